@@ -1,0 +1,370 @@
+package io.kcp4j;
+
+import java.util.Objects;
+
+/**
+ * The settings of a session. Immutable, so that many sessions share one.
+ *
+ * <p>The defaults are kcptun's "fast2" in stream mode, windows of 256 segments and an MTU of 1400
+ * bytes.
+ */
+public final class KcpConfig {
+
+  /** The smallest MTU, in bytes: a header and a little payload. The reference asks for 50. */
+  public static final int MIN_MTU_BYTES = 50;
+
+  /** The largest MTU, in bytes: kcp-go's receivers take no larger UDP payload. */
+  public static final int MAX_MTU_BYTES = 1500;
+
+  /** The largest window, in segments: the header has 16 bits for it. */
+  public static final int MAX_WINDOW = 65535;
+
+  /** The most fragments of a message that C peers take: their receive window's default less one. */
+  public static final int DEFAULT_MAX_FRAGMENTS = 127;
+
+  /** The hard limit on fragments: the header counts them down in 8 bits, kcp-go's to 254. */
+  public static final int MAX_FRAGMENTS = 255;
+
+  /** The default configuration. */
+  public static final KcpConfig DEFAULT = new Builder().build();
+
+  private final Delivery delivery;
+  private final int sendWindow;
+  private final int receiveWindow;
+  private final int mtuBytes;
+  private final boolean noDelay;
+  private final int intervalMs;
+  private final int fastResend;
+  private final boolean earlyRetransmit;
+  private final CongestionControl.Factory congestionControl;
+  private final int minRtoMs;
+  private final boolean writeDelay;
+  private final boolean ackNoDelay;
+  private final int deadLink;
+  private final int progressTimeoutMs;
+  private final int writeStallTimeoutMs;
+  private final int sendQueue;
+  private final int maxFragments;
+
+  private KcpConfig(Builder builder) {
+    delivery = builder.delivery;
+    sendWindow = builder.sendWindow;
+    receiveWindow = builder.receiveWindow;
+    mtuBytes = builder.mtuBytes;
+    noDelay = builder.noDelay;
+    intervalMs = builder.intervalMs;
+    fastResend = builder.fastResend;
+    earlyRetransmit = builder.earlyRetransmit;
+    congestionControl = builder.congestionControl;
+    minRtoMs = builder.minRtoMs;
+    writeDelay = builder.writeDelay;
+    ackNoDelay = builder.ackNoDelay;
+    deadLink = builder.deadLink;
+    progressTimeoutMs = builder.progressTimeoutMs;
+    writeStallTimeoutMs = builder.writeStallTimeoutMs;
+    sendQueue = builder.sendQueue;
+    maxFragments = builder.maxFragments;
+  }
+
+  /** Stream or messages. Both sides must agree. Default {@link Delivery#STREAM}. */
+  public Delivery delivery() {
+    return delivery;
+  }
+
+  /** The most segments in flight: 1 to {@value #MAX_WINDOW}, default 256. */
+  public int sendWindow() {
+    return sendWindow;
+  }
+
+  /** The most segments received and not yet read: 1 to {@value #MAX_WINDOW}, default 256. */
+  public int receiveWindow() {
+    return receiveWindow;
+  }
+
+  /**
+   * The largest datagram, in bytes of UDP payload: {@value #MIN_MTU_BYTES} to {@value
+   * #MAX_MTU_BYTES}, default 1400.
+   */
+  public int mtuBytes() {
+    return mtuBytes;
+  }
+
+  /**
+   * Whether a timeout grows by half (true, the default) or doubles with each retransmission, and
+   * whether its lower limit is 30 or 100 ms.
+   */
+  public boolean noDelay() {
+    return noDelay;
+  }
+
+  /**
+   * How long acknowledgements and, with {@link #writeDelay()}, writes may wait for company, in
+   * milliseconds: 1 to 5000, default 20.
+   */
+  public int intervalMs() {
+    return intervalMs;
+  }
+
+  /**
+   * How many acknowledgements of later segments make a segment count as lost: 0 turns fast resend
+   * off, default 2.
+   */
+  public int fastResend() {
+    return fastResend;
+  }
+
+  /**
+   * Whether one such acknowledgement is enough when there is nothing new to send, as in kcp-go.
+   * Default true.
+   */
+  public boolean earlyRetransmit() {
+    return earlyRetransmit;
+  }
+
+  /** Default {@link CongestionControl#NONE}. */
+  public CongestionControl.Factory congestionControl() {
+    return congestionControl;
+  }
+
+  /**
+   * The lower limit of the retransmission timeout, in milliseconds: 1 to 60000, or 0 (the default)
+   * for what {@link #noDelay()} implies.
+   */
+  public int minRtoMs() {
+    return minRtoMs;
+  }
+
+  /** Whether writes wait for the interval instead of being sent at once. Default false. */
+  public boolean writeDelay() {
+    return writeDelay;
+  }
+
+  /** Whether acknowledgements leave after every batch of datagrams. Default false. */
+  public boolean ackNoDelay() {
+    return ackNoDelay;
+  }
+
+  /**
+   * How often one segment is sent before the link counts as dead: at least 1, default 20. 0 turns
+   * this check off.
+   */
+  public int deadLink() {
+    return deadLink;
+  }
+
+  /**
+   * How long segments may be in flight without any acknowledgement before the link counts as dead,
+   * in milliseconds, default 30000. 0 turns this check off.
+   */
+  public int progressTimeoutMs() {
+    return progressTimeoutMs;
+  }
+
+  /**
+   * How long the peer's window may stay closed while there is something to send, in milliseconds. 0
+   * (the default) means for ever.
+   */
+  public int writeStallTimeoutMs() {
+    return writeStallTimeoutMs;
+  }
+
+  /**
+   * How many segments may wait to be sent, beside those in flight: at least 1, or 0 (the default)
+   * for as many as the send window.
+   */
+  public int sendQueue() {
+    return sendQueue == 0 ? sendWindow : sendQueue;
+  }
+
+  /**
+   * The most fragments of one message, sent or received: 1 to {@value #MAX_FRAGMENTS}, default
+   * {@value #DEFAULT_MAX_FRAGMENTS}.
+   */
+  public int maxFragments() {
+    return maxFragments;
+  }
+
+  /** The largest payload of a segment, in bytes: the MTU less the header. */
+  public int mssBytes() {
+    return mtuBytes - Segment.HEADER_BYTES;
+  }
+
+  /** A builder that starts from the defaults. */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** A builder that starts from these settings. */
+  public Builder toBuilder() {
+    Builder builder = new Builder();
+    builder.delivery = delivery;
+    builder.sendWindow = sendWindow;
+    builder.receiveWindow = receiveWindow;
+    builder.mtuBytes = mtuBytes;
+    builder.noDelay = noDelay;
+    builder.intervalMs = intervalMs;
+    builder.fastResend = fastResend;
+    builder.earlyRetransmit = earlyRetransmit;
+    builder.congestionControl = congestionControl;
+    builder.minRtoMs = minRtoMs;
+    builder.writeDelay = writeDelay;
+    builder.ackNoDelay = ackNoDelay;
+    builder.deadLink = deadLink;
+    builder.progressTimeoutMs = progressTimeoutMs;
+    builder.writeStallTimeoutMs = writeStallTimeoutMs;
+    builder.sendQueue = sendQueue;
+    builder.maxFragments = maxFragments;
+    return builder;
+  }
+
+  /**
+   * Collects settings. Every setter checks its range and throws {@link IllegalArgumentException}
+   * with the value and the limits.
+   */
+  public static final class Builder {
+
+    private Delivery delivery = Delivery.STREAM;
+    private int sendWindow = 256;
+    private int receiveWindow = 256;
+    private int mtuBytes = 1400;
+    private boolean noDelay = KcpMode.FAST2.noDelay();
+    private int intervalMs = KcpMode.FAST2.intervalMs();
+    private int fastResend = KcpMode.FAST2.fastResend();
+    private boolean earlyRetransmit = true;
+    private CongestionControl.Factory congestionControl = KcpMode.FAST2.congestionControl();
+    private int minRtoMs;
+    private boolean writeDelay;
+    private boolean ackNoDelay;
+    private int deadLink = 20;
+    private int progressTimeoutMs = 30_000;
+    private int writeStallTimeoutMs;
+    private int sendQueue;
+    private int maxFragments = DEFAULT_MAX_FRAGMENTS;
+
+    private Builder() {}
+
+    /** Sets the four settings of a preset; what is set afterwards overrides it. */
+    public Builder mode(KcpMode mode) {
+      noDelay = mode.noDelay();
+      intervalMs = mode.intervalMs();
+      fastResend = mode.fastResend();
+      congestionControl = mode.congestionControl();
+      return this;
+    }
+
+    /** See {@link KcpConfig#delivery()}. */
+    public Builder delivery(Delivery delivery) {
+      this.delivery = Objects.requireNonNull(delivery, "delivery");
+      return this;
+    }
+
+    /** See {@link KcpConfig#sendWindow()}. */
+    public Builder sendWindow(int segments) {
+      sendWindow = checkRange("sendWindow", segments, 1, MAX_WINDOW);
+      return this;
+    }
+
+    /** See {@link KcpConfig#receiveWindow()}. */
+    public Builder receiveWindow(int segments) {
+      receiveWindow = checkRange("receiveWindow", segments, 1, MAX_WINDOW);
+      return this;
+    }
+
+    /** See {@link KcpConfig#mtuBytes()}. */
+    public Builder mtuBytes(int bytes) {
+      mtuBytes = checkRange("mtuBytes", bytes, MIN_MTU_BYTES, MAX_MTU_BYTES);
+      return this;
+    }
+
+    /** See {@link KcpConfig#noDelay()}. */
+    public Builder noDelay(boolean noDelay) {
+      this.noDelay = noDelay;
+      return this;
+    }
+
+    /** See {@link KcpConfig#intervalMs()}. */
+    public Builder intervalMs(int ms) {
+      intervalMs = checkRange("intervalMs", ms, 1, 5000);
+      return this;
+    }
+
+    /** See {@link KcpConfig#fastResend()}. */
+    public Builder fastResend(int acknowledgements) {
+      fastResend = checkRange("fastResend", acknowledgements, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#earlyRetransmit()}. */
+    public Builder earlyRetransmit(boolean earlyRetransmit) {
+      this.earlyRetransmit = earlyRetransmit;
+      return this;
+    }
+
+    /** See {@link KcpConfig#congestionControl()}. */
+    public Builder congestionControl(CongestionControl.Factory factory) {
+      congestionControl = Objects.requireNonNull(factory, "congestionControl");
+      return this;
+    }
+
+    /** See {@link KcpConfig#minRtoMs()}. */
+    public Builder minRtoMs(int ms) {
+      minRtoMs = checkRange("minRtoMs", ms, 0, RttEstimator.MAX_RTO_MS);
+      return this;
+    }
+
+    /** See {@link KcpConfig#writeDelay()}. */
+    public Builder writeDelay(boolean writeDelay) {
+      this.writeDelay = writeDelay;
+      return this;
+    }
+
+    /** See {@link KcpConfig#ackNoDelay()}. */
+    public Builder ackNoDelay(boolean ackNoDelay) {
+      this.ackNoDelay = ackNoDelay;
+      return this;
+    }
+
+    /** See {@link KcpConfig#deadLink()}. */
+    public Builder deadLink(int transmissions) {
+      deadLink = checkRange("deadLink", transmissions, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#progressTimeoutMs()}. */
+    public Builder progressTimeoutMs(int ms) {
+      progressTimeoutMs = checkRange("progressTimeoutMs", ms, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#writeStallTimeoutMs()}. */
+    public Builder writeStallTimeoutMs(int ms) {
+      writeStallTimeoutMs = checkRange("writeStallTimeoutMs", ms, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#sendQueue()}. */
+    public Builder sendQueue(int segments) {
+      sendQueue = checkRange("sendQueue", segments, 0, MAX_WINDOW);
+      return this;
+    }
+
+    /** See {@link KcpConfig#maxFragments()}. */
+    public Builder maxFragments(int fragments) {
+      maxFragments = checkRange("maxFragments", fragments, 1, MAX_FRAGMENTS);
+      return this;
+    }
+
+    /** Makes the configuration. */
+    public KcpConfig build() {
+      return new KcpConfig(this);
+    }
+
+    private static int checkRange(String name, int value, int min, int max) {
+      if (value < min || value > max) {
+        throw new IllegalArgumentException(
+            name + ": " + value + " (expected: " + min + " to " + max + ")");
+      }
+      return value;
+    }
+  }
+}

@@ -1,0 +1,31 @@
+package io.kcp4j;
+
+/**
+ * The state of a session at one moment.
+ *
+ * @param srttMs the smoothed round-trip time in milliseconds, 0 before the first sample
+ * @param rttVarMs the round-trip time's variation, in milliseconds
+ * @param rtoMs the retransmission timeout of a segment that is sent now, in milliseconds
+ * @param congestionWindow the congestion control's window, in segments
+ * @param remoteWindow the free receive window that the peer told last, in segments
+ * @param inFlight segments sent and not yet acknowledged
+ * @param queued segments written and not yet sent
+ * @param heldBytes the capacity of all buffers that the session holds, in bytes
+ * @param counters what has been counted so far
+ */
+public record KcpStats(
+    int srttMs,
+    int rttVarMs,
+    int rtoMs,
+    int congestionWindow,
+    int remoteWindow,
+    int inFlight,
+    int queued,
+    long heldBytes,
+    KcpCounters counters) {
+
+  /** The value of one counter. */
+  public long get(KcpCounter counter) {
+    return counters.get(counter);
+  }
+}

@@ -1,0 +1,94 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The segment header: 24 bytes, little-endian, at a given index of a buffer. Read and written as
+ * three longs where all of it is needed.
+ *
+ * <pre>
+ *   0 conv 4 | cmd 1 | frg 1 | wnd 2
+ *   8 ts 4   | sn 4
+ *  16 una 4  | len 4
+ * </pre>
+ */
+public final class Segment {
+
+  /** The length of the header, in bytes. */
+  public static final int HEADER_BYTES = 24;
+
+  /** Carries payload. */
+  public static final int PUSH = 81;
+
+  /** Acknowledges one PUSH. */
+  public static final int ACK = 82;
+
+  /** Asks for the peer's window. */
+  public static final int WASK = 83;
+
+  /** Tells the window. */
+  public static final int WINS = 84;
+
+  private static final int LENGTH_OFFSET = 20;
+
+  private Segment() {}
+
+  /** The conversation id. */
+  public static int conv(ByteBuf buf, int index) {
+    return buf.getIntLE(index);
+  }
+
+  /** The command, not checked. */
+  public static int cmd(ByteBuf buf, int index) {
+    return buf.getUnsignedByte(index + 4);
+  }
+
+  /** How many fragments of the message are still to come. */
+  public static int frg(ByteBuf buf, int index) {
+    return buf.getUnsignedByte(index + 5);
+  }
+
+  /** The free receive window, in segments. */
+  public static int wnd(ByteBuf buf, int index) {
+    return buf.getUnsignedShortLE(index + 6);
+  }
+
+  /** The timestamp, in milliseconds of the sender's clock. */
+  public static int ts(ByteBuf buf, int index) {
+    return buf.getIntLE(index + 8);
+  }
+
+  /** The sequence number. */
+  public static int sn(ByteBuf buf, int index) {
+    return buf.getIntLE(index + 12);
+  }
+
+  /** Every sequence number below it has been received. */
+  public static int una(ByteBuf buf, int index) {
+    return buf.getIntLE(index + 16);
+  }
+
+  /** The payload length, as it stands there: negative values mean more than 2^31. */
+  public static int length(ByteBuf buf, int index) {
+    return buf.getIntLE(index + LENGTH_OFFSET);
+  }
+
+  /** Whether {@code cmd} is one of the four. */
+  public static boolean isCommand(int cmd) {
+    return cmd >= PUSH && cmd <= WINS;
+  }
+
+  /**
+   * Writes a header at the buffer's writer index and moves that. For payload {@code length} bytes
+   * follow, which the caller writes.
+   */
+  public static void write(
+      ByteBuf buf, int conv, int cmd, int frg, int wnd, int ts, int sn, int una, int length) {
+    int index = buf.writerIndex();
+    buf.setLongLE(
+        index, conv & 0xffffffffL | (long) cmd << 32 | (long) frg << 40 | (long) wnd << 48);
+    buf.setLongLE(index + 8, ts & 0xffffffffL | (long) sn << 32);
+    buf.setLongLE(index + 16, una & 0xffffffffL | (long) length << 32);
+    buf.writerIndex(index + HEADER_BYTES);
+  }
+}

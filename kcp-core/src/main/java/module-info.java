@@ -1,0 +1,8 @@
+/** The KCP state machine, and sessions over it: no I/O, no clock, no threads. */
+module io.kcp4j.core {
+  requires transitive io.netty.buffer;
+  requires io.netty.common;
+
+  exports io.kcp4j;
+  exports io.kcp4j.session;
+}
