@@ -5,7 +5,9 @@ package io.kcp4j;
  * counted, and without any effect on the session.
  */
 public enum InputResult {
-  /** Well formed, for this session, and taken. Single segments of it may still have been dropped. */
+  /**
+   * Well formed, for this session, and taken. Single segments of it may still have been dropped.
+   */
   ACCEPTED,
   /** Shorter than a header, or a segment's length points beyond the end. */
   MALFORMED,

@@ -4,6 +4,7 @@ package io.kcp4j;
  * One value for each {@link KcpCounter}. Written by one thread; another may read, and sees values
  * that are at most a little old.
  */
+@SuppressWarnings("EnumOrdinal") // the ordinal is an array index and never leaves this class
 public final class KcpCounters {
 
   private static final int SIZE = KcpCounter.values().length;

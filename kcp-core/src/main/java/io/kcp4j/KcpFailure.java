@@ -2,9 +2,13 @@ package io.kcp4j;
 
 /** Why a session cannot go on. */
 public enum KcpFailure {
-  /** One segment was sent as often as {@link KcpConfig#deadLink()} allows and never acknowledged. */
+  /**
+   * One segment was sent as often as {@link KcpConfig#deadLink()} allows and never acknowledged.
+   */
   DEAD_LINK,
-  /** Segments are in flight, and none was acknowledged for {@link KcpConfig#progressTimeoutMs()}. */
+  /**
+   * Segments are in flight, and none was acknowledged for {@link KcpConfig#progressTimeoutMs()}.
+   */
   NO_PROGRESS,
   /** The peer's window was closed for {@link KcpConfig#writeStallTimeoutMs()}. */
   WRITE_STALLED,

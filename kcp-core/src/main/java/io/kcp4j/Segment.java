@@ -85,10 +85,13 @@ public final class Segment {
   public static void write(
       ByteBuf buf, int conv, int cmd, int frg, int wnd, int ts, int sn, int una, int length) {
     int index = buf.writerIndex();
-    buf.setLongLE(
-        index, conv & 0xffffffffL | (long) cmd << 32 | (long) frg << 40 | (long) wnd << 48);
-    buf.setLongLE(index + 8, ts & 0xffffffffL | (long) sn << 32);
-    buf.setLongLE(index + 16, una & 0xffffffffL | (long) length << 32);
+    buf.setLongLE(index, pair(conv, cmd | (frg << 8) | (wnd << 16)));
+    buf.setLongLE(index + 8, pair(ts, sn));
+    buf.setLongLE(index + 16, pair(una, length));
     buf.writerIndex(index + HEADER_BYTES);
+  }
+
+  private static long pair(int first, int second) {
+    return (first & 0xffffffffL) | ((long) second << 32);
   }
 }

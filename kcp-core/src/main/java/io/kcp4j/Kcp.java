@@ -1,0 +1,610 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+import java.util.Objects;
+
+/**
+ * One side of a KCP session: the ARQ as a state machine. It has no clock, no thread and no socket;
+ * whoever drives it passes the time, in milliseconds of any clock that never goes back, and all
+ * calls come from one thread.
+ *
+ * <p><b>How to drive it.</b> Hand each datagram to {@link #input}; after a batch of them take what
+ * has arrived with {@link #receive} and call {@link #afterInput}; after a batch of {@link #send}
+ * call {@link #afterSend}; and call {@link #flush} when {@link #nextDeadline} has come. Look at
+ * {@link #failure} after each of these. {@link #close} when done.
+ *
+ * <p><b>Theory of operation.</b> Every segment with payload has a sequence number and is sent until
+ * it is acknowledged: by an ACK of its own, or by {@code una}, which every segment of the peer
+ * carries and below which everything has arrived. A segment counts as lost when its timeout has
+ * passed, or when enough segments that were sent after it have been acknowledged. At most a window
+ * of segments is in flight: the smallest of the send window, the free receive window that the peer
+ * tells, and what the {@link CongestionControl} allows.
+ *
+ * <p>There is no clock tick. What must leave at once leaves after the batch that caused it, so that
+ * throughput follows the link; acknowledgements and delayed writes wait at most one interval for
+ * company; and a session with nothing in flight and nothing to acknowledge has no deadline at all.
+ *
+ * <p><b>Buffers.</b> Whatever is handed in is copied and stays the caller's; what {@link #receive}
+ * returns is the caller's from then on.
+ */
+public final class Kcp {
+
+  /** What {@link #nextDeadline} returns when there is nothing to wait for. */
+  public static final long NO_DEADLINE = Long.MAX_VALUE;
+
+  /** kcp-go's receive window: what a peer is sure to take before it has told us its own. */
+  private static final int INITIAL_REMOTE_WINDOW = 32;
+
+  /** The reference's receive window, which bounds messages until the peer has told its own. */
+  private static final int INITIAL_MESSAGE_WINDOW = 128;
+
+  private final int conv;
+  private final int tsOrigin;
+  private final KcpCounters counters;
+  private final SegmentWriter writer;
+  private final SendBuffer sending;
+  private final ReceiveBuffer receiving;
+  private final RttEstimator rtt = new RttEstimator();
+  private final WindowProbe probe = new WindowProbe();
+
+  private KcpConfig config;
+  private CongestionControl congestion;
+  private KcpFailure failure;
+  private boolean closed;
+
+  private int remoteUna;
+  private int remoteWindow = INITIAL_REMOTE_WINDOW;
+  private int largestRemoteWindow;
+
+  private boolean askWindow;
+  private boolean tellWindow;
+  private boolean windowOpened;
+  private long flushAtMs = NO_DEADLINE;
+  private long progressAtMs;
+
+  /**
+   * Makes a session.
+   *
+   * @param conv the conversation id, the same on both sides
+   * @param config the settings
+   * @param context what the sessions of one endpoint share
+   * @param tsOrigin what the timestamp field shows at time 0; a random one per session makes
+   *     acknowledgements unguessable
+   */
+  public Kcp(int conv, KcpConfig config, KcpContext context, int tsOrigin) {
+    this(conv, config, context, tsOrigin, 0);
+  }
+
+  /** Makes a session whose first sequence number, both ways, is not 0: for tests near the wrap. */
+  Kcp(int conv, KcpConfig config, KcpContext context, int tsOrigin, int firstSn) {
+    this.conv = conv;
+    this.config = Objects.requireNonNull(config, "config");
+    this.tsOrigin = tsOrigin;
+    counters = new KcpCounters(context.total());
+    writer = new SegmentWriter(conv, counters);
+    sending = new SendBuffer(context, firstSn);
+    receiving = new ReceiveBuffer(context, counters, config, firstSn);
+    congestion = config.congestionControl().create(config.mssBytes());
+    remoteUna = firstSn;
+    rtt.update(config);
+  }
+
+  /** The conversation id. */
+  public int conv() {
+    return conv;
+  }
+
+  /** The settings in force. */
+  public KcpConfig config() {
+    return config;
+  }
+
+  /** Why the session cannot go on, or null while it can. */
+  public KcpFailure failure() {
+    return failure;
+  }
+
+  /** What this session has counted. */
+  public KcpCounters counters() {
+    return counters;
+  }
+
+  /** The session's state as it is now. */
+  public KcpStats stats() {
+    return new KcpStats(
+        rtt.srttMs(),
+        rtt.rttVarMs(),
+        rtt.rtoMs(),
+        congestion.window(),
+        remoteWindow,
+        sending.unacknowledged(),
+        sending.queued(),
+        (long) sending.heldBytes() + receiving.heldBytes(),
+        counters.copy());
+  }
+
+  /**
+   * Changes the settings at run time. Segments already sent keep their size, messages already
+   * queued their fragments; what is queued in stream mode is cut anew if the MTU has shrunk.
+   *
+   * @throws IllegalArgumentException if the delivery would change
+   */
+  public void reconfigure(KcpConfig config) {
+    KcpConfig old = this.config;
+    if (config.delivery() != old.delivery()) {
+      throw new IllegalArgumentException(
+          "delivery: " + config.delivery() + " (expected: " + old.delivery() + " as before)");
+    }
+    this.config = config;
+    receiving.configure(config);
+    rtt.update(config);
+    if (config.congestionControl() != old.congestionControl()) {
+      congestion = config.congestionControl().create(config.mssBytes());
+    } else if (config.mtuBytes() != old.mtuBytes()) {
+      congestion.onMssChanged(config.mssBytes());
+    }
+    if (config.mtuBytes() < old.mtuBytes() && config.delivery() == Delivery.STREAM && !closed) {
+      sending.recut(config.mssBytes());
+    }
+  }
+
+  // Input
+
+  /**
+   * Takes in one datagram: the bytes between reader and writer index. Copies what it keeps; the
+   * buffer stays the caller's and its indices stay where they are. Never throws for what a peer
+   * sent: what cannot be right is refused as a whole, before any of it has an effect, and counted.
+   */
+  public InputResult input(ByteBuf datagram, long nowMs) {
+    if (closed || failure != null) {
+      return InputResult.SESSION_ENDED;
+    }
+    counters.add(KcpCounter.DATAGRAMS_IN, 1);
+    counters.add(KcpCounter.BYTES_IN, datagram.readableBytes());
+    InputResult result = judge(datagram);
+    switch (result) {
+      case ACCEPTED -> apply(datagram, nowMs);
+      case MALFORMED -> counters.add(KcpCounter.MALFORMED, 1);
+      case WRONG_CONV -> counters.add(KcpCounter.WRONG_CONV, 1);
+      case UNKNOWN_COMMAND -> counters.add(KcpCounter.UNKNOWN_COMMAND, 1);
+      case ACKNOWLEDGES_UNSENT -> counters.add(KcpCounter.ACKNOWLEDGES_UNSENT, 1);
+      case SESSION_ENDED -> throw new AssertionError(result);
+    }
+    return result;
+  }
+
+  private InputResult judge(ByteBuf datagram) {
+    int end = datagram.writerIndex();
+    int index = datagram.readerIndex();
+    if (end - index < Segment.HEADER_BYTES) {
+      return InputResult.MALFORMED;
+    }
+    int sndNext = sending.next();
+    do {
+      if (Segment.conv(datagram, index) != conv) {
+        return InputResult.WRONG_CONV;
+      }
+      int cmd = Segment.cmd(datagram, index);
+      if (!Segment.isCommand(cmd)) {
+        return InputResult.UNKNOWN_COMMAND;
+      }
+      int length = Segment.length(datagram, index);
+      if (length < 0 || length > end - index - Segment.HEADER_BYTES) {
+        return InputResult.MALFORMED;
+      }
+      if (Segment.una(datagram, index) - sndNext > 0
+          || (cmd == Segment.ACK && Segment.sn(datagram, index) - sndNext >= 0)) {
+        return InputResult.ACKNOWLEDGES_UNSENT;
+      }
+      index += Segment.HEADER_BYTES + length;
+    } while (end - index >= Segment.HEADER_BYTES);
+    return InputResult.ACCEPTED;
+  }
+
+  /**
+   * Applies a datagram that has been judged: every ACK first, since a {@code una} beside it would
+   * drop the segment that it is held against.
+   */
+  private void apply(ByteBuf datagram, long nowMs) {
+    int unaBefore = sending.una();
+    int awaitedBefore = sending.unacknowledged();
+    int una = remoteUna;
+    int rttSampleMs = -1;
+    int segments = 0;
+    int end = datagram.writerIndex();
+    int index = datagram.readerIndex();
+    while (end - index >= Segment.HEADER_BYTES && failure == null) {
+      segments++;
+      int segmentUna = Segment.una(datagram, index);
+      updateRemoteWindow(segmentUna, Segment.wnd(datagram, index));
+      if (segmentUna - una > 0) {
+        una = segmentUna;
+      }
+      int sn = Segment.sn(datagram, index);
+      int ts = Segment.ts(datagram, index);
+      int length = Segment.length(datagram, index);
+      switch (Segment.cmd(datagram, index)) {
+        case Segment.ACK -> rttSampleMs = acknowledge(sn, ts, nowMs, rttSampleMs);
+        case Segment.PUSH -> push(datagram, index, sn, ts, length);
+        case Segment.WASK -> tellWindow = true;
+        default -> {} // WINS: its window has been taken above
+      }
+      index += Segment.HEADER_BYTES + length;
+    }
+    counters.add(KcpCounter.SEGMENTS_IN, segments);
+    sending.acknowledgeBelow(una);
+    if (rttSampleMs >= 0) {
+      rtt.sample(rttSampleMs, config);
+    }
+    if (sending.una() != unaBefore) {
+      congestion.onAcknowledged(remoteWindow);
+      windowOpened = true;
+    }
+    if (sending.unacknowledged() != awaitedBefore) {
+      progressAtMs = nowMs;
+    }
+  }
+
+  private void push(ByteBuf datagram, int index, int sn, int ts, int length) {
+    int frg = Segment.frg(datagram, index);
+    receiving.push(sn, ts, frg, datagram, index + Segment.HEADER_BYTES, length);
+    judgeFragments();
+  }
+
+  private void judgeFragments() {
+    if (receiving.isViolated()) {
+      failure = KcpFailure.PROTOCOL_VIOLATION;
+    }
+  }
+
+  /** Takes one ACK and returns the shortest round trip seen in the datagram so far. */
+  private int acknowledge(int sn, int ts, long nowMs, int rttSampleMs) {
+    if (!sending.isAwaited(sn)) {
+      return rttSampleMs;
+    }
+    boolean genuine = sending.wasSentAt(sn, ts);
+    sending.acknowledge(sn, ts);
+    if (!genuine) {
+      counters.add(KcpCounter.FALSE_TIMESTAMP, 1);
+      return rttSampleMs;
+    }
+    int rttMs = ts(nowMs) - ts;
+    return rttSampleMs < 0 ? rttMs : Math.min(rttMs, rttSampleMs);
+  }
+
+  /**
+   * An older datagram that was overtaken must not close the window again. The timestamp cannot
+   * tell, since an ACK's is ours; {@code una} and, for equal ones, the larger window do.
+   */
+  private void updateRemoteWindow(int una, int wnd) {
+    int newer = una - remoteUna;
+    if (newer < 0 || (newer == 0 && wnd < remoteWindow && largestRemoteWindow != 0)) {
+      return;
+    }
+    if (wnd > remoteWindow) {
+      windowOpened = true;
+    }
+    remoteUna = una;
+    remoteWindow = wnd;
+    largestRemoteWindow = Math.max(largestRemoteWindow, wnd);
+  }
+
+  // Receiving
+
+  /**
+   * The next bytes (stream mode; at most some 64 KiB at a time) or the next whole message, or null
+   * if there is none. The buffer becomes the caller's, who releases it.
+   */
+  public ByteBuf receive() {
+    boolean full = receiving.freeWindow() == 0;
+    ByteBuf taken = receiving.receive();
+    if (taken != null) {
+      counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
+      if (full && receiving.freeWindow() > 0) {
+        tellWindow = true;
+      }
+      judgeFragments();
+    }
+    return taken;
+  }
+
+  /** Whether {@link #receive} would return something. */
+  public boolean isReceivable() {
+    return receiving.isReceivable();
+  }
+
+  // Sending
+
+  /**
+   * Queues bytes. In stream mode takes as many as the queue has room for; in message mode the whole
+   * message or nothing. Moves the reader index past what was taken; copies, so that the buffer
+   * stays the caller's.
+   *
+   * @return whether all of it was taken; if not, try again when {@link #isSendable} holds
+   * @throws IllegalArgumentException if a message is larger than {@link #maxMessageBytes}: it can
+   *     never be sent; nothing was taken
+   */
+  public boolean send(ByteBuf data) {
+    boolean stream = config.delivery() == Delivery.STREAM;
+    if (!stream && data.readableBytes() > maxMessageBytes()) {
+      throw new IllegalArgumentException(
+          "message: " + data.readableBytes() + " bytes (expected: <= " + maxMessageBytes() + ")");
+    }
+    int before = data.readableBytes();
+    boolean taken = stream ? sendBytes(data) : sendMessage(data);
+    counters.add(KcpCounter.PAYLOAD_BYTES_OUT, before - data.readableBytes());
+    return taken;
+  }
+
+  private boolean sendBytes(ByteBuf data) {
+    if (!data.isReadable()) {
+      return true;
+    }
+    if (!isSendable()) {
+      return false;
+    }
+    int mss = config.mssBytes();
+    sending.extendLast(data, mss);
+    while (data.isReadable()) {
+      if (!isSendable()) {
+        return false;
+      }
+      sending.append(data, Math.min(mss, data.readableBytes()), 0, data.readableBytes());
+    }
+    return true;
+  }
+
+  private boolean sendMessage(ByteBuf data) {
+    if (!isSendable()) {
+      return false;
+    }
+    int mss = config.mssBytes();
+    int fragments = Math.max(1, (data.readableBytes() + mss - 1) / mss);
+    for (int frg = fragments - 1; frg >= 0; frg--) {
+      sending.append(data, Math.min(mss, data.readableBytes()), frg, data.readableBytes());
+    }
+    return true;
+  }
+
+  /** Whether {@link #send} would take something. */
+  public boolean isSendable() {
+    return !closed && failure == null && sending.queued() < config.sendQueue();
+  }
+
+  /**
+   * The largest message in message mode, in bytes. It can change: with the MTU, and with the
+   * largest window that the peer has shown.
+   */
+  public int maxMessageBytes() {
+    int window = largestRemoteWindow == 0 ? INITIAL_MESSAGE_WINDOW : largestRemoteWindow;
+    return config.mssBytes() * Math.min(config.maxFragments(), window);
+  }
+
+  /** Whether all that was sent has been acknowledged. */
+  public boolean isDrained() {
+    return sending.isEmpty();
+  }
+
+  /** Asks the peer for a sign of life: a window probe leaves with the next flush. */
+  public void probe() {
+    askWindow = true;
+  }
+
+  // Output
+
+  /**
+   * To be called once after a batch of {@link #input}, and after what had arrived was received.
+   * Flushes what has to leave at once; the rest waits for the interval.
+   */
+  public void afterInput(long nowMs, DatagramOutput output) {
+    if ((windowOpened && isNewAllowed()) || isResendDue(config.fastResend())) {
+      flush(nowMs, output);
+    } else if (tellWindow || isAckDue()) {
+      flushControl(nowMs, output);
+    }
+    windowOpened = false;
+    waitForInterval(nowMs);
+  }
+
+  /**
+   * To be called once after a batch of {@link #send} or {@link #probe}, or of {@link #receive}
+   * outside of a batch of input: flushes, or with write delay waits for the interval.
+   */
+  public void afterSend(long nowMs, DatagramOutput output) {
+    if (!config.writeDelay() && isNewAllowed()) {
+      flush(nowMs, output);
+    } else if (askWindow || tellWindow) {
+      flushControl(nowMs, output);
+    }
+    waitForInterval(nowMs);
+  }
+
+  /**
+   * Sends everything that may be sent now: acknowledgements, probes, lost segments, new segments.
+   */
+  public void flush(long nowMs, DatagramOutput output) {
+    if (closed || failure != null) {
+      return;
+    }
+    receiving.closeGap();
+    judgeFragments();
+    beginFlush(nowMs, output);
+    int window = window();
+    boolean newAllowed = isNewAllowed();
+    int overtaken = resendOvertaken(newAllowed, nowMs);
+    int timedOut = resendTimedOut(nowMs);
+    sendNew(window, nowMs);
+    writer.end();
+    if (overtaken > 0) {
+      congestion.onFastResend(sending.next() - sending.una(), config.fastResend());
+    }
+    if (timedOut > 0) {
+      congestion.onTimeout(window);
+    }
+    judgeProgress(nowMs);
+    waitForInterval(nowMs);
+  }
+
+  private void flushControl(long nowMs, DatagramOutput output) {
+    if (closed || failure != null) {
+      return;
+    }
+    beginFlush(nowMs, output);
+    writer.end();
+  }
+
+  /** Every flush begins with acknowledgements and probes. */
+  private void beginFlush(long nowMs, DatagramOutput output) {
+    flushAtMs = NO_DEADLINE;
+    int wnd = Math.min(receiving.freeWindow(), KcpConfig.MAX_WINDOW);
+    writer.begin(output, config.mtuBytes(), wnd, receiving.next());
+    receiving.flushAcks(writer);
+    probe.update(isWindowClosed(), nowMs);
+    if (probe.isDue(nowMs) || askWindow) {
+      writer.control(Segment.WASK, ts(nowMs), 0);
+      counters.add(KcpCounter.PROBES_OUT, 1);
+    }
+    if (tellWindow) {
+      writer.control(Segment.WINS, ts(nowMs), 0);
+    }
+    askWindow = false;
+    tellWindow = false;
+  }
+
+  /** Resends what later acknowledgements have passed over often enough. */
+  private int resendOvertaken(boolean newAllowed, long nowMs) {
+    int resent = 0;
+    TransmissionOrder order = sending.order();
+    boolean early = config.earlyRetransmit() && !newAllowed;
+    while (isResendDue(early ? Math.min(1, config.fastResend()) : config.fastResend())) {
+      boolean fast = order.headPassed() >= config.fastResend();
+      counters.add(fast ? KcpCounter.FAST_RESENT : KcpCounter.EARLY_RESENT, 1);
+      resend(order.head(), rtt.rtoMs(), nowMs);
+      resent++;
+    }
+    return resent;
+  }
+
+  private int resendTimedOut(long nowMs) {
+    if (nowMs < sending.timeoutBoundMs()) {
+      return 0;
+    }
+    int resent = 0;
+    TransmissionOrder order = sending.order();
+    int last = order.tail();
+    for (int i = order.head(), next; i != TransmissionOrder.NONE; i = next) {
+      next = i == last ? TransmissionOrder.NONE : order.next(i);
+      if (sending.isTimedOut(i, nowMs)) {
+        counters.add(KcpCounter.TIMED_OUT, 1);
+        resend(i, rtt.backOff(sending.rtoMs(i), config.noDelay()), nowMs);
+        resent++;
+      }
+    }
+    sending.refreshTimeoutBound();
+    return resent;
+  }
+
+  private void resend(int index, int segmentRtoMs, long nowMs) {
+    writer.push(sending, index, ts(nowMs), nowMs, segmentRtoMs);
+    counters.add(KcpCounter.RETRANSMITTED, 1);
+    if (config.deadLink() > 0 && sending.transmissions(index) >= config.deadLink()) {
+      failure = KcpFailure.DEAD_LINK;
+    }
+  }
+
+  private void sendNew(int window, long nowMs) {
+    if (sending.unacknowledged() == 0) {
+      progressAtMs = nowMs;
+    }
+    while (sending.queued() > 0 && sending.next() - sending.una() < window) {
+      writer.push(sending, sending.takeQueued(), ts(nowMs), nowMs, rtt.rtoMs());
+    }
+  }
+
+  /** The window in force: how far beyond {@code una} segments may be in flight. */
+  private int window() {
+    return Math.min(Math.min(config.sendWindow(), remoteWindow), congestion.window());
+  }
+
+  private boolean isNewAllowed() {
+    return sending.queued() > 0 && sending.next() - sending.una() < window();
+  }
+
+  private boolean isWindowClosed() {
+    return remoteWindow == 0 && sending.queued() > 0;
+  }
+
+  private boolean isResendDue(int threshold) {
+    return threshold > 0 && sending.order().headPassed() >= threshold;
+  }
+
+  /** Whether acknowledgements cannot wait: a datagram of them is full, or half of our window. */
+  private boolean isAckDue() {
+    int arrivals = receiving.acks().arrivals();
+    return arrivals > 0
+        && (config.ackNoDelay()
+            || arrivals >= config.mtuBytes() / Segment.HEADER_BYTES
+            || arrivals >= config.receiveWindow() / 2);
+  }
+
+  // Deadlines
+
+  /**
+   * When {@link #flush} has to be called at the latest, or {@link #NO_DEADLINE}. Never later than
+   * there is something to do. It can be earlier, at most once per timeout, when the segment that
+   * would have timed out first has been acknowledged meanwhile; that flush then sends nothing.
+   */
+  public long nextDeadline() {
+    if (closed || failure != null) {
+      return NO_DEADLINE;
+    }
+    long resend = Math.min(sending.timeoutBoundMs(), progressDeadline());
+    long stall = Math.min(probe.nextAtMs(), probe.stalledAtMs(config.writeStallTimeoutMs()));
+    return Math.min(Math.min(flushAtMs, resend), stall);
+  }
+
+  private long progressDeadline() {
+    return sending.unacknowledged() > 0 && config.progressTimeoutMs() > 0
+        ? progressAtMs + config.progressTimeoutMs()
+        : NO_DEADLINE;
+  }
+
+  private void judgeProgress(long nowMs) {
+    if (failure != null) {
+      return;
+    }
+    if (nowMs >= progressDeadline()) {
+      failure = KcpFailure.NO_PROGRESS;
+    } else if (nowMs >= probe.stalledAtMs(config.writeStallTimeoutMs())) {
+      failure = KcpFailure.WRITE_STALLED;
+    }
+  }
+
+  /** What can wait for company waits for one interval, counted from when it began to wait. */
+  private void waitForInterval(long nowMs) {
+    probe.update(isWindowClosed(), nowMs);
+    boolean waiting =
+        receiving.acks().isPending()
+            || receiving.isHeldUp()
+            || isNewAllowed()
+            || (config.earlyRetransmit() && isResendDue(Math.min(1, config.fastResend())));
+    if (!waiting) {
+      flushAtMs = NO_DEADLINE;
+    } else if (flushAtMs == NO_DEADLINE) {
+      flushAtMs = nowMs + config.intervalMs();
+    }
+  }
+
+  private int ts(long nowMs) {
+    return tsOrigin + (int) nowMs;
+  }
+
+  /** Releases every buffer. Every call after it does nothing. */
+  public void close() {
+    if (!closed) {
+      closed = true;
+      sending.close();
+      receiving.close();
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The receiving half: puts segments in order, acknowledges them and says how large the free window
+ * is. A segment that arrives in order goes straight to the queue, one beyond a gap to the reorder
+ * buffer until the gap closes.
+ */
+final class ReceiveBuffer {
+
+  private final KcpCounters counters;
+  private final ReorderBuffer reordered;
+  private final ReceiveQueue queue;
+  private final PendingAcks acks = new PendingAcks();
+
+  private int next;
+  private int window;
+  private int maxFragments;
+
+  /** Counts the flushes, so that a repeated segment is acknowledged once for each. */
+  private int flushes;
+
+  ReceiveBuffer(KcpContext context, KcpCounters counters, KcpConfig config, int firstSn) {
+    this.counters = counters;
+    reordered = new ReorderBuffer(context);
+    queue = new ReceiveQueue(context, config.delivery());
+    next = firstSn;
+    configure(config);
+  }
+
+  void configure(KcpConfig config) {
+    window = config.receiveWindow();
+    boolean stream = config.delivery() == Delivery.STREAM;
+    // A message of more fragments than the window could never be put together.
+    maxFragments = stream ? Integer.MAX_VALUE : Math.min(config.maxFragments(), window);
+  }
+
+  /** The sequence number that is next in order. */
+  int next() {
+    return next;
+  }
+
+  PendingAcks acks() {
+    return acks;
+  }
+
+  /** The free window, in segments. */
+  int freeWindow() {
+    return Math.max(window - queue.segments(), 0);
+  }
+
+  boolean isReceivable() {
+    return queue.isReceivable();
+  }
+
+  boolean isViolated() {
+    return queue.isViolated();
+  }
+
+  int heldBytes() {
+    return reordered.heldBytes() + queue.heldBytes();
+  }
+
+  /** Takes in one PUSH. */
+  void push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    int distance = sn - next;
+    if (distance >= window) {
+      counters.add(KcpCounter.OUT_OF_WINDOW, 1);
+    } else if (distance < 0) {
+      counters.add(KcpCounter.REPEATED, 1);
+      acks.addRepeated(sn, ts);
+    } else if (reordered.contains(sn)) {
+      counters.add(KcpCounter.REPEATED, 1);
+      if (reordered.acknowledgeAgain(sn, flushes)) {
+        acks.addRepeatedBeyondGap(sn, ts);
+      }
+    } else if (frg >= maxFragments) {
+      counters.add(KcpCounter.FRAGMENT_REFUSED, 1);
+    } else if (distance == 0 && queue.segments() < window) {
+      pushInOrder(sn, ts, frg, data, index, bytes);
+    } else if (reordered.add(sn, distance, frg, data, index, bytes, flushes)) {
+      acks.addBeyondGap(sn, ts);
+    } else {
+      counters.add(KcpCounter.OVER_BUDGET, 1);
+    }
+  }
+
+  private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    if (queue.add(data, index, bytes, frg)) {
+      next++;
+      acks.addInOrder(sn, ts);
+      closeGap();
+    } else if (!queue.isViolated()) {
+      counters.add(KcpCounter.OVER_BUDGET, 1);
+    }
+  }
+
+  /** Whether a segment that is next in order waits for room in the memory budget. */
+  boolean isHeldUp() {
+    return reordered.contains(next) && queue.segments() < window;
+  }
+
+  /** Moves what has become in order to the queue, as far as that has room. */
+  void closeGap() {
+    while (isHeldUp() && reordered.moveTo(queue, next)) {
+      next++;
+    }
+  }
+
+  /** The next buffer for the reader, who owns it then, or null. */
+  ByteBuf receive() {
+    ByteBuf taken = queue.take();
+    if (taken != null) {
+      closeGap();
+    }
+    return taken;
+  }
+
+  void flushAcks(SegmentWriter writer) {
+    flushes++;
+    acks.flush(next, writer);
+  }
+
+  void close() {
+    reordered.close();
+    queue.close();
+  }
+}

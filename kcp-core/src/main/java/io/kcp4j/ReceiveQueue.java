@@ -1,0 +1,210 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
+
+/**
+ * Payload in order, waiting for the reader: in stream mode bytes, copied together into buffers
+ * whose size follows the traffic, in message mode whole messages, the last one perhaps unfinished.
+ * The buffers are handed to the reader as they are.
+ */
+final class ReceiveQueue {
+
+  private static final int MIN_BUFFER_BYTES = 256;
+  private static final int MAX_BUFFER_BYTES = 64 * 1024;
+
+  /** What a buffer costs beside its bytes, roughly: counted so that empty messages are not free. */
+  private static final int BUFFER_OVERHEAD_BYTES = 128;
+
+  private static final int NOTHING_EXPECTED = -1;
+
+  private final KcpContext context;
+  private final Delivery delivery;
+
+  /** A ring of buffers, and how many segments end in each. The last one may still be open. */
+  private ByteBuf[] buffers = {};
+
+  private int[] segmentsIn = {};
+  private int head;
+  private int count;
+  private boolean lastIsOpen;
+
+  private int segments;
+  private int expectedFrg = NOTHING_EXPECTED;
+  private int nextBufferBytes = MIN_BUFFER_BYTES;
+  private boolean violated;
+  private int heldBytes;
+
+  ReceiveQueue(KcpContext context, Delivery delivery) {
+    this.context = context;
+    this.delivery = delivery;
+  }
+
+  /** Segments that the reader has not taken; those of an unfinished message count. */
+  int segments() {
+    return segments;
+  }
+
+  int heldBytes() {
+    return heldBytes;
+  }
+
+  /** Whether fragments came that do not count down: the stream of messages cannot be told apart. */
+  boolean isViolated() {
+    return violated;
+  }
+
+  /** Whether {@link #take} would return something. */
+  boolean isReceivable() {
+    return count > 1 || (count == 1 && !(lastIsOpen && delivery == Delivery.MESSAGE));
+  }
+
+  /** The next buffer, which becomes the caller's, or null. */
+  ByteBuf take() {
+    if (!isReceivable()) {
+      return null;
+    }
+    ByteBuf taken = buffers[head];
+    buffers[head] = null;
+    segments -= segmentsIn[head];
+    head = (head + 1) & (buffers.length - 1);
+    count--;
+    if (count == 0) {
+      lastIsOpen = false;
+      if (taken.readableBytes() < nextBufferBytes / 4) {
+        nextBufferBytes = Math.max(nextBufferBytes / 2, MIN_BUFFER_BYTES);
+      }
+    }
+    unaccount(taken.capacity());
+    return taken;
+  }
+
+  /**
+   * Adds the payload of the next segment, copying it.
+   *
+   * @return false if it cannot be kept now; nothing has changed then
+   */
+  boolean add(ByteBuf data, int index, int bytes, int frg) {
+    return delivery == Delivery.STREAM
+        ? addToStream(data, index, bytes)
+        : addToMessage(data, index, bytes, frg);
+  }
+
+  private boolean addToStream(ByteBuf data, int index, int bytes) {
+    if (bytes == 0) {
+      return true;
+    }
+    int fitting = lastIsOpen ? Math.min(last().writableBytes(), bytes) : 0;
+    int rest = bytes - fitting;
+    int size = Math.max(nextBufferBytes, rest);
+    if (rest > 0 && !account(size)) {
+      return false;
+    }
+    if (fitting > 0) {
+      last().writeBytes(data, index, fitting);
+    }
+    if (rest > 0) {
+      open(size);
+      last().writeBytes(data, index + fitting, rest);
+      nextBufferBytes = Math.min(2 * size, MAX_BUFFER_BYTES);
+    }
+    countSegment();
+    return true;
+  }
+
+  private boolean addToMessage(ByteBuf data, int index, int bytes, int frg) {
+    if (expectedFrg != NOTHING_EXPECTED && frg != expectedFrg) {
+      violated = true;
+      return false;
+    }
+    if (!lastIsOpen) {
+      int size = Math.min(bytes * (frg + 1), MAX_BUFFER_BYTES);
+      if (!account(size)) {
+        return false;
+      }
+      open(size);
+    } else if (!growLast(bytes)) {
+      return false;
+    }
+    last().writeBytes(data, index, bytes);
+    countSegment();
+    lastIsOpen = frg != 0;
+    expectedFrg = frg - 1;
+    return true;
+  }
+
+  private boolean growLast(int bytes) {
+    ByteBuf message = last();
+    int before = message.capacity();
+    int needed = message.writerIndex() + bytes;
+    if (needed <= before) {
+      return true;
+    }
+    int after = context.allocator().calculateNewCapacity(needed, Integer.MAX_VALUE);
+    if (!context.budget().tryReserve(after - before)) {
+      return false;
+    }
+    heldBytes += after - before;
+    message.capacity(after);
+    return true;
+  }
+
+  private ByteBuf last() {
+    return buffers[(head + count - 1) & (buffers.length - 1)];
+  }
+
+  private void countSegment() {
+    segmentsIn[(head + count - 1) & (buffers.length - 1)]++;
+    segments++;
+  }
+
+  private void open(int size) {
+    if (count == buffers.length) {
+      grow();
+    }
+    int i = (head + count) & (buffers.length - 1);
+    buffers[i] = context.allocator().directBuffer(size);
+    segmentsIn[i] = 0;
+    count++;
+    lastIsOpen = true;
+  }
+
+  private boolean account(int size) {
+    if (!context.budget().tryReserve(size + BUFFER_OVERHEAD_BYTES)) {
+      return false;
+    }
+    heldBytes += size + BUFFER_OVERHEAD_BYTES;
+    return true;
+  }
+
+  private void unaccount(int size) {
+    heldBytes -= size + BUFFER_OVERHEAD_BYTES;
+    context.budget().release(size + BUFFER_OVERHEAD_BYTES);
+  }
+
+  private void grow() {
+    int capacity = Math.max(2, 2 * count);
+    ByteBuf[] oldBuffers = buffers;
+    int[] oldSegments = segmentsIn;
+    buffers = Arrays.copyOf(buffers, capacity);
+    segmentsIn = Arrays.copyOf(segmentsIn, capacity);
+    for (int k = 0; k < count; k++) {
+      buffers[k] = oldBuffers[(head + k) & (count - 1)];
+      segmentsIn[k] = oldSegments[(head + k) & (count - 1)];
+    }
+    Arrays.fill(buffers, count, capacity, null);
+    head = 0;
+  }
+
+  void close() {
+    for (; count > 0; count--) {
+      ByteBuf buffer = buffers[head];
+      buffers[head] = null;
+      head = (head + 1) & (buffers.length - 1);
+      unaccount(buffer.capacity());
+      buffer.release();
+    }
+    segments = 0;
+    lastIsOpen = false;
+  }
+}

@@ -1,0 +1,336 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
+
+/**
+ * What has been written and not yet acknowledged, cut into segments: those in flight, {@code una}
+ * to {@code next}, and those queued, {@code next} to {@code end}. A segment has its sequence number
+ * from the moment it is queued, so one ring serves both, and sending moves nothing.
+ *
+ * <p>The fields of segment {@code sn} stand at index {@code sn & mask} of parallel arrays, which
+ * grow on demand. Payload is copied in once, back to back into chunks that double in size up to 64
+ * KiB. A chunk is released when the last segment in it is acknowledged and everything before it is
+ * too; it needs no count, since segments leave in the order in which they came.
+ */
+@SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
+final class SendBuffer {
+
+  private static final int MIN_CAPACITY = 4;
+  private static final int MIN_CHUNK_BYTES = 256;
+  private static final int MAX_CHUNK_BYTES = 64 * 1024;
+
+  private static final ByteBuf[] NO_PAYLOAD = {};
+  private static final int[] NO_INTS = {};
+
+  private final KcpContext context;
+  private final TransmissionOrder order = new TransmissionOrder();
+
+  private int una;
+  private int next;
+  private int end;
+  private int mask = -1;
+
+  private ByteBuf[] payload = NO_PAYLOAD;
+  private int[] offset = NO_INTS;
+  private char[] length = {};
+  private byte[] frg = {};
+  private boolean[] acknowledged = {};
+  private int[] transmissions = NO_INTS;
+  private int[] firstTs = NO_INTS;
+  private int[] lastTs = NO_INTS;
+  private int[] rtoMs = NO_INTS;
+  private long[] resendAtMs = {};
+
+  /** No segment times out before this; exact after {@link #refreshTimeoutBound}. */
+  private long timeoutBoundMs = Kcp.NO_DEADLINE;
+
+  private ByteBuf chunk;
+  private int heldBytes;
+
+  SendBuffer(KcpContext context, int firstSn) {
+    this.context = context;
+    una = firstSn;
+    next = firstSn;
+    end = firstSn;
+  }
+
+  /** The lowest sequence number that the peer may still lack. */
+  int una() {
+    return una;
+  }
+
+  /** The sequence number of the next segment to be sent for the first time. */
+  int next() {
+    return next;
+  }
+
+  /** Segments written and never sent. */
+  int queued() {
+    return end - next;
+  }
+
+  /** Segments sent and not acknowledged. */
+  int unacknowledged() {
+    return order.size();
+  }
+
+  boolean isEmpty() {
+    return una == end;
+  }
+
+  int heldBytes() {
+    return heldBytes;
+  }
+
+  // Queueing
+
+  /**
+   * Queues the next {@code bytes} of {@code data} as one segment.
+   *
+   * @param expectedBytes how much is about to be queued in all, to choose the size of a new chunk
+   */
+  void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
+    if (end - una > mask) {
+      grow();
+    }
+    int i = end & mask;
+    if (chunk == null || chunk.writableBytes() < bytes) {
+      newChunk(Math.max(bytes, expectedBytes));
+    }
+    payload[i] = chunk;
+    offset[i] = chunk.writerIndex();
+    length[i] = (char) bytes;
+    this.frg[i] = (byte) frg;
+    acknowledged[i] = false;
+    transmissions[i] = 0;
+    chunk.writeBytes(data, bytes);
+    end++;
+  }
+
+  /**
+   * Lets the last queued segment grow up to {@code mssBytes} with the next bytes of {@code data},
+   * if there is one and its chunk has room behind it.
+   */
+  void extendLast(ByteBuf data, int mssBytes) {
+    if (end == next) {
+      return;
+    }
+    int i = (end - 1) & mask;
+    int bytes =
+        Math.min(mssBytes - length[i], Math.min(chunk.writableBytes(), data.readableBytes()));
+    if (bytes > 0) {
+      chunk.writeBytes(data, bytes);
+      length[i] += (char) bytes;
+    }
+  }
+
+  /** Cuts what is queued anew, into segments of at most {@code mssBytes}. For stream mode only. */
+  void recut(int mssBytes) {
+    int bytes = 0;
+    for (int sn = next; sn != end; sn++) {
+      bytes += length[sn & mask];
+    }
+    ByteBuf queued = context.allocator().directBuffer(Math.max(bytes, 1));
+    try {
+      int last = end;
+      for (int sn = next; sn != last; sn++) {
+        int i = sn & mask;
+        queued.writeBytes(payload[i], offset[i], length[i]);
+      }
+      while (end != next) {
+        dropLast();
+      }
+      while (queued.isReadable()) {
+        append(queued, Math.min(mssBytes, queued.readableBytes()), 0, queued.readableBytes());
+      }
+    } finally {
+      queued.release();
+    }
+  }
+
+  private void dropLast() {
+    int i = (end - 1) & mask;
+    ByteBuf dropped = payload[i];
+    payload[i] = null;
+    end--;
+    if (dropped != null && (una == end || payload[(end - 1) & mask] != dropped)) {
+      releaseChunk(dropped);
+    }
+  }
+
+  private void newChunk(int bytes) {
+    int atLeast = Math.max(MIN_CHUNK_BYTES, chunk == null ? 0 : 2 * chunk.capacity());
+    int size = Math.min(Math.max(atLeast, powerOfTwo(bytes)), MAX_CHUNK_BYTES);
+    chunk = context.allocator().directBuffer(size, size);
+    heldBytes += size;
+    context.budget().charge(size);
+  }
+
+  private static int powerOfTwo(int bytes) {
+    return bytes >= MAX_CHUNK_BYTES ? MAX_CHUNK_BYTES : Integer.highestOneBit(2 * bytes - 1 | 1);
+  }
+
+  private void releaseChunk(ByteBuf released) {
+    heldBytes -= released.capacity();
+    context.budget().release(released.capacity());
+    if (released == chunk) {
+      chunk = null;
+    }
+    released.release();
+  }
+
+  private void grow() {
+    int old = mask + 1;
+    int capacity = Math.max(MIN_CAPACITY, 2 * old);
+    payload = twice(payload, old, new ByteBuf[capacity]);
+    offset = twice(offset, old, new int[capacity]);
+    length = twice(length, old, new char[capacity]);
+    frg = twice(frg, old, new byte[capacity]);
+    acknowledged = twice(acknowledged, old, new boolean[capacity]);
+    transmissions = twice(transmissions, old, new int[capacity]);
+    firstTs = twice(firstTs, old, new int[capacity]);
+    lastTs = twice(lastTs, old, new int[capacity]);
+    rtoMs = twice(rtoMs, old, new int[capacity]);
+    resendAtMs = twice(resendAtMs, old, new long[capacity]);
+    order.grow(una, mask, capacity - 1);
+    mask = capacity - 1;
+  }
+
+  /** Half of the copies are never looked at; which half depends on the sequence number. */
+  private static <A> A twice(A old, int length, A doubled) {
+    System.arraycopy(old, 0, doubled, 0, length);
+    System.arraycopy(old, 0, doubled, length, length);
+    return doubled;
+  }
+
+  // Sending
+
+  /**
+   * Puts the first queued segment in flight; {@link #transmit} has to follow. Returns its index.
+   */
+  int takeQueued() {
+    return next++ & mask;
+  }
+
+  /**
+   * Writes the segment at {@code index}, header and payload, and counts on its acknowledgement.
+   *
+   * @param segmentRtoMs when it counts as lost if nothing is heard of it
+   */
+  void transmit(
+      int index,
+      ByteBuf out,
+      int conv,
+      int wnd,
+      int rcvNext,
+      int ts,
+      long nowMs,
+      int segmentRtoMs) {
+    if (transmissions[index]++ == 0) {
+      firstTs[index] = ts;
+    } else {
+      order.remove(index);
+    }
+    order.append(index);
+    lastTs[index] = ts;
+    rtoMs[index] = segmentRtoMs;
+    resendAtMs[index] = nowMs + segmentRtoMs;
+    timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[index]);
+    int sn = una + (index - una & mask);
+    Segment.write(out, conv, Segment.PUSH, frg[index], wnd, ts, sn, rcvNext, length[index]);
+    out.writeBytes(payload[index], offset[index], length[index]);
+  }
+
+  int length(int index) {
+    return length[index];
+  }
+
+  int transmissions(int index) {
+    return transmissions[index];
+  }
+
+  int rtoMs(int index) {
+    return rtoMs[index];
+  }
+
+  /** The segments in flight, in the order of their last transmission. */
+  TransmissionOrder order() {
+    return order;
+  }
+
+  boolean isTimedOut(int index, long nowMs) {
+    return resendAtMs[index] <= nowMs;
+  }
+
+  /** No segment in flight times out before this, in milliseconds. */
+  long timeoutBoundMs() {
+    return timeoutBoundMs;
+  }
+
+  /** Looks at every segment in flight for the next timeout; costs a few nanoseconds for each. */
+  void refreshTimeoutBound() {
+    long bound = Kcp.NO_DEADLINE;
+    for (int i = order.head(); i != TransmissionOrder.NONE; i = order.next(i)) {
+      bound = Math.min(bound, resendAtMs[i]);
+    }
+    timeoutBoundMs = bound;
+  }
+
+  // Acknowledgements
+
+  /** Whether {@code sn} is in flight and the peer has not acknowledged it. */
+  boolean isAwaited(int sn) {
+    return sn - una >= 0 && sn - next < 0 && !acknowledged[sn & mask];
+  }
+
+  /** Whether {@code ts} is within what the awaited segment {@code sn} carried when it was sent. */
+  boolean wasSentAt(int sn, int ts) {
+    int i = sn & mask;
+    return ts - firstTs[i] >= 0 && ts - lastTs[i] <= 0;
+  }
+
+  /**
+   * Takes the awaited segment {@code sn} as received. Only an answer to its last transmission tells
+   * that what was sent before that has been overtaken.
+   */
+  void acknowledge(int sn, int ts) {
+    int i = sn & mask;
+    if (ts == lastTs[i]) {
+      order.passOverBefore(i);
+    }
+    acknowledged[i] = true;
+    order.remove(i);
+    forgetTimeoutsIfNoneInFlight();
+  }
+
+  /** Drops every segment below {@code newUna}, which is at most {@link #next}. */
+  void acknowledgeBelow(int newUna) {
+    while (newUna - una > 0) {
+      int i = una & mask;
+      if (!acknowledged[i]) {
+        order.remove(i);
+      }
+      ByteBuf left = payload[i];
+      payload[i] = null;
+      una++;
+      if (left != null && (una == end || payload[una & mask] != left)) {
+        releaseChunk(left);
+      }
+    }
+    forgetTimeoutsIfNoneInFlight();
+  }
+
+  private void forgetTimeoutsIfNoneInFlight() {
+    if (order.size() == 0) {
+      timeoutBoundMs = Kcp.NO_DEADLINE;
+    }
+  }
+
+  void close() {
+    order.clear();
+    Arrays.fill(acknowledged, true);
+    next = end;
+    acknowledgeBelow(end);
+  }
+}

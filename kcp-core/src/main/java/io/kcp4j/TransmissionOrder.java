@@ -1,0 +1,142 @@
+package io.kcp4j;
+
+import java.util.Arrays;
+
+/**
+ * The unacknowledged segments in the order of their last transmission, and how often each has been
+ * passed over: how many acknowledgements came for segments that were sent after it.
+ *
+ * <p>kcp-go walks its whole send buffer for every ACK to count this. Here an acknowledgement costs
+ * the same at any window: it passes over a prefix of the list, so the counts never rise from head
+ * to tail, and only differences are kept. {@code passed[i]} is what entry i counts more than its
+ * successor; the count of the head is their sum. Whatever is lost is found at the head.
+ *
+ * <p>Entries are the ring indices of {@link SendBuffer}.
+ */
+final class TransmissionOrder {
+
+  static final int NONE = -1;
+
+  private static final int[] EMPTY = {};
+
+  private int[] previous = EMPTY;
+  private int[] next = EMPTY;
+  private int[] passed = EMPTY;
+  private int head = NONE;
+  private int tail = NONE;
+  private int headPassed;
+  private int size;
+
+  int size() {
+    return size;
+  }
+
+  /** The entry that was transmitted longest ago, or {@link #NONE}. */
+  int head() {
+    return head;
+  }
+
+  /** The entry that was transmitted last, or {@link #NONE}. */
+  int tail() {
+    return tail;
+  }
+
+  /** The entry transmitted after {@code entry}, or {@link #NONE}. */
+  int next(int entry) {
+    return next[entry];
+  }
+
+  /** How often the head has been passed over; no entry more often. */
+  int headPassed() {
+    return headPassed;
+  }
+
+  /** {@code entry}, not in the list, has just been transmitted. */
+  void append(int entry) {
+    previous[entry] = tail;
+    next[entry] = NONE;
+    passed[entry] = 0;
+    if (tail == NONE) {
+      head = entry;
+    } else {
+      next[tail] = entry;
+    }
+    tail = entry;
+    size++;
+  }
+
+  /**
+   * The last transmission of {@code entry} has arrived: everything sent before it is passed over.
+   */
+  void passOverBefore(int entry) {
+    int before = previous[entry];
+    if (before != NONE) {
+      passed[before]++;
+      headPassed++;
+    }
+  }
+
+  void remove(int entry) {
+    int before = previous[entry];
+    int after = next[entry];
+    if (before == NONE) {
+      head = after;
+      headPassed -= passed[entry];
+    } else {
+      next[before] = after;
+      passed[before] += passed[entry];
+    }
+    if (after == NONE) {
+      tail = before;
+    } else {
+      previous[after] = before;
+    }
+    size--;
+  }
+
+  /** Makes room for the entries 0 to {@code capacity} - 1 of an empty list. */
+  private void resize(int capacity) {
+    previous = new int[capacity];
+    next = new int[capacity];
+    passed = new int[capacity];
+    head = NONE;
+    tail = NONE;
+    headPassed = 0;
+    size = 0;
+  }
+
+  /**
+   * Follows a ring that has grown.
+   *
+   * @param una a sequence number not above any in the list
+   * @param oldMask the mask under which the entries were named
+   * @param newMask the mask under which they are named from now on
+   */
+  void grow(int una, int oldMask, int newMask) {
+    int[] oldNext = next;
+    int[] oldPassed = passed;
+    int entry = head;
+    int counted = headPassed;
+    resize(newMask + 1);
+    for (; entry != NONE; entry = oldNext[entry]) {
+      int sn = una + (entry - una & oldMask);
+      append(sn & newMask);
+      passed[tail] = oldPassed[entry];
+    }
+    headPassed = counted;
+  }
+
+  void clear() {
+    resize(0);
+  }
+
+  @Override
+  public String toString() {
+    int[] order = new int[size];
+    int n = 0;
+    for (int entry = head; entry != NONE; entry = next[entry]) {
+      order[n++] = entry;
+    }
+    return Arrays.toString(order);
+  }
+}

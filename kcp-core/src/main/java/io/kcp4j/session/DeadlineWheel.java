@@ -1,0 +1,182 @@
+package io.kcp4j.session;
+
+/**
+ * A timer wheel for all sessions of one thread. Entries are intrusive: arming one takes a few
+ * nanoseconds and allocates nothing, and an empty wheel costs nothing.
+ *
+ * <p>Time is cut into ticks; a slot holds a doubly linked list of the entries of one tick, and a
+ * bit map finds the next slot that is not empty. An entry that lies further ahead than the wheel
+ * reaches waits in the last slot and is moved on from there. Entries expire up to one tick late.
+ */
+public final class DeadlineWheel {
+
+  /** Something with a deadline. Belongs to at most one wheel at a time. */
+  public abstract static class Entry {
+
+    private static final int NOT_ARMED = -1;
+
+    private Entry previous;
+    private Entry next;
+    private int slot = NOT_ARMED;
+    private long deadlineMs;
+
+    /** The deadline has come. The entry is no longer armed; it may be armed again here. */
+    protected abstract void expire(long nowMs);
+  }
+
+  private static final int DEFAULT_SLOTS = 1024;
+
+  private final int tickMs;
+
+  /** The first entry of each slot, and behind them the entries that are just expiring. */
+  private final Entry[] slots;
+
+  private final long[] occupied;
+  private final int mask;
+
+  /** The tick up to which everything has expired. */
+  private long tick;
+
+  private int size;
+
+  /** Makes a wheel of one millisecond a tick that reaches a second ahead. */
+  public DeadlineWheel(long nowMs) {
+    this(nowMs, 1, DEFAULT_SLOTS);
+  }
+
+  /**
+   * Makes a wheel.
+   *
+   * @param nowMs the time, in milliseconds
+   * @param tickMs the length of a tick, in milliseconds
+   * @param slots how many ticks the wheel reaches ahead: a power of two, at least 64
+   */
+  public DeadlineWheel(long nowMs, int tickMs, int slots) {
+    if (slots < Long.SIZE || Integer.bitCount(slots) != 1) {
+      throw new IllegalArgumentException("slots: " + slots + " (expected: a power of two >= 64)");
+    }
+    this.tickMs = tickMs;
+    this.slots = new Entry[slots + 1];
+    occupied = new long[slots / Long.SIZE + 1];
+    mask = slots - 1;
+    tick = Math.floorDiv(nowMs, tickMs);
+  }
+
+  /** How many entries are armed. */
+  public int size() {
+    return size;
+  }
+
+  /**
+   * Arms an entry, or moves one that is armed. A deadline that has passed comes at the next {@link
+   * #advance}.
+   */
+  public void arm(Entry entry, long deadlineMs) {
+    long due = Math.max(-Math.floorDiv(-deadlineMs, tickMs), tick);
+    int slot = (int) Math.min(due, tick + mask) & mask;
+    entry.deadlineMs = deadlineMs;
+    if (entry.slot != slot) {
+      cancel(entry);
+      link(entry, slot);
+    }
+  }
+
+  /** Disarms an entry; nothing happens if it is not armed. */
+  public void cancel(Entry entry) {
+    int slot = entry.slot;
+    if (slot == Entry.NOT_ARMED) {
+      return;
+    }
+    if (entry.previous == null) {
+      slots[slot] = entry.next;
+      if (entry.next == null) {
+        occupied[slot >> 6] &= ~(1L << slot);
+      }
+    } else {
+      entry.previous.next = entry.next;
+    }
+    if (entry.next != null) {
+      entry.next.previous = entry.previous;
+    }
+    entry.previous = null;
+    entry.next = null;
+    entry.slot = Entry.NOT_ARMED;
+    size--;
+  }
+
+  private void link(Entry entry, int slot) {
+    Entry first = slots[slot];
+    entry.next = first;
+    entry.slot = slot;
+    if (first != null) {
+      first.previous = entry;
+    }
+    slots[slot] = entry;
+    occupied[slot >> 6] |= 1L << slot;
+    size++;
+  }
+
+  /**
+   * When {@link #advance} has to be called at the latest, in milliseconds, or {@link
+   * Long#MAX_VALUE} if no entry is armed. It may then find nothing to do.
+   */
+  public long nextDeadline() {
+    if (size == 0) {
+      return Long.MAX_VALUE;
+    }
+    return (tick + distanceToOccupied((int) tick & mask)) * tickMs;
+  }
+
+  /** How many slots lie between {@code from} and the next one that is not empty. */
+  private int distanceToOccupied(int from) {
+    int word = from >> 6;
+    long bits = occupied[word] & -1L << from;
+    int wordMask = occupied.length - 2;
+    for (int i = 0; i < occupied.length; i++) {
+      if (bits != 0) {
+        return (word << 6 | Long.numberOfTrailingZeros(bits)) - from & mask;
+      }
+      word = word + 1 & wordMask;
+      bits = occupied[word];
+    }
+    throw new AssertionError("size is " + size + ", and every slot is empty");
+  }
+
+  /**
+   * Expires every entry whose deadline is not after {@code nowMs}. An entry that is armed meanwhile
+   * for a time that has come may have to wait for the next call.
+   */
+  public void advance(long nowMs) {
+    long last = Math.max(Math.floorDiv(nowMs, tickMs), tick);
+    long cursor = tick;
+    long end = Math.min(last, cursor + mask);
+    tick = last;
+    while (size > 0) {
+      cursor += distanceToOccupied((int) cursor & mask);
+      if (cursor > end) {
+        break;
+      }
+      expireSlot((int) cursor & mask, nowMs);
+      cursor++;
+    }
+  }
+
+  private void expireSlot(int slot, long nowMs) {
+    // Through a slot of their own, since whoever expires may arm and cancel any other.
+    int expiring = slots.length - 1;
+    while (slots[slot] != null) {
+      Entry entry = slots[slot];
+      cancel(entry);
+      link(entry, expiring);
+    }
+    while (slots[expiring] != null) {
+      Entry entry = slots[expiring];
+      cancel(entry);
+      if (entry.deadlineMs <= nowMs) {
+        entry.expire(nowMs);
+      } else {
+        arm(entry, entry.deadlineMs);
+      }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package io.kcp4j.session;
+
+import io.kcp4j.KcpFailure;
+
+/** Why a session ended that its user did not end. */
+public enum EndReason {
+  /** See {@link KcpFailure#DEAD_LINK}. */
+  DEAD_LINK,
+  /** See {@link KcpFailure#NO_PROGRESS}. */
+  NO_PROGRESS,
+  /** See {@link KcpFailure#WRITE_STALLED}. */
+  WRITE_STALLED,
+  /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
+  PROTOCOL_VIOLATION,
+  /** The peer was silent, and three probes in a row stayed unanswered. */
+  PEER_SILENT,
+  /** No payload moved either way for the idle timeout. */
+  IDLE;
+
+  static EndReason of(KcpFailure failure) {
+    return switch (failure) {
+      case DEAD_LINK -> DEAD_LINK;
+      case NO_PROGRESS -> NO_PROGRESS;
+      case WRITE_STALLED -> WRITE_STALLED;
+      case PROTOCOL_VIOLATION -> PROTOCOL_VIOLATION;
+    };
+  }
+}

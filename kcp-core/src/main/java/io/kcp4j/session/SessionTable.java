@@ -1,0 +1,362 @@
+package io.kcp4j.session;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.InputResult;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * The sessions of one socket: finds the one that a datagram belongs to, lets new ones begin, and
+ * drives them. No I/O and no clock; one thread.
+ *
+ * <p><b>How to drive it.</b> {@link #receive} for each datagram and {@link #endBatch} after a batch
+ * of them; {@link #touch} after writing to a session; {@link #flushTouched} when the handler has
+ * been asked for it; {@link #sweep} about once a second while there are sessions. Deadlines come
+ * from the {@link DeadlineWheel}, which other tables on the thread may share.
+ *
+ * <p><b>Admission.</b> Nothing is kept for a stranger before a PUSH with sequence number 0 has
+ * arrived from it, and nothing for a session that was closed within the last minute. A stranger's
+ * window probe is answered by one WINS.
+ */
+public final class SessionTable {
+
+  /** What the table asks of its driver. Called on the table's thread, from within its methods. */
+  public interface Handler {
+
+    /**
+     * A stranger's first datagram has arrived.
+     *
+     * @return a new session, which the table adds, or null to turn it away: the peer will try again
+     */
+    Session accept(InetSocketAddress remote, int conv, long nowMs);
+
+    /**
+     * A session has taken in datagrams: there may be something to receive, or room to send again.
+     */
+    void progressed(Session session, long nowMs);
+
+    /**
+     * A session cannot go on. It has been removed from the table; its {@link Kcp} is not closed
+     * yet.
+     */
+    void ended(Session session, EndReason reason);
+
+    /** Where datagrams for {@code remote} are written. Asked again for every flush. */
+    DatagramOutput output(InetSocketAddress remote);
+
+    /** All that was written to outputs since the last call should leave now. */
+    void flushOutput();
+
+    /** Whether the socket takes more; while it does not, no session is flushed. */
+    boolean isOutputWritable();
+
+    /**
+     * {@link #flushTouched} should be called soon. Asked once until that has been called; when the
+     * output is not writable the call has to wait until it is.
+     */
+    void requestFlush();
+  }
+
+  /** What a stranger's probe is told: the reference's receive window. */
+  private static final int STRANGERS_WINDOW = 128;
+
+  /** Silence and idleness are watched by the second; the wheel reaches about a minute ahead. */
+  private static final int WATCH_TICK_MS = 1000;
+
+  private static final int WATCH_SLOTS = 64;
+
+  private final Handler handler;
+  private final KcpCounters counters;
+  private final DeadlineWheel deadlines;
+  private final int maxSessions;
+  private final int maxDatagramBytes;
+
+  private final Map<SessionKey, Session> sessions = new HashMap<>();
+  private final SessionKey lookup = new SessionKey(null, 0);
+  private final ClosedSessions closed = new ClosedSessions();
+  private final DeadlineWheel watches;
+
+  /** The sessions that this batch has changed, in the order in which it did. */
+  private final List<Session> touched = new ArrayList<>();
+
+  private boolean acceptOnProbe;
+  private Session lastFound;
+  private boolean inBatch;
+  private boolean flushRequested;
+  private boolean outputPending;
+
+  /**
+   * Makes a table.
+   *
+   * @param handler the driver
+   * @param context what the sessions share; its total counts what belongs to no session, too
+   * @param deadlines where the sessions' deadlines are kept
+   * @param maxSessions strangers beyond this number are turned away
+   * @param maxDatagramBytes larger datagrams are counted and not parsed
+   * @param nowMs the time, in milliseconds
+   */
+  public SessionTable(
+      Handler handler,
+      KcpContext context,
+      DeadlineWheel deadlines,
+      int maxSessions,
+      int maxDatagramBytes,
+      long nowMs) {
+    this.handler = Objects.requireNonNull(handler, "handler");
+    this.counters = context.total();
+    this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
+    this.maxSessions = maxSessions;
+    this.maxDatagramBytes = maxDatagramBytes;
+    this.watches = new DeadlineWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
+  }
+
+  /**
+   * Whether a stranger's window probe begins a session. If not, the default, it is answered and
+   * forgotten.
+   */
+  public void acceptOnProbe(boolean accept) {
+    acceptOnProbe = accept;
+  }
+
+  /** How many sessions there are. */
+  public int size() {
+    return sessions.size();
+  }
+
+  /**
+   * Adds a session that no stranger has begun: a client's.
+   *
+   * @throws IllegalArgumentException if there is one of the same address and conversation
+   */
+  public void add(Session session, long nowMs) {
+    if (sessions.putIfAbsent(session.key(), session) != null) {
+      throw new IllegalArgumentException(
+          "session: conv " + session.conv() + " at " + session.remote() + " exists already");
+    }
+    session.added(this, nowMs);
+    counters.add(KcpCounter.SESSIONS_OPENED, 1);
+  }
+
+  /**
+   * Removes a session and remembers it as closed for 60 s. Does not close its {@link Kcp}. Nothing
+   * happens if it is not in the table.
+   */
+  public void remove(Session session, long nowMs) {
+    if (!session.isIn(this)) {
+      return;
+    }
+    sessions.remove(session.key());
+    closed.add(session.key(), nowMs);
+    deadlines.cancel(session);
+    session.removed();
+    if (lastFound == session) {
+      lastFound = null;
+    }
+    counters.add(KcpCounter.SESSIONS_CLOSED, 1);
+  }
+
+  void end(Session session, EndReason reason, long nowMs) {
+    remove(session, nowMs);
+    handler.ended(session, reason);
+  }
+
+  DeadlineWheel watches() {
+    return watches;
+  }
+
+  // Input
+
+  /** Takes in one datagram; the buffer stays the caller's. */
+  public void receive(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
+    inBatch = true;
+    int bytes = datagram.readableBytes();
+    if (bytes > maxDatagramBytes) {
+      counters.add(KcpCounter.OVERSIZE, 1);
+      return;
+    }
+    if (bytes < Segment.HEADER_BYTES) {
+      counters.add(KcpCounter.MALFORMED, 1);
+      return;
+    }
+    Session session = find(remote, Segment.conv(datagram, datagram.readerIndex()));
+    if (session == null) {
+      session = admit(remote, datagram, nowMs);
+      if (session == null) {
+        return;
+      }
+    }
+    if (session.kcp().input(datagram, nowMs) == InputResult.ACCEPTED) {
+      session.heard(nowMs);
+    }
+    session.hasInput = true;
+    enqueue(session);
+  }
+
+  private Session find(InetSocketAddress remote, int conv) {
+    Session last = lastFound;
+    if (last != null && last.conv() == conv && last.remote().equals(remote)) {
+      return last;
+    }
+    lookup.set(remote, conv);
+    Session found = sessions.get(lookup);
+    if (found != null) {
+      lastFound = found;
+    }
+    return found;
+  }
+
+  /** Judges a datagram of no session; {@link #lookup} still names it. */
+  private Session admit(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
+    FirstDatagram first = FirstDatagram.judge(datagram);
+    if (closed.contains(lookup, nowMs)) {
+      counters.add(KcpCounter.CLOSED_SESSION, 1);
+    } else if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptOnProbe)) {
+      return accept(remote, Segment.conv(datagram, datagram.readerIndex()), nowMs);
+    } else if (first == FirstDatagram.PROBES) {
+      answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
+    } else {
+      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+    }
+    return null;
+  }
+
+  private Session accept(InetSocketAddress remote, int conv, long nowMs) {
+    Session accepted = null;
+    if (sessions.size() < maxSessions) {
+      accepted = handler.accept(remote, conv, nowMs);
+    }
+    if (accepted == null) {
+      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      return null;
+    }
+    add(accepted, nowMs);
+    return accepted;
+  }
+
+  private void answerProbe(InetSocketAddress remote, int conv) {
+    if (!handler.isOutputWritable()) {
+      return;
+    }
+    DatagramOutput output = handler.output(remote);
+    ByteBuf out = output.begin(Segment.HEADER_BYTES);
+    Segment.write(out, conv, Segment.WINS, 0, STRANGERS_WINDOW, 0, 0, 0, 0);
+    output.end();
+    outputPending = true;
+  }
+
+  /**
+   * Ends a batch of {@link #receive}: first every session that has taken something in may deliver
+   * it and be answered, then every session that has something to send is flushed.
+   */
+  public void endBatch(long nowMs) {
+    for (int i = 0; i < touched.size(); i++) {
+      Session session = touched.get(i);
+      if (session.hasInput && session.isIn(this)) {
+        handler.progressed(session, nowMs);
+      }
+    }
+    inBatch = false;
+    flushTouched(nowMs);
+  }
+
+  // Output
+
+  /**
+   * Notes that the owner has sent to a session, received from it outside of {@link
+   * Handler#progressed}, or asked for a probe: it will be flushed.
+   */
+  public void touch(Session session) {
+    session.hasWritten = true;
+    enqueue(session);
+  }
+
+  void due(Session session) {
+    session.isDue = true;
+    enqueue(session);
+  }
+
+  private void enqueue(Session session) {
+    if (!session.isTouched) {
+      session.isTouched = true;
+      touched.add(session);
+    }
+    if (!inBatch) {
+      requestFlush();
+    }
+  }
+
+  private void requestFlush() {
+    if (!flushRequested) {
+      flushRequested = true;
+      handler.requestFlush();
+    }
+  }
+
+  /** Flushes every session that was touched, if the output takes it. */
+  public void flushTouched(long nowMs) {
+    flushRequested = false;
+    if (touched.isEmpty() && !outputPending) {
+      return;
+    }
+    if (!handler.isOutputWritable()) {
+      requestFlush();
+      return;
+    }
+    inBatch = true;
+    for (int i = 0; i < touched.size(); i++) {
+      Session session = touched.get(i);
+      session.isTouched = false;
+      if (session.isIn(this)) {
+        flush(session, nowMs);
+      }
+    }
+    touched.clear();
+    outputPending = false;
+    inBatch = false;
+    handler.flushOutput();
+  }
+
+  private void flush(Session session, long nowMs) {
+    Kcp kcp = session.kcp();
+    DatagramOutput output = handler.output(session.remote());
+    if (session.isDue) {
+      kcp.flush(nowMs, output);
+    }
+    if (session.hasWritten) {
+      kcp.afterSend(nowMs, output);
+    }
+    if (session.hasInput) {
+      kcp.afterInput(nowMs, output);
+    }
+    session.isDue = false;
+    session.hasWritten = false;
+    session.hasInput = false;
+    long deadlineMs = kcp.nextDeadline();
+    if (kcp.failure() != null) {
+      end(session, EndReason.of(kcp.failure()), nowMs);
+    } else if (deadlineMs == Kcp.NO_DEADLINE) {
+      deadlines.cancel(session);
+    } else {
+      deadlines.arm(session, deadlineMs);
+    }
+  }
+
+  /**
+   * Probes peers that have been silent for long, and ends the sessions of dead and idle ones. To be
+   * called about once a second while there are sessions.
+   */
+  public void sweep(long nowMs) {
+    closed.forget(nowMs);
+    watches.advance(nowMs);
+  }
+}
