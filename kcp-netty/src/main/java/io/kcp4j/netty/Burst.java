@@ -13,8 +13,9 @@ import java.net.InetSocketAddress;
  * a run: written together, so that whatever works on many datagrams at once finds them side by
  * side.
  *
- * <p>The buffer is used again from its start when the socket has taken everything, the usual case,
- * and else replaced when it is full; the slices keep the old one alive as long as they need it.
+ * <p>A full buffer is sent at once. It is used again from its start when the socket has taken
+ * everything, the usual case; else it is replaced, and the slices keep the old one alive as long as
+ * they need it.
  */
 final class Burst implements DatagramOutput {
 
@@ -52,8 +53,10 @@ final class Burst implements DatagramOutput {
 
   @Override
   public ByteBuf begin(int maxBytes) {
+    if (buffer != null && buffer.writableBytes() < maxBytes) {
+      send();
+    }
     if (buffer == null || buffer.writableBytes() < maxBytes) {
-      writeRun();
       release();
       buffer = allocator.directBuffer(Math.max(CAPACITY_BYTES, maxBytes));
     }
@@ -82,10 +85,14 @@ final class Burst implements DatagramOutput {
 
   /** Sends what has been written for {@code socket}. */
   void flush(Channel socket) {
+    to(socket, null);
+    send();
+    this.socket = null;
+  }
+
+  private void send() {
     writeRun();
     socket.flush();
-    this.socket = null;
-    remote = null;
     if (buffer != null && buffer.refCnt() == 1) {
       buffer.clear();
       runStart = 0;

@@ -17,7 +17,6 @@ import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.EventLoop;
-import io.netty.channel.RecvByteBufAllocator;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.PromiseNotifier;
 import io.netty.util.internal.StringUtil;
@@ -85,9 +84,6 @@ public final class KcpChannel extends AbstractChannel {
 
   /** The one deadline of its own that a channel has at a time: for connecting or for closing. */
   private DeadlineWheel.Entry timer;
-
-  /** Whether the session table knows the session. */
-  private boolean inTable;
 
   private boolean lingering;
   private boolean readPending;
@@ -249,13 +245,6 @@ public final class KcpChannel extends AbstractChannel {
       unsafe().closeForcibly();
       return null;
     }
-    if (isOpen()) {
-      inTable = true;
-    } else {
-      // Closed by the first handlers that saw it. Let the table know the session before it goes, so
-      // that the peer's next attempts find a closed session and not a new one.
-      eventLoop().execute(() -> endpoint.remove(session));
-    }
     return session;
   }
 
@@ -277,7 +266,6 @@ public final class KcpChannel extends AbstractChannel {
     remoteAddress = endpoint.remoteAddress();
     begin(remoteAddress, config.conv() != 0 ? config.conv() : randomConv());
     endpoint.add(session);
-    inTable = true;
     if (config.isConnectProbe()) {
       timer = new ConnectProbe();
       ((ConnectProbe) timer).expire(endpoint.nowMs());
@@ -324,8 +312,7 @@ public final class KcpChannel extends AbstractChannel {
       long leftMs = timeoutMs == 0 ? Long.MAX_VALUE : startMs + timeoutMs - nowMs;
       if (leftMs <= 0) {
         failConnect(
-            new ConnectTimeoutException(
-                "no answer within " + timeoutMs + " ms: " + remoteAddress));
+            new ConnectTimeoutException("no answer within " + timeoutMs + " ms: " + remoteAddress));
         return;
       }
       session.kcp().probe();
@@ -366,12 +353,9 @@ public final class KcpChannel extends AbstractChannel {
     }
     session.silenceTimeoutMs(config.silenceTimeoutMs());
     session.idleTimeoutMs(config.idleTimeoutMs());
-    endpoint.sweepFor(config.silenceTimeoutMs(), config.idleTimeoutMs());
     if (session.kcp().config() != config.kcp()) {
       session.kcp().reconfigure(config.kcp());
-      if (inTable) {
-        endpoint.touch(session);
-      }
+      endpoint.touch(session);
     }
   }
 
@@ -379,6 +363,12 @@ public final class KcpChannel extends AbstractChannel {
 
   /** The session may have something to read, or room for what waits to be written. */
   void progressed() {
+    if (!isOpen()) {
+      // Closed by the first handler that saw it, before the table knew the session. It had to learn
+      // of it, so that the peer's next attempt finds a closed session and begins no new one.
+      endpoint.remove(session);
+      return;
+    }
     if (connectPromise != null && session.kcp().counters().get(KcpCounter.SEGMENTS_IN) > 0) {
       activate();
     }
@@ -395,7 +385,6 @@ public final class KcpChannel extends AbstractChannel {
 
   /** The session cannot go on, and the table has dropped it. */
   void ended(EndReason reason) {
-    inTable = false;
     KcpEndException cause = new KcpEndException(reason, remoteAddress);
     if (connectPromise != null) {
       endReason = reason;
@@ -436,9 +425,7 @@ public final class KcpChannel extends AbstractChannel {
     readScheduled = false;
     if (readPending && isReadable()) {
       readAvailable();
-      if (inTable) {
-        endpoint.touch(session); // The peer may wait for the window to open.
-      }
+      endpoint.touch(session); // The peer may wait for the window to open.
     }
   }
 
@@ -446,7 +433,7 @@ public final class KcpChannel extends AbstractChannel {
     if (!isReadable()) {
       return;
     }
-    RecvByteBufAllocator.Handle handle = unsafe().recvBufAllocHandle();
+    var handle = unsafe().recvBufAllocHandle();
     handle.reset(config);
     do {
       ByteBuf read = nextBuffer(handle.guess());
@@ -488,7 +475,6 @@ public final class KcpChannel extends AbstractChannel {
   @Override
   protected void doWrite(ChannelOutboundBuffer in) {
     Kcp kcp = session.kcp();
-    long now = endpoint.nowMs();
     boolean sent = false;
     for (ByteBuf data = (ByteBuf) in.current();
         data != null && kcp.isSendable();
@@ -496,7 +482,7 @@ public final class KcpChannel extends AbstractChannel {
       int before = data.readableBytes();
       boolean all;
       try {
-        all = kcp.send(data, now);
+        all = kcp.send(data);
       } catch (IllegalArgumentException e) {
         in.remove(e); // Larger than any message can be.
         continue;
@@ -508,7 +494,7 @@ public final class KcpChannel extends AbstractChannel {
       }
       in.remove();
     }
-    if (sent && inTable) {
+    if (sent) {
       endpoint.touch(session);
     }
   }
@@ -568,10 +554,7 @@ public final class KcpChannel extends AbstractChannel {
     if (endReason == null) {
       endpoint.flush(session);
     }
-    if (inTable) {
-      inTable = false;
-      endpoint.remove(session);
-    }
+    endpoint.remove(session);
     lastStats = session.kcp().stats();
     session.kcp().close();
   }

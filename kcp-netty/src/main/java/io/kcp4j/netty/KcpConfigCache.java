@@ -23,7 +23,6 @@ final class KcpConfigCache {
       results.clear();
     }
     return results.computeIfAbsent(
-        new Change(from, option, value),
-        change -> KcpSetting.of(option).set().apply(from, value));
+        new Change(from, option, value), change -> KcpSetting.of(option).set().apply(from, value));
   }
 }

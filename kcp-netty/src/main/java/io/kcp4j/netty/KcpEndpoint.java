@@ -51,8 +51,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpEndpoint.class);
 
-  private static final int MAX_SWEEP_MS = 1000;
-  private static final int MIN_SWEEP_MS = 10;
+  private static final int SWEEP_MS = 1000;
 
   private final EventLoop eventLoop;
   private final KcpLoop loop;
@@ -66,8 +65,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   private boolean inBatch;
   private long batchAtMs;
-  private boolean endingBatch;
-  private boolean flushScheduled;
+
+  /** The session table wants to flush, and waits for the socket. */
+  private boolean flushWaits;
 
   KcpEndpoint(
       EventLoop eventLoop,
@@ -80,7 +80,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     this.owner = owner;
     this.context = context;
     loop = KcpLoop.of(eventLoop);
-    table = new SessionTable(this, context, loop.wheel(), maxSessions, maxDatagramBytes);
+    table =
+        new SessionTable(
+            this, context, loop.wheel(), maxSessions, maxDatagramBytes, KcpLoop.nowMs());
     table.acceptOnProbe(acceptOnProbe);
     socket = Transport.of(eventLoop).newDatagramChannel();
   }
@@ -148,22 +150,18 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** Adds a client's session. */
   void add(Session session) {
     table.add(session, nowMs());
-  }
-
-  /** Makes sure that the session is looked at as often as its shortest timeout needs. */
-  void sweepFor(int silenceTimeoutMs, int idleTimeoutMs) {
-    sweep.start(silenceTimeoutMs, idleTimeoutMs);
+    sweep.start();
   }
 
   /** Sends what a session that is about to close still has to say. */
   void flush(Session session) {
-    if (socket.isActive()) {
+    if (socket.isActive() && socket.isWritable()) {
       session.kcp().flush(nowMs(), output(session.remote()));
       flushOutput();
     }
   }
 
-  /** Takes out a session that its user has closed. */
+  /** Takes out a session that its user has closed; nothing happens if it is not in the table. */
   void remove(Session session) {
     table.remove(session, nowMs());
   }
@@ -171,16 +169,6 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** The session has something to send; it leaves together with what others send in this turn. */
   void touch(Session session) {
     table.touch(session);
-    if (!flushScheduled && !endingBatch) {
-      flushScheduled = true;
-      eventLoop.execute(flushTask);
-    }
-  }
-
-  private void flushTouched() {
-    flushScheduled = false;
-    table.flushTouched(nowMs());
-    loop.schedule();
   }
 
   /** Arms a deadline of a channel's own. */
@@ -215,14 +203,16 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       return;
     }
     owner.batchRead();
-    endingBatch = true;
-    try {
-      table.endBatch(batchAtMs);
-    } finally {
-      endingBatch = false;
-      inBatch = false;
-    }
+    table.endBatch(batchAtMs);
+    inBatch = false;
     loop.schedule();
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    if (flushWaits && socket.isWritable()) {
+      requestFlush();
+    }
   }
 
   @Override
@@ -230,7 +220,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     if (cause instanceof IOException failure) {
       // A datagram that is refused by the system or the peer's host is a datagram lost.
       logger.debug("{} {}", socket, failure);
-      owner.failed(failure);
+      eventLoop.execute(() -> owner.failed(failure)); // Not in the midst of sending.
     } else {
       logger.warn("{} unexpected exception", socket, cause);
     }
@@ -248,7 +238,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    return owner.accept(remote, conv);
+    Session accepted = owner.accept(remote, conv);
+    if (accepted != null) {
+      sweep.start();
+    }
+    return accepted;
   }
 
   @Override
@@ -267,6 +261,24 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   @Override
+  public boolean isOutputWritable() {
+    return socket.isWritable();
+  }
+
+  @Override
+  public void requestFlush() {
+    flushWaits = !socket.isWritable();
+    if (!flushWaits) {
+      eventLoop.execute(flushTask);
+    }
+  }
+
+  private void flushTouched() {
+    table.flushTouched(nowMs());
+    loop.schedule();
+  }
+
+  @Override
   public void ended(Session session, EndReason reason) {
     ((KcpChannel) session.owner()).ended(reason);
   }
@@ -278,28 +290,17 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
    */
   private final class Sweep extends DeadlineWheel.Entry {
 
-    private int periodMs = MAX_SWEEP_MS;
     private boolean armed;
 
-    void start(int silenceTimeoutMs, int idleTimeoutMs) {
-      shorten(silenceTimeoutMs);
-      shorten(idleTimeoutMs);
+    void start() {
       if (!armed) {
-        arm(KcpLoop.nowMs());
-      }
-    }
-
-    private void shorten(int timeoutMs) {
-      int wanted = Math.max(timeoutMs / 4, MIN_SWEEP_MS);
-      if (timeoutMs > 0 && wanted < periodMs) {
-        periodMs = wanted;
-        stop();
+        arm(nowMs());
       }
     }
 
     private void arm(long nowMs) {
       armed = true;
-      loop.wheel().arm(this, (nowMs / periodMs + 1) * periodMs);
+      loop.wheel().arm(this, (nowMs / SWEEP_MS + 1) * SWEEP_MS);
       loop.schedule();
     }
 

@@ -4,8 +4,8 @@ import io.netty.channel.ChannelOption;
 
 /**
  * The options of a {@link KcpServerChannel}, to be set before it is registered. The socket's own,
- * such as {@code SO_RCVBUF}, {@code SO_SNDBUF} (4 MiB each unless set), {@code SO_REUSEADDR}, {@code
- * IP_TOS} and those of the native transports, may be given beside them.
+ * such as {@code SO_RCVBUF}, {@code SO_SNDBUF} (4 MiB each unless set), {@code SO_REUSEADDR},
+ * {@code IP_TOS} and those of the native transports, may be given beside them.
  */
 public final class KcpServerChannelOption {
 

@@ -20,6 +20,7 @@ record RedirectedUnsafe(Channel.Unsafe unsafe, EventLoop eventLoop) implements C
   }
 
   @Override
+  @SuppressWarnings("deprecation") // The interface names the deprecated type.
   public RecvByteBufAllocator.Handle recvBufAllocHandle() {
     return unsafe.recvBufAllocHandle();
   }

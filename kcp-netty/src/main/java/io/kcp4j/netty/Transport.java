@@ -30,8 +30,7 @@ enum Transport {
   /** As many datagrams as one recvmmsg takes in. */
   private static final int SLOTS = 64;
 
-  private static final WriteBufferWaterMark WATER_MARK =
-      new WriteBufferWaterMark(1 << 20, 4 << 20);
+  private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(1 << 20, 4 << 20);
 
   private final Class<? extends IoHandler> handlerType;
 
