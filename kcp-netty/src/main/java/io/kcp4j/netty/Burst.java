@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.socket.DatagramPacket;
 import java.net.InetSocketAddress;
+import java.util.Objects;
 
 /**
  * Takes the datagrams of an event loop's sessions back to back into one contiguous buffer, and
@@ -43,7 +44,7 @@ final class Burst implements DatagramOutput {
    * @param remote null for a connected socket
    */
   DatagramOutput to(Channel socket, InetSocketAddress remote) {
-    if (this.socket != socket || this.remote != remote) {
+    if (this.socket != socket || !Objects.equals(this.remote, remote)) {
       writeRun();
       this.socket = socket;
       this.remote = remote;

@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
+import io.kcp4j.session.Session;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;
@@ -19,6 +20,23 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private static final int READ_BYTES = 64 * 1024;
 
+  private static final OptionTable<KcpChannelConfig> OPTIONS =
+      new OptionTable<KcpChannelConfig>()
+          .add(KcpChannelOption.CONV, KcpChannelConfig::conv, KcpChannelConfig::setConv)
+          .add(
+              KcpChannelOption.IDLE_TIMEOUT,
+              KcpChannelConfig::idleTimeoutMs,
+              KcpChannelConfig::setIdleTimeoutMs)
+          .add(
+              KcpChannelOption.SILENCE_TIMEOUT,
+              KcpChannelConfig::silenceTimeoutMs,
+              KcpChannelConfig::setSilenceTimeoutMs)
+          .add(KcpChannelOption.LINGER, KcpChannelConfig::lingerMs, KcpChannelConfig::setLingerMs)
+          .add(
+              KcpChannelOption.CONNECT_PROBE,
+              KcpChannelConfig::isConnectProbe,
+              (config, value) -> config.connectProbe = value);
+
   private final KcpChannel kcpChannel;
   private final SocketOptions socketOptions;
   private final KcpConfigCache cache;
@@ -26,7 +44,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile KcpConfig kcp = KcpConfig.DEFAULT;
   private volatile int conv;
   private volatile int idleTimeoutMs;
-  private volatile int silenceTimeoutMs = 60_000;
+  private volatile int silenceTimeoutMs = Session.DEFAULT_SILENCE_TIMEOUT_MS;
   private volatile int lingerMs = 3_000;
   private volatile boolean connectProbe;
 
@@ -80,44 +98,68 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return socketOptions;
   }
 
+  private void setConv(int conv) {
+    if (kcpChannel.parent() != null) {
+      throw new IllegalArgumentException(
+          "conv: " + conv + " (expected: unset, the peer has chosen " + this.conv + ")");
+    }
+    this.conv = conv;
+  }
+
+  private void setIdleTimeoutMs(int ms) {
+    idleTimeoutMs = checkMs(KcpChannelOption.IDLE_TIMEOUT, ms);
+    kcpChannel.reconfigured();
+  }
+
+  private void setSilenceTimeoutMs(int ms) {
+    silenceTimeoutMs = checkMs(KcpChannelOption.SILENCE_TIMEOUT, ms);
+    kcpChannel.reconfigured();
+  }
+
+  private void setLingerMs(int ms) {
+    lingerMs = checkMs(KcpChannelOption.LINGER, ms);
+  }
+
+  private static int checkMs(ChannelOption<?> option, int ms) {
+    if (ms < 0) {
+      throw new IllegalArgumentException(option + ": " + ms + " (expected: >= 0)");
+    }
+    return ms;
+  }
+
+  private synchronized <T> void changeKcp(ChannelOption<T> option, T value) {
+    KcpConfig changed =
+        cache == null
+            ? KcpSetting.of(option).set().apply(kcp, value)
+            : cache.change(kcp, option, value);
+    Delivery fixed = kcp.delivery();
+    if (kcpChannel.isActive() && changed.delivery() != fixed) {
+      throw new IllegalArgumentException(
+          "delivery: " + changed.delivery() + " (expected: " + fixed + ", the session has begun)");
+    }
+    kcp = changed;
+    kcpChannel.reconfigured();
+  }
+
   @Override
   public Map<ChannelOption<?>, Object> getOptions() {
-    Map<ChannelOption<?>, Object> options =
-        getOptions(
-            super.getOptions(),
-            KcpChannelOption.CONV,
-            KcpChannelOption.IDLE_TIMEOUT,
-            KcpChannelOption.SILENCE_TIMEOUT,
-            KcpChannelOption.LINGER,
-            KcpChannelOption.CONNECT_PROBE);
+    Map<ChannelOption<?>, Object> options = getOptions(super.getOptions());
+    OPTIONS.putAll(this, options);
     KcpSetting.ALL.forEach((option, setting) -> options.put(option, setting.get().apply(kcp)));
     if (socketOptions != null) {
-      socketOptions.addTo(options);
+      socketOptions.putAll(options);
     }
     return options;
   }
 
   @Override
-  @SuppressWarnings("unchecked") // Each value is of the type of the option that it was asked by.
   public <T> T getOption(ChannelOption<T> option) {
     KcpSetting<T> setting = KcpSetting.of(option);
     if (setting != null) {
       return setting.get().apply(kcp);
     }
-    if (option == KcpChannelOption.CONV) {
-      return (T) Integer.valueOf(conv);
-    }
-    if (option == KcpChannelOption.IDLE_TIMEOUT) {
-      return (T) Integer.valueOf(idleTimeoutMs);
-    }
-    if (option == KcpChannelOption.SILENCE_TIMEOUT) {
-      return (T) Integer.valueOf(silenceTimeoutMs);
-    }
-    if (option == KcpChannelOption.LINGER) {
-      return (T) Integer.valueOf(lingerMs);
-    }
-    if (option == KcpChannelOption.CONNECT_PROBE) {
-      return (T) Boolean.valueOf(connectProbe);
+    if (OPTIONS.has(option)) {
+      return OPTIONS.get(this, option);
     }
     T value = super.getOption(option);
     return value == null && socketOptions != null ? socketOptions.get(option) : value;
@@ -126,50 +168,16 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   @Override
   public <T> boolean setOption(ChannelOption<T> option, T value) {
     if (KcpSetting.of(option) != null) {
-      validate(option, value);
-      change(option, value);
-    } else if (option == KcpChannelOption.CONV) {
-      if (kcpChannel.parent() != null) {
-        return false;
-      }
-      conv = (Integer) value;
-    } else if (option == KcpChannelOption.IDLE_TIMEOUT) {
-      idleTimeoutMs = checkMs(option, value);
-      kcpChannel.reconfigured();
-    } else if (option == KcpChannelOption.SILENCE_TIMEOUT) {
-      silenceTimeoutMs = checkMs(option, value);
-      kcpChannel.reconfigured();
-    } else if (option == KcpChannelOption.LINGER) {
-      lingerMs = checkMs(option, value);
-    } else if (option == KcpChannelOption.CONNECT_PROBE) {
-      connectProbe = (Boolean) value;
-    } else {
-      return super.setOption(option, value)
-          || socketOptions != null && socketOptions.set(option, value);
+      option.validate(value);
+      changeKcp(option, value);
+      return true;
     }
-    return true;
-  }
-
-  private synchronized <T> void change(ChannelOption<T> option, T value) {
-    KcpConfig changed =
-        cache == null
-            ? KcpSetting.of(option).set().apply(kcp, value)
-            : cache.change(kcp, option, value);
-    if (kcpChannel.isActive() && changed.delivery() != kcp.delivery()) {
-      Delivery fixed = kcp.delivery();
-      throw new IllegalArgumentException(
-          "delivery: " + changed.delivery() + " (expected: " + fixed + ", the session has begun)");
+    if (OPTIONS.has(option)) {
+      OPTIONS.set(this, option, value);
+      return true;
     }
-    kcp = changed;
-    kcpChannel.reconfigured();
-  }
-
-  private static int checkMs(ChannelOption<?> option, Object value) {
-    int ms = (Integer) value;
-    if (ms < 0) {
-      throw new IllegalArgumentException(option + ": " + ms + " (expected: >= 0 ms)");
-    }
-    return ms;
+    return super.setOption(option, value)
+        || (socketOptions != null && socketOptions.set(option, value));
   }
 
   @Override

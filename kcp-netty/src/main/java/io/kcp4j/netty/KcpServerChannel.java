@@ -144,7 +144,8 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
     @Override
     public Session accept(InetSocketAddress remote, int conv) {
-      if (!isActive() || !readPending && !(acceptedInBatch && config.isAutoRead())) {
+      boolean wanted = readPending || (acceptedInBatch && config.isAutoRead());
+      if (!wanted || !isActive()) {
         return null;
       }
       readPending = false;

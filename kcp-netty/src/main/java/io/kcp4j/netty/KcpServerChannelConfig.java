@@ -12,6 +12,25 @@ import java.util.Map;
  */
 public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
+  private static final OptionTable<KcpServerChannelConfig> OPTIONS =
+      new OptionTable<KcpServerChannelConfig>()
+          .add(
+              KcpServerChannelOption.ACCEPT_ON_PROBE,
+              KcpServerChannelConfig::isAcceptOnProbe,
+              (config, value) -> config.acceptOnProbe = value)
+          .add(
+              KcpServerChannelOption.MAX_SESSIONS,
+              KcpServerChannelConfig::maxSessions,
+              KcpServerChannelConfig::setMaxSessions)
+          .add(
+              KcpServerChannelOption.MEMORY_LIMIT,
+              KcpServerChannelConfig::memoryLimitBytes,
+              KcpServerChannelConfig::setMemoryLimitBytes)
+          .add(
+              KcpServerChannelOption.MAX_DATAGRAM,
+              KcpServerChannelConfig::maxDatagramBytes,
+              KcpServerChannelConfig::setMaxDatagramBytes);
+
   private final SocketOptions socketOptions = new SocketOptions();
   private final KcpServerChannel server;
 
@@ -46,33 +65,41 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     return socketOptions;
   }
 
+  private void setMaxSessions(int sessions) {
+    check(KcpServerChannelOption.MAX_SESSIONS, sessions, 1, Integer.MAX_VALUE);
+    maxSessions = sessions;
+  }
+
+  private void setMemoryLimitBytes(long bytes) {
+    check(KcpServerChannelOption.MEMORY_LIMIT, bytes, 1, Long.MAX_VALUE);
+    memoryLimitBytes = bytes;
+  }
+
+  private void setMaxDatagramBytes(int bytes) {
+    int max = Transport.SLOT_BYTES - 1;
+    check(KcpServerChannelOption.MAX_DATAGRAM, bytes, Segment.HEADER_BYTES, max);
+    maxDatagramBytes = bytes;
+  }
+
+  private static void check(ChannelOption<?> option, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          option + ": " + value + " (expected: " + min + " to " + max + ")");
+    }
+  }
+
   @Override
   public Map<ChannelOption<?>, Object> getOptions() {
-    Map<ChannelOption<?>, Object> options =
-        getOptions(
-            super.getOptions(),
-            KcpServerChannelOption.ACCEPT_ON_PROBE,
-            KcpServerChannelOption.MAX_SESSIONS,
-            KcpServerChannelOption.MEMORY_LIMIT,
-            KcpServerChannelOption.MAX_DATAGRAM);
-    socketOptions.addTo(options);
+    Map<ChannelOption<?>, Object> options = getOptions(super.getOptions());
+    OPTIONS.putAll(this, options);
+    socketOptions.putAll(options);
     return options;
   }
 
   @Override
-  @SuppressWarnings("unchecked") // Each value is of the type of the option that it was asked by.
   public <T> T getOption(ChannelOption<T> option) {
-    if (option == KcpServerChannelOption.ACCEPT_ON_PROBE) {
-      return (T) Boolean.valueOf(acceptOnProbe);
-    }
-    if (option == KcpServerChannelOption.MAX_SESSIONS) {
-      return (T) Integer.valueOf(maxSessions);
-    }
-    if (option == KcpServerChannelOption.MEMORY_LIMIT) {
-      return (T) Long.valueOf(memoryLimitBytes);
-    }
-    if (option == KcpServerChannelOption.MAX_DATAGRAM) {
-      return (T) Integer.valueOf(maxDatagramBytes);
+    if (OPTIONS.has(option)) {
+      return OPTIONS.get(this, option);
     }
     T value = super.getOption(option);
     return value != null ? value : socketOptions.get(option);
@@ -80,27 +107,11 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   @Override
   public <T> boolean setOption(ChannelOption<T> option, T value) {
-    if (option == KcpServerChannelOption.ACCEPT_ON_PROBE) {
-      acceptOnProbe = (Boolean) value;
-    } else if (option == KcpServerChannelOption.MAX_SESSIONS) {
-      maxSessions = (int) check(option, (Integer) value, 1, Integer.MAX_VALUE);
-    } else if (option == KcpServerChannelOption.MEMORY_LIMIT) {
-      memoryLimitBytes = check(option, (Long) value, 1, Long.MAX_VALUE);
-    } else if (option == KcpServerChannelOption.MAX_DATAGRAM) {
-      maxDatagramBytes =
-          (int) check(option, (Integer) value, Segment.HEADER_BYTES, Transport.SLOT_BYTES - 1);
-    } else {
-      return super.setOption(option, value) || socketOptions.set(option, value);
+    if (OPTIONS.has(option)) {
+      OPTIONS.set(this, option, value);
+      return true;
     }
-    return true;
-  }
-
-  private static long check(ChannelOption<?> option, long value, long min, long max) {
-    if (value < min || value > max) {
-      throw new IllegalArgumentException(
-          option + ": " + value + " (expected: " + min + " to " + max + ")");
-    }
-    return value;
+    return super.setOption(option, value) || socketOptions.set(option, value);
   }
 
   @Override

@@ -1,7 +1,6 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpConfig.Builder;
 import io.kcp4j.KcpMode;
 import io.netty.channel.ChannelOption;
 import java.util.HashMap;
@@ -27,40 +26,48 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
   private static Map<ChannelOption<?>, KcpSetting<?>> all() {
     Map<ChannelOption<?>, KcpSetting<?>> all = new HashMap<>();
     all.put(KcpChannelOption.CONFIG, new KcpSetting<KcpConfig>(c -> c, (c, value) -> value));
-    add(all, KcpChannelOption.MODE, KcpSetting::mode, Builder::mode);
-    add(all, KcpChannelOption.DELIVERY, KcpConfig::delivery, Builder::delivery);
-    add(all, KcpChannelOption.SEND_WINDOW, KcpConfig::sendWindow, Builder::sendWindow);
-    add(all, KcpChannelOption.RECEIVE_WINDOW, KcpConfig::receiveWindow, Builder::receiveWindow);
-    add(all, KcpChannelOption.MTU, KcpConfig::mtuBytes, Builder::mtuBytes);
-    add(all, KcpChannelOption.NODELAY, KcpConfig::noDelay, Builder::noDelay);
-    add(all, KcpChannelOption.INTERVAL, KcpConfig::intervalMs, Builder::intervalMs);
-    add(all, KcpChannelOption.FAST_RESEND, KcpConfig::fastResend, Builder::fastResend);
+    add(all, KcpChannelOption.MODE, KcpSetting::mode, KcpConfig.Builder::mode);
+    add(all, KcpChannelOption.DELIVERY, KcpConfig::delivery, KcpConfig.Builder::delivery);
+    add(all, KcpChannelOption.SEND_WINDOW, KcpConfig::sendWindow, KcpConfig.Builder::sendWindow);
+    add(
+        all,
+        KcpChannelOption.RECEIVE_WINDOW,
+        KcpConfig::receiveWindow,
+        KcpConfig.Builder::receiveWindow);
+    add(all, KcpChannelOption.MTU, KcpConfig::mtuBytes, KcpConfig.Builder::mtuBytes);
+    add(all, KcpChannelOption.NODELAY, KcpConfig::noDelay, KcpConfig.Builder::noDelay);
+    add(all, KcpChannelOption.INTERVAL, KcpConfig::intervalMs, KcpConfig.Builder::intervalMs);
+    add(all, KcpChannelOption.FAST_RESEND, KcpConfig::fastResend, KcpConfig.Builder::fastResend);
     add(
         all,
         KcpChannelOption.EARLY_RETRANSMIT,
         KcpConfig::earlyRetransmit,
-        Builder::earlyRetransmit);
+        KcpConfig.Builder::earlyRetransmit);
     add(
         all,
         KcpChannelOption.CONGESTION_CONTROL,
         KcpConfig::congestionControl,
-        Builder::congestionControl);
-    add(all, KcpChannelOption.MIN_RTO, KcpConfig::minRtoMs, Builder::minRtoMs);
-    add(all, KcpChannelOption.WRITE_DELAY, KcpConfig::writeDelay, Builder::writeDelay);
-    add(all, KcpChannelOption.ACK_NO_DELAY, KcpConfig::ackNoDelay, Builder::ackNoDelay);
-    add(all, KcpChannelOption.DEAD_LINK, KcpConfig::deadLink, Builder::deadLink);
+        KcpConfig.Builder::congestionControl);
+    add(all, KcpChannelOption.MIN_RTO, KcpConfig::minRtoMs, KcpConfig.Builder::minRtoMs);
+    add(all, KcpChannelOption.WRITE_DELAY, KcpConfig::writeDelay, KcpConfig.Builder::writeDelay);
+    add(all, KcpChannelOption.ACK_NO_DELAY, KcpConfig::ackNoDelay, KcpConfig.Builder::ackNoDelay);
+    add(all, KcpChannelOption.DEAD_LINK, KcpConfig::deadLink, KcpConfig.Builder::deadLink);
     add(
         all,
         KcpChannelOption.PROGRESS_TIMEOUT,
         KcpConfig::progressTimeoutMs,
-        Builder::progressTimeoutMs);
+        KcpConfig.Builder::progressTimeoutMs);
     add(
         all,
         KcpChannelOption.WRITE_STALL_TIMEOUT,
         KcpConfig::writeStallTimeoutMs,
-        Builder::writeStallTimeoutMs);
-    add(all, KcpChannelOption.SEND_QUEUE, KcpConfig::sendQueue, Builder::sendQueue);
-    add(all, KcpChannelOption.MAX_FRAGMENTS, KcpConfig::maxFragments, Builder::maxFragments);
+        KcpConfig.Builder::writeStallTimeoutMs);
+    add(all, KcpChannelOption.SEND_QUEUE, KcpConfig::sendQueue, KcpConfig.Builder::sendQueue);
+    add(
+        all,
+        KcpChannelOption.MAX_FRAGMENTS,
+        KcpConfig::maxFragments,
+        KcpConfig.Builder::maxFragments);
     return Map.copyOf(all);
   }
 
@@ -68,7 +75,7 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
       Map<ChannelOption<?>, KcpSetting<?>> all,
       ChannelOption<T> option,
       Function<KcpConfig, T> get,
-      BiFunction<Builder, T, Builder> set) {
+      BiFunction<KcpConfig.Builder, T, KcpConfig.Builder> set) {
     BiFunction<KcpConfig, T, KcpConfig> change =
         (config, value) -> set.apply(config.toBuilder(), value).build();
     all.put(option, new KcpSetting<>(get, change));

@@ -7,6 +7,7 @@ import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The options of the socket beneath a channel: kept while there is no socket yet, and passed on to
@@ -16,6 +17,14 @@ final class SocketOptions {
 
   private static final InternalLogger logger =
       InternalLoggerFactory.getInstance(SocketOptions.class);
+
+  private static final Set<ChannelOption<?>> COMMON =
+      Set.of(
+          ChannelOption.SO_RCVBUF,
+          ChannelOption.SO_SNDBUF,
+          ChannelOption.SO_REUSEADDR,
+          ChannelOption.SO_BROADCAST,
+          ChannelOption.IP_TOS);
 
   /** A burst of a few hundred sessions has to fit in while the event loop is busy. */
   private static final int DEFAULT_BUFFER_BYTES = 4 << 20;
@@ -53,7 +62,7 @@ final class SocketOptions {
     return socket != null ? socket.config().getOption(option) : (T) values.get(option);
   }
 
-  synchronized void addTo(Map<ChannelOption<?>, Object> options) {
+  synchronized void putAll(Map<ChannelOption<?>, Object> options) {
     values.forEach((option, value) -> options.put(option, get(option)));
   }
 
@@ -74,13 +83,9 @@ final class SocketOptions {
     }
   }
 
-  /** Datagram sockets know these five; a name with '#' belongs to one of the native transports. */
+  /** Beside the common ones those of NIO, and of the native transports: their names have a '#'. */
   private static boolean isSocketOption(ChannelOption<?> option) {
-    return option == ChannelOption.SO_RCVBUF
-        || option == ChannelOption.SO_SNDBUF
-        || option == ChannelOption.SO_REUSEADDR
-        || option == ChannelOption.SO_BROADCAST
-        || option == ChannelOption.IP_TOS
+    return COMMON.contains(option)
         || option instanceof NioChannelOption
         || option.name().indexOf('#') >= 0;
   }
