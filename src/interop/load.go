@@ -104,6 +104,7 @@ func load(flags *flag.FlagSet, args []string) error {
 	sessions := flags.Int("sessions", 20000, "how many `sessions`, each from an address of its own in 127.0.0.0/8")
 	hold := flags.Float64("hold", 10, "how long to leave them idle, in `seconds`")
 	inFlight := flags.Int("in-flight", 128, "how many sessions may wait for an echo at the same time")
+	timeout := flags.Duration("timeout", 5*time.Minute, "give up after this `time`, the hold not counted")
 	sockBuf := flags.Int("sockbuf", 4<<20, "socket buffers in `bytes`")
 	if err := parse(flags, args); err != nil {
 		return err
@@ -117,13 +118,18 @@ func load(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	defer l.conn.Close()
+	pause := time.Duration(*hold * float64(time.Second))
+	time.AfterFunc(pause+*timeout, func() {
+		fmt.Fprintf(os.Stderr, "interop load: not done within %v\n", *timeout)
+		os.Exit(1)
+	})
 
 	result := loadResult{Sessions: *sessions}
 	l.echoAll(0, *inFlight)
 	result.Established = l.count(func(s *loadSession) bool { return s.una > 0 })
 	result.EchoedBefore = l.count(func(s *loadSession) bool { return s.received > 0 })
-	fmt.Fprintf(os.Stderr, "holding %d sessions for %v s\n", result.EchoedBefore, *hold)
-	l.idle(time.Duration(*hold * float64(time.Second)))
+	fmt.Fprintf(os.Stderr, "holding %d sessions for %v\n", result.EchoedBefore, pause)
+	l.idle(pause)
 	l.echoAll(1, *inFlight)
 	result.EchoedAfter = l.count(func(s *loadSession) bool { return s.received > 1 })
 	result.Failures = *sessions - result.EchoedAfter
