@@ -146,7 +146,7 @@ final class GoPeer implements AutoCloseable {
     /** Returns what went wrong, or null. */
     private static String run() {
       ProcessBuilder builder =
-          new ProcessBuilder("go", "build", "-o", BINARY.toString(), ".")
+          new ProcessBuilder("go", "build", "-buildvcs=false", "-o", BINARY.toString(), ".")
               .directory(SOURCES.toFile())
               .redirectErrorStream(true);
       try {
