@@ -80,13 +80,13 @@ final class SessionOptions {
       names = "--sockbuf",
       paramLabel = "BYTES",
       description = "The UDP socket's buffers, each way.")
-  private Integer socketBufferBytes;
+  private int socketBufferBytes;
 
   @Option(
       names = "--conv",
       paramLabel = "N",
       description = "A client's conversation id (default: random). A server takes any.")
-  private Long conv;
+  private long conv;
 
   @ArgGroup private DeliveryOptions delivery = new DeliveryOptions();
 
@@ -125,13 +125,13 @@ final class SessionOptions {
     try {
       return new SessionSettings(
           config(),
-          conv == null ? null : checked("--conv", conv, 1, 0xffffffffL),
-          socketBufferBytes == null
-              ? null
-              : checked("--sockbuf", socketBufferBytes, 1, Integer.MAX_VALUE),
-          idleTimeoutS == null
-              ? defaultIdleTimeoutS
-              : checked("--idle-timeout", idleTimeoutS, 0, Integer.MAX_VALUE / 1000));
+          checked("--conv", conv, 0, 0xffffffffL),
+          checked("--sockbuf", socketBufferBytes, 0, Integer.MAX_VALUE),
+          checked(
+              "--idle-timeout",
+              idleTimeoutS == null ? defaultIdleTimeoutS : idleTimeoutS,
+              0,
+              Integer.MAX_VALUE / 1000));
     } catch (IllegalArgumentException e) {
       throw new ParameterException(command.commandLine(), e.getMessage());
     }

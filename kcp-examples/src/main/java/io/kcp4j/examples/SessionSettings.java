@@ -5,6 +5,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
+import io.netty.bootstrap.AbstractBootstrap;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.ChannelOption;
@@ -15,25 +16,18 @@ import io.netty.channel.WriteBufferWaterMark;
  * What a session is set to, as bootstraps that carry it.
  *
  * @param config the ARQ's settings
- * @param conv a client's conversation id, null for a random one
- * @param socketBufferBytes the UDP socket's buffers, null for the endpoint's default
+ * @param conv a client's conversation id, 0 for a random one
+ * @param socketBufferBytes the UDP socket's buffers, in bytes, 0 for the endpoint's default
  * @param idleTimeoutS when a session ends in which nothing moves, in seconds; 0 never
  */
-record SessionSettings(
-    KcpConfig config, Integer conv, Integer socketBufferBytes, int idleTimeoutS) {
+record SessionSettings(KcpConfig config, int conv, int socketBufferBytes, int idleTimeoutS) {
 
   /** How long a client waits for the first sign of its server. */
-  static final int CONNECT_TIMEOUT_MS = 5000;
+  private static final int CONNECT_TIMEOUT_MS = 5000;
 
   /** As much as a few system calls carry, so that the session never waits for its writer. */
   private static final WriteBufferWaterMark WATER_MARK =
       new WriteBufferWaterMark(256 * 1024, 512 * 1024);
-
-  /** Takes an option of either kind of bootstrap. */
-  @FunctionalInterface
-  private interface Options {
-    <T> void set(ChannelOption<T> option, T value);
-  }
 
   /** These settings with another ARQ configuration. */
   SessionSettings with(KcpConfig other) {
@@ -45,46 +39,39 @@ record SessionSettings(
     return config.delivery() == Delivery.MESSAGE ? 16 * config.mssBytes() : 64 * 1024;
   }
 
+  /** A server of sessions with these settings. */
   ServerBootstrap server(EventLoopGroup group) {
-    ServerBootstrap bootstrap = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
-    applyTo(bootstrap::childOption);
-    if (socketBufferBytes != null) {
-      bootstrap.option(ChannelOption.SO_RCVBUF, socketBufferBytes);
-      bootstrap.option(ChannelOption.SO_SNDBUF, socketBufferBytes);
-    }
+    ServerBootstrap bootstrap =
+        new ServerBootstrap()
+            .group(group)
+            .channel(KcpServerChannel.class)
+            .childOption(KcpChannelOption.CONFIG, config)
+            .childOption(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
+            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
+    setSocketBuffers(bootstrap);
     return bootstrap;
   }
 
+  /** A client with these settings, which is connected when the server has answered. */
   Bootstrap client(EventLoopGroup group) {
     Bootstrap bootstrap =
         new Bootstrap()
             .group(group)
             .channel(KcpChannel.class)
+            .option(KcpChannelOption.CONFIG, config)
+            .option(KcpChannelOption.CONV, conv)
+            .option(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
             .option(KcpChannelOption.CONNECT_PROBE, true)
-            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MS);
-    applyTo(bootstrap::option);
-    if (conv != null) {
-      bootstrap.option(KcpChannelOption.CONV, conv);
-    }
-    if (socketBufferBytes != null) {
-      bootstrap.option(ChannelOption.SO_RCVBUF, socketBufferBytes);
-      bootstrap.option(ChannelOption.SO_SNDBUF, socketBufferBytes);
-    }
+            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MS)
+            .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
+    setSocketBuffers(bootstrap);
     return bootstrap;
   }
 
-  private void applyTo(Options options) {
-    options.set(KcpChannelOption.DELIVERY, config.delivery());
-    options.set(KcpChannelOption.MTU, config.mtuBytes());
-    options.set(KcpChannelOption.SEND_WINDOW, config.sendWindow());
-    options.set(KcpChannelOption.RECEIVE_WINDOW, config.receiveWindow());
-    options.set(KcpChannelOption.NODELAY, config.noDelay());
-    options.set(KcpChannelOption.INTERVAL, config.intervalMs());
-    options.set(KcpChannelOption.FAST_RESEND, config.fastResend());
-    options.set(KcpChannelOption.EARLY_RETRANSMIT, config.earlyRetransmit());
-    options.set(KcpChannelOption.CONGESTION_CONTROL, config.congestionControl());
-    options.set(KcpChannelOption.ACK_NO_DELAY, config.ackNoDelay());
-    options.set(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000);
-    options.set(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
+  private void setSocketBuffers(AbstractBootstrap<?, ?> bootstrap) {
+    if (socketBufferBytes != 0) {
+      bootstrap.option(ChannelOption.SO_RCVBUF, socketBufferBytes);
+      bootstrap.option(ChannelOption.SO_SNDBUF, socketBufferBytes);
+    }
   }
 }
