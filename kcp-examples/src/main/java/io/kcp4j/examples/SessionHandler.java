@@ -1,7 +1,5 @@
 package io.kcp4j.examples;
 
-import io.kcp4j.netty.KcpChannel;
-import io.kcp4j.session.EndReason;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.util.concurrent.Future;
@@ -35,9 +33,7 @@ abstract class SessionHandler extends ChannelDuplexHandler {
 
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
-    EndReason reason = ((KcpChannel) ctx.channel()).endReason();
-    done.tryFailure(
-        new CommandFailure("the session ended" + (reason == null ? "" : ": " + reason)));
+    done.tryFailure(new CommandFailure("the session was closed before its end"));
     ctx.fireChannelInactive();
   }
 }

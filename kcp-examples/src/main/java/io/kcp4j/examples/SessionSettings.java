@@ -23,7 +23,7 @@ import io.netty.channel.WriteBufferWaterMark;
 record SessionSettings(KcpConfig config, int conv, int socketBufferBytes, int idleTimeoutS) {
 
   /** How long a client waits for the first sign of its server. */
-  private static final int CONNECT_TIMEOUT_MS = 5000;
+  private static final int CONNECT_TIMEOUT_MS = 3000;
 
   /** As much as a few system calls carry, so that the session never waits for its writer. */
   private static final WriteBufferWaterMark WATER_MARK =
