@@ -28,6 +28,7 @@ final class SessionOptions {
 
   @Option(
       names = "--nodelay",
+      arity = "1",
       paramLabel = "0|1",
       converter = Switch.class,
       description = "1: timeouts grow by half, not twofold, from 30 ms on, not 100.")
@@ -47,6 +48,7 @@ final class SessionOptions {
 
   @Option(
       names = "--nc",
+      arity = "1",
       paramLabel = "0|1",
       converter = Switch.class,
       description = "1: no congestion control, 0: TCP's.")
