@@ -8,8 +8,11 @@ import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import org.openjdk.jol.info.GraphLayout;
+import org.openjdk.jol.vm.VM;
 
 /**
  * Prints what a session costs in memory, on average over many: the heap that they retain, without
@@ -23,6 +26,7 @@ public final class SessionMemory {
   private final KcpContext context = KcpContext.of(new PooledByteBufAllocator(true));
   private final KcpContext peers = KcpContext.of(KcpBenchmark.ALLOCATOR);
   private final Burst burst = new Burst();
+  private final List<Kcp> opened = new ArrayList<>();
 
   private SessionMemory() {}
 
@@ -34,8 +38,11 @@ public final class SessionMemory {
 
   /** Prints the table. Takes no arguments. */
   public static void main(String[] args) {
-    // Without it JOL cannot look into records and lambdas.
+    // Without the first JOL cannot look into records and lambdas; without the second it warns.
     System.setProperty("jol.magicFieldOffset", "true");
+    System.setProperty("jol.skipDynamicAttach", "true");
+    // Whatever it still has to say comes before the table.
+    VM.current();
     System.out.printf(
         Locale.ROOT,
         "Bytes per session, JDK %s, average of %d%n%n%-32s %9s %9s%n",
@@ -84,6 +91,8 @@ public final class SessionMemory {
     long heap = retainedHeap(root) - heapBefore;
     long direct = context.budget().usedBytes() - directBefore;
     System.out.printf(Locale.ROOT, "%-32s %9d %9d%n", what, heap / SESSIONS, direct / SESSIONS);
+    opened.forEach(Kcp::close);
+    burst.release();
   }
 
   private long retainedHeap(Object root) {
@@ -95,7 +104,9 @@ public final class SessionMemory {
   // The states in which a session is weighed
 
   private Kcp open() {
-    return new Kcp(KcpBenchmark.CONV, KcpConfig.DEFAULT, context, 0);
+    Kcp kcp = new Kcp(KcpBenchmark.CONV, KcpConfig.DEFAULT, context, 0);
+    opened.add(kcp);
+    return kcp;
   }
 
   private Kcp echoed() {

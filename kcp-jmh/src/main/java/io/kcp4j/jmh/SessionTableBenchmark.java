@@ -119,7 +119,6 @@ public class SessionTableBenchmark extends KcpBenchmark {
     check(table.size() == sessions, "sessions were lost");
     for (Kcp kcp : kcps) {
       check(kcp.failure() == null, "a session has failed");
-      kcp.close();
     }
     datagram.release();
     burst.release();
