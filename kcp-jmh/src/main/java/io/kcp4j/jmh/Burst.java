@@ -31,13 +31,26 @@ final class Burst implements DatagramOutput {
     ends[count++] = buffer.writerIndex();
   }
 
-  /** Hands what was taken since then, or since the last call, to a session. */
+  /** How many datagrams have been taken since then, or since {@link #clear}. */
+  int size() {
+    return count;
+  }
+
+  /** One of these; it is valid until the next is asked for. */
+  ByteBuf datagram(int i) {
+    return buffer.setIndex(i * KcpBenchmark.MTU_BYTES, ends[i]);
+  }
+
+  void clear() {
+    count = 0;
+  }
+
+  /** Hands them to a session, and forgets them. */
   void deliverTo(Kcp kcp, long nowMs) {
     for (int i = 0; i < count; i++) {
-      buffer.setIndex(i * KcpBenchmark.MTU_BYTES, ends[i]);
-      kcp.input(buffer, nowMs);
+      kcp.input(datagram(i), nowMs);
     }
-    count = 0;
+    clear();
   }
 
   void release() {
