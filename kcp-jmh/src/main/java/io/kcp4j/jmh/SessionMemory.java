@@ -9,13 +9,15 @@ import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.openjdk.jol.info.GraphLayout;
-import org.openjdk.jol.vm.VM;
 
 /**
  * Prints what a session costs in memory, on average over many: the heap that they retain, without
  * the allocator, and the direct memory that they hold.
  */
 public final class SessionMemory {
+
+  /** Not counted: they bring along what all sessions share. */
+  private static final int FIRST_SESSIONS = 100;
 
   private static final int SESSIONS = 1000;
 
@@ -32,8 +34,8 @@ public final class SessionMemory {
     // Without the first JOL cannot look into records and lambdas; without the second it warns.
     System.setProperty("jol.magicFieldOffset", "true");
     System.setProperty("jol.skipDynamicAttach", "true");
-    // Whatever it still has to say comes before the table.
-    VM.current();
+    // Whatever it still has to say, about threads in particular, comes before the table.
+    GraphLayout.parseInstance(Thread.currentThread());
     System.out.printf(
         Locale.ROOT,
         "Bytes per session, JDK %s, average of %d%n%n%-32s %9s %9s%n",
@@ -52,7 +54,7 @@ public final class SessionMemory {
 
   private static void printKcp(String what, Function<KcpStates, Kcp> state) throws Exception {
     try (KcpStates states = new KcpStates()) {
-      Kcp[] kcps = new Kcp[SESSIONS + 1];
+      Kcp[] kcps = new Kcp[FIRST_SESSIONS + SESSIONS];
       print(
           what,
           kcps,
@@ -92,18 +94,18 @@ public final class SessionMemory {
     }
   }
 
-  /**
-   * Weighs sessions that {@code root} leads to. The first is not counted: it brings along what all
-   * of them share.
-   */
+  /** Weighs sessions that {@code root} leads to. */
   private static void print(
       String what, Object root, ByteBufAllocator allocator, LongSupplier direct, Sessions sessions)
       throws Exception {
-    sessions.add(0);
+    int i = 0;
+    while (i < FIRST_SESSIONS) {
+      sessions.add(i++);
+    }
     long heapBefore = retainedHeap(root, allocator);
     long directBefore = direct.getAsLong();
-    for (int i = 1; i <= SESSIONS; i++) {
-      sessions.add(i);
+    while (i < FIRST_SESSIONS + SESSIONS) {
+      sessions.add(i++);
     }
     long heapBytes = retainedHeap(root, allocator) - heapBefore;
     long directBytes = direct.getAsLong() - directBefore;
