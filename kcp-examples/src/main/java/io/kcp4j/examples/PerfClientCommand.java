@@ -27,6 +27,7 @@ final class PerfClientCommand extends ClientCommand {
 
   @Option(
       names = {"-R", "--reverse"},
+      negatable = true,
       description = "The server sends.")
   private boolean reverse;
 

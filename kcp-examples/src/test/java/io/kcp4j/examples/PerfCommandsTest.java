@@ -10,6 +10,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PerfCommandsTest {
 
@@ -58,11 +59,11 @@ class PerfCommandsTest {
     }
   }
 
-  @Test
-  void aServerThatIsNoPerfServerIsAFailure() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"--reverse", "--no-reverse"})
+  void aServerThatIsNoPerfServerIsAFailure(String reverse) throws Exception {
     try (RunningServer server = new RunningServer("echo-server")) {
-      Outcome outcome =
-          Cli.run("perf-client", "--reverse", "--idle-timeout", "1", "--remote", server.address());
+      Outcome outcome = Cli.run("perf-client", reverse, "--remote", server.address());
       assertEquals(1, outcome.exitCode());
       assertEquals(1, outcome.err().lines().count(), outcome.err());
     }
