@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 class LossyRelayTest {
 
-  private static final int DATAGRAMS = 300;
+  private static final int DATAGRAMS = 100;
 
   /** Nothing more is on the way when nothing has come for so long. */
   private static final int QUIET_MS = 300;

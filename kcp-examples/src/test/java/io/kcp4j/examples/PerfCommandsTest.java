@@ -29,9 +29,8 @@ class PerfCommandsTest {
   void theLastLineIsJsonOfWhatTheReceiverCounted(String delivery, String reverse, String verb)
       throws Exception {
     try (RunningServer server = new RunningServer("perf-server", delivery)) {
-      String line = "perf-client --duration 0.3 --json %s %s --remote %s";
-      Outcome outcome =
-          Cli.run(String.format(line, delivery, reverse, server.address()).split(" "));
+      String line = "perf-client --duration 0.3 --json " + delivery + " " + reverse + " --remote ";
+      Outcome outcome = Cli.run((line + server.address()).split(" "));
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
       Matcher json = JSON.matcher(outcome.lastLine());
