@@ -41,8 +41,9 @@ final class ReorderBuffer {
     return heldBytes;
   }
 
-  boolean contains(int sn) {
-    return size != 0 && payload[sn & mask] != null;
+  /** Whether {@code sn}, which lies {@code distance} beyond the next one in order, is here. */
+  boolean contains(int sn, int distance) {
+    return distance <= mask && payload[sn & mask] != null;
   }
 
   /**
