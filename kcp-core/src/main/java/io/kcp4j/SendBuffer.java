@@ -206,15 +206,14 @@ final class SendBuffer {
 
   // Sending
 
-  /**
-   * Puts the first queued segment in flight; {@link #transmit} has to follow. Returns its index.
-   */
-  int takeQueued() {
-    return next++ & mask;
+  /** The index of the segment that is queued first. */
+  int firstQueued() {
+    return next & mask;
   }
 
   /**
-   * Writes the segment at {@code index}, header and payload, and counts on its acknowledgement.
+   * Writes the segment at {@code index}, header and payload, and counts on its acknowledgement. It
+   * is in flight or the first that is queued.
    *
    * @param segmentRtoMs when it counts as lost if nothing is heard of it
    */
@@ -229,6 +228,7 @@ final class SendBuffer {
       int segmentRtoMs) {
     if (transmissions[index]++ == 0) {
       firstTs[index] = ts;
+      next++;
     } else {
       order.remove(index);
     }
@@ -304,9 +304,13 @@ final class SendBuffer {
     forgetTimeoutsIfNoneInFlight();
   }
 
-  /** Drops every segment below {@code newUna}, which is at most {@link #next}. */
+  /**
+   * Drops every segment below {@code newUna}, which is at most {@link #next}, and those after it
+   * that had an ACK each: a peer whose reader is slow acknowledges what its {@code una} does not
+   * cover yet, and may say nothing more.
+   */
   void acknowledgeBelow(int newUna) {
-    while (newUna - una > 0) {
+    while (newUna - una > 0 || isAcknowledged(una)) {
       int i = una & mask;
       if (!acknowledged[i]) {
         order.remove(i);
@@ -319,6 +323,10 @@ final class SendBuffer {
       }
     }
     forgetTimeoutsIfNoneInFlight();
+  }
+
+  private boolean isAcknowledged(int sn) {
+    return sn != next && acknowledged[sn & mask];
   }
 
   private void forgetTimeoutsIfNoneInFlight() {
