@@ -41,7 +41,12 @@ final class ReorderBuffer {
     return heldBytes;
   }
 
-  /** Whether {@code sn}, which lies {@code distance} beyond the next one in order, is here. */
+  /**
+   * Whether a segment is kept.
+   *
+   * @param distance how far {@code sn} lies beyond the next one in order: beyond the ring's end its
+   *     place is another segment's
+   */
   boolean contains(int sn, int distance) {
     return distance <= mask && payload[sn & mask] != null;
   }

@@ -306,11 +306,11 @@ final class SendBuffer {
 
   /**
    * Drops every segment below {@code newUna}, which is at most {@link #next}, and those after it
-   * that had an ACK each: a peer whose reader is slow acknowledges what its {@code una} does not
-   * cover yet, and may say nothing more.
+   * that have been acknowledged one by one: nobody may have told the {@code una} beyond them, and
+   * with nothing in flight there is no timeout either that would find it out.
    */
   void acknowledgeBelow(int newUna) {
-    while (newUna - una > 0 || isAcknowledged(una)) {
+    while (newUna - una > 0 || (una != next && acknowledged[una & mask])) {
       int i = una & mask;
       if (!acknowledged[i]) {
         order.remove(i);
@@ -323,10 +323,6 @@ final class SendBuffer {
       }
     }
     forgetTimeoutsIfNoneInFlight();
-  }
-
-  private boolean isAcknowledged(int sn) {
-    return sn != next && acknowledged[sn & mask];
   }
 
   private void forgetTimeoutsIfNoneInFlight() {
