@@ -290,9 +290,7 @@ public final class Kcp {
     }
     remoteUna = una;
     remoteWindow = wnd;
-    // The fragments of an unfinished message take up room that the next message will have.
-    largestRemoteWindow =
-        Math.max(largestRemoteWindow, wnd + sending.unfinishedFragments(remoteUna));
+    largestRemoteWindow = Math.max(largestRemoteWindow, wnd);
   }
 
   // Receiving
