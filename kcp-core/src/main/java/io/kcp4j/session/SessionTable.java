@@ -41,7 +41,8 @@ public final class SessionTable {
     Session accept(InetSocketAddress remote, int conv, long nowMs);
 
     /**
-     * A session has taken in datagrams: there may be something to receive, or room to send again.
+     * A session has taken in datagrams, or memory that it waited for: there may be something to
+     * receive, or room to send again.
      */
     void progressed(Session session, long nowMs);
 
@@ -313,22 +314,26 @@ public final class SessionTable {
       return;
     }
     inBatch = true;
-    for (int i = 0; i < touched.size(); i++) {
-      Session session = touched.get(i);
-      session.isTouched = false;
-      if (session.isIn(this)) {
-        flush(session, nowMs);
+    try {
+      for (int i = 0; i < touched.size(); i++) {
+        Session session = touched.get(i);
+        session.isTouched = false;
+        if (session.isIn(this)) {
+          flush(session, nowMs);
+        }
       }
+      touched.clear();
+    } finally {
+      inBatch = false;
     }
-    touched.clear();
     outputPending = false;
-    inBatch = false;
     handler.flushOutput();
   }
 
   private void flush(Session session, long nowMs) {
     Kcp kcp = session.kcp();
     DatagramOutput output = handler.output(session.remote());
+    boolean receivable = kcp.isReceivable();
     if (session.isDue) {
       kcp.flush(nowMs, output);
     }
@@ -338,13 +343,23 @@ public final class SessionTable {
     if (session.hasInput) {
       kcp.afterInput(nowMs, output);
     }
+    session.watchPayload(nowMs);
     session.isDue = false;
     session.hasWritten = false;
     session.hasInput = false;
-    long deadlineMs = kcp.nextDeadline();
     if (kcp.failure() != null) {
       end(session, EndReason.of(kcp.failure()), nowMs);
-    } else if (deadlineMs == Kcp.NO_DEADLINE) {
+      return;
+    }
+    rearm(session);
+    if (!receivable && kcp.isReceivable()) {
+      handler.progressed(session, nowMs); // what it delivers was held up for want of memory
+    }
+  }
+
+  private void rearm(Session session) {
+    long deadlineMs = session.kcp().nextDeadline();
+    if (deadlineMs == Kcp.NO_DEADLINE) {
       deadlines.cancel(session);
     } else {
       deadlines.arm(session, deadlineMs);
