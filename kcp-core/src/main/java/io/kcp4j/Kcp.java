@@ -382,7 +382,10 @@ public final class Kcp {
    * largest window that the peer has shown: protocol.md 5.2.
    */
   public int maxMessageBytes() {
-    int window = largestRemoteWindow == 0 ? INITIAL_MESSAGE_WINDOW : largestRemoteWindow;
+    int window =
+        largestRemoteWindow == 0
+            ? INITIAL_MESSAGE_WINDOW
+            : Math.max(largestRemoteWindow, INITIAL_REMOTE_WINDOW);
     return config.mssBytes() * Math.min(config.maxFragments(), window);
   }
 

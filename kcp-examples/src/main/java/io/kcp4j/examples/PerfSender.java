@@ -69,13 +69,16 @@ final class PerfSender extends PerfSide {
   }
 
   @Override
-  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+  public void channelRead(ChannelHandlerContext ctx, Object msg) throws CommandFailure {
     ByteBuf in = (ByteBuf) msg;
-    Report report = Report.decode(in);
-    in.release();
-    show(report, counted(ctx));
-    if (report.isFinal()) {
-      ctx.close();
+    try {
+      Report report = Report.decode(in);
+      show(report, counted(ctx));
+      if (report.isFinal()) {
+        ctx.close();
+      }
+    } finally {
+      in.release();
     }
   }
 
