@@ -21,6 +21,7 @@ final class FakeHandler implements SessionTable.Handler {
   KcpConfig config = KcpConfig.DEFAULT;
   Consumer<Session> onProgress = session -> {};
   Consumer<Session> onEnd = session -> {};
+  Runnable onOutput = () -> {};
   boolean accepts = true;
   boolean writable = true;
   int flushRequests;
@@ -59,6 +60,7 @@ final class FakeHandler implements SessionTable.Handler {
 
   @Override
   public DatagramOutput output(InetSocketAddress remote) {
+    onOutput.run();
     return new DatagramOutput() {
       private ByteBuf datagram;
 

@@ -291,6 +291,23 @@ class SessionTableTest {
   }
 
   @Test
+  void outputThatThrowsDoesNotKeepTheTableFromAskingForFlushes() {
+    Session session = begin(REMOTE, 1);
+    handler.onOutput =
+        () -> {
+          throw new IllegalStateException();
+        };
+    write(session, 5);
+    assertThrows(IllegalStateException.class, () -> table.flushTouched(nowMs));
+    handler.onOutput = () -> {};
+    handler.flushRequests = 0;
+    write(session, 5);
+    assertEquals(1, handler.flushRequests);
+    table.flushTouched(nowMs);
+    assertEquals(List.of("sent 1 ACK"), handler.events());
+  }
+
+  @Test
   void deadlineOfASessionIsOnTheWheelAndGoesWithIt() {
     Session session = begin(REMOTE, 1);
     assertEquals(20, deadlines.nextDeadline());
