@@ -1,0 +1,590 @@
+package io.kcp4j.sim;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Delivery;
+import io.kcp4j.InputResult;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpStarts;
+import io.kcp4j.KcpStats;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.sim.Scenario.Act;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+
+/**
+ * One machine of a {@link SimulatedPair}: a {@link Kcp}, who writes to it, who reads from it, its
+ * clock and its timer. Everything that happens to it ends in a {@link #turn}, after which all that
+ * can be checked is checked.
+ */
+public final class SimulatedPeer {
+
+  /** What stands before the writer index of every output buffer, and must be there afterwards. */
+  private static final long CANARY = 0x6b63_7034_6a21_5f5fL;
+
+  private static final int MAX_RTO_MS = 60_000;
+
+  private static final int MAX_PROBE_WAIT_MS = 120_000;
+
+  private final String name;
+  private final Scenario.Side side;
+  private final VirtualTime time;
+  private final SimulatedNetwork network;
+  private final SplittableRandom random;
+  private final Forger forger;
+  private final double forgery;
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
+  private final MemoryBudget budget = MemoryBudget.unlimited();
+  private final Kcp kcp;
+  private final WireMonitor wire;
+  private final Output output = new Output();
+  private final List<byte[]> inbox = new ArrayList<>();
+  private final ByteBuf datagram = Unpooled.buffer(4096);
+
+  private SimulatedPeer peer;
+  private SimulatedLink link;
+  private Consumer<String> trace;
+
+  private long clockOffsetMs;
+  private long timerAtMs = Long.MAX_VALUE;
+  private long pausedUntilMs;
+  private int actsDone;
+  private long disturbedUntilMs;
+
+  private final Payload payload;
+  private final ArrayDeque<Integer> messageSizes = new ArrayDeque<>();
+  private final ByteBuf unsent = Unpooled.buffer(4096);
+  private boolean unsentIsWaiting;
+  private long nextWriteAtMs;
+  private long bytesWritten;
+
+  private long bytesRead;
+  private long stoppedReadingUntilMs;
+  private long nextReadAtMs;
+
+  private long datagramsTakenIn;
+  private long ackDueAtMs = Long.MAX_VALUE;
+  private long wakeUpsForNothing;
+
+  SimulatedPeer(
+      String name,
+      Scenario scenario,
+      Scenario.Side side,
+      VirtualTime time,
+      SimulatedNetwork network,
+      SplittableRandom random) {
+    this.name = name;
+    this.side = side;
+    this.time = time;
+    this.network = network;
+    this.random = random;
+    this.forgery = scenario.forgery();
+    forger = new Forger(scenario.conv(), random.split());
+    payload = new Payload(random.split());
+    clockOffsetMs = side.clockMs() - time.nowMs();
+    KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+    kcp =
+        KcpStarts.kcp(scenario.conv(), side.config(), context, side.tsOrigin(), scenario.firstSn());
+    wire =
+        new WireMonitor(
+            scenario.conv(),
+            scenario.firstSn(),
+            side.tsOrigin(),
+            kcp.stats().remoteWindow(),
+            side.config(),
+            network.faults());
+  }
+
+  /** The session itself. */
+  public Kcp kcp() {
+    return kcp;
+  }
+
+  /** The link on which its datagrams leave, to be scripted. */
+  public SimulatedLink link() {
+    return link;
+  }
+
+  WireMonitor wire() {
+    return wire;
+  }
+
+  void connect(SimulatedPeer peer, Consumer<byte[]> recorder) {
+    this.peer = peer;
+    link =
+        network.connect(
+            side.link(),
+            bytes -> {
+              recorder.accept(bytes);
+              peer.arrived(bytes);
+            });
+  }
+
+  void trace(Consumer<String> trace) {
+    this.trace = trace;
+  }
+
+  /** What this machine's clock shows. */
+  public long clockMs() {
+    return time.nowMs() + clockOffsetMs;
+  }
+
+  /** Whether so great a share of its new segments has been sent. */
+  boolean hasSent(double share) {
+    return wire.newSegments() >= share * side.segments() || isWritten();
+  }
+
+  /** When the last thing that was to happen to it will be over. */
+  long disturbedUntilMs() {
+    return disturbedUntilMs;
+  }
+
+  private void arrived(byte[] bytes) {
+    inbox.add(bytes);
+    if (inbox.size() == 1) {
+      // After what else arrives in this millisecond: one batch.
+      time.after(0, this::turn);
+    }
+  }
+
+  /** Does what the driver of a session does when something has happened. */
+  void turn() {
+    if (time.nowMs() < pausedUntilMs) {
+      return;
+    }
+    long nowMs = clockMs();
+    boolean tookIn = takeIn(nowMs);
+    if (read() || tookIn) {
+      kcp.afterInput(nowMs, output);
+    }
+    if (kcp.nextDeadline() <= nowMs) {
+      flushAtDeadline(nowMs);
+    }
+    if (write()) {
+      kcp.afterSend(nowMs, output);
+    }
+    if (random.nextInt(64) == 0) {
+      flushEarly(nowMs);
+    }
+    check(nowMs);
+    arm();
+    act();
+  }
+
+  private void flushAtDeadline(long nowMs) {
+    long before = wire.datagrams();
+    kcp.flush(nowMs, output);
+    if (wire.datagrams() == before) {
+      wakeUpsForNothing++;
+    }
+  }
+
+  private void arm() {
+    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+      wakeAt(kcp.nextDeadline() - clockOffsetMs);
+    }
+  }
+
+  private void wakeAt(long atMs) {
+    if (atMs < timerAtMs) {
+      timerAtMs = atMs;
+      time.at(atMs, () -> wake(atMs));
+    }
+  }
+
+  private void wake(long atMs) {
+    if (atMs == timerAtMs) {
+      timerAtMs = Long.MAX_VALUE;
+      turn();
+    }
+  }
+
+  // What happens to the machine
+
+  private void act() {
+    List<Act> acts = side.acts();
+    while (actsDone < acts.size() && wire.newSegments() > acts.get(actsDone).atSegment()) {
+      perform(acts.get(actsDone++));
+    }
+  }
+
+  private void perform(Act act) {
+    int amount = act.amount();
+    say(act.toString());
+    switch (act.kind()) {
+      case PARTITION -> {
+        network.partition(amount);
+        disturb(amount);
+      }
+      case PAUSE -> {
+        network.faults().add(Fault.MACHINE_PAUSED);
+        pausedUntilMs = Math.max(pausedUntilMs, time.nowMs() + amount);
+        turnAfter(amount);
+      }
+      case CLOCK_JUMP -> {
+        network.faults().add(Fault.CLOCK_JUMPED);
+        clockOffsetMs += amount;
+        turnAfter(0);
+      }
+      case STOP_READING -> {
+        network.faults().add(Fault.READING_PAUSED);
+        stoppedReadingUntilMs = Math.max(stoppedReadingUntilMs, time.nowMs() + amount);
+        turnAfter(amount);
+      }
+      case MTU -> {
+        network.faults().add(Fault.MTU_CHANGED);
+        kcp.reconfigure(kcp.config().toBuilder().mtuBytes(amount).build());
+        wire.reconfigure(kcp.config());
+        turnAfter(0);
+      }
+    }
+  }
+
+  private void turnAfter(int ms) {
+    time.after(ms, this::turn);
+    disturb(ms);
+  }
+
+  private void disturb(int forMs) {
+    disturbedUntilMs = Math.max(disturbedUntilMs, time.nowMs() + forMs);
+  }
+
+  // Input
+
+  private boolean takeIn(long nowMs) {
+    if (forgery > 0 && random.nextDouble() < forgery) {
+      forge(nowMs);
+    }
+    for (byte[] bytes : inbox) {
+      takeIn(bytes, nowMs);
+    }
+    boolean any = !inbox.isEmpty();
+    inbox.clear();
+    return any;
+  }
+
+  private void takeIn(byte[] bytes, long nowMs) {
+    fillDatagram(bytes);
+    boolean whole = isWhole();
+    long notNew = notNewPushes();
+    InputResult result = kcp.input(datagram, nowMs);
+    datagramsTakenIn++;
+    check(
+        result == (whole ? InputResult.ACCEPTED : InputResult.MALFORMED),
+        whole + " is whole, but the result is " + result);
+    if (whole) {
+      int pushes = wire.takenIn(datagram, nowMs);
+      if (pushes > notNewPushes() - notNew) {
+        ackDueAtMs = Math.min(ackDueAtMs, nowMs + kcp.config().intervalMs());
+      }
+    }
+    // The session copies what it keeps.
+    datagram.setZero(0, datagram.writerIndex());
+  }
+
+  private void fillDatagram(byte[] bytes) {
+    int offset = random.nextInt(8);
+    datagram.setIndex(offset, offset);
+    datagram.writeBytes(bytes);
+  }
+
+  /** Whether truncation has left whole segments, at least one of them. */
+  private boolean isWhole() {
+    int at = datagram.readerIndex();
+    int segments = 0;
+    while (datagram.writerIndex() - at >= Segment.HEADER_BYTES) {
+      at += Segment.HEADER_BYTES + Segment.length(datagram, at);
+      segments++;
+    }
+    return segments > 0 && at <= datagram.writerIndex();
+  }
+
+  /** PUSHes that were taken in and need no acknowledgement within the interval. */
+  private long notNewPushes() {
+    KcpCounters counters = kcp.counters();
+    return counters.get(KcpCounter.REPEATED)
+        + counters.get(KcpCounter.OUT_OF_WINDOW)
+        + counters.get(KcpCounter.FRAGMENT_REFUSED)
+        + counters.get(KcpCounter.OVER_BUDGET);
+  }
+
+  private void forge(long nowMs) {
+    Fault kind = forger.drawKind(kcp.config().delivery());
+    fillDatagram(new byte[0]);
+    forger.forge(kind, datagram, wire, peer.wire, side.tsOrigin() + (int) nowMs);
+    network.faults().add(kind);
+    say("forged " + kind + WireMonitor.describe(datagram, datagram.readerIndex()));
+    KcpStats before = kcp.stats();
+    long deadlineBefore = kcp.nextDeadline();
+    InputResult result = kcp.input(datagram, nowMs);
+    datagramsTakenIn++;
+    InputResult expected = Forger.expectedResult(kind);
+    check(
+        expected == null ? result != InputResult.ACCEPTED : result == expected,
+        kind + " was " + result);
+    KcpStats after = kcp.stats();
+    check(
+        before.srttMs() == after.srttMs()
+            && before.rttVarMs() == after.rttVarMs()
+            && before.rtoMs() == after.rtoMs(),
+        kind + " changed the round-trip time");
+    check(before.remoteWindow() == after.remoteWindow(), kind + " changed the window");
+    if (kind == Fault.FALSE_TIMESTAMP) {
+      // It does acknowledge a segment, one that did arrive.
+      return;
+    }
+    check(
+        before.inFlight() == after.inFlight()
+            && before.queued() == after.queued()
+            && before.heldBytes() == after.heldBytes()
+            && before.congestionWindow() == after.congestionWindow()
+            && deadlineBefore == kcp.nextDeadline(),
+        kind + " changed " + before + " into " + after);
+  }
+
+  // Reading and writing
+
+  private boolean read() {
+    if (time.nowMs() < Math.max(stoppedReadingUntilMs, nextReadAtMs)) {
+      return false;
+    }
+    int taken = 0;
+    while (kcp.isReceivable() && taken < side.reading().atOnce()) {
+      ByteBuf data = kcp.receive();
+      check(data != null, "receivable, but nothing to receive");
+      readOne(data);
+      taken++;
+    }
+    if (kcp.isReceivable()) {
+      nextReadAtMs = time.nowMs() + side.reading().gapMs();
+      time.at(nextReadAtMs, this::turn);
+    } else {
+      check(kcp.receive() == null, "not receivable, but received");
+    }
+    return taken > 0;
+  }
+
+  private void readOne(ByteBuf data) {
+    if (kcp.config().delivery() == Delivery.MESSAGE) {
+      Integer size = peer.messageSizes.poll();
+      check(
+          size != null && size == data.readableBytes(),
+          "a message of " + data.readableBytes() + " bytes that was sent as " + size);
+    }
+    bytesRead += data.readableBytes();
+    check(bytesRead <= peer.bytesWritten, "more bytes than were sent");
+    check(peer.payload.matchesNext(data), "altered within " + bytesRead + " bytes");
+    check(data.refCnt() == 1, "a buffer with " + data.refCnt() + " owners");
+    data.release();
+  }
+
+  /** Whether it has written all that it will. */
+  private boolean isWritten() {
+    return wire.newSegments() >= side.segments() && !unsentIsWaiting;
+  }
+
+  private boolean write() {
+    boolean wrote = false;
+    while (unsentIsWaiting || drawUnsent()) {
+      int before = unsent.readableBytes();
+      boolean sendable = kcp.isSendable();
+      boolean all = kcp.send(unsent);
+      int taken = before - unsent.readableBytes();
+      bytesWritten += taken;
+      check(all == (unsent.readableBytes() == 0), "send says " + all + " of what is left");
+      check(
+          all || taken == 0 || kcp.config().delivery() == Delivery.STREAM, "half a message taken");
+      check(sendable || taken == 0, "not sendable, but taken");
+      wrote |= taken > 0;
+      unsentIsWaiting = !all;
+      if (!all) {
+        break;
+      }
+      nextWriteAtMs = time.nowMs() + random.nextInt(side.writing().gapMs() + 1);
+    }
+    return wrote;
+  }
+
+  private boolean drawUnsent() {
+    if (isWritten()) {
+      return false;
+    }
+    if (time.nowMs() < nextWriteAtMs) {
+      time.at(nextWriteAtMs, this::turn);
+      return false;
+    }
+    Scenario.Writing writing = side.writing();
+    int bytes = writing.minBytes() + random.nextInt(writing.maxBytes() - writing.minBytes() + 1);
+    if (kcp.config().delivery() == Delivery.MESSAGE) {
+      if (random.nextInt(64) == 0) {
+        offerTooLarge();
+      }
+      bytes = Math.min(bytes, kcp.maxMessageBytes());
+      messageSizes.add(bytes);
+    }
+    unsent.clear();
+    payload.write(unsent, bytes);
+    unsentIsWaiting = true;
+    return true;
+  }
+
+  private void offerTooLarge() {
+    network.faults().add(Fault.MESSAGE_TOO_LARGE);
+    ByteBuf tooLarge = Unpooled.wrappedBuffer(new byte[kcp.maxMessageBytes() + 1]);
+    try {
+      kcp.send(tooLarge);
+      check(false, "a message larger than the limit was taken");
+    } catch (IllegalArgumentException expected) {
+      check(tooLarge.readerIndex() == 0, "a refused message was read");
+    }
+  }
+
+  // Checks
+
+  private void flushEarly(long nowMs) {
+    long timedOut = kcp.counters().get(KcpCounter.TIMED_OUT);
+    kcp.flush(nowMs, output);
+    check(
+        kcp.counters().get(KcpCounter.TIMED_OUT) == timedOut,
+        "the deadline had not come, and yet a segment had timed out");
+    long before = wire.datagrams();
+    kcp.flush(nowMs, output);
+    check(wire.datagrams() == before, "a second flush at the same time sent something");
+  }
+
+  private void check(long nowMs) {
+    check(kcp.failure() == null, "failed: " + kcp.failure());
+    KcpStats stats = kcp.stats();
+    check(stats.inFlight() <= kcp.config().sendWindow(), stats.inFlight() + " segments in flight");
+    check(stats.inFlight() == 0 || stats.inFlight() <= wire.newSegments(), "in flight, not sent");
+    check(stats.heldBytes() == budget.usedBytes(), "held bytes differ from the budget's");
+    check(stats.rtoMs() <= MAX_RTO_MS && stats.rtoMs() > 0, "rto " + stats.rtoMs());
+    if (wire.lastAckAtMs() == nowMs) {
+      ackDueAtMs = Long.MAX_VALUE;
+    }
+    long deadline = kcp.nextDeadline();
+    check(deadline > nowMs, "the next deadline has passed by " + (nowMs - deadline) + " ms");
+    check(deadline <= ackDueAtMs, "an ACK is due before the next deadline");
+    if (stats.inFlight() > 0) {
+      check(deadline <= nowMs + MAX_RTO_MS, "no timeout for what is in flight");
+    } else if (stats.queued() > 0) {
+      check(deadline <= nowMs + MAX_PROBE_WAIT_MS, "nothing waits for the window to open");
+    } else if (nowMs > wire.lastPushInAtMs() + kcp.config().intervalMs()) {
+      check(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
+    }
+  }
+
+  /** Why it is not done, or null if it is: all written, acknowledged, read, and no timer left. */
+  String unfinished() {
+    KcpStats stats = kcp.stats();
+    if (!isWritten()) {
+      return "has sent " + wire.newSegments() + " of " + side.segments() + " segments; " + stats;
+    }
+    if (!kcp.isDrained()) {
+      return "is not drained; " + stats;
+    }
+    if (peer.bytesRead != bytesWritten || !messageSizes.isEmpty()) {
+      return "has sent " + bytesWritten + " bytes, of which " + peer.bytesRead + " were read";
+    }
+    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+      return "still has a deadline; " + stats;
+    }
+    return null;
+  }
+
+  /** Checks what must hold when both sides are done, closes the session, checks again. */
+  void finish() {
+    KcpStats stats = kcp.stats();
+    check(stats.inFlight() == 0 && stats.queued() == 0, "drained with " + stats);
+    check(stats.heldBytes() == 0, "holds " + stats.heldBytes() + " bytes when all is read");
+    check(actsDone == side.acts().size(), "not all acts were performed");
+    checkCounters(stats.counters());
+    checkWakeUps();
+    kcp.close();
+    kcp.close();
+    check(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes when closed");
+    long leaked = allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
+    check(leaked == 0, "leaks " + leaked + " bytes");
+  }
+
+  private void checkCounters(KcpCounters counters) {
+    checkCounter(counters, KcpCounter.DATAGRAMS_OUT, wire.datagrams());
+    checkCounter(counters, KcpCounter.BYTES_OUT, wire.bytes());
+    checkCounter(counters, KcpCounter.SEGMENTS_OUT, wire.segments());
+    checkCounter(counters, KcpCounter.RETRANSMITTED, wire.retransmitted());
+    checkCounter(counters, KcpCounter.DATAGRAMS_IN, datagramsTakenIn);
+    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_OUT, bytesWritten);
+    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_IN, bytesRead);
+    long byReason =
+        counters.get(KcpCounter.TIMED_OUT)
+            + counters.get(KcpCounter.FAST_RESENT)
+            + counters.get(KcpCounter.EARLY_RESENT);
+    checkCounter(counters, KcpCounter.RETRANSMITTED, byReason);
+    if (forgery == 0) {
+      checkCounter(counters, KcpCounter.FALSE_TIMESTAMP, 0);
+    }
+  }
+
+  private void checkCounter(KcpCounters counters, KcpCounter counter, long expected) {
+    check(
+        counters.get(counter) == expected,
+        counter + " is " + counters.get(counter) + ", not " + expected);
+  }
+
+  private void checkWakeUps() {
+    check(
+        wakeUpsForNothing <= 10 + (wire.datagrams() + datagramsTakenIn) / 4,
+        wakeUpsForNothing + " wake-ups for nothing");
+  }
+
+  private void check(boolean holds, String otherwise) {
+    if (!holds) {
+      throw new AssertionError(name + ": " + otherwise);
+    }
+  }
+
+  private void say(String what) {
+    if (trace != null) {
+      trace.accept(time.nowMs() + " " + name + " " + what);
+    }
+  }
+
+  /** Puts each datagram on the link, in a buffer with something before and nothing behind it. */
+  private final class Output implements DatagramOutput {
+
+    private final ByteBuf buffer = Unpooled.buffer(4096);
+    private int maxBytes;
+    private int start;
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      check(maxBytes > 0 && maxBytes <= 2048, "begins a datagram of " + maxBytes + " bytes");
+      this.maxBytes = maxBytes;
+      buffer.clear();
+      buffer.writeLong(CANARY);
+      start = buffer.writerIndex() + random.nextInt(8);
+      buffer.setIndex(start, start);
+      return buffer;
+    }
+
+    @Override
+    public void end() {
+      check(buffer.getLong(0) == CANARY, "wrote before the writer index");
+      check(buffer.readerIndex() == start, "moved the reader index");
+      check(buffer.writerIndex() <= start + maxBytes, "wrote more than announced");
+      say("sends" + WireMonitor.describe(buffer, start));
+      wire.sent(buffer, start, clockMs());
+      link.send(Arrays.copyOfRange(buffer.array(), start, buffer.writerIndex()));
+    }
+  }
+}
