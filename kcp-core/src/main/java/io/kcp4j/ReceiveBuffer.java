@@ -70,7 +70,7 @@ final class ReceiveBuffer {
     } else if (distance < 0) {
       counters.add(KcpCounter.REPEATED, 1);
       acks.addRepeated(sn, ts);
-    } else if (reordered.contains(sn)) {
+    } else if (reordered.contains(sn, distance)) {
       counters.add(KcpCounter.REPEATED, 1);
       if (reordered.acknowledgeAgain(sn, flushes)) {
         acks.addRepeatedBeyondGap(sn, ts);
@@ -98,7 +98,7 @@ final class ReceiveBuffer {
 
   /** Whether a segment that is next in order waits for room in the memory budget. */
   boolean isHeldUp() {
-    return reordered.contains(next) && queue.segments() < window;
+    return reordered.contains(next, 0) && queue.segments() < window;
   }
 
   /** Moves what has become in order to the queue, as far as that has room. */

@@ -41,8 +41,14 @@ final class ReorderBuffer {
     return heldBytes;
   }
 
-  boolean contains(int sn) {
-    return size != 0 && payload[sn & mask] != null;
+  /**
+   * Whether a segment is kept.
+   *
+   * @param distance how far {@code sn} lies beyond the next one in order: beyond the ring's end its
+   *     place is another segment's
+   */
+  boolean contains(int sn, int distance) {
+    return distance <= mask && payload[sn & mask] != null;
   }
 
   /**
