@@ -304,9 +304,13 @@ final class SendBuffer {
     forgetTimeoutsIfNoneInFlight();
   }
 
-  /** Drops every segment below {@code newUna}, which is at most {@link #next}. */
+  /**
+   * Drops every segment below {@code newUna}, which is at most {@link #next}, and those after it
+   * that have been acknowledged one by one: nobody may have told the {@code una} beyond them, and
+   * with nothing in flight there is no timeout either that would find it out.
+   */
   void acknowledgeBelow(int newUna) {
-    while (newUna - una > 0) {
+    while (newUna - una > 0 || (una != next && acknowledged[una & mask])) {
       int i = una & mask;
       if (!acknowledged[i]) {
         order.remove(i);
