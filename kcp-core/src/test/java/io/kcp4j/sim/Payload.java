@@ -33,6 +33,11 @@ final class Payload {
     }
   }
 
+  /** Takes back the last bytes, which nobody has seen. */
+  void unwrite(int bytes) {
+    written = Math.floorMod(written - bytes, PERIOD);
+  }
+
   /** Whether {@code data} holds the bytes that follow those checked before. */
   boolean matchesNext(ByteBuf data) {
     for (int at = data.readerIndex(); at < data.writerIndex(); ) {

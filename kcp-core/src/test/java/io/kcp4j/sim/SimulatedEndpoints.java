@@ -300,8 +300,9 @@ public final class SimulatedEndpoints {
     checkCounter(KcpCounter.SESSIONS_CLOSED, clientSides.size(), sessions);
     checkCounter(KcpCounter.CLOSED_SESSION, replays, Long.MAX_VALUE);
     checkCounter(KcpCounter.UNKNOWN_SESSION, unknownOfStrangers, Long.MAX_VALUE);
-    checkCounter(KcpCounter.OVERSIZE, oversizeOfStrangers, oversizeOfStrangers);
-    if (answersToStrangers != probesOfStrangers) {
+    checkCounter(KcpCounter.OVERSIZE, oversizeOfStrangers, Long.MAX_VALUE);
+    // A blocked socket swallows the answer.
+    if (answersToStrangers > probesOfStrangers) {
       throw new AssertionError(
           probesOfStrangers + " probes of strangers, " + answersToStrangers + " answers");
     }

@@ -1,5 +1,6 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
 import io.kcp4j.InputResult;
@@ -262,13 +263,14 @@ public final class SimulatedPeer {
   // Input
 
   private boolean takeIn(long nowMs) {
-    if (forgery > 0 && random.nextDouble() < forgery) {
+    boolean forged = forgery > 0 && random.nextDouble() < forgery;
+    if (forged) {
       forge(nowMs);
     }
+    boolean any = forged || !inbox.isEmpty();
     for (byte[] bytes : inbox) {
       takeIn(bytes, nowMs);
     }
-    boolean any = !inbox.isEmpty();
     inbox.clear();
     return any;
   }
@@ -341,6 +343,7 @@ public final class SimulatedPeer {
     check(before.remoteWindow() == after.remoteWindow(), kind + " changed the window");
     if (kind == Fault.FALSE_TIMESTAMP) {
       // It does acknowledge a segment, one that did arrive.
+      wire.takenInForgedAck(peer.wire.unaOut(), after.remoteWindow());
       return;
     }
     check(
@@ -396,6 +399,12 @@ public final class SimulatedPeer {
   private boolean write() {
     boolean wrote = false;
     while (unsentIsWaiting || drawUnsent()) {
+      if (isTooLargeByNow()) {
+        payload.unwrite(unsent.readableBytes());
+        messageSizes.removeLast();
+        unsentIsWaiting = false;
+        continue;
+      }
       int before = unsent.readableBytes();
       boolean sendable = kcp.isSendable();
       boolean all = kcp.send(unsent);
@@ -415,6 +424,18 @@ public final class SimulatedPeer {
     return wrote;
   }
 
+  /** The MTU, or the window that the peer has shown, may shrink while a message waits. */
+  private boolean isTooLargeByNow() {
+    return kcp.config().delivery() == Delivery.MESSAGE
+        && unsent.readableBytes() > maxMessageBytes();
+  }
+
+  /** Before the peer has shown its window nobody but the user can know how much it takes. */
+  private int maxMessageBytes() {
+    int fragments = peer.side.config().receiveWindow();
+    return Math.min(kcp.maxMessageBytes(), fragments * kcp.config().mssBytes());
+  }
+
   private boolean drawUnsent() {
     if (isWritten()) {
       return false;
@@ -429,7 +450,7 @@ public final class SimulatedPeer {
       if (random.nextInt(64) == 0) {
         offerTooLarge();
       }
-      bytes = Math.min(bytes, kcp.maxMessageBytes());
+      bytes = Math.min(bytes, maxMessageBytes());
       messageSizes.add(bytes);
     }
     unsent.clear();
@@ -451,15 +472,25 @@ public final class SimulatedPeer {
 
   // Checks
 
+  /** A flush that nobody asked for finds no timeout; a second one finds nothing new at all. */
   private void flushEarly(long nowMs) {
-    long timedOut = kcp.counters().get(KcpCounter.TIMED_OUT);
+    KcpCounters counters = kcp.counters();
+    long timedOut = counters.get(KcpCounter.TIMED_OUT);
     kcp.flush(nowMs, output);
     check(
-        kcp.counters().get(KcpCounter.TIMED_OUT) == timedOut,
+        counters.get(KcpCounter.TIMED_OUT) == timedOut,
         "the deadline had not come, and yet a segment had timed out");
-    long before = wire.datagrams();
+    long fast = counters.get(KcpCounter.FAST_RESENT);
+    int sent = wire.newSegments();
+    long acks = wire.acks();
     kcp.flush(nowMs, output);
-    check(wire.datagrams() == before, "a second flush at the same time sent something");
+    check(counters.get(KcpCounter.TIMED_OUT) == timedOut, "timed out twice at the same time");
+    check(counters.get(KcpCounter.FAST_RESENT) == fast, "overtaken twice at the same time");
+    check(wire.acks() == acks, "acknowledged twice at the same time");
+    // Fast resends may have opened a congestion window; what that lets through was to wait.
+    check(
+        wire.newSegments() == sent || kcp.config().congestionControl() != CongestionControl.NONE,
+        "a second flush found something new");
   }
 
   private void check(long nowMs) {

@@ -22,11 +22,13 @@ final class WireMonitor {
   private int nextSn;
   private int unaOut;
   private int unaIn;
+  private int unaForged;
   private int rightEdge;
   private long segments;
   private long datagrams;
   private long bytes;
   private long retransmitted;
+  private long acks;
   private long lastAckAtMs = Long.MIN_VALUE;
   private long lastPushInAtMs = Long.MIN_VALUE / 2;
 
@@ -44,6 +46,7 @@ final class WireMonitor {
     nextSn = firstSn;
     unaOut = firstSn;
     unaIn = firstSn;
+    unaForged = firstSn;
     rightEdge = firstSn + initialRemoteWindow;
     reconfigure(config);
   }
@@ -89,6 +92,10 @@ final class WireMonitor {
     return retransmitted;
   }
 
+  long acks() {
+    return acks;
+  }
+
   /** When the last ACK was sent. */
   long lastAckAtMs() {
     return lastAckAtMs;
@@ -108,9 +115,8 @@ final class WireMonitor {
       if (una - unaIn > 0) {
         unaIn = una;
       }
-      int edge = una + Segment.wnd(datagram, at);
-      if (edge - rightEdge > 0) {
-        rightEdge = edge;
+      if (una - unaIn >= 0) {
+        windowShown(una, Segment.wnd(datagram, at));
       }
       if (Segment.cmd(datagram, at) == Segment.PUSH) {
         pushes++;
@@ -119,6 +125,24 @@ final class WireMonitor {
       at += Segment.HEADER_BYTES + Segment.length(datagram, at);
     }
     return pushes;
+  }
+
+  /**
+   * Notes that a forged ACK has told what the peer has not told yet: everything below {@code una}
+   * has arrived. The window is counted from there.
+   */
+  void takenInForgedAck(int una, int window) {
+    if (una - unaForged > 0) {
+      unaForged = una;
+    }
+    windowShown(una, window);
+  }
+
+  private void windowShown(int una, int window) {
+    int edge = (unaForged - una > 0 ? unaForged : una) + window;
+    if (edge - rightEdge > 0) {
+      rightEdge = edge;
+    }
   }
 
   /** Checks a datagram that the side sends: the bytes from {@code start} on. */
@@ -163,6 +187,7 @@ final class WireMonitor {
       faults.add(Fault.WINDOW_CLOSED);
     }
     if (cmd == Segment.ACK) {
+      acks++;
       lastAckAtMs = nowMs;
     } else if (cmd == Segment.PUSH) {
       sentPush(datagram, at, length, nowMs);
