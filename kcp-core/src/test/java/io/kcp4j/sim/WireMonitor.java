@@ -4,6 +4,7 @@ import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
+import java.util.function.Supplier;
 
 /**
  * Follows what one side puts on the wire and takes in, and checks each of its datagrams: whole
@@ -174,7 +175,7 @@ final class WireMonitor {
     check(
         size <= config.mtuBytes()
             || (inThisDatagram == 1 && size <= largestMss + Segment.HEADER_BYTES),
-        "a datagram of " + size + " bytes with an MTU of " + config.mtuBytes());
+        () -> "a datagram of " + size + " bytes with an MTU of " + config.mtuBytes());
   }
 
   private void sentSegment(ByteBuf datagram, int at, int cmd, int length, long nowMs) {
@@ -202,12 +203,13 @@ final class WireMonitor {
         "a fragment or an empty segment in stream mode");
     if (sn == nextSn) {
       check(
-          sn - rightEdge < 0, "sn " + sn + " beyond the peer's window, which ends at " + rightEdge);
+          sn - rightEdge < 0,
+          () -> "sn " + sn + " beyond the peer's window, which ends at " + rightEdge);
       check(length <= largestMss, "a segment larger than the MTU allows");
       nextSn++;
     } else {
-      check(sn - nextSn < 0, "sn " + sn + " while " + nextSn + " is next");
-      check(sn - unaIn >= 0, "sn " + sn + " sent again, una was " + unaIn);
+      check(sn - nextSn < 0, () -> "sn " + sn + " while " + nextSn + " is next");
+      check(sn - unaIn >= 0, () -> "sn " + sn + " sent again, una was " + unaIn);
       retransmitted++;
     }
   }
@@ -217,8 +219,12 @@ final class WireMonitor {
   }
 
   private static void check(boolean holds, String what) {
+    check(holds, () -> what);
+  }
+
+  private static void check(boolean holds, Supplier<String> what) {
     if (!holds) {
-      throw new AssertionError("sent " + what);
+      throw new AssertionError("sent " + what.get());
     }
   }
 
