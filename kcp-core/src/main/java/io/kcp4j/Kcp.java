@@ -173,6 +173,7 @@ public final class Kcp {
     return result;
   }
 
+  /** Looks at the whole datagram before any of it counts: protocol.md 2.1. */
   private InputResult judge(ByteBuf datagram) {
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
@@ -203,7 +204,7 @@ public final class Kcp {
 
   /**
    * Applies a datagram that has been judged: every ACK first, since a {@code una} beside it would
-   * drop the segment that it is held against.
+   * drop the segment that it is held against: protocol.md 2.3.
    */
   private void apply(ByteBuf datagram, long nowMs) {
     int unaBefore = sending.una();
@@ -257,7 +258,7 @@ public final class Kcp {
     }
   }
 
-  /** Takes one ACK and returns the shortest round trip seen in the datagram so far. */
+  /** Takes one ACK, returns the shortest round trip of the datagram so far: protocol.md 2.4. */
   private int acknowledge(int sn, int ts, long nowMs, int rttSampleMs) {
     if (!sending.isAwaited(sn)) {
       return rttSampleMs;
@@ -274,7 +275,8 @@ public final class Kcp {
 
   /**
    * An older datagram that was overtaken must not close the window again. The timestamp cannot
-   * tell, since an ACK's is ours; {@code una} and, for equal ones, the larger window do.
+   * tell, since an ACK's is ours; {@code una} and, for equal ones, the larger window do:
+   * protocol.md 2.5.
    */
   private void updateRemoteWindow(int una, int wnd) {
     int newer = una - remoteUna;
@@ -373,7 +375,7 @@ public final class Kcp {
 
   /**
    * The largest message in message mode, in bytes. It can change: with the MTU, and with the
-   * largest window that the peer has shown.
+   * largest window that the peer has shown: protocol.md 5.2.
    */
   public int maxMessageBytes() {
     int window = largestRemoteWindow == 0 ? INITIAL_MESSAGE_WINDOW : largestRemoteWindow;
@@ -471,7 +473,7 @@ public final class Kcp {
     tellWindow = false;
   }
 
-  /** Resends what later acknowledgements have passed over often enough. */
+  /** Resends what later acknowledgements have passed over: protocol.md 4.4 and 4.5. */
   private int resendOvertaken(boolean newAllowed, long nowMs) {
     int resent = 0;
     TransmissionOrder order = sending.order();
@@ -538,7 +540,10 @@ public final class Kcp {
     return threshold > 0 && sending.order().headPassed() >= threshold;
   }
 
-  /** Whether acknowledgements cannot wait: a datagram of them is full, or half of our window. */
+  /**
+   * Whether acknowledgements cannot wait: a datagram of them is full, or half of our window is used
+   * up: protocol.md 3.3.
+   */
   private boolean isAckDue() {
     int arrivals = receiving.acks().arrivals();
     return arrivals > 0

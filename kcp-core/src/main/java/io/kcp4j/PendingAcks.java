@@ -5,7 +5,8 @@ import java.util.Arrays;
 /**
  * The acknowledgements that wait for the next flush. Of segments that arrived in order only the
  * newest needs an ACK of its own, for its timestamp: {@code una} speaks for the rest. Segments
- * beyond a gap need one each, but no more than one between two flushes however often they arrive.
+ * beyond a gap need one each, but no more than one between two flushes however often they arrive:
+ * protocol.md 3.2.
  */
 final class PendingAcks {
 

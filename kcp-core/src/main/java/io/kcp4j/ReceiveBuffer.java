@@ -32,7 +32,7 @@ final class ReceiveBuffer {
   void configure(KcpConfig config) {
     window = config.receiveWindow();
     boolean stream = config.delivery() == Delivery.STREAM;
-    // A message of more fragments than the window could never be put together.
+    // A message of more fragments than the window could never be put together: protocol.md 5.3.
     maxFragments = stream ? Integer.MAX_VALUE : Math.min(config.maxFragments(), window);
   }
 

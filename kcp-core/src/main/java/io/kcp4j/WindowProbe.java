@@ -2,7 +2,7 @@ package io.kcp4j;
 
 /**
  * Asks a peer whose window is closed for news of it: after half a second, then ever more seldom.
- * Runs only while there is something to send.
+ * Runs only while there is something to send: protocol.md 6.1.
  */
 final class WindowProbe {
 

@@ -7,7 +7,7 @@ import java.util.Map;
 /**
  * Remembers which sessions have been closed, for a minute: a peer that does not know of it goes on,
  * and its retransmitted first segment would begin a ghost session and execute a request twice.
- * Bounded; the oldest is forgotten first.
+ * Bounded; the oldest is forgotten first: protocol.md 7.5.
  */
 final class ClosedSessions {
 

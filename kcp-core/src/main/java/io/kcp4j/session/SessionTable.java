@@ -26,7 +26,7 @@ import java.util.Objects;
  *
  * <p><b>Admission.</b> Nothing is kept for a stranger before a PUSH with sequence number 0 has
  * arrived from it, and nothing for a session that was closed within the last minute. A stranger's
- * window probe is answered by one WINS.
+ * window probe is answered by one WINS: protocol.md 8.2 and 8.3.
  */
 public final class SessionTable {
 

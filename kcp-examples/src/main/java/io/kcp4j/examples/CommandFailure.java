@@ -1,0 +1,22 @@
+package io.kcp4j.examples;
+
+import java.nio.file.NoSuchFileException;
+
+/** A failure that its message explains to the user in one line. */
+final class CommandFailure extends Exception {
+
+  CommandFailure(String message) {
+    super(message);
+  }
+
+  /** One line about any failure. */
+  static String describe(Throwable failure) {
+    if (failure instanceof NoSuchFileException missing) {
+      return "no such file: " + missing.getFile();
+    }
+    String message = failure.getMessage();
+    return message == null
+        ? failure.getClass().getSimpleName()
+        : message.lines().findFirst().orElse("");
+  }
+}

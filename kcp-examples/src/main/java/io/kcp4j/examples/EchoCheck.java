@@ -1,0 +1,92 @@
+package io.kcp4j.examples;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** Compares every byte that comes back with the byte that was written. */
+final class EchoCheck extends SessionHandler {
+
+  /** What was written and has not come back, oldest first; slices of the written buffers. */
+  private final Deque<ByteBuf> awaited = new ArrayDeque<>();
+
+  private boolean allWritten;
+  private volatile long checkedBytes;
+
+  /** How many bytes have come back right; for any thread. */
+  long checkedBytes() {
+    return checkedBytes;
+  }
+
+  /** Nothing more will be written: it is done when the last byte is back. For the event loop. */
+  void allWritten() {
+    allWritten = true;
+    succeedIfAllIsBack();
+  }
+
+  @Override
+  public void write(ChannelHandlerContext ctx, Object msg, ChannelPromise promise) {
+    awaited.add(((ByteBuf) msg).retainedDuplicate());
+    ctx.write(msg, promise);
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+    ByteBuf echo = (ByteBuf) msg;
+    try {
+      while (echo.isReadable()) {
+        check(echo);
+      }
+      succeedIfAllIsBack();
+    } catch (CommandFailure e) {
+      fail(ctx, e);
+    } finally {
+      echo.release();
+    }
+  }
+
+  /** Compares as much as the oldest awaited buffer holds. */
+  private void check(ByteBuf echo) throws CommandFailure {
+    ByteBuf sent = awaited.peek();
+    if (sent == null) {
+      throw new CommandFailure("more came back than the " + checkedBytes + " bytes sent");
+    }
+    int length = Math.min(echo.readableBytes(), sent.readableBytes());
+    if (!ByteBufUtil.equals(echo, echo.readerIndex(), sent, sent.readerIndex(), length)) {
+      throw new CommandFailure(difference(sent, echo));
+    }
+    echo.skipBytes(length);
+    sent.skipBytes(length);
+    checkedBytes += length;
+    if (!sent.isReadable()) {
+      awaited.remove().release();
+    }
+  }
+
+  private String difference(ByteBuf sent, ByteBuf echo) {
+    int i = 0;
+    while (sent.getByte(sent.readerIndex() + i) == echo.getByte(echo.readerIndex() + i)) {
+      i++;
+    }
+    return String.format(
+        "byte %d came back as 0x%02x, 0x%02x was sent",
+        checkedBytes + i,
+        echo.getByte(echo.readerIndex() + i),
+        sent.getByte(sent.readerIndex() + i));
+  }
+
+  private void succeedIfAllIsBack() {
+    if (allWritten && awaited.isEmpty()) {
+      succeed();
+    }
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext ctx) {
+    awaited.forEach(ByteBuf::release);
+    awaited.clear();
+  }
+}

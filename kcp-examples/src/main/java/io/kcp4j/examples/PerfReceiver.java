@@ -1,0 +1,84 @@
+package io.kcp4j.examples;
+
+import io.kcp4j.examples.PerfProtocol.End;
+import io.kcp4j.examples.PerfProtocol.Report;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Counts what a {@link PerfSender} sends, and tells it every second and at the end. */
+final class PerfReceiver extends PerfSide {
+
+  private static final End NOT_YET = new End(0, 0);
+
+  /** The start of a frame: its length, or the whole of the last one. */
+  private final ByteBuf head = Unpooled.buffer(PerfProtocol.END_BYTES, PerfProtocol.END_BYTES);
+
+  private long bytes;
+  private int frameBytesLeft;
+  private boolean started;
+  private long startedAtNs;
+  private Future<?> everySecond;
+
+  PerfReceiver(Consumer<Report> onReport) {
+    super(onReport);
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+    ByteBuf in = (ByteBuf) msg;
+    if (!started) {
+      start(ctx);
+    }
+    while (in.isReadable()) {
+      if (frameBytesLeft > 0) {
+        int n = Math.min(frameBytesLeft, in.readableBytes());
+        in.skipBytes(n);
+        frameBytesLeft -= n;
+        bytes += n;
+      } else {
+        readHead(ctx, in);
+      }
+    }
+    in.release();
+  }
+
+  private void start(ChannelHandlerContext ctx) {
+    started = true;
+    startedAtNs = System.nanoTime();
+    everySecond =
+        ctx.executor()
+            .scheduleAtFixedRate(() -> report(ctx, false, NOT_YET), 1, 1, TimeUnit.SECONDS);
+  }
+
+  private void readHead(ChannelHandlerContext ctx, ByteBuf in) {
+    boolean isLast = head.readableBytes() >= Integer.BYTES;
+    int wanted = (isLast ? PerfProtocol.END_BYTES : Integer.BYTES) - head.readableBytes();
+    head.writeBytes(in, Math.min(wanted, in.readableBytes()));
+    if (head.readableBytes() == Integer.BYTES && head.getInt(0) != 0) {
+      frameBytesLeft = head.getInt(0);
+      bytes += Integer.BYTES;
+      head.clear();
+    } else if (head.readableBytes() == PerfProtocol.END_BYTES) {
+      report(ctx, true, End.decode(head.skipBytes(Integer.BYTES)));
+      everySecond.cancel(false);
+      head.clear();
+    }
+  }
+
+  private void report(ChannelHandlerContext ctx, boolean isFinal, End end) {
+    Report report = new Report(isFinal, bytes, System.nanoTime() - startedAtNs);
+    ctx.writeAndFlush(report.encode(ctx.alloc()));
+    show(report, end);
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext ctx) {
+    if (everySecond != null) {
+      everySecond.cancel(false);
+    }
+  }
+}

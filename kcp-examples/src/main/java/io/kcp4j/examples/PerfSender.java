@@ -1,0 +1,92 @@
+package io.kcp4j.examples;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpStats;
+import io.kcp4j.examples.PerfProtocol.End;
+import io.kcp4j.examples.PerfProtocol.Report;
+import io.kcp4j.netty.KcpChannel;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.FixedLengthFrameDecoder;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Fills the session for a time. The hot path is one write of one shared buffer for as long as the
+ * channel is writable; nothing happens per segment.
+ */
+final class PerfSender extends PerfSide {
+
+  private final int frameBytes;
+  private final int durationMs;
+  private ByteBuf frame;
+  private boolean ended;
+
+  /**
+   * Makes a sender that starts when {@link #start} is called.
+   *
+   * @param frameBytes how much to write at once, the frame's length field included
+   */
+  PerfSender(int frameBytes, int durationMs, Consumer<Report> onReport) {
+    super(onReport);
+    this.frameBytes = frameBytes;
+    this.durationMs = durationMs;
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext ctx) {
+    ctx.pipeline()
+        .addBefore(ctx.name(), null, new FixedLengthFrameDecoder(PerfProtocol.REPORT_BYTES));
+    int payload = frameBytes - Integer.BYTES;
+    frame = ctx.alloc().directBuffer(frameBytes).writeInt(payload).writeZero(payload);
+  }
+
+  /** Starts to send. */
+  void start(ChannelHandlerContext ctx) {
+    ctx.executor().schedule(() -> end(ctx), durationMs, TimeUnit.MILLISECONDS);
+    fill(ctx);
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    fill(ctx);
+  }
+
+  private void fill(ChannelHandlerContext ctx) {
+    Channel channel = ctx.channel();
+    while (!ended && channel.isWritable()) {
+      ctx.write(frame.retainedDuplicate(), ctx.voidPromise());
+    }
+    ctx.flush();
+  }
+
+  private void end(ChannelHandlerContext ctx) {
+    ended = true;
+    if (ctx.channel().isActive()) {
+      ctx.writeAndFlush(counted(ctx).encode(ctx.alloc()));
+    }
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+    ByteBuf in = (ByteBuf) msg;
+    Report report = Report.decode(in);
+    in.release();
+    show(report, counted(ctx));
+    if (report.isFinal()) {
+      ctx.close();
+    }
+  }
+
+  private static End counted(ChannelHandlerContext ctx) {
+    KcpStats stats = ((KcpChannel) ctx.channel()).stats();
+    return new End(stats.get(KcpCounter.RETRANSMITTED), stats.srttMs());
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext ctx) {
+    ended = true;
+    frame.release();
+  }
+}

@@ -1,0 +1,99 @@
+package io.kcp4j.examples;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpServerChannel;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.handler.codec.LengthFieldBasedFrameDecoder;
+import io.netty.handler.codec.LengthFieldPrepender;
+import io.netty.handler.codec.MessageToMessageCodec;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+
+/** Remote calls: a session is a byte stream like TCP's, so Netty's own codecs frame them. */
+public final class RpcService {
+
+  /** A request, or the answer that has its id. */
+  record Call(int id, String text) {}
+
+  private final Map<Integer, CompletableFuture<String>> unanswered = new ConcurrentHashMap<>();
+  private Channel session;
+
+  /** Calls a service that turns text around. Server and client share this JVM. */
+  public static void main(String[] args) throws Exception {
+    new RpcService().run();
+  }
+
+  private void run() throws Exception {
+    EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
+    try {
+      ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
+      server.childHandler(pipeline(RpcService::answer));
+      Channel listening = server.bind(new InetSocketAddress("127.0.0.1", 0)).sync().channel();
+      Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
+      client.handler(pipeline((ctx, answer) -> unanswered.remove(answer.id).complete(answer.text)));
+      session = client.connect(listening.localAddress()).sync().channel();
+
+      var answers = List.of(call(1, "reliable"), call(2, "ordered"), call(3, "fast"));
+      answers.forEach(answer -> System.out.println(answer.join()));
+    } finally {
+      group.shutdownGracefully().sync();
+    }
+  }
+
+  private CompletableFuture<String> call(int id, String argument) {
+    CompletableFuture<String> answer = new CompletableFuture<>();
+    unanswered.put(id, answer);
+    session.writeAndFlush(new Call(id, argument));
+    return answer;
+  }
+
+  private static void answer(ChannelHandlerContext ctx, Call request) {
+    ctx.writeAndFlush(new Call(request.id, new StringBuilder(request.text).reverse().toString()));
+  }
+
+  private static ChannelInitializer<Channel> pipeline(
+      BiConsumer<ChannelHandlerContext, Call> onCall) {
+    return new ChannelInitializer<>() {
+      @Override
+      protected void initChannel(Channel session) {
+        var pipeline = session.pipeline();
+        pipeline.addLast(new LengthFieldBasedFrameDecoder(1 << 20, 0, 4, 0, 4));
+        pipeline.addLast(new LengthFieldPrepender(4), new CallCodec());
+        pipeline.addLast(
+            new SimpleChannelInboundHandler<Call>() {
+              @Override
+              protected void channelRead0(ChannelHandlerContext ctx, Call call) {
+                onCall.accept(ctx, call);
+              }
+            });
+      }
+    };
+  }
+
+  private static final class CallCodec extends MessageToMessageCodec<ByteBuf, Call> {
+    @Override
+    protected void encode(ChannelHandlerContext ctx, Call call, List<Object> out) {
+      out.add(ctx.alloc().buffer().writeInt(call.id).writeBytes(call.text.getBytes(UTF_8)));
+    }
+
+    @Override
+    protected void decode(ChannelHandlerContext ctx, ByteBuf frame, List<Object> out) {
+      out.add(new Call(frame.readInt(), frame.readString(frame.readableBytes(), UTF_8)));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package io.kcp4j.examples;
+
+import java.util.Arrays;
+import java.util.Locale;
+
+/** Round-trip times, and their percentiles. */
+final class RttSamples {
+
+  private long[] nanos = new long[256];
+  private int size;
+
+  synchronized void add(long rttNs) {
+    if (size == nanos.length) {
+      nanos = Arrays.copyOf(nanos, 2 * size);
+    }
+    nanos[size++] = rttNs;
+  }
+
+  synchronized int size() {
+    return size;
+  }
+
+  /**
+   * The smallest sample that {@code percent} of all samples do not exceed, in milliseconds; 0 if
+   * there are none.
+   */
+  synchronized double percentileMs(double percent) {
+    if (size == 0) {
+      return 0;
+    }
+    Arrays.sort(nanos, 0, size);
+    int rank = (int) Math.ceil(percent / 100 * size);
+    return nanos[Math.max(rank, 1) - 1] / 1e6;
+  }
+
+  /** The percentiles that tell a link, in milliseconds. */
+  @Override
+  public String toString() {
+    return String.format(
+        Locale.ROOT,
+        "rtt min/p50/p90/p99/max %.2f/%.2f/%.2f/%.2f/%.2f ms",
+        percentileMs(0),
+        percentileMs(50),
+        percentileMs(90),
+        percentileMs(99),
+        percentileMs(100));
+  }
+}

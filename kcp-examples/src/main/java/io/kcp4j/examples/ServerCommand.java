@@ -1,0 +1,58 @@
+package io.kcp4j.examples;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import java.net.InetSocketAddress;
+import picocli.CommandLine.Option;
+
+/** A command that listens until Ctrl-C. */
+abstract class ServerCommand extends SessionCommand {
+
+  @Option(
+      names = {"-l", "--listen"},
+      required = true,
+      paramLabel = "HOST:PORT",
+      converter = HostPort.Converter.class,
+      description = "Where to listen; port 0 takes a free one.")
+  private HostPort listen;
+
+  /** The handler of a new session. */
+  abstract ChannelHandler newHandler(SessionSettings settings);
+
+  @Override
+  final int run(EventLoopGroup group, SessionSettings settings) throws Exception {
+    ServerBootstrap bootstrap =
+        settings
+            .server(group)
+            .childHandler(
+                new ChannelInitializer<>() {
+                  @Override
+                  protected void initChannel(Channel session) {
+                    session.pipeline().addLast(newHandler(settings));
+                  }
+                });
+    ChannelFuture bound = bootstrap.bind(listen.local()).await();
+    if (!bound.isSuccess()) {
+      throw new CommandFailure(
+          "cannot listen on " + listen + ": " + CommandFailure.describe(bound.cause()));
+    }
+    Channel server = bound.channel();
+    print("listening %s", HostPort.format((InetSocketAddress) server.localAddress()));
+    try {
+      server.closeFuture().sync();
+    } finally {
+      server.close().awaitUninterruptibly();
+    }
+    return 0;
+  }
+
+  /** A peer may be silent for as long as it likes. */
+  @Override
+  final int defaultIdleTimeoutS() {
+    return 0;
+  }
+}

@@ -1,0 +1,86 @@
+package io.kcp4j.examples;
+
+import io.kcp4j.KcpStats;
+import io.kcp4j.netty.KcpChannel;
+import io.netty.channel.EventLoopGroup;
+import java.io.PrintWriter;
+import java.math.BigDecimal;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** A command that has sessions: their options, and an event loop group while it runs. */
+abstract class SessionCommand extends HelpfulCommand implements Callable<Integer> {
+
+  /** The shell's exit code for what Ctrl-C has ended. */
+  static final int INTERRUPTED = 130;
+
+  @Spec private CommandSpec spec;
+
+  @Mixin private SessionOptions sessionOptions;
+
+  /**
+   * Runs the command on a group that is shut down afterwards.
+   *
+   * @return the exit code
+   * @throws InterruptedException if the user has pressed Ctrl-C and there is nothing to say
+   */
+  abstract int run(EventLoopGroup group, SessionSettings settings) throws Exception;
+
+  /** When a session ends in which nothing moves, in seconds, unless the user says otherwise. */
+  abstract int defaultIdleTimeoutS();
+
+  @Override
+  public final Integer call() throws Exception {
+    SessionSettings settings = sessionOptions.settings(defaultIdleTimeoutS());
+    EventLoopGroup group = sessionOptions.transport().newGroup(threads());
+    try {
+      return run(group, settings);
+    } catch (InterruptedException e) {
+      return INTERRUPTED;
+    } finally {
+      group.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
+    }
+  }
+
+  /** How many event loops it needs: one for each socket that is to have its own. */
+  int threads() {
+    return 1;
+  }
+
+  /** Rejects the command line if an option's value is out of range. */
+  final void requireRange(String option, double value, double min, double max) {
+    if (!(value >= min && value <= max)) {
+      String message = "%s: %s (expected: %s to %s)";
+      throw new ParameterException(
+          spec.commandLine(), String.format(message, option, shown(value), shown(min), shown(max)));
+    }
+  }
+
+  private static String shown(double value) {
+    return BigDecimal.valueOf(value).stripTrailingZeros().toPlainString();
+  }
+
+  /** Prints a line on the standard output, formatted alike everywhere. */
+  final void print(String format, Object... args) {
+    out().println(String.format(Locale.ROOT, format, args));
+    out().flush();
+  }
+
+  /** The state of a session now; for any thread but an event loop. */
+  static KcpStats statsOf(KcpChannel session) {
+    return session.eventLoop().submit(session::stats).syncUninterruptibly().getNow();
+  }
+
+  final PrintWriter out() {
+    return spec.commandLine().getOut();
+  }
+
+  final PrintWriter err() {
+    return spec.commandLine().getErr();
+  }
+}

@@ -1,0 +1,186 @@
+package io.kcp4j.examples;
+
+import io.kcp4j.CongestionControl;
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpMode;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
+
+/** The options of every session, with kcptun's names. What is not given keeps its default. */
+final class SessionOptions {
+
+  @Spec(Spec.Target.MIXEE)
+  private CommandSpec command;
+
+  @Option(
+      names = "--mode",
+      paramLabel = "MODE",
+      defaultValue = "fast2",
+      description =
+          "Preset: normal, fast, fast2 or fast3 (default: ${DEFAULT-VALUE}); the next four override it.")
+  private KcpMode mode;
+
+  @Option(
+      names = "--nodelay",
+      arity = "1",
+      paramLabel = "0|1",
+      converter = Switch.class,
+      description = "1: timeouts grow by half, not twofold, from 30 ms on, not 100.")
+  private Boolean noDelay;
+
+  @Option(
+      names = "--interval",
+      paramLabel = "MS",
+      description = "How long acknowledgements may wait for company.")
+  private Integer intervalMs;
+
+  @Option(
+      names = "--resend",
+      paramLabel = "N",
+      description = "Acknowledgements of later segments that make one count as lost; 0: never.")
+  private Integer fastResend;
+
+  @Option(
+      names = "--nc",
+      arity = "1",
+      paramLabel = "0|1",
+      converter = Switch.class,
+      description = "1: no congestion control, 0: TCP's.")
+  private Boolean noCongestionControl;
+
+  @Option(
+      names = "--mtu",
+      paramLabel = "BYTES",
+      defaultValue = "1400",
+      description = "Largest UDP payload (default: ${DEFAULT-VALUE}).")
+  private int mtuBytes;
+
+  @Option(
+      names = "--sndwnd",
+      paramLabel = "N",
+      defaultValue = "256",
+      description = "Send window, in segments (default: ${DEFAULT-VALUE}).")
+  private int sendWindow;
+
+  @Option(
+      names = "--rcvwnd",
+      paramLabel = "N",
+      defaultValue = "256",
+      description = "Receive window, in segments (default: ${DEFAULT-VALUE}).")
+  private int receiveWindow;
+
+  @Option(names = "--acknodelay", description = "Acknowledge after every batch of datagrams.")
+  private boolean ackNoDelay;
+
+  @Option(
+      names = "--sockbuf",
+      paramLabel = "BYTES",
+      description = "The UDP socket's buffers, each way.")
+  private int socketBufferBytes;
+
+  @Option(
+      names = "--conv",
+      paramLabel = "N",
+      description = "A client's conversation id (default: random). A server takes any.")
+  private long conv;
+
+  @ArgGroup private DeliveryOptions delivery = new DeliveryOptions();
+
+  @Option(
+      names = "--idle-timeout",
+      paramLabel = "SECONDS",
+      description = "End a session in which nothing moves; 0: never (default: ${idle-timeout}).")
+  private Integer idleTimeoutS;
+
+  @Option(
+      names = "--transport",
+      paramLabel = "NAME",
+      defaultValue = "auto",
+      description = "auto, epoll, nio or io_uring (default: ${DEFAULT-VALUE}).")
+  private Transport transport;
+
+  private static final class DeliveryOptions {
+    @Option(names = "--stream", description = "A stream of bytes, as kcptun's (the default).")
+    private boolean stream;
+
+    @Option(names = "--message", description = "Messages. Both sides have to agree.")
+    private boolean message;
+  }
+
+  Transport transport() {
+    return transport;
+  }
+
+  /**
+   * The settings that these options make.
+   *
+   * @param defaultIdleTimeoutS unless the user says otherwise; 0 means never
+   * @throws ParameterException if one is out of range
+   */
+  SessionSettings settings(int defaultIdleTimeoutS) {
+    try {
+      return new SessionSettings(
+          config(),
+          checked("--conv", conv, 0, 0xffffffffL),
+          checked("--sockbuf", socketBufferBytes, 0, Integer.MAX_VALUE),
+          checked(
+              "--idle-timeout",
+              idleTimeoutS == null ? defaultIdleTimeoutS : idleTimeoutS,
+              0,
+              Integer.MAX_VALUE / 1000));
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(command.commandLine(), e.getMessage());
+    }
+  }
+
+  private KcpConfig config() {
+    KcpConfig.Builder config =
+        KcpConfig.builder()
+            .mode(mode)
+            .mtuBytes(mtuBytes)
+            .sendWindow(sendWindow)
+            .receiveWindow(receiveWindow)
+            .ackNoDelay(ackNoDelay)
+            .delivery(delivery.message ? Delivery.MESSAGE : Delivery.STREAM);
+    if (noDelay != null) {
+      config.noDelay(noDelay);
+    }
+    if (intervalMs != null) {
+      config.intervalMs(intervalMs);
+    }
+    if (fastResend != null) {
+      config.fastResend(fastResend);
+    }
+    if (noCongestionControl != null) {
+      config.congestionControl(
+          noCongestionControl ? CongestionControl.NONE : CongestionControl.RENO);
+    }
+    return config.build();
+  }
+
+  private static int checked(String option, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          option + ": " + value + " (expected: " + min + " to " + max + ")");
+    }
+    return (int) value;
+  }
+
+  /** kcptun writes its switches as 0 and 1. */
+  static final class Switch implements ITypeConverter<Boolean> {
+    @Override
+    public Boolean convert(String text) {
+      return switch (text) {
+        case "0" -> false;
+        case "1" -> true;
+        default -> throw new TypeConversionException("'" + text + "' is neither 0 nor 1");
+      };
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package io.kcp4j.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.examples.Cli.Outcome;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DemoCommandTest {
+
+  @Test
+  void theTableHasAColumnForEachSetting() {
+    Outcome outcome = Cli.run("demo", "--bytes", "60000", "--delay", "2", "--jitter", "1");
+    assertEquals("", outcome.err());
+    assertEquals(0, outcome.exitCode());
+    List<String> rows = outcome.out().lines().skip(1).toList();
+    assertTrue(rows.get(0).matches(" +kcp4j +like TCP"), outcome.out());
+    assertTrue(rows.get(1).matches("bytes back, all right +60000 +60000"), outcome.out());
+    assertTrue(rows.get(2).matches("datagrams lost +\\d+\\.\\d % +\\d+\\.\\d %"), outcome.out());
+    assertTrue(rows.get(3).matches("segments sent again +[1-9]\\d* +[1-9]\\d*"), outcome.out());
+    assertTrue(rows.get(5).matches("goodput +\\S+ MB/s +\\S+ MB/s"), outcome.out());
+    assertTrue(rows.get(8).matches("ping p99 +\\S+ ms +\\S+ ms"), outcome.out());
+  }
+
+  @Test
+  void aFileIsEchoed(@TempDir Path dir) throws Exception {
+    Path file = Files.write(dir.resolve("data"), new byte[54321]);
+    Outcome outcome = Cli.run("demo", "--file", file.toString(), "--loss", "0", "--delay", "1");
+    assertEquals(0, outcome.exitCode(), outcome.err());
+    assertTrue(outcome.out().contains("54321"), outcome.out());
+  }
+
+  @Test
+  void aMissingFileIsOneLine(@TempDir Path dir) {
+    Path missing = dir.resolve("missing");
+    Outcome outcome = Cli.run("demo", "--file", missing.toString());
+    assertEquals(1, outcome.exitCode());
+    assertEquals("kcp demo: no such file: " + missing, outcome.err().strip());
+  }
+}

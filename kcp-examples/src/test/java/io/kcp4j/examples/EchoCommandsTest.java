@@ -1,0 +1,172 @@
+package io.kcp4j.examples;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.examples.Cli.Background;
+import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpServerChannel;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.net.InetSocketAddress;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class EchoCommandsTest {
+
+  private final EventLoopGroup group =
+      new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+
+  @AfterEach
+  void stop() {
+    group.shutdownGracefully().syncUninterruptibly();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--stream", "--message"})
+  void everyByteComesBack(String delivery) throws Exception {
+    try (RunningServer server = new RunningServer("echo-server", delivery)) {
+      Outcome outcome =
+          Cli.run("echo-client", "--remote", server.address(), "--bytes", "1000000", delivery);
+      assertEquals("", outcome.err());
+      assertEquals(0, outcome.exitCode());
+      assertTrue(outcome.out().startsWith("1000000 bytes came back right"), outcome.out());
+      assertEquals(0, server.stop().exitCode());
+    }
+  }
+
+  @Test
+  void optionsOfBothSidesMayDiffer() throws Exception {
+    try (RunningServer server =
+        new RunningServer("echo-server", "--mode", "fast3", "--mtu", "576", "--transport", "nio")) {
+      String line =
+          "echo-client --nodelay 1 --interval 10 --resend 2 --nc 1 --acknodelay --sndwnd 64 --rcvwnd"
+              + " 512 --sockbuf 100000 --conv 4294967295 --transport nio --bytes 100000 --remote ";
+      assertEquals(0, Cli.run((line + server.address()).split(" ")).exitCode());
+    }
+  }
+
+  @Test
+  void theStandardInputIsEchoed() throws Exception {
+    InputStream original = System.in;
+    System.setIn(new ByteArrayInputStream(new byte[12345]));
+    try (RunningServer server = new RunningServer("echo-server")) {
+      Outcome outcome = Cli.run("echo-client", "--remote", server.address());
+      assertEquals(0, outcome.exitCode());
+      assertTrue(outcome.out().startsWith("12345 bytes came back right"), outcome.out());
+    } finally {
+      System.setIn(original);
+    }
+  }
+
+  @Test
+  void aByteThatWasAlteredIsFound() throws Exception {
+    Outcome outcome = echoAgainst(AlteringEcho::new, "--bytes", "200000");
+    assertEquals(1, outcome.exitCode());
+    String expected =
+        "kcp echo-client: byte 123456 came back as 0x[0-9a-f]{2}, 0x[0-9a-f]{2} .*\\R";
+    assertTrue(outcome.err().matches(expected), outcome.err());
+  }
+
+  @Test
+  void aServerThatKeepsEverythingIsGivenUp() throws Exception {
+    Outcome outcome = echoAgainst(Sink::new, "--bytes", "1000", "--idle-timeout", "1");
+    assertEquals(1, outcome.exitCode());
+    assertTrue(outcome.err().contains("IDLE"), outcome.err());
+    assertEquals(1, outcome.err().lines().count());
+  }
+
+  @Test
+  void ctrlCEndsAClientWithItsSummary() throws Exception {
+    Channel server = listen(Sink::new);
+    try (Background client =
+        new Background("echo-client", "--remote", address(server), "--bytes", "1000000000")) {
+      await().until(() -> server.pipeline().get(Children.class).count > 0);
+      Outcome outcome = client.stop();
+      assertEquals(130, outcome.exitCode());
+      assertTrue(outcome.out().startsWith("0 bytes came back right"), outcome.out());
+      assertEquals("", outcome.err());
+    }
+  }
+
+  private Outcome echoAgainst(Supplier<ChannelHandler> handler, String... options)
+      throws InterruptedException {
+    String[] args = new String[options.length + 3];
+    args[0] = "echo-client";
+    args[1] = "--remote";
+    args[2] = address(listen(handler));
+    System.arraycopy(options, 0, args, 3, options.length);
+    return Cli.run(args);
+  }
+
+  private static String address(Channel server) {
+    return HostPort.format((InetSocketAddress) server.localAddress());
+  }
+
+  private Channel listen(Supplier<ChannelHandler> handler) throws InterruptedException {
+    return new ServerBootstrap()
+        .group(group)
+        .channel(KcpServerChannel.class)
+        .handler(new Children())
+        .childHandler(
+            new ChannelInitializer<KcpChannel>() {
+              @Override
+              protected void initChannel(KcpChannel session) {
+                session.pipeline().addLast(handler.get());
+              }
+            })
+        .bind(new InetSocketAddress("127.0.0.1", 0))
+        .sync()
+        .channel();
+  }
+
+  /** Counts the sessions that a server has accepted. */
+  private static final class Children extends ChannelInboundHandlerAdapter {
+    private volatile int count;
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      count = count + 1;
+      ctx.fireChannelRead(msg);
+    }
+  }
+
+  /** Echoes with one byte changed. */
+  private static final class AlteringEcho extends ChannelInboundHandlerAdapter {
+    private int altered = 123456;
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      ByteBuf in = (ByteBuf) msg;
+      if (altered >= 0 && altered < in.readableBytes()) {
+        int index = in.readerIndex() + altered;
+        in.setByte(index, ~in.getByte(index));
+      }
+      altered -= in.readableBytes();
+      ctx.writeAndFlush(in);
+    }
+  }
+
+  /** Reads and says nothing. */
+  private static final class Sink extends ChannelInboundHandlerAdapter {
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      ((ByteBuf) msg).release();
+    }
+  }
+}

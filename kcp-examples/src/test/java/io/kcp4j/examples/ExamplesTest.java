@@ -1,0 +1,75 @@
+package io.kcp4j.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+class ExamplesTest {
+
+  @Test
+  void theQuickstartSaysHello() throws Exception {
+    assertEquals(List.of("hello, KCP"), linesOf(() -> Quickstart.main(new String[0])));
+  }
+
+  @Test
+  void theRpcServiceAnswersEveryCall() throws Exception {
+    assertEquals(
+        List.of("elbailer", "deredro", "tsaf"), linesOf(() -> RpcService.main(new String[0])));
+  }
+
+  @Test
+  void theGameEndsAtItsLastTick() throws Exception {
+    List<String> lines = linesOf(() -> GameTick.main(new String[0]));
+    assertTrue(lines.stream().allMatch(line -> line.matches("tick \\d+: the ball is at \\d+")));
+    String last = lines.get(lines.size() - 1);
+    assertTrue(last.matches("tick 20: the ball is at [1-9]\\d*"), last);
+  }
+
+  @Test
+  void noOtherModuleUsesTheExamples() throws IOException {
+    try (Stream<Path> files = Files.walk(Path.of(".."), 12)) {
+      List<Path> users =
+          files
+              .filter(file -> file.toString().endsWith(".java"))
+              .filter(file -> !file.startsWith("../kcp-examples"))
+              .filter(ExamplesTest::mentionsExamples)
+              .toList();
+      assertEquals(List.of(), users);
+    }
+  }
+
+  private static boolean mentionsExamples(Path file) {
+    try {
+      return Files.readString(file).contains("io.kcp4j.examples");
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  /** A main method. */
+  @FunctionalInterface
+  private interface Example {
+    void run() throws Exception;
+  }
+
+  private static List<String> linesOf(Example example) throws Exception {
+    PrintStream original = System.out;
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+    try {
+      example.run();
+    } finally {
+      System.setOut(original);
+    }
+    return out.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+}

@@ -1,0 +1,70 @@
+package io.kcp4j.examples;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.examples.Cli.Outcome;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PerfCommandsTest {
+
+  private static final Pattern JSON =
+      Pattern.compile(
+          "\\{\"mb_s\":(\\d+\\.\\d+),\"bytes\":(\\d+),\"seconds\":(\\d+\\.\\d+),"
+              + "\"retransmitted\":(\\d+),\"srtt_ms\":(\\d+)}");
+
+  @ParameterizedTest
+  @CsvSource({
+    "--stream, --no-reverse, received",
+    "--stream, --reverse, sent",
+    "--message, --no-reverse, received",
+    "--message, --reverse, sent"
+  })
+  void theLastLineIsJsonOfWhatTheReceiverCounted(String delivery, String reverse, String verb)
+      throws Exception {
+    try (RunningServer server = new RunningServer("perf-server", delivery)) {
+      String line = "perf-client --duration 0.3 --json %s %s --remote %s";
+      Outcome outcome =
+          Cli.run(String.format(line, delivery, reverse, server.address()).split(" "));
+      assertEquals("", outcome.err());
+      assertEquals(0, outcome.exitCode());
+      Matcher json = JSON.matcher(outcome.lastLine());
+      assertTrue(json.matches(), outcome.out());
+      double megabytes = Long.parseLong(json.group(2)) / 1e6;
+      assertTrue(megabytes > 0, outcome.out());
+      double seconds = Double.parseDouble(json.group(3));
+      assertEquals(
+          megabytes / seconds, Double.parseDouble(json.group(1)), 0.02 * megabytes / seconds);
+      String expected = verb + " " + json.group(2) + " bytes";
+      await().until(() -> server.out().contains(expected));
+    }
+  }
+
+  @Test
+  void withoutJsonEachSecondAndTheWholeAreLines() throws Exception {
+    try (RunningServer server = new RunningServer("perf-server")) {
+      Outcome outcome = Cli.run("perf-client", "--duration", "1.2", "--remote", server.address());
+      assertEquals(0, outcome.exitCode());
+      assertEquals(3, outcome.out().lines().count(), outcome.out());
+      assertTrue(
+          outcome.out().lines().allMatch(line -> line.matches(" *\\d.*MB +\\d+\\.\\d\\d MB/s.*")),
+          outcome.out());
+      assertTrue(outcome.lastLine().contains("retransmitted"), outcome.out());
+    }
+  }
+
+  @Test
+  void aServerThatIsNoPerfServerIsAFailure() throws Exception {
+    try (RunningServer server = new RunningServer("echo-server")) {
+      Outcome outcome =
+          Cli.run("perf-client", "--reverse", "--idle-timeout", "1", "--remote", server.address());
+      assertEquals(1, outcome.exitCode());
+      assertEquals(1, outcome.err().lines().count(), outcome.err());
+    }
+  }
+}

@@ -1,0 +1,175 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/**
+ * The cost of one ACK, while a window in flight is acknowledged from front to back by datagrams of
+ * {@value #ACKS_PER_DATAGRAM}. With a hole the segment in front stays lost, so that {@code una}
+ * stands still; without, {@code una} is beyond the ACKs of its datagram, as peers send it.
+ *
+ * <p>An invocation takes {@value #ACKS} ACKs at any window, by as many sessions as that needs, so
+ * that refilling the windows in between does not disturb the clock.
+ */
+public class AckBenchmark extends KcpBenchmark {
+
+  static final int ACKS = 4096;
+  static final int ACKS_PER_DATAGRAM = 32;
+
+  private static final int MESSAGE_BYTES = 64;
+
+  /** What varies. */
+  @State(Scope.Thread)
+  public static class Flight {
+
+    /** How many segments an invocation acknowledges in each session. */
+    @Param({"128", "1024", "4096"})
+    int window;
+
+    /** Whether the segment before these is lost. */
+    @Param({"false", "true"})
+    boolean hole;
+
+    int lost() {
+      return hole ? 1 : 0;
+    }
+
+    /**
+     * What the datagram whose ACKs begin at {@code offset} says, counted from the first segment.
+     */
+    int una(int offset) {
+      return hole ? 0 : offset + ACKS_PER_DATAGRAM;
+    }
+  }
+
+  /** Sessions in lock step, so that the same datagrams serve all of them. */
+  @State(Scope.Thread)
+  public static class Sessions {
+
+    private final Burst burst = new Burst();
+    private final ByteBuf message = ALLOCATOR.directBuffer(MESSAGE_BYTES).writeZero(MESSAGE_BYTES);
+    private Kcp[] sessions;
+    private ByteBuf[] datagrams;
+    private int next;
+
+    /** Makes sessions with nothing in flight. */
+    @Setup
+    public void open(Flight flight) {
+      int segments = flight.window + flight.lost();
+      sessions = new Kcp[ACKS / flight.window];
+      for (int i = 0; i < sessions.length; i++) {
+        sessions[i] = session(KcpConfig.builder().delivery(Delivery.MESSAGE).sendWindow(segments));
+      }
+      datagrams = new ByteBuf[flight.window / ACKS_PER_DATAGRAM];
+      for (int i = 0; i < datagrams.length; i++) {
+        datagrams[i] = ALLOCATOR.directBuffer(MTU_BYTES);
+      }
+    }
+
+    /** Puts a new window in flight. */
+    @Setup(Level.Invocation)
+    public void refill(Flight flight) {
+      int first = next;
+      next += flight.window + flight.lost();
+      for (Kcp kcp : sessions) {
+        acknowledgeBelow(first, kcp, 0);
+        for (int sn = first; sn != next; sn++) {
+          kcp.send(message.setIndex(0, MESSAGE_BYTES));
+        }
+        kcp.flush(0, burst);
+      }
+      for (int i = 0; i < datagrams.length; i++) {
+        int offset = i * ACKS_PER_DATAGRAM;
+        datagrams[i].clear();
+        for (int k = 0; k < ACKS_PER_DATAGRAM; k++) {
+          int sn = first + flight.lost() + offset + k;
+          writeControl(datagrams[i], Segment.ACK, 0, sn, first + flight.una(offset));
+        }
+      }
+    }
+
+    /** Everything but the hole has been acknowledged. */
+    @TearDown
+    public void close(Flight flight) {
+      for (Kcp kcp : sessions) {
+        check(kcp.stats().inFlight() == flight.lost(), "ACKs were not taken");
+        kcp.close();
+      }
+      for (ByteBuf datagram : datagrams) {
+        datagram.release();
+      }
+      message.release();
+      burst.release();
+    }
+  }
+
+  /** The reference's send buffers. */
+  @State(Scope.Thread)
+  public static class Linear {
+
+    private LinearAckBaseline[] buffers;
+
+    /** Makes the buffers. */
+    @Setup
+    public void open(Flight flight) {
+      buffers = new LinearAckBaseline[ACKS / flight.window];
+      for (int i = 0; i < buffers.length; i++) {
+        buffers[i] = new LinearAckBaseline(flight.window + flight.lost());
+      }
+    }
+
+    /** Puts a new window in flight. */
+    @Setup(Level.Invocation)
+    public void refill() {
+      for (LinearAckBaseline buffer : buffers) {
+        buffer.refill();
+      }
+    }
+
+    /** Everything but the hole has been acknowledged. */
+    @TearDown
+    public void close(Flight flight) {
+      for (LinearAckBaseline buffer : buffers) {
+        check(buffer.unacknowledged() == flight.lost(), "ACKs were not taken");
+      }
+    }
+  }
+
+  /** One ACK. */
+  @Benchmark
+  @OperationsPerInvocation(ACKS)
+  public void acknowledge(Sessions state) {
+    for (Kcp kcp : state.sessions) {
+      for (ByteBuf datagram : state.datagrams) {
+        kcp.input(datagram, 10);
+      }
+    }
+  }
+
+  /** The baseline: the reference's walks alone, without parsing. */
+  @Benchmark
+  @OperationsPerInvocation(ACKS)
+  public boolean baselineLinear(Flight flight, Linear state) {
+    boolean isResendDue = false;
+    for (LinearAckBaseline buffer : state.buffers) {
+      for (int offset = 0; offset < flight.window; offset += ACKS_PER_DATAGRAM) {
+        buffer.acknowledgeBelow(flight.una(offset));
+        for (int k = 0; k < ACKS_PER_DATAGRAM; k++) {
+          isResendDue |= buffer.acknowledge(flight.lost() + offset + k, 0);
+        }
+      }
+    }
+    return isResendDue;
+  }
+}

@@ -1,0 +1,116 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounter;
+import io.netty.buffer.ByteBuf;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/**
+ * Flushes with a window of {@value #WINDOW} full segments. When segments leave it costs one copy of
+ * the payload at the least; when none is due the reference still looks at each.
+ */
+public class FlushBenchmark extends KcpBenchmark {
+
+  static final int WINDOW = 1024;
+
+  /** More than the largest retransmission timeout. */
+  private static final int EVERY_TIMEOUT_MS = 60_001;
+
+  /** A session whose send window is full of new data, or in flight. */
+  @State(Scope.Thread)
+  public static class Window {
+
+    final Burst burst = new Burst();
+    final ByteBuf payload = ALLOCATOR.directBuffer(WINDOW * PAYLOAD_BYTES);
+    final long[] resendAtMs = new long[WINDOW];
+    Kcp kcp;
+    int next;
+    long nowMs;
+
+    /** Puts a window in flight. */
+    @Setup
+    public void open() {
+      payload.writeZero(WINDOW * PAYLOAD_BYTES);
+      kcp = session(KcpConfig.builder().sendWindow(WINDOW));
+      queue();
+      kcp.flush(nowMs, burst);
+      check(kcp.stats().inFlight() == WINDOW, "the window is not full");
+    }
+
+    void queue() {
+      check(kcp.send(payload.setIndex(0, WINDOW * PAYLOAD_BYTES)), "the queue is not empty");
+      next += WINDOW;
+    }
+
+    /** The flushes were about the whole window. */
+    @TearDown
+    public void close() {
+      long segments = kcp.counters().get(KcpCounter.SEGMENTS_OUT);
+      check(segments > 0 && segments % WINDOW == 0, "a flush was not of a window");
+      kcp.close();
+      payload.release();
+      burst.release();
+    }
+  }
+
+  /** A session that has a window of new data before each flush. */
+  @State(Scope.Thread)
+  public static class NewData extends Window {
+
+    /** Replaces what is in flight by new data. */
+    @Setup(Level.Invocation)
+    public void replace() {
+      acknowledgeBelow(next, kcp, 0);
+      queue();
+    }
+  }
+
+  /** One flush, everything in flight and nothing due. */
+  @Benchmark
+  public void nothingDue(Window state) {
+    state.kcp.flush(state.nowMs, state.burst);
+  }
+
+  /** The baseline: one look at when each segment is due, which the reference takes every time. */
+  @Benchmark
+  public boolean baselineWalk(Window state) {
+    boolean isDue = false;
+    for (long resendAtMs : state.resendAtMs) {
+      isDue |= resendAtMs > state.nowMs;
+    }
+    return isDue;
+  }
+
+  /** One segment of a flush that sends all of the window again. */
+  @Benchmark
+  @OperationsPerInvocation(WINDOW)
+  public void everythingDue(Window state) {
+    state.nowMs += EVERY_TIMEOUT_MS;
+    state.kcp.flush(state.nowMs, state.burst);
+  }
+
+  /** One segment of a flush that sends a window of new data. */
+  @Benchmark
+  @OperationsPerInvocation(WINDOW)
+  public void newData(NewData state) {
+    state.kcp.flush(state.nowMs, state.burst);
+  }
+
+  /** The baseline: one segment's payload copied to a datagram. */
+  @Benchmark
+  @OperationsPerInvocation(WINDOW)
+  public void baselineCopy(Window state) {
+    for (int i = 0; i < WINDOW; i++) {
+      ByteBuf datagram = state.burst.begin(MTU_BYTES);
+      datagram.writeBytes(state.payload, i * PAYLOAD_BYTES, PAYLOAD_BYTES);
+      state.burst.end();
+    }
+  }
+}

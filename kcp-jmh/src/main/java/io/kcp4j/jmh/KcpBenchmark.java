@@ -1,0 +1,92 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What all benchmarks share. Sampling for leaks is off, since it would allocate in the place of
+ * what is measured.
+ */
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 5, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(
+    value = 3,
+    jvmArgsAppend = {
+      "-Dio.netty.leakDetection.level=disabled",
+      "-Djmh.executor=CUSTOM",
+      "-Djmh.executor.class=io.kcp4j.jmh.EventLoopThreads"
+    })
+public abstract class KcpBenchmark {
+
+  static final int MTU_BYTES = 1400;
+  static final int PAYLOAD_BYTES = MTU_BYTES - Segment.HEADER_BYTES;
+
+  static final PooledByteBufAllocator ALLOCATOR = PooledByteBufAllocator.DEFAULT;
+
+  private static final int CONV = 1;
+
+  /** Makes a session whose peer takes any number of segments and which never gives up. */
+  static Kcp session(KcpConfig.Builder config) {
+    KcpConfig patient = config.mtuBytes(MTU_BYTES).deadLink(0).progressTimeoutMs(0).build();
+    Kcp kcp = new Kcp(CONV, patient, KcpContext.of(ALLOCATOR), 0);
+    ByteBuf opened = control(Segment.WINS, 0, 0, 0);
+    kcp.input(opened, 0);
+    opened.release();
+    return kcp;
+  }
+
+  /** A datagram of one segment without payload. */
+  static ByteBuf control(int cmd, int ts, int sn, int una) {
+    ByteBuf datagram = ALLOCATOR.directBuffer(Segment.HEADER_BYTES);
+    writeControl(datagram, cmd, ts, sn, una);
+    return datagram;
+  }
+
+  static void writeControl(ByteBuf datagram, int cmd, int ts, int sn, int una) {
+    Segment.write(datagram, CONV, cmd, 0, KcpConfig.MAX_WINDOW, ts, sn, una, 0);
+  }
+
+  /** A full datagram of one PUSH with sequence number 0. */
+  static ByteBuf fullPush() {
+    ByteBuf datagram = ALLOCATOR.directBuffer(MTU_BYTES);
+    Segment.write(datagram, CONV, Segment.PUSH, 0, KcpConfig.MAX_WINDOW, 0, 0, 0, PAYLOAD_BYTES);
+    return datagram.writeZero(PAYLOAD_BYTES);
+  }
+
+  /** Acknowledges everything below {@code una}. */
+  static void acknowledgeBelow(int una, Kcp kcp, long nowMs) {
+    ByteBuf datagram = control(Segment.WINS, 0, 0, una);
+    kcp.input(datagram, nowMs);
+    datagram.release();
+  }
+
+  /** Takes all that has arrived and returns how many bytes that was. */
+  static int drain(Kcp kcp) {
+    int bytes = 0;
+    for (ByteBuf taken = kcp.receive(); taken != null; taken = kcp.receive()) {
+      bytes += taken.readableBytes();
+      taken.release();
+    }
+    return bytes;
+  }
+
+  /** Guards against a benchmark that has left the state in which it was meant to run. */
+  static void check(boolean expected, String what) {
+    if (!expected) {
+      throw new IllegalStateException(what);
+    }
+  }
+}

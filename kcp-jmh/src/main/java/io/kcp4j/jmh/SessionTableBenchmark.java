@@ -1,0 +1,177 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.Segment;
+import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.EndReason;
+import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionTable;
+import io.netty.buffer.ByteBuf;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/**
+ * The smallest datagram, a window tell, brought to one session among many that are idle, by batches
+ * as they are read from a socket. At the least it costs what the session does with it; the rest is
+ * the table's.
+ */
+@State(Scope.Thread)
+public class SessionTableBenchmark extends KcpBenchmark {
+
+  private static final int BATCH = 32;
+
+  /** How many sessions there are. */
+  @Param({"1", "10000", "100000"})
+  int sessions;
+
+  private final Burst burst = new Burst();
+  private final ByteBuf datagram = control(Segment.WINS, 0, 0, 0);
+  private SessionTable table;
+
+  /** In random order; the addresses equal those in the table and are not the same. */
+  private InetSocketAddress[] addresses;
+
+  private Kcp[] kcps;
+  private int turn;
+
+  /** Fills the table. */
+  @Setup
+  public void open() {
+    KcpContext context = KcpContext.of(ALLOCATOR);
+    table =
+        new SessionTable(
+            new Discarding(burst), context, new DeadlineWheel(0), sessions, MTU_BYTES, 0);
+    List<Session> shuffled = new ArrayList<>();
+    for (int i = 0; i < sessions; i++) {
+      Kcp kcp = new Kcp(Segment.conv(datagram, 0), KcpConfig.DEFAULT, context, 0);
+      Session session = new Session(address(i), kcp, null);
+      table.add(session, 0);
+      shuffled.add(session);
+    }
+    Collections.shuffle(shuffled, new Random(1));
+    addresses = shuffled.stream().map(s -> copy(s.remote())).toArray(InetSocketAddress[]::new);
+    kcps = shuffled.stream().map(Session::kcp).toArray(Kcp[]::new);
+  }
+
+  private static InetSocketAddress address(int i) {
+    return address(new byte[] {10, (byte) (i >> 16), (byte) (i >> 8), (byte) i}, 40_000);
+  }
+
+  private static InetSocketAddress copy(InetSocketAddress address) {
+    return address(address.getAddress().getAddress(), address.getPort());
+  }
+
+  private static InetSocketAddress address(byte[] ip, int port) {
+    try {
+      return new InetSocketAddress(InetAddress.getByAddress(ip), port);
+    } catch (UnknownHostException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private int next() {
+    turn = turn + 1 == sessions ? 0 : turn + 1;
+    return turn;
+  }
+
+  /** One datagram, each for another session. */
+  @Benchmark
+  @OperationsPerInvocation(BATCH)
+  public void anySession() {
+    for (int i = 0; i < BATCH; i++) {
+      table.receive(addresses[next()], datagram, 0);
+    }
+    table.endBatch(0);
+  }
+
+  /** One datagram, all of a batch for the same session. */
+  @Benchmark
+  @OperationsPerInvocation(BATCH)
+  public void hotSession() {
+    InetSocketAddress address = addresses[next()];
+    for (int i = 0; i < BATCH; i++) {
+      table.receive(address, datagram, 0);
+    }
+    table.endBatch(0);
+  }
+
+  /** The baseline of {@link #anySession}: the sessions themselves. */
+  @Benchmark
+  @OperationsPerInvocation(BATCH)
+  public void baselineAnyKcp() {
+    for (int i = 0; i < BATCH; i++) {
+      Kcp kcp = kcps[next()];
+      kcp.input(datagram, 0);
+      kcp.afterInput(0, burst);
+    }
+  }
+
+  /** The baseline of {@link #hotSession}. */
+  @Benchmark
+  @OperationsPerInvocation(BATCH)
+  public void baselineHotKcp() {
+    Kcp kcp = kcps[next()];
+    for (int i = 0; i < BATCH; i++) {
+      kcp.input(datagram, 0);
+    }
+    kcp.afterInput(0, burst);
+  }
+
+  /** Every session is still there. */
+  @TearDown
+  public void close() {
+    check(table.size() == sessions, "sessions were lost");
+    for (Kcp kcp : kcps) {
+      check(kcp.failure() == null, "a session has failed");
+      kcp.close();
+    }
+    datagram.release();
+    burst.release();
+  }
+
+  /** A driver whose socket takes everything. */
+  private record Discarding(DatagramOutput burst) implements SessionTable.Handler {
+
+    @Override
+    public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+      throw new AssertionError("there is no stranger: " + remote);
+    }
+
+    @Override
+    public void progressed(Session session, long nowMs) {}
+
+    @Override
+    public void ended(Session session, EndReason reason) {}
+
+    @Override
+    public DatagramOutput output(InetSocketAddress remote) {
+      return burst;
+    }
+
+    @Override
+    public void flushOutput() {}
+
+    @Override
+    public boolean isOutputWritable() {
+      return true;
+    }
+
+    @Override
+    public void requestFlush() {}
+  }
+}

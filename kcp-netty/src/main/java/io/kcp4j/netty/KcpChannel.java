@@ -1,0 +1,657 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpStats;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.EndReason;
+import io.kcp4j.session.Session;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.AbstractChannel;
+import io.netty.channel.ChannelMetadata;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.ConnectTimeoutException;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.PromiseNotifier;
+import io.netty.util.internal.StringUtil;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
+import java.net.SocketAddress;
+import java.nio.channels.AlreadyConnectedException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ConnectionPendingException;
+import java.nio.channels.UnresolvedAddressException;
+import java.security.SecureRandom;
+
+/**
+ * A KCP session: a client's, to be named in a {@code Bootstrap}, or one that a {@link
+ * KcpServerChannel} has accepted. It reads and writes {@link ByteBuf}s, as a stream or as messages,
+ * see {@link KcpChannelOption#DELIVERY}.
+ *
+ * <p>A write's future succeeds when its bytes have been copied into the session's send queue. While
+ * that is full, writes wait in the channel's outbound buffer, and {@code isWritable} turns false by
+ * the channel's water marks. While {@code autoRead} is off, what arrives fills the receive window,
+ * and the peer stops.
+ *
+ * <p>KCP has no handshake: a client is active as soon as its socket is connected, unless {@link
+ * KcpChannelOption#CONNECT_PROBE} is set, and the peer learns of a session from its first bytes. It
+ * has no end either: {@code close()} waits for the peer to acknowledge what was flushed, see {@link
+ * KcpChannelOption#LINGER}, and tells the peer nothing. A session that ends for another reason than
+ * {@code close()} sends a {@link KcpEndException} through the pipeline and closes.
+ */
+public final class KcpChannel extends AbstractChannel {
+
+  private static final ChannelMetadata METADATA = new ChannelMetadata(false, 16);
+
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  private static final KcpStats NO_STATS =
+      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters().copy());
+
+  private static final int CONNECT_PROBE_INTERVAL_MS = 200;
+
+  private enum State {
+    OPEN,
+    ACTIVE,
+    CLOSED
+  }
+
+  private final KcpChannelConfig config;
+  private final KcpCounters endpointCounters;
+  private final int acceptedConv;
+  private final Runnable readTask = this::readLater;
+
+  private volatile State state = State.OPEN;
+  private volatile KcpEndpoint endpoint;
+  private volatile InetSocketAddress localAddress;
+  private volatile InetSocketAddress remoteAddress;
+  private volatile Session session;
+  private volatile KcpStats lastStats = NO_STATS;
+  private volatile EndReason endReason;
+
+  /** What an accepted channel shows as its unsafe until it is registered. */
+  private Unsafe redirected;
+
+  private ChannelPromise connectPromise;
+
+  /** The one deadline of its own that a channel has at a time: for connecting or for closing. */
+  private DeadlineWheel.Entry timer;
+
+  private boolean lingering;
+  private boolean readPending;
+  private boolean readScheduled;
+
+  /** What a read has left of a buffer because it was larger than the reader's limit. */
+  private ByteBuf leftover;
+
+  /** Makes a client's channel, which is to be registered and connected. */
+  public KcpChannel() {
+    super(null);
+    config = new KcpChannelConfig(this);
+    endpointCounters = new KcpCounters();
+    acceptedConv = 0;
+  }
+
+  /** Makes a child. Its settings come before its session, which is made on registration. */
+  KcpChannel(
+      KcpServerChannel server,
+      KcpEndpoint endpoint,
+      KcpConfigCache configs,
+      InetSocketAddress remote,
+      int conv) {
+    super(server);
+    this.endpoint = endpoint;
+    config = new KcpChannelConfig(this, configs, conv);
+    endpointCounters = server.counters();
+    acceptedConv = conv;
+    localAddress = server.localAddress();
+    remoteAddress = remote;
+    redirected = new RedirectedUnsafe(super.unsafe(), server.eventLoop());
+  }
+
+  @Override
+  public KcpServerChannel parent() {
+    return (KcpServerChannel) super.parent();
+  }
+
+  @Override
+  public KcpChannelConfig config() {
+    return config;
+  }
+
+  @Override
+  public ChannelMetadata metadata() {
+    return METADATA;
+  }
+
+  /** The conversation id; 0 while a client that chooses its own has not connected. */
+  public int conv() {
+    Session session = this.session;
+    return session == null ? config.conv() : session.conv();
+  }
+
+  /**
+   * The session's state, after closing its last; all zero before it has begun. From any thread, but
+   * only on the event loop are all values of the same moment.
+   */
+  public KcpStats stats() {
+    Session session = this.session;
+    return session == null || state == State.CLOSED ? lastStats : session.kcp().stats();
+  }
+
+  /**
+   * What the socket and all its sessions have counted: a client's own, or the server's that has
+   * accepted this channel. From any thread.
+   */
+  public KcpCounters endpointCounters() {
+    return endpointCounters;
+  }
+
+  /** Why the session ended, or null while it has not or if its user has closed it. */
+  public EndReason endReason() {
+    return endReason;
+  }
+
+  @Override
+  public InetSocketAddress localAddress() {
+    return localAddress;
+  }
+
+  @Override
+  public InetSocketAddress remoteAddress() {
+    return remoteAddress;
+  }
+
+  @Override
+  public boolean isOpen() {
+    return state != State.CLOSED;
+  }
+
+  @Override
+  public boolean isActive() {
+    return state == State.ACTIVE;
+  }
+
+  @Override
+  protected SocketAddress localAddress0() {
+    return localAddress;
+  }
+
+  @Override
+  protected SocketAddress remoteAddress0() {
+    return remoteAddress;
+  }
+
+  @Override
+  protected boolean isCompatible(EventLoop loop) {
+    return Transport.of(loop) != null;
+  }
+
+  @Override
+  protected AbstractUnsafe newUnsafe() {
+    return new KcpUnsafe();
+  }
+
+  @Override
+  public Unsafe unsafe() {
+    return redirected != null ? redirected : super.unsafe();
+  }
+
+  private KcpUnsafe kcpUnsafe() {
+    return (KcpUnsafe) super.unsafe();
+  }
+
+  // Beginning.
+
+  @Override
+  protected void doRegister(ChannelPromise promise) {
+    if (parent() != null) {
+      redirected = null;
+      endpoint.join(this);
+      begin(remoteAddress, acceptedConv);
+      state = State.ACTIVE;
+      promise.setSuccess();
+      return;
+    }
+    KcpContext context =
+        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters);
+    endpoint =
+        new KcpEndpoint(
+            eventLoop(), new Dialler(), context, 1, KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES, false);
+    PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);
+  }
+
+  private void begin(InetSocketAddress remote, int conv) {
+    Kcp kcp = new Kcp(conv, config.kcp(), endpoint.context(), RANDOM.nextInt());
+    session = new Session(remote, kcp, this);
+    applyConfig();
+  }
+
+  /**
+   * The session of a child that has been through the server's pipeline, for the table to add, or
+   * null if nobody wanted it.
+   */
+  Session accepted() {
+    Session session = this.session;
+    if (session == null) {
+      unsafe().closeForcibly();
+      return null;
+    }
+    return session;
+  }
+
+  @Override
+  protected void doBind(SocketAddress local) throws Exception {
+    endpoint.bind(local);
+    localAddress = endpoint.localAddress();
+  }
+
+  private void connected(Future<?> future) {
+    if (!isOpen()) {
+      return;
+    }
+    if (!future.isSuccess()) {
+      failConnect(future.cause());
+      return;
+    }
+    localAddress = endpoint.localAddress();
+    remoteAddress = endpoint.remoteAddress();
+    begin(remoteAddress, config.conv() != 0 ? config.conv() : randomConv());
+    endpoint.add(session);
+    if (config.isConnectProbe()) {
+      timer = new ConnectProbe();
+      ((ConnectProbe) timer).expire(endpoint.nowMs());
+    } else {
+      activate();
+    }
+  }
+
+  private static int randomConv() {
+    int conv;
+    do {
+      conv = RANDOM.nextInt();
+    } while (conv == 0);
+    return conv;
+  }
+
+  private void activate() {
+    cancelTimer();
+    state = State.ACTIVE;
+    ChannelPromise promise = connectPromise;
+    connectPromise = null;
+    boolean wanted = promise.trySuccess();
+    pipeline().fireChannelActive();
+    if (!wanted) {
+      unsafe().close(unsafe().voidPromise());
+    }
+  }
+
+  private void failConnect(Throwable cause) {
+    ChannelPromise promise = connectPromise;
+    connectPromise = null;
+    promise.tryFailure(cause);
+    kcpUnsafe().closeNow();
+  }
+
+  /** Asks the peer for a sign of life until it gives one or the time is up. */
+  private final class ConnectProbe extends DeadlineWheel.Entry {
+
+    private final int timeoutMs = config.getConnectTimeoutMillis();
+    private final long startMs = endpoint.nowMs();
+
+    @Override
+    protected void expire(long nowMs) {
+      long leftMs = timeoutMs == 0 ? Long.MAX_VALUE : startMs + timeoutMs - nowMs;
+      if (leftMs <= 0) {
+        failConnect(
+            new ConnectTimeoutException("no answer within " + timeoutMs + " ms: " + remoteAddress));
+        return;
+      }
+      session.kcp().probe();
+      endpoint.touch(session);
+      endpoint.arm(this, Math.min(CONNECT_PROBE_INTERVAL_MS, leftMs));
+    }
+  }
+
+  /** What a client's socket reports. */
+  private final class Dialler implements KcpEndpoint.Owner {
+    @Override
+    public void failed(IOException cause) {
+      // Once connected, a peer that cannot be reached now may well come back.
+      if (connectPromise != null && cause instanceof PortUnreachableException) {
+        failConnect(kcpUnsafe().refused(cause));
+      }
+    }
+  }
+
+  // Settings.
+
+  /** The configuration has changed. From any thread. */
+  void reconfigured() {
+    if (session == null) {
+      return;
+    }
+    if (eventLoop().inEventLoop()) {
+      applyConfig();
+    } else {
+      eventLoop().execute(this::applyConfig);
+    }
+  }
+
+  private void applyConfig() {
+    Session session = this.session;
+    if (!isOpen()) {
+      return;
+    }
+    session.silenceTimeoutMs(config.silenceTimeoutMs());
+    session.idleTimeoutMs(config.idleTimeoutMs());
+    if (session.kcp().config() != config.kcp()) {
+      session.kcp().reconfigure(config.kcp());
+      endpoint.touch(session);
+    }
+  }
+
+  // The session's events.
+
+  /** The session may have something to read, or room for what waits to be written. */
+  void progressed() {
+    if (!isOpen()) {
+      // Closed by the first handler that saw it, before the table knew the session. It had to learn
+      // of it, so that the peer's next attempt finds a closed session and begins no new one.
+      endpoint.remove(session);
+      return;
+    }
+    if (connectPromise != null && session.kcp().counters().get(KcpCounter.SEGMENTS_IN) > 0) {
+      activate();
+    }
+    if (readPending) {
+      readAvailable();
+    }
+    if (isActive()) {
+      kcpUnsafe().flush0();
+    }
+    if (lingering && isDrained()) {
+      kcpUnsafe().closeNow();
+    }
+  }
+
+  /** The session cannot go on, and the table has dropped it. */
+  void ended(EndReason reason) {
+    KcpEndException cause = new KcpEndException(reason, remoteAddress);
+    if (connectPromise != null) {
+      endReason = reason;
+      failConnect(cause);
+    } else if (lingering) {
+      kcpUnsafe().closeNow();
+    } else {
+      endReason = reason;
+      pipeline().fireExceptionCaught(cause);
+      kcpUnsafe().end(cause);
+    }
+  }
+
+  // Reading.
+
+  @Override
+  protected void doBeginRead() {
+    readPending = true;
+    if (!readScheduled && isReadable()) {
+      readScheduled = true;
+      eventLoop().execute(readTask);
+    }
+  }
+
+  void clearReadPending() {
+    if (!isRegistered() || eventLoop().inEventLoop()) {
+      readPending = false;
+    } else {
+      eventLoop().execute(() -> readPending = config.isAutoRead());
+    }
+  }
+
+  private boolean isReadable() {
+    return isActive() && !lingering && (leftover != null || session.kcp().isReceivable());
+  }
+
+  private void readLater() {
+    readScheduled = false;
+    if (readPending && isReadable()) {
+      readAvailable();
+      endpoint.touch(session); // The peer may wait for the window to open.
+    }
+  }
+
+  private void readAvailable() {
+    if (!isReadable()) {
+      return;
+    }
+    var handle = unsafe().recvBufAllocHandle();
+    handle.reset(config);
+    do {
+      ByteBuf read = nextBuffer(handle.guess());
+      int bytes = read.readableBytes();
+      handle.attemptedBytesRead(bytes);
+      handle.lastBytesRead(bytes);
+      handle.incMessagesRead(1);
+      readPending = false;
+      pipeline().fireChannelRead(read);
+    } while (isReadable() && handle.continueReading());
+    handle.readComplete();
+    pipeline().fireChannelReadComplete();
+  }
+
+  private ByteBuf nextBuffer(int limit) {
+    ByteBuf next = leftover != null ? leftover : session.kcp().receive();
+    if (next.readableBytes() > limit && config.kcp().delivery() == Delivery.STREAM) {
+      leftover = next;
+      return next.readRetainedSlice(limit);
+    }
+    leftover = null;
+    return next;
+  }
+
+  // Writing.
+
+  @Override
+  protected Object filterOutboundMessage(Object msg) throws ClosedChannelException {
+    if (lingering) {
+      throw new ClosedChannelException();
+    }
+    if (msg instanceof ByteBuf) {
+      return msg;
+    }
+    throw new UnsupportedOperationException(
+        "unsupported message type: " + StringUtil.simpleClassName(msg) + " (expected: ByteBuf)");
+  }
+
+  @Override
+  protected void doWrite(ChannelOutboundBuffer in) {
+    Kcp kcp = session.kcp();
+    boolean sent = false;
+    for (ByteBuf data = (ByteBuf) in.current();
+        data != null && kcp.isSendable();
+        data = (ByteBuf) in.current()) {
+      int before = data.readableBytes();
+      boolean all;
+      try {
+        all = kcp.send(data);
+      } catch (IllegalArgumentException e) {
+        in.remove(e); // Larger than any message can be.
+        continue;
+      }
+      sent = true;
+      in.progress(before - data.readableBytes());
+      if (!all) {
+        break;
+      }
+      in.remove();
+    }
+    if (sent) {
+      endpoint.touch(session);
+    }
+  }
+
+  /** Whether the peer has everything that was flushed. */
+  private boolean isDrained() {
+    ChannelOutboundBuffer waiting = unsafe().outboundBuffer();
+    return (waiting == null || waiting.isEmpty()) && session.kcp().isDrained();
+  }
+
+  // Closing.
+
+  private void cancelTimer() {
+    if (timer != null) {
+      endpoint.cancel(timer);
+      timer = null;
+    }
+  }
+
+  @Override
+  protected void doDisconnect() {
+    doClose();
+  }
+
+  @Override
+  protected void doDeregister() {
+    if (isOpen()) {
+      kcpUnsafe().closeNow();
+    }
+  }
+
+  @Override
+  protected void doClose() {
+    if (!isOpen()) {
+      return;
+    }
+    state = State.CLOSED;
+    if (leftover != null) {
+      leftover.release();
+      leftover = null;
+    }
+    ChannelPromise promise = connectPromise;
+    if (promise != null) {
+      connectPromise = null;
+      promise.tryFailure(new ClosedChannelException());
+    }
+    if (session != null) {
+      closeSession();
+    }
+    if (endpoint != null) {
+      endpoint.leave(this);
+    }
+  }
+
+  private void closeSession() {
+    cancelTimer();
+    if (endReason == null) {
+      endpoint.flush(session);
+    }
+    endpoint.remove(session);
+    lastStats = session.kcp().stats();
+    session.kcp().close();
+  }
+
+  /** Lets a closing channel go when its time is up. */
+  private final class Linger extends DeadlineWheel.Entry {
+    @Override
+    protected void expire(long nowMs) {
+      kcpUnsafe().closeNow();
+    }
+  }
+
+  private final class KcpUnsafe extends AbstractUnsafe {
+
+    @Override
+    public void connect(SocketAddress remote, SocketAddress local, ChannelPromise promise) {
+      if (promise.isDone() || !ensureOpen(promise)) {
+        return;
+      }
+      Exception refusal = refusal(remote);
+      if (refusal != null) {
+        safeSetFailure(promise, refusal);
+        return;
+      }
+      connectPromise = promise;
+      promise.addListener(
+          future -> {
+            if (future.isCancelled()) {
+              close(voidPromise());
+            }
+          });
+      endpoint.connect(remote, local).addListener(KcpChannel.this::connected);
+    }
+
+    private Exception refusal(SocketAddress remote) {
+      if (session != null) {
+        return new AlreadyConnectedException();
+      }
+      if (connectPromise != null) {
+        return new ConnectionPendingException();
+      }
+      if (remote instanceof InetSocketAddress address && address.isUnresolved()) {
+        return new UnresolvedAddressException();
+      }
+      return null;
+    }
+
+    Throwable refused(IOException cause) {
+      ConnectException refused = new ConnectException("Connection refused");
+      refused.initCause(cause);
+      return annotateConnectException(refused, remoteAddress);
+    }
+
+    /** Waits until the peer has what was flushed, as long as the linger time allows. */
+    @Override
+    public void close(ChannelPromise promise) {
+      boolean wait = lingering ? endpoint.isOpen() : lingers();
+      if (!wait) {
+        super.close(promise);
+        return;
+      }
+      if (!promise.setUncancellable()) {
+        return;
+      }
+      if (!promise.isVoid()) {
+        closeFuture().addListener(future -> promise.trySuccess());
+      }
+      if (!lingering) {
+        lingering = true;
+        readPending = false;
+        timer = new Linger();
+        endpoint.arm(timer, config.lingerMs());
+      }
+    }
+
+    private boolean lingers() {
+      return isActive()
+          && config.lingerMs() > 0
+          && endpoint.isOpen()
+          && session.kcp().failure() == null
+          && !isDrained();
+    }
+
+    void closeNow() {
+      super.close(voidPromise());
+    }
+
+    /** Closes for a reason with which pending writes fail. */
+    void end(KcpEndException cause) {
+      ClosedChannelException closed = new ClosedChannelException();
+      closed.initCause(cause);
+      close(voidPromise(), cause, closed);
+    }
+
+    @Override
+    protected void flush0() {
+      super.flush0();
+    }
+  }
+}

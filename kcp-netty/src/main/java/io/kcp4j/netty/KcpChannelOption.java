@@ -1,0 +1,112 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.CongestionControl;
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpMode;
+import io.netty.channel.ChannelOption;
+
+/**
+ * The options of a {@link KcpChannel}: a client's by {@code option}, an accepted child's by {@code
+ * childOption}. Unless noted, they may be changed at any time; values out of range make {@code
+ * setOption} throw {@link IllegalArgumentException}. Ranges and defaults are {@link KcpConfig}'s.
+ */
+public final class KcpChannelOption {
+
+  /** All settings of the ARQ at once. Those set afterwards override it. */
+  public static final ChannelOption<KcpConfig> CONFIG = option("CONFIG");
+
+  /** One of kcptun's presets; what is set afterwards overrides it. Reads as null if none fits. */
+  public static final ChannelOption<KcpMode> MODE = option("MODE");
+
+  /** Stream or messages; fixed once the session has begun. See {@link KcpConfig#delivery()}. */
+  public static final ChannelOption<Delivery> DELIVERY = option("DELIVERY");
+
+  /** In segments; see {@link KcpConfig#sendWindow()}. */
+  public static final ChannelOption<Integer> SEND_WINDOW = option("SEND_WINDOW");
+
+  /** In segments; see {@link KcpConfig#receiveWindow()}. */
+  public static final ChannelOption<Integer> RECEIVE_WINDOW = option("RECEIVE_WINDOW");
+
+  /** In bytes; see {@link KcpConfig#mtuBytes()}. */
+  public static final ChannelOption<Integer> MTU = option("MTU");
+
+  /** See {@link KcpConfig#noDelay()}. */
+  public static final ChannelOption<Boolean> NODELAY = option("NODELAY");
+
+  /** In milliseconds; see {@link KcpConfig#intervalMs()}. */
+  public static final ChannelOption<Integer> INTERVAL = option("INTERVAL");
+
+  /** See {@link KcpConfig#fastResend()}. */
+  public static final ChannelOption<Integer> FAST_RESEND = option("FAST_RESEND");
+
+  /** See {@link KcpConfig#earlyRetransmit()}. */
+  public static final ChannelOption<Boolean> EARLY_RETRANSMIT = option("EARLY_RETRANSMIT");
+
+  /** See {@link KcpConfig#congestionControl()}. */
+  public static final ChannelOption<CongestionControl.Factory> CONGESTION_CONTROL =
+      option("CONGESTION_CONTROL");
+
+  /** In milliseconds; see {@link KcpConfig#minRtoMs()}. */
+  public static final ChannelOption<Integer> MIN_RTO = option("MIN_RTO");
+
+  /** See {@link KcpConfig#writeDelay()}. */
+  public static final ChannelOption<Boolean> WRITE_DELAY = option("WRITE_DELAY");
+
+  /** See {@link KcpConfig#ackNoDelay()}. */
+  public static final ChannelOption<Boolean> ACK_NO_DELAY = option("ACK_NO_DELAY");
+
+  /** In transmissions; see {@link KcpConfig#deadLink()}. */
+  public static final ChannelOption<Integer> DEAD_LINK = option("DEAD_LINK");
+
+  /** In milliseconds; see {@link KcpConfig#progressTimeoutMs()}. */
+  public static final ChannelOption<Integer> PROGRESS_TIMEOUT = option("PROGRESS_TIMEOUT");
+
+  /** In milliseconds; see {@link KcpConfig#writeStallTimeoutMs()}. */
+  public static final ChannelOption<Integer> WRITE_STALL_TIMEOUT = option("WRITE_STALL_TIMEOUT");
+
+  /** In segments; see {@link KcpConfig#sendQueue()}. */
+  public static final ChannelOption<Integer> SEND_QUEUE = option("SEND_QUEUE");
+
+  /** See {@link KcpConfig#maxFragments()}. */
+  public static final ChannelOption<Integer> MAX_FRAGMENTS = option("MAX_FRAGMENTS");
+
+  /**
+   * The conversation id that a client opens. 0, the default, means a random one. Takes effect if
+   * set before connecting; an accepted child's cannot be set.
+   */
+  public static final ChannelOption<Integer> CONV = option("CONV");
+
+  /**
+   * After how long without payload in either direction the session ends, in milliseconds. 0, the
+   * default, means never.
+   */
+  public static final ChannelOption<Integer> IDLE_TIMEOUT = option("IDLE_TIMEOUT");
+
+  /**
+   * After how long without any datagram from the peer it is probed, in milliseconds. Three
+   * unanswered probes end the session. Default 60000; 0 means never.
+   */
+  public static final ChannelOption<Integer> SILENCE_TIMEOUT = option("SILENCE_TIMEOUT");
+
+  /**
+   * How long {@code close()} waits for the peer to acknowledge what was flushed, in milliseconds.
+   * Default 3000; 0 closes at once. Until then the channel stays open, reads nothing and fails
+   * further writes.
+   */
+  public static final ChannelOption<Integer> LINGER = option("LINGER");
+
+  /**
+   * Whether a client's {@code connect} waits until the peer has answered a window probe, which
+   * every KCP peer does that knows the session; a kcp4j server answers for any. Without it, the
+   * default, a client is connected at once: KCP has no handshake. The limit is {@code
+   * CONNECT_TIMEOUT_MILLIS}.
+   */
+  public static final ChannelOption<Boolean> CONNECT_PROBE = option("CONNECT_PROBE");
+
+  private KcpChannelOption() {}
+
+  private static <T> ChannelOption<T> option(String name) {
+    return ChannelOption.valueOf(KcpChannelOption.class, name);
+  }
+}

@@ -1,0 +1,321 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.KcpContext;
+import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.EndReason;
+import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionTable;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
+import io.netty.channel.socket.DatagramChannel;
+import io.netty.channel.socket.DatagramPacket;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * One socket and the sessions over it, all on one event loop: hands datagrams to the {@link
+ * SessionTable}, and gives it the time, the deadlines and the way out.
+ *
+ * <p>The channels that live from the socket are its members: a server and its children, or one
+ * client. The socket closes with the last of them, and when it closes for another reason, such as
+ * the end of the event loop, they all close.
+ */
+final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionTable.Handler {
+
+  /** What the channel that opened the socket has to say. */
+  interface Owner {
+    /** See {@link SessionTable.Handler#accept}. */
+    default Session accept(InetSocketAddress remote, int conv) {
+      return null;
+    }
+
+    /** A batch of datagrams has been taken in. */
+    default void batchRead() {}
+
+    /** The socket reports that a datagram could not be sent or was not wanted. */
+    default void failed(IOException cause) {}
+  }
+
+  /** kcp-go's receivers take as much. */
+  static final int DEFAULT_MAX_DATAGRAM_BYTES = 1500;
+
+  private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpEndpoint.class);
+
+  private static final int SWEEP_MS = 1000;
+
+  private final EventLoop eventLoop;
+  private final KcpLoop loop;
+  private final Owner owner;
+  private final KcpContext context;
+  private final SessionTable table;
+  private final DatagramChannel socket;
+  private final Set<Channel> members = new HashSet<>();
+  private final Sweep sweep = new Sweep();
+  private final Runnable flushTask = this::flushTouched;
+
+  private boolean inBatch;
+  private long batchAtMs;
+
+  /** The session table wants to flush, and waits for the socket. */
+  private boolean flushWaits;
+
+  KcpEndpoint(
+      EventLoop eventLoop,
+      Owner owner,
+      KcpContext context,
+      int maxSessions,
+      int maxDatagramBytes,
+      boolean acceptOnProbe) {
+    this.eventLoop = eventLoop;
+    this.owner = owner;
+    this.context = context;
+    loop = KcpLoop.of(eventLoop);
+    table =
+        new SessionTable(
+            this, context, loop.wheel(), maxSessions, maxDatagramBytes, KcpLoop.nowMs());
+    table.acceptOnProbe(acceptOnProbe);
+    socket = Transport.of(eventLoop).newDatagramChannel();
+  }
+
+  /** Registers the socket, whose first member is {@code opener}. */
+  ChannelFuture register(Channel opener, SocketOptions options) {
+    options.apply(socket);
+    members.add(opener);
+    loop.enter();
+    socket.closeFuture().addListener(future -> socketClosed());
+    socket.pipeline().addLast(this);
+    return eventLoop.register(socket);
+  }
+
+  /** Binds the socket, at once. */
+  void bind(SocketAddress local) throws Exception {
+    ChannelFuture bound = socket.bind(local).awaitUninterruptibly();
+    if (bound.cause() instanceof Exception cause) {
+      throw cause;
+    }
+  }
+
+  ChannelFuture connect(SocketAddress remote, SocketAddress local) {
+    return socket.connect(remote, local);
+  }
+
+  InetSocketAddress localAddress() {
+    return socket.localAddress();
+  }
+
+  InetSocketAddress remoteAddress() {
+    return socket.remoteAddress();
+  }
+
+  boolean isOpen() {
+    return socket.isOpen();
+  }
+
+  KcpContext context() {
+    return context;
+  }
+
+  int sessions() {
+    return table.size();
+  }
+
+  /** The time, in milliseconds; the same for everything that a batch of datagrams sets off. */
+  long nowMs() {
+    return inBatch ? batchAtMs : KcpLoop.nowMs();
+  }
+
+  /** Adds a child, which keeps the socket open from now on. */
+  void join(Channel child) {
+    members.add(child);
+  }
+
+  /** A member has closed. */
+  void leave(Channel member) {
+    members.remove(member);
+    if (members.isEmpty()) {
+      socket.close();
+    }
+  }
+
+  /** Adds a client's session. */
+  void add(Session session) {
+    table.add(session, nowMs());
+    sweep.start();
+  }
+
+  /** Sends what a session that is about to close still has to say. */
+  void flush(Session session) {
+    if (socket.isActive() && socket.isWritable()) {
+      session.kcp().flush(nowMs(), output(session.remote()));
+      flushOutput();
+    }
+  }
+
+  /** Takes out a session that its user has closed; nothing happens if it is not in the table. */
+  void remove(Session session) {
+    table.remove(session, nowMs());
+  }
+
+  /** The session has something to send; it leaves together with what others send in this turn. */
+  void touch(Session session) {
+    table.touch(session);
+  }
+
+  /** Arms a deadline of a channel's own. */
+  void arm(DeadlineWheel.Entry entry, long delayMs) {
+    loop.wheel().arm(entry, nowMs() + delayMs);
+    loop.schedule();
+  }
+
+  void cancel(DeadlineWheel.Entry entry) {
+    loop.wheel().cancel(entry);
+  }
+
+  // The socket's side.
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+    DatagramPacket packet = (DatagramPacket) msg;
+    if (!inBatch) {
+      inBatch = true;
+      batchAtMs = KcpLoop.nowMs();
+    }
+    try {
+      table.receive(packet.sender(), packet.content(), batchAtMs);
+    } finally {
+      packet.release();
+    }
+  }
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext ctx) {
+    if (!inBatch) {
+      return;
+    }
+    owner.batchRead();
+    table.endBatch(batchAtMs);
+    inBatch = false;
+    loop.schedule();
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    if (flushWaits && socket.isWritable()) {
+      requestFlush();
+    }
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    if (cause instanceof IOException failure) {
+      // A datagram that is refused by the system or the peer's host is a datagram lost.
+      logger.debug("{} {}", socket, failure);
+      eventLoop.execute(() -> owner.failed(failure)); // Not in the midst of sending.
+    } else {
+      logger.warn("{} unexpected exception", socket, cause);
+    }
+  }
+
+  private void socketClosed() {
+    sweep.stop();
+    for (Channel member : List.copyOf(members)) {
+      member.unsafe().close(member.unsafe().voidPromise());
+    }
+    loop.leave();
+  }
+
+  // The session table's side.
+
+  @Override
+  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+    Session accepted = owner.accept(remote, conv);
+    if (accepted != null) {
+      sweep.start();
+    }
+    return accepted;
+  }
+
+  @Override
+  public void progressed(Session session, long nowMs) {
+    ((KcpChannel) session.owner()).progressed();
+  }
+
+  @Override
+  public DatagramOutput output(InetSocketAddress remote) {
+    return loop.burst().to(socket, socket.isConnected() ? null : remote);
+  }
+
+  @Override
+  public void flushOutput() {
+    loop.burst().flush(socket);
+  }
+
+  @Override
+  public boolean isOutputWritable() {
+    return socket.isWritable();
+  }
+
+  @Override
+  public void requestFlush() {
+    flushWaits = !socket.isWritable();
+    if (!flushWaits) {
+      eventLoop.execute(flushTask);
+    }
+  }
+
+  private void flushTouched() {
+    table.flushTouched(nowMs());
+    loop.schedule();
+  }
+
+  @Override
+  public void ended(Session session, EndReason reason) {
+    ((KcpChannel) session.owner()).ended(reason);
+  }
+
+  /**
+   * Has the table look for silent and idle sessions, as long as there are any. The sweeps of all
+   * endpoints fall on the same moments, so that many idle clients do not wake the event loop more
+   * often than one.
+   */
+  private final class Sweep extends DeadlineWheel.Entry {
+
+    private boolean armed;
+
+    void start() {
+      if (!armed) {
+        arm(nowMs());
+      }
+    }
+
+    private void arm(long nowMs) {
+      armed = true;
+      loop.wheel().arm(this, (nowMs / SWEEP_MS + 1) * SWEEP_MS);
+      loop.schedule();
+    }
+
+    void stop() {
+      armed = false;
+      loop.wheel().cancel(this);
+    }
+
+    @Override
+    protected void expire(long nowMs) {
+      armed = false;
+      table.sweep(nowMs);
+      if (table.size() > 0) {
+        arm(nowMs);
+      }
+    }
+  }
+}

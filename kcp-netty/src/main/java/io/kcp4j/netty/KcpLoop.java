@@ -1,0 +1,112 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.session.DeadlineWheel;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.FastThreadLocal;
+import io.netty.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What all endpoints on one event loop share: the clock, the wheel of all their deadlines with at
+ * most one scheduled task, and the burst. While no deadline is armed, no task is scheduled.
+ *
+ * <p>Belongs to the event loop's thread, except for the clock.
+ */
+final class KcpLoop implements Runnable {
+
+  private static final FastThreadLocal<KcpLoop> CURRENT = new FastThreadLocal<>();
+
+  private static final long ORIGIN_NS = System.nanoTime();
+
+  /** A wake-up as late as this was held up, by a collection for example, and input waits. */
+  private static final int LATE_MS = 50;
+
+  private final EventLoop eventLoop;
+  private final DeadlineWheel wheel = new DeadlineWheel(nowMs());
+  private final Burst burst = new Burst(PooledByteBufAllocator.DEFAULT);
+
+  private int endpoints;
+  private Future<?> wakeUp;
+  private long wakeUpAtMs;
+  private boolean inputFirst;
+
+  private KcpLoop(EventLoop eventLoop) {
+    this.eventLoop = eventLoop;
+  }
+
+  /** What the endpoints on {@code eventLoop} share. To be called by its thread. */
+  static KcpLoop of(EventLoop eventLoop) {
+    KcpLoop loop = CURRENT.get();
+    if (loop == null || loop.eventLoop != eventLoop) {
+      loop = new KcpLoop(eventLoop);
+      CURRENT.set(loop);
+    }
+    return loop;
+  }
+
+  /** Milliseconds of a clock that never goes back; the same for all event loops. */
+  static long nowMs() {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - ORIGIN_NS);
+  }
+
+  Burst burst() {
+    return burst;
+  }
+
+  DeadlineWheel wheel() {
+    return wheel;
+  }
+
+  void enter() {
+    endpoints++;
+  }
+
+  /** An endpoint is gone. The last one takes the burst's memory along. */
+  void leave() {
+    if (--endpoints == 0) {
+      burst.release();
+    }
+  }
+
+  /**
+   * Makes sure that the event loop wakes up for the next deadline. To be called whenever deadlines
+   * may have been armed. One that was moved to later costs nothing here: the wake-up finds nothing
+   * to do and moves on.
+   */
+  void schedule() {
+    long next = wheel.nextDeadline();
+    if (next == Long.MAX_VALUE) {
+      return;
+    }
+    if (wakeUp != null) {
+      if (wakeUpAtMs <= next) {
+        return;
+      }
+      wakeUp.cancel(false);
+    }
+    wakeUpAtMs = next;
+    wakeUp = eventLoop.schedule(this, Math.max(0, next - nowMs()), TimeUnit.MILLISECONDS);
+  }
+
+  /** Whether a wake-up is scheduled. */
+  boolean isScheduled() {
+    return wakeUp != null;
+  }
+
+  @Override
+  public void run() {
+    long now = nowMs();
+    if (now - wakeUpAtMs >= LATE_MS && !inputFirst) {
+      // What the peers have sent meanwhile may wait in the sockets: read it before any timeout is
+      // judged. A scheduled task, other than an executed one, comes after the next round of I/O.
+      inputFirst = true;
+      wakeUp = eventLoop.schedule(this, 0, TimeUnit.MILLISECONDS);
+      return;
+    }
+    inputFirst = false;
+    wakeUp = null;
+    wheel.advance(now);
+    schedule();
+  }
+}

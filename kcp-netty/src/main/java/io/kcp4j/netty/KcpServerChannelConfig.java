@@ -1,0 +1,121 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.Segment;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.DefaultChannelConfig;
+import java.util.Map;
+
+/**
+ * The configuration of a {@link KcpServerChannel}. Everything is read and set by the options of
+ * {@link KcpServerChannelOption} and those of its socket. Thread-safe.
+ */
+public final class KcpServerChannelConfig extends DefaultChannelConfig {
+
+  private static final OptionTable<KcpServerChannelConfig> OPTIONS =
+      new OptionTable<KcpServerChannelConfig>()
+          .add(
+              KcpServerChannelOption.ACCEPT_ON_PROBE,
+              KcpServerChannelConfig::isAcceptOnProbe,
+              (config, value) -> config.acceptOnProbe = value)
+          .add(
+              KcpServerChannelOption.MAX_SESSIONS,
+              KcpServerChannelConfig::maxSessions,
+              KcpServerChannelConfig::setMaxSessions)
+          .add(
+              KcpServerChannelOption.MEMORY_LIMIT,
+              KcpServerChannelConfig::memoryLimitBytes,
+              KcpServerChannelConfig::setMemoryLimitBytes)
+          .add(
+              KcpServerChannelOption.MAX_DATAGRAM,
+              KcpServerChannelConfig::maxDatagramBytes,
+              KcpServerChannelConfig::setMaxDatagramBytes);
+
+  private final SocketOptions socketOptions = new SocketOptions();
+  private final KcpServerChannel server;
+
+  private volatile boolean acceptOnProbe;
+  private volatile int maxSessions = 100_000;
+  private volatile long memoryLimitBytes = Runtime.getRuntime().maxMemory() / 2;
+  private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
+
+  KcpServerChannelConfig(KcpServerChannel channel) {
+    super(channel);
+    this.server = channel;
+    setAllocator(PooledByteBufAllocator.DEFAULT);
+  }
+
+  boolean isAcceptOnProbe() {
+    return acceptOnProbe;
+  }
+
+  int maxSessions() {
+    return maxSessions;
+  }
+
+  long memoryLimitBytes() {
+    return memoryLimitBytes;
+  }
+
+  int maxDatagramBytes() {
+    return maxDatagramBytes;
+  }
+
+  SocketOptions socketOptions() {
+    return socketOptions;
+  }
+
+  private void setMaxSessions(int sessions) {
+    check(KcpServerChannelOption.MAX_SESSIONS, sessions, 1, Integer.MAX_VALUE);
+    maxSessions = sessions;
+  }
+
+  private void setMemoryLimitBytes(long bytes) {
+    check(KcpServerChannelOption.MEMORY_LIMIT, bytes, 1, Long.MAX_VALUE);
+    memoryLimitBytes = bytes;
+  }
+
+  private void setMaxDatagramBytes(int bytes) {
+    int max = Transport.SLOT_BYTES - 1;
+    check(KcpServerChannelOption.MAX_DATAGRAM, bytes, Segment.HEADER_BYTES, max);
+    maxDatagramBytes = bytes;
+  }
+
+  private static void check(ChannelOption<?> option, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          option + ": " + value + " (expected: " + min + " to " + max + ")");
+    }
+  }
+
+  @Override
+  public Map<ChannelOption<?>, Object> getOptions() {
+    Map<ChannelOption<?>, Object> options = getOptions(super.getOptions());
+    OPTIONS.putAll(this, options);
+    socketOptions.putAll(options);
+    return options;
+  }
+
+  @Override
+  public <T> T getOption(ChannelOption<T> option) {
+    if (OPTIONS.has(option)) {
+      return OPTIONS.get(this, option);
+    }
+    T value = super.getOption(option);
+    return value != null ? value : socketOptions.get(option);
+  }
+
+  @Override
+  public <T> boolean setOption(ChannelOption<T> option, T value) {
+    if (OPTIONS.has(option)) {
+      OPTIONS.set(this, option, value);
+      return true;
+    }
+    return super.setOption(option, value) || socketOptions.set(option, value);
+  }
+
+  @Override
+  protected void autoReadCleared() {
+    server.clearReadPending();
+  }
+}

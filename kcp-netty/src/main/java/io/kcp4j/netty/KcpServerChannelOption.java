@@ -1,0 +1,38 @@
+package io.kcp4j.netty;
+
+import io.netty.channel.ChannelOption;
+
+/**
+ * The options of a {@link KcpServerChannel}, to be set before it is registered. The socket's own,
+ * such as {@code SO_RCVBUF}, {@code SO_SNDBUF} (4 MiB each unless set), {@code SO_REUSEADDR},
+ * {@code IP_TOS} and those of the native transports, may be given beside them.
+ */
+public final class KcpServerChannelOption {
+
+  /**
+   * Whether a stranger's window probe makes a child channel. By default it is only answered, and a
+   * child is made when the first payload arrives.
+   */
+  public static final ChannelOption<Boolean> ACCEPT_ON_PROBE = option("ACCEPT_ON_PROBE");
+
+  /**
+   * The most sessions at a time; more are turned away. At least 1; default 100000, which idle take
+   * some 300 MB.
+   */
+  public static final ChannelOption<Integer> MAX_SESSIONS = option("MAX_SESSIONS");
+
+  /**
+   * The most memory that all sessions together may hold of what peers have sent, in bytes. At least
+   * 1; default half of the largest heap, which is also half of what direct buffers may take.
+   */
+  public static final ChannelOption<Long> MEMORY_LIMIT = option("MEMORY_LIMIT");
+
+  /** The largest datagram that is taken, in bytes: 24 to 2047, default 1500. */
+  public static final ChannelOption<Integer> MAX_DATAGRAM = option("MAX_DATAGRAM");
+
+  private KcpServerChannelOption() {}
+
+  private static <T> ChannelOption<T> option(String name) {
+    return ChannelOption.valueOf(KcpServerChannelOption.class, name);
+  }
+}

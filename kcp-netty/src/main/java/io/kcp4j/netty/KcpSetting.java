@@ -1,0 +1,95 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpMode;
+import io.netty.channel.ChannelOption;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+
+/**
+ * A channel option that stands for a setting of {@link KcpConfig}.
+ *
+ * @param get reads the setting
+ * @param set makes a configuration with another value, or throws {@link IllegalArgumentException}
+ */
+record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpConfig> set) {
+
+  static final Map<ChannelOption<?>, KcpSetting<?>> ALL = all();
+
+  @SuppressWarnings("unchecked") // The map holds for each option a setting of its type.
+  static <T> KcpSetting<T> of(ChannelOption<T> option) {
+    return (KcpSetting<T>) ALL.get(option);
+  }
+
+  private static Map<ChannelOption<?>, KcpSetting<?>> all() {
+    Map<ChannelOption<?>, KcpSetting<?>> all = new HashMap<>();
+    all.put(KcpChannelOption.CONFIG, new KcpSetting<KcpConfig>(c -> c, (c, value) -> value));
+    add(all, KcpChannelOption.MODE, KcpSetting::mode, KcpConfig.Builder::mode);
+    add(all, KcpChannelOption.DELIVERY, KcpConfig::delivery, KcpConfig.Builder::delivery);
+    add(all, KcpChannelOption.SEND_WINDOW, KcpConfig::sendWindow, KcpConfig.Builder::sendWindow);
+    add(
+        all,
+        KcpChannelOption.RECEIVE_WINDOW,
+        KcpConfig::receiveWindow,
+        KcpConfig.Builder::receiveWindow);
+    add(all, KcpChannelOption.MTU, KcpConfig::mtuBytes, KcpConfig.Builder::mtuBytes);
+    add(all, KcpChannelOption.NODELAY, KcpConfig::noDelay, KcpConfig.Builder::noDelay);
+    add(all, KcpChannelOption.INTERVAL, KcpConfig::intervalMs, KcpConfig.Builder::intervalMs);
+    add(all, KcpChannelOption.FAST_RESEND, KcpConfig::fastResend, KcpConfig.Builder::fastResend);
+    add(
+        all,
+        KcpChannelOption.EARLY_RETRANSMIT,
+        KcpConfig::earlyRetransmit,
+        KcpConfig.Builder::earlyRetransmit);
+    add(
+        all,
+        KcpChannelOption.CONGESTION_CONTROL,
+        KcpConfig::congestionControl,
+        KcpConfig.Builder::congestionControl);
+    add(all, KcpChannelOption.MIN_RTO, KcpConfig::minRtoMs, KcpConfig.Builder::minRtoMs);
+    add(all, KcpChannelOption.WRITE_DELAY, KcpConfig::writeDelay, KcpConfig.Builder::writeDelay);
+    add(all, KcpChannelOption.ACK_NO_DELAY, KcpConfig::ackNoDelay, KcpConfig.Builder::ackNoDelay);
+    add(all, KcpChannelOption.DEAD_LINK, KcpConfig::deadLink, KcpConfig.Builder::deadLink);
+    add(
+        all,
+        KcpChannelOption.PROGRESS_TIMEOUT,
+        KcpConfig::progressTimeoutMs,
+        KcpConfig.Builder::progressTimeoutMs);
+    add(
+        all,
+        KcpChannelOption.WRITE_STALL_TIMEOUT,
+        KcpConfig::writeStallTimeoutMs,
+        KcpConfig.Builder::writeStallTimeoutMs);
+    add(all, KcpChannelOption.SEND_QUEUE, KcpConfig::sendQueue, KcpConfig.Builder::sendQueue);
+    add(
+        all,
+        KcpChannelOption.MAX_FRAGMENTS,
+        KcpConfig::maxFragments,
+        KcpConfig.Builder::maxFragments);
+    return Map.copyOf(all);
+  }
+
+  private static <T> void add(
+      Map<ChannelOption<?>, KcpSetting<?>> all,
+      ChannelOption<T> option,
+      Function<KcpConfig, T> get,
+      BiFunction<KcpConfig.Builder, T, KcpConfig.Builder> set) {
+    BiFunction<KcpConfig, T, KcpConfig> change =
+        (config, value) -> set.apply(config.toBuilder(), value).build();
+    all.put(option, new KcpSetting<>(get, change));
+  }
+
+  private static KcpMode mode(KcpConfig config) {
+    for (KcpMode mode : KcpMode.values()) {
+      if (config.noDelay() == mode.noDelay()
+          && config.intervalMs() == mode.intervalMs()
+          && config.fastResend() == mode.fastResend()
+          && config.congestionControl() == mode.congestionControl()) {
+        return mode;
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,92 @@
+package io.kcp4j.netty;
+
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.DatagramChannel;
+import io.netty.channel.socket.nio.NioChannelOption;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The options of the socket beneath a channel: kept while there is no socket yet, and passed on to
+ * it from then on.
+ */
+final class SocketOptions {
+
+  private static final InternalLogger logger =
+      InternalLoggerFactory.getInstance(SocketOptions.class);
+
+  private static final Set<ChannelOption<?>> COMMON =
+      Set.of(
+          ChannelOption.SO_RCVBUF,
+          ChannelOption.SO_SNDBUF,
+          ChannelOption.SO_REUSEADDR,
+          ChannelOption.SO_BROADCAST,
+          ChannelOption.IP_TOS);
+
+  /** A burst of a few hundred sessions has to fit in while the event loop is busy. */
+  private static final int DEFAULT_BUFFER_BYTES = 4 << 20;
+
+  private final Map<ChannelOption<?>, Object> values = new LinkedHashMap<>();
+  private DatagramChannel socket;
+
+  SocketOptions() {
+    values.put(ChannelOption.SO_RCVBUF, DEFAULT_BUFFER_BYTES);
+    values.put(ChannelOption.SO_SNDBUF, DEFAULT_BUFFER_BYTES);
+  }
+
+  /**
+   * Sets an option.
+   *
+   * @return whether it is one of a datagram socket's
+   */
+  synchronized <T> boolean set(ChannelOption<T> option, T value) {
+    if (!isSocketOption(option)) {
+      return false;
+    }
+    if (socket != null) {
+      return socket.config().setOption(option, value);
+    }
+    option.validate(value);
+    values.put(option, value);
+    return true;
+  }
+
+  @SuppressWarnings("unchecked") // The map holds for each option a value that it has validated.
+  synchronized <T> T get(ChannelOption<T> option) {
+    if (!isSocketOption(option)) {
+      return null;
+    }
+    return socket != null ? socket.config().getOption(option) : (T) values.get(option);
+  }
+
+  synchronized void putAll(Map<ChannelOption<?>, Object> options) {
+    values.forEach((option, value) -> options.put(option, get(option)));
+  }
+
+  /** Passes everything on to the socket, which takes part from now on. */
+  synchronized void apply(DatagramChannel socket) {
+    this.socket = socket;
+    values.forEach((option, value) -> apply(option, value));
+  }
+
+  @SuppressWarnings("unchecked") // As above.
+  private <T> void apply(ChannelOption<T> option, Object value) {
+    try {
+      if (!socket.config().setOption(option, (T) value)) {
+        logger.warn("Unknown channel option '{}' for channel '{}'", option, socket);
+      }
+    } catch (RuntimeException e) {
+      logger.warn("Failed to set channel option '{}' to '{}'", option, value, e);
+    }
+  }
+
+  /** Beside the common ones those of NIO, and of the native transports: their names have a '#'. */
+  private static boolean isSocketOption(ChannelOption<?> option) {
+    return COMMON.contains(option)
+        || option instanceof NioChannelOption
+        || option.name().indexOf('#') >= 0;
+  }
+}

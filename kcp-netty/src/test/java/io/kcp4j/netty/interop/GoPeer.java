@@ -1,0 +1,167 @@
+package io.kcp4j.netty.interop;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * A process of the program in {@code src/interop}: kcp-go as a client, or as a server. Closing it
+ * ends the process. The program is built once per run.
+ *
+ * <p>Where it cannot be built, because Go or the network is missing, the test is skipped, or fails
+ * if the system property {@code kcp4j.interop.required} is {@code true}.
+ */
+final class GoPeer implements AutoCloseable {
+
+  private static final int BUILD_TIMEOUT_SECONDS = 300;
+  private static final int START_TIMEOUT_SECONDS = 20;
+  private static final int GRACE_SECONDS = 10;
+  private static final String LISTENING = "listening ";
+
+  private final Process process;
+  private final int timeoutSeconds;
+  private final Thread reader;
+  private final CompletableFuture<InetSocketAddress> address = new CompletableFuture<>();
+  private final List<String> output = new ArrayList<>();
+
+  private GoPeer(Process process, int timeoutSeconds) {
+    this.process = process;
+    this.timeoutSeconds = timeoutSeconds;
+    this.reader = new Thread(this::readOutput, "go-peer-output");
+    this.reader.setDaemon(true);
+    this.reader.start();
+  }
+
+  /** Starts a server on a port that the system chooses. It ends with this process at the latest. */
+  static GoPeer server(String command, List<String> flags) {
+    List<String> arguments = new ArrayList<>(List.of(command, "--exit-on-eof"));
+    arguments.addAll(flags);
+    return start(arguments, 0);
+  }
+
+  /** Starts a client, which ends when it is done or when {@code timeoutSeconds} have passed. */
+  static GoPeer client(
+      String command, InetSocketAddress remote, int timeoutSeconds, List<String> flags) {
+    String host = remote.getAddress().getHostAddress();
+    List<String> arguments = new ArrayList<>();
+    arguments.add(command);
+    arguments.add("--remote=" + host + ":" + remote.getPort());
+    arguments.add("--timeout=" + timeoutSeconds + "s");
+    arguments.addAll(flags);
+    return start(arguments, timeoutSeconds);
+  }
+
+  private static GoPeer start(List<String> arguments, int timeoutSeconds) {
+    List<String> commandLine = new ArrayList<>(arguments);
+    commandLine.add(0, Build.binary().toString());
+    try {
+      return new GoPeer(
+          new ProcessBuilder(commandLine).redirectErrorStream(true).start(), timeoutSeconds);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Where a server listens. */
+  InetSocketAddress address() throws Exception {
+    try {
+      return address.get(START_TIMEOUT_SECONDS, SECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new AssertionError("not listening: " + output(), e);
+    }
+  }
+
+  /** Waits for the end of a client and asserts that it found everything right. */
+  void assertSucceeds() throws Exception {
+    boolean ended = process.waitFor(timeoutSeconds + GRACE_SECONDS, SECONDS);
+    assertTrue(ended, () -> "still running: " + output());
+    reader.join();
+    assertEquals(0, process.exitValue(), this::output);
+  }
+
+  /** Ends the process and waits for its end. */
+  @Override
+  public void close() {
+    process.destroyForcibly().onExit().join();
+  }
+
+  private String output() {
+    synchronized (output) {
+      return String.join("\n", output);
+    }
+  }
+
+  private void readOutput() {
+    try (BufferedReader lines = process.inputReader(UTF_8)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        synchronized (output) {
+          output.add(line);
+        }
+        if (line.startsWith(LISTENING)) {
+          address.complete(parseAddress(line.substring(LISTENING.length())));
+        }
+      }
+      address.completeExceptionally(new IOException("the process has ended"));
+    } catch (IOException e) {
+      address.completeExceptionally(e);
+    }
+  }
+
+  private static InetSocketAddress parseAddress(String hostAndPort) {
+    int colon = hostAndPort.lastIndexOf(':');
+    return new InetSocketAddress(
+        hostAndPort.substring(0, colon), Integer.parseInt(hostAndPort.substring(colon + 1)));
+  }
+
+  /** Builds the program when it is first asked for. */
+  private static final class Build {
+
+    private static final Path SOURCES = Path.of("..", "src", "interop");
+    private static final Path BINARY = Path.of("target", "interop").toAbsolutePath();
+    private static final String FAILURE = run();
+
+    static Path binary() {
+      if (FAILURE != null) {
+        if (Boolean.getBoolean("kcp4j.interop.required")) {
+          throw new AssertionError(FAILURE);
+        }
+        Assumptions.abort("Skipped, no kcp-go to talk to: " + FAILURE);
+      }
+      return BINARY;
+    }
+
+    /** Returns what went wrong, or null. */
+    private static String run() {
+      ProcessBuilder builder =
+          new ProcessBuilder("go", "build", "-buildvcs=false", "-o", BINARY.toString(), ".")
+              .directory(SOURCES.toFile())
+              .redirectErrorStream(true);
+      try {
+        Process build = builder.start();
+        build
+            .onExit()
+            .orTimeout(BUILD_TIMEOUT_SECONDS, SECONDS)
+            .whenComplete((p, e) -> build.destroyForcibly());
+        String messages = new String(build.getInputStream().readAllBytes(), UTF_8);
+        return build.waitFor() == 0 ? null : "go build: " + messages;
+      } catch (IOException e) {
+        return "Go is not installed (" + e.getMessage() + ")";
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.kcp4j.netty.interop;
+
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Plain KCP in stream mode, kcp4j on one side and kcp-go on the other. */
+class StreamInteropTest {
+
+  private static final int TIMEOUT_SECONDS = 240;
+  private static final long CLEAN_BYTES = 4_000_000;
+  private static final long LOSSY_BYTES = 500_000;
+  private static final long HUNDRED_MEGABYTES = 100_000_000;
+  private static final SessionSettings WIDE = SessionSettings.stream(1024, 1400);
+
+  @ParameterizedTest
+  @CsvSource({
+    "CLEAN, 32, 576, NIO",
+    "CLEAN, 2048, 1500, EPOLL",
+    "LOSSY, 256, 1400, EPOLL",
+    "LOSSY, 2048, 1500, NIO"
+  })
+  void aGoClientGetsItsBytesBackFromKcp4j(
+      Network network, int window, int mtuBytes, Transport transport) throws Exception {
+    goClientToKcp4j(network, SessionSettings.stream(window, mtuBytes), transport, bytes(network));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "CLEAN, 2048, 1400, NIO",
+    "CLEAN, 256, 576, EPOLL",
+    "LOSSY, 32, 1500, EPOLL",
+    "LOSSY, 2048, 576, NIO"
+  })
+  void kcp4jGetsItsBytesBackFromAGoServer(
+      Network network, int window, int mtuBytes, Transport transport) throws Exception {
+    kcp4jToGoServer(network, SessionSettings.stream(window, mtuBytes), transport, bytes(network));
+  }
+
+  @ParameterizedTest
+  @MethodSource("matrix")
+  @Tag("slow")
+  void aGoClientGetsItsBytesBackWithAnySettings(
+      Network network, SessionSettings settings, Transport transport) throws Exception {
+    goClientToKcp4j(network, settings, transport, bytes(network));
+  }
+
+  @ParameterizedTest
+  @MethodSource("matrix")
+  @Tag("slow")
+  void kcp4jGetsItsBytesBackWithAnySettings(
+      Network network, SessionSettings settings, Transport transport) throws Exception {
+    kcp4jToGoServer(network, settings, transport, bytes(network));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @Tag("slow")
+  void aHundredMegabytesComeBackFromKcp4j(Network network) throws Exception {
+    goClientToKcp4j(network, WIDE, Transport.EPOLL, HUNDRED_MEGABYTES);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @Tag("slow")
+  void aHundredMegabytesComeBackFromAGoServer(Network network) throws Exception {
+    kcp4jToGoServer(network, WIDE, Transport.EPOLL, HUNDRED_MEGABYTES);
+  }
+
+  static List<Arguments> matrix() {
+    List<Arguments> all = new ArrayList<>();
+    for (Network network : Network.values()) {
+      for (int window : new int[] {32, 256, 2048}) {
+        for (int mtuBytes : new int[] {576, 1400, 1500}) {
+          for (Transport transport : Transport.values()) {
+            all.add(arguments(network, SessionSettings.stream(window, mtuBytes), transport));
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  private static long bytes(Network network) {
+    return network == Network.CLEAN ? CLEAN_BYTES : LOSSY_BYTES;
+  }
+
+  private static void goClientToKcp4j(
+      Network network, SessionSettings settings, Transport transport, long bytes) throws Exception {
+    try (Kcp4jPeer server = Kcp4jPeer.echoServer(transport, settings)) {
+      network.run(
+          server.address(),
+          address -> {
+            List<String> flags = settings.goFlags("--bytes=" + bytes);
+            try (GoPeer client = GoPeer.client("echo-client", address, TIMEOUT_SECONDS, flags)) {
+              client.assertSucceeds();
+            }
+          });
+    }
+  }
+
+  private static void kcp4jToGoServer(
+      Network network, SessionSettings settings, Transport transport, long bytes) throws Exception {
+    try (GoPeer server = GoPeer.server("echo-server", settings.goFlags())) {
+      network.run(
+          server.address(),
+          address -> {
+            StreamCheck check = new StreamCheck(bytes);
+            Kcp4jPeer.assertEchoed(address, transport, settings, check, TIMEOUT_SECONDS);
+          });
+    }
+  }
+}

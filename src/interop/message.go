@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/xtaci/kcp-go/v5"
+)
+
+const (
+	headerBytes  = 24
+	maxFragments = 255
+)
+
+// A messagePeer drives one of kcp-go's raw KCP objects, which cuts messages into fragments as C
+// KCP does. The lock guards all of it: KCP itself has none.
+type messagePeer struct {
+	mu       sync.Mutex
+	kcp      *kcp.KCP
+	buffer   []byte
+	received func(message []byte) // called with the lock held
+}
+
+func newMessagePeer(s *settings, conv uint32, output func(datagram []byte)) *messagePeer {
+	p := &messagePeer{buffer: make([]byte, maxFragments*s.mtu)}
+	p.kcp = kcp.NewKCP(conv, func(buf []byte, size int) {
+		if size >= headerBytes {
+			output(buf[:size])
+		}
+	})
+	p.kcp.NoDelay(s.noDelay, s.interval, s.resend, s.nc)
+	p.kcp.WndSize(s.sndWnd, s.rcvWnd)
+	p.kcp.SetMtu(s.mtu)
+	return p
+}
+
+// input takes in a datagram and hands up the messages that it completes.
+func (p *messagePeer) input(datagram []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kcp.Input(datagram, kcp.IKCP_PACKET_REGULAR, false)
+	for n := p.kcp.Recv(p.buffer); n >= 0; n = p.kcp.Recv(p.buffer) {
+		p.received(p.buffer[:n])
+	}
+}
+
+func (p *messagePeer) send(message []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if status := p.kcp.Send(message); status != 0 {
+		return fmt.Errorf("cannot send a message of %d bytes: status %d", len(message), status)
+	}
+	return nil
+}
+
+// tick updates the session until done is closed. Often enough is right: Update keeps the interval.
+func (p *messagePeer) tick(done <-chan struct{}) {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+			p.mu.Lock()
+			p.kcp.Update()
+			p.mu.Unlock()
+		}
+	}
+}
+
+func messageServer(flags *flag.FlagSet, args []string) error {
+	var s settings
+	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 lets the system choose")
+	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
+	s.arqFlags(flags)
+	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+		return err
+	}
+	if *untilEOF {
+		exitOnEOF()
+	}
+	udpAddress, err := net.ResolveUDPAddr("udp", *address)
+	if err != nil {
+		return err
+	}
+	conn, err := net.ListenUDP("udp", udpAddress)
+	if err != nil {
+		return err
+	}
+	if err := setBuffers(conn, s.sockBuf); err != nil {
+		return err
+	}
+	fmt.Printf("listening %v\n", conn.LocalAddr())
+	return echoMessages(&s, conn)
+}
+
+// A path is how the server tells its peers apart.
+type path struct {
+	remote netip.AddrPort
+	conv   uint32
+}
+
+func echoMessages(s *settings, conn *net.UDPConn) error {
+	peers := make(map[path]*messagePeer)
+	datagram := make([]byte, s.mtu+1)
+	for {
+		n, remote, err := conn.ReadFromUDPAddrPort(datagram)
+		if err != nil {
+			return err
+		}
+		if n < headerBytes {
+			continue
+		}
+		key := path{remote, readSegment(datagram).conv}
+		peer := peers[key]
+		if peer == nil {
+			peer = newMessagePeer(s, key.conv, func(datagram []byte) {
+				conn.WriteToUDPAddrPort(datagram, remote)
+			})
+			peer.received = func(message []byte) { peer.kcp.Send(message) }
+			peers[key] = peer
+			go peer.tick(nil)
+		}
+		peer.input(datagram[:n])
+	}
+}
+
+type messageResult struct {
+	Messages      int     `json:"messages"`
+	Bytes         int     `json:"bytes"`
+	Seconds       float64 `json:"seconds"`
+	Retransmitted uint64  `json:"retransmitted"`
+}
+
+func messageClient(flags *flag.FlagSet, args []string) error {
+	var s settings
+	remote := flags.String("remote", "", "`address` of the server")
+	conv := flags.Uint("conv", 0, "conversation `id`; 0: a random one")
+	fragments := flags.Int("fragments", 30, "the largest message, in `segments`; both receive windows must have room for it")
+	rounds := flags.Int("rounds", 10, "how often to send a message of each size")
+	inFlight := flags.Int("in-flight", 8, "how many messages may be on their way")
+	timeout := flags.Duration("timeout", time.Minute, "give up after this `time`")
+	s.arqFlags(flags)
+	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+		return err
+	}
+	if *remote == "" {
+		return usageErrorf("--remote is missing")
+	}
+	if *fragments < 1 || *fragments > maxFragments {
+		return usageErrorf("--fragments %d: expected 1 to %d", *fragments, maxFragments)
+	}
+	conn, err := net.Dial("udp", *remote)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := setBuffers(conn.(*net.UDPConn), s.sockBuf); err != nil {
+		return err
+	}
+	if *conv == 0 {
+		*conv = uint(1 + rand.Uint32N(1<<32-1))
+	}
+	check := newMessageCheck(messageSizes(s.mtu-headerBytes, *fragments, *rounds), *inFlight)
+	peer := newMessagePeer(&s, uint32(*conv), func(datagram []byte) { conn.Write(datagram) })
+	peer.received = check.received
+	return check.run(peer, conn, *timeout, s.linger)
+}
+
+// messageSizes are those around the borders of fragments, and random ones, in random order.
+func messageSizes(mss, fragments, rounds int) []int {
+	var sizes []int
+	for range rounds {
+		sizes = append(sizes, 1, 2)
+		for n := 1; n <= fragments; n = 2*n + 1 {
+			sizes = append(sizes, n*mss-1, n*mss, min(n*mss+1, fragments*mss), 1+rand.IntN(n*mss))
+		}
+		sizes = append(sizes, fragments*mss)
+	}
+	rand.Shuffle(len(sizes), func(i, j int) { sizes[i], sizes[j] = sizes[j], sizes[i] })
+	return sizes
+}
+
+// A messageCheck compares the echoes with the messages sent: one for one, in order.
+type messageCheck struct {
+	sizes   []int
+	slots   chan struct{} // one for each message on its way
+	results chan error
+
+	// Of received alone.
+	next  int
+	bytes int
+}
+
+func newMessageCheck(sizes []int, inFlight int) *messageCheck {
+	return &messageCheck{
+		sizes: sizes, slots: make(chan struct{}, inFlight), results: make(chan error, 1)}
+}
+
+// run drives the peer until all echoes are there, and as long again as linger takes.
+func (c *messageCheck) run(
+	peer *messagePeer, conn net.Conn, timeout time.Duration, linger func(),
+) error {
+	start := time.Now()
+	done := make(chan struct{})
+	defer close(done)
+	go peer.tick(done)
+	go c.receive(peer, conn)
+	go c.send(peer, done)
+
+	select {
+	case err := <-c.results:
+		if err != nil {
+			return err
+		}
+	case <-time.After(timeout):
+		return fmt.Errorf("no echo of all messages within %v", timeout)
+	}
+	seconds := time.Since(start).Seconds()
+	linger()
+	return printJSON(messageResult{
+		len(c.sizes), c.bytes, seconds, kcp.DefaultSnmp.Copy().RetransSegs})
+}
+
+func (c *messageCheck) send(peer *messagePeer, done <-chan struct{}) {
+	for i := range c.sizes {
+		select {
+		case c.slots <- struct{}{}:
+		case <-done:
+			return
+		}
+		if err := peer.send(c.message(i)); err != nil {
+			c.report(err)
+			return
+		}
+	}
+}
+
+func (c *messageCheck) receive(peer *messagePeer, conn net.Conn) {
+	datagram := make([]byte, 2048)
+	for {
+		n, err := conn.Read(datagram)
+		if err != nil {
+			c.report(err)
+			return
+		}
+		peer.input(datagram[:n])
+	}
+}
+
+func (c *messageCheck) received(message []byte) {
+	if c.next == len(c.sizes) {
+		c.report(fmt.Errorf("a message of %d bytes too many", len(message)))
+		return
+	}
+	if want := c.message(c.next); !bytes.Equal(message, want) {
+		c.report(fmt.Errorf("message %d: %d bytes came back that are not the %d bytes sent",
+			c.next, len(message), len(want)))
+		return
+	}
+	c.bytes += len(message)
+	c.next++
+	<-c.slots
+	if c.next == len(c.sizes) {
+		c.report(nil)
+	}
+}
+
+// report hands in a result; nobody waits for more than one.
+func (c *messageCheck) report(err error) {
+	select {
+	case c.results <- err:
+	default:
+	}
+}
+
+func (c *messageCheck) message(i int) []byte {
+	message := make([]byte, c.sizes[i])
+	io.ReadFull(randomStream(uint64(i)), message)
+	return message
+}
