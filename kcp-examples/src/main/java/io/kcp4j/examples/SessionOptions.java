@@ -28,11 +28,10 @@ final class SessionOptions {
 
   @Option(
       names = "--nodelay",
-      arity = "1",
       paramLabel = "0|1",
-      converter = Switch.class,
+      converter = SwitchConverter.class,
       description = "1: timeouts grow by half, not twofold, from 30 ms on, not 100.")
-  private Boolean noDelay;
+  private Switch noDelay;
 
   @Option(
       names = "--interval",
@@ -48,11 +47,10 @@ final class SessionOptions {
 
   @Option(
       names = "--nc",
-      arity = "1",
       paramLabel = "0|1",
-      converter = Switch.class,
+      converter = SwitchConverter.class,
       description = "1: no congestion control, 0: TCP's.")
-  private Boolean noCongestionControl;
+  private Switch noCongestionControl;
 
   @Option(
       names = "--mtu",
@@ -149,7 +147,7 @@ final class SessionOptions {
             .ackNoDelay(ackNoDelay)
             .delivery(delivery.message ? Delivery.MESSAGE : Delivery.STREAM);
     if (noDelay != null) {
-      config.noDelay(noDelay);
+      config.noDelay(noDelay == Switch.ON);
     }
     if (intervalMs != null) {
       config.intervalMs(intervalMs);
@@ -159,7 +157,7 @@ final class SessionOptions {
     }
     if (noCongestionControl != null) {
       config.congestionControl(
-          noCongestionControl ? CongestionControl.NONE : CongestionControl.RENO);
+          noCongestionControl == Switch.ON ? CongestionControl.NONE : CongestionControl.RENO);
     }
     return config.build();
   }
@@ -172,13 +170,18 @@ final class SessionOptions {
     return (int) value;
   }
 
-  /** kcptun writes its switches as 0 and 1. */
-  static final class Switch implements ITypeConverter<Boolean> {
+  /** kcptun writes its switches as 0 and 1. No Boolean: picocli gives that no word of its own. */
+  private enum Switch {
+    OFF,
+    ON
+  }
+
+  static final class SwitchConverter implements ITypeConverter<Switch> {
     @Override
-    public Boolean convert(String text) {
+    public Switch convert(String text) {
       return switch (text) {
-        case "0" -> false;
-        case "1" -> true;
+        case "0" -> Switch.OFF;
+        case "1" -> Switch.ON;
         default -> throw new TypeConversionException("'" + text + "' is neither 0 nor 1");
       };
     }
