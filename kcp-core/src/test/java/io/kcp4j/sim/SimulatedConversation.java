@@ -62,7 +62,7 @@ final class SimulatedConversation {
   }
 
   void attach(Session session) {
-    check(this.session == null, "begins a second time");
+    Check.that(this.session == null, "begins a second time");
     this.session = session;
   }
 
@@ -87,12 +87,12 @@ final class SimulatedConversation {
 
   /** Reads and checks all there is. */
   void read() {
-    check(!isClosed, "progresses after it was closed");
+    Check.that(!isClosed, "progresses after it was closed");
     while (session.kcp().isReceivable()) {
       ByteBuf data = session.kcp().receive();
       bytesRead += data.readableBytes();
-      check(bytesRead <= bytesToRead, "hears more than was said");
-      check(heard.matchesNext(data), "altered within " + bytesRead + " bytes");
+      Check.that(bytesRead <= bytesToRead, "hears more than was said");
+      Check.that(heard.matchesNext(data), () -> "altered within " + bytesRead + " bytes");
       data.release();
     }
   }
@@ -106,12 +106,16 @@ final class SimulatedConversation {
     }
   }
 
+  boolean isDone() {
+    return doneWasTold;
+  }
+
   boolean hasHeardAll() {
     return bytesRead == bytesToRead;
   }
 
   void closed() {
-    check(!isClosed, "is closed a second time");
+    Check.that(!isClosed, "is closed a second time");
     isClosed = true;
   }
 
@@ -119,9 +123,9 @@ final class SimulatedConversation {
     return isClosed;
   }
 
-  private void check(boolean holds, String otherwise) {
-    if (!holds) {
-      throw new AssertionError("conv " + conv + ": " + otherwise);
-    }
+  @Override
+  public String toString() {
+    return "wrote %d of %d bytes, read %d of %d%s"
+        .formatted(bytesWritten, bytesToWrite, bytesRead, bytesToRead, isClosed ? ", closed" : "");
   }
 }

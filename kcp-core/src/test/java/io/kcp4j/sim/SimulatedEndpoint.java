@@ -6,6 +6,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
@@ -34,16 +35,20 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     void send(InetSocketAddress from, InetSocketAddress to, byte[] datagram);
   }
 
-  /** Who answers for a stranger's session: the conversation that it will carry, or null. */
-  interface Acceptor {
+  /** Who knows what is to come of its sessions. */
+  interface Owner {
+    /** The conversation of a stranger's session, or null to turn it away. */
     SimulatedConversation accept(InetSocketAddress remote, int conv);
+
+    /** A session has ended that nobody has closed. */
+    void ended(int conv, EndReason reason);
   }
 
   private final InetSocketAddress address;
   private final VirtualTime time;
   private final SplittableRandom random;
   private final Wire wire;
-  private final Acceptor acceptor;
+  private final Owner owner;
   private final Consumer<String> trace;
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = MemoryBudget.unlimited();
@@ -64,13 +69,13 @@ final class SimulatedEndpoint implements SessionTable.Handler {
       SplittableRandom random,
       Wire wire,
       int maxSessions,
-      Acceptor acceptor,
+      Owner owner,
       Consumer<String> trace) {
     this.address = address;
     this.time = time;
     this.random = random;
     this.wire = wire;
-    this.acceptor = acceptor;
+    this.owner = owner;
     this.trace = trace;
     wheel = new DeadlineWheel(time.nowMs());
     table = new SessionTable(this, context, wheel, maxSessions, MAX_DATAGRAM_BYTES, time.nowMs());
@@ -157,7 +162,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     if (atMs == timerAtMs) {
       timerAtMs = Long.MAX_VALUE;
       wheel.advance(time.nowMs());
-      check(wheel.nextDeadline() > time.nowMs(), "the wheel stands still");
+      Check.that(wheel.nextDeadline() > time.nowMs(), "the wheel stands still");
       arm();
     }
   }
@@ -182,7 +187,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
 
   @Override
   public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    SimulatedConversation conversation = acceptor.accept(remote, conv);
+    SimulatedConversation conversation = owner.accept(remote, conv);
     return conversation == null ? null : session(remote, conv, conversation.config(), conversation);
   }
 
@@ -226,14 +231,16 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   }
 
   private void checkFlushed() {
-    check(
+    Check.that(
         unflushed.isEmpty() || time.nowMs() < blockedUntilMs,
         "datagrams were left behind unflushed");
   }
 
   @Override
   public void ended(Session session, EndReason reason) {
-    check(false, "conv " + session.conv() + " ended: " + reason);
+    owner.ended(session.conv(), reason);
+    conversationOf(session).closed();
+    session.kcp().close();
   }
 
   private static SimulatedConversation conversationOf(Session session) {
@@ -242,17 +249,11 @@ final class SimulatedEndpoint implements SessionTable.Handler {
 
   /** Checks what must hold when every session is closed. */
   void finish() {
-    check(table.size() == 0, table.size() + " sessions left");
-    check(unflushed.isEmpty(), "datagrams were never flushed");
-    check(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes");
+    Check.that(table.size() == 0, table.size() + " sessions left");
+    Check.that(unflushed.isEmpty(), "datagrams were never flushed");
+    Check.that(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes");
     long leaked = allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
-    check(leaked == 0, "leaks " + leaked + " bytes");
-  }
-
-  private void check(boolean holds, String otherwise) {
-    if (!holds) {
-      throw new AssertionError(address + ": " + otherwise);
-    }
+    Check.that(leaked == 0, "leaks " + leaked + " bytes");
   }
 
   private final class Output implements DatagramOutput {
@@ -277,8 +278,9 @@ final class SimulatedEndpoint implements SessionTable.Handler {
       }
       datagrams.add(Arrays.copyOf(buffer.array(), buffer.writerIndex()));
       if (trace != null) {
-        trace.accept(
-            time.nowMs() + " " + address + " to " + remote + WireMonitor.describe(buffer, 0));
+        String path = address.getPort() + " to " + remote.getPort();
+        int conv = Segment.conv(buffer, 0);
+        trace.accept(time.nowMs() + " " + path + " conv=" + conv + WireMonitor.describe(buffer, 0));
       }
     }
 

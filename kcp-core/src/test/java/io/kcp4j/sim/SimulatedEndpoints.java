@@ -5,6 +5,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpMode;
 import io.kcp4j.Segment;
+import io.kcp4j.session.EndReason;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -23,12 +24,19 @@ import java.util.zip.CRC32C;
 /**
  * Some clients, each with several sessions, and their server: {@link SessionTable}s in virtual
  * time. Sessions begin and end at all times; strangers knock; the first datagram of a closed
- * session comes again and must not begin it a second time.
+ * session comes again and must not begin it a second time; some clients vanish, which the server
+ * has to find out by itself.
  */
 public final class SimulatedEndpoints {
 
   private static final int OPENING_MS = 20_000;
   private static final int LINGER_MS = 30_000;
+
+  /** Long enough for silent peers to be probed several times. */
+  private static final int LONG_LINGER_MS = 300_000;
+
+  /** 60 s of silence, three probes 5 s apart, and what the network held back. */
+  private static final int SILENCE_FOUND_OUT_WITHIN_MS = 120_000;
 
   /** Less than the 60 s for which a closed session is remembered. */
   private static final int REPLAYED_WITHIN_MS = 50_000;
@@ -47,6 +55,7 @@ public final class SimulatedEndpoints {
   private final Map<Path, SimulatedLink> links = new HashMap<>();
   private final Map<Integer, SimulatedConversation> clientSides = new HashMap<>();
   private final Map<Integer, SimulatedConversation> serverSides = new HashMap<>();
+  private final Map<Integer, Long> abandonedAtMs = new HashMap<>();
   private final Map<Integer, byte[]> firstDatagrams = new HashMap<>();
   private final CRC32C digest = new CRC32C();
   private final int guestConv;
@@ -79,10 +88,10 @@ public final class SimulatedEndpoints {
   public SimulationReport run() {
     int sessions = 5 + random.nextInt(25);
     int maxSessions = random.nextInt(3) == 0 ? 3 + random.nextInt(3) : sessions;
-    server = endpoint(serverAddress, maxSessions, this::accept);
+    server = endpoint(serverAddress, maxSessions, new Server());
     int clients = 1 + random.nextInt(4);
     for (int i = 1; i <= clients; i++) {
-      endpoint(address(i), sessions, this::refuse);
+      endpoint(address(i), 0, new Client());
     }
     for (int i = 0; i < sessions; i++) {
       SimulatedEndpoint client = endpoints.get(address(1 + random.nextInt(clients)));
@@ -97,15 +106,14 @@ public final class SimulatedEndpoints {
         throw new AssertionError("not done in time: " + unfinished());
       }
     }
-    finish(sessions);
+    finish();
     return report();
   }
 
   private SimulatedEndpoint endpoint(
-      InetSocketAddress address, int maxSessions, SimulatedEndpoint.Acceptor acceptor) {
+      InetSocketAddress address, int maxSessions, SimulatedEndpoint.Owner owner) {
     SimulatedEndpoint endpoint =
-        new SimulatedEndpoint(
-            address, time, random.split(), this::send, maxSessions, acceptor, trace);
+        new SimulatedEndpoint(address, time, random.split(), this::send, maxSessions, owner, trace);
     endpoints.put(address, endpoint);
     return endpoint;
   }
@@ -146,6 +154,9 @@ public final class SimulatedEndpoints {
     clientSides.put(conv, clientSide);
     serverSides.put(conv, serverSide);
     client.open(serverAddress, config, clientSide);
+    if (random.nextInt(5) == 0) {
+      time.after(random.nextInt(5000), () -> abandon(client, clientSide));
+    }
   }
 
   private KcpConfig drawConfig() {
@@ -163,33 +174,74 @@ public final class SimulatedEndpoints {
         .build();
   }
 
-  private SimulatedConversation accept(InetSocketAddress remote, int conv) {
-    if (conv == guestConv) {
-      return null;
+  private final class Server implements SimulatedEndpoint.Owner {
+
+    @Override
+    public SimulatedConversation accept(InetSocketAddress remote, int conv) {
+      Check.that(
+          conv == guestConv || serverSides.containsKey(conv), "accepts what nobody has begun");
+      return serverSides.get(conv);
     }
-    SimulatedConversation conversation = serverSides.get(conv);
-    if (conversation == null) {
-      throw new AssertionError("accepts what nobody has begun");
+
+    @Override
+    public void ended(int conv, EndReason reason) {
+      boolean alone = clientSides.get(conv).isClosed();
+      Check.that(
+          alone && reason == EndReason.PEER_SILENT, () -> "conv " + conv + " ended: " + reason);
+      long afterMs = time.nowMs() - abandonedAtMs.getOrDefault(conv, time.nowMs());
+      Check.that(
+          afterMs < SILENCE_FOUND_OUT_WITHIN_MS, () -> "silence was found out after " + afterMs);
     }
-    return conversation;
   }
 
-  private SimulatedConversation refuse(InetSocketAddress remote, int conv) {
-    throw new AssertionError("a client accepts");
+  private final class Client implements SimulatedEndpoint.Owner {
+
+    @Override
+    public SimulatedConversation accept(InetSocketAddress remote, int conv) {
+      throw new AssertionError("a client accepts");
+    }
+
+    @Override
+    public void ended(int conv, EndReason reason) {
+      boolean alone = serverSides.get(conv).isClosed();
+      Check.that(
+          alone && reason == EndReason.PEER_SILENT, () -> "conv " + conv + " ended: " + reason);
+    }
+  }
+
+  /** The client vanishes in the middle. */
+  private void abandon(SimulatedEndpoint client, SimulatedConversation clientSide) {
+    if (!clientSide.isDone()) {
+      abandonedAtMs.put(clientSide.conv(), time.nowMs());
+      client.close(clientSide.session());
+    }
   }
 
   /** All the client's bytes are acknowledged and so the server has them; it has no more to say. */
   private void clientIsDone(SimulatedEndpoint client, int conv, boolean closesAtOnce) {
+    int lingerMs = 0;
     if (closesAtOnce) {
-      client.close(clientSides.get(conv).session());
+      closeOnClient(client, conv);
     } else {
-      time.after(random.nextInt(LINGER_MS), () -> client.close(clientSides.get(conv).session()));
+      lingerMs = random.nextInt(3) == 0 ? random.nextInt(LONG_LINGER_MS) : 0;
+      time.after(lingerMs + random.nextInt(LINGER_MS), () -> closeOnClient(client, conv));
     }
-    time.after(random.nextInt(LINGER_MS), () -> closeOnServer(client, conv));
+    time.after(lingerMs + random.nextInt(LINGER_MS), () -> closeOnServer(client, conv));
+  }
+
+  private void closeOnClient(SimulatedEndpoint client, int conv) {
+    SimulatedConversation clientSide = clientSides.get(conv);
+    if (!clientSide.isClosed()) {
+      client.close(clientSide.session());
+    }
   }
 
   private void closeOnServer(SimulatedEndpoint client, int conv) {
-    server.close(serverSides.get(conv).session());
+    SimulatedConversation serverSide = serverSides.get(conv);
+    if (serverSide.isClosed()) {
+      return;
+    }
+    server.close(serverSide.session());
     time.after(random.nextInt(REPLAYED_WITHIN_MS), () -> replay(client, conv));
   }
 
@@ -266,9 +318,7 @@ public final class SimulatedEndpoints {
         bytes.length == Segment.HEADER_BYTES
             && Segment.cmd(datagram, 0) == Segment.WINS
             && Segment.conv(datagram, 0) == guestConv;
-    if (!onlyWins) {
-      throw new AssertionError("a stranger was sent" + WireMonitor.describe(datagram, 0));
-    }
+    Check.that(onlyWins, () -> "a stranger was sent" + WireMonitor.describe(datagram, 0));
     answersToStrangers++;
   }
 
@@ -277,43 +327,39 @@ public final class SimulatedEndpoints {
   private List<String> unfinished() {
     List<String> unfinished = new ArrayList<>();
     clientSides.forEach(
-        (conv, side) -> {
-          if (!side.hasHeardAll() || !side.isClosed()) {
-            unfinished.add("client " + conv + ", " + side.session().kcp().stats());
-          }
-        });
-    serverSides.forEach(
-        (conv, side) -> {
-          if (!side.hasHeardAll() || !side.isClosed()) {
-            unfinished.add("server " + conv);
+        (conv, client) -> {
+          SimulatedConversation server = serverSides.get(conv);
+          boolean allHeard = client.hasHeardAll() && server.hasHeardAll();
+          boolean serverIsClosed = server.isClosed() || server.session() == null;
+          if (!client.isClosed()
+              || !serverIsClosed
+              || (!allHeard && !abandonedAtMs.containsKey(conv))) {
+            unfinished.add(conv + ": " + client + " and " + server);
           }
         });
     return unfinished;
   }
 
-  private void finish(int sessions) {
+  private void finish() {
     if (!unfinished().isEmpty()) {
       throw new AssertionError("stuck: " + unfinished());
     }
     endpoints.values().forEach(SimulatedEndpoint::finish);
-    checkCounter(KcpCounter.SESSIONS_OPENED, clientSides.size(), sessions);
-    checkCounter(KcpCounter.SESSIONS_CLOSED, clientSides.size(), sessions);
+    int sessions = clientSides.size();
+    checkCounter(KcpCounter.SESSIONS_OPENED, sessions - abandonedAtMs.size(), sessions);
+    checkCounter(KcpCounter.SESSIONS_CLOSED, sessions - abandonedAtMs.size(), sessions);
     checkCounter(KcpCounter.CLOSED_SESSION, replays, Long.MAX_VALUE);
     checkCounter(KcpCounter.UNKNOWN_SESSION, unknownOfStrangers, Long.MAX_VALUE);
     checkCounter(KcpCounter.OVERSIZE, oversizeOfStrangers, Long.MAX_VALUE);
-    // A blocked socket swallows the answer.
-    if (answersToStrangers > probesOfStrangers) {
-      throw new AssertionError(
-          probesOfStrangers + " probes of strangers, " + answersToStrangers + " answers");
-    }
+    // A socket that is blocked swallows the answer.
+    Check.that(answersToStrangers <= probesOfStrangers, "more answers to strangers than probes");
   }
 
   private void checkCounter(KcpCounter counter, long min, long max) {
     long value = server.counters().get(counter);
-    if (value < min || value > max) {
-      throw new AssertionError(
-          counter + " is " + value + " (expected: " + min + " to " + max + ")");
-    }
+    Check.that(
+        value >= min && value <= max,
+        () -> counter + " is " + value + " (expected: " + min + " to " + max + ")");
   }
 
   private SimulationReport report() {

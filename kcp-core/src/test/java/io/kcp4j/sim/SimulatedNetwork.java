@@ -12,6 +12,7 @@ public final class SimulatedNetwork {
   private final SplittableRandom random;
   private final FaultCounts faults = new FaultCounts();
   private final List<SimulatedLink> links = new ArrayList<>();
+  private boolean isHealed;
 
   /**
    * Makes a network without links.
@@ -26,6 +27,9 @@ public final class SimulatedNetwork {
   /** Adds one direction; {@code destination} takes the datagrams that arrive. */
   public SimulatedLink connect(LinkProfile profile, Consumer<byte[]> destination) {
     SimulatedLink link = new SimulatedLink(time, random.split(), faults, profile, destination);
+    if (isHealed) {
+      link.heal();
+    }
     links.add(link);
     return link;
   }
@@ -40,8 +44,9 @@ public final class SimulatedNetwork {
     links.forEach(link -> link.silence(time.nowMs() + durationMs));
   }
 
-  /** Ends every fault on every link; delay and jitter stay. */
+  /** Ends every fault on every link, those to come included; delay and jitter stay. */
   public void heal() {
+    isHealed = true;
     links.forEach(SimulatedLink::heal);
   }
 }

@@ -2,9 +2,9 @@ package io.kcp4j.sim;
 
 import io.kcp4j.CongestionControl;
 import io.kcp4j.DatagramOutput;
-import io.kcp4j.Delivery;
 import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -16,7 +16,6 @@ import io.kcp4j.sim.Scenario.Act;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -34,6 +33,8 @@ public final class SimulatedPeer {
   /** What stands before the writer index of every output buffer, and must be there afterwards. */
   private static final long CANARY = 0x6b63_7034_6a21_5f5fL;
 
+  private static final long LARGEST_BUFFER_BYTES = 64 * 1024;
+
   private static final int MAX_RTO_MS = 60_000;
 
   private static final int MAX_PROBE_WAIT_MS = 120_000;
@@ -49,6 +50,7 @@ public final class SimulatedPeer {
   private final MemoryBudget budget = MemoryBudget.unlimited();
   private final Kcp kcp;
   private final WireMonitor wire;
+  private final SimulatedUser user;
   private final Output output = new Output();
   private final List<byte[]> inbox = new ArrayList<>();
   private final ByteBuf datagram = Unpooled.buffer(4096);
@@ -62,17 +64,6 @@ public final class SimulatedPeer {
   private long pausedUntilMs;
   private int actsDone;
   private long disturbedUntilMs;
-
-  private final Payload payload;
-  private final ArrayDeque<Integer> messageSizes = new ArrayDeque<>();
-  private final ByteBuf unsent = Unpooled.buffer(4096);
-  private boolean unsentIsWaiting;
-  private long nextWriteAtMs;
-  private long bytesWritten;
-
-  private long bytesRead;
-  private long stoppedReadingUntilMs;
-  private long nextReadAtMs;
 
   private long datagramsTakenIn;
   private long ackDueAtMs = Long.MAX_VALUE;
@@ -92,7 +83,6 @@ public final class SimulatedPeer {
     this.random = random;
     this.forgery = scenario.forgery();
     forger = new Forger(scenario.conv(), random.split());
-    payload = new Payload(random.split());
     clockOffsetMs = side.clockMs() - time.nowMs();
     KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
     kcp =
@@ -105,6 +95,7 @@ public final class SimulatedPeer {
             kcp.stats().remoteWindow(),
             side.config(),
             network.faults());
+    user = new SimulatedUser(kcp, wire, side, time, network.faults(), random.split());
   }
 
   /** The session itself. */
@@ -123,6 +114,7 @@ public final class SimulatedPeer {
 
   void connect(SimulatedPeer peer, Consumer<byte[]> recorder) {
     this.peer = peer;
+    user.connect(peer.user);
     link =
         network.connect(
             side.link(),
@@ -143,7 +135,7 @@ public final class SimulatedPeer {
 
   /** Whether so great a share of its new segments has been sent. */
   boolean hasSent(double share) {
-    return wire.newSegments() >= share * side.segments() || isWritten();
+    return wire.newSegments() >= share * side.segments() || user.isWritten();
   }
 
   /** When the last thing that was to happen to it will be over. */
@@ -164,23 +156,30 @@ public final class SimulatedPeer {
     if (time.nowMs() < pausedUntilMs) {
       return;
     }
-    long nowMs = clockMs();
+    try {
+      turn(clockMs());
+    } catch (AssertionError e) {
+      throw new AssertionError(name + ": " + e.getMessage(), e);
+    }
+    arm();
+    act();
+  }
+
+  private void turn(long nowMs) {
     boolean tookIn = takeIn(nowMs);
-    if (read() || tookIn) {
+    if (user.read() || tookIn) {
       kcp.afterInput(nowMs, output);
     }
     if (kcp.nextDeadline() <= nowMs) {
       flushAtDeadline(nowMs);
     }
-    if (write()) {
+    if (user.write()) {
       kcp.afterSend(nowMs, output);
     }
     if (random.nextInt(64) == 0) {
       flushEarly(nowMs);
     }
     check(nowMs);
-    arm();
-    act();
   }
 
   private void flushAtDeadline(long nowMs) {
@@ -192,6 +191,7 @@ public final class SimulatedPeer {
   }
 
   private void arm() {
+    wakeAt(user.nextTurnAtMs());
     if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
       wakeAt(kcp.nextDeadline() - clockOffsetMs);
     }
@@ -240,7 +240,7 @@ public final class SimulatedPeer {
       }
       case STOP_READING -> {
         network.faults().add(Fault.READING_PAUSED);
-        stoppedReadingUntilMs = Math.max(stoppedReadingUntilMs, time.nowMs() + amount);
+        user.stopReading(time.nowMs() + amount);
         turnAfter(amount);
       }
       case MTU -> {
@@ -282,7 +282,7 @@ public final class SimulatedPeer {
     long notNew = notNewPushes();
     InputResult result = kcp.input(datagram, nowMs);
     datagramsTakenIn++;
-    check(
+    Check.that(
         result == (whole ? InputResult.ACCEPTED : InputResult.MALFORMED),
         () -> whole + " is whole, but the result is " + result);
     if (whole) {
@@ -332,150 +332,28 @@ public final class SimulatedPeer {
     InputResult result = kcp.input(datagram, nowMs);
     datagramsTakenIn++;
     InputResult expected = Forger.expectedResult(kind);
-    check(
+    Check.that(
         expected == null ? result != InputResult.ACCEPTED : result == expected,
         () -> kind + " was " + result);
     KcpStats after = kcp.stats();
-    check(
+    Check.that(
         before.srttMs() == after.srttMs()
             && before.rttVarMs() == after.rttVarMs()
             && before.rtoMs() == after.rtoMs(),
         () -> kind + " changed the round-trip time");
-    check(before.remoteWindow() == after.remoteWindow(), () -> kind + " changed the window");
+    Check.that(before.remoteWindow() == after.remoteWindow(), () -> kind + " changed the window");
     if (kind == Fault.FALSE_TIMESTAMP) {
       // It does acknowledge a segment, one that did arrive.
       wire.takenInForgedAck(peer.wire.unaOut(), after.remoteWindow());
       return;
     }
-    check(
+    Check.that(
         before.inFlight() == after.inFlight()
             && before.queued() == after.queued()
             && before.heldBytes() == after.heldBytes()
             && before.congestionWindow() == after.congestionWindow()
             && deadlineBefore == kcp.nextDeadline(),
         () -> kind + " changed " + before + " into " + after);
-  }
-
-  // Reading and writing
-
-  private boolean read() {
-    if (time.nowMs() < Math.max(stoppedReadingUntilMs, nextReadAtMs)) {
-      readLater();
-      return false;
-    }
-    int taken = 0;
-    while (kcp.isReceivable() && taken < side.reading().atOnce()) {
-      ByteBuf data = kcp.receive();
-      check(data != null, "receivable, but nothing to receive");
-      readOne(data);
-      taken++;
-    }
-    if (kcp.isReceivable()) {
-      nextReadAtMs = time.nowMs() + side.reading().gapMs();
-      readLater();
-    } else {
-      check(kcp.receive() == null, "not receivable, but received");
-    }
-    return taken > 0;
-  }
-
-  private void readLater() {
-    if (kcp.isReceivable()) {
-      wakeAt(Math.max(stoppedReadingUntilMs, nextReadAtMs));
-    }
-  }
-
-  private void readOne(ByteBuf data) {
-    if (kcp.config().delivery() == Delivery.MESSAGE) {
-      Integer size = peer.messageSizes.poll();
-      check(
-          size != null && size == data.readableBytes(),
-          () -> "a message of " + data.readableBytes() + " bytes that was sent as " + size);
-    }
-    bytesRead += data.readableBytes();
-    check(bytesRead <= peer.bytesWritten, "more bytes than were sent");
-    check(peer.payload.matchesNext(data), () -> "altered within " + bytesRead + " bytes");
-    check(data.refCnt() == 1, () -> "a buffer with " + data.refCnt() + " owners");
-    data.release();
-  }
-
-  /** Whether it has written all that it will. */
-  private boolean isWritten() {
-    return wire.newSegments() >= side.segments() && !unsentIsWaiting;
-  }
-
-  private boolean write() {
-    boolean wrote = false;
-    while (unsentIsWaiting || drawUnsent()) {
-      if (isTooLargeByNow()) {
-        payload.unwrite(unsent.readableBytes());
-        messageSizes.removeLast();
-        unsentIsWaiting = false;
-        continue;
-      }
-      int before = unsent.readableBytes();
-      boolean sendable = kcp.isSendable();
-      boolean all = kcp.send(unsent);
-      int taken = before - unsent.readableBytes();
-      bytesWritten += taken;
-      check(all == (unsent.readableBytes() == 0), () -> "send says " + all + " of what is left");
-      check(
-          all || taken == 0 || kcp.config().delivery() == Delivery.STREAM, "half a message taken");
-      check(sendable || taken == 0, "not sendable, but taken");
-      wrote |= taken > 0;
-      unsentIsWaiting = !all;
-      if (!all) {
-        break;
-      }
-      nextWriteAtMs = time.nowMs() + random.nextInt(side.writing().gapMs() + 1);
-    }
-    return wrote;
-  }
-
-  /** The MTU, or the window that the peer has shown, may shrink while a message waits. */
-  private boolean isTooLargeByNow() {
-    return kcp.config().delivery() == Delivery.MESSAGE
-        && unsent.readableBytes() > maxMessageBytes();
-  }
-
-  /** Before the peer has shown its window nobody but the user can know how much it takes. */
-  private int maxMessageBytes() {
-    int fragments = peer.side.config().receiveWindow();
-    return Math.min(kcp.maxMessageBytes(), fragments * kcp.config().mssBytes());
-  }
-
-  private boolean drawUnsent() {
-    if (isWritten()) {
-      return false;
-    }
-    if (time.nowMs() < nextWriteAtMs) {
-      wakeAt(nextWriteAtMs);
-      return false;
-    }
-    Scenario.Writing writing = side.writing();
-    int bytes = writing.minBytes() + random.nextInt(writing.maxBytes() - writing.minBytes() + 1);
-    if (kcp.config().delivery() == Delivery.MESSAGE) {
-      if (random.nextInt(64) == 0) {
-        offerTooLarge();
-      }
-      bytes = Math.min(bytes, maxMessageBytes());
-      messageSizes.add(bytes);
-    }
-    unsent.clear();
-    payload.write(unsent, bytes);
-    unsentIsWaiting = true;
-    return true;
-  }
-
-  private void offerTooLarge() {
-    network.faults().add(Fault.MESSAGE_TOO_LARGE);
-    ByteBuf tooLarge = Unpooled.wrappedBuffer(new byte[kcp.maxMessageBytes() + 1]);
-    try {
-      kcp.send(tooLarge);
-      check(false, "a message larger than the limit was taken");
-    } catch (IllegalArgumentException expected) {
-      check(tooLarge.readerIndex() == 0, "a refused message was read");
-    }
   }
 
   // Checks
@@ -485,57 +363,74 @@ public final class SimulatedPeer {
     KcpCounters counters = kcp.counters();
     long timedOut = counters.get(KcpCounter.TIMED_OUT);
     kcp.flush(nowMs, output);
-    check(
+    Check.that(
         counters.get(KcpCounter.TIMED_OUT) == timedOut,
         "the deadline had not come, and yet a segment had timed out");
     long fast = counters.get(KcpCounter.FAST_RESENT);
     int sent = wire.newSegments();
     long acks = wire.acks();
     kcp.flush(nowMs, output);
-    check(counters.get(KcpCounter.TIMED_OUT) == timedOut, "timed out twice at the same time");
-    check(counters.get(KcpCounter.FAST_RESENT) == fast, "overtaken twice at the same time");
-    check(wire.acks() == acks, "acknowledged twice at the same time");
+    Check.that(counters.get(KcpCounter.TIMED_OUT) == timedOut, "timed out twice at the same time");
+    Check.that(counters.get(KcpCounter.FAST_RESENT) == fast, "overtaken twice at the same time");
+    Check.that(wire.acks() == acks, "acknowledged twice at the same time");
     // Fast resends may have opened a congestion window; what that lets through was to wait.
-    check(
+    Check.that(
         wire.newSegments() == sent || kcp.config().congestionControl() != CongestionControl.NONE,
         "a second flush found something new");
   }
 
   private void check(long nowMs) {
-    check(kcp.failure() == null, () -> "failed: " + kcp.failure());
+    Check.that(kcp.failure() == null, () -> "failed: " + kcp.failure());
     KcpStats stats = kcp.stats();
-    check(
+    Check.that(
         stats.inFlight() <= kcp.config().sendWindow(),
         () -> stats.inFlight() + " segments in flight");
-    check(stats.inFlight() == 0 || stats.inFlight() <= wire.newSegments(), "in flight, not sent");
-    check(stats.heldBytes() == budget.usedBytes(), "held bytes differ from the budget's");
-    check(stats.rtoMs() <= MAX_RTO_MS && stats.rtoMs() > 0, () -> "rto " + stats.rtoMs());
+    Check.that(
+        stats.inFlight() == 0 || stats.inFlight() <= wire.newSegments(), "in flight, not sent");
+    Check.that(stats.heldBytes() == budget.usedBytes(), "held bytes differ from the budget's");
+    Check.that(stats.heldBytes() <= maxHeldBytes(), () -> "holds " + stats.heldBytes() + " bytes");
+    Check.that(stats.rtoMs() <= MAX_RTO_MS && stats.rtoMs() > 0, () -> "rto " + stats.rtoMs());
     if (wire.lastAckAtMs() == nowMs) {
       ackDueAtMs = Long.MAX_VALUE;
     }
     long deadline = kcp.nextDeadline();
-    check(deadline > nowMs, () -> "the next deadline has passed by " + (nowMs - deadline) + " ms");
-    check(deadline <= ackDueAtMs, "an ACK is due before the next deadline");
+    Check.that(
+        deadline > nowMs, () -> "the next deadline has passed by " + (nowMs - deadline) + " ms");
+    Check.that(deadline <= ackDueAtMs, "an ACK is due before the next deadline");
     if (stats.inFlight() > 0) {
-      check(deadline <= nowMs + MAX_RTO_MS, "no timeout for what is in flight");
+      Check.that(deadline <= nowMs + MAX_RTO_MS, "no timeout for what is in flight");
     } else if (stats.queued() > 0) {
-      check(deadline <= nowMs + MAX_PROBE_WAIT_MS, "nothing waits for the window to open");
+      Check.that(deadline <= nowMs + MAX_PROBE_WAIT_MS, "nothing waits for the window to open");
     } else if (nowMs > wire.lastPushInAtMs() + kcp.config().intervalMs()) {
-      check(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
+      Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
     }
+  }
+
+  /**
+   * Twice what both windows, the queue and one message may fill, and a few buffers that are not
+   * full.
+   */
+  private long maxHeldBytes() {
+    KcpConfig config = kcp.config();
+    long segments =
+        (long) config.sendWindow()
+            + config.sendQueue()
+            + 2L * config.receiveWindow()
+            + config.maxFragments();
+    return 2 * segments * KcpConfig.MAX_MTU_BYTES + 4 * LARGEST_BUFFER_BYTES;
   }
 
   /** Why it is not done, or null if it is: all written, acknowledged, read, and no timer left. */
   String unfinished() {
     KcpStats stats = kcp.stats();
-    if (!isWritten()) {
+    if (!user.isWritten()) {
       return "has sent " + wire.newSegments() + " of " + side.segments() + " segments; " + stats;
     }
     if (!kcp.isDrained()) {
       return "is not drained; " + stats;
     }
-    if (peer.bytesRead != bytesWritten || !messageSizes.isEmpty()) {
-      return "has sent " + bytesWritten + " bytes, of which " + peer.bytesRead + " were read";
+    if (!user.isReadByPeer()) {
+      return "has sent " + user.bytesWritten() + " bytes, not all of which were read";
     }
     if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
       return "still has a deadline; " + stats;
@@ -546,16 +441,33 @@ public final class SimulatedPeer {
   /** Checks what must hold when both sides are done, closes the session, checks again. */
   void finish() {
     KcpStats stats = kcp.stats();
-    check(stats.inFlight() == 0 && stats.queued() == 0, "drained with " + stats);
-    check(stats.heldBytes() == 0, "holds " + stats.heldBytes() + " bytes when all is read");
-    check(actsDone == side.acts().size(), "not all acts were performed");
+    Check.that(stats.inFlight() == 0 && stats.queued() == 0, "drained with " + stats);
+    Check.that(stats.heldBytes() == 0, "holds " + stats.heldBytes() + " bytes when all is read");
+    Check.that(actsDone == side.acts().size(), "not all acts were performed");
     checkCounters(stats.counters());
     checkWakeUps();
     kcp.close();
-    kcp.close();
-    check(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes when closed");
+    checkNothingHappensAnyMore();
+    Check.that(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes when closed");
     long leaked = allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
-    check(leaked == 0, "leaks " + leaked + " bytes");
+    Check.that(leaked == 0, "leaks " + leaked + " bytes");
+  }
+
+  private void checkNothingHappensAnyMore() {
+    long datagrams = wire.datagrams();
+    kcp.close();
+    kcp.probe();
+    kcp.flush(clockMs(), output);
+    kcp.afterInput(clockMs(), output);
+    kcp.afterSend(clockMs(), output);
+    Check.that(wire.datagrams() == datagrams, "closed, but sent something");
+    Check.that(kcp.receive() == null && !kcp.isReceivable(), "closed, but receivable");
+    Check.that(!kcp.isSendable(), "closed, but sendable");
+    Check.that(!kcp.send(Unpooled.wrappedBuffer(new byte[1])), "closed, but took bytes");
+    Check.that(
+        kcp.input(Unpooled.EMPTY_BUFFER, clockMs()) == InputResult.SESSION_ENDED,
+        "closed, but took a datagram");
+    Check.that(kcp.nextDeadline() == Kcp.NO_DEADLINE, "closed, but has a deadline");
   }
 
   private void checkCounters(KcpCounters counters) {
@@ -564,8 +476,8 @@ public final class SimulatedPeer {
     checkCounter(counters, KcpCounter.SEGMENTS_OUT, wire.segments());
     checkCounter(counters, KcpCounter.RETRANSMITTED, wire.retransmitted());
     checkCounter(counters, KcpCounter.DATAGRAMS_IN, datagramsTakenIn);
-    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_OUT, bytesWritten);
-    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_IN, bytesRead);
+    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_OUT, user.bytesWritten());
+    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_IN, user.bytesRead());
     long byReason =
         counters.get(KcpCounter.TIMED_OUT)
             + counters.get(KcpCounter.FAST_RESENT)
@@ -577,25 +489,15 @@ public final class SimulatedPeer {
   }
 
   private void checkCounter(KcpCounters counters, KcpCounter counter, long expected) {
-    check(
+    Check.that(
         counters.get(counter) == expected,
         counter + " is " + counters.get(counter) + ", not " + expected);
   }
 
   private void checkWakeUps() {
-    check(
+    Check.that(
         wakeUpsForNothing <= 10 + (wire.datagrams() + datagramsTakenIn) / 2,
         wakeUpsForNothing + " wake-ups for nothing");
-  }
-
-  private void check(boolean holds, String otherwise) {
-    check(holds, () -> otherwise);
-  }
-
-  private void check(boolean holds, Supplier<String> otherwise) {
-    if (!holds) {
-      throw new AssertionError(name + ": " + otherwise.get());
-    }
   }
 
   private void say(Supplier<String> what) {
@@ -613,7 +515,8 @@ public final class SimulatedPeer {
 
     @Override
     public ByteBuf begin(int maxBytes) {
-      check(maxBytes > 0 && maxBytes <= 2048, () -> "begins a datagram of " + maxBytes + " bytes");
+      Check.that(
+          maxBytes > 0 && maxBytes <= 2048, () -> "begins a datagram of " + maxBytes + " bytes");
       this.maxBytes = maxBytes;
       buffer.clear();
       buffer.writeLong(CANARY);
@@ -624,9 +527,9 @@ public final class SimulatedPeer {
 
     @Override
     public void end() {
-      check(buffer.getLong(0) == CANARY, "wrote before the writer index");
-      check(buffer.readerIndex() == start, "moved the reader index");
-      check(buffer.writerIndex() <= start + maxBytes, "wrote more than announced");
+      Check.that(buffer.getLong(0) == CANARY, "wrote before the writer index");
+      Check.that(buffer.readerIndex() == start, "moved the reader index");
+      Check.that(buffer.writerIndex() <= start + maxBytes, "wrote more than announced");
       say(() -> "sends" + WireMonitor.describe(buffer, start));
       wire.sent(buffer, start, clockMs());
       link.send(Arrays.copyOfRange(buffer.array(), start, buffer.writerIndex()));

@@ -4,7 +4,6 @@ import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
-import java.util.function.Supplier;
 
 /**
  * Follows what one side puts on the wire and takes in, and checks each of its datagrams: whole
@@ -154,36 +153,37 @@ final class WireMonitor {
     int lastCmd = Segment.ACK;
     int inThisDatagram = 0;
     while (at < datagram.writerIndex()) {
-      check(datagram.writerIndex() - at >= Segment.HEADER_BYTES, "a header cut short");
+      Check.that(datagram.writerIndex() - at >= Segment.HEADER_BYTES, "sent a header cut short");
       int cmd = Segment.cmd(datagram, at);
       int length = Segment.length(datagram, at);
-      check(Segment.conv(datagram, at) == conv, "a wrong conv");
-      check(Segment.isCommand(cmd), "an unknown command");
-      check(order(cmd) >= order(lastCmd), "segments not in the order ACK, WASK, WINS, PUSH");
-      check(
+      Check.that(Segment.conv(datagram, at) == conv, "sent a wrong conv");
+      Check.that(Segment.isCommand(cmd), "sent an unknown command");
+      Check.that(
+          order(cmd) >= order(lastCmd), "sent segments not in the order ACK, WASK, WINS, PUSH");
+      Check.that(
           length >= 0 && length <= datagram.writerIndex() - at - Segment.HEADER_BYTES,
-          "a payload cut short");
-      check(length == 0 || cmd == Segment.PUSH, "payload without a PUSH");
+          "sent a payload cut short");
+      Check.that(length == 0 || cmd == Segment.PUSH, "sent payload without a PUSH");
       sentSegment(datagram, at, cmd, length, nowMs);
       lastCmd = cmd;
       inThisDatagram++;
       at += Segment.HEADER_BYTES + length;
     }
-    check(inThisDatagram > 0, "an empty datagram");
+    Check.that(inThisDatagram > 0, "sent an empty datagram");
     segments += inThisDatagram;
     int size = at - start;
-    check(
+    Check.that(
         size <= config.mtuBytes()
             || (inThisDatagram == 1 && size <= largestMss + Segment.HEADER_BYTES),
-        () -> "a datagram of " + size + " bytes with an MTU of " + config.mtuBytes());
+        () -> "sent a datagram of " + size + " bytes with an MTU of " + config.mtuBytes());
   }
 
   private void sentSegment(ByteBuf datagram, int at, int cmd, int length, long nowMs) {
     int una = Segment.una(datagram, at);
-    check(una - unaOut >= 0, "una going back");
+    Check.that(una - unaOut >= 0, "sent una going back");
     unaOut = una;
     int window = Segment.wnd(datagram, at);
-    check(window <= config.receiveWindow(), "a window larger than configured");
+    Check.that(window <= config.receiveWindow(), "sent a window larger than configured");
     if (window == 0) {
       faults.add(Fault.WINDOW_CLOSED);
     }
@@ -197,35 +197,26 @@ final class WireMonitor {
 
   private void sentPush(ByteBuf datagram, int at, int length, long nowMs) {
     int sn = Segment.sn(datagram, at);
-    check(Segment.ts(datagram, at) == tsOrigin + (int) nowMs, "a timestamp that is not now");
-    check(
+    Check.that(
+        Segment.ts(datagram, at) == tsOrigin + (int) nowMs, "sent a timestamp that is not now");
+    Check.that(
         config.delivery() == Delivery.MESSAGE || (Segment.frg(datagram, at) == 0 && length > 0),
-        "a fragment or an empty segment in stream mode");
+        "sent a fragment or an empty segment in stream mode");
     if (sn == nextSn) {
-      check(
+      Check.that(
           sn - rightEdge < 0,
-          () -> "sn " + sn + " beyond the peer's window, which ends at " + rightEdge);
-      check(length <= largestMss, "a segment larger than the MTU allows");
+          () -> "sent sn " + sn + " beyond the peer's window, which ends at " + rightEdge);
+      Check.that(length <= largestMss, "sent a segment larger than the MTU allows");
       nextSn++;
     } else {
-      check(sn - nextSn < 0, () -> "sn " + sn + " while " + nextSn + " is next");
-      check(sn - unaIn >= 0, () -> "sn " + sn + " sent again, una was " + unaIn);
+      Check.that(sn - nextSn < 0, () -> "sent sn " + sn + " while " + nextSn + " is next");
+      Check.that(sn - unaIn >= 0, () -> "sent sn " + sn + " sent again, una was " + unaIn);
       retransmitted++;
     }
   }
 
   private static int order(int cmd) {
     return cmd == Segment.PUSH ? Integer.MAX_VALUE : cmd;
-  }
-
-  private static void check(boolean holds, String what) {
-    check(holds, () -> what);
-  }
-
-  private static void check(boolean holds, Supplier<String> what) {
-    if (!holds) {
-      throw new AssertionError("sent " + what.get());
-    }
   }
 
   /** One line for a datagram: its segments' headers. */
