@@ -102,7 +102,8 @@ public final class SessionTable {
    * @param handler the driver
    * @param context what the sessions share; its total counts what belongs to no session, too
    * @param deadlines where the sessions' deadlines are kept
-   * @param maxSessions strangers beyond this number are turned away
+   * @param maxSessions strangers beyond this number are turned away; a table of clients has 0, and
+   *     answers no probe of a session that it has forgotten
    * @param maxDatagramBytes larger datagrams are counted and not parsed
    * @param nowMs the time, in milliseconds
    */
@@ -223,7 +224,7 @@ public final class SessionTable {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
     } else if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptOnProbe)) {
       return accept(remote, Segment.conv(datagram, datagram.readerIndex()), nowMs);
-    } else if (first == FirstDatagram.PROBES) {
+    } else if (first == FirstDatagram.PROBES && maxSessions > 0) {
       answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
