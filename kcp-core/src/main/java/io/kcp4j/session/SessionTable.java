@@ -304,31 +304,31 @@ public final class SessionTable {
     }
   }
 
-  /** Flushes every session that was touched, if the output takes it. */
+  /** Flushes every session that was touched, as long as the output takes it. */
   public void flushTouched(long nowMs) {
     flushRequested = false;
     if (touched.isEmpty() && !outputPending) {
       return;
     }
-    if (!handler.isOutputWritable()) {
-      requestFlush();
-      return;
-    }
     inBatch = true;
+    int flushed = 0;
     try {
-      for (int i = 0; i < touched.size(); i++) {
-        Session session = touched.get(i);
+      while (flushed < touched.size() && handler.isOutputWritable()) {
+        Session session = touched.get(flushed++);
         session.isTouched = false;
         if (session.isIn(this)) {
           flush(session, nowMs);
         }
       }
-      touched.clear();
     } finally {
+      touched.subList(0, flushed).clear();
       inBatch = false;
     }
     outputPending = false;
     handler.flushOutput();
+    if (!touched.isEmpty()) {
+      requestFlush();
+    }
   }
 
   private void flush(Session session, long nowMs) {

@@ -12,6 +12,7 @@ import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -66,7 +67,6 @@ public final class KcpChannel extends AbstractChannel {
 
   private final KcpChannelConfig config;
   private final KcpCounters endpointCounters;
-  private final int acceptedConv;
   private final Runnable readTask = this::readLater;
 
   private volatile State state = State.OPEN;
@@ -97,7 +97,6 @@ public final class KcpChannel extends AbstractChannel {
     super(null);
     config = new KcpChannelConfig(this);
     endpointCounters = new KcpCounters();
-    acceptedConv = 0;
   }
 
   /** Makes a child. Its settings come before its session, which is made on registration. */
@@ -111,7 +110,6 @@ public final class KcpChannel extends AbstractChannel {
     this.endpoint = endpoint;
     config = new KcpChannelConfig(this, configs, conv);
     endpointCounters = server.counters();
-    acceptedConv = conv;
     localAddress = server.localAddress();
     remoteAddress = remote;
     redirected = new RedirectedUnsafe(super.unsafe(), server.eventLoop());
@@ -221,17 +219,28 @@ public final class KcpChannel extends AbstractChannel {
     if (parent() != null) {
       redirected = null;
       endpoint.join(this);
-      begin(remoteAddress, acceptedConv);
+      begin(remoteAddress, config.conv());
       state = State.ACTIVE;
       promise.setSuccess();
       return;
     }
-    KcpContext context =
-        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters);
-    endpoint =
-        new KcpEndpoint(
-            eventLoop(), new Dialler(), context, 1, KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES, false);
+    try {
+      endpoint = newEndpoint();
+    } catch (ChannelException e) {
+      promise.setFailure(e); // No socket is to be had.
+      return;
+    }
     PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);
+  }
+
+  private KcpEndpoint newEndpoint() {
+    return new KcpEndpoint(
+        eventLoop(),
+        new Dialler(),
+        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
+        1,
+        KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
+        false);
   }
 
   private void begin(InetSocketAddress remote, int conv) {
@@ -254,7 +263,7 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   @Override
-  protected void doBind(SocketAddress local) throws Exception {
+  protected void doBind(SocketAddress local) {
     endpoint.bind(local);
     localAddress = endpoint.localAddress();
   }

@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kcp4j.KcpCounter;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ConnectTimeoutException;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.unix.UnixChannelOption;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,6 +23,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.UnresolvedAddressException;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 
 /** How clients begin. */
 class ConnectTest {
@@ -202,6 +207,49 @@ class ConnectTest {
 
       await().until(() -> recorder.received() == 3);
       assertEquals(1, server.sessions());
+    }
+  }
+
+  @OverEachTransport
+  void clientOutlivesItsServersAbsence(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      InetSocketAddress closed;
+      try (SilentPeer peer = new SilentPeer()) {
+        closed = peer.address();
+      }
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(closed, recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[4]));
+      await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 1);
+
+      fixture.serve(Echo::new);
+      fixture.serverBootstrap.bind(closed).syncUninterruptibly();
+
+      await().until(() -> recorder.received() == 4);
+      assertEquals(List.of(), recorder.exceptions);
+    }
+  }
+
+  @Test
+  void serversOnSeveralEventLoopsShareOnePort() {
+    assumeTrue(Epoll.isAvailable());
+    try (Fixture fixture = new Fixture(TransportUnderTest.EPOLL)) {
+      fixture.serverBootstrap.option(UnixChannelOption.SO_REUSEPORT, true);
+      KcpServerChannel first = fixture.serve(Echo::new);
+      KcpServerChannel second =
+          (KcpServerChannel)
+              fixture.serverBootstrap.bind(first.localAddress()).syncUninterruptibly().channel();
+
+      for (int i = 0; i < 40; i++) {
+        Recorder recorder = new Recorder();
+        KcpChannel client = fixture.connect(recorder);
+        client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+        await().until(() -> recorder.received() == 10);
+      }
+
+      assertEquals(40, first.sessions() + second.sessions());
+      assertTrue(first.sessions() > 0);
+      assertTrue(second.sessions() > 0);
     }
   }
 }

@@ -59,7 +59,7 @@ class HostilePeerTest {
         byte[] valid = Stranger.segment(7, Segment.PUSH, 1, Fixture.randomBytes(100));
 
         for (int i = 0; i < 2000; i++) {
-          byte[] broken = Arrays.copyOf(valid, random.nextInt(4, valid.length));
+          byte[] broken = Arrays.copyOf(valid, random.nextInt(5, valid.length));
           broken[random.nextInt(4, broken.length)] = (byte) random.nextInt();
           stranger.send(broken);
         }

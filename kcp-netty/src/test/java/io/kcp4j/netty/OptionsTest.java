@@ -165,6 +165,7 @@ class OptionsTest {
       KcpChannel child = fixture.child();
 
       child.config().setOption(KcpChannelOption.RECEIVE_WINDOW, 5);
+      child.eventLoop().submit(() -> {}).syncUninterruptibly();
       client.writeAndFlush(Fixture.buffer(client, new byte[1]));
 
       await().until(() -> client.stats().remoteWindow() <= 5);
