@@ -136,7 +136,9 @@ public final class Kcp {
           "delivery: " + config.delivery() + " (expected: " + old.delivery() + " as before)");
     }
     this.config = config;
+    boolean full = receiving.freeWindow() == 0;
     receiving.configure(config);
+    tellIfOpened(full);
     rtt.update(config);
     if (config.congestionControl() != old.congestionControl()) {
       congestion = config.congestionControl().create(config.mssBytes());
@@ -302,12 +304,14 @@ public final class Kcp {
     ByteBuf taken = receiving.receive();
     if (taken != null) {
       counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
-      if (full && receiving.freeWindow() > 0) {
-        tellWindow = true;
-      }
+      tellIfOpened(full);
       judgeFragments();
     }
     return taken;
+  }
+
+  private void tellIfOpened(boolean wasFull) {
+    tellWindow |= wasFull && receiving.freeWindow() > 0;
   }
 
   /** Whether {@link #receive} would return something. */
@@ -378,7 +382,10 @@ public final class Kcp {
    * largest window that the peer has shown: protocol.md 5.2.
    */
   public int maxMessageBytes() {
-    int window = largestRemoteWindow == 0 ? INITIAL_MESSAGE_WINDOW : largestRemoteWindow;
+    int window =
+        largestRemoteWindow == 0
+            ? INITIAL_MESSAGE_WINDOW
+            : Math.max(largestRemoteWindow, INITIAL_REMOTE_WINDOW);
     return config.mssBytes() * Math.min(config.maxFragments(), window);
   }
 
@@ -428,6 +435,7 @@ public final class Kcp {
     if (closed || failure != null) {
       return;
     }
+    flushAtMs = NO_DEADLINE;
     receiving.closeGap();
     judgeFragments();
     beginFlush(nowMs, output);
@@ -457,7 +465,6 @@ public final class Kcp {
 
   /** Every flush begins with acknowledgements and probes. */
   private void beginFlush(long nowMs, DatagramOutput output) {
-    flushAtMs = NO_DEADLINE;
     int wnd = Math.min(receiving.freeWindow(), KcpConfig.MAX_WINDOW);
     writer.begin(output, config.mtuBytes(), wnd, receiving.next());
     receiving.flushAcks(writer);
@@ -519,7 +526,7 @@ public final class Kcp {
       progressAtMs = nowMs;
     }
     while (sending.queued() > 0 && sending.next() - sending.una() < window) {
-      writer.push(sending, sending.takeQueued(), ts(nowMs), nowMs, rtt.rtoMs());
+      writer.push(sending, sending.firstQueued(), ts(nowMs), nowMs, rtt.rtoMs());
     }
   }
 

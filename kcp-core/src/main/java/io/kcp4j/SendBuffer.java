@@ -206,15 +206,14 @@ final class SendBuffer {
 
   // Sending
 
-  /**
-   * Puts the first queued segment in flight; {@link #transmit} has to follow. Returns its index.
-   */
-  int takeQueued() {
-    return next++ & mask;
+  /** The index of the segment that is queued first. */
+  int firstQueued() {
+    return next & mask;
   }
 
   /**
-   * Writes the segment at {@code index}, header and payload, and counts on its acknowledgement.
+   * Writes the segment at {@code index}, header and payload, and counts on its acknowledgement. It
+   * is in flight or the first that is queued.
    *
    * @param segmentRtoMs when it counts as lost if nothing is heard of it
    */
@@ -229,6 +228,7 @@ final class SendBuffer {
       int segmentRtoMs) {
     if (transmissions[index]++ == 0) {
       firstTs[index] = ts;
+      next++;
     } else {
       order.remove(index);
     }

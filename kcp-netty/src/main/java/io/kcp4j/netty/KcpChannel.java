@@ -160,6 +160,11 @@ public final class KcpChannel extends AbstractChannel {
     return endReason;
   }
 
+  /** When the session has to be flushed at the latest; see {@link Kcp#nextDeadline}. */
+  long nextDeadline() {
+    return session.kcp().nextDeadline();
+  }
+
   @Override
   public InetSocketAddress localAddress() {
     return localAddress;

@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.util.concurrent.Future;
 import java.util.concurrent.CompletableFuture;
 
 /** Sends something, as fast as the channel takes it, and compares what comes back with it. */
@@ -41,9 +42,15 @@ abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
       if (next == null) {
         break;
       }
-      ctx.write(next);
+      ctx.write(next).addListener(this::written);
     }
     ctx.flush();
+  }
+
+  private void written(Future<?> write) {
+    if (!write.isSuccess()) {
+      done.completeExceptionally(write.cause());
+    }
   }
 
   @Override

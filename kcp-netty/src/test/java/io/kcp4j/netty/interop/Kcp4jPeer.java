@@ -78,7 +78,8 @@ final class Kcp4jPeer implements AutoCloseable {
   @Override
   public void close() {
     channel.close().syncUninterruptibly();
-    group.shutdownGracefully(0, 5000, MILLISECONDS).syncUninterruptibly();
+    // With a quiet period of 0 an event loop may end without closing what is still open on it.
+    group.shutdownGracefully(50, 5000, MILLISECONDS).syncUninterruptibly();
   }
 
   /** Stops reading while the peer does not take what was written. */
