@@ -72,7 +72,8 @@ final class ReceiveQueue {
     if (count == 0) {
       lastIsOpen = false;
       if (taken.readableBytes() < nextBufferBytes / 4) {
-        nextBufferBytes = Math.max(nextBufferBytes / 2, MIN_BUFFER_BYTES);
+        // To half of what was used: it has been doubled since.
+        nextBufferBytes = Math.max(nextBufferBytes / 4, MIN_BUFFER_BYTES);
       }
     }
     unaccount(taken.capacity());
@@ -98,7 +99,10 @@ final class ReceiveQueue {
     int rest = bytes - fitting;
     int size = Math.max(nextBufferBytes, rest);
     if (rest > 0 && !account(size)) {
-      return false;
+      size = rest;
+      if (!account(size)) {
+        return false;
+      }
     }
     if (fitting > 0) {
       last().writeBytes(data, index, fitting);

@@ -3,6 +3,7 @@ package io.kcp4j;
 import static io.kcp4j.DrivenKcp.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
@@ -173,6 +174,25 @@ class KcpFlushTest {
     assertEquals(600, data.readableBytes());
     assertFalse(small.kcp.isSendable());
     assertEquals(400, small.count(KcpCounter.PAYLOAD_BYTES_OUT));
+  }
+
+  @Test
+  void outputThatThrowsLosesNoSegment() {
+    DatagramOutput broken =
+        new DatagramOutput() {
+          @Override
+          public ByteBuf begin(int maxBytes) {
+            throw new IllegalStateException();
+          }
+
+          @Override
+          public void end() {}
+        };
+    assertTrue(driven.kcp.send(bytes(10)));
+    assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(0, broken));
+    assertEquals(0, driven.kcp.stats().inFlight());
+    driven.kcp.afterSend(0, driven);
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
   }
 
   @Test

@@ -105,19 +105,29 @@ class KcpMessageTest {
 
   @Test
   void messageMayHaveAsManyFragmentsAsTheLargestWindowThatThePeerHasTold() {
-    driven.peerWnd = 5;
+    driven.peerWnd = 40;
     driven.hear(driven.wins());
-    assertEquals(500, driven.kcp.maxMessageBytes());
-    driven.peerWnd = 9;
+    assertEquals(4000, driven.kcp.maxMessageBytes());
+    driven.peerWnd = 50;
     driven.hear(driven.wins());
-    assertEquals(900, driven.kcp.maxMessageBytes());
-    assertThrows(IllegalArgumentException.class, () -> driven.kcp.send(bytes(901)));
-    assertTrue(driven.kcp.send(bytes(900)));
+    assertEquals(5000, driven.kcp.maxMessageBytes());
+    assertThrows(IllegalArgumentException.class, () -> driven.kcp.send(bytes(5001)));
+    assertTrue(driven.kcp.send(bytes(5000)));
     driven.kcp.afterSend(0, driven);
     driven.peerUna = 1;
     driven.peerWnd = 1;
     driven.hear(driven.wins());
-    assertEquals(900, driven.kcp.maxMessageBytes(), "the largest, not the last");
+    assertEquals(5000, driven.kcp.maxMessageBytes(), "the largest, not the last");
+  }
+
+  @Test
+  void messageMayHave32FragmentsHoweverSmallTheWindowThatThePeerHasTold() {
+    driven.peerWnd = 5;
+    driven.hear(driven.wins());
+    assertEquals(3200, driven.kcp.maxMessageBytes());
+    driven.peerWnd = 33;
+    driven.hear(driven.wins());
+    assertEquals(3300, driven.kcp.maxMessageBytes());
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -18,7 +19,7 @@ class TransmissionOrderTest {
       counts.add(order.headPassed());
       order.remove(order.head());
     }
-    assertEquals(java.util.Arrays.stream(expected).boxed().toList(), counts);
+    assertEquals(Arrays.stream(expected).boxed().toList(), counts);
   }
 
   @Test

@@ -22,6 +22,7 @@ import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -36,7 +37,7 @@ class EchoCommandsTest {
 
   @AfterEach
   void stop() {
-    group.shutdownGracefully().syncUninterruptibly();
+    group.shutdownGracefully(0, 2, TimeUnit.SECONDS).syncUninterruptibly();
   }
 
   @ParameterizedTest
@@ -48,7 +49,7 @@ class EchoCommandsTest {
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
       assertTrue(outcome.out().startsWith("1000000 bytes came back right"), outcome.out());
-      assertEquals(0, server.stop().exitCode());
+      assertEquals(130, server.stop().exitCode());
     }
   }
 
