@@ -161,6 +161,11 @@ public final class KcpChannel extends AbstractChannel {
     return endReason;
   }
 
+  /** The socket, or null before registration. */
+  KcpEndpoint endpoint() {
+    return endpoint;
+  }
+
   /** When the session has to be flushed at the latest; see {@link Kcp#nextDeadline}. */
   long nextDeadline() {
     return session.kcp().nextDeadline();
