@@ -9,7 +9,7 @@ import java.util.Arrays;
  * from the moment it is queued, so one ring serves both, and sending moves nothing.
  *
  * <p>The fields of segment {@code sn} stand at index {@code sn & mask} of parallel arrays, which
- * grow on demand. Payload is copied in once, back to back into chunks that double in size up to 64
+ * grow on demand. Payload is copied in once, back to back into chunks that double in size up to 32
  * KiB. A chunk is released when the last segment in it is acknowledged and everything before it is
  * too; it needs no count, since segments leave in the order in which they came.
  */
@@ -18,7 +18,9 @@ final class SendBuffer {
 
   private static final int MIN_CAPACITY = 4;
   private static final int MIN_CHUNK_BYTES = 256;
-  private static final int MAX_CHUNK_BYTES = 64 * 1024;
+
+  /** What Netty's allocator still keeps in its thread cache. */
+  private static final int MAX_CHUNK_BYTES = 32 * 1024;
 
   private static final ByteBuf[] NO_PAYLOAD = {};
   private static final int[] NO_INTS = {};

@@ -238,7 +238,7 @@ public final class KcpChannel extends AbstractChannel {
         eventLoop(),
         new Dialler(),
         new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
-        1,
+        0,
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
   }
