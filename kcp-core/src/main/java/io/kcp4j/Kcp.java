@@ -300,7 +300,9 @@ public final class Kcp {
     }
     remoteUna = una;
     remoteWindow = wnd;
-    largestRemoteWindow = Math.max(largestRemoteWindow, wnd);
+    // The fragments of an unfinished message take up room that the next message will have.
+    largestRemoteWindow =
+        Math.max(largestRemoteWindow, wnd + sending.unfinishedFragments(remoteUna));
   }
 
   // Receiving

@@ -47,6 +47,9 @@ final class SendBuffer {
   /** No segment times out before this; exact after {@link #refreshTimeoutBound}. */
   private long timeoutBoundMs = Kcp.NO_DEADLINE;
 
+  /** How many segments right below {@link #una} are of the message that goes on there. */
+  private int unfinishedBelowUna;
+
   private ByteBuf chunk;
   private int heldBytes;
 
@@ -281,6 +284,24 @@ final class SendBuffer {
 
   // Acknowledgements
 
+  /**
+   * How many fragments of an unfinished message a peer holds that has received everything below
+   * {@code newUna}: its reader cannot have taken them. 0 in stream mode.
+   */
+  int unfinishedFragments(int newUna) {
+    if (newUna - una < 0) {
+      return 0;
+    }
+    int fragments = 0;
+    for (int sn = newUna - 1; sn - una >= 0; sn--) {
+      if (frg[sn & mask] == 0) {
+        return fragments;
+      }
+      fragments++;
+    }
+    return fragments + unfinishedBelowUna;
+  }
+
   /** Whether {@code sn} is in flight and the peer has not acknowledged it. */
   boolean isAwaited(int sn) {
     return sn - una >= 0 && sn - next < 0 && !acknowledged[sn & mask];
@@ -317,6 +338,7 @@ final class SendBuffer {
       if (!acknowledged[i]) {
         order.remove(i);
       }
+      unfinishedBelowUna = frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
       ByteBuf left = payload[i];
       payload[i] = null;
       una++;
