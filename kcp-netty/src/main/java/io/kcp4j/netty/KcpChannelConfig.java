@@ -133,7 +133,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
             ? KcpSetting.of(option).set().apply(kcp, value)
             : cache.change(kcp, option, value);
     Delivery fixed = kcp.delivery();
-    if (kcpChannel.isActive() && changed.delivery() != fixed) {
+    if (kcpChannel.hasBegun() && changed.delivery() != fixed) {
       throw new IllegalArgumentException(
           "delivery: " + changed.delivery() + " (expected: " + fixed + ", the session has begun)");
     }
