@@ -27,6 +27,7 @@ public record Scenario(
    *
    * @param config its settings
    * @param link what the network does to the datagrams that it sends
+   * @param budgetBytes how much memory it may hold
    * @param clockMs what its clock shows when the run begins
    * @param tsOrigin what the timestamp field shows at its clock's 0
    * @param segments how many new segments it sends before it stops writing
@@ -37,6 +38,7 @@ public record Scenario(
   public record Side(
       KcpConfig config,
       LinkProfile link,
+      long budgetBytes,
       long clockMs,
       int tsOrigin,
       int segments,
@@ -95,8 +97,19 @@ public record Scenario(
   /** Two equal sides with a clean network, to be changed by a script. */
   public static Scenario scripted(KcpConfig config, int delayMs, int segmentsOfA) {
     LinkProfile link = LinkProfile.clean(delayMs);
-    Side a = new Side(config, link, 0, 0, segmentsOfA, Writing.BULK, Reading.EAGER, List.of());
-    Side b = new Side(config, link, 0, 0, 0, Writing.BULK, Reading.EAGER, List.of());
+    Side a =
+        new Side(
+            config,
+            link,
+            Long.MAX_VALUE,
+            0,
+            0,
+            segmentsOfA,
+            Writing.BULK,
+            Reading.EAGER,
+            List.of());
+    Side b =
+        new Side(config, link, Long.MAX_VALUE, 0, 0, 0, Writing.BULK, Reading.EAGER, List.of());
     return new Scenario(1, 1, 0, a, b, 1, 0);
   }
 
@@ -189,6 +202,7 @@ public record Scenario(
     return new Side(
         config,
         LinkProfile.draw(random, windowBytes),
+        Long.MAX_VALUE,
         clockMs,
         firstTs - (int) clockMs,
         segments,

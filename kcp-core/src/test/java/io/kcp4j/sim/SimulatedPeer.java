@@ -47,7 +47,7 @@ public final class SimulatedPeer {
   private final Forger forger;
   private final double forgery;
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
-  private final MemoryBudget budget = MemoryBudget.unlimited();
+  private final MemoryBudget budget;
   private final Kcp kcp;
   private final WireMonitor wire;
   private final SimulatedUser user;
@@ -84,6 +84,7 @@ public final class SimulatedPeer {
     this.forgery = scenario.forgery();
     forger = new Forger(scenario.conv(), random.split());
     clockOffsetMs = side.clockMs() - time.nowMs();
+    budget = new MemoryBudget(side.budgetBytes());
     KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
     kcp =
         KcpStarts.kcp(scenario.conv(), side.config(), context, side.tsOrigin(), scenario.firstSn());
