@@ -1,0 +1,15 @@
+package io.kcp4j.netty.testsuite;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
+import io.netty.testsuite.transport.socket.SocketConnectTest;
+import java.util.List;
+
+class KcpSocketConnectTest extends SocketConnectTest {
+
+  @Override
+  protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
+    return Permutations.pairs();
+  }
+}

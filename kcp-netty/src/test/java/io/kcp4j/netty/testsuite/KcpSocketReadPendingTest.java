@@ -1,0 +1,15 @@
+package io.kcp4j.netty.testsuite;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
+import io.netty.testsuite.transport.socket.SocketReadPendingTest;
+import java.util.List;
+
+class KcpSocketReadPendingTest extends SocketReadPendingTest {
+
+  @Override
+  protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
+    return Permutations.pairs();
+  }
+}
