@@ -10,12 +10,16 @@ import io.netty.testsuite.transport.socket.SocketAddressesTest;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.List;
+import org.junit.jupiter.params.Parameter;
 
+@OnEveryTransport
 class KcpSocketAddressesTest extends SocketAddressesTest {
+
+  @Parameter Bootstraps bootstraps;
 
   @Override
   protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
-    return Permutations.pairs();
+    return bootstraps.pairs();
   }
 
   @Override

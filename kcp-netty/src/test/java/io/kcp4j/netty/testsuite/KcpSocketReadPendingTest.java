@@ -5,11 +5,15 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
 import io.netty.testsuite.transport.socket.SocketReadPendingTest;
 import java.util.List;
+import org.junit.jupiter.params.Parameter;
 
+@OnEveryTransport
 class KcpSocketReadPendingTest extends SocketReadPendingTest {
+
+  @Parameter Bootstraps bootstraps;
 
   @Override
   protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
-    return Permutations.pairs();
+    return bootstraps.pairs();
   }
 }
