@@ -7,8 +7,10 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
 import io.netty.testsuite.transport.socket.CompositeBufferGatheringWriteTest;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
 
+@Tag("slow")
 @OnEveryTransport
 class KcpCompositeBufferGatheringWriteTest extends CompositeBufferGatheringWriteTest {
 

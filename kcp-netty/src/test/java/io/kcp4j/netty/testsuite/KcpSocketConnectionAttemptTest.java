@@ -10,8 +10,10 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
 
+@Tag("slow")
 @OnEveryTransport
 class KcpSocketConnectionAttemptTest extends SocketConnectionAttemptTest {
 
