@@ -127,16 +127,28 @@ public final class Kcp {
    * Changes the settings at run time. Segments already sent keep their size, messages already
    * queued their fragments; what is queued in stream mode is cut anew if the MTU has shrunk.
    *
-   * @throws IllegalArgumentException if the delivery would change
+   * @throws IllegalArgumentException if the delivery would change, or in message mode the receive
+   *     window or the limit on fragments would shrink: an unfinished message could never end
    */
   public void reconfigure(KcpConfig config) {
     KcpConfig old = this.config;
+    if (old.delivery() == Delivery.MESSAGE
+        && config.receivedFragments() < old.receivedFragments()) {
+      throw new IllegalArgumentException(
+          "receiveWindow, maxFragments: "
+              + config.receivedFragments()
+              + " (expected: >= "
+              + old.receivedFragments()
+              + " as before)");
+    }
     if (config.delivery() != old.delivery()) {
       throw new IllegalArgumentException(
           "delivery: " + config.delivery() + " (expected: " + old.delivery() + " as before)");
     }
     this.config = config;
+    boolean full = receiving.freeWindow() == 0;
     receiving.configure(config);
+    tellIfOpened(full);
     rtt.update(config);
     if (config.congestionControl() != old.congestionControl()) {
       congestion = config.congestionControl().create(config.mssBytes());
@@ -288,13 +300,15 @@ public final class Kcp {
     }
     remoteUna = una;
     remoteWindow = wnd;
-    largestRemoteWindow = Math.max(largestRemoteWindow, wnd);
+    // The fragments of an unfinished message take up room that the next message will have.
+    largestRemoteWindow =
+        Math.max(largestRemoteWindow, wnd + sending.unfinishedFragments(remoteUna));
   }
 
   // Receiving
 
   /**
-   * The next bytes (stream mode; at most some 64 KiB at a time) or the next whole message, or null
+   * The next bytes (stream mode; at most some 32 KiB at a time) or the next whole message, or null
    * if there is none. The buffer becomes the caller's, who releases it.
    */
   public ByteBuf receive() {
@@ -302,12 +316,14 @@ public final class Kcp {
     ByteBuf taken = receiving.receive();
     if (taken != null) {
       counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
-      if (full && receiving.freeWindow() > 0) {
-        tellWindow = true;
-      }
+      tellIfOpened(full);
       judgeFragments();
     }
     return taken;
+  }
+
+  private void tellIfOpened(boolean wasFull) {
+    tellWindow |= wasFull && receiving.freeWindow() > 0;
   }
 
   /** Whether {@link #receive} would return something. */
@@ -378,7 +394,10 @@ public final class Kcp {
    * largest window that the peer has shown: protocol.md 5.2.
    */
   public int maxMessageBytes() {
-    int window = largestRemoteWindow == 0 ? INITIAL_MESSAGE_WINDOW : largestRemoteWindow;
+    int window =
+        largestRemoteWindow == 0
+            ? INITIAL_MESSAGE_WINDOW
+            : Math.max(largestRemoteWindow, INITIAL_REMOTE_WINDOW);
     return config.mssBytes() * Math.min(config.maxFragments(), window);
   }
 
@@ -428,6 +447,8 @@ public final class Kcp {
     if (closed || failure != null) {
       return;
     }
+    forgiveLateness(nowMs);
+    flushAtMs = NO_DEADLINE;
     receiving.closeGap();
     judgeFragments();
     beginFlush(nowMs, output);
@@ -457,7 +478,6 @@ public final class Kcp {
 
   /** Every flush begins with acknowledgements and probes. */
   private void beginFlush(long nowMs, DatagramOutput output) {
-    flushAtMs = NO_DEADLINE;
     int wnd = Math.min(receiving.freeWindow(), KcpConfig.MAX_WINDOW);
     writer.begin(output, config.mtuBytes(), wnd, receiving.next());
     receiving.flushAcks(writer);
@@ -519,7 +539,7 @@ public final class Kcp {
       progressAtMs = nowMs;
     }
     while (sending.queued() > 0 && sending.next() - sending.una() < window) {
-      writer.push(sending, sending.takeQueued(), ts(nowMs), nowMs, rtt.rtoMs());
+      writer.push(sending, sending.firstQueued(), ts(nowMs), nowMs, rtt.rtoMs());
     }
   }
 
@@ -572,6 +592,14 @@ public final class Kcp {
     return sending.unacknowledged() > 0 && config.progressTimeoutMs() > 0
         ? progressAtMs + config.progressTimeoutMs()
         : NO_DEADLINE;
+  }
+
+  /**
+   * Time in which we were not driven, as in a long pause of the whole process, is not held against
+   * the peer: nothing was sent again that it could have acknowledged.
+   */
+  private void forgiveLateness(long nowMs) {
+    progressAtMs += Math.max(0, nowMs - nextDeadline());
   }
 
   private void judgeProgress(long nowMs) {

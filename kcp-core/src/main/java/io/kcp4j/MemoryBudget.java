@@ -46,6 +46,14 @@ public final class MemoryBudget {
     return true;
   }
 
+  /**
+   * Reserves {@code bytes} for what waits behind a gap. A quarter of the limit stays free for what
+   * closes gaps: else nothing could be delivered any more, and nothing released.
+   */
+  boolean tryReserveBeyondGap(int bytes) {
+    return bytes <= limitBytes - limitBytes / 4 - usedBytes && tryReserve(bytes);
+  }
+
   /** Counts {@code bytes} without asking; what our own user makes us keep has its own limits. */
   void charge(int bytes) {
     usedBytes += bytes;

@@ -11,10 +11,15 @@ import java.util.Arrays;
 final class ReceiveQueue {
 
   private static final int MIN_BUFFER_BYTES = 256;
-  private static final int MAX_BUFFER_BYTES = 64 * 1024;
+
+  /** What Netty's allocator still keeps in its thread cache. */
+  private static final int MAX_BUFFER_BYTES = 32 * 1024;
 
   /** What a buffer costs beside its bytes, roughly: counted so that empty messages are not free. */
   private static final int BUFFER_OVERHEAD_BYTES = 128;
+
+  /** At first for a message of several fragments: a peer can promise more than it sends. */
+  private static final int FIRST_MESSAGE_BYTES = 4096;
 
   private static final int NOTHING_EXPECTED = -1;
 
@@ -72,7 +77,8 @@ final class ReceiveQueue {
     if (count == 0) {
       lastIsOpen = false;
       if (taken.readableBytes() < nextBufferBytes / 4) {
-        nextBufferBytes = Math.max(nextBufferBytes / 2, MIN_BUFFER_BYTES);
+        // To half of what was used: it has been doubled since.
+        nextBufferBytes = Math.max(nextBufferBytes / 4, MIN_BUFFER_BYTES);
       }
     }
     unaccount(taken.capacity());
@@ -98,7 +104,10 @@ final class ReceiveQueue {
     int rest = bytes - fitting;
     int size = Math.max(nextBufferBytes, rest);
     if (rest > 0 && !account(size)) {
-      return false;
+      size = rest;
+      if (!account(size)) {
+        return false;
+      }
     }
     if (fitting > 0) {
       last().writeBytes(data, index, fitting);
@@ -118,7 +127,7 @@ final class ReceiveQueue {
       return false;
     }
     if (!lastIsOpen) {
-      int size = Math.min(bytes * (frg + 1), MAX_BUFFER_BYTES);
+      int size = Math.min(bytes * (frg + 1), Math.max(bytes, FIRST_MESSAGE_BYTES));
       if (!account(size)) {
         return false;
       }

@@ -122,7 +122,7 @@ final class ReorderBuffer {
   }
 
   private ByteBuf allocate(int bytes) {
-    if (!context.budget().tryReserve(bytes)) {
+    if (!context.budget().tryReserveBeyondGap(bytes)) {
       return null;
     }
     heldBytes += bytes;

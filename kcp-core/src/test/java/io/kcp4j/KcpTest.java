@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.ArrayDeque;
@@ -41,21 +40,13 @@ class KcpTest {
     return new Kcp(CONV, config, context, 1000);
   }
 
-  private static ByteBuf bytes(int n) {
-    ByteBuf buf = ByteBufAllocator.DEFAULT.heapBuffer(n);
-    for (int i = 0; i < n; i++) {
-      buf.writeByte(i * 7 + i / 256);
-    }
-    return buf;
-  }
-
   @Test
   void oneMegabyteCrossesACleanWireAndEverythingIsReleased() {
     Kcp a = kcp(KcpConfig.DEFAULT);
     Kcp b = kcp(KcpConfig.DEFAULT);
     Wire toB = new Wire();
     Wire toA = new Wire();
-    ByteBuf data = bytes(1 << 20);
+    ByteBuf data = DrivenKcp.bytes(1 << 20);
     ByteBuf received = Unpooled.buffer(1 << 20);
     long now = 0;
     while (received.writerIndex() < 1 << 20 || !a.isDrained()) {
@@ -84,6 +75,5 @@ class KcpTest {
     assertEquals(Kcp.NO_DEADLINE, a.nextDeadline());
     assertNull(b.receive());
     assertEquals(0, context.budget().usedBytes());
-    data.release();
   }
 }

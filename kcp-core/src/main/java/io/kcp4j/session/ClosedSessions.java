@@ -18,6 +18,7 @@ final class ClosedSessions {
 
   void add(SessionKey key, long nowMs) {
     forget(nowMs);
+    forgetAtMs.remove(key); // so that it moves to the end: the oldest come first
     if (forgetAtMs.size() == MAX_REMEMBERED) {
       forgetAtMs.remove(forgetAtMs.keySet().iterator().next());
     }
@@ -37,7 +38,7 @@ final class ClosedSessions {
     }
   }
 
-  boolean isEmpty() {
-    return forgetAtMs.isEmpty();
+  int size() {
+    return forgetAtMs.size();
   }
 }

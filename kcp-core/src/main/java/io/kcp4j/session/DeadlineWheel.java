@@ -28,8 +28,10 @@ public final class DeadlineWheel {
 
   private final int tickMs;
 
-  /** The first entry of each slot, and behind them the entries that are just expiring. */
+  /** The first entry of each slot, and behind them, at {@link #expiring}, of those that expire. */
   private final Entry[] slots;
+
+  private final int expiring;
 
   private final long[] occupied;
   private final int mask;
@@ -55,8 +57,12 @@ public final class DeadlineWheel {
     if (slots < Long.SIZE || Integer.bitCount(slots) != 1) {
       throw new IllegalArgumentException("slots: " + slots + " (expected: a power of two >= 64)");
     }
+    if (tickMs < 1) {
+      throw new IllegalArgumentException("tickMs: " + tickMs + " (expected: >= 1)");
+    }
     this.tickMs = tickMs;
     this.slots = new Entry[slots + 1];
+    expiring = slots;
     occupied = new long[slots / Long.SIZE + 1];
     mask = slots - 1;
     tick = Math.floorDiv(nowMs, tickMs);
@@ -124,6 +130,9 @@ public final class DeadlineWheel {
     if (size == 0) {
       return Long.MAX_VALUE;
     }
+    if (slots[expiring] != null) {
+      return tick * tickMs;
+    }
     return (tick + distanceToOccupied((int) tick & mask)) * tickMs;
   }
 
@@ -151,6 +160,7 @@ public final class DeadlineWheel {
     long cursor = tick;
     long end = Math.min(last, cursor + mask);
     tick = last;
+    expireMoved(nowMs); // in case that an expire() threw the last time
     while (size > 0) {
       cursor += distanceToOccupied((int) cursor & mask);
       if (cursor > end) {
@@ -163,12 +173,15 @@ public final class DeadlineWheel {
 
   private void expireSlot(int slot, long nowMs) {
     // Through a slot of their own, since whoever expires may arm and cancel any other.
-    int expiring = slots.length - 1;
     while (slots[slot] != null) {
       Entry entry = slots[slot];
       cancel(entry);
       link(entry, expiring);
     }
+    expireMoved(nowMs);
+  }
+
+  private void expireMoved(long nowMs) {
     while (slots[expiring] != null) {
       Entry entry = slots[expiring];
       cancel(entry);

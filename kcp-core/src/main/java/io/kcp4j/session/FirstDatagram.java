@@ -12,7 +12,10 @@ enum FirstDatagram {
   /** Anything else. */
   OTHER;
 
-  /** Judges a datagram of at least a header's length. */
+  /**
+   * Judges a datagram of at least a header's length. A stranger's that acknowledges something is
+   * not well formed: a new session has sent nothing and would refuse it.
+   */
   static FirstDatagram judge(ByteBuf datagram) {
     int index = datagram.readerIndex();
     int end = datagram.writerIndex();
@@ -23,6 +26,8 @@ enum FirstDatagram {
       int length = Segment.length(datagram, index);
       if (Segment.conv(datagram, index) != conv
           || !Segment.isCommand(cmd)
+          || cmd == Segment.ACK
+          || Segment.una(datagram, index) != 0
           || length < 0
           || length > end - index - Segment.HEADER_BYTES) {
         return OTHER;

@@ -119,6 +119,17 @@ public final class Session extends DeadlineWheel.Entry {
     unansweredProbes = 0;
   }
 
+  /** Notes whether payload has moved since this was called last. */
+  void watchPayload(long nowMs) {
+    long moved =
+        kcp.counters().get(KcpCounter.PAYLOAD_BYTES_IN)
+            + kcp.counters().get(KcpCounter.PAYLOAD_BYTES_OUT);
+    if (moved != payloadBytes) {
+      payloadBytes = moved;
+      payloadMovedAtMs = nowMs;
+    }
+  }
+
   @Override
   protected void expire(long nowMs) {
     table.due(this);
@@ -163,13 +174,6 @@ public final class Session extends DeadlineWheel.Entry {
     }
 
     private boolean isIdle(long nowMs) {
-      long moved =
-          kcp.counters().get(KcpCounter.PAYLOAD_BYTES_IN)
-              + kcp.counters().get(KcpCounter.PAYLOAD_BYTES_OUT);
-      if (moved != payloadBytes) {
-        payloadBytes = moved;
-        payloadMovedAtMs = nowMs;
-      }
       return idleTimeoutMs > 0 && nowMs - payloadMovedAtMs >= idleTimeoutMs;
     }
 

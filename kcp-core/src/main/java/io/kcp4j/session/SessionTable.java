@@ -41,7 +41,8 @@ public final class SessionTable {
     Session accept(InetSocketAddress remote, int conv, long nowMs);
 
     /**
-     * A session has taken in datagrams: there may be something to receive, or room to send again.
+     * A session has taken in datagrams, or memory that it waited for: there may be something to
+     * receive, or room to send again.
      */
     void progressed(Session session, long nowMs);
 
@@ -101,7 +102,8 @@ public final class SessionTable {
    * @param handler the driver
    * @param context what the sessions share; its total counts what belongs to no session, too
    * @param deadlines where the sessions' deadlines are kept
-   * @param maxSessions strangers beyond this number are turned away
+   * @param maxSessions strangers beyond this number are turned away; a table of clients has 0, and
+   *     answers no probe of a session that it has forgotten
    * @param maxDatagramBytes larger datagrams are counted and not parsed
    * @param nowMs the time, in milliseconds
    */
@@ -197,9 +199,9 @@ public final class SessionTable {
     }
     if (session.kcp().input(datagram, nowMs) == InputResult.ACCEPTED) {
       session.heard(nowMs);
+      session.hasInput = true;
+      enqueue(session);
     }
-    session.hasInput = true;
-    enqueue(session);
   }
 
   private Session find(InetSocketAddress remote, int conv) {
@@ -222,7 +224,7 @@ public final class SessionTable {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
     } else if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptOnProbe)) {
       return accept(remote, Segment.conv(datagram, datagram.readerIndex()), nowMs);
-    } else if (first == FirstDatagram.PROBES) {
+    } else if (first == FirstDatagram.PROBES && maxSessions > 0) {
       answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
@@ -302,33 +304,37 @@ public final class SessionTable {
     }
   }
 
-  /** Flushes every session that was touched, if the output takes it. */
+  /** Flushes every session that was touched, as long as the output takes it. */
   public void flushTouched(long nowMs) {
     flushRequested = false;
     if (touched.isEmpty() && !outputPending) {
       return;
     }
-    if (!handler.isOutputWritable()) {
-      requestFlush();
-      return;
-    }
     inBatch = true;
-    for (int i = 0; i < touched.size(); i++) {
-      Session session = touched.get(i);
-      session.isTouched = false;
-      if (session.isIn(this)) {
-        flush(session, nowMs);
+    int flushed = 0;
+    try {
+      while (flushed < touched.size() && handler.isOutputWritable()) {
+        Session session = touched.get(flushed++);
+        session.isTouched = false;
+        if (session.isIn(this)) {
+          flush(session, nowMs);
+        }
       }
+    } finally {
+      touched.subList(0, flushed).clear();
+      inBatch = false;
     }
-    touched.clear();
     outputPending = false;
-    inBatch = false;
     handler.flushOutput();
+    if (!touched.isEmpty()) {
+      requestFlush();
+    }
   }
 
   private void flush(Session session, long nowMs) {
     Kcp kcp = session.kcp();
     DatagramOutput output = handler.output(session.remote());
+    boolean receivable = kcp.isReceivable();
     if (session.isDue) {
       kcp.flush(nowMs, output);
     }
@@ -338,13 +344,23 @@ public final class SessionTable {
     if (session.hasInput) {
       kcp.afterInput(nowMs, output);
     }
+    session.watchPayload(nowMs);
     session.isDue = false;
     session.hasWritten = false;
     session.hasInput = false;
-    long deadlineMs = kcp.nextDeadline();
     if (kcp.failure() != null) {
       end(session, EndReason.of(kcp.failure()), nowMs);
-    } else if (deadlineMs == Kcp.NO_DEADLINE) {
+      return;
+    }
+    rearm(session);
+    if (!receivable && kcp.isReceivable()) {
+      handler.progressed(session, nowMs); // what it delivers was held up for want of memory
+    }
+  }
+
+  private void rearm(Session session) {
+    long deadlineMs = session.kcp().nextDeadline();
+    if (deadlineMs == Kcp.NO_DEADLINE) {
       deadlines.cancel(session);
     } else {
       deadlines.arm(session, deadlineMs);

@@ -121,7 +121,7 @@ final class DemoCommand extends SessionCommand {
 
   @Override
   int run(EventLoopGroup group, SessionSettings settings) throws Exception {
-    requireRange("--bytes", source.bytes, 1, Long.MAX_VALUE);
+    requireRange("--bytes", source.bytes, 1L, Long.MAX_VALUE);
     requireRange("--delay", delayMs, 0, 10_000);
     requireRange("--jitter", jitterMs, 0, 10_000);
     LossyRelay.Conditions network =
@@ -143,7 +143,7 @@ final class DemoCommand extends SessionCommand {
   }
 
   private double rate(String option, double percent) {
-    requireRange(option, percent, 0, 90);
+    requireRange(option, percent, 0.0, 90.0);
     return percent / 100;
   }
 

@@ -6,6 +6,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Compares every byte that comes back with the byte that was written. */
 final class EchoCheck extends SessionHandler {
@@ -14,11 +15,11 @@ final class EchoCheck extends SessionHandler {
   private final Deque<ByteBuf> awaited = new ArrayDeque<>();
 
   private boolean allWritten;
-  private volatile long checkedBytes;
+  private final AtomicLong checkedBytes = new AtomicLong();
 
   /** How many bytes have come back right; for any thread. */
   long checkedBytes() {
-    return checkedBytes;
+    return checkedBytes.get();
   }
 
   /** Nothing more will be written: it is done when the last byte is back. For the event loop. */
@@ -60,7 +61,7 @@ final class EchoCheck extends SessionHandler {
     }
     echo.skipBytes(length);
     sent.skipBytes(length);
-    checkedBytes += length;
+    checkedBytes.addAndGet(length);
     if (!sent.isReadable()) {
       awaited.remove().release();
     }
@@ -73,7 +74,7 @@ final class EchoCheck extends SessionHandler {
     }
     return String.format(
         "byte %d came back as 0x%02x, 0x%02x was sent",
-        checkedBytes + i,
+        checkedBytes.get() + i,
         echo.getByte(echo.readerIndex() + i),
         sent.getByte(sent.readerIndex() + i));
   }

@@ -23,7 +23,7 @@ final class EchoClientCommand extends ClientCommand {
   @Override
   int run(EventLoopGroup group, SessionSettings settings) throws Exception {
     if (bytes != null) {
-      requireRange("--bytes", bytes, 0, Long.MAX_VALUE);
+      requireRange("--bytes", bytes, 0L, Long.MAX_VALUE);
     }
     InputStream source = bytes == null ? System.in : new GeneratedBytes(bytes, 1);
     EchoCheck check = new EchoCheck();

@@ -17,7 +17,7 @@ import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.channel.nio.NioIoHandler;
-import java.net.InetSocketAddress;
+import java.net.InetAddress;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -45,7 +45,7 @@ public final class GameTick {
     try {
       ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
       server.childOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE).childHandler(new Pushes());
-      Channel listening = server.bind(new InetSocketAddress("127.0.0.1", 0)).sync().channel();
+      Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
       group.scheduleAtFixedRate(this::tick, 50, 50, TimeUnit.MILLISECONDS);
 
       Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);

@@ -164,7 +164,7 @@ final class LossyRelay implements AutoCloseable {
       try {
         next.link.socket.send(next.data, next.link.target);
       } catch (PortUnreachableException e) {
-        continue; // As above.
+        // As above.
       }
     }
   }

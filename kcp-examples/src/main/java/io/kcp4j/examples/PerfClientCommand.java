@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
     })
 final class PerfClientCommand extends ClientCommand {
 
-  private static final int MAX_DURATION_S = 24 * 3600;
+  private static final double MAX_DURATION_S = 24 * 3600;
 
   @Option(
       names = {"-t", "--duration"},
@@ -27,6 +27,7 @@ final class PerfClientCommand extends ClientCommand {
 
   @Option(
       names = {"-R", "--reverse"},
+      negatable = true,
       description = "The server sends.")
   private boolean reverse;
 

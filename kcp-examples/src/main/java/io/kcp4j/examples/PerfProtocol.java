@@ -10,7 +10,7 @@ import io.netty.buffer.ByteBufAllocator;
  * <pre>
  *   client to server, once     magic 4 "KCPP" | version 1 = 1 | direction 1 (0 forward, 1 reverse)
  *                              | duration in ms 4
- *   sender to receiver         frames: length 4 | length bytes
+ *   sender to receiver         frames: length 4, at most 2^20 | length bytes
  *                              the last one: length 4 = 0 | retransmitted segments 8 | srtt in ms 4
  *   receiver to sender         each second and at the end: final 1 (0, 1) | bytes 8 | nanoseconds 8
  * </pre>
@@ -25,6 +25,9 @@ final class PerfProtocol {
   static final int HELLO_BYTES = 10;
   static final int END_BYTES = 16;
   static final int REPORT_BYTES = 17;
+
+  /** What is longer is no frame, but something that another program has sent. */
+  static final int MAX_FRAME_BYTES = 1 << 20;
 
   private static final int MAGIC = 0x4b435050;
   private static final int VERSION = 1;
@@ -45,7 +48,7 @@ final class PerfProtocol {
 
     static Hello decode(ByteBuf in) throws CommandFailure {
       if (in.readInt() != MAGIC || in.readByte() != VERSION) {
-        throw new CommandFailure("the peer is no perf-client of this version");
+        throw new CommandFailure("the peer is no perf-client of version " + VERSION);
       }
       return new Hello(in.readBoolean(), in.readInt());
     }
@@ -75,8 +78,12 @@ final class PerfProtocol {
           .writeLong(nanos);
     }
 
-    static Report decode(ByteBuf in) {
-      return new Report(in.readBoolean(), in.readLong(), in.readLong());
+    static Report decode(ByteBuf in) throws CommandFailure {
+      byte isFinal = in.readByte();
+      if (isFinal != 0 && isFinal != 1) {
+        throw new CommandFailure("the peer is no perf-server");
+      }
+      return new Report(isFinal == 1, in.readLong(), in.readLong());
     }
 
     double seconds() {

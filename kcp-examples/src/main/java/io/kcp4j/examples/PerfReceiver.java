@@ -28,22 +28,29 @@ final class PerfReceiver extends PerfSide {
   }
 
   @Override
-  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+  public void channelRead(ChannelHandlerContext ctx, Object msg) throws CommandFailure {
     ByteBuf in = (ByteBuf) msg;
     if (!started) {
       start(ctx);
     }
-    while (in.isReadable()) {
-      if (frameBytesLeft > 0) {
-        int n = Math.min(frameBytesLeft, in.readableBytes());
-        in.skipBytes(n);
-        frameBytesLeft -= n;
-        bytes += n;
-      } else {
-        readHead(ctx, in);
+    try {
+      while (in.isReadable()) {
+        if (frameBytesLeft > 0) {
+          skipPayload(in);
+        } else {
+          readHead(ctx, in);
+        }
       }
+    } finally {
+      in.release();
     }
-    in.release();
+  }
+
+  private void skipPayload(ByteBuf in) {
+    int n = Math.min(frameBytesLeft, in.readableBytes());
+    in.skipBytes(n);
+    frameBytesLeft -= n;
+    bytes += n;
   }
 
   private void start(ChannelHandlerContext ctx) {
@@ -54,19 +61,26 @@ final class PerfReceiver extends PerfSide {
             .scheduleAtFixedRate(() -> report(ctx, false, NOT_YET), 1, 1, TimeUnit.SECONDS);
   }
 
-  private void readHead(ChannelHandlerContext ctx, ByteBuf in) {
+  private void readHead(ChannelHandlerContext ctx, ByteBuf in) throws CommandFailure {
     boolean isLast = head.readableBytes() >= Integer.BYTES;
     int wanted = (isLast ? PerfProtocol.END_BYTES : Integer.BYTES) - head.readableBytes();
     head.writeBytes(in, Math.min(wanted, in.readableBytes()));
     if (head.readableBytes() == Integer.BYTES && head.getInt(0) != 0) {
-      frameBytesLeft = head.getInt(0);
-      bytes += Integer.BYTES;
+      startFrame(head.readInt());
       head.clear();
     } else if (head.readableBytes() == PerfProtocol.END_BYTES) {
       report(ctx, true, End.decode(head.skipBytes(Integer.BYTES)));
       everySecond.cancel(false);
       head.clear();
     }
+  }
+
+  private void startFrame(int length) throws CommandFailure {
+    if (length < 0 || length > PerfProtocol.MAX_FRAME_BYTES) {
+      throw new CommandFailure("the peer does not send what perf-client and perf-server agree on");
+    }
+    frameBytesLeft = length;
+    bytes += Integer.BYTES;
   }
 
   private void report(ChannelHandlerContext ctx, boolean isFinal, End end) {

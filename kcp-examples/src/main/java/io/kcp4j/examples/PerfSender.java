@@ -8,6 +8,7 @@ import io.kcp4j.netty.KcpChannel;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.FixedLengthFrameDecoder;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -69,14 +70,24 @@ final class PerfSender extends PerfSide {
   }
 
   @Override
-  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+  public void channelRead(ChannelHandlerContext ctx, Object msg) throws CommandFailure {
     ByteBuf in = (ByteBuf) msg;
-    Report report = Report.decode(in);
-    in.release();
-    show(report, counted(ctx));
-    if (report.isFinal()) {
-      ctx.close();
+    try {
+      Report report = Report.decode(in);
+      show(report, counted(ctx));
+      if (report.isFinal()) {
+        ctx.close();
+      }
+    } finally {
+      in.release();
     }
+  }
+
+  /** A closing channel may be writable for a while, yet takes no more. */
+  @Override
+  public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
+    ended = true;
+    ctx.close(promise);
   }
 
   private static End counted(ChannelHandlerContext ctx) {

@@ -14,6 +14,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.nio.NioIoHandler;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -27,7 +28,7 @@ public final class Quickstart {
   public static void main(String[] args) throws InterruptedException {
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
     try {
-      Channel server = server(group, new InetSocketAddress("127.0.0.1", 0));
+      Channel server = server(group, new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       client(group, server.localAddress()).closeFuture().sync();
     } finally {
       group.shutdownGracefully().sync();

@@ -17,7 +17,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.LengthFieldBasedFrameDecoder;
 import io.netty.handler.codec.LengthFieldPrepender;
 import io.netty.handler.codec.MessageToMessageCodec;
-import java.net.InetSocketAddress;
+import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -43,7 +43,7 @@ public final class RpcService {
     try {
       ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
       server.childHandler(pipeline(RpcService::answer));
-      Channel listening = server.bind(new InetSocketAddress("127.0.0.1", 0)).sync().channel();
+      Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
       Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
       client.handler(pipeline((ctx, answer) -> unanswered.remove(answer.id).complete(answer.text)));
       session = client.connect(listening.localAddress()).sync().channel();

@@ -6,6 +6,9 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.InetSocketAddress;
 import picocli.CommandLine.Option;
 
@@ -25,6 +28,7 @@ abstract class ServerCommand extends SessionCommand {
 
   @Override
   final int run(EventLoopGroup group, SessionSettings settings) throws Exception {
+    ChannelGroup sessions = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     ServerBootstrap bootstrap =
         settings
             .server(group)
@@ -32,6 +36,7 @@ abstract class ServerCommand extends SessionCommand {
                 new ChannelInitializer<>() {
                   @Override
                   protected void initChannel(Channel session) {
+                    sessions.add(session);
                     session.pipeline().addLast(newHandler(settings));
                   }
                 });
@@ -46,6 +51,7 @@ abstract class ServerCommand extends SessionCommand {
       server.closeFuture().sync();
     } finally {
       server.close().awaitUninterruptibly();
+      sessions.close().awaitUninterruptibly();
     }
     return 0;
   }

@@ -4,7 +4,6 @@ import io.kcp4j.KcpStats;
 import io.kcp4j.netty.KcpChannel;
 import io.netty.channel.EventLoopGroup;
 import java.io.PrintWriter;
-import java.math.BigDecimal;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -53,16 +52,11 @@ abstract class SessionCommand extends HelpfulCommand implements Callable<Integer
   }
 
   /** Rejects the command line if an option's value is out of range. */
-  final void requireRange(String option, double value, double min, double max) {
-    if (!(value >= min && value <= max)) {
-      String message = "%s: %s (expected: %s to %s)";
+  final <T extends Comparable<T>> void requireRange(String option, T value, T min, T max) {
+    if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
       throw new ParameterException(
-          spec.commandLine(), String.format(message, option, shown(value), shown(min), shown(max)));
+          spec.commandLine(), option + ": " + value + " (expected: " + min + " to " + max + ")");
     }
-  }
-
-  private static String shown(double value) {
-    return BigDecimal.valueOf(value).stripTrailingZeros().toPlainString();
   }
 
   /** Prints a line on the standard output, formatted alike everywhere. */

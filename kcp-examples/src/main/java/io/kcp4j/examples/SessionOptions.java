@@ -145,7 +145,7 @@ final class SessionOptions {
             .sendWindow(sendWindow)
             .receiveWindow(receiveWindow)
             .ackNoDelay(ackNoDelay)
-            .delivery(delivery.message ? Delivery.MESSAGE : Delivery.STREAM);
+            .delivery(delivery.stream || !delivery.message ? Delivery.STREAM : Delivery.MESSAGE);
     if (noDelay != null) {
       config.noDelay(noDelay == Switch.ON);
     }

@@ -61,8 +61,12 @@ final class Cli {
     }
 
     @Override
-    public void close() throws InterruptedException {
-      stop();
+    public void close() {
+      try {
+        stop();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 }

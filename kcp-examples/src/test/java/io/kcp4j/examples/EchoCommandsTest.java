@@ -20,7 +20,10 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -34,7 +37,7 @@ class EchoCommandsTest {
 
   @AfterEach
   void stop() {
-    group.shutdownGracefully().syncUninterruptibly();
+    group.shutdownGracefully(0, 2, TimeUnit.SECONDS).syncUninterruptibly();
   }
 
   @ParameterizedTest
@@ -46,7 +49,7 @@ class EchoCommandsTest {
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
       assertTrue(outcome.out().startsWith("1000000 bytes came back right"), outcome.out());
-      assertEquals(0, server.stop().exitCode());
+      assertEquals(130, server.stop().exitCode());
     }
   }
 
@@ -96,7 +99,7 @@ class EchoCommandsTest {
     Channel server = listen(Sink::new);
     try (Background client =
         new Background("echo-client", "--remote", address(server), "--bytes", "1000000000")) {
-      await().until(() -> server.pipeline().get(Children.class).count > 0);
+      await().until(() -> server.pipeline().get(Children.class).count.get() > 0);
       Outcome outcome = client.stop();
       assertEquals(130, outcome.exitCode());
       assertTrue(outcome.out().startsWith("0 bytes came back right"), outcome.out());
@@ -130,18 +133,18 @@ class EchoCommandsTest {
                 session.pipeline().addLast(handler.get());
               }
             })
-        .bind(new InetSocketAddress("127.0.0.1", 0))
+        .bind(InetAddress.getLoopbackAddress(), 0)
         .sync()
         .channel();
   }
 
   /** Counts the sessions that a server has accepted. */
   private static final class Children extends ChannelInboundHandlerAdapter {
-    private volatile int count;
+    private final AtomicInteger count = new AtomicInteger();
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object msg) {
-      count = count + 1;
+      count.incrementAndGet();
       ctx.fireChannelRead(msg);
     }
   }

@@ -41,7 +41,7 @@ final class RunningServer implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     command.close();
   }
 }

@@ -5,8 +5,8 @@ import io.kcp4j.Kcp;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Takes datagrams into equal slots of one direct buffer, as they would be handed to a socket. When
- * the last slot is full the first is next: undelivered datagrams are lost.
+ * Takes datagrams into equal slots of one direct buffer, as they would be handed to a socket. It
+ * begins anew when the last slot is full: what was not delivered by then is lost.
  */
 final class Burst implements DatagramOutput {
 
@@ -19,22 +19,38 @@ final class Burst implements DatagramOutput {
 
   @Override
   public ByteBuf begin(int maxBytes) {
-    int start = (count & (SLOTS - 1)) * KcpBenchmark.MTU_BYTES;
+    if (count == SLOTS) {
+      count = 0;
+    }
+    int start = count * KcpBenchmark.MTU_BYTES;
     return buffer.setIndex(start, start);
   }
 
   @Override
   public void end() {
-    ends[count++ & (SLOTS - 1)] = buffer.writerIndex();
+    ends[count++] = buffer.writerIndex();
   }
 
-  /** Hands what was taken since the last call, at most a slot each, to a session. */
+  /** How many datagrams have been taken since then, or since {@link #clear}. */
+  int size() {
+    return count;
+  }
+
+  /** One of these; it is valid until the next is asked for. */
+  ByteBuf datagram(int i) {
+    return buffer.setIndex(i * KcpBenchmark.MTU_BYTES, ends[i]);
+  }
+
+  void clear() {
+    count = 0;
+  }
+
+  /** Hands them to a session, and forgets them. */
   void deliverTo(Kcp kcp, long nowMs) {
     for (int i = 0; i < count; i++) {
-      buffer.setIndex(i * KcpBenchmark.MTU_BYTES, ends[i]);
-      kcp.input(buffer, nowMs);
+      kcp.input(datagram(i), nowMs);
     }
-    count = 0;
+    clear();
   }
 
   void release() {

@@ -18,7 +18,6 @@ import org.openjdk.jmh.annotations.TearDown;
 public class InputBenchmark extends KcpBenchmark {
 
   private static final int BATCH = 32;
-  private static final int SN_OFFSET = 12;
   private static final int RECEIVED_BYTES = 64 * 1024;
 
   private final Burst acks = new Burst();
@@ -37,7 +36,7 @@ public class InputBenchmark extends KcpBenchmark {
   @OperationsPerInvocation(BATCH)
   public int inOrder() {
     for (int i = 0; i < BATCH; i++) {
-      datagram.setIntLE(SN_OFFSET, sn++);
+      setSn(datagram, sn++);
       kcp.input(datagram, 0);
     }
     int bytes = drain(kcp);

@@ -36,16 +36,21 @@ public abstract class KcpBenchmark {
 
   static final PooledByteBufAllocator ALLOCATOR = PooledByteBufAllocator.DEFAULT;
 
-  private static final int CONV = 1;
+  static final int CONV = 1;
+
+  private static final int SN_OFFSET = 12;
 
   /** Makes a session whose peer takes any number of segments and which never gives up. */
   static Kcp session(KcpConfig.Builder config) {
     KcpConfig patient = config.mtuBytes(MTU_BYTES).deadLink(0).progressTimeoutMs(0).build();
     Kcp kcp = new Kcp(CONV, patient, KcpContext.of(ALLOCATOR), 0);
-    ByteBuf opened = control(Segment.WINS, 0, 0, 0);
-    kcp.input(opened, 0);
-    opened.release();
+    openRemoteWindow(kcp);
     return kcp;
+  }
+
+  /** Lets the peer of a session that has sent nothing yet tell the largest window. */
+  static void openRemoteWindow(Kcp kcp) {
+    acknowledgeBelow(0, kcp, 0);
   }
 
   /** A datagram of one segment without payload. */
@@ -64,6 +69,10 @@ public abstract class KcpBenchmark {
     ByteBuf datagram = ALLOCATOR.directBuffer(MTU_BYTES);
     Segment.write(datagram, CONV, Segment.PUSH, 0, KcpConfig.MAX_WINDOW, 0, 0, 0, PAYLOAD_BYTES);
     return datagram.writeZero(PAYLOAD_BYTES);
+  }
+
+  static void setSn(ByteBuf datagram, int sn) {
+    datagram.setIntLE(SN_OFFSET, sn);
   }
 
   /** Acknowledges everything below {@code una}. */

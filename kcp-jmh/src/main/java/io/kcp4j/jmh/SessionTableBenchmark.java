@@ -1,18 +1,14 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.DatagramOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.Segment;
 import io.kcp4j.session.DeadlineWheel;
-import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -55,33 +51,18 @@ public class SessionTableBenchmark extends KcpBenchmark {
     KcpContext context = KcpContext.of(ALLOCATOR);
     table =
         new SessionTable(
-            new Discarding(burst), context, new DeadlineWheel(0), sessions, MTU_BYTES, 0);
+            new DiscardingHandler(burst), context, new DeadlineWheel(0), sessions, MTU_BYTES, 0);
     List<Session> shuffled = new ArrayList<>();
     for (int i = 0; i < sessions; i++) {
       Kcp kcp = new Kcp(Segment.conv(datagram, 0), KcpConfig.DEFAULT, context, 0);
-      Session session = new Session(address(i), kcp, null);
+      Session session = new Session(Addresses.of(i), kcp, null);
       table.add(session, 0);
       shuffled.add(session);
     }
     Collections.shuffle(shuffled, new Random(1));
-    addresses = shuffled.stream().map(s -> copy(s.remote())).toArray(InetSocketAddress[]::new);
+    addresses =
+        shuffled.stream().map(s -> Addresses.copyOf(s.remote())).toArray(InetSocketAddress[]::new);
     kcps = shuffled.stream().map(Session::kcp).toArray(Kcp[]::new);
-  }
-
-  private static InetSocketAddress address(int i) {
-    return address(new byte[] {10, (byte) (i >> 16), (byte) (i >> 8), (byte) i}, 40_000);
-  }
-
-  private static InetSocketAddress copy(InetSocketAddress address) {
-    return address(address.getAddress().getAddress(), address.getPort());
-  }
-
-  private static InetSocketAddress address(byte[] ip, int port) {
-    try {
-      return new InetSocketAddress(InetAddress.getByAddress(ip), port);
-    } catch (UnknownHostException e) {
-      throw new AssertionError(e);
-    }
   }
 
   private int next() {
@@ -138,40 +119,8 @@ public class SessionTableBenchmark extends KcpBenchmark {
     check(table.size() == sessions, "sessions were lost");
     for (Kcp kcp : kcps) {
       check(kcp.failure() == null, "a session has failed");
-      kcp.close();
     }
     datagram.release();
     burst.release();
-  }
-
-  /** A driver whose socket takes everything. */
-  private record Discarding(DatagramOutput burst) implements SessionTable.Handler {
-
-    @Override
-    public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-      throw new AssertionError("there is no stranger: " + remote);
-    }
-
-    @Override
-    public void progressed(Session session, long nowMs) {}
-
-    @Override
-    public void ended(Session session, EndReason reason) {}
-
-    @Override
-    public DatagramOutput output(InetSocketAddress remote) {
-      return burst;
-    }
-
-    @Override
-    public void flushOutput() {}
-
-    @Override
-    public boolean isOutputWritable() {
-      return true;
-    }
-
-    @Override
-    public void requestFlush() {}
   }
 }

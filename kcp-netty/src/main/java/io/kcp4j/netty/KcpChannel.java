@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -12,6 +13,7 @@ import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -53,8 +55,7 @@ public final class KcpChannel extends AbstractChannel {
 
   private static final SecureRandom RANDOM = new SecureRandom();
 
-  private static final KcpStats NO_STATS =
-      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters().copy());
+  private static final KcpStats NO_STATS = new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters());
 
   private static final int CONNECT_PROBE_INTERVAL_MS = 200;
 
@@ -66,7 +67,6 @@ public final class KcpChannel extends AbstractChannel {
 
   private final KcpChannelConfig config;
   private final KcpCounters endpointCounters;
-  private final int acceptedConv;
   private final Runnable readTask = this::readLater;
 
   private volatile State state = State.OPEN;
@@ -76,6 +76,9 @@ public final class KcpChannel extends AbstractChannel {
   private volatile Session session;
   private volatile KcpStats lastStats = NO_STATS;
   private volatile EndReason endReason;
+
+  /** Whether anything has been sent or received, so that the delivery is fixed. */
+  private volatile boolean begun;
 
   /** What an accepted channel shows as its unsafe until it is registered. */
   private Unsafe redirected;
@@ -97,7 +100,6 @@ public final class KcpChannel extends AbstractChannel {
     super(null);
     config = new KcpChannelConfig(this);
     endpointCounters = new KcpCounters();
-    acceptedConv = 0;
   }
 
   /** Makes a child. Its settings come before its session, which is made on registration. */
@@ -111,7 +113,6 @@ public final class KcpChannel extends AbstractChannel {
     this.endpoint = endpoint;
     config = new KcpChannelConfig(this, configs, conv);
     endpointCounters = server.counters();
-    acceptedConv = conv;
     localAddress = server.localAddress();
     remoteAddress = remote;
     redirected = new RedirectedUnsafe(super.unsafe(), server.eventLoop());
@@ -158,6 +159,11 @@ public final class KcpChannel extends AbstractChannel {
   /** Why the session ended, or null while it has not or if its user has closed it. */
   public EndReason endReason() {
     return endReason;
+  }
+
+  /** When the session has to be flushed at the latest; see {@link Kcp#nextDeadline}. */
+  long nextDeadline() {
+    return session.kcp().nextDeadline();
   }
 
   @Override
@@ -216,17 +222,28 @@ public final class KcpChannel extends AbstractChannel {
     if (parent() != null) {
       redirected = null;
       endpoint.join(this);
-      begin(remoteAddress, acceptedConv);
+      begin(remoteAddress, config.conv());
       state = State.ACTIVE;
       promise.setSuccess();
       return;
     }
-    KcpContext context =
-        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters);
-    endpoint =
-        new KcpEndpoint(
-            eventLoop(), new Dialler(), context, 1, KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES, false);
+    try {
+      endpoint = newEndpoint();
+    } catch (ChannelException e) {
+      promise.setFailure(e); // No socket is to be had.
+      return;
+    }
     PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);
+  }
+
+  private KcpEndpoint newEndpoint() {
+    return new KcpEndpoint(
+        eventLoop(),
+        new Dialler(),
+        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
+        0,
+        KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
+        false);
   }
 
   private void begin(InetSocketAddress remote, int conv) {
@@ -245,11 +262,12 @@ public final class KcpChannel extends AbstractChannel {
       unsafe().closeForcibly();
       return null;
     }
+    begun = true;
     return session;
   }
 
   @Override
-  protected void doBind(SocketAddress local) throws Exception {
+  protected void doBind(SocketAddress local) {
     endpoint.bind(local);
     localAddress = endpoint.localAddress();
   }
@@ -265,10 +283,12 @@ public final class KcpChannel extends AbstractChannel {
     localAddress = endpoint.localAddress();
     remoteAddress = endpoint.remoteAddress();
     begin(remoteAddress, config.conv() != 0 ? config.conv() : randomConv());
+    begun = true;
     endpoint.add(session);
     if (config.isConnectProbe()) {
-      timer = new ConnectProbe();
-      ((ConnectProbe) timer).expire(endpoint.nowMs());
+      ConnectProbe probe = new ConnectProbe();
+      timer = probe;
+      probe.expire(endpoint.nowMs());
     } else {
       activate();
     }
@@ -334,6 +354,11 @@ public final class KcpChannel extends AbstractChannel {
 
   // Settings.
 
+  /** Whether it is too late to change what both sides must agree upon. */
+  boolean hasBegun() {
+    return begun;
+  }
+
   /** The configuration has changed. From any thread. */
   void reconfigured() {
     if (session == null) {
@@ -351,10 +376,16 @@ public final class KcpChannel extends AbstractChannel {
     if (!isOpen()) {
       return;
     }
+    KcpConfig settings = config.kcp();
+    if (!begun && session.kcp().config().delivery() != settings.delivery()) {
+      session.kcp().close();
+      begin(session.remote(), session.conv());
+      return;
+    }
     session.silenceTimeoutMs(config.silenceTimeoutMs());
     session.idleTimeoutMs(config.idleTimeoutMs());
-    if (session.kcp().config() != config.kcp()) {
-      session.kcp().reconfigure(config.kcp());
+    if (session.kcp().config() != settings) {
+      session.kcp().reconfigure(settings);
       endpoint.touch(session);
     }
   }
@@ -474,6 +505,7 @@ public final class KcpChannel extends AbstractChannel {
 
   @Override
   protected void doWrite(ChannelOutboundBuffer in) {
+    begun = true;
     Kcp kcp = session.kcp();
     boolean sent = false;
     for (ByteBuf data = (ByteBuf) in.current();
@@ -517,6 +549,12 @@ public final class KcpChannel extends AbstractChannel {
   @Override
   protected void doDisconnect() {
     doClose();
+  }
+
+  /** An unexpected error while writing: there is no half of a session that could go on. */
+  @Override
+  protected void doShutdownOutput() {
+    kcpUnsafe().closeNow();
   }
 
   @Override

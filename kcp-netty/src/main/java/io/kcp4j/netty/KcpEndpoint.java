@@ -64,7 +64,6 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private final Runnable flushTask = this::flushTouched;
 
   private boolean inBatch;
-  private long batchAtMs;
 
   /** The session table wants to flush, and waits for the socket. */
   private boolean flushWaits;
@@ -82,7 +81,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     loop = KcpLoop.of(eventLoop);
     table =
         new SessionTable(
-            this, context, loop.wheel(), maxSessions, maxDatagramBytes, KcpLoop.nowMs());
+            this, context, loop.wheel(), maxSessions, maxDatagramBytes, loop.readNowMs());
     table.acceptOnProbe(acceptOnProbe);
     socket = Transport.of(eventLoop).newDatagramChannel();
   }
@@ -98,11 +97,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   /** Binds the socket, at once. */
-  void bind(SocketAddress local) throws Exception {
-    ChannelFuture bound = socket.bind(local).awaitUninterruptibly();
-    if (bound.cause() instanceof Exception cause) {
-      throw cause;
-    }
+  void bind(SocketAddress local) {
+    socket.bind(local).syncUninterruptibly();
   }
 
   ChannelFuture connect(SocketAddress remote, SocketAddress local) {
@@ -131,7 +127,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   /** The time, in milliseconds; the same for everything that a batch of datagrams sets off. */
   long nowMs() {
-    return inBatch ? batchAtMs : KcpLoop.nowMs();
+    return inBatch ? loop.nowMs() : loop.readNowMs();
   }
 
   /** Adds a child, which keeps the socket open from now on. */
@@ -188,10 +184,10 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     DatagramPacket packet = (DatagramPacket) msg;
     if (!inBatch) {
       inBatch = true;
-      batchAtMs = KcpLoop.nowMs();
+      loop.readNowMs();
     }
     try {
-      table.receive(packet.sender(), packet.content(), batchAtMs);
+      table.receive(packet.sender(), packet.content(), loop.nowMs());
     } finally {
       packet.release();
     }
@@ -202,9 +198,12 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     if (!inBatch) {
       return;
     }
-    owner.batchRead();
-    table.endBatch(batchAtMs);
-    inBatch = false;
+    try {
+      owner.batchRead();
+      table.endBatch(loop.nowMs());
+    } finally {
+      inBatch = false;
+    }
     loop.schedule();
   }
 

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
  * What all endpoints on one event loop share: the clock, the wheel of all their deadlines with at
  * most one scheduled task, and the burst. While no deadline is armed, no task is scheduled.
  *
- * <p>Belongs to the event loop's thread, except for the clock.
+ * <p>Belongs to the event loop's thread.
  */
 final class KcpLoop implements Runnable {
 
@@ -23,9 +23,10 @@ final class KcpLoop implements Runnable {
   private static final int LATE_MS = 50;
 
   private final EventLoop eventLoop;
-  private final DeadlineWheel wheel = new DeadlineWheel(nowMs());
+  private final DeadlineWheel wheel = new DeadlineWheel(readClock());
   private final Burst burst = new Burst(PooledByteBufAllocator.DEFAULT);
 
+  private long nowMs = readClock();
   private int endpoints;
   private Future<?> wakeUp;
   private long wakeUpAtMs;
@@ -45,9 +46,19 @@ final class KcpLoop implements Runnable {
     return loop;
   }
 
-  /** Milliseconds of a clock that never goes back; the same for all event loops. */
-  static long nowMs() {
+  private static long readClock() {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - ORIGIN_NS);
+  }
+
+  /** Reads the clock: milliseconds that never go back. */
+  long readNowMs() {
+    nowMs = readClock();
+    return nowMs;
+  }
+
+  /** When the clock was last read, which is now as far as one batch of work is concerned. */
+  long nowMs() {
+    return nowMs;
   }
 
   Burst burst() {
@@ -86,7 +97,7 @@ final class KcpLoop implements Runnable {
       wakeUp.cancel(false);
     }
     wakeUpAtMs = next;
-    wakeUp = eventLoop.schedule(this, Math.max(0, next - nowMs()), TimeUnit.MILLISECONDS);
+    wakeUp = eventLoop.schedule(this, Math.max(0, next - readNowMs()), TimeUnit.MILLISECONDS);
   }
 
   /** Whether a wake-up is scheduled. */
@@ -96,7 +107,7 @@ final class KcpLoop implements Runnable {
 
   @Override
   public void run() {
-    long now = nowMs();
+    long now = readNowMs();
     if (now - wakeUpAtMs >= LATE_MS && !inputFirst) {
       // What the peers have sent meanwhile may wait in the sockets: read it before any timeout is
       // judged. A scheduled task, other than an executed one, comes after the next round of I/O.

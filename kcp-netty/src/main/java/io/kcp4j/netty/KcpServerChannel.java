@@ -5,6 +5,7 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.session.Session;
 import io.netty.channel.AbstractServerChannel;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.PromiseNotifier;
@@ -93,22 +94,28 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   @Override
   protected void doRegister(ChannelPromise promise) {
-    KcpContext context =
-        new KcpContext(
-            config.getAllocator(), new MemoryBudget(config.memoryLimitBytes()), counters);
-    endpoint =
-        new KcpEndpoint(
-            eventLoop(),
-            new Acceptor(),
-            context,
-            config.maxSessions(),
-            config.maxDatagramBytes(),
-            config.isAcceptOnProbe());
+    try {
+      endpoint = newEndpoint();
+    } catch (ChannelException e) {
+      promise.setFailure(e); // No socket is to be had.
+      return;
+    }
     PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);
   }
 
+  private KcpEndpoint newEndpoint() {
+    MemoryBudget budget = new MemoryBudget(config.memoryLimitBytes());
+    return new KcpEndpoint(
+        eventLoop(),
+        new Acceptor(),
+        new KcpContext(config.getAllocator(), budget, counters),
+        config.maxSessions(),
+        config.maxDatagramBytes(),
+        config.isAcceptOnProbe());
+  }
+
   @Override
-  protected void doBind(SocketAddress local) throws Exception {
+  protected void doBind(SocketAddress local) {
     endpoint.bind(local);
     localAddress = endpoint.localAddress();
   }

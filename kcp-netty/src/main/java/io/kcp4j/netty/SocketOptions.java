@@ -83,10 +83,10 @@ final class SocketOptions {
     }
   }
 
-  /** Beside the common ones those of NIO, and of the native transports: their names have a '#'. */
+  /** Beside the common ones those of NIO and of the native transports, whose names show it. */
   private static boolean isSocketOption(ChannelOption<?> option) {
     return COMMON.contains(option)
         || option instanceof NioChannelOption
-        || option.name().indexOf('#') >= 0;
+        || option.name().startsWith("io.netty.channel.");
   }
 }

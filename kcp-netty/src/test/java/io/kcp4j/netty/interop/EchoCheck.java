@@ -2,19 +2,47 @@ package io.kcp4j.netty.interop;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpChannelOption;
+import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.EventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.util.concurrent.Future;
+import java.net.InetSocketAddress;
 import java.util.concurrent.CompletableFuture;
 
-/** Sends something, as fast as the channel takes it, and compares what comes back with it. */
+/**
+ * A client of kcp4j that sends something, as fast as the channel takes it, and compares what comes
+ * back with it.
+ */
 abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
 
   private final CompletableFuture<Void> done = new CompletableFuture<>();
 
-  /** Waits until everything has come back; fails as soon as anything differs. */
-  void assertSucceeds(int timeoutSeconds) throws Exception {
-    done.get(timeoutSeconds, SECONDS);
+  /**
+   * Connects to an echo server and waits until everything has come back; fails as soon as anything
+   * differs.
+   */
+  void run(
+      InetSocketAddress server, Transport transport, SessionSettings settings, int timeoutSeconds)
+      throws Exception {
+    EventLoopGroup group = transport.newGroup();
+    Bootstrap bootstrap =
+        new Bootstrap()
+            .group(group)
+            .channel(KcpChannel.class)
+            .option(KcpChannelOption.CONFIG, settings.config())
+            .handler(this);
+    try {
+      Channel client = bootstrap.connect(server).sync().channel();
+      done.get(timeoutSeconds, SECONDS);
+      client.close().sync();
+    } finally {
+      group.shutdownGracefully(0, 5, SECONDS).sync();
+    }
   }
 
   /** The next piece to send, or null after the last. */
@@ -41,9 +69,15 @@ abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
       if (next == null) {
         break;
       }
-      ctx.write(next);
+      ctx.write(next).addListener(this::written);
     }
     ctx.flush();
+  }
+
+  private void written(Future<?> write) {
+    if (!write.isSuccess()) {
+      done.completeExceptionally(write.cause());
+    }
   }
 
   @Override

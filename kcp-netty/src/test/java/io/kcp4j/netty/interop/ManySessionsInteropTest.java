@@ -17,7 +17,7 @@ class ManySessionsInteropTest {
   void twoHundredGoClientsAreServedAtOnce(Transport transport) throws Exception {
     SessionSettings settings = SessionSettings.DEFAULT;
     List<String> flags = settings.goFlags("--sessions=200", "--bytes=100000");
-    try (Kcp4jPeer server = Kcp4jPeer.echoServer(transport, settings);
+    try (Kcp4jServer server = Kcp4jServer.start(transport, settings);
         GoPeer clients = GoPeer.client("echo-client", server.address(), TIMEOUT_SECONDS, flags)) {
       clients.assertSucceeds();
     }
@@ -27,7 +27,7 @@ class ManySessionsInteropTest {
   @EnabledOnOs(value = OS.LINUX, disabledReason = "needs the addresses of 127.0.0.0/8")
   void sessionsOfAThousandAddressesEchoAgainAfterAPause() throws Exception {
     List<String> flags = List.of("--sessions=1000", "--hold=0.5");
-    try (Kcp4jPeer server = Kcp4jPeer.echoServer(Transport.NIO, SessionSettings.DEFAULT);
+    try (Kcp4jServer server = Kcp4jServer.start(Transport.NIO, SessionSettings.DEFAULT);
         GoPeer load = GoPeer.client("load", server.address(), TIMEOUT_SECONDS, flags)) {
       load.assertSucceeds();
     }

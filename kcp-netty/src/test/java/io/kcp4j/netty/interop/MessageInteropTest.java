@@ -24,7 +24,7 @@ class MessageInteropTest {
       Network network, int window, int mtuBytes, Transport transport) throws Exception {
     SessionSettings settings = SessionSettings.messages(window, mtuBytes);
     List<String> flags = settings.goFlags("--rounds=3", "--fragments=" + FRAGMENTS);
-    try (Kcp4jPeer server = Kcp4jPeer.echoServer(transport, settings)) {
+    try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
       network.run(
           server.address(),
           address -> {
@@ -45,7 +45,7 @@ class MessageInteropTest {
           server.address(),
           address -> {
             MessageCheck check = new MessageCheck(sizes(mtuBytes - HEADER_BYTES));
-            Kcp4jPeer.assertEchoed(address, transport, settings, check, TIMEOUT_SECONDS);
+            check.run(address, transport, settings, TIMEOUT_SECONDS);
           });
     }
   }

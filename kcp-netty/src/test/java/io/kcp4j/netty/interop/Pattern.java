@@ -2,6 +2,8 @@ package io.kcp4j.netty.interop;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import java.util.Arrays;
 
 /**
  * An endless stream of pseudo-random bytes, the same for the same seed: what a test sends, and what
@@ -17,23 +19,23 @@ final class Pattern {
     state = seed;
   }
 
-  /** The next {@code length} bytes, as a buffer that becomes the caller's. */
+  /** The next {@code length} bytes, in a buffer that becomes the caller's. */
   ByteBuf next(ByteBufAllocator allocator, int length) {
-    ByteBuf buffer = allocator.buffer(length);
-    for (int i = 0; i < length; i++) {
-      buffer.writeByte(nextByte());
-    }
-    return buffer;
+    return allocator.buffer(length).writeBytes(nextBytes(length));
   }
 
   /** Whether the readable bytes are the next ones of the stream. */
   boolean continuesWith(ByteBuf buffer) {
-    for (int i = buffer.readerIndex(); i < buffer.writerIndex(); i++) {
-      if (buffer.getByte(i) != nextByte()) {
-        return false;
-      }
+    byte[] bytes = ByteBufUtil.getBytes(buffer);
+    return Arrays.equals(bytes, nextBytes(bytes.length));
+  }
+
+  private byte[] nextBytes(int length) {
+    byte[] bytes = new byte[length];
+    for (int i = 0; i < length; i++) {
+      bytes[i] = nextByte();
     }
-    return true;
+    return bytes;
   }
 
   private byte nextByte() {

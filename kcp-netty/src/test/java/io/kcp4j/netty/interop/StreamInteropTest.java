@@ -94,7 +94,7 @@ class StreamInteropTest {
 
   private static void goClientToKcp4j(
       Network network, SessionSettings settings, Transport transport, long bytes) throws Exception {
-    try (Kcp4jPeer server = Kcp4jPeer.echoServer(transport, settings)) {
+    try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
       network.run(
           server.address(),
           address -> {
@@ -113,7 +113,7 @@ class StreamInteropTest {
           server.address(),
           address -> {
             StreamCheck check = new StreamCheck(bytes);
-            Kcp4jPeer.assertEchoed(address, transport, settings, check, TIMEOUT_SECONDS);
+            check.run(address, transport, settings, TIMEOUT_SECONDS);
           });
     }
   }

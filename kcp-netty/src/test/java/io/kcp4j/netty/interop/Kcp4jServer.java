@@ -1,84 +1,67 @@
 package io.kcp4j.netty.interop;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.SECONDS;
 
-import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
-/** A kcp4j channel, server or client, with an event loop of its own. */
-final class Kcp4jPeer implements AutoCloseable {
+/** A server of kcp4j on loopback that sends back what its sessions receive. */
+final class Kcp4jServer implements AutoCloseable {
 
   private final EventLoopGroup group;
   private final Channel channel;
+  private final ChannelGroup children;
 
-  private Kcp4jPeer(EventLoopGroup group, Channel channel) {
+  private Kcp4jServer(EventLoopGroup group, Channel channel, ChannelGroup children) {
     this.group = group;
     this.channel = channel;
+    this.children = children;
   }
 
-  /** A server on loopback that sends back what its sessions receive. */
-  static Kcp4jPeer echoServer(Transport transport, SessionSettings settings) {
+  static Kcp4jServer start(Transport transport, SessionSettings settings) {
     EventLoopGroup group = transport.newGroup();
+    ChannelGroup children = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     ServerBootstrap bootstrap =
         new ServerBootstrap()
             .group(group)
             .channel(KcpServerChannel.class)
             .childOption(KcpChannelOption.CONFIG, settings.config())
+            .childOption(KcpChannelOption.LINGER, 0)
             .childHandler(
                 new ChannelInitializer<Channel>() {
                   @Override
                   protected void initChannel(Channel child) {
+                    children.add(child);
                     child.pipeline().addLast(new EchoHandler());
                   }
                 });
     InetSocketAddress loopback = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    return new Kcp4jPeer(group, bootstrap.bind(loopback).syncUninterruptibly().channel());
+    Channel server = bootstrap.bind(loopback).syncUninterruptibly().channel();
+    return new Kcp4jServer(group, server, children);
   }
 
-  /** Connects a client, waits until its check has succeeded, and closes it. */
-  static void assertEchoed(
-      InetSocketAddress remote,
-      Transport transport,
-      SessionSettings settings,
-      EchoCheck check,
-      int timeoutSeconds)
-      throws Exception {
-    EventLoopGroup group = transport.newGroup();
-    Bootstrap bootstrap =
-        new Bootstrap()
-            .group(group)
-            .channel(KcpChannel.class)
-            .option(KcpChannelOption.CONFIG, settings.config())
-            .handler(check);
-    Kcp4jPeer client =
-        new Kcp4jPeer(group, bootstrap.connect(remote).syncUninterruptibly().channel());
-    try {
-      check.assertSucceeds(timeoutSeconds);
-    } finally {
-      client.close();
-    }
-  }
-
-  /** Where a server listens. */
+  /** Where it listens. */
   InetSocketAddress address() {
     return (InetSocketAddress) channel.localAddress();
   }
 
-  /** Closes the channel; what a peer has not acknowledged is not waited for. */
+  /** Closes the server and its sessions: peers that have gone have not said so. */
   @Override
   public void close() {
     channel.close().syncUninterruptibly();
-    group.shutdownGracefully(0, 5000, MILLISECONDS).syncUninterruptibly();
+    children.close().syncUninterruptibly();
+    group.shutdownGracefully(0, 5, SECONDS).syncUninterruptibly();
   }
 
   /** Stops reading while the peer does not take what was written. */

@@ -1,0 +1,99 @@
+package io.kcp4j;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noMethods;
+
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Random;
+import java.util.SplittableRandom;
+
+/** Who may use whom, and what the core never does: it has no I/O, no clock, no threads. */
+@AnalyzeClasses(packages = "io.kcp4j", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+
+  @ArchTest
+  static final ArchRule stateMachineKnowsNothingOfSessions =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("io.kcp4j.session..");
+
+  @ArchTest
+  static final ArchRule noClocks =
+      noClasses()
+          .should()
+          .callMethod(System.class, "currentTimeMillis")
+          .orShould()
+          .callMethod(System.class, "nanoTime")
+          .orShould()
+          .dependOnClassesThat()
+          .resideInAnyPackage("java.time..");
+
+  @ArchTest
+  static final ArchRule noThreadsAndNoTimers =
+      noClasses()
+          .should()
+          .dependOnClassesThat(
+              resideInAnyPackage("java.util.concurrent..", "io.netty.util.concurrent..")
+                  .or(belongToAnyOf(Thread.class, ThreadLocal.class, java.util.Timer.class)));
+
+  @ArchTest
+  static final ArchRule noSynchronisation =
+      noMethods().should().haveModifier(JavaModifier.SYNCHRONIZED);
+
+  @ArchTest
+  static final ArchRule noRandomness =
+      noClasses()
+          .should()
+          .dependOnClassesThat(
+              belongToAnyOf(Random.class, SplittableRandom.class)
+                  .or(resideInAnyPackage("java.security..", "java.util.random..")))
+          .orShould()
+          .callMethod(Math.class, "random");
+
+  @ArchTest
+  static final ArchRule noLoggers =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("java.util.logging..", "org.slf4j..", "io.netty.util.internal..")
+          .orShould()
+          .accessField(System.class, "out")
+          .orShould()
+          .accessField(System.class, "err");
+
+  @ArchTest
+  static final ArchRule noSockets =
+      noClasses()
+          .should()
+          .dependOnClassesThat(
+              resideInAnyPackage("java.net..", "java.nio.channels..", "java.io..")
+                  .and(not(belongToAnyOf(InetSocketAddress.class, InetAddress.class))));
+
+  @ArchTest
+  static final ArchRule noAddressesInTheStateMachine =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("java.net..");
+
+  @ArchTest
+  static final ArchRule noChannels =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("io.netty.channel..", "io.netty.bootstrap..", "io.netty.handler..");
+}

@@ -1,0 +1,171 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A {@link Kcp} in virtual time whose peer is a script: the test writes what it hears, segment by
+ * segment, and reads what it has sent.
+ */
+final class DrivenKcp implements DatagramOutput {
+
+  static final int CONV = 0x11223344;
+  static final int TS_ORIGIN = 1000;
+
+  final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+  final MemoryBudget budget;
+  final Kcp kcp;
+  long nowMs;
+
+  /** What the peer's segments say. */
+  int peerUna;
+
+  int peerWnd = 128;
+
+  private final List<ByteBuf> datagrams = new ArrayList<>();
+  private ByteBuf current;
+
+  DrivenKcp(KcpConfig config) {
+    this(config, MemoryBudget.unlimited(), TS_ORIGIN, 0);
+  }
+
+  DrivenKcp(KcpConfig.Builder config) {
+    this(config.build());
+  }
+
+  DrivenKcp(KcpConfig config, MemoryBudget budget, int tsOrigin, int firstSn) {
+    this.budget = budget;
+    KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+    kcp = new Kcp(CONV, config, context, tsOrigin, firstSn);
+    peerUna = firstSn;
+  }
+
+  @Override
+  public ByteBuf begin(int maxBytes) {
+    current = Unpooled.buffer(maxBytes, maxBytes);
+    return current;
+  }
+
+  @Override
+  public void end() {
+    datagrams.add(current);
+    current = null;
+  }
+
+  // What the peer says
+
+  ByteBuf segment(int cmd, int frg, int ts, int sn, ByteBuf payload) {
+    ByteBuf out = Unpooled.buffer();
+    int length = payload.readableBytes();
+    Segment.write(out, CONV, cmd, frg, peerWnd, ts, sn, peerUna, length);
+    return out.writeBytes(payload, payload.readerIndex(), length);
+  }
+
+  ByteBuf push(int sn, ByteBuf payload) {
+    return segment(Segment.PUSH, 0, 0, sn, payload);
+  }
+
+  ByteBuf fragment(int sn, int frg, ByteBuf payload) {
+    return segment(Segment.PUSH, frg, 0, sn, payload);
+  }
+
+  ByteBuf ack(int sn, int ts) {
+    return segment(Segment.ACK, 0, ts, sn, Unpooled.EMPTY_BUFFER);
+  }
+
+  ByteBuf wask() {
+    return segment(Segment.WASK, 0, 0, 0, Unpooled.EMPTY_BUFFER);
+  }
+
+  ByteBuf wins() {
+    return segment(Segment.WINS, 0, 0, 0, Unpooled.EMPTY_BUFFER);
+  }
+
+  /** Some bytes that tell their place. */
+  static ByteBuf bytes(int n) {
+    ByteBuf buf = Unpooled.buffer(n, Math.max(n, 1));
+    for (int i = 0; i < n; i++) {
+      buf.writeByte(i * 7 + i / 256);
+    }
+    return buf;
+  }
+
+  // What happens to the session
+
+  /** One datagram made of these segments, without the end of its batch. */
+  InputResult input(ByteBuf... segments) {
+    return kcp.input(Unpooled.copiedBuffer(segments), nowMs);
+  }
+
+  /** A batch of one datagram, of which nothing is received. */
+  void hear(ByteBuf... segments) {
+    assertEquals(InputResult.ACCEPTED, input(segments));
+    kcp.afterInput(nowMs, this);
+  }
+
+  /** Sends this many segments full of payload, as one batch. */
+  void sendSegments(int n) {
+    ByteBuf data = bytes(n * kcp.config().mssBytes());
+    assertTrue(kcp.send(data));
+    kcp.afterSend(nowMs, this);
+  }
+
+  /** Receives everything there is. */
+  ByteBuf receiveAll() {
+    ByteBuf all = Unpooled.buffer();
+    for (ByteBuf part; (part = kcp.receive()) != null; part.release()) {
+      all.writeBytes(part);
+    }
+    return all;
+  }
+
+  /** Lets time pass, and flushes at every deadline. A deadline that stays in the past fails. */
+  void runTo(long untilMs) {
+    while (kcp.nextDeadline() <= untilMs) {
+      nowMs = Math.max(nowMs, kcp.nextDeadline());
+      kcp.flush(nowMs, this);
+      assertTrue(kcp.nextDeadline() > nowMs, "the deadline of " + nowMs + " stays");
+    }
+    nowMs = untilMs;
+  }
+
+  // What the session has said
+
+  /** The datagrams since this was last asked. */
+  List<ByteBuf> sentDatagrams() {
+    List<ByteBuf> sent = List.copyOf(datagrams);
+    datagrams.clear();
+    return sent;
+  }
+
+  /** The segments since this was last asked. */
+  List<SentSegment> sent() {
+    return sentDatagrams().stream().flatMap(d -> SentSegment.in(d).stream()).toList();
+  }
+
+  /** The sequence numbers of one command, of all that was sent since this was last asked. */
+  List<Integer> sentSns(int cmd) {
+    return sent().stream().filter(s -> s.cmd() == cmd).map(SentSegment::sn).toList();
+  }
+
+  /** The commands since this was last asked. */
+  List<Integer> sentCmds() {
+    return sent().stream().map(SentSegment::cmd).toList();
+  }
+
+  long count(KcpCounter counter) {
+    return kcp.counters().get(counter);
+  }
+
+  void assertNothingHeld() {
+    assertEquals(0, kcp.stats().heldBytes(), "heldBytes");
+    assertEquals(0, budget.usedBytes(), "budget");
+    assertEquals(0, allocator.metric().usedDirectMemory(), "direct memory");
+  }
+}

@@ -1,0 +1,140 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.function.BiFunction;
+import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The settings, their defaults and their ranges. */
+class KcpConfigTest {
+
+  private interface Setter extends BiFunction<KcpConfig.Builder, Integer, KcpConfig.Builder> {}
+
+  private static Arguments range(
+      String name, int min, int max, Setter setter, ToIntFunction<KcpConfig> getter) {
+    return Arguments.of(name, min, max, setter, getter);
+  }
+
+  static Stream<Arguments> ranges() {
+    int any = Integer.MAX_VALUE;
+    return Stream.of(
+        range("sendWindow", 1, 65535, KcpConfig.Builder::sendWindow, KcpConfig::sendWindow),
+        range(
+            "receiveWindow", 1, 65535, KcpConfig.Builder::receiveWindow, KcpConfig::receiveWindow),
+        range("mtuBytes", 50, 1500, KcpConfig.Builder::mtuBytes, KcpConfig::mtuBytes),
+        range("intervalMs", 1, 5000, KcpConfig.Builder::intervalMs, KcpConfig::intervalMs),
+        range("fastResend", 0, any, KcpConfig.Builder::fastResend, KcpConfig::fastResend),
+        range("minRtoMs", 0, 60_000, KcpConfig.Builder::minRtoMs, KcpConfig::minRtoMs),
+        range("deadLink", 0, any, KcpConfig.Builder::deadLink, KcpConfig::deadLink),
+        range(
+            "progressTimeoutMs",
+            0,
+            any,
+            KcpConfig.Builder::progressTimeoutMs,
+            KcpConfig::progressTimeoutMs),
+        range(
+            "writeStallTimeoutMs",
+            0,
+            any,
+            KcpConfig.Builder::writeStallTimeoutMs,
+            KcpConfig::writeStallTimeoutMs),
+        range("maxFragments", 1, 255, KcpConfig.Builder::maxFragments, KcpConfig::maxFragments));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("ranges")
+  void rangeIncludesItsEndsAndNothingBeyond(
+      String name, int min, int max, Setter setter, ToIntFunction<KcpConfig> getter) {
+    for (int inside : new int[] {min, max}) {
+      assertEquals(inside, getter.applyAsInt(setter.apply(KcpConfig.builder(), inside).build()));
+    }
+    assertRefused(name, min - 1, min, max, setter);
+    if (max < Integer.MAX_VALUE) {
+      assertRefused(name, max + 1, min, max, setter);
+    }
+  }
+
+  private static void assertRefused(String name, int value, int min, int max, Setter setter) {
+    KcpConfig.Builder builder = KcpConfig.builder();
+    IllegalArgumentException refused =
+        assertThrows(IllegalArgumentException.class, () -> setter.apply(builder, value));
+    assertEquals(
+        name + ": " + value + " (expected: " + min + " to " + max + ")", refused.getMessage());
+  }
+
+  @Test
+  void sendQueueFollowsTheSendWindowUnlessItIsSet() {
+    KcpConfig.Builder builder = KcpConfig.builder().sendWindow(77);
+    assertEquals(77, builder.build().sendQueue());
+    assertEquals(5, builder.sendQueue(5).build().sendQueue());
+    assertThrows(IllegalArgumentException.class, () -> builder.sendQueue(-1));
+    assertThrows(IllegalArgumentException.class, () -> builder.sendQueue(65536));
+  }
+
+  @Test
+  void defaultsAreFast2InStreamMode() {
+    KcpConfig config = KcpConfig.DEFAULT;
+    assertEquals(Delivery.STREAM, config.delivery());
+    assertEquals(256, config.sendWindow());
+    assertEquals(256, config.receiveWindow());
+    assertEquals(1400, config.mtuBytes());
+    assertEquals(1376, config.mssBytes());
+    assertTrue(config.noDelay());
+    assertEquals(20, config.intervalMs());
+    assertEquals(2, config.fastResend());
+    assertTrue(config.earlyRetransmit());
+    assertEquals(CongestionControl.NONE, config.congestionControl());
+    assertEquals(30_000, config.progressTimeoutMs());
+    assertEquals(20, config.deadLink());
+  }
+
+  @Test
+  void builderStartsFromTheSettingsThatItCameFrom() {
+    KcpConfig config =
+        KcpConfig.builder()
+            .delivery(Delivery.MESSAGE)
+            .sendWindow(1)
+            .receiveWindow(2)
+            .mtuBytes(503)
+            .mode(KcpMode.NORMAL)
+            .fastResend(4)
+            .earlyRetransmit(false)
+            .congestionControl(CongestionControl.RENO)
+            .minRtoMs(5)
+            .writeDelay(true)
+            .ackNoDelay(true)
+            .deadLink(6)
+            .progressTimeoutMs(7)
+            .writeStallTimeoutMs(8)
+            .sendQueue(9)
+            .maxFragments(10)
+            .build();
+    KcpConfig copy = config.toBuilder().build();
+    assertNotSame(config, copy);
+    assertEquals(Delivery.MESSAGE, copy.delivery());
+    assertEquals(1, copy.sendWindow());
+    assertEquals(2, copy.receiveWindow());
+    assertEquals(503, copy.mtuBytes());
+    assertEquals(KcpMode.NORMAL.noDelay(), copy.noDelay());
+    assertEquals(40, copy.intervalMs());
+    assertEquals(4, copy.fastResend());
+    assertEquals(false, copy.earlyRetransmit());
+    assertEquals(CongestionControl.RENO, copy.congestionControl());
+    assertEquals(5, copy.minRtoMs());
+    assertTrue(copy.writeDelay());
+    assertTrue(copy.ackNoDelay());
+    assertEquals(6, copy.deadLink());
+    assertEquals(7, copy.progressTimeoutMs());
+    assertEquals(8, copy.writeStallTimeoutMs());
+    assertEquals(9, copy.sendQueue());
+    assertEquals(10, copy.maxFragments());
+  }
+}

@@ -1,0 +1,40 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+/** {@link KcpCounters} and the names of {@link KcpCounter}. */
+class KcpCountersTest {
+
+  @Test
+  void whatASessionCountsIsAddedToTheTotal() {
+    KcpCounters total = new KcpCounters();
+    KcpCounters one = new KcpCounters(total);
+    KcpCounters other = new KcpCounters(total);
+    one.add(KcpCounter.BYTES_IN, 5);
+    other.add(KcpCounter.BYTES_IN, 7);
+    assertEquals(5, one.get(KcpCounter.BYTES_IN));
+    assertEquals(12, total.get(KcpCounter.BYTES_IN));
+    assertEquals(0, total.get(KcpCounter.BYTES_OUT));
+  }
+
+  @Test
+  void copyNoLongerChanges() {
+    KcpCounters counters = new KcpCounters();
+    counters.add(KcpCounter.BYTES_IN, 5);
+    KcpCounters copy = counters.copy();
+    counters.add(KcpCounter.BYTES_IN, 5);
+    copy.add(KcpCounter.BYTES_OUT, 1);
+    assertEquals(5, copy.get(KcpCounter.BYTES_IN));
+    assertEquals(0, counters.get(KcpCounter.BYTES_OUT));
+  }
+
+  @Test
+  void metricNamesAreUnique() {
+    KcpCounter[] counters = KcpCounter.values();
+    assertEquals(
+        counters.length, Arrays.stream(counters).map(KcpCounter::metricName).distinct().count());
+  }
+}

@@ -1,0 +1,204 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What leaves when, and in which datagrams. The interval is 20 ms. */
+class KcpFlushTest {
+
+  private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+
+  @Test
+  void freshSessionHasNothingToDo() {
+    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    driven.kcp.flush(5, driven);
+    driven.kcp.afterInput(5, driven);
+    driven.kcp.afterSend(5, driven);
+    assertEquals(List.of(), driven.sentDatagrams());
+    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void acknowledgementWaitsForTheInterval() {
+    driven.hear(driven.push(0, bytes(1)));
+    driven.nowMs = 7;
+    driven.hear(driven.push(1, bytes(1)));
+    driven.runTo(19);
+    assertEquals(List.of(), driven.sent());
+    driven.runTo(20);
+    assertEquals(List.of(1), driven.sentSns(Segment.ACK));
+    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void acknowledgementsLeaveWhenADatagramOfThemIsFull() {
+    int full = 1400 / 24;
+    for (int sn = 0; sn < full - 1; sn++) {
+      driven.hear(driven.push(sn + 1, bytes(1)));
+    }
+    assertEquals(List.of(), driven.sent());
+    driven.hear(driven.push(full, bytes(1)));
+    List<ByteBuf> datagrams = driven.sentDatagrams();
+    assertEquals(1, datagrams.size());
+    assertEquals(full * 24, datagrams.get(0).readableBytes());
+  }
+
+  @Test
+  void acknowledgementsLeaveWhenHalfTheWindowHasArrived() {
+    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(8));
+    narrow.hear(narrow.push(0, bytes(1)), narrow.push(1, bytes(1)), narrow.push(2, bytes(1)));
+    assertEquals(List.of(), narrow.sent());
+    narrow.hear(narrow.push(3, bytes(1)));
+    assertEquals(List.of(3), narrow.sentSns(Segment.ACK));
+  }
+
+  @Test
+  void acknowledgementDoesNotWaitWithAckNoDelay() {
+    DrivenKcp eager = new DrivenKcp(KcpConfig.builder().ackNoDelay(true));
+    eager.hear(eager.push(0, bytes(1)));
+    assertEquals(List.of(0), eager.sentSns(Segment.ACK));
+    assertEquals(Kcp.NO_DEADLINE, eager.kcp.nextDeadline());
+  }
+
+  @Test
+  void acknowledgementTravelsWithAWrite() {
+    driven.hear(driven.push(0, bytes(1)));
+    driven.sendSegments(1);
+    assertEquals(List.of(Segment.ACK, Segment.PUSH), driven.sentCmds());
+    driven.runTo(100);
+    assertEquals(List.of(), driven.sent());
+  }
+
+  @Test
+  void writeLeavesAtOnce() {
+    driven.sendSegments(1);
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void delayedWriteWaitsForTheInterval() {
+    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true));
+    patient.runTo(100);
+    patient.sendSegments(1);
+    patient.runTo(119);
+    assertEquals(List.of(), patient.sent());
+    patient.runTo(120);
+    assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void delayedWriteIsNotDelayedAnewByAcknowledgements() {
+    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true).ackNoDelay(true));
+    patient.hear(patient.wins());
+    patient.sendSegments(1);
+    for (int sn = 0; sn < 10; sn++) {
+      patient.runTo(patient.nowMs + 1);
+      patient.hear(patient.push(sn, bytes(1)));
+    }
+    assertEquals(List.of(), patient.sentSns(Segment.PUSH));
+    patient.runTo(20);
+    assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void delayedWritesShareSegments() {
+    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true));
+    for (int i = 0; i < 100; i++) {
+      assertTrue(patient.kcp.send(bytes(10)));
+      patient.kcp.afterSend(0, patient);
+    }
+    patient.runTo(20);
+    List<SentSegment> sent = patient.sent();
+    assertEquals(1000, sent.stream().mapToInt(s -> s.payload().readableBytes()).sum());
+    assertTrue(sent.size() <= 3, "segments: " + sent.size());
+  }
+
+  @Test
+  void probeThatWasAskedForLeavesAtOnce() {
+    driven.kcp.probe();
+    driven.kcp.afterSend(driven.nowMs, driven);
+    assertEquals(List.of(Segment.WASK), driven.sentCmds());
+    assertEquals(1, driven.count(KcpCounter.PROBES_OUT));
+  }
+
+  @Test
+  void acknowledgementsComeFirstThenProbesThenPayload() {
+    driven.hear(driven.push(0, bytes(1)));
+    assertEquals(InputResult.ACCEPTED, driven.input(driven.wask()));
+    driven.kcp.probe();
+    driven.sendSegments(1);
+    assertEquals(List.of(Segment.ACK, Segment.WASK, Segment.WINS, Segment.PUSH), driven.sentCmds());
+  }
+
+  @Test
+  void datagramsAreFullAndNeverExceedTheMtu() {
+    for (int mtu : new int[] {50, 576, 1400, 1500}) {
+      DrivenKcp fresh = new DrivenKcp(KcpConfig.builder().mtuBytes(mtu));
+      fresh.hear(fresh.push(1, bytes(1)), fresh.push(2, bytes(1)), fresh.push(3, bytes(1)));
+      fresh.sendSegments(8);
+      List<ByteBuf> datagrams = fresh.sentDatagrams();
+      assertTrue(datagrams.stream().allMatch(d -> d.readableBytes() <= mtu), "MTU " + mtu);
+      assertEquals(8, datagrams.stream().filter(d -> d.readableBytes() == mtu).count());
+    }
+  }
+
+  @Test
+  void smallSegmentsShareADatagram() {
+    DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
+    for (int i = 0; i < 10; i++) {
+      assertTrue(messages.kcp.send(bytes(100)));
+    }
+    messages.kcp.afterSend(0, messages);
+    assertEquals(1, messages.sentDatagrams().size());
+    assertEquals(10 * 124, messages.count(KcpCounter.BYTES_OUT));
+    assertEquals(10, messages.count(KcpCounter.SEGMENTS_OUT));
+    assertEquals(1, messages.count(KcpCounter.DATAGRAMS_OUT));
+  }
+
+  @Test
+  void streamIsTakenAsFarAsTheQueueHasRoom() {
+    DrivenKcp small = new DrivenKcp(KcpConfig.builder().sendQueue(3).sendWindow(1).mtuBytes(124));
+    ByteBuf data = bytes(1000);
+    assertFalse(small.kcp.send(data));
+    assertEquals(700, data.readableBytes());
+    small.kcp.afterSend(0, small);
+    assertTrue(small.kcp.isSendable());
+    assertFalse(small.kcp.send(data));
+    assertEquals(600, data.readableBytes());
+    assertFalse(small.kcp.isSendable());
+    assertEquals(400, small.count(KcpCounter.PAYLOAD_BYTES_OUT));
+  }
+
+  @Test
+  void outputThatThrowsLosesNoSegment() {
+    DatagramOutput broken =
+        new DatagramOutput() {
+          @Override
+          public ByteBuf begin(int maxBytes) {
+            throw new IllegalStateException();
+          }
+
+          @Override
+          public void end() {}
+        };
+    assertTrue(driven.kcp.send(bytes(10)));
+    assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(0, broken));
+    assertEquals(0, driven.kcp.stats().inFlight());
+    driven.kcp.afterSend(0, driven);
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void timestampsBeginAtTheirOrigin() {
+    driven.runTo(77);
+    driven.sendSegments(1);
+    assertEquals(DrivenKcp.TS_ORIGIN + 77, driven.sent().get(0).ts());
+  }
+}

@@ -1,0 +1,118 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.TS_ORIGIN;
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** What a session holds, and what happens where the budget of all sessions has no room. */
+class KcpMemoryTest {
+
+  private static DrivenKcp limited(int budgetBytes) {
+    return new DrivenKcp(KcpConfig.DEFAULT, new MemoryBudget(budgetBytes), TS_ORIGIN, 0);
+  }
+
+  @Test
+  void manyTinySegmentsInOrderStayNearTheirContent() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().receiveWindow(20_000));
+    for (int sn = 0; sn < 20_000; sn++) {
+      driven.input(driven.push(sn, bytes(1)));
+    }
+    assertTrue(driven.kcp.stats().heldBytes() < 3 * 20_000);
+  }
+
+  @Test
+  void manyTinySegmentsBeyondAGapStayNearTheirContent() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().receiveWindow(20_001));
+    for (int sn = 1; sn <= 20_000; sn++) {
+      driven.input(driven.push(sn, bytes(1)));
+    }
+    assertTrue(driven.kcp.stats().heldBytes() <= 20_000 + 4096);
+  }
+
+  @Test
+  void manyTinyWritesStayNearTheirContent() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendQueue(20_000));
+    for (int i = 0; i < 20_000; i++) {
+      assertTrue(driven.kcp.send(bytes(1)));
+    }
+    assertTrue(driven.kcp.stats().heldBytes() < 3 * 20_000);
+  }
+
+  @Test
+  void emptyMessagesAreNotFree() {
+    DrivenKcp driven =
+        new DrivenKcp(
+            KcpConfig.builder().delivery(Delivery.MESSAGE).build(),
+            new MemoryBudget(10 * 128),
+            TS_ORIGIN,
+            0);
+    for (int sn = 0; sn < 11; sn++) {
+      driven.hear(driven.push(sn, bytes(0)));
+    }
+    assertEquals(1, driven.count(KcpCounter.OVER_BUDGET));
+    assertEquals(10 * 128, driven.budget.usedBytes());
+  }
+
+  @Test
+  void segmentOverTheBudgetIsNotAcknowledgedAndTakenLater() {
+    DrivenKcp driven = limited(2000);
+    driven.hear(driven.push(0, bytes(1000)));
+    driven.hear(driven.push(1, bytes(1000)), driven.push(2, bytes(1000)));
+    assertEquals(2, driven.count(KcpCounter.OVER_BUDGET));
+    driven.runTo(20);
+    assertTrue(driven.sent().stream().allMatch(s -> s.sn() == 0 && s.una() == 1));
+    driven.receiveAll();
+    driven.hear(driven.push(1, bytes(1000)));
+    assertEquals(bytes(1000), driven.receiveAll());
+  }
+
+  @Test
+  void segmentsBeyondGapsLeaveRoomForWhatClosesThem() {
+    DrivenKcp driven = limited(40_000);
+    for (int sn = 1; sn < 60; sn++) {
+      driven.input(driven.push(sn, bytes(1000)));
+    }
+    assertEquals(30, driven.kcp.stats().heldBytes() / 1000);
+    driven.hear(driven.push(0, bytes(1000)));
+    int received = 0;
+    for (int i = 0; i < 31; i++) {
+      received += driven.receiveAll().readableBytes();
+    }
+    assertEquals(31 * 1000, received);
+    driven.assertNothingHeld();
+  }
+
+  @Test
+  void segmentsHeldUpByTheBudgetAreDeliveredOnceItHasRoom() {
+    DrivenKcp driven = limited(20_000);
+    driven.hear(driven.push(1, bytes(5000)));
+    driven.budget.charge(10_000);
+    driven.hear(driven.push(0, bytes(1)));
+    assertEquals(1, driven.receiveAll().readableBytes());
+    assertFalse(driven.kcp.isReceivable());
+    driven.runTo(100);
+    driven.budget.release(10_000);
+    driven.runTo(driven.kcp.nextDeadline());
+    assertTrue(driven.kcp.isReceivable());
+    assertEquals(bytes(5000), driven.receiveAll());
+    driven.kcp.afterSend(driven.nowMs, driven);
+    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void drainedSessionHoldsNothing() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    driven.sendSegments(20);
+    for (int sn = 19; sn >= 0; sn--) {
+      driven.input(driven.push(sn, bytes(100)));
+    }
+    driven.peerUna = 20;
+    driven.hear(driven.wins());
+    driven.receiveAll();
+    driven.assertNothingHeld();
+  }
+}

@@ -1,0 +1,110 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Settings that change while a session runs. */
+class KcpMtuTest {
+
+  private static final KcpConfig NARROW = KcpConfig.builder().sendWindow(2).sendQueue(9).build();
+
+  private final DrivenKcp driven = new DrivenKcp(NARROW);
+
+  private static List<Integer> sizes(List<ByteBuf> datagrams) {
+    return datagrams.stream().map(ByteBuf::readableBytes).toList();
+  }
+
+  private void change(KcpConfig.Builder config) {
+    driven.kcp.reconfigure(config.build());
+  }
+
+  @Test
+  void queuedBytesAreCutAnewForASmallerMtu() {
+    driven.sendSegments(4);
+    assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
+    change(NARROW.toBuilder().mtuBytes(1000).sendWindow(100));
+    driven.peerUna = 2;
+    driven.hear(driven.wins());
+    List<ByteBuf> datagrams = driven.sentDatagrams();
+    assertEquals(List.of(1000, 1000, 824), sizes(datagrams));
+    ByteBuf payload = Unpooled.buffer();
+    datagrams.forEach(d -> SentSegment.in(d).forEach(s -> payload.writeBytes(s.payload())));
+    assertEquals(bytes(4 * 1376).slice(2 * 1376, 2 * 1376), payload);
+    driven.peerUna = 5;
+    driven.hear(driven.wins());
+    driven.assertNothingHeld();
+  }
+
+  @Test
+  void segmentsInFlightKeepTheirSizeAndTravelAlone() {
+    driven.sendSegments(2);
+    driven.sentDatagrams();
+    change(NARROW.toBuilder().mtuBytes(1000));
+    driven.runTo(200);
+    assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
+  }
+
+  @Test
+  void largerMtuIsUsedFromTheNextSegmentOn() {
+    change(NARROW.toBuilder().mtuBytes(500));
+    driven.sendSegments(1);
+    change(NARROW.toBuilder().mtuBytes(1500));
+    driven.sendSegments(1);
+    assertEquals(List.of(500, 1500), sizes(driven.sentDatagrams()));
+  }
+
+  @Test
+  void shrinkingAnEmptyQueueChangesNothing() {
+    change(NARROW.toBuilder().mtuBytes(500));
+    assertTrue(driven.kcp.isDrained());
+    driven.assertNothingHeld();
+  }
+
+  @Test
+  void writesGoOnAfterCuttingAnew() {
+    driven.sendSegments(3);
+    change(NARROW.toBuilder().mtuBytes(1000));
+    assertTrue(driven.kcp.send(bytes(50)));
+    driven.peerUna = 2;
+    driven.hear(driven.wins());
+    driven.peerUna = 4;
+    driven.hear(driven.wins());
+    List<SentSegment> sent = driven.sent();
+    assertEquals(
+        3 * 1376 + 50, sent.stream().mapToInt(segment -> segment.payload().readableBytes()).sum());
+  }
+
+  @Test
+  void deliveryCannotChange() {
+    KcpConfig messages = KcpConfig.builder().delivery(Delivery.MESSAGE).build();
+    assertThrows(IllegalArgumentException.class, () -> driven.kcp.reconfigure(messages));
+    assertEquals(NARROW, driven.kcp.config());
+  }
+
+  @Test
+  void congestionControlCanChange() {
+    change(NARROW.toBuilder().congestionControl(CongestionControl.RENO));
+    assertEquals(1, driven.kcp.stats().congestionWindow());
+    change(NARROW.toBuilder());
+    assertEquals(Integer.MAX_VALUE, driven.kcp.stats().congestionWindow());
+  }
+
+  @Test
+  void receiveWindowThatOpensIsTold() {
+    DrivenKcp reader = new DrivenKcp(KcpConfig.builder().receiveWindow(1));
+    reader.hear(reader.push(0, bytes(1)));
+    reader.sent();
+    reader.kcp.reconfigure(KcpConfig.builder().receiveWindow(5).build());
+    reader.kcp.afterSend(0, reader);
+    SentSegment told = reader.sent().get(0);
+    assertEquals(Segment.WINS, told.cmd());
+    assertEquals(4, told.wnd());
+  }
+}

@@ -1,0 +1,141 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Segments that arrive out of order, repeatedly, or beyond the window. */
+class KcpReorderTest {
+
+  private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+
+  private void runToNextFlush() {
+    driven.runTo(driven.nowMs + driven.kcp.config().intervalMs());
+  }
+
+  @Test
+  void segmentsBeyondAGapWaitAndComeOutInOrder() {
+    ByteBuf data = bytes(60);
+    for (int sn = 59; sn >= 0; sn--) {
+      assertFalse(driven.kcp.isReceivable());
+      driven.hear(driven.push(sn, data.slice(sn, 1)));
+    }
+    assertEquals(data, driven.receiveAll());
+    driven.assertNothingHeld();
+  }
+
+  @Test
+  void segmentThatSharesASlotWithAnotherIsAcknowledgedOnlyOnceItIsKept() {
+    ByteBuf data = bytes(20);
+    driven.hear(driven.push(1, data.slice(1, 1)));
+    runToNextFlush();
+    for (int sn : new int[] {9, 17, 0, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 18, 19}) {
+      driven.hear(driven.push(sn, data.slice(sn, 1)));
+    }
+    assertEquals(0, driven.count(KcpCounter.REPEATED));
+    assertEquals(data, driven.receiveAll());
+  }
+
+  @Test
+  void lastSegmentOfTheWindowIsKeptAndTheNextIsNot() {
+    driven.hear(driven.push(255, bytes(1)), driven.push(256, bytes(1)));
+    assertEquals(1, driven.count(KcpCounter.OUT_OF_WINDOW));
+    runToNextFlush();
+    assertEquals(List.of(255), driven.sentSns(Segment.ACK));
+  }
+
+  @Test
+  void newestSegmentInOrderIsAcknowledgedWithItsTimestamp() {
+    driven.hear(
+        driven.segment(Segment.PUSH, 0, 70, 0, bytes(1)),
+        driven.segment(Segment.PUSH, 0, 71, 1, bytes(1)));
+    runToNextFlush();
+    List<SentSegment> sent = driven.sent();
+    assertEquals(1, sent.size());
+    assertEquals(1, sent.get(0).sn());
+    assertEquals(71, sent.get(0).ts());
+    assertEquals(2, sent.get(0).una());
+  }
+
+  @Test
+  void everySegmentBeyondAGapIsAcknowledged() {
+    driven.hear(driven.push(5, bytes(1)), driven.push(2, bytes(1)), driven.push(9, bytes(1)));
+    runToNextFlush();
+    assertEquals(List.of(5, 2, 9), driven.sentSns(Segment.ACK));
+  }
+
+  @Test
+  void duplicatesAreDeliveredOnceAndAcknowledgedOncePerInterval() {
+    driven.hear(driven.push(0, bytes(3)), driven.push(2, bytes(3)));
+    runToNextFlush();
+    assertEquals(List.of(2), driven.sentSns(Segment.ACK));
+    for (int round = 1; round <= 3; round++) {
+      for (int i = 0; i < 100; i++) {
+        driven.hear(driven.push(0, bytes(3)), driven.push(2, bytes(3)));
+      }
+      assertEquals(List.of(), driven.sent());
+      runToNextFlush();
+      assertEquals(List.of(2), driven.sentSns(Segment.ACK)); // whose una speaks for 0
+      assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    }
+    assertEquals(600, driven.count(KcpCounter.REPEATED));
+    assertEquals(bytes(3), driven.receiveAll());
+  }
+
+  @Test
+  void duplicateBelowUnaAloneIsAcknowledgedOncePerInterval() {
+    driven.hear(driven.push(0, bytes(3)));
+    runToNextFlush();
+    driven.sent();
+    for (int i = 0; i < 100; i++) {
+      driven.hear(driven.push(0, bytes(3)));
+    }
+    assertEquals(List.of(), driven.sent());
+    runToNextFlush();
+    assertEquals(List.of(0), driven.sentSns(Segment.ACK));
+  }
+
+  @Test
+  void duplicatesDoNotHurryEvenWithoutAckDelay() {
+    DrivenKcp eager = new DrivenKcp(KcpConfig.builder().ackNoDelay(true));
+    eager.hear(eager.push(0, bytes(3)));
+    assertEquals(List.of(0), eager.sentSns(Segment.ACK));
+    eager.hear(eager.push(0, bytes(3)));
+    assertEquals(List.of(), eager.sent());
+    eager.runTo(20);
+    assertEquals(List.of(0), eager.sentSns(Segment.ACK));
+  }
+
+  @Test
+  void emptySegmentInStreamModeIsConsumed() {
+    driven.hear(driven.push(1, Unpooled.EMPTY_BUFFER), driven.push(2, bytes(4)));
+    driven.hear(driven.push(0, Unpooled.EMPTY_BUFFER));
+    assertEquals(bytes(4), driven.receiveAll());
+    assertNull(driven.kcp.receive());
+    runToNextFlush();
+    assertTrue(driven.sent().stream().allMatch(s -> s.una() == 3));
+    driven.assertNothingHeld();
+  }
+
+  @Test
+  void streamModeIgnoresFragmentNumbers() {
+    driven.hear(driven.fragment(0, 255, bytes(2)), driven.fragment(1, 7, bytes(2)));
+    assertEquals(4, driven.receiveAll().readableBytes());
+    assertNull(driven.kcp.failure());
+  }
+
+  @Test
+  void closingReleasesWhatWaits() {
+    driven.hear(driven.push(0, bytes(700)), driven.push(2, bytes(700)), driven.push(3, bytes(7)));
+    driven.sendSegments(3);
+    driven.kcp.close();
+    driven.assertNothingHeld();
+  }
+}

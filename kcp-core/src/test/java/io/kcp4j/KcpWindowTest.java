@@ -1,0 +1,195 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The two windows, and what happens when one of them is closed. */
+class KcpWindowTest {
+
+  private static final List<Integer> WASK = List.of(Segment.WASK);
+
+  private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+
+  /** The peer has taken all that was sent, and tells this window. */
+  private void acknowledgeAll(DrivenKcp driven, int una, int wnd) {
+    driven.peerUna = una;
+    driven.peerWnd = wnd;
+    driven.hear(driven.wins());
+  }
+
+  @Test
+  void sendWindowLimitsWhatIsInFlight() {
+    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().sendWindow(4).sendQueue(9));
+    narrow.sendSegments(6);
+    assertEquals(List.of(0, 1, 2, 3), narrow.sentSns(Segment.PUSH));
+    acknowledgeAll(narrow, 1, 128);
+    assertEquals(List.of(4), narrow.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void peersWindowLimitsWhatIsInFlight() {
+    driven.peerWnd = 3;
+    driven.hear(driven.wins());
+    driven.sendSegments(6);
+    assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
+    acknowledgeAll(driven, 2, 3);
+    assertEquals(List.of(3, 4), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void beforeThePeerHasToldItsWindowItGets32Segments() {
+    driven.sendSegments(40);
+    assertEquals(32, driven.kcp.stats().inFlight());
+    assertEquals(8, driven.kcp.stats().queued());
+  }
+
+  @Test
+  void windowThatOpensIsUsedAtOnce() {
+    driven.peerWnd = 0;
+    driven.hear(driven.wins());
+    driven.sendSegments(2);
+    assertEquals(List.of(), driven.sent());
+    driven.peerWnd = 1;
+    driven.hear(driven.wins());
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void closedWindowIsProbedAfterHalfASecondAndThenEverMoreSeldom() {
+    driven.peerWnd = 0;
+    driven.hear(driven.wins());
+    driven.runTo(10_000);
+    assertEquals(List.of(), driven.sent());
+    driven.sendSegments(1);
+    long at = driven.nowMs;
+    int wait = 500;
+    for (int probe = 0; probe < 20; probe++) {
+      at += wait;
+      driven.runTo(at - 1);
+      assertEquals(List.of(), driven.sentCmds(), "before " + at);
+      driven.runTo(at);
+      assertEquals(WASK, driven.sentCmds(), "at " + at);
+      wait = Math.min(wait + wait / 2, 120_000);
+    }
+    assertEquals(120_000, wait);
+    assertNull(driven.kcp.failure());
+  }
+
+  @Test
+  void probingBeginsAnewWhenTheWindowClosesAgain() {
+    driven.peerWnd = 0;
+    driven.hear(driven.wins());
+    driven.sendSegments(2);
+    driven.runTo(3000);
+    driven.sent();
+    driven.peerWnd = 1;
+    driven.hear(driven.wins());
+    acknowledgeAll(driven, 1, 0);
+    driven.sent();
+    driven.runTo(3499);
+    assertEquals(List.of(), driven.sentCmds());
+    driven.runTo(3500);
+    assertEquals(WASK, driven.sentCmds());
+  }
+
+  @Test
+  void probeIsAnsweredAtOnceHoweverOftenItStandsInADatagram() {
+    driven.hear(driven.wask(), driven.wask(), driven.wask());
+    List<SentSegment> sent = driven.sent();
+    assertEquals(1, sent.size());
+    assertEquals(Segment.WINS, sent.get(0).cmd());
+    assertEquals(256, sent.get(0).wnd());
+  }
+
+  @Test
+  void drainingAFullQueueIsToldAtOnce() {
+    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
+    narrow.hear(narrow.push(0, bytes(9)));
+    narrow.receiveAll();
+    narrow.kcp.afterSend(narrow.nowMs, narrow);
+    assertEquals(List.of(), narrow.sentSns(Segment.WINS), "it was not full");
+    narrow.hear(narrow.push(1, bytes(9)), narrow.push(2, bytes(9)));
+    assertEquals(0, narrow.sent().get(0).wnd());
+    narrow.receiveAll();
+    narrow.kcp.afterSend(narrow.nowMs, narrow);
+    SentSegment told = narrow.sent().get(0);
+    assertEquals(Segment.WINS, told.cmd());
+    assertEquals(2, told.wnd());
+  }
+
+  @Test
+  void unreadSegmentsShrinkTheWindowThatIsTold() {
+    driven.hear(driven.push(0, bytes(9)), driven.push(1, bytes(9)), driven.push(5, bytes(9)));
+    driven.runTo(20);
+    assertEquals(254, driven.sent().get(0).wnd());
+  }
+
+  @Test
+  void segmentsOfTheWindowAreKeptWhileTheQueueIsFull() {
+    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
+    narrow.hear(narrow.push(0, bytes(1)), narrow.push(1, bytes(1)));
+    narrow.hear(narrow.push(2, bytes(1)), narrow.push(3, bytes(1)), narrow.push(4, bytes(1)));
+    assertEquals(1, narrow.count(KcpCounter.OUT_OF_WINDOW));
+    assertEquals(4, narrow.receiveAll().readableBytes());
+  }
+
+  @Test
+  void staleWindowOfAnOvertakenDatagramIsIgnored() {
+    driven.sendSegments(4);
+    driven.peerUna = 2;
+    driven.peerWnd = 100;
+    driven.hear(driven.wins());
+    driven.peerUna = 1;
+    driven.peerWnd = 0;
+    driven.hear(driven.wins());
+    assertEquals(100, driven.kcp.stats().remoteWindow(), "una is older");
+    driven.peerUna = 2;
+    driven.peerWnd = 99;
+    driven.hear(driven.wins());
+    assertEquals(100, driven.kcp.stats().remoteWindow(), "una is equal and wnd smaller");
+    driven.peerWnd = 101;
+    driven.hear(driven.wins());
+    assertEquals(101, driven.kcp.stats().remoteWindow(), "una is equal and wnd larger");
+    driven.peerUna = 3;
+    driven.peerWnd = 0;
+    driven.hear(driven.wins());
+    assertEquals(0, driven.kcp.stats().remoteWindow(), "una is newer");
+  }
+
+  @Test
+  void segmentsInFlightAreResentIntoAClosedWindow() {
+    driven.sendSegments(2);
+    acknowledgeAll(driven, 1, 0);
+    driven.sent();
+    driven.runTo(driven.nowMs + 200);
+    assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void stalledWriterFailsAfterItsTimeout() {
+    DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(10_000));
+    stalled.peerWnd = 0;
+    stalled.hear(stalled.wins());
+    stalled.runTo(7000);
+    stalled.sendSegments(1);
+    stalled.runTo(16_999);
+    assertNull(stalled.kcp.failure());
+    stalled.runTo(17_000);
+    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+  }
+
+  @Test
+  void congestionWindowLimitsWhatIsInFlight() {
+    DrivenKcp polite = new DrivenKcp(KcpConfig.builder().congestionControl(CongestionControl.RENO));
+    polite.sendSegments(8);
+    assertEquals(List.of(0), polite.sentSns(Segment.PUSH));
+    acknowledgeAll(polite, 1, 128);
+    assertEquals(List.of(1, 2), polite.sentSns(Segment.PUSH));
+    polite.runTo(polite.nowMs + 200);
+    assertEquals(1, polite.kcp.stats().congestionWindow(), "after a timeout");
+  }
+}

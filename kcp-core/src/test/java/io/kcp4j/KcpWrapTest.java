@@ -1,0 +1,118 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.CONV;
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Sequence numbers and timestamps that begin just below their wraps, of 2^31 and of 2^32. */
+class KcpWrapTest {
+
+  private static final int[] BELOW_A_WRAP = {-5, Integer.MAX_VALUE - 4};
+
+  private static DrivenKcp driven(int tsOrigin, int firstSn) {
+    return new DrivenKcp(KcpConfig.DEFAULT, MemoryBudget.unlimited(), tsOrigin, firstSn);
+  }
+
+  @Test
+  void segmentsCrossTheWrapInBothDirections() {
+    for (int first : BELOW_A_WRAP) {
+      DrivenKcp driven = driven(0, first);
+      driven.sendSegments(20);
+      driven.hear(driven.ack(first + 8, 0));
+      assertEquals(19, driven.kcp.stats().inFlight());
+      driven.peerUna = first + 10;
+      driven.hear(driven.wins());
+      assertEquals(10, driven.kcp.stats().inFlight());
+      ByteBuf data = bytes(20);
+      for (int i = 19; i >= 0; i--) {
+        driven.hear(driven.push(first + i, data.slice(i, 1)));
+      }
+      assertEquals(data, driven.receiveAll());
+      driven.sent();
+      driven.hear(driven.push(first + 19, bytes(1)));
+      driven.runTo(driven.nowMs + 20);
+      assertTrue(driven.sent().stream().allMatch(s -> s.una() == first + 20));
+      assertEquals(1, driven.count(KcpCounter.REPEATED));
+    }
+  }
+
+  @Test
+  void limitsOfTheWindowHoldOverTheWrap() {
+    for (int first : BELOW_A_WRAP) {
+      DrivenKcp driven = driven(0, first);
+      driven.hear(driven.push(first + 255, bytes(1)), driven.push(first + 256, bytes(1)));
+      assertEquals(1, driven.count(KcpCounter.OUT_OF_WINDOW));
+    }
+  }
+
+  @Test
+  void unaBeyondTheNextIsRefusedOverTheWrap() {
+    for (int first : BELOW_A_WRAP) {
+      DrivenKcp driven = driven(0, first);
+      driven.sendSegments(10);
+      driven.peerUna = first + 11;
+      assertEquals(InputResult.ACKNOWLEDGES_UNSENT, driven.input(driven.wins()));
+      driven.peerUna = first + 10;
+      assertEquals(InputResult.ACCEPTED, driven.input(driven.wins()));
+      assertTrue(driven.kcp.isDrained());
+    }
+  }
+
+  @Test
+  void fastResendWorksOverTheWrap() {
+    for (int first : BELOW_A_WRAP) {
+      DrivenKcp driven = driven(0, first);
+      driven.sendSegments(10);
+      driven.sent();
+      driven.hear(driven.ack(first + 6, 0), driven.ack(first + 7, 0));
+      assertEquals(
+          List.of(first, first + 1, first + 2, first + 3, first + 4, first + 5),
+          driven.sentSns(Segment.PUSH));
+    }
+  }
+
+  @Test
+  void roundTripIsMeasuredOverTheWrapOfTheTimestamp() {
+    for (int origin : BELOW_A_WRAP) {
+      DrivenKcp driven = driven(origin, 0);
+      driven.sendSegments(1);
+      driven.runTo(80);
+      driven.hear(driven.ack(0, origin));
+      assertEquals(80, driven.kcp.stats().srttMs());
+      assertEquals(0, driven.count(KcpCounter.FALSE_TIMESTAMP));
+    }
+  }
+
+  @Test
+  void timestampsOfTransmissionsAreJudgedOverTheWrap() {
+    for (int origin : BELOW_A_WRAP) {
+      DrivenKcp driven = driven(origin, 0);
+      driven.sendSegments(1);
+      driven.runTo(200);
+      driven.hear(driven.ack(0, origin + 201));
+      assertEquals(1, driven.count(KcpCounter.FALSE_TIMESTAMP));
+      driven.sendSegments(1);
+      driven.hear(driven.ack(1, origin + 200));
+      assertEquals(1, driven.count(KcpCounter.FALSE_TIMESTAMP));
+    }
+  }
+
+  @Test
+  void clockMayBeginAnywhere() {
+    long day = 86_400_000L;
+    DrivenKcp driven = driven(7, 0);
+    driven.nowMs = 50 * day;
+    driven.sendSegments(1);
+    SentSegment sent = driven.sent().get(0);
+    assertEquals(7 + (int) (50 * day), sent.ts());
+    assertEquals(CONV, sent.conv());
+    driven.runTo(50 * day + 40);
+    driven.hear(driven.ack(0, sent.ts()));
+    assertEquals(40, driven.kcp.stats().srttMs());
+  }
+}

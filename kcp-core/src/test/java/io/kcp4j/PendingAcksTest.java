@@ -1,0 +1,113 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** {@link PendingAcks} alone: which segments get an ACK of their own. */
+class PendingAcksTest {
+
+  private final PendingAcks acks = new PendingAcks();
+  private final List<String> written = new ArrayList<>();
+
+  private final DatagramOutput output =
+      new DatagramOutput() {
+        private ByteBuf datagram;
+
+        @Override
+        public ByteBuf begin(int maxBytes) {
+          datagram = Unpooled.buffer(maxBytes);
+          return datagram;
+        }
+
+        @Override
+        public void end() {
+          SentSegment.in(datagram).forEach(s -> written.add(s.sn() + "@" + s.ts()));
+        }
+      };
+
+  private List<String> flush(int rcvNext) {
+    written.clear();
+    SegmentWriter writer = new SegmentWriter(1, new KcpCounters());
+    writer.begin(output, 1400, 0, rcvNext);
+    acks.flush(rcvNext, writer);
+    writer.end();
+    return written;
+  }
+
+  @Test
+  void nothingIsPendingAtFirst() {
+    assertFalse(acks.isPending());
+    assertEquals(List.of(), flush(0));
+  }
+
+  @Test
+  void onlyTheNewestInOrderIsWritten() {
+    acks.addInOrder(5, 50);
+    acks.addInOrder(6, 60);
+    assertEquals(2, acks.arrivals());
+    assertEquals(List.of("6@60"), flush(7));
+  }
+
+  @Test
+  void everySegmentBeyondTheGapIsWritten() {
+    for (int sn = 10; sn < 30; sn++) {
+      acks.addBeyondGap(sn, sn);
+    }
+    assertEquals(20, flush(9).size());
+  }
+
+  @Test
+  void segmentsWhoseGapHasClosedAreLeftToUna() {
+    acks.addBeyondGap(6, 60);
+    acks.addBeyondGap(8, 80);
+    acks.addInOrder(5, 55);
+    assertEquals(List.of("8@80", "5@55"), flush(7));
+  }
+
+  @Test
+  void newestBeyondTheGapIsWrittenOnce() {
+    acks.addBeyondGap(8, 80);
+    assertEquals(List.of("8@80"), flush(7));
+  }
+
+  @Test
+  void repeatedSegmentDoesNotTakeThePlaceOfTheNewest() {
+    acks.addInOrder(6, 60);
+    acks.addRepeated(2, 20);
+    assertEquals(List.of("6@60"), flush(7));
+    acks.addRepeated(2, 20);
+    assertEquals(List.of("2@20"), flush(7));
+  }
+
+  @Test
+  void comparisonsHoldOverTheWrap() {
+    acks.addBeyondGap(1, 10);
+    acks.addInOrder(-3, 30);
+    assertEquals(List.of("1@10", "-3@30"), flush(-2));
+  }
+
+  @Test
+  void repeatedSegmentsArePendingAndNoArrivals() {
+    acks.addRepeated(3, 30);
+    assertTrue(acks.isPending());
+    assertEquals(0, acks.arrivals());
+    assertEquals(List.of("3@30"), flush(7));
+  }
+
+  @Test
+  void flushForgets() {
+    acks.addInOrder(5, 50);
+    acks.addBeyondGap(9, 90);
+    flush(6);
+    assertFalse(acks.isPending());
+    assertEquals(0, acks.arrivals());
+    assertEquals(List.of(), flush(6));
+  }
+}

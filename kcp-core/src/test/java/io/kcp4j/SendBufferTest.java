@@ -1,0 +1,199 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** {@link SendBuffer} alone, its sequence numbers beginning just below the wrap. */
+class SendBufferTest {
+
+  private static final int FIRST = -3;
+
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+  private final KcpContext context = KcpContext.of(allocator);
+  private final SendBuffer buffer = new SendBuffer(context, FIRST);
+
+  @AfterEach
+  void nothingIsHeldOnceClosed() {
+    buffer.close();
+    assertNothingHeld();
+  }
+
+  private void assertNothingHeld() {
+    assertEquals(0, buffer.heldBytes());
+    assertEquals(0, context.budget().usedBytes());
+    assertEquals(0, allocator.metric().usedDirectMemory());
+  }
+
+  private void append(ByteBuf data, int segmentBytes) {
+    while (data.isReadable()) {
+      int bytes = Math.min(segmentBytes, data.readableBytes());
+      buffer.append(data, bytes, 0, data.readableBytes());
+    }
+  }
+
+  /** Sends everything that is queued and returns its payload. */
+  private ByteBuf transmitAll(long nowMs) {
+    ByteBuf payload = Unpooled.buffer();
+    while (buffer.queued() > 0) {
+      payload.writeBytes(transmitNext(nowMs).payload());
+    }
+    return payload;
+  }
+
+  private SentSegment transmitNext(long nowMs) {
+    ByteBuf out = Unpooled.buffer();
+    buffer.transmit(buffer.firstQueued(), out, 1, 0, 0, (int) nowMs, nowMs, 100);
+    return SentSegment.in(out).get(0);
+  }
+
+  @Test
+  void segmentsComeOutAsTheyWentInWhileTheRingGrowsOverTheWrap() {
+    ByteBuf sent = Unpooled.buffer();
+    for (int round = 0; round < 20; round++) {
+      append(bytes(10 * round), 7);
+      sent.writeBytes(transmitAll(round));
+      buffer.acknowledgeBelow(buffer.una() + buffer.unacknowledged() / 2);
+    }
+    ByteBuf expected = Unpooled.buffer();
+    for (int round = 0; round < 20; round++) {
+      expected.writeBytes(bytes(10 * round));
+    }
+    assertEquals(expected, sent);
+    buffer.acknowledgeBelow(buffer.next());
+    assertTrue(buffer.isEmpty());
+    assertNothingHeld();
+  }
+
+  @Test
+  void segmentsAreNumberedFromTheFirst() {
+    append(bytes(50), 10);
+    for (int i = 0; i < 5; i++) {
+      assertEquals(FIRST + i, transmitNext(0).sn());
+    }
+    assertEquals(FIRST + 5, buffer.next());
+  }
+
+  @Test
+  void lastQueuedSegmentGrowsUpToTheLimit() {
+    append(bytes(10), 100);
+    ByteBuf more = bytes(200);
+    buffer.extendLast(more, 100);
+    assertEquals(110, more.readableBytes());
+    assertEquals(1, buffer.queued());
+    assertEquals(100, transmitNext(0).payload().readableBytes());
+  }
+
+  @Test
+  void segmentInFlightDoesNotGrow() {
+    append(bytes(10), 100);
+    transmitAll(0);
+    ByteBuf more = bytes(20);
+    buffer.extendLast(more, 100);
+    assertEquals(20, more.readableBytes());
+  }
+
+  @Test
+  void chunkIsReleasedWithItsLastSegment() {
+    append(bytes(200), 100);
+    append(bytes(300), 100);
+    assertEquals(256 + 512, buffer.heldBytes());
+    transmitAll(0);
+    buffer.acknowledgeBelow(FIRST + 1);
+    assertEquals(256 + 512, buffer.heldBytes());
+    buffer.acknowledgeBelow(FIRST + 2);
+    assertEquals(512, buffer.heldBytes());
+    buffer.acknowledgeBelow(FIRST + 5);
+    assertNothingHeld();
+  }
+
+  @Test
+  void chunksAreNoLargerThan64KiB() {
+    append(bytes(300_000), 1000);
+    assertTrue(buffer.heldBytes() < 300_000 + 65_536 + 5 * 1000);
+    assertEquals(0, buffer.heldBytes() % 65_536);
+  }
+
+  @Test
+  void emptySegmentHoldsAPlaceAndIsReleased() {
+    buffer.append(Unpooled.EMPTY_BUFFER, 0, 0, 0);
+    assertEquals(0, transmitNext(0).payload().readableBytes());
+    buffer.acknowledgeBelow(buffer.next());
+    assertNothingHeld();
+  }
+
+  @Test
+  void recutKeepsTheBytesAndTheSegmentsInFlight() {
+    append(bytes(1000), 300);
+    ByteBuf sent = Unpooled.buffer().writeBytes(transmitNext(0).payload());
+    buffer.recut(90);
+    assertEquals((1000 - 300 + 89) / 90, buffer.queued());
+    sent.writeBytes(transmitAll(0));
+    assertEquals(bytes(1000), sent);
+    buffer.acknowledgeBelow(buffer.next());
+    assertNothingHeld();
+  }
+
+  @Test
+  void recutOfAnEmptyQueueHoldsNothing() {
+    buffer.recut(50);
+    assertNothingHeld();
+  }
+
+  @Test
+  void acknowledgedSegmentsAreDroppedOnceTheOldestOfThemIs() {
+    append(bytes(40), 10);
+    transmitAll(5);
+    buffer.acknowledge(FIRST + 1, 5);
+    buffer.acknowledgeBelow(FIRST);
+    assertEquals(FIRST, buffer.una());
+    assertFalse(buffer.isAwaited(FIRST + 1));
+    buffer.acknowledge(FIRST, 5);
+    buffer.acknowledgeBelow(FIRST);
+    assertEquals(FIRST + 2, buffer.una());
+    assertEquals(2, buffer.unacknowledged());
+  }
+
+  @Test
+  void onlySegmentsInFlightAreAwaited() {
+    append(bytes(30), 10);
+    transmitNext(0);
+    assertFalse(buffer.isAwaited(FIRST - 1));
+    assertTrue(buffer.isAwaited(FIRST));
+    assertFalse(buffer.isAwaited(FIRST + 1));
+  }
+
+  @Test
+  void timestampsOfAllTransmissionsAreKnown() {
+    append(bytes(10), 10);
+    int index = buffer.firstQueued();
+    transmitNext(50);
+    buffer.transmit(index, Unpooled.buffer(), 1, 0, 0, 90, 90, 100);
+    assertFalse(buffer.wasSentAt(FIRST, 49));
+    assertTrue(buffer.wasSentAt(FIRST, 50));
+    assertTrue(buffer.wasSentAt(FIRST, 90));
+    assertFalse(buffer.wasSentAt(FIRST, 91));
+  }
+
+  @Test
+  void timeoutBoundIsTheEarliestTimeoutAndEndsWithTheFlight() {
+    assertEquals(Kcp.NO_DEADLINE, buffer.timeoutBoundMs());
+    append(bytes(20), 10);
+    transmitNext(10);
+    transmitNext(30);
+    assertEquals(110, buffer.timeoutBoundMs());
+    buffer.acknowledge(FIRST, 10);
+    assertEquals(110, buffer.timeoutBoundMs(), "a lower bound");
+    buffer.refreshTimeoutBound();
+    assertEquals(130, buffer.timeoutBoundMs());
+    buffer.acknowledgeBelow(FIRST + 2);
+    assertEquals(Kcp.NO_DEADLINE, buffer.timeoutBoundMs());
+  }
+}

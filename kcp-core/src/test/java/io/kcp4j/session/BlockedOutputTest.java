@@ -1,0 +1,93 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import org.junit.jupiter.api.Test;
+
+/** No session is flushed while the output takes nothing, and none is forgotten. */
+class BlockedOutputTest {
+
+  /** An output that takes as many datagrams as it is told to. */
+  private static final class Socket implements SessionTable.Handler, DatagramOutput {
+    int room;
+    int sent;
+    int flushRequests;
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      return Unpooled.buffer(maxBytes);
+    }
+
+    @Override
+    public void end() {
+      room--;
+      sent++;
+    }
+
+    @Override
+    public DatagramOutput output(InetSocketAddress remote) {
+      return this;
+    }
+
+    @Override
+    public boolean isOutputWritable() {
+      return room > 0;
+    }
+
+    @Override
+    public void requestFlush() {
+      flushRequests++;
+    }
+
+    @Override
+    public void flushOutput() {}
+
+    @Override
+    public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+      return null;
+    }
+
+    @Override
+    public void progressed(Session session, long nowMs) {}
+
+    @Override
+    public void ended(Session session, EndReason reason) {}
+  }
+
+  @Test
+  void sessionsBeyondWhatTheOutputTakesWaitForIt() {
+    KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true));
+    Socket socket = new Socket();
+    DeadlineWheel wheel = new DeadlineWheel(0);
+    SessionTable table = new SessionTable(socket, context, wheel, 10, 1500, 0);
+    InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
+    for (int conv = 1; conv <= 5; conv++) {
+      Kcp kcp = new Kcp(conv, KcpConfig.DEFAULT, context, 0);
+      Session session = new Session(remote, kcp, null);
+      table.add(session, 0);
+      assertTrue(kcp.send(Unpooled.wrappedBuffer(new byte[100])));
+      table.touch(session);
+    }
+    assertEquals(1, socket.flushRequests);
+
+    socket.room = 2;
+    table.flushTouched(0);
+    assertEquals(2, socket.sent);
+    assertEquals(2, socket.flushRequests);
+
+    socket.room = 10;
+    table.flushTouched(0);
+    assertEquals(5, socket.sent);
+    assertEquals(2, socket.flushRequests);
+  }
+}

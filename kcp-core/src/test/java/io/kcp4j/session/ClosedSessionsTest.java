@@ -1,0 +1,60 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import org.junit.jupiter.api.Test;
+
+/** {@link ClosedSessions}: for a minute, and bounded. */
+class ClosedSessionsTest {
+
+  private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 9);
+
+  private final ClosedSessions closed = new ClosedSessions();
+
+  private static SessionKey key(int conv) {
+    return new SessionKey(REMOTE, conv);
+  }
+
+  @Test
+  void sessionIsRememberedForAMinute() {
+    closed.add(key(1), 1000);
+    assertTrue(closed.contains(key(1), 60_999));
+    assertFalse(closed.contains(key(1), 61_000));
+    assertFalse(closed.contains(key(2), 1000));
+  }
+
+  @Test
+  void oldestAreForgottenFirst() {
+    for (int conv = 0; conv < 10; conv++) {
+      closed.add(key(conv), conv);
+    }
+    closed.forget(60_004);
+    assertEquals(5, closed.size());
+    assertTrue(closed.contains(key(5), 60_004));
+  }
+
+  @Test
+  void sessionThatClosesAgainIsRememberedAnewAndKeepsNoOtherFromBeingForgotten() {
+    closed.add(key(1), 0);
+    closed.add(key(2), 10);
+    closed.add(key(1), 30_000);
+    closed.forget(60_010);
+    assertEquals(1, closed.size());
+    assertTrue(closed.contains(key(1), 60_010));
+  }
+
+  @Test
+  void noMoreThan65536AreRemembered() {
+    for (int conv = 0; conv <= 65_536; conv++) {
+      closed.add(key(conv), 0);
+    }
+    assertEquals(65_536, closed.size());
+    assertFalse(closed.contains(key(0), 0));
+    assertTrue(closed.contains(key(1), 0));
+    assertTrue(closed.contains(key(65_536), 0));
+  }
+}

@@ -1,0 +1,84 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.util.NetUtil;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** {@link SessionKey}: equality, order, and keys that were chosen to collide. */
+class SessionKeyTest {
+
+  private static SessionKey key(String host, int port, int conv) {
+    InetAddress address = NetUtil.createInetAddressFromIpAddressString(host);
+    return new SessionKey(new InetSocketAddress(address, port), conv);
+  }
+
+  @Test
+  void keysDifferByAddressPortAndConversation() {
+    SessionKey key = key("10.0.0.1", 5, 7);
+    assertEquals(key, key("10.0.0.1", 5, 7));
+    assertEquals(key.hashCode(), key("10.0.0.1", 5, 7).hashCode());
+    assertNotEquals(key, key("10.0.0.2", 5, 7));
+    assertNotEquals(key, key("10.0.0.1", 6, 7));
+    assertNotEquals(key, key("10.0.0.1", 5, 8));
+    assertNotEquals(key, key("::1", 5, 7));
+  }
+
+  @Test
+  void orderAgreesWithEquality() {
+    List<SessionKey> keys =
+        List.of(
+            key("10.0.0.1", 5, 7),
+            key("10.0.0.2", 5, 7),
+            key("200.0.0.2", 5, 7),
+            key("::1", 5, 7),
+            key("10.0.0.1", 6, 7),
+            key("10.0.0.1", 5, -7));
+    for (SessionKey a : keys) {
+      for (SessionKey b : keys) {
+        assertEquals(a.equals(b), a.compareTo(b) == 0);
+        assertEquals(Integer.signum(a.compareTo(b)), -Integer.signum(b.compareTo(a)));
+      }
+    }
+  }
+
+  /** The hash map sorts what collides: were it to walk a list, this would take minutes. */
+  @Test
+  void collidingKeysAreFoundByTheirOrder() {
+    List<SessionKey> colliding = new ArrayList<>();
+    int hash = key("10.0.0.0", 1, 0).hashCode();
+    int inverse = inverse(0x9e3779b9);
+    for (int i = 0; i < 40_000; i++) {
+      SessionKey other = key("10.0." + (i >> 8) + "." + (i & 0xff), 1, 0);
+      colliding.add(new SessionKey(other.remote(), (hash - other.hashCode()) * inverse));
+    }
+    Map<SessionKey, Integer> map = new HashMap<>();
+    for (int i = 0; i < colliding.size(); i++) {
+      assertEquals(hash, colliding.get(i).hashCode());
+      assertNull(map.put(colliding.get(i), i));
+    }
+    for (int i = 0; i < colliding.size(); i++) {
+      assertEquals(i, map.get(colliding.get(i)));
+    }
+    colliding.forEach(map::remove);
+    assertTrue(map.isEmpty());
+  }
+
+  /** The inverse of an odd number modulo 2^32, by Newton's method. */
+  private static int inverse(int odd) {
+    int x = odd;
+    for (int i = 0; i < 5; i++) {
+      x *= 2 - odd * x;
+    }
+    return x;
+  }
+}

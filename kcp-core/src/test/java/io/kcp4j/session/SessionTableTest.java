@@ -1,0 +1,474 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpFailure;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** {@link SessionTable}: who is let in, in which order sessions are driven, and how they end. */
+class SessionTableTest {
+
+  private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
+  private static final InetSocketAddress OTHER = new InetSocketAddress(NetUtil.LOCALHOST, 2222);
+
+  private final KcpContext context = context(MemoryBudget.unlimited());
+  private final FakeHandler handler = new FakeHandler(context);
+  private final DeadlineWheel deadlines = new DeadlineWheel(0);
+  private final SessionTable table = table(handler);
+  private long nowMs;
+
+  private static KcpContext context(MemoryBudget budget) {
+    return new KcpContext(new UnpooledByteBufAllocator(true), budget, new KcpCounters());
+  }
+
+  private SessionTable table(FakeHandler handler) {
+    return new SessionTable(handler, handler.context, deadlines, 3, 1500, 0);
+  }
+
+  private static ByteBuf segment(int conv, int cmd, int frg, int sn, int una, int bytes) {
+    ByteBuf out = Unpooled.buffer();
+    Segment.write(out, conv, cmd, frg, 128, 0, sn, una, bytes);
+    return out.writeZero(bytes);
+  }
+
+  private static ByteBuf push(int conv, int sn) {
+    return segment(conv, Segment.PUSH, 0, sn, 0, 10);
+  }
+
+  private static ByteBuf wask(int conv) {
+    return segment(conv, Segment.WASK, 0, 0, 0, 0);
+  }
+
+  /** A batch of one datagram. */
+  private void receive(InetSocketAddress remote, ByteBuf datagram) {
+    table.receive(remote, datagram, nowMs);
+    table.endBatch(nowMs);
+  }
+
+  private Session begin(InetSocketAddress remote, int conv) {
+    receive(remote, push(conv, 0));
+    handler.events();
+    return handler.accepted.get(handler.accepted.size() - 1);
+  }
+
+  private long count(KcpCounter counter) {
+    return context.total().get(counter);
+  }
+
+  private void runTo(long untilMs) {
+    for (; nowMs < untilMs; nowMs += 100) {
+      deadlines.advance(nowMs);
+      table.sweep(nowMs);
+      table.flushTouched(nowMs);
+    }
+  }
+
+  // Admission
+
+  @Test
+  void firstSegmentBeginsASession() {
+    receive(REMOTE, push(7, 0));
+    assertEquals(1, table.size());
+    assertEquals(7, handler.accepted.get(0).conv());
+    assertSame(REMOTE, handler.accepted.get(0).remote());
+    assertEquals(List.of("progressed 7"), handler.events());
+    assertEquals(10, handler.accepted.get(0).kcp().receive().readableBytes());
+    assertEquals(1, count(KcpCounter.SESSIONS_OPENED));
+  }
+
+  @Test
+  void laterSegmentsAndAcknowledgementsBeginNone() {
+    receive(REMOTE, push(7, 1));
+    receive(REMOTE, push(7, -1));
+    receive(REMOTE, segment(7, Segment.ACK, 0, 0, 0, 0));
+    receive(REMOTE, segment(7, Segment.WINS, 0, 0, 0, 0));
+    assertEquals(0, table.size());
+    assertEquals(4, count(KcpCounter.UNKNOWN_SESSION));
+    assertEquals(List.of(), handler.events());
+  }
+
+  @Test
+  void firstSegmentMayStandAnywhereInAWellFormedDatagram() {
+    receive(REMOTE, Unpooled.copiedBuffer(wask(7), push(7, 1), push(7, 0)));
+    assertEquals(1, table.size());
+  }
+
+  @Test
+  void datagramThatANewSessionWouldRefuseBeginsNone() {
+    receive(REMOTE, segment(7, Segment.PUSH, 0, 0, 1, 10));
+    receive(REMOTE, Unpooled.copiedBuffer(push(7, 0), segment(7, Segment.ACK, 0, 0, 0, 0)));
+    receive(REMOTE, Unpooled.copiedBuffer(push(7, 0), push(8, 0)));
+    receive(REMOTE, Unpooled.copiedBuffer(push(7, 0), push(7, 1).setByte(4, 85)));
+    receive(REMOTE, push(7, 0).setIntLE(20, 11));
+    receive(REMOTE, push(7, 0).setIntLE(20, -1));
+    assertEquals(0, table.size());
+    assertEquals(6, count(KcpCounter.UNKNOWN_SESSION));
+  }
+
+  @Test
+  void datagramThatItsSessionRefusesCausesNothing() {
+    begin(REMOTE, 7);
+    receive(REMOTE, segment(7, Segment.PUSH, 0, 1, 1, 10));
+    assertEquals(1, count(KcpCounter.ACKNOWLEDGES_UNSENT));
+    assertEquals(List.of(), handler.events());
+  }
+
+  @Test
+  void sameConversationFromAnotherAddressIsAnotherSession() {
+    begin(REMOTE, 7);
+    begin(OTHER, 7);
+    begin(REMOTE, 8);
+    assertEquals(3, table.size());
+    receive(OTHER, push(7, 1));
+    assertEquals(List.of("progressed 7"), handler.events());
+    assertEquals(20, handler.accepted.get(1).kcp().receive().readableBytes());
+    assertEquals(10, handler.accepted.get(0).kcp().receive().readableBytes());
+  }
+
+  @Test
+  void sessionsBeyondTheLimitAreTurnedAwayAndMayTryAgain() {
+    for (int conv = 1; conv <= 4; conv++) {
+      receive(REMOTE, push(conv, 0));
+    }
+    assertEquals(3, table.size());
+    assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
+    table.remove(handler.accepted.get(0), nowMs);
+    receive(REMOTE, push(4, 0));
+    assertEquals(3, table.size());
+  }
+
+  @Test
+  void handlerMayTurnAStrangerAway() {
+    handler.accepts = false;
+    receive(REMOTE, push(7, 0));
+    assertEquals(0, table.size());
+    assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
+  }
+
+  @Test
+  void strangersProbeIsAnsweredOnceAndNothingIsKept() {
+    receive(REMOTE, Unpooled.copiedBuffer(wask(7), wask(7)));
+    assertEquals(List.of("sent 7 WINS"), handler.events());
+    assertEquals(1, handler.outputFlushes);
+    assertEquals(0, table.size());
+    assertEquals(0, count(KcpCounter.UNKNOWN_SESSION));
+  }
+
+  @Test
+  void strangersProbeIsDroppedWhileTheOutputIsFull() {
+    handler.writable = false;
+    receive(REMOTE, wask(7));
+    handler.writable = true;
+    table.flushTouched(nowMs);
+    assertEquals(List.of(), handler.events());
+  }
+
+  @Test
+  void strangersProbeCanBeginASession() {
+    table.acceptOnProbe(true);
+    receive(REMOTE, wask(7));
+    assertEquals(1, table.size());
+    assertEquals(List.of("progressed 7", "sent 7 WINS"), handler.events());
+  }
+
+  @Test
+  void datagramAboveTheLimitIsCountedAndNotParsed() {
+    begin(REMOTE, 7);
+    long taken = count(KcpCounter.DATAGRAMS_IN);
+    receive(REMOTE, segment(7, Segment.PUSH, 0, 1, 0, 1501 - 24));
+    assertEquals(1, count(KcpCounter.OVERSIZE));
+    assertEquals(taken, count(KcpCounter.DATAGRAMS_IN));
+    receive(REMOTE, segment(7, Segment.PUSH, 0, 1, 0, 1500 - 24));
+    assertEquals(1, count(KcpCounter.OVERSIZE));
+    assertEquals(taken + 1, count(KcpCounter.DATAGRAMS_IN));
+  }
+
+  @Test
+  void datagramShorterThanAHeaderIsMalformed() {
+    receive(REMOTE, Unpooled.buffer().writeZero(23));
+    receive(REMOTE, Unpooled.EMPTY_BUFFER);
+    assertEquals(2, count(KcpCounter.MALFORMED));
+  }
+
+  @Test
+  void peerOfAClosedSessionMeetsSilenceForAMinute() {
+    Session session = begin(REMOTE, 7);
+    table.remove(session, nowMs);
+    nowMs = 59_999;
+    receive(REMOTE, push(7, 0));
+    receive(REMOTE, wask(7));
+    assertEquals(2, count(KcpCounter.CLOSED_SESSION));
+    assertEquals(List.of(), handler.events());
+    receive(OTHER, push(7, 0));
+    assertEquals(1, table.size(), "another address");
+    nowMs = 60_000;
+    receive(REMOTE, push(7, 0));
+    assertEquals(2, table.size());
+  }
+
+  @Test
+  void clientsSessionIsAddedOnce() {
+    table.add(handler.session(REMOTE, 7), nowMs);
+    Session second = handler.session(REMOTE, 7);
+    assertThrows(IllegalArgumentException.class, () -> table.add(second, nowMs));
+    assertEquals(1, table.size());
+  }
+
+  @Test
+  void removingTwiceCountsOnce() {
+    Session session = begin(REMOTE, 7);
+    table.remove(session, nowMs);
+    table.remove(session, nowMs);
+    assertEquals(1, count(KcpCounter.SESSIONS_CLOSED));
+    assertEquals(0, deadlines.size());
+  }
+
+  // Driving
+
+  private void write(Session session, int bytes) {
+    session.kcp().send(Unpooled.buffer().writeZero(bytes));
+    table.touch(session);
+  }
+
+  @Test
+  void sessionsAreFlushedOnceAndInTheOrderInWhichTheyWereTouched() {
+    Session one = begin(REMOTE, 1);
+    Session two = begin(REMOTE, 2);
+    int outputFlushes = handler.outputFlushes;
+    handler.flushRequests = 0;
+    write(two, 5);
+    write(one, 5);
+    write(two, 5);
+    assertEquals(1, handler.flushRequests);
+    table.flushTouched(nowMs);
+    assertEquals(List.of("sent 2 ACK", "sent 1 ACK"), handler.events());
+    assertEquals(outputFlushes + 1, handler.outputFlushes);
+    table.flushTouched(nowMs);
+    assertEquals(outputFlushes + 1, handler.outputFlushes);
+  }
+
+  @Test
+  void everySessionOfABatchProgressesBeforeAnyIsFlushed() {
+    handler.config = KcpConfig.builder().ackNoDelay(true).build();
+    table.receive(REMOTE, push(1, 0), nowMs);
+    table.receive(REMOTE, push(2, 0), nowMs);
+    table.receive(REMOTE, push(1, 1), nowMs);
+    assertEquals(List.of(), handler.events());
+    table.endBatch(nowMs);
+    assertEquals(
+        List.of("progressed 1", "progressed 2", "sent 1 ACK", "sent 2 ACK"), handler.events());
+    assertEquals(0, handler.flushRequests);
+  }
+
+  @Test
+  void answerWrittenWhileProgressingLeavesWithTheBatch() {
+    handler.onProgress = session -> write(session, 5);
+    receive(REMOTE, push(1, 0));
+    assertEquals(List.of("progressed 1", "sent 1 ACK"), handler.events());
+    assertEquals(1, handler.accepted.get(0).kcp().stats().inFlight());
+  }
+
+  @Test
+  void fullOutputHoldsFlushesBackUntilItTakesMore() {
+    Session session = begin(REMOTE, 1);
+    handler.writable = false;
+    write(session, 5);
+    table.flushTouched(nowMs);
+    assertEquals(List.of(), handler.events());
+    assertEquals(2, handler.flushRequests, "asked again");
+    handler.writable = true;
+    table.flushTouched(nowMs);
+    assertEquals(List.of("sent 1 ACK"), handler.events());
+  }
+
+  @Test
+  void outputThatThrowsDoesNotKeepTheTableFromAskingForFlushes() {
+    Session session = begin(REMOTE, 1);
+    handler.onOutput =
+        () -> {
+          throw new IllegalStateException();
+        };
+    write(session, 5);
+    assertThrows(IllegalStateException.class, () -> table.flushTouched(nowMs));
+    handler.onOutput = () -> {};
+    handler.flushRequests = 0;
+    write(session, 5);
+    assertEquals(1, handler.flushRequests);
+    table.flushTouched(nowMs);
+    assertEquals(List.of("sent 1 ACK"), handler.events());
+  }
+
+  @Test
+  void deadlineOfASessionIsOnTheWheelAndGoesWithIt() {
+    Session session = begin(REMOTE, 1);
+    assertEquals(20, deadlines.nextDeadline());
+    deadlines.advance(20);
+    assertEquals(1, handler.flushRequests);
+    table.flushTouched(20);
+    assertEquals(List.of("sent 1 ACK"), handler.events());
+    assertEquals(Long.MAX_VALUE, deadlines.nextDeadline());
+    write(session, 5);
+    table.flushTouched(20);
+    assertEquals(220, deadlines.nextDeadline());
+    table.remove(session, 20);
+    assertEquals(0, deadlines.size());
+  }
+
+  @Test
+  void sessionRemovedWhileProgressingIsNotFlushed() {
+    handler.onProgress = session -> table.remove(session, nowMs);
+    handler.config = KcpConfig.builder().ackNoDelay(true).build();
+    receive(REMOTE, push(1, 0));
+    assertEquals(List.of("progressed 1"), handler.events());
+    assertEquals(0, deadlines.size());
+  }
+
+  @Test
+  void whatWasHeldUpForWantOfMemoryIsDeliveredWhenThereIsSome() {
+    FakeHandler scarce = new FakeHandler(context(new MemoryBudget(8000)));
+    SessionTable small = table(scarce);
+    scarce.onProgress = session -> receiveIf(session.conv() == 1, session);
+    small.receive(REMOTE, push(1, 0), 0);
+    small.receive(REMOTE, segment(1, Segment.PUSH, 0, 2, 0, 1400), 0);
+    for (int sn = 0; sn < 10; sn++) {
+      small.receive(REMOTE, segment(2, Segment.PUSH, 0, sn, 0, 1400), 0);
+    }
+    small.endBatch(0);
+    small.receive(REMOTE, push(1, 1), 0);
+    small.endBatch(0);
+    Session heldUp = scarce.accepted.get(0);
+    assertEquals(20, heldUp.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
+    receiveIf(true, scarce.accepted.get(1));
+    scarce.events();
+    deadlines.advance(20);
+    small.flushTouched(20);
+    assertTrue(scarce.events().contains("progressed 1"));
+    assertEquals(1420, heldUp.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
+  }
+
+  private static void receiveIf(boolean reads, Session session) {
+    for (ByteBuf part; reads && (part = session.kcp().receive()) != null; ) {
+      part.release();
+    }
+  }
+
+  // Ends
+
+  @Test
+  void failureEndsTheSessionAfterItWasFlushed() {
+    handler.config = KcpConfig.builder().delivery(Delivery.MESSAGE).build();
+    Session session = begin(REMOTE, 1);
+    receive(REMOTE, segment(1, Segment.PUSH, 3, 1, 0, 5));
+    receive(REMOTE, segment(1, Segment.PUSH, 0, 2, 0, 5));
+    assertTrue(handler.events().contains("ended 1 PROTOCOL_VIOLATION"));
+    assertEquals(0, table.size());
+    assertFalse(session.isIn(table));
+    receive(REMOTE, push(1, 0));
+    assertEquals(1, count(KcpCounter.CLOSED_SESSION));
+  }
+
+  @Test
+  void deadLinkEndsTheSession() {
+    handler.config = KcpConfig.builder().deadLink(3).build();
+    write(begin(REMOTE, 1), 5);
+    runTo(400);
+    assertEquals(1, table.size());
+    runTo(700);
+    assertTrue(handler.events().contains("ended 1 DEAD_LINK"));
+  }
+
+  @Test
+  void everyFailureHasItsReason() {
+    for (KcpFailure failure : KcpFailure.values()) {
+      assertEquals(failure.name(), EndReason.of(failure).name());
+    }
+  }
+
+  @Test
+  void endedHandlerMayWriteToAnotherSession() {
+    handler.config = KcpConfig.builder().deadLink(2).build();
+    Session failing = begin(REMOTE, 1);
+    handler.config = KcpConfig.DEFAULT;
+    Session other = begin(REMOTE, 2);
+    handler.onEnd = session -> write(other, 5);
+    write(failing, 5);
+    runTo(1000);
+    assertEquals(1, other.kcp().stats().inFlight());
+  }
+
+  @Test
+  void silentPeerIsProbedThreeTimesAndThenGivenUp() {
+    begin(REMOTE, 1);
+    runTo(60_000);
+    handler.events();
+    runTo(62_000);
+    assertEquals(List.of("sent 1 WASK"), handler.events());
+    runTo(72_000);
+    assertEquals(List.of("sent 1 WASK", "sent 1 WASK"), handler.events());
+    runTo(74_500);
+    assertEquals(List.of(), handler.events());
+    runTo(77_000);
+    assertEquals(List.of("ended 1 PEER_SILENT"), handler.events());
+  }
+
+  @Test
+  void answeredProbeKeepsTheSession() {
+    begin(REMOTE, 1);
+    for (int round = 1; round < 5; round++) {
+      handler.events();
+      runTo(round * 62_000L);
+      receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
+      assertTrue(handler.events().contains("sent 1 WASK"));
+    }
+    assertEquals(1, table.size());
+  }
+
+  @Test
+  void silenceCanBeLeftAlone() {
+    begin(REMOTE, 1).silenceTimeoutMs(0);
+    runTo(400_000);
+    assertEquals(1, table.size());
+  }
+
+  @Test
+  void sessionWithoutPayloadEndsAfterTheIdleTimeout() {
+    begin(REMOTE, 1).idleTimeoutMs(10_000);
+    runTo(8_000);
+    receive(REMOTE, push(1, 1));
+    handler.accepted.get(0).kcp().receive().release();
+    table.touch(handler.accepted.get(0));
+    table.flushTouched(nowMs);
+    runTo(17_900);
+    assertEquals(1, table.size());
+    runTo(19_500);
+    assertTrue(handler.events().contains("ended 1 IDLE"));
+  }
+
+  @Test
+  void probesDoNotKeepAnIdleSession() {
+    begin(REMOTE, 1).idleTimeoutMs(10_000);
+    for (int s = 1; s <= 11; s++) {
+      receive(REMOTE, wask(1));
+      runTo(s * 1000L);
+    }
+    runTo(12_000);
+    assertTrue(handler.events().contains("ended 1 IDLE"));
+  }
+}

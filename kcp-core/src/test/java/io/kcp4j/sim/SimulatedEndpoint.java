@@ -1,0 +1,292 @@
+package io.kcp4j.sim;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.EndReason;
+import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionTable;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+
+/** One socket of {@link SimulatedEndpoints}: a {@link SessionTable}, its wheel and its timer. */
+final class SimulatedEndpoint implements SessionTable.Handler {
+
+  private static final int MAX_DATAGRAM_BYTES = 1500;
+
+  private static final int SWEEP_INTERVAL_MS = 1000;
+
+  /** Where its datagrams go. */
+  interface Wire {
+    void send(InetSocketAddress from, InetSocketAddress to, byte[] datagram);
+  }
+
+  /** Who knows what is to come of its sessions. */
+  interface Owner {
+    /** The conversation of a stranger's session, or null to turn it away. */
+    SimulatedConversation accept(InetSocketAddress remote, int conv);
+
+    /** A session has ended that nobody has closed. */
+    void ended(int conv, EndReason reason);
+  }
+
+  private final InetSocketAddress address;
+  private final VirtualTime time;
+  private final SplittableRandom random;
+  private final Wire wire;
+  private final Owner owner;
+  private final Consumer<String> trace;
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
+  private final MemoryBudget budget = MemoryBudget.unlimited();
+  private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+  private final DeadlineWheel wheel;
+  private final SessionTable table;
+  private final Map<InetSocketAddress, Output> outputs = new HashMap<>();
+  private final List<Output> unflushed = new ArrayList<>();
+  private final List<Runnable> inbox = new ArrayList<>();
+  private final ByteBuf datagram = Unpooled.buffer(4096);
+  private long timerAtMs = Long.MAX_VALUE;
+  private boolean sweeping;
+  private long blockedUntilMs;
+
+  SimulatedEndpoint(
+      InetSocketAddress address,
+      VirtualTime time,
+      SplittableRandom random,
+      Wire wire,
+      int maxSessions,
+      Owner owner,
+      Consumer<String> trace) {
+    this.address = address;
+    this.time = time;
+    this.random = random;
+    this.wire = wire;
+    this.owner = owner;
+    this.trace = trace;
+    wheel = new DeadlineWheel(time.nowMs());
+    table = new SessionTable(this, context, wheel, maxSessions, MAX_DATAGRAM_BYTES, time.nowMs());
+  }
+
+  InetSocketAddress address() {
+    return address;
+  }
+
+  SessionTable table() {
+    return table;
+  }
+
+  KcpCounters counters() {
+    return context.total();
+  }
+
+  void arrived(InetSocketAddress from, byte[] bytes) {
+    inbox.add(() -> takeIn(from, bytes));
+    if (inbox.size() == 1) {
+      time.after(0, this::turn);
+    }
+  }
+
+  /** Begins a session, as a client does. */
+  void open(InetSocketAddress remote, KcpConfig config, SimulatedConversation conversation) {
+    Session session = session(remote, conversation.conv(), config, conversation);
+    table.add(session, time.nowMs());
+    write(session);
+    arm();
+  }
+
+  private Session session(
+      InetSocketAddress remote, int conv, KcpConfig config, SimulatedConversation conversation) {
+    Kcp kcp = new Kcp(conv, config, context, random.nextInt());
+    Session session = new Session(remote, kcp, conversation);
+    conversation.attach(session);
+    startSweeping();
+    return session;
+  }
+
+  /** Writes what there is to write, outside of any batch. */
+  private void write(Session session) {
+    if (conversationOf(session).write()) {
+      table.touch(session);
+    }
+  }
+
+  /** Ends a session from this side. */
+  void close(Session session) {
+    conversationOf(session).closed();
+    table.remove(session, time.nowMs());
+    session.kcp().close();
+    arm();
+  }
+
+  private void takeIn(InetSocketAddress from, byte[] bytes) {
+    int offset = random.nextInt(8);
+    datagram.setIndex(offset, offset);
+    datagram.writeBytes(bytes);
+    table.receive(from, datagram, time.nowMs());
+    // The sessions copy what they keep.
+    datagram.setZero(0, datagram.writerIndex());
+  }
+
+  private void turn() {
+    inbox.forEach(Runnable::run);
+    inbox.clear();
+    table.endBatch(time.nowMs());
+    checkFlushed();
+    arm();
+  }
+
+  private void arm() {
+    long deadlineMs = wheel.nextDeadline();
+    if (deadlineMs < timerAtMs) {
+      long atMs = Math.max(deadlineMs, time.nowMs());
+      timerAtMs = atMs;
+      time.at(atMs, () -> wake(atMs));
+    }
+  }
+
+  private void wake(long atMs) {
+    if (atMs == timerAtMs) {
+      timerAtMs = Long.MAX_VALUE;
+      wheel.advance(time.nowMs());
+      Check.that(wheel.nextDeadline() > time.nowMs(), "the wheel stands still");
+      arm();
+    }
+  }
+
+  private void startSweeping() {
+    if (!sweeping) {
+      sweeping = true;
+      time.after(SWEEP_INTERVAL_MS, this::sweep);
+    }
+  }
+
+  private void sweep() {
+    sweeping = false;
+    table.sweep(time.nowMs());
+    arm();
+    if (table.size() > 0) {
+      startSweeping();
+    }
+  }
+
+  // The table's handler
+
+  @Override
+  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+    SimulatedConversation conversation = owner.accept(remote, conv);
+    return conversation == null ? null : session(remote, conv, conversation.config(), conversation);
+  }
+
+  @Override
+  public void progressed(Session session, long nowMs) {
+    SimulatedConversation conversation = conversationOf(session);
+    conversation.read();
+    conversation.write();
+    conversation.tellWhenDone();
+  }
+
+  @Override
+  public DatagramOutput output(InetSocketAddress remote) {
+    return outputs.computeIfAbsent(remote, Output::new);
+  }
+
+  @Override
+  public void flushOutput() {
+    unflushed.forEach(Output::flush);
+    unflushed.clear();
+  }
+
+  /** Now and then the socket takes nothing for some milliseconds. */
+  @Override
+  public boolean isOutputWritable() {
+    if (time.nowMs() >= blockedUntilMs && random.nextInt(100) == 0) {
+      blockedUntilMs = time.nowMs() + 1 + random.nextInt(20);
+    }
+    return time.nowMs() >= blockedUntilMs;
+  }
+
+  @Override
+  public void requestFlush() {
+    time.at(Math.max(time.nowMs(), blockedUntilMs), this::flush);
+  }
+
+  private void flush() {
+    table.flushTouched(time.nowMs());
+    checkFlushed();
+    arm();
+  }
+
+  private void checkFlushed() {
+    Check.that(
+        unflushed.isEmpty() || time.nowMs() < blockedUntilMs,
+        "datagrams were left behind unflushed");
+  }
+
+  @Override
+  public void ended(Session session, EndReason reason) {
+    owner.ended(session.conv(), reason);
+    conversationOf(session).closed();
+    session.kcp().close();
+  }
+
+  private static SimulatedConversation conversationOf(Session session) {
+    return (SimulatedConversation) session.owner();
+  }
+
+  /** Checks what must hold when every session is closed. */
+  void finish() {
+    Check.that(table.size() == 0, table.size() + " sessions left");
+    Check.that(unflushed.isEmpty(), "datagrams were never flushed");
+    Check.that(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes");
+    long leaked = allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
+    Check.that(leaked == 0, "leaks " + leaked + " bytes");
+  }
+
+  private final class Output implements DatagramOutput {
+
+    private final InetSocketAddress remote;
+    private final ByteBuf buffer = Unpooled.buffer(4096);
+    private final List<byte[]> datagrams = new ArrayList<>();
+
+    Output(InetSocketAddress remote) {
+      this.remote = remote;
+    }
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      return buffer.clear();
+    }
+
+    @Override
+    public void end() {
+      if (datagrams.isEmpty()) {
+        unflushed.add(this);
+      }
+      datagrams.add(Arrays.copyOf(buffer.array(), buffer.writerIndex()));
+      if (trace != null) {
+        String path = address.getPort() + " to " + remote.getPort();
+        int conv = Segment.conv(buffer, 0);
+        trace.accept(time.nowMs() + " " + path + " conv=" + conv + WireMonitor.describe(buffer, 0));
+      }
+    }
+
+    private void flush() {
+      datagrams.forEach(bytes -> wire.send(address, remote, bytes));
+      datagrams.clear();
+    }
+  }
+}

@@ -1,0 +1,207 @@
+package io.kcp4j.sim;
+
+import io.kcp4j.Segment;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.zip.CRC32;
+
+/**
+ * One direction of a network. Datagrams pass, in this order: partition, scripted loss, random and
+ * burst loss, the rate limit and its queue, delay and reordering, alteration, duplication.
+ *
+ * <p>KCP has no checksum of its own; below it there always is one. So datagrams with flipped bits
+ * are dropped here when a CRC-32 finds them out. Truncated and padded ones arrive as they are.
+ */
+public final class SimulatedLink {
+
+  private static final double LOSS_IN_BURST = 0.9;
+
+  private final VirtualTime time;
+  private final SplittableRandom random;
+  private final FaultCounts faults;
+  private final Consumer<byte[]> destination;
+
+  private LinkProfile profile;
+  private Predicate<byte[]> scriptedLoss = datagram -> false;
+  private long silentUntilMs;
+  private boolean inBurst;
+  private double rateFreeAtMs;
+  private long lastArrivalMs;
+  private long heldBackUntilMs = -1;
+  private boolean healed;
+  private long datagramsUnderFaults;
+
+  SimulatedLink(
+      VirtualTime time,
+      SplittableRandom random,
+      FaultCounts faults,
+      LinkProfile profile,
+      Consumer<byte[]> destination) {
+    this.time = time;
+    this.random = random;
+    this.faults = faults;
+    this.profile = profile;
+    this.destination = destination;
+  }
+
+  /** What the link does now. */
+  public LinkProfile profile() {
+    return profile;
+  }
+
+  /** Changes what the link does from now on. */
+  public void profile(LinkProfile profile) {
+    this.profile = profile;
+  }
+
+  /** Loses, beside everything else, the datagrams for which {@code loss} holds. */
+  public void scriptedLoss(Predicate<byte[]> loss) {
+    scriptedLoss = loss;
+  }
+
+  /** Loses everything until the given time. */
+  public void silence(long untilMs) {
+    faults.add(Fault.PARTITION);
+    silentUntilMs = Math.max(silentUntilMs, untilMs);
+  }
+
+  /** Ends every fault. */
+  public void heal() {
+    healed = true;
+    profile = profile.healed();
+    inBurst = false;
+    silentUntilMs = 0;
+  }
+
+  /** How many datagrams met the faults of the profile, before the link healed. */
+  long datagramsUnderFaults() {
+    return datagramsUnderFaults;
+  }
+
+  /** Sends a datagram. The array becomes the link's. */
+  public void send(byte[] datagram) {
+    if (!healed) {
+      datagramsUnderFaults++;
+    }
+    if (isLost(datagram)) {
+      return;
+    }
+    double leavesAtMs = leavesAtMs(datagram.length);
+    if (leavesAtMs < 0) {
+      faults.add(Fault.QUEUE_FULL);
+      return;
+    }
+    deliver(datagram, leavesAtMs);
+    while (happens(profile.duplication())) {
+      faults.add(Fault.DUPLICATED);
+      deliver(datagram, leavesAtMs);
+    }
+  }
+
+  private boolean isLost(byte[] datagram) {
+    if (time.nowMs() < silentUntilMs) {
+      faults.add(Fault.LOST_IN_PARTITION);
+      return true;
+    }
+    if (scriptedLoss.test(datagram)) {
+      faults.add(Fault.LOST);
+      return true;
+    }
+    inBurst = inBurst ? !happens(profile.burstEnd()) : happens(profile.burstBegin());
+    if (inBurst && happens(LOSS_IN_BURST)) {
+      faults.add(Fault.LOST_IN_BURST);
+      return true;
+    }
+    if (happens(profile.loss())) {
+      faults.add(Fault.LOST);
+      return true;
+    }
+    return false;
+  }
+
+  /** When the last bit has left, or -1 if the queue is full. */
+  private double leavesAtMs(int bytes) {
+    double nowMs = (double) time.nowMs();
+    if (profile.bytesPerSecond() == 0) {
+      return nowMs;
+    }
+    double bytesPerMs = profile.bytesPerSecond() / 1000.0;
+    double beginsAtMs = Math.max(nowMs, rateFreeAtMs);
+    if ((beginsAtMs - nowMs) * bytesPerMs > profile.queueBytes()) {
+      return -1;
+    }
+    if (beginsAtMs > nowMs) {
+      faults.add(Fault.QUEUED);
+    }
+    rateFreeAtMs = beginsAtMs + bytes / bytesPerMs;
+    return rateFreeAtMs;
+  }
+
+  private void deliver(byte[] datagram, double leavesAtMs) {
+    long arrivesAtMs = (long) Math.ceil(leavesAtMs) + profile.delayMs();
+    if (profile.jitterMs() > 0) {
+      arrivesAtMs += random.nextInt(profile.jitterMs() + 1);
+    }
+    if (happens(profile.reordering())) {
+      arrivesAtMs += 1 + random.nextInt(profile.heldBackMs());
+      heldBackUntilMs = Math.max(heldBackUntilMs, arrivesAtMs);
+    } else {
+      arrivesAtMs = Math.max(arrivesAtMs, lastArrivalMs);
+      lastArrivalMs = arrivesAtMs;
+      if (arrivesAtMs < heldBackUntilMs) {
+        faults.add(Fault.REORDERED);
+        heldBackUntilMs = -1;
+      }
+    }
+    byte[] arriving = altered(datagram);
+    if (arriving != null) {
+      time.at(arrivesAtMs, () -> destination.accept(arriving));
+    }
+  }
+
+  private byte[] altered(byte[] datagram) {
+    byte[] arriving = datagram;
+    if (happens(profile.truncation())) {
+      faults.add(Fault.TRUNCATED);
+      arriving = Arrays.copyOf(arriving, random.nextInt(arriving.length));
+    } else if (happens(profile.padding())) {
+      faults.add(Fault.PADDED);
+      arriving = padded(arriving);
+    }
+    if (happens(profile.corruption())) {
+      faults.add(Fault.CORRUPTED);
+      byte[] corrupted = withFlippedBits(arriving);
+      return crc(corrupted) == crc(arriving) ? corrupted : null;
+    }
+    return arriving;
+  }
+
+  private byte[] padded(byte[] datagram) {
+    byte[] junk = new byte[1 + random.nextInt(Segment.HEADER_BYTES - 1)];
+    random.nextBytes(junk);
+    byte[] padded = Arrays.copyOf(datagram, datagram.length + junk.length);
+    System.arraycopy(junk, 0, padded, datagram.length, junk.length);
+    return padded;
+  }
+
+  private byte[] withFlippedBits(byte[] datagram) {
+    byte[] flipped = datagram.clone();
+    for (int n = random.nextInt(8); n >= 0 && flipped.length > 0; n--) {
+      int bit = random.nextInt(flipped.length * 8);
+      flipped[bit / 8] = (byte) (flipped[bit / 8] ^ (1 << (bit % 8)));
+    }
+    return flipped;
+  }
+
+  private static long crc(byte[] bytes) {
+    CRC32 crc = new CRC32();
+    crc.update(bytes);
+    return crc.getValue();
+  }
+
+  private boolean happens(double probability) {
+    return probability > 0 && random.nextDouble() < probability;
+  }
+}

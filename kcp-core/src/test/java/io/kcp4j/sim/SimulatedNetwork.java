@@ -1,0 +1,52 @@
+package io.kcp4j.sim;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+
+/** The links between some machines, and what happens to all of them at once. */
+public final class SimulatedNetwork {
+
+  private final VirtualTime time;
+  private final SplittableRandom random;
+  private final FaultCounts faults = new FaultCounts();
+  private final List<SimulatedLink> links = new ArrayList<>();
+  private boolean isHealed;
+
+  /**
+   * Makes a network without links.
+   *
+   * @param random what all that is random on its links is drawn from
+   */
+  public SimulatedNetwork(VirtualTime time, SplittableRandom random) {
+    this.time = time;
+    this.random = random;
+  }
+
+  /** Adds one direction; {@code destination} takes the datagrams that arrive. */
+  public SimulatedLink connect(LinkProfile profile, Consumer<byte[]> destination) {
+    SimulatedLink link = new SimulatedLink(time, random.split(), faults, profile, destination);
+    if (isHealed) {
+      link.heal();
+    }
+    links.add(link);
+    return link;
+  }
+
+  /** The faults that happened so far, on the links and elsewhere. */
+  public FaultCounts faults() {
+    return faults;
+  }
+
+  /** Nothing passes for a while. */
+  public void partition(long durationMs) {
+    links.forEach(link -> link.silence(time.nowMs() + durationMs));
+  }
+
+  /** Ends every fault on every link, those to come included; delay and jitter stay. */
+  public void heal() {
+    isHealed = true;
+    links.forEach(SimulatedLink::heal);
+  }
+}

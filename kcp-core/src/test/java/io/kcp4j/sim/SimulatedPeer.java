@@ -1,0 +1,538 @@
+package io.kcp4j.sim;
+
+import io.kcp4j.CongestionControl;
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.InputResult;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpStarts;
+import io.kcp4j.KcpStats;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.sim.Scenario.Act;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * One machine of a {@link SimulatedPair}: a {@link Kcp}, who writes to it, who reads from it, its
+ * clock and its timer. Everything that happens to it ends in a {@link #turn}, after which all that
+ * can be checked is checked.
+ */
+public final class SimulatedPeer {
+
+  /** What stands before the writer index of every output buffer, and must be there afterwards. */
+  private static final long CANARY = 0x6b63_7034_6a21_5f5fL;
+
+  private static final long LARGEST_BUFFER_BYTES = 64 * 1024;
+
+  private static final int MAX_RTO_MS = 60_000;
+
+  private static final int MAX_PROBE_WAIT_MS = 120_000;
+
+  private final String name;
+  private final Scenario.Side side;
+  private final VirtualTime time;
+  private final SimulatedNetwork network;
+  private final SplittableRandom random;
+  private final Forger forger;
+  private final double forgery;
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
+  private final MemoryBudget budget = MemoryBudget.unlimited();
+  private final Kcp kcp;
+  private final WireMonitor wire;
+  private final SimulatedUser user;
+  private final Output output = new Output();
+  private final List<byte[]> inbox = new ArrayList<>();
+  private final ByteBuf datagram = Unpooled.buffer(4096);
+
+  private SimulatedPeer peer;
+  private SimulatedLink link;
+  private Consumer<String> trace;
+
+  private long clockOffsetMs;
+  private long timerAtMs = Long.MAX_VALUE;
+  private long pausedUntilMs;
+  private int actsDone;
+  private long disturbedUntilMs;
+
+  private long datagramsTakenIn;
+  private long ackDueAtMs = Long.MAX_VALUE;
+  private long wakeUpsForNothing;
+
+  SimulatedPeer(
+      String name,
+      Scenario scenario,
+      Scenario.Side side,
+      VirtualTime time,
+      SimulatedNetwork network,
+      SplittableRandom random) {
+    this.name = name;
+    this.side = side;
+    this.time = time;
+    this.network = network;
+    this.random = random;
+    this.forgery = scenario.forgery();
+    forger = new Forger(scenario.conv(), random.split());
+    clockOffsetMs = side.clockMs() - time.nowMs();
+    KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+    kcp =
+        KcpStarts.kcp(scenario.conv(), side.config(), context, side.tsOrigin(), scenario.firstSn());
+    wire =
+        new WireMonitor(
+            scenario.conv(),
+            scenario.firstSn(),
+            side.tsOrigin(),
+            kcp.stats().remoteWindow(),
+            side.config(),
+            network.faults());
+    user = new SimulatedUser(kcp, wire, side, time, network.faults(), random.split());
+  }
+
+  /** The session itself. */
+  public Kcp kcp() {
+    return kcp;
+  }
+
+  /** The link on which its datagrams leave, to be scripted. */
+  public SimulatedLink link() {
+    return link;
+  }
+
+  WireMonitor wire() {
+    return wire;
+  }
+
+  void connect(SimulatedPeer peer, Consumer<byte[]> recorder) {
+    this.peer = peer;
+    user.connect(peer.user);
+    link =
+        network.connect(
+            side.link(),
+            bytes -> {
+              recorder.accept(bytes);
+              peer.arrived(bytes);
+            });
+  }
+
+  void trace(Consumer<String> trace) {
+    this.trace = trace;
+  }
+
+  /** What this machine's clock shows. */
+  public long clockMs() {
+    return time.nowMs() + clockOffsetMs;
+  }
+
+  /** Whether so great a share of its new segments has been sent. */
+  boolean hasSent(double share) {
+    return wire.newSegments() >= share * side.segments() || user.isWritten();
+  }
+
+  /** When the last thing that was to happen to it will be over. */
+  long disturbedUntilMs() {
+    return disturbedUntilMs;
+  }
+
+  private void arrived(byte[] bytes) {
+    inbox.add(bytes);
+    if (inbox.size() == 1) {
+      // After what else arrives in this millisecond: one batch.
+      time.after(0, this::turn);
+    }
+  }
+
+  /** Does what the driver of a session does when something has happened. */
+  void turn() {
+    if (time.nowMs() < pausedUntilMs) {
+      return;
+    }
+    try {
+      turn(clockMs());
+    } catch (AssertionError e) {
+      throw new AssertionError(name + ": " + e.getMessage(), e);
+    }
+    arm();
+    act();
+  }
+
+  private void turn(long nowMs) {
+    boolean tookIn = takeIn(nowMs);
+    if (user.read() || tookIn) {
+      kcp.afterInput(nowMs, output);
+    }
+    if (kcp.nextDeadline() <= nowMs) {
+      flushAtDeadline(nowMs);
+    }
+    if (user.write()) {
+      kcp.afterSend(nowMs, output);
+    }
+    if (random.nextInt(64) == 0) {
+      flushEarly(nowMs);
+    }
+    check(nowMs);
+  }
+
+  private void flushAtDeadline(long nowMs) {
+    long before = wire.datagrams();
+    kcp.flush(nowMs, output);
+    if (wire.datagrams() == before) {
+      wakeUpsForNothing++;
+    }
+  }
+
+  private void arm() {
+    wakeAt(user.nextTurnAtMs());
+    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+      wakeAt(kcp.nextDeadline() - clockOffsetMs);
+    }
+  }
+
+  private void wakeAt(long atMs) {
+    if (atMs < timerAtMs) {
+      timerAtMs = atMs;
+      time.at(atMs, () -> wake(atMs));
+    }
+  }
+
+  private void wake(long atMs) {
+    if (atMs == timerAtMs) {
+      timerAtMs = Long.MAX_VALUE;
+      turn();
+    }
+  }
+
+  // What happens to the machine
+
+  private void act() {
+    List<Act> acts = side.acts();
+    while (actsDone < acts.size() && wire.newSegments() > acts.get(actsDone).atSegment()) {
+      perform(acts.get(actsDone++));
+    }
+  }
+
+  private void perform(Act act) {
+    int amount = act.amount();
+    say(act::toString);
+    switch (act.kind()) {
+      case PARTITION -> {
+        network.partition(amount);
+        disturb(amount);
+      }
+      case PAUSE -> {
+        network.faults().add(Fault.MACHINE_PAUSED);
+        pausedUntilMs = Math.max(pausedUntilMs, time.nowMs() + amount);
+        turnAfter(amount);
+      }
+      case CLOCK_JUMP -> {
+        network.faults().add(Fault.CLOCK_JUMPED);
+        clockOffsetMs += amount;
+        turnAfter(0);
+      }
+      case STOP_READING -> {
+        network.faults().add(Fault.READING_PAUSED);
+        user.stopReading(time.nowMs() + amount);
+        turnAfter(amount);
+      }
+      case MTU -> {
+        network.faults().add(Fault.MTU_CHANGED);
+        kcp.reconfigure(kcp.config().toBuilder().mtuBytes(amount).build());
+        wire.reconfigure(kcp.config());
+        turnAfter(0);
+      }
+    }
+  }
+
+  private void turnAfter(int ms) {
+    time.after(ms, this::turn);
+    disturb(ms);
+  }
+
+  private void disturb(int forMs) {
+    disturbedUntilMs = Math.max(disturbedUntilMs, time.nowMs() + forMs);
+  }
+
+  // Input
+
+  private boolean takeIn(long nowMs) {
+    boolean forged = forgery > 0 && random.nextDouble() < forgery;
+    if (forged) {
+      forge(nowMs);
+    }
+    boolean any = forged || !inbox.isEmpty();
+    for (byte[] bytes : inbox) {
+      takeIn(bytes, nowMs);
+    }
+    inbox.clear();
+    return any;
+  }
+
+  private void takeIn(byte[] bytes, long nowMs) {
+    fillDatagram(bytes);
+    boolean whole = isWhole();
+    long notNew = notNewPushes();
+    InputResult result = kcp.input(datagram, nowMs);
+    datagramsTakenIn++;
+    Check.that(
+        result == (whole ? InputResult.ACCEPTED : InputResult.MALFORMED),
+        () -> whole + " is whole, but the result is " + result);
+    if (whole) {
+      int pushes = wire.takenIn(datagram, nowMs);
+      if (pushes > notNewPushes() - notNew) {
+        ackDueAtMs = Math.min(ackDueAtMs, nowMs + kcp.config().intervalMs());
+      }
+    }
+    // The session copies what it keeps.
+    datagram.setZero(0, datagram.writerIndex());
+  }
+
+  private void fillDatagram(byte[] bytes) {
+    int offset = random.nextInt(8);
+    datagram.setIndex(offset, offset);
+    datagram.writeBytes(bytes);
+  }
+
+  /** Whether truncation has left whole segments, at least one of them. */
+  private boolean isWhole() {
+    int at = datagram.readerIndex();
+    int segments = 0;
+    while (datagram.writerIndex() - at >= Segment.HEADER_BYTES) {
+      at += Segment.HEADER_BYTES + Segment.length(datagram, at);
+      segments++;
+    }
+    return segments > 0 && at <= datagram.writerIndex();
+  }
+
+  /** PUSHes that were taken in and need no acknowledgement within the interval. */
+  private long notNewPushes() {
+    KcpCounters counters = kcp.counters();
+    return counters.get(KcpCounter.REPEATED)
+        + counters.get(KcpCounter.OUT_OF_WINDOW)
+        + counters.get(KcpCounter.FRAGMENT_REFUSED)
+        + counters.get(KcpCounter.OVER_BUDGET);
+  }
+
+  private void forge(long nowMs) {
+    Fault kind = forger.drawKind(kcp.config().delivery());
+    fillDatagram(new byte[0]);
+    forger.forge(kind, datagram, wire, peer.wire, side.tsOrigin() + (int) nowMs);
+    network.faults().add(kind);
+    say(() -> "forged " + kind + WireMonitor.describe(datagram, datagram.readerIndex()));
+    KcpStats before = kcp.stats();
+    long deadlineBefore = kcp.nextDeadline();
+    InputResult result = kcp.input(datagram, nowMs);
+    datagramsTakenIn++;
+    InputResult expected = Forger.expectedResult(kind);
+    Check.that(
+        expected == null ? result != InputResult.ACCEPTED : result == expected,
+        () -> kind + " was " + result);
+    KcpStats after = kcp.stats();
+    Check.that(
+        before.srttMs() == after.srttMs()
+            && before.rttVarMs() == after.rttVarMs()
+            && before.rtoMs() == after.rtoMs(),
+        () -> kind + " changed the round-trip time");
+    Check.that(before.remoteWindow() == after.remoteWindow(), () -> kind + " changed the window");
+    if (kind == Fault.FALSE_TIMESTAMP) {
+      // It does acknowledge a segment, one that did arrive.
+      wire.takenInForgedAck(peer.wire.unaOut(), after.remoteWindow());
+      return;
+    }
+    Check.that(
+        before.inFlight() == after.inFlight()
+            && before.queued() == after.queued()
+            && before.heldBytes() == after.heldBytes()
+            && before.congestionWindow() == after.congestionWindow()
+            && deadlineBefore == kcp.nextDeadline(),
+        () -> kind + " changed " + before + " into " + after);
+  }
+
+  // Checks
+
+  /** A flush that nobody asked for finds no timeout; a second one finds nothing new at all. */
+  private void flushEarly(long nowMs) {
+    KcpCounters counters = kcp.counters();
+    long timedOut = counters.get(KcpCounter.TIMED_OUT);
+    kcp.flush(nowMs, output);
+    Check.that(
+        counters.get(KcpCounter.TIMED_OUT) == timedOut,
+        "the deadline had not come, and yet a segment had timed out");
+    long fast = counters.get(KcpCounter.FAST_RESENT);
+    int sent = wire.newSegments();
+    long acks = wire.acks();
+    kcp.flush(nowMs, output);
+    Check.that(counters.get(KcpCounter.TIMED_OUT) == timedOut, "timed out twice at the same time");
+    Check.that(counters.get(KcpCounter.FAST_RESENT) == fast, "overtaken twice at the same time");
+    Check.that(wire.acks() == acks, "acknowledged twice at the same time");
+    // Fast resends may have opened a congestion window; what that lets through was to wait.
+    Check.that(
+        wire.newSegments() == sent || kcp.config().congestionControl() != CongestionControl.NONE,
+        "a second flush found something new");
+  }
+
+  private void check(long nowMs) {
+    Check.that(kcp.failure() == null, () -> "failed: " + kcp.failure());
+    KcpStats stats = kcp.stats();
+    Check.that(
+        stats.inFlight() <= kcp.config().sendWindow(),
+        () -> stats.inFlight() + " segments in flight");
+    Check.that(
+        stats.inFlight() == 0 || stats.inFlight() <= wire.newSegments(), "in flight, not sent");
+    Check.that(stats.heldBytes() == budget.usedBytes(), "held bytes differ from the budget's");
+    Check.that(stats.heldBytes() <= maxHeldBytes(), () -> "holds " + stats.heldBytes() + " bytes");
+    Check.that(stats.rtoMs() <= MAX_RTO_MS && stats.rtoMs() > 0, () -> "rto " + stats.rtoMs());
+    if (wire.lastAckAtMs() == nowMs) {
+      ackDueAtMs = Long.MAX_VALUE;
+    }
+    long deadline = kcp.nextDeadline();
+    Check.that(
+        deadline > nowMs, () -> "the next deadline has passed by " + (nowMs - deadline) + " ms");
+    Check.that(deadline <= ackDueAtMs, "an ACK is due before the next deadline");
+    if (stats.inFlight() > 0) {
+      Check.that(deadline <= nowMs + MAX_RTO_MS, "no timeout for what is in flight");
+    } else if (stats.queued() > 0) {
+      Check.that(deadline <= nowMs + MAX_PROBE_WAIT_MS, "nothing waits for the window to open");
+    } else if (nowMs > wire.lastPushInAtMs() + kcp.config().intervalMs()) {
+      Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
+    }
+  }
+
+  /**
+   * Twice what both windows, the queue and one message may fill, and a few buffers that are not
+   * full.
+   */
+  private long maxHeldBytes() {
+    KcpConfig config = kcp.config();
+    long segments =
+        (long) config.sendWindow()
+            + config.sendQueue()
+            + 2L * config.receiveWindow()
+            + config.maxFragments();
+    return 2 * segments * KcpConfig.MAX_MTU_BYTES + 4 * LARGEST_BUFFER_BYTES;
+  }
+
+  /** Why it is not done, or null if it is: all written, acknowledged, read, and no timer left. */
+  String unfinished() {
+    KcpStats stats = kcp.stats();
+    if (!user.isWritten()) {
+      return "has sent " + wire.newSegments() + " of " + side.segments() + " segments; " + stats;
+    }
+    if (!kcp.isDrained()) {
+      return "is not drained; " + stats;
+    }
+    if (!user.isReadByPeer()) {
+      return "has sent " + user.bytesWritten() + " bytes, not all of which were read";
+    }
+    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+      return "still has a deadline; " + stats;
+    }
+    return null;
+  }
+
+  /** Checks what must hold when both sides are done, closes the session, checks again. */
+  void finish() {
+    KcpStats stats = kcp.stats();
+    Check.that(stats.inFlight() == 0 && stats.queued() == 0, "drained with " + stats);
+    Check.that(stats.heldBytes() == 0, "holds " + stats.heldBytes() + " bytes when all is read");
+    Check.that(actsDone == side.acts().size(), "not all acts were performed");
+    checkCounters(stats.counters());
+    checkWakeUps();
+    kcp.close();
+    checkNothingHappensAnyMore();
+    Check.that(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes when closed");
+    long leaked = allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
+    Check.that(leaked == 0, "leaks " + leaked + " bytes");
+  }
+
+  private void checkNothingHappensAnyMore() {
+    long datagrams = wire.datagrams();
+    kcp.close();
+    kcp.probe();
+    kcp.flush(clockMs(), output);
+    kcp.afterInput(clockMs(), output);
+    kcp.afterSend(clockMs(), output);
+    Check.that(wire.datagrams() == datagrams, "closed, but sent something");
+    Check.that(kcp.receive() == null && !kcp.isReceivable(), "closed, but receivable");
+    Check.that(!kcp.isSendable(), "closed, but sendable");
+    Check.that(!kcp.send(Unpooled.wrappedBuffer(new byte[1])), "closed, but took bytes");
+    Check.that(
+        kcp.input(Unpooled.EMPTY_BUFFER, clockMs()) == InputResult.SESSION_ENDED,
+        "closed, but took a datagram");
+    Check.that(kcp.nextDeadline() == Kcp.NO_DEADLINE, "closed, but has a deadline");
+  }
+
+  private void checkCounters(KcpCounters counters) {
+    checkCounter(counters, KcpCounter.DATAGRAMS_OUT, wire.datagrams());
+    checkCounter(counters, KcpCounter.BYTES_OUT, wire.bytes());
+    checkCounter(counters, KcpCounter.SEGMENTS_OUT, wire.segments());
+    checkCounter(counters, KcpCounter.RETRANSMITTED, wire.retransmitted());
+    checkCounter(counters, KcpCounter.DATAGRAMS_IN, datagramsTakenIn);
+    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_OUT, user.bytesWritten());
+    checkCounter(counters, KcpCounter.PAYLOAD_BYTES_IN, user.bytesRead());
+    long byReason =
+        counters.get(KcpCounter.TIMED_OUT)
+            + counters.get(KcpCounter.FAST_RESENT)
+            + counters.get(KcpCounter.EARLY_RESENT);
+    checkCounter(counters, KcpCounter.RETRANSMITTED, byReason);
+    if (forgery == 0) {
+      checkCounter(counters, KcpCounter.FALSE_TIMESTAMP, 0);
+    }
+  }
+
+  private void checkCounter(KcpCounters counters, KcpCounter counter, long expected) {
+    Check.that(
+        counters.get(counter) == expected,
+        counter + " is " + counters.get(counter) + ", not " + expected);
+  }
+
+  private void checkWakeUps() {
+    Check.that(
+        wakeUpsForNothing <= 10 + (wire.datagrams() + datagramsTakenIn) / 2,
+        wakeUpsForNothing + " wake-ups for nothing");
+  }
+
+  private void say(Supplier<String> what) {
+    if (trace != null) {
+      trace.accept(time.nowMs() + " " + name + " " + what.get());
+    }
+  }
+
+  /** Puts each datagram on the link, in a buffer with something before and nothing behind it. */
+  private final class Output implements DatagramOutput {
+
+    private final ByteBuf buffer = Unpooled.buffer(4096);
+    private int maxBytes;
+    private int start;
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      Check.that(
+          maxBytes > 0 && maxBytes <= 2048, () -> "begins a datagram of " + maxBytes + " bytes");
+      this.maxBytes = maxBytes;
+      buffer.clear();
+      buffer.writeLong(CANARY);
+      start = buffer.writerIndex() + random.nextInt(8);
+      buffer.setIndex(start, start);
+      return buffer;
+    }
+
+    @Override
+    public void end() {
+      Check.that(buffer.getLong(0) == CANARY, "wrote before the writer index");
+      Check.that(buffer.readerIndex() == start, "moved the reader index");
+      Check.that(buffer.writerIndex() <= start + maxBytes, "wrote more than announced");
+      say(() -> "sends" + WireMonitor.describe(buffer, start));
+      wire.sent(buffer, start, clockMs());
+      link.send(Arrays.copyOfRange(buffer.array(), start, buffer.writerIndex()));
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package io.kcp4j.sim;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.Kcp;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayDeque;
+import java.util.SplittableRandom;
+
+/**
+ * Who writes to and reads from one side of a {@link SimulatedPair}, and checks what arrives: every
+ * byte once, in order and unaltered, and in message mode every message as it was sent.
+ */
+final class SimulatedUser {
+
+  /** One message in so many is empty, and one in so many is tried with more than the limit. */
+  private static final int SELDOM = 64;
+
+  private final Kcp kcp;
+  private final WireMonitor wire;
+  private final Scenario.Side side;
+  private final VirtualTime time;
+  private final FaultCounts faults;
+  private final SplittableRandom random;
+  private final boolean hasMessages;
+  private final Payload payload;
+  private final ArrayDeque<Integer> messageSizes = new ArrayDeque<>();
+
+  private SimulatedUser peer;
+
+  private final ByteBuf unsent = Unpooled.buffer(4096);
+  private boolean unsentIsWaiting;
+  private long writesAtMs;
+  private long bytesWritten;
+
+  private long readsAtMs;
+  private long bytesRead;
+
+  SimulatedUser(
+      Kcp kcp,
+      WireMonitor wire,
+      Scenario.Side side,
+      VirtualTime time,
+      FaultCounts faults,
+      SplittableRandom random) {
+    this.kcp = kcp;
+    this.wire = wire;
+    this.side = side;
+    this.time = time;
+    this.faults = faults;
+    this.random = random;
+    hasMessages = side.config().delivery() == Delivery.MESSAGE;
+    payload = new Payload(random.split());
+  }
+
+  void connect(SimulatedUser peer) {
+    this.peer = peer;
+  }
+
+  long bytesWritten() {
+    return bytesWritten;
+  }
+
+  long bytesRead() {
+    return bytesRead;
+  }
+
+  /** Whether the peer has read all that was written. */
+  boolean isReadByPeer() {
+    return peer.bytesRead == bytesWritten && messageSizes.isEmpty();
+  }
+
+  /** When it will write or read again of its own accord, or {@link Long#MAX_VALUE}. */
+  long nextTurnAtMs() {
+    long write = !unsentIsWaiting && !isWritten() ? writesAtMs : Long.MAX_VALUE;
+    long read = kcp.isReceivable() ? readsAtMs : Long.MAX_VALUE;
+    return Math.min(write, read);
+  }
+
+  // Reading
+
+  void stopReading(long untilMs) {
+    readsAtMs = Math.max(readsAtMs, untilMs);
+  }
+
+  /** Reads if it is time to; returns whether anything was taken. */
+  boolean read() {
+    if (time.nowMs() < readsAtMs) {
+      return false;
+    }
+    int taken = 0;
+    while (kcp.isReceivable() && taken < side.reading().atOnce()) {
+      ByteBuf data = kcp.receive();
+      Check.that(data != null, "receivable, but nothing to receive");
+      checkNext(data);
+      data.release();
+      taken++;
+    }
+    if (kcp.isReceivable()) {
+      readsAtMs = time.nowMs() + side.reading().gapMs();
+    } else {
+      Check.that(kcp.receive() == null, "not receivable, but received");
+    }
+    return taken > 0;
+  }
+
+  private void checkNext(ByteBuf data) {
+    if (hasMessages) {
+      Integer size = peer.messageSizes.poll();
+      Check.that(
+          size != null && size == data.readableBytes(),
+          () -> "a message of " + data.readableBytes() + " bytes that was sent as " + size);
+    }
+    bytesRead += data.readableBytes();
+    Check.that(bytesRead <= peer.bytesWritten, "more bytes than were sent");
+    Check.that(peer.payload.matchesNext(data), () -> "altered within " + bytesRead + " bytes");
+    Check.that(data.refCnt() == 1, () -> "a buffer with " + data.refCnt() + " owners");
+  }
+
+  // Writing
+
+  /** Whether it has written all that it will. */
+  boolean isWritten() {
+    return wire.newSegments() >= side.segments() && !unsentIsWaiting;
+  }
+
+  /** Writes what it has to while there is room; returns whether anything was taken. */
+  boolean write() {
+    boolean wrote = false;
+    while (unsentIsWaiting || draw()) {
+      if (hasMessages && unsent.readableBytes() > maxMessageBytes()) {
+        // The MTU, or the window that the peer shows, has shrunk while the message waited.
+        takeBack();
+        continue;
+      }
+      int before = unsent.readableBytes();
+      boolean sendable = kcp.isSendable();
+      boolean all = kcp.send(unsent);
+      int taken = before - unsent.readableBytes();
+      bytesWritten += taken;
+      wrote |= taken > 0 || all;
+      unsentIsWaiting = !all;
+      Check.that(all || unsent.isReadable() || before == 0, "all was taken, but send says no");
+      Check.that(!all || !unsent.isReadable(), "send says that all was taken");
+      Check.that(all || taken == 0 || !hasMessages, "half a message taken");
+      Check.that(sendable || (taken == 0 && !all), "not sendable, but taken");
+      if (!all) {
+        break;
+      }
+      writesAtMs = time.nowMs() + random.nextInt(side.writing().gapMs() + 1);
+    }
+    return wrote;
+  }
+
+  /** Draws the next write if it is time to. */
+  private boolean draw() {
+    if (isWritten() || time.nowMs() < writesAtMs) {
+      return false;
+    }
+    Scenario.Writing writing = side.writing();
+    int bytes = random.nextInt(writing.minBytes(), writing.maxBytes() + 1);
+    if (hasMessages) {
+      if (random.nextInt(SELDOM) == 0) {
+        offerTooLarge();
+      }
+      bytes = random.nextInt(SELDOM) == 0 ? 0 : Math.min(bytes, maxMessageBytes());
+      messageSizes.add(bytes);
+    }
+    unsent.clear();
+    payload.write(unsent, bytes);
+    unsentIsWaiting = true;
+    return true;
+  }
+
+  private void takeBack() {
+    payload.unwrite(unsent.readableBytes());
+    messageSizes.removeLast();
+    unsentIsWaiting = false;
+  }
+
+  /** Before the peer has shown its window nobody but the user can know how much it takes. */
+  private int maxMessageBytes() {
+    int fragments = peer.side.config().receiveWindow();
+    return Math.min(kcp.maxMessageBytes(), fragments * kcp.config().mssBytes());
+  }
+
+  private void offerTooLarge() {
+    faults.add(Fault.MESSAGE_TOO_LARGE);
+    ByteBuf tooLarge = Unpooled.wrappedBuffer(new byte[kcp.maxMessageBytes() + 1]);
+    try {
+      kcp.send(tooLarge);
+    } catch (IllegalArgumentException expected) {
+      Check.that(tooLarge.readerIndex() == 0, "a refused message was read");
+      return;
+    }
+    throw new AssertionError("a message larger than the limit was taken");
+  }
+}

@@ -1,0 +1,108 @@
+package io.kcp4j.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.sim.Scenario.Act;
+import io.kcp4j.sim.Scenario.ActKind;
+import io.kcp4j.sim.Scenario.Reading;
+import io.kcp4j.sim.Scenario.Side;
+import io.kcp4j.sim.Scenario.Writing;
+import java.util.List;
+import java.util.function.LongFunction;
+import java.util.function.ToLongFunction;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Thousands of seeds in virtual time. A failure names its seed and the command that replays just
+ * that one, see {@link Simulate}.
+ */
+class SimulatorTest {
+
+  private static final int PAIRS = 2000;
+  private static final int ENDPOINTS = 200;
+
+  @Test
+  void pairsLoseAlterReorderAndBlockNothing() {
+    List<SimulationReport> reports = run(PAIRS, seed -> Simulation.pair(seed, null));
+    FaultCounts faults = total(reports);
+    for (Fault fault : Fault.values()) {
+      assertTrue(faults.get(fault) > 0, "never happened: " + fault);
+    }
+    assertTrue(median(reports, SimulationReport::segmentsFromA) >= 500);
+    assertTrue(median(reports, SimulationReport::segmentsFromB) >= 500);
+  }
+
+  @Test
+  void endpointsCarryEverySessionAndBeginNoneTwice() {
+    List<SimulationReport> reports = run(ENDPOINTS, seed -> Simulation.endpoints(seed, null));
+    FaultCounts faults = total(reports);
+    assertTrue(faults.get(Fault.LOST) > 0);
+    assertTrue(faults.get(Fault.DUPLICATED) > 0);
+    assertTrue(faults.get(Fault.REORDERED) > 0);
+  }
+
+  @Test
+  void aSeedGivesTheSameRunAgainBitForBit() {
+    for (long seed = 0; seed < 10; seed++) {
+      assertEquals(Simulation.pair(seed, null).digest(), Simulation.pair(seed, null).digest());
+      assertEquals(
+          Simulation.endpoints(seed, null).digest(), Simulation.endpoints(seed, null).digest());
+    }
+    assertNotEquals(Simulation.pair(1, null).digest(), Simulation.pair(2, null).digest());
+  }
+
+  /** What waited during the pause is taken in before timeouts are judged. */
+  @Test
+  void aPauseOfTheMachineCausesNoFalseTimeout() {
+    Scenario plain = Scenario.scripted(KcpConfig.DEFAULT, 30, 400);
+    List<Act> acts = List.of(new Act(ActKind.PAUSE, 200, 5000));
+    Side paused =
+        new Side(
+            KcpConfig.DEFAULT,
+            LinkProfile.clean(30),
+            0,
+            0,
+            400,
+            new Writing(100, 1000, 5),
+            Reading.EAGER,
+            acts);
+    Scenario scenario = new Scenario(1, 1, 0, paused, plain.b(), 1, 0);
+    SimulatedPair pair = new SimulatedPair(scenario);
+    pair.run();
+    assertEquals(1, pair.network().faults().get(Fault.MACHINE_PAUSED));
+    assertEquals(0, pair.a().kcp().counters().get(KcpCounter.RETRANSMITTED));
+  }
+
+  @Test
+  void aCleanNetworkNeedsNoRetransmission() {
+    SimulatedPair pair = new SimulatedPair(Scenario.scripted(KcpConfig.DEFAULT, 20, 2000));
+    SimulationReport report = pair.run();
+    assertTrue(report.segmentsFromA() >= 2000);
+    assertEquals(0, report.retransmitted());
+  }
+
+  private static List<SimulationReport> run(int seeds, LongFunction<SimulationReport> simulation) {
+    return LongStream.range(0, seeds).parallel().mapToObj(simulation).toList();
+  }
+
+  private static FaultCounts total(List<SimulationReport> reports) {
+    FaultCounts total = new FaultCounts();
+    reports.forEach(report -> total.addAll(report.faults()));
+    return total;
+  }
+
+  private static long median(
+      List<SimulationReport> reports, ToLongFunction<SimulationReport> value) {
+    return reports.stream()
+        .mapToLong(value)
+        .sorted()
+        .skip(reports.size() / 2)
+        .findFirst()
+        .getAsLong();
+  }
+}

@@ -1,0 +1,252 @@
+package io.kcp4j.sim;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Follows what one side puts on the wire and takes in, and checks each of its datagrams: whole
+ * segments in the right order, sequence numbers without gaps, nothing beyond the windows, nothing
+ * sent again that was acknowledged, no datagram beyond the MTU.
+ */
+final class WireMonitor {
+
+  private final int conv;
+  private final int firstSn;
+  private final int tsOrigin;
+  private final FaultCounts faults;
+  private KcpConfig config;
+  private int largestMss;
+
+  private int nextSn;
+  private int unaOut;
+  private int unaIn;
+  private int unaForged;
+  private int rightEdge;
+  private long segments;
+  private long datagrams;
+  private long bytes;
+  private long retransmitted;
+  private long acks;
+  private long lastAckAtMs = Long.MIN_VALUE;
+  private long lastPushInAtMs = Long.MIN_VALUE / 2;
+
+  WireMonitor(
+      int conv,
+      int firstSn,
+      int tsOrigin,
+      int initialRemoteWindow,
+      KcpConfig config,
+      FaultCounts faults) {
+    this.conv = conv;
+    this.firstSn = firstSn;
+    this.tsOrigin = tsOrigin;
+    this.faults = faults;
+    nextSn = firstSn;
+    unaOut = firstSn;
+    unaIn = firstSn;
+    unaForged = firstSn;
+    rightEdge = firstSn + initialRemoteWindow;
+    reconfigure(config);
+  }
+
+  void reconfigure(KcpConfig config) {
+    this.config = config;
+    largestMss = Math.max(largestMss, config.mssBytes());
+  }
+
+  /** The sequence number of the next new segment. */
+  int nextSn() {
+    return nextSn;
+  }
+
+  /** The newest una that was sent. */
+  int unaOut() {
+    return unaOut;
+  }
+
+  /** The newest una that was taken in. */
+  int unaIn() {
+    return unaIn;
+  }
+
+  /** How many new segments were sent. */
+  int newSegments() {
+    return nextSn - firstSn;
+  }
+
+  long segments() {
+    return segments;
+  }
+
+  long datagrams() {
+    return datagrams;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  long retransmitted() {
+    return retransmitted;
+  }
+
+  long acks() {
+    return acks;
+  }
+
+  /** When the last ACK was sent. */
+  long lastAckAtMs() {
+    return lastAckAtMs;
+  }
+
+  /** When the last PUSH was taken in. */
+  long lastPushInAtMs() {
+    return lastPushInAtMs;
+  }
+
+  /** Notes a genuine datagram that the side takes in; returns how many PUSHes are in it. */
+  int takenIn(ByteBuf datagram, long nowMs) {
+    int pushes = 0;
+    int at = datagram.readerIndex();
+    while (datagram.writerIndex() - at >= Segment.HEADER_BYTES) {
+      int una = Segment.una(datagram, at);
+      if (una - unaIn > 0) {
+        unaIn = una;
+      }
+      if (una - unaIn >= 0) {
+        windowShown(una, Segment.wnd(datagram, at));
+      }
+      if (Segment.cmd(datagram, at) == Segment.PUSH) {
+        pushes++;
+        lastPushInAtMs = nowMs;
+      }
+      at += Segment.HEADER_BYTES + Segment.length(datagram, at);
+    }
+    return pushes;
+  }
+
+  /**
+   * Notes that a forged ACK has told what the peer has not told yet: everything below {@code una}
+   * has arrived. The window is counted from there.
+   */
+  void takenInForgedAck(int una, int window) {
+    if (una - unaForged > 0) {
+      unaForged = una;
+    }
+    windowShown(una, window);
+  }
+
+  private void windowShown(int una, int window) {
+    int edge = (unaForged - una > 0 ? unaForged : una) + window;
+    if (edge - rightEdge > 0) {
+      rightEdge = edge;
+    }
+  }
+
+  /** Checks a datagram that the side sends: the bytes from {@code start} on. */
+  void sent(ByteBuf datagram, int start, long nowMs) {
+    datagrams++;
+    bytes += datagram.writerIndex() - start;
+    int at = start;
+    int lastCmd = Segment.ACK;
+    int inThisDatagram = 0;
+    while (at < datagram.writerIndex()) {
+      Check.that(datagram.writerIndex() - at >= Segment.HEADER_BYTES, "sent a header cut short");
+      int cmd = Segment.cmd(datagram, at);
+      int length = Segment.length(datagram, at);
+      Check.that(Segment.conv(datagram, at) == conv, "sent a wrong conv");
+      Check.that(Segment.isCommand(cmd), "sent an unknown command");
+      Check.that(
+          order(cmd) >= order(lastCmd), "sent segments not in the order ACK, WASK, WINS, PUSH");
+      Check.that(
+          length >= 0 && length <= datagram.writerIndex() - at - Segment.HEADER_BYTES,
+          "sent a payload cut short");
+      Check.that(length == 0 || cmd == Segment.PUSH, "sent payload without a PUSH");
+      sentSegment(datagram, at, cmd, length, nowMs);
+      lastCmd = cmd;
+      inThisDatagram++;
+      at += Segment.HEADER_BYTES + length;
+    }
+    Check.that(inThisDatagram > 0, "sent an empty datagram");
+    segments += inThisDatagram;
+    int size = at - start;
+    Check.that(
+        size <= config.mtuBytes()
+            || (inThisDatagram == 1 && size <= largestMss + Segment.HEADER_BYTES),
+        () -> "sent a datagram of " + size + " bytes with an MTU of " + config.mtuBytes());
+  }
+
+  private void sentSegment(ByteBuf datagram, int at, int cmd, int length, long nowMs) {
+    int una = Segment.una(datagram, at);
+    Check.that(una - unaOut >= 0, "sent una going back");
+    unaOut = una;
+    int window = Segment.wnd(datagram, at);
+    Check.that(window <= config.receiveWindow(), "sent a window larger than configured");
+    if (window == 0) {
+      faults.add(Fault.WINDOW_CLOSED);
+    }
+    if (cmd == Segment.ACK) {
+      acks++;
+      lastAckAtMs = nowMs;
+    } else if (cmd == Segment.PUSH) {
+      sentPush(datagram, at, length, nowMs);
+    }
+  }
+
+  private void sentPush(ByteBuf datagram, int at, int length, long nowMs) {
+    int sn = Segment.sn(datagram, at);
+    Check.that(
+        Segment.ts(datagram, at) == tsOrigin + (int) nowMs, "sent a timestamp that is not now");
+    Check.that(
+        config.delivery() == Delivery.MESSAGE || (Segment.frg(datagram, at) == 0 && length > 0),
+        "sent a fragment or an empty segment in stream mode");
+    if (sn == nextSn) {
+      Check.that(
+          sn - rightEdge < 0,
+          () -> "sent sn " + sn + " beyond the peer's window, which ends at " + rightEdge);
+      Check.that(length <= largestMss, "sent a segment larger than the MTU allows");
+      nextSn++;
+    } else {
+      Check.that(sn - nextSn < 0, () -> "sent sn " + sn + " while " + nextSn + " is next");
+      Check.that(sn - unaIn >= 0, () -> "sent sn " + sn + " sent again, una was " + unaIn);
+      retransmitted++;
+    }
+  }
+
+  private static int order(int cmd) {
+    return cmd == Segment.PUSH ? Integer.MAX_VALUE : cmd;
+  }
+
+  /** One line for a datagram: its segments' headers. */
+  static String describe(ByteBuf datagram, int start) {
+    StringBuilder text = new StringBuilder();
+    int at = start;
+    while (datagram.writerIndex() - at >= Segment.HEADER_BYTES) {
+      String name =
+          switch (Segment.cmd(datagram, at)) {
+            case Segment.PUSH -> "PUSH";
+            case Segment.ACK -> "ACK";
+            case Segment.WASK -> "WASK";
+            case Segment.WINS -> "WINS";
+            default -> "?";
+          };
+      int length = Segment.length(datagram, at);
+      text.append(' ').append(name);
+      text.append(" sn=").append(Integer.toUnsignedString(Segment.sn(datagram, at)));
+      text.append(" ts=").append(Integer.toUnsignedString(Segment.ts(datagram, at)));
+      text.append(" una=").append(Integer.toUnsignedString(Segment.una(datagram, at)));
+      text.append(" wnd=").append(Segment.wnd(datagram, at));
+      if (Segment.cmd(datagram, at) == Segment.PUSH) {
+        text.append(" frg=").append(Segment.frg(datagram, at)).append(" len=").append(length);
+      }
+      text.append(';');
+      if (length < 0 || length > datagram.writerIndex() - at - Segment.HEADER_BYTES) {
+        break;
+      }
+      at += Segment.HEADER_BYTES + length;
+    }
+    return text.toString();
+  }
+}

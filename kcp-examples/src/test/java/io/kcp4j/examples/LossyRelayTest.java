@@ -1,0 +1,126 @@
+package io.kcp4j.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.examples.LossyRelay.Conditions;
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+class LossyRelayTest {
+
+  private static final int DATAGRAMS = 100;
+
+  /** Nothing more is on the way when nothing has come for so long. */
+  private static final int QUIET_MS = 300;
+
+  @Test
+  void aGoodNetworkChangesNothing() throws IOException {
+    List<Integer> arrived = arrivalsThrough(new Conditions(1, 5, 0, 0, 0, 1));
+    assertEquals(range(), arrived);
+  }
+
+  @Test
+  void lossIsAsOftenAsToldAndTheSameForASeed() throws IOException {
+    List<Integer> first = arrivalsThrough(new Conditions(0, 0, 0.2, 0, 0, 7));
+    assertEquals(0.8 * DATAGRAMS, first.size(), 0.1 * DATAGRAMS);
+    assertEquals(first, arrivalsThrough(new Conditions(0, 0, 0.2, 0, 0, 7)));
+    assertNotEquals(first, arrivalsThrough(new Conditions(0, 0, 0.2, 0, 0, 8)));
+  }
+
+  @Test
+  void duplicatesArriveTwice() throws IOException {
+    List<Integer> arrived = arrivalsThrough(new Conditions(0, 0, 0, 0, 0.2, 1));
+    assertEquals(1.2 * DATAGRAMS, arrived.size(), 0.1 * DATAGRAMS);
+    assertEquals(range(), new ArrayList<>(new TreeSet<>(arrived)));
+  }
+
+  @Test
+  void heldBackDatagramsAreOvertaken() throws IOException {
+    List<Integer> arrived = arrivalsThrough(new Conditions(20, 0, 0, 0.2, 0, 1));
+    assertNotEquals(range(), arrived);
+    assertEquals(range(), arrived.stream().sorted().toList());
+  }
+
+  @Test
+  void theWayBackLeadsToEachClient() throws IOException {
+    try (DatagramSocket server = socket();
+        LossyRelay relay = new LossyRelay(addressOf(server), new Conditions(0, 0, 0, 0, 0, 1));
+        DatagramSocket one = socket();
+        DatagramSocket other = socket()) {
+      send(one, relay.address(), 1);
+      send(other, relay.address(), 2);
+      for (int i = 0; i < 2; i++) {
+        DatagramPacket packet = receive(server);
+        send(server, packet.getSocketAddress(), -numberOf(packet));
+      }
+      assertEquals(-1, numberOf(receive(one)));
+      assertEquals(-2, numberOf(receive(other)));
+      assertEquals(4, relay.received());
+      assertEquals(0, relay.dropped());
+    }
+  }
+
+  private static List<Integer> arrivalsThrough(Conditions conditions) throws IOException {
+    List<Integer> arrived = new ArrayList<>();
+    try (DatagramSocket server = socket();
+        LossyRelay relay = new LossyRelay(addressOf(server), conditions);
+        DatagramSocket client = socket()) {
+      for (int i = 0; i < DATAGRAMS; i++) {
+        send(client, relay.address(), i);
+      }
+      server.setSoTimeout(QUIET_MS);
+      for (DatagramPacket packet; (packet = receive(server)) != null; ) {
+        arrived.add(numberOf(packet));
+      }
+      assertEquals(DATAGRAMS, relay.received());
+      assertTrue(relay.dropped() <= DATAGRAMS);
+      assertFalse(arrived.isEmpty());
+    }
+    return arrived;
+  }
+
+  private static List<Integer> range() {
+    return java.util.stream.IntStream.range(0, DATAGRAMS).boxed().toList();
+  }
+
+  private static DatagramSocket socket() throws IOException {
+    return new DatagramSocket(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+  }
+
+  private static InetSocketAddress addressOf(DatagramSocket socket) {
+    return (InetSocketAddress) socket.getLocalSocketAddress();
+  }
+
+  private static void send(DatagramSocket from, java.net.SocketAddress to, int number)
+      throws IOException {
+    byte[] data = ByteBuffer.allocate(Integer.BYTES).putInt(number).array();
+    from.send(new DatagramPacket(data, data.length, to));
+  }
+
+  /** The next datagram, or null if none comes in time. */
+  private static DatagramPacket receive(DatagramSocket socket) throws IOException {
+    DatagramPacket packet = new DatagramPacket(new byte[Integer.BYTES], Integer.BYTES);
+    try {
+      socket.receive(packet);
+      return packet;
+    } catch (SocketTimeoutException e) {
+      return null;
+    }
+  }
+
+  private static int numberOf(DatagramPacket packet) {
+    return ByteBuffer.wrap(packet.getData()).getInt();
+  }
+}

@@ -1,0 +1,35 @@
+package io.kcp4j.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+
+class RttSamplesTest {
+
+  private final RttSamples samples = new RttSamples();
+
+  @Test
+  void withoutSamplesEveryPercentileIsZero() {
+    assertEquals(0, samples.percentileMs(50));
+  }
+
+  @Test
+  void aPercentileIsTheSampleOfThatRank() {
+    for (int ms = 1000; ms >= 1; ms--) {
+      samples.add(ms * 1_000_000L);
+    }
+    assertEquals(1000, samples.size());
+    assertEquals(1, samples.percentileMs(0));
+    assertEquals(500, samples.percentileMs(50));
+    assertEquals(990, samples.percentileMs(99));
+    assertEquals(1000, samples.percentileMs(100));
+  }
+
+  @Test
+  void samplesMayComeAfterAPercentileWasAsked() {
+    samples.add(2_000_000);
+    assertEquals(2, samples.percentileMs(100));
+    samples.add(1_000_000);
+    assertEquals("rtt min/p50/p90/p99/max 1.00/1.00/2.00/2.00/2.00 ms", samples.toString());
+  }
+}

@@ -1,0 +1,84 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Brings sessions of one context into the states in which they are weighed. */
+final class KcpStates implements AutoCloseable {
+
+  private static final int ECHO_BYTES = 100;
+
+  private final KcpContext context = KcpContext.of(new PooledByteBufAllocator(true));
+  private final KcpContext peers = KcpContext.of(KcpBenchmark.ALLOCATOR);
+  private final Burst burst = new Burst();
+  private final List<Kcp> made = new ArrayList<>();
+
+  KcpContext context() {
+    return context;
+  }
+
+  Kcp fresh() {
+    Kcp kcp = new Kcp(KcpBenchmark.CONV, KcpConfig.DEFAULT, context, 0);
+    made.add(kcp);
+    return kcp;
+  }
+
+  Kcp echoed() {
+    Kcp kcp = fresh();
+    Kcp peer = new Kcp(KcpBenchmark.CONV, KcpConfig.DEFAULT, peers, 0);
+    ByteBuf request = KcpBenchmark.ALLOCATOR.directBuffer(ECHO_BYTES).writeZero(ECHO_BYTES);
+    send(request, peer, kcp);
+    send(kcp.receive(), kcp, peer);
+    peer.receive().release();
+    peer.flush(0, burst);
+    burst.deliverTo(kcp, 0);
+    kcp.afterInput(0, burst);
+    peer.close();
+    KcpBenchmark.check(
+        kcp.isDrained() && kcp.nextDeadline() == Kcp.NO_DEADLINE, "the session is not idle");
+    return kcp;
+  }
+
+  private void send(ByteBuf data, Kcp from, Kcp to) {
+    from.send(data);
+    data.release();
+    from.flush(0, burst);
+    burst.deliverTo(to, 0);
+  }
+
+  Kcp sending() {
+    Kcp kcp = fresh();
+    KcpBenchmark.openRemoteWindow(kcp);
+    int window = kcp.config().sendWindow();
+    int bytes = window * KcpBenchmark.PAYLOAD_BYTES;
+    ByteBuf data = KcpBenchmark.ALLOCATOR.directBuffer(bytes).writeZero(bytes);
+    kcp.send(data);
+    data.release();
+    kcp.flush(0, burst);
+    KcpBenchmark.check(kcp.stats().inFlight() == window, "the window is not full");
+    return kcp;
+  }
+
+  Kcp unread() {
+    Kcp kcp = fresh();
+    ByteBuf datagram = KcpBenchmark.fullPush();
+    for (int sn = 0; sn < kcp.config().receiveWindow(); sn++) {
+      KcpBenchmark.setSn(datagram, sn);
+      kcp.input(datagram, 0);
+    }
+    datagram.release();
+    kcp.flush(0, burst);
+    return kcp;
+  }
+
+  @Override
+  public void close() {
+    made.forEach(Kcp::close);
+    burst.release();
+  }
+}

@@ -1,0 +1,120 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionTable;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.openjdk.jol.info.GraphLayout;
+
+/**
+ * Prints what a session costs in memory, on average over many: the heap that they retain, without
+ * the allocator, and the direct memory that they hold.
+ */
+public final class SessionMemory {
+
+  /** Not counted: they bring along what all sessions share. */
+  private static final int FIRST_SESSIONS = 100;
+
+  private static final int SESSIONS = 1000;
+
+  private SessionMemory() {}
+
+  /** Makes one more session. */
+  @FunctionalInterface
+  private interface Sessions {
+    void add(int i) throws Exception;
+  }
+
+  /** Prints the table. Takes no arguments. */
+  public static void main(String[] args) throws Exception {
+    // Without the first JOL cannot look into records and lambdas; without the second it warns.
+    System.setProperty("jol.magicFieldOffset", "true");
+    System.setProperty("jol.skipDynamicAttach", "true");
+    // Whatever it still has to say, about threads in particular, comes before the table.
+    GraphLayout.parseInstance(Thread.currentThread());
+    System.out.printf(
+        Locale.ROOT,
+        "Bytes per session, JDK %s, average of %d%n%n%-32s %9s %9s%n",
+        Runtime.version(),
+        SESSIONS,
+        "",
+        "heap",
+        "direct");
+    printKcp("Kcp, fresh", KcpStates::fresh);
+    printKcp("Kcp, idle after an echo", KcpStates::echoed);
+    printKcp("Kcp, send window in flight", KcpStates::sending);
+    printKcp("Kcp, receive window unread", KcpStates::unread);
+    printSession("Session, idle in a table");
+    printChannel("KcpChannel, accepted and idle");
+  }
+
+  private static void printKcp(String what, Function<KcpStates, Kcp> state) throws Exception {
+    try (KcpStates states = new KcpStates()) {
+      Kcp[] kcps = new Kcp[FIRST_SESSIONS + SESSIONS];
+      print(
+          what,
+          kcps,
+          states.context().allocator(),
+          states.context().budget()::usedBytes,
+          i -> kcps[i] = state.apply(states));
+    }
+  }
+
+  private static void printSession(String what) throws Exception {
+    try (KcpStates states = new KcpStates()) {
+      SessionTable table =
+          new SessionTable(
+              new DiscardingHandler(null),
+              states.context(),
+              new DeadlineWheel(0),
+              Integer.MAX_VALUE,
+              KcpBenchmark.MTU_BYTES,
+              0);
+      print(
+          what,
+          table,
+          states.context().allocator(),
+          states.context().budget()::usedBytes,
+          i -> table.add(new Session(Addresses.of(i), states.echoed(), null), 0));
+    }
+  }
+
+  private static void printChannel(String what) throws Exception {
+    try (EchoedChannels channels = new EchoedChannels()) {
+      print(
+          what,
+          channels.server(),
+          channels.server().config().getAllocator(),
+          channels.server()::heldBytes,
+          i -> channels.add(i + 1));
+    }
+  }
+
+  /** Weighs sessions that {@code root} leads to. */
+  private static void print(
+      String what, Object root, ByteBufAllocator allocator, LongSupplier direct, Sessions sessions)
+      throws Exception {
+    int i = 0;
+    while (i < FIRST_SESSIONS) {
+      sessions.add(i++);
+    }
+    long heapBefore = retainedHeap(root, allocator);
+    long directBefore = direct.getAsLong();
+    while (i < FIRST_SESSIONS + SESSIONS) {
+      sessions.add(i++);
+    }
+    long heapBytes = retainedHeap(root, allocator) - heapBefore;
+    long directBytes = direct.getAsLong() - directBefore;
+    System.out.printf(
+        Locale.ROOT, "%-32s %9d %9d%n", what, heapBytes / SESSIONS, directBytes / SESSIONS);
+  }
+
+  private static long retainedHeap(Object root, ByteBufAllocator allocator) {
+    return GraphLayout.parseInstance(root, allocator).totalSize()
+        - GraphLayout.parseInstance(allocator).totalSize();
+  }
+}

@@ -1,0 +1,54 @@
+package io.kcp4j.netty;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+/** Who may import whom; see src/docs/architecture.md. */
+@AnalyzeClasses(packages = "io.kcp4j", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+
+  @ArchTest
+  static final ArchRule coreKnowsNoChannels =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage("io.kcp4j.netty..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("io.kcp4j.netty..", "io.netty.channel..", "io.netty.bootstrap..");
+
+  @ArchTest
+  static final ArchRule channelsKnowNoMonitoring =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.netty")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("io.kcp4j.netty.metrics..", "io.micrometer..");
+
+  @ArchTest
+  static final ArchRule optionalTransportsStayInOnePlace =
+      noClasses()
+          .that()
+          .doNotHaveSimpleName("Transport")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.netty.channel.epoll..",
+              "io.netty.channel.uring..",
+              "io.netty.channel.kqueue..",
+              "io.netty.channel.unix..");
+
+  @ArchTest
+  static final ArchRule onlyTheLoopReadsTheClock =
+      noClasses()
+          .that()
+          .doNotHaveSimpleName("KcpLoop")
+          .should()
+          .callMethod(System.class, "nanoTime")
+          .orShould()
+          .callMethod(System.class, "currentTimeMillis");
+}

@@ -1,0 +1,122 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpCounter;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.FixedRecvByteBufAllocator;
+
+/** A slow reader slows its peer down, and nobody else. */
+class BackpressureTest {
+
+  private static final byte[] DATA = Fixture.randomBytes(2 << 20);
+
+  @OverEachTransport
+  void readerThatStopsMakesItsPeerUnwritable(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+
+      ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      await().until(() -> client.stats().remoteWindow() == 0);
+
+      assertFalse(client.isWritable());
+      assertFalse(written.isDone());
+      assertEquals(0, server.received());
+      assertTrue(recorder.writabilityChanges.get() > 0);
+
+      fixture.child().config().setAutoRead(true);
+      written.syncUninterruptibly();
+      await().until(() -> server.received() == DATA.length);
+      assertArrayEquals(DATA, server.bytes());
+      assertTrue(client.isWritable());
+    }
+  }
+
+  @OverEachTransport
+  void eachReadDeliversOneBuffer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      fixture.serverBootstrap.childOption(
+          ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(100));
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, Fixture.randomBytes(250)));
+      KcpChannel child = fixture.child();
+
+      for (int expected : new int[] {100, 200, 250}) {
+        child.read();
+        await().until(() -> server.received() == expected);
+      }
+
+      assertEquals(3, server.reads().size());
+    }
+  }
+
+  @OverEachTransport
+  void bufferThatWasReadInPartIsReleasedOnClose(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      fixture.serverBootstrap.childOption(
+          ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(100));
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, Fixture.randomBytes(250)));
+      KcpChannel child = fixture.child();
+
+      child.read();
+      await().until(() -> server.received() == 100);
+      child.close().syncUninterruptibly();
+
+      assertEquals(100, server.received());
+    }
+  }
+
+  @OverEachTransport
+  void oneReaderThatStopsDoesNotStopTheOthers(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      KcpChannel stuck = fixture.connect(new Recorder());
+      stuck.writeAndFlush(Fixture.buffer(stuck, new byte[1]));
+      fixture.child().config().setAutoRead(false);
+      stuck.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      await().until(() -> stuck.stats().remoteWindow() == 0);
+
+      Recorder recorder = new Recorder();
+      KcpChannel free = fixture.connect(recorder);
+      free.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      await().until(() -> recorder.received() == DATA.length);
+      assertArrayEquals(DATA, recorder.bytes());
+    }
+  }
+
+  @OverEachTransport
+  void serverThatDoesNotReadAcceptsNobody(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(ChannelOption.AUTO_READ, false);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) > 0);
+      assertEquals(0, server.sessions());
+
+      server.read();
+
+      await().until(() -> recorder.received() == 10);
+      assertEquals(1, server.sessions());
+    }
+  }
+}

@@ -1,0 +1,307 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.session.EndReason;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import java.net.DatagramSocket;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.nio.channels.ClosedChannelException;
+import java.util.List;
+
+/** How sessions end, by their user and by themselves. */
+class CloseTest {
+
+  private static final byte[] DATA = Fixture.randomBytes(1 << 20);
+
+  @OverEachTransport
+  void closeWaitsUntilThePeerHasEverything(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      KcpChannel client = fixture.connect(new Recorder());
+
+      ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      client.close().syncUninterruptibly();
+
+      assertTrue(written.isSuccess());
+      assertArrayEquals(DATA, server.bytes());
+      assertNull(client.endReason());
+    }
+  }
+
+  @OverEachTransport
+  void nothingIsTakenAfterClose(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[10])).syncUninterruptibly();
+      ChannelFuture closing = client.close();
+      ChannelFuture again = client.close();
+
+      ChannelFuture late = client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      assertInstanceOf(ClosedChannelException.class, late.awaitUninterruptibly().cause());
+      assertFalse(closing.isDone());
+      assertTrue(client.isOpen());
+      client.config().setOption(KcpChannelOption.LINGER, 0);
+      assertFalse(again.isDone());
+    }
+  }
+
+  @OverEachTransport
+  void closeGivesUpAfterTheLingerTime(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 100);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(silent.address(), recorder);
+      ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      ChannelFuture closing = client.close();
+      ChannelFuture again = client.close();
+
+      assertTrue(closing.syncUninterruptibly().isSuccess());
+      assertTrue(again.syncUninterruptibly().isSuccess());
+      assertInstanceOf(ClosedChannelException.class, written.awaitUninterruptibly().cause());
+      await().until(() -> recorder.events.equals(List.of("active", "inactive")));
+    }
+  }
+
+  @OverEachTransport
+  void withoutLingerCloseIsImmediate(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
+      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 0);
+      fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 0);
+      KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      client.close().syncUninterruptibly();
+
+      assertFalse(client.isOpen());
+    }
+  }
+
+  @OverEachTransport
+  void closedSessionsPeerMeetsSilence(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Recorder::new);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      fixture.child().close().syncUninterruptibly();
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      await().until(() -> server.counters().get(KcpCounter.CLOSED_SESSION) > 1);
+      assertEquals(0, server.sessions());
+      assertTrue(fixture.children.isEmpty());
+      assertEquals(1, server.counters().get(KcpCounter.SESSIONS_OPENED));
+    }
+  }
+
+  @OverEachTransport
+  void childClosedByItsFirstHandlerBeginsNoSecondSession(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server =
+          fixture.serve(
+              () ->
+                  new ChannelInboundHandlerAdapter() {
+                    @Override
+                    public void channelActive(ChannelHandlerContext ctx) {
+                      ctx.close();
+                    }
+                  });
+      KcpChannel client = fixture.connect(new Recorder());
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      fixture.child().closeFuture().syncUninterruptibly();
+      await().until(() -> server.counters().get(KcpCounter.CLOSED_SESSION) > 1);
+      assertEquals(0, server.sessions());
+      assertTrue(fixture.children.isEmpty());
+    }
+  }
+
+  @OverEachTransport
+  void greetingIsSentBeforeAnythingIsRead(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(
+          () ->
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelActive(ChannelHandlerContext ctx) {
+                  ctx.writeAndFlush(Fixture.buffer(ctx.channel(), new byte[5]));
+                  ctx.close();
+                }
+              });
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      await().until(() -> recorder.received() == 5);
+      fixture.child().closeFuture().syncUninterruptibly();
+      assertEquals(0, fixture.server().sessions());
+    }
+  }
+
+  @OverEachTransport
+  void deadLinkIsReportedBeforeTheChannelCloses(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 2);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(silent.address(), recorder);
+
+      ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      client.closeFuture().syncUninterruptibly();
+      await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
+      KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+      assertEquals(EndReason.DEAD_LINK, end.reason());
+      assertEquals(EndReason.DEAD_LINK, client.endReason());
+      assertInstanceOf(KcpEndException.class, written.awaitUninterruptibly().cause());
+      assertTrue(client.stats().get(KcpCounter.TIMED_OUT) > 0);
+    }
+  }
+
+  @OverEachTransport
+  void silentPeerIsProbedAndGivenUp(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.SILENCE_TIMEOUT, 1);
+      Recorder recorder = new Recorder();
+
+      KcpChannel client = fixture.connectTo(silent.address(), recorder);
+
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(EndReason.PEER_SILENT, client.endReason());
+      assertTrue(client.stats().get(KcpCounter.PROBES_OUT) > 0);
+      await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
+    }
+  }
+
+  @OverEachTransport
+  void silentPeerThatAnswersProbesIsKept(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.SILENCE_TIMEOUT, 1);
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      KcpChannel child = fixture.child();
+
+      await().until(() -> child.stats().get(KcpCounter.PROBES_OUT) > 1);
+
+      assertTrue(child.isActive());
+      assertNull(child.endReason());
+    }
+  }
+
+  @OverEachTransport
+  void idleSessionEnds(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.IDLE_TIMEOUT, 1000);
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      KcpChannel child = fixture.child();
+
+      child.closeFuture().syncUninterruptibly();
+
+      assertEquals(EndReason.IDLE, child.endReason());
+      assertEquals(1, recorder.received());
+      assertTrue(client.isActive());
+    }
+  }
+
+  @OverEachTransport
+  void childrenOutliveTheirServerAndKeepItsAddress(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      KcpChannel child = fixture.child();
+
+      server.close().syncUninterruptibly();
+      client.writeAndFlush(Fixture.buffer(client, new byte[2]));
+      await().until(() -> recorder.received() == 3);
+      assertTrue(child.isActive());
+      assertFalse(isFree(server.localAddress()));
+
+      child.close().syncUninterruptibly();
+      await().until(() -> isFree(server.localAddress()));
+    }
+  }
+
+  @OverEachTransport
+  void closedServerAcceptsNobody(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      KcpChannel first = fixture.connect(new Recorder());
+      first.writeAndFlush(Fixture.buffer(first, new byte[1]));
+      KcpChannel child = fixture.child();
+      server.close().syncUninterruptibly();
+
+      KcpChannel second = fixture.connect(new Recorder());
+      second.writeAndFlush(Fixture.buffer(second, new byte[1]));
+
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) > 0);
+      assertTrue(child.isActive());
+      assertTrue(fixture.children.isEmpty());
+    }
+  }
+
+  @OverEachTransport
+  void endOfTheEventLoopClosesEverything(TransportUnderTest transport) throws Exception {
+    Fixture fixture = new Fixture(transport);
+    KcpServerChannel server = fixture.serve(Echo::new);
+    KcpChannel client = fixture.connect(new Recorder());
+    client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+    KcpChannel child = fixture.child();
+
+    fixture.close();
+
+    assertTrue(server.closeFuture().isDone());
+    assertTrue(client.closeFuture().isDone());
+    assertTrue(child.closeFuture().isDone());
+  }
+
+  @OverEachTransport
+  void deregisteringCloses(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      client.deregister().syncUninterruptibly();
+
+      client.closeFuture().syncUninterruptibly();
+      assertFalse(client.isRegistered());
+    }
+  }
+
+  private static boolean isFree(InetSocketAddress address) {
+    try (DatagramSocket socket = new DatagramSocket(address)) {
+      return socket.isBound();
+    } catch (SocketException e) {
+      return false;
+    }
+  }
+}

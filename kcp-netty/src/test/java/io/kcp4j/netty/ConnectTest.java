@@ -1,0 +1,255 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.kcp4j.KcpCounter;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ConnectTimeoutException;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.unix.UnixChannelOption;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.channels.AlreadyConnectedException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetConnectedException;
+import java.nio.channels.UnresolvedAddressException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** How clients begin. */
+class ConnectTest {
+
+  private static ChannelFuture connect(
+      Fixture fixture, InetSocketAddress remote, Recorder handler) {
+    return fixture.bootstrap.handler(handler).connect(remote).awaitUninterruptibly();
+  }
+
+  @OverEachTransport
+  void clientIsActiveAtOnce(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer peer = new SilentPeer()) {
+      Recorder recorder = new Recorder();
+
+      KcpChannel client = fixture.connectTo(peer.address(), recorder);
+
+      assertTrue(client.isActive());
+      await().until(() -> recorder.events.equals(List.of("active")));
+    }
+  }
+
+  @OverEachTransport
+  void probedServerAnswersWithoutASession(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      KcpServerChannel server = fixture.serve(Echo::new);
+
+      KcpChannel client = fixture.connect(new Recorder());
+
+      assertTrue(client.isActive());
+      assertEquals(0, server.sessions());
+    }
+  }
+
+  @OverEachTransport
+  void probedServerMayAcceptAtOnce(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      fixture.serverBootstrap.option(KcpServerChannelOption.ACCEPT_ON_PROBE, true);
+      fixture.serve(Echo::new);
+
+      KcpChannel client = fixture.connect(new Recorder());
+
+      assertEquals(client.conv(), fixture.child().conv());
+    }
+  }
+
+  @OverEachTransport
+  void probedClientGivesUpOnASilentPeer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer peer = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      fixture.bootstrap.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 300);
+      Recorder recorder = new Recorder();
+
+      ChannelFuture connected = connect(fixture, peer.address(), recorder);
+
+      assertInstanceOf(ConnectTimeoutException.class, connected.cause());
+      connected.channel().closeFuture().syncUninterruptibly();
+      assertEquals(List.of(), recorder.events);
+    }
+  }
+
+  @OverEachTransport
+  void probedClientIsRefusedWhereNobodyListens(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      InetSocketAddress closed;
+      try (SilentPeer peer = new SilentPeer()) {
+        closed = peer.address();
+      }
+
+      ChannelFuture connected = connect(fixture, closed, new Recorder());
+
+      assertInstanceOf(ConnectException.class, connected.cause());
+      connected.channel().closeFuture().syncUninterruptibly();
+    }
+  }
+
+  @OverEachTransport
+  void probingCanBeCancelled(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer peer = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      ChannelFuture connecting = fixture.bootstrap.handler(new Recorder()).connect(peer.address());
+
+      assertTrue(connecting.cancel(true));
+
+      connecting.channel().closeFuture().syncUninterruptibly();
+      assertTrue(connecting.isCancelled());
+    }
+  }
+
+  @OverEachTransport
+  void closingEndsProbing(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer peer = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      ChannelFuture connecting = fixture.bootstrap.handler(new Recorder()).connect(peer.address());
+
+      connecting.channel().close().syncUninterruptibly();
+
+      assertInstanceOf(ClosedChannelException.class, connecting.awaitUninterruptibly().cause());
+    }
+  }
+
+  @OverEachTransport
+  void unknownHostsAreRefused(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      InetSocketAddress unknown = InetSocketAddress.createUnresolved("host.invalid", 1);
+
+      assertInstanceOf(
+          UnknownHostException.class, connect(fixture, unknown, new Recorder()).cause());
+
+      Channel client =
+          fixture.bootstrap.handler(new Recorder()).register().syncUninterruptibly().channel();
+      assertInstanceOf(
+          UnresolvedAddressException.class, client.connect(unknown).awaitUninterruptibly().cause());
+    }
+  }
+
+  @OverEachTransport
+  void clientConnectsOnce(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      KcpChannel client = fixture.connect(new Recorder());
+
+      ChannelFuture again = client.connect(client.remoteAddress()).awaitUninterruptibly();
+
+      assertInstanceOf(AlreadyConnectedException.class, again.cause());
+      assertTrue(client.isActive());
+    }
+  }
+
+  @OverEachTransport
+  void nothingCanBeWrittenBefore(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      Channel client =
+          fixture.bootstrap.handler(new Recorder()).register().syncUninterruptibly().channel();
+
+      ChannelFuture written =
+          client.writeAndFlush(Fixture.buffer(client, new byte[1])).awaitUninterruptibly();
+
+      assertInstanceOf(NotYetConnectedException.class, written.cause());
+      assertNull(client.localAddress());
+      assertNull(client.remoteAddress());
+    }
+  }
+
+  @OverEachTransport
+  void clientChoosesAddressAndConversation(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      fixture.bootstrap.option(KcpChannelOption.CONV, 42).localAddress(Fixture.ANY_PORT);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      KcpChannel child = fixture.child();
+
+      assertEquals(42, client.conv());
+      assertEquals(42, child.conv());
+      assertEquals(client.localAddress(), child.remoteAddress());
+    }
+  }
+
+  @OverEachTransport
+  void serverBoundToTheWildcardCanBeReached(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      KcpServerChannel server =
+          (KcpServerChannel) fixture.serverBootstrap.bind(0).syncUninterruptibly().channel();
+      Recorder recorder = new Recorder();
+      KcpChannel client =
+          fixture.connectTo(
+              new InetSocketAddress(
+                  InetAddress.getLoopbackAddress(), server.localAddress().getPort()),
+              recorder);
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[3]));
+
+      await().until(() -> recorder.received() == 3);
+      assertEquals(1, server.sessions());
+    }
+  }
+
+  @OverEachTransport
+  void clientOutlivesItsServersAbsence(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      InetSocketAddress closed;
+      try (SilentPeer peer = new SilentPeer()) {
+        closed = peer.address();
+      }
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(closed, recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[4]));
+      await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 1);
+
+      fixture.serve(Echo::new);
+      fixture.serverBootstrap.bind(closed).syncUninterruptibly();
+
+      await().until(() -> recorder.received() == 4);
+      assertEquals(List.of(), recorder.exceptions);
+    }
+  }
+
+  @Test
+  void serversOnSeveralEventLoopsShareOnePort() {
+    assumeTrue(Epoll.isAvailable());
+    try (Fixture fixture = new Fixture(TransportUnderTest.EPOLL)) {
+      fixture.serverBootstrap.option(UnixChannelOption.SO_REUSEPORT, true);
+      KcpServerChannel first = fixture.serve(Echo::new);
+      KcpServerChannel second =
+          (KcpServerChannel)
+              fixture.serverBootstrap.bind(first.localAddress()).syncUninterruptibly().channel();
+
+      for (int i = 0; i < 40; i++) {
+        Recorder recorder = new Recorder();
+        KcpChannel client = fixture.connect(recorder);
+        client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+        await().until(() -> recorder.received() == 10);
+      }
+
+      assertEquals(40, first.sessions() + second.sessions());
+      assertTrue(first.sessions() > 0);
+      assertTrue(second.sessions() > 0);
+    }
+  }
+}

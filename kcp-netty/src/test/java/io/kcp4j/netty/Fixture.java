@@ -1,0 +1,127 @@
+package io.kcp4j.netty;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.SplittableRandom;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Supplier;
+import org.awaitility.Awaitility;
+
+/**
+ * A server and its clients on loopback, on an event loop each. When it closes, no buffer may be
+ * left that a session or a test has allocated.
+ */
+final class Fixture implements AutoCloseable {
+
+  static final InetSocketAddress ANY_PORT =
+      new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
+  static {
+    Awaitility.setDefaultPollDelay(Duration.ZERO);
+    Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
+  }
+
+  private final MultiThreadIoEventLoopGroup serverGroup;
+  private final MultiThreadIoEventLoopGroup childGroup;
+  private final MultiThreadIoEventLoopGroup clientGroup;
+
+  /** The children that were accepted, in order. */
+  final BlockingQueue<KcpChannel> children = new LinkedBlockingQueue<>();
+
+  final ServerBootstrap serverBootstrap;
+  final Bootstrap bootstrap;
+
+  final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+
+  private KcpServerChannel server;
+
+  Fixture(TransportUnderTest transport) {
+    serverGroup = transport.newGroup(1);
+    childGroup = transport.newGroup(2);
+    clientGroup = transport.newGroup(1);
+    serverBootstrap =
+        new ServerBootstrap()
+            .group(serverGroup, childGroup)
+            .channel(KcpServerChannel.class)
+            .option(ChannelOption.ALLOCATOR, allocator)
+            .childOption(ChannelOption.ALLOCATOR, allocator);
+    bootstrap =
+        new Bootstrap()
+            .group(clientGroup)
+            .channel(KcpChannel.class)
+            .option(ChannelOption.ALLOCATOR, allocator);
+  }
+
+  KcpServerChannel serve(Supplier<ChannelHandler> childHandler) {
+    serverBootstrap.childHandler(
+        new ChannelInitializer<KcpChannel>() {
+          @Override
+          protected void initChannel(KcpChannel child) {
+            child.pipeline().addLast(childHandler.get());
+            children.add(child);
+          }
+        });
+    server = (KcpServerChannel) serverBootstrap.bind(ANY_PORT).syncUninterruptibly().channel();
+    return server;
+  }
+
+  KcpServerChannel server() {
+    return server;
+  }
+
+  KcpChannel connect(ChannelHandler handler) {
+    return connectTo(server.localAddress(), handler);
+  }
+
+  KcpChannel connectTo(InetSocketAddress remote, ChannelHandler handler) {
+    return (KcpChannel)
+        bootstrap.clone().handler(handler).connect(remote).syncUninterruptibly().channel();
+  }
+
+  /** The next child that is accepted. */
+  KcpChannel child() throws InterruptedException {
+    KcpChannel child = children.poll(10, SECONDS);
+    if (child == null) {
+      throw new AssertionError("no session was accepted within 10 s");
+    }
+    return child;
+  }
+
+  /** A buffer of the channel's allocator. */
+  static ByteBuf buffer(Channel channel, byte[] bytes) {
+    return channel.alloc().buffer(bytes.length).writeBytes(bytes);
+  }
+
+  static byte[] randomBytes(int length) {
+    byte[] bytes = new byte[length];
+    new SplittableRandom(length).nextBytes(bytes);
+    return bytes;
+  }
+
+  @Override
+  public void close() {
+    // Without a quiet period a Netty event loop may end before it has closed its channels.
+    serverGroup.shutdownGracefully(10, 5000, MILLISECONDS);
+    childGroup.shutdownGracefully(10, 5000, MILLISECONDS);
+    clientGroup.shutdownGracefully(10, 5000, MILLISECONDS);
+    serverGroup.terminationFuture().syncUninterruptibly();
+    clientGroup.terminationFuture().syncUninterruptibly();
+    assertEquals(0, allocator.metric().usedDirectMemory(), "bytes of direct buffers left");
+    assertEquals(0, allocator.metric().usedHeapMemory(), "bytes of heap buffers left");
+  }
+}

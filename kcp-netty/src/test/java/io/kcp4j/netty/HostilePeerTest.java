@@ -1,0 +1,154 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelOption;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+
+/** What strangers send is counted, and nobody else notices. */
+class HostilePeerTest {
+
+  private static final byte[] HELLO = {1, 2, 3};
+
+  @OverEachTransport
+  void garbageIsCountedAndNothingElse(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      try (Stranger stranger = new Stranger(server.localAddress())) {
+        SplittableRandom random = new SplittableRandom(1);
+        for (int i = 0; i < 2000; i++) {
+          stranger.send(garbage(random));
+        }
+        await()
+            .until(
+                () ->
+                    server.counters().get(KcpCounter.MALFORMED) > 0
+                        && server.counters().get(KcpCounter.UNKNOWN_SESSION) > 0
+                        && server.counters().get(KcpCounter.OVERSIZE) > 0);
+      }
+
+      assertEquals(0, server.sessions());
+      assertEchoes(fixture);
+    }
+  }
+
+  private static byte[] garbage(SplittableRandom random) {
+    byte[] datagram = new byte[random.nextInt(2000)];
+    random.nextBytes(datagram);
+    return datagram;
+  }
+
+  @OverEachTransport
+  void garbageInASessionsNameDoesNotDisturbIt(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Recorder::new);
+      try (Stranger stranger = new Stranger(server.localAddress())) {
+        stranger.send(Stranger.segment(7, Segment.PUSH, 0, HELLO));
+        KcpChannel child = fixture.child();
+        Recorder recorder = child.pipeline().get(Recorder.class);
+        await().until(() -> recorder.received() == HELLO.length);
+        SplittableRandom random = new SplittableRandom(2);
+        byte[] valid = Stranger.segment(7, Segment.PUSH, 1, Fixture.randomBytes(100));
+
+        for (int i = 0; i < 2000; i++) {
+          byte[] broken = Arrays.copyOf(valid, random.nextInt(5, valid.length));
+          broken[random.nextInt(4, broken.length)] = (byte) random.nextInt();
+          stranger.send(broken);
+        }
+
+        await().until(() -> child.stats().get(KcpCounter.MALFORMED) > 0);
+        assertTrue(child.isActive());
+        assertTrue(recorder.exceptions.isEmpty());
+      }
+    }
+  }
+
+  @OverEachTransport
+  void twoConversationsOfOneAddressCoexist(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Recorder::new);
+      try (Stranger stranger = new Stranger(server.localAddress())) {
+        stranger.send(Stranger.segment(1, Segment.PUSH, 0, HELLO));
+        stranger.send(Stranger.segment(2, Segment.PUSH, 0, new byte[] {9}));
+
+        KcpChannel first = fixture.child();
+        KcpChannel second = fixture.child();
+
+        assertNotEquals(first.conv(), second.conv());
+        assertEquals(first.remoteAddress(), second.remoteAddress());
+        assertArrayEquals(HELLO, awaitBytes(first.conv() == 1 ? first : second, 3));
+        assertArrayEquals(new byte[] {9}, awaitBytes(first.conv() == 1 ? second : first, 1));
+      }
+    }
+  }
+
+  @OverEachTransport
+  void moreSessionsThanTheLimitAreTurnedAway(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MAX_SESSIONS, 1);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      try (Stranger stranger = new Stranger(server.localAddress())) {
+        stranger.send(Stranger.segment(1, Segment.PUSH, 0, HELLO));
+        stranger.send(Stranger.segment(2, Segment.PUSH, 0, HELLO));
+
+        await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) == 1);
+        assertEquals(1, server.sessions());
+      }
+    }
+  }
+
+  @OverEachTransport
+  void memoryOfAllSessionsIsBounded(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, 20_000L);
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      KcpServerChannel server = fixture.serve(Recorder::new);
+      try (Stranger stranger = new Stranger(server.localAddress())) {
+        for (int sn = 0; sn < 100; sn++) {
+          stranger.send(Stranger.segment(1, Segment.PUSH, sn, new byte[1000]));
+        }
+
+        await().until(() -> server.counters().get(KcpCounter.OVER_BUDGET) > 0);
+        assertTrue(server.heldBytes() <= 20_000);
+      }
+    }
+  }
+
+  @OverEachTransport
+  void probeOfAStrangerIsAnsweredAndForgotten(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      try (Stranger stranger = new Stranger(server.localAddress())) {
+        stranger.send(Stranger.segment(5, Segment.WASK, 0, new byte[0]));
+
+        ByteBuf answer = stranger.receive(10_000);
+
+        assertEquals(5, Segment.conv(answer, 0));
+        assertEquals(Segment.WINS, Segment.cmd(answer, 0));
+        assertEquals(0, server.sessions());
+      }
+    }
+  }
+
+  private static byte[] awaitBytes(KcpChannel child, int length) {
+    Recorder recorder = child.pipeline().get(Recorder.class);
+    await().until(() -> recorder.received() == length);
+    return recorder.bytes();
+  }
+
+  private static void assertEchoes(Fixture fixture) {
+    Recorder recorder = new Recorder();
+    KcpChannel client = fixture.connect(recorder);
+    client.writeAndFlush(Fixture.buffer(client, HELLO));
+    await().until(() -> recorder.received() == HELLO.length);
+    assertArrayEquals(HELLO, recorder.bytes());
+  }
+}

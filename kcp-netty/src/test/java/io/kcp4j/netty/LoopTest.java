@@ -1,0 +1,123 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.session.DeadlineWheel;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** One wheel and at most one scheduled task for all that happens on an event loop. */
+class LoopTest {
+
+  private static final class Alarm extends DeadlineWheel.Entry {
+    final CompletableFuture<Long> expired = new CompletableFuture<>();
+
+    @Override
+    protected void expire(long nowMs) {
+      expired.complete(nowMs);
+    }
+  }
+
+  @OverEachTransport
+  void idleSessionsHaveNoDeadline(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      List<KcpChannel> sessions = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        Recorder recorder = new Recorder();
+        KcpChannel client = fixture.connect(recorder);
+        client.writeAndFlush(Fixture.buffer(client, new byte[100]));
+        await().until(() -> recorder.received() == 100);
+        sessions.add(client);
+        sessions.add(fixture.child());
+      }
+
+      for (KcpChannel session : sessions) {
+        await().until(() -> session.nextDeadline() == Kcp.NO_DEADLINE);
+      }
+      // What is left is the sweep for silent peers: one on each event loop's wheel and socket.
+      EventLoop loop = fixture.server().eventLoop();
+      assertEquals(1, loop.submit(() -> KcpLoop.of(loop).wheel().size()).get());
+    }
+  }
+
+  @OverEachTransport
+  void loopWithoutSessionsSchedulesNothing(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      EventLoop loop = server.eventLoop();
+      assertFalse(loop.submit(() -> KcpLoop.of(loop).isScheduled()).get());
+
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      KcpChannel child = fixture.child();
+      assertTrue(loop.submit(() -> KcpLoop.of(loop).isScheduled()).get());
+
+      child.close().syncUninterruptibly();
+      await().until(() -> !loop.submit(() -> KcpLoop.of(loop).isScheduled()).get());
+    }
+  }
+
+  @OverEachTransport
+  void earlierDeadlineWakesEarlier(TransportUnderTest transport) throws Exception {
+    EventLoopGroup group = transport.newGroup(1);
+    try {
+      EventLoop eventLoop = group.next();
+      Alarm late = new Alarm();
+      Alarm early = new Alarm();
+      eventLoop.submit(
+          () -> {
+            KcpLoop loop = KcpLoop.of(eventLoop);
+            loop.wheel().arm(late, loop.readNowMs() + 60_000);
+            loop.schedule();
+            loop.wheel().arm(early, loop.readNowMs() + 5);
+            loop.schedule();
+          });
+
+      early.expired.get(10, TimeUnit.SECONDS);
+      assertFalse(late.expired.isDone());
+    } finally {
+      group.shutdownGracefully();
+    }
+  }
+
+  @OverEachTransport
+  void lateWakeUpLetsInputGoFirst(TransportUnderTest transport) throws Exception {
+    EventLoopGroup group = transport.newGroup(1);
+    try {
+      EventLoop eventLoop = group.next();
+      Alarm alarm = new Alarm();
+      CountDownLatch held = new CountDownLatch(1);
+      List<String> order = new ArrayList<>();
+      eventLoop.execute(
+          () -> {
+            KcpLoop loop = KcpLoop.of(eventLoop);
+            long deadline = loop.readNowMs() + 1;
+            loop.wheel().arm(alarm, deadline);
+            loop.schedule();
+            while (loop.readNowMs() < deadline + 100) {
+              Thread.onSpinWait();
+            }
+            // Stands for input: it is there already when the wake-up comes, 100 ms late.
+            eventLoop.execute(() -> order.add("input"));
+            held.countDown();
+          });
+      held.await();
+
+      alarm.expired.thenRun(() -> order.add("timeout")).get(10, TimeUnit.SECONDS);
+
+      assertEquals(List.of("input", "timeout"), order);
+    } finally {
+      group.shutdownGracefully();
+    }
+  }
+}

@@ -1,0 +1,217 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.CongestionControl;
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpMode;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.unix.UnixChannelOption;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Options are set and read back, checked, and reach the session. */
+class OptionsTest {
+
+  static Stream<Arguments> validOptions() {
+    return Stream.of(
+        Arguments.of(KcpChannelOption.MODE, KcpMode.FAST3),
+        Arguments.of(KcpChannelOption.DELIVERY, Delivery.MESSAGE),
+        Arguments.of(KcpChannelOption.SEND_WINDOW, 17),
+        Arguments.of(KcpChannelOption.RECEIVE_WINDOW, 18),
+        Arguments.of(KcpChannelOption.MTU, 576),
+        Arguments.of(KcpChannelOption.NODELAY, false),
+        Arguments.of(KcpChannelOption.INTERVAL, 33),
+        Arguments.of(KcpChannelOption.FAST_RESEND, 5),
+        Arguments.of(KcpChannelOption.EARLY_RETRANSMIT, false),
+        Arguments.of(KcpChannelOption.CONGESTION_CONTROL, CongestionControl.RENO),
+        Arguments.of(KcpChannelOption.MIN_RTO, 55),
+        Arguments.of(KcpChannelOption.WRITE_DELAY, true),
+        Arguments.of(KcpChannelOption.ACK_NO_DELAY, true),
+        Arguments.of(KcpChannelOption.DEAD_LINK, 9),
+        Arguments.of(KcpChannelOption.PROGRESS_TIMEOUT, 1234),
+        Arguments.of(KcpChannelOption.WRITE_STALL_TIMEOUT, 2345),
+        Arguments.of(KcpChannelOption.SEND_QUEUE, 77),
+        Arguments.of(KcpChannelOption.MAX_FRAGMENTS, 12),
+        Arguments.of(KcpChannelOption.CONV, -1),
+        Arguments.of(KcpChannelOption.IDLE_TIMEOUT, 1),
+        Arguments.of(KcpChannelOption.SILENCE_TIMEOUT, 0),
+        Arguments.of(KcpChannelOption.LINGER, 0),
+        Arguments.of(KcpChannelOption.CONNECT_PROBE, true),
+        Arguments.of(ChannelOption.SO_RCVBUF, 123_456),
+        Arguments.of(ChannelOption.SO_REUSEADDR, true),
+        Arguments.of(ChannelOption.IP_TOS, 16),
+        Arguments.of(UnixChannelOption.SO_REUSEPORT, true),
+        Arguments.of(ChannelOption.AUTO_READ, false));
+  }
+
+  @ParameterizedTest
+  @MethodSource("validOptions")
+  <T> void optionReadsAsItWasSet(ChannelOption<T> option, T value) {
+    KcpChannel client = new KcpChannel();
+
+    assertTrue(client.config().setOption(option, value));
+
+    assertEquals(value, client.config().getOption(option));
+    assertEquals(value, client.config().getOptions().get(option));
+  }
+
+  static Stream<Arguments> invalidOptions() {
+    return Stream.of(
+        Arguments.of(KcpChannelOption.SEND_WINDOW, 0),
+        Arguments.of(KcpChannelOption.RECEIVE_WINDOW, 65_536),
+        Arguments.of(KcpChannelOption.MTU, 1501),
+        Arguments.of(KcpChannelOption.INTERVAL, 0),
+        Arguments.of(KcpChannelOption.MAX_FRAGMENTS, 256),
+        Arguments.of(KcpChannelOption.IDLE_TIMEOUT, -1),
+        Arguments.of(KcpChannelOption.SILENCE_TIMEOUT, -1),
+        Arguments.of(KcpChannelOption.LINGER, -1));
+  }
+
+  @ParameterizedTest
+  @MethodSource("invalidOptions")
+  <T> void valueOutOfRangeIsRefused(ChannelOption<T> option, T value) {
+    KcpChannel client = new KcpChannel();
+    T before = client.config().getOption(option);
+
+    assertThrows(IllegalArgumentException.class, () -> client.config().setOption(option, value));
+
+    assertEquals(before, client.config().getOption(option));
+  }
+
+  @Test
+  void optionsOfOtherTransportsAreUnknown() {
+    assertFalse(new KcpChannel().config().setOption(ChannelOption.TCP_NODELAY, true));
+    assertNull(new KcpChannel().config().getOption(ChannelOption.TCP_NODELAY));
+    assertFalse(new KcpServerChannel().config().setOption(ChannelOption.SO_BACKLOG, 1));
+    assertFalse(new KcpServerChannel().config().setOption(KcpChannelOption.MTU, 576));
+  }
+
+  @Test
+  void serverOptionsReadAsTheyWereSet() {
+    KcpServerChannelConfig config = new KcpServerChannel().config();
+
+    assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_ON_PROBE, true));
+    assertTrue(config.setOption(KcpServerChannelOption.MAX_SESSIONS, 3));
+    assertTrue(config.setOption(KcpServerChannelOption.MEMORY_LIMIT, 1L << 40));
+    assertTrue(config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 1400));
+
+    assertEquals(true, config.getOption(KcpServerChannelOption.ACCEPT_ON_PROBE));
+    assertEquals(3, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
+    assertEquals(1L << 40, config.getOption(KcpServerChannelOption.MEMORY_LIMIT));
+    assertEquals(1400, config.getOptions().get(KcpServerChannelOption.MAX_DATAGRAM));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> config.setOption(KcpServerChannelOption.MAX_SESSIONS, 0));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 2048));
+  }
+
+  @Test
+  void presetSetsFourSettingsAndTheRestStays() {
+    KcpChannelConfig config = new KcpChannel().config();
+    config.setOption(KcpChannelOption.MTU, 1000);
+
+    config.setOption(KcpChannelOption.MODE, KcpMode.NORMAL);
+
+    assertEquals(1000, config.kcp().mtuBytes());
+    assertEquals(40, config.kcp().intervalMs());
+    assertFalse(config.kcp().noDelay());
+    config.setOption(KcpChannelOption.INTERVAL, 11);
+    assertNull(config.getOption(KcpChannelOption.MODE));
+  }
+
+  @OverEachTransport
+  void childrenShareOneConfiguration(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture
+          .serverBootstrap
+          .childOption(KcpChannelOption.MODE, KcpMode.FAST3)
+          .childOption(KcpChannelOption.SEND_WINDOW, 99);
+      fixture.serve(Echo::new);
+      for (int i = 0; i < 2; i++) {
+        KcpChannel client = fixture.connect(new Recorder());
+        client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      }
+
+      KcpConfig first = fixture.child().config().kcp();
+      KcpConfig second = fixture.child().config().kcp();
+
+      assertSame(first, second);
+      assertEquals(99, first.sendWindow());
+      assertEquals(10, first.intervalMs());
+    }
+  }
+
+  @OverEachTransport
+  void settingsChangeWhileASessionRuns(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      KcpChannel child = fixture.child();
+
+      child.config().setOption(KcpChannelOption.RECEIVE_WINDOW, 5);
+      child.eventLoop().submit(() -> {}).syncUninterruptibly();
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      await().until(() -> client.stats().remoteWindow() <= 5);
+      assertThrows(
+          IllegalArgumentException.class,
+          () -> client.config().setOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE));
+      assertThrows(
+          IllegalArgumentException.class, () -> child.config().setOption(KcpChannelOption.CONV, 1));
+    }
+  }
+
+  @OverEachTransport
+  void socketOptionsReachTheSocket(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(ChannelOption.SO_REUSEADDR, true);
+      KcpServerChannel server = fixture.serve(Echo::new);
+
+      assertEquals(true, server.config().getOption(ChannelOption.SO_REUSEADDR));
+      assertNotNull(server.config().getOptions().get(ChannelOption.SO_RCVBUF));
+      assertTrue(server.config().setOption(ChannelOption.IP_TOS, 16));
+    }
+  }
+
+  @OverEachTransport
+  void deliveryOfAChildCanBeSetByItsInitializer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+      Recorder recorder = new Recorder();
+      fixture.serve(
+          () ->
+              new ChannelInitializer<KcpChannel>() {
+                @Override
+                protected void initChannel(KcpChannel child) {
+                  child.config().setOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+                  child.pipeline().addLast(recorder);
+                }
+              });
+      KcpChannel client = fixture.connect(new Recorder());
+
+      client.write(Fixture.buffer(client, new byte[1]));
+      client.write(Fixture.buffer(client, new byte[2]));
+      client.flush();
+
+      await().until(() -> recorder.reads().size() == 2);
+      assertEquals(2, recorder.reads().get(1).length);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+package io.kcp4j.netty;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A test that runs once for each {@link TransportUnderTest} that this machine has. */
+@Target(ElementType.METHOD)
+@Retention(RetentionPolicy.RUNTIME)
+@ParameterizedTest
+@MethodSource("io.kcp4j.netty.TransportUnderTest#available")
+@Timeout(60)
+@interface OverEachTransport {}

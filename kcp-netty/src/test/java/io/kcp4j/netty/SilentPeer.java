@@ -1,0 +1,22 @@
+package io.kcp4j.netty;
+
+import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.InetSocketAddress;
+
+/** A socket that takes in some datagrams and answers none. */
+record SilentPeer(DatagramSocket socket) implements AutoCloseable {
+
+  SilentPeer() throws IOException {
+    this(new DatagramSocket(Fixture.ANY_PORT));
+  }
+
+  InetSocketAddress address() {
+    return (InetSocketAddress) socket.getLocalSocketAddress();
+  }
+
+  @Override
+  public void close() {
+    socket.close();
+  }
+}

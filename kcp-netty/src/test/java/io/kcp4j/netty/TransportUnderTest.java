@@ -1,0 +1,40 @@
+package io.kcp4j.netty;
+
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.uring.IoUring;
+import io.netty.channel.uring.IoUringIoHandler;
+import java.util.Arrays;
+import java.util.stream.Stream;
+
+/** The transports that tests run over, as far as this machine has them. */
+enum TransportUnderTest {
+  NIO,
+  EPOLL,
+  IO_URING;
+
+  static Stream<TransportUnderTest> available() {
+    return Arrays.stream(values()).filter(TransportUnderTest::isAvailable);
+  }
+
+  private boolean isAvailable() {
+    return switch (this) {
+      case NIO -> true;
+      case EPOLL -> Epoll.isAvailable();
+      case IO_URING -> IoUring.isAvailable();
+    };
+  }
+
+  MultiThreadIoEventLoopGroup newGroup(int threads) {
+    IoHandlerFactory factory =
+        switch (this) {
+          case NIO -> NioIoHandler.newFactory();
+          case EPOLL -> EpollIoHandler.newFactory();
+          case IO_URING -> IoUringIoHandler.newFactory();
+        };
+    return new MultiThreadIoEventLoopGroup(threads, factory);
+  }
+}

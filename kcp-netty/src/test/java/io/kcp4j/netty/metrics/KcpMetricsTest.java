@@ -1,0 +1,88 @@
+package io.kcp4j.netty.metrics;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpServerChannel;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.Test;
+
+class KcpMetricsTest {
+
+  @Test
+  void countersAndGaugesAreThoseOfTheEndpoint() throws Exception {
+    EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    BlockingQueue<KcpChannel> children = new LinkedBlockingQueue<>();
+    try {
+      KcpServerChannel server =
+          (KcpServerChannel)
+              new ServerBootstrap()
+                  .group(group)
+                  .channel(KcpServerChannel.class)
+                  .childHandler(
+                      new ChannelInitializer<KcpChannel>() {
+                        @Override
+                        protected void initChannel(KcpChannel child) {
+                          children.add(child);
+                        }
+                      })
+                  .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                  .sync()
+                  .channel();
+      KcpChannel client =
+          (KcpChannel)
+              new Bootstrap()
+                  .group(group)
+                  .channel(KcpChannel.class)
+                  .handler(new ChannelInboundHandlerAdapter())
+                  .connect(server.localAddress())
+                  .sync()
+                  .channel();
+      SimpleMeterRegistry registry = new SimpleMeterRegistry();
+      new KcpMetrics(server, Tags.of("endpoint", "server")).bindTo(registry);
+      new KcpMetrics(client, Tags.of("endpoint", "client")).bindTo(registry);
+
+      client.writeAndFlush(Unpooled.wrappedBuffer(new byte[1000]));
+      KcpChannel child = children.take();
+      await().until(() -> counter(registry, "kcp.payload.in", "server").count() == 1000);
+
+      assertEquals(1000, counter(registry, "kcp.payload.out", "client").count());
+      assertEquals("bytes", counter(registry, "kcp.payload.in", "server").getId().getBaseUnit());
+      for (String endpoint : new String[] {"server", "client"}) {
+        assertEquals(1, registry.get("kcp.sessions").tag("endpoint", endpoint).gauge().value());
+        assertTrue(registry.get("kcp.memory.used").tag("endpoint", endpoint).gauge().value() >= 0);
+        for (KcpCounter counter : KcpCounter.values()) {
+          assertEquals(
+              counter.unit(),
+              counter(registry, "kcp." + counter.metricName(), endpoint).getId().getBaseUnit());
+        }
+      }
+      assertThrows(IllegalArgumentException.class, () -> new KcpMetrics(child, Tags.empty()));
+    } finally {
+      group.shutdownGracefully().sync();
+    }
+  }
+
+  private static FunctionCounter counter(
+      SimpleMeterRegistry registry, String name, String endpoint) {
+    return registry.get(name).tag("endpoint", endpoint).functionCounter();
+  }
+}
