@@ -5,7 +5,7 @@
  * io_uring.
  *
  * <p>The default build runs those that are quick. {@code mvn -Pfull verify} runs all; {@code mvn
- * -Pfull -pl kcp-netty -am test -Dtest='io.kcp4j.netty.testsuite.*'
+ * -Pfull -pl kcp-netty -am test -Dtest='io/kcp4j/netty/testsuite/*'
  * -Dsurefire.failIfNoSpecifiedTests=false} runs nothing else.
  *
  * <h2>What a subclass changes</h2>
