@@ -156,6 +156,17 @@ class KcpLossTest {
   }
 
   @Test
+  void timeInWhichNobodyDroveTheSessionIsNoLackOfProgress() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
+    driven.sendSegments(1);
+    driven.nowMs = 50_000; // a pause of the whole process, from the first timeout at 200 on
+    driven.runTo(50_799);
+    assertNull(driven.kcp.failure());
+    driven.runTo(50_800);
+    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
+  }
+
+  @Test
   void silenceWithNothingInFlightIsNoFailure() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
     driven.sendSegments(1);

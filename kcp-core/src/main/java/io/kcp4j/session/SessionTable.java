@@ -199,9 +199,9 @@ public final class SessionTable {
     }
     if (session.kcp().input(datagram, nowMs) == InputResult.ACCEPTED) {
       session.heard(nowMs);
+      session.hasInput = true;
+      enqueue(session);
     }
-    session.hasInput = true;
-    enqueue(session);
   }
 
   private Session find(InetSocketAddress remote, int conv) {

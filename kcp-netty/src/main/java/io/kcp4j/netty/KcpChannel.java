@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -54,8 +55,7 @@ public final class KcpChannel extends AbstractChannel {
 
   private static final SecureRandom RANDOM = new SecureRandom();
 
-  private static final KcpStats NO_STATS =
-      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters().copy());
+  private static final KcpStats NO_STATS = new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters());
 
   private static final int CONNECT_PROBE_INTERVAL_MS = 200;
 
@@ -76,6 +76,9 @@ public final class KcpChannel extends AbstractChannel {
   private volatile Session session;
   private volatile KcpStats lastStats = NO_STATS;
   private volatile EndReason endReason;
+
+  /** Whether anything has been sent or received, so that the delivery is fixed. */
+  private volatile boolean begun;
 
   /** What an accepted channel shows as its unsafe until it is registered. */
   private Unsafe redirected;
@@ -238,7 +241,7 @@ public final class KcpChannel extends AbstractChannel {
         eventLoop(),
         new Dialler(),
         new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
-        1,
+        0,
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
   }
@@ -259,6 +262,7 @@ public final class KcpChannel extends AbstractChannel {
       unsafe().closeForcibly();
       return null;
     }
+    begun = true;
     return session;
   }
 
@@ -279,10 +283,12 @@ public final class KcpChannel extends AbstractChannel {
     localAddress = endpoint.localAddress();
     remoteAddress = endpoint.remoteAddress();
     begin(remoteAddress, config.conv() != 0 ? config.conv() : randomConv());
+    begun = true;
     endpoint.add(session);
     if (config.isConnectProbe()) {
-      timer = new ConnectProbe();
-      ((ConnectProbe) timer).expire(endpoint.nowMs());
+      ConnectProbe probe = new ConnectProbe();
+      timer = probe;
+      probe.expire(endpoint.nowMs());
     } else {
       activate();
     }
@@ -348,6 +354,11 @@ public final class KcpChannel extends AbstractChannel {
 
   // Settings.
 
+  /** Whether it is too late to change what both sides must agree upon. */
+  boolean hasBegun() {
+    return begun;
+  }
+
   /** The configuration has changed. From any thread. */
   void reconfigured() {
     if (session == null) {
@@ -365,10 +376,16 @@ public final class KcpChannel extends AbstractChannel {
     if (!isOpen()) {
       return;
     }
+    KcpConfig settings = config.kcp();
+    if (!begun && session.kcp().config().delivery() != settings.delivery()) {
+      session.kcp().close();
+      begin(session.remote(), session.conv());
+      return;
+    }
     session.silenceTimeoutMs(config.silenceTimeoutMs());
     session.idleTimeoutMs(config.idleTimeoutMs());
-    if (session.kcp().config() != config.kcp()) {
-      session.kcp().reconfigure(config.kcp());
+    if (session.kcp().config() != settings) {
+      session.kcp().reconfigure(settings);
       endpoint.touch(session);
     }
   }
@@ -488,6 +505,7 @@ public final class KcpChannel extends AbstractChannel {
 
   @Override
   protected void doWrite(ChannelOutboundBuffer in) {
+    begun = true;
     Kcp kcp = session.kcp();
     boolean sent = false;
     for (ByteBuf data = (ByteBuf) in.current();
@@ -531,6 +549,12 @@ public final class KcpChannel extends AbstractChannel {
   @Override
   protected void doDisconnect() {
     doClose();
+  }
+
+  /** An unexpected error while writing: there is no half of a session that could go on. */
+  @Override
+  protected void doShutdownOutput() {
+    kcpUnsafe().closeNow();
   }
 
   @Override

@@ -14,7 +14,7 @@ import java.util.Map;
  * KcpChannelOption} and, on a client, by those of its socket. Thread-safe.
  *
  * <p>In stream mode {@code RECVBUF_ALLOCATOR} limits the size of the buffers that are read; by
- * default they are as large as they come, some 64 KiB.
+ * default they are as large as they come, some 32 KiB.
  */
 public final class KcpChannelConfig extends DefaultChannelConfig {
 
@@ -133,7 +133,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
             ? KcpSetting.of(option).set().apply(kcp, value)
             : cache.change(kcp, option, value);
     Delivery fixed = kcp.delivery();
-    if (kcpChannel.isActive() && changed.delivery() != fixed) {
+    if (kcpChannel.hasBegun() && changed.delivery() != fixed) {
       throw new IllegalArgumentException(
           "delivery: " + changed.delivery() + " (expected: " + fixed + ", the session has begun)");
     }

@@ -13,6 +13,7 @@ import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.unix.UnixChannelOption;
 import java.util.stream.Stream;
@@ -186,6 +187,31 @@ class OptionsTest {
       assertEquals(true, server.config().getOption(ChannelOption.SO_REUSEADDR));
       assertNotNull(server.config().getOptions().get(ChannelOption.SO_RCVBUF));
       assertTrue(server.config().setOption(ChannelOption.IP_TOS, 16));
+    }
+  }
+
+  @OverEachTransport
+  void deliveryOfAChildCanBeSetByItsInitializer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+      Recorder recorder = new Recorder();
+      fixture.serve(
+          () ->
+              new ChannelInitializer<KcpChannel>() {
+                @Override
+                protected void initChannel(KcpChannel child) {
+                  child.config().setOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+                  child.pipeline().addLast(recorder);
+                }
+              });
+      KcpChannel client = fixture.connect(new Recorder());
+
+      client.write(Fixture.buffer(client, new byte[1]));
+      client.write(Fixture.buffer(client, new byte[2]));
+      client.flush();
+
+      await().until(() -> recorder.reads().size() == 2);
+      assertEquals(2, recorder.reads().get(1).length);
     }
   }
 }
