@@ -18,9 +18,17 @@ import java.util.SplittableRandom;
  * @param b the other side
  * @param healAt when both sides have sent this share of their segments the network heals
  * @param forgery the probability, per turn of a side, that a stranger's datagram comes in
+ * @param earlyFlush the probability, per turn of a side, of flushes that nobody needs
  */
 public record Scenario(
-    long seed, int conv, int firstSn, Side a, Side b, double healAt, double forgery) {
+    long seed,
+    int conv,
+    int firstSn,
+    Side a,
+    Side b,
+    double healAt,
+    double forgery,
+    double earlyFlush) {
 
   /**
    * One side of a pair.
@@ -110,7 +118,7 @@ public record Scenario(
             List.of());
     Side b =
         new Side(config, link, Long.MAX_VALUE, 0, 0, 0, Writing.BULK, Reading.EAGER, List.of());
-    return new Scenario(1, 1, 0, a, b, 1, 0);
+    return new Scenario(1, 1, 0, a, b, 1, 0, 0);
   }
 
   /** Draws a scenario. */
@@ -130,7 +138,8 @@ public record Scenario(
         drawSide(random, a, segments, Math.min(healAt, 0.9)),
         drawSide(random, b, segments + random.nextInt(200), Math.min(healAt, 0.9)),
         healAt,
-        random.nextBoolean() ? 0 : LinkProfile.logUniform(random, 0.002, 0.05));
+        random.nextBoolean() ? 0 : LinkProfile.logUniform(random, 0.002, 0.05),
+        1 / 64.0);
   }
 
   /** 0, or in a quarter of the draws so little below 2^32 or 2^31 that the run crosses it. */

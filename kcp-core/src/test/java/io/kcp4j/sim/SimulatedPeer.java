@@ -46,6 +46,7 @@ public final class SimulatedPeer {
   private final SplittableRandom random;
   private final Forger forger;
   private final double forgery;
+  private final double earlyFlush;
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget;
   private final Kcp kcp;
@@ -81,7 +82,8 @@ public final class SimulatedPeer {
     this.time = time;
     this.network = network;
     this.random = random;
-    this.forgery = scenario.forgery();
+    forgery = scenario.forgery();
+    earlyFlush = scenario.earlyFlush();
     forger = new Forger(scenario.conv(), random.split());
     clockOffsetMs = side.clockMs() - time.nowMs();
     budget = new MemoryBudget(side.budgetBytes());
@@ -177,7 +179,7 @@ public final class SimulatedPeer {
     if (user.write()) {
       kcp.afterSend(nowMs, output);
     }
-    if (random.nextInt(64) == 0) {
+    if (random.nextDouble() < earlyFlush) {
       flushEarly(nowMs);
     }
     check(nowMs);

@@ -72,7 +72,7 @@ class SimulatorTest {
             new Writing(100, 1000, 5),
             Reading.EAGER,
             acts);
-    Scenario scenario = new Scenario(1, 1, 0, paused, plain.b(), 1, 0);
+    Scenario scenario = new Scenario(1, 1, 0, paused, plain.b(), 1, 0, 0);
     SimulatedPair pair = new SimulatedPair(scenario);
     pair.run();
     assertEquals(1, pair.network().faults().get(Fault.MACHINE_PAUSED));
@@ -90,7 +90,7 @@ class SimulatorTest {
               config, lossy, Long.MAX_VALUE, 0, 0, 1000, Writing.BULK, Reading.EAGER, List.of());
       Side receiver =
           new Side(config, lossy, budget, 0, 0, 0, Writing.BULK, Reading.EAGER, List.of());
-      SimulatedPair pair = new SimulatedPair(new Scenario(budget, 1, 0, sender, receiver, 1, 0));
+      SimulatedPair pair = new SimulatedPair(new Scenario(budget, 1, 0, sender, receiver, 1, 0, 0));
       SimulationReport report = pair.run();
       assertTrue(report.segmentsFromA() >= 1000);
       assertTrue(pair.b().kcp().counters().get(KcpCounter.OVER_BUDGET) > 0, "budget " + budget);
