@@ -129,10 +129,7 @@ final class ReceiveQueue {
     if (!lastIsOpen) {
       int size = Math.min(bytes * (frg + 1), Math.max(bytes, FIRST_MESSAGE_BYTES));
       if (!account(size)) {
-        if (isReceivable()) {
-          return false;
-        }
-        overdraw(size);
+        return false;
       }
       open(size);
     } else if (!growLast(bytes)) {
@@ -154,10 +151,7 @@ final class ReceiveQueue {
     }
     int after = context.allocator().calculateNewCapacity(needed, Integer.MAX_VALUE);
     if (!context.budget().tryReserve(after - before)) {
-      if (isReceivable()) {
-        return false;
-      }
-      context.budget().charge(after - before);
+      return false;
     }
     heldBytes += after - before;
     message.capacity(after);
@@ -190,15 +184,6 @@ final class ReceiveQueue {
     }
     heldBytes += size + BUFFER_OVERHEAD_BYTES;
     return true;
-  }
-
-  /**
-   * Takes what is next in order although the budget is used up. Only when the reader has nothing to
-   * take: segments that wait behind a gap may have filled the budget, and nothing else can free it.
-   */
-  private void overdraw(int size) {
-    context.budget().charge(size + BUFFER_OVERHEAD_BYTES);
-    heldBytes += size + BUFFER_OVERHEAD_BYTES;
   }
 
   private void unaccount(int size) {
