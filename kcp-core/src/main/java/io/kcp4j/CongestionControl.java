@@ -36,7 +36,7 @@ public interface CongestionControl {
   /**
    * One flush resent segments that later acknowledgements had passed over.
    *
-   * @param inFlight segments sent and not yet acknowledged, those resent among them
+   * @param inFlight segments from the oldest that is unacknowledged to the newest sent
    * @param fastResend the fast-resend threshold
    */
   void onFastResend(int inFlight, int fastResend);

@@ -127,10 +127,20 @@ public final class Kcp {
    * Changes the settings at run time. Segments already sent keep their size, messages already
    * queued their fragments; what is queued in stream mode is cut anew if the MTU has shrunk.
    *
-   * @throws IllegalArgumentException if the delivery would change
+   * @throws IllegalArgumentException if the delivery would change, or in message mode the receive
+   *     window or the limit on fragments would shrink: an unfinished message could never end
    */
   public void reconfigure(KcpConfig config) {
     KcpConfig old = this.config;
+    if (old.delivery() == Delivery.MESSAGE
+        && config.receivedFragments() < old.receivedFragments()) {
+      throw new IllegalArgumentException(
+          "receiveWindow, maxFragments: "
+              + config.receivedFragments()
+              + " (expected: >= "
+              + old.receivedFragments()
+              + " as before)");
+    }
     if (config.delivery() != old.delivery()) {
       throw new IllegalArgumentException(
           "delivery: " + config.delivery() + " (expected: " + old.delivery() + " as before)");
@@ -241,6 +251,7 @@ public final class Kcp {
     }
     if (sending.una() != unaBefore) {
       congestion.onAcknowledged(remoteWindow);
+      sending.hurryFirst(nowMs, rtt.rtoMs());
       windowOpened = true;
     }
     if (sending.unacknowledged() != awaitedBefore) {
@@ -290,13 +301,15 @@ public final class Kcp {
     }
     remoteUna = una;
     remoteWindow = wnd;
-    largestRemoteWindow = Math.max(largestRemoteWindow, wnd);
+    // The fragments of an unfinished message take up room that the next message will have.
+    largestRemoteWindow =
+        Math.max(largestRemoteWindow, wnd + sending.unfinishedFragments(remoteUna));
   }
 
   // Receiving
 
   /**
-   * The next bytes (stream mode; at most some 64 KiB at a time) or the next whole message, or null
+   * The next bytes (stream mode; at most some 32 KiB at a time) or the next whole message, or null
    * if there is none. The buffer becomes the caller's, who releases it.
    */
   public ByteBuf receive() {
@@ -435,6 +448,7 @@ public final class Kcp {
     if (closed || failure != null) {
       return;
     }
+    forgiveLateness(nowMs);
     flushAtMs = NO_DEADLINE;
     receiving.closeGap();
     judgeFragments();
@@ -579,6 +593,14 @@ public final class Kcp {
     return sending.unacknowledged() > 0 && config.progressTimeoutMs() > 0
         ? progressAtMs + config.progressTimeoutMs()
         : NO_DEADLINE;
+  }
+
+  /**
+   * Time in which we were not driven, as in a long pause of the whole process, is not held against
+   * the peer: nothing was sent again that it could have acknowledged.
+   */
+  private void forgiveLateness(long nowMs) {
+    progressAtMs += Math.max(0, nowMs - nextDeadline());
   }
 
   private void judgeProgress(long nowMs) {

@@ -22,7 +22,7 @@ public final class KcpConfig {
   /** The most fragments of a message that C peers take: their receive window's default less one. */
   public static final int DEFAULT_MAX_FRAGMENTS = 127;
 
-  /** The hard limit on fragments: the header counts them down in 8 bits, kcp-go's to 254. */
+  /** The hard limit on fragments, kcp-go's: the header counts them down from 254 in its 8 bits. */
   public static final int MAX_FRAGMENTS = 255;
 
   /** The default configuration. */
@@ -182,6 +182,11 @@ public final class KcpConfig {
    */
   public int maxFragments() {
     return maxFragments;
+  }
+
+  /** The most fragments of a message that can be received: all of them have to fit the window. */
+  int receivedFragments() {
+    return Math.min(maxFragments, receiveWindow);
   }
 
   /** The largest payload of a segment, in bytes: the MTU less the header. */

@@ -51,7 +51,9 @@ final class PendingAcks {
 
   /** A segment arrived again that {@code una} speaks for. */
   void addRepeated(int sn, int ts) {
-    newest(sn, ts);
+    if (!pending) { // else a replayed segment could keep the peer from measuring the round trip
+      newest(sn, ts);
+    }
   }
 
   private void newest(int sn, int ts) {

@@ -33,7 +33,7 @@ final class ReceiveBuffer {
     window = config.receiveWindow();
     boolean stream = config.delivery() == Delivery.STREAM;
     // A message of more fragments than the window could never be put together: protocol.md 5.3.
-    maxFragments = stream ? Integer.MAX_VALUE : Math.min(config.maxFragments(), window);
+    maxFragments = stream ? Integer.MAX_VALUE : config.receivedFragments();
   }
 
   /** The sequence number that is next in order. */

@@ -11,10 +11,15 @@ import java.util.Arrays;
 final class ReceiveQueue {
 
   private static final int MIN_BUFFER_BYTES = 256;
-  private static final int MAX_BUFFER_BYTES = 64 * 1024;
+
+  /** What Netty's allocator still keeps in its thread cache. */
+  private static final int MAX_BUFFER_BYTES = 32 * 1024;
 
   /** What a buffer costs beside its bytes, roughly: counted so that empty messages are not free. */
   private static final int BUFFER_OVERHEAD_BYTES = 128;
+
+  /** At first for a message of several fragments: a peer can promise more than it sends. */
+  private static final int FIRST_MESSAGE_BYTES = 4096;
 
   private static final int NOTHING_EXPECTED = -1;
 
@@ -122,7 +127,7 @@ final class ReceiveQueue {
       return false;
     }
     if (!lastIsOpen) {
-      int size = Math.min(bytes * (frg + 1), MAX_BUFFER_BYTES);
+      int size = Math.min(bytes * (frg + 1), Math.max(bytes, FIRST_MESSAGE_BYTES));
       if (!account(size)) {
         return false;
       }

@@ -62,6 +62,6 @@ final class RttEstimator {
 
   /** The timeout that follows {@code segmentRtoMs} when that has passed without an answer. */
   int backOff(int segmentRtoMs, boolean noDelay) {
-    return Math.min(segmentRtoMs + (noDelay ? segmentRtoMs / 2 : segmentRtoMs), MAX_RTO_MS);
+    return Math.min(segmentRtoMs + (noDelay ? (segmentRtoMs + 1) / 2 : segmentRtoMs), MAX_RTO_MS);
   }
 }

@@ -51,8 +51,8 @@ final class SegmentWriter {
   }
 
   /**
-   * Where to write the next {@code bytes}. Only a segment that was cut for a larger MTU, and sent
-   * before that shrank, may exceed the MTU; it then has a datagram of its own.
+   * Where to write the next {@code bytes}. Only a segment that was cut for a larger MTU, and in
+   * stream mode sent before that shrank, may exceed the MTU; it then has a datagram of its own.
    */
   private ByteBuf room(int bytes) {
     if (datagram != null && datagram.writerIndex() - start + bytes > mtuBytes) {

@@ -9,7 +9,7 @@ import java.util.Arrays;
  * from the moment it is queued, so one ring serves both, and sending moves nothing.
  *
  * <p>The fields of segment {@code sn} stand at index {@code sn & mask} of parallel arrays, which
- * grow on demand. Payload is copied in once, back to back into chunks that double in size up to 64
+ * grow on demand. Payload is copied in once, back to back into chunks that double in size up to 32
  * KiB. A chunk is released when the last segment in it is acknowledged and everything before it is
  * too; it needs no count, since segments leave in the order in which they came.
  */
@@ -18,7 +18,9 @@ final class SendBuffer {
 
   private static final int MIN_CAPACITY = 4;
   private static final int MIN_CHUNK_BYTES = 256;
-  private static final int MAX_CHUNK_BYTES = 64 * 1024;
+
+  /** What Netty's allocator still keeps in its thread cache. */
+  private static final int MAX_CHUNK_BYTES = 32 * 1024;
 
   private static final ByteBuf[] NO_PAYLOAD = {};
   private static final int[] NO_INTS = {};
@@ -44,6 +46,9 @@ final class SendBuffer {
 
   /** No segment times out before this; exact after {@link #refreshTimeoutBound}. */
   private long timeoutBoundMs = Kcp.NO_DEADLINE;
+
+  /** How many segments right below {@link #una} are of the message that goes on there. */
+  private int unfinishedBelowUna;
 
   private ByteBuf chunk;
   private int heldBytes;
@@ -279,6 +284,24 @@ final class SendBuffer {
 
   // Acknowledgements
 
+  /**
+   * How many fragments of an unfinished message a peer holds that has received everything below
+   * {@code newUna}: its reader cannot have taken them. 0 in stream mode.
+   */
+  int unfinishedFragments(int newUna) {
+    if (newUna - una < 0) {
+      return 0;
+    }
+    int fragments = 0;
+    for (int sn = newUna - 1; sn - una >= 0; sn--) {
+      if (frg[sn & mask] == 0) {
+        return fragments;
+      }
+      fragments++;
+    }
+    return fragments + unfinishedBelowUna;
+  }
+
   /** Whether {@code sn} is in flight and the peer has not acknowledged it. */
   boolean isAwaited(int sn) {
     return sn - una >= 0 && sn - next < 0 && !acknowledged[sn & mask];
@@ -315,6 +338,7 @@ final class SendBuffer {
       if (!acknowledged[i]) {
         order.remove(i);
       }
+      unfinishedBelowUna = frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
       ByteBuf left = payload[i];
       payload[i] = null;
       una++;
@@ -323,6 +347,19 @@ final class SendBuffer {
       }
     }
     forgetTimeoutsIfNoneInFlight();
+  }
+
+  /**
+   * Ends the back-off of the segment at {@link #una}: the peer has just made progress, so whatever
+   * made the timeouts grow is over, and this one segment holds up the rest.
+   */
+  void hurryFirst(long nowMs, int currentRtoMs) {
+    int i = una & mask;
+    if (una != next && resendAtMs[i] > nowMs + currentRtoMs) {
+      resendAtMs[i] = nowMs + currentRtoMs;
+      rtoMs[i] = currentRtoMs;
+      timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[i]);
+    }
   }
 
   private void forgetTimeoutsIfNoneInFlight() {

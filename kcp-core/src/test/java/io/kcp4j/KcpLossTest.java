@@ -55,6 +55,20 @@ class KcpLossTest {
   }
 
   @Test
+  void progressEndsTheBackOffOfTheOldestSegment() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    driven.sendSegments(3);
+    driven.runTo(10_000);
+    assertTrue(driven.kcp.nextDeadline() > 10_300);
+    driven.sent();
+    driven.peerUna = 1;
+    driven.hear(driven.wins());
+    assertEquals(10_200, driven.kcp.nextDeadline()); // no round trip has been measured: 200 ms
+    driven.runTo(10_200);
+    assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
   void acknowledgedSegmentIsNotResent() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
     driven.sendSegments(3);
@@ -152,6 +166,17 @@ class KcpLossTest {
     driven.runTo(6099);
     assertNull(driven.kcp.failure());
     driven.runTo(6100);
+    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
+  }
+
+  @Test
+  void timeInWhichNobodyDroveTheSessionIsNoLackOfProgress() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
+    driven.sendSegments(1);
+    driven.nowMs = 50_000; // a pause of the whole process, from the first timeout at 200 on
+    driven.runTo(50_799);
+    assertNull(driven.kcp.failure());
+    driven.runTo(50_800);
     assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
   }
 

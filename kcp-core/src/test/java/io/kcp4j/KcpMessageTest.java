@@ -182,4 +182,19 @@ class KcpMessageTest {
     assertTrue(small.kcp.send(second));
     assertEquals(3, small.kcp.stats().queued());
   }
+
+  @Test
+  void windowCannotShrinkUnderAnUnfinishedMessage() {
+    DrivenKcp driven =
+        new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE).maxFragments(10));
+    Kcp kcp = driven.kcp;
+    kcp.reconfigure(kcp.config().toBuilder().receiveWindow(10).build());
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> kcp.reconfigure(kcp.config().toBuilder().receiveWindow(9).build()));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> kcp.reconfigure(kcp.config().toBuilder().maxFragments(9).build()));
+    assertEquals(10, kcp.config().receiveWindow());
+  }
 }

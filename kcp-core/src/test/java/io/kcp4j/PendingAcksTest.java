@@ -78,6 +78,15 @@ class PendingAcksTest {
   }
 
   @Test
+  void repeatedSegmentDoesNotTakeThePlaceOfTheNewest() {
+    acks.addInOrder(6, 60);
+    acks.addRepeated(2, 20);
+    assertEquals(List.of("6@60"), flush(7));
+    acks.addRepeated(2, 20);
+    assertEquals(List.of("2@20"), flush(7));
+  }
+
+  @Test
   void comparisonsHoldOverTheWrap() {
     acks.addBeyondGap(1, 10);
     acks.addInOrder(-3, 30);

@@ -69,7 +69,7 @@ class ReceiveQueueTest {
   }
 
   @Test
-  void buffersGrowWithTheTrafficUpTo64KiB() {
+  void buffersGrowWithTheTrafficUpTo32KiB() {
     ByteBuf all = bytes(300_000);
     ByteBuf received = Unpooled.buffer();
     while (all.isReadable()) {
@@ -80,7 +80,7 @@ class ReceiveQueueTest {
       largest = Math.max(largest, part.readableBytes());
       received.writeBytes(part);
     }
-    assertEquals(65_536, largest);
+    assertEquals(32_768, largest);
     assertEquals(bytes(300_000), received);
   }
 
@@ -94,7 +94,7 @@ class ReceiveQueueTest {
       takeSize();
       add(bytes(10));
     }
-    assertEquals(65_536 + 128, before);
+    assertEquals(32_768 + 128, before);
     assertEquals(256 + 128, queue.heldBytes());
   }
 
@@ -146,7 +146,7 @@ class ReceiveQueueTest {
     queue = queue(Delivery.MESSAGE);
     addFragment(2, 1);
     addFragment(1, 5000);
-    addFragment(0, 70_000 % 65_536);
+    addFragment(0, 70_000 % 32_768);
     assertEquals(1 + 5000 + 4464, takeSize());
     assertEquals(0, queue.heldBytes());
   }

@@ -197,8 +197,11 @@ public final class SessionTable {
         return;
       }
     }
-    if (session.kcp().input(datagram, nowMs) == InputResult.ACCEPTED) {
+    InputResult result = session.kcp().input(datagram, nowMs);
+    if (result == InputResult.ACCEPTED) {
       session.heard(nowMs);
+    } else if (result != InputResult.SESSION_ENDED) {
+      return; // refused: nothing has changed
     }
     session.hasInput = true;
     enqueue(session);

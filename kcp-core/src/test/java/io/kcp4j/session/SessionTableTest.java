@@ -123,6 +123,14 @@ class SessionTableTest {
   }
 
   @Test
+  void datagramThatItsSessionRefusesCausesNothing() {
+    begin(REMOTE, 7);
+    receive(REMOTE, segment(7, Segment.PUSH, 0, 1, 1, 10));
+    assertEquals(1, count(KcpCounter.ACKNOWLEDGES_UNSENT));
+    assertEquals(List.of(), handler.events());
+  }
+
+  @Test
   void sameConversationFromAnotherAddressIsAnotherSession() {
     begin(REMOTE, 7);
     begin(OTHER, 7);

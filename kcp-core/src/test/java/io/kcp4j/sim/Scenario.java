@@ -18,15 +18,24 @@ import java.util.SplittableRandom;
  * @param b the other side
  * @param healAt when both sides have sent this share of their segments the network heals
  * @param forgery the probability, per turn of a side, that a stranger's datagram comes in
+ * @param earlyFlush the probability, per turn of a side, of flushes that nobody needs
  */
 public record Scenario(
-    long seed, int conv, int firstSn, Side a, Side b, double healAt, double forgery) {
+    long seed,
+    int conv,
+    int firstSn,
+    Side a,
+    Side b,
+    double healAt,
+    double forgery,
+    double earlyFlush) {
 
   /**
    * One side of a pair.
    *
    * @param config its settings
    * @param link what the network does to the datagrams that it sends
+   * @param budgetBytes how much memory it may hold
    * @param clockMs what its clock shows when the run begins
    * @param tsOrigin what the timestamp field shows at its clock's 0
    * @param segments how many new segments it sends before it stops writing
@@ -37,6 +46,7 @@ public record Scenario(
   public record Side(
       KcpConfig config,
       LinkProfile link,
+      long budgetBytes,
       long clockMs,
       int tsOrigin,
       int segments,
@@ -95,9 +105,20 @@ public record Scenario(
   /** Two equal sides with a clean network, to be changed by a script. */
   public static Scenario scripted(KcpConfig config, int delayMs, int segmentsOfA) {
     LinkProfile link = LinkProfile.clean(delayMs);
-    Side a = new Side(config, link, 0, 0, segmentsOfA, Writing.BULK, Reading.EAGER, List.of());
-    Side b = new Side(config, link, 0, 0, 0, Writing.BULK, Reading.EAGER, List.of());
-    return new Scenario(1, 1, 0, a, b, 1, 0);
+    Side a =
+        new Side(
+            config,
+            link,
+            Long.MAX_VALUE,
+            0,
+            0,
+            segmentsOfA,
+            Writing.BULK,
+            Reading.EAGER,
+            List.of());
+    Side b =
+        new Side(config, link, Long.MAX_VALUE, 0, 0, 0, Writing.BULK, Reading.EAGER, List.of());
+    return new Scenario(1, 1, 0, a, b, 1, 0, 0);
   }
 
   /** Draws a scenario. */
@@ -117,7 +138,8 @@ public record Scenario(
         drawSide(random, a, segments, Math.min(healAt, 0.9)),
         drawSide(random, b, segments + random.nextInt(200), Math.min(healAt, 0.9)),
         healAt,
-        random.nextBoolean() ? 0 : LinkProfile.logUniform(random, 0.002, 0.05));
+        random.nextBoolean() ? 0 : LinkProfile.logUniform(random, 0.002, 0.05),
+        1 / 64.0);
   }
 
   /** 0, or in a quarter of the draws so little below 2^32 or 2^31 that the run crosses it. */
@@ -189,6 +211,7 @@ public record Scenario(
     return new Side(
         config,
         LinkProfile.draw(random, windowBytes),
+        Long.MAX_VALUE,
         clockMs,
         firstTs - (int) clockMs,
         segments,

@@ -46,8 +46,9 @@ public final class SimulatedPeer {
   private final SplittableRandom random;
   private final Forger forger;
   private final double forgery;
+  private final double earlyFlush;
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
-  private final MemoryBudget budget = MemoryBudget.unlimited();
+  private final MemoryBudget budget;
   private final Kcp kcp;
   private final WireMonitor wire;
   private final SimulatedUser user;
@@ -81,9 +82,11 @@ public final class SimulatedPeer {
     this.time = time;
     this.network = network;
     this.random = random;
-    this.forgery = scenario.forgery();
+    forgery = scenario.forgery();
+    earlyFlush = scenario.earlyFlush();
     forger = new Forger(scenario.conv(), random.split());
     clockOffsetMs = side.clockMs() - time.nowMs();
+    budget = new MemoryBudget(side.budgetBytes());
     KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
     kcp =
         KcpStarts.kcp(scenario.conv(), side.config(), context, side.tsOrigin(), scenario.firstSn());
@@ -176,7 +179,7 @@ public final class SimulatedPeer {
     if (user.write()) {
       kcp.afterSend(nowMs, output);
     }
-    if (random.nextInt(64) == 0) {
+    if (random.nextDouble() < earlyFlush) {
       flushEarly(nowMs);
     }
     check(nowMs);

@@ -65,17 +65,36 @@ class SimulatorTest {
         new Side(
             KcpConfig.DEFAULT,
             LinkProfile.clean(30),
+            Long.MAX_VALUE,
             0,
             0,
             400,
             new Writing(100, 1000, 5),
             Reading.EAGER,
             acts);
-    Scenario scenario = new Scenario(1, 1, 0, paused, plain.b(), 1, 0);
+    Scenario scenario = new Scenario(1, 1, 0, paused, plain.b(), 1, 0, 0);
     SimulatedPair pair = new SimulatedPair(scenario);
     pair.run();
     assertEquals(1, pair.network().faults().get(Fault.MACHINE_PAUSED));
     assertEquals(0, pair.a().kcp().counters().get(KcpCounter.RETRANSMITTED));
+  }
+
+  /** What finds no room is not acknowledged, and comes again. */
+  @Test
+  void aSmallMemoryBudgetDelaysAndDoesNotBlock() {
+    for (int budget : new int[] {40_000, 150_000}) {
+      LinkProfile lossy = new LinkProfile(20, 5, 0.1, 0, 1, 0, 0.1, 20, 0, 0, 0, 0, 0);
+      KcpConfig config = KcpConfig.builder().deadLink(0).progressTimeoutMs(0).build();
+      Side sender =
+          new Side(
+              config, lossy, Long.MAX_VALUE, 0, 0, 1000, Writing.BULK, Reading.EAGER, List.of());
+      Side receiver =
+          new Side(config, lossy, budget, 0, 0, 0, Writing.BULK, Reading.EAGER, List.of());
+      SimulatedPair pair = new SimulatedPair(new Scenario(budget, 1, 0, sender, receiver, 1, 0, 0));
+      SimulationReport report = pair.run();
+      assertTrue(report.segmentsFromA() >= 1000);
+      assertTrue(pair.b().kcp().counters().get(KcpCounter.OVER_BUDGET) > 0, "budget " + budget);
+    }
   }
 
   @Test

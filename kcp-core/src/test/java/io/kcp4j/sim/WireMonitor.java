@@ -206,7 +206,9 @@ final class WireMonitor {
       Check.that(
           sn - rightEdge < 0,
           () -> "sent sn " + sn + " beyond the peer's window, which ends at " + rightEdge);
-      Check.that(length <= largestMss, "sent a segment larger than the MTU allows");
+      // What is queued is cut anew when the MTU shrinks, except the fragments of a message.
+      int largest = config.delivery() == Delivery.STREAM ? config.mssBytes() : largestMss;
+      Check.that(length <= largest, "sent a segment larger than the MTU allows");
       nextSn++;
     } else {
       Check.that(sn - nextSn < 0, () -> "sent sn " + sn + " while " + nextSn + " is next");

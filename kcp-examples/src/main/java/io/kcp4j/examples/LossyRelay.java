@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.net.SocketAddress;
+import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
@@ -57,6 +58,7 @@ final class LossyRelay implements AutoCloseable {
   private final DatagramChannel front;
   private final InetSocketAddress address;
   private final Map<SocketAddress, Link> clients = new HashMap<>();
+  private final SplittableRandom random;
   private final PriorityQueue<Delivery> onTheWay = new PriorityQueue<>();
   private final ByteBuffer datagram = ByteBuffer.allocate(MAX_DATAGRAM_BYTES);
   private final LongAdder received = new LongAdder();
@@ -68,6 +70,7 @@ final class LossyRelay implements AutoCloseable {
   LossyRelay(InetSocketAddress server, Conditions conditions) throws IOException {
     this.server = server;
     this.conditions = conditions;
+    random = new SplittableRandom(conditions.seed());
     front = open();
     front.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
     front.register(selector, SelectionKey.OP_READ);
@@ -94,8 +97,8 @@ final class LossyRelay implements AutoCloseable {
   private static DatagramChannel open() throws IOException {
     DatagramChannel channel = DatagramChannel.open();
     channel.configureBlocking(false);
-    channel.setOption(java.net.StandardSocketOptions.SO_RCVBUF, SOCKET_BUFFER_BYTES);
-    channel.setOption(java.net.StandardSocketOptions.SO_SNDBUF, SOCKET_BUFFER_BYTES);
+    channel.setOption(StandardSocketOptions.SO_RCVBUF, SOCKET_BUFFER_BYTES);
+    channel.setOption(StandardSocketOptions.SO_SNDBUF, SOCKET_BUFFER_BYTES);
     return channel;
   }
 
@@ -149,8 +152,8 @@ final class LossyRelay implements AutoCloseable {
     if (link == null) {
       DatagramChannel back = open();
       back.connect(server);
-      link = new Link(back, server, new SplittableRandom(conditions.seed()));
-      Link toClient = new Link(front, client, new SplittableRandom(~conditions.seed()));
+      link = new Link(back, server, random.split());
+      Link toClient = new Link(front, client, random.split());
       back.register(selector, SelectionKey.OP_READ, toClient);
       clients.put(client, link);
     }

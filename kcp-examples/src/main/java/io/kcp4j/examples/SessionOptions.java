@@ -15,10 +15,14 @@ import picocli.CommandLine.TypeConversionException;
 /** The options of every session, with kcptun's names. What is not given keeps its default. */
 final class SessionOptions {
 
+  /** Behind the options of the command itself. */
+  private static final int LAST = 1;
+
   @Spec(Spec.Target.MIXEE)
   private CommandSpec command;
 
   @Option(
+      order = LAST,
       names = "--mode",
       paramLabel = "MODE",
       defaultValue = "fast2",
@@ -27,6 +31,7 @@ final class SessionOptions {
   private KcpMode mode;
 
   @Option(
+      order = LAST,
       names = "--nodelay",
       paramLabel = "0|1",
       converter = SwitchConverter.class,
@@ -34,18 +39,21 @@ final class SessionOptions {
   private Switch noDelay;
 
   @Option(
+      order = LAST,
       names = "--interval",
       paramLabel = "MS",
       description = "How long acknowledgements may wait for company.")
   private Integer intervalMs;
 
   @Option(
+      order = LAST,
       names = "--resend",
       paramLabel = "N",
       description = "Acknowledgements of later segments that make one count as lost; 0: never.")
   private Integer fastResend;
 
   @Option(
+      order = LAST,
       names = "--nc",
       paramLabel = "0|1",
       converter = SwitchConverter.class,
@@ -53,6 +61,7 @@ final class SessionOptions {
   private Switch noCongestionControl;
 
   @Option(
+      order = LAST,
       names = "--mtu",
       paramLabel = "BYTES",
       defaultValue = "1400",
@@ -60,6 +69,7 @@ final class SessionOptions {
   private int mtuBytes;
 
   @Option(
+      order = LAST,
       names = "--sndwnd",
       paramLabel = "N",
       defaultValue = "256",
@@ -67,36 +77,45 @@ final class SessionOptions {
   private int sendWindow;
 
   @Option(
+      order = LAST,
       names = "--rcvwnd",
       paramLabel = "N",
       defaultValue = "256",
       description = "Receive window, in segments (default: ${DEFAULT-VALUE}).")
   private int receiveWindow;
 
-  @Option(names = "--acknodelay", description = "Acknowledge after every batch of datagrams.")
+  @Option(
+      order = LAST,
+      names = "--acknodelay",
+      description = "Acknowledge after every batch of datagrams.")
   private boolean ackNoDelay;
 
   @Option(
+      order = LAST,
       names = "--sockbuf",
       paramLabel = "BYTES",
       description = "The UDP socket's buffers, each way.")
   private int socketBufferBytes;
 
   @Option(
+      order = LAST,
       names = "--conv",
       paramLabel = "N",
       description = "A client's conversation id (default: random). A server takes any.")
   private long conv;
 
-  @ArgGroup private DeliveryOptions delivery = new DeliveryOptions();
+  @ArgGroup(order = LAST)
+  private DeliveryOptions delivery = new DeliveryOptions();
 
   @Option(
+      order = LAST,
       names = "--idle-timeout",
       paramLabel = "SECONDS",
-      description = "End a session in which nothing moves; 0: never (default: ${idle-timeout}).")
+      description = "End a session in which nothing moves; 0: never (default: 30, servers 0).")
   private Integer idleTimeoutS;
 
   @Option(
+      order = LAST,
       names = "--transport",
       paramLabel = "NAME",
       defaultValue = "auto",
@@ -104,10 +123,13 @@ final class SessionOptions {
   private Transport transport;
 
   private static final class DeliveryOptions {
-    @Option(names = "--stream", description = "A stream of bytes, as kcptun's (the default).")
+    @Option(
+        order = LAST,
+        names = "--stream",
+        description = "A stream of bytes, as kcptun's (the default).")
     private boolean stream;
 
-    @Option(names = "--message", description = "Messages. Both sides have to agree.")
+    @Option(order = LAST, names = "--message", description = "Messages. Both sides have to agree.")
     private boolean message;
   }
 

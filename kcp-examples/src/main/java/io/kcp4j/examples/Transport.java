@@ -10,6 +10,7 @@ import io.netty.channel.kqueue.KQueueIoHandler;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.uring.IoUring;
 import io.netty.channel.uring.IoUringIoHandler;
+import java.util.Locale;
 
 /** Netty's transports. KCP's channels follow the event loop that they are registered with. */
 enum Transport {
@@ -51,7 +52,7 @@ enum Transport {
 
   private void require(boolean available, Throwable cause) throws CommandFailure {
     if (!available) {
-      String name = name().toLowerCase(java.util.Locale.ROOT);
+      String name = name().toLowerCase(Locale.ROOT);
       throw new CommandFailure(name + " is not available: " + CommandFailure.describe(cause));
     }
   }

@@ -8,7 +8,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -25,8 +24,7 @@ class ReadmeTest {
         JAVA_BLOCK
             .matcher(Files.readString(ROOT.resolve("README.md")))
             .results()
-            .map(MatchResult::toString)
-            .map(block -> block.lines().filter(line -> !line.contains("```")))
+            .map(block -> block.group(1).stripTrailing().lines())
             .map(ReadmeTest::withoutIndentation)
             .toList();
     List<String> sources = sources();

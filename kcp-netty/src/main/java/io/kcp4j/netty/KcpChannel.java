@@ -57,6 +57,9 @@ public final class KcpChannel extends AbstractChannel {
 
   private static final KcpStats NO_STATS = new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters());
 
+  /** Of the user-defined bits of a channel's writability the one that users least expect. */
+  private static final int LINGER_WRITABILITY = 31;
+
   private static final int CONNECT_PROBE_INTERVAL_MS = 200;
 
   private enum State {
@@ -246,7 +249,7 @@ public final class KcpChannel extends AbstractChannel {
         eventLoop(),
         new Dialler(),
         new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
-        1,
+        0,
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
   }
@@ -668,6 +671,8 @@ public final class KcpChannel extends AbstractChannel {
       if (!lingering) {
         lingering = true;
         readPending = false;
+        // Or a loop that writes while the channel is writable would fail its writes for ever.
+        outboundBuffer().setUserDefinedWritability(LINGER_WRITABILITY, false);
         timer = new Linger();
         endpoint.arm(timer, config.lingerMs());
       }

@@ -14,7 +14,7 @@ import java.util.Map;
  * KcpChannelOption} and, on a client, by those of its socket. Thread-safe.
  *
  * <p>In stream mode {@code RECVBUF_ALLOCATOR} limits the size of the buffers that are read; by
- * default they are as large as they come, some 64 KiB.
+ * default they are as large as they come, some 32 KiB.
  */
 public final class KcpChannelConfig extends DefaultChannelConfig {
 

@@ -57,6 +57,7 @@ class CloseTest {
       assertInstanceOf(ClosedChannelException.class, late.awaitUninterruptibly().cause());
       assertFalse(closing.isDone());
       assertTrue(client.isOpen());
+      assertFalse(client.isWritable());
       client.config().setOption(KcpChannelOption.LINGER, 0);
       assertFalse(again.isDone());
     }

@@ -1,0 +1,19 @@
+package io.kcp4j.netty.testsuite;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
+import io.netty.testsuite.transport.socket.SocketMultipleConnectTest;
+import java.util.List;
+import org.junit.jupiter.params.Parameter;
+
+@OnEveryTransport
+class KcpSocketMultipleConnectTest extends SocketMultipleConnectTest {
+
+  @Parameter Bootstraps bootstraps;
+
+  @Override
+  protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
+    return bootstraps.pairs();
+  }
+}
