@@ -16,7 +16,7 @@ class KcpTest {
 
   private static final int CONV = 0x11223344;
 
-  private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true));
+  private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
 
   /** Keeps datagrams until they are taken. */
   private static final class Wire implements DatagramOutput {
