@@ -162,6 +162,15 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     table.remove(session, nowMs());
   }
 
+  /**
+   * Has the table know as closed a session that its first handler has closed before it was added,
+   * so that the peer's next attempt begins no new one.
+   */
+  void forget(Session session) {
+    table.add(session, nowMs());
+    table.remove(session, nowMs());
+  }
+
   /** The session has something to send; it leaves together with what others send in this turn. */
   void touch(Session session) {
     table.touch(session);
