@@ -117,7 +117,10 @@ final class KcpLoop implements Runnable {
     }
     inputFirst = false;
     wakeUp = null;
-    wheel.advance(now);
-    schedule();
+    try {
+      wheel.advance(now);
+    } finally {
+      schedule(); // What one deadline throws must not stop those of all others.
+    }
   }
 }

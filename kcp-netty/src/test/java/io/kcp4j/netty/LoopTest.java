@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Kcp;
@@ -85,6 +86,34 @@ class LoopTest {
 
       early.expired.get(10, TimeUnit.SECONDS);
       assertFalse(late.expired.isDone());
+    } finally {
+      group.shutdownGracefully();
+    }
+  }
+
+  @OverEachTransport
+  void deadlineThatThrowsDoesNotStopTheOthers(TransportUnderTest transport) throws Exception {
+    EventLoopGroup group = transport.newGroup(1);
+    try {
+      EventLoop eventLoop = group.next();
+      Alarm alarm = new Alarm();
+      eventLoop.execute(
+          () -> {
+            KcpLoop loop = KcpLoop.of(eventLoop);
+            loop.wheel()
+                .arm(
+                    new DeadlineWheel.Entry() {
+                      @Override
+                      protected void expire(long nowMs) {
+                        throw new IllegalStateException("a deadline that fails");
+                      }
+                    },
+                    loop.readNowMs() + 1);
+            loop.wheel().arm(alarm, loop.readNowMs() + 5);
+            loop.schedule();
+          });
+
+      assertNotNull(alarm.expired.get(10, TimeUnit.SECONDS));
     } finally {
       group.shutdownGracefully();
     }
