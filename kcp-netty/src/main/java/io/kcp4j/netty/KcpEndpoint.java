@@ -90,7 +90,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   ChannelFuture register(Channel opener, SocketOptions options) {
     options.apply(socket);
     members.add(opener);
-    loop.enter();
+    loop.enter(socket);
     socket.closeFuture().addListener(future -> socketClosed());
     socket.pipeline().addLast(this);
     return eventLoop.register(socket);
@@ -239,7 +239,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     for (Channel member : List.copyOf(members)) {
       member.unsafe().close(member.unsafe().voidPromise());
     }
-    loop.leave();
+    loop.leave(socket);
   }
 
   // The session table's side.
