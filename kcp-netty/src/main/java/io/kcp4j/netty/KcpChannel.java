@@ -384,7 +384,7 @@ public final class KcpChannel extends AbstractChannel {
       return;
     }
     KcpConfig settings = config.kcp();
-    if (!begun && session.kcp().config().delivery() != settings.delivery()) {
+    if (!begun && session.kcp().config() != settings) {
       session.kcp().close();
       begin(session.remote(), session.conv());
       return;
