@@ -127,24 +127,11 @@ public final class Kcp {
    * Changes the settings at run time. Segments already sent keep their size, messages already
    * queued their fragments; what is queued in stream mode is cut anew if the MTU has shrunk.
    *
-   * @throws IllegalArgumentException if the delivery would change, or in message mode the receive
-   *     window or the limit on fragments would shrink: an unfinished message could never end
+   * @throws IllegalArgumentException if {@link KcpConfig#checkSuccessor} does
    */
   public void reconfigure(KcpConfig config) {
     KcpConfig old = this.config;
-    if (old.delivery() == Delivery.MESSAGE
-        && config.receivedFragments() < old.receivedFragments()) {
-      throw new IllegalArgumentException(
-          "receiveWindow, maxFragments: "
-              + config.receivedFragments()
-              + " (expected: >= "
-              + old.receivedFragments()
-              + " as before)");
-    }
-    if (config.delivery() != old.delivery()) {
-      throw new IllegalArgumentException(
-          "delivery: " + config.delivery() + " (expected: " + old.delivery() + " as before)");
-    }
+    old.checkSuccessor(config);
     this.config = config;
     boolean full = receiving.freeWindow() == 0;
     receiving.configure(config);

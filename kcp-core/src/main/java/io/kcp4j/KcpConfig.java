@@ -189,6 +189,27 @@ public final class KcpConfig {
     return Math.min(maxFragments, receiveWindow);
   }
 
+  /**
+   * Checks whether a session that runs with these settings may go on with others.
+   *
+   * @throws IllegalArgumentException if the delivery would change, or in message mode the receive
+   *     window or the limit on fragments would shrink: an unfinished message could never end
+   */
+  public void checkSuccessor(KcpConfig next) {
+    if (next.delivery != delivery) {
+      throw new IllegalArgumentException(
+          "delivery: " + next.delivery + " (expected: " + delivery + " as before)");
+    }
+    if (delivery == Delivery.MESSAGE && next.receivedFragments() < receivedFragments()) {
+      throw new IllegalArgumentException(
+          "receiveWindow, maxFragments: "
+              + next.receivedFragments()
+              + " (expected: >= "
+              + receivedFragments()
+              + " as before)");
+    }
+  }
+
   /** The largest payload of a segment, in bytes: the MTU less the header. */
   public int mssBytes() {
     return mtuBytes - Segment.HEADER_BYTES;

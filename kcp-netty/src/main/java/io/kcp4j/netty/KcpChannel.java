@@ -229,6 +229,10 @@ public final class KcpChannel extends AbstractChannel {
   protected void doRegister(ChannelPromise promise) {
     if (parent() != null) {
       redirected = null;
+      if (!endpoint.isOpen()) {
+        promise.setFailure(new ClosedChannelException()); // The server has closed meanwhile.
+        return;
+      }
       endpoint.join(this);
       begin(remoteAddress, config.conv());
       state = State.ACTIVE;
@@ -265,12 +269,15 @@ public final class KcpChannel extends AbstractChannel {
    * null if nobody wanted it.
    */
   Session accepted() {
-    Session session = this.session;
     if (session == null) {
       unsafe().closeForcibly();
       return null;
     }
     begun = true;
+    if (!isOpen()) {
+      endpoint.forget(session);
+      return null;
+    }
     return session;
   }
 
@@ -385,7 +392,7 @@ public final class KcpChannel extends AbstractChannel {
       return;
     }
     KcpConfig settings = config.kcp();
-    if (!begun && session.kcp().config().delivery() != settings.delivery()) {
+    if (!begun && session.kcp().config() != settings) {
       session.kcp().close();
       begin(session.remote(), session.conv());
       return;
@@ -402,12 +409,6 @@ public final class KcpChannel extends AbstractChannel {
 
   /** The session may have something to read, or room for what waits to be written. */
   void progressed() {
-    if (!isOpen()) {
-      // Closed by the first handler that saw it, before the table knew the session. It had to learn
-      // of it, so that the peer's next attempt finds a closed session and begins no new one.
-      endpoint.remove(session);
-      return;
-    }
     if (connectPromise != null && session.kcp().counters().get(KcpCounter.SEGMENTS_IN) > 0) {
       activate();
     }

@@ -1,6 +1,5 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.session.Session;
 import io.netty.buffer.PooledByteBufAllocator;
@@ -132,10 +131,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
         cache == null
             ? KcpSetting.of(option).set().apply(kcp, value)
             : cache.change(kcp, option, value);
-    Delivery fixed = kcp.delivery();
-    if (kcpChannel.hasBegun() && changed.delivery() != fixed) {
-      throw new IllegalArgumentException(
-          "delivery: " + changed.delivery() + " (expected: " + fixed + ", the session has begun)");
+    if (kcpChannel.hasBegun()) {
+      kcp.checkSuccessor(changed);
     }
     kcp = changed;
     kcpChannel.reconfigured();

@@ -90,7 +90,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   ChannelFuture register(Channel opener, SocketOptions options) {
     options.apply(socket);
     members.add(opener);
-    loop.enter();
+    loop.enter(socket);
     socket.closeFuture().addListener(future -> socketClosed());
     socket.pipeline().addLast(this);
     return eventLoop.register(socket);
@@ -159,6 +159,15 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   /** Takes out a session that its user has closed; nothing happens if it is not in the table. */
   void remove(Session session) {
+    table.remove(session, nowMs());
+  }
+
+  /**
+   * Has the table know as closed a session that its first handler has closed before it was added,
+   * so that the peer's next attempt begins no new one.
+   */
+  void forget(Session session) {
+    table.add(session, nowMs());
     table.remove(session, nowMs());
   }
 
@@ -231,7 +240,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     for (Channel member : List.copyOf(members)) {
       member.unsafe().close(member.unsafe().voidPromise());
     }
-    loop.leave();
+    loop.leave(socket);
   }
 
   // The session table's side.

@@ -2,9 +2,14 @@ package io.kcp4j.netty;
 
 import io.kcp4j.session.DeadlineWheel;
 import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.SingleThreadEventExecutor;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -27,7 +32,8 @@ final class KcpLoop implements Runnable {
   private final Burst burst = new Burst(PooledByteBufAllocator.DEFAULT);
 
   private long nowMs = readClock();
-  private int endpoints;
+  private final Set<Channel> sockets = new HashSet<>();
+  private final Runnable shutdownHook = this::closeSockets;
   private Future<?> wakeUp;
   private long wakeUpAtMs;
   private boolean inputFirst;
@@ -69,15 +75,28 @@ final class KcpLoop implements Runnable {
     return wheel;
   }
 
-  void enter() {
-    endpoints++;
+  /** An endpoint with this socket has come. */
+  void enter(Channel socket) {
+    if (sockets.isEmpty() && eventLoop instanceof SingleThreadEventExecutor executor) {
+      executor.addShutdownHook(shutdownHook);
+    }
+    sockets.add(socket);
   }
 
   /** An endpoint is gone. The last one takes the burst's memory along. */
-  void leave() {
-    if (--endpoints == 0) {
+  void leave(Channel socket) {
+    sockets.remove(socket);
+    if (sockets.isEmpty()) {
       burst.release();
+      if (eventLoop instanceof SingleThreadEventExecutor executor) {
+        executor.removeShutdownHook(shutdownHook);
+      }
     }
+  }
+
+  /** Without a quiet period, an event loop may end and leave its channels open. */
+  private void closeSockets() {
+    List.copyOf(sockets).forEach(Channel::close);
   }
 
   /**
@@ -117,7 +136,10 @@ final class KcpLoop implements Runnable {
     }
     inputFirst = false;
     wakeUp = null;
-    wheel.advance(now);
-    schedule();
+    try {
+      wheel.advance(now);
+    } finally {
+      schedule(); // What one deadline throws must not stop those of all others.
+    }
   }
 }

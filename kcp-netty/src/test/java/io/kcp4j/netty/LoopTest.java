@@ -3,10 +3,15 @@ package io.kcp4j.netty;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.session.DeadlineWheel;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.util.ArrayList;
@@ -91,6 +96,34 @@ class LoopTest {
   }
 
   @OverEachTransport
+  void deadlineThatThrowsDoesNotStopTheOthers(TransportUnderTest transport) throws Exception {
+    EventLoopGroup group = transport.newGroup(1);
+    try {
+      EventLoop eventLoop = group.next();
+      Alarm alarm = new Alarm();
+      eventLoop.execute(
+          () -> {
+            KcpLoop loop = KcpLoop.of(eventLoop);
+            loop.wheel()
+                .arm(
+                    new DeadlineWheel.Entry() {
+                      @Override
+                      protected void expire(long nowMs) {
+                        throw new IllegalStateException("a deadline that fails");
+                      }
+                    },
+                    loop.readNowMs() + 1);
+            loop.wheel().arm(alarm, loop.readNowMs() + 5);
+            loop.schedule();
+          });
+
+      assertNotNull(alarm.expired.get(10, TimeUnit.SECONDS));
+    } finally {
+      group.shutdownGracefully();
+    }
+  }
+
+  @OverEachTransport
   void lateWakeUpLetsInputGoFirst(TransportUnderTest transport) throws Exception {
     EventLoopGroup group = transport.newGroup(1);
     try {
@@ -118,6 +151,35 @@ class LoopTest {
       assertEquals(List.of("input", "timeout"), order);
     } finally {
       group.shutdownGracefully();
+    }
+  }
+
+  @OverEachTransport
+  void loopThatEndsWithoutQuietPeriodClosesItsSessions(TransportUnderTest transport)
+      throws Exception {
+    // Netty 4.2.18 corrupts memory there, without this project's help.
+    assumeTrue(transport != TransportUnderTest.IO_URING);
+    EventLoopGroup group = transport.newGroup(1);
+    UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+    try (SilentPeer silent = new SilentPeer()) {
+      KcpChannel client =
+          (KcpChannel)
+              new Bootstrap()
+                  .group(group)
+                  .channel(KcpChannel.class)
+                  .option(ChannelOption.ALLOCATOR, allocator)
+                  .handler(new Recorder())
+                  .connect(silent.address())
+                  .sync()
+                  .channel();
+      client.writeAndFlush(Fixture.buffer(client, new byte[1 << 20]));
+
+      // From within: it looks at its channels, and only then learns that it has to end.
+      client.eventLoop().execute(() -> group.shutdownGracefully(0, 10, TimeUnit.SECONDS));
+      group.terminationFuture().sync();
+
+      assertTrue(client.closeFuture().isDone());
+      assertEquals(0, allocator.metric().usedDirectMemory());
     }
   }
 }

@@ -214,4 +214,46 @@ class OptionsTest {
       assertEquals(2, recorder.reads().get(1).length);
     }
   }
+
+  @OverEachTransport
+  void windowForMessagesCanBeMadeSmallerByAChildsInitializer(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+      fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+      Recorder recorder = new Recorder();
+      fixture.serve(
+          () ->
+              new ChannelInitializer<KcpChannel>() {
+                @Override
+                protected void initChannel(KcpChannel child) {
+                  child.config().setOption(KcpChannelOption.RECEIVE_WINDOW, 16);
+                  child.pipeline().addLast(recorder);
+                }
+              });
+      KcpChannel client = fixture.connect(new Recorder());
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      await().until(() -> recorder.received() == 1);
+      await().until(() -> client.stats().remoteWindow() == 16);
+    }
+  }
+
+  @OverEachTransport
+  void windowForMessagesCannotBeMadeSmallerOnceTheSessionHasBegun(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+      KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
+      int window = client.config().getOption(KcpChannelOption.RECEIVE_WINDOW);
+
+      assertThrows(
+          IllegalArgumentException.class,
+          () -> client.config().setOption(KcpChannelOption.RECEIVE_WINDOW, 16));
+
+      assertEquals(window, client.config().getOption(KcpChannelOption.RECEIVE_WINDOW));
+    }
+  }
 }

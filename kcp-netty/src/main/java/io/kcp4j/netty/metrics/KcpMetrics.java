@@ -70,9 +70,10 @@ public final class KcpMetrics implements MeterBinder {
       ToDoubleFunction<C> heldBytes) {
 
     void bindTo(MeterRegistry registry) {
+      Function<C, KcpCounters> read = counters; // The registry must not come to hold this record.
       for (KcpCounter counter : KcpCounter.values()) {
         FunctionCounter.builder(
-                PREFIX + counter.metricName(), channel, c -> counters.apply(c).get(counter))
+                PREFIX + counter.metricName(), channel, c -> read.apply(c).get(counter))
             .tags(tags)
             .baseUnit(counter.unit())
             .register(registry);

@@ -2,6 +2,7 @@ package io.kcp4j.netty.metrics;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,6 +20,7 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import java.lang.ref.WeakReference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.BlockingQueue;
@@ -79,6 +81,26 @@ class KcpMetricsTest {
     } finally {
       group.shutdownGracefully().sync();
     }
+  }
+
+  @Test
+  void registryDoesNotKeepTheChannel() {
+    SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    WeakReference<KcpChannel> client = new WeakReference<>(published(registry));
+
+    await()
+        .until(
+            () -> {
+              System.gc();
+              return client.get() == null;
+            });
+    assertFalse(registry.getMeters().isEmpty());
+  }
+
+  private static KcpChannel published(SimpleMeterRegistry registry) {
+    KcpChannel client = new KcpChannel();
+    new KcpMetrics(client, Tags.empty()).bindTo(registry);
+    return client;
   }
 
   private static FunctionCounter counter(
