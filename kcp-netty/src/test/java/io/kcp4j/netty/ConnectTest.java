@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpCounter;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -23,6 +24,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.UnresolvedAddressException;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** How clients begin. */
@@ -251,5 +253,28 @@ class ConnectTest {
       assertTrue(first.sessions() > 0);
       assertTrue(second.sessions() > 0);
     }
+  }
+
+  @OverEachTransport
+  void congestionControlThatCannotBeMadeFailsTheConnect(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      for (CongestionControl.Factory factory : failingFactories()) {
+        fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, factory);
+        fixture.bootstrap.handler(new Recorder());
+        ChannelFuture connect = fixture.bootstrap.connect(silent.address());
+        assertTrue(connect.await(10, TimeUnit.SECONDS));
+        assertInstanceOf(RuntimeException.class, connect.cause());
+      }
+    }
+  }
+
+  private static List<CongestionControl.Factory> failingFactories() {
+    return List.of(
+        mssBytes -> null,
+        mssBytes -> {
+          throw new IllegalStateException("for the test");
+        });
   }
 }
