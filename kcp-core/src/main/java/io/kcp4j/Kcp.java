@@ -238,6 +238,7 @@ public final class Kcp {
     }
     if (sending.una() != unaBefore) {
       congestion.onAcknowledged(remoteWindow);
+      sending.hurryFirst(nowMs, rtt.rtoMs());
       windowOpened = true;
     }
     if (sending.unacknowledged() != awaitedBefore) {

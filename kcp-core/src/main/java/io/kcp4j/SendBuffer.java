@@ -349,6 +349,19 @@ final class SendBuffer {
     forgetTimeoutsIfNoneInFlight();
   }
 
+  /**
+   * Ends the back-off of the segment at {@link #una}: the peer has just made progress, so whatever
+   * made the timeouts grow is over, and this one segment holds up the rest.
+   */
+  void hurryFirst(long nowMs, int currentRtoMs) {
+    int i = una & mask;
+    if (una != next && resendAtMs[i] > nowMs + currentRtoMs) {
+      resendAtMs[i] = nowMs + currentRtoMs;
+      rtoMs[i] = currentRtoMs;
+      timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[i]);
+    }
+  }
+
   private void forgetTimeoutsIfNoneInFlight() {
     if (order.size() == 0) {
       timeoutBoundMs = Kcp.NO_DEADLINE;

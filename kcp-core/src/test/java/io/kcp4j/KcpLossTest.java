@@ -55,6 +55,20 @@ class KcpLossTest {
   }
 
   @Test
+  void progressEndsTheBackOffOfTheOldestSegment() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    driven.sendSegments(3);
+    driven.runTo(10_000);
+    assertTrue(driven.kcp.nextDeadline() > 10_300);
+    driven.sent();
+    driven.peerUna = 1;
+    driven.hear(driven.wins());
+    assertEquals(10_200, driven.kcp.nextDeadline()); // no round trip has been measured: 200 ms
+    driven.runTo(10_200);
+    assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
   void acknowledgedSegmentIsNotResent() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
     driven.sendSegments(3);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** {@link ReceiveQueue} alone. A buffer is accounted for with 128 bytes beside its capacity. */
 class ReceiveQueueTest {
 
-  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private MemoryBudget budget = MemoryBudget.unlimited();
   private ReceiveQueue queue = queue(Delivery.STREAM);
 

@@ -14,7 +14,7 @@ class ReorderBufferTest {
 
   private static final int NEXT = -5;
 
-  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private MemoryBudget budget = MemoryBudget.unlimited();
   private ReorderBuffer buffer = buffer();
 

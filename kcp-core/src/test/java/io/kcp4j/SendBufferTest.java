@@ -16,7 +16,7 @@ class SendBufferTest {
 
   private static final int FIRST = -3;
 
-  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final KcpContext context = KcpContext.of(allocator);
   private final SendBuffer buffer = new SendBuffer(context, FIRST);
 

@@ -70,7 +70,7 @@ class BlockedOutputTest {
 
   @Test
   void sessionsBeyondWhatTheOutputTakesWaitForIt() {
-    KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true));
+    KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
     Socket socket = new Socket();
     DeadlineWheel wheel = new DeadlineWheel(0);
     SessionTable table = new SessionTable(socket, context, wheel, 10, 1500, 0);

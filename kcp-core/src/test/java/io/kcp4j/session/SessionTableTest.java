@@ -35,7 +35,7 @@ class SessionTableTest {
   private long nowMs;
 
   private static KcpContext context(MemoryBudget budget) {
-    return new KcpContext(new UnpooledByteBufAllocator(true), budget, new KcpCounters());
+    return new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
   }
 
   private SessionTable table(FakeHandler handler) {

@@ -75,16 +75,13 @@ public final class SimulatedLink {
     silentUntilMs = 0;
   }
 
-  /** How many datagrams met the faults of the profile, before the link healed. */
+  /** How many datagrams passed before the link healed, and so may have met each of its faults. */
   long datagramsUnderFaults() {
     return datagramsUnderFaults;
   }
 
   /** Sends a datagram. The array becomes the link's. */
   public void send(byte[] datagram) {
-    if (!healed) {
-      datagramsUnderFaults++;
-    }
     if (isLost(datagram)) {
       return;
     }
@@ -92,6 +89,9 @@ public final class SimulatedLink {
     if (leavesAtMs < 0) {
       faults.add(Fault.QUEUE_FULL);
       return;
+    }
+    if (!healed) {
+      datagramsUnderFaults++;
     }
     deliver(datagram, leavesAtMs);
     while (happens(profile.duplication())) {

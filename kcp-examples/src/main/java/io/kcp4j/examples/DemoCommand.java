@@ -35,7 +35,6 @@ import picocli.CommandLine.Option;
     })
 final class DemoCommand extends SessionCommand {
 
-  private static final int MIN_PINGS = 100;
   private static final int PING_PERIOD_MS = 50;
   private static final int PING_BYTES = 64;
   private static final int PROGRESS_PERIOD_MS = 100;
@@ -89,6 +88,13 @@ final class DemoCommand extends SessionCommand {
   private double duplicatePercent;
 
   @Option(
+      names = "--pings",
+      paramLabel = "N",
+      defaultValue = "100",
+      description = "Send at least so many pings beside the data (default: ${DEFAULT-VALUE}).")
+  private int pings;
+
+  @Option(
       names = "--seed",
       paramLabel = "N",
       defaultValue = "1",
@@ -122,6 +128,7 @@ final class DemoCommand extends SessionCommand {
   @Override
   int run(EventLoopGroup group, SessionSettings settings) throws Exception {
     requireRange("--bytes", source.bytes, 1L, Long.MAX_VALUE);
+    requireRange("--pings", pings, 1, 1_000_000);
     requireRange("--delay", delayMs, 0, 10_000);
     requireRange("--jitter", jitterMs, 0, 10_000);
     LossyRelay.Conditions network =
@@ -167,8 +174,8 @@ final class DemoCommand extends SessionCommand {
     try (LossyRelay relay = new LossyRelay((InetSocketAddress) server.localAddress(), network);
         InputStream data = open()) {
       Pinger pinger = new Pinger(Integer.MAX_VALUE, PING_PERIOD_MS, PING_BYTES);
-      KcpChannel pings = connect(group, settings, relay, pinger);
-      sessions.add(pings);
+      KcpChannel ping = connect(group, settings, relay, pinger);
+      sessions.add(ping);
       EchoCheck check = new EchoCheck();
       KcpChannel bulk = connect(group, settings, relay, check);
       sessions.add(bulk);
@@ -178,7 +185,7 @@ final class DemoCommand extends SessionCommand {
       transfer.run(data, settings.chunkBytes());
       final double seconds = transfer.seconds();
       progress.cancel(false);
-      pings.eventLoop().execute(() -> pinger.endAfter(MIN_PINGS));
+      ping.eventLoop().execute(() -> pinger.endAfter(pings));
       pinger.done().sync();
 
       long retransmitted = 0;

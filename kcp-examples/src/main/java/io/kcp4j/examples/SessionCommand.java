@@ -42,7 +42,7 @@ abstract class SessionCommand extends HelpfulCommand implements Callable<Integer
     } catch (InterruptedException e) {
       return INTERRUPTED;
     } finally {
-      group.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
+      group.shutdownGracefully(10, 2000, TimeUnit.MILLISECONDS).awaitUninterruptibly();
     }
   }
 

@@ -14,7 +14,8 @@ class DemoCommandTest {
 
   @Test
   void theTableHasAColumnForEachSetting() {
-    Outcome outcome = Cli.run("demo", "--bytes", "60000", "--delay", "2", "--jitter", "1");
+    Outcome outcome =
+        Cli.run("demo --bytes 60000 --delay 2 --jitter 1 --loss 10 --pings 5".split(" "));
     assertEquals("", outcome.err());
     assertEquals(0, outcome.exitCode());
     List<String> rows = outcome.out().lines().skip(1).toList();
@@ -29,7 +30,7 @@ class DemoCommandTest {
   @Test
   void aFileIsEchoed(@TempDir Path dir) throws Exception {
     Path file = Files.write(dir.resolve("data"), new byte[54321]);
-    Outcome outcome = Cli.run("demo", "--file", file.toString(), "--loss", "0", "--delay", "1");
+    Outcome outcome = Cli.run("demo", "--file", file.toString(), "--loss", "0", "--pings", "5");
     assertEquals(0, outcome.exitCode(), outcome.err());
     assertTrue(outcome.out().contains("54321"), outcome.out());
   }

@@ -100,6 +100,17 @@ final class Burst implements DatagramOutput {
     }
   }
 
+  /** Drops what has been written for {@code socket}, which is closed. */
+  void drop(Channel socket) {
+    if (this.socket == socket) {
+      if (runLength > 0) {
+        runStart = ends[runLength - 1];
+        runLength = 0;
+      }
+      this.socket = null;
+    }
+  }
+
   /** Gives the buffer back; the next datagram takes a new one. */
   void release() {
     if (buffer != null) {

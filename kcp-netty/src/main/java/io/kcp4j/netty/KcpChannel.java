@@ -57,6 +57,9 @@ public final class KcpChannel extends AbstractChannel {
 
   private static final KcpStats NO_STATS = new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters());
 
+  /** Of the user-defined bits of a channel's writability the one that users least expect. */
+  private static final int LINGER_WRITABILITY = 31;
+
   private static final int CONNECT_PROBE_INTERVAL_MS = 200;
 
   private enum State {
@@ -159,6 +162,11 @@ public final class KcpChannel extends AbstractChannel {
   /** Why the session ended, or null while it has not or if its user has closed it. */
   public EndReason endReason() {
     return endReason;
+  }
+
+  /** The socket, or null before registration. */
+  KcpEndpoint endpoint() {
+    return endpoint;
   }
 
   /** When the session has to be flushed at the latest; see {@link Kcp#nextDeadline}. */
@@ -664,6 +672,8 @@ public final class KcpChannel extends AbstractChannel {
       if (!lingering) {
         lingering = true;
         readPending = false;
+        // Or a loop that writes while the channel is writable would fail its writes for ever.
+        outboundBuffer().setUserDefinedWritability(LINGER_WRITABILITY, false);
         timer = new Linger();
         endpoint.arm(timer, config.lingerMs());
       }

@@ -227,7 +227,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (cause instanceof IOException failure) {
       // A datagram that is refused by the system or the peer's host is a datagram lost.
-      logger.debug("{} {}", socket, failure);
+      logger.debug("{} {}", socket, failure.toString());
       eventLoop.execute(() -> owner.failed(failure)); // Not in the midst of sending.
     } else {
       logger.warn("{} unexpected exception", socket, cause);
@@ -236,6 +236,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   private void socketClosed() {
     sweep.stop();
+    loop.burst().drop(socket);
     for (Channel member : List.copyOf(members)) {
       member.unsafe().close(member.unsafe().voidPromise());
     }

@@ -62,6 +62,11 @@ public final class KcpServerChannel extends AbstractServerChannel {
     return endpoint == null ? 0 : endpoint.context().budget().usedBytes();
   }
 
+  /** The socket, or null before registration. */
+  KcpEndpoint endpoint() {
+    return endpoint;
+  }
+
   @Override
   public InetSocketAddress localAddress() {
     return localAddress;
