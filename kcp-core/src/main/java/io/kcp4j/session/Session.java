@@ -26,7 +26,10 @@ public final class Session extends DeadlineWheel.Entry {
 
   private SessionTable table;
 
-  /** Whether the table has listed this session for the end of the batch, and what for. */
+  /** Whether the table has listed this session for the end of the batch. */
+  boolean hasArrived;
+
+  /** Whether the table has listed this session for the next flush, and what for. */
   boolean isTouched;
 
   boolean hasInput;

@@ -87,7 +87,13 @@ public final class SessionTable {
   private final ClosedSessions closed = new ClosedSessions();
   private final DeadlineWheel watches;
 
-  /** The sessions that this batch has changed, in the order in which it did. */
+  /** The sessions that have taken something in since the batch began. */
+  private final List<Session> arrived = new ArrayList<>();
+
+  /**
+   * The sessions that have to be flushed, in the order in which they were touched. While the output
+   * takes nothing they may be many, so that nothing but a flush goes through them.
+   */
   private final List<Session> touched = new ArrayList<>();
 
   private boolean acceptOnProbe;
@@ -197,14 +203,15 @@ public final class SessionTable {
         return;
       }
     }
-    InputResult result = session.kcp().input(datagram, nowMs);
-    if (result == InputResult.ACCEPTED) {
+    if (session.kcp().input(datagram, nowMs) == InputResult.ACCEPTED) {
       session.heard(nowMs);
-    } else if (result != InputResult.SESSION_ENDED) {
-      return; // refused: nothing has changed
+      session.hasInput = true;
+      if (!session.hasArrived) {
+        session.hasArrived = true;
+        arrived.add(session);
+      }
+      enqueue(session);
     }
-    session.hasInput = true;
-    enqueue(session);
   }
 
   private Session find(InetSocketAddress remote, int conv) {
@@ -264,12 +271,13 @@ public final class SessionTable {
    * it and be answered, then every session that has something to send is flushed.
    */
   public void endBatch(long nowMs) {
-    for (int i = 0; i < touched.size(); i++) {
-      Session session = touched.get(i);
-      if (session.hasInput && session.isIn(this)) {
+    for (Session session : arrived) {
+      session.hasArrived = false;
+      if (session.isIn(this)) {
         handler.progressed(session, nowMs);
       }
     }
+    arrived.clear();
     inBatch = false;
     flushTouched(nowMs);
   }

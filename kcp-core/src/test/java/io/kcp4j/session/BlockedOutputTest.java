@@ -7,6 +7,7 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -22,6 +23,7 @@ class BlockedOutputTest {
     int room;
     int sent;
     int flushRequests;
+    int progressed;
 
     @Override
     public ByteBuf begin(int maxBytes) {
@@ -58,7 +60,9 @@ class BlockedOutputTest {
     }
 
     @Override
-    public void progressed(Session session, long nowMs) {}
+    public void progressed(Session session, long nowMs) {
+      progressed++;
+    }
 
     @Override
     public void ended(Session session, EndReason reason) {}
@@ -89,5 +93,33 @@ class BlockedOutputTest {
     table.flushTouched(0);
     assertEquals(5, socket.sent);
     assertEquals(2, socket.flushRequests);
+  }
+
+  @Test
+  void sessionThatWaitsForTheOutputHearsOnlyOfItsOwnInput() {
+    KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true));
+    Socket socket = new Socket();
+    SessionTable table = new SessionTable(socket, context, new DeadlineWheel(0), 10, 1500, 0);
+    InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
+    ByteBuf probe = Unpooled.buffer();
+    Segment.write(probe, 7, Segment.WASK, 0, 128, 0, 0, 0, 0);
+    table.add(new Session(remote, new Kcp(7, KcpConfig.DEFAULT, context, 0), null), 0);
+
+    table.receive(remote, probe, 0);
+    table.endBatch(0);
+    assertEquals(1, socket.progressed);
+
+    table.receive(remote, Unpooled.wrappedBuffer(new byte[Segment.HEADER_BYTES]), 1);
+    table.endBatch(1);
+    assertEquals(1, socket.progressed);
+
+    table.receive(remote, probe, 2);
+    table.endBatch(2);
+    assertEquals(2, socket.progressed);
+    assertEquals(0, socket.sent);
+
+    socket.room = 1;
+    table.flushTouched(2);
+    assertEquals(1, socket.sent);
   }
 }
