@@ -84,9 +84,14 @@ public final class Kcp {
     writer = new SegmentWriter(conv, counters);
     sending = new SendBuffer(context, firstSn);
     receiving = new ReceiveBuffer(context, counters, config, firstSn);
-    congestion = config.congestionControl().create(config.mssBytes());
+    congestion = newCongestionControl(config);
     remoteUna = firstSn;
     rtt.update(config);
+  }
+
+  private static CongestionControl newCongestionControl(KcpConfig config) {
+    return Objects.requireNonNull(
+        config.congestionControl().create(config.mssBytes()), "congestionControl made null");
   }
 
   /** The conversation id. */
@@ -138,7 +143,7 @@ public final class Kcp {
     tellIfOpened(full);
     rtt.update(config);
     if (config.congestionControl() != old.congestionControl()) {
-      congestion = config.congestionControl().create(config.mssBytes());
+      congestion = newCongestionControl(config);
     } else if (config.mtuBytes() != old.mtuBytes()) {
       congestion.onMssChanged(config.mssBytes());
     }

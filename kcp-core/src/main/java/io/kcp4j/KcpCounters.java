@@ -1,5 +1,8 @@
 package io.kcp4j;
 
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
 /**
  * One value for each {@link KcpCounter}. Written by one thread; another may read, and sees values
  * that are at most a little old.
@@ -34,6 +37,15 @@ public final class KcpCounters {
     if (total != null) {
       total.values[i] += n;
     }
+  }
+
+  /** The counters that are not 0. */
+  @Override
+  public String toString() {
+    return Stream.of(KcpCounter.values())
+        .filter(counter -> get(counter) != 0)
+        .map(counter -> counter.metricName() + "=" + get(counter))
+        .collect(Collectors.joining(", ", "[", "]"));
   }
 
   /** A copy that no longer changes. */

@@ -32,6 +32,14 @@ class KcpCountersTest {
   }
 
   @Test
+  void textTellsWhatHasBeenCounted() {
+    KcpCounters counters = new KcpCounters();
+    counters.add(KcpCounter.BYTES_IN, 5);
+    counters.add(KcpCounter.REPEATED, 1);
+    assertEquals("[bytes.in=5, segments.repeated=1]", counters.toString());
+  }
+
+  @Test
   void metricNamesAreUnique() {
     KcpCounter[] counters = KcpCounter.values();
     assertEquals(

@@ -131,12 +131,13 @@ public final class SimulatedPair {
     long roundTripMs = longestDelayMs(from.link()) + longestDelayMs(to.link());
     long roundMs = roundTripMs + 2L * (from.config().intervalMs() + to.config().intervalMs());
     long waitMs = (long) from.writing().gapMs() + to.reading().gapMs();
-    // What is queued and the last write come on top, cut into segments of the smallest MTU.
+    // What is queued and the last write come on top, perhaps cut anew for the smallest MTU.
     int smallestMss = KcpConfig.MIN_MTU_BYTES - Segment.HEADER_BYTES;
+    int cuts = 1 + KcpConfig.MAX_MTU_BYTES / smallestMss;
     long segments =
         (long) from.segments()
             + from.config().sendWindow()
-            + from.config().sendQueue()
+            + (long) cuts * from.config().sendQueue()
             + from.writing().maxBytes() / smallestMss;
     return 4 * segments * (roundMs + waitMs);
   }

@@ -68,6 +68,9 @@ final class PerfClientCommand extends ClientCommand {
   private void printInterval(Report report) {
     long bytes = report.bytes() - previous.bytes();
     double seconds = report.seconds() - previous.seconds();
+    if (seconds <= 0) {
+      return; // Not a perf-server's report.
+    }
     print(
         "%6.2f-%-6.2f s %10.2f MB %9.2f MB/s",
         previous.seconds(), report.seconds(), bytes / 1e6, bytes / 1e6 / seconds);

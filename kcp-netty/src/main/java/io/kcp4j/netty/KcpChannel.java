@@ -304,7 +304,12 @@ public final class KcpChannel extends AbstractChannel {
     }
     localAddress = endpoint.localAddress();
     remoteAddress = endpoint.remoteAddress();
-    begin(remoteAddress, config.conv() != 0 ? config.conv() : randomConv());
+    try {
+      begin(remoteAddress, config.conv() != 0 ? config.conv() : randomConv());
+    } catch (RuntimeException e) { // The user's congestion control may throw.
+      failConnect(e);
+      return;
+    }
     begun = true;
     endpoint.add(session);
     if (config.isConnectProbe()) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpCounter;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -271,5 +272,28 @@ class ConnectTest {
 
       assertTrue(probes.get(10, TimeUnit.SECONDS) > 0);
     }
+  }
+
+  @OverEachTransport
+  void congestionControlThatCannotBeMadeFailsTheConnect(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      for (CongestionControl.Factory factory : failingFactories()) {
+        fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, factory);
+        fixture.bootstrap.handler(new Recorder());
+        ChannelFuture connect = fixture.bootstrap.connect(silent.address());
+        assertTrue(connect.await(10, TimeUnit.SECONDS));
+        assertInstanceOf(RuntimeException.class, connect.cause());
+      }
+    }
+  }
+
+  private static List<CongestionControl.Factory> failingFactories() {
+    return List.of(
+        mssBytes -> null,
+        mssBytes -> {
+          throw new IllegalStateException("for the test");
+        });
   }
 }

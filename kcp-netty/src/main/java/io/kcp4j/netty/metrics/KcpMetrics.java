@@ -6,12 +6,15 @@ import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpServerChannel;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.BaseUnits;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import io.netty.channel.Channel;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
@@ -24,7 +27,8 @@ import java.util.function.ToDoubleFunction;
  * new KcpMetrics(serverChannel, Tags.of("endpoint", "game")).bindTo(registry);
  * }</pre>
  *
- * <p>The registry holds the channel weakly, as Micrometer's own binders do.
+ * <p>The registry holds the channel weakly, as Micrometer's own binders do. When the channel closes
+ * its meters are removed, so that another with the same tags can take their place.
  */
 public final class KcpMetrics implements MeterBinder {
 
@@ -71,23 +75,28 @@ public final class KcpMetrics implements MeterBinder {
 
     void bindTo(MeterRegistry registry) {
       Function<C, KcpCounters> read = counters; // The registry must not come to hold this record.
+      List<Meter> meters = new ArrayList<>();
       for (KcpCounter counter : KcpCounter.values()) {
-        FunctionCounter.builder(
-                PREFIX + counter.metricName(), channel, c -> read.apply(c).get(counter))
-            .tags(tags)
-            .baseUnit(counter.unit())
-            .register(registry);
+        meters.add(
+            FunctionCounter.builder(
+                    PREFIX + counter.metricName(), channel, c -> read.apply(c).get(counter))
+                .tags(tags)
+                .baseUnit(counter.unit())
+                .register(registry));
       }
-      Gauge.builder(PREFIX + "sessions", channel, sessions)
-          .description("The sessions that there are")
-          .tags(tags)
-          .baseUnit(BaseUnits.SESSIONS)
-          .register(registry);
-      Gauge.builder(PREFIX + "memory.used", channel, heldBytes)
-          .description("The capacity of all buffers that the sessions hold")
-          .tags(tags)
-          .baseUnit(BaseUnits.BYTES)
-          .register(registry);
+      meters.add(
+          Gauge.builder(PREFIX + "sessions", channel, sessions)
+              .description("The sessions that there are")
+              .tags(tags)
+              .baseUnit(BaseUnits.SESSIONS)
+              .register(registry));
+      meters.add(
+          Gauge.builder(PREFIX + "memory.used", channel, heldBytes)
+              .description("The capacity of all buffers that the sessions hold")
+              .tags(tags)
+              .baseUnit(BaseUnits.BYTES)
+              .register(registry));
+      channel.closeFuture().addListener(closed -> meters.forEach(registry::remove));
     }
   }
 }

@@ -78,6 +78,10 @@ class KcpMetricsTest {
         }
       }
       assertThrows(IllegalArgumentException.class, () -> new KcpMetrics(child, Tags.empty()));
+
+      server.close().sync();
+      assertEquals(0, registry.find("kcp.sessions").tag("endpoint", "server").gauges().size());
+      assertEquals(1, registry.find("kcp.sessions").tag("endpoint", "client").gauges().size());
     } finally {
       group.shutdownGracefully().sync();
     }
