@@ -77,7 +77,10 @@ public final class KcpChannel extends AbstractChannel {
   private volatile InetSocketAddress localAddress;
   private volatile InetSocketAddress remoteAddress;
   private volatile Session session;
-  private volatile KcpStats lastStats = NO_STATS;
+
+  /** Set when the session is closed. */
+  private volatile KcpStats lastStats;
+
   private volatile EndReason endReason;
 
   /** Whether anything has been sent or received, so that the delivery is fixed. */
@@ -147,8 +150,12 @@ public final class KcpChannel extends AbstractChannel {
    * only on the event loop are all values of the same moment.
    */
   public KcpStats stats() {
+    KcpStats last = lastStats;
     Session session = this.session;
-    return session == null || state == State.CLOSED ? lastStats : session.kcp().stats();
+    if (last != null) {
+      return last;
+    }
+    return session == null ? NO_STATS : session.kcp().stats();
   }
 
   /**

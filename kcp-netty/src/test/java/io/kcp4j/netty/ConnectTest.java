@@ -24,6 +24,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.UnresolvedAddressException;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -252,6 +253,24 @@ class ConnectTest {
       assertEquals(40, first.sessions() + second.sessions());
       assertTrue(first.sessions() > 0);
       assertTrue(second.sessions() > 0);
+    }
+  }
+
+  @OverEachTransport
+  void statsAreThereWhenAnAttemptIsGivenUp(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      CompletableFuture<Long> probes = new CompletableFuture<>();
+      ChannelFuture connecting =
+          fixture.bootstrap.clone().handler(new Recorder()).connect(silent.address());
+      KcpChannel client = (KcpChannel) connecting.channel();
+      connecting.addListener(future -> probes.complete(client.stats().get(KcpCounter.PROBES_OUT)));
+      await().until(() -> client.stats().get(KcpCounter.PROBES_OUT) > 0);
+
+      client.close();
+
+      assertTrue(probes.get(10, TimeUnit.SECONDS) > 0);
     }
   }
 
