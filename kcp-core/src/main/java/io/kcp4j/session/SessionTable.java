@@ -334,16 +334,18 @@ public final class SessionTable {
     } finally {
       touched.subList(0, flushed).clear();
       inBatch = false;
+      if (!touched.isEmpty()) {
+        requestFlush();
+      }
     }
     outputPending = false;
     handler.flushOutput();
-    if (!touched.isEmpty()) {
-      requestFlush();
-    }
   }
 
   private void flush(Session session, long nowMs) {
     Kcp kcp = session.kcp();
+    // In case that the output throws, for want of memory: the session will be tried again.
+    deadlines.arm(session, nowMs + kcp.config().intervalMs());
     DatagramOutput output = handler.output(session.remote());
     boolean receivable = kcp.isReceivable();
     if (session.isDue) {

@@ -316,6 +316,28 @@ class SessionTableTest {
   }
 
   @Test
+  void sessionsAreFlushedThoughTheOutputThrewForOneOfThem() {
+    Session one = begin(REMOTE, 1);
+    Session two = begin(OTHER, 2);
+    table.flushTouched(nowMs);
+    handler.events();
+    handler.onOutput =
+        () -> {
+          throw new IllegalStateException();
+        };
+    write(one, 5);
+    write(two, 5);
+    handler.flushRequests = 0;
+    assertThrows(IllegalStateException.class, () -> table.flushTouched(nowMs));
+    handler.onOutput = () -> {};
+    assertEquals(1, handler.flushRequests);
+    table.flushTouched(nowMs);
+    assertEquals(List.of("sent 2 ACK"), handler.events());
+    runTo(nowMs + 200);
+    assertEquals(List.of("sent 1 ACK"), handler.events());
+  }
+
+  @Test
   void deadlineOfASessionIsOnTheWheelAndGoesWithIt() {
     Session session = begin(REMOTE, 1);
     assertEquals(20, deadlines.nextDeadline());
