@@ -48,6 +48,7 @@ public final class Kcp {
   private final WindowProbe probe = new WindowProbe();
 
   private KcpConfig config;
+  private int overheadBytes;
   private CongestionControl congestion;
   private KcpFailure failure;
   private boolean closed;
@@ -84,14 +85,14 @@ public final class Kcp {
     writer = new SegmentWriter(conv, counters);
     sending = new SendBuffer(context, firstSn);
     receiving = new ReceiveBuffer(context, counters, config, firstSn);
-    congestion = newCongestionControl(config);
+    congestion = newCongestionControl(config, mssBytes());
     remoteUna = firstSn;
     rtt.update(config);
   }
 
-  private static CongestionControl newCongestionControl(KcpConfig config) {
+  private static CongestionControl newCongestionControl(KcpConfig config, int mssBytes) {
     return Objects.requireNonNull(
-        config.congestionControl().create(config.mssBytes()), "congestionControl made null");
+        config.congestionControl().create(mssBytes), "congestionControl made null");
   }
 
   /** The conversation id. */
@@ -102,6 +103,16 @@ public final class Kcp {
   /** The settings in force. */
   public KcpConfig config() {
     return config;
+  }
+
+  /** The largest payload of a segment, in bytes: the MTU less all headers. */
+  public int mssBytes() {
+    return mtuBytes() - Segment.HEADER_BYTES;
+  }
+
+  /** The largest datagram that is written, in bytes. */
+  private int mtuBytes() {
+    return config.mtuBytes() - overheadBytes;
   }
 
   /** Why the session cannot go on, or null while it can. */
@@ -137,18 +148,50 @@ public final class Kcp {
   public void reconfigure(KcpConfig config) {
     KcpConfig old = this.config;
     old.checkSuccessor(config);
+    checkRoom(config, overheadBytes);
+    int oldMtuBytes = mtuBytes();
     this.config = config;
     boolean full = receiving.freeWindow() == 0;
     receiving.configure(config);
     tellIfOpened(full);
     rtt.update(config);
     if (config.congestionControl() != old.congestionControl()) {
-      congestion = newCongestionControl(config);
-    } else if (config.mtuBytes() != old.mtuBytes()) {
-      congestion.onMssChanged(config.mssBytes());
+      congestion = newCongestionControl(config, mssBytes());
     }
-    if (config.mtuBytes() < old.mtuBytes() && config.delivery() == Delivery.STREAM && !closed) {
-      sending.recut(config.mssBytes());
+    adaptTo(oldMtuBytes);
+  }
+
+  /**
+   * Sets what the layers beneath add to each datagram: it counts as part of the MTU. To be called
+   * before anything is sent, and whenever it changes.
+   *
+   * @throws IllegalArgumentException if that leaves no room for payload
+   */
+  public void overheadBytes(int bytes) {
+    checkRoom(config, bytes);
+    int oldMtuBytes = mtuBytes();
+    overheadBytes = bytes;
+    adaptTo(oldMtuBytes);
+  }
+
+  private static void checkRoom(KcpConfig config, int overheadBytes) {
+    int least = overheadBytes + Segment.HEADER_BYTES + 1;
+    if (config.mtuBytes() < least) {
+      throw new IllegalArgumentException(
+          "mtuBytes: "
+              + config.mtuBytes()
+              + " (expected: >= "
+              + least
+              + " with the headers beneath)");
+    }
+  }
+
+  private void adaptTo(int oldMtuBytes) {
+    if (mtuBytes() != oldMtuBytes) {
+      congestion.onMssChanged(mssBytes());
+    }
+    if (mtuBytes() < oldMtuBytes && config.delivery() == Delivery.STREAM && !closed) {
+      sending.recut(mssBytes());
     }
   }
 
@@ -160,14 +203,21 @@ public final class Kcp {
    * sent: what cannot be right is refused as a whole, before any of it has an effect, and counted.
    */
   public InputResult input(ByteBuf datagram, long nowMs) {
+    return input(datagram, Origin.NETWORK, nowMs);
+  }
+
+  /** {@link #input(ByteBuf, long)} for a datagram of either origin. */
+  public InputResult input(ByteBuf datagram, Origin origin, long nowMs) {
     if (closed || failure != null) {
       return InputResult.SESSION_ENDED;
     }
-    counters.add(KcpCounter.DATAGRAMS_IN, 1);
-    counters.add(KcpCounter.BYTES_IN, datagram.readableBytes());
+    if (origin == Origin.NETWORK) {
+      counters.add(KcpCounter.DATAGRAMS_IN, 1);
+      counters.add(KcpCounter.BYTES_IN, datagram.readableBytes());
+    }
     InputResult result = judge(datagram);
     switch (result) {
-      case ACCEPTED -> apply(datagram, nowMs);
+      case ACCEPTED -> apply(datagram, origin, nowMs);
       case MALFORMED -> counters.add(KcpCounter.MALFORMED, 1);
       case WRONG_CONV -> counters.add(KcpCounter.WRONG_CONV, 1);
       case UNKNOWN_COMMAND -> counters.add(KcpCounter.UNKNOWN_COMMAND, 1);
@@ -210,7 +260,7 @@ public final class Kcp {
    * Applies a datagram that has been judged: every ACK first, since a {@code una} beside it would
    * drop the segment that it is held against: protocol.md 2.3.
    */
-  private void apply(ByteBuf datagram, long nowMs) {
+  private void apply(ByteBuf datagram, Origin origin, long nowMs) {
     int unaBefore = sending.una();
     int awaitedBefore = sending.unacknowledged();
     int una = remoteUna;
@@ -221,7 +271,9 @@ public final class Kcp {
     while (end - index >= Segment.HEADER_BYTES && failure == null) {
       segments++;
       int segmentUna = Segment.una(datagram, index);
-      updateRemoteWindow(segmentUna, Segment.wnd(datagram, index));
+      if (origin == Origin.NETWORK) {
+        updateRemoteWindow(segmentUna, Segment.wnd(datagram, index));
+      }
       if (segmentUna - una > 0) {
         una = segmentUna;
       }
@@ -238,7 +290,7 @@ public final class Kcp {
     }
     counters.add(KcpCounter.SEGMENTS_IN, segments);
     sending.acknowledgeBelow(una);
-    if (rttSampleMs >= 0) {
+    if (rttSampleMs >= 0 && origin == Origin.NETWORK) {
       rtt.sample(rttSampleMs, config);
     }
     if (sending.una() != unaBefore) {
@@ -354,7 +406,7 @@ public final class Kcp {
     if (!isSendable()) {
       return false;
     }
-    int mss = config.mssBytes();
+    int mss = mssBytes();
     sending.extendLast(data, mss);
     while (data.isReadable()) {
       if (!isSendable()) {
@@ -369,7 +421,7 @@ public final class Kcp {
     if (!isSendable()) {
       return false;
     }
-    int mss = config.mssBytes();
+    int mss = mssBytes();
     int fragments = Math.max(1, (data.readableBytes() + mss - 1) / mss);
     for (int frg = fragments - 1; frg >= 0; frg--) {
       sending.append(data, Math.min(mss, data.readableBytes()), frg, data.readableBytes());
@@ -391,7 +443,7 @@ public final class Kcp {
         largestRemoteWindow == 0
             ? INITIAL_MESSAGE_WINDOW
             : Math.max(largestRemoteWindow, INITIAL_REMOTE_WINDOW);
-    return config.mssBytes() * Math.min(config.maxFragments(), window);
+    return mssBytes() * Math.min(config.maxFragments(), window);
   }
 
   /** Whether all that was sent has been acknowledged. */
@@ -472,7 +524,7 @@ public final class Kcp {
   /** Every flush begins with acknowledgements and probes. */
   private void beginFlush(long nowMs, DatagramOutput output) {
     int wnd = Math.min(receiving.freeWindow(), KcpConfig.MAX_WINDOW);
-    writer.begin(output, config.mtuBytes(), wnd, receiving.next());
+    writer.begin(output, mtuBytes(), wnd, receiving.next());
     receiving.flushAcks(writer);
     probe.update(isWindowClosed(), nowMs);
     if (probe.isDue(nowMs) || askWindow) {
@@ -561,7 +613,7 @@ public final class Kcp {
     int arrivals = receiving.acks().arrivals();
     return arrivals > 0
         && (config.ackNoDelay()
-            || arrivals >= config.mtuBytes() / Segment.HEADER_BYTES
+            || arrivals >= mtuBytes() / Segment.HEADER_BYTES
             || arrivals >= config.receiveWindow() / 2);
   }
 

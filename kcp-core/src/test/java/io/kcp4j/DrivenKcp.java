@@ -113,7 +113,7 @@ final class DrivenKcp implements DatagramOutput {
 
   /** Sends this many segments full of payload, as one batch. */
   void sendSegments(int n) {
-    ByteBuf data = bytes(n * kcp.config().mssBytes());
+    ByteBuf data = bytes(n * kcp.mssBytes());
     assertTrue(kcp.send(data));
     kcp.afterSend(nowMs, this);
   }
