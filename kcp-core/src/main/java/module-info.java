@@ -2,7 +2,9 @@
 module io.kcp4j.core {
   requires transitive io.netty.buffer;
   requires io.netty.common;
+  requires org.bouncycastle.provider;
 
   exports io.kcp4j;
+  exports io.kcp4j.crypto;
   exports io.kcp4j.session;
 }

@@ -2,6 +2,7 @@ package io.kcp4j;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noMethods;
@@ -53,8 +54,19 @@ class ArchitectureTest {
       noMethods().should().haveModifier(JavaModifier.SYNCHRONIZED);
 
   @ArchTest
-  static final ArchRule noRandomness =
+  static final ArchRule cryptoKnowsNothingOfTheRest =
       noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.crypto")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j..").and(not(resideInAPackage("io.kcp4j.crypto"))));
+
+  @ArchTest
+  static final ArchRule noRandomnessButInCrypto =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage("io.kcp4j.crypto")
           .should()
           .dependOnClassesThat(
               belongToAnyOf(Random.class, SplittableRandom.class)

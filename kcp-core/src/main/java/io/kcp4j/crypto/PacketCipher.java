@@ -1,0 +1,33 @@
+package io.kcp4j.crypto;
+
+/**
+ * Seals and opens packets in place, a burst at a time. It has state of its own (key schedules,
+ * scratch, nonces): used by one thread, one for each event loop and {@link KeyRing}. It never keeps
+ * a buffer beyond a call.
+ */
+public interface PacketCipher {
+
+  /** How many bytes sealing needs before the payload: the crypto header. */
+  int headroom();
+
+  /** How many bytes sealing needs behind the payload: the tag. */
+  int tailroom();
+
+  /**
+   * Seals every packet of the burst with the newest key. A packet is the headroom, the payload and
+   * the tailroom; what stood in headroom and tailroom is overwritten, and all of it becomes what
+   * goes on the wire.
+   *
+   * @throws IllegalArgumentException if a packet is shorter than headroom and tailroom together, or
+   *     longer than 65536 bytes; then none is sealed
+   */
+  void seal(PacketBurst burst);
+
+  /**
+   * Opens the packets of the burst that are not refused yet. One that opens is narrowed to its
+   * payload, which may be empty; the bytes around it are then undefined. One that does not, of
+   * whatever bytes and length, is {@linkplain PacketBurst#refuse refused}, and its bytes stay as
+   * they are. Never throws for what a peer sent.
+   */
+  void open(PacketBurst burst);
+}

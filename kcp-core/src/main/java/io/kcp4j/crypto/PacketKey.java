@@ -1,0 +1,215 @@
+package io.kcp4j.crypto;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.charset.StandardCharsets;
+import java.security.Provider;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * A packet cipher with its key, to be put into a {@link KeyRing}. Immutable but for the count of
+ * what was sealed with it, and safe to share between threads. Equality is identity, and {@link
+ * #toString} does not show the key.
+ */
+public final class PacketKey {
+
+  /**
+   * Change the key after so many packets: with random nonces of 12 bytes the chance that two of
+   * them are equal, which would give an AEAD away, is then about 2<sup>-35</sup>.
+   */
+  public static final long SEALS_WARNING = 1L << 31;
+
+  private static final byte[] KCPTUN_SALT = "kcp-go".getBytes(StandardCharsets.US_ASCII);
+  private static final int KCPTUN_ROUNDS = 4096;
+
+  private final String name;
+  private final int headroom;
+  private final int tailroom;
+  private final boolean isAuthenticated;
+  private final Function<Provider, KeyCipher> ciphers;
+  private final Provider provider;
+  private final SealCount seals;
+
+  private PacketKey(
+      String name,
+      int headroom,
+      int tailroom,
+      boolean isAuthenticated,
+      Function<Provider, KeyCipher> ciphers,
+      Provider provider,
+      SealCount seals) {
+    this.name = name;
+    this.headroom = headroom;
+    this.tailroom = tailroom;
+    this.isAuthenticated = isAuthenticated;
+    this.ciphers = ciphers;
+    this.provider = provider;
+    this.seals = seals;
+  }
+
+  /**
+   * A raw key.
+   *
+   * @param key {@link CipherAlgorithm#keyBytes} bytes, which are copied
+   * @throws IllegalArgumentException if it is of another length
+   */
+  public static PacketKey of(CipherAlgorithm algorithm, byte[] key) {
+    if (key.length != algorithm.keyBytes()) {
+      throw new IllegalArgumentException(
+          "key: " + key.length + " bytes (expected: " + algorithm.keyBytes() + ")");
+    }
+    byte[] copy = key.clone();
+    return new PacketKey(
+        algorithm.kcptunName(),
+        algorithm.headroom(),
+        algorithm.tailroom(),
+        algorithm.isAuthenticated(),
+        provider -> KeyCipher.of(algorithm, copy, provider),
+        null,
+        new SealCount());
+  }
+
+  /**
+   * The key that kcptun derives from its {@code --key}: PBKDF2-HMAC-SHA1, salt "kcp-go", 4096
+   * rounds.
+   */
+  public static PacketKey ofPassphrase(CipherAlgorithm algorithm, String phrase) {
+    return ofPassphrase(algorithm, phrase, KCPTUN_SALT, KCPTUN_ROUNDS);
+  }
+
+  /**
+   * A key derived by PBKDF2-HMAC-SHA1. Takes milliseconds: not for an event loop.
+   *
+   * @param phrase taken as UTF-8; not used if the algorithm has no key
+   * @param rounds at least 1
+   */
+  public static PacketKey ofPassphrase(
+      CipherAlgorithm algorithm, String phrase, byte[] salt, int rounds) {
+    if (rounds < 1) {
+      throw new IllegalArgumentException("rounds: " + rounds + " (expected: >= 1)");
+    }
+    byte[] secret = phrase.getBytes(StandardCharsets.UTF_8);
+    return of(algorithm, Pbkdf2.hmacSha1(secret, salt, rounds, algorithm.keyBytes()));
+  }
+
+  /**
+   * An AEAD of a user's own; the packet is nonce, ciphertext and tag.
+   *
+   * @param name for {@link #name}
+   * @param aeads gives a new instance whenever a {@link PacketCipher} is made, on any thread
+   * @throws IllegalArgumentException if its nonce or tag is out of range
+   */
+  public static PacketKey ofAead(String name, Supplier<? extends Aead> aeads) {
+    Aead first = aeads.get();
+    checkRange("nonceBytes", first.nonceBytes(), 8, 32);
+    checkRange("tagBytes", first.tagBytes(), 1, 64);
+    return new PacketKey(
+        name,
+        first.nonceBytes(),
+        first.tagBytes(),
+        true,
+        provider -> KeyCipher.of(aeads.get()),
+        null,
+        new SealCount());
+  }
+
+  /**
+   * A block cipher of a user's own, in CFB mode with nonce and checksum.
+   *
+   * @param name for {@link #name}
+   * @param blockCiphers gives a new instance whenever a {@link PacketCipher} is made, on any thread
+   * @throws IllegalArgumentException if its block is of neither 8 nor 16 bytes
+   */
+  public static PacketKey ofBlockCipher(String name, Supplier<? extends BlockCipher> blockCiphers) {
+    int blockBytes = blockCiphers.get().blockBytes();
+    if (blockBytes != 8 && blockBytes != 16) {
+      throw new IllegalArgumentException("blockBytes: " + blockBytes + " (expected: 8 or 16)");
+    }
+    return new PacketKey(
+        name,
+        CipherAlgorithm.NONE.headroom(),
+        CipherAlgorithm.NONE.tailroom(),
+        false,
+        provider -> KeyCipher.of(blockCiphers.get()),
+        null,
+        new SealCount());
+  }
+
+  private static void checkRange(String name, int value, int min, int max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          name + ": " + value + " (expected: " + min + " to " + max + ")");
+    }
+  }
+
+  /**
+   * The same key, and the same count, with AES, GCM, ChaCha20 and Triple DES computed by another
+   * JCE provider; the other algorithms have their own code.
+   *
+   * @throws IllegalArgumentException if the provider lacks the algorithm
+   */
+  public PacketKey withProvider(Provider provider) {
+    PacketKey key =
+        new PacketKey(name, headroom, tailroom, isAuthenticated, ciphers, provider, seals);
+    key.newCipher(); // now, where the caller can see it, and not when the first packet comes
+    return key;
+  }
+
+  /** kcptun's name of the algorithm, or the name that the user gave his own. */
+  public String name() {
+    return name;
+  }
+
+  /** Bytes before the payload. */
+  public int headroom() {
+    return headroom;
+  }
+
+  /** Bytes behind the payload. */
+  public int tailroom() {
+    return tailroom;
+  }
+
+  /** Whether it is an AEAD, so that no alteration of a packet goes unnoticed. */
+  public boolean isAuthenticated() {
+    return isAuthenticated;
+  }
+
+  /** How many packets have been sealed with this key, on all threads. */
+  public long seals() {
+    return (long) SealCount.COUNT.getOpaque(seals);
+  }
+
+  /** Counts packets sealed. */
+  void addSeals(int packets) {
+    SealCount.COUNT.getAndAdd(seals, (long) packets);
+  }
+
+  /** New state for one thread. */
+  KeyCipher newCipher() {
+    return ciphers.apply(provider);
+  }
+
+  @Override
+  public String toString() {
+    return "PacketKey[" + name + ", seals=" + seals() + "]";
+  }
+
+  /** Shared by all keys that differ in the provider only. */
+  private static final class SealCount {
+
+    static final VarHandle COUNT;
+
+    static {
+      try {
+        COUNT = MethodHandles.lookup().findVarHandle(SealCount.class, "count", long.class);
+      } catch (ReflectiveOperationException e) {
+        throw new ExceptionInInitializerError(e);
+      }
+    }
+
+    @SuppressWarnings("unused") // through COUNT
+    private long count;
+  }
+}

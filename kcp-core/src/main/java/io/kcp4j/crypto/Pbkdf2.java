@@ -1,0 +1,49 @@
+package io.kcp4j.crypto;
+
+import java.security.GeneralSecurityException;
+import java.util.Arrays;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/** PBKDF2 of RFC 8018 section 5.2 over bytes; the JDK's takes characters. */
+final class Pbkdf2 {
+
+  private static final int SHA1_BLOCK_BYTES = 64;
+
+  private Pbkdf2() {}
+
+  static byte[] hmacSha1(byte[] secret, byte[] salt, int rounds, int bytes) {
+    try {
+      Mac mac = Mac.getInstance("HmacSHA1");
+      // HMAC fills short keys up with zeros; an empty one, which the JDK refuses, is all zeros.
+      int length = Math.max(SHA1_BLOCK_BYTES, secret.length);
+      mac.init(new SecretKeySpec(Arrays.copyOf(secret, length), "HmacSHA1"));
+      byte[] derived = new byte[bytes];
+      for (int block = 1, at = 0; at < bytes; block++) {
+        byte[] t = block(mac, salt, rounds, block);
+        int n = Math.min(t.length, bytes - at);
+        System.arraycopy(t, 0, derived, at, n);
+        at += n;
+      }
+      return derived;
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("HmacSHA1 is missing", e);
+    }
+  }
+
+  private static byte[] block(Mac mac, byte[] salt, int rounds, int number) {
+    mac.update(salt);
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      mac.update((byte) (number >>> shift));
+    }
+    byte[] u = mac.doFinal();
+    byte[] t = u.clone();
+    for (int round = 1; round < rounds; round++) {
+      u = mac.doFinal(u);
+      for (int i = 0; i < t.length; i++) {
+        t[i] ^= u[i];
+      }
+    }
+    return t;
+  }
+}
