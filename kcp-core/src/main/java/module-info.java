@@ -4,5 +4,6 @@ module io.kcp4j.core {
   requires io.netty.common;
 
   exports io.kcp4j;
+  exports io.kcp4j.fec;
   exports io.kcp4j.session;
 }
