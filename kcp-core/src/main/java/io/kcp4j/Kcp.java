@@ -139,39 +139,40 @@ public final class Kcp {
         counters.copy());
   }
 
+  /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */
+  public void reconfigure(KcpConfig config) {
+    reconfigure(config, overheadBytes);
+  }
+
   /**
    * Changes the settings at run time. Segments already sent keep their size, messages already
    * queued their fragments; what is queued in stream mode is cut anew if the MTU has shrunk.
    *
-   * @throws IllegalArgumentException if {@link KcpConfig#checkSuccessor} does
+   * @param config the settings
+   * @param overheadBytes what the layers beneath add to each datagram, 0 at first: it counts as
+   *     part of the MTU
+   * @throws IllegalArgumentException if {@link KcpConfig#checkSuccessor} does, or if the MTU leaves
+   *     no room for payload; nothing has changed then
    */
-  public void reconfigure(KcpConfig config) {
+  public void reconfigure(KcpConfig config, int overheadBytes) {
     KcpConfig old = this.config;
     old.checkSuccessor(config);
     checkRoom(config, overheadBytes);
     int oldMtuBytes = mtuBytes();
     this.config = config;
+    this.overheadBytes = overheadBytes;
     boolean full = receiving.freeWindow() == 0;
     receiving.configure(config);
     tellIfOpened(full);
     rtt.update(config);
     if (config.congestionControl() != old.congestionControl()) {
       congestion = newCongestionControl(config, mssBytes());
+    } else if (mtuBytes() != oldMtuBytes) {
+      congestion.onMssChanged(mssBytes());
     }
-    adaptTo(oldMtuBytes);
-  }
-
-  /**
-   * Sets what the layers beneath add to each datagram: it counts as part of the MTU. To be called
-   * before anything is sent, and whenever it changes.
-   *
-   * @throws IllegalArgumentException if that leaves no room for payload
-   */
-  public void overheadBytes(int bytes) {
-    checkRoom(config, bytes);
-    int oldMtuBytes = mtuBytes();
-    overheadBytes = bytes;
-    adaptTo(oldMtuBytes);
+    if (mtuBytes() < oldMtuBytes && config.delivery() == Delivery.STREAM && !closed) {
+      sending.recut(mssBytes());
+    }
   }
 
   private static void checkRoom(KcpConfig config, int overheadBytes) {
@@ -183,15 +184,6 @@ public final class Kcp {
               + " (expected: >= "
               + least
               + " with the headers beneath)");
-    }
-  }
-
-  private void adaptTo(int oldMtuBytes) {
-    if (mtuBytes() != oldMtuBytes) {
-      congestion.onMssChanged(mssBytes());
-    }
-    if (mtuBytes() < oldMtuBytes && config.delivery() == Delivery.STREAM && !closed) {
-      sending.recut(mssBytes());
     }
   }
 

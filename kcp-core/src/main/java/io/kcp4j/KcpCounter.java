@@ -46,6 +46,24 @@ public enum KcpCounter {
   UNKNOWN_COMMAND("datagrams.unknown.command", "datagrams"),
   /** Datagrams refused as {@link InputResult#ACKNOWLEDGES_UNSENT}. */
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
+  /** FEC packets with a header that cannot be right, and recovered ones that cannot be. */
+  FEC_REFUSED("fec.refused", "datagrams"),
+  /** Parity packets given out. */
+  FEC_PARITY_OUT("fec.parity.out", "datagrams"),
+  /** Parity packets taken in. */
+  FEC_PARITY_IN("fec.parity.in", "datagrams"),
+  /** Datagrams that were lost and have been recovered. */
+  FEC_RECOVERED("fec.recovered", "datagrams"),
+  /** How often another ratio of data to parity was found than the one before. */
+  FEC_RATIO_CHANGES("fec.ratio.changes", "changes"),
+  /** Unreliable datagrams given out. */
+  UNRELIABLE_OUT("unreliable.out", "datagrams"),
+  /** Unreliable datagrams taken in. */
+  UNRELIABLE_IN("unreliable.in", "datagrams"),
+  /** Unreliable datagrams, of either direction, that gave way to newer ones or were unwanted. */
+  UNRELIABLE_DROPPED("unreliable.dropped", "datagrams"),
+  /** Packets that no key opens; counted by the endpoint, they belong to no session. */
+  OPEN_FAILED("datagrams.open.failed", "datagrams"),
   /** Datagrams larger than we take; counted by the endpoint, they belong to no session. */
   OVERSIZE("datagrams.oversize", "datagrams"),
   /** Datagrams of no session that do not begin one; counted by the endpoint. */

@@ -38,7 +38,7 @@ public final class MemoryBudget {
   }
 
   /** Reserves {@code bytes} if the limit allows; what a peer makes us keep asks here. */
-  boolean tryReserve(int bytes) {
+  public boolean tryReserve(int bytes) {
     if (bytes > limitBytes - usedBytes) {
       return false;
     }
@@ -59,7 +59,8 @@ public final class MemoryBudget {
     usedBytes += bytes;
   }
 
-  void release(long bytes) {
+  /** Gives back what was reserved or charged. */
+  public void release(long bytes) {
     usedBytes -= bytes;
     assert usedBytes >= 0 : usedBytes;
   }

@@ -46,7 +46,8 @@ class ArchitectureTest {
       noClasses()
           .should()
           .dependOnClassesThat(
-              resideInAnyPackage("java.util.concurrent..", "io.netty.util.concurrent..")
+              resideInAnyPackage("java.util.concurrent", "java.util.concurrent.locks..")
+                  .or(resideInAnyPackage("io.netty.util.concurrent.."))
                   .or(belongToAnyOf(Thread.class, ThreadLocal.class, java.util.Timer.class)));
 
   @ArchTest

@@ -110,11 +110,11 @@ class KcpMtuTest {
 
   @Test
   void whatTheLayersBeneathAddCountsAsPartOfTheMtu() {
-    driven.kcp.overheadBytes(36);
+    driven.kcp.reconfigure(driven.kcp.config(), 36);
     assertEquals(1400 - 36 - Segment.HEADER_BYTES, driven.kcp.mssBytes());
     driven.sendSegments(1);
     assertEquals(List.of(1364), sizes(driven.sentDatagrams()));
-    driven.kcp.overheadBytes(28);
+    driven.kcp.reconfigure(driven.kcp.config(), 28);
     driven.sendSegments(1);
     assertEquals(List.of(1372), sizes(driven.sentDatagrams()));
   }
@@ -123,7 +123,7 @@ class KcpMtuTest {
   void queuedBytesAreCutAnewForALargerOverhead() {
     driven.sendSegments(4);
     assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
-    driven.kcp.overheadBytes(400);
+    driven.kcp.reconfigure(driven.kcp.config(), 400);
     driven.peerUna = 2;
     driven.hear(driven.wins());
     assertEquals(List.of(1000, 1000), sizes(driven.sentDatagrams()));
@@ -132,11 +132,12 @@ class KcpMtuTest {
   @Test
   void overheadMustLeaveRoomForAByteOfPayload() {
     driven.kcp.reconfigure(NARROW.toBuilder().mtuBytes(50).build());
-    driven.kcp.overheadBytes(25);
-    assertThrows(IllegalArgumentException.class, () -> driven.kcp.overheadBytes(26));
+    driven.kcp.reconfigure(driven.kcp.config(), 25);
+    assertThrows(
+        IllegalArgumentException.class, () -> driven.kcp.reconfigure(driven.kcp.config(), 26));
     assertEquals(1, driven.kcp.mssBytes());
     driven.kcp.reconfigure(NARROW.toBuilder().mtuBytes(100).build());
-    driven.kcp.overheadBytes(75);
+    driven.kcp.reconfigure(driven.kcp.config(), 75);
     KcpConfig smaller = NARROW.toBuilder().mtuBytes(99).build();
     assertThrows(IllegalArgumentException.class, () -> driven.kcp.reconfigure(smaller));
     assertEquals(100, driven.kcp.config().mtuBytes());

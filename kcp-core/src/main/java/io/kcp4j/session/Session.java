@@ -1,13 +1,22 @@
 package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 
 /**
- * One conversation with one remote address: a {@link Kcp}, its place in the {@link SessionTable},
- * and the watch over its peer's silence.
+ * One conversation with one remote address: a {@link Kcp} and the forward error correction around
+ * it, the unreliable datagrams beside it, and the watch over its peer's silence. Made by {@link
+ * SessionTable#newSession} and driven by that table; its owner closes it.
  */
 public final class Session extends DeadlineWheel.Entry {
 
@@ -22,6 +31,15 @@ public final class Session extends DeadlineWheel.Entry {
   private final SessionKey key;
   private final Kcp kcp;
   private final Object owner;
+  private final FecLayer fec;
+  private final MemoryBudget budget;
+
+  /** What the cipher of the table adds to each packet, in bytes. */
+  private int cipherBytes;
+
+  private UnreliableQueue unread;
+  private UnreliableQueue unsent;
+  private int unreliableLimit;
   private final Watch watch = new Watch();
 
   private SessionTable table;
@@ -36,6 +54,9 @@ public final class Session extends DeadlineWheel.Entry {
   boolean hasWritten;
   boolean isDue;
 
+  /** The next session of the same address in {@link FecSessions}. */
+  Session nextDecoding;
+
   private int silenceTimeoutMs = DEFAULT_SILENCE_TIMEOUT_MS;
   private int idleTimeoutMs;
   private long heardAtMs;
@@ -43,17 +64,20 @@ public final class Session extends DeadlineWheel.Entry {
   private long payloadBytes;
   private int unansweredProbes;
 
-  /**
-   * Makes a session.
-   *
-   * @param remote where its peer is
-   * @param kcp its state machine; its owner closes it
-   * @param owner whatever the driver wants to find again, such as a channel
-   */
-  public Session(InetSocketAddress remote, Kcp kcp, Object owner) {
+  Session(
+      InetSocketAddress remote,
+      Kcp kcp,
+      Object owner,
+      FecContext fecContext,
+      MemoryBudget budget,
+      int cipherBytes) {
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
     this.kcp = kcp;
     this.owner = owner;
+    this.fec = new FecLayer(fecContext, kcp.counters());
+    this.budget = budget;
+    this.cipherBytes = cipherBytes;
+    kcp.reconfigure(kcp.config(), cipherBytes);
   }
 
   /** Where the peer is. */
@@ -104,6 +128,137 @@ public final class Session extends DeadlineWheel.Entry {
     idleTimeoutMs = ms;
     rearmWatch();
   }
+
+  /**
+   * Changes the settings of the ARQ and of FEC, each as long as it may: see {@link
+   * Kcp#reconfigure}. What FEC holds of the peer's is dropped if its settings differ.
+   *
+   * @throws IllegalArgumentException if {@link Kcp#reconfigure} does, or if the MTU has no room for
+   *     the headers; nothing has changed then
+   */
+  public void reconfigure(KcpConfig config, FecConfig fecConfig) {
+    kcp.reconfigure(config, overheadBytes(cipherBytes, fecConfig));
+    fec.configure(fecConfig);
+  }
+
+  /** The settings of FEC in force. */
+  public FecConfig fecConfig() {
+    return fec.config();
+  }
+
+  /** What the layers around the ARQ add to each datagram, in bytes. */
+  public static int overheadBytes(int cipherBytes, FecConfig fecConfig) {
+    return cipherBytes + (fecConfig.isEncoding() ? FecPacket.DATA_HEADER_BYTES : 0);
+  }
+
+  FecLayer fec() {
+    return fec;
+  }
+
+  // Unreliable datagrams
+
+  /**
+   * Sets how many unreliable datagrams may wait, each way; beyond that the oldest are dropped.
+   *
+   * @param datagrams 0, the default: none are taken
+   */
+  public void unreliableLimit(int datagrams) {
+    unreliableLimit = datagrams;
+  }
+
+  /**
+   * The largest unreliable datagram, in bytes; 0 while none can be sent: the limit has to be set,
+   * and FEC be on, since kcp-go takes them from sessions with FEC only.
+   */
+  public int maxUnreliableBytes() {
+    if (unreliableLimit == 0 || !fec.isEncoding()) {
+      return 0;
+    }
+    return kcp.mssBytes() + Segment.HEADER_BYTES - Integer.BYTES;
+  }
+
+  /**
+   * Queues an unreliable datagram, which leaves with the next flush; the buffer is the session's
+   * from then on. The table has to be told by {@link SessionTable#touch}.
+   *
+   * @throws IllegalArgumentException if it is larger than {@link #maxUnreliableBytes}; the buffer
+   *     stays the caller's
+   */
+  public void sendUnreliable(ByteBuf datagram) {
+    if (datagram.readableBytes() > maxUnreliableBytes()) {
+      throw new IllegalArgumentException(
+          "datagram: "
+              + datagram.readableBytes()
+              + " bytes (expected: <= "
+              + maxUnreliableBytes()
+              + ")");
+    }
+    if (unsent == null) {
+      unsent = new UnreliableQueue(budget);
+    }
+    countDropped(unsent.add(datagram, unreliableLimit));
+  }
+
+  /** Takes what has come in at {@code index}; copies it. */
+  void unreliableArrived(ByteBuf packet, int index, ByteBufAllocator allocator) {
+    if (unreliableLimit == 0) {
+      countDropped(1);
+      return;
+    }
+    if (unread == null) {
+      unread = new UnreliableQueue(budget);
+    }
+    int bytes = packet.writerIndex() - index;
+    kcp.counters().add(KcpCounter.UNRELIABLE_IN, 1);
+    countDropped(
+        unread.add(allocator.buffer(bytes).writeBytes(packet, index, bytes), unreliableLimit));
+  }
+
+  private void countDropped(int datagrams) {
+    if (datagrams > 0) {
+      kcp.counters().add(KcpCounter.UNRELIABLE_DROPPED, datagrams);
+    }
+  }
+
+  /** The next unreliable datagram that has come in, which becomes the caller's, or null. */
+  public ByteBuf receiveUnreliable() {
+    return unread == null ? null : unread.poll();
+  }
+
+  /** Whether {@link #receiveUnreliable} would return something. */
+  public boolean isUnreliableReceivable() {
+    return unread != null && !unread.isEmpty();
+  }
+
+  /** Whether an unreliable datagram waits to be sent. */
+  public boolean hasUnreliableToSend() {
+    return unsent != null && !unsent.isEmpty();
+  }
+
+  /** Writes what waits to be sent. */
+  void flushUnreliable(PacketOutput output) {
+    if (unsent == null) {
+      return;
+    }
+    for (ByteBuf datagram; (datagram = unsent.poll()) != null; datagram.release()) {
+      output.unreliable(conv(), datagram);
+      kcp.counters().add(KcpCounter.UNRELIABLE_OUT, 1);
+    }
+  }
+
+  /** Releases every buffer, the state machine's too. */
+  public void close() {
+    kcp.close();
+    fec.close();
+    if (unread != null) {
+      unread.close();
+    }
+    if (unsent != null) {
+      unsent.close();
+    }
+  }
+
+  // Silence
 
   void added(SessionTable table, long nowMs) {
     this.table = table;
@@ -169,6 +324,7 @@ public final class Session extends DeadlineWheel.Entry {
       } else {
         if (isSilent(nowMs)) {
           unansweredProbes++;
+          fec.forget();
           kcp.probe();
           table.touch(Session.this);
         }

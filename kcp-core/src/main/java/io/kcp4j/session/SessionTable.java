@@ -6,7 +6,12 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.Origin;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -16,8 +21,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The sessions of one socket: finds the one that a datagram belongs to, lets new ones begin, and
- * drives them. No I/O and no clock; one thread.
+ * The sessions of one socket: opens each packet, finds the session that it belongs to, lets new
+ * ones begin, and drives them. No I/O and no clock; one thread.
  *
  * <p><b>How to drive it.</b> {@link #receive} for each datagram and {@link #endBatch} after a batch
  * of them; {@link #touch} after writing to a session; {@link #flushTouched} when the handler has
@@ -46,13 +51,13 @@ public final class SessionTable {
      */
     void progressed(Session session, long nowMs);
 
-    /**
-     * A session cannot go on. It has been removed from the table; its {@link Kcp} is not closed
-     * yet.
-     */
+    /** A session cannot go on. It has been removed from the table, and is not closed yet. */
     void ended(Session session, EndReason reason);
 
-    /** Where datagrams for {@code remote} are written. Asked again for every flush. */
+    /**
+     * Where packets for {@code remote} are written. Asked again for every flush. They come with
+     * room for the table's cipher before and behind, and the driver seals them before they leave.
+     */
     DatagramOutput output(InetSocketAddress remote);
 
     /** All that was written to outputs since the last call should leave now. */
@@ -77,13 +82,17 @@ public final class SessionTable {
   private static final int WATCH_SLOTS = 64;
 
   private final Handler handler;
+  private final KcpContext context;
   private final KcpCounters counters;
+  private final FecContext fecContext;
   private final DeadlineWheel deadlines;
   private final int maxSessions;
   private final int maxDatagramBytes;
 
   private final Map<SessionKey, Session> sessions = new HashMap<>();
   private final SessionKey lookup = new SessionKey(null, 0);
+  private final FecLayer strangers;
+  private final FecSessions decoding = new FecSessions();
   private final ClosedSessions closed = new ClosedSessions();
   private final DeadlineWheel watches;
 
@@ -96,6 +105,10 @@ public final class SessionTable {
    */
   private final List<Session> touched = new ArrayList<>();
 
+  private final PacketBurst opening = new PacketBurst();
+  private final PacketOutput output;
+
+  private PacketCipher cipher;
   private boolean acceptOnProbe;
   private Session lastFound;
   private boolean inBatch;
@@ -107,6 +120,8 @@ public final class SessionTable {
    *
    * @param handler the driver
    * @param context what the sessions share; its total counts what belongs to no session, too
+   * @param cipher opens packets; the driver seals them with it or with one of the same keys
+   * @param fecContext what FEC on this thread shares
    * @param deadlines where the sessions' deadlines are kept
    * @param maxSessions strangers beyond this number are turned away; a table of clients has 0, and
    *     answers no probe of a session that it has forgotten
@@ -116,12 +131,19 @@ public final class SessionTable {
   public SessionTable(
       Handler handler,
       KcpContext context,
+      PacketCipher cipher,
+      FecContext fecContext,
       DeadlineWheel deadlines,
       int maxSessions,
       int maxDatagramBytes,
       long nowMs) {
     this.handler = Objects.requireNonNull(handler, "handler");
+    this.context = context;
     this.counters = context.total();
+    this.fecContext = fecContext.withBudget(context.budget());
+    this.strangers = new FecLayer(fecContext, counters);
+    this.cipher = Objects.requireNonNull(cipher, "cipher");
+    this.output = new PacketOutput(cipher);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
     this.maxSessions = maxSessions;
     this.maxDatagramBytes = maxDatagramBytes;
@@ -134,6 +156,41 @@ public final class SessionTable {
    */
   public void acceptOnProbe(boolean accept) {
     acceptOnProbe = accept;
+  }
+
+  /**
+   * Changes the keys. Sessions go on: their packets are sealed and opened with the new ones.
+   *
+   * @param cipher one that adds as many bytes to a packet as the one before
+   * @throws IllegalArgumentException if it adds more or fewer
+   */
+  public void cipher(PacketCipher cipher) {
+    if (cipherBytes(cipher) != cipherBytes(this.cipher)) {
+      throw new IllegalArgumentException(
+          "cipher: adds "
+              + cipherBytes(cipher)
+              + " bytes (expected: "
+              + cipherBytes(this.cipher)
+              + " as before)");
+    }
+    this.cipher = cipher;
+    output.cipher(cipher);
+  }
+
+  private static int cipherBytes(PacketCipher cipher) {
+    return cipher.headroom() + cipher.tailroom();
+  }
+
+  /**
+   * Makes a session for this table, which is not in it yet.
+   *
+   * @param remote where its peer is
+   * @param kcp its state machine; closed with the session
+   * @param owner whatever the driver wants to find again, such as a channel
+   * @throws IllegalArgumentException if the MTU has no room for the cipher's headers
+   */
+  public Session newSession(InetSocketAddress remote, Kcp kcp, Object owner) {
+    return new Session(remote, kcp, owner, fecContext, context.budget(), cipherBytes(cipher));
   }
 
   /** How many sessions there are. */
@@ -156,8 +213,8 @@ public final class SessionTable {
   }
 
   /**
-   * Removes a session and remembers it as closed for 60 s. Does not close its {@link Kcp}. Nothing
-   * happens if it is not in the table.
+   * Removes a session and remembers it as closed for 60 s. Does not close it. Nothing happens if it
+   * is not in the table.
    */
   public void remove(Session session, long nowMs) {
     if (!session.isIn(this)) {
@@ -165,6 +222,7 @@ public final class SessionTable {
     }
     sessions.remove(session.key());
     closed.add(session.key(), nowMs);
+    decoding.remove(session);
     deadlines.cancel(session);
     session.removed();
     if (lastFound == session) {
@@ -184,33 +242,137 @@ public final class SessionTable {
 
   // Input
 
-  /** Takes in one datagram; the buffer stays the caller's. */
+  /**
+   * Takes in one datagram, which is opened in place; the buffer stays the caller's, its content and
+   * indices change.
+   */
   public void receive(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
     inBatch = true;
-    int bytes = datagram.readableBytes();
-    if (bytes > maxDatagramBytes) {
+    if (datagram.readableBytes() > maxDatagramBytes) {
       counters.add(KcpCounter.OVERSIZE, 1);
       return;
     }
-    if (bytes < Segment.HEADER_BYTES) {
-      counters.add(KcpCounter.MALFORMED, 1);
+    if (!open(datagram)) {
+      counters.add(KcpCounter.OPEN_FAILED, 1);
       return;
+    }
+    switch (fecType(datagram)) {
+      case FecPacket.DATA -> receiveProtected(remote, datagram, nowMs);
+      case FecPacket.PARITY -> receiveParity(remote, datagram, nowMs);
+      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, datagram, nowMs);
+      default -> receivePlain(remote, datagram, nowMs);
+    }
+  }
+
+  private boolean open(ByteBuf datagram) {
+    opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
+    cipher.open(opening);
+    if (opening.isRefused(0)) {
+      return false;
+    }
+    datagram.setIndex(opening.start(0), opening.end(0));
+    return true;
+  }
+
+  /** The type of an FEC packet, or something else for plain datagrams. */
+  private static int fecType(ByteBuf packet) {
+    return packet.readableBytes() < FecPacket.HEADER_BYTES
+        ? 0
+        : FecPacket.type(packet, packet.readerIndex());
+  }
+
+  /** Whether the size that a data or out-of-band packet tells is its own. */
+  private static boolean isSizeTrue(ByteBuf packet) {
+    int bytes = packet.readableBytes();
+    return bytes >= FecPacket.DATA_HEADER_BYTES
+        && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
+  }
+
+  /** Returns the session that took the datagram in, or null if it was refused. */
+  private Session receivePlain(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
+    if (datagram.readableBytes() < Segment.HEADER_BYTES) {
+      counters.add(KcpCounter.MALFORMED, 1);
+      return null;
     }
     Session session = find(remote, Segment.conv(datagram, datagram.readerIndex()));
     if (session == null) {
       session = admit(remote, datagram, nowMs);
-      if (session == null) {
-        return;
+    }
+    return session != null && input(session, datagram, Origin.NETWORK, nowMs) ? session : null;
+  }
+
+  private void receiveProtected(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    int index = packet.readerIndex();
+    if (!isSizeTrue(packet)) {
+      counters.add(KcpCounter.FEC_REFUSED, 1);
+      return;
+    }
+    packet.readerIndex(index + FecPacket.DATA_HEADER_BYTES);
+    Session session = receivePlain(remote, packet, nowMs);
+    if (session == null) {
+      return;
+    }
+    if (!session.fec().isDecoding() && decoding.add(session)) {
+      session.fec().startDecoding();
+    }
+    if (session.fec().isDecoding()) {
+      recover(session, packet, index, nowMs);
+    }
+  }
+
+  private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    Session session = decoding.first(remote);
+    if (session == null) {
+      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+    }
+    for (; session != null; session = session.nextDecoding) {
+      session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
+      recover(session, packet, packet.readerIndex(), nowMs);
+    }
+  }
+
+  private void recover(Session session, ByteBuf packet, int index, long nowMs) {
+    FecLayer fec = session.fec();
+    fec.input(packet, index, nowMs);
+    for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
+      if (input(session, recovered, Origin.RECOVERED, nowMs)) {
+        session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
       }
     }
-    if (session.kcp().input(datagram, nowMs) == InputResult.ACCEPTED) {
-      session.heard(nowMs);
-      session.hasInput = true;
-      if (!session.hasArrived) {
-        session.hasArrived = true;
-        arrived.add(session);
-      }
-      enqueue(session);
+  }
+
+  private void receiveUnreliable(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    int index = packet.readerIndex();
+    int payload = index + FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
+    if (!isSizeTrue(packet) || packet.writerIndex() < payload) {
+      counters.add(KcpCounter.FEC_REFUSED, 1);
+      return;
+    }
+    Session session = find(remote, packet.getIntLE(payload - Integer.BYTES));
+    if (session == null) {
+      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      return;
+    }
+    session.unreliableArrived(packet, payload, context.allocator());
+    session.heard(nowMs);
+    arrived(session);
+  }
+
+  private boolean input(Session session, ByteBuf datagram, Origin origin, long nowMs) {
+    if (session.kcp().input(datagram, origin, nowMs) != InputResult.ACCEPTED) {
+      return false;
+    }
+    session.heard(nowMs);
+    session.hasInput = true;
+    arrived(session);
+    enqueue(session);
+    return true;
+  }
+
+  private void arrived(Session session) {
+    if (!session.hasArrived) {
+      session.hasArrived = true;
+      arrived.add(session);
     }
   }
 
@@ -259,7 +421,7 @@ public final class SessionTable {
     if (!handler.isOutputWritable()) {
       return;
     }
-    DatagramOutput output = handler.output(remote);
+    output.to(handler.output(remote), strangers, 0);
     ByteBuf out = output.begin(Segment.HEADER_BYTES);
     Segment.write(out, conv, Segment.WINS, 0, STRANGERS_WINDOW, 0, 0, 0, 0);
     output.end();
@@ -346,7 +508,8 @@ public final class SessionTable {
     Kcp kcp = session.kcp();
     // In case that the output throws, for want of memory: the session will be tried again.
     deadlines.arm(session, nowMs + kcp.config().intervalMs());
-    DatagramOutput output = handler.output(session.remote());
+    output.to(handler.output(session.remote()), session.fec(), nowMs);
+    session.flushUnreliable(output);
     boolean receivable = kcp.isReceivable();
     if (session.isDue) {
       kcp.flush(nowMs, output);
@@ -369,6 +532,14 @@ public final class SessionTable {
     if (!receivable && kcp.isReceivable()) {
       handler.progressed(session, nowMs); // what it delivers was held up for want of memory
     }
+  }
+
+  /** Flushes a session that is about to be closed, whatever it was that it waited for. */
+  public void flushNow(Session session, long nowMs) {
+    output.to(handler.output(session.remote()), session.fec(), nowMs);
+    session.flushUnreliable(output);
+    session.kcp().flush(nowMs, output);
+    handler.flushOutput();
   }
 
   private void rearm(Session session) {

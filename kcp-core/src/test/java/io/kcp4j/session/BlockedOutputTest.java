@@ -7,7 +7,11 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -68,16 +72,19 @@ class BlockedOutputTest {
     public void ended(Session session, EndReason reason) {}
   }
 
+  private static final PacketCipher PLAIN = KeyRing.NONE.newCipher();
+  private static final FecContext FEC = new FecContext(MemoryBudget.unlimited());
+
   @Test
   void sessionsBeyondWhatTheOutputTakesWaitForIt() {
     KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
     Socket socket = new Socket();
     DeadlineWheel wheel = new DeadlineWheel(0);
-    SessionTable table = new SessionTable(socket, context, wheel, 10, 1500, 0);
+    SessionTable table = new SessionTable(socket, context, PLAIN, FEC, wheel, 10, 1500, 0);
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     for (int conv = 1; conv <= 5; conv++) {
       Kcp kcp = new Kcp(conv, KcpConfig.DEFAULT, context, 0);
-      Session session = new Session(remote, kcp, null);
+      Session session = table.newSession(remote, kcp, null);
       table.add(session, 0);
       assertTrue(kcp.send(Unpooled.wrappedBuffer(new byte[100])));
       table.touch(session);
@@ -99,11 +106,12 @@ class BlockedOutputTest {
   void sessionThatWaitsForTheOutputHearsOnlyOfItsOwnInput() {
     KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true));
     Socket socket = new Socket();
-    SessionTable table = new SessionTable(socket, context, new DeadlineWheel(0), 10, 1500, 0);
+    SessionTable table =
+        new SessionTable(socket, context, PLAIN, FEC, new DeadlineWheel(0), 10, 1500, 0);
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     ByteBuf probe = Unpooled.buffer();
     Segment.write(probe, 7, Segment.WASK, 0, 128, 0, 0, 0, 0);
-    table.add(new Session(remote, new Kcp(7, KcpConfig.DEFAULT, context, 0), null), 0);
+    table.add(table.newSession(remote, new Kcp(7, KcpConfig.DEFAULT, context, 0), null), 0);
 
     table.receive(remote, probe, 0);
     table.endBatch(0);

@@ -16,6 +16,7 @@ import java.util.function.Consumer;
 final class FakeHandler implements SessionTable.Handler {
 
   final KcpContext context;
+  SessionTable table;
   final List<String> events = new ArrayList<>();
   final List<Session> accepted = new ArrayList<>();
   KcpConfig config = KcpConfig.DEFAULT;
@@ -32,7 +33,7 @@ final class FakeHandler implements SessionTable.Handler {
   }
 
   Session session(InetSocketAddress remote, int conv) {
-    return new Session(remote, new Kcp(conv, config, context, 0), null);
+    return table.newSession(remote, new Kcp(conv, config, context, 0), null);
   }
 
   @Override
@@ -55,7 +56,7 @@ final class FakeHandler implements SessionTable.Handler {
   public void ended(Session session, EndReason reason) {
     events.add("ended " + session.conv() + " " + reason);
     onEnd.accept(session);
-    session.kcp().close();
+    session.close();
   }
 
   @Override

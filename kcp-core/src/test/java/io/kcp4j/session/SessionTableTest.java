@@ -14,6 +14,9 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpFailure;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -39,7 +42,10 @@ class SessionTableTest {
   }
 
   private SessionTable table(FakeHandler handler) {
-    return new SessionTable(handler, handler.context, deadlines, 3, 1500, 0);
+    PacketCipher cipher = KeyRing.NONE.newCipher();
+    FecContext fec = new FecContext(handler.context.budget());
+    handler.table = new SessionTable(handler, handler.context, cipher, fec, deadlines, 3, 1500, 0);
+    return handler.table;
   }
 
   private static ByteBuf segment(int conv, int cmd, int frg, int sn, int una, int bytes) {

@@ -7,6 +7,8 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
@@ -78,7 +80,16 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     this.owner = owner;
     this.trace = trace;
     wheel = new DeadlineWheel(time.nowMs());
-    table = new SessionTable(this, context, wheel, maxSessions, MAX_DATAGRAM_BYTES, time.nowMs());
+    table =
+        new SessionTable(
+            this,
+            context,
+            KeyRing.NONE.newCipher(),
+            new FecContext(budget),
+            wheel,
+            maxSessions,
+            MAX_DATAGRAM_BYTES,
+            time.nowMs());
   }
 
   InetSocketAddress address() {
@@ -111,7 +122,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   private Session session(
       InetSocketAddress remote, int conv, KcpConfig config, SimulatedConversation conversation) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
-    Session session = new Session(remote, kcp, conversation);
+    Session session = table.newSession(remote, kcp, conversation);
     conversation.attach(session);
     startSweeping();
     return session;
@@ -128,7 +139,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   void close(Session session) {
     conversationOf(session).closed();
     table.remove(session, time.nowMs());
-    session.kcp().close();
+    session.close();
     arm();
   }
 
@@ -240,7 +251,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   public void ended(Session session, EndReason reason) {
     owner.ended(session.conv(), reason);
     conversationOf(session).closed();
-    session.kcp().close();
+    session.close();
   }
 
   private static SimulatedConversation conversationOf(Session session) {

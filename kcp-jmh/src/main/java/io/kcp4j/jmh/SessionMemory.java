@@ -1,8 +1,9 @@
 package io.kcp4j.jmh;
 
 import io.kcp4j.Kcp;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
-import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Locale;
@@ -70,6 +71,8 @@ public final class SessionMemory {
           new SessionTable(
               new DiscardingHandler(null),
               states.context(),
+              KeyRing.NONE.newCipher(),
+              new FecContext(states.context().budget()),
               new DeadlineWheel(0),
               Integer.MAX_VALUE,
               KcpBenchmark.MTU_BYTES,
@@ -79,7 +82,7 @@ public final class SessionMemory {
           table,
           states.context().allocator(),
           states.context().budget()::usedBytes,
-          i -> table.add(new Session(Addresses.of(i), states.echoed(), null), 0));
+          i -> table.add(table.newSession(Addresses.of(i), states.echoed(), null), 0));
     }
   }
 

@@ -4,6 +4,8 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
@@ -51,11 +53,18 @@ public class SessionTableBenchmark extends KcpBenchmark {
     KcpContext context = KcpContext.of(ALLOCATOR);
     table =
         new SessionTable(
-            new DiscardingHandler(burst), context, new DeadlineWheel(0), sessions, MTU_BYTES, 0);
+            new DiscardingHandler(burst),
+            context,
+            KeyRing.NONE.newCipher(),
+            new FecContext(context.budget()),
+            new DeadlineWheel(0),
+            sessions,
+            MTU_BYTES,
+            0);
     List<Session> shuffled = new ArrayList<>();
     for (int i = 0; i < sessions; i++) {
       Kcp kcp = new Kcp(Segment.conv(datagram, 0), KcpConfig.DEFAULT, context, 0);
-      Session session = new Session(Addresses.of(i), kcp, null);
+      Session session = table.newSession(Addresses.of(i), kcp, null);
       table.add(session, 0);
       shuffled.add(session);
     }

@@ -1,18 +1,18 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.DatagramOutput;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.socket.DatagramPacket;
 import java.net.InetSocketAddress;
-import java.util.Objects;
+import java.util.Arrays;
 
 /**
- * Takes the datagrams of an event loop's sessions back to back into one contiguous buffer, and
- * writes them to their sockets as slices of it. Datagrams to one address that follow each other are
- * a run: written together, so that whatever works on many datagrams at once finds them side by
- * side.
+ * Takes the packets of an event loop's sessions back to back into one contiguous buffer, seals them
+ * there all at once, and writes them to their socket as slices of it.
  *
  * <p>A full buffer is sent at once. It is used again from its start when the socket has taken
  * everything, the usual case; else it is replaced, and the slices keep the old one alive as long as
@@ -20,35 +20,41 @@ import java.util.Objects;
  */
 final class Burst implements DatagramOutput {
 
-  /** Holds the largest run that one system call could take. */
+  /** Holds as much as one system call could take for one receiver. */
   private static final int CAPACITY_BYTES = 64 * 1024;
 
-  private static final int MAX_RUN = 64;
-
   private final ByteBufAllocator allocator;
-  private final int[] ends = new int[MAX_RUN];
+
+  /** What has been written into the buffer for {@link #socket}, and is not sealed yet. */
+  private final PacketBurst packets = new PacketBurst();
+
+  /** Where each of them goes; null for a connected socket. */
+  private InetSocketAddress[] remotes = new InetSocketAddress[64];
 
   private ByteBuf buffer;
   private Channel socket;
+  private PacketCipher cipher;
   private InetSocketAddress remote;
-  private int runStart;
-  private int runLength;
+
+  /** Where the next packet begins. */
+  private int start;
 
   Burst(ByteBufAllocator allocator) {
     this.allocator = allocator;
   }
 
   /**
-   * Says where the datagrams go that are begun from now on.
+   * Says where the packets go that are begun from now on, and what seals them.
    *
    * @param remote null for a connected socket
    */
-  DatagramOutput to(Channel socket, InetSocketAddress remote) {
-    if (this.socket != socket || !Objects.equals(this.remote, remote)) {
-      writeRun();
+  DatagramOutput to(Channel socket, PacketCipher cipher, InetSocketAddress remote) {
+    if (this.socket != socket || this.cipher != cipher) {
+      write();
       this.socket = socket;
-      this.remote = remote;
+      this.cipher = cipher;
     }
+    this.remote = remote;
     return this;
   }
 
@@ -61,62 +67,71 @@ final class Burst implements DatagramOutput {
       release();
       buffer = allocator.directBuffer(Math.max(CAPACITY_BYTES, maxBytes));
     }
+    if (packets.size() == 0) {
+      packets.reset(buffer);
+    }
     return buffer;
   }
 
   @Override
   public void end() {
-    ends[runLength++] = buffer.writerIndex();
-    if (runLength == MAX_RUN) {
-      writeRun();
+    if (packets.size() == remotes.length) {
+      remotes = Arrays.copyOf(remotes, 2 * remotes.length);
     }
+    remotes[packets.size()] = remote;
+    packets.add(start, buffer.writerIndex());
+    start = buffer.writerIndex();
   }
 
-  private void writeRun() {
-    int start = runStart;
-    for (int i = 0; i < runLength; i++) {
-      ByteBuf datagram = buffer.retainedSlice(start, ends[i] - start);
-      socket.write(
-          remote == null ? datagram : new DatagramPacket(datagram, remote), socket.voidPromise());
-      start = ends[i];
+  /** Seals what there is and hands it to the socket. */
+  private void write() {
+    if (packets.size() == 0) {
+      return;
     }
-    runStart = start;
-    runLength = 0;
+    cipher.seal(packets);
+    for (int i = 0; i < packets.size(); i++) {
+      ByteBuf packet = buffer.retainedSlice(packets.start(i), packets.end(i) - packets.start(i));
+      Object message = remotes[i] == null ? packet : new DatagramPacket(packet, remotes[i]);
+      remotes[i] = null;
+      socket.write(message, socket.voidPromise());
+    }
+    packets.reset(buffer);
   }
 
   /** Sends what has been written for {@code socket}. */
   void flush(Channel socket) {
-    to(socket, null);
+    to(socket, cipher, null);
     send();
     this.socket = null;
+    cipher = null;
   }
 
   private void send() {
-    writeRun();
+    write();
     socket.flush();
     if (buffer != null && buffer.refCnt() == 1) {
       buffer.clear();
-      runStart = 0;
+      start = 0;
     }
   }
 
   /** Drops what has been written for {@code socket}, which is closed. */
   void drop(Channel socket) {
     if (this.socket == socket) {
-      if (runLength > 0) {
-        runStart = ends[runLength - 1];
-        runLength = 0;
-      }
+      Arrays.fill(remotes, 0, packets.size(), null);
+      packets.reset(buffer);
       this.socket = null;
+      cipher = null;
     }
   }
 
-  /** Gives the buffer back; the next datagram takes a new one. */
+  /** Gives the buffer back; the next packet takes a new one. */
   void release() {
     if (buffer != null) {
+      packets.reset(null);
       buffer.release();
       buffer = null;
-      runStart = 0;
+      start = 0;
     }
   }
 }

@@ -30,13 +30,14 @@ import java.net.SocketAddress;
 import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ConnectionPendingException;
+import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.UnresolvedAddressException;
 import java.security.SecureRandom;
 
 /**
  * A KCP session: a client's, to be named in a {@code Bootstrap}, or one that a {@link
  * KcpServerChannel} has accepted. It reads and writes {@link ByteBuf}s, as a stream or as messages,
- * see {@link KcpChannelOption#DELIVERY}.
+ * see {@link KcpChannelOption#DELIVERY}, and {@link UnreliableDatagram}s beside them.
  *
  * <p>A write's future succeeds when its bytes have been copied into the session's send queue. While
  * that is full, writes wait in the channel's outbound buffer, and {@code isWritable} turns false by
@@ -61,6 +62,12 @@ public final class KcpChannel extends AbstractChannel {
   private static final int LINGER_WRITABILITY = 31;
 
   private static final int CONNECT_PROBE_INTERVAL_MS = 200;
+
+  /**
+   * Stands in the outbound buffer for an unreliable datagram, which waits elsewhere: it has to
+   * leave at once also when the stream is stuck.
+   */
+  private static final Object UNRELIABLE = new Object();
 
   private enum State {
     OPEN,
@@ -166,6 +173,15 @@ public final class KcpChannel extends AbstractChannel {
     return endpointCounters;
   }
 
+  /**
+   * The largest {@link UnreliableDatagram} that can be sent, in bytes of payload; 0 while none can,
+   * because {@link KcpChannelOption#UNRELIABLE_QUEUE} is not set or FEC is off. From any thread.
+   */
+  public int maxUnreliableBytes() {
+    Session session = this.session;
+    return session == null ? 0 : session.maxUnreliableBytes();
+  }
+
   /** Why the session ended, or null while it has not or if its user has closed it. */
   public EndReason endReason() {
     return endReason;
@@ -260,6 +276,7 @@ public final class KcpChannel extends AbstractChannel {
         eventLoop(),
         new Dialler(),
         new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
+        config.keyRing(),
         0,
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
@@ -267,7 +284,7 @@ public final class KcpChannel extends AbstractChannel {
 
   private void begin(InetSocketAddress remote, int conv) {
     Kcp kcp = new Kcp(conv, config.kcp(), endpoint.context(), RANDOM.nextInt());
-    session = new Session(remote, kcp, this);
+    session = endpoint.newSession(remote, kcp, this);
     applyConfig();
   }
 
@@ -405,15 +422,19 @@ public final class KcpChannel extends AbstractChannel {
     }
     KcpConfig settings = config.kcp();
     if (!begun && session.kcp().config() != settings) {
-      session.kcp().close();
+      session.close();
       begin(session.remote(), session.conv());
       return;
     }
     session.silenceTimeoutMs(config.silenceTimeoutMs());
     session.idleTimeoutMs(config.idleTimeoutMs());
-    if (session.kcp().config() != settings) {
-      session.kcp().reconfigure(settings);
+    session.unreliableLimit(config.unreliableQueue());
+    if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
+      session.reconfigure(settings, config.fec());
       endpoint.touch(session);
+    }
+    if (parent() == null) {
+      endpoint.keyRing(config.keyRing());
     }
   }
 
@@ -470,7 +491,9 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   private boolean isReadable() {
-    return isActive() && !lingering && (leftover != null || session.kcp().isReceivable());
+    return isActive()
+        && !lingering
+        && (leftover != null || session.kcp().isReceivable() || session.isUnreliableReceivable());
   }
 
   private void readLater() {
@@ -488,13 +511,14 @@ public final class KcpChannel extends AbstractChannel {
     var handle = unsafe().recvBufAllocHandle();
     handle.reset(config);
     do {
-      ByteBuf read = nextBuffer(handle.guess());
+      ByteBuf unreliable = session.receiveUnreliable();
+      ByteBuf read = unreliable != null ? unreliable : nextBuffer(handle.guess());
       int bytes = read.readableBytes();
       handle.attemptedBytesRead(bytes);
       handle.lastBytesRead(bytes);
       handle.incMessagesRead(1);
       readPending = false;
-      pipeline().fireChannelRead(read);
+      pipeline().fireChannelRead(unreliable != null ? new UnreliableDatagram(read) : read);
     } while (isReadable() && handle.continueReading());
     handle.readComplete();
     pipeline().fireChannelReadComplete();
@@ -520,30 +544,42 @@ public final class KcpChannel extends AbstractChannel {
     if (msg instanceof ByteBuf) {
       return msg;
     }
+    if (msg instanceof UnreliableDatagram datagram) {
+      if (session == null) {
+        throw new NotYetConnectedException();
+      }
+      session.sendUnreliable(datagram.content());
+      return UNRELIABLE;
+    }
     throw new UnsupportedOperationException(
-        "unsupported message type: " + StringUtil.simpleClassName(msg) + " (expected: ByteBuf)");
+        "unsupported message type: "
+            + StringUtil.simpleClassName(msg)
+            + " (expected: ByteBuf, UnreliableDatagram)");
   }
 
   @Override
   protected void doWrite(ChannelOutboundBuffer in) {
     begun = true;
     Kcp kcp = session.kcp();
-    boolean sent = false;
-    for (ByteBuf data = (ByteBuf) in.current();
-        data != null && kcp.isSendable();
-        data = (ByteBuf) in.current()) {
-      int before = data.readableBytes();
-      boolean all;
-      try {
-        all = kcp.send(data);
-      } catch (IllegalArgumentException e) {
-        in.remove(e); // Larger than any message can be.
-        continue;
-      }
-      sent = true;
-      in.progress(before - data.readableBytes());
-      if (!all) {
-        break;
+    boolean sent = session.hasUnreliableToSend();
+    for (Object message = in.current(); message != null; message = in.current()) {
+      if (message instanceof ByteBuf data) {
+        if (!kcp.isSendable()) {
+          break;
+        }
+        int before = data.readableBytes();
+        boolean all;
+        try {
+          all = kcp.send(data);
+        } catch (IllegalArgumentException e) {
+          in.remove(e); // Larger than any message can be.
+          continue;
+        }
+        sent = true;
+        in.progress(before - data.readableBytes());
+        if (!all) {
+          break;
+        }
       }
       in.remove();
     }
@@ -615,7 +651,7 @@ public final class KcpChannel extends AbstractChannel {
     }
     endpoint.remove(session);
     lastStats = session.kcp().stats();
-    session.kcp().close();
+    session.close();
   }
 
   /** Lets a closing channel go when its time is up. */

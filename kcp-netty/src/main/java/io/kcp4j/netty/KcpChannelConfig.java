@@ -1,6 +1,9 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpConfig;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecConfig;
 import io.kcp4j.session.Session;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
@@ -34,7 +37,13 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
           .add(
               KcpChannelOption.CONNECT_PROBE,
               KcpChannelConfig::isConnectProbe,
-              (config, value) -> config.connectProbe = value);
+              (config, value) -> config.connectProbe = value)
+          .add(KcpChannelOption.KEY_RING, KcpChannelConfig::keyRing, KcpChannelConfig::setKeyRing)
+          .add(KcpChannelOption.FEC, KcpChannelConfig::fec, KcpChannelConfig::setFec)
+          .add(
+              KcpChannelOption.UNRELIABLE_QUEUE,
+              KcpChannelConfig::unreliableQueue,
+              KcpChannelConfig::setUnreliableQueue);
 
   private final KcpChannel kcpChannel;
   private final SocketOptions socketOptions;
@@ -46,6 +55,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int silenceTimeoutMs = Session.DEFAULT_SILENCE_TIMEOUT_MS;
   private volatile int lingerMs = 3_000;
   private volatile boolean connectProbe;
+  private volatile KeyRing keyRing = KeyRing.NONE;
+  private volatile FecConfig fec = FecConfig.NONE;
+  private volatile int unreliableQueue;
 
   /** The configuration of a client. */
   KcpChannelConfig(KcpChannel channel) {
@@ -92,6 +104,21 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return connectProbe;
   }
 
+  /** The client's keys, or those of the server that has accepted the channel. */
+  KeyRing keyRing() {
+    KcpServerChannel server = kcpChannel.parent();
+    return server == null ? keyRing : server.config().keyRing();
+  }
+
+  /** The settings of FEC. */
+  public FecConfig fec() {
+    return fec;
+  }
+
+  int unreliableQueue() {
+    return unreliableQueue;
+  }
+
   /** The options of the socket, or null if it is the server's. */
   SocketOptions socketOptions() {
     return socketOptions;
@@ -119,6 +146,43 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     lingerMs = checkMs(KcpChannelOption.LINGER, ms);
   }
 
+  private synchronized void setKeyRing(KeyRing ring) {
+    if (kcpChannel.parent() != null) {
+      throw new IllegalArgumentException(
+          KcpChannelOption.KEY_RING + ": (expected: unset, the server has one for all)");
+    }
+    if (kcpChannel.endpoint() != null) {
+      KcpServerChannelConfig.checkSuccessor(KcpChannelOption.KEY_RING, keyRing, ring);
+    }
+    keyRing = ring;
+    kcpChannel.reconfigured();
+  }
+
+  private synchronized void setFec(FecConfig fec) {
+    checkRoom(kcp, fec);
+    this.fec = fec;
+    kcpChannel.reconfigured();
+  }
+
+  private void setUnreliableQueue(int datagrams) {
+    if (datagrams < 0) {
+      throw new IllegalArgumentException(
+          KcpChannelOption.UNRELIABLE_QUEUE + ": " + datagrams + " (expected: >= 0)");
+    }
+    unreliableQueue = datagrams;
+    kcpChannel.reconfigured();
+  }
+
+  /** What the layers around the ARQ add counts as part of the MTU. */
+  private void checkRoom(KcpConfig kcp, FecConfig fec) {
+    int cipherBytes = KcpServerChannelConfig.bytesAdded(keyRing());
+    int least = Session.overheadBytes(cipherBytes, fec) + Segment.HEADER_BYTES + 1;
+    if (kcp.mtuBytes() < least) {
+      throw new IllegalArgumentException(
+          KcpChannelOption.MTU + ": " + kcp.mtuBytes() + " (expected: >= " + least + ")");
+    }
+  }
+
   private static int checkMs(ChannelOption<?> option, int ms) {
     if (ms < 0) {
       throw new IllegalArgumentException(option + ": " + ms + " (expected: >= 0)");
@@ -131,6 +195,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
         cache == null
             ? KcpSetting.of(option).set().apply(kcp, value)
             : cache.change(kcp, option, value);
+    checkRoom(changed, fec);
     if (kcpChannel.hasBegun()) {
       kcp.checkSuccessor(changed);
     }

@@ -4,6 +4,8 @@ import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecConfig;
 import io.netty.channel.ChannelOption;
 
 /**
@@ -103,6 +105,26 @@ public final class KcpChannelOption {
    * CONNECT_TIMEOUT_MILLIS}.
    */
   public static final ChannelOption<Boolean> CONNECT_PROBE = option("CONNECT_PROBE");
+
+  /**
+   * The keys with which a client's packets are sealed and opened, for {@link
+   * KcpServerChannelOption#KEY_RING} on an accepted channel's server; default {@link KeyRing#NONE}.
+   * Once connected, another may be set that adds as many bytes to a packet.
+   */
+  public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
+
+  /**
+   * The forward error correction of what is sent, and how what comes is decoded; default {@link
+   * FecConfig#NONE}, which sends no parity and decodes whatever ratio comes.
+   */
+  public static final ChannelOption<FecConfig> FEC = option("FEC");
+
+  /**
+   * How many {@link UnreliableDatagram}s may wait to be read, and as many to be sent; beyond that
+   * the oldest are dropped. At least 0; with 0, the default, none can be sent and those that come
+   * are dropped.
+   */
+  public static final ChannelOption<Integer> UNRELIABLE_QUEUE = option("UNRELIABLE_QUEUE");
 
   private KcpChannelOption() {}
 

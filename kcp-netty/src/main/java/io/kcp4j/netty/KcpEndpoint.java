@@ -1,7 +1,11 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.DatagramOutput;
+import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
@@ -63,6 +67,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private final Sweep sweep = new Sweep();
   private final Runnable flushTask = this::flushTouched;
 
+  private KeyRing keyRing;
+  private PacketCipher cipher;
+  private PacketKey warnedOf;
   private boolean inBatch;
 
   /** The session table wants to flush, and waits for the socket. */
@@ -72,18 +79,28 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       EventLoop eventLoop,
       Owner owner,
       KcpContext context,
+      KeyRing keyRing,
       int maxSessions,
       int maxDatagramBytes,
       boolean acceptOnProbe) {
     this.eventLoop = eventLoop;
     this.owner = owner;
     this.context = context;
+    this.keyRing = keyRing;
     loop = KcpLoop.of(eventLoop);
+    socket = Transport.of(eventLoop).newDatagramChannel();
+    cipher = loop.acquireCipher(keyRing);
     table =
         new SessionTable(
-            this, context, loop.wheel(), maxSessions, maxDatagramBytes, loop.readNowMs());
+            this,
+            context,
+            cipher,
+            loop.fecContext(),
+            loop.wheel(),
+            maxSessions,
+            maxDatagramBytes,
+            loop.readNowMs());
     table.acceptOnProbe(acceptOnProbe);
-    socket = Transport.of(eventLoop).newDatagramChannel();
   }
 
   /** Registers the socket, whose first member is {@code opener}. */
@@ -121,6 +138,20 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     return context;
   }
 
+  /** Changes the keys for all sessions; the new ones add as many bytes to a packet as the old. */
+  void keyRing(KeyRing next) {
+    if (!socket.isOpen() || next == keyRing) {
+      return;
+    }
+    loop.burst().flush(socket);
+    KeyRing old = keyRing;
+    PacketCipher newCipher = loop.acquireCipher(next);
+    table.cipher(newCipher);
+    cipher = newCipher;
+    keyRing = next;
+    loop.releaseCipher(old);
+  }
+
   int sessions() {
     return table.size();
   }
@@ -143,6 +174,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     }
   }
 
+  /** Makes a session, to be added. */
+  Session newSession(InetSocketAddress remote, Kcp kcp, KcpChannel owner) {
+    return table.newSession(remote, kcp, owner);
+  }
+
   /** Adds a client's session. */
   void add(Session session) {
     table.add(session, nowMs());
@@ -152,8 +188,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** Sends what a session that is about to close still has to say. */
   void flush(Session session) {
     if (socket.isActive() && socket.isWritable()) {
-      session.kcp().flush(nowMs(), output(session.remote()));
-      flushOutput();
+      table.flushNow(session, nowMs());
     }
   }
 
@@ -237,6 +272,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private void socketClosed() {
     sweep.stop();
     loop.burst().drop(socket);
+    loop.releaseCipher(keyRing);
     for (Channel member : List.copyOf(members)) {
       member.unsafe().close(member.unsafe().voidPromise());
     }
@@ -261,7 +297,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public DatagramOutput output(InetSocketAddress remote) {
-    return loop.burst().to(socket, socket.isConnected() ? null : remote);
+    return loop.burst().to(socket, cipher, socket.isConnected() ? null : remote);
   }
 
   @Override
@@ -290,6 +326,17 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public void ended(Session session, EndReason reason) {
     ((KcpChannel) session.owner()).ended(reason);
+  }
+
+  /** Nonces are random: so many packets under one key, and two of them may share one. */
+  private void warnOfWornKey() {
+    for (PacketKey key : keyRing.keys()) {
+      if (key.seals() >= PacketKey.SEALS_WARNING && key != warnedOf) {
+        warnedOf = key;
+        logger.warn(
+            "{} has sealed {} packets with one key: {}; change it", socket, key.seals(), key);
+      }
+    }
   }
 
   /**
@@ -322,6 +369,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     protected void expire(long nowMs) {
       armed = false;
       table.sweep(nowMs);
+      warnOfWornKey();
       if (table.size() > 0) {
         arm(nowMs);
       }

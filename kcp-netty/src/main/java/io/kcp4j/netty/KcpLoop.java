@@ -1,5 +1,9 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
@@ -7,14 +11,17 @@ import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.SingleThreadEventExecutor;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
  * What all endpoints on one event loop share: the clock, the wheel of all their deadlines with at
- * most one scheduled task, and the burst. While no deadline is armed, no task is scheduled.
+ * most one scheduled task, the burst, the ciphers of each key ring, and room for FEC to compute in.
+ * While no deadline is armed, no task is scheduled.
  *
  * <p>Belongs to the event loop's thread.
  */
@@ -29,6 +36,7 @@ final class KcpLoop implements Runnable {
 
   private final EventLoop eventLoop;
   private final DeadlineWheel wheel = new DeadlineWheel(readClock());
+  private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
   private final Burst burst = new Burst(PooledByteBufAllocator.DEFAULT);
 
   private long nowMs = readClock();
@@ -37,6 +45,18 @@ final class KcpLoop implements Runnable {
   private Future<?> wakeUp;
   private long wakeUpAtMs;
   private boolean inputFirst;
+
+  private final Map<KeyRing, SharedCipher> ciphers = new HashMap<>();
+
+  /** The cipher of a key ring, and how many endpoints use it. */
+  private static final class SharedCipher {
+    final PacketCipher cipher;
+    int users;
+
+    SharedCipher(KeyRing ring) {
+      cipher = ring.newCipher();
+    }
+  }
 
   private KcpLoop(EventLoop eventLoop) {
     this.eventLoop = eventLoop;
@@ -71,8 +91,27 @@ final class KcpLoop implements Runnable {
     return burst;
   }
 
+  FecContext fecContext() {
+    return fecContext;
+  }
+
   DeadlineWheel wheel() {
     return wheel;
+  }
+
+  /** The cipher of a key ring; to be given back by {@link #releaseCipher}. */
+  PacketCipher acquireCipher(KeyRing ring) {
+    SharedCipher shared = ciphers.computeIfAbsent(ring, SharedCipher::new);
+    shared.users++;
+    return shared.cipher;
+  }
+
+  /** An endpoint no longer uses the cipher of a key ring. */
+  void releaseCipher(KeyRing ring) {
+    SharedCipher shared = ciphers.get(ring);
+    if (--shared.users == 0) {
+      ciphers.remove(ring);
+    }
   }
 
   /** An endpoint with this socket has come. */

@@ -114,9 +114,17 @@ public final class KcpServerChannel extends AbstractServerChannel {
         eventLoop(),
         new Acceptor(),
         new KcpContext(config.getAllocator(), budget, counters),
+        config.keyRing(),
         config.maxSessions(),
         config.maxDatagramBytes(),
         config.isAcceptOnProbe());
+  }
+
+  /** The configuration has other keys. From any thread. */
+  void keyRingChanged() {
+    if (endpoint != null) {
+      eventLoop().execute(() -> endpoint.keyRing(config.keyRing()));
+    }
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;
@@ -29,7 +30,11 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
           .add(
               KcpServerChannelOption.MAX_DATAGRAM,
               KcpServerChannelConfig::maxDatagramBytes,
-              KcpServerChannelConfig::setMaxDatagramBytes);
+              KcpServerChannelConfig::setMaxDatagramBytes)
+          .add(
+              KcpServerChannelOption.KEY_RING,
+              KcpServerChannelConfig::keyRing,
+              KcpServerChannelConfig::setKeyRing);
 
   private final SocketOptions socketOptions = new SocketOptions();
   private final KcpServerChannel server;
@@ -38,6 +43,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private volatile int maxSessions = 100_000;
   private volatile long memoryLimitBytes = Runtime.getRuntime().maxMemory() / 2;
   private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
+
+  private volatile KeyRing keyRing = KeyRing.NONE;
 
   KcpServerChannelConfig(KcpServerChannel channel) {
     super(channel);
@@ -61,6 +68,10 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     return maxDatagramBytes;
   }
 
+  KeyRing keyRing() {
+    return keyRing;
+  }
+
   SocketOptions socketOptions() {
     return socketOptions;
   }
@@ -79,6 +90,31 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     int max = Transport.SLOT_BYTES - 1;
     check(KcpServerChannelOption.MAX_DATAGRAM, bytes, Segment.HEADER_BYTES, max);
     maxDatagramBytes = bytes;
+  }
+
+  private synchronized void setKeyRing(KeyRing ring) {
+    if (server.endpoint() != null) {
+      checkSuccessor(KcpServerChannelOption.KEY_RING, keyRing, ring);
+    }
+    keyRing = ring;
+    server.keyRingChanged();
+  }
+
+  /** Sessions that run have cut their segments for the room that the old keys left. */
+  static void checkSuccessor(ChannelOption<KeyRing> option, KeyRing ring, KeyRing next) {
+    if (bytesAdded(next) != bytesAdded(ring)) {
+      throw new IllegalArgumentException(
+          option
+              + ": adds "
+              + bytesAdded(next)
+              + " bytes to a packet (expected: "
+              + bytesAdded(ring)
+              + " as before)");
+    }
+  }
+
+  static int bytesAdded(KeyRing ring) {
+    return ring.headroom() + ring.tailroom();
   }
 
   private static void check(ChannelOption<?> option, long value, long min, long max) {

@@ -1,11 +1,12 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.crypto.KeyRing;
 import io.netty.channel.ChannelOption;
 
 /**
- * The options of a {@link KcpServerChannel}, to be set before it is registered. The socket's own,
- * such as {@code SO_RCVBUF}, {@code SO_SNDBUF} (4 MiB each unless set), {@code SO_REUSEADDR},
- * {@code IP_TOS} and those of the native transports, may be given beside them.
+ * The options of a {@link KcpServerChannel}, to be set before it is registered unless noted. The
+ * socket's own, such as {@code SO_RCVBUF}, {@code SO_SNDBUF} (4 MiB each unless set), {@code
+ * SO_REUSEADDR}, {@code IP_TOS} and those of the native transports, may be given beside them.
  */
 public final class KcpServerChannelOption {
 
@@ -29,6 +30,12 @@ public final class KcpServerChannelOption {
 
   /** The largest datagram that is taken, in bytes: 24 to 2047, default 1500. */
   public static final ChannelOption<Integer> MAX_DATAGRAM = option("MAX_DATAGRAM");
+
+  /**
+   * The keys with which all sessions' packets are sealed and opened; default {@link KeyRing#NONE}.
+   * Once registered, another may be set that adds as many bytes to a packet.
+   */
+  public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
 
   private KcpServerChannelOption() {}
 

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -21,6 +23,8 @@ class BurstTest {
   private static final InetSocketAddress REMOTE =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
 
+  private static final PacketCipher PLAIN = KeyRing.NONE.newCipher();
+
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
   private final Burst burst = new Burst(allocator);
   private final EmbeddedChannel socket = new EmbeddedChannel();
@@ -33,7 +37,7 @@ class BurstTest {
   }
 
   private void write(EmbeddedChannel socket, InetSocketAddress remote, byte... bytes) {
-    burst.to(socket, remote);
+    burst.to(socket, PLAIN, remote);
     burst.begin(1400).writeBytes(bytes);
     burst.end();
   }
@@ -78,7 +82,7 @@ class BurstTest {
   void fullBufferIsSentAndReplacedWhileItsSlicesLive() {
     int datagrams = 200;
     for (int i = 0; i < datagrams; i++) {
-      burst.to(socket, null).begin(1400).writeZero(1399).writeByte(i);
+      burst.to(socket, PLAIN, null).begin(1400).writeZero(1399).writeByte(i);
       burst.end();
     }
 

@@ -1,0 +1,104 @@
+package io.kcp4j.session;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Makes packets of a session's datagrams: leaves room for the cipher before and behind, writes the
+ * FEC header, and lets parity follow when a group of them is full. The driver seals them.
+ */
+final class PacketOutput implements DatagramOutput {
+
+  private PacketCipher cipher;
+  private DatagramOutput output;
+  private FecLayer fec;
+  private long nowMs;
+
+  private ByteBuf packet;
+
+  /** Where the packet begins that the cipher will seal. */
+  private int index;
+
+  PacketOutput(PacketCipher cipher) {
+    this.cipher = cipher;
+  }
+
+  void cipher(PacketCipher cipher) {
+    this.cipher = cipher;
+  }
+
+  /** Says whose datagrams are written from now on, and where to. */
+  PacketOutput to(DatagramOutput output, FecLayer fec, long nowMs) {
+    this.output = output;
+    this.fec = fec;
+    this.nowMs = nowMs;
+    return this;
+  }
+
+  @Override
+  public ByteBuf begin(int maxBytes) {
+    int headerBytes = fec.isEncoding() ? FecPacket.DATA_HEADER_BYTES : 0;
+    beginPacket(headerBytes + maxBytes);
+    return packet.writerIndex(index + headerBytes);
+  }
+
+  @Override
+  public void end() {
+    int parity = 0;
+    if (fec.isEncoding()) {
+      int payload = index + FecPacket.DATA_HEADER_BYTES;
+      if (fec.config().protectsAcks() || carriesPush(packet, payload)) {
+        parity = fec.protect(packet, index, nowMs);
+      } else {
+        dropHeader(payload);
+      }
+    }
+    endPacket();
+    for (int i = 0; i < parity; i++) {
+      beginPacket(fec.parityBytes());
+      fec.writeParity(i, packet);
+      endPacket();
+    }
+  }
+
+  /** Writes an unreliable datagram: protocol.md 12. */
+  void unreliable(int conv, ByteBuf payload) {
+    int bytes = payload.readableBytes();
+    beginPacket(FecPacket.DATA_HEADER_BYTES + Integer.BYTES + bytes);
+    packet.writerIndex(index + FecPacket.DATA_HEADER_BYTES).writeIntLE(conv);
+    packet.writeBytes(payload, payload.readerIndex(), bytes);
+    FecPacket.write(
+        packet, index, packet.writerIndex(), FecPacket.OUT_OF_BAND_SEQID, FecPacket.OUT_OF_BAND);
+    endPacket();
+  }
+
+  private void beginPacket(int bytes) {
+    packet = output.begin(cipher.headroom() + bytes + cipher.tailroom());
+    index = packet.writerIndex() + cipher.headroom();
+    packet.writerIndex(index);
+  }
+
+  private void endPacket() {
+    packet.writerIndex(packet.writerIndex() + cipher.tailroom());
+    output.end();
+  }
+
+  /** Whether a datagram holds a PUSH; they come last in it, and with it most of its bytes. */
+  private static boolean carriesPush(ByteBuf datagram, int index) {
+    int end = datagram.writerIndex();
+    while (index < end && Segment.cmd(datagram, index) != Segment.PUSH) {
+      index += Segment.HEADER_BYTES;
+    }
+    return index < end;
+  }
+
+  /** Acknowledgements alone are not worth a place in a group; they leave without a header. */
+  private void dropHeader(int payload) {
+    int bytes = packet.writerIndex() - payload;
+    packet.setBytes(index, packet, payload, bytes);
+    packet.writerIndex(index + bytes);
+  }
+}
