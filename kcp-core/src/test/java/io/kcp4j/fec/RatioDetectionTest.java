@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** The decoder finds out the peer's ratio by itself, and follows its changes. */
 class RatioDetectionTest {
 
-  private static final int SEEDS = 30;
+  private static final int SEEDS = 12;
 
   private static final int[][] RATIOS = {
     {1, 1}, {2, 1}, {1, 2}, {1, 3}, {3, 1}, {3, 2}, {2, 2}, {4, 2}, {5, 5}, {8, 2}, {10, 1},
