@@ -1,7 +1,5 @@
 package io.kcp4j.crypto;
 
-import java.security.Provider;
-
 /** One key's state on one thread. */
 abstract class KeyCipher {
 
@@ -15,21 +13,4 @@ abstract class KeyCipher {
    * @return how many others there are
    */
   abstract int open(PacketBurst burst, int[] pending, int count);
-
-  static KeyCipher of(CipherAlgorithm algorithm, byte[] key, Provider provider) {
-    if (algorithm == CipherAlgorithm.NULL) {
-      return new NoCipher();
-    }
-    throw new UnsupportedOperationException(algorithm.kcptunName());
-  }
-
-  @SuppressWarnings("DoNotCallSuggester")
-  static KeyCipher of(Aead aead) {
-    throw new UnsupportedOperationException();
-  }
-
-  @SuppressWarnings("DoNotCallSuggester")
-  static KeyCipher of(BlockCipher blockCipher) {
-    throw new UnsupportedOperationException();
-  }
 }

@@ -1,6 +1,7 @@
 package io.kcp4j.crypto;
 
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
@@ -18,6 +19,9 @@ public final class PacketBurst {
   private int[] ends = new int[INITIAL_CAPACITY];
   private boolean[] refused = new boolean[INITIAL_CAPACITY];
   private int size;
+  private byte[] array;
+  private ByteBuffer direct;
+  private int offset;
 
   /** Makes an empty burst. */
   public PacketBurst() {}
@@ -88,5 +92,50 @@ public final class PacketBurst {
   /** Whether packet {@code i} has been refused. */
   public boolean isRefused(int i) {
     return refused[i];
+  }
+
+  /**
+   * Makes ready for {@link #read} and {@link #write}, until the buffer is used otherwise. A direct
+   * buffer is used through its NIO view: with that copies make no garbage, whatever access to
+   * memory Netty has.
+   */
+  void map() {
+    array = null;
+    direct = null;
+    if (buffer.hasArray()) {
+      array = buffer.array();
+      offset = buffer.arrayOffset();
+    } else if (buffer.nioBufferCount() == 1) {
+      direct = buffer.internalNioBuffer(0, buffer.capacity());
+      offset = direct.position();
+    }
+  }
+
+  /** Forgets what {@link #map} found. */
+  void unmap() {
+    array = null;
+    direct = null;
+  }
+
+  /** Copies bytes out of the buffer. */
+  void read(int index, byte[] to, int toIndex, int bytes) {
+    if (array != null) {
+      System.arraycopy(array, offset + index, to, toIndex, bytes);
+    } else if (direct != null) {
+      direct.get(offset + index, to, toIndex, bytes);
+    } else {
+      buffer.getBytes(index, to, toIndex, bytes);
+    }
+  }
+
+  /** Copies bytes into the buffer. */
+  void write(int index, byte[] from, int fromIndex, int bytes) {
+    if (array != null) {
+      System.arraycopy(from, fromIndex, array, offset + index, bytes);
+    } else if (direct != null) {
+      direct.put(offset + index, from, fromIndex, bytes);
+    } else {
+      buffer.setBytes(index, from, fromIndex, bytes);
+    }
   }
 }

@@ -6,6 +6,11 @@ import java.nio.charset.StandardCharsets;
 import java.security.Provider;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.bouncycastle.crypto.engines.BlowfishEngine;
+import org.bouncycastle.crypto.engines.CAST5Engine;
+import org.bouncycastle.crypto.engines.SM4Engine;
+import org.bouncycastle.crypto.engines.TwofishEngine;
+import org.bouncycastle.crypto.engines.XTEAEngine;
 
 /**
  * A packet cipher with its key, to be put into a {@link KeyRing}. Immutable but for the count of
@@ -65,7 +70,7 @@ public final class PacketKey {
         algorithm.headroom(),
         algorithm.tailroom(),
         algorithm.isAuthenticated(),
-        provider -> KeyCipher.of(algorithm, copy, provider),
+        provider -> keyCipher(algorithm, copy, provider),
         null,
         new SealCount());
   }
@@ -109,7 +114,7 @@ public final class PacketKey {
         first.nonceBytes(),
         first.tagBytes(),
         true,
-        provider -> KeyCipher.of(aeads.get()),
+        provider -> new AeadCipher(aeads.get()),
         null,
         new SealCount());
   }
@@ -131,9 +136,40 @@ public final class PacketKey {
         CipherAlgorithm.NONE.headroom(),
         CipherAlgorithm.NONE.tailroom(),
         false,
-        provider -> KeyCipher.of(blockCiphers.get()),
+        provider -> new ChecksumCipher(new BlockCfb(blockCiphers.get())),
         null,
         new SealCount());
+  }
+
+  private static KeyCipher keyCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
+    return switch (algorithm) {
+      case AES_128_GCM, AES_192_GCM, AES_256_GCM -> new AeadCipher(JceAead.aesGcm(key, provider));
+      case CHACHA20_POLY1305 -> new AeadCipher(JceAead.chacha20Poly1305(key, provider));
+      case NULL -> new NoCipher();
+      default -> new ChecksumCipher(streamCipher(algorithm, key, provider));
+    };
+  }
+
+  /** What encrypts the packets of an algorithm that is not an AEAD. */
+  static StreamCipher streamCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
+    return switch (algorithm) {
+      case AES, AES_192, AES_128 -> JceCfb.aes(key, provider);
+      case TRIPLE_DES -> JceCfb.tripleDes(key, provider);
+      case SALSA20 -> new Salsa20(key);
+      case XOR -> new XorPad(key);
+      case TEA -> new BlockCfb(new Tea(key));
+      case XTEA -> bouncyCastle(new XTEAEngine(), key);
+      case BLOWFISH -> bouncyCastle(new BlowfishEngine(), key);
+      case TWOFISH -> bouncyCastle(new TwofishEngine(), key);
+      case CAST5 -> bouncyCastle(new CAST5Engine(), key);
+      case SM4 -> bouncyCastle(new SM4Engine(), key);
+      case NONE -> new StreamCipher.None();
+      default -> throw new AssertionError(algorithm);
+    };
+  }
+
+  private static StreamCipher bouncyCastle(org.bouncycastle.crypto.BlockCipher engine, byte[] key) {
+    return new BlockCfb(new BouncyCastleBlockCipher(engine, key));
   }
 
   private static void checkRange(String name, int value, int min, int max) {

@@ -27,6 +27,9 @@ final class RingCipher implements PacketCipher {
 
   @Override
   public void seal(PacketBurst burst) {
+    if (burst.size() == 0) {
+      return;
+    }
     int minBytes = newest.headroom() + newest.tailroom();
     for (int i = 0; i < burst.size(); i++) {
       int bytes = burst.end(i) - burst.start(i);
@@ -35,16 +38,23 @@ final class RingCipher implements PacketCipher {
             "packet: " + bytes + " bytes (expected: " + minBytes + " to " + MAX_PACKET_BYTES + ")");
       }
     }
+    burst.map();
     ciphers[0].seal(burst);
+    burst.unmap();
     newest.addSeals(burst.size());
   }
 
   @Override
   public void open(PacketBurst burst) {
     int count = collect(burst);
+    if (count == 0) {
+      return;
+    }
+    burst.map();
     for (int k = 0; k < ciphers.length && count > 0; k++) {
       count = ciphers[k].open(burst, pending, count);
     }
+    burst.unmap();
     for (int i = 0; i < count; i++) {
       burst.refuse(pending[i]);
     }

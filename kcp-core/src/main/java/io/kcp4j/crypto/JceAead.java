@@ -1,0 +1,94 @@
+package io.kcp4j.crypto;
+
+import java.security.GeneralSecurityException;
+import java.security.Provider;
+import java.security.spec.AlgorithmParameterSpec;
+import java.util.Arrays;
+import java.util.function.Function;
+import javax.crypto.Cipher;
+import javax.crypto.SecretKey;
+import javax.crypto.spec.GCMParameterSpec;
+import javax.crypto.spec.IvParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+/** AES-GCM and ChaCha20-Poly1305 of a JCE provider. */
+final class JceAead implements Aead {
+
+  private static final int NONCE_BYTES = 12;
+  private static final int TAG_BYTES = 16;
+
+  private final SecretKey key;
+  private final Function<byte[], AlgorithmParameterSpec> parameters;
+  private final Cipher sealing;
+  private final Cipher opening;
+  private final byte[] lastOpened = new byte[NONCE_BYTES];
+
+  private JceAead(
+      String transformation,
+      SecretKey key,
+      Function<byte[], AlgorithmParameterSpec> parameters,
+      Provider provider) {
+    this.key = key;
+    this.parameters = parameters;
+    sealing = Jce.cipher(transformation, provider);
+    opening = Jce.cipher(transformation, provider);
+  }
+
+  static JceAead aesGcm(byte[] key, Provider provider) {
+    return new JceAead(
+        "AES/GCM/NoPadding",
+        new SecretKeySpec(key, "AES"),
+        nonce -> new GCMParameterSpec(8 * TAG_BYTES, nonce),
+        provider);
+  }
+
+  static JceAead chacha20Poly1305(byte[] key, Provider provider) {
+    return new JceAead(
+        "ChaCha20-Poly1305", new SecretKeySpec(key, "ChaCha20"), IvParameterSpec::new, provider);
+  }
+
+  @Override
+  public int nonceBytes() {
+    return NONCE_BYTES;
+  }
+
+  @Override
+  public int tagBytes() {
+    return TAG_BYTES;
+  }
+
+  @Override
+  public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+    try {
+      sealing.init(Cipher.ENCRYPT_MODE, key, parameters.apply(nonce));
+      sealing.doFinal(in, inIndex, length, out, outIndex);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("sealing failed", e);
+    }
+  }
+
+  @Override
+  public boolean open(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+    try {
+      if (Arrays.equals(nonce, lastOpened)) {
+        forgetNonce(nonce);
+      }
+      System.arraycopy(nonce, 0, lastOpened, 0, NONCE_BYTES);
+      opening.init(Cipher.DECRYPT_MODE, key, parameters.apply(nonce));
+      opening.doFinal(in, inIndex, length, out, outIndex);
+      return true;
+    } catch (GeneralSecurityException e) {
+      return false; // the tag is wrong
+    }
+  }
+
+  /**
+   * JDK 17's ChaCha20 refuses the nonce that it was given last, for decryption too, so that the
+   * second of two equal datagrams would not open. With another one in between it takes it.
+   */
+  private void forgetNonce(byte[] nonce) throws GeneralSecurityException {
+    byte[] another = nonce.clone();
+    another[0]++;
+    opening.init(Cipher.DECRYPT_MODE, key, parameters.apply(another));
+  }
+}

@@ -1,0 +1,29 @@
+package io.kcp4j.crypto;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
+/** Byte arrays by words. */
+final class Words {
+
+  static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+  static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private static final VarHandle NATIVE_LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
+
+  private Words() {}
+
+  /**
+   * XORs the mask into [{@code start}, {@code end}) of the data, and up to 7 bytes more. Both stand
+   * at the same indices: C2 makes vectors of it only then.
+   */
+  static void xor(byte[] data, byte[] mask, int start, int end) {
+    for (int i = start; i < end; i += Long.BYTES) {
+      NATIVE_LONG.set(data, i, (long) NATIVE_LONG.get(data, i) ^ (long) NATIVE_LONG.get(mask, i));
+    }
+  }
+}
