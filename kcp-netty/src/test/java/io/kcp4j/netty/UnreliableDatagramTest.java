@@ -1,0 +1,218 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.util.ReferenceCountUtil;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/** Datagrams beside the stream. */
+class UnreliableDatagramTest {
+
+  private static final KeyRing KEYS =
+      KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
+
+  /** Notes what comes, each kind for itself. */
+  private static final class Both extends ChannelInboundHandlerAdapter {
+    final List<String> unreliable = new CopyOnWriteArrayList<>();
+    final List<String> stream = new CopyOnWriteArrayList<>();
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      if (msg instanceof UnreliableDatagram datagram) {
+        unreliable.add(ByteBufUtil.hexDump(datagram.content()));
+      } else {
+        stream.add(ByteBufUtil.hexDump((ByteBuf) msg));
+      }
+      ReferenceCountUtil.release(msg);
+    }
+  }
+
+  private static Fixture fixture(TransportUnderTest transport) {
+    Fixture fixture = new Fixture(transport);
+    fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KEYS);
+    fixture.serverBootstrap.childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
+    fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 64);
+    fixture.bootstrap.option(KcpChannelOption.KEY_RING, KEYS);
+    fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.of(10, 3));
+    fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 64);
+    return fixture;
+  }
+
+  private static ChannelFuture send(KcpChannel channel, byte... bytes) {
+    return channel.writeAndFlush(new UnreliableDatagram(Fixture.buffer(channel, bytes)));
+  }
+
+  /** A client whose session the server knows. */
+  private static KcpChannel connected(Fixture fixture, Both handler) {
+    KcpChannel client = fixture.connect(handler);
+    client.writeAndFlush(Fixture.buffer(client, new byte[] {1})).syncUninterruptibly();
+    await().until(() -> handler.stream.equals(List.of("01")));
+    return client;
+  }
+
+  @OverEachTransport
+  void comesBackBesideTheStream(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+
+      assertTrue(send(client, (byte) 0xca, (byte) 0xfe).syncUninterruptibly().isSuccess());
+      client.writeAndFlush(Fixture.buffer(client, new byte[] {2}));
+
+      await().until(() -> both.unreliable.equals(List.of("cafe")));
+      await().until(() -> both.stream.equals(List.of("01", "02")));
+    }
+  }
+
+  @Test
+  void ofTheLargestSizeArrivesAndALargerOneFails() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+      int max = client.maxUnreliableBytes();
+      assertEquals(1400 - 12 - 16 - 8 - 4, max);
+
+      ChannelFuture tooLarge = send(client, new byte[max + 1]);
+      send(client, new byte[max]);
+
+      await().until(() -> both.unreliable.size() == 1);
+      assertEquals("00".repeat(max), both.unreliable.get(0));
+      await().until(tooLarge::isDone);
+      assertInstanceOf(IllegalArgumentException.class, tooLarge.cause());
+      assertTrue(client.isActive());
+    }
+  }
+
+  @Test
+  void emptyOneArrives() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+
+      send(client);
+
+      await().until(() -> both.unreliable.equals(List.of("")));
+    }
+  }
+
+  @Test
+  void cannotBeSentWithoutFecOrWithoutQueue() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+      client.config().setOption(KcpChannelOption.FEC, FecConfig.NONE);
+      await().until(() -> client.maxUnreliableBytes() == 0);
+
+      ChannelFuture withoutFec = send(client, (byte) 1);
+      await().until(withoutFec::isDone);
+      assertFalse(withoutFec.isSuccess());
+
+      client.config().setOption(KcpChannelOption.FEC, FecConfig.of(3, 2));
+      client.config().setOption(KcpChannelOption.UNRELIABLE_QUEUE, 0);
+      ChannelFuture withoutQueue = send(client, (byte) 1);
+      await().until(withoutQueue::isDone);
+      assertFalse(withoutQueue.isSuccess());
+      assertEquals(0, client.maxUnreliableBytes());
+    }
+  }
+
+  @Test
+  void whoDoesNotAskForThemGetsNone() throws InterruptedException {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 0);
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+      KcpChannel child = fixture.child();
+
+      send(client, (byte) 1);
+
+      await().until(() -> child.stats().counters().get(KcpCounter.UNRELIABLE_DROPPED) == 1);
+      assertEquals(List.of(), both.unreliable);
+    }
+  }
+
+  @Test
+  void oldestGiveWayWhileNobodyReads() throws InterruptedException {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 2);
+      Both served = new Both();
+      fixture.serve(() -> served);
+      KcpChannel client = fixture.connect(new Both());
+      client.writeAndFlush(Fixture.buffer(client, new byte[] {1}));
+      await().until(() -> served.stream.equals(List.of("01")));
+      KcpChannel child = fixture.child();
+      child.config().setAutoRead(false);
+      for (byte i = 1; i <= 5; i++) {
+        byte n = i;
+        send(client, n);
+        await().until(() -> child.stats().counters().get(KcpCounter.UNRELIABLE_IN) == n);
+      }
+
+      child.config().setAutoRead(true);
+
+      await().until(() -> served.unreliable.size() >= 2);
+      int last = served.unreliable.size();
+      assertEquals(List.of("04", "05"), served.unreliable.subList(last - 2, last));
+      assertTrue(child.stats().counters().get(KcpCounter.UNRELIABLE_DROPPED) >= 2);
+    }
+  }
+
+  @Test
+  void leavesAlsoWhileTheStreamIsStuck() throws InterruptedException {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.RECEIVE_WINDOW, 4);
+      fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 4);
+      fixture.serve(Both::new);
+      KcpChannel client = fixture.connect(new Both());
+      client.writeAndFlush(Unpooled.wrappedBuffer(new byte[1]));
+      KcpChannel child = fixture.child();
+      child.config().setAutoRead(false);
+      ChannelFuture stuck = client.writeAndFlush(Unpooled.wrappedBuffer(new byte[100_000]));
+
+      ChannelFuture behind = send(client, (byte) 1);
+
+      await().until(() -> child.stats().counters().get(KcpCounter.UNRELIABLE_IN) == 1);
+      assertFalse(stuck.isDone());
+      assertFalse(behind.isDone());
+    }
+  }
+
+  @Test
+  void waitingOnesAreReleasedWithTheChannel() throws InterruptedException {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Both::new);
+      KcpChannel client = fixture.connect(new Both());
+      client.writeAndFlush(Unpooled.wrappedBuffer(new byte[1]));
+      KcpChannel child = fixture.child();
+      child.config().setAutoRead(false);
+      send(client, (byte) 1);
+      await().until(() -> child.stats().counters().get(KcpCounter.UNRELIABLE_IN) == 1);
+
+      child.close().syncUninterruptibly();
+
+      assertEquals(0, fixture.server().heldBytes());
+    }
+  }
+}
