@@ -54,12 +54,22 @@ public final class MemoryBudget {
     return bytes <= limitBytes - limitBytes / 4 - usedBytes && tryReserve(bytes);
   }
 
+  /**
+   * Reserves {@code bytes} for what only spares a retransmission, such as copies for forward error
+   * correction. Half of the limit stays free for what cannot be done without.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserveSpare(int bytes) {
+    return bytes <= limitBytes - limitBytes / 2 - usedBytes && tryReserve(bytes);
+  }
+
   /** Counts {@code bytes} without asking; what our own user makes us keep has its own limits. */
   void charge(int bytes) {
     usedBytes += bytes;
   }
 
-  /** Gives back what was reserved or charged. */
+  /** Gives back {@code bytes} that had been reserved. */
   public void release(long bytes) {
     usedBytes -= bytes;
     assert usedBytes >= 0 : usedBytes;

@@ -1,31 +1,77 @@
 package io.kcp4j.fec;
 
 import io.kcp4j.MemoryBudget;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 
 /**
- * What encoders and decoders on one thread share: memory for packets, codecs, room to compute in.
- * It holds plain arrays only, so that there is nothing to close.
+ * What the encoders and decoders of one thread share: arrays for packets, codes by ratio, and the
+ * rows to compute in. All of it is plain arrays, so that there is nothing to close.
+ *
+ * <p>Endpoints on one thread that have memory budgets of their own share a context by {@link
+ * #withBudget}.
  */
 public final class FecContext {
 
+  /** Peers can make us use others by changing their ratio; then the collection starts anew. */
+  private static final int MAX_CODECS = 64;
+
   private final MemoryBudget budget;
+  private final ShardPool pool;
+  private final ShardRows rows;
+  private final Map<Integer, ShardCodec> codecs;
 
   /**
    * Makes a context.
    *
-   * @param budget where kept packets are charged
+   * @param budget what kept packets are charged to; they fill at most half of it
    */
   public FecContext(MemoryBudget budget) {
+    this(budget, new ShardPool(), new ShardRows(), new HashMap<>());
+  }
+
+  private FecContext(
+      MemoryBudget budget, ShardPool pool, ShardRows rows, Map<Integer, ShardCodec> codecs) {
     this.budget = Objects.requireNonNull(budget, "budget");
+    this.pool = pool;
+    this.rows = rows;
+    this.codecs = codecs;
   }
 
-  /** A context that charges another budget and shares everything else with this one. */
+  /** A context for the same thread that charges another budget. */
   public FecContext withBudget(MemoryBudget budget) {
-    return new FecContext(budget);
+    return new FecContext(budget, pool, rows, codecs);
   }
 
-  MemoryBudget budget() {
-    return budget;
+  /** An array for a shard of so many bytes, or null if the budget has no room for it. */
+  byte[] take(int bytes) {
+    int size = ShardPool.sizeFor(bytes);
+    return budget.tryReserveSpare(size) ? pool.take(size) : null;
+  }
+
+  /** Takes back what {@link #take} gave. */
+  void give(byte[] shard) {
+    budget.release(shard.length);
+    pool.give(shard);
+  }
+
+  /** The code of a ratio. */
+  ShardCodec codec(int dataShards, int parityShards) {
+    int key = dataShards << 8 | parityShards;
+    ShardCodec codec = codecs.get(key);
+    if (codec == null) {
+      if (codecs.size() == MAX_CODECS) {
+        codecs.clear();
+      }
+      codec = new ShardCodec(dataShards, parityShards, rows);
+      codecs.put(key, codec);
+    }
+    return codec;
+  }
+
+  /** An array for bytes in passing, valid until a codec of this thread is used. */
+  byte[] staging(int bytes) {
+    return rows.staging(bytes);
   }
 }

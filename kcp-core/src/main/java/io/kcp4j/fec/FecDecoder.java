@@ -1,12 +1,38 @@
 package io.kcp4j.fec;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.Objects;
 
-/** Recovers lost packets. */
+/**
+ * Recovers datagrams that a peer has sent under parity and the network has lost: protocol.md 11.5
+ * to 11.10.
+ *
+ * <p>Packets are sorted into groups by their sequence numbers. A group whose data have all arrived
+ * needs nothing more; one that misses some, but has as many packets in all, gives them back. What
+ * packets are worth depends on the peer's ratio: it is taken to be the configured one until the
+ * packets say otherwise, and is found from the packets alone where none is configured.
+ *
+ * <p>Used by one thread. Packets handed in are copied as far as need be, and stay the caller's.
+ * What is held is bounded per decoder and charged to the context's budget; between complete groups
+ * it is nothing.
+ */
 public final class FecDecoder {
 
-  private final FecConfig config;
+  private final boolean isDecoding;
+  private final FecContext context;
+  private final PeerRatio ratio;
+
+  private ShardGroups groups;
+  private RecentShards recent;
+  private ShardCodec codec;
+  private boolean isClosed;
+
+  /** The next place of the group in the codec to look at for a recovered datagram. */
+  private int place;
+
+  private ByteBuf recovered;
+  private long refusedShards;
 
   /**
    * Makes a decoder. It begins with the configured ratio, if there is one, and finds the peer's by
@@ -16,14 +42,14 @@ public final class FecDecoder {
    * @param context what the thread's decoders share
    */
   public FecDecoder(FecConfig config, FecContext context) {
-    this.config = config;
-    Objects.requireNonNull(context, "context");
+    this.context = Objects.requireNonNull(context, "context");
+    isDecoding = config.isDecoding();
+    ratio = new PeerRatio(config);
   }
 
   /**
-   * Takes in a data or parity packet. Copies what it keeps. Never throws for what a peer sent. What
-   * can be recovered then comes from {@link #nextRecovered}; the payload of a data packet itself
-   * does not.
+   * Takes in a data or parity packet. Never throws for what a peer sent. What can be recovered then
+   * comes from {@link #nextRecovered}; the payload of a data packet itself does not.
    *
    * @param packet holds the packet; neither its indices nor its reference count change
    * @param index where the FEC header begins
@@ -31,48 +57,161 @@ public final class FecDecoder {
    * @param nowMs the time
    */
   public FecResult input(ByteBuf packet, int index, int end, long nowMs) {
-    return FecResult.NOT_KEPT;
+    if (!isDecoding || isClosed) {
+      return FecResult.NOT_KEPT;
+    }
+    int shardIndex = index + FecPacket.HEADER_BYTES;
+    int bytes = end - shardIndex;
+    if (bytes < FecPacket.SIZE_BYTES || !isWellFormed(packet, index, bytes)) {
+      return FecResult.REFUSED;
+    }
+    boolean isData = FecPacket.type(packet, index) == FecPacket.DATA;
+    long seqid = FecPacket.seqid(packet, index) & 0xffffffffL;
+    boolean fits = ratio.isKnown() && ratio.fits(seqid, isData);
+    if (ratio.observe(seqid, isData, fits, nowMs)) {
+      regroup(seqid);
+      fits = ratio.fits(seqid, isData);
+    }
+    if (!ratio.isKnown()) {
+      return recent().add(seqid, isData, packet, shardIndex, bytes);
+    }
+    if (!fits) {
+      return FecResult.MISPLACED;
+    }
+    return groups().add(seqid, isData, packet, shardIndex, bytes);
+  }
+
+  private static boolean isWellFormed(ByteBuf packet, int index, int bytes) {
+    if (FecPacket.seqid(packet, index) == FecPacket.OUT_OF_BAND_SEQID
+        || bytes > FecPacket.MAX_SHARD_BYTES) {
+      return false;
+    }
+    return switch (FecPacket.type(packet, index)) {
+      case FecPacket.DATA -> FecPacket.size(packet, index) == bytes;
+      case FecPacket.PARITY -> true;
+      default -> false;
+    };
+  }
+
+  /** Drops what has been sorted by another ratio, and sorts in what has waited for this one. */
+  private void regroup(long seqid) {
+    if (groups != null) {
+      groups.release();
+      groups = null;
+    }
+    codec = null;
+    if (recent != null) {
+      recent.moveTo(groups(), ratio, seqid);
+      recent = null;
+    }
+  }
+
+  private RecentShards recent() {
+    if (recent == null) {
+      recent = new RecentShards(context);
+    }
+    return recent;
+  }
+
+  private ShardGroups groups() {
+    if (groups == null) {
+      groups = new ShardGroups(ratio.dataShards(), ratio.parityShards(), context);
+    }
+    return groups;
   }
 
   /**
    * The next recovered datagram, between reader and writer index, or null if there are no more. To
-   * be called after each {@link #input} until it returns null.
+   * be called after each {@link #input} until it returns null, before anything else is done with an
+   * encoder or decoder of the same context: what is not fetched by then may be lost.
    *
-   * @return a buffer that stays the decoder's; it is valid until the next call of any encoder or
-   *     decoder of the same context
+   * @return a buffer that stays the decoder's; it is valid until the next call
    */
   public ByteBuf nextRecovered() {
-    return null;
+    while (true) {
+      while (codec != null && place < ratio.dataShards() && codec.isOwnedBy(this)) {
+        ByteBuf datagram = datagram(place++);
+        if (datagram != null) {
+          return datagram;
+        }
+      }
+      if (groups == null || !groups.isRecoverable()) {
+        return null;
+      }
+      recoverNext();
+    }
+  }
+
+  private void recoverNext() {
+    if (codec == null) {
+      codec = context.codec(ratio.dataShards(), ratio.parityShards());
+    }
+    groups.loadRecoverable(codec, this);
+    boolean isRecovered = codec.reconstruct();
+    assert isRecovered;
+    place = 0;
+  }
+
+  /** What has been recovered at a place, or null if it was there, or cannot be a datagram. */
+  private ByteBuf datagram(int place) {
+    if (codec.isPresent(place)) {
+      return null;
+    }
+    int size = codec.size(place);
+    if (size < FecPacket.SIZE_BYTES || size > codec.shardBytes()) {
+      refusedShards++;
+      return null;
+    }
+    byte[] bytes = codec.bytes(place);
+    if (recovered == null || recovered.array() != bytes) {
+      recovered = Unpooled.wrappedBuffer(bytes);
+    }
+    return recovered.setIndex(FecPacket.SIZE_BYTES, size);
   }
 
   /** Data packets of a group by the ratio in force, 0 while it is unknown. */
   public int dataShards() {
-    return config.dataShards();
+    return ratio.dataShards();
   }
 
   /** Parity packets of a group by the ratio in force, 0 while it is unknown. */
   public int parityShards() {
-    return config.parityShards();
+    return ratio.parityShards();
   }
 
-  /** How often the ratio has been found or has changed. */
+  /** How often another ratio than the one in force, or than none, has been found. */
   public int ratioChanges() {
-    return 0;
+    return ratio.changes();
   }
 
   /** How many recovered shards could not be datagrams, and were dropped. */
   public long refusedShards() {
-    return 0;
+    return refusedShards;
   }
 
-  /** The bytes that it holds of unfinished groups. */
+  /** The bytes that are held of unfinished groups, by capacity. */
   public int heldBytes() {
-    return 0;
+    return (groups == null ? 0 : groups.heldBytes()) + (recent == null ? 0 : recent.heldBytes());
   }
 
-  /** Gives up the unfinished groups: for sessions that have been idle for long. */
-  public void forget() {}
+  /**
+   * Gives up the unfinished groups: for sessions that have been idle for so long that nobody waits
+   * for them. The ratio stays known.
+   */
+  public void forget() {
+    if (groups != null) {
+      groups.release();
+      groups = null;
+    }
+    if (recent != null) {
+      recent.release();
+      recent = null;
+    }
+  }
 
-  /** Releases everything. The decoder is not to be used any more. */
-  public void close() {}
+  /** Releases everything. Packets handed in afterwards are not kept. */
+  public void close() {
+    forget();
+    isClosed = true;
+  }
 }

@@ -1,13 +1,46 @@
 package io.kcp4j.fec;
 
 import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
 import java.util.Objects;
 
-/** Writes FEC headers and makes parity. */
+/**
+ * Numbers the datagrams that a session sends and makes parity for them: protocol.md 11.2 to 11.4.
+ *
+ * <p>Datagrams are taken in groups as they come. A copy of each is kept until its group is full;
+ * then parity is computed over the whole group at once, and all copies are released. Between groups
+ * nothing is held. The last datagram of a group is never copied.
+ *
+ * <p>Where the memory budget has no room for a copy, the group goes without parity. To the peer
+ * that looks like a group after a gap: the numbers of its parity are used up all the same.
+ *
+ * <p>Used by one thread. Buffers handed in stay the caller's.
+ */
 public final class FecEncoder {
 
   private final FecConfig config;
-  private int seqid;
+  private final FecContext context;
+  private final int dataShards;
+  private final int parityShards;
+
+  /** Sequence numbers run modulo this, a multiple of the group's size. */
+  private final long paws;
+
+  private long next;
+  private int count;
+  private int longest;
+  private boolean isUnprotected;
+  private boolean isClosed;
+  private boolean hasSent;
+  private long sentAtMs;
+
+  private byte[][] kept;
+  private char[] lengths;
+  private int heldBytes;
+
+  private ShardCodec codec;
+  private long firstParity;
+  private int parityBytes;
 
   /**
    * Makes an encoder whose first sequence number is 0.
@@ -16,30 +49,114 @@ public final class FecEncoder {
    * @param context what the thread's encoders share
    */
   public FecEncoder(FecConfig config, FecContext context) {
+    this(config, context, 0);
+  }
+
+  /** Makes an encoder with another first sequence number, a multiple of the group's size. */
+  FecEncoder(FecConfig config, FecContext context, long firstSeqid) {
     if (!config.isEncoding()) {
       throw new IllegalArgumentException("config: " + config + " (expected: one that encodes)");
     }
     this.config = config;
-    Objects.requireNonNull(context, "context");
+    this.context = Objects.requireNonNull(context, "context");
+    dataShards = config.dataShards();
+    parityShards = config.parityShards();
+    paws = FecPacket.paws(config.shards());
+    assert firstSeqid % config.shards() == 0 && firstSeqid < paws : firstSeqid;
+    next = firstSeqid;
   }
 
   /**
-   * Fills in the header of a data packet and keeps a copy of the payload until its group is full.
+   * Fills in the header of a data packet, and keeps a copy of what follows it until the group is
+   * full.
    *
    * @param buf the packet; neither its indices nor its reference count change
    * @param headerIndex where the header's {@value FecPacket#DATA_HEADER_BYTES} bytes begin
    * @param end where the payload behind it ends
    * @param nowMs the time
    * @return how many parity packets have to follow now: 0, or the configured number
+   * @throws IllegalArgumentException if the payload is longer than the header can tell
    */
   public int protect(ByteBuf buf, int headerIndex, int end, long nowMs) {
-    FecPacket.write(buf, headerIndex, end, seqid++, FecPacket.DATA);
-    return 0;
+    FecPacket.write(buf, headerIndex, end, (int) next, FecPacket.DATA);
+    advance(1);
+    int index = headerIndex + FecPacket.HEADER_BYTES;
+    longest = Math.max(longest, end - index);
+    boolean isLate = isLate(nowMs);
+    hasSent = true;
+    sentAtMs = nowMs;
+    count++;
+    if (count < dataShards) {
+      keep(buf, index, end - index);
+      return 0;
+    }
+    return endGroup(buf, index, end - index, isLate);
   }
 
-  /** The length of each parity packet of the group just ended, header included, in bytes. */
+  /** Whether the datagram that leaves now comes after a gap; the first of all does. */
+  private boolean isLate(long nowMs) {
+    int gapMs = config.parityGapMs();
+    return gapMs > 0 && (!hasSent || nowMs - sentAtMs >= gapMs);
+  }
+
+  private void keep(ByteBuf buf, int index, int bytes) {
+    if (isUnprotected) {
+      return;
+    }
+    byte[] copy = context.take(bytes);
+    if (copy == null) {
+      forget();
+      return;
+    }
+    if (kept == null) {
+      kept = new byte[dataShards - 1][];
+      lengths = new char[dataShards - 1];
+    }
+    buf.getBytes(index, copy, 0, bytes);
+    kept[count - 1] = copy;
+    lengths[count - 1] = (char) bytes;
+    heldBytes += copy.length;
+  }
+
+  private int endGroup(ByteBuf buf, int index, int bytes, boolean isLate) {
+    boolean isSent = !isLate && !isUnprotected;
+    if (isSent) {
+      encode(buf, index, bytes);
+    }
+    firstParity = next;
+    parityBytes = isSent ? FecPacket.HEADER_BYTES + longest : 0;
+    advance(parityShards);
+    release();
+    count = 0;
+    longest = 0;
+    isUnprotected = isClosed;
+    return isSent ? parityShards : 0;
+  }
+
+  private void encode(ByteBuf buf, int index, int bytes) {
+    if (codec == null) {
+      codec = context.codec(dataShards, parityShards);
+    }
+    codec.begin(this, longest);
+    for (int i = 0; i < dataShards - 1; i++) {
+      codec.load(i, kept[i], lengths[i]);
+    }
+    byte[] last = context.staging(bytes);
+    buf.getBytes(index, last, 0, bytes);
+    codec.load(dataShards - 1, last, bytes);
+    codec.encode();
+  }
+
+  private void advance(int packets) {
+    next = (next + packets) % paws;
+  }
+
+  /**
+   * The length of each parity packet of the group just ended, header included, in bytes; 0 if it
+   * has none.
+   */
   public int parityBytes() {
-    return 0;
+    return parityBytes;
   }
 
   /**
@@ -48,25 +165,54 @@ public final class FecEncoder {
    *
    * @param i which: 0 to the configured number less 1
    * @param out where to, at its writer index
+   * @throws IllegalStateException if there is none, or it is gone
    */
   public void writeParity(int i, ByteBuf out) {
-    if (i < 0 || i >= config.parityShards()) {
+    if (i < 0 || i >= parityShards) {
       throw new IllegalArgumentException(
-          "i: " + i + " (expected: < " + config.parityShards() + ")");
+          "i: " + i + " (expected: 0 to " + (parityShards - 1) + ")");
     }
+    if (parityBytes == 0 || !codec.isOwnedBy(this)) {
+      throw new IllegalStateException("no parity, or no longer");
+    }
+    out.writeIntLE((int) (firstParity + i));
+    out.writeShortLE(FecPacket.PARITY);
+    out.writeBytes(codec.bytes(dataShards + i), 0, parityBytes - FecPacket.HEADER_BYTES);
   }
 
-  /** The bytes that it holds of the unfinished group. */
+  /** The bytes that are held for the unfinished group, by capacity. */
   public int heldBytes() {
-    return 0;
+    return heldBytes;
   }
 
   /**
    * Gives up the copies of the unfinished group, which then gets no parity: for sessions that have
    * been idle for so long that nobody waits for it.
    */
-  public void forget() {}
+  public void forget() {
+    isUnprotected |= count > 0;
+    release();
+    kept = null;
+    lengths = null;
+  }
 
-  /** Releases everything. The encoder is not to be used any more. */
-  public void close() {}
+  private void release() {
+    if (heldBytes == 0) {
+      return;
+    }
+    for (byte[] copy : kept) {
+      if (copy != null) {
+        context.give(copy);
+      }
+    }
+    Arrays.fill(kept, null);
+    heldBytes = 0;
+  }
+
+  /** Releases everything. What is still sent afterwards is numbered, and gets no parity. */
+  public void close() {
+    forget();
+    isClosed = true;
+    isUnprotected = true;
+  }
 }

@@ -36,6 +36,14 @@ public final class FecPacket {
   private FecPacket() {}
 
   /**
+   * The first number that is no sequence number: the largest multiple of the group's size in 32
+   * bits, so that groups begin at multiples of their size for ever.
+   */
+  static long paws(int shards) {
+    return 0xffffffffL / shards * shards;
+  }
+
+  /**
    * What stands where the type would be. In a plain KCP datagram that is a command and a fragment
    * number, which are never one of the types.
    *

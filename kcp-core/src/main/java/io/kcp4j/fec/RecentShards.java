@@ -1,0 +1,101 @@
+package io.kcp4j.fec;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The newest packets of a peer whose ratio is not known yet, so that losses among them can be
+ * recovered once it is. After {@link #MAX_PACKETS} without a ratio it gives up.
+ */
+final class RecentShards {
+
+  /** The largest group that is detected by default. A power of 2. */
+  private static final int CAPACITY = 64;
+
+  private static final int MAX_PACKETS = 512;
+
+  private final FecContext context;
+  private byte[][] shards;
+  private char[] lengths;
+  private int[] seqids;
+  private boolean[] isData;
+  private int packets;
+  private int heldBytes;
+
+  RecentShards(FecContext context) {
+    this.context = context;
+  }
+
+  int heldBytes() {
+    return heldBytes;
+  }
+
+  FecResult add(long seqid, boolean isData, ByteBuf packet, int index, int bytes) {
+    if (packets == MAX_PACKETS) {
+      release();
+      return FecResult.NOT_KEPT;
+    }
+    packets++;
+    if (shards == null) {
+      shards = new byte[CAPACITY][];
+      lengths = new char[CAPACITY];
+      seqids = new int[CAPACITY];
+      this.isData = new boolean[CAPACITY];
+    }
+    int i = (int) seqid & (CAPACITY - 1);
+    if (shards[i] != null && seqids[i] == (int) seqid) {
+      return FecResult.REPEATED;
+    }
+    drop(i);
+    if (heldBytes + ShardPool.sizeFor(bytes) > ShardGroups.MAX_HELD_BYTES) {
+      return FecResult.NOT_KEPT;
+    }
+    byte[] copy = context.take(bytes);
+    if (copy == null) {
+      return FecResult.NOT_KEPT;
+    }
+    packet.getBytes(index, copy, 0, bytes);
+    shards[i] = copy;
+    lengths[i] = (char) bytes;
+    seqids[i] = (int) seqid;
+    this.isData[i] = isData;
+    heldBytes += copy.length;
+    return FecResult.KEPT;
+  }
+
+  /** Hands those near {@code seqid} that fit the ratio over in their order; drops the others. */
+  void moveTo(ShardGroups groups, PeerRatio ratio, long seqid) {
+    if (shards == null) {
+      return;
+    }
+    for (long near = Math.max(0, seqid - CAPACITY + 1); near < seqid + CAPACITY; near++) {
+      int i = (int) near & (CAPACITY - 1);
+      if (shards[i] != null && seqids[i] == (int) near && ratio.fits(near, isData[i])) {
+        byte[] shard = shards[i];
+        shards[i] = null;
+        heldBytes -= shard.length;
+        groups.add(near, isData[i], shard, lengths[i]);
+      }
+    }
+    release();
+  }
+
+  private void drop(int i) {
+    if (shards[i] != null) {
+      heldBytes -= shards[i].length;
+      context.give(shards[i]);
+      shards[i] = null;
+    }
+  }
+
+  void release() {
+    if (shards != null) {
+      for (int i = 0; i < CAPACITY; i++) {
+        drop(i);
+      }
+      shards = null;
+      lengths = null;
+      seqids = null;
+      isData = null;
+    }
+  }
+}

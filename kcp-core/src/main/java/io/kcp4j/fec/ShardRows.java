@@ -1,0 +1,42 @@
+package io.kcp4j.fec;
+
+/**
+ * The rows of longs in which all codes of a thread compute, and the array through which their bytes
+ * go in and out. What stands in them belongs to whoever claimed them last.
+ */
+final class ShardRows {
+
+  /** As long as the longest packet that kcp-go takes, so that rows seldom have to grow. */
+  private static final int MIN_LONGS = 192;
+
+  private final long[][] rows = new long[FecConfig.MAX_SHARDS][];
+  private byte[] staging = new byte[MIN_LONGS * Long.BYTES];
+  private Object owner;
+
+  /** Takes possession: what others have left in the rows is lost. */
+  void claim(Object owner) {
+    this.owner = owner;
+  }
+
+  boolean isClaimedBy(Object owner) {
+    return this.owner == owner;
+  }
+
+  /** One row of at least {@code longs}. */
+  long[] row(int i, int longs) {
+    long[] row = rows[i];
+    if (row == null || row.length < longs) {
+      row = new long[Math.max(longs, MIN_LONGS)];
+      rows[i] = row;
+    }
+    return row;
+  }
+
+  /** An array of at least {@code bytes} whose length is a multiple of 8. */
+  byte[] staging(int bytes) {
+    if (staging.length < bytes) {
+      staging = new byte[(bytes + 7) & ~7];
+    }
+    return staging;
+  }
+}

@@ -1,0 +1,81 @@
+package io.kcp4j.fec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.MemoryBudget;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A decoder and what it has recovered. */
+final class FecReceiver {
+
+  final MemoryBudget budget;
+  final FecDecoder decoder;
+  final List<byte[]> recovered = new ArrayList<>();
+  long nowMs;
+
+  FecReceiver(FecConfig config) {
+    this(config, MemoryBudget.unlimited());
+  }
+
+  FecReceiver(FecConfig config, MemoryBudget budget) {
+    this(config, new FecContext(budget), budget);
+  }
+
+  FecReceiver(FecConfig config, FecContext context, MemoryBudget budget) {
+    this.budget = budget;
+    decoder = new FecDecoder(config, context);
+  }
+
+  FecResult input(byte[] packet) {
+    ByteBuf buf = Unpooled.buffer();
+    buf.writeZero(3).writeBytes(packet).writeZero(5);
+    FecResult result = decoder.input(buf, 3, 3 + packet.length, nowMs);
+    for (ByteBuf r = decoder.nextRecovered(); r != null; r = decoder.nextRecovered()) {
+      byte[] datagram = new byte[r.readableBytes()];
+      r.readBytes(datagram);
+      recovered.add(datagram);
+    }
+    return result;
+  }
+
+  void inputAll(List<byte[]> packets) {
+    packets.forEach(this::input);
+  }
+
+  String ratio() {
+    return decoder.dataShards() + "/" + decoder.parityShards();
+  }
+
+  /** What is charged is held, and after closing nothing is. */
+  void close() {
+    assertEquals(decoder.heldBytes(), budget.usedBytes());
+    decoder.close();
+    assertEquals(0, decoder.heldBytes());
+    assertEquals(0, budget.usedBytes());
+  }
+
+  static int seqid(byte[] packet) {
+    return FecPacket.seqid(Unpooled.wrappedBuffer(packet), 0);
+  }
+
+  static boolean isData(byte[] packet) {
+    return FecPacket.type(Unpooled.wrappedBuffer(packet), 0) == FecPacket.DATA;
+  }
+
+  /** A well-formed packet with a shard of so many bytes. */
+  static byte[] packet(long seqid, int type, int shardBytes) {
+    ByteBuf buf = Unpooled.buffer();
+    buf.writeZero(FecPacket.HEADER_BYTES + shardBytes);
+    if (type == FecPacket.PARITY) {
+      buf.setIntLE(0, (int) seqid).setShortLE(4, type);
+    } else {
+      FecPacket.write(buf, 0, buf.writerIndex(), (int) seqid, type);
+    }
+    byte[] bytes = new byte[buf.readableBytes()];
+    buf.readBytes(bytes);
+    return bytes;
+  }
+}
