@@ -152,9 +152,9 @@ public final class FecDecoder {
     place = 0;
   }
 
-  /** What has been recovered at a place, or null if it was there, or cannot be a datagram. */
+  /** What has been recovered at a place, or null if it is not needed, or cannot be a datagram. */
   private ByteBuf datagram(int place) {
-    if (codec.isPresent(place)) {
+    if (!codec.isWanted(place)) {
       return null;
     }
     int size = codec.size(place);

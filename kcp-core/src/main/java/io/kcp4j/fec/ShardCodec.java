@@ -20,6 +20,7 @@ final class ShardCodec {
   private final long[][] data;
   private final long[][] parity;
   private final boolean[] present;
+  private final boolean[] wanted;
   private int shardBytes;
   private int longs;
 
@@ -30,6 +31,7 @@ final class ShardCodec {
     data = new long[dataShards][];
     parity = new long[parityShards][];
     present = new boolean[all.length];
+    wanted = new boolean[dataShards];
   }
 
   /**
@@ -48,6 +50,7 @@ final class ShardCodec {
     System.arraycopy(all, 0, data, 0, data.length);
     System.arraycopy(all, data.length, parity, 0, parity.length);
     Arrays.fill(present, false);
+    Arrays.fill(wanted, false);
   }
 
   /** Whether nobody has begun with another group since {@code owner} did. */
@@ -79,9 +82,14 @@ final class ShardCodec {
     present[place] = true;
   }
 
-  /** Whether a shard has been loaded. */
-  boolean isPresent(int place) {
-    return present[place];
+  /** Asks for a shard that has not been loaded. */
+  void want(int place) {
+    wanted[place] = true;
+  }
+
+  /** Whether a shard has been asked for. */
+  boolean isWanted(int place) {
+    return wanted[place];
   }
 
   /** Computes the parity shards from the data shards, all of which have been loaded. */

@@ -21,7 +21,9 @@ final class ShardGroups {
   /** kcp-go keeps the newest group and three before it. */
   private static final int MIN_GROUPS = 4;
 
-  /** Groups for so many packets, so that small groups stand as much reordering as large ones. */
+  /**
+   * Small groups stand as much reordering as large ones: so many packets before the newest group.
+   */
   private static final int MIN_PACKETS = 128;
 
   /** What a decoder holds at most, or two full groups of full packets if that is more. */
@@ -29,10 +31,13 @@ final class ShardGroups {
 
   private static final int FULL_PACKET_BYTES = 1536;
 
-  /** How many packets in a row have to be elsewhere to move the ring there. */
-  private static final int MAX_STRAYS = 3;
+  /** So many packets in a row may be elsewhere; the next one moves the ring there. */
+  private static final int MAX_STRAYS = 2;
 
   private static final int NONE = -1;
+
+  /** In place of the length of data of which there is no copy; no shard is so short. */
+  private static final char ARRIVED = 1;
 
   private static final byte OPEN = 0;
   private static final byte RECOVERABLE = 1;
@@ -61,8 +66,8 @@ final class ShardGroups {
   private int heldBytes;
 
   private int strays;
-  private int strayNumber;
-  private int strayPlace;
+  private final int[] strayNumbers = new int[MAX_STRAYS];
+  private final int[] strayPlaces = new int[MAX_STRAYS];
 
   /** Where the packet at hand belongs. */
   private int atSlot;
@@ -75,7 +80,7 @@ final class ShardGroups {
     groupShards = dataShards + parityShards;
     groupsInPaws = (int) (FecPacket.paws(groupShards) / groupShards);
     maxHeldBytes = Math.max(MAX_HELD_BYTES, 2 * groupShards * FULL_PACKET_BYTES);
-    int groups = Math.max(MIN_GROUPS, (MIN_PACKETS + groupShards - 1) / groupShards);
+    int groups = Math.max(MIN_GROUPS, 1 + (MIN_PACKETS + groupShards - 1) / groupShards);
     numbers = new int[groups];
     Arrays.fill(numbers, NONE);
     states = new byte[groups];
@@ -99,6 +104,9 @@ final class ShardGroups {
   FecResult add(long seqid, boolean isData, ByteBuf packet, int index, int bytes) {
     FecResult result = judge(seqid, isData, bytes);
     if (result != FecResult.KEPT) {
+      if (result == FecResult.MISPLACED && isData) {
+        noteArrival(atSlot, atPlace);
+      }
       return result;
     }
     if (isData && dataCounts[atSlot] == dataShards - 1) {
@@ -107,6 +115,9 @@ final class ShardGroups {
     }
     byte[] copy = take(bytes);
     if (copy == null) {
+      if (isData) {
+        noteArrival(atSlot, atPlace);
+      }
       return FecResult.NOT_KEPT;
     }
     packet.getBytes(index, copy, 0, bytes);
@@ -127,6 +138,11 @@ final class ShardGroups {
     }
   }
 
+  /** Keeps in mind that data have arrived of which there is no copy: they need no recovery. */
+  private void noteArrival(int slot, int place) {
+    lengths[slot * groupShards + place] = ARRIVED;
+  }
+
   /** How far one group is behind another, negative if it is before it; numbers wrap with paws. */
   private int distance(int number, int from) {
     int distance = number - from;
@@ -141,7 +157,7 @@ final class ShardGroups {
     int number = (int) (seqid / groupShards);
     atPlace = (int) (seqid - (long) number * groupShards);
     atSlot = number % numbers.length;
-    if (!follows(number) || !claim(number)) {
+    if (!follows(number) || !claim(atSlot, number)) {
       return FecResult.STALE;
     }
     if (states[atSlot] != OPEN || shards[atSlot * groupShards + atPlace] != null) {
@@ -157,42 +173,59 @@ final class ShardGroups {
   /** Whether a group is within the ring, which moves on if it is just ahead. */
   private boolean follows(int number) {
     int ahead = newest == NONE ? 1 : distance(number, newest);
-    if (ahead <= 0 && ahead > -numbers.length) {
+    if (ahead > 0 && ahead <= numbers.length / 2) {
+      newest = number;
       return true;
     }
-    if ((ahead <= 0 || ahead > numbers.length / 2) && !isConfirmed(number)) {
+    return isInRing(ahead) || isConfirmed(number);
+  }
+
+  private boolean isInRing(int ahead) {
+    return ahead <= 0 && ahead > -numbers.length;
+  }
+
+  /** Whether packets elsewhere have come in a row, and from near each other; then goes there. */
+  private boolean isConfirmed(int number) {
+    if (strays > 0) {
+      int last = strays - 1;
+      if (Math.abs(distance(number, strayNumbers[last])) >= numbers.length) {
+        strays = 0;
+      } else if (number == strayNumbers[last] && atPlace == strayPlaces[last]) {
+        return false;
+      }
+    }
+    if (strays < MAX_STRAYS) {
+      strayNumbers[strays] = number;
+      strayPlaces[strays] = atPlace;
+      strays++;
       return false;
     }
     newest = number;
-    return true;
-  }
-
-  /** Whether packets elsewhere have come in a row, and from near each other. */
-  private boolean isConfirmed(int number) {
-    boolean isNear = strays > 0 && Math.abs(distance(number, strayNumber)) < numbers.length;
-    boolean isSame = isNear && number == strayNumber && atPlace == strayPlace;
-    strays = isNear ? strays : 0;
-    strays += isSame ? 0 : 1;
-    strayNumber = number;
-    strayPlace = atPlace;
-    if (strays < MAX_STRAYS) {
-      return false;
+    for (int i = 0; i < MAX_STRAYS; i++) {
+      noteStray(strayNumbers[i], strayPlaces[i]);
     }
     strays = 0;
     return true;
   }
 
+  private void noteStray(int number, int place) {
+    int slot = number % numbers.length;
+    if (place < dataShards && isInRing(distance(number, newest)) && claim(slot, number)) {
+      noteArrival(slot, place);
+    }
+  }
+
   /** Gives a group its slot, unless a newer one has it. */
-  private boolean claim(int number) {
-    int old = numbers[atSlot];
+  private boolean claim(int slot, int number) {
+    int old = numbers[slot];
     if (old == number) {
       return true;
     }
-    if (old != NONE && distance(old, number) > 0 && distance(old, newest) <= 0) {
+    if (old != NONE && distance(old, number) > 0 && isInRing(distance(old, newest))) {
       return false;
     }
-    drop(atSlot);
-    numbers[atSlot] = number;
+    drop(slot);
+    numbers[slot] = number;
     return true;
   }
 
@@ -274,6 +307,8 @@ final class ShardGroups {
       byte[] shard = shards[slot * groupShards + place];
       if (shard != null) {
         codec.load(place, shard, lengths[slot * groupShards + place]);
+      } else if (place < dataShards && lengths[slot * groupShards + place] != ARRIVED) {
+        codec.want(place);
       }
     }
     complete(slot);
@@ -286,6 +321,7 @@ final class ShardGroups {
 
   private void drop(int slot) {
     release(slot);
+    Arrays.fill(lengths, slot * groupShards, (slot + 1) * groupShards, '\0');
     numbers[slot] = NONE;
     states[slot] = OPEN;
     dataCounts[slot] = 0;

@@ -4,6 +4,10 @@ import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpMode;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
@@ -15,6 +19,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.List;
 import java.util.Locale;
 import java.util.Queue;
@@ -108,6 +113,7 @@ final class DemoCommand extends SessionCommand {
       long bytes,
       double lossPercent,
       long retransmitted,
+      long recovered,
       RttSamples rtt) {
 
     double megabytesPerSecond() {
@@ -123,6 +129,19 @@ final class DemoCommand extends SessionCommand {
   @Override
   int defaultIdleTimeoutS() {
     return 30;
+  }
+
+  /** A key that nobody else has. */
+  @Override
+  KeyRing defaultKeys() {
+    byte[] key = new byte[CipherAlgorithm.AES_128_GCM.keyBytes()];
+    new SecureRandom().nextBytes(key);
+    return KeyRing.of(PacketKey.of(CipherAlgorithm.AES_128_GCM, key));
+  }
+
+  @Override
+  FecConfig defaultFec() {
+    return FecConfig.of(10, 3);
   }
 
   @Override
@@ -143,8 +162,12 @@ final class DemoCommand extends SessionCommand {
         "A network with %d to %d ms of delay, %.1f %% loss, %.1f %% reordered, %.1f %% duplicated,"
             + " each way; seed %d.",
         delayMs, delayMs + jitterMs, lossPercent, reorderPercent, duplicatePercent, seed);
+    print(
+        "Packets sealed with %s; kcp4j's with FEC %s.",
+        settings.keys().keys().get(0).name(), settings.fec());
     // The slow one first: what the JVM has to learn at the start matters less to it.
-    Figures tcp = echo("like TCP", group, settings.with(likeTcp(settings.config())), network);
+    SessionSettings likeTcp = settings.with(likeTcp(settings.config()), FecConfig.NONE);
+    Figures tcp = echo("like TCP", group, likeTcp, network);
     Figures kcp = echo("kcp4j", group, settings, network);
     printTable(List.of(kcp, tcp));
     return 0;
@@ -189,12 +212,20 @@ final class DemoCommand extends SessionCommand {
       pinger.done().sync();
 
       long retransmitted = 0;
+      long recovered = 0;
       for (KcpChannel session : sessions) {
         retransmitted += statsOf(session).get(KcpCounter.RETRANSMITTED);
+        recovered += statsOf(session).get(KcpCounter.FEC_RECOVERED);
       }
       double lossPercent = 100.0 * relay.dropped() / relay.received();
       return new Figures(
-          name, seconds, check.checkedBytes(), lossPercent, retransmitted, pinger.samples());
+          name,
+          seconds,
+          check.checkedBytes(),
+          lossPercent,
+          retransmitted,
+          recovered,
+          pinger.samples());
     } finally {
       sessions.forEach(KcpChannel::close);
       server.close().awaitUninterruptibly();
@@ -252,6 +283,7 @@ final class DemoCommand extends SessionCommand {
     printRow(columns, "", figures -> figures.name());
     printRow(columns, "bytes back, all right", figures -> Long.toString(figures.bytes()));
     printRow(columns, "datagrams lost", figures -> format("%.1f %%", figures.lossPercent()));
+    printRow(columns, "recovered by FEC", figures -> Long.toString(figures.recovered()));
     printRow(columns, "segments sent again", figures -> Long.toString(figures.retransmitted()));
     printRow(columns, "seconds", figures -> format("%.2f", figures.seconds()));
     printRow(columns, "goodput", figures -> format("%.2f MB/s", figures.megabytesPerSecond()));

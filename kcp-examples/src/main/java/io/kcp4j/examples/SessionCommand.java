@@ -1,6 +1,8 @@
 package io.kcp4j.examples;
 
 import io.kcp4j.KcpStats;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.netty.channel.EventLoopGroup;
 import java.io.PrintWriter;
@@ -33,9 +35,20 @@ abstract class SessionCommand extends HelpfulCommand implements Callable<Integer
   /** When a session ends in which nothing moves, in seconds, unless the user says otherwise. */
   abstract int defaultIdleTimeoutS();
 
+  /** What packets are sealed with, unless the user says otherwise. */
+  KeyRing defaultKeys() {
+    return KeyRing.NONE;
+  }
+
+  /** The forward error correction, unless the user says otherwise. */
+  FecConfig defaultFec() {
+    return FecConfig.NONE;
+  }
+
   @Override
   public final Integer call() throws Exception {
-    SessionSettings settings = sessionOptions.settings(defaultIdleTimeoutS());
+    SessionSettings settings =
+        sessionOptions.settings(defaultIdleTimeoutS(), defaultKeys(), defaultFec());
     EventLoopGroup group = sessionOptions.transport().newGroup(threads());
     try {
       return run(group, settings);

@@ -4,6 +4,12 @@ import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.session.Session;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -86,6 +92,39 @@ final class SessionOptions {
 
   @Option(
       order = LAST,
+      names = "--crypt",
+      paramLabel = "NAME",
+      converter = CipherConverter.class,
+      description = {
+        "Packet cipher, as kcptun names it: aes, aes-128, aes-192, aes-128-gcm, aes-192-gcm,",
+        "aes-256-gcm, chacha20-poly1305, salsa20, blowfish, twofish, cast5, 3des, tea, xtea, xor,",
+        "sm4, none or null (default: aes-128-gcm with --key, else null)."
+      })
+  private CipherAlgorithm crypt;
+
+  @Option(
+      order = LAST,
+      names = "--key",
+      paramLabel = "PASSPHRASE",
+      description = "Shared secret; keys are derived from it as in kcptun.")
+  private String passphrase;
+
+  @Option(
+      order = LAST,
+      names = "--datashard",
+      paramLabel = "N",
+      description = "Datagrams of an FEC group, 1 to 255; 0: no FEC (default: 0).")
+  private Integer dataShards;
+
+  @Option(
+      order = LAST,
+      names = "--parityshard",
+      paramLabel = "N",
+      description = "Parity packets of an FEC group: so many of it may be lost (default: 0).")
+  private Integer parityShards;
+
+  @Option(
+      order = LAST,
       names = "--acknodelay",
       description = "Acknowledge after every batch of datagrams.")
   private boolean ackNoDelay;
@@ -141,12 +180,20 @@ final class SessionOptions {
    * The settings that these options make.
    *
    * @param defaultIdleTimeoutS unless the user says otherwise; 0 means never
+   * @param defaultKeys unless the user says otherwise
+   * @param defaultFec unless the user says otherwise
    * @throws ParameterException if one is out of range
    */
-  SessionSettings settings(int defaultIdleTimeoutS) {
+  SessionSettings settings(int defaultIdleTimeoutS, KeyRing defaultKeys, FecConfig defaultFec) {
     try {
+      KeyRing keys = keys(defaultKeys);
+      FecConfig fec = fec(defaultFec);
+      int overhead = Session.overheadBytes(keys.headroom() + keys.tailroom(), fec);
+      checked("--mtu", mtuBytes, overhead + Segment.HEADER_BYTES + 1, KcpConfig.MAX_MTU_BYTES);
       return new SessionSettings(
           config(),
+          keys,
+          fec,
           checked("--conv", conv, 0, 0xffffffffL),
           checked("--sockbuf", socketBufferBytes, 0, Integer.MAX_VALUE),
           checked(
@@ -184,6 +231,28 @@ final class SessionOptions {
     return config.build();
   }
 
+  private KeyRing keys(KeyRing defaultKeys) {
+    if (crypt == null && passphrase == null) {
+      return defaultKeys;
+    }
+    CipherAlgorithm algorithm = crypt == null ? CipherAlgorithm.AES_128_GCM : crypt;
+    if (passphrase == null && algorithm.keyBytes() > 0) {
+      throw new IllegalArgumentException("--crypt " + algorithm.kcptunName() + " needs --key");
+    }
+    return algorithm == CipherAlgorithm.NULL
+        ? KeyRing.NONE
+        : KeyRing.of(PacketKey.ofPassphrase(algorithm, passphrase == null ? "" : passphrase));
+  }
+
+  private FecConfig fec(FecConfig defaultFec) {
+    if (dataShards == null && parityShards == null) {
+      return defaultFec;
+    }
+    int data = dataShards == null ? 0 : dataShards;
+    int parity = parityShards == null ? 0 : parityShards;
+    return data == 0 && parity == 0 ? FecConfig.NONE : FecConfig.of(data, parity);
+  }
+
   private static int checked(String option, long value, long min, long max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(
@@ -196,6 +265,17 @@ final class SessionOptions {
   private enum Switch {
     OFF,
     ON
+  }
+
+  static final class CipherConverter implements ITypeConverter<CipherAlgorithm> {
+    @Override
+    public CipherAlgorithm convert(String name) {
+      try {
+        return CipherAlgorithm.of(name);
+      } catch (IllegalArgumentException e) {
+        throw new TypeConversionException(e.getMessage());
+      }
+    }
   }
 
   static final class SwitchConverter implements ITypeConverter<Switch> {

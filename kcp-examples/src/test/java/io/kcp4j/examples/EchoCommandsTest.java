@@ -64,6 +64,33 @@ class EchoCommandsTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--key secret",
+        "--key secret --crypt salsa20 --datashard 10 --parityshard 3",
+        "--crypt none --datashard 3 --parityshard 2",
+        "--crypt null"
+      })
+  void everyByteComesBackThroughTheLayers(String layers) throws Exception {
+    try (RunningServer server = new RunningServer("echo-server", layers.split(" "))) {
+      String line = "echo-client " + layers + " --bytes 100000 --remote " + server.address();
+      Outcome outcome = Cli.run(line.split(" "));
+      assertEquals("", outcome.err());
+      assertEquals(0, outcome.exitCode());
+    }
+  }
+
+  @Test
+  void clientWithAnotherKeyGetsNoAnswer() throws Exception {
+    try (RunningServer server = new RunningServer("echo-server", "--key", "one")) {
+      Outcome outcome =
+          Cli.run("echo-client", "--key", "two", "--bytes", "1", "--remote", server.address());
+      assertEquals(1, outcome.exitCode());
+      assertTrue(outcome.err().contains("no answer"), outcome.err());
+    }
+  }
+
   @Test
   void theStandardInputIsEchoed() throws Exception {
     InputStream original = System.in;

@@ -1,0 +1,381 @@
+package io.kcp4j.fec;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.MemoryBudget;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** {@link FecDecoder} with a known ratio. */
+class FecDecoderTest {
+
+  private static final FecConfig RATIO = FecConfig.of(3, 2);
+
+  private final FecSender sender = new FecSender(3, 2);
+  private FecReceiver receiver = new FecReceiver(RATIO);
+
+  @AfterEach
+  void nothingIsHeldOnceClosed() {
+    receiver.close();
+  }
+
+  private static byte[] payload(byte[] packet) {
+    return Arrays.copyOfRange(packet, FecPacket.DATA_HEADER_BYTES, packet.length);
+  }
+
+  private List<byte[]> group() {
+    return sender.sendRandom(3, 200, 0);
+  }
+
+  private void assertInput(FecResult expected, byte[] packet) {
+    assertEquals(expected, receiver.input(packet));
+  }
+
+  private void assertRecovered(byte[]... packets) {
+    assertEquals(packets.length, receiver.recovered.size());
+    for (int i = 0; i < packets.length; i++) {
+      assertArrayEquals(payload(packets[i]), receiver.recovered.get(i));
+    }
+    receiver.recovered.clear();
+  }
+
+  @Test
+  void groupWithAllItsDataHoldsNothing() {
+    List<byte[]> group = group();
+    receiver.input(group.get(0));
+    receiver.input(group.get(1));
+    assertTrue(receiver.decoder.heldBytes() > 0);
+    assertInput(FecResult.KEPT, group.get(2));
+    assertEquals(0, receiver.decoder.heldBytes());
+    assertInput(FecResult.REPEATED, group.get(3));
+    assertRecovered();
+  }
+
+  @Test
+  void lostDatagramsComeInTheirOrderWithTheLastPacketThatIsNeeded() {
+    List<byte[]> group = group();
+    receiver.input(group.get(4));
+    receiver.input(group.get(3));
+    assertRecovered();
+    receiver.input(group.get(1));
+    assertRecovered(group.get(0), group.get(2));
+    assertEquals(0, receiver.decoder.heldBytes());
+  }
+
+  @Test
+  void groupWithTooFewPacketsGivesNothing() {
+    List<byte[]> group = group();
+    receiver.input(group.get(4));
+    receiver.input(group.get(1));
+    assertRecovered();
+  }
+
+  @Test
+  void datagramThatArrivesAfterItsRecoveryIsARepetition() {
+    List<byte[]> group = group();
+    receiver.inputAll(group.subList(1, 4));
+    assertRecovered(group.get(0));
+    assertInput(FecResult.REPEATED, group.get(0));
+    assertInput(FecResult.REPEATED, group.get(4));
+    assertRecovered();
+    assertEquals(0, receiver.decoder.heldBytes());
+  }
+
+  @Test
+  void repetitionsDoNotCountTwice() {
+    List<byte[]> group = group();
+    for (int i = 0; i < 3; i++) {
+      assertInput(i == 0 ? FecResult.KEPT : FecResult.REPEATED, group.get(1));
+      assertInput(i == 0 ? FecResult.KEPT : FecResult.REPEATED, group.get(3));
+    }
+    assertRecovered();
+    receiver.input(group.get(2));
+    assertRecovered(group.get(0));
+  }
+
+  @Test
+  void smallGroupsAreRememberedForAsManyPacketsAsLargeOnes() {
+    for (int[] ratio : new int[][] {{1, 1}, {3, 2}, {10, 3}, {30, 2}, {60, 4}}) {
+      FecSender peer = new FecSender(ratio[0], ratio[1]);
+      FecReceiver far = new FecReceiver(FecConfig.of(ratio[0], ratio[1]));
+      int shards = ratio[0] + ratio[1];
+      peer.send(new byte[1], 0); // the first packet of all has no parity where d = 1
+      List<byte[]> packets = peer.sendRandom((3 + 140 / shards) * ratio[0], 50, 0);
+      List<byte[]> group =
+          packets.stream().filter(p -> FecReceiver.seqid(p) / shards == 1).toList();
+      List<byte[]> others =
+          packets.stream().filter(p -> FecReceiver.seqid(p) / shards > 1).toList();
+      far.inputAll(group.subList(1, ratio[0]));
+      far.inputAll(others.subList(0, 128));
+      int before = far.recovered.size();
+      far.input(group.get(ratio[0]));
+      assertEquals(before + 1, far.recovered.size(), ratio[0] + "/" + ratio[1]);
+      far.close();
+    }
+  }
+
+  @Test
+  void olderGroupsAreGivenUp() {
+    List<byte[]> first = group();
+    receiver.input(first.get(0));
+    int groupsBefore = (128 + 4) / 5;
+    for (int i = 1; i <= groupsBefore; i++) {
+      receiver.input(group().get(0));
+    }
+    assertInput(FecResult.KEPT, first.get(1));
+    receiver.input(group().get(0));
+    assertInput(FecResult.STALE, first.get(3));
+    assertInput(FecResult.STALE, first.get(4));
+    assertRecovered();
+  }
+
+  @Test
+  void packetsOutOfPlaceAreNotKept() {
+    assertInput(FecResult.MISPLACED, FecReceiver.packet(3, FecPacket.DATA, 10));
+    assertInput(FecResult.MISPLACED, FecReceiver.packet(5, FecPacket.PARITY, 10));
+    assertInput(FecResult.KEPT, FecReceiver.packet(2, FecPacket.DATA, 10));
+    assertInput(FecResult.KEPT, FecReceiver.packet(4, FecPacket.PARITY, 10));
+    long paws = 0xffffffffL / 5 * 5;
+    assertEquals(0xffffffffL, paws);
+    FecReceiver other = new FecReceiver(FecConfig.of(2, 2));
+    assertEquals(
+        FecResult.MISPLACED, other.input(FecReceiver.packet(0xfffffffcL, FecPacket.DATA, 10)));
+    assertEquals(
+        FecResult.KEPT, other.input(FecReceiver.packet(0xfffffffbL, FecPacket.PARITY, 10)));
+    other.close();
+  }
+
+  @Test
+  void parityShorterThanItsDataIsNotKeptNorDataLongerThanTheirParity() {
+    assertInput(FecResult.KEPT, FecReceiver.packet(0, FecPacket.DATA, 100));
+    assertInput(FecResult.MISPLACED, FecReceiver.packet(3, FecPacket.PARITY, 99));
+    assertInput(FecResult.KEPT, FecReceiver.packet(3, FecPacket.PARITY, 100));
+    assertInput(FecResult.MISPLACED, FecReceiver.packet(4, FecPacket.PARITY, 101));
+    assertInput(FecResult.MISPLACED, FecReceiver.packet(1, FecPacket.DATA, 101));
+    assertInput(FecResult.KEPT, FecReceiver.packet(1, FecPacket.DATA, 100));
+  }
+
+  @Test
+  void malformedPacketsAreRefused() {
+    byte[] good = FecReceiver.packet(0, FecPacket.DATA, 10);
+    for (int length = 0; length < good.length; length++) {
+      assertInput(FecResult.REFUSED, Arrays.copyOf(good, length));
+    }
+    assertInput(FecResult.REFUSED, Arrays.copyOf(good, good.length + 1));
+    assertInput(FecResult.REFUSED, FecReceiver.packet(3, FecPacket.PARITY, 1));
+    assertInput(FecResult.REFUSED, FecReceiver.packet(0xffffffffL, FecPacket.DATA, 10));
+    assertInput(FecResult.REFUSED, FecReceiver.packet(0, FecPacket.OUT_OF_BAND, 10));
+    assertInput(FecResult.REFUSED, FecReceiver.packet(3, FecPacket.PARITY, 65536));
+    assertEquals(0, receiver.decoder.heldBytes());
+    assertInput(FecResult.KEPT, FecReceiver.packet(3, FecPacket.PARITY, 65535));
+    assertInput(FecResult.KEPT, FecReceiver.packet(1, FecPacket.DATA, 2));
+  }
+
+  @Test
+  void recoveredShardWithAFalseSizeIsDropped() {
+    receiver = new FecReceiver(FecConfig.of(1, 1));
+    int[] sizes = {0, 1, 2, 49, 50, 51, 0xffff};
+    for (int i = 0; i < sizes.length; i++) {
+      byte[] parity = FecReceiver.packet(2 * i + 1, FecPacket.PARITY, 50);
+      parity[6] = (byte) sizes[i];
+      parity[7] = (byte) (sizes[i] >> 8);
+      assertInput(FecResult.KEPT, parity);
+    }
+    assertEquals(
+        List.of(0, 47, 48), receiver.recovered.stream().map(bytes -> bytes.length).toList());
+    assertEquals(4, receiver.decoder.refusedShards());
+    assertEquals(0, receiver.decoder.heldBytes());
+  }
+
+  @Test
+  void decodingGoesOnAcrossTheWrap() {
+    long paws = 0xffffffffL / 13 * 13;
+    FecConfig config = FecConfig.of(10, 3);
+    FecSender peer = new FecSender(config, paws - 20 * 13, MemoryBudget.unlimited(), new Random(3));
+    receiver = new FecReceiver(config);
+    List<byte[]> packets = peer.sendRandom(400, 100, 0);
+    int lost = 0;
+    for (int i = 0; i < packets.size(); i++) {
+      if (i % 13 == i / 13 % 10 || i % 13 == (i / 13 + 3) % 10) {
+        lost++;
+      } else {
+        receiver.input(packets.get(i));
+      }
+    }
+    assertEquals(80, lost);
+    assertEquals(80, receiver.recovered.size());
+    assertEquals(0, receiver.decoder.heldBytes());
+  }
+
+  @Test
+  void groupsOnBothSidesOfTheWrapAreNeighbours() {
+    long paws = 0xffffffffL / 13 * 13;
+    FecConfig config = FecConfig.of(10, 3);
+    FecSender peer = new FecSender(config, paws - 13, MemoryBudget.unlimited(), new Random(3));
+    receiver = new FecReceiver(config);
+    List<byte[]> packets = peer.sendRandom(20, 100, 0);
+    receiver.inputAll(packets.subList(13 + 1, 13 + 10));
+    receiver.inputAll(packets.subList(1, 11));
+    assertRecovered(packets.get(0));
+    receiver.input(packets.get(13 + 11));
+    assertRecovered(packets.get(13));
+  }
+
+  @Test
+  void oneForgedNumberDoesNotDisturb() {
+    for (long forged : new long[] {1 << 20, 0xfffffff0L, 5 * 14, 5 * 12, 500, 0x80000000L}) {
+      FecReceiver disturbed = new FecReceiver(RATIO);
+      FecSender peer = new FecSender(3, 2);
+      disturbed.inputAll(peer.sendRandom(60, 50, 0));
+      List<byte[]> group = peer.sendRandom(3, 50, 0);
+      disturbed.input(group.get(0));
+      disturbed.input(FecReceiver.packet(100 + forged - forged % 5, FecPacket.DATA, 40));
+      disturbed.input(group.get(1));
+      disturbed.input(group.get(3));
+      assertEquals(1, disturbed.recovered.size(), "forged: " + forged);
+      disturbed.close();
+    }
+  }
+
+  @Test
+  void decoderFollowsAPeerThatHasGoneElsewhere() {
+    long[] elsewhere = {5_000, 0x7fffff00L, 0x80000010L, 0xffffff00L};
+    for (long ahead : elsewhere) {
+      FecReceiver left = new FecReceiver(RATIO);
+      left.inputAll(new FecSender(3, 2).sendRandom(60, 50, 0));
+      FecSender gone = new FecSender(RATIO, ahead / 5 * 5, MemoryBudget.unlimited(), new Random(5));
+      left.inputAll(gone.sendRandom(3, 50, 0));
+      assertEquals(0, left.recovered.size(), "all have arrived");
+      List<byte[]> group = gone.sendRandom(3, 50, 0);
+      left.inputAll(group.subList(1, 4));
+      assertEquals(1, left.recovered.size(), "ahead: " + ahead);
+      assertArrayEquals(payload(group.get(0)), left.recovered.get(0));
+      left.close();
+    }
+  }
+
+  @Test
+  void repeatedForgeryOfOneNumberDoesNotMoveTheDecoder() {
+    receiver.inputAll(sender.sendRandom(60, 50, 0));
+    for (int i = 0; i < 10; i++) {
+      assertInput(FecResult.STALE, FecReceiver.packet(100_000, FecPacket.DATA, 10));
+    }
+    List<byte[]> group = group();
+    receiver.inputAll(group.subList(1, 4));
+    assertRecovered(group.get(0));
+  }
+
+  @Test
+  void whatTheBudgetRefusedHasArrivedAndIsNotRecovered() {
+    MemoryBudget budget = new MemoryBudget(2 * 3 * 256);
+    receiver = new FecReceiver(RATIO, budget);
+    byte[] other = new FecContext(budget).take(256);
+    List<byte[]> group = sender.sendRandom(3, 200, 0);
+    List<byte[]> large = List.of(new byte[150], new byte[150], new byte[150]);
+    List<byte[]> packets = new java.util.ArrayList<>(sender.send(large.get(0), 0));
+    packets.addAll(sender.send(large.get(1), 0));
+    packets.addAll(sender.send(large.get(2), 0));
+    assertInput(FecResult.KEPT, packets.get(4));
+    assertInput(FecResult.KEPT, packets.get(3));
+    assertInput(FecResult.NOT_KEPT, packets.get(1));
+    assertRecovered();
+    new FecContext(budget).give(other);
+    assertInput(FecResult.KEPT, packets.get(2));
+    assertRecovered(packets.get(0));
+    assertInput(FecResult.KEPT, group.get(0));
+  }
+
+  @Test
+  void newGroupsPushOutOldOnesWhereTheBudgetIsShort() {
+    MemoryBudget budget = new MemoryBudget(2 * 3 * 128);
+    receiver = new FecReceiver(RATIO, budget);
+    for (int i = 0; i < 20; i++) {
+      List<byte[]> group = sender.sendRandom(3, 100, 0);
+      if (i % 4 != 3) {
+        receiver.input(group.get(0));
+      } else {
+        receiver.inputAll(group.subList(2, 5));
+        assertEquals(2, receiver.recovered.size());
+        receiver.recovered.clear();
+      }
+    }
+  }
+
+  @Test
+  void oneDecoderHoldsNoMoreThanItsShare() {
+    for (int[] ratio : new int[][] {{64, 1}, {10, 3}, {200, 56}, {1, 255}}) {
+      int shards = ratio[0] + ratio[1];
+      int limit = Math.max(256 * 1024, 2 * shards * 1536);
+      for (int bytes : new int[] {3, 1500, 65_535}) {
+        FecReceiver greedy = new FecReceiver(FecConfig.of(ratio[0], ratio[1]));
+        for (int i = 0; i < 3_000; i++) {
+          if (i % shards < ratio[0] && i % shards != 0) {
+            greedy.input(FecReceiver.packet(i, FecPacket.DATA, bytes));
+            assertTrue(greedy.decoder.heldBytes() <= limit);
+          }
+        }
+        greedy.close();
+      }
+    }
+  }
+
+  @Test
+  void decoderThatIsOffTakesNothing() {
+    receiver = new FecReceiver(RATIO.withDecoding(false));
+    for (byte[] packet : group().subList(1, 5)) {
+      assertInput(FecResult.NOT_KEPT, packet);
+    }
+    assertRecovered();
+  }
+
+  @Test
+  void closedDecoderTakesNothing() {
+    List<byte[]> group = group();
+    receiver.input(group.get(1));
+    receiver.decoder.close();
+    assertInput(FecResult.NOT_KEPT, group.get(2));
+    assertInput(FecResult.NOT_KEPT, group.get(3));
+    assertRecovered();
+  }
+
+  @Test
+  void forgottenGroupsAreGoneAndLaterOnesAreRecovered() {
+    receiver.input(group().get(0));
+    receiver.decoder.forget();
+    assertEquals(0, receiver.decoder.heldBytes());
+    List<byte[]> group = group();
+    receiver.inputAll(group.subList(1, 4));
+    assertRecovered(group.get(0));
+  }
+
+  @Test
+  void recoveredDatagramsAreLostNotMixedUpWhereAnotherDecoderComesBetween() {
+    FecContext context = new FecContext(MemoryBudget.unlimited());
+    FecDecoder one = new FecDecoder(RATIO, context);
+    FecDecoder other = new FecDecoder(RATIO, context);
+    List<byte[]> group = group();
+    List<byte[]> otherGroup = new FecSender(3, 2).sendRandom(3, 100, 0);
+    for (int i = 2; i < 5; i++) {
+      input(one, group.get(i));
+      input(other, otherGroup.get(i));
+    }
+    assertEquals(Unpooled.wrappedBuffer(payload(group.get(0))), one.nextRecovered());
+    assertEquals(Unpooled.wrappedBuffer(payload(otherGroup.get(0))), other.nextRecovered());
+    assertNull(one.nextRecovered());
+    assertEquals(Unpooled.wrappedBuffer(payload(otherGroup.get(1))), other.nextRecovered());
+    assertNull(other.nextRecovered());
+  }
+
+  private static void input(FecDecoder decoder, byte[] packet) {
+    ByteBuf buf = Unpooled.wrappedBuffer(packet);
+    assertEquals(FecResult.KEPT, decoder.input(buf, 0, packet.length, 0));
+  }
+}

@@ -1,0 +1,152 @@
+package io.kcp4j.fec;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.MemoryBudget;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Streams through a network that loses, repeats and reorders, drawn from seeds: whatever parity
+ * covers is recovered, once and unaltered, and nothing else is.
+ */
+class FecRecoveryTest {
+
+  private static final int SEEDS = 15;
+
+  /**
+   * A packet's arrival.
+   *
+   * @param sent its place among the packets sent
+   * @param at when it arrives, among their places
+   */
+  private record Arrival(int sent, int at) {}
+
+  @ParameterizedTest
+  @CsvSource({
+    "1,1", "2,1", "1,3", "3,2", "10,3", "5,5", "20,10", "30,2", "60,4", "100,28", "255,1", "1,255"
+  })
+  void whatParityCoversIsRecoveredOnceAndUnaltered(int dataShards, int parityShards) {
+    int recovered = 0;
+    for (int seed = 0; seed < SEEDS; seed++) {
+      recovered += run(FecConfig.of(dataShards, parityShards), new Random(seed));
+    }
+    assertTrue(recovered > 0);
+  }
+
+  private static int run(FecConfig config, Random random) {
+    long paws = FecPacket.paws(config.shards());
+    long firstGroup = random.nextBoolean() ? 0 : paws - (1L + random.nextInt(8)) * config.shards();
+    MemoryBudget budget = MemoryBudget.unlimited();
+    FecSender sender = new FecSender(config, firstGroup, MemoryBudget.unlimited(), random);
+    List<byte[]> sent = new ArrayList<>();
+    List<byte[]> payloads = new ArrayList<>();
+    long nowMs = 0;
+    for (int i = 0; i < config.dataShards() * Math.max(4, 500 / config.shards()); i++) {
+      nowMs += random.nextInt(20) == 0 ? 600 : 5;
+      payloads.add(payload(i, random));
+      sent.addAll(sender.send(payloads.get(i), nowMs));
+    }
+    double worstLoss = Math.min(0.5, (double) config.parityShards() / config.shards());
+    FecReceiver receiver = new FecReceiver(config, budget);
+    Map<Integer, BitSet> arrived = new HashMap<>();
+    Set<Integer> received = new HashSet<>();
+    for (Arrival arrival : transmit(sent.size(), worstLoss, random)) {
+      byte[] packet = sent.get(arrival.sent());
+      int seqid = FecReceiver.seqid(packet);
+      arrived
+          .computeIfAbsent(Integer.divideUnsigned(seqid, config.shards()), g -> new BitSet())
+          .set(Integer.remainderUnsigned(seqid, config.shards()));
+      receiver.input(packet);
+      for (byte[] datagram : receiver.recovered) {
+        int number = number(datagram);
+        assertTrue(received.add(number), "came before, or twice");
+        assertArrayEquals(payloads.get(number), datagram);
+      }
+      receiver.recovered.clear();
+      if (FecReceiver.isData(packet)) {
+        received.add(Unpooled.wrappedBuffer(packet).getInt(FecPacket.DATA_HEADER_BYTES));
+      }
+    }
+    for (Map.Entry<Integer, byte[]> payload : sender.payloads.entrySet()) {
+      BitSet group = arrived.get(Integer.divideUnsigned(payload.getKey(), config.shards()));
+      if (group != null && group.cardinality() >= config.dataShards()) {
+        int number = number(payload.getValue());
+        assertTrue(received.contains(number), "not recovered: " + payload.getKey());
+      }
+    }
+    receiver.close();
+    return received.size()
+        - (int)
+            arrived.values().stream()
+                .mapToLong(group -> group.get(0, config.dataShards()).cardinality())
+                .sum();
+  }
+
+  /** A number, and random bytes behind it. */
+  private static byte[] payload(int number, Random random) {
+    byte[] payload = new byte[4 + random.nextInt(random.nextInt(4) == 0 ? 1400 : 60)];
+    random.nextBytes(payload);
+    Unpooled.wrappedBuffer(payload).setInt(0, number);
+    return payload;
+  }
+
+  private static int number(byte[] payload) {
+    return Unpooled.wrappedBuffer(payload).getInt(0);
+  }
+
+  /** Up to 60 later packets overtake one. */
+  private static List<Arrival> transmit(int packets, double worstLoss, Random random) {
+    double loss = random.nextInt(4) * worstLoss / 3;
+    List<Arrival> arrivals = new ArrayList<>();
+    for (int i = 0; i < packets; i++) {
+      if (random.nextDouble() >= loss) {
+        do {
+          int delay = random.nextInt(5) == 0 ? random.nextInt(60) : 0;
+          arrivals.add(new Arrival(i, i + delay));
+        } while (random.nextInt(10) == 0);
+      }
+    }
+    arrivals.sort(Comparator.comparingInt(Arrival::at));
+    return arrivals;
+  }
+
+  @Test
+  void bothDirectionsMayHaveRatiosOfTheirOwnOnOneContext() {
+    FecContext context = new FecContext(MemoryBudget.unlimited());
+    MemoryBudget budget = MemoryBudget.unlimited();
+    FecReceiver one = new FecReceiver(FecConfig.of(10, 3), context.withBudget(budget), budget);
+    FecReceiver other = new FecReceiver(FecConfig.of(3, 2), context.withBudget(budget), budget);
+    FecSender toOne = new FecSender(10, 3);
+    FecSender toOther = new FecSender(3, 2);
+    for (int i = 0; i < 50; i++) {
+      List<byte[]> group = toOne.sendRandom(10, 300, 0);
+      List<byte[]> otherGroup = toOther.sendRandom(3, 1400, 0);
+      one.inputAll(group.subList(1, 8));
+      other.inputAll(otherGroup.subList(2, 5));
+      one.inputAll(group.subList(10, 13));
+      assertEquals(3, one.recovered.size());
+      assertEquals(2, other.recovered.size());
+      byte[] lost = group.get(9);
+      assertArrayEquals(
+          Arrays.copyOfRange(lost, FecPacket.DATA_HEADER_BYTES, lost.length), one.recovered.get(2));
+      one.recovered.clear();
+      other.recovered.clear();
+    }
+    assertEquals(0, budget.usedBytes());
+  }
+}
