@@ -77,11 +77,14 @@ final class FecLayer {
     return decoder != null;
   }
 
-  /** Begins to keep packets, if the settings allow. */
+  /** Whether packets would be kept if there were any, and are not yet. */
+  boolean mayDecode() {
+    return decoder == null && config.isDecoding();
+  }
+
+  /** Begins to keep packets. */
   void startDecoding() {
-    if (decoder == null && config.isDecoding()) {
-      decoder = new FecDecoder(config, context);
-    }
+    decoder = new FecDecoder(config, context);
   }
 
   /** Takes in a data or parity packet; what can be recovered now is to be had next. */

@@ -20,11 +20,14 @@ final class FecSessions {
     return first.get(remote);
   }
 
-  /** Adds a session, unless its address has enough of them. */
+  /** Adds a session, unless its address has enough of them; it may be there already. */
   boolean add(Session session) {
     Session head = first.get(session.remote());
     int others = 0;
     for (Session other = head; other != null; other = other.nextDecoding) {
+      if (other == session) {
+        return true;
+      }
       others++;
     }
     if (others >= MAX_PER_ADDRESS) {

@@ -312,7 +312,7 @@ public final class SessionTable {
     if (session == null) {
       return;
     }
-    if (!session.fec().isDecoding() && decoding.add(session)) {
+    if (session.fec().mayDecode() && decoding.add(session)) {
       session.fec().startDecoding();
     }
     if (session.fec().isDecoding()) {
@@ -327,7 +327,9 @@ public final class SessionTable {
     }
     for (; session != null; session = session.nextDecoding) {
       session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
-      recover(session, packet, packet.readerIndex(), nowMs);
+      if (session.fec().isDecoding()) {
+        recover(session, packet, packet.readerIndex(), nowMs);
+      }
     }
   }
 

@@ -10,7 +10,7 @@ public enum Fault {
   DUPLICATED,
   /** A datagram was overtaken by a later one. */
   REORDERED,
-  /** Bits of a datagram were flipped; the checksum found it out. */
+  /** Bits of a datagram were flipped; a checksum below KCP, or the cipher, found it out. */
   CORRUPTED,
   /** A datagram was cut short and arrived so. */
   TRUNCATED,

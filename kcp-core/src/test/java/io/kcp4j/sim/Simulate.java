@@ -1,11 +1,14 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
 import java.io.PrintStream;
 import java.util.stream.LongStream;
 
 /**
  * Runs the simulator by hand: one seed with a trace of every datagram, or as many seeds as fit into
- * a time. Prints the seeds, the segments and each kind of fault; exits with 1 if a seed failed.
+ * a time. Prints the seeds, the segments, each kind of fault and what the endpoints have counted;
+ * exits with 1 if a seed failed.
  *
  * <pre>
  * Simulate --seconds 3600 [--first SEED]
@@ -20,6 +23,7 @@ public final class Simulate {
   private static final int SEEDS_PER_ROUND = 500;
 
   private final FaultCounts faults = new FaultCounts();
+  private final KcpCounters counters = new KcpCounters();
   private long failures;
   private long pairs;
   private long endpoints;
@@ -79,6 +83,10 @@ public final class Simulate {
         "%,d pairs, %,d endpoints, seeds %d to %d: %,d failed%n",
         pairs, endpoints, first, next - 1, failures);
     System.out.printf("%,d segments, %,d retransmissions%n%s", segments, retransmitted, faults);
+    System.out.println("The endpoints have counted:");
+    for (KcpCounter counter : KcpCounter.values()) {
+      System.out.printf("%-30s %,16d%n", counter.metricName(), counters.get(counter));
+    }
     System.exit(failures == 0 ? 0 : 1);
   }
 
@@ -106,6 +114,9 @@ public final class Simulate {
     if (more != null) {
       endpoints++;
       add(more);
+      for (KcpCounter counter : KcpCounter.values()) {
+        counters.add(counter, more.counters().get(counter));
+      }
     }
   }
 

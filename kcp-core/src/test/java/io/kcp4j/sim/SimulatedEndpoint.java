@@ -6,35 +6,41 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
-import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** One socket of {@link SimulatedEndpoints}: a {@link SessionTable}, its wheel and its timer. */
+/**
+ * One socket of {@link SimulatedEndpoints}: a {@link SessionTable}, its wheel, its timer and its
+ * cipher.
+ */
 final class SimulatedEndpoint implements SessionTable.Handler {
 
   private static final int MAX_DATAGRAM_BYTES = 1500;
 
   private static final int SWEEP_INTERVAL_MS = 1000;
 
-  /** Where its datagrams go. */
+  /** Where its packets go. */
   interface Wire {
-    void send(InetSocketAddress from, InetSocketAddress to, byte[] datagram);
+    /** Takes a packet: what it holds, and what becomes of that when it is sealed. */
+    void send(InetSocketAddress from, InetSocketAddress to, byte[] plain, byte[] sealed);
   }
 
   /** Who knows what is to come of its sessions. */
@@ -57,10 +63,12 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
   private final DeadlineWheel wheel;
   private final SessionTable table;
+  private final Map<Integer, SimulatedConversation> conversations = new HashMap<>();
   private final Map<InetSocketAddress, Output> outputs = new HashMap<>();
   private final List<Output> unflushed = new ArrayList<>();
   private final List<Runnable> inbox = new ArrayList<>();
-  private final ByteBuf datagram = Unpooled.buffer(4096);
+  private final ByteBuf datagram;
+  private PacketCipher cipher;
   private long timerAtMs = Long.MAX_VALUE;
   private boolean sweeping;
   private long blockedUntilMs;
@@ -70,6 +78,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
       VirtualTime time,
       SplittableRandom random,
       Wire wire,
+      KeyRing keys,
       int maxSessions,
       Owner owner,
       Consumer<String> trace) {
@@ -80,11 +89,16 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     this.owner = owner;
     this.trace = trace;
     wheel = new DeadlineWheel(time.nowMs());
+    cipher = keys.newCipher();
+    datagram =
+        random.nextBoolean()
+            ? Unpooled.buffer(4096)
+            : Unpooled.wrappedBuffer(ByteBuffer.allocateDirect(4096));
     table =
         new SessionTable(
             this,
             context,
-            KeyRing.NONE.newCipher(),
+            cipher,
             new FecContext(budget),
             wheel,
             maxSessions,
@@ -102,6 +116,12 @@ final class SimulatedEndpoint implements SessionTable.Handler {
 
   KcpCounters counters() {
     return context.total();
+  }
+
+  /** Changes the keys, while packets wait to be sealed too. */
+  void rekey(KeyRing keys) {
+    cipher = keys.newCipher();
+    table.cipher(cipher);
   }
 
   void arrived(InetSocketAddress from, byte[] bytes) {
@@ -123,12 +143,13 @@ final class SimulatedEndpoint implements SessionTable.Handler {
       InetSocketAddress remote, int conv, KcpConfig config, SimulatedConversation conversation) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
     Session session = table.newSession(remote, kcp, conversation);
-    conversation.attach(session);
+    conversation.attach(session, allocator);
+    conversations.put(conv, conversation);
     startSweeping();
     return session;
   }
 
-  /** Writes what there is to write, outside of any batch. */
+  /** Writes what there is to write. */
   private void write(Session session) {
     if (conversationOf(session).write()) {
       table.touch(session);
@@ -149,7 +170,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     datagram.writeBytes(bytes);
     table.receive(from, datagram, time.nowMs());
     // The sessions copy what they keep.
-    datagram.setZero(0, datagram.writerIndex());
+    datagram.setZero(0, datagram.capacity());
   }
 
   private void turn() {
@@ -206,7 +227,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   public void progressed(Session session, long nowMs) {
     SimulatedConversation conversation = conversationOf(session);
     conversation.read();
-    conversation.write();
+    write(session);
     conversation.tellWhenDone();
   }
 
@@ -271,7 +292,11 @@ final class SimulatedEndpoint implements SessionTable.Handler {
 
     private final InetSocketAddress remote;
     private final ByteBuf buffer = Unpooled.buffer(4096);
-    private final List<byte[]> datagrams = new ArrayList<>();
+    private final PacketBurst packets = new PacketBurst();
+    private final List<byte[]> plain = new ArrayList<>();
+    private int start;
+    private int limit;
+    private int lastConv;
 
     Output(InetSocketAddress remote) {
       this.remote = remote;
@@ -279,25 +304,56 @@ final class SimulatedEndpoint implements SessionTable.Handler {
 
     @Override
     public ByteBuf begin(int maxBytes) {
-      return buffer.clear();
+      start = buffer.writerIndex();
+      limit = start + maxBytes;
+      return buffer.ensureWritable(maxBytes);
     }
 
     @Override
     public void end() {
-      if (datagrams.isEmpty()) {
+      int end = buffer.writerIndex();
+      Check.that(end <= limit, "wrote more than it had asked for");
+      if (plain.isEmpty()) {
         unflushed.add(this);
+        packets.reset(buffer);
       }
-      datagrams.add(Arrays.copyOf(buffer.array(), buffer.writerIndex()));
+      packets.add(start, end);
+      PlainPacket packet =
+          new PlainPacket(
+              ByteBufUtil.getBytes(
+                  buffer, start + cipher.headroom(), end - start - overheadBytes(), true));
+      plain.add(packet.bytes());
+      checkSize(packet, end - start);
       if (trace != null) {
         String path = address.getPort() + " to " + remote.getPort();
-        int conv = Segment.conv(buffer, 0);
-        trace.accept(time.nowMs() + " " + path + " conv=" + conv + WireMonitor.describe(buffer, 0));
+        trace.accept(time.nowMs() + " " + path + " " + packet);
       }
     }
 
+    private int overheadBytes() {
+      return cipher.headroom() + cipher.tailroom();
+    }
+
+    /** Parity tells no conv; it follows the datagrams that it protects. */
+    private void checkSize(PlainPacket packet, int bytes) {
+      if (packet.hasConv()) {
+        lastConv = packet.conv();
+      }
+      SimulatedConversation conversation = conversations.get(lastConv);
+      Check.that(
+          conversation == null || bytes <= conversation.maxPacketBytes(),
+          () -> "a packet of " + bytes + " bytes: " + packet);
+    }
+
     private void flush() {
-      datagrams.forEach(bytes -> wire.send(address, remote, bytes));
-      datagrams.clear();
+      cipher.seal(packets);
+      for (int i = 0; i < packets.size(); i++) {
+        byte[] sealed =
+            ByteBufUtil.getBytes(buffer, packets.start(i), packets.end(i) - packets.start(i), true);
+        wire.send(address, remote, plain.get(i), sealed);
+      }
+      plain.clear();
+      buffer.clear();
     }
   }
 }

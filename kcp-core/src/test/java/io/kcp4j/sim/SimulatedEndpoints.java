@@ -3,8 +3,13 @@ package io.kcp4j.sim;
 import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecPacket;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
@@ -25,7 +30,8 @@ import java.util.zip.CRC32C;
  * Some clients, each with several sessions, and their server: {@link SessionTable}s in virtual
  * time. Sessions begin and end at all times; strangers knock; the first datagram of a closed
  * session comes again and must not begin it a second time; some clients vanish, which the server
- * has to find out by itself.
+ * has to find out by itself. Packets are sealed, or not, and protected by FEC, or not; keys and FEC
+ * settings change while sessions go on.
  */
 public final class SimulatedEndpoints {
 
@@ -44,6 +50,11 @@ public final class SimulatedEndpoints {
   /** An hour; the longest timeout comes once for each session that waits for a place. */
   private static final long LATEST_END_MS = 3_600_000;
 
+  private static final int MIN_MTU_BYTES = 100;
+
+  /** When FEC is switched on, its header comes on top of what has been cut already. */
+  private static final int MAX_MTU_BYTES = 1500 - FecPacket.DATA_HEADER_BYTES;
+
   private record Path(InetSocketAddress from, InetSocketAddress to) {}
 
   private final SplittableRandom random;
@@ -59,12 +70,16 @@ public final class SimulatedEndpoints {
   private final Map<Integer, byte[]> firstDatagrams = new HashMap<>();
   private final CRC32C digest = new CRC32C();
   private final int guestConv;
+  private final SimulatedLayers layers;
+  private final PacketCipher stranger;
   private SimulatedEndpoint server;
   private Consumer<String> trace;
   private int probesOfStrangers;
   private int answersToStrangers;
   private int unknownOfStrangers;
   private int oversizeOfStrangers;
+  private int unsealedOfStrangers;
+  private int refusedOfStrangers;
   private int replays;
 
   /** Makes what the seed says; nothing happens before {@link #run}. */
@@ -72,6 +87,11 @@ public final class SimulatedEndpoints {
     random = new SplittableRandom(seed);
     network = new SimulatedNetwork(time, random.split());
     guestConv = random.nextInt();
+    layers = new SimulatedLayers(random);
+    stranger = layers.firstKey().newCipher();
+    if (layers.isSealed()) {
+      network.dropChecksum();
+    }
   }
 
   /** Tells every datagram as one line. */
@@ -100,6 +120,9 @@ public final class SimulatedEndpoints {
     for (int i = random.nextInt(50); i >= 0; i--) {
       time.after(random.nextInt(2 * OPENING_MS), this::knock);
     }
+    if (layers.hasKeys() && random.nextInt(4) == 0) {
+      changeKey();
+    }
     time.after(OPENING_MS + random.nextInt(OPENING_MS), network::heal);
     while (time.step()) {
       if (time.nowMs() > LATEST_END_MS) {
@@ -113,9 +136,26 @@ public final class SimulatedEndpoints {
   private SimulatedEndpoint endpoint(
       InetSocketAddress address, int maxSessions, SimulatedEndpoint.Owner owner) {
     SimulatedEndpoint endpoint =
-        new SimulatedEndpoint(address, time, random.split(), this::send, maxSessions, owner, trace);
+        new SimulatedEndpoint(
+            address,
+            time,
+            random.split(),
+            this::send,
+            layers.firstKey(),
+            maxSessions,
+            owner,
+            trace);
     endpoints.put(address, endpoint);
     return endpoint;
+  }
+
+  /** First all open with the new key, then each seals with it; what is under way still opens. */
+  private void changeKey() {
+    int halfMs = OPENING_MS / 2;
+    for (SimulatedEndpoint endpoint : endpoints.values()) {
+      time.after(random.nextInt(halfMs), () -> endpoint.rekey(layers.bothKeys()));
+      time.after(halfMs + random.nextInt(halfMs), () -> endpoint.rekey(layers.newKey()));
+    }
   }
 
   // Sessions
@@ -131,10 +171,17 @@ public final class SimulatedEndpoints {
     Payload requestPayload = new Payload(random.split());
     Payload responsePayload = new Payload(random.split());
     boolean closesAtOnce = random.nextBoolean();
+    SimulatedLayers.FecSides fec = SimulatedLayers.drawFecSides(random);
+    UnreliableTalk requestsBeside = new UnreliableTalk(conv, 0);
+    UnreliableTalk responsesBeside = new UnreliableTalk(conv, 1);
     SimulatedConversation clientSide =
         new SimulatedConversation(
             conv,
             config,
+            fec.client(),
+            drawUnreliableLimit(),
+            requestsBeside,
+            responsesBeside,
             request,
             requestPayload,
             response,
@@ -145,6 +192,10 @@ public final class SimulatedEndpoints {
         new SimulatedConversation(
             conv,
             drawConfig(),
+            fec.server(),
+            drawUnreliableLimit(),
+            responsesBeside,
+            requestsBeside,
             response,
             responsePayload,
             request,
@@ -154,9 +205,22 @@ public final class SimulatedEndpoints {
     clientSides.put(conv, clientSide);
     serverSides.put(conv, serverSide);
     client.open(serverAddress, config, clientSide);
+    if (random.nextInt(4) == 0) {
+      changeFec(random.nextBoolean() ? clientSide : serverSide);
+    }
     if (random.nextInt(5) == 0) {
       time.after(random.nextInt(5000), () -> abandon(client, clientSide));
     }
+  }
+
+  private void changeFec(SimulatedConversation side) {
+    FecConfig next = random.nextInt(4) == 0 ? FecConfig.NONE : SimulatedLayers.drawFec(random);
+    time.after(random.nextInt(OPENING_MS / 2), () -> side.changeFec(next));
+  }
+
+  /** None are taken, or so few that some give way to others. */
+  private int drawUnreliableLimit() {
+    return random.nextInt(4) == 0 ? 0 : 1 + random.nextInt(6);
   }
 
   private KcpConfig drawConfig() {
@@ -165,7 +229,7 @@ public final class SimulatedEndpoints {
         .mode(modes[random.nextInt(modes.length)])
         .sendWindow(1 + random.nextInt(300))
         .receiveWindow(1 + random.nextInt(300))
-        .mtuBytes(100 + random.nextInt(1400))
+        .mtuBytes(MIN_MTU_BYTES + random.nextInt(MAX_MTU_BYTES - MIN_MTU_BYTES + 1))
         .congestionControl(random.nextBoolean() ? CongestionControl.NONE : CongestionControl.RENO)
         .ackNoDelay(random.nextBoolean())
         .writeDelay(random.nextBoolean())
@@ -253,20 +317,21 @@ public final class SimulatedEndpoints {
 
   // The network
 
-  private void send(InetSocketAddress from, InetSocketAddress to, byte[] datagram) {
+  private void send(InetSocketAddress from, InetSocketAddress to, byte[] plain, byte[] sealed) {
+    for (int shift = 0; shift < Long.SIZE; shift += 8) {
+      digest.update((int) (time.nowMs() >>> shift));
+    }
     digest.update(to.getPort());
-    digest.update(datagram);
+    digest.update(plain);
+    PlainPacket packet = new PlainPacket(plain);
     if (to.equals(strangerAddress)) {
-      answered(datagram);
+      answered(packet);
       return;
     }
-    if (to.equals(serverAddress)) {
-      ByteBuf buffer = Unpooled.wrappedBuffer(datagram);
-      if (Segment.cmd(buffer, 0) == Segment.PUSH && Segment.sn(buffer, 0) == 0) {
-        firstDatagrams.putIfAbsent(Segment.conv(buffer, 0), datagram);
-      }
+    if (to.equals(serverAddress) && packet.isFirst()) {
+      firstDatagrams.putIfAbsent(packet.conv(), sealed);
     }
-    links.computeIfAbsent(new Path(from, to), this::link).send(datagram);
+    links.computeIfAbsent(new Path(from, to), this::link).send(sealed);
   }
 
   private SimulatedLink link(Path path) {
@@ -279,8 +344,28 @@ public final class SimulatedEndpoints {
 
   private void knock() {
     ByteBuf datagram = Unpooled.buffer(2048);
+    int headroom = layers.firstKey().headroom();
+    datagram.writeZero(headroom);
+    if (layers.isSealed() && random.nextInt(3) == 0) {
+      // Without the key: none of it is looked at.
+      unsealedOfStrangers++;
+      byte[] noise = new byte[random.nextInt(1500)];
+      random.nextBytes(noise);
+      server.arrived(strangerAddress, noise);
+      return;
+    }
+    writeKnock(datagram);
+    datagram.writeZero(layers.firstKey().tailroom());
+    PacketBurst burst = new PacketBurst().reset(datagram);
+    burst.add(0, datagram.writerIndex());
+    stranger.seal(burst);
+    server.arrived(strangerAddress, Arrays.copyOf(datagram.array(), datagram.writerIndex()));
+  }
+
+  private void writeKnock(ByteBuf datagram) {
+    int start = datagram.writerIndex();
     int sn = 1 + random.nextInt(100);
-    switch (random.nextInt(6)) {
+    switch (random.nextInt(9)) {
       case 0 -> {
         probesOfStrangers++;
         Segment.write(datagram, guestConv, Segment.WASK, 0, 9, 0, 0, 0, 0);
@@ -303,22 +388,30 @@ public final class SimulatedEndpoints {
         Segment.write(datagram, guestConv, Segment.PUSH, 0, 9, 0, 0, 0, 1477);
         datagram.writeZero(1477);
       }
+      case 5 -> {
+        unknownOfStrangers++;
+        datagram.writeIntLE(random.nextInt()).writeShortLE(FecPacket.PARITY).writeZero(sn);
+      }
+      case 6 -> {
+        unknownOfStrangers++;
+        datagram.writeZero(FecPacket.DATA_HEADER_BYTES).writeIntLE(guestConv).writeZero(sn);
+        FecPacket.write(datagram, start, datagram.writerIndex(), -1, FecPacket.OUT_OF_BAND);
+      }
+      case 7 -> {
+        refusedOfStrangers++;
+        int type = random.nextBoolean() ? FecPacket.DATA : FecPacket.OUT_OF_BAND;
+        datagram.writeIntLE(sn).writeShortLE(type).writeShortLE(sn + 3).writeZero(sn);
+      }
       default -> {
         byte[] garbage = new byte[random.nextInt(100)];
         Arrays.fill(garbage, (byte) random.nextInt(Segment.PUSH));
         datagram.writeBytes(garbage);
       }
     }
-    server.arrived(strangerAddress, Arrays.copyOf(datagram.array(), datagram.writerIndex()));
   }
 
-  private void answered(byte[] bytes) {
-    ByteBuf datagram = Unpooled.wrappedBuffer(bytes);
-    boolean onlyWins =
-        bytes.length == Segment.HEADER_BYTES
-            && Segment.cmd(datagram, 0) == Segment.WINS
-            && Segment.conv(datagram, 0) == guestConv;
-    Check.that(onlyWins, () -> "a stranger was sent" + WireMonitor.describe(datagram, 0));
+  private void answered(PlainPacket packet) {
+    Check.that(packet.isWins(guestConv), () -> "a stranger was sent " + packet);
     answersToStrangers++;
   }
 
@@ -351,6 +444,8 @@ public final class SimulatedEndpoints {
     checkCounter(KcpCounter.CLOSED_SESSION, replays, Long.MAX_VALUE);
     checkCounter(KcpCounter.UNKNOWN_SESSION, unknownOfStrangers, Long.MAX_VALUE);
     checkCounter(KcpCounter.OVERSIZE, oversizeOfStrangers, Long.MAX_VALUE);
+    checkCounter(KcpCounter.OPEN_FAILED, unsealedOfStrangers, Long.MAX_VALUE);
+    checkCounter(KcpCounter.FEC_REFUSED, refusedOfStrangers, Long.MAX_VALUE);
     // A socket that is blocked swallows the answer.
     Check.that(answersToStrangers <= probesOfStrangers, "more answers to strangers than probes");
   }
@@ -374,7 +469,18 @@ public final class SimulatedEndpoints {
         server.counters().get(KcpCounter.RETRANSMITTED),
         time.nowMs(),
         digest.getValue(),
+        counters(),
         network.faults());
+  }
+
+  private KcpCounters counters() {
+    KcpCounters counters = new KcpCounters();
+    for (SimulatedEndpoint endpoint : endpoints.values()) {
+      for (KcpCounter counter : KcpCounter.values()) {
+        counters.add(counter, endpoint.counters().get(counter));
+      }
+    }
+    return counters;
   }
 
   private static InetSocketAddress address(int host) {

@@ -12,7 +12,8 @@ import java.util.zip.CRC32;
  * burst loss, the rate limit and its queue, delay and reordering, alteration, duplication.
  *
  * <p>KCP has no checksum of its own; below it there always is one. So datagrams with flipped bits
- * are dropped here when a CRC-32 finds them out. Truncated and padded ones arrive as they are.
+ * are dropped here when a CRC-32 finds them out, unless it is to be shown that a cipher finds them
+ * out. Truncated and padded ones arrive as they are.
  */
 public final class SimulatedLink {
 
@@ -21,6 +22,7 @@ public final class SimulatedLink {
   private final VirtualTime time;
   private final SplittableRandom random;
   private final FaultCounts faults;
+  private final boolean hasChecksum;
   private final Consumer<byte[]> destination;
 
   private LinkProfile profile;
@@ -37,11 +39,13 @@ public final class SimulatedLink {
       VirtualTime time,
       SplittableRandom random,
       FaultCounts faults,
+      boolean hasChecksum,
       LinkProfile profile,
       Consumer<byte[]> destination) {
     this.time = time;
     this.random = random;
     this.faults = faults;
+    this.hasChecksum = hasChecksum;
     this.profile = profile;
     this.destination = destination;
   }
@@ -173,7 +177,7 @@ public final class SimulatedLink {
     if (happens(profile.corruption())) {
       faults.add(Fault.CORRUPTED);
       byte[] corrupted = withFlippedBits(arriving);
-      return crc(corrupted) == crc(arriving) ? corrupted : null;
+      return !hasChecksum || crc(corrupted) == crc(arriving) ? corrupted : null;
     }
     return arriving;
   }

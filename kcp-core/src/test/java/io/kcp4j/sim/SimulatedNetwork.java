@@ -12,6 +12,7 @@ public final class SimulatedNetwork {
   private final SplittableRandom random;
   private final FaultCounts faults = new FaultCounts();
   private final List<SimulatedLink> links = new ArrayList<>();
+  private boolean hasChecksum = true;
   private boolean isHealed;
 
   /**
@@ -24,9 +25,15 @@ public final class SimulatedNetwork {
     this.random = random;
   }
 
+  /** Lets altered datagrams arrive on the links to be made: the machines themselves notice. */
+  public void dropChecksum() {
+    hasChecksum = false;
+  }
+
   /** Adds one direction; {@code destination} takes the datagrams that arrive. */
   public SimulatedLink connect(LinkProfile profile, Consumer<byte[]> destination) {
-    SimulatedLink link = new SimulatedLink(time, random.split(), faults, profile, destination);
+    SimulatedLink link =
+        new SimulatedLink(time, random.split(), faults, hasChecksum, profile, destination);
     if (isHealed) {
       link.heal();
     }

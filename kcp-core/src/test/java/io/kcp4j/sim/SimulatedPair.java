@@ -1,6 +1,8 @@
 package io.kcp4j.sim;
 
 import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
 import io.kcp4j.Segment;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
@@ -98,7 +100,16 @@ public final class SimulatedPair {
         a.wire().retransmitted() + b.wire().retransmitted(),
         time.nowMs(),
         digest.getValue(),
+        counters(),
         network.faults());
+  }
+
+  private KcpCounters counters() {
+    KcpCounters counters = new KcpCounters();
+    for (KcpCounter counter : KcpCounter.values()) {
+      counters.add(counter, a.kcp().counters().get(counter) + b.kcp().counters().get(counter));
+    }
+    return counters;
   }
 
   private void record(byte[] datagram) {

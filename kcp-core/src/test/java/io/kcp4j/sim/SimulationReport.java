@@ -1,5 +1,7 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.KcpCounters;
+
 /**
  * What happened in one run.
  *
@@ -7,7 +9,8 @@ package io.kcp4j.sim;
  * @param segmentsFromB the same for B
  * @param retransmitted segments sent again by either
  * @param endedAtMs the virtual time at which both sides had become quiet
- * @param digest of every datagram and its time: equal for equal runs
+ * @param digest of every datagram before it is sealed: equal for equal runs
+ * @param counters what both sides, or all endpoints, have counted together
  * @param faults what the network and the strangers did
  */
 public record SimulationReport(
@@ -16,4 +19,5 @@ public record SimulationReport(
     long retransmitted,
     long endedAtMs,
     long digest,
+    KcpCounters counters,
     FaultCounts faults) {}

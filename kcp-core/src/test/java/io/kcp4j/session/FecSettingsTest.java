@@ -1,0 +1,116 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecEncoder;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A session whose settings of FEC change while a peer sends FEC packets to it. */
+class FecSettingsTest {
+
+  private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
+  private static final FecConfig DEAF = FecConfig.NONE.withDecoding(false);
+  private static final FecConfig PEERS = FecConfig.of(2, 1).withParityGapMs(0);
+
+  private final KcpContext context =
+      new KcpContext(
+          new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
+  private final FecContext fecContext = new FecContext(context.budget());
+  private final FecEncoder peer = new FecEncoder(PEERS, fecContext);
+  private final FakeHandler handler = new FakeHandler(context);
+  private final SessionTable table =
+      new SessionTable(
+          handler, context, KeyRing.NONE.newCipher(), fecContext, new DeadlineWheel(0), 9, 1500, 0);
+  private final Session session =
+      table.newSession(REMOTE, new Kcp(7, KcpConfig.DEFAULT, context, 0), null);
+
+  FecSettingsTest() {
+    handler.table = table;
+    table.add(session, 0);
+  }
+
+  @AfterEach
+  void closingHoldsNothing() {
+    session.close();
+    peer.close();
+    assertEquals(0, context.budget().usedBytes());
+  }
+
+  /** A group of the peer's, the first datagram of which is lost if so wanted. */
+  private void receiveGroup(int sn, boolean loses) {
+    for (int i = 0; i < 2; i++) {
+      ByteBuf packet = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);
+      Segment.write(packet, 7, Segment.PUSH, 0, 128, 0, sn + i, 0, 10);
+      packet.writeZero(10);
+      int parity = peer.protect(packet, 0, packet.writerIndex(), 0);
+      if (i > 0 || !loses) {
+        receive(packet);
+      }
+      if (parity > 0) {
+        ByteBuf out = Unpooled.buffer();
+        peer.writeParity(0, out);
+        receive(out);
+      }
+    }
+  }
+
+  private void receive(ByteBuf packet) {
+    table.receive(REMOTE, packet, 0);
+    table.endBatch(0);
+  }
+
+  private long recovered() {
+    return context.total().get(KcpCounter.FEC_RECOVERED);
+  }
+
+  @Test
+  void sessionThatDoesNotDecodeTakesManyPacketsAndLosesWhatIsLost() {
+    session.reconfigure(KcpConfig.DEFAULT, DEAF);
+    receiveGroup(0, false);
+    receiveGroup(2, true);
+    assertEquals(0, recovered());
+    assertEquals(3, session.kcp().counters().get(KcpCounter.SEGMENTS_IN));
+  }
+
+  @Test
+  void decodingMayBeSwitchedOffAndOnAgain() {
+    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(0, false);
+    receiveGroup(2, true);
+    assertEquals(1, recovered());
+    session.reconfigure(KcpConfig.DEFAULT, DEAF);
+    receiveGroup(4, false);
+    receiveGroup(6, true);
+    assertEquals(1, recovered());
+    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(8, false);
+    receiveGroup(10, true);
+    assertEquals(2, recovered());
+  }
+
+  @Test
+  void parityThatComesRightAfterAChangeIsNoReasonToFail() {
+    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(0, false);
+    session.reconfigure(KcpConfig.DEFAULT, FecConfig.of(3, 1));
+    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(36));
+    assertEquals(2, context.total().get(KcpCounter.FEC_PARITY_IN));
+  }
+}

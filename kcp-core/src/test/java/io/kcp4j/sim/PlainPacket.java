@@ -1,0 +1,78 @@
+package io.kcp4j.sim;
+
+import io.kcp4j.Segment;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+
+/** A packet as it was before it was sealed: a KCP datagram, in FEC's wrapping or without. */
+final class PlainPacket {
+
+  private final byte[] bytes;
+  private final ByteBuf buffer;
+  private final int type;
+
+  PlainPacket(byte[] bytes) {
+    this.bytes = bytes;
+    buffer = Unpooled.wrappedBuffer(bytes);
+    type = FecPacket.type(buffer, 0);
+  }
+
+  byte[] bytes() {
+    return bytes;
+  }
+
+  /** Whether it tells its session; parity does not. */
+  boolean hasConv() {
+    return type != FecPacket.PARITY;
+  }
+
+  int conv() {
+    return buffer.getIntLE(datagramIndex());
+  }
+
+  /** Whether it begins a session: its first segment is the first of all. */
+  boolean isFirst() {
+    int index = datagramIndex();
+    return hasSegments()
+        && Segment.cmd(buffer, index) == Segment.PUSH
+        && Segment.sn(buffer, index) == 0;
+  }
+
+  /** Whether it is one WINS of that session, and plain. */
+  boolean isWins(int conv) {
+    return bytes.length == Segment.HEADER_BYTES
+        && Segment.cmd(buffer, 0) == Segment.WINS
+        && Segment.conv(buffer, 0) == conv;
+  }
+
+  private boolean hasSegments() {
+    return type == FecPacket.DATA || !FecPacket.isFec(type);
+  }
+
+  private int datagramIndex() {
+    return FecPacket.isFec(type) ? FecPacket.DATA_HEADER_BYTES : 0;
+  }
+
+  /** The headers. */
+  @Override
+  public String toString() {
+    String header =
+        switch (type) {
+          case FecPacket.DATA -> "data " + seqid();
+          case FecPacket.PARITY -> "parity " + seqid();
+          case FecPacket.OUT_OF_BAND -> "unreliable";
+          default -> "plain";
+        };
+    return header
+        + (hasConv() ? " conv=" + conv() : "")
+        + (hasSegments() ? WireMonitor.describe(buffer, datagramIndex()) : "")
+        + " "
+        + bytes.length
+        + " bytes";
+  }
+
+  private String seqid() {
+    return Integer.toUnsignedString(FecPacket.seqid(buffer, 0));
+  }
+}
