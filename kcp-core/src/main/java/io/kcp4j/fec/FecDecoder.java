@@ -6,12 +6,14 @@ import java.util.Objects;
 
 /**
  * Recovers datagrams that a peer has sent under parity and the network has lost: protocol.md 11.5
- * to 11.10.
+ * to 11.11.
  *
  * <p>Packets are sorted into groups by their sequence numbers. A group whose data have all arrived
- * needs nothing more; one that misses some, but has as many packets in all, gives them back. What
- * packets are worth depends on the peer's ratio: it is taken to be the configured one until the
- * packets say otherwise, and is found from the packets alone where none is configured.
+ * needs nothing more; one that misses some, but has as many packets in all, gives them back.
+ * Packets are sorted by the configured ratio, or, where none is configured or the packets
+ * contradict it, by the one that is found from the packets alone. Either way nothing is given back
+ * until the packets have proven the ratio, which takes one group and the beginning of the next
+ * where nothing is lost.
  *
  * <p>Used by one thread. Packets handed in are copied as far as need be, and stay the caller's.
  * What is held is bounded per decoder and charged to the context's budget; between complete groups
@@ -43,7 +45,7 @@ public final class FecDecoder {
    */
   public FecDecoder(FecConfig config, FecContext context) {
     this.context = Objects.requireNonNull(context, "context");
-    isDecoding = config.isDecoding();
+    isDecoding = config.isDecoding() && (config.isEncoding() || config.maxDetectedShards() > 0);
     ratio = new PeerRatio(config);
   }
 
@@ -78,7 +80,11 @@ public final class FecDecoder {
     if (!fits) {
       return FecResult.MISPLACED;
     }
-    return groups().add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
+    FecResult result = groups().add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
+    if (groups.hasJumped()) {
+      ratio.doubt();
+    }
+    return result;
   }
 
   private static boolean isWellFormed(ByteBuf packet, int index, int bytes) {
@@ -135,7 +141,7 @@ public final class FecDecoder {
           return datagram;
         }
       }
-      if (groups == null || !groups.isRecoverable()) {
+      if (groups == null || !groups.isRecoverable() || !ratio.isProven()) {
         return null;
       }
       recoverNext();

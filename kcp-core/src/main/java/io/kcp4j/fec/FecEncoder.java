@@ -18,6 +18,9 @@ import java.util.Objects;
  */
 public final class FecEncoder {
 
+  /** More packets than any receiver looks back or ahead. */
+  private static final int SUCCESSOR_DISTANCE = 4096;
+
   private final FecConfig config;
   private final FecContext context;
   private final int dataShards;
@@ -53,14 +56,16 @@ public final class FecEncoder {
   }
 
   /**
-   * Makes an encoder with other settings that goes on where this one ends, which is closed:
-   * kcp-go's receivers do not go back to smaller sequence numbers.
+   * Makes an encoder with other settings that takes over from this one, which is closed, or has
+   * been. Sequence numbers go on at some distance. kcp-go's receivers do not go back to smaller
+   * ones; and where numbers are not the same, and jump, no receiver can take the packets of one
+   * encoder for those of the other.
    *
    * @param config one that encodes
    */
   public FecEncoder successor(FecConfig config) {
     int shards = Math.max(1, config.shards());
-    long firstSeqid = (next + shards - 1) / shards * shards;
+    long firstSeqid = (next + SUCCESSOR_DISTANCE + shards - 1) / shards * shards;
     FecEncoder successor =
         new FecEncoder(config, context, firstSeqid < FecPacket.paws(shards) ? firstSeqid : 0);
     close();

@@ -1,25 +1,23 @@
 package io.kcp4j.fec;
 
 /**
- * The ratio of data to parity that the peer uses, as far as it is known: protocol.md 11.9, 11.10.
+ * The ratio of data to parity that the peer uses, as far as it is known, and whether it is proven:
+ * protocol.md 11.9 to 11.11.
  *
- * <p>An honest packet never contradicts the right ratio, so while nothing does there is nothing to
- * find out and nothing to remember. The first contradiction starts a {@link RatioSearch}, several
- * let it decide; forged ones cost some microseconds now and then. The ratio in force stays until
- * another is certain, and changes so seldom that flapping costs nothing.
+ * <p>With a wrong ratio parity is held against data that it does not cover. What comes out looks
+ * much like a datagram, since all that the datagrams of a session have in common is reproduced, the
+ * conv first of all. So nothing may be recovered by a ratio that is only assumed, or contradicted,
+ * or older than a jump in the sequence numbers, where the peer may have begun with another: a
+ * {@link RatioSearch} has to prove it first, from the packets themselves. A proven ratio costs
+ * nothing.
+ *
+ * <p>Changes are rare: flapping does no more than stop recovery.
  */
 final class PeerRatio {
 
   /** Each change drops the groups in hand; a peer has no reason to change more often. */
   static final int CHANGE_INTERVAL_MS = 10_000;
 
-  /** So many packets against the ratio in force put it in doubt. */
-  private static final int DOUBT = 3;
-
-  /** So many packets in a row that agree with it put an end to that. */
-  private static final int TRUST = 512;
-
-  private static final int FIRST_SEARCH_PACKETS = 8;
   private static final int MAX_SEARCH_PACKETS = 256;
 
   private final int maxShards;
@@ -35,11 +33,11 @@ final class PeerRatio {
   private long groupStart;
   private int place;
 
-  private RatioSearch search;
-  private int contradictions;
-  private int agreements;
-  private int searchPackets = FIRST_SEARCH_PACKETS;
-  private int untilSearch = FIRST_SEARCH_PACKETS;
+  /** Null while the ratio is proven. */
+  private RatioSearch search = new RatioSearch();
+
+  private int searchPackets = 1;
+  private int untilSearch = 1;
 
   private int changes;
   private long changedAtMs;
@@ -61,6 +59,11 @@ final class PeerRatio {
 
   boolean isKnown() {
     return dataShards > 0;
+  }
+
+  /** Whether what is recovered by the ratio is what the peer has sent. */
+  boolean isProven() {
+    return search == null;
   }
 
   int dataShards() {
@@ -108,56 +111,42 @@ final class PeerRatio {
    * @return whether the ratio has changed
    */
   boolean observe(long seqid, boolean isData, boolean fits, long nowMs) {
-    return !(fits && search == null) && maxShards > 0 && look(seqid, isData, fits, nowMs);
-  }
-
-  private boolean look(long seqid, boolean isData, boolean fits, long nowMs) {
     if (search == null) {
-      search = new RatioSearch();
+      if (fits) {
+        return false;
+      }
+      doubt();
     }
     search.add(seqid, isData);
-    if (isKnown() && !isInDoubt(fits)) {
-      return false;
-    }
     untilSearch--;
     if (untilSearch > 0) {
       return false;
     }
-    searchPackets = Math.min(searchPackets + searchPackets / 8, MAX_SEARCH_PACKETS);
+    searchPackets = Math.min(searchPackets + 1 + searchPackets / 8, MAX_SEARCH_PACKETS);
     untilSearch = searchPackets;
     return search.find() && settle(search.dataShards(), search.parityShards(), nowMs);
   }
 
-  private boolean isInDoubt(boolean fits) {
-    agreements = fits ? agreements + 1 : 0;
-    contradictions += fits ? 0 : 1;
-    if (agreements == TRUST) {
-      endSearch();
-    }
-    return contradictions >= DOUBT;
+  /** Demands a new proof. */
+  void doubt() {
+    search = new RatioSearch();
+    searchPackets = 1;
+    untilSearch = 1;
   }
 
   private boolean settle(int dataShards, int parityShards, long nowMs) {
     if (dataShards == this.dataShards && parityShards == this.parityShards) {
-      endSearch();
+      search = null;
       return false;
     }
-    boolean tooSoon = changes > 0 && nowMs - changedAtMs < CHANGE_INTERVAL_MS;
-    if (tooSoon || dataShards + parityShards > maxShards) {
+    boolean isTooSoon = changes > 0 && nowMs - changedAtMs < CHANGE_INTERVAL_MS;
+    if (isTooSoon || dataShards + parityShards > maxShards) {
       return false;
     }
     become(dataShards, parityShards);
     changes++;
     changedAtMs = nowMs;
-    searchPackets = FIRST_SEARCH_PACKETS;
-    endSearch();
-    return true;
-  }
-
-  private void endSearch() {
     search = null;
-    contradictions = 0;
-    agreements = 0;
-    untilSearch = searchPackets;
+    return true;
   }
 }

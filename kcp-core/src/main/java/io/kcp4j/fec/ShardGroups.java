@@ -14,7 +14,8 @@ import java.util.Arrays;
  *
  * <p>The ring follows the newest group. One step ahead is at most half the ring, so that a single
  * forged number cannot push honest groups out; where several numbers in a row lie elsewhere, the
- * peer has gone there, and the ring follows.
+ * peer has gone there, and the ring begins anew: what has the same numbers as before is not the
+ * same.
  */
 final class ShardGroups {
 
@@ -66,6 +67,7 @@ final class ShardGroups {
   private int heldBytes;
 
   private int strays;
+  private boolean hasJumped;
   private final int[] strayNumbers = new int[MAX_STRAYS];
   private final int[] strayPlaces = new int[MAX_STRAYS];
 
@@ -149,6 +151,18 @@ final class ShardGroups {
     lengths[slot * groupShards + place] = ARRIVED;
   }
 
+  /** Data that come before they are recovered need no recovery any more. */
+  private void noteLateArrival() {
+    int i = atSlot * groupShards + atPlace;
+    if (shards[i] == null && lengths[i] != ARRIVED) {
+      lengths[i] = ARRIVED;
+      dataCounts[atSlot]++;
+      if (dataCounts[atSlot] == dataShards) {
+        complete(atSlot);
+      }
+    }
+  }
+
   /** How far one group is behind another, negative if it is before it; numbers wrap with paws. */
   private int distance(int number, int from) {
     int distance = number - from;
@@ -169,6 +183,9 @@ final class ShardGroups {
       return FecResult.STALE;
     }
     if (states[atSlot] != OPEN || shards[atSlot * groupShards + atPlace] != null) {
+      if (states[atSlot] == RECOVERABLE && isData) {
+        noteLateArrival();
+      }
       return FecResult.REPEATED;
     }
     if (!isFitting(isData, bytes)) {
@@ -208,6 +225,8 @@ final class ShardGroups {
       strays++;
       return false;
     }
+    release();
+    hasJumped = true;
     newest = number;
     for (int i = 0; i < MAX_STRAYS; i++) {
       noteStray(strayNumbers[i], strayPlaces[i]);
@@ -294,6 +313,13 @@ final class ShardGroups {
       states[atSlot] = RECOVERABLE;
       recoverable++;
     }
+  }
+
+  /** Whether the peer has gone elsewhere since this was asked last. */
+  boolean hasJumped() {
+    boolean jumped = hasJumped;
+    hasJumped = false;
+    return jumped;
   }
 
   /** Whether {@link #loadRecoverable} has something to load. */

@@ -152,7 +152,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void successorGoesOnWithTheNextGroupOfItsOwn() {
+  void successorGoesOnFarAheadAtABeginningOfAGroup() {
     FecSender sender = new FecSender(3, 2);
     counts(sender, 5, 0);
     FecEncoder before = sender.encoder;
@@ -160,15 +160,16 @@ class FecEncoderTest {
     assertEquals(256, before.heldBytes());
     sender.encoder = before.successor(FecConfig.of(4, 1));
     assertEquals(0, sender.budget.usedBytes());
-    assertEquals(10, FecReceiver.seqid(sender.send(new byte[9], 0).get(0)));
-    sender.encoder = sender.encoder.successor(FecConfig.of(10, 1));
-    assertEquals(11, FecReceiver.seqid(sender.send(new byte[9], 0).get(0)));
-    sender.encoder = sender.encoder.successor(FecConfig.of(10, 2));
-    assertEquals(12, FecReceiver.seqid(sender.send(new byte[9], 0).get(0)));
+    assertEquals((8 + 4096 + 4) / 5 * 5, FecReceiver.seqid(sender.send(new byte[9], 0).get(0)));
+    sender.encoder.close();
+    sender.encoder = sender.encoder.successor(FecConfig.of(10, 3));
+    int next = FecReceiver.seqid(sender.send(new byte[9], 0).get(0));
+    assertEquals(0, next % 13);
+    assertTrue(next >= 4105 + 1 + 4096 && next < 4105 + 1 + 4096 + 13);
   }
 
   @Test
-  void successorBeginsAnewWhereItsLastGroupIsOver() {
+  void successorBeginsAnewAtTheEndOfTheNumbers() {
     long paws = 0xffffffffL / 5 * 5;
     FecSender sender =
         new FecSender(FecConfig.of(3, 2), paws - 5, MemoryBudget.unlimited(), new Random(1));

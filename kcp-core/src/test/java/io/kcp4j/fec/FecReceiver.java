@@ -45,6 +45,17 @@ final class FecReceiver {
     packets.forEach(this::input);
   }
 
+  /** Lets whole groups follow the one of {@code seqid}, until the ratio must be proven. */
+  void prove(long seqid, int dataShards, int parityShards) {
+    int shards = dataShards + parityShards;
+    long paws = FecPacket.paws(shards);
+    long first = seqid / shards * shards + shards;
+    for (int i = 0; i < Math.max(3 * shards, 50); i++) {
+      int type = i % shards < dataShards ? FecPacket.DATA : FecPacket.PARITY;
+      input(packet((first + i) % paws, type, FecPacket.SIZE_BYTES));
+    }
+  }
+
   String ratio() {
     return decoder.dataShards() + "/" + decoder.parityShards();
   }

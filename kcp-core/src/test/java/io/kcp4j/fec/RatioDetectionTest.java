@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.MemoryBudget;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -120,12 +121,64 @@ class RatioDetectionTest {
   }
 
   @Test
-  void decodingByTheConfiguredRatioNeedsNoDetection() {
+  void nothingIsRecoveredBeforeTheConfiguredRatioIsProvenAndNothingIsLostByThat() {
     FecReceiver receiver = new FecReceiver(FecConfig.of(3, 2));
-    List<byte[]> group = new FecSender(3, 2).sendRandom(3, 20, 0);
+    FecSender sender = new FecSender(3, 2);
+    List<byte[]> group = sender.sendRandom(3, 20, 0);
     receiver.inputAll(group.subList(2, 5));
+    assertEquals(0, receiver.recovered.size());
+    receiver.inputAll(sender.sendRandom(6, 20, 0));
     assertEquals(2, receiver.recovered.size());
     assertEquals(0, receiver.decoder.ratioChanges());
+    receiver.close();
+  }
+
+  @Test
+  void nothingIsRecoveredByAConfiguredRatioThatIsNotThePeers() {
+    int recovered = 0;
+    for (int seed = 0; seed < 300; seed++) {
+      Random random = new Random(seed);
+      FecReceiver receiver = new FecReceiver(FecConfig.of(3, 1));
+      FecSender sender = sender(7, 1, 0, random);
+      for (int i = 0; i < 30; i++) {
+        receiver.inputAll(lose(sender.sendRandom(7, 20, 0), 20, random));
+        for (byte[] datagram : receiver.recovered) {
+          recovered++;
+          assertTrue(
+              sender.payloads.values().stream().anyMatch(sent -> Arrays.equals(sent, datagram)));
+        }
+        receiver.recovered.clear();
+      }
+      receiver.close();
+    }
+    assertTrue(recovered > 300);
+  }
+
+  @Test
+  void afterAJumpTheRatioHasToBeProvenAnew() {
+    FecReceiver receiver = new FecReceiver(FecConfig.of(3, 1));
+    receiver.inputAll(sender(3, 1, 0, new Random(1)).sendRandom(60, 20, 0));
+    FecSender gone = sender(7, 1, 4096, new Random(2));
+    List<byte[]> packets = gone.sendRandom(7, 20, 0);
+    packets.remove(5);
+    packets.remove(3);
+    receiver.inputAll(packets);
+    assertEquals("3/1", receiver.ratio());
+    assertEquals(0, receiver.recovered.size());
+    receiver.close();
+  }
+
+  @Test
+  void contradictionStopsRecoveryUntilTheRatioIsProvenAgain() {
+    FecReceiver receiver = new FecReceiver(FecConfig.of(3, 2));
+    FecSender sender = new FecSender(3, 2);
+    receiver.inputAll(sender.sendRandom(30, 20, 0));
+    receiver.input(FecReceiver.packet(54, FecPacket.DATA, 10));
+    List<byte[]> group = sender.sendRandom(3, 20, 0);
+    receiver.inputAll(group.subList(2, 5));
+    assertEquals(0, receiver.recovered.size());
+    receiver.inputAll(sender.sendRandom(15, 20, 0));
+    assertEquals(2, receiver.recovered.size());
     receiver.close();
   }
 
