@@ -4,6 +4,7 @@ go 1.24.0
 
 require (
 	github.com/xtaci/kcp-go/v5 v5.6.72
+	golang.org/x/crypto v0.45.0
 	golang.org/x/net v0.47.0
 )
 
@@ -12,7 +13,6 @@ require (
 	github.com/klauspost/reedsolomon v1.12.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/tjfoc/gmsm v1.4.1 // indirect
-	golang.org/x/crypto v0.45.0 // indirect
 	golang.org/x/sys v0.38.0 // indirect
 	golang.org/x/time v0.14.0 // indirect
 )
