@@ -27,6 +27,8 @@ var commands = []command{
 	{"flood", "run sink and source as two processes on loopback", flood},
 	{"message-server", "send back messages (kcp-go's raw KCP, message mode)", messageServer},
 	{"message-client", "send messages of many sizes and check their echo", messageClient},
+	{"codecs", "measure kcp-go's ciphers and FEC", codecs},
+	{"compare-codecs", "the same for kcp4j, beside it, as a table", compareCodecs},
 	{"load", "hold thousands of sessions open over one socket (Linux)", load},
 }
 
