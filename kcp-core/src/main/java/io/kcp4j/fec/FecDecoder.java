@@ -78,7 +78,7 @@ public final class FecDecoder {
     if (!fits) {
       return FecResult.MISPLACED;
     }
-    return groups().add(seqid, isData, packet, shardIndex, bytes);
+    return groups().add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
   }
 
   private static boolean isWellFormed(ByteBuf packet, int index, int bytes) {

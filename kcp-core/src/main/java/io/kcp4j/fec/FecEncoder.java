@@ -52,6 +52,21 @@ public final class FecEncoder {
     this(config, context, 0);
   }
 
+  /**
+   * Makes an encoder with other settings that goes on where this one ends, which is closed:
+   * kcp-go's receivers do not go back to smaller sequence numbers.
+   *
+   * @param config one that encodes
+   */
+  public FecEncoder successor(FecConfig config) {
+    int shards = Math.max(1, config.shards());
+    long firstSeqid = (next + shards - 1) / shards * shards;
+    FecEncoder successor =
+        new FecEncoder(config, context, firstSeqid < FecPacket.paws(shards) ? firstSeqid : 0);
+    close();
+    return successor;
+  }
+
   /** Makes an encoder with another first sequence number, a multiple of the group's size. */
   FecEncoder(FecConfig config, FecContext context, long firstSeqid) {
     if (!config.isEncoding()) {

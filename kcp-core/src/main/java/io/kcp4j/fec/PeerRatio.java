@@ -27,6 +27,14 @@ final class PeerRatio {
   private int parityShards;
   private long paws;
 
+  /**
+   * The group that was located last, and its first number: the next packet is often of the same.
+   */
+  private int group;
+
+  private long groupStart;
+  private int place;
+
   private RatioSearch search;
   private int contradictions;
   private int agreements;
@@ -47,6 +55,8 @@ final class PeerRatio {
     this.dataShards = dataShards;
     this.parityShards = parityShards;
     paws = FecPacket.paws(dataShards + parityShards);
+    group = 0;
+    groupStart = 0;
   }
 
   boolean isKnown() {
@@ -65,9 +75,30 @@ final class PeerRatio {
     return changes;
   }
 
-  /** Whether a packet stands where such a packet stands by the ratio in force. */
+  /**
+   * Whether a packet stands where such a packet stands by the ratio in force. Then {@link #group}
+   * and {@link #place} tell where that is.
+   */
   boolean fits(long seqid, boolean isData) {
-    return seqid < paws && seqid % (dataShards + parityShards) < dataShards == isData;
+    int shards = dataShards + parityShards;
+    long offset = seqid - groupStart;
+    if (offset < 0 || offset >= shards) {
+      group = (int) (seqid / shards);
+      groupStart = (long) group * shards;
+      offset = seqid - groupStart;
+    }
+    place = (int) offset;
+    return seqid < paws && place < dataShards == isData;
+  }
+
+  /** The number of the group of the packet that {@link #fits}. */
+  int group() {
+    return group;
+  }
+
+  /** Its place in the group. */
+  int place() {
+    return place;
   }
 
   /**

@@ -70,6 +70,8 @@ final class ShardGroups {
   private final int[] strayPlaces = new int[MAX_STRAYS];
 
   /** Where the packet at hand belongs. */
+  private int atNumber;
+
   private int atSlot;
 
   private int atPlace;
@@ -97,12 +99,15 @@ final class ShardGroups {
   }
 
   /**
-   * Takes in a packet at a place for its kind.
+   * Takes in a packet.
    *
+   * @param number its group's number
+   * @param place its place in the group, which is one for its kind
    * @param packet holds its shard, {@code bytes} from {@code index} on, which is copied if need be
    */
-  FecResult add(long seqid, boolean isData, ByteBuf packet, int index, int bytes) {
-    FecResult result = judge(seqid, isData, bytes);
+  FecResult add(int number, int place, ByteBuf packet, int index, int bytes) {
+    boolean isData = place < dataShards;
+    FecResult result = judge(number, place, isData, bytes);
     if (result != FecResult.KEPT) {
       if (result == FecResult.MISPLACED && isData) {
         noteArrival(atSlot, atPlace);
@@ -126,8 +131,9 @@ final class ShardGroups {
   }
 
   /** Takes in a packet whose shard is ours already, and becomes this group's. */
-  void add(long seqid, boolean isData, byte[] shard, int bytes) {
-    if (judge(seqid, isData, bytes) != FecResult.KEPT) {
+  void add(int number, int place, byte[] shard, int bytes) {
+    boolean isData = place < dataShards;
+    if (judge(number, place, isData, bytes) != FecResult.KEPT) {
       context.give(shard);
       return;
     }
@@ -153,10 +159,12 @@ final class ShardGroups {
   }
 
   /** Whether a packet is to be kept; then {@code atSlot} and {@code atPlace} tell where. */
-  private FecResult judge(long seqid, boolean isData, int bytes) {
-    int number = (int) (seqid / groupShards);
-    atPlace = (int) (seqid - (long) number * groupShards);
-    atSlot = number % numbers.length;
+  private FecResult judge(int number, int place, boolean isData, int bytes) {
+    atPlace = place;
+    if (number != atNumber) {
+      atNumber = number;
+      atSlot = number % numbers.length;
+    }
     if (!follows(number) || !claim(atSlot, number)) {
       return FecResult.STALE;
     }

@@ -16,7 +16,7 @@ final class FecSender {
   private static final int MAX_BYTES = 70_000;
 
   final MemoryBudget budget;
-  final FecEncoder encoder;
+  FecEncoder encoder;
 
   /** The payload that was sent under each sequence number. */
   final Map<Integer, byte[]> payloads = new HashMap<>();
