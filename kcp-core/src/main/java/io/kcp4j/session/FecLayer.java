@@ -21,6 +21,10 @@ final class FecLayer {
 
   private FecConfig config = FecConfig.NONE;
   private FecEncoder encoder;
+
+  /** The encoder, or the one before while there is none: the next goes on behind it. */
+  private FecEncoder last;
+
   private FecDecoder decoder;
   private int ratioChanges;
   private long refusedShards;
@@ -38,7 +42,8 @@ final class FecLayer {
     config = next;
     close();
     if (config.isEncoding()) {
-      encoder = new FecEncoder(config, context);
+      encoder = last == null ? new FecEncoder(config, context) : last.successor(config);
+      last = encoder;
     }
   }
 

@@ -54,9 +54,6 @@ public final class Session extends DeadlineWheel.Entry {
   boolean hasWritten;
   boolean isDue;
 
-  /** The next session of the same address in {@link FecSessions}. */
-  Session nextDecoding;
-
   private int silenceTimeoutMs = DEFAULT_SILENCE_TIMEOUT_MS;
   private int idleTimeoutMs;
   private long heardAtMs;

@@ -76,6 +76,9 @@ public final class SessionTable {
   /** What a stranger's probe is told: the reference's receive window. */
   private static final int STRANGERS_WINDOW = 128;
 
+  /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
+  private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
+
   /** Silence and idleness are watched by the second; the wheel reaches about a minute ahead. */
   private static final int WATCH_TICK_MS = 1000;
 
@@ -92,7 +95,6 @@ public final class SessionTable {
   private final Map<SessionKey, Session> sessions = new HashMap<>();
   private final SessionKey lookup = new SessionKey(null, 0);
   private final FecLayer strangers;
-  private final FecSessions decoding = new FecSessions();
   private final ClosedSessions closed = new ClosedSessions();
   private final DeadlineWheel watches;
 
@@ -222,7 +224,6 @@ public final class SessionTable {
     }
     sessions.remove(session.key());
     closed.add(session.key(), nowMs);
-    decoding.remove(session);
     deadlines.cancel(session);
     session.removed();
     if (lastFound == session) {
@@ -312,7 +313,7 @@ public final class SessionTable {
     if (session == null) {
       return;
     }
-    if (session.fec().mayDecode() && decoding.add(session)) {
+    if (session.fec().mayDecode()) {
       session.fec().startDecoding();
     }
     if (session.fec().isDecoding()) {
@@ -321,15 +322,19 @@ public final class SessionTable {
   }
 
   private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowMs) {
-    Session session = decoding.first(remote);
+    int index = packet.readerIndex();
+    if (packet.readableBytes() < PARITY_CONV_OFFSET + Integer.BYTES) {
+      counters.add(KcpCounter.FEC_REFUSED, 1);
+      return;
+    }
+    Session session = find(remote, packet.getIntLE(index + PARITY_CONV_OFFSET));
     if (session == null) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      return;
     }
-    for (; session != null; session = session.nextDecoding) {
-      session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
-      if (session.fec().isDecoding()) {
-        recover(session, packet, packet.readerIndex(), nowMs);
-      }
+    session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
+    if (session.fec().isDecoding()) {
+      recover(session, packet, index, nowMs);
     }
   }
 

@@ -93,16 +93,31 @@ class FecSettingsTest {
   void decodingMayBeSwitchedOffAndOnAgain() {
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
     receiveGroup(0, false);
-    receiveGroup(2, true);
+    receiveGroup(2, false);
+    receiveGroup(4, true);
     assertEquals(1, recovered());
     session.reconfigure(KcpConfig.DEFAULT, DEAF);
-    receiveGroup(4, false);
-    receiveGroup(6, true);
-    assertEquals(1, recovered());
-    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(6, false);
     receiveGroup(8, false);
     receiveGroup(10, true);
+    assertEquals(1, recovered());
+    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(12, false);
+    receiveGroup(14, false);
+    receiveGroup(16, true);
+    receiveGroup(18, false);
     assertEquals(2, recovered());
+  }
+
+  @Test
+  void parityOfAnotherSessionIsNotUsed() {
+    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(0, false);
+    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(36));
+    assertEquals(1, context.total().get(KcpCounter.FEC_PARITY_IN));
+    assertEquals(1, context.total().get(KcpCounter.UNKNOWN_SESSION));
+    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(5));
+    assertEquals(1, context.total().get(KcpCounter.FEC_REFUSED));
   }
 
   @Test
@@ -110,7 +125,8 @@ class FecSettingsTest {
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
     receiveGroup(0, false);
     session.reconfigure(KcpConfig.DEFAULT, FecConfig.of(3, 1));
-    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(36));
+    ByteBuf parity = Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY);
+    receive(parity.writeZero(2).writeIntLE(7).writeZero(30));
     assertEquals(2, context.total().get(KcpCounter.FEC_PARITY_IN));
   }
 }
