@@ -10,8 +10,14 @@ import java.util.Objects;
  *
  * <p>Packets are sorted into groups by their sequence numbers. A group whose data have all arrived
  * needs nothing more; one that misses some, but has as many packets in all, gives them back. What
- * packets are worth depends on the peer's ratio: it is taken to be the configured one until the
- * packets say otherwise, and is found from the packets alone where none is configured.
+ * packets are worth depends on the peer's ratio, which is found from the packets. They are sorted
+ * by the configured one from the start, but nothing is recovered before the packets have shown it.
+ *
+ * <p><b>A wrong group is worse than none.</b> Computed from packets that do not belong together,
+ * bytes that are the same in all of them come out right and the others as noise: a datagram with
+ * the right header, but for its numbers, and false payload. So nothing is recovered by a ratio that
+ * is not certain, and a group with parity of another session of the same address is found out by
+ * its conv: of what it gives back, something always shows a wrong one.
  *
  * <p>Used by one thread. Packets handed in are copied as far as need be, and stay the caller's.
  * What is held is bounded per decoder and charged to the context's budget; between complete groups
@@ -27,6 +33,9 @@ public final class FecDecoder {
   private RecentShards recent;
   private ShardCodec codec;
   private boolean isClosed;
+
+  private boolean knowsConv;
+  private int conv;
 
   /** The next place of the group in the codec to look at for a recovered datagram. */
   private int place;
@@ -45,6 +54,18 @@ public final class FecDecoder {
     this.context = Objects.requireNonNull(context, "context");
     isDecoding = config.isDecoding();
     ratio = new PeerRatio(config);
+  }
+
+  /**
+   * Tells with which conv every datagram of the peer begins. Groups that give back another one are
+   * refused.
+   *
+   * @return this
+   */
+  public FecDecoder expect(int conv) {
+    knowsConv = true;
+    this.conv = conv;
+    return this;
   }
 
   /**
@@ -78,7 +99,11 @@ public final class FecDecoder {
     if (!fits) {
       return FecResult.MISPLACED;
     }
-    return groups().add(seqid, isData, packet, shardIndex, bytes);
+    FecResult result = groups().add(seqid, isData, packet, shardIndex, bytes);
+    if (groups.hasMoved()) {
+      ratio.suspect();
+    }
+    return result;
   }
 
   private static boolean isWellFormed(ByteBuf packet, int index, int bytes) {
@@ -135,13 +160,14 @@ public final class FecDecoder {
           return datagram;
         }
       }
-      if (groups == null || !groups.isRecoverable()) {
+      if (groups == null || !groups.isRecoverable() || !ratio.isCertain()) {
         return null;
       }
       recoverNext();
     }
   }
 
+  /** Recovers a group; all that is lost of it is right, or none is used. */
   private void recoverNext() {
     if (codec == null) {
       codec = context.codec(ratio.dataShards(), ratio.parityShards());
@@ -149,24 +175,39 @@ public final class FecDecoder {
     groups.loadRecoverable(codec, this);
     boolean isRecovered = codec.reconstruct();
     assert isRecovered;
-    place = 0;
+    place = isGenuine() ? 0 : ratio.dataShards();
   }
 
-  /** What has been recovered at a place, or null if it is not needed, or cannot be a datagram. */
-  private ByteBuf datagram(int place) {
-    if (!codec.isWanted(place)) {
-      return null;
+  private boolean isGenuine() {
+    int refused = 0;
+    for (int i = 0; i < ratio.dataShards(); i++) {
+      if (!codec.isPresent(i) && !isDatagram(i)) {
+        refused++;
+      }
     }
+    refusedShards += refused;
+    return refused == 0;
+  }
+
+  private boolean isDatagram(int place) {
     int size = codec.size(place);
     if (size < FecPacket.SIZE_BYTES || size > codec.shardBytes()) {
-      refusedShards++;
+      return false;
+    }
+    return !knowsConv
+        || (size >= FecPacket.SIZE_BYTES + Integer.BYTES && codec.conv(place) == conv);
+  }
+
+  /** What has been recovered at a place, or null if it is not needed. */
+  private ByteBuf datagram(int place) {
+    if (!codec.isWanted(place)) {
       return null;
     }
     byte[] bytes = codec.bytes(place);
     if (recovered == null || recovered.array() != bytes) {
       recovered = Unpooled.wrappedBuffer(bytes);
     }
-    return recovered.setIndex(FecPacket.SIZE_BYTES, size);
+    return recovered.setIndex(FecPacket.SIZE_BYTES, codec.size(place));
   }
 
   /** Data packets of a group by the ratio in force, 0 while it is unknown. */
@@ -184,7 +225,7 @@ public final class FecDecoder {
     return ratio.changes();
   }
 
-  /** How many recovered shards could not be datagrams, and were dropped. */
+  /** How many recovered shards could not be datagrams; all of their groups were dropped. */
   public long refusedShards() {
     return refusedShards;
   }

@@ -18,6 +18,9 @@ import java.util.Objects;
  */
 public final class FecEncoder {
 
+  /** Four groups of the largest size: decoders, kcp-go's too, keep no more. */
+  private static final int LEAP = 4 * FecConfig.MAX_SHARDS;
+
   private final FecConfig config;
   private final FecContext context;
   private final int dataShards;
@@ -50,6 +53,22 @@ public final class FecEncoder {
    */
   public FecEncoder(FecConfig config, FecContext context) {
     this(config, context, 0);
+  }
+
+  /**
+   * Closes this encoder and makes the next one of the same session. Where the ratio is another the
+   * numbers leap, farther than any group of the peer's decoder reaches: packets of both ratios must
+   * not meet in one group, and the decoder notices that there is something to find out.
+   *
+   * @param config one that encodes
+   */
+  public FecEncoder successor(FecConfig config) {
+    close();
+    boolean isSame = config.dataShards() == dataShards && config.parityShards() == parityShards;
+    long from = isSame ? next : next + LEAP;
+    long group = (from + config.shards() - 1) / config.shards();
+    long first = group * config.shards();
+    return new FecEncoder(config, context, first < FecPacket.paws(config.shards()) ? first : 0);
   }
 
   /** Makes an encoder with another first sequence number, a multiple of the group's size. */

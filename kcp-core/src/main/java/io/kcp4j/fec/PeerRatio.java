@@ -3,10 +3,14 @@ package io.kcp4j.fec;
 /**
  * The ratio of data to parity that the peer uses, as far as it is known: protocol.md 11.9, 11.10.
  *
- * <p>An honest packet never contradicts the right ratio, so while nothing does there is nothing to
- * find out and nothing to remember. The first contradiction starts a {@link RatioSearch}, several
- * let it decide; forged ones cost some microseconds now and then. The ratio in force stays until
- * another is certain, and changes so seldom that flapping costs nothing.
+ * <p>An honest packet never contradicts the right ratio, so while nothing does, once it is certain,
+ * there is nothing to find out and nothing to remember. The first contradiction starts a {@link
+ * RatioSearch}, several let it decide; forged ones cost some microseconds now and then. The ratio
+ * in force stays until another is found, and changes so seldom that flapping costs nothing.
+ *
+ * <p>A ratio is certain when the search has found it. The configured one is not, at first; nor is
+ * any when data stand where it has parity, or when the peer has leapt to other numbers, as one does
+ * that changes its ratio. Parity out of place does not count: it may be another session's.
  */
 final class PeerRatio {
 
@@ -27,6 +31,7 @@ final class PeerRatio {
   private int parityShards;
   private long paws;
 
+  private boolean isCertain;
   private RatioSearch search;
   private int contradictions;
   private int agreements;
@@ -40,6 +45,8 @@ final class PeerRatio {
     maxShards = config.maxDetectedShards();
     if (config.isEncoding()) {
       become(config.dataShards(), config.parityShards());
+      isCertain = maxShards == 0;
+      search = isCertain ? null : new RatioSearch();
     }
   }
 
@@ -51,6 +58,21 @@ final class PeerRatio {
 
   boolean isKnown() {
     return dataShards > 0;
+  }
+
+  /** Whether packets have shown the ratio in force, or no other is allowed. */
+  boolean isCertain() {
+    return isCertain;
+  }
+
+  /** The peer's numbers have leapt: its ratio may be another from here on. */
+  void suspect() {
+    if (maxShards > 0) {
+      isCertain = false;
+      search = new RatioSearch();
+      untilSearch = FIRST_SEARCH_PACKETS;
+      searchPackets = FIRST_SEARCH_PACKETS;
+    }
   }
 
   int dataShards() {
@@ -85,7 +107,8 @@ final class PeerRatio {
       search = new RatioSearch();
     }
     search.add(seqid, isData);
-    if (isKnown() && !isInDoubt(fits)) {
+    isCertain &= fits || !isData;
+    if (isKnown() && !isInDoubt(fits) && isCertain) {
       return false;
     }
     untilSearch--;
@@ -100,14 +123,15 @@ final class PeerRatio {
   private boolean isInDoubt(boolean fits) {
     agreements = fits ? agreements + 1 : 0;
     contradictions += fits ? 0 : 1;
-    if (agreements == TRUST) {
+    if (agreements == TRUST && isCertain) {
       endSearch();
     }
     return contradictions >= DOUBT;
   }
 
   private boolean settle(int dataShards, int parityShards, long nowMs) {
-    if (dataShards == this.dataShards && parityShards == this.parityShards) {
+    isCertain = dataShards == this.dataShards && parityShards == this.parityShards;
+    if (isCertain) {
       endSearch();
       return false;
     }
@@ -116,6 +140,7 @@ final class PeerRatio {
       return false;
     }
     become(dataShards, parityShards);
+    isCertain = true;
     changes++;
     changedAtMs = nowMs;
     searchPackets = FIRST_SEARCH_PACKETS;

@@ -82,6 +82,11 @@ final class ShardCodec {
     present[place] = true;
   }
 
+  /** Whether a shard has been loaded. */
+  boolean isPresent(int place) {
+    return present[place];
+  }
+
   /** Asks for a shard that has not been loaded. */
   void want(int place) {
     wanted[place] = true;
@@ -105,6 +110,11 @@ final class ShardCodec {
   /** The first two bytes of a shard, which are its size if it carries data. */
   int size(int place) {
     return (int) (all[place][0] & 0xffff);
+  }
+
+  /** The four bytes behind the size: the conv that a datagram begins with. */
+  int conv(int place) {
+    return (int) (all[place][0] >>> 16);
   }
 
   /** A shard as bytes, from 0 on, in an array that is valid until the next call. */

@@ -65,6 +65,7 @@ final class ShardGroups {
   private int recoverable;
   private int heldBytes;
 
+  private boolean hasMoved;
   private int strays;
   private final int[] strayNumbers = new int[MAX_STRAYS];
   private final int[] strayPlaces = new int[MAX_STRAYS];
@@ -170,6 +171,13 @@ final class ShardGroups {
     return FecResult.KEPT;
   }
 
+  /** Whether the ring has gone elsewhere since this was last asked. */
+  boolean hasMoved() {
+    boolean moved = hasMoved;
+    hasMoved = false;
+    return moved;
+  }
+
   /** Whether a group is within the ring, which moves on if it is just ahead. */
   private boolean follows(int number) {
     int ahead = newest == NONE ? 1 : distance(number, newest);
@@ -201,6 +209,7 @@ final class ShardGroups {
       return false;
     }
     newest = number;
+    hasMoved = true;
     for (int i = 0; i < MAX_STRAYS; i++) {
       noteStray(strayNumbers[i], strayPlaces[i]);
     }

@@ -16,16 +16,22 @@ import io.netty.buffer.ByteBuf;
  */
 final class FecLayer {
 
+  private final int conv;
   private final FecContext context;
   private final KcpCounters counters;
 
   private FecConfig config = FecConfig.NONE;
   private FecEncoder encoder;
+
+  /** The encoder, or the one before it: the next one's numbers go on behind its own. */
+  private FecEncoder lastEncoder;
+
   private FecDecoder decoder;
   private int ratioChanges;
   private long refusedShards;
 
-  FecLayer(FecContext context, KcpCounters counters) {
+  FecLayer(int conv, FecContext context, KcpCounters counters) {
+    this.conv = conv;
     this.context = context;
     this.counters = counters;
   }
@@ -38,7 +44,9 @@ final class FecLayer {
     config = next;
     close();
     if (config.isEncoding()) {
-      encoder = new FecEncoder(config, context);
+      encoder =
+          lastEncoder == null ? new FecEncoder(config, context) : lastEncoder.successor(config);
+      lastEncoder = encoder;
     }
   }
 
@@ -84,7 +92,7 @@ final class FecLayer {
 
   /** Begins to keep packets. */
   void startDecoding() {
-    decoder = new FecDecoder(config, context);
+    decoder = new FecDecoder(config, context).expect(conv);
   }
 
   /** Takes in a data or parity packet; what can be recovered now is to be had next. */

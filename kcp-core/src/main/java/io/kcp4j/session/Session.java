@@ -74,7 +74,7 @@ public final class Session extends DeadlineWheel.Entry {
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
     this.kcp = kcp;
     this.owner = owner;
-    this.fec = new FecLayer(fecContext, kcp.counters());
+    this.fec = new FecLayer(kcp.conv(), fecContext, kcp.counters());
     this.budget = budget;
     this.cipherBytes = cipherBytes;
     kcp.reconfigure(kcp.config(), cipherBytes);

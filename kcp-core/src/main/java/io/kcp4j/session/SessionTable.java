@@ -141,7 +141,7 @@ public final class SessionTable {
     this.context = context;
     this.counters = context.total();
     this.fecContext = fecContext.withBudget(context.budget());
-    this.strangers = new FecLayer(fecContext, counters);
+    this.strangers = new FecLayer(0, fecContext, counters);
     this.cipher = Objects.requireNonNull(cipher, "cipher");
     this.output = new PacketOutput(cipher);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
