@@ -11,7 +11,7 @@ import javax.crypto.spec.SecretKeySpec;
  * for each packet would cost as much as the packet. Used by one thread; each has its own keys, so
  * that no two give the same.
  */
-final class NonceSource {
+public final class NonceSource {
 
   /** As kcp-go: what one key is used for stays small. */
   static final int BLOCKS_PER_SEED = 1 << 24;
@@ -28,7 +28,12 @@ final class NonceSource {
   private long high;
   private long low;
 
-  NonceSource(SecureRandom system) {
+  /**
+   * Makes a source.
+   *
+   * @param system where its keys come from
+   */
+  public NonceSource(SecureRandom system) {
     this.system = system;
     try {
       aes = Cipher.getInstance("AES/ECB/NoPadding");
@@ -38,7 +43,7 @@ final class NonceSource {
   }
 
   /** Writes {@code bytes} random bytes, at most 64. */
-  void next(byte[] to, int index, int bytes) {
+  public void next(byte[] to, int index, int bytes) {
     if (used + bytes > BATCH_BYTES) {
       refill();
     }

@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -43,8 +44,8 @@ class VectorsTest {
 
   @Test
   void passphraseGivesTheKeyThatKcptunDerives() {
-    byte[] salt = "kcp-go".getBytes(java.nio.charset.StandardCharsets.US_ASCII);
-    byte[] phrase = VECTORS.passphrase().getBytes(java.nio.charset.StandardCharsets.US_ASCII);
+    byte[] salt = "kcp-go".getBytes(US_ASCII);
+    byte[] phrase = VECTORS.passphrase().getBytes(US_ASCII);
     assertArrayEquals(VECTORS.derivedKey(), Pbkdf2.hmacSha1(phrase, salt, 4096, 32));
   }
 

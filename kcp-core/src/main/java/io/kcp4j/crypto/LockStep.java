@@ -1,0 +1,101 @@
+package io.kcp4j.crypto;
+
+import java.security.GeneralSecurityException;
+import javax.crypto.Cipher;
+
+/**
+ * CFB encryption of many packets side by side. Within a packet each block has to wait for the one
+ * before it; the blocks at the same place of several packets do not depend on each other, and one
+ * ECB call encrypts the whole column of them.
+ */
+final class LockStep {
+
+  private static final int BLOCK_BYTES = 16;
+
+  private final Cipher ecb;
+  private final byte[] first;
+  private final byte[] column = new byte[PacketGroup.MAX_PACKETS * BLOCK_BYTES];
+  private final byte[] masks = new byte[PacketGroup.MAX_PACKETS * BLOCK_BYTES];
+  private final int[] starts = new int[PacketGroup.MAX_PACKETS];
+  private final int[] lengths = new int[PacketGroup.MAX_PACKETS];
+  private int active;
+
+  /**
+   * Makes an instance for one key.
+   *
+   * @param ecb the block cipher
+   * @param first the encrypted initial vector
+   */
+  LockStep(Cipher ecb, byte[] first) {
+    this.ecb = ecb;
+    this.first = first;
+  }
+
+  /**
+   * Encrypts the group column by column, as long as at least {@code minPackets} packets have
+   * another block.
+   *
+   * @return how many packets have more blocks than have been encrypted; see {@link #start}
+   */
+  int encrypt(PacketGroup group, int minPackets) throws GeneralSecurityException {
+    sort(group);
+    for (int i = 0; i < active; i++) {
+      System.arraycopy(first, 0, masks, i * BLOCK_BYTES, BLOCK_BYTES);
+    }
+    int offset = 0;
+    while (true) {
+      xorColumn(group.data(), offset);
+      offset += BLOCK_BYTES;
+      while (active > 0 && lengths[active - 1] <= offset) {
+        active--;
+      }
+      if (active < minPackets) {
+        break;
+      }
+      ecb.update(column, 0, active * BLOCK_BYTES, masks, 0);
+    }
+    for (int i = 0; i < active; i++) {
+      starts[i] += offset - BLOCK_BYTES;
+      lengths[i] -= offset - BLOCK_BYTES;
+    }
+    return active;
+  }
+
+  /** Where the last encrypted block stands of packet {@code i} of those that have more. */
+  int start(int i) {
+    return starts[i];
+  }
+
+  /** How many bytes that packet has from there on. */
+  int length(int i) {
+    return lengths[i];
+  }
+
+  /** Longest first, so that those that still have blocks are always the first ones. */
+  private void sort(PacketGroup group) {
+    active = group.size();
+    for (int i = 0; i < active; i++) {
+      int length = group.length(i);
+      int k = i;
+      for (; k > 0 && lengths[k - 1] < length; k--) {
+        starts[k] = starts[k - 1];
+        lengths[k] = lengths[k - 1];
+      }
+      starts[k] = group.start(i);
+      lengths[k] = length;
+    }
+  }
+
+  private void xorColumn(byte[] data, int offset) {
+    for (int i = 0; i < active; i++) {
+      int at = starts[i] + offset;
+      int cell = i * BLOCK_BYTES;
+      long low = (long) Words.LONG.get(data, at) ^ (long) Words.LONG.get(masks, cell);
+      long high = (long) Words.LONG.get(data, at + 8) ^ (long) Words.LONG.get(masks, cell + 8);
+      Words.LONG.set(data, at, low);
+      Words.LONG.set(data, at + 8, high);
+      Words.LONG.set(column, cell, low);
+      Words.LONG.set(column, cell + 8, high);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+package io.kcp4j.crypto;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Rings of several keys. */
+class KeyRingTest {
+
+  private static final byte[] PAYLOAD = {1, 2, 3, 4, 5};
+
+  private final PacketKey gcm = TestPackets.key(CipherAlgorithm.AES_128_GCM, 1);
+  private final PacketKey chacha = TestPackets.key(CipherAlgorithm.CHACHA20_POLY1305, 2);
+  private final PacketKey aes = TestPackets.key(CipherAlgorithm.AES, 3);
+  private final PacketKey salsa20 = TestPackets.key(CipherAlgorithm.SALSA20, 4);
+
+  @Test
+  void newestKeySealsAndEveryKeyOpens() {
+    PacketCipher all = KeyRing.of(gcm, chacha, aes, salsa20).newCipher();
+    for (PacketKey key : List.of(gcm, chacha, aes, salsa20)) {
+      PacketCipher one = KeyRing.of(key).newCipher();
+      assertArrayEquals(PAYLOAD, TestPackets.opened(all, TestPackets.sealed(one, PAYLOAD)));
+    }
+    byte[] sealed = TestPackets.sealed(all, PAYLOAD);
+    assertArrayEquals(PAYLOAD, TestPackets.opened(KeyRing.of(gcm).newCipher(), sealed));
+    assertNull(TestPackets.opened(KeyRing.of(chacha, aes, salsa20).newCipher(), sealed));
+  }
+
+  @Test
+  void burstOfPacketsOfAllKeysOpens() {
+    List<PacketKey> keys = List.of(salsa20, gcm, aes, chacha);
+    PacketCipher all = KeyRing.of(gcm, chacha, aes, salsa20).newCipher();
+    ByteBuf buffer = Unpooled.buffer(10_000).writeZero(10_000);
+    PacketBurst burst = new PacketBurst().reset(buffer);
+    for (int i = 0, at = 0; i < 100; i++) {
+      PacketCipher one = KeyRing.of(keys.get(i % keys.size())).newCipher();
+      byte[] packet = TestPackets.sealed(one, new byte[] {(byte) i});
+      buffer.setBytes(at, packet);
+      burst.add(at, at + packet.length);
+      at += packet.length;
+    }
+    all.open(burst);
+    for (int i = 0; i < burst.size(); i++) {
+      assertFalse(burst.isRefused(i), "packet " + i);
+      assertArrayEquals(new byte[] {(byte) i}, TestPackets.payload(burst, i));
+    }
+  }
+
+  @Test
+  void otherKeyOfTheSameAlgorithmDoesNotOpen() {
+    for (CipherAlgorithm algorithm : CipherAlgorithm.values()) {
+      PacketCipher mine = KeyRing.of(TestPackets.key(algorithm, 1)).newCipher();
+      PacketCipher other = KeyRing.of(TestPackets.key(algorithm, 2)).newCipher();
+      byte[] opened = TestPackets.opened(other, TestPackets.sealed(mine, PAYLOAD));
+      assertEquals(algorithm.keyBytes() == 0, opened != null, algorithm.kcptunName());
+    }
+  }
+
+  @Test
+  void roomIsThatOfTheNewest() {
+    KeyRing ring = KeyRing.of(aes, gcm);
+    assertEquals(20, ring.headroom());
+    assertEquals(0, ring.tailroom());
+    assertEquals(List.of(aes, gcm), ring.keys());
+  }
+
+  @Test
+  void ringIsAuthenticatedIfEveryKeyIs() {
+    assertTrue(KeyRing.of(gcm, chacha).isAuthenticated());
+    assertFalse(KeyRing.of(gcm, aes).isAuthenticated());
+    assertFalse(KeyRing.NONE.isAuthenticated());
+  }
+
+  @Test
+  void eightKeysMakeARingAndNineDoNot() {
+    PacketKey[] older = new PacketKey[KeyRing.MAX_KEYS - 1];
+    Arrays.fill(older, aes);
+    assertEquals(KeyRing.MAX_KEYS, KeyRing.of(gcm, older).keys().size());
+    PacketKey[] tooMany = new PacketKey[KeyRing.MAX_KEYS];
+    Arrays.fill(tooMany, aes);
+    assertThrows(IllegalArgumentException.class, () -> KeyRing.of(gcm, tooMany));
+  }
+
+  @Test
+  void nullStandsAloneOrNotAtAll() {
+    PacketKey none = TestPackets.key(CipherAlgorithm.NULL, 0);
+    assertEquals(0, KeyRing.of(none).headroom());
+    assertThrows(IllegalArgumentException.class, () -> KeyRing.of(gcm, none));
+    assertThrows(IllegalArgumentException.class, () -> KeyRing.of(none, gcm));
+  }
+
+  @Test
+  void sealsAreCountedPerKeyAndOpensAreNot() {
+    KeyRing ring = KeyRing.of(gcm, aes);
+    PacketCipher cipher = ring.newCipher();
+    TestPackets.opened(cipher, TestPackets.sealed(cipher, PAYLOAD));
+    ByteBuf buffer = Unpooled.buffer(1000).writeZero(1000);
+    PacketBurst burst = new PacketBurst().reset(buffer);
+    for (int i = 0; i < 10; i++) {
+      burst.add(i * 100, i * 100 + 100);
+    }
+    ring.newCipher().seal(burst);
+    assertEquals(11, gcm.seals());
+    assertEquals(0, aes.seals());
+  }
+}

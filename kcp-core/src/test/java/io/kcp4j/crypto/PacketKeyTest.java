@@ -1,0 +1,230 @@
+package io.kcp4j.crypto;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.security.GeneralSecurityException;
+import java.security.Provider;
+import java.security.Security;
+import java.util.Arrays;
+import java.util.HexFormat;
+import javax.crypto.SecretKeyFactory;
+import javax.crypto.spec.PBEKeySpec;
+import org.bouncycastle.jce.provider.BouncyCastleProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Keys, and ciphers of a user's own. */
+class PacketKeyTest {
+
+  private static final byte[] PAYLOAD = new byte[77];
+
+  @ParameterizedTest
+  @EnumSource
+  void keysAreAsLongAsTheAlgorithmAsks(CipherAlgorithm algorithm) {
+    int bytes = algorithm.keyBytes();
+    assertEquals(algorithm.kcptunName(), PacketKey.of(algorithm, new byte[bytes]).name());
+    byte[] longer = new byte[bytes + 1];
+    assertThrows(IllegalArgumentException.class, () -> PacketKey.of(algorithm, longer));
+    if (bytes > 0) {
+      byte[] shorter = new byte[bytes - 1];
+      assertThrows(IllegalArgumentException.class, () -> PacketKey.of(algorithm, shorter));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void namesAreThoseOfKcptun(CipherAlgorithm algorithm) {
+    assertEquals(algorithm, CipherAlgorithm.of(algorithm.kcptunName()));
+  }
+
+  @Test
+  void unknownNameIsTheCallersError() {
+    assertThrows(IllegalArgumentException.class, () -> CipherAlgorithm.of("rot13"));
+    assertThrows(IllegalArgumentException.class, () -> CipherAlgorithm.of("AES"));
+  }
+
+  @Test
+  void rawKeyIsCopied() {
+    byte[] bytes = new byte[16];
+    PacketKey key = PacketKey.of(CipherAlgorithm.AES_128_GCM, bytes);
+    byte[] sealed = TestPackets.sealed(KeyRing.of(key).newCipher(), PAYLOAD);
+    Arrays.fill(bytes, (byte) 9);
+    assertArrayEquals(PAYLOAD, TestPackets.opened(KeyRing.of(key).newCipher(), sealed));
+  }
+
+  @Test
+  void textDoesNotShowTheKey() {
+    byte[] bytes = new byte[16];
+    Arrays.fill(bytes, (byte) 0x41);
+    PacketKey key = PacketKey.of(CipherAlgorithm.AES_128_GCM, bytes);
+    assertEquals("PacketKey[aes-128-gcm, seals=0]", key.toString());
+    assertEquals("KeyRing[PacketKey[aes-128-gcm, seals=0]]", KeyRing.of(key).toString());
+  }
+
+  @Test
+  void equalityIsIdentity() {
+    PacketKey key = PacketKey.of(CipherAlgorithm.AES_128_GCM, new byte[16]);
+    assertNotEquals(key, PacketKey.of(CipherAlgorithm.AES_128_GCM, new byte[16]));
+  }
+
+  @Test
+  void emptyPassphraseAndSaltAreTaken() {
+    PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.AES, "", new byte[0], 1);
+    byte[] sealed = TestPackets.sealed(KeyRing.of(key).newCipher(), PAYLOAD);
+    assertArrayEquals(PAYLOAD, TestPackets.opened(KeyRing.of(key).newCipher(), sealed));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> PacketKey.ofPassphrase(CipherAlgorithm.AES, "", new byte[0], 0));
+  }
+
+  @Test
+  void derivationAgreesWithRfc6070() {
+    assertEquals(
+        "4b007901b765489abead49d926f721d065a429c1",
+        HexFormat.of().formatHex(Pbkdf2.hmacSha1(ascii("password"), ascii("salt"), 4096, 20)));
+    assertEquals(
+        "3d2eec4fe41c849b80c8d83662c0e44a8b291a964cf2f07038",
+        HexFormat.of()
+            .formatHex(
+                Pbkdf2.hmacSha1(
+                    ascii("passwordPASSWORDpassword"),
+                    ascii("saltSALTsaltSALTsaltSALTsaltSALTsalt"),
+                    4096,
+                    25)));
+  }
+
+  @Test
+  void secretLongerThanABlockOfSha1IsHashedFirst() {
+    byte[] secret = new byte[65];
+    Arrays.fill(secret, (byte) 0x61);
+    assertEquals(
+        HexFormat.of().formatHex(jdkPbkdf2("a".repeat(65), ascii("salt"), 3, 32)),
+        HexFormat.of().formatHex(Pbkdf2.hmacSha1(secret, ascii("salt"), 3, 32)));
+  }
+
+  private static byte[] jdkPbkdf2(String secret, byte[] salt, int rounds, int bytes) {
+    try {
+      return SecretKeyFactory.getInstance("PBKDF2WithHmacSHA1")
+          .generateSecret(new PBEKeySpec(secret.toCharArray(), salt, rounds, 8 * bytes))
+          .getEncoded();
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(US_ASCII);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anotherProviderSpeaksTheSame(CipherAlgorithm algorithm) {
+    PacketKey key = TestPackets.key(algorithm, 1);
+    PacketKey other = key.withProvider(new BouncyCastleProvider());
+    for (int length : new int[] {0, 1, 100, 1400}) {
+      byte[] payload = new byte[length];
+      byte[] sealed = TestPackets.sealed(KeyRing.of(key).newCipher(), payload);
+      assertArrayEquals(payload, TestPackets.opened(KeyRing.of(other).newCipher(), sealed));
+      sealed = TestPackets.sealed(KeyRing.of(other).newCipher(), payload);
+      assertArrayEquals(payload, TestPackets.opened(KeyRing.of(key).newCipher(), sealed));
+    }
+    assertEquals(8, key.seals());
+    assertEquals(8, other.seals());
+  }
+
+  @Test
+  void providerWithoutTheAlgorithmIsTheCallersError() {
+    Provider provider = Security.getProvider("SUN");
+    PacketKey gcm = TestPackets.key(CipherAlgorithm.AES_128_GCM, 1);
+    assertThrows(IllegalArgumentException.class, () -> gcm.withProvider(provider));
+    PacketKey aes = TestPackets.key(CipherAlgorithm.AES, 1);
+    assertThrows(IllegalArgumentException.class, () -> aes.withProvider(provider));
+  }
+
+  @Test
+  void userAeadSealsAndOpens() {
+    PacketKey key = PacketKey.ofAead("sum", SumAead::new);
+    KeyRing ring = KeyRing.of(key);
+    assertTrue(ring.isAuthenticated());
+    assertEquals(8, ring.headroom());
+    assertEquals(1, ring.tailroom());
+    byte[] sealed = TestPackets.sealed(ring.newCipher(), PAYLOAD);
+    assertArrayEquals(PAYLOAD, TestPackets.opened(ring.newCipher(), sealed));
+    sealed[20]++;
+    assertNull(TestPackets.opened(ring.newCipher(), sealed));
+    assertEquals("sum", key.name());
+  }
+
+  @Test
+  void userBlockCipherSealsAndOpensInCfbMode() {
+    byte[] bytes = new byte[16];
+    PacketKey key = PacketKey.ofBlockCipher("my tea", () -> new Tea(bytes));
+    assertFalse(key.isAuthenticated());
+    byte[] sealed = TestPackets.sealed(KeyRing.of(key).newCipher(), PAYLOAD);
+    PacketKey tea = PacketKey.of(CipherAlgorithm.TEA, bytes);
+    assertArrayEquals(PAYLOAD, TestPackets.opened(KeyRing.of(tea).newCipher(), sealed));
+  }
+
+  @Test
+  void userCipherOutOfRangeIsTheCallersError() {
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> PacketKey.ofBlockCipher("odd", () -> new OddBlockCipher(12)));
+    assertEquals(20, PacketKey.ofBlockCipher("even", () -> new OddBlockCipher(16)).headroom());
+  }
+
+  /** A tag of one byte: the sum of nonce and payload. */
+  private static final class SumAead implements Aead {
+
+    @Override
+    public int nonceBytes() {
+      return 8;
+    }
+
+    @Override
+    public int tagBytes() {
+      return 1;
+    }
+
+    @Override
+    public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      System.arraycopy(in, inIndex, out, outIndex, length);
+      out[outIndex + length] = sum(nonce, in, inIndex, length);
+    }
+
+    @Override
+    public boolean open(
+        byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      System.arraycopy(in, inIndex, out, outIndex, length - 1);
+      return in[inIndex + length - 1] == sum(nonce, in, inIndex, length - 1);
+    }
+
+    private static byte sum(byte[] nonce, byte[] in, int index, int length) {
+      int sum = 0;
+      for (byte b : nonce) {
+        sum += b;
+      }
+      for (int i = index; i < index + length; i++) {
+        sum += in[i];
+      }
+      return (byte) sum;
+    }
+  }
+
+  /** Encrypts nothing. */
+  private record OddBlockCipher(int blockBytes) implements BlockCipher {
+
+    @Override
+    public void encrypt(byte[] in, int inIndex, byte[] out, int outIndex) {
+      System.arraycopy(in, inIndex, out, outIndex, blockBytes);
+    }
+  }
+}

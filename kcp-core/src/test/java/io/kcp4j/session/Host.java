@@ -1,0 +1,155 @@
+package io.kcp4j.session;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecContext;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A {@link SessionTable} with all layers, as a test drives it: packets pile up sealed, the test
+ * carries them over, and what sessions receive can be looked at.
+ */
+final class Host implements SessionTable.Handler {
+
+  final InetSocketAddress address;
+  final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
+  final MemoryBudget budget = MemoryBudget.unlimited();
+  final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+  final SessionTable table;
+  final Map<Integer, Session> sessions = new HashMap<>();
+
+  /** What sessions begin with that others have begun. */
+  KcpConfig config = KcpConfig.DEFAULT;
+
+  FecConfig fec = FecConfig.NONE;
+  int unreliableLimit;
+
+  private final PacketCipher cipher;
+  private final List<ByteBuf> packets = new ArrayList<>();
+
+  Host(int port, KeyRing keys) {
+    address = InetSocketAddress.createUnresolved("host", port);
+    cipher = keys.newCipher();
+    FecContext fecContext = new FecContext(budget);
+    DeadlineWheel wheel = new DeadlineWheel(0);
+    table = new SessionTable(this, context, cipher, fecContext, wheel, 10, 1500, 0);
+  }
+
+  Session open(InetSocketAddress remote, int conv) {
+    Session session = session(remote, conv);
+    table.add(session, 0);
+    return session;
+  }
+
+  private Session session(InetSocketAddress remote, int conv) {
+    Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
+    session.reconfigure(config, fec);
+    session.unreliableLimit(unreliableLimit);
+    sessions.put(conv, session);
+    return session;
+  }
+
+  /** Sends so many bytes at once, each telling its place. */
+  void send(Session session, int bytes) {
+    ByteBuf data = Unpooled.buffer(bytes);
+    for (int i = 0; i < bytes; i++) {
+      data.writeByte(i * 31 + i / 256);
+    }
+    session.kcp().send(data);
+    table.touch(session);
+    table.flushTouched(0);
+  }
+
+  /** The packets since this was last asked, sealed. */
+  List<ByteBuf> packets() {
+    List<ByteBuf> sent = List.copyOf(packets);
+    packets.clear();
+    return sent;
+  }
+
+  /** Takes a batch in; the packets stay as they are. */
+  void take(Host from, List<ByteBuf> batch) {
+    batch.forEach(packet -> table.receive(from.address, packet.copy(), 0));
+    table.endBatch(0);
+  }
+
+  /** All that a session has received. */
+  static ByteBuf received(Session session) {
+    ByteBuf all = Unpooled.buffer();
+    for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
+      all.writeBytes(part);
+    }
+    return all;
+  }
+
+  long count(KcpCounter counter) {
+    return context.total().get(counter);
+  }
+
+  /** Closes every session; nothing may be left. */
+  void close() {
+    sessions.values().forEach(Session::close);
+    if (budget.usedBytes() != 0 || allocator.metric().usedDirectMemory() != 0) {
+      throw new AssertionError("left: " + budget.usedBytes() + ", " + allocator.metric());
+    }
+  }
+
+  @Override
+  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+    return session(remote, conv);
+  }
+
+  @Override
+  public void progressed(Session session, long nowMs) {}
+
+  @Override
+  public void ended(Session session, EndReason reason) {}
+
+  @Override
+  public DatagramOutput output(InetSocketAddress remote) {
+    return new DatagramOutput() {
+      private ByteBuf packet;
+
+      @Override
+      public ByteBuf begin(int maxBytes) {
+        packet = Unpooled.buffer(maxBytes, maxBytes);
+        return packet;
+      }
+
+      @Override
+      public void end() {
+        PacketBurst burst = new PacketBurst().reset(packet);
+        burst.add(0, packet.writerIndex());
+        cipher.seal(burst);
+        packets.add(packet);
+      }
+    };
+  }
+
+  @Override
+  public void flushOutput() {}
+
+  @Override
+  public boolean isOutputWritable() {
+    return true;
+  }
+
+  @Override
+  public void requestFlush() {}
+}

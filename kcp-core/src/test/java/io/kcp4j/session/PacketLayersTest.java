@@ -1,0 +1,291 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Cipher, FEC and ARQ together, from one {@link SessionTable} to another. */
+class PacketLayersTest {
+
+  private static final int MTU = 1400;
+
+  private Host client = new Host(1, KeyRing.NONE);
+  private Host server = new Host(2, KeyRing.NONE);
+
+  private void seal(CipherAlgorithm algorithm) {
+    KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(algorithm, "k"));
+    client = new Host(1, keys);
+    server = new Host(2, keys);
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    client.close();
+    server.close();
+  }
+
+  private Session open(FecConfig fec) {
+    client.fec = fec;
+    return client.open(server.address, 7);
+  }
+
+  private Session accepted() {
+    return server.sessions.get(7);
+  }
+
+  private static int type(ByteBuf packet) {
+    return FecPacket.type(packet, 0);
+  }
+
+  private static List<ByteBuf> without(List<ByteBuf> packets, int... lost) {
+    List<ByteBuf> left = new ArrayList<>(packets);
+    for (int i = lost.length - 1; i >= 0; i--) {
+      left.remove(lost[i]);
+    }
+    return left;
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void packetsAreAsLongAsTheMtuUnderEveryCipher(CipherAlgorithm algorithm) {
+    seal(algorithm);
+    Session session = open(FecConfig.of(3, 2));
+    client.send(session, 3 * session.kcp().mssBytes());
+    List<ByteBuf> packets = client.packets();
+    assertEquals(5, packets.size());
+    packets.forEach(packet -> assertEquals(MTU, packet.readableBytes()));
+    server.take(client, packets);
+    assertEquals(3 * session.kcp().mssBytes(), Host.received(accepted()).readableBytes());
+  }
+
+  @Test
+  void receiverWithTheSameRatioNeedsNoTimeToFindIt() {
+    server.fec = FecConfig.of(3, 2);
+    Session session = open(FecConfig.of(3, 2));
+    client.send(session, 3 * session.kcp().mssBytes());
+    server.take(client, without(client.packets(), 1, 2));
+    assertEquals(2, server.count(KcpCounter.FEC_RECOVERED));
+    assertEquals(2, server.count(KcpCounter.FEC_PARITY_IN));
+    assertEquals(2, client.count(KcpCounter.FEC_PARITY_OUT));
+    assertEquals(3 * session.kcp().mssBytes(), Host.received(accepted()).readableBytes());
+    assertEquals(0, server.count(KcpCounter.FEC_RATIO_CHANGES));
+  }
+
+  @Test
+  void recoveredWindowIsNotTaken() {
+    server.fec = FecConfig.of(1, 1);
+    client.config = KcpConfig.builder().receiveWindow(99).build();
+    Session session = open(FecConfig.of(1, 1));
+    client.send(session, 10);
+    server.take(client, client.packets());
+    client.config = KcpConfig.builder().receiveWindow(50).build();
+    session.reconfigure(client.config, session.fecConfig());
+    client.send(session, 10);
+    server.take(client, without(client.packets(), 0));
+    assertEquals(1, server.count(KcpCounter.FEC_RECOVERED));
+    assertEquals(99, accepted().kcp().stats().remoteWindow());
+  }
+
+  @Test
+  void acknowledgementsStayOutsideTheGroups() {
+    server.fec = FecConfig.of(2, 1);
+    Session session = open(FecConfig.NONE);
+    client.send(session, 10);
+    server.take(client, client.packets());
+    accepted().kcp().probe();
+    server.table.touch(accepted());
+    server.table.flushTouched(20);
+    ByteBuf control = server.packets().get(0);
+    assertEquals(7, Segment.conv(control, 0));
+    assertEquals(Segment.ACK, Segment.cmd(control, 0));
+    assertEquals(Segment.WASK, Segment.cmd(control, Segment.HEADER_BYTES));
+    assertEquals(2 * Segment.HEADER_BYTES, control.readableBytes());
+  }
+
+  @Test
+  void acknowledgementsMayBeProtectedToo() {
+    server.fec = FecConfig.of(2, 1).withProtectsAcks(true);
+    Session session = open(FecConfig.NONE);
+    client.send(session, 10);
+    server.take(client, client.packets());
+    accepted().kcp().probe();
+    server.table.touch(accepted());
+    server.table.flushTouched(20);
+    ByteBuf control = server.packets().get(0);
+    assertEquals(FecPacket.DATA, type(control));
+    assertEquals(FecPacket.DATA_HEADER_BYTES + 2 * Segment.HEADER_BYTES, control.readableBytes());
+  }
+
+  @Test
+  void parityOfOneSessionHarmsNoOtherOfItsAddress() {
+    server.fec = FecConfig.of(2, 1);
+    Session first = open(FecConfig.of(2, 1));
+    Session second = client.open(server.address, 8);
+    client.send(first, 2 * first.kcp().mssBytes());
+    List<ByteBuf> ofFirst = client.packets();
+    client.send(second, 2 * second.kcp().mssBytes());
+    List<ByteBuf> ofSecond = client.packets();
+    // Each has lost its second packet; the parity of either fits the gap of both.
+    server.take(client, List.of(ofFirst.get(0), ofSecond.get(0), ofFirst.get(2), ofSecond.get(2)));
+    assertEquals(1, server.count(KcpCounter.FEC_RECOVERED));
+    assertEquals(1, server.count(KcpCounter.WRONG_CONV));
+    int one = first.kcp().mssBytes();
+    int total =
+        Host.received(server.sessions.get(7)).readableBytes()
+            + Host.received(server.sessions.get(8)).readableBytes();
+    assertEquals(3 * one, total);
+  }
+
+  @Test
+  void parityOfStrangersIsDropped() {
+    server.fec = FecConfig.of(1, 1);
+    Session session = open(FecConfig.of(2, 1));
+    client.send(session, 2 * session.kcp().mssBytes());
+    server.take(client, without(client.packets(), 0, 1));
+    assertEquals(0, server.table.size());
+    assertEquals(1, server.count(KcpCounter.UNKNOWN_SESSION));
+  }
+
+  @Test
+  void dataWithAFalseSizeIsRefused() {
+    Session session = open(FecConfig.of(1, 1));
+    client.send(session, 10);
+    ByteBuf data = client.packets().get(0);
+    data.setShortLE(6, data.getUnsignedShortLE(6) + 1);
+    server.take(client, List.of(data));
+    assertEquals(1, server.count(KcpCounter.FEC_REFUSED));
+    assertEquals(0, server.table.size());
+  }
+
+  @Test
+  void everyCutOfAPacketIsHarmless() {
+    Session session = open(FecConfig.of(1, 1));
+    client.send(session, 30);
+    for (ByteBuf packet : client.packets()) {
+      for (int length = 0; length < packet.readableBytes(); length++) {
+        server.take(client, List.of(packet.copy(0, length)));
+      }
+    }
+    assertEquals(0, server.count(KcpCounter.FEC_RECOVERED));
+    assertEquals(0, server.table.size());
+  }
+
+  @Test
+  void packetThatNoKeyOpensIsCounted() {
+    seal(CipherAlgorithm.AES_128_GCM);
+    Session session = open(FecConfig.NONE);
+    client.send(session, 30);
+    ByteBuf packet = client.packets().get(0);
+    ByteBuf altered = packet.copy();
+    altered.setByte(40, ~altered.getByte(40));
+    server.take(client, List.of(altered));
+    assertEquals(1, server.count(KcpCounter.OPEN_FAILED));
+    assertEquals(0, server.table.size());
+    server.take(client, List.of(packet));
+    assertEquals(1, server.table.size());
+  }
+
+  @Test
+  void strangersProbeIsAnsweredSealed() {
+    seal(CipherAlgorithm.AES);
+    Session session = open(FecConfig.NONE);
+    session.kcp().probe();
+    client.table.touch(session);
+    client.table.flushTouched(0);
+    server.take(client, client.packets());
+    assertEquals(0, server.table.size());
+    client.take(server, server.packets());
+    assertEquals(1, session.kcp().counters().get(KcpCounter.SEGMENTS_IN));
+  }
+
+  @Test
+  void unreliableDatagramNeedsASession() {
+    client.unreliableLimit = 1;
+    server.unreliableLimit = 1;
+    Session session = open(FecConfig.of(1, 1));
+    session.sendUnreliable(client.allocator.buffer().writeInt(42));
+    client.table.touch(session);
+    client.table.flushTouched(0);
+    List<ByteBuf> early = client.packets();
+    assertEquals(FecPacket.OUT_OF_BAND, type(early.get(0)));
+    server.take(client, early);
+    assertEquals(1, server.count(KcpCounter.UNKNOWN_SESSION));
+
+    client.send(session, 10);
+    server.take(client, client.packets());
+    server.take(client, early);
+    ByteBuf datagram = accepted().receiveUnreliable();
+    assertEquals(42, datagram.readInt());
+    datagram.release();
+    assertNull(accepted().receiveUnreliable());
+  }
+
+  @Test
+  void tooManyUnreliableDatagramsPushTheOldestOut() {
+    client.unreliableLimit = 3;
+    server.unreliableLimit = 2;
+    Session session = open(FecConfig.of(1, 1));
+    client.send(session, 10);
+    server.take(client, client.packets());
+    for (int i = 0; i < 4; i++) {
+      session.sendUnreliable(client.allocator.buffer().writeInt(i));
+    }
+    assertEquals(1, client.count(KcpCounter.UNRELIABLE_DROPPED));
+    client.table.touch(session);
+    client.table.flushTouched(0);
+    server.take(client, client.packets());
+    assertEquals(1, server.count(KcpCounter.UNRELIABLE_DROPPED));
+    ByteBuf first = accepted().receiveUnreliable();
+    assertEquals(2, first.readInt());
+    first.release();
+    assertTrue(accepted().isUnreliableReceivable());
+  }
+
+  @Test
+  void largestUnreliableDatagramFillsThePacket() {
+    Session session = open(FecConfig.of(1, 1));
+    session.unreliableLimit(1);
+    int max = session.maxUnreliableBytes();
+    assertEquals(MTU - FecPacket.DATA_HEADER_BYTES - Integer.BYTES, max);
+    ByteBuf large = Unpooled.buffer(max + 1).writeZero(max + 1);
+    assertThrows(IllegalArgumentException.class, () -> session.sendUnreliable(large));
+    session.sendUnreliable(large.writerIndex(max));
+    assertTrue(session.hasUnreliableToSend());
+    client.table.touch(session);
+    client.table.flushTouched(0);
+    assertFalse(session.hasUnreliableToSend());
+    assertEquals(MTU, client.packets().get(0).readableBytes());
+  }
+
+  @Test
+  void ratioMayChangeWhileTheSessionRuns() {
+    Session session = open(FecConfig.of(3, 2));
+    client.send(session, 3000);
+    server.take(client, client.packets());
+    session.reconfigure(client.config, FecConfig.NONE);
+    client.send(session, 3000);
+    List<ByteBuf> plain = client.packets();
+    plain.forEach(packet -> assertEquals(7, Segment.conv(packet, 0)));
+    server.take(client, plain);
+    assertEquals(6000, Host.received(accepted()).readableBytes());
+  }
+}

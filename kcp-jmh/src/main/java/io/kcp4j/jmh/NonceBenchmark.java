@@ -1,0 +1,36 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.crypto.NonceSource;
+import java.security.SecureRandom;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.State;
+
+/** One nonce of 16 bytes; beside kcp-go's BenchmarkCsprngAES128. */
+public class NonceBenchmark extends KcpBenchmark {
+
+  private static final int NONCE_BYTES = 16;
+
+  /** Sources and where their bytes go. */
+  @State(Scope.Thread)
+  public static class Sources {
+
+    private final SecureRandom system = new SecureRandom();
+    private final NonceSource nonces = new NonceSource(system);
+    private final byte[] nonce = new byte[NONCE_BYTES];
+  }
+
+  /** From the counter cipher. */
+  @Benchmark
+  public byte[] nonce16(Sources sources) {
+    sources.nonces.next(sources.nonce, 0, NONCE_BYTES);
+    return sources.nonce;
+  }
+
+  /** The baseline: from the system. */
+  @Benchmark
+  public byte[] baselineSystem(Sources sources) {
+    sources.system.nextBytes(sources.nonce);
+    return sources.nonce;
+  }
+}
