@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** {@link FecDecoder} with a known ratio. */
 class FecDecoderTest {
 
-  private static final FecConfig RATIO = FecConfig.of(3, 2);
+  private static final FecConfig RATIO = FecReceiver.certain(3, 2);
 
   private final FecSender sender = new FecSender(3, 2);
   private FecReceiver receiver = new FecReceiver(RATIO);
@@ -105,7 +105,7 @@ class FecDecoderTest {
   void smallGroupsAreRememberedForAsManyPacketsAsLargeOnes() {
     for (int[] ratio : new int[][] {{1, 1}, {3, 2}, {10, 3}, {30, 2}, {60, 4}}) {
       FecSender peer = new FecSender(ratio[0], ratio[1]);
-      FecReceiver far = new FecReceiver(FecConfig.of(ratio[0], ratio[1]));
+      FecReceiver far = new FecReceiver(FecReceiver.certain(ratio[0], ratio[1]));
       int shards = ratio[0] + ratio[1];
       peer.send(new byte[1], 0); // the first packet of all has no parity where d = 1
       List<byte[]> packets = peer.sendRandom((3 + 140 / shards) * ratio[0], 50, 0);
@@ -145,7 +145,7 @@ class FecDecoderTest {
     assertInput(FecResult.KEPT, FecReceiver.packet(4, FecPacket.PARITY, 10));
     long paws = 0xffffffffL / 5 * 5;
     assertEquals(0xffffffffL, paws);
-    FecReceiver other = new FecReceiver(FecConfig.of(2, 2));
+    FecReceiver other = new FecReceiver(FecReceiver.certain(2, 2));
     assertEquals(
         FecResult.MISPLACED, other.input(FecReceiver.packet(0xfffffffcL, FecPacket.DATA, 10)));
     assertEquals(
@@ -181,7 +181,7 @@ class FecDecoderTest {
 
   @Test
   void recoveredShardWithAFalseSizeIsDropped() {
-    receiver = new FecReceiver(FecConfig.of(1, 1));
+    receiver = new FecReceiver(FecReceiver.certain(1, 1));
     int[] sizes = {0, 1, 2, 49, 50, 51, 0xffff};
     for (int i = 0; i < sizes.length; i++) {
       byte[] parity = FecReceiver.packet(2 * i + 1, FecPacket.PARITY, 50);
@@ -198,7 +198,7 @@ class FecDecoderTest {
   @Test
   void decodingGoesOnAcrossTheWrap() {
     long paws = 0xffffffffL / 13 * 13;
-    FecConfig config = FecConfig.of(10, 3);
+    FecConfig config = FecReceiver.certain(10, 3);
     FecSender peer = new FecSender(config, paws - 20 * 13, MemoryBudget.unlimited(), new Random(3));
     receiver = new FecReceiver(config);
     List<byte[]> packets = peer.sendRandom(400, 100, 0);
@@ -218,7 +218,7 @@ class FecDecoderTest {
   @Test
   void groupsOnBothSidesOfTheWrapAreNeighbours() {
     long paws = 0xffffffffL / 13 * 13;
-    FecConfig config = FecConfig.of(10, 3);
+    FecConfig config = FecReceiver.certain(10, 3);
     FecSender peer = new FecSender(config, paws - 13, MemoryBudget.unlimited(), new Random(3));
     receiver = new FecReceiver(config);
     List<byte[]> packets = peer.sendRandom(20, 100, 0);
@@ -315,7 +315,7 @@ class FecDecoderTest {
       int shards = ratio[0] + ratio[1];
       int limit = Math.max(256 * 1024, 2 * shards * 1536);
       for (int bytes : new int[] {3, 1500, 65_535}) {
-        FecReceiver greedy = new FecReceiver(FecConfig.of(ratio[0], ratio[1]));
+        FecReceiver greedy = new FecReceiver(FecReceiver.certain(ratio[0], ratio[1]));
         for (int i = 0; i < 3_000; i++) {
           if (i % shards < ratio[0] && i % shards != 0) {
             greedy.input(FecReceiver.packet(i, FecPacket.DATA, bytes));

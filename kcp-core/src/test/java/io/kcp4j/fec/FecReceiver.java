@@ -29,6 +29,11 @@ final class FecReceiver {
     decoder = new FecDecoder(config, context);
   }
 
+  /** Settings by which the ratio is certain from the first packet on. */
+  static FecConfig certain(int dataShards, int parityShards) {
+    return FecConfig.of(dataShards, parityShards).withMaxDetectedShards(0);
+  }
+
   FecResult input(byte[] packet) {
     ByteBuf buf = Unpooled.buffer();
     buf.writeZero(3).writeBytes(packet).writeZero(5);

@@ -43,7 +43,7 @@ class FecRecoveryTest {
   void whatParityCoversIsRecoveredOnceAndUnaltered(int dataShards, int parityShards) {
     int recovered = 0;
     for (int seed = 0; seed < SEEDS; seed++) {
-      recovered += run(FecConfig.of(dataShards, parityShards), new Random(seed));
+      recovered += run(FecReceiver.certain(dataShards, parityShards), new Random(seed));
     }
     assertTrue(recovered > 0);
   }
@@ -129,8 +129,10 @@ class FecRecoveryTest {
   void bothDirectionsMayHaveRatiosOfTheirOwnOnOneContext() {
     FecContext context = new FecContext(MemoryBudget.unlimited());
     MemoryBudget budget = MemoryBudget.unlimited();
-    FecReceiver one = new FecReceiver(FecConfig.of(10, 3), context.withBudget(budget), budget);
-    FecReceiver other = new FecReceiver(FecConfig.of(3, 2), context.withBudget(budget), budget);
+    FecReceiver one =
+        new FecReceiver(FecReceiver.certain(10, 3), context.withBudget(budget), budget);
+    FecReceiver other =
+        new FecReceiver(FecReceiver.certain(3, 2), context.withBudget(budget), budget);
     FecSender toOne = new FecSender(10, 3);
     FecSender toOther = new FecSender(3, 2);
     for (int i = 0; i < 50; i++) {

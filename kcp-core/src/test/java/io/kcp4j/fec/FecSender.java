@@ -28,9 +28,18 @@ final class FecSender {
   }
 
   FecSender(FecConfig config, long firstSeqid, MemoryBudget budget, Random random) {
+    this(new FecEncoder(config, new FecContext(budget), firstSeqid), budget, random);
+  }
+
+  private FecSender(FecEncoder encoder, MemoryBudget budget, Random random) {
     this.budget = budget;
     this.random = random;
-    encoder = new FecEncoder(config, new FecContext(budget), firstSeqid);
+    this.encoder = encoder;
+  }
+
+  /** The same peer with other settings. */
+  FecSender successor(FecConfig config, Random random) {
+    return new FecSender(encoder.successor(config), budget, random);
   }
 
   /** Sends a payload: the data packet, and parity if its group is full. */

@@ -53,7 +53,7 @@ class RecordedFecStreamTest {
 
   private static void assertRecovered(RecordedFecStream stream, List<byte[]> group, int lost) {
     FecReceiver receiver =
-        new FecReceiver(FecConfig.of(stream.dataShards(), stream.parityShards()));
+        new FecReceiver(FecReceiver.certain(stream.dataShards(), stream.parityShards()));
     for (int place = 0; place < group.size(); place++) {
       if ((lost >> place & 1) == 0) {
         receiver.input(group.get(place));
