@@ -24,13 +24,16 @@ func echoServer(flags *flag.FlagSet, args []string) error {
 	quiet := flags.Duration("quiet", time.Minute, "a session without traffic for this `time` has ended")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
 	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
 		return err
 	}
 	if *untilEOF {
 		exitOnEOF()
 	}
 	return serve(&s, *address, *count, func(session *kcp.UDPSession) {
+		if s.dataShards > 0 {
+			echoOOB(session)
+		}
 		echo(session, *quiet)
 	})
 }
@@ -43,7 +46,10 @@ func serve(s *settings, address string, count int, handle func(*kcp.UDPSession))
 		return err
 	}
 	var handlers sync.WaitGroup
-	defer handlers.Wait()
+	defer func() {
+		handlers.Wait()
+		printJSON(countersNow())
+	}()
 	for accepted := 0; count == 0 || accepted < count; accepted++ {
 		session, err := s.accept(listener)
 		if err != nil {
@@ -76,14 +82,34 @@ func echo(session *kcp.UDPSession, quiet time.Duration) {
 }
 
 type echoResult struct {
-	Sessions      int     `json:"sessions"`
-	Failures      int     `json:"failures"`
-	Bytes         int64   `json:"bytes"`
-	Seconds       float64 `json:"seconds"`
-	MBps          float64 `json:"mb_s"`
-	Retransmitted uint64  `json:"retransmitted"`
-	Lost          uint64  `json:"lost"`
-	Repeated      uint64  `json:"repeated"`
+	Sessions int     `json:"sessions"`
+	Failures int     `json:"failures"`
+	Bytes    int64   `json:"bytes"`
+	Seconds  float64 `json:"seconds"`
+	MBps     float64 `json:"mb_s"`
+	counters
+}
+
+// A ratioChange is what happens when the first half of the echo is there; its zero value is none.
+type ratioChange struct {
+	dataShards, parityShards int
+	pause                    time.Duration
+}
+
+func (c *ratioChange) flags(flags *flag.FlagSet) {
+	flags.IntVar(&c.dataShards, "then-datashard", 0, "change the FEC ratio half-way: data packets of a `group`; 0: no change")
+	flags.IntVar(&c.parityShards, "then-parityshard", 0, "parity packets of a `group` then")
+	flags.DurationVar(&c.pause, "then-after", 0, "`pause` half-way, before the change")
+}
+
+func (c *ratioChange) check(s *settings) error {
+	if *c == (ratioChange{}) {
+		return nil
+	}
+	if s.dataShards == 0 {
+		return usageErrorf("--then-datashard: there is no FEC to change")
+	}
+	return checkRatio(c.dataShards, c.parityShards)
 }
 
 func echoClient(flags *flag.FlagSet, args []string) error {
@@ -92,8 +118,10 @@ func echoClient(flags *flag.FlagSet, args []string) error {
 	size := flags.Int64("bytes", 1<<20, "`bytes` to send in each session")
 	sessions := flags.Int("sessions", 1, "concurrent `sessions`, each with its own socket and conv")
 	timeout := flags.Duration("timeout", time.Minute, "give up after this `time`")
+	var change ratioChange
+	change.flags(flags)
 	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+	if err := errors.Join(parse(flags, args), s.checkSession(), change.check(&s)); err != nil {
 		return err
 	}
 	if *remote == "" {
@@ -107,7 +135,7 @@ func echoClient(flags *flag.FlagSet, args []string) error {
 		clients.Add(1)
 		go func() {
 			defer clients.Done()
-			errs[i] = checkEcho(&s, *remote, *size, uint64(i), start.Add(*timeout))
+			errs[i] = checkEcho(&s, &change, *remote, *size, uint64(i), start.Add(*timeout))
 		}()
 	}
 	clients.Wait()
@@ -122,16 +150,15 @@ func echoClient(flags *flag.FlagSet, args []string) error {
 	}
 	result.Seconds = time.Since(start).Seconds()
 	result.MBps = float64(result.Bytes) / 1e6 / result.Seconds
-	counters := kcp.DefaultSnmp.Copy()
-	result.Retransmitted = counters.RetransSegs
-	result.Lost = counters.LostSegs
-	result.Repeated = counters.RepeatSegs
+	result.counters = countersNow()
 	return errors.Join(append(errs, printJSON(result))...)
 }
 
 // checkEcho sends size bytes of the pseudo-random stream that seed names and compares what comes
 // back with it.
-func checkEcho(s *settings, remote string, size int64, seed uint64, deadline time.Time) error {
+func checkEcho(
+	s *settings, change *ratioChange, remote string, size int64, seed uint64, deadline time.Time,
+) error {
 	session, err := s.dial(remote)
 	if err != nil {
 		return err
@@ -140,13 +167,37 @@ func checkEcho(s *settings, remote string, size int64, seed uint64, deadline tim
 	defer s.linger()
 	session.SetDeadline(deadline)
 
+	sent, expected := randomStream(seed), randomStream(seed)
+	first := size
+	if change.dataShards != 0 {
+		first = size / 2
+	}
+	if err := exchange(session, sent, expected, first); err != nil {
+		return fmt.Errorf("session %d: %w", seed, err)
+	}
+	if first == size {
+		return nil
+	}
+	fmt.Println("half-way")
+	time.Sleep(change.pause)
+	if err := changeRatio(session, change.dataShards, change.parityShards); err != nil {
+		return err
+	}
+	if err := exchange(session, sent, expected, size-first); err != nil {
+		return fmt.Errorf("session %d, with the ratio changed: %w", seed, err)
+	}
+	return nil
+}
+
+// exchange sends size bytes and waits until their echo has come back.
+func exchange(session *kcp.UDPSession, sent, expected io.Reader, size int64) error {
 	written := make(chan error, 1)
 	go func() {
-		_, err := io.CopyBuffer(session, io.LimitReader(randomStream(seed), size), make([]byte, chunkBytes))
+		_, err := io.CopyBuffer(session, io.LimitReader(sent, size), make([]byte, chunkBytes))
 		written <- err
 	}()
-	if err := compare(session, randomStream(seed), size); err != nil {
-		return fmt.Errorf("session %d: %w", seed, err)
+	if err := compare(session, expected, size); err != nil {
+		return err
 	}
 	return <-written
 }

@@ -21,11 +21,14 @@ type command struct {
 var commands = []command{
 	{"echo-server", "send back what arrives (kcp-go sessions, stream)", echoServer},
 	{"echo-client", "send pseudo-random bytes and check their echo", echoClient},
+	{"oob-client", "send out-of-band packets and check their echo", oobClient},
 	{"sink", "count what arrives (one-way throughput, receiver)", sink},
 	{"source", "send as fast as possible (one-way throughput, sender)", source},
 	{"flood", "run sink and source as two processes on loopback", flood},
 	{"message-server", "send back messages (kcp-go's raw KCP, message mode)", messageServer},
 	{"message-client", "send messages of many sizes and check their echo", messageClient},
+	{"codecs", "measure kcp-go's ciphers and FEC", codecs},
+	{"compare-codecs", "the same for kcp4j, beside it, as a table", compareCodecs},
 	{"load", "hold thousands of sessions open over one socket (Linux)", load},
 }
 
@@ -109,10 +112,12 @@ func printJSON(v any) error {
 	return json.NewEncoder(os.Stdout).Encode(v)
 }
 
-// exitOnEOF ends the process when standard input ends, so that it cannot outlive its parent.
+// exitOnEOF ends the process when standard input ends, so that it cannot outlive its parent. The
+// last line is what kcp-go has counted.
 func exitOnEOF() {
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
+		printJSON(countersNow())
 		os.Exit(0)
 	}()
 }

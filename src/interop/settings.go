@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"sync/atomic"
@@ -17,6 +18,8 @@ type settings struct {
 	ackNoDelay, writeDelay        bool
 	stream                        bool
 	sockBuf                       int
+	crypt, key                    string
+	dataShards, parityShards      int
 }
 
 // arqFlags declares what kcp-go's raw KCP type knows as well.
@@ -37,6 +40,10 @@ func (s *settings) sessionFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&s.ackNoDelay, "acknodelay", false, "acknowledge every datagram at once")
 	flags.BoolVar(&s.writeDelay, "writedelay", false, "let writes wait for the interval")
 	flags.BoolVar(&s.stream, "stream", true, "let small writes share segments")
+	flags.StringVar(&s.crypt, "crypt", "null", "`cipher` of the packets: "+cipherNames())
+	flags.StringVar(&s.key, "key", "it's a secrect", "`passphrase` that the cipher's key is made of; the default is kcptun's")
+	flags.IntVar(&s.dataShards, "datashard", 0, "data packets of an FEC `group`; 0, as --parityshard: no FEC")
+	flags.IntVar(&s.parityShards, "parityshard", 0, "parity packets of an FEC `group`")
 }
 
 func (s *settings) check() error {
@@ -49,9 +56,31 @@ func (s *settings) check() error {
 	return nil
 }
 
-// listen opens a listener. Cipher and FEC go here and into dial.
+// checkSession is check for those that have sessionFlags.
+func (s *settings) checkSession() error {
+	_, err := cipherOf(s.crypt)
+	if s.dataShards != 0 || s.parityShards != 0 {
+		err = errors.Join(err, checkRatio(s.dataShards, s.parityShards))
+	}
+	return errors.Join(err, s.check())
+}
+
+// checkRatio refuses what kcp-go would take for no FEC.
+func checkRatio(dataShards, parityShards int) error {
+	if dataShards < 1 || parityShards < 1 || dataShards+parityShards > 256 {
+		return usageErrorf("FEC %d/%d: expected 1 or more of both, and 256 at most in all",
+			dataShards, parityShards)
+	}
+	return nil
+}
+
+// listen opens a listener.
 func (s *settings) listen(address string) (*kcp.Listener, error) {
-	listener, err := kcp.ListenWithOptions(address, nil, 0, 0)
+	cipher, err := newCipher(s.crypt, s.key)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := kcp.ListenWithOptions(address, cipher, s.dataShards, s.parityShards)
 	if err != nil {
 		return nil, err
 	}
@@ -68,27 +97,32 @@ func (s *settings) accept(listener *kcp.Listener) (*kcp.UDPSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.apply(session)
-	return session, nil
+	return session, s.apply(session)
 }
 
 // dial opens a session on a socket of its own.
 func (s *settings) dial(address string) (*kcp.UDPSession, error) {
-	session, err := kcp.DialWithOptions(address, nil, 0, 0)
+	cipher, err := newCipher(s.crypt, s.key)
 	if err != nil {
 		return nil, err
 	}
-	s.apply(session)
-	return session, setBuffers(session, s.sockBuf)
+	session, err := kcp.DialWithOptions(address, cipher, s.dataShards, s.parityShards)
+	if err != nil {
+		return nil, err
+	}
+	return session, errors.Join(s.apply(session), setBuffers(session, s.sockBuf))
 }
 
-func (s *settings) apply(session *kcp.UDPSession) {
+func (s *settings) apply(session *kcp.UDPSession) error {
 	session.SetNoDelay(s.noDelay, s.interval, s.resend, s.nc)
 	session.SetWindowSize(s.sndWnd, s.rcvWnd)
-	session.SetMtu(s.mtu)
+	if !session.SetMtu(s.mtu) {
+		return usageErrorf("--mtu %d: too small for the headers of cipher and FEC", s.mtu)
+	}
 	session.SetACKNoDelay(s.ackNoDelay)
 	session.SetWriteDelay(s.writeDelay)
 	session.SetStreamMode(s.stream)
+	return nil
 }
 
 // linger leaves the last acknowledgements time to go: kcp-go sends them at its interval, and

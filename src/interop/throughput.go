@@ -17,19 +17,18 @@ import (
 )
 
 type throughput struct {
-	Bytes         int64   `json:"bytes"`
-	Seconds       float64 `json:"seconds"`
-	MBps          float64 `json:"mb_s"`
-	Retransmitted uint64  `json:"retransmitted"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	MBps    float64 `json:"mb_s"`
+	counters
 }
 
 func newThroughput(bytes int64, elapsed time.Duration) throughput {
 	seconds := elapsed.Seconds()
-	result := throughput{Bytes: bytes, Seconds: seconds}
+	result := throughput{Bytes: bytes, Seconds: seconds, counters: countersNow()}
 	if seconds > 0 {
 		result.MBps = float64(bytes) / 1e6 / seconds
 	}
-	result.Retransmitted = kcp.DefaultSnmp.Copy().RetransSegs
 	return result
 }
 
@@ -40,7 +39,7 @@ func sink(flags *flag.FlagSet, args []string) error {
 	quiet := flags.Duration("quiet", time.Second, "a session without traffic for this `time` has ended")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
 	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
 		return err
 	}
 	if *untilEOF {
@@ -75,7 +74,7 @@ func source(flags *flag.FlagSet, args []string) error {
 	remote := flags.String("remote", "", "`address` of the sink")
 	duration := flags.Float64("duration", 10, "how long to send, in `seconds`")
 	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
 		return err
 	}
 	if *remote == "" {
@@ -117,7 +116,7 @@ func flood(flags *flag.FlagSet, args []string) error {
 	var s settings
 	duration := flags.Float64("duration", 10, "how long to send, in `seconds`")
 	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
 		return err
 	}
 	var shared []string

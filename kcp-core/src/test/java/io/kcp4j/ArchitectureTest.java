@@ -31,6 +31,17 @@ class ArchitectureTest {
           .resideInAPackage("io.kcp4j.session..");
 
   @ArchTest
+  static final ArchRule errorCorrectionKnowsNothingOfTheRestButTheBudget =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.fec..")
+          .should()
+          .dependOnClassesThat(
+              resideInAnyPackage("io.kcp4j..")
+                  .and(not(resideInAnyPackage("io.kcp4j.fec..")))
+                  .and(not(belongToAnyOf(MemoryBudget.class))));
+
+  @ArchTest
   static final ArchRule noClocks =
       noClasses()
           .should()

@@ -125,8 +125,7 @@ public final class FecConfig {
 
   /**
    * The largest groups, data and parity together, that the decoder takes up when the peer's ratio
-   * is another than the configured one. Default {@value #DEFAULT_MAX_DETECTED_SHARDS}. With 0 the
-   * configured ratio is certain from the first packet on, and has to be the peer's.
+   * is another than the configured one. Default {@value #DEFAULT_MAX_DETECTED_SHARDS}.
    */
   public int maxDetectedShards() {
     return maxDetectedShards;

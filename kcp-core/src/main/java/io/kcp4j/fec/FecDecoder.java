@@ -6,18 +6,14 @@ import java.util.Objects;
 
 /**
  * Recovers datagrams that a peer has sent under parity and the network has lost: protocol.md 11.5
- * to 11.10.
+ * to 11.11.
  *
  * <p>Packets are sorted into groups by their sequence numbers. A group whose data have all arrived
- * needs nothing more; one that misses some, but has as many packets in all, gives them back. What
- * packets are worth depends on the peer's ratio, which is found from the packets. They are sorted
- * by the configured one from the start, but nothing is recovered before the packets have shown it.
- *
- * <p><b>A wrong group is worse than none.</b> Computed from packets that do not belong together,
- * bytes that are the same in all of them come out right and the others as noise: a datagram with
- * the right header, but for its numbers, and false payload. So nothing is recovered by a ratio that
- * is not certain, and a group with parity of another session of the same address is found out by
- * its conv: of what it gives back, something always shows a wrong one.
+ * needs nothing more; one that misses some, but has as many packets in all, gives them back.
+ * Packets are sorted by the configured ratio, or, where none is configured or the packets
+ * contradict it, by the one that is found from the packets alone. Either way nothing is given back
+ * until the packets have proven the ratio, which takes one group and the beginning of the next
+ * where nothing is lost.
  *
  * <p>Used by one thread. Packets handed in are copied as far as need be, and stay the caller's.
  * What is held is bounded per decoder and charged to the context's budget; between complete groups
@@ -52,13 +48,14 @@ public final class FecDecoder {
    */
   public FecDecoder(FecConfig config, FecContext context) {
     this.context = Objects.requireNonNull(context, "context");
-    isDecoding = config.isDecoding();
+    isDecoding = config.isDecoding() && (config.isEncoding() || config.maxDetectedShards() > 0);
     ratio = new PeerRatio(config);
   }
 
   /**
-   * Tells with which conv every datagram of the peer begins. Groups that give back another one are
-   * refused.
+   * Tells with which conv every datagram of the peer begins. A group that gives back another one,
+   * or a size that cannot be, is refused as a whole: packets in it do not belong together, and
+   * others of its datagrams may look right and be false.
    *
    * @return this
    */
@@ -99,9 +96,9 @@ public final class FecDecoder {
     if (!fits) {
       return FecResult.MISPLACED;
     }
-    FecResult result = groups().add(seqid, isData, packet, shardIndex, bytes);
-    if (groups.hasMoved()) {
-      ratio.suspect();
+    FecResult result = groups().add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
+    if (groups.hasJumped()) {
+      ratio.doubt();
     }
     return result;
   }
@@ -160,14 +157,13 @@ public final class FecDecoder {
           return datagram;
         }
       }
-      if (groups == null || !groups.isRecoverable() || !ratio.isCertain()) {
+      if (groups == null || !groups.isRecoverable() || !ratio.isProven()) {
         return null;
       }
       recoverNext();
     }
   }
 
-  /** Recovers a group; all that is lost of it is right, or none is used. */
   private void recoverNext() {
     if (codec == null) {
       codec = context.codec(ratio.dataShards(), ratio.parityShards());
@@ -225,7 +221,7 @@ public final class FecDecoder {
     return ratio.changes();
   }
 
-  /** How many recovered shards could not be datagrams; all of their groups were dropped. */
+  /** How many recovered shards could not be datagrams; their groups were dropped. */
   public long refusedShards() {
     return refusedShards;
   }

@@ -18,8 +18,8 @@ import java.util.Objects;
  */
 public final class FecEncoder {
 
-  /** Four groups of the largest size: decoders, kcp-go's too, keep no more. */
-  private static final int LEAP = 4 * FecConfig.MAX_SHARDS;
+  /** More packets than any receiver looks back or ahead. */
+  private static final int SUCCESSOR_DISTANCE = 4096;
 
   private final FecConfig config;
   private final FecContext context;
@@ -56,19 +56,20 @@ public final class FecEncoder {
   }
 
   /**
-   * Closes this encoder and makes the next one of the same session. Where the ratio is another the
-   * numbers leap, farther than any group of the peer's decoder reaches: packets of both ratios must
-   * not meet in one group, and the decoder notices that there is something to find out.
+   * Makes an encoder with other settings that takes over from this one, which is closed, or has
+   * been. Sequence numbers go on at some distance. kcp-go's receivers do not go back to smaller
+   * ones; and where numbers are not the same, and jump, no receiver can take the packets of one
+   * encoder for those of the other.
    *
    * @param config one that encodes
    */
   public FecEncoder successor(FecConfig config) {
+    int shards = Math.max(1, config.shards());
+    long firstSeqid = (next + SUCCESSOR_DISTANCE + shards - 1) / shards * shards;
+    FecEncoder successor =
+        new FecEncoder(config, context, firstSeqid < FecPacket.paws(shards) ? firstSeqid : 0);
     close();
-    boolean isSame = config.dataShards() == dataShards && config.parityShards() == parityShards;
-    long from = isSame ? next : next + LEAP;
-    long group = (from + config.shards() - 1) / config.shards();
-    long first = group * config.shards();
-    return new FecEncoder(config, context, first < FecPacket.paws(config.shards()) ? first : 0);
+    return successor;
   }
 
   /** Makes an encoder with another first sequence number, a multiple of the group's size. */

@@ -1,29 +1,23 @@
 package io.kcp4j.fec;
 
 /**
- * The ratio of data to parity that the peer uses, as far as it is known: protocol.md 11.9, 11.10.
+ * The ratio of data to parity that the peer uses, as far as it is known, and whether it is proven:
+ * protocol.md 11.9 to 11.11.
  *
- * <p>An honest packet never contradicts the right ratio, so while nothing does, once it is certain,
- * there is nothing to find out and nothing to remember. The first contradiction starts a {@link
- * RatioSearch}, several let it decide; forged ones cost some microseconds now and then. The ratio
- * in force stays until another is found, and changes so seldom that flapping costs nothing.
+ * <p>With a wrong ratio parity is held against data that it does not cover. What comes out looks
+ * much like a datagram, since all that the datagrams of a session have in common is reproduced, the
+ * conv first of all. So nothing may be recovered by a ratio that is only assumed, or contradicted,
+ * or older than a jump in the sequence numbers, where the peer may have begun with another: a
+ * {@link RatioSearch} has to prove it first, from the packets themselves. A proven ratio costs
+ * nothing.
  *
- * <p>A ratio is certain when the search has found it. The configured one is not, at first; nor is
- * any when data stand where it has parity, or when the peer has leapt to other numbers, as one does
- * that changes its ratio. Parity out of place does not count: it may be another session's.
+ * <p>Changes are rare: flapping does no more than stop recovery.
  */
 final class PeerRatio {
 
   /** Each change drops the groups in hand; a peer has no reason to change more often. */
   static final int CHANGE_INTERVAL_MS = 10_000;
 
-  /** So many packets against the ratio in force put it in doubt. */
-  private static final int DOUBT = 3;
-
-  /** So many packets in a row that agree with it put an end to that. */
-  private static final int TRUST = 512;
-
-  private static final int FIRST_SEARCH_PACKETS = 8;
   private static final int MAX_SEARCH_PACKETS = 256;
 
   private final int maxShards;
@@ -31,12 +25,19 @@ final class PeerRatio {
   private int parityShards;
   private long paws;
 
-  private boolean isCertain;
-  private RatioSearch search;
-  private int contradictions;
-  private int agreements;
-  private int searchPackets = FIRST_SEARCH_PACKETS;
-  private int untilSearch = FIRST_SEARCH_PACKETS;
+  /**
+   * The group that was located last, and its first number: the next packet is often of the same.
+   */
+  private int group;
+
+  private long groupStart;
+  private int place;
+
+  /** Null while the ratio is proven. */
+  private RatioSearch search = new RatioSearch();
+
+  private int searchPackets = 1;
+  private int untilSearch = 1;
 
   private int changes;
   private long changedAtMs;
@@ -45,8 +46,6 @@ final class PeerRatio {
     maxShards = config.maxDetectedShards();
     if (config.isEncoding()) {
       become(config.dataShards(), config.parityShards());
-      isCertain = maxShards == 0;
-      search = isCertain ? null : new RatioSearch();
     }
   }
 
@@ -54,25 +53,17 @@ final class PeerRatio {
     this.dataShards = dataShards;
     this.parityShards = parityShards;
     paws = FecPacket.paws(dataShards + parityShards);
+    group = 0;
+    groupStart = 0;
   }
 
   boolean isKnown() {
     return dataShards > 0;
   }
 
-  /** Whether packets have shown the ratio in force, or no other is allowed. */
-  boolean isCertain() {
-    return isCertain;
-  }
-
-  /** The peer's numbers have leapt: its ratio may be another from here on. */
-  void suspect() {
-    if (maxShards > 0) {
-      isCertain = false;
-      search = new RatioSearch();
-      untilSearch = FIRST_SEARCH_PACKETS;
-      searchPackets = FIRST_SEARCH_PACKETS;
-    }
+  /** Whether what is recovered by the ratio is what the peer has sent. */
+  boolean isProven() {
+    return search == null;
   }
 
   int dataShards() {
@@ -87,9 +78,30 @@ final class PeerRatio {
     return changes;
   }
 
-  /** Whether a packet stands where such a packet stands by the ratio in force. */
+  /**
+   * Whether a packet stands where such a packet stands by the ratio in force. Then {@link #group}
+   * and {@link #place} tell where that is.
+   */
   boolean fits(long seqid, boolean isData) {
-    return seqid < paws && seqid % (dataShards + parityShards) < dataShards == isData;
+    int shards = dataShards + parityShards;
+    long offset = seqid - groupStart;
+    if (offset < 0 || offset >= shards) {
+      group = (int) (seqid / shards);
+      groupStart = (long) group * shards;
+      offset = seqid - groupStart;
+    }
+    place = (int) offset;
+    return seqid < paws && place < dataShards == isData;
+  }
+
+  /** The number of the group of the packet that {@link #fits}. */
+  int group() {
+    return group;
+  }
+
+  /** Its place in the group. */
+  int place() {
+    return place;
   }
 
   /**
@@ -99,59 +111,42 @@ final class PeerRatio {
    * @return whether the ratio has changed
    */
   boolean observe(long seqid, boolean isData, boolean fits, long nowMs) {
-    return !(fits && search == null) && maxShards > 0 && look(seqid, isData, fits, nowMs);
-  }
-
-  private boolean look(long seqid, boolean isData, boolean fits, long nowMs) {
     if (search == null) {
-      search = new RatioSearch();
+      if (fits) {
+        return false;
+      }
+      doubt();
     }
     search.add(seqid, isData);
-    isCertain &= fits || !isData;
-    if (isKnown() && !isInDoubt(fits) && isCertain) {
-      return false;
-    }
     untilSearch--;
     if (untilSearch > 0) {
       return false;
     }
-    searchPackets = Math.min(searchPackets + searchPackets / 8, MAX_SEARCH_PACKETS);
+    searchPackets = Math.min(searchPackets + 1 + searchPackets / 8, MAX_SEARCH_PACKETS);
     untilSearch = searchPackets;
     return search.find() && settle(search.dataShards(), search.parityShards(), nowMs);
   }
 
-  private boolean isInDoubt(boolean fits) {
-    agreements = fits ? agreements + 1 : 0;
-    contradictions += fits ? 0 : 1;
-    if (agreements == TRUST && isCertain) {
-      endSearch();
-    }
-    return contradictions >= DOUBT;
+  /** Demands a new proof. */
+  void doubt() {
+    search = new RatioSearch();
+    searchPackets = 1;
+    untilSearch = 1;
   }
 
   private boolean settle(int dataShards, int parityShards, long nowMs) {
-    isCertain = dataShards == this.dataShards && parityShards == this.parityShards;
-    if (isCertain) {
-      endSearch();
+    if (dataShards == this.dataShards && parityShards == this.parityShards) {
+      search = null;
       return false;
     }
-    boolean tooSoon = changes > 0 && nowMs - changedAtMs < CHANGE_INTERVAL_MS;
-    if (tooSoon || dataShards + parityShards > maxShards) {
+    boolean isTooSoon = changes > 0 && nowMs - changedAtMs < CHANGE_INTERVAL_MS;
+    if (isTooSoon || dataShards + parityShards > maxShards) {
       return false;
     }
     become(dataShards, parityShards);
-    isCertain = true;
     changes++;
     changedAtMs = nowMs;
-    searchPackets = FIRST_SEARCH_PACKETS;
-    endSearch();
-    return true;
-  }
-
-  private void endSearch() {
     search = null;
-    contradictions = 0;
-    agreements = 0;
-    untilSearch = searchPackets;
+    return true;
   }
 }

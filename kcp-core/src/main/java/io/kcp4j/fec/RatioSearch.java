@@ -96,6 +96,9 @@ final class RatioSearch {
    * @return whether it is known now; then {@link #dataShards} and {@link #parityShards} tell it
    */
   boolean find() {
+    if (!hasSeenBoth()) {
+      return false;
+    }
     int found = 0;
     boolean isAlone = true;
     for (int candidate = 2; candidate <= FecConfig.MAX_SHARDS; candidate++) {
@@ -115,6 +118,16 @@ final class RatioSearch {
       return false;
     }
     return isPossible(found) && lastData + 1 == firstParity;
+  }
+
+  private boolean hasSeenBoth() {
+    long seenData = 0;
+    long seenParity = 0;
+    for (int word = 0; word < WORDS; word++) {
+      seenData |= data[word];
+      seenParity |= parity[word];
+    }
+    return seenData != 0 && seenParity != 0;
   }
 
   /** From the oldest number seen to the newest. */

@@ -73,7 +73,7 @@ final class RecentShards {
         byte[] shard = shards[i];
         shards[i] = null;
         heldBytes -= shard.length;
-        groups.add(near, isData[i], shard, lengths[i]);
+        groups.add(ratio.group(), ratio.place(), shard, lengths[i]);
       }
     }
     release();

@@ -59,7 +59,7 @@ public final class ReedSolomon {
     int slot = dataShards * 31 + parityShards & SHARED.length() - 1;
     ReedSolomon shared = SHARED.get(slot);
     if (shared == null || shared.dataShards != dataShards || shared.parityShards != parityShards) {
-      shared = new ReedSolomon(dataShards, parityShards, new BitPlaneKernel());
+      shared = new ReedSolomon(dataShards, parityShards, BitPlaneKernel.INSTANCE);
       SHARED.set(slot, shared);
     }
     return shared;

@@ -14,7 +14,8 @@ import java.util.Arrays;
  *
  * <p>The ring follows the newest group. One step ahead is at most half the ring, so that a single
  * forged number cannot push honest groups out; where several numbers in a row lie elsewhere, the
- * peer has gone there, and the ring follows.
+ * peer has gone there, and the ring begins anew: what has the same numbers as before is not the
+ * same.
  */
 final class ShardGroups {
 
@@ -65,12 +66,14 @@ final class ShardGroups {
   private int recoverable;
   private int heldBytes;
 
-  private boolean hasMoved;
   private int strays;
+  private boolean hasJumped;
   private final int[] strayNumbers = new int[MAX_STRAYS];
   private final int[] strayPlaces = new int[MAX_STRAYS];
 
   /** Where the packet at hand belongs. */
+  private int atNumber;
+
   private int atSlot;
 
   private int atPlace;
@@ -98,12 +101,15 @@ final class ShardGroups {
   }
 
   /**
-   * Takes in a packet at a place for its kind.
+   * Takes in a packet.
    *
+   * @param number its group's number
+   * @param place its place in the group, which is one for its kind
    * @param packet holds its shard, {@code bytes} from {@code index} on, which is copied if need be
    */
-  FecResult add(long seqid, boolean isData, ByteBuf packet, int index, int bytes) {
-    FecResult result = judge(seqid, isData, bytes);
+  FecResult add(int number, int place, ByteBuf packet, int index, int bytes) {
+    boolean isData = place < dataShards;
+    FecResult result = judge(number, place, isData, bytes);
     if (result != FecResult.KEPT) {
       if (result == FecResult.MISPLACED && isData) {
         noteArrival(atSlot, atPlace);
@@ -127,8 +133,9 @@ final class ShardGroups {
   }
 
   /** Takes in a packet whose shard is ours already, and becomes this group's. */
-  void add(long seqid, boolean isData, byte[] shard, int bytes) {
-    if (judge(seqid, isData, bytes) != FecResult.KEPT) {
+  void add(int number, int place, byte[] shard, int bytes) {
+    boolean isData = place < dataShards;
+    if (judge(number, place, isData, bytes) != FecResult.KEPT) {
       context.give(shard);
       return;
     }
@@ -144,6 +151,18 @@ final class ShardGroups {
     lengths[slot * groupShards + place] = ARRIVED;
   }
 
+  /** Data that come before they are recovered need no recovery any more. */
+  private void noteLateArrival() {
+    int i = atSlot * groupShards + atPlace;
+    if (shards[i] == null && lengths[i] != ARRIVED) {
+      lengths[i] = ARRIVED;
+      dataCounts[atSlot]++;
+      if (dataCounts[atSlot] == dataShards) {
+        complete(atSlot);
+      }
+    }
+  }
+
   /** How far one group is behind another, negative if it is before it; numbers wrap with paws. */
   private int distance(int number, int from) {
     int distance = number - from;
@@ -154,14 +173,19 @@ final class ShardGroups {
   }
 
   /** Whether a packet is to be kept; then {@code atSlot} and {@code atPlace} tell where. */
-  private FecResult judge(long seqid, boolean isData, int bytes) {
-    int number = (int) (seqid / groupShards);
-    atPlace = (int) (seqid - (long) number * groupShards);
-    atSlot = number % numbers.length;
+  private FecResult judge(int number, int place, boolean isData, int bytes) {
+    atPlace = place;
+    if (number != atNumber) {
+      atNumber = number;
+      atSlot = number % numbers.length;
+    }
     if (!follows(number) || !claim(atSlot, number)) {
       return FecResult.STALE;
     }
     if (states[atSlot] != OPEN || shards[atSlot * groupShards + atPlace] != null) {
+      if (states[atSlot] == RECOVERABLE && isData) {
+        noteLateArrival();
+      }
       return FecResult.REPEATED;
     }
     if (!isFitting(isData, bytes)) {
@@ -169,13 +193,6 @@ final class ShardGroups {
     }
     strays = 0;
     return FecResult.KEPT;
-  }
-
-  /** Whether the ring has gone elsewhere since this was last asked. */
-  boolean hasMoved() {
-    boolean moved = hasMoved;
-    hasMoved = false;
-    return moved;
   }
 
   /** Whether a group is within the ring, which moves on if it is just ahead. */
@@ -208,8 +225,9 @@ final class ShardGroups {
       strays++;
       return false;
     }
+    release();
+    hasJumped = true;
     newest = number;
-    hasMoved = true;
     for (int i = 0; i < MAX_STRAYS; i++) {
       noteStray(strayNumbers[i], strayPlaces[i]);
     }
@@ -295,6 +313,13 @@ final class ShardGroups {
       states[atSlot] = RECOVERABLE;
       recoverable++;
     }
+  }
+
+  /** Whether the peer has gone elsewhere since this was asked last. */
+  boolean hasJumped() {
+    boolean jumped = hasJumped;
+    hasJumped = false;
+    return jumped;
   }
 
   /** Whether {@link #loadRecoverable} has something to load. */

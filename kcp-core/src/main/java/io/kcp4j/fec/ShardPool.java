@@ -4,7 +4,7 @@ import java.util.ArrayDeque;
 
 /**
  * Byte arrays for shards, used again and again. They come in a few sizes, so that what a shard
- * costs follows what it holds; the sizes are multiples of 8, for {@link ShardCodec}.
+ * costs follows what it holds.
  */
 final class ShardPool {
 
@@ -34,7 +34,7 @@ final class ShardPool {
         return size;
       }
     }
-    return (bytes + 7) & ~7;
+    return bytes;
   }
 
   /** An array of such a size, with anything in it. */

@@ -1,5 +1,9 @@
 package io.kcp4j.fec;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+
 /**
  * The rows of longs in which all codes of a thread compute, and the array through which their bytes
  * go in and out. What stands in them belongs to whoever claimed them last.
@@ -10,7 +14,8 @@ final class ShardRows {
   private static final int MIN_LONGS = 192;
 
   private final long[][] rows = new long[FecConfig.MAX_SHARDS][];
-  private byte[] staging = new byte[MIN_LONGS * Long.BYTES];
+  private byte[] staging = {};
+  private LongBuffer stagingLongs;
   private Object owner;
 
   /** Takes possession: what others have left in the rows is lost. */
@@ -32,11 +37,17 @@ final class ShardRows {
     return row;
   }
 
-  /** An array of at least {@code bytes} whose length is a multiple of 8. */
+  /** An array of at least {@code bytes}. */
   byte[] staging(int bytes) {
     if (staging.length < bytes) {
-      staging = new byte[(bytes + 7) & ~7];
+      staging = new byte[Math.max(MIN_LONGS * Long.BYTES, (bytes + 7) & ~7)];
+      stagingLongs = ByteBuffer.wrap(staging).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer();
     }
     return staging;
+  }
+
+  /** The staging array as longs. */
+  LongBuffer stagingLongs() {
+    return stagingLongs;
   }
 }

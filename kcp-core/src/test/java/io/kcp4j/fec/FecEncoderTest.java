@@ -152,6 +152,33 @@ class FecEncoderTest {
   }
 
   @Test
+  void successorGoesOnFarAheadAtABeginningOfAGroup() {
+    FecSender sender = new FecSender(3, 2);
+    counts(sender, 5, 0);
+    FecEncoder before = sender.encoder;
+    assertThrows(IllegalArgumentException.class, () -> before.successor(FecConfig.NONE));
+    assertEquals(256, before.heldBytes());
+    sender.encoder = before.successor(FecConfig.of(4, 1));
+    assertEquals(0, sender.budget.usedBytes());
+    assertEquals((8 + 4096 + 4) / 5 * 5, FecReceiver.seqid(sender.send(new byte[9], 0).get(0)));
+    sender.encoder.close();
+    sender.encoder = sender.encoder.successor(FecConfig.of(10, 3));
+    int next = FecReceiver.seqid(sender.send(new byte[9], 0).get(0));
+    assertEquals(0, next % 13);
+    assertTrue(next >= 4105 + 1 + 4096 && next < 4105 + 1 + 4096 + 13);
+  }
+
+  @Test
+  void successorBeginsAnewAtTheEndOfTheNumbers() {
+    long paws = 0xffffffffL / 5 * 5;
+    FecSender sender =
+        new FecSender(FecConfig.of(3, 2), paws - 5, MemoryBudget.unlimited(), new Random(1));
+    counts(sender, 1, 0);
+    sender.encoder = sender.encoder.successor(FecConfig.of(8, 8));
+    assertEquals(0, FecReceiver.seqid(sender.send(new byte[9], 0).get(0)));
+  }
+
+  @Test
   void theCallersBufferIsOnlyWrittenWhereTheHeaderIs() {
     FecEncoder encoder = new FecSender(1, 1).encoder;
     ByteBuf buf = Unpooled.buffer().writeZero(40);

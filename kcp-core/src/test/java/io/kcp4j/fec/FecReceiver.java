@@ -29,11 +29,6 @@ final class FecReceiver {
     decoder = new FecDecoder(config, context);
   }
 
-  /** Settings by which the ratio is certain from the first packet on. */
-  static FecConfig certain(int dataShards, int parityShards) {
-    return FecConfig.of(dataShards, parityShards).withMaxDetectedShards(0);
-  }
-
   FecResult input(byte[] packet) {
     ByteBuf buf = Unpooled.buffer();
     buf.writeZero(3).writeBytes(packet).writeZero(5);
@@ -48,6 +43,17 @@ final class FecReceiver {
 
   void inputAll(List<byte[]> packets) {
     packets.forEach(this::input);
+  }
+
+  /** Lets whole groups follow the one of {@code seqid}, until the ratio must be proven. */
+  void prove(long seqid, int dataShards, int parityShards) {
+    int shards = dataShards + parityShards;
+    long paws = FecPacket.paws(shards);
+    long first = seqid / shards * shards + shards;
+    for (int i = 0; i < Math.max(3 * shards, 50); i++) {
+      int type = i % shards < dataShards ? FecPacket.DATA : FecPacket.PARITY;
+      input(packet((first + i) % paws, type, FecPacket.SIZE_BYTES));
+    }
   }
 
   String ratio() {

@@ -16,7 +16,7 @@ final class FecSender {
   private static final int MAX_BYTES = 70_000;
 
   final MemoryBudget budget;
-  final FecEncoder encoder;
+  FecEncoder encoder;
 
   /** The payload that was sent under each sequence number. */
   final Map<Integer, byte[]> payloads = new HashMap<>();
@@ -28,18 +28,9 @@ final class FecSender {
   }
 
   FecSender(FecConfig config, long firstSeqid, MemoryBudget budget, Random random) {
-    this(new FecEncoder(config, new FecContext(budget), firstSeqid), budget, random);
-  }
-
-  private FecSender(FecEncoder encoder, MemoryBudget budget, Random random) {
     this.budget = budget;
     this.random = random;
-    this.encoder = encoder;
-  }
-
-  /** The same peer with other settings. */
-  FecSender successor(FecConfig config, Random random) {
-    return new FecSender(encoder.successor(config), budget, random);
+    encoder = new FecEncoder(config, new FecContext(budget), firstSeqid);
   }
 
   /** Sends a payload: the data packet, and parity if its group is full. */

@@ -30,21 +30,26 @@ final class PlainReedSolomon {
   }
 
   byte[][] parity(byte[][] data) {
-    byte[][] parity = new byte[matrix.length - dataShards][];
-    for (int p = 0; p < parity.length; p++) {
-      parity[p] = product(matrix[dataShards + p], data);
-    }
-    return parity;
-  }
-
-  static byte[] product(int[] coefficients, byte[][] shards) {
-    byte[] sum = new byte[shards[0].length];
-    for (int i = 0; i < shards.length; i++) {
-      for (int k = 0; k < sum.length; k++) {
-        sum[k] ^= (byte) multiply(coefficients[i], shards[i][k] & 0xFF);
+    byte[][] coefficients = new byte[matrix.length - dataShards][dataShards];
+    for (int p = 0; p < coefficients.length; p++) {
+      for (int d = 0; d < dataShards; d++) {
+        coefficients[p][d] = (byte) matrix[dataShards + p][d];
       }
     }
-    return sum;
+    return product(coefficients, data);
+  }
+
+  /** The sums of all shards times the coefficients of each row. */
+  static byte[][] product(byte[][] coefficients, byte[][] shards) {
+    byte[][] sums = new byte[coefficients.length][shards[0].length];
+    for (int row = 0; row < sums.length; row++) {
+      for (int i = 0; i < shards.length; i++) {
+        for (int k = 0; k < shards[i].length; k++) {
+          sums[row][k] ^= (byte) multiply(coefficients[row][i] & 0xFF, shards[i][k] & 0xFF);
+        }
+      }
+    }
+    return sums;
   }
 
   static int multiply(int a, int b) {
@@ -81,7 +86,9 @@ final class PlainReedSolomon {
 
   private static void addMultiple(int[] sum, int[] row, int factor) {
     for (int i = 0; factor != 0 && i < sum.length; i++) {
-      sum[i] ^= multiply(row[i], factor);
+      if (row[i] != 0) {
+        sum[i] ^= multiply(row[i], factor);
+      }
     }
   }
 

@@ -2,6 +2,10 @@ package io.kcp4j.interop;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,27 +14,32 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.zip.GZIPInputStream;
 
 /**
  * An echo session of kcp-go as it crossed the wire: UDP payloads in sending order, lost ones left
  * out.
  *
+ * @param fec the ratio of both directions
  * @param streamBytes how many bytes each direction carried
  * @param streamSha256 the hash of those bytes, in hexadecimal digits
  */
 record RecordedSession(
     String name,
+    CipherAlgorithm cipher,
+    FecConfig fec,
     int streamBytes,
     String streamSha256,
     List<byte[]> clientToServer,
     List<byte[]> serverToClient) {
 
-  private static final String RESOURCE = "/vectors/plain-sessions.txt";
+  private static final String RESOURCE = "/vectors/sessions.txt.gz";
+  private static final String PASSPHRASE = "it's a secrect";
 
-  /** The recorded sessions without cipher and FEC; the resource describes its own format. */
-  static List<RecordedSession> plain() {
+  /** All recorded sessions; the resource describes its own format. */
+  static List<RecordedSession> all() {
     List<RecordedSession> sessions = new ArrayList<>();
-    try (InputStream in = RecordedSession.class.getResourceAsStream(RESOURCE);
+    try (InputStream in = new GZIPInputStream(RecordedSession.class.getResourceAsStream(RESOURCE));
         BufferedReader lines = new BufferedReader(new InputStreamReader(in, US_ASCII))) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         read(line, sessions);
@@ -49,8 +58,10 @@ record RecordedSession(
           sessions.add(
               new RecordedSession(
                   words[1],
-                  Integer.parseInt(words[2]),
-                  words[3],
+                  CipherAlgorithm.of(words[2]),
+                  ratio(Integer.parseInt(words[3]), Integer.parseInt(words[4])),
+                  Integer.parseInt(words[5]),
+                  words[6],
                   new ArrayList<>(),
                   new ArrayList<>()));
       case ">" -> last(sessions).clientToServer().add(HexFormat.of().parseHex(words[1]));
@@ -59,8 +70,22 @@ record RecordedSession(
     }
   }
 
+  private static FecConfig ratio(int dataShards, int parityShards) {
+    return dataShards == 0 ? FecConfig.NONE : FecConfig.of(dataShards, parityShards);
+  }
+
   private static RecordedSession last(List<RecordedSession> sessions) {
     return sessions.get(sessions.size() - 1);
+  }
+
+  /** What opens its packets. */
+  KeyRing keys() {
+    return KeyRing.of(PacketKey.ofPassphrase(cipher, PASSPHRASE));
+  }
+
+  /** Whether packets were lost on the way. */
+  boolean isLossy() {
+    return name.endsWith("-loss");
   }
 
   @Override

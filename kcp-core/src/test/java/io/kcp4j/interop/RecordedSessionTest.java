@@ -1,6 +1,7 @@
 package io.kcp4j.interop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.kcp4j.DatagramOutput;
@@ -9,7 +10,14 @@ import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Origin;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecDecoder;
+import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -30,7 +38,7 @@ class RecordedSessionTest {
   private static final int UNA_OFFSET = 16;
 
   static Stream<Arguments> sessionsAndDeliveries() {
-    return RecordedSession.plain().stream()
+    return RecordedSession.all().stream()
         .flatMap(
             session ->
                 Stream.of(Delivery.values()).map(delivery -> Arguments.of(session, delivery)));
@@ -51,12 +59,13 @@ class RecordedSessionTest {
   /** kcp-go's sessions never make fragments, so that every segment is also a whole message. */
   private static void assertDelivered(
       RecordedSession session, List<byte[]> datagrams, Delivery delivery) {
-    Replay replay = new Replay(Segment.conv(Unpooled.wrappedBuffer(datagrams.get(0)), 0), delivery);
-    datagrams.forEach(replay::datagram);
+    Replay replay = new Replay(session, delivery);
+    datagrams.forEach(replay::packet);
     replay.finish();
     assertEquals(session.streamBytes(), replay.receivedBytes);
     assertEquals(session.streamSha256(), HexFormat.of().formatHex(replay.sha256.digest()));
     assertEquals(replay.sentSns.size(), replay.acknowledged, "una of the last datagram out");
+    assertEquals(session.isLossy() && session.fec().isEncoding(), replay.recovered > 0);
   }
 
   /** A receiver without a sender behind it. */
@@ -65,26 +74,60 @@ class RecordedSessionTest {
     private final MessageDigest sha256;
     private final Set<Integer> sentSns = new HashSet<>();
     private final ByteBuf out = Unpooled.buffer(KcpConfig.MAX_MTU_BYTES);
-    private final Kcp kcp;
+    private final PacketCipher cipher;
+    private final PacketBurst burst = new PacketBurst();
+    private final FecDecoder decoder;
+    private final Delivery delivery;
+    private Kcp kcp;
     private long nowMs;
     private int receivedBytes;
     private int acknowledged;
+    private int recovered;
 
-    Replay(int conv, Delivery delivery) {
+    Replay(RecordedSession session, Delivery delivery) {
       try {
         sha256 = MessageDigest.getInstance("SHA-256");
       } catch (NoSuchAlgorithmException e) {
         throw new AssertionError(e);
       }
-      KcpConfig config = KcpConfig.builder().delivery(delivery).build();
-      kcp = new Kcp(conv, config, KcpContext.of(UnpooledByteBufAllocator.DEFAULT), 0);
+      cipher = session.keys().newCipher();
+      decoder = new FecDecoder(session.fec(), new FecContext(MemoryBudget.unlimited()));
+      this.delivery = delivery;
     }
 
-    void datagram(byte[] recorded) {
-      ByteBuf pushes = pushesOf(Unpooled.wrappedBuffer(recorded));
+    void packet(byte[] recorded) {
+      nowMs++;
+      ByteBuf packet = Unpooled.copiedBuffer(recorded);
+      burst.reset(packet).add(0, recorded.length);
+      cipher.open(burst);
+      assertFalse(burst.isRefused(0));
+      int start = burst.start(0);
+      int end = burst.end(0);
+      int type = FecPacket.type(packet, start);
+      if (!FecPacket.isFec(type)) {
+        datagram(packet.slice(start, end - start), Origin.NETWORK);
+        return;
+      }
+      if (type == FecPacket.DATA) {
+        int from = start + FecPacket.DATA_HEADER_BYTES;
+        datagram(packet.slice(from, end - from), Origin.NETWORK);
+      }
+      decoder.input(packet, start, end, nowMs);
+      for (ByteBuf next = decoder.nextRecovered(); next != null; next = decoder.nextRecovered()) {
+        recovered++;
+        datagram(next, Origin.RECOVERED);
+      }
+    }
+
+    private void datagram(ByteBuf datagram, Origin origin) {
+      if (kcp == null) {
+        int conv = Segment.conv(datagram, datagram.readerIndex());
+        KcpConfig config = KcpConfig.builder().delivery(delivery).build();
+        kcp = new Kcp(conv, config, KcpContext.of(UnpooledByteBufAllocator.DEFAULT), 0);
+      }
+      ByteBuf pushes = pushesOf(datagram);
       if (pushes.isReadable()) {
-        nowMs++;
-        assertEquals(InputResult.ACCEPTED, kcp.input(pushes, nowMs));
+        assertEquals(InputResult.ACCEPTED, kcp.input(pushes, origin, nowMs));
         for (ByteBuf data = kcp.receive(); data != null; data = kcp.receive()) {
           receivedBytes += data.readableBytes();
           sha256.update(data.nioBuffer());
@@ -117,6 +160,7 @@ class RecordedSessionTest {
       kcp.flush(nowMs + kcp.config().intervalMs(), this);
       assertNull(kcp.failure());
       kcp.close();
+      decoder.close();
     }
 
     @Override

@@ -2,17 +2,18 @@ package io.kcp4j.netty.interop;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import io.kcp4j.KcpStats;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.util.concurrent.Future;
 import java.net.InetSocketAddress;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
 
 /**
  * A client of kcp4j that sends something, as fast as the channel takes it, and compares what comes
@@ -20,13 +21,17 @@ import java.util.concurrent.CompletableFuture;
  */
 abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
 
+  private static final int UNRELIABLE_QUEUE = 256;
+
   private final CompletableFuture<Void> done = new CompletableFuture<>();
 
   /**
    * Connects to an echo server and waits until everything has come back; fails as soon as anything
    * differs.
+   *
+   * @return what the session has counted by then
    */
-  void run(
+  KcpStats run(
       InetSocketAddress server, Transport transport, SessionSettings settings, int timeoutSeconds)
       throws Exception {
     EventLoopGroup group = transport.newGroup();
@@ -35,18 +40,30 @@ abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
             .group(group)
             .channel(KcpChannel.class)
             .option(KcpChannelOption.CONFIG, settings.config())
+            .option(KcpChannelOption.KEY_RING, settings.keys())
+            .option(KcpChannelOption.FEC, settings.fec())
+            .option(KcpChannelOption.UNRELIABLE_QUEUE, UNRELIABLE_QUEUE)
             .handler(this);
     try {
-      Channel client = bootstrap.connect(server).sync().channel();
-      done.get(timeoutSeconds, SECONDS);
+      KcpChannel client = (KcpChannel) bootstrap.connect(server).sync().channel();
+      await(timeoutSeconds);
       client.close().sync();
+      return client.stats();
     } finally {
       group.shutdownGracefully(0, 5, SECONDS).sync();
     }
   }
 
-  /** The next piece to send, or null after the last. */
-  abstract ByteBuf nextToSend(ChannelHandlerContext ctx);
+  private void await(int timeoutSeconds) throws Exception {
+    try {
+      done.get(timeoutSeconds, SECONDS);
+    } catch (TimeoutException e) {
+      throw new AssertionError("not done in time: " + this, e);
+    }
+  }
+
+  /** What to send next, or null if that is all for now. */
+  abstract Object nextToSend(ChannelHandlerContext ctx);
 
   /** Whether this is what has to come next. */
   abstract boolean isExpected(ByteBuf received);
@@ -63,9 +80,9 @@ abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
     sendWhileWritable(ctx);
   }
 
-  private void sendWhileWritable(ChannelHandlerContext ctx) {
+  final void sendWhileWritable(ChannelHandlerContext ctx) {
     while (ctx.channel().isWritable()) {
-      ByteBuf next = nextToSend(ctx);
+      Object next = nextToSend(ctx);
       if (next == null) {
         break;
       }
@@ -82,7 +99,12 @@ abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   protected void channelRead0(ChannelHandlerContext ctx, ByteBuf received) {
-    if (!isExpected(received)) {
+    judge(isExpected(received));
+  }
+
+  /** Goes on, or fails if what came was not right. */
+  final void judge(boolean right) {
+    if (!right) {
       done.completeExceptionally(new AssertionError("the echo differs: " + this));
     } else if (isComplete()) {
       done.complete(null);

@@ -3,6 +3,7 @@ package io.kcp4j.netty.interop;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
@@ -12,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Scanner;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -30,11 +32,13 @@ final class GoPeer implements AutoCloseable {
   private static final int START_TIMEOUT_SECONDS = 20;
   private static final int GRACE_SECONDS = 10;
   private static final String LISTENING = "listening ";
+  private static final String HALF_WAY = "half-way";
 
   private final Process process;
   private final int timeoutSeconds;
   private final Thread reader;
   private final CompletableFuture<InetSocketAddress> address = new CompletableFuture<>();
+  private final CompletableFuture<Void> halfWay = new CompletableFuture<>();
   private final List<String> output = new ArrayList<>();
 
   private GoPeer(Process process, int timeoutSeconds) {
@@ -92,6 +96,28 @@ final class GoPeer implements AutoCloseable {
     assertEquals(0, process.exitValue(), this::output);
   }
 
+  /** Tells a server to end, and waits until it has. */
+  void finish() throws Exception {
+    process.getOutputStream().close();
+    boolean ended = process.waitFor(GRACE_SECONDS, SECONDS);
+    assertTrue(ended, () -> "still running: " + output());
+    reader.join();
+  }
+
+  /** What kcp-go has counted; a process says it when it ends. */
+  long count(String counter) {
+    try (Scanner scanner = new Scanner(output())) {
+      String entry = scanner.findWithinHorizon("\"" + counter + "\":(\\d+)", 0);
+      assertNotNull(entry, () -> "no " + counter + ": " + output());
+      return Long.parseLong(scanner.match().group(1));
+    }
+  }
+
+  /** Waits for a client that changes the FEC ratio to be there. */
+  void awaitHalfWay() throws Exception {
+    halfWay.get(timeoutSeconds, SECONDS);
+  }
+
   /** Ends the process and waits for its end. */
   @Override
   public void close() {
@@ -112,12 +138,19 @@ final class GoPeer implements AutoCloseable {
         }
         if (line.startsWith(LISTENING)) {
           address.complete(parseAddress(line.substring(LISTENING.length())));
+        } else if (line.equals(HALF_WAY)) {
+          halfWay.complete(null);
         }
       }
-      address.completeExceptionally(new IOException("the process has ended"));
+      fail(new IOException("the process has ended"));
     } catch (IOException e) {
-      address.completeExceptionally(e);
+      fail(e);
     }
+  }
+
+  private void fail(IOException e) {
+    address.completeExceptionally(e);
+    halfWay.completeExceptionally(e);
   }
 
   private static InetSocketAddress parseAddress(String hostAndPort) {

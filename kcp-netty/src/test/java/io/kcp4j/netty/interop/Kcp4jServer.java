@@ -2,8 +2,10 @@ package io.kcp4j.netty.interop;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import io.kcp4j.KcpCounter;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
+import io.kcp4j.netty.KcpServerChannelOption;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -18,6 +20,8 @@ import java.net.InetSocketAddress;
 
 /** A server of kcp4j on loopback that sends back what its sessions receive. */
 final class Kcp4jServer implements AutoCloseable {
+
+  private static final int UNRELIABLE_QUEUE = 256;
 
   private final EventLoopGroup group;
   private final Channel channel;
@@ -36,7 +40,10 @@ final class Kcp4jServer implements AutoCloseable {
         new ServerBootstrap()
             .group(group)
             .channel(KcpServerChannel.class)
+            .option(KcpServerChannelOption.KEY_RING, settings.keys())
             .childOption(KcpChannelOption.CONFIG, settings.config())
+            .childOption(KcpChannelOption.FEC, settings.fec())
+            .childOption(KcpChannelOption.UNRELIABLE_QUEUE, UNRELIABLE_QUEUE)
             .childOption(KcpChannelOption.LINGER, 0)
             .childHandler(
                 new ChannelInitializer<Channel>() {
@@ -54,6 +61,11 @@ final class Kcp4jServer implements AutoCloseable {
   /** Where it listens. */
   InetSocketAddress address() {
     return (InetSocketAddress) channel.localAddress();
+  }
+
+  /** What has been counted so far, of one kind. */
+  long count(KcpCounter counter) {
+    return ((KcpServerChannel) channel).counters().get(counter);
   }
 
   /** Closes the server and its sessions: peers that have gone have not said so. */

@@ -6,12 +6,21 @@ import java.net.InetSocketAddress;
 
 /** What lies between client and server. */
 enum Network {
-  CLEAN,
+  CLEAN(0),
   /** A tenth of the datagrams is lost, some come twice, some late. */
-  LOSSY;
+  LOSSY(0.1),
+  /** The same, and more than one in seven is lost. */
+  LOSSIER(0.15);
 
-  private static final LossyRelay.Faults FAULTS = new LossyRelay.Faults(0.1, 0.03, 0.05);
+  private static final double DUPLICATE = 0.03;
+  private static final double REORDER = 0.05;
   private static final long SEED = 20240607;
+
+  private final double loss;
+
+  Network(double loss) {
+    this.loss = loss;
+  }
 
   /** What a client does with the address that the network gives it for the server. */
   interface Exchange {
@@ -24,7 +33,8 @@ enum Network {
       exchange.with(server);
       return;
     }
-    try (LossyRelay relay = new LossyRelay(server, FAULTS, SEED)) {
+    LossyRelay.Faults faults = new LossyRelay.Faults(loss, DUPLICATE, REORDER);
+    try (LossyRelay relay = new LossyRelay(server, faults, SEED)) {
       exchange.with(relay.address());
       assertTrue(relay.sawEveryFault(), "too little traffic for the faults");
     }

@@ -61,14 +61,14 @@ class StreamInteropTest {
   }
 
   @ParameterizedTest
-  @EnumSource
+  @EnumSource(names = {"CLEAN", "LOSSY"})
   @Tag("slow")
   void aHundredMegabytesComeBackFromKcp4j(Network network) throws Exception {
     goClientToKcp4j(network, WIDE, Transport.EPOLL, HUNDRED_MEGABYTES);
   }
 
   @ParameterizedTest
-  @EnumSource
+  @EnumSource(names = {"CLEAN", "LOSSY"})
   @Tag("slow")
   void aHundredMegabytesComeBackFromAGoServer(Network network) throws Exception {
     kcp4jToGoServer(network, WIDE, Transport.EPOLL, HUNDRED_MEGABYTES);
@@ -76,7 +76,7 @@ class StreamInteropTest {
 
   static List<Arguments> matrix() {
     List<Arguments> all = new ArrayList<>();
-    for (Network network : Network.values()) {
+    for (Network network : List.of(Network.CLEAN, Network.LOSSY)) {
       for (int window : new int[] {32, 256, 2048}) {
         for (int mtuBytes : new int[] {576, 1400, 1500}) {
           for (Transport transport : Transport.values()) {

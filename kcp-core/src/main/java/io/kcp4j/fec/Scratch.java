@@ -1,0 +1,54 @@
+package io.kcp4j.fec;
+
+import java.util.Arrays;
+
+/**
+ * Rows for intermediate sums, one set for each thread, and the table of all rows that the loops of
+ * a {@link BitPlaneKernel} address by number: first these, then the inputs, then the outputs.
+ *
+ * <p>A thread keeps at most {@value #MAX_KEPT_LONGS} longs in each row, 84 KiB together; larger
+ * shards get rows of their own, each time.
+ */
+final class Scratch {
+
+  /** The sum over one chunk of inputs, where there are several. */
+  static final int PARTIAL = 0;
+
+  static final int FIRST_SUM = 1;
+
+  /** With the eleven sums in each of the five largest groups. */
+  static final int ROWS = FIRST_SUM + 55;
+
+  /** Enough for the 1500 bytes of a packet; see {@link ReedSolomon#rowLongs}. */
+  private static final int MAX_KEPT_LONGS = 190;
+
+  private static final ThreadLocal<Scratch> OF_THREAD = ThreadLocal.withInitial(Scratch::new);
+
+  private final long[][] kept = new long[ROWS][MAX_KEPT_LONGS];
+  private long[][] rows = Arrays.copyOf(kept, ROWS + ReedSolomon.MAX_SHARDS);
+
+  private Scratch() {}
+
+  static Scratch ofThread() {
+    return OF_THREAD.get();
+  }
+
+  /** The table, until {@link #forget}. */
+  long[][] rows(long[][] inputs, long[][] outputs, int longs) {
+    if (longs > MAX_KEPT_LONGS) {
+      rows = Arrays.copyOf(new long[ROWS][longs], rows.length);
+    }
+    if (ROWS + inputs.length + outputs.length > rows.length) {
+      rows = Arrays.copyOf(rows, ROWS + inputs.length + outputs.length);
+    }
+    System.arraycopy(inputs, 0, rows, ROWS, inputs.length);
+    System.arraycopy(outputs, 0, rows, ROWS + inputs.length, outputs.length);
+    return rows;
+  }
+
+  /** Lets go of the caller's rows, and of large ones. */
+  void forget(int count) {
+    Arrays.fill(rows, ROWS, ROWS + count, null);
+    System.arraycopy(kept, 0, rows, 0, ROWS);
+  }
+}

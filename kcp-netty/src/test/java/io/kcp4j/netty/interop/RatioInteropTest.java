@@ -1,0 +1,99 @@
+package io.kcp4j.netty.interop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpStats;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.fec.FecConfig;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Ratios of data to parity that kcp4j has not been told of, over a network that loses. */
+class RatioInteropTest {
+
+  private static final int TIMEOUT_SECONDS = 60;
+  private static final long BYTES = 600_000;
+  private static final FecConfig UNTOLD = FecConfig.NONE;
+
+  @ParameterizedTest
+  @CsvSource({"5, 2, NIO", "20, 10, EPOLL"})
+  void theRatioOfAGoClientIsFound(int dataShards, int parityShards, Transport transport)
+      throws Exception {
+    SessionSettings settings = settings(UNTOLD, FecConfig.of(dataShards, parityShards));
+    try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
+      Network.LOSSIER.run(
+          server.address(),
+          address -> {
+            List<String> flags = settings.goFlags("--bytes=" + BYTES);
+            try (GoPeer client = GoPeer.client("echo-client", address, TIMEOUT_SECONDS, flags)) {
+              client.assertSucceeds();
+            }
+          });
+      assertEquals(1, server.count(KcpCounter.FEC_RATIO_CHANGES));
+      assertTrue(server.count(KcpCounter.FEC_RECOVERED) > 0);
+    }
+  }
+
+  @Test
+  void theRatioOfAGoServerIsFound() throws Exception {
+    SessionSettings settings = settings(UNTOLD, FecConfig.of(5, 2));
+    try (GoPeer server = GoPeer.server("echo-server", settings.goFlags())) {
+      Network.LOSSIER.run(
+          server.address(),
+          address -> {
+            StreamCheck check = new StreamCheck(BYTES);
+            KcpStats stats = check.run(address, Transport.NIO, settings, TIMEOUT_SECONDS);
+            assertEquals(1, stats.get(KcpCounter.FEC_RATIO_CHANGES));
+            assertTrue(stats.get(KcpCounter.FEC_RECOVERED) > 0);
+          });
+    }
+  }
+
+  /** In groups of 11 and 3 the old ratio fits most packets for a while. */
+  @ParameterizedTest
+  @CsvSource({"5, 2", "11, 3"})
+  void aRatioThatChangesIsFollowed(int dataShards, int parityShards) throws Exception {
+    SessionSettings settings = settings(FecConfig.of(10, 3), FecConfig.of(10, 3));
+    assertFollowed(settings, FecConfig.of(dataShards, parityShards), "200ms");
+  }
+
+  /** Found ratios change once in 10 s at most. */
+  @Test
+  @Tag("slow")
+  void aRatioThatWasFoundAndChangesIsFollowed() throws Exception {
+    assertFollowed(settings(UNTOLD, FecConfig.of(5, 2)), FecConfig.of(10, 3), "11s");
+  }
+
+  private static void assertFollowed(SessionSettings settings, FecConfig next, String pause)
+      throws Exception {
+    List<String> flags =
+        settings.goFlags(
+            "--bytes=" + BYTES,
+            "--then-datashard=" + next.dataShards(),
+            "--then-parityshard=" + next.parityShards(),
+            "--then-after=" + pause);
+    try (Kcp4jServer server = Kcp4jServer.start(Transport.EPOLL, settings)) {
+      Network.LOSSIER.run(
+          server.address(),
+          address -> {
+            try (GoPeer client = GoPeer.client("echo-client", address, TIMEOUT_SECONDS, flags)) {
+              client.awaitHalfWay();
+              long changes = server.count(KcpCounter.FEC_RATIO_CHANGES);
+              long recovered = server.count(KcpCounter.FEC_RECOVERED);
+              client.assertSucceeds();
+              assertEquals(changes + 1, server.count(KcpCounter.FEC_RATIO_CHANGES));
+              assertTrue(server.count(KcpCounter.FEC_RECOVERED) > recovered);
+            }
+          });
+    }
+  }
+
+  private static SessionSettings settings(FecConfig fec, FecConfig goFec) {
+    return SessionSettings.DEFAULT.with(CipherAlgorithm.AES_128_GCM).with(fec, goFec);
+  }
+}

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A comparison is of what a codecBenchmark does with what a JMH benchmark of kcp4j does.
+type comparison struct {
+	name   string
+	kcpGo  string // name of the codecBenchmark
+	kcp4j  string // class and method
+	param  string // of the latter, or empty
+	option string // the param's value
+}
+
+func comparisons() []comparison {
+	var all []comparison
+	addCipher := func(kcpGo, how, method, cipher string) {
+		all = append(all, comparison{
+			cipher + how, kcpGo + "/" + cipher, "PacketCipherBenchmark." + method, "cipher", cipher})
+	}
+	for _, c := range packetCiphers {
+		if c.name == "null" {
+			continue
+		}
+		addCipher("seal+open", ", sealed and opened", "sealAndOpen1500", c.name)
+		if !isAEAD(c) {
+			addCipher("crypt", ", against cipher alone", "sealAndOpen1500", c.name)
+		}
+	}
+	for _, c := range []string{"aes", "aes-128-gcm", "chacha20-poly1305", "salsa20"} {
+		addCipher("seal+open", ", sealed and opened, bursts of 32", "sealAndOpen1500In32", c)
+		addCipher("seal", ", sealed", "seal1400", c)
+		addCipher("seal", ", sealed, bursts of 8", "seal1400In8", c)
+		addCipher("seal", ", sealed, bursts of 32", "seal1400In32", c)
+	}
+	return append(all,
+		comparison{"FEC 10/3, sent", "fec-encode/10+3", "FecBenchmark.encode", "", ""},
+		comparison{"FEC 10/3, received", "fec-decode/10+3", "FecBenchmark.decodeWithoutLoss", "", ""},
+		comparison{"FEC 10/3, one of ten lost", "fec-recover/10+3", "FecBenchmark.decodeOneLostPerGroup", "", ""},
+		comparison{"a nonce", "nonce", "NonceBenchmark.nonce16", "", ""},
+		comparison{"CRC-32 of 1 KiB", "crc32", "PacketCipherBenchmark.crc1024", "", ""})
+}
+
+// samples are nanoseconds, by the names of comparisons.
+type samples map[string][]float64
+
+// A runner measures one side of comparisons, for about the given time each.
+type runner func(all []comparison, duration time.Duration) (samples, error)
+
+// A column has what a runner has measured in all rounds.
+type column struct {
+	name    string
+	run     runner
+	samples samples
+}
+
+func newColumn(name string, run runner) *column {
+	return &column{name, run, samples{}}
+}
+
+func (c *column) median(name string) float64 {
+	sorted := slices.Sorted(slices.Values(c.samples[name]))
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	middle := len(sorted) / 2
+	return (sorted[middle] + sorted[(len(sorted)-1)/2]) / 2
+}
+
+// spread is how far the samples are from their median at most, as a share of it.
+func (c *column) spread(name string) float64 {
+	median := c.median(name)
+	furthest := 0.0
+	for _, sample := range c.samples[name] {
+		furthest = max(furthest, math.Abs(sample-median))
+	}
+	return furthest / median
+}
+
+func compareCodecs(flags *flag.FlagSet, args []string) error {
+	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar", "where the JMH benchmarks of kcp4j are")
+	rounds := flags.Int("rounds", 2, "how often to run each side, in turn")
+	duration := flags.Duration("time", 250*time.Millisecond, "`time` for each measurement")
+	match := flags.String("match", "", "only those whose name this regular `expression` finds")
+	jsonFile := flags.String("json", "", "write the figures to this `file`, too")
+	columns := []*column{newColumn("kcp-go", runGo)}
+	flags.Func("java", "`NAME=COMMAND` of a JVM, with its options; may be given several times; default: kcp4j=java", func(s string) error {
+		name, command, ok := strings.Cut(s, "=")
+		if !ok || len(strings.Fields(command)) == 0 {
+			return fmt.Errorf("expected NAME=COMMAND")
+		}
+		columns = append(columns, newColumn(name, jmhRunner(strings.Fields(command), classPath)))
+		return nil
+	})
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	pattern, err := regexp.Compile(*match)
+	if err != nil {
+		return usageErrorf("--match: %v", err)
+	}
+	if len(columns) == 1 {
+		columns = append(columns, newColumn("kcp4j", jmhRunner([]string{"java"}, classPath)))
+	}
+	all := slices.DeleteFunc(comparisons(), func(c comparison) bool { return !pattern.MatchString(c.name) })
+	for round := range *rounds {
+		for _, c := range columns {
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, *rounds, c.name)
+			more, err := c.run(all, *duration)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			for name := range more {
+				c.samples[name] = append(c.samples[name], more[name]...)
+			}
+		}
+	}
+	printTable(all, columns)
+	if *jsonFile != "" {
+		return writeFigures(*jsonFile, all, columns)
+	}
+	return nil
+}
+
+// A round takes so many samples of everything.
+const samplesPerRound = 3
+
+// runGo measures kcp-go in a process of its own, on one core.
+func runGo(all []comparison, duration time.Duration) (samples, error) {
+	var names []string
+	for _, c := range all {
+		names = append(names, regexp.QuoteMeta(c.kcpGo))
+	}
+	cmd := self([]string{"codecs", "--match", "^(" + strings.Join(names, "|") + ")$",
+		"--time", duration.String(), "--count", fmt.Sprint(samplesPerRound)})
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	output, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	measured := samples{}
+	for line := range bytes.Lines(output) {
+		var speed codecSpeed
+		if err := json.Unmarshal(line, &speed); err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			if c.kcpGo == speed.Name {
+				measured[c.name] = append(measured[c.name], speed.Nanoseconds)
+			}
+		}
+	}
+	return measured, nil
+}
+
+// A jmhResult is one entry of what JMH writes with "-rf json".
+type jmhResult struct {
+	Benchmark string            `json:"benchmark"`
+	Params    map[string]string `json:"params"`
+	Metric    struct {
+		RawData [][]float64 `json:"rawData"`
+	} `json:"primaryMetric"`
+}
+
+func (r *jmhResult) isOf(c comparison) bool {
+	return strings.HasSuffix(r.Benchmark, "."+c.kcp4j) && r.Params[c.param] == c.option
+}
+
+// jmhRunner starts JMH once for each benchmark, so that each has its own options.
+func jmhRunner(java []string, classPath *string) runner {
+	return func(all []comparison, duration time.Duration) (samples, error) {
+		benchmarks := map[string][]comparison{}
+		for _, c := range all {
+			benchmarks[c.kcp4j] = append(benchmarks[c.kcp4j], c)
+		}
+		measured := samples{}
+		for benchmark, alike := range benchmarks {
+			results, err := runJMH(java, *classPath, benchmark, paramOf(alike), duration)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range alike {
+				for i := range results {
+					if results[i].isOf(c) {
+						measured[c.name] = append(measured[c.name], slices.Concat(results[i].Metric.RawData...)...)
+					}
+				}
+			}
+		}
+		return measured, nil
+	}
+}
+
+// paramOf is JMH's option for the values that comparisons with the same benchmark want.
+func paramOf(alike []comparison) []string {
+	if alike[0].param == "" {
+		return nil
+	}
+	var values []string
+	for _, c := range alike {
+		if !slices.Contains(values, c.option) {
+			values = append(values, c.option)
+		}
+	}
+	return []string{"-p", alike[0].param + "=" + strings.Join(values, ",")}
+}
+
+// runJMH takes one fork: the rounds are more of them. Warming up takes five times as long as a
+// measurement, which the compiler needs.
+func runJMH(java []string, classPath, benchmark string, param []string, duration time.Duration) ([]jmhResult, error) {
+	directory, err := os.MkdirTemp("", "codecs")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(directory)
+	file := filepath.Join(directory, "jmh.json")
+	once := fmt.Sprintf("%dms", duration.Milliseconds())
+	args := slices.Concat(java[1:], []string{"-cp", classPath, "org.openjdk.jmh.Main",
+		regexp.QuoteMeta("."+benchmark) + "$",
+		"-f", "1", "-wi", "5", "-w", once, "-i", fmt.Sprint(samplesPerRound), "-r", once,
+		"-bm", "avgt", "-tu", "ns", "-foe", "true", "-rf", "json", "-rff", file}, param)
+	cmd := exec.Command(java[0], args...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, output)
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var results []jmhResult
+	return results, json.Unmarshal(content, &results)
+}
+
+// printTable prints Markdown: nanoseconds with their spread, and how many times kcp-go's speed that
+// is.
+func printTable(all []comparison, columns []*column) {
+	header, rule := "| nanoseconds |", "|---|"
+	for i, c := range columns {
+		header += " " + c.name + " |"
+		rule += "---|"
+		if i > 0 {
+			header += " times kcp-go |"
+			rule += "---|"
+		}
+	}
+	fmt.Println(header)
+	fmt.Println(rule)
+	for _, compared := range all {
+		name := compared.name
+		row := "| " + name + " |"
+		for i, c := range columns {
+			if len(c.samples[name]) == 0 {
+				row += " - | - |"
+				continue
+			}
+			row += fmt.Sprintf(" %s ± %.0f %% |", digits(c.median(name)), 100*c.spread(name))
+			if i > 0 {
+				row += fmt.Sprintf(" %.2f |", columns[0].median(name)/c.median(name))
+			}
+		}
+		fmt.Println(row)
+	}
+}
+
+func digits(nanoseconds float64) string {
+	if nanoseconds < 100 {
+		return fmt.Sprintf("%.1f", nanoseconds)
+	}
+	return fmt.Sprintf("%.0f", nanoseconds)
+}
+
+type figure struct {
+	Name    string    `json:"name"`
+	Side    string    `json:"side"`
+	Median  float64   `json:"median_ns"`
+	Spread  float64   `json:"spread"`
+	Ratio   float64   `json:"times_kcp_go"`
+	Samples []float64 `json:"samples_ns"`
+}
+
+func writeFigures(file string, all []comparison, columns []*column) error {
+	var figures []figure
+	for _, compared := range all {
+		name := compared.name
+		for _, c := range columns {
+			if len(c.samples[name]) == 0 {
+				continue
+			}
+			figures = append(figures, figure{
+				Name: name, Side: c.name, Median: c.median(name), Spread: c.spread(name),
+				Ratio: columns[0].median(name) / c.median(name), Samples: c.samples[name],
+			})
+		}
+	}
+	content, err := json.MarshalIndent(figures, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(content, '\n'), 0o644)
+}

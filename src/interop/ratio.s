@@ -1,0 +1,1 @@
+// Empty: its presence lets ratio.go declare a function without a body.
