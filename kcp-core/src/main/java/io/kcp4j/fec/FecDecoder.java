@@ -155,24 +155,36 @@ public final class FecDecoder {
     groups.loadRecoverable(codec, this);
     boolean isRecovered = codec.reconstruct();
     assert isRecovered;
-    place = 0;
+    place = isGenuine() ? 0 : ratio.dataShards();
   }
 
-  /** What has been recovered at a place, or null if it is not needed, or cannot be a datagram. */
+  /** If one size cannot be, packets of the group do not belong together: none of it is used. */
+  private boolean isGenuine() {
+    int refused = 0;
+    for (int i = 0; i < ratio.dataShards(); i++) {
+      if (!codec.isPresent(i) && !isDatagram(i)) {
+        refused++;
+      }
+    }
+    refusedShards += refused;
+    return refused == 0;
+  }
+
+  private boolean isDatagram(int place) {
+    int size = codec.size(place);
+    return size >= FecPacket.SIZE_BYTES && size <= codec.shardBytes();
+  }
+
+  /** What has been recovered at a place, or null if it is not needed. */
   private ByteBuf datagram(int place) {
     if (!codec.isWanted(place)) {
-      return null;
-    }
-    int size = codec.size(place);
-    if (size < FecPacket.SIZE_BYTES || size > codec.shardBytes()) {
-      refusedShards++;
       return null;
     }
     byte[] bytes = codec.bytes(place);
     if (recovered == null || recovered.array() != bytes) {
       recovered = Unpooled.wrappedBuffer(bytes);
     }
-    return recovered.setIndex(FecPacket.SIZE_BYTES, size);
+    return recovered.setIndex(FecPacket.SIZE_BYTES, codec.size(place));
   }
 
   /** Data packets of a group by the ratio in force, 0 while it is unknown. */
@@ -190,7 +202,7 @@ public final class FecDecoder {
     return ratio.changes();
   }
 
-  /** How many recovered shards could not be datagrams, and were dropped. */
+  /** How many recovered shards could not be datagrams; their groups were dropped. */
   public long refusedShards() {
     return refusedShards;
   }

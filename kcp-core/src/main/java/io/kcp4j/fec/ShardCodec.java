@@ -84,6 +84,11 @@ final class ShardCodec {
     present[place] = true;
   }
 
+  /** Whether a shard has been loaded. */
+  boolean isPresent(int place) {
+    return present[place];
+  }
+
   /** Asks for a shard that has not been loaded. */
   void want(int place) {
     wanted[place] = true;

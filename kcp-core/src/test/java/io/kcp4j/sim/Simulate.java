@@ -11,7 +11,7 @@ import java.util.stream.LongStream;
  * exits with 1 if a seed failed.
  *
  * <pre>
- * Simulate --seconds 3600 [--first SEED]
+ * Simulate --seconds 3600 [--first SEED] [--endpoints]
  * Simulate --seed N [--endpoints] [--trace]
  * </pre>
  */
@@ -22,6 +22,7 @@ public final class Simulate {
 
   private static final int SEEDS_PER_ROUND = 500;
 
+  private final boolean endpointsOnly;
   private final FaultCounts faults = new FaultCounts();
   private final KcpCounters counters = new KcpCounters();
   private long failures;
@@ -30,7 +31,9 @@ public final class Simulate {
   private long segments;
   private long retransmitted;
 
-  private Simulate() {}
+  private Simulate(boolean endpointsOnly) {
+    this.endpointsOnly = endpointsOnly;
+  }
 
   public static void main(String[] args) {
     long seed = -1;
@@ -47,7 +50,8 @@ public final class Simulate {
         case "--trace" -> trace = true;
         default -> {
           System.err.println(
-              "usage: Simulate --seconds S [--first SEED] | --seed N [--endpoints] [--trace]");
+              "usage: Simulate --seconds S [--first SEED] [--endpoints]"
+                  + " | --seed N [--endpoints] [--trace]");
           System.exit(2);
         }
       }
@@ -56,7 +60,7 @@ public final class Simulate {
       if (seed >= 0) {
         replay(seed, endpointsOfSeed, trace ? System.out : null);
       } else {
-        new Simulate().run(first, seconds);
+        new Simulate(endpointsOfSeed).run(first, seconds);
       }
     } catch (SimulationFailure e) {
       e.printStackTrace();
@@ -92,12 +96,12 @@ public final class Simulate {
 
   private void runSeed(long seed) {
     try {
-      SimulationReport pair = Simulation.pair(seed, null);
-      SimulationReport more = null;
-      if (seed % ENDPOINTS_EVERY == 0) {
-        more = Simulation.endpoints(seed, null);
+      if (!endpointsOnly) {
+        countPair(Simulation.pair(seed, null));
       }
-      count(pair, more);
+      if (endpointsOnly || seed % ENDPOINTS_EVERY == 0) {
+        countEndpoints(Simulation.endpoints(seed, null));
+      }
     } catch (SimulationFailure e) {
       failed(e);
     }
@@ -108,15 +112,16 @@ public final class Simulate {
     System.out.println(failure.getMessage());
   }
 
-  private synchronized void count(SimulationReport pair, SimulationReport more) {
+  private synchronized void countPair(SimulationReport pair) {
     pairs++;
     add(pair);
-    if (more != null) {
-      endpoints++;
-      add(more);
-      for (KcpCounter counter : KcpCounter.values()) {
-        counters.add(counter, more.counters().get(counter));
-      }
+  }
+
+  private synchronized void countEndpoints(SimulationReport report) {
+    endpoints++;
+    add(report);
+    for (KcpCounter counter : KcpCounter.values()) {
+      counters.add(counter, report.counters().get(counter));
     }
   }
 

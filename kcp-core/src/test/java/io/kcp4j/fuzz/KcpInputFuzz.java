@@ -1,0 +1,180 @@
+package io.kcp4j.fuzz;
+
+import io.kcp4j.CongestionControl;
+import io.kcp4j.Delivery;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpMode;
+import io.kcp4j.KcpStarts;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Origin;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+
+/**
+ * Gives a session whatever datagrams, from the network or recovered, while it sends, receives,
+ * waits and changes its settings. It says what it has to say in good order, keeps to its memory,
+ * and holds nothing in the end.
+ */
+public final class KcpInputFuzz {
+
+  private static final int CONV = 0x00c0ffee;
+  private static final int LIMIT_BYTES = 60_000;
+
+  /** The queue and the window of the largest configuration, by capacity. */
+  private static final int MAX_SENT_BYTES = 256 * 1024;
+
+  private static final UnpooledByteBufAllocator ALLOCATOR =
+      new UnpooledByteBufAllocator(false, true);
+  private static final ByteBuf DATAGRAM = Unpooled.buffer(4096, 4096);
+  private static final ByteBuf SENT = Unpooled.wrappedBuffer(new byte[4096]);
+  private static final int[] FIRST_SNS = {0, -3, Integer.MIN_VALUE - 3, 77};
+
+  private static final KcpConfig[] CONFIGS = configs();
+
+  private final FuzzInput input;
+  private final MemoryBudget budget = new MemoryBudget(LIMIT_BYTES);
+  private final FuzzOutput output;
+  private final Kcp kcp;
+  private KcpConfig config;
+  private long nowMs = 1000;
+
+  private KcpInputFuzz(byte[] bytes) {
+    input = new FuzzInput(bytes);
+    int kind = input.unsignedByte();
+    config = CONFIGS[kind & 7];
+    int firstSn = FIRST_SNS[kind >> 3 & 3];
+    KcpContext context = new KcpContext(ALLOCATOR, budget, new KcpCounters());
+    kcp = KcpStarts.kcp(CONV, config, context, kind << 24, firstSn);
+    output = new FuzzOutput(CONV, firstSn);
+  }
+
+  private static KcpConfig[] configs() {
+    KcpConfig[] configs = new KcpConfig[8];
+    for (int i = 0; i < configs.length; i++) {
+      configs[i] =
+          KcpConfig.builder()
+              .mode(i % 2 == 0 ? KcpMode.FAST3 : KcpMode.NORMAL)
+              .delivery(i % 4 < 2 ? Delivery.STREAM : Delivery.MESSAGE)
+              .congestionControl(i < 4 ? CongestionControl.NONE : CongestionControl.RENO)
+              .sendWindow(8 + 8 * i)
+              .receiveWindow(4 + 20 * i)
+              .sendQueue(16)
+              .mtuBytes(100 + 50 * i)
+              .ackNoDelay(i % 3 == 0)
+              .writeDelay(i % 5 == 0)
+              .deadLink(i == 6 ? 3 : 0)
+              .build();
+    }
+    return configs;
+  }
+
+  /** One life of a session. */
+  public static void fuzzerTestOneInput(byte[] bytes) {
+    KcpInputFuzz fuzz = new KcpInputFuzz(bytes);
+    try {
+      fuzz.run();
+    } finally {
+      fuzz.kcp.close();
+    }
+    Promise.that(fuzz.budget.usedBytes() == 0, "still charged when closed");
+    long leaked = ALLOCATOR.metric().usedHeapMemory() + ALLOCATOR.metric().usedDirectMemory();
+    Promise.that(leaked == 0, "leaks");
+  }
+
+  private void run() {
+    while (!input.isAtEnd()) {
+      step();
+      Promise.that(budget.usedBytes() <= LIMIT_BYTES + MAX_SENT_BYTES, "beyond its memory");
+    }
+  }
+
+  private void step() {
+    int op = input.unsignedByte();
+    switch (op & 15) {
+      case 0, 1, 2, 3, 4 -> input(op >= 224 ? Origin.RECOVERED : Origin.NETWORK);
+      case 5 -> noise();
+      case 6, 7 -> send(input.unsignedByte() << (op >> 6));
+      case 8 -> receive(op >> 4);
+      case 9 -> kcp.afterInput(nowMs, output);
+      case 10 -> kcp.afterSend(nowMs, output);
+      case 11 -> flush();
+      case 12 -> nowMs += input.unsignedByte();
+      case 13 -> sleepUntilDeadline();
+      case 14 -> reconfigure();
+      default -> kcp.probe();
+    }
+  }
+
+  private void input(Origin origin) {
+    DATAGRAM.clear();
+    DATAGRAM.writeZero(input.below(4));
+    DATAGRAM.readerIndex(DATAGRAM.writerIndex());
+    FuzzSegments.write(DATAGRAM, input, CONV, output);
+    takeIn(origin);
+  }
+
+  private void noise() {
+    DATAGRAM.clear().writeBytes(input.take(input.below(3 * Segment.HEADER_BYTES)));
+    takeIn(Origin.NETWORK);
+  }
+
+  private void takeIn(Origin origin) {
+    int from = DATAGRAM.readerIndex();
+    int to = DATAGRAM.writerIndex();
+    Promise.that(kcp.input(DATAGRAM, origin, nowMs) != null, "no result");
+    Promise.that(
+        DATAGRAM.readerIndex() == from && DATAGRAM.writerIndex() == to && DATAGRAM.refCnt() == 1,
+        "changed the datagram");
+  }
+
+  private void send(int bytes) {
+    if (config.delivery() == Delivery.MESSAGE) {
+      SENT.setIndex(0, Math.min(bytes, kcp.maxMessageBytes()));
+    } else {
+      SENT.setIndex(0, bytes);
+    }
+    boolean isSendable = kcp.isSendable();
+    boolean isWhole = kcp.send(SENT);
+    Promise.that(isSendable || SENT.readerIndex() == 0, "took what it has no room for");
+    Promise.that(isWhole == !SENT.isReadable() || SENT.writerIndex() == 0, "half taken");
+  }
+
+  private void receive(int most) {
+    for (int i = 0; i <= most && kcp.isReceivable(); i++) {
+      ByteBuf received = kcp.receive();
+      Promise.that(received != null, "receivable, but nothing to receive");
+      Promise.that(received.refCnt() == 1, "of several owners");
+      received.release();
+    }
+    if (!kcp.isReceivable()) {
+      Promise.that(kcp.receive() == null, "not receivable, but received");
+    }
+  }
+
+  private void flush() {
+    kcp.flush(nowMs, output);
+    Promise.that(
+        kcp.failure() != null || kcp.nextDeadline() > nowMs, "due again as soon as it was flushed");
+  }
+
+  private void sleepUntilDeadline() {
+    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+      nowMs = Math.max(nowMs, kcp.nextDeadline());
+      flush();
+    }
+  }
+
+  private void reconfigure() {
+    KcpConfig.Builder next = config.toBuilder().mtuBytes(60 + input.unsignedByte());
+    if (config.delivery() == Delivery.STREAM) {
+      next.receiveWindow(1 + input.unsignedByte());
+    }
+    config = next.build();
+    kcp.reconfigure(config, input.below(28));
+  }
+}

@@ -1,0 +1,212 @@
+package io.kcp4j.fuzz;
+
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.CRC32;
+
+/**
+ * Opens bursts of packets with every cipher: noise, and sealed ones, altered or not, at any place
+ * of a direct or heap buffer. A packet that does not open keeps its bytes; nothing around a packet
+ * is ever touched; what was sealed opens to what it was; an AEAD opens nothing that was altered.
+ */
+public final class PacketOpenFuzz {
+
+  private static final int MAX_PACKETS = 12;
+  private static final int MAX_PACKET_BYTES = 300;
+  private static final byte MARGIN = 0x5a;
+  private static final int CRC_INDEX = 16;
+
+  private static final List<KeyRing> RINGS = rings();
+  private static final PacketCipher[] CIPHERS =
+      RINGS.stream().map(KeyRing::newCipher).toArray(PacketCipher[]::new);
+
+  private static final int CAPACITY = MAX_PACKETS * 2 * MAX_PACKET_BYTES;
+  private static final ByteBuf HEAP = Unpooled.buffer(CAPACITY, CAPACITY);
+  private static final ByteBuf DIRECT = Unpooled.directBuffer(CAPACITY, CAPACITY);
+  private static final byte[] BEFORE = new byte[CAPACITY];
+  private static final byte[] AFTER = new byte[CAPACITY];
+  private static final PacketBurst BURST = new PacketBurst();
+  private static final PacketBurst ONE = new PacketBurst();
+
+  private final FuzzInput input;
+  private final int ring;
+  private final ByteBuf buffer;
+  private final byte[][] payloads = new byte[MAX_PACKETS][];
+  private final boolean[] altered = new boolean[MAX_PACKETS];
+  private final boolean[] skipped = new boolean[MAX_PACKETS];
+  private int end;
+
+  private PacketOpenFuzz(byte[] bytes) {
+    input = new FuzzInput(bytes);
+    ring = input.below(RINGS.size());
+    buffer = input.oneIn(2) ? DIRECT : HEAP;
+  }
+
+  private static List<KeyRing> rings() {
+    List<KeyRing> rings = new ArrayList<>();
+    for (CipherAlgorithm algorithm : CipherAlgorithm.values()) {
+      rings.add(KeyRing.of(key(algorithm, 1)));
+    }
+    rings.add(
+        KeyRing.of(
+            key(CipherAlgorithm.AES_128_GCM, 1),
+            key(CipherAlgorithm.AES_128_GCM, 2),
+            key(CipherAlgorithm.CHACHA20_POLY1305, 3)));
+    rings.add(
+        KeyRing.of(
+            key(CipherAlgorithm.SALSA20, 1),
+            key(CipherAlgorithm.AES_256_GCM, 2),
+            key(CipherAlgorithm.AES_128, 3)));
+    return rings;
+  }
+
+  private static PacketKey key(CipherAlgorithm algorithm, int first) {
+    byte[] key = new byte[algorithm.keyBytes()];
+    for (int i = 0; i < key.length; i++) {
+      key[i] = (byte) (first + 7 * i);
+    }
+    return PacketKey.of(algorithm, key);
+  }
+
+  /** One burst. */
+  public static void fuzzerTestOneInput(byte[] bytes) {
+    new PacketOpenFuzz(bytes).run();
+  }
+
+  private void run() {
+    BURST.reset(buffer);
+    do {
+      addPacket();
+    } while (!input.isAtEnd() && BURST.size() < MAX_PACKETS);
+    margin();
+    buffer.getBytes(0, BEFORE, 0, end);
+    int[] starts = new int[BURST.size()];
+    int[] ends = new int[BURST.size()];
+    for (int i = 0; i < starts.length; i++) {
+      starts[i] = BURST.start(i);
+      ends[i] = BURST.end(i);
+    }
+    CIPHERS[ring].open(BURST);
+    buffer.getBytes(0, AFTER, 0, end);
+    int untouched = 0;
+    for (int i = 0; i < starts.length; i++) {
+      equal(untouched, starts[i], "touched what is between packets");
+      check(i, starts[i], ends[i]);
+      untouched = ends[i];
+    }
+    equal(untouched, end, "touched what is behind the packets");
+    Promise.that(buffer.refCnt() == 1, "kept the buffer");
+  }
+
+  private void margin() {
+    for (int i = input.below(8); i >= 0; i--) {
+      buffer.setByte(end++, MARGIN);
+    }
+  }
+
+  private void addPacket() {
+    margin();
+    int start = end;
+    int kind = input.unsignedByte();
+    if (kind % 4 == 0) {
+      byte[] noise = input.take(input.unsignedByte());
+      buffer.setBytes(start, noise);
+      end += noise.length;
+    } else {
+      seal(kind);
+    }
+    int number = BURST.size();
+    BURST.add(start, end);
+    skipped[number] = kind >= 248;
+    if (skipped[number]) {
+      BURST.refuse(number);
+    }
+  }
+
+  private void seal(int kind) {
+    int number = BURST.size();
+    PacketCipher cipher = CIPHERS[ring];
+    int start = end;
+    byte[] payload = input.take(input.unsignedByte());
+    buffer.setBytes(start + cipher.headroom(), payload);
+    end += cipher.headroom() + payload.length + cipher.tailroom();
+    ONE.reset(buffer).add(start, end);
+    cipher.seal(ONE);
+    payloads[number] = payload;
+    if (kind % 4 > 1) {
+      altered[number] = true;
+      alter(start, end - start);
+    }
+  }
+
+  private void alter(int start, int bytes) {
+    int shorter = input.oneIn(4) ? input.below(40) : 0;
+    if (shorter > 0) {
+      end = Math.max(start, end - shorter);
+      return;
+    }
+    for (int flips = input.below(3); flips >= 0 && bytes > 0; flips--) {
+      int at = start + input.unsignedShort() % bytes;
+      int mask = 1 + input.below(255);
+      buffer.setByte(at, buffer.getByte(at) ^ mask);
+    }
+  }
+
+  private void check(int number, int start, int packetEnd) {
+    if (BURST.isRefused(number)) {
+      Promise.that(
+          skipped[number] || payloads[number] == null || altered[number], "sealed, and refused");
+      Promise.that(
+          BURST.start(number) == start && BURST.end(number) == packetEnd, "moved a refused packet");
+      equal(start, packetEnd, "altered a refused packet");
+      return;
+    }
+    Promise.that(!skipped[number], "opened what was not to be opened");
+    int payloadStart = BURST.start(number);
+    int payloadEnd = BURST.end(number);
+    Promise.that(
+        payloadStart >= start && payloadEnd <= packetEnd && payloadStart <= payloadEnd,
+        "a payload outside of its packet");
+    if (payloads[number] != null && !altered[number]) {
+      Promise.that(
+          Arrays.equals(
+              AFTER, payloadStart, payloadEnd, payloads[number], 0, payloads[number].length),
+          "opened to something else");
+    } else if (RINGS.get(ring).isAuthenticated()) {
+      Promise.that(
+          payloads[number] != null && isAsSealed(number, payloadStart, payloadEnd),
+          "opened what was not sealed");
+    } else if (CIPHERS[ring].headroom() > 0 && RINGS.get(ring).keys().size() == 1) {
+      checkChecksum(payloadStart, payloadEnd);
+    }
+  }
+
+  /** Two alterations may have undone each other. */
+  private boolean isAsSealed(int number, int start, int payloadEnd) {
+    return Arrays.equals(AFTER, start, payloadEnd, payloads[number], 0, payloads[number].length);
+  }
+
+  /** Where nothing is encrypted the checksum can be seen. */
+  private void checkChecksum(int payloadStart, int payloadEnd) {
+    if (RINGS.get(ring).keys().get(0).name().equals("none")) {
+      CRC32 crc = new CRC32();
+      crc.update(AFTER, payloadStart, payloadEnd - payloadStart);
+      int header = payloadStart - CIPHERS[ring].headroom();
+      Promise.that(
+          buffer.getIntLE(header + CRC_INDEX) == (int) crc.getValue(),
+          "opened with a false checksum");
+    }
+  }
+
+  private void equal(int from, int to, String otherwise) {
+    Promise.that(Arrays.equals(BEFORE, from, to, AFTER, from, to), otherwise);
+  }
+}

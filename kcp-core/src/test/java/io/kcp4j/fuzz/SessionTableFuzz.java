@@ -1,0 +1,312 @@
+package io.kcp4j.fuzz;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecEncoder;
+import io.kcp4j.fec.FecPacket;
+import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.EndReason;
+import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionTable;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Gives a table of sessions whatever packets, sealed or not: plain, protected by a real encoder,
+ * parity, unreliable ones and noise, from two addresses with two conversations each, while sessions
+ * write, change their FEC and close. It begins no more than it may, keeps to its memory, and holds
+ * nothing in the end.
+ */
+public final class SessionTableFuzz implements SessionTable.Handler {
+
+  private static final int MAX_SESSIONS = 3;
+  private static final int LIMIT_BYTES = 60_000;
+  private static final int MAX_SENT_BYTES = 512 * 1024;
+  private static final int MTU = 200;
+  private static final int UNRELIABLE_LIMIT = 3;
+
+  private static final KcpConfig CONFIG =
+      KcpConfig.builder().sendWindow(16).receiveWindow(16).sendQueue(16).mtuBytes(MTU).build();
+
+  private static final FecConfig[] FECS = {
+    FecConfig.NONE,
+    FecConfig.of(2, 1).withParityGapMs(0).withProtectsAcks(true),
+    FecConfig.of(1, 1).withParityGapMs(0),
+    FecConfig.of(3, 2),
+    FecConfig.NONE.withDecoding(false),
+    FecConfig.of(2, 2).withMaxDetectedShards(0)
+  };
+
+  private static final InetSocketAddress[] REMOTES = {
+    new InetSocketAddress(InetAddress.getLoopbackAddress(), 4001),
+    new InetSocketAddress(InetAddress.getLoopbackAddress(), 4002)
+  };
+
+  private static final UnpooledByteBufAllocator ALLOCATOR =
+      new UnpooledByteBufAllocator(false, true);
+  private static final FecContext FEC = new FecContext(MemoryBudget.unlimited());
+  private static final KeyRing CHECKED =
+      KeyRing.of(PacketKey.of(CipherAlgorithm.NONE, new byte[0]));
+  private static final PacketCipher[] CIPHERS = {KeyRing.NONE.newCipher(), CHECKED.newCipher()};
+
+  private static final ByteBuf OUT = Unpooled.buffer(4096, 4096);
+  private static final ByteBuf PACKET = Unpooled.buffer(4096, 4096);
+  private static final ByteBuf SENT = Unpooled.wrappedBuffer(new byte[4096]);
+  private static final PacketBurst BURST = new PacketBurst();
+
+  private final FuzzInput input;
+  private final MemoryBudget budget = new MemoryBudget(LIMIT_BYTES);
+  private final KcpContext context = new KcpContext(ALLOCATOR, budget, new KcpCounters());
+  private final PacketCipher cipher;
+  private final DeadlineWheel deadlines = new DeadlineWheel(0);
+  private final SessionTable table;
+  private final List<Session> sessions = new ArrayList<>();
+  private final FuzzOutput near = new FuzzOutput(0, 0);
+  private final MemoryBudget peersBudget = MemoryBudget.unlimited();
+  private final FecEncoder peer;
+  private long nowMs;
+
+  private SessionTableFuzz(byte[] bytes) {
+    input = new FuzzInput(bytes);
+    int kind = input.unsignedByte();
+    cipher = CIPHERS[kind & 1];
+    peer = new FecEncoder(FECS[1 + (kind >> 1) % 3], FEC.withBudget(peersBudget));
+    table = new SessionTable(this, context, cipher, FEC, deadlines, MAX_SESSIONS, 1500, 0);
+    table.acceptOnProbe((kind & 0x40) != 0);
+  }
+
+  /** One life of a table. */
+  public static void fuzzerTestOneInput(byte[] bytes) {
+    SessionTableFuzz fuzz = new SessionTableFuzz(bytes);
+    try {
+      fuzz.run();
+    } finally {
+      fuzz.closeAll();
+    }
+    Promise.that(fuzz.table.size() == 0, "sessions left");
+    Promise.that(fuzz.budget.usedBytes() == 0, "still charged when all are closed");
+    Promise.that(fuzz.peersBudget.usedBytes() == 0, "an encoder leaks");
+    long leaked = ALLOCATOR.metric().usedHeapMemory() + ALLOCATOR.metric().usedDirectMemory();
+    Promise.that(leaked == 0, "leaks");
+  }
+
+  private void run() {
+    while (!input.isAtEnd()) {
+      step();
+      Promise.that(table.size() <= MAX_SESSIONS, "more sessions than allowed");
+      Promise.that(table.size() == sessions.size(), "sessions that nobody knows");
+      Promise.that(budget.usedBytes() <= LIMIT_BYTES + MAX_SENT_BYTES, "beyond its memory");
+    }
+    table.endBatch(nowMs);
+  }
+
+  private void closeAll() {
+    while (!sessions.isEmpty()) {
+      close(sessions.get(0));
+    }
+    peer.close();
+  }
+
+  private void step() {
+    int op = input.unsignedByte();
+    switch (op & 15) {
+      case 0, 1 -> receivePlain(op >> 4);
+      case 2, 3, 4, 5 -> receiveProtected(op >> 4);
+      case 6 -> receiveUnreliable(op >> 4);
+      case 7 -> receiveMadeUp(op >> 4);
+      case 8 -> table.endBatch(nowMs);
+      case 9 -> advance(input.unsignedByte() << (op >> 5));
+      case 10 -> table.flushTouched(nowMs);
+      case 11 -> withSession(this::write);
+      case 12 ->
+          withSession(session -> session.reconfigure(CONFIG, FECS[input.below(FECS.length)]));
+      case 13 -> withSession(this::writeUnreliable);
+      case 14 -> withSession(this::close);
+      default -> peer.forget();
+    }
+  }
+
+  private interface Action {
+    void of(Session session);
+  }
+
+  private void withSession(Action action) {
+    if (!sessions.isEmpty()) {
+      action.of(sessions.get(input.below(sessions.size())));
+    }
+  }
+
+  private void advance(int ms) {
+    nowMs += ms;
+    deadlines.advance(nowMs);
+    table.sweep(nowMs);
+    table.flushTouched(nowMs);
+  }
+
+  // What arrives
+
+  private static int conv(int kind) {
+    return 1 + (kind >> 1 & 1);
+  }
+
+  private void begin() {
+    PACKET.setIndex(1, 1).writeZero(cipher.headroom());
+  }
+
+  private void receivePlain(int kind) {
+    begin();
+    FuzzSegments.write(PACKET, input, conv(kind), near);
+    receive(kind);
+  }
+
+  /** What a real encoder makes of it; it may be lost, and its parity with it. */
+  private void receiveProtected(int kind) {
+    begin();
+    int index = PACKET.writerIndex();
+    PACKET.writeZero(FecPacket.DATA_HEADER_BYTES);
+    FuzzSegments.write(PACKET, input, conv(kind), near);
+    near.rcvNxt++;
+    int parity = peer.protect(PACKET, index, PACKET.writerIndex(), nowMs);
+    if ((kind & 12) != 12) {
+      receive(kind);
+    }
+    for (int i = 0; i < parity; i++) {
+      begin();
+      peer.writeParity(i, PACKET);
+      receive(kind);
+    }
+  }
+
+  private void receiveUnreliable(int kind) {
+    begin();
+    int index = PACKET.writerIndex();
+    PACKET.writeZero(FecPacket.DATA_HEADER_BYTES).writeIntLE(conv(kind));
+    PACKET.writeZero(input.below(100));
+    int end = PACKET.writerIndex();
+    FecPacket.write(PACKET, index, end, FecPacket.OUT_OF_BAND_SEQID, FecPacket.OUT_OF_BAND);
+    receive(kind);
+  }
+
+  private void receiveMadeUp(int kind) {
+    begin();
+    PACKET.writeIntLE(input.signedByte()).writeShortLE(FecPacket.DATA + input.below(4));
+    PACKET.writeBytes(input.take(input.below(64)));
+    receive(kind);
+  }
+
+  private void receive(int kind) {
+    PACKET.writeZero(cipher.tailroom());
+    BURST.reset(PACKET).add(1, PACKET.writerIndex());
+    cipher.seal(BURST);
+    if (input.oneIn(8)) {
+      int at = 1 + input.below(Math.min(256, PACKET.readableBytes()));
+      PACKET.setByte(at, PACKET.getByte(at) ^ input.unsignedByte());
+    }
+    table.receive(REMOTES[kind & 1], PACKET, nowMs);
+    Promise.that(PACKET.refCnt() == 1, "kept the packet");
+  }
+
+  // What sessions do
+
+  private void write(Session session) {
+    SENT.setIndex(0, input.unsignedShort() % 3000);
+    session.kcp().send(SENT);
+    table.touch(session);
+  }
+
+  private void writeUnreliable(Session session) {
+    int max = session.maxUnreliableBytes();
+    if (max > 0) {
+      int bytes = input.unsignedByte() % (max + 1);
+      session.sendUnreliable(ALLOCATOR.buffer(bytes).writeZero(bytes));
+      table.touch(session);
+    }
+  }
+
+  private void close(Session session) {
+    sessions.remove(session);
+    table.remove(session, nowMs);
+    session.close();
+  }
+
+  // The table's handler
+
+  @Override
+  public Session accept(InetSocketAddress remote, int conv, long now) {
+    if (input.oneIn(8)) {
+      return null;
+    }
+    Session session = table.newSession(remote, new Kcp(conv, CONFIG, context, 0), null);
+    session.reconfigure(CONFIG, FECS[input.below(FECS.length)]);
+    session.unreliableLimit(input.below(UNRELIABLE_LIMIT + 1));
+    sessions.add(session);
+    return session;
+  }
+
+  @Override
+  public void progressed(Session session, long now) {
+    if (input.oneIn(4)) {
+      return;
+    }
+    for (ByteBuf data; (data = session.kcp().receive()) != null; data.release()) {
+      Promise.that(data.refCnt() == 1, "of several owners");
+    }
+    for (ByteBuf data; (data = session.receiveUnreliable()) != null; data.release()) {
+      Promise.that(data.readableBytes() <= MTU, "an unreliable datagram too large");
+    }
+    if (input.oneIn(4)) {
+      write(session);
+    }
+  }
+
+  @Override
+  public void ended(Session session, EndReason reason) {
+    sessions.remove(session);
+    session.close();
+  }
+
+  @Override
+  public DatagramOutput output(InetSocketAddress remote) {
+    return new DatagramOutput() {
+      private int limit;
+
+      @Override
+      public ByteBuf begin(int maxBytes) {
+        limit = maxBytes;
+        return OUT.setIndex(0, 0);
+      }
+
+      @Override
+      public void end() {
+        Promise.that(OUT.writerIndex() <= limit, "wrote more than it had asked for");
+      }
+    };
+  }
+
+  @Override
+  public void flushOutput() {}
+
+  @Override
+  public boolean isOutputWritable() {
+    return !input.oneIn(16);
+  }
+
+  @Override
+  public void requestFlush() {}
+}

@@ -1,0 +1,5 @@
+/**
+ * What a peer or a stranger may send, made up by a coverage-guided fuzzer. Each target has one
+ * method that takes the bytes of one execution; {@link io.kcp4j.fuzz.FuzzTest} runs all of them.
+ */
+package io.kcp4j.fuzz;
