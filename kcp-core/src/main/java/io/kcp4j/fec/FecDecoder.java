@@ -30,9 +30,6 @@ public final class FecDecoder {
   private ShardCodec codec;
   private boolean isClosed;
 
-  private boolean knowsConv;
-  private int conv;
-
   /** The next place of the group in the codec to look at for a recovered datagram. */
   private int place;
 
@@ -50,19 +47,6 @@ public final class FecDecoder {
     this.context = Objects.requireNonNull(context, "context");
     isDecoding = config.isDecoding() && (config.isEncoding() || config.maxDetectedShards() > 0);
     ratio = new PeerRatio(config);
-  }
-
-  /**
-   * Tells with which conv every datagram of the peer begins. A group that gives back another one,
-   * or a size that cannot be, is refused as a whole: packets in it do not belong together, and
-   * others of its datagrams may look right and be false.
-   *
-   * @return this
-   */
-  public FecDecoder expect(int conv) {
-    knowsConv = true;
-    this.conv = conv;
-    return this;
   }
 
   /**
@@ -174,6 +158,7 @@ public final class FecDecoder {
     place = isGenuine() ? 0 : ratio.dataShards();
   }
 
+  /** If one size cannot be, packets of the group do not belong together: none of it is used. */
   private boolean isGenuine() {
     int refused = 0;
     for (int i = 0; i < ratio.dataShards(); i++) {
@@ -187,11 +172,7 @@ public final class FecDecoder {
 
   private boolean isDatagram(int place) {
     int size = codec.size(place);
-    if (size < FecPacket.SIZE_BYTES || size > codec.shardBytes()) {
-      return false;
-    }
-    return !knowsConv
-        || (size >= FecPacket.SIZE_BYTES + Integer.BYTES && codec.conv(place) == conv);
+    return size >= FecPacket.SIZE_BYTES && size <= codec.shardBytes();
   }
 
   /** What has been recovered at a place, or null if it is not needed. */

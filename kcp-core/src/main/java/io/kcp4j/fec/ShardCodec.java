@@ -114,11 +114,6 @@ final class ShardCodec {
     return (int) (all[place][0] & 0xffff);
   }
 
-  /** The four bytes behind the size: the conv that a datagram begins with. */
-  int conv(int place) {
-    return (int) (all[place][0] >>> 16);
-  }
-
   /** A shard as bytes, from 0 on, in an array that is valid until the next call. */
   byte[] bytes(int place) {
     byte[] staging = rows.staging(longs << 3);

@@ -16,7 +16,6 @@ import io.netty.buffer.ByteBuf;
  */
 final class FecLayer {
 
-  private final int conv;
   private final FecContext context;
   private final KcpCounters counters;
 
@@ -30,8 +29,7 @@ final class FecLayer {
   private int ratioChanges;
   private long refusedShards;
 
-  FecLayer(int conv, FecContext context, KcpCounters counters) {
-    this.conv = conv;
+  FecLayer(FecContext context, KcpCounters counters) {
     this.context = context;
     this.counters = counters;
   }
@@ -85,14 +83,11 @@ final class FecLayer {
     return decoder != null;
   }
 
-  /** Whether packets would be kept if there were any, and are not yet. */
-  boolean mayDecode() {
-    return decoder == null && config.isDecoding();
-  }
-
-  /** Begins to keep packets. */
+  /** Begins to keep packets, if the settings allow and it has not begun yet. */
   void startDecoding() {
-    decoder = new FecDecoder(config, context).expect(conv);
+    if (decoder == null && config.isDecoding()) {
+      decoder = new FecDecoder(config, context);
+    }
   }
 
   /** Takes in a data or parity packet; what can be recovered now is to be had next. */

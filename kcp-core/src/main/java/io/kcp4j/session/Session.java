@@ -54,9 +54,6 @@ public final class Session extends DeadlineWheel.Entry {
   boolean hasWritten;
   boolean isDue;
 
-  /** The next session of the same address in {@link FecSessions}. */
-  Session nextDecoding;
-
   private int silenceTimeoutMs = DEFAULT_SILENCE_TIMEOUT_MS;
   private int idleTimeoutMs;
   private long heardAtMs;
@@ -74,7 +71,7 @@ public final class Session extends DeadlineWheel.Entry {
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
     this.kcp = kcp;
     this.owner = owner;
-    this.fec = new FecLayer(kcp.conv(), fecContext, kcp.counters());
+    this.fec = new FecLayer(fecContext, kcp.counters());
     this.budget = budget;
     this.cipherBytes = cipherBytes;
     kcp.reconfigure(kcp.config(), cipherBytes);

@@ -92,7 +92,6 @@ public final class SessionTable {
   private final Map<SessionKey, Session> sessions = new HashMap<>();
   private final SessionKey lookup = new SessionKey(null, 0);
   private final FecLayer strangers;
-  private final FecSessions decoding = new FecSessions();
   private final ClosedSessions closed = new ClosedSessions();
   private final DeadlineWheel watches;
 
@@ -141,7 +140,7 @@ public final class SessionTable {
     this.context = context;
     this.counters = context.total();
     this.fecContext = fecContext.withBudget(context.budget());
-    this.strangers = new FecLayer(0, fecContext, counters);
+    this.strangers = new FecLayer(fecContext, counters);
     this.cipher = Objects.requireNonNull(cipher, "cipher");
     this.output = new PacketOutput(cipher);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
@@ -222,7 +221,6 @@ public final class SessionTable {
     }
     sessions.remove(session.key());
     closed.add(session.key(), nowMs);
-    decoding.remove(session);
     deadlines.cancel(session);
     session.removed();
     if (lastFound == session) {
@@ -312,24 +310,28 @@ public final class SessionTable {
     if (session == null) {
       return;
     }
-    if (session.fec().mayDecode() && decoding.add(session)) {
-      session.fec().startDecoding();
-    }
+    session.fec().startDecoding();
     if (session.fec().isDecoding()) {
       recover(session, packet, index, nowMs);
     }
   }
 
+  /** Parity shows its session's conv where data do: protocol.md 11.2. */
   private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowMs) {
-    Session session = decoding.first(remote);
+    int index = packet.readerIndex();
+    int convIndex = index + FecPacket.DATA_HEADER_BYTES;
+    if (packet.writerIndex() - convIndex < Integer.BYTES) {
+      counters.add(KcpCounter.FEC_REFUSED, 1);
+      return;
+    }
+    Session session = find(remote, packet.getIntLE(convIndex));
     if (session == null) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      return;
     }
-    for (; session != null; session = session.nextDecoding) {
-      session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
-      if (session.fec().isDecoding()) {
-        recover(session, packet, packet.readerIndex(), nowMs);
-      }
+    session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
+    if (session.fec().isDecoding()) {
+      recover(session, packet, index, nowMs);
     }
   }
 

@@ -119,7 +119,8 @@ class FecSettingsTest {
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
     receiveGroup(false);
     session.reconfigure(KcpConfig.DEFAULT, FecConfig.of(3, 1));
-    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(36));
+    ByteBuf parity = Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY);
+    receive(parity.writeShortLE(36).writeIntLE(7).writeZero(30));
     assertEquals(2, context.total().get(KcpCounter.FEC_PARITY_IN));
   }
 }

@@ -146,7 +146,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void parityOfOneSessionHarmsNoOtherOfItsAddress() {
+  void parityIsForTheSessionWhoseConvItShows() {
     server.fec = FecConfig.of(2, 1);
     Session first = open(FecConfig.of(2, 1));
     Session second = client.open(server.address, 8);
@@ -156,15 +156,26 @@ class PacketLayersTest {
     List<ByteBuf> ofFirst = client.packets();
     client.send(second, 2 * second.kcp().mssBytes());
     List<ByteBuf> ofSecond = client.packets();
-    // Each has lost its second packet; the parity of either fits the gap of both.
+    // Each has lost its second packet; the parity of either would fit the gap of both.
     server.take(client, List.of(ofFirst.get(0), ofSecond.get(0), ofFirst.get(2), ofSecond.get(2)));
-    assertEquals(1, server.count(KcpCounter.FEC_RECOVERED));
-    assertEquals(1, server.count(KcpCounter.FEC_REFUSED));
-    int one = first.kcp().mssBytes();
-    int total =
-        Host.received(server.sessions.get(7)).readableBytes()
-            + Host.received(server.sessions.get(8)).readableBytes();
-    assertEquals(3 * one, total);
+    assertEquals(2, server.count(KcpCounter.FEC_RECOVERED));
+    assertEquals(0, server.count(KcpCounter.WRONG_CONV));
+    for (int conv = 7; conv <= 8; conv++) {
+      ByteBuf received = Host.received(server.sessions.get(conv));
+      assertEquals(2 * first.kcp().mssBytes(), received.readableBytes());
+    }
+  }
+
+  @Test
+  void parityTooShortToShowAConvIsRefused() {
+    open(FecConfig.of(1, 1));
+    ByteBuf parity = Unpooled.buffer().writeIntLE(1).writeShortLE(FecPacket.PARITY);
+    parity.writeShortLE(9).writeIntLE(7);
+    client.take(server, List.of(parity.slice(0, 11)));
+    assertEquals(1, client.count(KcpCounter.FEC_REFUSED));
+    client.take(server, List.of(parity));
+    assertEquals(1, client.count(KcpCounter.FEC_REFUSED));
+    assertEquals(1, client.count(KcpCounter.FEC_PARITY_IN));
   }
 
   @Test
