@@ -30,6 +30,12 @@ class ArchitectureTest {
           .dependOnClassesThat()
           .resideInAPackage("io.kcp4j.session..");
 
+  /** Measures kernels, which all compute the same, once and on a thread of its own. */
+  private static final String KERNEL_CHOICE = "io.kcp4j.fec.KernelChoice";
+
+  /** Memory of kernels, one for each thread, that means nothing from one call to the next. */
+  private static final String KERNEL_SCRATCH = "io.kcp4j.fec.Scratch";
+
   @ArchTest
   static final ArchRule errorCorrectionKnowsNothingOfTheRestButTheBudget =
       noClasses()
@@ -44,6 +50,8 @@ class ArchitectureTest {
   @ArchTest
   static final ArchRule noClocks =
       noClasses()
+          .that()
+          .doNotHaveFullyQualifiedName(KERNEL_CHOICE)
           .should()
           .callMethod(System.class, "currentTimeMillis")
           .orShould()
@@ -55,6 +63,10 @@ class ArchitectureTest {
   @ArchTest
   static final ArchRule noThreadsAndNoTimers =
       noClasses()
+          .that()
+          .doNotHaveFullyQualifiedName(KERNEL_CHOICE)
+          .and()
+          .doNotHaveFullyQualifiedName(KERNEL_SCRATCH)
           .should()
           .dependOnClassesThat(
               resideInAnyPackage("java.util.concurrent", "java.util.concurrent.locks..")

@@ -1,5 +1,7 @@
 package io.kcp4j.fec;
 
+import java.util.Arrays;
+
 /**
  * The kernel that needs nothing but a JIT compiler which vectorises plain loops over {@code
  * long[]}.
@@ -35,12 +37,36 @@ final class BitPlaneKernel implements ShardKernel {
 
   @Override
   public Product prepare(byte[][] coefficients) {
-    short[] program = new BitPlanePlanner(coefficients).program();
-    return (inputs, outputs, longs) -> {
-      Scratch scratch = Scratch.ofThread();
-      long[][] rows = scratch.rows(inputs, outputs, longs);
-      BitPlaneLoops.run(program, rows, longs);
-      scratch.forget(inputs.length + outputs.length);
-    };
+    BitPlanePlanner planner = Scratch.ofThread().planner();
+    int length = planner.plan(coefficients);
+    return new PreparedProduct(Arrays.copyOf(planner.program(), length));
+  }
+
+  @Override
+  public void multiply(byte[][] coefficients, long[][] inputs, long[][] outputs, int longs) {
+    BitPlanePlanner planner = Scratch.ofThread().planner();
+    int length = planner.plan(coefficients);
+    run(planner.program(), length, inputs, outputs, longs);
+  }
+
+  private static void run(
+      short[] program, int length, long[][] inputs, long[][] outputs, int longs) {
+    Scratch scratch = Scratch.ofThread();
+    BitPlaneLoops.run(program, length, scratch.rows(inputs, outputs, longs), longs);
+    scratch.forget(inputs.length + outputs.length);
+  }
+
+  private static final class PreparedProduct implements Product {
+
+    private final short[] program;
+
+    PreparedProduct(short[] program) {
+      this.program = program;
+    }
+
+    @Override
+    public void multiply(long[][] inputs, long[][] outputs, int longs) {
+      run(program, program.length, inputs, outputs, longs);
+    }
   }
 }

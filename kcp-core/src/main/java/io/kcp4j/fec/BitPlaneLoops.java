@@ -34,9 +34,9 @@ final class BitPlaneLoops {
     return kind << COUNT_BITS | sources;
   }
 
-  static void run(short[] program, long[][] rows, int longs) {
+  static void run(short[] program, int length, long[][] rows, int longs) {
     int at = 0;
-    while (at < program.length) {
+    while (at < length) {
       int kind = program[at] >> COUNT_BITS;
       int sources = program[at] & COUNT_MASK;
       long[] target = rows[program[at + 1]];

@@ -3,8 +3,9 @@ package io.kcp4j.fec;
 import java.util.Arrays;
 
 /**
- * Turns a matrix into the program of a {@link BitPlaneKernel}: for each loop the number of its
- * code, the row that it writes and the rows that it reads.
+ * Turns matrices into programs of a {@link BitPlaneKernel}: for each loop the number of its code,
+ * the row that it writes and the rows that it reads. Belongs to one thread and is used again and
+ * again: when packets are lost, each loss needs a program of its own.
  */
 final class BitPlanePlanner {
 
@@ -16,78 +17,96 @@ final class BitPlanePlanner {
   /** And what a plane's second loop costs. */
   private static final int SECOND_LOOP_COST = 3;
 
-  private final byte[][] coefficients;
-  private final int inputs;
+  /** Code and target, and the sources of a loop. */
+  private static final int MAX_LOOP = 2 + BitPlaneLoops.MAX_SOURCES;
+
+  /** A byte's bits, each in a nibble of its own, so that four bytes interleave into an int. */
+  private static final int[] SPREAD = new int[1 << Byte.SIZE];
+
+  static {
+    for (int value = 0; value < SPREAD.length; value++) {
+      for (int bit = 0; bit <= TOP_PLANE; bit++) {
+        SPREAD[value] |= (value >> bit & 1) << (BitPlaneKernel.MAX_GROUP * bit);
+      }
+    }
+  }
 
   private short[] program = new short[256];
   private int length;
 
-  /** The chunk that is being planned. */
+  /** The chunk of inputs that is being planned, and its groups. */
   private int first;
 
   private int end;
-  private int group;
+  private int groupSize;
+  private int groups;
 
   /** The row that has the sum of a subset, by group and subset, where bit i stands for input i. */
-  private final short[][] sums =
-      new short[BitPlaneKernel.CHUNK_INPUTS][1 << BitPlaneKernel.MAX_GROUP];
+  private final short[] sums = new short[BitPlaneKernel.CHUNK_INPUTS << BitPlaneKernel.MAX_GROUP];
 
-  /** The rows that the next loops read. */
-  private final short[] sources = new short[BitPlaneKernel.CHUNK_INPUTS];
+  /** For each group the subsets that the planes take in, a nibble for each plane. */
+  private final int[] subsets = new int[BitPlaneKernel.CHUNK_INPUTS];
 
-  BitPlanePlanner(byte[][] coefficients) {
-    this.coefficients = coefficients;
-    inputs = coefficients[0].length;
-  }
+  /** The rows that one plane takes in. */
+  private final short[] sources = new short[BitPlaneKernel.CHUNK_INPUTS + 1];
 
-  short[] program() {
+  /** Plans the multiplication with a matrix. Returns the length of the {@link #program}. */
+  int plan(byte[][] coefficients) {
+    length = 0;
+    int inputs = coefficients[0].length;
     for (first = 0; first < inputs; first = end) {
       end = Math.min(inputs, first + BitPlaneKernel.CHUNK_INPUTS);
-      group = bestGroup(end - first);
+      chooseGroups(coefficients.length);
       planSums();
       for (int out = 0; out < coefficients.length; out++) {
         planOutput(coefficients[out], Scratch.ROWS + inputs + out);
       }
     }
-    return Arrays.copyOf(program, length);
+    return length;
   }
 
-  /** The group size that costs least by a rough model. */
-  private int bestGroup(int chunk) {
-    int best = 1;
+  /** Until the next plan. */
+  short[] program() {
+    return program;
+  }
+
+  /** Groups of the size that costs least by a rough model. */
+  private void chooseGroups(int outputs) {
+    int chunk = end - first;
     float bestCost = Float.MAX_VALUE;
     for (int size = 1; size <= BitPlaneKernel.MAX_GROUP; size++) {
-      int groups = (chunk + size - 1) / size;
-      int subsets = chunk / size * ownSums(size) + ownSums(chunk % size);
-      float plane = groups * (1 - 1f / (1 << size));
-      plane += groups > BitPlaneLoops.MAX_SOURCES ? SECOND_LOOP_COST : 0;
-      float cost = SUM_COST * subsets + (TOP_PLANE + 1) * coefficients.length * plane;
+      int count = (chunk + size - 1) / size;
+      float plane = count * (1 - 1f / (1 << size));
+      plane += count > BitPlaneLoops.MAX_SOURCES ? SECOND_LOOP_COST : 0;
+      int made = chunk / size * sumsOf(size) + sumsOf(chunk % size);
+      float cost = SUM_COST * made + (TOP_PLANE + 1) * outputs * plane;
       if (cost < bestCost) {
-        best = size;
         bestCost = cost;
+        groupSize = size;
+        groups = count;
       }
     }
-    return best;
   }
 
   /** How many subsets of a group have more than one member. */
-  private static int ownSums(int size) {
+  private static int sumsOf(int size) {
     return (1 << size) - 1 - size;
   }
 
   private void planSums() {
     int next = Scratch.FIRST_SUM;
-    for (int at = first, g = 0; at < end; at += group, g++) {
-      int subsets = 1 << Math.min(group, end - at);
-      for (int subset = 1; subset < subsets; subset++) {
+    for (int g = 0; g < groups; g++) {
+      int at = first + g * groupSize;
+      int base = g << BitPlaneKernel.MAX_GROUP;
+      for (int subset = 1; subset < 1 << Math.min(groupSize, end - at); subset++) {
         int top = Integer.highestOneBit(subset);
-        int input = Scratch.ROWS + at + Integer.numberOfTrailingZeros(top);
+        short input = (short) (Scratch.ROWS + at + Integer.numberOfTrailingZeros(top));
         if (subset == top) {
-          sums[g][subset] = (short) input;
+          sums[base + subset] = input;
         } else {
-          sums[g][subset] = (short) next;
-          sources[0] = sums[g][subset - top];
-          sources[1] = (short) input;
+          sums[base + subset] = (short) next;
+          sources[0] = sums[base + subset - top];
+          sources[1] = input;
           emit(BitPlaneLoops.SUM, next++, 0, 2);
         }
       }
@@ -95,53 +114,66 @@ final class BitPlanePlanner {
   }
 
   private void planOutput(byte[] row, int output) {
+    findSubsets(row);
     if (first == 0) {
-      planPlanes(row, output);
+      planPlanes(output);
     } else {
-      planPlanes(row, Scratch.PARTIAL);
+      planPlanes(Scratch.PARTIAL);
       sources[0] = Scratch.PARTIAL;
       emit(BitPlaneLoops.ADD, output, 0, 1);
     }
   }
 
-  private void planPlanes(byte[] row, int target) {
+  private void findSubsets(byte[] row) {
+    for (int g = 0; g < groups; g++) {
+      int at = first + g * groupSize;
+      int interleaved = 0;
+      for (int i = Math.min(groupSize, end - at) - 1; i >= 0; i--) {
+        interleaved = interleaved << 1 | SPREAD[row[at + i] & 0xFF];
+      }
+      subsets[g] = interleaved;
+    }
+  }
+
+  private void planPlanes(int target) {
     int kind = BitPlaneLoops.SUM;
     for (int plane = TOP_PLANE; plane >= 0; plane--) {
-      int count = gather(row, plane);
+      int count = findSources(plane);
       if (count > 0 || kind == BitPlaneLoops.DOUBLE || plane == 0) {
         int taken = Math.min(count, BitPlaneLoops.MAX_SOURCES);
         emit(kind, target, 0, taken);
-        for (int from = taken; from < count; from += taken) {
-          taken = Math.min(count - from, BitPlaneLoops.MAX_SOURCES);
-          emit(BitPlaneLoops.ADD, target, from, taken);
+        for (int from = taken; from < count; from += BitPlaneLoops.MAX_SOURCES) {
+          emit(BitPlaneLoops.ADD, target, from, Math.min(count - from, BitPlaneLoops.MAX_SOURCES));
         }
         kind = BitPlaneLoops.DOUBLE;
       }
     }
   }
 
-  /** Finds what a plane takes in, and returns how many rows that are. */
-  private int gather(byte[] row, int plane) {
+  /**
+   * Finds what a plane takes in, and returns how many rows that are. Without branches: bits are
+   * random.
+   */
+  private int findSources(int plane) {
+    int shift = BitPlaneKernel.MAX_GROUP * plane;
     int count = 0;
-    for (int at = first, g = 0; at < end; at += group, g++) {
-      int subset = 0;
-      for (int i = 0; i < group && at + i < end; i++) {
-        subset |= (row[at + i] >> plane & 1) << i;
-      }
-      if (subset != 0) {
-        sources[count++] = sums[g][subset];
-      }
+    for (int g = 0; g < groups; g++) {
+      int subset = subsets[g] >>> shift & (1 << BitPlaneKernel.MAX_GROUP) - 1;
+      sources[count] = sums[(g << BitPlaneKernel.MAX_GROUP) + subset];
+      count += -subset >>> (Integer.SIZE - 1);
     }
     return count;
   }
 
   private void emit(int kind, int target, int from, int count) {
-    if (length + 2 + count > program.length) {
+    if (length + MAX_LOOP > program.length) {
       program = Arrays.copyOf(program, 2 * program.length);
     }
-    program[length++] = (short) BitPlaneLoops.code(kind, count);
-    program[length++] = (short) target;
-    System.arraycopy(sources, from, program, length, count);
-    length += count;
+    program[length] = (short) BitPlaneLoops.code(kind, count);
+    program[length + 1] = (short) target;
+    for (int i = 0; i < count; i++) {
+      program[length + 2 + i] = sources[from + i];
+    }
+    length += 2 + count;
   }
 }

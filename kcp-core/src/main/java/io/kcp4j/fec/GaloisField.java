@@ -13,14 +13,17 @@ final class GaloisField {
   private static final int POLYNOMIAL = 0x11D;
   private static final int GROUP_ORDER = SIZE - 1;
 
-  private static final byte[] EXP = new byte[2 * GROUP_ORDER];
+  /** Three rounds, so that sums and differences of logarithms need no division. */
+  private static final byte[] EXP = new byte[3 * GROUP_ORDER];
+
   private static final short[] LOG = new short[SIZE];
 
   static {
     int power = 1;
     for (int log = 0; log < GROUP_ORDER; log++) {
-      EXP[log] = (byte) power;
-      EXP[log + GROUP_ORDER] = (byte) power;
+      for (int round = 0; round < EXP.length; round += GROUP_ORDER) {
+        EXP[round + log] = (byte) power;
+      }
       LOG[power] = (short) log;
       power <<= 1;
       power ^= power < SIZE ? 0 : POLYNOMIAL;
@@ -35,13 +38,15 @@ final class GaloisField {
     return LOG[a];
   }
 
-  /** 2 to the power {@code log}, which may be any number, also a negative one. */
-  static int exp(int log) {
-    return EXP[Math.floorMod(log, GROUP_ORDER)] & 0xFF;
+  /**
+   * The logarithm, 0 to 254, of a product whose factors' logarithms, some negative, add up to this.
+   */
+  static int reduceLog(int log) {
+    return Math.floorMod(log, GROUP_ORDER);
   }
 
-  /** The product of two elements, 0 to 255. */
-  static int multiply(int a, int b) {
-    return a == 0 || b == 0 ? 0 : EXP[LOG[a] + LOG[b]] & 0xFF;
+  /** The element with the logarithm {@code a - b - c}, each of them 0 to 254. */
+  static byte quotient(int a, int b, int c) {
+    return EXP[a - b - c + 2 * GROUP_ORDER];
   }
 }

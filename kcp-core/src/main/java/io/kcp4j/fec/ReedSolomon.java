@@ -1,6 +1,7 @@
 package io.kcp4j.fec;
 
-import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * A systematic Reed-Solomon code over GF(2^8), polynomial 0x11D: from d data shards it makes p
@@ -12,8 +13,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  * taken as the values at 0 to d - 1 of a polynomial of degree below d, and byte k of shard r is its
  * value at r. So the value at one point follows from those at any d others by Lagrange's formula,
  * for parity as for what was lost, and no matrix is ever inverted: to rebuild n shards takes time
- * proportional to n * d for the coefficients, a microsecond or so, and the {@link ShardKernel} does
- * the rest.
+ * proportional to n * d for the coefficients, a microsecond for two lost of ten, and the {@link
+ * ShardKernel} does the rest.
  *
  * <p>Immutable and safe for all threads; shared by all users of a ratio. Shards are rows of {@code
  * long[]}, eight bytes in each long in any byte order, the same for all: the arrays are what the
@@ -24,25 +25,49 @@ public final class ReedSolomon {
   /** The field has no more points. */
   public static final int MAX_SHARDS = GaloisField.SIZE;
 
-  /** Ratios kept for sharing. A code that finds its slot taken replaces the other. */
-  private static final AtomicReferenceArray<ReedSolomon> SHARED = new AtomicReferenceArray<>(64);
+  private static final int CACHE_LINE_LONGS = 8;
+
+  /** Of an array in HotSpot with compressed class pointers. */
+  private static final int HEADER_LONGS = 2;
+
+  /** Up to 2 KiB each. */
+  private static final int REPAIRS_BITS = 5;
+
+  /** Spreads a hash over its upper bits: 2^32 divided by the golden ratio. */
+  private static final int HASH_FACTOR = 0x9E3779B9;
+
+  /**
+   * Codes kept for sharing. One that finds its slot taken replaces the other; threads that race do
+   * no harm, since codes of one ratio are alike, and safe however they are passed on.
+   */
+  private static final ReedSolomon[] SHARED = new ReedSolomon[64];
+
+  private record Parity(ShardKernel kernel, ShardKernel.Product product) {}
 
   private final int dataShards;
   private final int parityShards;
-  private final ShardKernel kernel;
 
-  /** For data shard i the sum of the logarithms of its distances to the other data shards. */
+  /** Null: the preferred one, which may change. */
+  private final ShardKernel ownKernel;
+
+  /** For each shard the sum of the logarithms of its distances to the data shards but itself. */
   private final int[] logDistances;
 
-  /** Made when first needed: who only decodes never does. */
-  private volatile ShardKernel.Product parityProduct;
+  /**
+   * Recent losses, by a hash of what was present: those that come again, as single ones do, need no
+   * preparing. Races do no harm, as with {@link #SHARED}.
+   */
+  private final Repair[] repairs = new Repair[1 << REPAIRS_BITS];
 
-  private ReedSolomon(int dataShards, int parityShards, ShardKernel kernel) {
+  /** Made when first needed: who only decodes never does. */
+  private volatile Parity parity;
+
+  private ReedSolomon(int dataShards, int parityShards, ShardKernel ownKernel) {
     this.dataShards = dataShards;
     this.parityShards = parityShards;
-    this.kernel = kernel;
-    logDistances = new int[dataShards];
-    for (int i = 0; i < dataShards; i++) {
+    this.ownKernel = ownKernel;
+    logDistances = new int[dataShards + parityShards];
+    for (int i = 0; i < logDistances.length; i++) {
       logDistances[i] = logDistancesToData(i);
     }
   }
@@ -56,13 +81,18 @@ public final class ReedSolomon {
    */
   public static ReedSolomon of(int dataShards, int parityShards) {
     checkShards(dataShards, parityShards);
-    int slot = dataShards * 31 + parityShards & SHARED.length() - 1;
-    ReedSolomon shared = SHARED.get(slot);
+    int slot = dataShards * 31 + parityShards & (SHARED.length - 1);
+    ReedSolomon shared = SHARED[slot];
     if (shared == null || shared.dataShards != dataShards || shared.parityShards != parityShards) {
-      shared = new ReedSolomon(dataShards, parityShards, BitPlaneKernel.INSTANCE);
-      SHARED.set(slot, shared);
+      shared = new ReedSolomon(dataShards, parityShards, null);
+      SHARED[slot] = shared;
     }
     return shared;
+  }
+
+  /** The same code, bound to a kernel; for tests and benchmarks. Not shared. */
+  public ReedSolomon withKernel(ShardKernel kernel) {
+    return new ReedSolomon(dataShards, parityShards, Objects.requireNonNull(kernel, "kernel"));
   }
 
   private static void checkShards(int dataShards, int parityShards) {
@@ -91,20 +121,61 @@ public final class ReedSolomon {
     return parityShards;
   }
 
+  /** The kernel in use now. */
+  public ShardKernel kernel() {
+    return ownKernel == null ? ShardKernel.preferred() : ownKernel;
+  }
+
+  /**
+   * How long rows should be made for shards of up to this many bytes. Any length that holds them
+   * works; this one makes the size of the array, its header included, a multiple of 64, so that
+   * rows allocated one after the other lie alike in cache lines, which saves up to a quarter of the
+   * time.
+   */
+  public static int rowLongs(int bytes) {
+    int longs = (bytes + Long.BYTES - 1) / Long.BYTES;
+    return (longs + HEADER_LONGS + CACHE_LINE_LONGS - 1) / CACHE_LINE_LONGS * CACHE_LINE_LONGS
+        - HEADER_LONGS;
+  }
+
   /**
    * Computes the parity shards.
    *
    * @param data the data shards; not changed
    * @param parity the parity shards, overwritten
    * @param longs how much of each row to use, 0 to the length of the shortest
+   * @throws IllegalArgumentException if rows are missing or too short
    */
   public void encode(long[][] data, long[][] parity, int longs) {
-    ShardKernel.Product product = parityProduct;
-    if (product == null) {
-      product = kernel.prepare(parityCoefficients());
-      parityProduct = product;
+    checkRows("data", data, dataShards, longs);
+    checkRows("parity", parity, parityShards, longs);
+    parityProduct().multiply(data, parity, longs);
+  }
+
+  private ShardKernel.Product parityProduct() {
+    ShardKernel kernel = kernel();
+    Parity prepared = parity;
+    if (prepared == null || prepared.kernel != kernel) {
+      prepared = new Parity(kernel, kernel.prepare(parityCoefficients()));
+      parity = prepared;
     }
-    product.multiply(data, parity, longs);
+    return prepared.product;
+  }
+
+  private static void checkRows(String name, long[][] rows, int count, int longs) {
+    if (rows.length != count) {
+      throw new IllegalArgumentException(name + " has " + rows.length + " rows, not " + count);
+    }
+    for (long[] row : rows) {
+      checkRow(name, row, longs);
+    }
+  }
+
+  static void checkRow(String name, long[] row, int longs) {
+    if (longs < 0 || longs > row.length) {
+      throw new IllegalArgumentException(
+          "longs " + longs + " is not in 0.." + row.length + " for a row of " + name);
+    }
   }
 
   /**
@@ -115,30 +186,47 @@ public final class ReedSolomon {
    * @param present which shards are there; not changed
    * @param longs how much of each row to use, 0 to the length of the shortest
    * @return false, with nothing changed, if fewer than {@link #dataShards} are present
+   * @throws IllegalArgumentException if rows are missing or too short
    */
   public boolean reconstructData(long[][] shards, boolean[] present, int longs) {
+    checkCount("shards", shards.length);
+    checkCount("present", present.length);
+    Repair repair = repairOf(present);
+    if (repair.isPossible()) {
+      repair.run(shards, longs);
+    }
+    return repair.isPossible();
+  }
+
+  private void checkCount(String name, int count) {
+    if (count != dataShards + parityShards) {
+      throw new IllegalArgumentException(
+          name + " has " + count + " entries, not " + (dataShards + parityShards));
+    }
+  }
+
+  private Repair repairOf(boolean[] present) {
+    int slot = (Arrays.hashCode(present) * HASH_FACTOR) >>> (Integer.SIZE - REPAIRS_BITS);
+    ShardKernel kernel = kernel();
+    Repair repair = repairs[slot];
+    if (repair == null || !repair.isOf(present, kernel)) {
+      repair = newRepair(present, kernel);
+      repairs[slot] = repair.isLarge() ? null : repair;
+    }
+    return repair;
+  }
+
+  private Repair newRepair(boolean[] present, ShardKernel kernel) {
     int[] missing = missingData(present);
-    if (missing.length == 0) {
-      return true;
-    }
-    int[] parity = presentParity(present, missing.length);
-    if (parity.length < missing.length) {
-      return false;
-    }
-    long[][] inputs = new long[dataShards][];
-    long[][] outputs = new long[missing.length][];
+    int[] repairing = presentParity(present, missing.length);
     int[] points = new int[dataShards];
-    int repaired = 0;
-    for (int i = 0; i < dataShards; i++) {
-      points[i] = i;
-      if (!present[i]) {
-        points[i] = parity[repaired];
-        outputs[repaired++] = shards[i];
-      }
-      inputs[i] = shards[points[i]];
+    Arrays.setAll(points, i -> i);
+    for (int i = 0; i < repairing.length; i++) {
+      points[missing[i]] = repairing[i];
     }
-    kernel.prepare(coefficients(points, missing, parity)).multiply(inputs, outputs, longs);
-    return true;
+    boolean isPossible = repairing.length == missing.length;
+    byte[][] coefficients = isPossible ? coefficients(points, missing, repairing) : null;
+    return new Repair(present, points, missing, coefficients, kernel);
   }
 
   private int[] missingData(boolean[] present) {
@@ -164,45 +252,43 @@ public final class ReedSolomon {
         found[count++] = i;
       }
     }
-    return count == limit ? found : java.util.Arrays.copyOf(found, count);
+    return count == limit ? found : Arrays.copyOf(found, count);
   }
 
   private byte[][] parityCoefficients() {
     int[] data = new int[dataShards];
-    for (int i = 0; i < dataShards; i++) {
-      data[i] = i;
-    }
-    int[] parity = new int[parityShards];
-    for (int i = 0; i < parityShards; i++) {
-      parity[i] = dataShards + i;
-    }
-    return coefficients(data, parity, new int[0]);
+    Arrays.setAll(data, i -> i);
+    int[] wanted = new int[parityShards];
+    Arrays.setAll(wanted, i -> dataShards + i);
+    return coefficients(data, wanted, new int[0]);
   }
 
   /**
-   * Lagrange's formula: what the value at each of {@code known} counts in the value at each of
-   * {@code wanted}. The known points are the data shards but those in {@code wanted}, and {@code
-   * parity}.
+   * Lagrange's formula: what the values at {@code known} count in the values at {@code wanted}. The
+   * known points are those of the data shards, but {@code repairing} in place of {@code wanted} if
+   * there are any.
    */
-  private byte[][] coefficients(int[] known, int[] wanted, int[] parity) {
-    int[] missing = parity.length == 0 ? parity : wanted;
+  private byte[][] coefficients(int[] known, int[] wanted, int[] repairing) {
+    int[] missing = repairing.length == 0 ? repairing : wanted;
     int[] logDenominators = new int[known.length];
     for (int i = 0; i < known.length; i++) {
-      int point = known[i];
-      int log = point < dataShards ? logDistances[point] : logDistancesToData(point);
-      logDenominators[i] = log + logDistances(point, parity) - logDistances(point, missing);
+      logDenominators[i] = logDistancesToKnown(known[i], missing, repairing);
     }
     byte[][] rows = new byte[wanted.length][known.length];
-    for (int r = 0; r < wanted.length; r++) {
-      int point = wanted[r];
-      int log = point < dataShards ? logDistances[point] : logDistancesToData(point);
-      log += logDistances(point, parity) - logDistances(point, missing);
+    for (int row = 0; row < wanted.length; row++) {
+      int logNumerator = logDistancesToKnown(wanted[row], missing, repairing);
       for (int i = 0; i < known.length; i++) {
-        int factor = log - GaloisField.log(point ^ known[i]) - logDenominators[i];
-        rows[r][i] = (byte) GaloisField.exp(factor);
+        int logDistance = GaloisField.log(wanted[row] ^ known[i]);
+        rows[row][i] = GaloisField.quotient(logNumerator, logDistance, logDenominators[i]);
       }
     }
     return rows;
+  }
+
+  /** The sum of the logarithms of the distances between a point and all known others. */
+  private int logDistancesToKnown(int point, int[] missing, int[] repairing) {
+    return GaloisField.reduceLog(
+        logDistances[point] - logDistances(point, missing) + logDistances(point, repairing));
   }
 
   private int logDistancesToData(int point) {

@@ -22,15 +22,26 @@ final class Scratch {
   /** Enough for the 1500 bytes of a packet; see {@link ReedSolomon#rowLongs}. */
   private static final int MAX_KEPT_LONGS = 190;
 
-  private static final ThreadLocal<Scratch> OF_THREAD = ThreadLocal.withInitial(Scratch::new);
+  private static final ThreadLocal<Scratch> OF_THREAD = new ThreadLocal<>();
 
   private final long[][] kept = new long[ROWS][MAX_KEPT_LONGS];
   private long[][] rows = Arrays.copyOf(kept, ROWS + ReedSolomon.MAX_SHARDS);
 
+  private final BitPlanePlanner planner = new BitPlanePlanner();
+
   private Scratch() {}
 
   static Scratch ofThread() {
-    return OF_THREAD.get();
+    Scratch scratch = OF_THREAD.get();
+    if (scratch == null) {
+      scratch = new Scratch();
+      OF_THREAD.set(scratch);
+    }
+    return scratch;
+  }
+
+  BitPlanePlanner planner() {
+    return planner;
   }
 
   /** The table, until {@link #forget}. */

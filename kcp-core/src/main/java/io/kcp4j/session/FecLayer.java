@@ -22,8 +22,8 @@ final class FecLayer {
   private FecConfig config = FecConfig.NONE;
   private FecEncoder encoder;
 
-  /** The encoder, or the one before it: the next one's numbers go on behind its own. */
-  private FecEncoder lastEncoder;
+  /** The encoder, or the one before while there is none: the next goes on behind it. */
+  private FecEncoder last;
 
   private FecDecoder decoder;
   private int ratioChanges;
@@ -42,9 +42,8 @@ final class FecLayer {
     config = next;
     close();
     if (config.isEncoding()) {
-      encoder =
-          lastEncoder == null ? new FecEncoder(config, context) : lastEncoder.successor(config);
-      lastEncoder = encoder;
+      encoder = last == null ? new FecEncoder(config, context) : last.successor(config);
+      last = encoder;
     }
   }
 
@@ -83,11 +82,14 @@ final class FecLayer {
     return decoder != null;
   }
 
-  /** Begins to keep packets, if the settings allow and it has not begun yet. */
+  /** Whether packets would be kept if there were any, and are not yet. */
+  boolean mayDecode() {
+    return decoder == null && config.isDecoding();
+  }
+
+  /** Begins to keep packets. */
   void startDecoding() {
-    if (decoder == null && config.isDecoding()) {
-      decoder = new FecDecoder(config, context);
-    }
+    decoder = new FecDecoder(config, context);
   }
 
   /** Takes in a data or parity packet; what can be recovered now is to be had next. */

@@ -76,6 +76,9 @@ public final class SessionTable {
   /** What a stranger's probe is told: the reference's receive window. */
   private static final int STRANGERS_WINDOW = 128;
 
+  /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
+  private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
+
   /** Silence and idleness are watched by the second; the wheel reaches about a minute ahead. */
   private static final int WATCH_TICK_MS = 1000;
 
@@ -310,21 +313,21 @@ public final class SessionTable {
     if (session == null) {
       return;
     }
-    session.fec().startDecoding();
+    if (session.fec().mayDecode()) {
+      session.fec().startDecoding();
+    }
     if (session.fec().isDecoding()) {
       recover(session, packet, index, nowMs);
     }
   }
 
-  /** Parity shows its session's conv where data do: protocol.md 11.2. */
   private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowMs) {
     int index = packet.readerIndex();
-    int convIndex = index + FecPacket.DATA_HEADER_BYTES;
-    if (packet.writerIndex() - convIndex < Integer.BYTES) {
+    if (packet.readableBytes() < PARITY_CONV_OFFSET + Integer.BYTES) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
       return;
     }
-    Session session = find(remote, packet.getIntLE(convIndex));
+    Session session = find(remote, packet.getIntLE(index + PARITY_CONV_OFFSET));
     if (session == null) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
       return;

@@ -7,6 +7,16 @@ package io.kcp4j.fec;
  */
 final class PlainReedSolomon {
 
+  private static final int[][] PRODUCTS = new int[256][256];
+
+  static {
+    for (int a = 0; a < 256; a++) {
+      for (int b = 0; b < 256; b++) {
+        PRODUCTS[a][b] = multiplyBitByBit(a, b);
+      }
+    }
+  }
+
   /** A row for each shard; the first d make the unit matrix. */
   private final int[][] matrix;
 
@@ -52,7 +62,11 @@ final class PlainReedSolomon {
     return sums;
   }
 
-  static int multiply(int a, int b) {
+  private static int multiply(int a, int b) {
+    return PRODUCTS[a][b];
+  }
+
+  private static int multiplyBitByBit(int a, int b) {
     int product = 0;
     for (int bit = 7; bit >= 0; bit--) {
       product <<= 1;

@@ -15,7 +15,7 @@ class ShardKernelTest {
   private static final int GUARD = 42;
 
   private final Random random = new Random(2);
-  private final ShardKernel kernel = BitPlaneKernel.INSTANCE;
+  private final ShardKernel kernel = ShardKernel.preferred();
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 19, 20, 21, 22, 25, 39, 40, 41, 64, 255})

@@ -27,7 +27,8 @@ class FecSettingsTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
   private static final FecConfig DEAF = FecConfig.NONE.withDecoding(false);
-  private static final FecConfig PEERS = FecConfig.of(2, 1).withParityGapMs(0);
+  private static final FecConfig PEERS =
+      FecConfig.of(2, 1).withParityGapMs(0).withMaxDetectedShards(0);
 
   private final KcpContext context =
       new KcpContext(
@@ -53,20 +54,11 @@ class FecSettingsTest {
     assertEquals(0, context.budget().usedBytes());
   }
 
-  private int sn;
-
-  /** Groups that lose nothing, until the ratio is proven. */
-  private void receiveGroups() {
-    for (int i = 0; i < 4; i++) {
-      receiveGroup(false);
-    }
-  }
-
   /** A group of the peer's, the first datagram of which is lost if so wanted. */
-  private void receiveGroup(boolean loses) {
+  private void receiveGroup(int sn, boolean loses) {
     for (int i = 0; i < 2; i++) {
       ByteBuf packet = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);
-      Segment.write(packet, 7, Segment.PUSH, 0, 128, 0, sn++, 0, 10);
+      Segment.write(packet, 7, Segment.PUSH, 0, 128, 0, sn + i, 0, 10);
       packet.writeZero(10);
       int parity = peer.protect(packet, 0, packet.writerIndex(), 0);
       if (i > 0 || !loses) {
@@ -92,35 +84,50 @@ class FecSettingsTest {
   @Test
   void sessionThatDoesNotDecodeTakesManyPacketsAndLosesWhatIsLost() {
     session.reconfigure(KcpConfig.DEFAULT, DEAF);
-    receiveGroups();
-    receiveGroup(true);
+    receiveGroup(0, false);
+    receiveGroup(2, true);
     assertEquals(0, recovered());
-    assertEquals(9, session.kcp().counters().get(KcpCounter.SEGMENTS_IN));
+    assertEquals(3, session.kcp().counters().get(KcpCounter.SEGMENTS_IN));
   }
 
   @Test
   void decodingMayBeSwitchedOffAndOnAgain() {
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
-    receiveGroups();
-    receiveGroup(true);
+    receiveGroup(0, false);
+    receiveGroup(2, false);
+    receiveGroup(4, true);
     assertEquals(1, recovered());
     session.reconfigure(KcpConfig.DEFAULT, DEAF);
-    receiveGroups();
-    receiveGroup(true);
+    receiveGroup(6, false);
+    receiveGroup(8, false);
+    receiveGroup(10, true);
     assertEquals(1, recovered());
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
-    receiveGroups();
-    receiveGroup(true);
+    receiveGroup(12, false);
+    receiveGroup(14, false);
+    receiveGroup(16, true);
+    receiveGroup(18, false);
     assertEquals(2, recovered());
+  }
+
+  @Test
+  void parityOfAnotherSessionIsNotUsed() {
+    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(0, false);
+    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(36));
+    assertEquals(1, context.total().get(KcpCounter.FEC_PARITY_IN));
+    assertEquals(1, context.total().get(KcpCounter.UNKNOWN_SESSION));
+    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(5));
+    assertEquals(1, context.total().get(KcpCounter.FEC_REFUSED));
   }
 
   @Test
   void parityThatComesRightAfterAChangeIsNoReasonToFail() {
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
-    receiveGroup(false);
+    receiveGroup(0, false);
     session.reconfigure(KcpConfig.DEFAULT, FecConfig.of(3, 1));
     ByteBuf parity = Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY);
-    receive(parity.writeShortLE(36).writeIntLE(7).writeZero(30));
+    receive(parity.writeZero(2).writeIntLE(7).writeZero(30));
     assertEquals(2, context.total().get(KcpCounter.FEC_PARITY_IN));
   }
 }

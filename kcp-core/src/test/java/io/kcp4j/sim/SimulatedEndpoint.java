@@ -334,7 +334,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
       return cipher.headroom() + cipher.tailroom();
     }
 
-    /** Parity tells no conv; it follows the datagrams that it protects. */
+    /** What tells no conv, such as parity, follows what does. */
     private void checkSize(PlainPacket packet, int bytes) {
       if (packet.hasConv()) {
         lastConv = packet.conv();

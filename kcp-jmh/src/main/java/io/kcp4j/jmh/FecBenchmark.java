@@ -25,6 +25,7 @@ public class FecBenchmark extends KcpBenchmark {
   private static final int PARITY = 3;
   private static final int SHARDS = DATA + PARITY;
   private static final int LOST = 4;
+  private static final int PROOF = 4;
   private static final FecConfig CONFIG = FecConfig.of(DATA, PARITY);
 
   private final FecContext context = new FecContext(MemoryBudget.unlimited());
@@ -35,7 +36,7 @@ public class FecBenchmark extends KcpBenchmark {
   private final byte[] copy = new byte[MTU_BYTES];
   private int seqid;
 
-  /** The packets of one group. */
+  /** The packets of one group, and a decoder to which enough of them have proven their ratio. */
   @Setup
   public void encodeOnce() {
     for (int i = 0; i < SHARDS; i++) {
@@ -49,6 +50,9 @@ public class FecBenchmark extends KcpBenchmark {
     }
     for (int i = 0; i < PARITY; i++) {
       encoder.writeParity(i, packets[DATA + i]);
+    }
+    for (int i = 0; i < PROOF; i++) {
+      decodeGroup(SHARDS);
     }
   }
 

@@ -20,6 +20,14 @@ class RatioInteropTest {
   private static final long BYTES = 600_000;
   private static final FecConfig UNTOLD = FecConfig.NONE;
 
+  /**
+   * Of 13 packets in a row that are sent in groups of 3 and 2, fewer than 10 can be taken for some
+   * of a group of 10 and 3: nothing is recovered by the old ratio that has not been sent.
+   */
+  private static final FecConfig BEFORE = FecConfig.of(10, 3);
+
+  private static final FecConfig AFTER = FecConfig.of(3, 2);
+
   @ParameterizedTest
   @CsvSource({"5, 2, NIO", "20, 10, EPOLL"})
   void theRatioOfAGoClientIsFound(int dataShards, int parityShards, Transport transport)
@@ -54,28 +62,24 @@ class RatioInteropTest {
     }
   }
 
-  /** In groups of 11 and 3 the old ratio fits most packets for a while. */
-  @ParameterizedTest
-  @CsvSource({"5, 2", "11, 3"})
-  void aRatioThatChangesIsFollowed(int dataShards, int parityShards) throws Exception {
-    SessionSettings settings = settings(FecConfig.of(10, 3), FecConfig.of(10, 3));
-    assertFollowed(settings, FecConfig.of(dataShards, parityShards), "200ms");
+  @Test
+  void aRatioThatChangesIsFollowed() throws Exception {
+    assertFollowed(settings(BEFORE, BEFORE), "200ms");
   }
 
   /** Found ratios change once in 10 s at most. */
   @Test
   @Tag("slow")
   void aRatioThatWasFoundAndChangesIsFollowed() throws Exception {
-    assertFollowed(settings(UNTOLD, FecConfig.of(5, 2)), FecConfig.of(10, 3), "11s");
+    assertFollowed(settings(UNTOLD, BEFORE), "11s");
   }
 
-  private static void assertFollowed(SessionSettings settings, FecConfig next, String pause)
-      throws Exception {
+  private static void assertFollowed(SessionSettings settings, String pause) throws Exception {
     List<String> flags =
         settings.goFlags(
             "--bytes=" + BYTES,
-            "--then-datashard=" + next.dataShards(),
-            "--then-parityshard=" + next.parityShards(),
+            "--then-datashard=" + AFTER.dataShards(),
+            "--then-parityshard=" + AFTER.parityShards(),
             "--then-after=" + pause);
     try (Kcp4jServer server = Kcp4jServer.start(Transport.EPOLL, settings)) {
       Network.LOSSIER.run(

@@ -1,0 +1,22 @@
+package io.kcp4j.fec;
+
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Iterator;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+import org.junit.jupiter.api.Test;
+
+/** The artifact on the class path of a JVM without {@code --add-modules jdk.incubator.vector}. */
+class MissingModuleTest {
+
+  @Test
+  void portableKernelIsUsed() {
+    Iterator<ShardKernel> services = ServiceLoader.load(ShardKernel.class).iterator();
+    assertTrue(services.hasNext());
+    assertThrows(ServiceConfigurationError.class, services::next);
+    assertSame(ShardKernel.portable(), ShardKernel.preferred());
+  }
+}
