@@ -19,6 +19,7 @@ import java.util.Arrays;
 public final class FecDecodeFuzz {
 
   private static final int CONV = 0x0badcafe;
+  private static final int OTHER_CONV = 0x0badbeef;
   private static final int LIMIT_BYTES = 40_000;
 
   /** What a decoder holds at most, whatever the budget. */
@@ -44,7 +45,8 @@ public final class FecDecodeFuzz {
   private final MemoryBudget peersBudget = MemoryBudget.unlimited();
   private final FecDecoder decoder;
   private FecEncoder encoder;
-  private int datagrams;
+  private FecEncoder other;
+  private final int[] datagrams = new int[2];
   private int sent;
   private int delivered;
   private long nowMs;
@@ -53,8 +55,9 @@ public final class FecDecodeFuzz {
   private FecDecodeFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
     FecConfig config = input.oneIn(3) ? FecConfig.NONE : ratio();
-    decoder = new FecDecoder(config, CONTEXT.withBudget(budget));
+    decoder = new FecDecoder(config, CONTEXT.withBudget(budget)).expect(CONV);
     encoder = new FecEncoder(ratio(), CONTEXT.withBudget(peersBudget));
+    other = new FecEncoder(ratio(), CONTEXT.withBudget(peersBudget));
   }
 
   private FecConfig ratio() {
@@ -74,6 +77,7 @@ public final class FecDecodeFuzz {
     }
     decoder.close();
     encoder.close();
+    other.close();
     Promise.that(decoder.heldBytes() == 0 && budget.usedBytes() == 0, "the decoder leaks");
     Promise.that(peersBudget.usedBytes() == 0, "an encoder leaks");
   }
@@ -82,21 +86,27 @@ public final class FecDecodeFuzz {
     int op = input.unsignedByte();
     switch (op % 16) {
       case 0, 1, 2, 3, 4 -> {
-        send();
+        send(encoder, CONV, 0);
         deliverAll(op);
       }
       case 5 -> {
         // A burst of which one packet in some is lost.
         for (int i = input.below(32), loss = 2 + input.below(8); i >= 0; i--) {
-          send();
+          send(encoder, CONV, 0);
           deliverAll(i % loss == 0 ? 0x10 : 0);
         }
       }
-      case 6, 7, 8 -> deliver(sent - 1 - input.below(RING), false);
+      case 6 -> {
+        send(other, OTHER_CONV, 1);
+        dropData();
+        deliverAll(op);
+      }
+      case 7, 8 -> deliver(sent - 1 - input.below(RING), false);
       case 9 -> deliver(sent - 1 - input.below(RING), true);
       case 10 -> makeUp();
       case 11 -> nowMs += input.unsignedShort();
-      case 12, 13 -> encoder = encoder.successor(ratio());
+      case 12 -> encoder = encoder.successor(ratio());
+      case 13 -> other = other.successor(ratio());
       case 14 -> decoder.forget();
       default -> encoder.forget();
     }
@@ -104,14 +114,14 @@ public final class FecDecodeFuzz {
 
   // The peers
 
-  private void send() {
+  private void send(FecEncoder from, int conv, int which) {
     SCRATCH.clear().writeZero(MARGIN + FecPacket.DATA_HEADER_BYTES);
-    writeDatagram(SCRATCH, datagrams++);
-    int parity = encoder.protect(SCRATCH, MARGIN, SCRATCH.writerIndex(), nowMs);
+    writeDatagram(SCRATCH, conv, datagrams[which]++);
+    int parity = from.protect(SCRATCH, MARGIN, SCRATCH.writerIndex(), nowMs);
     remember(SCRATCH.readerIndex(MARGIN));
     for (int i = 0; i < parity; i++) {
       SCRATCH.clear();
-      encoder.writeParity(i, SCRATCH);
+      from.writeParity(i, SCRATCH);
       remember(SCRATCH);
     }
   }
@@ -123,13 +133,24 @@ public final class FecDecodeFuzz {
   }
 
   /** A datagram that shows which it is, as long as its number wants. */
-  private static void writeDatagram(ByteBuf out, int number) {
-    out.writeIntLE(CONV).writeIntLE(number);
+  private static void writeDatagram(ByteBuf out, int conv, int number) {
+    out.writeIntLE(conv).writeIntLE(number);
     int word = number * 0x9e3779b9;
     for (int i = (word >>> 27) & 15; i >= 0; i--) {
       word = word * 0x01000193 + i;
       out.writeIntLE(word);
     }
+  }
+
+  /** Data of another session are told by their conv and go elsewhere. */
+  private void dropData() {
+    while (delivered < sent && type(delivered) == FecPacket.DATA) {
+      delivered++;
+    }
+  }
+
+  private static int type(int number) {
+    return PACKETS[number % RING][4] & 0xff;
   }
 
   // The network
@@ -151,6 +172,9 @@ public final class FecDecodeFuzz {
     }
     byte[] packet = PACKETS[number % RING];
     int bytes = LENGTHS[number % RING];
+    if (type(number) == FecPacket.DATA && packet[8] != (byte) CONV) {
+      return;
+    }
     if (!alters) {
       take(packet, bytes);
       return;
@@ -200,14 +224,21 @@ public final class FecDecodeFuzz {
   }
 
   private void check(ByteBuf recovered) {
+    Promise.that(recovered.readableBytes() >= Integer.BYTES, "no room for a conv");
+    Promise.that(recovered.getIntLE(recovered.readerIndex()) == CONV, "recovered a wrong conv");
     if (!isHonest) {
       return;
     }
     int number = recovered.getIntLE(recovered.readerIndex() + 4);
     SCRATCH.clear();
-    writeDatagram(SCRATCH, number);
-    Promise.that(
-        number >= 0 && number < datagrams && SCRATCH.equals(recovered),
-        "recovered what was never sent");
+    writeDatagram(SCRATCH, CONV, number);
+    boolean isGenuine = number >= 0 && number < datagrams[0] && SCRATCH.equals(recovered);
+    if (!isGenuine) {
+      throw new AssertionError(
+          "recovered what was never sent, by "
+              + decoder.dataShards()
+              + "/"
+              + decoder.parityShards());
+    }
   }
 }

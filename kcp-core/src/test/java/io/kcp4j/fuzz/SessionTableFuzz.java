@@ -67,6 +67,7 @@ public final class SessionTableFuzz implements SessionTable.Handler {
 
   private static final ByteBuf OUT = Unpooled.buffer(4096, 4096);
   private static final ByteBuf PACKET = Unpooled.buffer(4096, 4096);
+  private static final ByteBuf[] PARITY = {Unpooled.buffer(2048), Unpooled.buffer(2048)};
   private static final ByteBuf SENT = Unpooled.wrappedBuffer(new byte[4096]);
   private static final PacketBurst BURST = new PacketBurst();
 
@@ -183,12 +184,15 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     FuzzSegments.write(PACKET, input, conv(kind), near);
     near.rcvNxt++;
     int parity = peer.protect(PACKET, index, PACKET.writerIndex(), nowMs);
+    for (int i = 0; i < parity; i++) {
+      peer.writeParity(i, PARITY[i].clear());
+    }
     if ((kind & 12) != 12) {
       receive(kind);
     }
     for (int i = 0; i < parity; i++) {
       begin();
-      peer.writeParity(i, PACKET);
+      PACKET.writeBytes(PARITY[i]);
       receive(kind);
     }
   }
