@@ -45,6 +45,15 @@ func comparisons() []comparison {
 		addCipher("seal", ", sealed, bursts of 8", "seal1400In8", c)
 		addCipher("seal", ", sealed, bursts of 32", "seal1400In32", c)
 	}
+	for _, code := range []string{"10+3", "20+10"} {
+		addCode := func(kcpGo, how, method string) {
+			all = append(all, comparison{
+				"RS " + code + how, kcpGo + "/" + code, "ReedSolomonBenchmark." + method, "code", code})
+		}
+		addCode("rs-encode", ", parity", "encode")
+		addCode("rs-decode-one", ", one lost", "reconstruct1")
+		addCode("rs-decode", ", as many lost as it can bear", "reconstructAll")
+	}
 	return append(all,
 		comparison{"FEC 10/3, sent", "fec-encode/10+3", "FecBenchmark.encode", "", ""},
 		comparison{"FEC 10/3, received", "fec-decode/10+3", "FecBenchmark.decodeWithoutLoss", "", ""},

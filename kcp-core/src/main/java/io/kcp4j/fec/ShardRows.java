@@ -10,8 +10,8 @@ import java.nio.LongBuffer;
  */
 final class ShardRows {
 
-  /** As long as the longest packet that kcp-go takes, so that rows seldom have to grow. */
-  private static final int MIN_LONGS = 192;
+  /** For the longest packet that kcp-go takes, 1500 bytes, so that rows seldom have to grow. */
+  private static final int MIN_LONGS = ReedSolomon.rowLongs(1500);
 
   private final long[][] rows = new long[FecConfig.MAX_SHARDS][];
   private byte[] staging = {};
@@ -31,7 +31,7 @@ final class ShardRows {
   long[] row(int i, int longs) {
     long[] row = rows[i];
     if (row == null || row.length < longs) {
-      row = new long[Math.max(longs, MIN_LONGS)];
+      row = new long[ReedSolomon.rowLongs(Math.max(longs, MIN_LONGS) * Long.BYTES)];
       rows[i] = row;
     }
     return row;

@@ -1,10 +1,8 @@
 package io.kcp4j.jmh;
 
 import io.kcp4j.fec.ReedSolomon;
-import io.kcp4j.fec.ShardKernel;
 import java.util.Arrays;
 import java.util.Random;
-import java.util.ServiceLoader;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
@@ -12,13 +10,12 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * Reed-Solomon over the packets of one group, {@value KcpBenchmark#MTU_BYTES} bytes each, data
- * first: all parity ({@code encode}), or the first data packet ({@code reconstruct1}), or as many
- * of them as there is parity ({@code reconstructAll}). The names, and {@code code}, pair with a
- * benchmark of another implementation.
+ * Reed-Solomon over the packets of one group, {@value KcpBenchmark#MTU_BYTES} bytes each: all its
+ * parity, and the data packets at its front rebuilt, one or as many as there is parity.
  *
- * <p>The kernel of JDK 25 needs {@code -p kernel=vector512 -jvmArgsAppend --add-modules
- * -jvmArgsAppend jdk.incubator.vector}, and a jar that was built there.
+ * <p>For the kernel of JDK 25, build there and run with {@code -jvmArgsAppend "--add-modules
+ * jdk.incubator.vector -Dkcp4j.fec.kernel=vector512"}. Without that name the first results may
+ * still be the portable kernel's.
  */
 public class ReedSolomonBenchmark extends KcpBenchmark {
 
@@ -40,10 +37,6 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Group {
 
-    /** Which kernel computes. */
-    @Param("portable")
-    String kernel;
-
     private final int longs = MTU_BYTES / Long.BYTES;
     private ReedSolomon code;
     private long[][] shards;
@@ -55,7 +48,7 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
     /** Makes a group. */
     @Setup
     public void fill(Ratio ratio) {
-      code = ratio.code().withKernel(kernel(kernel));
+      code = ratio.code();
       int count = code.dataShards() + code.parityShards();
       shards = new long[count][ReedSolomon.rowLongs(MTU_BYTES)];
       data = Arrays.copyOf(shards, code.dataShards());
@@ -77,18 +70,6 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
       boolean[] present = new boolean[count];
       Arrays.fill(present, missing, count, true);
       return present;
-    }
-
-    private static ShardKernel kernel(String name) {
-      if (name.equals(ShardKernel.portable().name())) {
-        return ShardKernel.portable();
-      }
-      for (ShardKernel kernel : ServiceLoader.load(ShardKernel.class)) {
-        if (kernel.name().equals(name)) {
-          return kernel;
-        }
-      }
-      throw new IllegalArgumentException("no kernel is named " + name);
     }
   }
 
