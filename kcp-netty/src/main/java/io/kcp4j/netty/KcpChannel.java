@@ -13,7 +13,6 @@ import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
-import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -264,8 +263,8 @@ public final class KcpChannel extends AbstractChannel {
     }
     try {
       endpoint = newEndpoint();
-    } catch (ChannelException e) {
-      promise.setFailure(e); // No socket is to be had.
+    } catch (RuntimeException e) {
+      promise.setFailure(e); // No socket is to be had, or no cipher.
       return;
     }
     PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);

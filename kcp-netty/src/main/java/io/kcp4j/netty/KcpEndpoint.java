@@ -88,8 +88,13 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     this.context = context;
     this.keyRing = keyRing;
     loop = KcpLoop.of(eventLoop);
-    socket = Transport.of(eventLoop).newDatagramChannel();
-    cipher = loop.acquireCipher(keyRing);
+    cipher = loop.acquireCipher(keyRing); // A user's own may throw.
+    try {
+      socket = Transport.of(eventLoop).newDatagramChannel();
+    } catch (RuntimeException e) {
+      loop.releaseCipher(keyRing);
+      throw e;
+    }
     table =
         new SessionTable(
             this,

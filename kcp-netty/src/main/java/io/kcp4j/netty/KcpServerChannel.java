@@ -5,7 +5,6 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.session.Session;
 import io.netty.channel.AbstractServerChannel;
-import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.PromiseNotifier;
@@ -101,8 +100,8 @@ public final class KcpServerChannel extends AbstractServerChannel {
   protected void doRegister(ChannelPromise promise) {
     try {
       endpoint = newEndpoint();
-    } catch (ChannelException e) {
-      promise.setFailure(e); // No socket is to be had.
+    } catch (RuntimeException e) {
+      promise.setFailure(e); // No socket is to be had, or no cipher.
       return;
     }
     PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);

@@ -9,12 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -141,6 +143,42 @@ class CryptoTest {
       assertThrows(
           IllegalArgumentException.class,
           () -> child.config().setOption(KcpChannelOption.KEY_RING, KeyRing.of(NEW)));
+    }
+  }
+
+  @Test
+  void cipherThatCannotBeMadeFailsBindAndConnect() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      AtomicInteger made = new AtomicInteger();
+      PacketKey broken =
+          PacketKey.ofBlockCipher(
+              "broken",
+              () -> {
+                if (made.getAndIncrement() > 0) {
+                  throw new IllegalStateException("broken");
+                }
+                return new Rotation();
+              });
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(broken));
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(broken));
+      assertThrows(IllegalStateException.class, () -> fixture.serve(Echo::new));
+      assertThrows(
+          IllegalStateException.class, () -> fixture.connectTo(Fixture.ANY_PORT, new Recorder()));
+    }
+  }
+
+  /** A block cipher that hides nothing. */
+  private static final class Rotation implements BlockCipher {
+    @Override
+    public int blockBytes() {
+      return 16;
+    }
+
+    @Override
+    public void encrypt(byte[] in, int inIndex, byte[] out, int outIndex) {
+      for (int i = 0; i < 16; i++) {
+        out[outIndex + i] = in[inIndex + (i + 1) % 16];
+      }
     }
   }
 
