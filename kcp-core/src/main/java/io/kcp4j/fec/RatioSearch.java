@@ -91,12 +91,13 @@ final class RatioSearch {
   }
 
   /**
-   * Looks for the ratio. Takes some microseconds when several sizes are still possible.
+   * Looks for the ratio. Takes some microseconds when several sizes are still possible. When the
+   * last number lay elsewhere nothing is found: the peer may have gone there, with another ratio.
    *
    * @return whether it is known now; then {@link #dataShards} and {@link #parityShards} tell it
    */
   boolean find() {
-    if (!hasSeenBoth()) {
+    if (strays > 0 || !hasSeenBoth()) {
       return false;
     }
     int found = 0;

@@ -168,6 +168,34 @@ class RatioDetectionTest {
     receiver.close();
   }
 
+  /** Just behind the jump nothing has shown it yet, and what came before is complete evidence. */
+  @Test
+  void whatCameBeforeAJumpProvesNothingBehindIt() {
+    for (int before = 1; before < 12; before++) {
+      for (long first = 3000; first < 3000 + 13 * 3; first += 3) {
+        FecReceiver receiver = new FecReceiver(FecConfig.of(10, 3));
+        FecSender sender = sender(2, 1, first, new Random(before));
+        receiver.inputAll(sender.sendRandom(before, 20, 0));
+        receiver.nowMs = PeerRatio.CHANGE_INTERVAL_MS;
+        sender.encoder = sender.encoder.successor(FecConfig.of(4, 1).withParityGapMs(0));
+        List<byte[]> packets = sender.sendRandom(80, 20, 0);
+        packets.remove(3);
+        packets.remove(1);
+        receiver.inputAll(packets);
+        for (byte[] datagram : receiver.recovered) {
+          assertTrue(wasSent(datagram, sender), "was never sent");
+        }
+        receiver.inputAll(sender.sendRandom(40, 20, 0));
+        assertEquals("4/1", receiver.ratio());
+        receiver.close();
+      }
+    }
+  }
+
+  private static boolean wasSent(byte[] datagram, FecSender sender) {
+    return sender.payloads.values().stream().anyMatch(sent -> Arrays.equals(sent, datagram));
+  }
+
   @Test
   void contradictionStopsRecoveryUntilTheRatioIsProvenAgain() {
     FecReceiver receiver = new FecReceiver(FecConfig.of(3, 2));
