@@ -13,8 +13,8 @@ import java.util.Arrays;
 /**
  * Gives a decoder what an encoder makes: late, twice, or never, altered, and with made-up packets
  * among it; the ratio changes on the way, and is not the configured one. As long as nothing was
- * altered, what is recovered is what was sent. Memory stays within its limits, and none is held in
- * the end.
+ * altered and the ratio has not changed, what is recovered is what was sent. Memory stays within
+ * its limits, and none is held in the end.
  */
 public final class FecDecodeFuzz {
 
@@ -96,7 +96,10 @@ public final class FecDecodeFuzz {
       case 9 -> deliver(sent - 1 - input.below(RING), true);
       case 10 -> makeUp();
       case 11 -> nowMs += input.unsignedShort();
-      case 12, 13 -> encoder = encoder.successor(ratio());
+      case 12, 13 -> {
+        encoder = encoder.successor(ratio());
+        isHonest = false; // A change can go unnoticed: protocol.md 11.10.
+      }
       case 14 -> decoder.forget();
       default -> encoder.forget();
     }

@@ -115,7 +115,8 @@ public final class KcpChannelOption {
 
   /**
    * The forward error correction of what is sent, and how what comes is decoded; default {@link
-   * FecConfig#NONE}, which sends no parity and decodes whatever ratio comes.
+   * FecConfig#NONE}, which sends no parity and decodes whatever ratio comes. May be switched on and
+   * off; a change from one ratio to another can be misunderstood by the peer: protocol.md 11.10.
    */
   public static final ChannelOption<FecConfig> FEC = option("FEC");
 
