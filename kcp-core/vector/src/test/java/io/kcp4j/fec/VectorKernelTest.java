@@ -28,4 +28,10 @@ class VectorKernelTest {
 
   @Nested
   class Code extends ReedSolomonTest {}
+
+  @Nested
+  class Recovery extends FecRecoveryTest {}
+
+  @Nested
+  class Streams extends RecordedFecStreamTest {}
 }
