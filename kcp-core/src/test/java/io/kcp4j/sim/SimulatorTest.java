@@ -26,6 +26,18 @@ class SimulatorTest {
   private static final int PAIRS = 2000;
   private static final int ENDPOINTS = 200;
 
+  private static final List<KcpCounter> COUNTED_BY_LAYERS =
+      List.of(
+          KcpCounter.OPEN_FAILED,
+          KcpCounter.FEC_PARITY_OUT,
+          KcpCounter.FEC_PARITY_IN,
+          KcpCounter.FEC_RECOVERED,
+          KcpCounter.FEC_RATIO_CHANGES,
+          KcpCounter.FEC_REFUSED,
+          KcpCounter.UNRELIABLE_OUT,
+          KcpCounter.UNRELIABLE_IN,
+          KcpCounter.UNRELIABLE_DROPPED);
+
   @Test
   void pairsLoseAlterReorderAndBlockNothing() {
     List<SimulationReport> reports = run(PAIRS, seed -> Simulation.pair(seed, null));
@@ -38,12 +50,17 @@ class SimulatorTest {
   }
 
   @Test
-  void endpointsCarryEverySessionAndBeginNoneTwice() {
+  void endpointsCarryEverySessionUnalteredThroughAllLayersAndBeginNoneTwice() {
     List<SimulationReport> reports = run(ENDPOINTS, seed -> Simulation.endpoints(seed, null));
     FaultCounts faults = total(reports);
     assertTrue(faults.get(Fault.LOST) > 0);
     assertTrue(faults.get(Fault.DUPLICATED) > 0);
     assertTrue(faults.get(Fault.REORDERED) > 0);
+    assertTrue(faults.get(Fault.CORRUPTED) > 0);
+    for (KcpCounter counter : COUNTED_BY_LAYERS) {
+      long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
+      assertTrue(counted > 0, "never counted: " + counter);
+    }
   }
 
   @Test

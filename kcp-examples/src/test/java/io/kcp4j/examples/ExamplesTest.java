@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -32,6 +33,12 @@ class ExamplesTest {
     assertTrue(lines.stream().allMatch(line -> line.matches("tick \\d+: the ball is at \\d+")));
     String last = lines.get(lines.size() - 1);
     assertTrue(last.matches("tick 20: the ball is at [1-9]\\d*"), last);
+  }
+
+  @Test
+  void theRadarShowsTheShipInOrder() throws Exception {
+    List<String> expected = IntStream.range(0, 10).mapToObj(i -> "the ship is at " + i).toList();
+    assertEquals(expected, linesOf(() -> Radar.main(new String[0])));
   }
 
   @Test

@@ -1,0 +1,99 @@
+package io.kcp4j.examples;
+
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpChannelOption;
+import io.kcp4j.netty.KcpServerChannel;
+import io.kcp4j.netty.KcpServerChannelOption;
+import io.kcp4j.netty.UnreliableDatagram;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.ReferenceCountUtil;
+import java.net.InetAddress;
+
+/**
+ * A ship's position, encrypted and ten times over: each is worth something only until the next one
+ * is there, so they are sent as unreliable datagrams. Beginning and end are told by the stream.
+ */
+public final class Radar {
+
+  private static final int POSITIONS = 10;
+
+  private Radar() {}
+
+  /** Shows a ship to one client, both in this JVM. */
+  public static void main(String[] args) throws InterruptedException {
+    String passphrase = args.length > 0 ? args[0] : "change me";
+    EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
+    try {
+      ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
+      Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
+      configure(server, client, passphrase);
+      Channel radar =
+          server
+              .childHandler(new Ships())
+              .bind(InetAddress.getLoopbackAddress(), 0)
+              .sync()
+              .channel();
+      Channel screen = client.handler(new Screen()).connect(radar.localAddress()).sync().channel();
+      screen.writeAndFlush(screen.alloc().buffer(1).writeByte(1));
+      screen.closeFuture().sync();
+    } finally {
+      group.shutdownGracefully().sync();
+    }
+  }
+
+  private static void configure(ServerBootstrap server, Bootstrap client, String passphrase) {
+    KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, passphrase));
+    server.option(KcpServerChannelOption.KEY_RING, keys);
+    server.childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
+    client.option(KcpChannelOption.KEY_RING, keys);
+    client.option(KcpChannelOption.FEC, FecConfig.of(10, 3));
+    server.childOption(KcpChannelOption.UNRELIABLE_QUEUE, POSITIONS);
+    client.option(KcpChannelOption.UNRELIABLE_QUEUE, POSITIONS);
+  }
+
+  /** Sends the positions of a ship to whoever says something. */
+  private static final class Ships extends ChannelInitializer<KcpChannel> {
+    @Override
+    protected void initChannel(KcpChannel session) {
+      session
+          .pipeline()
+          .addLast(
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelRead(ChannelHandlerContext ctx, Object msg) {
+                  ReferenceCountUtil.release(msg);
+                  for (int i = 0; i < POSITIONS; i++) {
+                    ctx.write(new UnreliableDatagram(ctx.alloc().buffer(4).writeInt(i)));
+                  }
+                  ctx.writeAndFlush(ctx.alloc().buffer(1).writeByte(0));
+                }
+              });
+    }
+  }
+
+  /** Prints positions until the stream says that there are no more. */
+  private static final class Screen extends ChannelInboundHandlerAdapter {
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      if (msg instanceof UnreliableDatagram position) {
+        System.out.println("the ship is at " + position.content().readInt());
+      } else if (msg instanceof ByteBuf) {
+        ctx.close();
+      }
+      ReferenceCountUtil.release(msg);
+    }
+  }
+}
