@@ -12,7 +12,8 @@ import java.util.Arrays;
 
 /**
  * Takes the packets of an event loop's sessions back to back into one contiguous buffer, seals them
- * there all at once, and writes them to their socket as slices of it.
+ * there all at once, and writes them to their socket as slices of it: a run of packets of one size
+ * to one peer, of which the last may be shorter, as one slice, where the socket can cut it.
  *
  * <p>A full buffer is sent at once. It is used again from its start when the socket has taken
  * everything, the usual case; else it is replaced, and the slices keep the old one alive as long as
@@ -20,8 +21,11 @@ import java.util.Arrays;
  */
 final class Burst implements DatagramOutput {
 
-  /** Holds as much as one system call could take for one receiver. */
+  /** Holds the longest run. */
   private static final int CAPACITY_BYTES = 64 * 1024;
+
+  /** The largest UDP payload over IPv4, which limits the run before it is cut. */
+  private static final int MAX_RUN_BYTES = 65_507;
 
   private final ByteBufAllocator allocator;
 
@@ -34,6 +38,7 @@ final class Burst implements DatagramOutput {
   private ByteBuf buffer;
   private Channel socket;
   private PacketCipher cipher;
+  private int maxSegments;
   private InetSocketAddress remote;
 
   /** Where the next packet begins. */
@@ -46,14 +51,17 @@ final class Burst implements DatagramOutput {
   /**
    * Says where the packets go that are begun from now on, and what seals them.
    *
+   * @param maxSegments how many the socket takes as one
    * @param remote null for a connected socket
    */
-  DatagramOutput to(Channel socket, PacketCipher cipher, InetSocketAddress remote) {
+  DatagramOutput to(
+      Channel socket, PacketCipher cipher, int maxSegments, InetSocketAddress remote) {
     if (this.socket != socket || this.cipher != cipher) {
       write();
       this.socket = socket;
       this.cipher = cipher;
     }
+    this.maxSegments = maxSegments;
     this.remote = remote;
     return this;
   }
@@ -89,18 +97,48 @@ final class Burst implements DatagramOutput {
       return;
     }
     cipher.seal(packets);
-    for (int i = 0; i < packets.size(); i++) {
-      ByteBuf packet = buffer.retainedSlice(packets.start(i), packets.end(i) - packets.start(i));
-      Object message = remotes[i] == null ? packet : new DatagramPacket(packet, remotes[i]);
-      remotes[i] = null;
-      socket.write(message, socket.voidPromise());
+    for (int i = 0; i < packets.size(); ) {
+      int end = endOfRun(i);
+      socket.write(message(i, end), socket.voidPromise());
+      i = end;
     }
+    Arrays.fill(remotes, 0, packets.size(), null);
     packets.reset(buffer);
+  }
+
+  /** Where the packets end that can leave together with the one at {@code first}. */
+  @SuppressWarnings("ReferenceEquality") // A session's packets share one address.
+  private int endOfRun(int first) {
+    int size = bytes(first);
+    int most = Math.min(maxSegments, MAX_RUN_BYTES / size);
+    int last = Math.min(packets.size(), first + most);
+    int end = first;
+    do {
+      end++;
+    } while (end < last
+        && remotes[end] == remotes[first]
+        && bytes(end) <= size
+        && bytes(end - 1) == size);
+    return end;
+  }
+
+  private int bytes(int packet) {
+    return packets.end(packet) - packets.start(packet);
+  }
+
+  private Object message(int first, int end) {
+    int start = packets.start(first);
+    ByteBuf data = buffer.retainedSlice(start, packets.end(end - 1) - start);
+    InetSocketAddress to = remotes[first];
+    if (end - first > 1) {
+      return Transport.segmented(data, bytes(first), to);
+    }
+    return to == null ? data : new DatagramPacket(data, to);
   }
 
   /** Sends what has been written for {@code socket}. */
   void flush(Channel socket) {
-    to(socket, cipher, null);
+    to(socket, cipher, maxSegments, null);
     send();
     this.socket = null;
     cipher = null;

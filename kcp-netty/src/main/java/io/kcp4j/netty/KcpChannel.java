@@ -267,13 +267,14 @@ public final class KcpChannel extends AbstractChannel {
       promise.setFailure(e); // No socket is to be had, or no cipher.
       return;
     }
-    PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);
+    PromiseNotifier.cascade(false, endpoint.register(this), promise);
   }
 
   private KcpEndpoint newEndpoint() {
     return new KcpEndpoint(
         eventLoop(),
         new Dialler(),
+        config.socketOptions(),
         new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
         config.keyRing(),
         0,

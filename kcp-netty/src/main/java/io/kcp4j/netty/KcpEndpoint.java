@@ -63,6 +63,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private final KcpContext context;
   private final SessionTable table;
   private final DatagramChannel socket;
+  private final SocketOptions options;
   private final Set<Channel> members = new HashSet<>();
   private final Sweep sweep = new Sweep();
   private final Runnable flushTask = this::flushTouched;
@@ -72,12 +73,16 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private PacketKey warnedOf;
   private boolean inBatch;
 
+  /** Whether several datagrams may be handed to the socket as one. */
+  private boolean sendsSegments;
+
   /** The session table wants to flush, and waits for the socket. */
   private boolean flushWaits;
 
   KcpEndpoint(
       EventLoop eventLoop,
       Owner owner,
+      SocketOptions options,
       KcpContext context,
       KeyRing keyRing,
       int maxSessions,
@@ -85,16 +90,20 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       boolean acceptOnProbe) {
     this.eventLoop = eventLoop;
     this.owner = owner;
+    this.options = options;
     this.context = context;
     this.keyRing = keyRing;
     loop = KcpLoop.of(eventLoop);
     cipher = loop.acquireCipher(keyRing); // A user's own may throw.
+    Transport transport = Transport.of(eventLoop);
     try {
-      socket = Transport.of(eventLoop).newDatagramChannel();
+      socket = transport.newDatagramChannel();
     } catch (RuntimeException e) {
       loop.releaseCipher(keyRing);
       throw e;
     }
+    transport.receive(socket, options.receiveMode());
+    sendsSegments = transport.sendsSegments();
     table =
         new SessionTable(
             this,
@@ -109,7 +118,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   /** Registers the socket, whose first member is {@code opener}. */
-  ChannelFuture register(Channel opener, SocketOptions options) {
+  ChannelFuture register(Channel opener) {
     options.apply(socket);
     members.add(opener);
     loop.enter(socket);
@@ -266,6 +275,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (cause instanceof IOException failure) {
+      if (sendsSegments && Transport.refusesSegments(failure)) {
+        // What was refused is resent when it is missed.
+        logger.info("{} cannot send several datagrams as one: {}", socket, failure.toString());
+        sendsSegments = false;
+      }
       // A datagram that is refused by the system or the peer's host is a datagram lost.
       logger.debug("{} {}", socket, failure.toString());
       eventLoop.execute(() -> owner.failed(failure)); // Not in the midst of sending.
@@ -302,7 +316,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public DatagramOutput output(InetSocketAddress remote) {
-    return loop.burst().to(socket, cipher, socket.isConnected() ? null : remote);
+    int maxSegments = sendsSegments ? options.sendSegments() : 1;
+    return loop.burst().to(socket, cipher, maxSegments, socket.isConnected() ? null : remote);
   }
 
   @Override

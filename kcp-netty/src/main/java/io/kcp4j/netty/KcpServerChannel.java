@@ -104,7 +104,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
       promise.setFailure(e); // No socket is to be had, or no cipher.
       return;
     }
-    PromiseNotifier.cascade(false, endpoint.register(this, config.socketOptions()), promise);
+    PromiseNotifier.cascade(false, endpoint.register(this), promise);
   }
 
   private KcpEndpoint newEndpoint() {
@@ -112,6 +112,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
     return new KcpEndpoint(
         eventLoop(),
         new Acceptor(),
+        config.socketOptions(),
         new KcpContext(config.getAllocator(), budget, counters),
         config.keyRing(),
         config.maxSessions(),

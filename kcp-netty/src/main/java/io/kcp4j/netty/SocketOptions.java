@@ -29,12 +29,47 @@ final class SocketOptions {
   /** A burst of a few hundred sessions has to fit in while the event loop is busy. */
   private static final int DEFAULT_BUFFER_BYTES = 4 << 20;
 
+  private static final OptionTable<SocketOptions> OWN =
+      new OptionTable<SocketOptions>()
+          .add(
+              KcpSocketOption.SEND_SEGMENTS,
+              SocketOptions::sendSegments,
+              SocketOptions::setSendSegments)
+          .add(
+              KcpSocketOption.RECEIVE,
+              SocketOptions::receiveMode,
+              (options, mode) -> options.receiveMode = mode);
+
   private final Map<ChannelOption<?>, Object> values = new LinkedHashMap<>();
+
+  private volatile int sendSegments = KcpSocketOption.MAX_SEND_SEGMENTS;
+  private volatile ReceiveMode receiveMode = ReceiveMode.AUTO;
   private DatagramChannel socket;
 
   SocketOptions() {
     values.put(ChannelOption.SO_RCVBUF, DEFAULT_BUFFER_BYTES);
     values.put(ChannelOption.SO_SNDBUF, DEFAULT_BUFFER_BYTES);
+  }
+
+  int sendSegments() {
+    return sendSegments;
+  }
+
+  ReceiveMode receiveMode() {
+    return receiveMode;
+  }
+
+  private void setSendSegments(int segments) {
+    if (segments < 1 || segments > KcpSocketOption.MAX_SEND_SEGMENTS) {
+      throw new IllegalArgumentException(
+          KcpSocketOption.SEND_SEGMENTS
+              + ": "
+              + segments
+              + " (expected: 1 to "
+              + KcpSocketOption.MAX_SEND_SEGMENTS
+              + ")");
+    }
+    sendSegments = segments;
   }
 
   /**
@@ -43,6 +78,10 @@ final class SocketOptions {
    * @return whether it is one of a datagram socket's
    */
   synchronized <T> boolean set(ChannelOption<T> option, T value) {
+    if (OWN.has(option)) {
+      OWN.set(this, option, value);
+      return true;
+    }
     if (!isSocketOption(option)) {
       return false;
     }
@@ -56,6 +95,9 @@ final class SocketOptions {
 
   @SuppressWarnings("unchecked") // The map holds for each option a value that it has validated.
   synchronized <T> T get(ChannelOption<T> option) {
+    if (OWN.has(option)) {
+      return OWN.get(this, option);
+    }
     if (!isSocketOption(option)) {
       return null;
     }
@@ -63,6 +105,7 @@ final class SocketOptions {
   }
 
   synchronized void putAll(Map<ChannelOption<?>, Object> options) {
+    OWN.putAll(this, options);
     values.forEach((option, value) -> options.put(option, get(option)));
   }
 

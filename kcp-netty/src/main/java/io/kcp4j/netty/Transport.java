@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
@@ -7,12 +8,15 @@ import io.netty.channel.FixedRecvByteBufAllocator;
 import io.netty.channel.IoEventLoop;
 import io.netty.channel.IoHandler;
 import io.netty.channel.WriteBufferWaterMark;
-import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.epoll.EpollDatagramChannel;
 import io.netty.channel.kqueue.KQueueDatagramChannel;
 import io.netty.channel.socket.DatagramChannel;
 import io.netty.channel.socket.nio.NioDatagramChannel;
+import io.netty.channel.unix.Errors.NativeIoException;
+import io.netty.channel.unix.SegmentedDatagramPacket;
 import io.netty.channel.uring.IoUringDatagramChannel;
+import java.io.IOException;
+import java.net.InetSocketAddress;
 
 /**
  * What carries the datagrams; the event loop decides. All but NIO live in optional artifacts, whose
@@ -27,10 +31,17 @@ enum Transport {
   /** Larger than any datagram that we take, so that one which is too large shows. */
   static final int SLOT_BYTES = 2048;
 
-  /** As many datagrams as one recvmmsg takes in. */
-  private static final int SLOTS = 64;
+  /** As many datagrams as one wake-up takes in without epoll's help. */
+  private static final int DATAGRAMS_PER_BATCH = 64;
 
   private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(1 << 20, 4 << 20);
+
+  /** A sender, for packets without a recipient: Netty wants one of the two. */
+  private static final InetSocketAddress UNSPECIFIED = new InetSocketAddress(0);
+
+  // Linux's, as Netty's native code reports them.
+  private static final int EIO = -5;
+  private static final int EINVAL = -22;
 
   private final Class<? extends IoHandler> handlerType;
 
@@ -64,14 +75,39 @@ enum Transport {
     DatagramChannel channel = open();
     channel.config().setOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT);
     channel.config().setOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
-    FixedRecvByteBufAllocator slots =
-        new FixedRecvByteBufAllocator(this == EPOLL ? SLOTS * SLOT_BYTES : SLOT_BYTES);
-    channel.config().setOption(ChannelOption.RECVBUF_ALLOCATOR, slots.maxMessagesPerRead(SLOTS));
-    if (this == EPOLL) {
-      // Together with the large buffer this is what makes Netty use recvmmsg.
-      channel.config().setOption(EpollChannelOption.MAX_DATAGRAM_PAYLOAD_SIZE, SLOT_BYTES);
+    if (this != EPOLL) {
+      FixedRecvByteBufAllocator slot = new FixedRecvByteBufAllocator(SLOT_BYTES);
+      slot.maxMessagesPerRead(DATAGRAMS_PER_BATCH);
+      channel.config().setOption(ChannelOption.RECVBUF_ALLOCATOR, slot);
     }
     return channel;
+  }
+
+  /** Has a channel of this transport receive in {@code mode}, if it knows modes. */
+  void receive(DatagramChannel channel, ReceiveMode mode) {
+    if (this == EPOLL) {
+      ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), mode);
+    }
+  }
+
+  /** Whether channels of this transport can send several datagrams as one. */
+  boolean sendsSegments() {
+    return this == EPOLL && EpollDatagramChannel.isSegmentedDatagramPacketSupported();
+  }
+
+  /**
+   * Several datagrams as one message of such a channel.
+   *
+   * @param remote null for a connected one
+   */
+  static Object segmented(ByteBuf datagrams, int bytes, InetSocketAddress remote) {
+    return new SegmentedDatagramPacket(datagrams, bytes, remote, UNSPECIFIED);
+  }
+
+  /** Whether {@code cause} says that a socket cannot send several datagrams as one. */
+  static boolean refusesSegments(IOException cause) {
+    return cause instanceof NativeIoException e
+        && (e.expectedErr() == EINVAL || e.expectedErr() == EIO);
   }
 
   /**

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
@@ -12,10 +13,17 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.channel.socket.DatagramPacket;
+import io.netty.channel.unix.SegmentedDatagramPacket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Datagrams leave in order, each to its socket and address, and the buffer is used again. */
 class BurstTest {
@@ -37,7 +45,12 @@ class BurstTest {
   }
 
   private void write(EmbeddedChannel socket, InetSocketAddress remote, byte... bytes) {
-    burst.to(socket, PLAIN, remote);
+    write(socket, 1, remote, bytes);
+  }
+
+  private void write(
+      EmbeddedChannel socket, int maxSegments, InetSocketAddress remote, byte... bytes) {
+    burst.to(socket, PLAIN, maxSegments, remote);
     burst.begin(1400).writeBytes(bytes);
     burst.end();
   }
@@ -82,7 +95,7 @@ class BurstTest {
   void fullBufferIsSentAndReplacedWhileItsSlicesLive() {
     int datagrams = 200;
     for (int i = 0; i < datagrams; i++) {
-      burst.to(socket, PLAIN, null).begin(1400).writeZero(1399).writeByte(i);
+      burst.to(socket, PLAIN, 1, null).begin(1400).writeZero(1399).writeByte(i);
       burst.end();
     }
 
@@ -103,6 +116,78 @@ class BurstTest {
     burst.release();
     burst.flush(socket);
 
+    assertNull(socket.readOutbound());
+  }
+
+  /** Sizes of datagrams, and of the segments of the messages that are made of them. */
+  static Stream<Arguments> runs() {
+    return Stream.of(
+        arguments("one alone", List.of(9), List.of(List.of(9))),
+        arguments("equal ones", List.of(9, 9, 9), List.of(List.of(9, 9, 9))),
+        arguments(
+            "a shorter one ends a run", List.of(9, 9, 5, 9), List.of(List.of(9, 9, 5), List.of(9))),
+        arguments("two shorter ones", List.of(9, 5, 5), List.of(List.of(9, 5), List.of(5))),
+        arguments(
+            "a longer one begins a run", List.of(5, 9, 9), List.of(List.of(5), List.of(9, 9))),
+        arguments("as many as allowed", List.of(9, 9, 9, 9), List.of(List.of(9, 9, 9, 9))),
+        arguments(
+            "one more than allowed",
+            List.of(9, 9, 9, 9, 9),
+            List.of(List.of(9, 9, 9, 9), List.of(9))));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("runs")
+  void datagramsOfOneSizeLeaveTogether(
+      String name, List<Integer> datagrams, List<List<Integer>> messages) {
+    for (int bytes : datagrams) {
+      write(socket, 4, REMOTE, new byte[bytes]);
+    }
+
+    burst.flush(socket);
+
+    List<List<Integer>> sent = new ArrayList<>();
+    for (DatagramPacket message; (message = socket.readOutbound()) != null; message.release()) {
+      assertSame(REMOTE, message.recipient());
+      sent.add(segments(message));
+    }
+    assertEquals(messages, sent);
+  }
+
+  private static List<Integer> segments(DatagramPacket message) {
+    int left = message.content().readableBytes();
+    int size = message instanceof SegmentedDatagramPacket train ? train.segmentSize() : left;
+    List<Integer> segments = new ArrayList<>();
+    for (; left > 0; left -= size) {
+      segments.add(Math.min(size, left));
+    }
+    return segments;
+  }
+
+  @Test
+  void datagramsOfTwoPeersLeaveApart() {
+    InetSocketAddress other = new InetSocketAddress(REMOTE.getAddress(), 2);
+    write(socket, 64, REMOTE, (byte) 1);
+    write(socket, 64, other, (byte) 2);
+    write(socket, 64, REMOTE, (byte) 3);
+
+    burst.flush(socket);
+
+    assertArrayEquals(new byte[] {1}, take(socket));
+    assertArrayEquals(new byte[] {2}, take(socket));
+    assertArrayEquals(new byte[] {3}, take(socket));
+  }
+
+  @Test
+  void runIsNotLargerThanAnyUdpPayload() {
+    for (int i = 0; i < 64; i++) {
+      write(socket, 64, REMOTE, new byte[1400]);
+    }
+
+    burst.flush(socket);
+
+    assertEquals(46 * 1400, take(socket).length);
+    assertEquals(18 * 1400, take(socket).length);
     assertNull(socket.readOutbound());
   }
 }

@@ -70,6 +70,8 @@ final class Fixture implements AutoCloseable {
             .group(clientGroup)
             .channelFactory(() -> tracked(new KcpChannel()))
             .option(ChannelOption.ALLOCATOR, allocator);
+    transport.configure(serverBootstrap);
+    transport.configure(bootstrap);
   }
 
   private <C extends Channel> C tracked(C channel) {

@@ -50,6 +50,8 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.SILENCE_TIMEOUT, 0),
         Arguments.of(KcpChannelOption.LINGER, 0),
         Arguments.of(KcpChannelOption.CONNECT_PROBE, true),
+        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 16),
+        Arguments.of(KcpSocketOption.RECEIVE, ReceiveMode.SINGLE),
         Arguments.of(ChannelOption.SO_RCVBUF, 123_456),
         Arguments.of(ChannelOption.SO_REUSEADDR, true),
         Arguments.of(ChannelOption.IP_TOS, 16),
@@ -77,7 +79,9 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.MAX_FRAGMENTS, 256),
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, -1),
         Arguments.of(KcpChannelOption.SILENCE_TIMEOUT, -1),
-        Arguments.of(KcpChannelOption.LINGER, -1));
+        Arguments.of(KcpChannelOption.LINGER, -1),
+        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 0),
+        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 65));
   }
 
   @ParameterizedTest

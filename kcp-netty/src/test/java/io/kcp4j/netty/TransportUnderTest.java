@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.netty.bootstrap.AbstractBootstrap;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.epoll.Epoll;
@@ -14,6 +15,7 @@ import java.util.stream.Stream;
 enum TransportUnderTest {
   NIO,
   EPOLL,
+  EPOLL_WITHOUT_OFFLOAD,
   IO_URING;
 
   static Stream<TransportUnderTest> available() {
@@ -23,7 +25,7 @@ enum TransportUnderTest {
   private boolean isAvailable() {
     return switch (this) {
       case NIO -> true;
-      case EPOLL -> Epoll.isAvailable();
+      case EPOLL, EPOLL_WITHOUT_OFFLOAD -> Epoll.isAvailable();
       case IO_URING -> IoUring.isAvailable();
     };
   }
@@ -32,9 +34,17 @@ enum TransportUnderTest {
     IoHandlerFactory factory =
         switch (this) {
           case NIO -> NioIoHandler.newFactory();
-          case EPOLL -> EpollIoHandler.newFactory();
+          case EPOLL, EPOLL_WITHOUT_OFFLOAD -> EpollIoHandler.newFactory();
           case IO_URING -> IoUringIoHandler.newFactory();
         };
     return new MultiThreadIoEventLoopGroup(threads, factory);
+  }
+
+  /** Sets what makes this transport of others on the same kind of event loop. */
+  void configure(AbstractBootstrap<?, ?> bootstrap) {
+    if (this == EPOLL_WITHOUT_OFFLOAD) {
+      bootstrap.option(KcpSocketOption.SEND_SEGMENTS, 1);
+      bootstrap.option(KcpSocketOption.RECEIVE, ReceiveMode.RECVMMSG);
+    }
   }
 }

@@ -6,6 +6,9 @@ import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.kcp4j.netty.KcpServerChannelOption;
+import io.kcp4j.netty.KcpSocketOption;
+import io.kcp4j.netty.ReceiveMode;
+import io.netty.bootstrap.AbstractBootstrap;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.EventLoopGroup;
@@ -30,6 +33,7 @@ import java.util.function.Supplier;
 enum Bootstraps {
   NIO(true, NioIoHandler::newFactory),
   EPOLL(Epoll.isAvailable(), EpollIoHandler::newFactory),
+  EPOLL_WITHOUT_OFFLOAD(Epoll.isAvailable(), EpollIoHandler::newFactory),
   IO_URING(IoUring.isAvailable(), IoUringIoHandler::newFactory);
 
   @SuppressWarnings("ImmutableEnumChecker") // Threads that all tests share.
@@ -58,17 +62,26 @@ enum Bootstraps {
   }
 
   private Bootstrap client() {
-    return new Bootstrap()
+    return withOffload(new Bootstrap())
         .group(group)
         .channel(KcpChannel.class)
         .option(KcpChannelOption.CONNECT_PROBE, true);
   }
 
   private ServerBootstrap server() {
-    return new ServerBootstrap()
+    return withOffload(new ServerBootstrap())
         .group(group)
         .channel(KcpServerChannel.class)
         .option(KcpServerChannelOption.ACCEPT_ON_PROBE, true);
+  }
+
+  private <B extends AbstractBootstrap<B, ?>> B withOffload(B bootstrap) {
+    if (this != EPOLL_WITHOUT_OFFLOAD) {
+      return bootstrap;
+    }
+    return bootstrap
+        .option(KcpSocketOption.SEND_SEGMENTS, 1)
+        .option(KcpSocketOption.RECEIVE, ReceiveMode.RECVMMSG);
   }
 
   private final class Pair implements BootstrapComboFactory<ServerBootstrap, Bootstrap> {

@@ -1,0 +1,131 @@
+package io.kcp4j.netty;
+
+import io.netty.channel.ChannelConfig;
+import io.netty.channel.ChannelException;
+import io.netty.channel.DefaultMaxMessagesRecvByteBufAllocator;
+import io.netty.channel.epoll.EpollDatagramChannelConfig;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+
+/**
+ * Gives an epoll socket the buffers that its {@link ReceiveMode} needs, and in mode AUTO finds the
+ * mode that suits what comes.
+ *
+ * <p>With UDP_GRO one read returns a train of datagrams of one peer, if they came as a train; with
+ * recvmmsg it returns whatever waits. So GRO is given up when a sample of reads, several at each
+ * wake-up, has shown no train at all, and is tried again for another sample after a while. Trains
+ * that wait in the socket when GRO is given up are lost, as datagrams may be; a sample without any
+ * makes that improbable.
+ */
+final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
+
+  /** As many datagrams as one recvmmsg takes in. */
+  static final int SLOTS = 64;
+
+  /** The longest train. */
+  private static final int TRAIN_BYTES = 64 * 1024;
+
+  /** Bounds for how long answers wait: some five trains. */
+  private static final int MAX_DATAGRAMS_PER_BATCH = 256;
+
+  private static final int SAMPLE_READS = 512;
+  private static final int READS_BETWEEN_SAMPLES = 8 * SAMPLE_READS;
+
+  /** So many reads at a wake-up, on average, make recvmmsg worth while. */
+  private static final int MANY_READS = 4;
+
+  private static final InternalLogger logger =
+      InternalLoggerFactory.getInstance(ReceiveBuffers.class);
+
+  private final EpollDatagramChannelConfig socket;
+  private final boolean isAuto;
+
+  /** The mode in force, never AUTO. */
+  private ReceiveMode current;
+
+  // Since the last judgement:
+  private int reads;
+  private int wakeUps;
+  private int trains;
+
+  private ReceiveBuffers(EpollDatagramChannelConfig socket, ReceiveMode mode) {
+    super(MAX_DATAGRAMS_PER_BATCH);
+    this.socket = socket;
+    isAuto = mode == ReceiveMode.AUTO;
+    try {
+      use(isAuto ? ReceiveMode.GRO : mode);
+    } catch (ChannelException e) {
+      logger.debug("UDP_GRO is not to be had, by Linux before 5.0 for example", e);
+      use(ReceiveMode.RECVMMSG);
+    }
+  }
+
+  /** Has {@code socket} receive in {@code mode}. */
+  static void install(EpollDatagramChannelConfig socket, ReceiveMode mode) {
+    socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, mode));
+  }
+
+  private void use(ReceiveMode next) {
+    boolean coalesces = next == ReceiveMode.GRO;
+    if (socket.isUdpGro() != coalesces) {
+      socket.setUdpGro(coalesces);
+    }
+    // A size for each is what makes Netty use recvmmsg if the buffer has room for several.
+    socket.setMaxDatagramPayloadSize(coalesces ? 0 : Transport.SLOT_BYTES);
+    current = next;
+  }
+
+  @Override
+  @SuppressWarnings("deprecation") // The superclass names the deprecated type.
+  public Handle newHandle() {
+    return new ReadHandle();
+  }
+
+  /** One for the socket, on its event loop. */
+  private final class ReadHandle extends MaxMessageHandle {
+
+    @Override
+    public void reset(ChannelConfig config) {
+      super.reset(config);
+      if (isAuto) {
+        judge();
+        wakeUps++;
+      }
+    }
+
+    private void judge() {
+      boolean coalesces = current == ReceiveMode.GRO;
+      if (reads < (coalesces ? SAMPLE_READS : READS_BETWEEN_SAMPLES)) {
+        return;
+      }
+      if (!coalesces) {
+        use(ReceiveMode.GRO);
+      } else if (trains == 0 && reads >= MANY_READS * wakeUps) {
+        use(ReceiveMode.RECVMMSG);
+      }
+      reads = 0;
+      wakeUps = 0;
+      trains = 0;
+    }
+
+    @Override
+    public int guess() {
+      return switch (current) {
+        case GRO -> TRAIN_BYTES;
+        case RECVMMSG -> SLOTS * Transport.SLOT_BYTES;
+        default -> Transport.SLOT_BYTES;
+      };
+    }
+
+    @Override
+    public void lastBytesRead(int bytes) {
+      super.lastBytesRead(bytes);
+      if (bytes > 0) {
+        reads++;
+      }
+      if (bytes > Transport.SLOT_BYTES) {
+        trains++;
+      }
+    }
+  }
+}

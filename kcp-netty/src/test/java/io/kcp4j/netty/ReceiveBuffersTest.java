@@ -1,0 +1,114 @@
+package io.kcp4j.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollDatagramChannel;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** GRO is kept while it is of use, given up while it is not, and tried again. */
+@SuppressWarnings("deprecation") // Netty's interface names the deprecated type.
+class ReceiveBuffersTest {
+
+  private static final int TRAIN = 10 * 1400;
+
+  private EpollDatagramChannel socket;
+  private RecvByteBufAllocator.Handle handle;
+
+  @BeforeEach
+  void openSocket() {
+    assumeTrue(Epoll.isAvailable(), "epoll is not available on this system");
+    socket = new EpollDatagramChannel();
+    receive(ReceiveMode.AUTO);
+  }
+
+  @AfterEach
+  void closeSocket() {
+    if (socket != null) {
+      socket.unsafe().closeForcibly();
+    }
+  }
+
+  private void receive(ReceiveMode mode) {
+    Transport.EPOLL.receive(socket, mode);
+    handle = socket.config().getRecvByteBufAllocator().newHandle();
+  }
+
+  private void wakeUps(int wakeUps, int readsEach, int bytes) {
+    for (int i = 0; i < wakeUps; i++) {
+      handle.reset(socket.config());
+      for (int read = 0; read < readsEach; read++) {
+        handle.lastBytesRead(bytes);
+      }
+    }
+    handle.reset(socket.config());
+  }
+
+  private boolean usesGro() {
+    return socket.config().isUdpGro() && socket.config().getMaxDatagramPayloadSize() == 0;
+  }
+
+  @Test
+  void manySingleDatagramsAtATimeEndGro() {
+    assertTrue(usesGro());
+
+    wakeUps(51, 10, 1400);
+    assertTrue(usesGro());
+    wakeUps(1, 10, 1400);
+
+    assertFalse(usesGro());
+    assertEquals(64 * Transport.SLOT_BYTES, handle.guess());
+  }
+
+  @Test
+  void oneTrainAmongThemKeepsGro() {
+    wakeUps(1, 1, TRAIN);
+
+    wakeUps(60, 10, 1400);
+
+    assertTrue(usesGro());
+    assertEquals(65536, handle.guess());
+  }
+
+  @Test
+  void singleDatagramsNowAndThenKeepGro() {
+    wakeUps(2000, 1, 1400);
+
+    assertTrue(usesGro());
+  }
+
+  @Test
+  void groIsTriedAgainAfterAWhileAndKeptIfTrainsCome() {
+    wakeUps(60, 10, 1400);
+    assertFalse(usesGro());
+
+    wakeUps(410, 10, 64 * Transport.SLOT_BYTES);
+    assertTrue(usesGro());
+    wakeUps(60, 10, TRAIN);
+
+    assertTrue(usesGro());
+  }
+
+  @Test
+  void modesThatAreAskedForStay() {
+    receive(ReceiveMode.GRO);
+    wakeUps(1000, 10, 1400);
+    assertTrue(usesGro());
+
+    receive(ReceiveMode.RECVMMSG);
+    wakeUps(1000, 10, 1400);
+    assertFalse(usesGro());
+    assertEquals(64 * Transport.SLOT_BYTES, handle.guess());
+
+    receive(ReceiveMode.SINGLE);
+    wakeUps(1000, 10, 1400);
+    assertFalse(usesGro());
+    assertEquals(Transport.SLOT_BYTES, handle.guess());
+  }
+}
