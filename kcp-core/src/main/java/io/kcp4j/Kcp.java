@@ -228,18 +228,20 @@ public final class Kcp {
     }
     int sndNext = sending.next();
     do {
-      if (Segment.conv(datagram, index) != conv) {
+      long first = Segment.first(datagram, index);
+      if (Segment.conv(first) != conv) {
         return InputResult.WRONG_CONV;
       }
-      int cmd = Segment.cmd(datagram, index);
+      int cmd = Segment.cmd(first);
       if (!Segment.isCommand(cmd)) {
         return InputResult.UNKNOWN_COMMAND;
       }
-      int length = Segment.length(datagram, index);
+      long third = Segment.third(datagram, index);
+      int length = Segment.length(third);
       if (length < 0 || length > end - index - Segment.HEADER_BYTES) {
         return InputResult.MALFORMED;
       }
-      if (Segment.una(datagram, index) - sndNext > 0
+      if (Segment.una(third) - sndNext > 0
           || (cmd == Segment.ACK && Segment.sn(datagram, index) - sndNext >= 0)) {
         return InputResult.ACKNOWLEDGES_UNSENT;
       }
@@ -262,19 +264,26 @@ public final class Kcp {
     int index = datagram.readerIndex();
     while (end - index >= Segment.HEADER_BYTES && failure == null) {
       segments++;
-      int segmentUna = Segment.una(datagram, index);
+      long first = Segment.first(datagram, index);
+      long second = Segment.second(datagram, index);
+      long third = Segment.third(datagram, index);
+      int segmentUna = Segment.una(third);
       if (origin == Origin.NETWORK) {
-        updateRemoteWindow(segmentUna, Segment.wnd(datagram, index));
+        updateRemoteWindow(segmentUna, Segment.wnd(first));
       }
       if (segmentUna - una > 0) {
         una = segmentUna;
       }
-      int sn = Segment.sn(datagram, index);
-      int ts = Segment.ts(datagram, index);
-      int length = Segment.length(datagram, index);
-      switch (Segment.cmd(datagram, index)) {
+      int sn = Segment.sn(second);
+      int ts = Segment.ts(second);
+      int length = Segment.length(third);
+      switch (Segment.cmd(first)) {
         case Segment.ACK -> rttSampleMs = acknowledge(sn, ts, nowMs, rttSampleMs);
-        case Segment.PUSH -> push(datagram, index, sn, ts, length);
+        case Segment.PUSH -> {
+          int payload = index + Segment.HEADER_BYTES;
+          receiving.push(sn, ts, Segment.frg(first), datagram, payload, length);
+          judgeFragments();
+        }
         case Segment.WASK -> tellWindow = true;
         default -> {} // WINS: its window has been taken above
       }
@@ -293,12 +302,6 @@ public final class Kcp {
     if (sending.unacknowledged() != awaitedBefore) {
       progressAtMs = nowMs;
     }
-  }
-
-  private void push(ByteBuf datagram, int index, int sn, int ts, int length) {
-    int frg = Segment.frg(datagram, index);
-    receiving.push(sn, ts, frg, datagram, index + Segment.HEADER_BYTES, length);
-    judgeFragments();
   }
 
   private void judgeFragments() {

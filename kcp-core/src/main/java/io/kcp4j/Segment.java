@@ -33,6 +33,57 @@ public final class Segment {
 
   private Segment() {}
 
+  // The three longs, and what stands in each.
+
+  /** Bytes 0 to 7: conv, cmd, frg and wnd. */
+  static long first(ByteBuf buf, int index) {
+    return buf.getLongLE(index);
+  }
+
+  /** Bytes 8 to 15: ts and sn. */
+  static long second(ByteBuf buf, int index) {
+    return buf.getLongLE(index + 8);
+  }
+
+  /** Bytes 16 to 23: una and len. */
+  static long third(ByteBuf buf, int index) {
+    return buf.getLongLE(index + 16);
+  }
+
+  static int conv(long first) {
+    return (int) first;
+  }
+
+  static int cmd(long first) {
+    return (int) (first >>> 32) & 0xff;
+  }
+
+  static int frg(long first) {
+    return (int) (first >>> 40) & 0xff;
+  }
+
+  static int wnd(long first) {
+    return (int) (first >>> 48);
+  }
+
+  static int ts(long second) {
+    return (int) second;
+  }
+
+  static int sn(long second) {
+    return (int) (second >>> 32);
+  }
+
+  static int una(long third) {
+    return (int) third;
+  }
+
+  static int length(long third) {
+    return (int) (third >>> 32);
+  }
+
+  // Single fields.
+
   /** The conversation id. */
   public static int conv(ByteBuf buf, int index) {
     return buf.getIntLE(index);

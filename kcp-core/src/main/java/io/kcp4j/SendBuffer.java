@@ -109,7 +109,8 @@ final class SendBuffer {
     this.frg[i] = (byte) frg;
     acknowledged[i] = false;
     transmissions[i] = 0;
-    chunk.writeBytes(data, bytes);
+    Copying.append(chunk, data, data.readerIndex(), bytes);
+    data.skipBytes(bytes);
     end++;
   }
 
@@ -244,7 +245,7 @@ final class SendBuffer {
     timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[index]);
     int sn = una + (index - una & mask);
     Segment.write(out, conv, Segment.PUSH, frg[index], wnd, ts, sn, rcvNext, length[index]);
-    out.writeBytes(payload[index], offset[index], length[index]);
+    Copying.appendOwn(out, payload[index], offset[index], length[index]);
   }
 
   int length(int index) {

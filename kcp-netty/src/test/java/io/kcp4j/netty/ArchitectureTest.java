@@ -30,10 +30,12 @@ class ArchitectureTest {
           .resideInAnyPackage("io.kcp4j.netty.metrics..", "io.micrometer..");
 
   @ArchTest
-  static final ArchRule optionalTransportsStayInOnePlace =
+  static final ArchRule optionalTransportsStayInTwoPlaces =
       noClasses()
           .that()
           .doNotHaveSimpleName("Transport")
+          .and()
+          .haveNameNotMatching(".*\\.ReceiveBuffers(\\$.*)?")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(
