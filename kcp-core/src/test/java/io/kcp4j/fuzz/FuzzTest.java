@@ -1,5 +1,6 @@
 package io.kcp4j.fuzz;
 
+import static com.code_intelligence.jazzer.sanitizers.Constants.SANITIZER_HOOK_NAMES;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -7,8 +8,10 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,12 +30,27 @@ class FuzzTest {
   private static final Pattern COVERED = Pattern.compile("DONE +cov: (\\d+)");
   private static final long MORE_RUNS = Long.getLong("kcp4j.fuzz.runs", 0);
 
+  /**
+   * What coverage does not count: the targets, and loops over shards and candidates that take the
+   * same few branches for any input, and most of the time when each is counted.
+   */
+  private static final List<String> NOT_INSTRUMENTED =
+      List.of(
+          "io.kcp4j.fuzz.**",
+          "io.kcp4j.fec.BitPlane*",
+          "io.kcp4j.fec.RatioSearch",
+          "io.kcp4j.fec.ReedSolomon*",
+          "io.kcp4j.fec.Repair*");
+
+  private static final Duration START_LIMIT = Duration.ofMinutes(2);
+  private static final Duration RUN_LIMIT = Duration.ofMillis(2);
+
   @ParameterizedTest
   @CsvSource({
     "PacketOpenFuzz, 20000, 200",
-    "FecDecodeFuzz, 20000, 200",
+    "FecDecodeFuzz, 20000, 400",
     "KcpInputFuzz, 20000, 600",
-    "SessionTableFuzz, 10000, 1200"
+    "SessionTableFuzz, 10000, 1000"
   })
   void nothingIsFound(String target, long runs, int covered)
       throws IOException, InterruptedException {
@@ -54,9 +72,10 @@ class FuzzTest {
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), JAZZER));
     command.add("--target_class=io.kcp4j.fuzz." + target);
     command.add("--instrumentation_includes=io.kcp4j.**");
-    command.add("--instrumentation_excludes=io.kcp4j.fuzz.**");
-    // Hooks look for vulnerabilities of another kind, and make everything slow.
+    command.add("--instrumentation_excludes=" + String.join(":", NOT_INSTRUMENTED));
+    // Hooks look for vulnerabilities of another kind, and make start and run slow.
     command.add("--custom_hook_excludes=**");
+    command.add("--disabled_hooks=" + String.join(":", SANITIZER_HOOK_NAMES));
     command.add("--reproducer_path=" + directory);
     command.add("-artifact_prefix=" + directory + File.separator);
     command.addAll(List.of("-seed=1", "-max_len=200", "-runs=" + runs));
@@ -65,9 +84,16 @@ class FuzzTest {
     }
     Process process =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
-    int exitCode = process.waitFor();
+    Duration limit = START_LIMIT.plus(RUN_LIMIT.multipliedBy(runs));
+    boolean isDone;
+    try {
+      isDone = process.waitFor(limit.toSeconds(), TimeUnit.SECONDS);
+    } finally {
+      process.destroyForcibly();
+    }
     String output = Files.readString(log);
-    assertEquals(0, exitCode, output);
+    assertTrue(isDone, () -> "not done within " + limit + ":\n" + output);
+    assertEquals(0, process.exitValue(), output);
     return output;
   }
 
