@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Assumptions;
 
 /**
  * A process of the program in {@code src/interop}: kcp-go as a client, or as a server. Closing it
- * ends the process. The program is built once per run.
+ * ends the process. The program is built once per process that runs tests.
  *
  * <p>Where it cannot be built, because Go or the network is missing, the test is skipped, or fails
  * if the system property {@code kcp4j.interop.required} is {@code true}.
@@ -163,7 +163,11 @@ final class GoPeer implements AutoCloseable {
   private static final class Build {
 
     private static final Path SOURCES = Path.of("..", "src", "interop");
-    private static final Path BINARY = Path.of("target", "interop").toAbsolutePath();
+
+    /** Of this process alone: another one that runs tests may be building its own. */
+    private static final Path BINARY =
+        Path.of("target", "interop-" + ProcessHandle.current().pid()).toAbsolutePath();
+
     private static final String FAILURE = run();
 
     static Path binary() {
@@ -178,6 +182,7 @@ final class GoPeer implements AutoCloseable {
 
     /** Returns what went wrong, or null. */
     private static String run() {
+      BINARY.toFile().deleteOnExit();
       ProcessBuilder builder =
           new ProcessBuilder("go", "build", "-buildvcs=false", "-o", BINARY.toString(), ".")
               .directory(SOURCES.toFile())
