@@ -3,6 +3,7 @@ package io.kcp4j.crypto;
 import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
 import javax.crypto.Cipher;
+import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
@@ -21,12 +22,10 @@ public final class NonceSource {
 
   private final SecureRandom system;
   private final Cipher aes;
-  private final byte[] counters = new byte[BATCH_BYTES];
+  private final byte[] zeros = new byte[BATCH_BYTES];
   private final byte[] batch = new byte[BATCH_BYTES];
   private int used = BATCH_BYTES;
   private int blocksLeft;
-  private long high;
-  private long low;
 
   /**
    * Makes a source.
@@ -36,7 +35,7 @@ public final class NonceSource {
   public NonceSource(SecureRandom system) {
     this.system = system;
     try {
-      aes = Cipher.getInstance("AES/ECB/NoPadding");
+      aes = Cipher.getInstance("AES/CTR/NoPadding");
     } catch (GeneralSecurityException e) {
       throw new IllegalStateException("AES is missing", e);
     }
@@ -56,14 +55,7 @@ public final class NonceSource {
       if (blocksLeft == 0) {
         seed();
       }
-      for (int i = 0; i < BATCH_BYTES; i += BLOCK_BYTES) {
-        if (++low == 0) {
-          high++;
-        }
-        Words.LONG.set(counters, i, high);
-        Words.LONG.set(counters, i + 8, low);
-      }
-      aes.update(counters, 0, BATCH_BYTES, batch, 0);
+      aes.update(zeros, 0, BATCH_BYTES, batch, 0);
       blocksLeft -= BATCH_BYTES / BLOCK_BYTES;
       used = 0;
     } catch (GeneralSecurityException e) {
@@ -74,9 +66,10 @@ public final class NonceSource {
   private void seed() throws GeneralSecurityException {
     byte[] seed = new byte[2 * BLOCK_BYTES];
     system.nextBytes(seed);
-    aes.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(seed, 0, BLOCK_BYTES, "AES"));
-    high = (long) Words.LONG.get(seed, BLOCK_BYTES);
-    low = (long) Words.LONG.get(seed, BLOCK_BYTES + 8);
+    aes.init(
+        Cipher.ENCRYPT_MODE,
+        new SecretKeySpec(seed, 0, BLOCK_BYTES, "AES"),
+        new IvParameterSpec(seed, BLOCK_BYTES, BLOCK_BYTES));
     blocksLeft = BLOCKS_PER_SEED;
   }
 }
