@@ -32,6 +32,12 @@ final class JceAead implements Aead {
     this.parameters = parameters;
     sealing = Jce.cipher(transformation, provider);
     opening = Jce.cipher(transformation, provider);
+    try {
+      opening.init(Cipher.DECRYPT_MODE, key, parameters.apply(lastOpened));
+    } catch (GeneralSecurityException e) { // not every provider has keys of 24 bytes
+      throw new IllegalArgumentException(
+          "provider: " + provider + " (expected: one of " + transformation + " with this key)", e);
+    }
   }
 
   static JceAead aesGcm(byte[] key, Provider provider) {
