@@ -6,6 +6,7 @@ import io.kcp4j.crypto.PacketBurst;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.ByteBuf;
+import java.security.Provider;
 import java.util.Arrays;
 import java.util.zip.CRC32;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -23,11 +24,16 @@ import org.openjdk.jmh.annotations.TearDown;
  * <p>kcp-go's benchmarks to hold beside it: {@link #sealAndOpen1500} beside BenchmarkAES128 and its
  * like, which encrypt and decrypt 1500 bytes without nonce and checksum; {@link #seal1400} beside
  * BenchmarkCFB_AES_128_CRC32 and its like, which have no nonce.
+ *
+ * <p>The system property {@value #PROVIDER} names the class of a JCE provider to compute with; the
+ * algorithms that it lacks fail.
  */
 public class PacketCipherBenchmark extends KcpBenchmark {
 
   /** The largest packet that kcp-go takes. */
   static final int LARGEST_BYTES = 1500;
+
+  static final String PROVIDER = "kcp4j.bench.provider";
 
   static final int SMALL_BURST = 8;
   static final int LARGE_BURST = 32;
@@ -66,11 +72,20 @@ public class PacketCipherBenchmark extends KcpBenchmark {
 
     /** Makes the cipher. */
     @Setup
-    public void open() {
+    public void open() throws ReflectiveOperationException {
       buffer.setZero(0, buffer.capacity());
       PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.of(cipher), "it's a secrect");
-      packetCipher = KeyRing.of(key).newCipher();
+      packetCipher = KeyRing.of(withProvider(key)).newCipher();
       check(!sealAndOpen(LARGE_BURST, LARGEST_BYTES).isRefused(0), "a sealed packet did not open");
+    }
+
+    private static PacketKey withProvider(PacketKey key) throws ReflectiveOperationException {
+      String name = System.getProperty(PROVIDER);
+      if (name == null) {
+        return key;
+      }
+      Class<? extends Provider> provider = Class.forName(name).asSubclass(Provider.class);
+      return key.withProvider(provider.getConstructor().newInstance());
     }
 
     PacketBurst seal(int packets, int bytes) {
