@@ -226,8 +226,8 @@ func paramOf(alike []comparison) []string {
 	return []string{"-p", alike[0].param + "=" + strings.Join(values, ",")}
 }
 
-// runJMH takes one fork: the rounds are more of them. Warming up takes five times as long as a
-// measurement, which the compiler needs.
+// runJMH takes one fork: the rounds are more of them. Warming up takes twelve times as long as a
+// measurement, since on one core the compiler takes its time from the benchmark: AES-GCM needs 3 s.
 func runJMH(java []string, classPath, benchmark string, param []string, duration time.Duration) ([]jmhResult, error) {
 	directory, err := os.MkdirTemp("", "codecs")
 	if err != nil {
@@ -238,7 +238,7 @@ func runJMH(java []string, classPath, benchmark string, param []string, duration
 	once := fmt.Sprintf("%dms", duration.Milliseconds())
 	args := slices.Concat(java[1:], []string{"-cp", classPath, "org.openjdk.jmh.Main",
 		regexp.QuoteMeta("."+benchmark) + "$",
-		"-f", "1", "-wi", "5", "-w", once, "-i", fmt.Sprint(samplesPerRound), "-r", once,
+		"-f", "1", "-wi", "12", "-w", once, "-i", fmt.Sprint(samplesPerRound), "-r", once,
 		"-bm", "avgt", "-tu", "ns", "-foe", "true", "-rf", "json", "-rff", file}, param)
 	cmd := exec.Command(java[0], args...)
 	if output, err := cmd.CombinedOutput(); err != nil {
