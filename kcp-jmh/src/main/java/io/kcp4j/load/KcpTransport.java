@@ -1,0 +1,132 @@
+package io.kcp4j.load;
+
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpMode;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpChannelOption;
+import io.kcp4j.netty.KcpServerChannel;
+import io.kcp4j.netty.KcpServerChannelOption;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import java.net.InetSocketAddress;
+import picocli.CommandLine.Option;
+
+/** kcp4j, in its fastest mode; the options have kcptun's names. */
+final class KcpTransport implements Transport {
+
+  @Option(
+      names = "--sndwnd",
+      paramLabel = "N",
+      defaultValue = "1024",
+      description = "KCP's send window, in segments (default: ${DEFAULT-VALUE}).")
+  private int sendWindow;
+
+  @Option(
+      names = "--rcvwnd",
+      paramLabel = "N",
+      defaultValue = "1024",
+      description = "KCP's receive window, in segments (default: ${DEFAULT-VALUE}).")
+  private int receiveWindow;
+
+  @Option(
+      names = "--mtu",
+      paramLabel = "BYTES",
+      defaultValue = "1400",
+      description = "Largest UDP payload of KCP (default: ${DEFAULT-VALUE}).")
+  private int mtuBytes;
+
+  @Option(
+      names = "--crypt",
+      paramLabel = "NAME",
+      defaultValue = "null",
+      description = "KCP's packet cipher, as kcptun names it (default: ${DEFAULT-VALUE}).")
+  private String crypt;
+
+  @Option(
+      names = "--key",
+      paramLabel = "PASSPHRASE",
+      defaultValue = "",
+      description = "What the cipher's key is made of.")
+  private String passphrase;
+
+  @Option(
+      names = "--datashard",
+      paramLabel = "N",
+      description = "Datagrams of an FEC group; 0, as --parityshard: no FEC.")
+  private int dataShards;
+
+  @Option(
+      names = "--parityshard",
+      paramLabel = "N",
+      description = "Parity packets of an FEC group.")
+  private int parityShards;
+
+  @Override
+  public Channel listen(EventLoopGroup group, InetSocketAddress local, ChannelHandler handler)
+      throws InterruptedException {
+    return new ServerBootstrap()
+        .group(group)
+        .channel(KcpServerChannel.class)
+        .option(KcpServerChannelOption.KEY_RING, keys())
+        .option(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES)
+        .option(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+        .childOption(KcpChannelOption.CONFIG, config())
+        .childOption(KcpChannelOption.FEC, fec())
+        .childOption(KcpChannelOption.LINGER, 0)
+        .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+        .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+        .childHandler(handler)
+        .bind(local)
+        .sync()
+        .channel();
+  }
+
+  @Override
+  public Channel connect(EventLoopGroup group, InetSocketAddress remote, ChannelHandler handler)
+      throws InterruptedException {
+    return new Bootstrap()
+        .group(group)
+        .channel(KcpChannel.class)
+        .option(KcpChannelOption.KEY_RING, keys())
+        .option(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES)
+        .option(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+        .option(KcpChannelOption.CONFIG, config())
+        .option(KcpChannelOption.FEC, fec())
+        .option(KcpChannelOption.LINGER, 0)
+        .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+        .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+        .handler(handler)
+        .connect(remote)
+        .sync()
+        .channel();
+  }
+
+  private KcpConfig config() {
+    return KcpConfig.builder()
+        .mode(KcpMode.FAST3)
+        .mtuBytes(mtuBytes)
+        .sendWindow(sendWindow)
+        .receiveWindow(receiveWindow)
+        .build();
+  }
+
+  private KeyRing keys() {
+    CipherAlgorithm algorithm = CipherAlgorithm.of(crypt);
+    return algorithm == CipherAlgorithm.NULL
+        ? KeyRing.NONE
+        : KeyRing.of(PacketKey.ofPassphrase(algorithm, passphrase));
+  }
+
+  private FecConfig fec() {
+    return dataShards == 0 ? FecConfig.NONE : FecConfig.of(dataShards, parityShards);
+  }
+}

@@ -1,0 +1,63 @@
+package io.kcp4j.load;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * What has happened so far, told to whoever asks: the answer to a line {@code mark} is a line of
+ * JSON. Event loops add, one other thread tells.
+ */
+final class Marks {
+
+  private final LongAdder bytes = new LongAdder();
+  private long[] roundTripsNs = new long[256];
+  private int roundTrips;
+
+  /** Counts payload that has been delivered. */
+  void addBytes(int delivered) {
+    bytes.add(delivered);
+  }
+
+  /** Adds one message's time to the server and back. */
+  synchronized void addRoundTrip(long ns) {
+    if (roundTrips == roundTripsNs.length) {
+      roundTripsNs = Arrays.copyOf(roundTripsNs, 2 * roundTrips);
+    }
+    roundTripsNs[roundTrips++] = ns;
+  }
+
+  /** Answers until the input ends. */
+  void answer(BufferedReader in, PrintStream out) throws IOException {
+    for (String line; (line = in.readLine()) != null; ) {
+      if (line.equals("mark")) {
+        out.println(mark());
+      }
+    }
+  }
+
+  /** The bytes so far, and the round trips since the last mark. */
+  private synchronized String mark() {
+    Arrays.sort(roundTripsNs, 0, roundTrips);
+    String line =
+        String.format(
+            Locale.ROOT,
+            "{\"bytes\":%d,\"ns\":%d,\"pings\":%d,\"p50_us\":%.1f,\"p99_us\":%.1f}",
+            bytes.sum(),
+            System.nanoTime(),
+            roundTrips,
+            percentileUs(50),
+            percentileUs(99));
+    roundTrips = 0;
+    return line;
+  }
+
+  /** The smallest of the sorted times that {@code percent} of all do not exceed; 0 if none. */
+  private double percentileUs(int percent) {
+    int rank = (roundTrips * percent + 99) / 100;
+    return rank == 0 ? 0 : roundTripsNs[rank - 1] / 1e3;
+  }
+}

@@ -1,0 +1,40 @@
+package io.kcp4j.load;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(30)
+class LoadTest {
+
+  @ParameterizedTest
+  @ValueSource(strings = {"kcp", "tcp", "quic"})
+  void echoIsCountedByTheClient(String transport) throws IOException {
+    String with = "--transport=" + transport;
+    try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", with);
+        RunningLoad client = new RunningLoad(remote(server), "--mode=echo", with)) {
+      double back = client.awaitPositive("bytes");
+      assertTrue(server.awaitPositive("bytes") >= back);
+    }
+  }
+
+  @Test
+  void pingsComeBackWhileTheServerCounts() throws IOException {
+    try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0");
+        RunningLoad client = new RunningLoad(remote(server), "--mode=ping")) {
+      server.awaitPositive("bytes");
+      assertTrue(client.awaitPositive("p50_us") > 0);
+    }
+  }
+
+  private static String remote(RunningLoad server) throws IOException {
+    String line = server.line();
+    assumeTrue(line.startsWith("listening "), line);
+    return line.replace("listening ", "--remote=");
+  }
+}

@@ -1,0 +1,59 @@
+package io.kcp4j.load;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PipedInputStream;
+import java.io.PipedOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A {@link Load} on a thread of its own, which ends when this is closed. */
+final class RunningLoad implements AutoCloseable {
+
+  private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":([0-9.]+)");
+
+  private final PrintStream in;
+  private final BufferedReader out;
+  private final CompletableFuture<Integer> status;
+
+  RunningLoad(String... args) throws IOException {
+    PipedInputStream stdin = new PipedInputStream();
+    PipedInputStream stdout = new PipedInputStream();
+    in = new PrintStream(new PipedOutputStream(stdin), true, StandardCharsets.UTF_8);
+    out = new BufferedReader(new InputStreamReader(stdout, StandardCharsets.UTF_8));
+    PrintStream printed =
+        new PrintStream(new PipedOutputStream(stdout), true, StandardCharsets.UTF_8);
+    status = CompletableFuture.supplyAsync(() -> Load.run(stdin, printed, args));
+  }
+
+  String line() throws IOException {
+    return out.readLine();
+  }
+
+  /** Asks for marks until the field is more than 0. */
+  double awaitPositive(String field) throws IOException {
+    double value = 0;
+    while (value == 0) {
+      in.println("mark");
+      Matcher fields = FIELD.matcher(line());
+      while (fields.find()) {
+        if (fields.group(1).equals(field)) {
+          value = Double.parseDouble(fields.group(2));
+        }
+      }
+    }
+    return value;
+  }
+
+  @Override
+  public void close() {
+    in.close();
+    assertEquals(0, status.join());
+  }
+}
