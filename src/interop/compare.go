@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,25 +78,6 @@ func newColumn(name string, run runner) *column {
 	return &column{name, run, samples{}}
 }
 
-func (c *column) median(name string) float64 {
-	sorted := slices.Sorted(slices.Values(c.samples[name]))
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	middle := len(sorted) / 2
-	return (sorted[middle] + sorted[(len(sorted)-1)/2]) / 2
-}
-
-// spread is how far the samples are from their median at most, as a share of it.
-func (c *column) spread(name string) float64 {
-	median := c.median(name)
-	furthest := 0.0
-	for _, sample := range c.samples[name] {
-		furthest = max(furthest, math.Abs(sample-median))
-	}
-	return furthest / median
-}
-
 func compareCodecs(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar", "where the JMH benchmarks of kcp4j are")
 	rounds := flags.Int("rounds", 2, "how often to run each side, in turn")
@@ -105,14 +85,8 @@ func compareCodecs(flags *flag.FlagSet, args []string) error {
 	match := flags.String("match", "", "only those whose name this regular `expression` finds")
 	jsonFile := flags.String("json", "", "write the figures to this `file`, too")
 	columns := []*column{newColumn("kcp-go", runGo)}
-	flags.Func("java", "`NAME=COMMAND` of a JVM, with its options; may be given several times; default: kcp4j=java", func(s string) error {
-		name, command, ok := strings.Cut(s, "=")
-		if !ok || len(strings.Fields(command)) == 0 {
-			return fmt.Errorf("expected NAME=COMMAND")
-		}
-		columns = append(columns, newColumn(name, jmhRunner(strings.Fields(command), classPath)))
-		return nil
-	})
+	var jvms jvms
+	jvms.flag(flags)
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -120,8 +94,8 @@ func compareCodecs(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return usageErrorf("--match: %v", err)
 	}
-	if len(columns) == 1 {
-		columns = append(columns, newColumn("kcp4j", jmhRunner([]string{"java"}, classPath)))
+	for _, jvm := range jvms.orDefault() {
+		columns = append(columns, newColumn(jvm.name, jmhRunner(jvm.command, classPath)))
 	}
 	all := slices.DeleteFunc(comparisons(), func(c comparison) bool { return !pattern.MatchString(c.name) })
 	for round := range *rounds {
@@ -274,9 +248,9 @@ func printTable(all []comparison, columns []*column) {
 				row += " - | - |"
 				continue
 			}
-			row += fmt.Sprintf(" %s ± %.0f %% |", digits(c.median(name)), 100*c.spread(name))
+			row += fmt.Sprintf(" %s ± %.0f %% |", digits(median(c.samples[name])), 100*spread(c.samples[name]))
 			if i > 0 {
-				row += fmt.Sprintf(" %.2f |", columns[0].median(name)/c.median(name))
+				row += fmt.Sprintf(" %.2f |", median(columns[0].samples[name])/median(c.samples[name]))
 			}
 		}
 		fmt.Println(row)
@@ -308,14 +282,10 @@ func writeFigures(file string, all []comparison, columns []*column) error {
 				continue
 			}
 			figures = append(figures, figure{
-				Name: name, Side: c.name, Median: c.median(name), Spread: c.spread(name),
-				Ratio: columns[0].median(name) / c.median(name), Samples: c.samples[name],
+				Name: name, Side: c.name, Median: median(c.samples[name]), Spread: spread(c.samples[name]),
+				Ratio: median(columns[0].samples[name]) / median(c.samples[name]), Samples: c.samples[name],
 			})
 		}
 	}
-	content, err := json.MarshalIndent(figures, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(content, '\n'), 0o644)
+	return writeJSON(file, figures)
 }

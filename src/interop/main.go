@@ -29,6 +29,8 @@ var commands = []command{
 	{"message-client", "send messages of many sizes and check their echo", messageClient},
 	{"codecs", "measure kcp-go's ciphers and FEC", codecs},
 	{"compare-codecs", "the same for kcp4j, beside it, as a table", compareCodecs},
+	{"measured", "one side of a transfer, until standard input ends, for compare-load", measured},
+	{"compare-load", "whole transfers of kcp-go, kcp4j and others, in turn, as a table", compareLoad},
 	{"load", "hold thousands of sessions open over one socket (Linux)", load},
 }
 

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+)
+
+// median is NaN if there are no samples.
+func median(samples []float64) float64 {
+	sorted := slices.Sorted(slices.Values(samples))
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	middle := len(sorted) / 2
+	return (sorted[middle] + sorted[(len(sorted)-1)/2]) / 2
+}
+
+// spread is how far the samples are from their median at most, as a share of it.
+func spread(samples []float64) float64 {
+	middle := median(samples)
+	furthest := 0.0
+	for _, sample := range samples {
+		furthest = max(furthest, math.Abs(sample-middle))
+	}
+	return furthest / middle
+}
+
+// A jvm is a column or a line of a comparison.
+type jvm struct {
+	name    string
+	command []string
+}
+
+type jvms []jvm
+
+func (all *jvms) flag(flags *flag.FlagSet) {
+	flags.Func("java", "`NAME=COMMAND` of a JVM, with its options; may be given several times; default: kcp4j=java", func(s string) error {
+		name, command, ok := strings.Cut(s, "=")
+		if !ok || len(strings.Fields(command)) == 0 {
+			return fmt.Errorf("expected NAME=COMMAND")
+		}
+		*all = append(*all, jvm{name, strings.Fields(command)})
+		return nil
+	})
+}
+
+func (all jvms) orDefault() jvms {
+	if len(all) == 0 {
+		return jvms{{"kcp4j", []string{"java"}}}
+	}
+	return all
+}
+
+func writeJSON(file string, figures any) error {
+	content, err := json.MarshalIndent(figures, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(content, '\n'), 0o644)
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xtaci/kcp-go/v5"
+)
+
+// What clients of the measured command send: each byte says what the server has to do with it.
+const (
+	counted = 0
+	echoed  = 1
+)
+
+// A pinging client's messages.
+const (
+	pingBytes  = 50
+	pingPeriod = 10 * time.Millisecond
+)
+
+// A mark is what has happened so far: the payload that was delivered to this side, when that was,
+// and the round trips since the last mark.
+type mark struct {
+	Bytes int64   `json:"bytes"`
+	Ns    int64   `json:"ns"`
+	Pings int     `json:"pings"`
+	P50   float64 `json:"p50_us"`
+	P99   float64 `json:"p99_us"`
+}
+
+// A meter counts for marks.
+type meter struct {
+	start      time.Time
+	bytes      atomic.Int64
+	mu         sync.Mutex
+	roundTrips []time.Duration
+}
+
+func (m *meter) addRoundTrip(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.roundTrips = append(m.roundTrips, d)
+}
+
+func (m *meter) mark() mark {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	slices.Sort(m.roundTrips)
+	now := mark{
+		Bytes: m.bytes.Load(), Ns: int64(time.Since(m.start)), Pings: len(m.roundTrips),
+		P50: percentile(m.roundTrips, 50), P99: percentile(m.roundTrips, 99),
+	}
+	m.roundTrips = m.roundTrips[:0]
+	return now
+}
+
+// percentile is the least of the sorted times that so many percent do not exceed, in microseconds.
+func percentile(sorted []time.Duration, percent float64) float64 {
+	rank := int(math.Ceil(float64(len(sorted)) * percent / 100))
+	if rank == 0 {
+		return 0
+	}
+	return float64(sorted[rank-1]) / float64(time.Microsecond)
+}
+
+// answerMarks prints a mark for each line "mark" and returns when standard input ends.
+func (m *meter) answerMarks() error {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		if lines.Text() == "mark" {
+			if err := printJSON(m.mark()); err != nil {
+				return err
+			}
+		}
+	}
+	return lines.Err()
+}
+
+// measured is what compare-load measures of kcp-go. kcp4j's twin is io.kcp4j.load.Load.
+func measured(flags *flag.FlagSet, args []string) error {
+	var s settings
+	local := flags.String("listen", "", "be a server on this `address`; port 0 lets the system choose")
+	remote := flags.String("remote", "", "be a client of the server at this `address`")
+	mode := flags.String("mode", "sink", "what a client does: sink: send; echo: send and read back; ping: sink, and small echoed messages in a second session")
+	s.sessionFlags(flags)
+	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
+		return err
+	}
+	m := &meter{start: time.Now()}
+	var err error
+	switch {
+	case (*local == "") == (*remote == ""):
+		err = usageErrorf("expected --listen or --remote")
+	case *local != "":
+		err = m.serve(&s, *local)
+	case *mode == "sink":
+		err = m.saturate(&s, *remote, counted)
+	case *mode == "echo":
+		err = m.saturate(&s, *remote, echoed)
+	case *mode == "ping":
+		err = errors.Join(m.saturate(&s, *remote, counted), m.ping(&s, *remote))
+	default:
+		err = usageErrorf("--mode %q: expected sink, echo or ping", *mode)
+	}
+	if err != nil {
+		return err
+	}
+	return m.answerMarks()
+}
+
+func (m *meter) serve(s *settings, address string) error {
+	listener, err := s.listen(address)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			session, err := s.accept(listener)
+			if err != nil {
+				fail(err)
+			}
+			go m.answer(session)
+		}
+	}()
+	return nil
+}
+
+// answer does with what arrives as it says.
+func (m *meter) answer(session *kcp.UDPSession) {
+	chunk := make([]byte, chunkBytes)
+	for {
+		n, err := session.Read(chunk)
+		if err != nil {
+			fail(err)
+		}
+		m.bytes.Add(int64(n))
+		if chunk[0] == echoed {
+			if _, err := session.Write(chunk[:n]); err != nil {
+				fail(err)
+			}
+		}
+	}
+}
+
+// saturate starts to write as fast as the session takes it, and to count what comes back.
+func (m *meter) saturate(s *settings, remote string, content byte) error {
+	session, err := s.dial(remote)
+	if err != nil {
+		return err
+	}
+	go func() {
+		chunk := bytes.Repeat([]byte{content}, chunkBytes)
+		for {
+			if _, err := session.Write(chunk); err != nil {
+				fail(err)
+			}
+		}
+	}()
+	go func() {
+		chunk := make([]byte, chunkBytes)
+		for {
+			n, err := session.Read(chunk)
+			if err != nil {
+				fail(err)
+			}
+			m.bytes.Add(int64(n))
+		}
+	}()
+	return nil
+}
+
+// ping starts to send small messages at a steady pace. A round trip begins when its message is due,
+// so that a sender which comes too late is not spared.
+func (m *meter) ping(s *settings, remote string) error {
+	session, err := s.dial(remote)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	due := func(i int) time.Time { return start.Add(time.Duration(i) * pingPeriod) }
+	go func() {
+		message := bytes.Repeat([]byte{echoed}, pingBytes)
+		for i := 0; ; i++ {
+			time.Sleep(time.Until(due(i)))
+			if _, err := session.Write(message); err != nil {
+				fail(err)
+			}
+		}
+	}()
+	go func() {
+		chunk := make([]byte, chunkBytes)
+		for received, echoes := 0, 0; ; {
+			n, err := session.Read(chunk)
+			if err != nil {
+				fail(err)
+			}
+			for received += n; echoes < received/pingBytes; echoes++ {
+				m.addRoundTrip(time.Since(due(echoes)))
+			}
+		}
+	}()
+	return nil
+}
+
+// fail ends the process: what it would measure from here on would be wrong.
+func fail(err error) {
+	os.Stderr.WriteString("interop measured: " + err.Error() + "\n")
+	os.Exit(1)
+}

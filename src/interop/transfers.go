@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A program is a measured server or client: this one, or io.kcp4j.load.Load.
+type program struct {
+	name     string
+	command  []string
+	protocol protocol
+}
+
+// A protocol is what a program speaks, and by whose code.
+type protocol int
+
+const (
+	kcpOfGo protocol = iota
+	kcpOfJava
+	notKCP
+)
+
+// A transfer is one thing to measure: what is moved, and by whom.
+type transfer struct {
+	work           string   // what is moved, and how
+	peers          string   // who moves it
+	mode           string   // of the client
+	session        []string // arguments of KCP sessions
+	client, server program
+}
+
+func (t *transfer) name() string {
+	return t.work + ": " + t.peers
+}
+
+// A speed is what one run of a transfer has shown.
+type speed struct {
+	MBps         float64 `json:"mb_s"`
+	CPUPerGB     float64 `json:"cpu_s_per_gb"` // both processes, user and system
+	PingP50      float64 `json:"ping_p50_us,omitempty"`
+	PingP99      float64 `json:"ping_p99_us,omitempty"`
+	bytes, pings int64
+}
+
+// errUnavailable is of a peer which this machine has not got.
+type errUnavailable struct{ reason string }
+
+func (e errUnavailable) Error() string { return e.reason }
+
+// run starts both processes, lets them warm up, and measures them for a while in their steady state.
+func (t *transfer) run(warmUp, duration time.Duration) (speed, error) {
+	server, err := t.start(t.server, "--listen=127.0.0.1:0")
+	if err != nil {
+		return speed{}, err
+	}
+	defer server.end()
+	line, err := server.line()
+	if err != nil {
+		return speed{}, err
+	}
+	address, ok := strings.CutPrefix(line, "listening ")
+	if !ok {
+		return speed{}, errUnavailable{line}
+	}
+	client, err := t.start(t.client, "--remote="+address, "--mode="+t.mode)
+	if err != nil {
+		return speed{}, err
+	}
+	defer client.end()
+
+	time.Sleep(warmUp)
+	before, err := glance(server, client)
+	if err != nil {
+		return speed{}, err
+	}
+	time.Sleep(duration)
+	after, err := glance(server, client)
+	if err != nil {
+		return speed{}, err
+	}
+	result := before.until(after, t.mode)
+	if result.bytes == 0 || (t.mode == "ping" && result.pings == 0) {
+		client.end()
+		server.end()
+		return speed{}, fmt.Errorf("nothing arrived\n%s%s", server.stderr.String(), client.stderr.String())
+	}
+	return result, nil
+}
+
+func (t *transfer) start(p program, role ...string) (*measuredProcess, error) {
+	args := append(p.command[1:len(p.command):len(p.command)], role...)
+	if p.protocol != notKCP {
+		args = append(args, t.session...)
+	}
+	process := &measuredProcess{cmd: exec.Command(p.command[0], args...)}
+	process.cmd.Stderr = &process.stderr
+	stdin, err := process.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := process.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	process.stdin, process.stdout = stdin, bufio.NewScanner(stdout)
+	return process, process.cmd.Start()
+}
+
+// A view is what both sides have done so far.
+type view struct {
+	server, client mark
+	cpu            time.Duration
+}
+
+func glance(server, client *measuredProcess) (view, error) {
+	var v view
+	var errs [4]error
+	var cpus [2]time.Duration
+	v.server, errs[0] = server.mark()
+	v.client, errs[1] = client.mark()
+	cpus[0], errs[2] = cpuTime(server.cmd.Process.Pid)
+	cpus[1], errs[3] = cpuTime(client.cmd.Process.Pid)
+	v.cpu = cpus[0] + cpus[1]
+	return v, errors.Join(errs[:]...)
+}
+
+// until is what has happened between two views. Bytes are counted where they are delivered, and by
+// that side's clock.
+func (v view) until(later view, mode string) speed {
+	from, to := v.server, later.server
+	if mode == "echo" {
+		from, to = v.client, later.client
+	}
+	count := to.Bytes - from.Bytes
+	return speed{
+		MBps:     float64(count) / 1e6 / (float64(to.Ns-from.Ns) / 1e9),
+		CPUPerGB: (later.cpu - v.cpu).Seconds() / (float64(count) / 1e9),
+		PingP50:  later.client.P50,
+		PingP99:  later.client.P99,
+		bytes:    count,
+		pings:    int64(later.client.Pings),
+	}
+}
+
+// A measuredProcess is a server or a client.
+type measuredProcess struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *bufio.Scanner
+	stderr bytes.Buffer
+}
+
+func (p *measuredProcess) line() (string, error) {
+	if !p.stdout.Scan() {
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+		return "", fmt.Errorf("%s has ended\n%s", p.cmd, p.stderr.String())
+	}
+	return p.stdout.Text(), nil
+}
+
+func (p *measuredProcess) mark() (mark, error) {
+	var m mark
+	if _, err := io.WriteString(p.stdin, "mark\n"); err != nil {
+		return m, err
+	}
+	line, err := p.line()
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal([]byte(line), &m)
+}
+
+// end is patient with a JVM that closes its sessions.
+func (p *measuredProcess) end() {
+	p.stdin.Close()
+	kill := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
+	defer kill.Stop()
+	p.cmd.Wait()
+}
+
+// cpuTime is what the system has accounted to a process, all its threads together (Linux only).
+func cpuTime(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseCPUTime(string(stat))
+}
+
+// parseCPUTime adds user and system time, the 14th and 15th field. The second field is the
+// program's name in parentheses, and may contain anything.
+func parseCPUTime(stat string) (time.Duration, error) {
+	const tick = time.Second / 100 // USER_HZ, on every architecture that Go knows
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("unexpected: %q", stat)
+	}
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * tick, errors.Join(err1, err2)
+}
