@@ -21,8 +21,8 @@ import java.util.Arrays;
  */
 final class Burst implements DatagramOutput {
 
-  /** Holds the longest run. */
-  private static final int CAPACITY_BYTES = 64 * 1024;
+  /** Holds four of the longest runs, so that one system call wakes the receiver for all of them. */
+  private static final int CAPACITY_BYTES = 256 * 1024;
 
   /** The largest UDP payload over IPv4, which limits the run before it is cut. */
   private static final int MAX_RUN_BYTES = 65_507;

@@ -25,8 +25,8 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   /** The longest train. */
   private static final int TRAIN_BYTES = 64 * 1024;
 
-  /** Bounds for how long answers wait: some five trains. */
-  private static final int MAX_DATAGRAMS_PER_BATCH = 256;
+  /** Bounds how long answers wait. */
+  private static final int MAX_DATAGRAMS_PER_BATCH = 64;
 
   private static final int SAMPLE_READS = 512;
   private static final int READS_BETWEEN_SAMPLES = 8 * SAMPLE_READS;
