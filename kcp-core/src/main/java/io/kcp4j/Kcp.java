@@ -46,6 +46,7 @@ public final class Kcp {
   private final ReceiveBuffer receiving;
   private final RttEstimator rtt = new RttEstimator();
   private final WindowProbe probe = new WindowProbe();
+  private final Pacer pacer = new Pacer();
 
   private KcpConfig config;
   private int overheadBytes;
@@ -82,12 +83,13 @@ public final class Kcp {
     this.config = Objects.requireNonNull(config, "config");
     this.tsOrigin = tsOrigin;
     counters = new KcpCounters(context.total());
-    writer = new SegmentWriter(conv, counters);
+    writer = new SegmentWriter(conv, counters, pacer);
     sending = new SendBuffer(context, firstSn);
     receiving = new ReceiveBuffer(context, counters, config, firstSn);
     congestion = newCongestionControl(config, mssBytes());
     remoteUna = firstSn;
     rtt.update(config);
+    pacer.configure(config);
   }
 
   private static CongestionControl newCongestionControl(KcpConfig config, int mssBytes) {
@@ -165,6 +167,7 @@ public final class Kcp {
     receiving.configure(config);
     tellIfOpened(full);
     rtt.update(config);
+    pacer.configure(config);
     if (config.congestionControl() != old.congestionControl()) {
       congestion = newCongestionControl(config, mssBytes());
     } else if (mtuBytes() != oldMtuBytes) {
@@ -458,7 +461,8 @@ public final class Kcp {
    * Flushes what has to leave at once; the rest waits for the interval.
    */
   public void afterInput(long nowMs, DatagramOutput output) {
-    if ((windowOpened && isNewAllowed()) || isResendDue(config.fastResend())) {
+    boolean urgent = (windowOpened && isNewAllowed()) || isResendDue(config.fastResend());
+    if (urgent && pacer.isOpen(nowMs)) {
       flush(nowMs, output);
     } else if (tellWindow || isAckDue()) {
       flushControl(nowMs, output);
@@ -472,7 +476,7 @@ public final class Kcp {
    * outside of a batch of input: flushes, or with write delay waits for the interval.
    */
   public void afterSend(long nowMs, DatagramOutput output) {
-    if (!config.writeDelay() && isNewAllowed()) {
+    if (!config.writeDelay() && isNewAllowed() && pacer.isOpen(nowMs)) {
       flush(nowMs, output);
     } else if (askWindow || tellWindow) {
       flushControl(nowMs, output);
@@ -519,7 +523,7 @@ public final class Kcp {
   /** Every flush begins with acknowledgements and probes. */
   private void beginFlush(long nowMs, DatagramOutput output) {
     int wnd = Math.min(receiving.freeWindow(), KcpConfig.MAX_WINDOW);
-    writer.begin(output, mtuBytes(), wnd, receiving.next());
+    writer.begin(output, nowMs, mtuBytes(), overheadBytes, wnd, receiving.next());
     receiving.flushAcks(writer);
     probe.update(isWindowClosed(), nowMs);
     if (probe.isDue(nowMs) || askWindow) {
@@ -538,7 +542,8 @@ public final class Kcp {
     int resent = 0;
     TransmissionOrder order = sending.order();
     boolean early = config.earlyRetransmit() && !newAllowed;
-    while (isResendDue(early ? Math.min(1, config.fastResend()) : config.fastResend())) {
+    int threshold = early ? Math.min(1, config.fastResend()) : config.fastResend();
+    while (isResendDue(threshold) && pacer.isOpen(nowMs)) {
       boolean fast = order.headPassed() >= config.fastResend();
       counters.add(fast ? KcpCounter.FAST_RESENT : KcpCounter.EARLY_RESENT, 1);
       resend(order.head(), rtt.rtoMs(), nowMs);
@@ -554,7 +559,7 @@ public final class Kcp {
     int resent = 0;
     TransmissionOrder order = sending.order();
     int last = order.tail();
-    for (int i = order.head(), next; i != TransmissionOrder.NONE; i = next) {
+    for (int i = order.head(), next; i != TransmissionOrder.NONE && pacer.isOpen(nowMs); i = next) {
       next = i == last ? TransmissionOrder.NONE : order.next(i);
       if (sending.isTimedOut(i, nowMs)) {
         counters.add(KcpCounter.TIMED_OUT, 1);
@@ -578,9 +583,17 @@ public final class Kcp {
     if (sending.unacknowledged() == 0) {
       progressAtMs = nowMs;
     }
-    while (sending.queued() > 0 && sending.next() - sending.una() < window) {
+    while (sending.queued() > 0 && sending.next() - sending.una() < window && pacer.isOpen(nowMs)) {
       writer.push(sending, sending.firstQueued(), ts(nowMs), nowMs, rtt.rtoMs());
     }
+  }
+
+  /**
+   * Counts against the rate limit what the layers beneath have sent for this session beside its
+   * datagrams, such as parity.
+   */
+  public void charge(int bytes, long nowMs) {
+    pacer.charge(bytes, nowMs);
   }
 
   /** The window in force: how far beyond {@code una} segments may be in flight. */
@@ -623,9 +636,9 @@ public final class Kcp {
     if (closed || failure != null) {
       return NO_DEADLINE;
     }
-    long resend = Math.min(sending.timeoutBoundMs(), progressDeadline());
+    long resend = Math.max(sending.timeoutBoundMs(), pacer.opensAtMs());
     long stall = Math.min(probe.nextAtMs(), probe.stalledAtMs(config.writeStallTimeoutMs()));
-    return Math.min(Math.min(flushAtMs, resend), stall);
+    return Math.min(Math.min(flushAtMs, resend), Math.min(stall, progressDeadline()));
   }
 
   private long progressDeadline() {
@@ -660,6 +673,7 @@ public final class Kcp {
         receiving.acks().isPending()
             || receiving.isHeldUp()
             || isNewAllowed()
+            || isResendDue(config.fastResend()) // held back by the rate limit
             || (config.earlyRetransmit() && isResendDue(Math.min(1, config.fastResend())));
     if (!waiting) {
       flushAtMs = NO_DEADLINE;

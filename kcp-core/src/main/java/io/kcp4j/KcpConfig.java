@@ -45,6 +45,7 @@ public final class KcpConfig {
   private final int writeStallTimeoutMs;
   private final int sendQueue;
   private final int maxFragments;
+  private final int rateLimit;
 
   private KcpConfig(Builder builder) {
     delivery = builder.delivery;
@@ -64,6 +65,7 @@ public final class KcpConfig {
     writeStallTimeoutMs = builder.writeStallTimeoutMs;
     sendQueue = builder.sendQueue;
     maxFragments = builder.maxFragments;
+    rateLimit = builder.rateLimit;
   }
 
   /** Stream or messages. Both sides must agree. Default {@link Delivery#STREAM}. */
@@ -184,6 +186,15 @@ public final class KcpConfig {
     return maxFragments;
   }
 
+  /**
+   * The most bytes per second that the session sends, headers, resent segments and parity included,
+   * but only averaged over some intervals; 0, the default: no limit. Acknowledgements and probes
+   * are counted, too, and do not wait.
+   */
+  public int rateLimit() {
+    return rateLimit;
+  }
+
   /** The most fragments of a message that can be received: all of them have to fit the window. */
   int receivedFragments() {
     return Math.min(maxFragments, receiveWindow);
@@ -240,6 +251,7 @@ public final class KcpConfig {
     builder.writeStallTimeoutMs = writeStallTimeoutMs;
     builder.sendQueue = sendQueue;
     builder.maxFragments = maxFragments;
+    builder.rateLimit = rateLimit;
     return builder;
   }
 
@@ -266,6 +278,7 @@ public final class KcpConfig {
     private int writeStallTimeoutMs;
     private int sendQueue;
     private int maxFragments = DEFAULT_MAX_FRAGMENTS;
+    private int rateLimit;
 
     private Builder() {}
 
@@ -377,6 +390,12 @@ public final class KcpConfig {
     /** See {@link KcpConfig#maxFragments()}. */
     public Builder maxFragments(int fragments) {
       maxFragments = checkRange("maxFragments", fragments, 1, MAX_FRAGMENTS);
+      return this;
+    }
+
+    /** See {@link KcpConfig#rateLimit()}. */
+    public Builder rateLimit(int bytesPerSecond) {
+      rateLimit = checkRange("rateLimit", bytesPerSecond, 0, Integer.MAX_VALUE);
       return this;
     }
 

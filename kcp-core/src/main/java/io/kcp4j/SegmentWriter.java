@@ -7,24 +7,36 @@ final class SegmentWriter {
 
   private final int conv;
   private final KcpCounters counters;
+  private final Pacer pacer;
 
   private DatagramOutput output;
+  private long nowMs;
   private int mtuBytes;
+  private int overheadBytes;
   private int wnd;
   private int rcvNext;
   private ByteBuf datagram;
   private int start;
   private int segments;
 
-  SegmentWriter(int conv, KcpCounters counters) {
+  SegmentWriter(int conv, KcpCounters counters, Pacer pacer) {
     this.conv = conv;
     this.counters = counters;
+    this.pacer = pacer;
   }
 
-  /** Begins a flush. Every segment of it carries the same {@code wnd} and {@code rcvNext}. */
-  void begin(DatagramOutput output, int mtuBytes, int wnd, int rcvNext) {
+  /**
+   * Begins a flush. Every segment of it carries the same {@code wnd} and {@code rcvNext}.
+   *
+   * @param mtuBytes the largest datagram
+   * @param overheadBytes what the layers beneath add to each
+   */
+  void begin(
+      DatagramOutput output, long nowMs, int mtuBytes, int overheadBytes, int wnd, int rcvNext) {
     this.output = output;
+    this.nowMs = nowMs;
     this.mtuBytes = mtuBytes;
+    this.overheadBytes = overheadBytes;
     this.wnd = wnd;
     this.rcvNext = rcvNext;
   }
@@ -69,8 +81,10 @@ final class SegmentWriter {
     if (datagram == null) {
       return;
     }
+    int bytes = datagram.writerIndex() - start;
     counters.add(KcpCounter.DATAGRAMS_OUT, 1);
-    counters.add(KcpCounter.BYTES_OUT, datagram.writerIndex() - start);
+    counters.add(KcpCounter.BYTES_OUT, bytes);
+    pacer.charge(bytes + overheadBytes, nowMs);
     datagram = null;
     output.end();
   }

@@ -34,8 +34,8 @@ class PendingAcksTest {
 
   private List<String> flush(int rcvNext) {
     written.clear();
-    SegmentWriter writer = new SegmentWriter(1, new KcpCounters());
-    writer.begin(output, 1400, 0, rcvNext);
+    SegmentWriter writer = new SegmentWriter(1, new KcpCounters(), new Pacer());
+    writer.begin(output, 0, 1400, 0, 0, rcvNext);
     acks.flush(rcvNext, writer);
     writer.end();
     return written;

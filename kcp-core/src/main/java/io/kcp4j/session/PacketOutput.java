@@ -22,6 +22,8 @@ final class PacketOutput implements DatagramOutput {
   /** Where the packet begins that the cipher will seal. */
   private int index;
 
+  private int besideBytes;
+
   PacketOutput(PacketCipher cipher) {
     this.cipher = cipher;
   }
@@ -35,6 +37,7 @@ final class PacketOutput implements DatagramOutput {
     this.output = output;
     this.fec = fec;
     this.nowMs = nowMs;
+    besideBytes = 0;
     return this;
   }
 
@@ -60,7 +63,7 @@ final class PacketOutput implements DatagramOutput {
     for (int i = 0; i < parity; i++) {
       beginPacket(fec.parityBytes());
       fec.writeParity(i, packet);
-      endPacket();
+      besideBytes += endPacket();
     }
   }
 
@@ -72,7 +75,12 @@ final class PacketOutput implements DatagramOutput {
     packet.writeBytes(payload, payload.readerIndex(), bytes);
     FecPacket.write(
         packet, index, packet.writerIndex(), FecPacket.OUT_OF_BAND_SEQID, FecPacket.OUT_OF_BAND);
-    endPacket();
+    besideBytes += endPacket();
+  }
+
+  /** What was written since {@link #to} beside the ARQ's datagrams, in bytes. */
+  int besideBytes() {
+    return besideBytes;
   }
 
   private void beginPacket(int bytes) {
@@ -81,9 +89,12 @@ final class PacketOutput implements DatagramOutput {
     packet.writerIndex(index);
   }
 
-  private void endPacket() {
-    packet.writerIndex(packet.writerIndex() + cipher.tailroom());
+  /** Returns the packet's size. */
+  private int endPacket() {
+    int end = packet.writerIndex() + cipher.tailroom();
+    packet.writerIndex(end);
     output.end();
+    return end - index + cipher.headroom();
   }
 
   /** Whether a datagram holds a PUSH; they come last in it, and with it most of its bytes. */

@@ -527,6 +527,7 @@ public final class SessionTable {
     if (session.hasInput) {
       kcp.afterInput(nowMs, output);
     }
+    kcp.charge(output.besideBytes(), nowMs);
     session.watchPayload(nowMs);
     session.isDue = false;
     session.hasWritten = false;

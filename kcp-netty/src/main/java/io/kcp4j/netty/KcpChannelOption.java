@@ -73,6 +73,9 @@ public final class KcpChannelOption {
   /** See {@link KcpConfig#maxFragments()}. */
   public static final ChannelOption<Integer> MAX_FRAGMENTS = option("MAX_FRAGMENTS");
 
+  /** In bytes per second; see {@link KcpConfig#rateLimit()}. */
+  public static final ChannelOption<Integer> RATE_LIMIT = option("RATE_LIMIT");
+
   /**
    * The conversation id that a client opens. 0, the default, means a random one. Takes effect if
    * set before connecting; an accepted child's cannot be set.

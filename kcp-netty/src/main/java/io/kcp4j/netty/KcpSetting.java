@@ -68,6 +68,7 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
         KcpChannelOption.MAX_FRAGMENTS,
         KcpConfig::maxFragments,
         KcpConfig.Builder::maxFragments);
+    add(all, KcpChannelOption.RATE_LIMIT, KcpConfig::rateLimit, KcpConfig.Builder::rateLimit);
     return Map.copyOf(all);
   }
 

@@ -1,0 +1,92 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A session keeps to its rate limit, uses it up, and acknowledges in spite of it. */
+class KcpRateLimitTest {
+
+  private static final int LIMIT = 100_000;
+  private static final int INTERVAL_MS = 10;
+
+  /** Two intervals, and the datagram that goes beyond them. */
+  private static final int AHEAD_BYTES = LIMIT * 2 * INTERVAL_MS / 1000 + 1400;
+
+  private final DrivenKcp driven = new DrivenKcp(limited());
+
+  private static KcpConfig.Builder limited() {
+    return KcpConfig.builder()
+        .intervalMs(INTERVAL_MS)
+        .sendWindow(1000)
+        .deadLink(0)
+        .progressTimeoutMs(0)
+        .rateLimit(LIMIT);
+  }
+
+  private int sentBytes() {
+    return driven.sentDatagrams().stream().mapToInt(ByteBuf::readableBytes).sum();
+  }
+
+  @Test
+  void newSegmentsLeaveAtTheLimit() {
+    driven.peerWnd = 1000;
+    driven.hear(driven.wins());
+    driven.sendSegments(600);
+    long sent = 0;
+    while (driven.nowMs < 5000) {
+      for (SentSegment segment : driven.sent()) {
+        sent += Segment.HEADER_BYTES + segment.payload().readableBytes();
+        driven.peerUna = segment.sn() + 1;
+        driven.hear(driven.ack(segment.sn(), segment.ts()));
+      }
+      driven.runTo(driven.nowMs + 7);
+    }
+    assertTrue(sent <= 5 * LIMIT + AHEAD_BYTES, () -> "too much");
+    assertTrue(sent >= 5 * LIMIT * 0.95, "too little: " + sent);
+  }
+
+  @Test
+  void resentSegmentsKeepToTheLimit() {
+    driven.sendSegments(32);
+    driven.runTo(10_000);
+    assertTrue(driven.count(KcpCounter.RETRANSMITTED) > 100, "hardly anything was resent");
+    assertTrue(sentBytes() <= 10 * LIMIT + AHEAD_BYTES, "too much");
+  }
+
+  @Test
+  void fastResendWaitsForTheLimitAndNoLonger() {
+    driven.sendSegments(4);
+    List<SentSegment> sent = driven.sent();
+    driven.kcp.charge(LIMIT / 10, 0); // for 100 ms
+    driven.hear(driven.ack(1, sent.get(1).ts()), driven.ack(2, sent.get(2).ts()));
+    assertEquals(List.of(), driven.sentSns(Segment.PUSH));
+    driven.runTo(110);
+    assertEquals(List.of(), driven.sentSns(Segment.PUSH));
+    driven.runTo(180);
+    assertEquals(0, driven.sentSns(Segment.PUSH).get(0));
+    assertEquals(1, driven.count(KcpCounter.FAST_RESENT));
+  }
+
+  @Test
+  void acknowledgementsDoNotWait() {
+    driven.sendSegments(20);
+    driven.sent();
+    driven.hear(driven.push(0, DrivenKcp.bytes(10)));
+    driven.runTo(INTERVAL_MS);
+    assertEquals(List.of(0), driven.sentSns(Segment.ACK));
+  }
+
+  @Test
+  void limitCanBeLifted() {
+    driven.sendSegments(20);
+    int before = driven.sentSns(Segment.PUSH).size();
+    assertTrue(before < 20, "all were sent");
+    driven.kcp.reconfigure(limited().rateLimit(0).build());
+    driven.kcp.afterSend(0, driven);
+    assertEquals(20 - before, driven.sentSns(Segment.PUSH).size());
+  }
+}
