@@ -14,7 +14,7 @@ import (
 func compareLoad(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar", "where io.kcp4j.load.Load is")
 	rounds := flags.Int("rounds", 5, "how often to run each transfer, in turn")
-	warmUp := flags.Duration("warm-up", 10*time.Second, "`time` before each measurement: what a JVM's compiler needs")
+	warmUp := flags.Duration("warm-up", 20*time.Second, "`time` before each measurement with a JVM, whose compiler needs it")
 	duration := flags.Duration("time", 10*time.Second, "`time` of each measurement")
 	window := flags.Int("window", 1024, "of KCP sessions, both ways, in `segments`")
 	mtu := flags.Int("mtu", 1400, "of KCP sessions, in `bytes`")

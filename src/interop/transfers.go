@@ -52,6 +52,9 @@ type speed struct {
 	bytes, pings int64
 }
 
+// compiledWarmUp is what programs need that are compiled already: to fill their windows.
+const compiledWarmUp = 2 * time.Second
+
 // errUnavailable is of a peer which this machine has not got.
 type errUnavailable struct{ reason string }
 
@@ -78,6 +81,9 @@ func (t *transfer) run(warmUp, duration time.Duration) (speed, error) {
 	}
 	defer client.end()
 
+	if t.client.protocol == kcpOfGo && t.server.protocol == kcpOfGo {
+		warmUp = min(warmUp, compiledWarmUp)
+	}
 	time.Sleep(warmUp)
 	before, err := glance(server, client)
 	if err != nil {
