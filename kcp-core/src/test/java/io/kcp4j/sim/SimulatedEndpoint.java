@@ -4,6 +4,7 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
@@ -125,7 +126,34 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   }
 
   void arrived(InetSocketAddress from, byte[] bytes) {
-    inbox.add(() -> takeIn(from, bytes));
+    arrived(() -> takeIn(from, bytes));
+  }
+
+  /**
+   * A packet arrives that no session may take in.
+   *
+   * @param countedAs what it must be counted as, once, and as nothing else; null if as nothing
+   */
+  void arrivedForNone(InetSocketAddress from, byte[] bytes, KcpCounter countedAs) {
+    arrived(
+        () -> {
+          KcpCounters before = counters().copy();
+          takeIn(from, bytes);
+          checkCounted(before, countedAs);
+        });
+  }
+
+  private void checkCounted(KcpCounters before, KcpCounter countedAs) {
+    for (KcpCounter counter : KcpCounter.values()) {
+      long counted = counters().get(counter) - before.get(counter);
+      Check.that(
+          counted == (counter == countedAs ? 1 : 0),
+          () -> counter + " is " + counted + " for a packet that counts as " + countedAs);
+    }
+  }
+
+  private void arrived(Runnable takingIn) {
+    inbox.add(takingIn);
     if (inbox.size() == 1) {
       time.after(0, this::turn);
     }
