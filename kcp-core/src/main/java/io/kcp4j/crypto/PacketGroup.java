@@ -12,8 +12,8 @@ final class PacketGroup {
   static final int ALIGNMENT = 16;
   static final int MAX_PACKETS = 32;
 
-  /** A group takes another packet while it has fewer bytes. */
-  private static final int FULL_BYTES = 32 << 10;
+  /** A group takes another packet while it has fewer bytes; all of an Ethernet's MTU find room. */
+  private static final int FULL_BYTES = 48 << 10;
 
   private byte[] data = new byte[4096];
   private final int[] starts = new int[MAX_PACKETS];
