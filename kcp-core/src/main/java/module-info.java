@@ -9,5 +9,6 @@ module io.kcp4j.core {
   exports io.kcp4j.fec;
   exports io.kcp4j.session;
 
+  uses io.kcp4j.crypto.CipherLibrary;
   uses io.kcp4j.fec.ShardKernel;
 }

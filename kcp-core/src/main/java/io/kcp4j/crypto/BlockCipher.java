@@ -12,4 +12,17 @@ public interface BlockCipher {
 
   /** Encrypts the block at {@code inIndex}; {@code out} may be {@code in}, at the same index. */
   void encrypt(byte[] in, int inIndex, byte[] out, int outIndex);
+
+  /**
+   * Encrypts blocks that stand back to back, each by itself: ECB mode. Only ciphers that a {@link
+   * CipherLibrary} has made are asked for it.
+   *
+   * @param out another array than {@code in}
+   */
+  default void encryptBlocks(byte[] in, int inIndex, byte[] out, int outIndex, int blocks) {
+    int blockBytes = blockBytes();
+    for (int i = 0; i < blocks; i++) {
+      encrypt(in, inIndex + i * blockBytes, out, outIndex + i * blockBytes);
+    }
+  }
 }

@@ -4,13 +4,11 @@ import java.security.GeneralSecurityException;
 import java.security.Provider;
 import java.util.Arrays;
 import javax.crypto.Cipher;
-import javax.crypto.SecretKey;
-import javax.crypto.ShortBufferException;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * AES and Triple DES in CFB mode, by the modes that the JVM has intrinsics for. With E the block
+ * AES and Triple DES in CFB mode, by the modes that processors are fast at. With E the block
  * cipher, P plaintext and C ciphertext, CFB is C[j+1] = P[j+1] ^ E(C[j]), C[0] = P[0] ^ E(IV).
  *
  * <ul>
@@ -20,29 +18,30 @@ import javax.crypto.spec.SecretKeySpec;
  *   <li>Decryption: the mask is E of each block of ciphertext, which is ECB.
  * </ul>
  *
- * Group after group the same scratch is used.
+ * CBC is always the JCE's: where each block waits for the one before, no library is faster.
+ *
+ * <p>Group after group the same scratch is used.
  */
 final class JceCfb implements StreamCipher {
 
   /** From here on one ECB call a column costs less than the chains of CBC. */
   private static final int LOCK_STEP_PACKETS = 8;
 
+  private final BlockCipher ecb;
   private final Cipher cbc;
-  private final Cipher ecb;
   private final int blockBytes;
   private final byte[] first;
   private final LockStep lockStep;
   private byte[] mask = new byte[0];
 
-  private JceCfb(String algorithm, byte[] key, Provider provider) {
+  private JceCfb(BlockCipher ecb, String algorithm, byte[] key, Provider provider) {
+    this.ecb = ecb;
     cbc = Jce.cipher(algorithm + "/CBC/NoPadding", provider);
-    ecb = Jce.cipher(algorithm + "/ECB/NoPadding", provider);
-    blockBytes = ecb.getBlockSize();
-    SecretKey secret = new SecretKeySpec(key, algorithm);
+    blockBytes = ecb.blockBytes();
+    first = Arrays.copyOf(Cfb.initialVector(), blockBytes);
+    ecb.encrypt(first, 0, first, 0);
     try {
-      ecb.init(Cipher.ENCRYPT_MODE, secret);
-      first = ecb.doFinal(Arrays.copyOf(Cfb.initialVector(), blockBytes));
-      cbc.init(Cipher.ENCRYPT_MODE, secret, new IvParameterSpec(first));
+      cbc.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, algorithm), new IvParameterSpec(first));
     } catch (GeneralSecurityException e) {
       throw new IllegalArgumentException(
           "provider: " + provider + " (expected: one of " + algorithm + ")", e);
@@ -51,12 +50,13 @@ final class JceCfb implements StreamCipher {
     lockStep = blockBytes == PacketGroup.ALIGNMENT ? new LockStep(ecb, first) : null;
   }
 
-  static JceCfb aes(byte[] key, Provider provider) {
-    return new JceCfb("AES", key, provider);
+  /** AES, whose blocks {@code ecb} encrypts under the same key. */
+  static JceCfb aes(BlockCipher ecb, byte[] key, Provider provider) {
+    return new JceCfb(ecb, "AES", key, provider);
   }
 
   static JceCfb tripleDes(byte[] key, Provider provider) {
-    return new JceCfb("DESede", key, provider);
+    return new JceCfb(new JceBlockCipher("DESede", key, provider), "DESede", key, provider);
   }
 
   @Override
@@ -100,11 +100,7 @@ final class JceCfb implements StreamCipher {
   @Override
   public void decrypt(PacketGroup group) {
     reserveMask(group);
-    try {
-      ecb.update(group.data(), 0, group.end(), mask, blockBytes);
-    } catch (ShortBufferException e) {
-      throw new IllegalStateException("decryption failed", e);
-    }
+    ecb.encryptBlocks(group.data(), 0, mask, blockBytes, group.end() / blockBytes);
     for (int i = 0; i < group.size(); i++) {
       int start = group.start(i);
       System.arraycopy(first, 0, mask, start, blockBytes);

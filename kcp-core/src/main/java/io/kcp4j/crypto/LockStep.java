@@ -1,18 +1,15 @@
 package io.kcp4j.crypto;
 
-import java.security.GeneralSecurityException;
-import javax.crypto.Cipher;
-
 /**
  * CFB encryption of many packets side by side. Within a packet each block has to wait for the one
  * before it; the blocks at the same place of several packets do not depend on each other, and one
- * ECB call encrypts the whole column of them.
+ * call encrypts the whole column of them.
  */
 final class LockStep {
 
   private static final int BLOCK_BYTES = 16;
 
-  private final Cipher ecb;
+  private final BlockCipher cipher;
   private final byte[] first;
   private final byte[] column = new byte[PacketGroup.MAX_PACKETS * BLOCK_BYTES];
   private final byte[] masks = new byte[PacketGroup.MAX_PACKETS * BLOCK_BYTES];
@@ -23,11 +20,11 @@ final class LockStep {
   /**
    * Makes an instance for one key.
    *
-   * @param ecb the block cipher
+   * @param cipher has blocks of 16 bytes
    * @param first the encrypted initial vector
    */
-  LockStep(Cipher ecb, byte[] first) {
-    this.ecb = ecb;
+  LockStep(BlockCipher cipher, byte[] first) {
+    this.cipher = cipher;
     this.first = first;
   }
 
@@ -37,7 +34,7 @@ final class LockStep {
    *
    * @return how many packets have more blocks than have been encrypted; see {@link #start}
    */
-  int encrypt(PacketGroup group, int minPackets) throws GeneralSecurityException {
+  int encrypt(PacketGroup group, int minPackets) {
     sort(group);
     for (int i = 0; i < active; i++) {
       System.arraycopy(first, 0, masks, i * BLOCK_BYTES, BLOCK_BYTES);
@@ -52,7 +49,7 @@ final class LockStep {
       if (active < minPackets) {
         break;
       }
-      ecb.update(column, 0, active * BLOCK_BYTES, masks, 0);
+      cipher.encryptBlocks(column, 0, masks, 0, active);
     }
     for (int i = 0; i < active; i++) {
       starts[i] += offset - BLOCK_BYTES;

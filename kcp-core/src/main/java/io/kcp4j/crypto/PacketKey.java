@@ -64,6 +64,9 @@ public final class PacketKey {
       throw new IllegalArgumentException(
           "key: " + key.length + " bytes (expected: " + algorithm.keyBytes() + ")");
     }
+    if (algorithm != CipherAlgorithm.NULL) {
+      CipherLibrary.preferred(); // loading one may take half a second: now, not on an event loop
+    }
     byte[] copy = key.clone();
     return new PacketKey(
         algorithm.kcptunName(),
@@ -143,8 +146,8 @@ public final class PacketKey {
 
   private static KeyCipher keyCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
     return switch (algorithm) {
-      case AES_128_GCM, AES_192_GCM, AES_256_GCM -> new AeadCipher(JceAead.aesGcm(key, provider));
-      case CHACHA20_POLY1305 -> new AeadCipher(JceAead.chacha20Poly1305(key, provider));
+      case AES_128_GCM, AES_192_GCM, AES_256_GCM, CHACHA20_POLY1305 ->
+          new AeadCipher(library(provider).aead(algorithm, key));
       case NULL -> new NoCipher();
       default -> new ChecksumCipher(streamCipher(algorithm, key, provider));
     };
@@ -153,7 +156,7 @@ public final class PacketKey {
   /** What encrypts the packets of an algorithm that is not an AEAD. */
   static StreamCipher streamCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
     return switch (algorithm) {
-      case AES, AES_192, AES_128 -> JceCfb.aes(key, provider);
+      case AES, AES_192, AES_128 -> JceCfb.aes(library(provider).aes(key), key, provider);
       case TRIPLE_DES -> JceCfb.tripleDes(key, provider);
       case SALSA20 -> new Salsa20(key);
       case XOR -> new XorPad(key);
@@ -168,6 +171,10 @@ public final class PacketKey {
     };
   }
 
+  private static CipherLibrary library(Provider provider) {
+    return provider == null ? CipherLibrary.preferred() : new JceLibrary(provider);
+  }
+
   private static StreamCipher bouncyCastle(org.bouncycastle.crypto.BlockCipher engine, byte[] key) {
     return new BlockCfb(new BouncyCastleBlockCipher(engine, key));
   }
@@ -180,8 +187,8 @@ public final class PacketKey {
   }
 
   /**
-   * The same key, and the same count, with AES, GCM, ChaCha20 and Triple DES computed by another
-   * JCE provider; the other algorithms have their own code.
+   * The same key, and the same count, with AES, GCM, ChaCha20 and Triple DES computed by this JCE
+   * provider and not by {@link CipherLibrary#preferred}; the other algorithms have their own code.
    *
    * @throws IllegalArgumentException if the provider lacks the algorithm
    */

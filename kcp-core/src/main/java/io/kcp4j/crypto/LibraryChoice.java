@@ -1,0 +1,158 @@
+package io.kcp4j.crypto;
+
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+
+/**
+ * Which library is in use, and why. One that was found as a service must agree with the JVM's own
+ * ciphers on every algorithm, and refuse what has been altered, before it is considered.
+ */
+record LibraryChoice(CipherLibrary library, String reason) {
+
+  /** More services than that are not looked at, should one fail again and again. */
+  private static final int MAX_SERVICES = 16;
+
+  /** Nothing, less than a block, whole blocks, more than a kernel takes at a time. */
+  private static final int[] CHECKED_LENGTHS = {0, 1, 15, 16, 17, 128, 255, 1400, 4097};
+
+  private static final int[] CHECKED_BLOCKS = {1, 2, 7, 8, 9, 32, 200};
+
+  /** Where checked bytes begin: arrays are used from any index on. */
+  private static final int INDEX = 3;
+
+  static final LibraryChoice CURRENT =
+      choose(
+          System.getProperty(CipherLibrary.PROPERTY),
+          ServiceLoader.load(CipherLibrary.class, CipherLibrary.class.getClassLoader()).iterator());
+
+  /**
+   * Chooses among services.
+   *
+   * @param name of the only one to consider, or null
+   */
+  static LibraryChoice choose(String name, Iterator<CipherLibrary> services) {
+    if (JceLibrary.NAME.equals(name)) {
+      return new LibraryChoice(JceLibrary.PREFERRED, "named by " + CipherLibrary.PROPERTY);
+    }
+    String reason = "no other is on the path";
+    boolean isMore = true;
+    for (int i = 0; i < MAX_SERVICES && isMore; i++) {
+      try {
+        isMore = services.hasNext();
+        if (isMore) {
+          CipherLibrary library = services.next();
+          if (name != null && !library.name().equals(name)) {
+            reason = library.name() + " is not " + name;
+          } else if (isRight(library)) {
+            return new LibraryChoice(library, "found, and computes as the JVM does");
+          } else {
+            reason = library.name() + " computes wrongly";
+          }
+        }
+      } catch (ServiceConfigurationError | LinkageError e) {
+        reason = "another does not load: " + cause(e);
+      }
+    }
+    return new LibraryChoice(JceLibrary.PREFERRED, reason);
+  }
+
+  private static Throwable cause(Throwable thrown) {
+    Throwable cause = thrown;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause;
+  }
+
+  /** Whether a library agrees with the JVM's ciphers. */
+  static boolean isRight(CipherLibrary library) {
+    try {
+      for (CipherAlgorithm algorithm : CipherAlgorithm.values()) {
+        byte[] key = pattern(algorithm.keyBytes(), 1);
+        boolean isRight =
+            switch (algorithm) {
+              case AES, AES_192, AES_128 -> agree(library.aes(key), JceLibrary.PREFERRED.aes(key));
+              case AES_128_GCM, AES_192_GCM, AES_256_GCM, CHACHA20_POLY1305 ->
+                  agree(library.aead(algorithm, key), JceLibrary.PREFERRED.aead(algorithm, key));
+              default -> true;
+            };
+        if (!isRight) {
+          return false;
+        }
+      }
+      return true;
+    } catch (RuntimeException | LinkageError e) {
+      return false;
+    }
+  }
+
+  private static boolean agree(BlockCipher cipher, BlockCipher expected) {
+    int blockBytes = expected.blockBytes();
+    if (cipher.blockBytes() != blockBytes) {
+      return false;
+    }
+    for (int blocks : CHECKED_BLOCKS) {
+      byte[] in = pattern(INDEX + blocks * blockBytes + 1, blocks);
+      byte[] out = new byte[in.length];
+      byte[] expectedOut = new byte[in.length];
+      cipher.encryptBlocks(in, INDEX, out, INDEX, blocks);
+      expected.encryptBlocks(in, INDEX, expectedOut, INDEX, blocks);
+      cipher.encrypt(in, INDEX, in, INDEX);
+      if (!Arrays.equals(out, expectedOut)
+          || !Arrays.equals(in, INDEX, INDEX + blockBytes, out, INDEX, INDEX + blockBytes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean agree(Aead aead, Aead expected) {
+    int tagBytes = expected.tagBytes();
+    if (aead.nonceBytes() != expected.nonceBytes() || aead.tagBytes() != tagBytes) {
+      return false;
+    }
+    for (int length : CHECKED_LENGTHS) {
+      byte[] nonce = pattern(aead.nonceBytes(), length);
+      byte[] in = pattern(INDEX + length, length);
+      byte[] out = new byte[INDEX + length + tagBytes + 1];
+      byte[] expectedOut = new byte[out.length];
+      aead.seal(nonce, in, INDEX, length, out, INDEX);
+      expected.seal(nonce, in, INDEX, length, expectedOut, INDEX);
+      if (!Arrays.equals(out, expectedOut) || !opens(aead, nonce, out, in, length)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether it opens what was sealed, as often as it comes, and nothing else. */
+  private static boolean opens(Aead aead, byte[] nonce, byte[] sealed, byte[] in, int length) {
+    int bytes = length + aead.tagBytes();
+    for (int i = 0; i < 2; i++) {
+      byte[] opened = new byte[INDEX + bytes];
+      if (!aead.open(nonce, sealed, INDEX, bytes, opened, INDEX)
+          || !Arrays.equals(opened, INDEX, INDEX + length, in, INDEX, INDEX + length)) {
+        return false;
+      }
+      byte[] altered = sealed.clone();
+      altered[INDEX + i * (bytes - 1)] ^= 1;
+      if (aead.open(nonce, altered, INDEX, bytes, opened, INDEX)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Bytes in which no two blocks are equal. */
+  private static byte[] pattern(int bytes, int seed) {
+    byte[] pattern = new byte[bytes];
+    int state = seed;
+    for (int i = 0; i < bytes; i++) {
+      state = 1_664_525 * state + 1_013_904_223; // Numerical Recipes' generator
+      pattern[i] = (byte) (state >>> 24);
+    }
+    return pattern;
+  }
+}

@@ -1,0 +1,212 @@
+package io.kcp4j.crypto;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Iterator;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LibraryChoiceTest {
+
+  private static final CipherLibrary RIGHT = new Disguise("right");
+
+  @Test
+  void firstThatIsRightIsUsed() {
+    LibraryChoice choice = choose(null, new WrongBlocks(), RIGHT, new Disguise("later"));
+    assertSame(RIGHT, choice.library());
+    assertEquals("found, and computes as the JVM does", choice.reason());
+  }
+
+  @Test
+  void withoutOthersTheJvmsIsUsed() {
+    LibraryChoice choice = choose(null);
+    assertSame(JceLibrary.PREFERRED, choice.library());
+    assertEquals("no other is on the path", choice.reason());
+    assertEquals("jce", CipherLibrary.preferred().name());
+  }
+
+  @Test
+  void nameChoosesAmongSeveral() {
+    CipherLibrary later = new Disguise("later");
+    assertSame(later, choose("later", RIGHT, later).library());
+    assertSame(JceLibrary.PREFERRED, choose("jce", RIGHT).library());
+    LibraryChoice absent = choose("absent", RIGHT);
+    assertSame(JceLibrary.PREFERRED, absent.library());
+    assertEquals("right is not absent", absent.reason());
+  }
+
+  @Test
+  void oneThatComputesWronglyIsNotUsedEvenIfNamed() {
+    for (CipherLibrary wrong :
+        List.of(new WrongBlocks(), new WrongTag(), new Credulous(), new Failing())) {
+      assertFalse(LibraryChoice.isRight(wrong), wrong.name());
+      LibraryChoice choice = choose(wrong.name(), wrong);
+      assertSame(JceLibrary.PREFERRED, choice.library());
+      assertEquals(wrong.name() + " computes wrongly", choice.reason());
+    }
+    assertTrue(LibraryChoice.isRight(RIGHT));
+  }
+
+  @Test
+  void oneThatDoesNotLoadGivesWayToTheNext() {
+    UnsatisfiedLinkError missing = new UnsatisfiedLinkError("no such file");
+    Iterator<CipherLibrary> none = new Broken(missing, List.<CipherLibrary>of().iterator());
+    LibraryChoice choice = LibraryChoice.choose(null, none);
+    assertSame(JceLibrary.PREFERRED, choice.library());
+    assertEquals("another does not load: " + missing, choice.reason());
+    Iterator<CipherLibrary> next = new Broken(missing, List.of(RIGHT).iterator());
+    assertSame(RIGHT, LibraryChoice.choose(null, next).library());
+  }
+
+  private static LibraryChoice choose(String name, CipherLibrary... services) {
+    return LibraryChoice.choose(name, List.of(services).iterator());
+  }
+
+  /** Services of which the first does not load. */
+  private static final class Broken implements Iterator<CipherLibrary> {
+
+    private final Iterator<CipherLibrary> others;
+    private LinkageError first;
+
+    Broken(LinkageError first, Iterator<CipherLibrary> others) {
+      this.first = new ExceptionInInitializerError(first);
+      this.others = others;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return first != null || others.hasNext();
+    }
+
+    @Override
+    public CipherLibrary next() {
+      if (first != null) {
+        LinkageError thrown = first;
+        first = null;
+        throw thrown;
+      }
+      return others.next();
+    }
+  }
+
+  /** The JVM's ciphers under another name. */
+  private static class Disguise implements CipherLibrary {
+
+    private final String name;
+
+    Disguise(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public String name() {
+      return name;
+    }
+
+    @Override
+    public Aead aead(CipherAlgorithm algorithm, byte[] key) {
+      return JceLibrary.PREFERRED.aead(algorithm, key);
+    }
+
+    @Override
+    public BlockCipher aes(byte[] key) {
+      return JceLibrary.PREFERRED.aes(key);
+    }
+  }
+
+  private static final class WrongBlocks extends Disguise {
+
+    WrongBlocks() {
+      super("wrong blocks");
+    }
+
+    @Override
+    public BlockCipher aes(byte[] key) {
+      return super.aes(new byte[key.length]);
+    }
+  }
+
+  private static final class WrongTag extends Disguise {
+
+    WrongTag() {
+      super("wrong tag");
+    }
+
+    @Override
+    public Aead aead(CipherAlgorithm algorithm, byte[] key) {
+      return new DisguisedAead(super.aead(algorithm, key)) {
+        @Override
+        public void seal(
+            byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+          super.seal(nonce, in, inIndex, length, out, outIndex);
+          out[outIndex + length]++;
+        }
+      };
+    }
+  }
+
+  /** Opens whatever comes. */
+  private static final class Credulous extends Disguise {
+
+    Credulous() {
+      super("credulous");
+    }
+
+    @Override
+    public Aead aead(CipherAlgorithm algorithm, byte[] key) {
+      return new DisguisedAead(super.aead(algorithm, key)) {
+        @Override
+        public boolean open(
+            byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+          super.open(nonce, in, inIndex, length, out, outIndex);
+          return true;
+        }
+      };
+    }
+  }
+
+  private static final class Failing extends Disguise {
+
+    Failing() {
+      super("failing");
+    }
+
+    @Override
+    public BlockCipher aes(byte[] key) {
+      throw new IllegalStateException("of a machine without it");
+    }
+  }
+
+  private static class DisguisedAead implements Aead {
+
+    private final Aead aead;
+
+    DisguisedAead(Aead aead) {
+      this.aead = aead;
+    }
+
+    @Override
+    public int nonceBytes() {
+      return aead.nonceBytes();
+    }
+
+    @Override
+    public int tagBytes() {
+      return aead.tagBytes();
+    }
+
+    @Override
+    public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      aead.seal(nonce, in, inIndex, length, out, outIndex);
+    }
+
+    @Override
+    public boolean open(
+        byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      return aead.open(nonce, in, inIndex, length, out, outIndex);
+    }
+  }
+}
