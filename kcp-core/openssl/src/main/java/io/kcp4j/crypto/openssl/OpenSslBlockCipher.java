@@ -1,0 +1,31 @@
+package io.kcp4j.crypto.openssl;
+
+import io.kcp4j.crypto.BlockCipher;
+
+/** AES in ECB mode, several blocks of a call side by side. */
+final class OpenSslBlockCipher implements BlockCipher {
+
+  private static final int BLOCK_BYTES = 16;
+
+  private final CipherContext encrypting;
+
+  OpenSslBlockCipher(String algorithm, byte[] key) {
+    encrypting = new CipherContext(algorithm, key, CipherContext.ENCRYPT);
+    encrypting.withoutPadding();
+  }
+
+  @Override
+  public int blockBytes() {
+    return BLOCK_BYTES;
+  }
+
+  @Override
+  public void encrypt(byte[] in, int inIndex, byte[] out, int outIndex) {
+    encryptBlocks(in, inIndex, out, outIndex, 1);
+  }
+
+  @Override
+  public void encryptBlocks(byte[] in, int inIndex, byte[] out, int outIndex, int blocks) {
+    encrypting.update(in, inIndex, blocks * BLOCK_BYTES, out, outIndex);
+  }
+}

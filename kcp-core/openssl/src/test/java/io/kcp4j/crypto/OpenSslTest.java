@@ -1,0 +1,132 @@
+package io.kcp4j.crypto;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.kcp4j.crypto.openssl.OpenSslLibrary;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.security.Provider;
+import java.security.Security;
+import java.util.Random;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The tests of the core with OpenSSL's ciphers, where the system has them. */
+class OpenSslTest {
+
+  private static final Provider JVM = Security.getProvider("SunJCE");
+
+  private static CipherLibrary library;
+
+  @BeforeAll
+  static void systemHasOpenSsl() {
+    try {
+      library = new OpenSslLibrary();
+    } catch (LinkageError e) {
+      abort("libcrypto does not load: " + e);
+    }
+  }
+
+  @Test
+  void isInUse() {
+    assertEquals("openssl", CipherLibrary.preferred().name());
+    assertEquals("found, and computes as the JVM does", CipherLibrary.reason());
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      names = {
+        "AES",
+        "AES_192",
+        "AES_128",
+        "AES_128_GCM",
+        "AES_192_GCM",
+        "AES_256_GCM",
+        "CHACHA20_POLY1305"
+      })
+  void burstsOfOneToFortyPacketsCrossToTheJvmsCiphersAndBack(CipherAlgorithm algorithm) {
+    PacketKey key = TestPackets.key(algorithm, 1);
+    PacketCipher here = KeyRing.of(key).newCipher();
+    PacketCipher there = KeyRing.of(key.withProvider(JVM)).newCipher();
+    Random random = new Random(1);
+    for (int packets = 1; packets <= 40; packets++) {
+      byte[][] payloads = new byte[packets][];
+      for (int i = 0; i < packets; i++) {
+        payloads[i] = TestPackets.randomBytes(random, random.nextInt(1400));
+      }
+      assertCross(here, there, payloads);
+      assertCross(there, here, payloads);
+    }
+  }
+
+  private static void assertCross(PacketCipher sealing, PacketCipher opening, byte[][] payloads) {
+    ByteBuf buffer = Unpooled.directBuffer(payloads.length * 1500);
+    PacketBurst burst = new PacketBurst().reset(buffer);
+    int at = 0;
+    for (byte[] payload : payloads) {
+      at = TestPackets.add(burst, sealing, at, payload);
+    }
+    sealing.seal(burst);
+    opening.open(burst);
+    for (int i = 0; i < payloads.length; i++) {
+      String name = "packet " + i + " of " + payloads.length;
+      assertFalse(burst.isRefused(i), name);
+      assertArrayEquals(payloads[i], TestPackets.payload(burst, i), name);
+    }
+    buffer.release();
+  }
+
+  @Test
+  void whatIsOutOfBoundsNeverReachesTheLibrary() {
+    byte[] bytes = new byte[100];
+    byte[] nonce = new byte[12];
+    Aead aead = library.aead(CipherAlgorithm.AES_128_GCM, new byte[16]);
+    BlockCipher aes = library.aes(new byte[16]);
+    assertOutOfBounds(() -> aead.seal(nonce, bytes, 1, 100, new byte[200], 0));
+    assertOutOfBounds(() -> aead.seal(nonce, bytes, 0, 100, new byte[115], 0));
+    assertOutOfBounds(() -> aead.seal(new byte[11], bytes, 0, 1, new byte[100], 0));
+    assertOutOfBounds(() -> aead.open(nonce, bytes, 0, 15, new byte[100], 0));
+    assertOutOfBounds(() -> aead.open(nonce, bytes, 0, 100, new byte[83], 0));
+    assertOutOfBounds(() -> aes.encryptBlocks(bytes, 5, new byte[96], 0, 6));
+    assertOutOfBounds(() -> aes.encryptBlocks(bytes, 0, new byte[96], 1, 6));
+    assertOutOfBounds(() -> aes.encryptBlocks(bytes, 0, new byte[96], 0, -1));
+    aead.seal(nonce, bytes, 0, 100, new byte[116], 0);
+    aes.encryptBlocks(bytes, 4, new byte[97], 1, 6);
+  }
+
+  private static void assertOutOfBounds(Executable call) {
+    assertThrows(IndexOutOfBoundsException.class, call);
+  }
+
+  @Test
+  void keyOfAnotherLengthIsTheCallersError() {
+    byte[] key = new byte[17];
+    assertThrows(IllegalArgumentException.class, () -> library.aes(key));
+    assertThrows(
+        IllegalArgumentException.class, () -> library.aead(CipherAlgorithm.AES_128_GCM, key));
+    assertThrows(IllegalArgumentException.class, () -> library.aead(CipherAlgorithm.SM4, key));
+  }
+
+  @Nested
+  class Vectors extends VectorsTest {}
+
+  @Nested
+  class Packets extends PacketCipherTest {}
+
+  @Nested
+  class HostilePackets extends HostilePacketTest {}
+
+  @Nested
+  class Keys extends PacketKeyTest {}
+
+  @Nested
+  class Rings extends KeyRingTest {}
+}
