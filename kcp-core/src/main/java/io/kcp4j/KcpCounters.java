@@ -1,11 +1,13 @@
 package io.kcp4j;
 
+import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
  * One value for each {@link KcpCounter}. Written by one thread; another may read, and sees values
- * that are at most a little old.
+ * that are at most a little old. Where several threads count, each has its own and {@link #sumOf}
+ * reads them all.
  */
 @SuppressWarnings("EnumOrdinal") // the ordinal is an array index and never leaves this class
 public final class KcpCounters {
@@ -15,6 +17,9 @@ public final class KcpCounters {
   private final long[] values = new long[SIZE];
   private final KcpCounters total;
 
+  /** What is added up on reading, or null. */
+  private final List<KcpCounters> parts;
+
   /** Makes counters that add to nothing else. */
   public KcpCounters() {
     this(null);
@@ -22,16 +27,35 @@ public final class KcpCounters {
 
   /** Makes counters that add everything to {@code total} as well, unless it is null. */
   KcpCounters(KcpCounters total) {
+    this(total, null);
+  }
+
+  private KcpCounters(KcpCounters total, List<KcpCounters> parts) {
     this.total = total;
+    this.parts = parts;
+  }
+
+  /** Counters that always show the sum of others. Nothing can be added to them. */
+  public static KcpCounters sumOf(List<KcpCounters> parts) {
+    return new KcpCounters(null, List.copyOf(parts));
   }
 
   /** The value of one counter. */
   public long get(KcpCounter counter) {
-    return values[counter.ordinal()];
+    return parts == null ? values[counter.ordinal()] : sum(counter);
+  }
+
+  private long sum(KcpCounter counter) {
+    long sum = 0;
+    for (KcpCounters part : parts) {
+      sum += part.get(counter);
+    }
+    return sum;
   }
 
   /** Adds {@code n} to one counter. For the thread that drives the sessions. */
   public void add(KcpCounter counter, long n) {
+    assert parts == null;
     int i = counter.ordinal();
     values[i] += n;
     if (total != null) {
@@ -51,7 +75,9 @@ public final class KcpCounters {
   /** A copy that no longer changes. */
   public KcpCounters copy() {
     KcpCounters copy = new KcpCounters();
-    System.arraycopy(values, 0, copy.values, 0, SIZE);
+    for (KcpCounter counter : KcpCounter.values()) {
+      copy.values[counter.ordinal()] = get(counter);
+    }
     return copy;
   }
 }

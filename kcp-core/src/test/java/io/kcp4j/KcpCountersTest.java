@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** {@link KcpCounters} and the names of {@link KcpCounter}. */
@@ -29,6 +30,18 @@ class KcpCountersTest {
     copy.add(KcpCounter.BYTES_OUT, 1);
     assertEquals(5, copy.get(KcpCounter.BYTES_IN));
     assertEquals(0, counters.get(KcpCounter.BYTES_OUT));
+  }
+
+  @Test
+  void sumShowsWhatItsPartsCount() {
+    KcpCounters first = new KcpCounters();
+    KcpCounters second = new KcpCounters();
+    KcpCounters sum = KcpCounters.sumOf(List.of(first, second));
+    first.add(KcpCounter.BYTES_IN, 5);
+    second.add(KcpCounter.BYTES_IN, 6);
+    assertEquals(11, sum.get(KcpCounter.BYTES_IN));
+    assertEquals(11, sum.copy().get(KcpCounter.BYTES_IN));
+    assertEquals("[bytes.in=11]", sum.toString());
   }
 
   @Test
