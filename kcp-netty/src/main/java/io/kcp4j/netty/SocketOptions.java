@@ -5,13 +5,15 @@ import io.netty.channel.socket.DatagramChannel;
 import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * The options of the socket beneath a channel: kept while there is no socket yet, and passed on to
- * it from then on.
+ * The options of the socket beneath a channel, or of several: kept for those that are still to
+ * come, and passed on to those that are there.
  */
 final class SocketOptions {
 
@@ -44,7 +46,7 @@ final class SocketOptions {
 
   private volatile int sendSegments = KcpSocketOption.MAX_SEND_SEGMENTS;
   private volatile ReceiveMode receiveMode = ReceiveMode.AUTO;
-  private DatagramChannel socket;
+  private final List<DatagramChannel> sockets = new ArrayList<>(1);
 
   SocketOptions() {
     values.put(ChannelOption.SO_RCVBUF, DEFAULT_BUFFER_BYTES);
@@ -85,12 +87,15 @@ final class SocketOptions {
     if (!isSocketOption(option)) {
       return false;
     }
-    if (socket != null) {
-      return socket.config().setOption(option, value);
-    }
     option.validate(value);
-    values.put(option, value);
-    return true;
+    boolean known = true;
+    for (DatagramChannel socket : sockets) {
+      known &= socket.config().setOption(option, value);
+    }
+    if (known) {
+      values.put(option, value);
+    }
+    return known;
   }
 
   @SuppressWarnings("unchecked") // The map holds for each option a value that it has validated.
@@ -101,7 +106,7 @@ final class SocketOptions {
     if (!isSocketOption(option)) {
       return null;
     }
-    return socket != null ? socket.config().getOption(option) : (T) values.get(option);
+    return sockets.isEmpty() ? (T) values.get(option) : sockets.get(0).config().getOption(option);
   }
 
   synchronized void putAll(Map<ChannelOption<?>, Object> options) {
@@ -111,12 +116,12 @@ final class SocketOptions {
 
   /** Passes everything on to the socket, which takes part from now on. */
   synchronized void apply(DatagramChannel socket) {
-    this.socket = socket;
-    values.forEach((option, value) -> apply(option, value));
+    sockets.add(socket);
+    values.forEach((option, value) -> apply(socket, option, value));
   }
 
   @SuppressWarnings("unchecked") // As above.
-  private <T> void apply(ChannelOption<T> option, Object value) {
+  private <T> void apply(DatagramChannel socket, ChannelOption<T> option, Object value) {
     try {
       if (!socket.config().setOption(option, (T) value)) {
         logger.warn("Unknown channel option '{}' for channel '{}'", option, socket);
