@@ -31,7 +31,9 @@ import java.util.Objects;
  *
  * <p><b>Admission.</b> Nothing is kept for a stranger before a PUSH with sequence number 0 has
  * arrived from it, and nothing for a session that was closed within the last minute. A stranger's
- * window probe is answered by one WINS: protocol.md 8.2 and 8.3.
+ * window probe is answered by one WINS: protocol.md 8.2 and 8.3. A driver that accepts on another
+ * thread calls {@link #postpone}, and {@link #settle} when it knows; what the stranger sends
+ * meanwhile waits in a small backlog.
  */
 public final class SessionTable {
 
@@ -41,7 +43,8 @@ public final class SessionTable {
     /**
      * A stranger's first datagram has arrived.
      *
-     * @return a new session, which the table adds, or null to turn it away: the peer will try again
+     * @return a new session, which the table adds; or null to turn it away, so that the peer will
+     *     try again, or after {@link #postpone}
      */
     Session accept(InetSocketAddress remote, int conv, long nowMs);
 
@@ -89,13 +92,14 @@ public final class SessionTable {
   private final KcpCounters counters;
   private final FecContext fecContext;
   private final DeadlineWheel deadlines;
-  private final int maxSessions;
+  private final SessionDirectory limit;
   private final int maxDatagramBytes;
 
   private final Map<SessionKey, Session> sessions = new HashMap<>();
   private final SessionKey lookup = new SessionKey(null, 0);
   private final FecLayer strangers;
   private final ClosedSessions closed = new ClosedSessions();
+  private final Backlog backlog;
   private final DeadlineWheel watches;
 
   /** The sessions that have taken something in since the batch began. */
@@ -125,8 +129,8 @@ public final class SessionTable {
    * @param cipher opens packets; the driver seals them with it or with one of the same keys
    * @param fecContext what FEC on this thread shares
    * @param deadlines where the sessions' deadlines are kept
-   * @param maxSessions strangers beyond this number are turned away; a table of clients has 0, and
-   *     answers no probe of a session that it has forgotten
+   * @param limit strangers beyond it are turned away; a table of clients has 0, and answers no
+   *     probe of a session that it has forgotten
    * @param maxDatagramBytes larger datagrams are counted and not parsed
    * @param nowMs the time, in milliseconds
    */
@@ -136,7 +140,7 @@ public final class SessionTable {
       PacketCipher cipher,
       FecContext fecContext,
       DeadlineWheel deadlines,
-      int maxSessions,
+      SessionDirectory limit,
       int maxDatagramBytes,
       long nowMs) {
     this.handler = Objects.requireNonNull(handler, "handler");
@@ -144,10 +148,11 @@ public final class SessionTable {
     this.counters = context.total();
     this.fecContext = fecContext.withBudget(context.budget());
     this.strangers = new FecLayer(fecContext, counters);
+    this.backlog = new Backlog(context);
     this.cipher = Objects.requireNonNull(cipher, "cipher");
     this.output = new PacketOutput(cipher);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
-    this.maxSessions = maxSessions;
+    this.limit = Objects.requireNonNull(limit, "limit");
     this.maxDatagramBytes = maxDatagramBytes;
     this.watches = new DeadlineWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
   }
@@ -206,6 +211,11 @@ public final class SessionTable {
    * @throws IllegalArgumentException if there is one of the same address and conversation
    */
   public void add(Session session, long nowMs) {
+    insert(session, nowMs);
+    limit.enter();
+  }
+
+  private void insert(Session session, long nowMs) {
     if (sessions.putIfAbsent(session.key(), session) != null) {
       throw new IllegalArgumentException(
           "session: conv " + session.conv() + " at " + session.remote() + " exists already");
@@ -226,6 +236,7 @@ public final class SessionTable {
     closed.add(session.key(), nowMs);
     deadlines.cancel(session);
     session.removed();
+    limit.leave();
     if (lastFound == session) {
       lastFound = null;
     }
@@ -257,11 +268,15 @@ public final class SessionTable {
       counters.add(KcpCounter.OPEN_FAILED, 1);
       return;
     }
-    switch (fecType(datagram)) {
-      case FecPacket.DATA -> receiveProtected(remote, datagram, nowMs);
-      case FecPacket.PARITY -> receiveParity(remote, datagram, nowMs);
-      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, datagram, nowMs);
-      default -> receivePlain(remote, datagram, nowMs);
+    receiveOpened(remote, datagram, nowMs);
+  }
+
+  private void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    switch (fecType(packet)) {
+      case FecPacket.DATA -> receiveProtected(remote, packet, nowMs);
+      case FecPacket.PARITY -> receiveParity(remote, packet, nowMs);
+      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowMs);
+      default -> receivePlain(remote, packet, packet.readerIndex(), nowMs);
     }
   }
 
@@ -289,15 +304,19 @@ public final class SessionTable {
         && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
   }
 
-  /** Returns the session that took the datagram in, or null if it was refused. */
-  private Session receivePlain(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
+  /**
+   * Takes in a datagram, whose packet begins at {@code index}.
+   *
+   * @return the session that took it in, or null if it was refused
+   */
+  private Session receivePlain(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
     if (datagram.readableBytes() < Segment.HEADER_BYTES) {
       counters.add(KcpCounter.MALFORMED, 1);
       return null;
     }
     Session session = find(remote, Segment.conv(datagram, datagram.readerIndex()));
     if (session == null) {
-      session = admit(remote, datagram, nowMs);
+      session = admit(remote, datagram, index, nowMs);
     }
     return session != null && input(session, datagram, Origin.NETWORK, nowMs) ? session : null;
   }
@@ -309,7 +328,7 @@ public final class SessionTable {
       return;
     }
     packet.readerIndex(index + FecPacket.DATA_HEADER_BYTES);
-    Session session = receivePlain(remote, packet, nowMs);
+    Session session = receivePlain(remote, packet, index, nowMs);
     if (session == null) {
       return;
     }
@@ -329,7 +348,7 @@ public final class SessionTable {
     }
     Session session = find(remote, packet.getIntLE(index + PARITY_CONV_OFFSET));
     if (session == null) {
-      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      unknown(packet, index);
       return;
     }
     session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
@@ -357,7 +376,7 @@ public final class SessionTable {
     }
     Session session = find(remote, packet.getIntLE(payload - Integer.BYTES));
     if (session == null) {
-      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      unknown(packet, index);
       return;
     }
     session.unreliableArrived(packet, payload, context.allocator());
@@ -396,14 +415,23 @@ public final class SessionTable {
     return found;
   }
 
+  /** A packet of no session, which {@link #lookup} names, and of none that it could begin. */
+  private void unknown(ByteBuf packet, int index) {
+    if (!backlog.keep(lookup, packet, index)) {
+      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+    }
+  }
+
   /** Judges a datagram of no session; {@link #lookup} still names it. */
-  private Session admit(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
+  private Session admit(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
     FirstDatagram first = FirstDatagram.judge(datagram);
-    if (closed.contains(lookup, nowMs)) {
+    if (backlog.contains(lookup)) {
+      unknown(datagram, index);
+    } else if (closed.contains(lookup, nowMs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
     } else if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptOnProbe)) {
-      return accept(remote, Segment.conv(datagram, datagram.readerIndex()), nowMs);
-    } else if (first == FirstDatagram.PROBES && maxSessions > 0) {
+      return accept(remote, datagram, index, nowMs);
+    } else if (first == FirstDatagram.PROBES && limit.admitsStrangers()) {
       answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
@@ -411,17 +439,71 @@ public final class SessionTable {
     return null;
   }
 
-  private Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    Session accepted = null;
-    if (sessions.size() < maxSessions) {
-      accepted = handler.accept(remote, conv, nowMs);
-    }
-    if (accepted == null) {
+  private Session accept(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
+    if (!limit.tryEnter()) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return null;
     }
-    add(accepted, nowMs);
+    Session accepted =
+        handler.accept(remote, Segment.conv(datagram, datagram.readerIndex()), nowMs);
+    if (accepted != null) {
+      insert(accepted, nowMs);
+    } else if (backlog.contains(lookup)) {
+      unknown(datagram, index);
+    } else {
+      limit.leave();
+      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+    }
     return accepted;
+  }
+
+  /**
+   * Has a stranger wait for {@link #settle}; called by {@link Handler#accept}, which returns null
+   * then.
+   *
+   * @return false if too many wait already, and this one is to be turned away
+   */
+  public boolean postpone(InetSocketAddress remote, int conv) {
+    if (backlog.isFull()) {
+      return false;
+    }
+    backlog.add(new SessionKey(remote, conv));
+    return true;
+  }
+
+  /**
+   * Answers a stranger that was told to wait: adds its session, which takes in what has come
+   * meanwhile, or turns it away. To be followed by {@link #endBatch}. Nothing happens after {@link
+   * #close}.
+   *
+   * @param session null to turn it away
+   */
+  public void settle(InetSocketAddress remote, int conv, Session session, long nowMs) {
+    List<ByteBuf> packets = backlog.remove(new SessionKey(remote, conv));
+    if (packets == null) {
+      return;
+    }
+    if (session == null) {
+      limit.leave();
+      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      backlog.release(packets);
+      return;
+    }
+    insert(session, nowMs);
+    inBatch = true;
+    enqueue(session); // Its owner may have written already, when no flush would find it.
+    try {
+      packets.forEach(packet -> receiveOpened(remote, packet, nowMs));
+    } finally {
+      backlog.release(packets);
+    }
+  }
+
+  /** Turns away all who wait. To be called at the end; sessions are their owners' to close. */
+  public void close() {
+    for (int strangers = backlog.clear(); strangers > 0; strangers--) {
+      limit.leave();
+    }
   }
 
   private void answerProbe(InetSocketAddress remote, int conv) {

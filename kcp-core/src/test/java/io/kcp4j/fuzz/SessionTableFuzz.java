@@ -18,6 +18,7 @@ import io.kcp4j.fec.FecPacket;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -88,7 +89,9 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     int kind = input.unsignedByte();
     cipher = CIPHERS[kind & 1];
     peer = new FecEncoder(FECS[1 + (kind >> 1) % 3], FEC.withBudget(peersBudget));
-    table = new SessionTable(this, context, cipher, FEC, deadlines, MAX_SESSIONS, 1500, 0);
+    table =
+        new SessionTable(
+            this, context, cipher, FEC, deadlines, new SessionDirectory(MAX_SESSIONS), 1500, 0);
     table.acceptOnProbe((kind & 0x40) != 0);
   }
 

@@ -24,6 +24,7 @@ final class FakeHandler implements SessionTable.Handler {
   Consumer<Session> onEnd = session -> {};
   Runnable onOutput = () -> {};
   boolean accepts = true;
+  boolean postpones;
   boolean writable = true;
   int flushRequests;
   int outputFlushes;
@@ -38,7 +39,7 @@ final class FakeHandler implements SessionTable.Handler {
 
   @Override
   public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    if (!accepts) {
+    if (!accepts || (postpones && table.postpone(remote, conv))) {
       return null;
     }
     Session session = session(remote, conv);

@@ -38,7 +38,14 @@ class FecSettingsTest {
   private final FakeHandler handler = new FakeHandler(context);
   private final SessionTable table =
       new SessionTable(
-          handler, context, KeyRing.NONE.newCipher(), fecContext, new DeadlineWheel(0), 9, 1500, 0);
+          handler,
+          context,
+          KeyRing.NONE.newCipher(),
+          fecContext,
+          new DeadlineWheel(0),
+          new SessionDirectory(9),
+          1500,
+          0);
   private final Session session =
       table.newSession(REMOTE, new Kcp(7, KcpConfig.DEFAULT, context, 0), null);
 

@@ -48,7 +48,8 @@ final class Host implements SessionTable.Handler {
     cipher = keys.newCipher();
     FecContext fecContext = new FecContext(budget);
     DeadlineWheel wheel = new DeadlineWheel(0);
-    table = new SessionTable(this, context, cipher, fecContext, wheel, 10, 1500, 0);
+    table =
+        new SessionTable(this, context, cipher, fecContext, wheel, new SessionDirectory(10), 1500, 0);
   }
 
   Session open(InetSocketAddress remote, int conv) {

@@ -42,9 +42,20 @@ class SessionTableTest {
   }
 
   private SessionTable table(FakeHandler handler) {
+    return table(handler, new SessionDirectory(3));
+  }
+
+  private FakeHandler handlerOf(SessionDirectory limit) {
+    FakeHandler handler = new FakeHandler(context(MemoryBudget.unlimited()));
+    table(handler, limit);
+    return handler;
+  }
+
+  private SessionTable table(FakeHandler handler, SessionDirectory limit) {
     PacketCipher cipher = KeyRing.NONE.newCipher();
     FecContext fec = new FecContext(handler.context.budget());
-    handler.table = new SessionTable(handler, handler.context, cipher, fec, deadlines, 3, 1500, 0);
+    handler.table =
+        new SessionTable(handler, handler.context, cipher, fec, deadlines, limit, 1500, 0);
     return handler.table;
   }
 
@@ -166,6 +177,116 @@ class SessionTableTest {
     receive(REMOTE, push(7, 0));
     assertEquals(0, table.size());
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
+  }
+
+  private Session settle(int conv) {
+    Session session = handler.session(REMOTE, conv);
+    table.settle(REMOTE, conv, session, nowMs);
+    table.endBatch(nowMs);
+    return session;
+  }
+
+  @Test
+  void whatAStrangerSendsWhileItWaitsIsTakenInInTheEnd() {
+    handler.postpones = true;
+    receive(REMOTE, push(7, 0));
+    receive(REMOTE, push(7, 0));
+    receive(REMOTE, push(7, 1));
+    receive(OTHER, push(7, 1));
+    assertEquals(0, table.size());
+    assertEquals(1, count(KcpCounter.UNKNOWN_SESSION));
+    assertTrue(context.budget().usedBytes() > 0);
+
+    Session session = settle(7);
+
+    assertEquals(1, table.size());
+    assertEquals(List.of("progressed 7"), handler.events());
+    assertEquals(20, session.kcp().receive().readableBytes());
+    assertEquals(1, count(KcpCounter.SESSIONS_OPENED));
+    assertEquals(0, count(KcpCounter.ACCEPT_REFUSED));
+  }
+
+  @Test
+  void whatAFirstHandlerHasWrittenWhileTheStrangerWaitedIsSent() {
+    FakeHandler handler = new FakeHandler(context(new MemoryBudget(1))); // Keeps no packet.
+    SessionTable table = table(handler);
+    handler.postpones = true;
+    table.receive(REMOTE, push(7, 0), nowMs);
+    Session session = handler.session(REMOTE, 7);
+    session.kcp().send(Unpooled.buffer().writeZero(5));
+    table.touch(session);
+    table.flushTouched(nowMs);
+    assertEquals(List.of(), handler.events());
+
+    table.settle(REMOTE, 7, session, nowMs);
+    table.endBatch(nowMs);
+
+    assertEquals(List.of("sent 7 PUSH"), handler.events());
+  }
+
+  @Test
+  void strangerThatIsTurnedAwayAfterItsWaitLeavesNothingAndMayTryAgain() {
+    handler.postpones = true;
+    receive(REMOTE, push(7, 0));
+    table.settle(REMOTE, 7, null, nowMs);
+    assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
+    assertEquals(0, context.budget().usedBytes());
+
+    handler.postpones = false;
+    receive(REMOTE, push(7, 0));
+    assertEquals(1, table.size());
+  }
+
+  @Test
+  void strangersWhoWaitCountAsSessions() {
+    handler.postpones = true;
+    for (int conv = 1; conv <= 4; conv++) {
+      receive(REMOTE, push(conv, 0));
+    }
+    assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
+    table.settle(REMOTE, 1, null, nowMs);
+    receive(REMOTE, push(4, 0));
+    assertEquals(2, count(KcpCounter.ACCEPT_REFUSED));
+    settle(4);
+    assertEquals(1, table.size());
+  }
+
+  @Test
+  void aStrangerWhoWaitsKeepsNoMoreThanItsShare() {
+    handler.postpones = true;
+    for (int sn = 0; sn <= Backlog.MAX_PACKETS; sn++) {
+      receive(REMOTE, push(7, sn));
+    }
+    assertEquals(1, count(KcpCounter.UNKNOWN_SESSION));
+    assertEquals(Backlog.MAX_PACKETS * 34L, context.budget().usedBytes());
+  }
+
+  @Test
+  void closedTableForgetsWhoWaits() {
+    handler.postpones = true;
+    receive(REMOTE, push(7, 0));
+    receive(REMOTE, push(8, 0));
+
+    table.close();
+    settle(7).close();
+
+    assertEquals(0, table.size());
+    assertEquals(0, context.budget().usedBytes());
+  }
+
+  @Test
+  void tablesThatShareALimitCountTogether() {
+    SessionDirectory limit = new SessionDirectory(2);
+    FakeHandler first = handlerOf(limit);
+    FakeHandler second = handlerOf(limit);
+    first.table.receive(REMOTE, push(1, 0), nowMs);
+    second.table.receive(REMOTE, push(2, 0), nowMs);
+    second.table.receive(REMOTE, push(3, 0), nowMs);
+    assertEquals(1, second.table.size());
+
+    first.table.remove(first.accepted.get(0), nowMs);
+    second.table.receive(REMOTE, push(3, 0), nowMs);
+    assertEquals(2, second.table.size());
   }
 
   @Test

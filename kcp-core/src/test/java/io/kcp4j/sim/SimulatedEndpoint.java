@@ -14,6 +14,7 @@ import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -102,7 +103,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
             cipher,
             new FecContext(budget),
             wheel,
-            maxSessions,
+            new SessionDirectory(maxSessions),
             MAX_DATAGRAM_BYTES,
             time.nowMs());
   }

@@ -4,6 +4,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Locale;
@@ -74,7 +75,7 @@ public final class SessionMemory {
               KeyRing.NONE.newCipher(),
               new FecContext(states.context().budget()),
               new DeadlineWheel(0),
-              Integer.MAX_VALUE,
+              new SessionDirectory(Integer.MAX_VALUE),
               KcpBenchmark.MTU_BYTES,
               0);
       print(

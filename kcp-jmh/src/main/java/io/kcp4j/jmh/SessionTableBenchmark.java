@@ -8,6 +8,7 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
@@ -58,7 +59,7 @@ public class SessionTableBenchmark extends KcpBenchmark {
             KeyRing.NONE.newCipher(),
             new FecContext(context.budget()),
             new DeadlineWheel(0),
-            sessions,
+            new SessionDirectory(sessions),
             MTU_BYTES,
             0);
     List<Session> shuffled = new ArrayList<>();

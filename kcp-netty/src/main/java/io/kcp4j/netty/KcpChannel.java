@@ -11,6 +11,7 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionDirectory;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
 import io.netty.channel.ChannelMetadata;
@@ -277,7 +278,7 @@ public final class KcpChannel extends AbstractChannel {
         config.socketOptions(),
         new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
         config.keyRing(),
-        0,
+        new SessionDirectory(0),
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
   }

@@ -9,6 +9,7 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -85,7 +86,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       SocketOptions options,
       KcpContext context,
       KeyRing keyRing,
-      int maxSessions,
+      SessionDirectory limit,
       int maxDatagramBytes,
       boolean acceptOnProbe) {
     this.eventLoop = eventLoop;
@@ -111,7 +112,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
             cipher,
             loop.fecContext(),
             loop.wheel(),
-            maxSessions,
+            limit,
             maxDatagramBytes,
             loop.readNowMs());
     table.acceptOnProbe(acceptOnProbe);

@@ -4,6 +4,7 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionDirectory;
 import io.netty.channel.AbstractServerChannel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
@@ -115,7 +116,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
         config.socketOptions(),
         new KcpContext(config.getAllocator(), budget, counters),
         config.keyRing(),
-        config.maxSessions(),
+        new SessionDirectory(config.maxSessions()),
         config.maxDatagramBytes(),
         config.isAcceptOnProbe());
   }
