@@ -128,7 +128,7 @@ public final class KcpChannel extends AbstractChannel {
     endpointCounters = server.counters();
     localAddress = server.localAddress();
     remoteAddress = remote;
-    redirected = new RedirectedUnsafe(super.unsafe(), server.eventLoop());
+    redirected = new RedirectedUnsafe(super.unsafe(), endpoint.eventLoop());
   }
 
   @Override
@@ -640,7 +640,7 @@ public final class KcpChannel extends AbstractChannel {
     if (session != null) {
       closeSession();
     }
-    if (endpoint != null) {
+    if (endpoint != null && redirected == null) { // A child that is not registered has not joined.
       endpoint.leave(this);
     }
   }

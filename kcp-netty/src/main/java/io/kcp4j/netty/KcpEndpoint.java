@@ -26,21 +26,23 @@ import java.net.SocketAddress;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * One socket and the sessions over it, all on one event loop: hands datagrams to the {@link
  * SessionTable}, and gives it the time, the deadlines and the way out.
  *
  * <p>The channels that live from the socket are its members: a server and its children, or one
- * client. The socket closes with the last of them, and when it closes for another reason, such as
- * the end of the event loop, they all close.
+ * client. The socket closes with the last of them, unless it is one of several that share a port:
+ * then with the last of all, see {@link KcpSockets}. When it closes for another reason, such as the
+ * end of the event loop, its members close.
  */
 final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionTable.Handler {
 
   /** What the channel that opened the socket has to say. */
   interface Owner {
     /** See {@link SessionTable.Handler#accept}. */
-    default Session accept(InetSocketAddress remote, int conv) {
+    default Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
       return null;
     }
 
@@ -49,6 +51,14 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
     /** The socket reports that a datagram could not be sent or was not wanted. */
     default void failed(IOException cause) {}
+
+    /** The socket has got its first member. */
+    default void occupied() {}
+
+    /** The socket has lost its last member. */
+    default void vacated(KcpEndpoint endpoint) {
+      endpoint.close();
+    }
   }
 
   /** kcp-go's receivers take as much. */
@@ -59,6 +69,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private static final int SWEEP_MS = 1000;
 
   private final EventLoop eventLoop;
+  private final Transport transport;
   private final KcpLoop loop;
   private final Owner owner;
   private final KcpContext context;
@@ -96,7 +107,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     this.keyRing = keyRing;
     loop = KcpLoop.of(eventLoop);
     cipher = loop.acquireCipher(keyRing); // A user's own may throw.
-    Transport transport = Transport.of(eventLoop);
+    transport = Transport.of(eventLoop);
     try {
       socket = transport.newDatagramChannel();
     } catch (RuntimeException e) {
@@ -121,7 +132,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** Registers the socket, whose first member is {@code opener}. */
   ChannelFuture register(Channel opener) {
     options.apply(socket);
-    members.add(opener);
+    join(opener);
     loop.enter(socket);
     socket.closeFuture().addListener(future -> socketClosed());
     socket.pipeline().addLast(this);
@@ -131,6 +142,18 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** Binds the socket, at once. */
   void bind(SocketAddress local) {
     socket.bind(local).syncUninterruptibly();
+  }
+
+  /**
+   * Binds the socket, at once, to an address that others may be bound to as well.
+   *
+   * @throws UnsupportedOperationException if the system does not have that
+   */
+  void bindShared(SocketAddress local) {
+    if (!transport.shareAddress(socket)) {
+      throw new UnsupportedOperationException("SO_REUSEPORT is not to be had for " + socket);
+    }
+    bind(local);
   }
 
   ChannelFuture connect(SocketAddress remote, SocketAddress local) {
@@ -147,6 +170,32 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   boolean isOpen() {
     return socket.isOpen();
+  }
+
+  EventLoop eventLoop() {
+    return eventLoop;
+  }
+
+  boolean inEventLoop() {
+    return eventLoop.inEventLoop();
+  }
+
+  /** Has the event loop run a task, unless it has ended, and closed the socket. */
+  void execute(Runnable task) {
+    try {
+      eventLoop.execute(task);
+    } catch (RejectedExecutionException e) {
+      logger.debug("{} the event loop has ended", socket, e);
+    }
+  }
+
+  /** From any thread. */
+  void close() {
+    if (inEventLoop()) {
+      socket.close();
+    } else {
+      execute(socket::close);
+    }
   }
 
   KcpContext context() {
@@ -176,16 +225,18 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     return inBatch ? loop.nowMs() : loop.readNowMs();
   }
 
-  /** Adds a child, which keeps the socket open from now on. */
-  void join(Channel child) {
-    members.add(child);
+  /** Adds a member, which keeps the socket open from now on. */
+  void join(Channel member) {
+    if (members.isEmpty()) {
+      owner.occupied();
+    }
+    members.add(member);
   }
 
   /** A member has closed. */
   void leave(Channel member) {
-    members.remove(member);
-    if (members.isEmpty()) {
-      socket.close();
+    if (members.remove(member) && members.isEmpty()) {
+      owner.vacated(this);
     }
   }
 
@@ -293,8 +344,14 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     sweep.stop();
     loop.burst().drop(socket);
     loop.releaseCipher(keyRing);
+    table.close();
     for (Channel member : List.copyOf(members)) {
-      member.unsafe().close(member.unsafe().voidPromise());
+      if (member.eventLoop() == eventLoop) {
+        member.unsafe().close(member.unsafe().voidPromise());
+      } else {
+        member.close();
+        leave(member);
+      }
     }
     loop.leave(socket);
   }
@@ -303,11 +360,35 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    Session accepted = owner.accept(remote, conv);
+    Session accepted = owner.accept(this, remote, conv);
     if (accepted != null) {
       sweep.start();
     }
     return accepted;
+  }
+
+  /** See {@link SessionTable#postpone}. */
+  boolean postpone(InetSocketAddress remote, int conv) {
+    return table.postpone(remote, conv);
+  }
+
+  /**
+   * Answers a stranger that was told to wait. From any thread; happens after whatever that thread
+   * has had the event loop do before, such as registering the child.
+   *
+   * @param child null to turn the stranger away
+   */
+  void settle(InetSocketAddress remote, int conv, KcpChannel child) {
+    execute(
+        () -> {
+          Session accepted = child == null ? null : child.accepted();
+          if (accepted != null) {
+            sweep.start();
+          }
+          table.settle(remote, conv, accepted, nowMs());
+          table.endBatch(nowMs());
+          loop.schedule();
+        });
   }
 
   @Override

@@ -1,28 +1,38 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.session.Session;
-import io.kcp4j.session.SessionDirectory;
 import io.netty.channel.AbstractServerChannel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.PromiseNotifier;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Accepts KCP sessions on one UDP socket, as {@link KcpChannel}s. To be named in a {@code
+ * Accepts KCP sessions on one UDP port, as {@link KcpChannel}s. To be named in a {@code
  * ServerBootstrap}; runs on event loops of NIO, epoll, io_uring and kqueue.
  *
  * <p>The children share the server's socket and therefore its event loop: a child group is accepted
- * and not used. To use many cores, bind as many server channels to one port with {@code
- * SO_REUSEPORT}.
+ * and not used. To use many cores, give the server several sockets by {@link
+ * KcpServerChannelOption#SOCKETS}, each of which is on an event loop of its own, with the children
+ * whose first datagram it has received. A peer whose address changes may come to another socket,
+ * and is a stranger there as it would be with one.
  *
- * <p>Closing the server ends accepting; its children live on, and the socket and its address are
+ * <p>Closing the server ends accepting; its children live on, and the sockets and their address are
  * released with the last of them. While {@code autoRead} is off, and no {@code read()} was asked
  * for, new sessions are turned away unanswered, and their peers try again.
+ *
+ * <p><b>Accepting on several event loops.</b> The server's pipeline runs on the server's event loop
+ * alone, a child's on its socket's. Where they are the same, a child has been through both before
+ * its first datagram is taken in. Where not, the stranger waits in its socket's backlog, with what
+ * it sends, while three tasks go back and forth: the server's loop announces the child; the
+ * bootstrap's acceptor has the socket's loop register it; and the socket's loop, when it is done
+ * with that, adds the session or turns the stranger away. Each loop runs what another gives it in
+ * order, so that nothing has to be synchronized.
  */
 public final class KcpServerChannel extends AbstractServerChannel {
 
@@ -30,12 +40,15 @@ public final class KcpServerChannel extends AbstractServerChannel {
   private final KcpCounters counters = new KcpCounters();
   private final KcpConfigCache configs = new KcpConfigCache();
 
-  private volatile KcpEndpoint endpoint;
+  private volatile KcpSockets sockets;
   private volatile InetSocketAddress localAddress;
   private volatile boolean closed;
 
   private boolean readPending;
   private boolean acceptedInBatch;
+
+  /** Made on first use, which is by the superclass's constructor: no initializer may reset it. */
+  private Unsafe unsafe;
 
   /** Makes a channel, which is to be registered and bound. */
   public KcpServerChannel() {}
@@ -45,26 +58,27 @@ public final class KcpServerChannel extends AbstractServerChannel {
     return config;
   }
 
-  /** What the endpoint and all its sessions have counted, up to now. From any thread. */
+  /** What the sockets and all their sessions have counted, up to now. From any thread. */
   public KcpCounters counters() {
-    return counters;
+    KcpSockets sockets = this.sockets;
+    return sockets == null ? counters : sockets.counters();
   }
 
   /** How many sessions there are. From any thread; may be a little old. */
   public int sessions() {
-    KcpEndpoint endpoint = this.endpoint;
-    return endpoint == null ? 0 : endpoint.sessions();
+    KcpSockets sockets = this.sockets;
+    return sockets == null ? 0 : sockets.sessions();
   }
 
   /** What all sessions hold, in bytes. From any thread; may be a little old. */
   public long heldBytes() {
-    KcpEndpoint endpoint = this.endpoint;
-    return endpoint == null ? 0 : endpoint.context().budget().usedBytes();
+    KcpSockets sockets = this.sockets;
+    return sockets == null ? 0 : sockets.heldBytes();
   }
 
-  /** The socket, or null before registration. */
-  KcpEndpoint endpoint() {
-    return endpoint;
+  /** The sockets, or null before registration. */
+  KcpSockets sockets() {
+    return sockets;
   }
 
   @Override
@@ -99,39 +113,65 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   @Override
   protected void doRegister(ChannelPromise promise) {
+    sockets = new KcpSockets(this, counters);
+    ChannelFuture registered;
     try {
-      endpoint = newEndpoint();
+      registered = sockets.register();
     } catch (RuntimeException e) {
       promise.setFailure(e); // No socket is to be had, or no cipher.
       return;
     }
-    PromiseNotifier.cascade(false, endpoint.register(this), promise);
-  }
-
-  private KcpEndpoint newEndpoint() {
-    MemoryBudget budget = new MemoryBudget(config.memoryLimitBytes());
-    return new KcpEndpoint(
-        eventLoop(),
-        new Acceptor(),
-        config.socketOptions(),
-        new KcpContext(config.getAllocator(), budget, counters),
-        config.keyRing(),
-        new SessionDirectory(config.maxSessions()),
-        config.maxDatagramBytes(),
-        config.isAcceptOnProbe());
+    PromiseNotifier.cascade(false, registered, promise);
   }
 
   /** The configuration has other keys. From any thread. */
   void keyRingChanged() {
-    if (endpoint != null) {
-      eventLoop().execute(() -> endpoint.keyRing(config.keyRing()));
+    if (sockets != null) {
+      sockets.keyRingChanged();
+    }
+  }
+
+  @Override
+  public Unsafe unsafe() {
+    if (unsafe == null) {
+      unsafe = new BindingUnsafe(super.unsafe());
+    }
+    return unsafe;
+  }
+
+  /** Binds all sockets, where there are several, before the channel may become active. */
+  private final class BindingUnsafe extends ForwardingUnsafe {
+
+    BindingUnsafe(Unsafe unsafe) {
+      super(unsafe);
+    }
+
+    @Override
+    public void bind(SocketAddress local, ChannelPromise promise) {
+      if (!sockets.isShared()) {
+        super.bind(local, promise);
+      } else if (promise.setUncancellable()) {
+        sockets.bind(local).addListener(bound -> bound(bound, local, promise));
+      }
+    }
+
+    private void bound(Future<?> bound, SocketAddress local, ChannelPromise promise) {
+      if (bound.isSuccess()) {
+        super.bind(local, promise);
+      } else {
+        promise.tryFailure(bound.cause());
+        close(voidPromise());
+      }
     }
   }
 
   @Override
   protected void doBind(SocketAddress local) {
-    endpoint.bind(local);
-    localAddress = endpoint.localAddress();
+    KcpEndpoint first = sockets.first();
+    if (!sockets.isShared()) {
+      first.bind(local);
+    }
+    localAddress = first.localAddress();
   }
 
   @Override
@@ -156,32 +196,87 @@ public final class KcpServerChannel extends AbstractServerChannel {
       return;
     }
     closed = true;
-    if (endpoint != null) {
-      endpoint.leave(this);
+    if (sockets != null) {
+      sockets.leave();
     }
   }
 
-  private final class Acceptor implements KcpEndpoint.Owner {
+  /** What a socket on {@code loop} asks when strangers come. */
+  KcpEndpoint.Owner acceptorFor(EventLoop loop) {
+    return loop == eventLoop() ? new Acceptor() : new DistantAcceptor();
+  }
+
+  /** Announces a stranger's child; null if none is wanted. */
+  private KcpChannel announce(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+    boolean wanted = readPending || (acceptedInBatch && config.isAutoRead());
+    if (!wanted || !isActive()) {
+      return null;
+    }
+    readPending = false;
+    acceptedInBatch = true;
+    KcpChannel child = new KcpChannel(this, endpoint, configs, remote, conv);
+    pipeline().fireChannelRead(child);
+    return child;
+  }
+
+  private void endAnnouncing() {
+    if (acceptedInBatch) {
+      acceptedInBatch = false;
+      pipeline().fireChannelReadComplete();
+    }
+  }
+
+  /** For sockets on the server's event loop. */
+  private class Acceptor implements KcpEndpoint.Owner {
 
     @Override
-    public Session accept(InetSocketAddress remote, int conv) {
-      boolean wanted = readPending || (acceptedInBatch && config.isAutoRead());
-      if (!wanted || !isActive()) {
-        return null;
-      }
-      readPending = false;
-      acceptedInBatch = true;
-      KcpChannel child = new KcpChannel(KcpServerChannel.this, endpoint, configs, remote, conv);
-      pipeline().fireChannelRead(child);
-      return child.accepted();
+    public Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      KcpChannel child = announce(endpoint, remote, conv);
+      return child == null ? null : child.accepted();
     }
 
     @Override
     public void batchRead() {
-      if (acceptedInBatch) {
-        acceptedInBatch = false;
-        pipeline().fireChannelReadComplete();
-      }
+      endAnnouncing();
     }
+
+    @Override
+    public void occupied() {
+      sockets.occupied();
+    }
+
+    @Override
+    public void vacated(KcpEndpoint endpoint) {
+      sockets.vacated();
+    }
+  }
+
+  /** For sockets on other event loops, which call it. */
+  private final class DistantAcceptor extends Acceptor {
+
+    @Override
+    public Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      if (endpoint.postpone(remote, conv)) {
+        try {
+          eventLoop().execute(() -> announceAndSettle(endpoint, remote, conv));
+        } catch (RejectedExecutionException e) {
+          endpoint.settle(remote, conv, null); // The server's event loop has ended.
+        }
+      }
+      return null;
+    }
+
+    private void announceAndSettle(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      KcpChannel child = null;
+      try {
+        child = announce(endpoint, remote, conv);
+      } finally {
+        endpoint.settle(remote, conv, child);
+      }
+      endAnnouncing();
+    }
+
+    @Override
+    public void batchRead() {}
   }
 }

@@ -20,6 +20,10 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelConfig::isAcceptOnProbe,
               (config, value) -> config.acceptOnProbe = value)
           .add(
+              KcpServerChannelOption.SOCKETS,
+              KcpServerChannelConfig::sockets,
+              KcpServerChannelConfig::setSockets)
+          .add(
               KcpServerChannelOption.MAX_SESSIONS,
               KcpServerChannelConfig::maxSessions,
               KcpServerChannelConfig::setMaxSessions)
@@ -40,6 +44,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private final KcpServerChannel server;
 
   private volatile boolean acceptOnProbe;
+  private volatile int sockets = 1;
   private volatile int maxSessions = 100_000;
   private volatile long memoryLimitBytes = Runtime.getRuntime().maxMemory() / 2;
   private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
@@ -54,6 +59,10 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   boolean isAcceptOnProbe() {
     return acceptOnProbe;
+  }
+
+  int sockets() {
+    return sockets;
   }
 
   int maxSessions() {
@@ -76,6 +85,11 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     return socketOptions;
   }
 
+  private void setSockets(int sockets) {
+    check(KcpServerChannelOption.SOCKETS, sockets, 1, KcpServerChannelOption.MAX_SOCKETS);
+    this.sockets = sockets;
+  }
+
   private void setMaxSessions(int sessions) {
     check(KcpServerChannelOption.MAX_SESSIONS, sessions, 1, Integer.MAX_VALUE);
     maxSessions = sessions;
@@ -93,7 +107,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   }
 
   private synchronized void setKeyRing(KeyRing ring) {
-    if (server.endpoint() != null) {
+    if (server.sockets() != null) {
       checkSuccessor(KcpServerChannelOption.KEY_RING, keyRing, ring);
     }
     keyRing = ring;

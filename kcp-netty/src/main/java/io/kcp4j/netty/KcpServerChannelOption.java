@@ -16,6 +16,18 @@ public final class KcpServerChannelOption {
    */
   public static final ChannelOption<Boolean> ACCEPT_ON_PROBE = option("ACCEPT_ON_PROBE");
 
+  /** The largest value of {@link #SOCKETS}. */
+  public static final int MAX_SOCKETS = 1024;
+
+  /**
+   * How many sockets share the server's port by {@code SO_REUSEPORT}: 1, the default, to {@value
+   * #MAX_SOCKETS}. Each is on an event loop of its own of the server's group, the parent group, as
+   * long as there are enough, and its children with it. The system spreads the peers by their
+   * addresses; Linux does so evenly. Where it has no {@code SO_REUSEPORT} the bind fails with an
+   * {@link UnsupportedOperationException}.
+   */
+  public static final ChannelOption<Integer> SOCKETS = option("SOCKETS");
+
   /**
    * The most sessions at a time; more are turned away. At least 1; default 100000, which idle take
    * some 300 MB.
@@ -24,7 +36,8 @@ public final class KcpServerChannelOption {
 
   /**
    * The most memory that all sessions together may hold of what peers have sent, in bytes. At least
-   * 1; default half of the largest heap, which is also half of what direct buffers may take.
+   * 1; default half of the largest heap, which is also half of what direct buffers may take. Each
+   * of several {@link #SOCKETS} has an equal part of it.
    */
   public static final ChannelOption<Long> MEMORY_LIMIT = option("MEMORY_LIMIT");
 

@@ -11,12 +11,15 @@ import io.netty.channel.WriteBufferWaterMark;
 import io.netty.channel.epoll.EpollDatagramChannel;
 import io.netty.channel.kqueue.KQueueDatagramChannel;
 import io.netty.channel.socket.DatagramChannel;
+import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioDatagramChannel;
 import io.netty.channel.unix.Errors.NativeIoException;
 import io.netty.channel.unix.SegmentedDatagramPacket;
+import io.netty.channel.unix.UnixChannelOption;
 import io.netty.channel.uring.IoUringDatagramChannel;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
 
 /**
  * What carries the datagrams; the event loop decides. All but NIO live in optional artifacts, whose
@@ -88,6 +91,19 @@ enum Transport {
     if (this == EPOLL) {
       ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), mode);
     }
+  }
+
+  /**
+   * Lets a channel of this transport be bound to an address that others are bound to.
+   *
+   * @return whether the system has that
+   */
+  boolean shareAddress(DatagramChannel channel) {
+    ChannelOption<Boolean> reusePort =
+        this == NIO
+            ? NioChannelOption.of(StandardSocketOptions.SO_REUSEPORT)
+            : UnixChannelOption.SO_REUSEPORT;
+    return channel.config().setOption(reusePort, true);
   }
 
   /** Whether channels of this transport can send several datagrams as one. */

@@ -56,7 +56,12 @@ final class Fixture implements AutoCloseable {
   private KcpServerChannel server;
 
   Fixture(TransportUnderTest transport) {
-    serverGroup = transport.newGroup(1);
+    this(transport, 1);
+  }
+
+  /** With so many event loops for servers. */
+  Fixture(TransportUnderTest transport, int serverLoops) {
+    serverGroup = transport.newGroup(serverLoops);
     childGroup = transport.newGroup(2);
     clientGroup = transport.newGroup(1);
     serverBootstrap =
@@ -154,10 +159,10 @@ final class Fixture implements AutoCloseable {
   }
 
   private static boolean hasSocket(Channel channel) {
-    KcpEndpoint endpoint =
-        channel instanceof KcpServerChannel server
-            ? server.endpoint()
-            : ((KcpChannel) channel).endpoint();
+    if (channel instanceof KcpServerChannel server) {
+      return server.sockets() != null && server.sockets().isOpen();
+    }
+    KcpEndpoint endpoint = ((KcpChannel) channel).endpoint();
     return endpoint != null && endpoint.isOpen();
   }
 

@@ -110,14 +110,21 @@ class OptionsTest {
     KcpServerChannelConfig config = new KcpServerChannel().config();
 
     assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_ON_PROBE, true));
+    assertTrue(config.setOption(KcpServerChannelOption.SOCKETS, 1024));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_SESSIONS, 3));
     assertTrue(config.setOption(KcpServerChannelOption.MEMORY_LIMIT, 1L << 40));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 1400));
 
     assertEquals(true, config.getOption(KcpServerChannelOption.ACCEPT_ON_PROBE));
+    assertEquals(1024, config.getOption(KcpServerChannelOption.SOCKETS));
     assertEquals(3, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
     assertEquals(1L << 40, config.getOption(KcpServerChannelOption.MEMORY_LIMIT));
     assertEquals(1400, config.getOptions().get(KcpServerChannelOption.MAX_DATAGRAM));
+    assertThrows(
+        IllegalArgumentException.class, () -> config.setOption(KcpServerChannelOption.SOCKETS, 0));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> config.setOption(KcpServerChannelOption.SOCKETS, 1025));
     assertThrows(
         IllegalArgumentException.class,
         () -> config.setOption(KcpServerChannelOption.MAX_SESSIONS, 0));

@@ -1,0 +1,434 @@
+package io.kcp4j.netty;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.util.ReferenceCountUtil;
+import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
+
+/** Servers with several sockets at one port, on several event loops. */
+class SocketsTest {
+
+  private static final int LOOPS = 4;
+  private static final int CLIENTS = 64;
+
+  /** With so many clients, a socket gets none in one case of 25 million. */
+  private static Fixture fixture(TransportUnderTest transport) {
+    Fixture fixture = new Fixture(transport, LOOPS);
+    fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, LOOPS);
+    return fixture;
+  }
+
+  private record Client(KcpChannel channel, Recorder recorder) {
+
+    static Client of(Fixture fixture) {
+      Recorder recorder = new Recorder();
+      return new Client(fixture.connect(recorder), recorder);
+    }
+
+    void write(byte[] bytes) {
+      channel.writeAndFlush(Fixture.buffer(channel, bytes));
+    }
+  }
+
+  /** Clients that have all written, and of which none has looked for an answer yet. */
+  private static List<Client> clients(Fixture fixture, int number, byte[] bytes) {
+    List<Client> clients = new ArrayList<>();
+    for (int i = 0; i < number; i++) {
+      clients.add(Client.of(fixture));
+    }
+    clients.forEach(client -> client.write(bytes));
+    return clients;
+  }
+
+  private static void awaitBytes(List<Client> clients, byte[] bytes) {
+    for (Client client : clients) {
+      await().until(() -> client.recorder.received() == bytes.length);
+      assertArrayEquals(bytes, client.recorder.bytes());
+    }
+  }
+
+  private static Set<EventLoop> loops(Iterable<KcpChannel> children) {
+    Set<EventLoop> loops = new HashSet<>();
+    children.forEach(child -> loops.add(child.eventLoop()));
+    return loops;
+  }
+
+  private static boolean isFree(InetSocketAddress address) {
+    try {
+      new DatagramSocket(address).close();
+      return true;
+    } catch (SocketException e) {
+      return false;
+    }
+  }
+
+  @OverEachTransport
+  void sessionsSpreadOverTheEventLoops(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      byte[] bytes = Fixture.randomBytes(20_000);
+
+      awaitBytes(clients(fixture, CLIENTS, bytes), bytes);
+
+      assertEquals(LOOPS, loops(fixture.children).size());
+      assertEquals(CLIENTS, fixture.children.size());
+      assertEquals(CLIENTS, server.sessions());
+      assertEquals(CLIENTS, server.counters().get(KcpCounter.SESSIONS_OPENED));
+      assertTrue(server.counters().get(KcpCounter.PAYLOAD_BYTES_IN) >= CLIENTS * 20_000L);
+    }
+  }
+
+  @OverEachTransport
+  void streamsBeginWholeHoweverLongAcceptingTakes(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.of(3, 1));
+      CountDownLatch sent = new CountDownLatch(1);
+      // The server is busy until all clients have sent what they may without an answer.
+      fixture.serverBootstrap.handler(new Pause(sent));
+      fixture.serve(Recorder::new);
+      byte[] bytes = Fixture.randomBytes(10_000);
+
+      List<Client> clients = clients(fixture, 16, bytes);
+      for (Client client : clients) {
+        await().until(() -> client.channel.stats().get(KcpCounter.SEGMENTS_OUT) >= 8);
+      }
+      sent.countDown();
+
+      await().until(() -> fixture.children.size() == 16);
+      for (KcpChannel child : fixture.children) {
+        Recorder recorder = child.pipeline().get(Recorder.class);
+        await().until(() -> recorder.received() == bytes.length);
+        assertArrayEquals(bytes, recorder.bytes());
+      }
+    }
+  }
+
+  /** Holds the server's event loop up when the first child is announced. */
+  private static final class Pause extends ChannelInboundHandlerAdapter {
+    private final CountDownLatch until;
+
+    Pause(CountDownLatch until) {
+      this.until = until;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) throws Exception {
+      assertTrue(ctx.channel().eventLoop().inEventLoop());
+      assertTrue(until.await(10, SECONDS));
+      ctx.fireChannelRead(msg);
+    }
+  }
+
+  @OverEachTransport
+  void greetingOfAChildIsSent(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      byte[] greeting = {7, 8, 9};
+      fixture.serve(
+          () ->
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelActive(ChannelHandlerContext ctx) {
+                  ctx.writeAndFlush(Fixture.buffer(ctx.channel(), greeting));
+                }
+
+                @Override
+                public void channelRead(ChannelHandlerContext ctx, Object msg) {
+                  ReferenceCountUtil.release(msg);
+                }
+              });
+
+      awaitBytes(clients(fixture, 16, new byte[1]), greeting);
+    }
+  }
+
+  @OverEachTransport
+  void moreSocketsThanEventLoopsShareThem(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport, 2)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, 5);
+      fixture.serve(Echo::new);
+      byte[] bytes = Fixture.randomBytes(100);
+
+      awaitBytes(clients(fixture, CLIENTS, bytes), bytes);
+
+      assertEquals(2, loops(fixture.children).size());
+      assertEquals(CLIENTS, fixture.children.size());
+    }
+  }
+
+  @OverEachTransport
+  void portThatIsTakenFailsTheBind(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport);
+        DatagramSocket taken = new DatagramSocket(Fixture.ANY_PORT)) {
+      KcpServerChannel other = fixture.serve(Echo::new);
+      ChannelFuture bind = fixture.serverBootstrap.bind(taken.getLocalSocketAddress());
+
+      assertTrue(bind.await(10, SECONDS));
+
+      assertInstanceOf(IOException.class, bind.cause());
+      assertTrue(bind.channel().closeFuture().await(10, SECONDS));
+      await().until(() -> !((KcpServerChannel) bind.channel()).sockets().isOpen());
+      assertTrue(other.isActive());
+    }
+  }
+
+  @OverEachTransport
+  void serversThatBindAtTheSameTimeDoNotWaitForEachOther(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      List<ChannelFuture> binds = new ArrayList<>();
+      for (int i = 0; i < 8; i++) {
+        binds.add(fixture.serverBootstrap.bind(Fixture.ANY_PORT));
+      }
+
+      binds.forEach(bind -> assertTrue(bind.awaitUninterruptibly(10, SECONDS)));
+
+      binds.forEach(bind -> assertTrue(bind.isSuccess()));
+    }
+  }
+
+  @OverEachTransport
+  void serverThatClosesWhileItBindsLeavesNoSocket(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      for (int i = 0; i < 20; i++) {
+        KcpServerChannel server =
+            (KcpServerChannel) fixture.serverBootstrap.register().syncUninterruptibly().channel();
+        server.bind(Fixture.ANY_PORT);
+        server.close().syncUninterruptibly();
+        await().until(() -> !server.sockets().isOpen());
+      }
+    }
+  }
+
+  @OverEachTransport
+  void socketsStayUntilTheLastChildHasLeft(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      byte[] bytes = Fixture.randomBytes(100);
+      List<Client> clients = clients(fixture, CLIENTS, bytes);
+      awaitBytes(clients, bytes);
+      List<KcpChannel> children = new ArrayList<>(fixture.children);
+      EventLoop last = children.get(0).eventLoop();
+
+      server.close().syncUninterruptibly();
+      for (KcpChannel child : children) {
+        if (child.eventLoop() != last) {
+          child.close().syncUninterruptibly();
+        }
+      }
+
+      // Were a socket closed, the system would send some of the others' peers elsewhere.
+      for (Client client : clients) {
+        InetSocketAddress address = client.channel.localAddress();
+        if (children.stream().anyMatch(c -> c.isOpen() && c.remoteAddress().equals(address))) {
+          client.write(bytes);
+          await().until(() -> client.recorder.received() == 2 * bytes.length);
+        }
+      }
+      assertFalse(isFree(server.localAddress()));
+      children.forEach(Channel::close);
+      await().until(() -> isFree(server.localAddress()));
+    }
+  }
+
+  @OverEachTransport
+  void closingUnderLoadLeavesNothing(TransportUnderTest transport) {
+    for (int i = 0; i < 3; i++) {
+      try (Fixture fixture = fixture(transport)) {
+        KcpServerChannel server = fixture.serve(Echo::new);
+        clients(fixture, CLIENTS, Fixture.randomBytes(100_000));
+        await().until(() -> !fixture.children.isEmpty());
+        server.close();
+      }
+    }
+  }
+
+  @OverEachTransport
+  void endOfTheEventLoopsUnderLoadLeavesNothing(TransportUnderTest transport) {
+    // Netty 4.2.18 corrupts memory there, without this project's help.
+    assumeTrue(transport != TransportUnderTest.IO_URING);
+    try (Fixture fixture = fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      clients(fixture, CLIENTS, Fixture.randomBytes(100_000));
+      await().until(() -> !fixture.children.isEmpty());
+
+      fixture.shutDown();
+
+      assertTrue(server.closeFuture().isDone());
+      assertFalse(server.sockets().isOpen());
+    }
+  }
+
+  @OverEachTransport
+  void limitOfSessionsHoldsForAllSocketsTogether(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MAX_SESSIONS, 5);
+      KcpServerChannel server = fixture.serve(Echo::new);
+
+      List<Client> clients = clients(fixture, CLIENTS, new byte[1]);
+
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) >= CLIENTS - 5);
+      await().until(() -> server.sessions() == 5);
+      assertEquals(5, server.counters().get(KcpCounter.SESSIONS_OPENED));
+
+      fixture.child().close().syncUninterruptibly();
+      await().until(() -> server.counters().get(KcpCounter.SESSIONS_OPENED) == 6);
+      assertEquals(CLIENTS, clients.size());
+      assertEquals(5, server.sessions());
+    }
+  }
+
+  @OverEachTransport
+  void serverThatDoesNotReadAcceptsAsManyAsAreAskedFor(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.option(ChannelOption.AUTO_READ, false);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      clients(fixture, 16, new byte[1]);
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) >= 16);
+      assertEquals(0, server.sessions());
+
+      for (int i = 1; i <= 3; i++) {
+        int asked = i;
+        server.read();
+        await().until(() -> server.sessions() == asked);
+      }
+
+      long refused = server.counters().get(KcpCounter.ACCEPT_REFUSED);
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) > refused + 16);
+      assertEquals(3, server.sessions());
+    }
+  }
+
+  @OverEachTransport
+  void childThatNobodyWantsBeginsNoSession(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.handler(
+          new ChannelInboundHandlerAdapter() {
+            @Override
+            public void channelRead(ChannelHandlerContext ctx, Object msg) {} // Passes none on.
+          });
+      KcpServerChannel server = fixture.serve(Echo::new);
+
+      clients(fixture, 16, new byte[1]);
+
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) >= 16);
+      assertEquals(0, server.sessions());
+      assertEquals(0, server.counters().get(KcpCounter.SESSIONS_OPENED));
+    }
+  }
+
+  @OverEachTransport
+  void childrenThatCloseAtOnceBeginNoSecondSession(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      Supplier<ChannelHandler> closing =
+          () ->
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelActive(ChannelHandlerContext ctx) {
+                  ctx.close();
+                }
+              };
+      KcpServerChannel server = fixture.serve(closing);
+
+      clients(fixture, 16, new byte[1]);
+
+      await().until(() -> server.counters().get(KcpCounter.CLOSED_SESSION) >= 32);
+      assertEquals(16, server.counters().get(KcpCounter.SESSIONS_OPENED));
+      assertEquals(16, server.counters().get(KcpCounter.SESSIONS_CLOSED));
+      assertEquals(0, server.sessions());
+    }
+  }
+
+  @OverEachTransport
+  void retransmissionsMeanwhileMakeNoSecondChild(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      CountDownLatch sent = new CountDownLatch(1);
+      fixture.serverBootstrap.handler(new Pause(sent));
+      KcpServerChannel server = fixture.serve(Echo::new);
+      byte[] first = Stranger.segment(1, Segment.PUSH, 0, new byte[] {1, 2, 3});
+      List<Stranger> strangers = new ArrayList<>();
+      for (int i = 0; i < 16; i++) {
+        Stranger stranger = new Stranger(server.localAddress());
+        strangers.add(stranger);
+        stranger.send(first);
+        stranger.send(first);
+      }
+      sent.countDown();
+
+      for (Stranger stranger : strangers) {
+        byte[] answer = ByteBufUtil.getBytes(stranger.receive(10_000));
+        assertEquals(1, answer[0]);
+        stranger.close();
+      }
+      assertEquals(16, server.counters().get(KcpCounter.SESSIONS_OPENED));
+      assertEquals(16, server.sessions());
+    }
+  }
+
+  @OverEachTransport
+  void newKeysReachAllSockets(TransportUnderTest transport) {
+    KeyRing before = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "before"));
+    KeyRing after = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "after"));
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, before);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, before);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      byte[] bytes = Fixture.randomBytes(1000);
+      List<Client> clients = clients(fixture, CLIENTS, bytes);
+      awaitBytes(clients, bytes);
+
+      server.config().setOption(KcpServerChannelOption.KEY_RING, after);
+      for (Client client : clients) {
+        client.channel.config().setOption(KcpChannelOption.KEY_RING, after);
+        client.write(bytes);
+      }
+
+      for (Client client : clients) {
+        await().until(() -> client.recorder.received() == 2 * bytes.length);
+      }
+      assertEquals(LOOPS, loops(fixture.children).size());
+    }
+  }
+
+  @OverEachTransport
+  void oneSocketStaysOnTheServersEventLoop(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport, LOOPS)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      byte[] bytes = Fixture.randomBytes(100);
+
+      awaitBytes(clients(fixture, 16, bytes), bytes);
+
+      assertEquals(Set.of(server.eventLoop()), loops(fixture.children));
+    }
+  }
+}
