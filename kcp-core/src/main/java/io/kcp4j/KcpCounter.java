@@ -70,6 +70,8 @@ public enum KcpCounter {
   UNKNOWN_SESSION("datagrams.unknown.session", "datagrams"),
   /** Datagrams for a session that has been closed; counted by the endpoint. */
   CLOSED_SESSION("datagrams.closed.session", "datagrams"),
+  /** Datagrams passed on from the socket they came in at to their session's; endpoint's count. */
+  PASSED_ON("datagrams.passed.on", "datagrams"),
   /** First datagrams that were turned away: a limit was reached; counted by the endpoint. */
   ACCEPT_REFUSED("accepts.refused", "datagrams"),
   /** Sessions begun; counted by the endpoint. */

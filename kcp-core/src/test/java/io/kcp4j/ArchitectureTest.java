@@ -36,6 +36,9 @@ class ArchitectureTest {
   /** Memory of kernels, one for each thread, that means nothing from one call to the next. */
   private static final String KERNEL_SCRATCH = "io.kcp4j.fec.Scratch";
 
+  /** The one thing that tables on several threads share; it starts none and waits for none. */
+  private static final String SESSION_DIRECTORY = "io.kcp4j.session.SessionDirectory";
+
   @ArchTest
   static final ArchRule errorCorrectionKnowsNothingOfTheRestButTheBudget =
       noClasses()
@@ -67,6 +70,8 @@ class ArchitectureTest {
           .doNotHaveFullyQualifiedName(KERNEL_CHOICE)
           .and()
           .doNotHaveFullyQualifiedName(KERNEL_SCRATCH)
+          .and()
+          .doNotHaveFullyQualifiedName(SESSION_DIRECTORY)
           .should()
           .dependOnClassesThat(
               resideInAnyPackage("java.util.concurrent", "java.util.concurrent.locks..")

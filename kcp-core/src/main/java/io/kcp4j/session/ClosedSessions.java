@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Remembers which sessions have been closed, for a minute: a peer that does not know of it goes on,
@@ -15,12 +16,20 @@ final class ClosedSessions {
   private static final int MAX_REMEMBERED = 65_536;
 
   private final Map<SessionKey, Long> forgetAtMs = new LinkedHashMap<>();
+  private final Consumer<SessionKey> forgotten;
+
+  /** Makes an empty memory, which tells {@code forgotten} what it no longer knows. */
+  ClosedSessions(Consumer<SessionKey> forgotten) {
+    this.forgotten = forgotten;
+  }
 
   void add(SessionKey key, long nowMs) {
     forget(nowMs);
     forgetAtMs.remove(key); // so that it moves to the end: the oldest come first
     if (forgetAtMs.size() == MAX_REMEMBERED) {
-      forgetAtMs.remove(forgetAtMs.keySet().iterator().next());
+      SessionKey oldest = forgetAtMs.keySet().iterator().next();
+      forgetAtMs.remove(oldest);
+      forgotten.accept(oldest);
     }
     forgetAtMs.put(key, nowMs + REMEMBERED_MS);
   }
@@ -30,11 +39,21 @@ final class ClosedSessions {
     return until != null && nowMs < until;
   }
 
+  /** The session has begun anew. */
+  void remove(SessionKey key) {
+    forgetAtMs.remove(key);
+  }
+
   /** Drops what has been remembered long enough. */
   void forget(long nowMs) {
-    Iterator<Long> oldestFirst = forgetAtMs.values().iterator();
-    while (oldestFirst.hasNext() && oldestFirst.next() <= nowMs) {
+    Iterator<Map.Entry<SessionKey, Long>> oldestFirst = forgetAtMs.entrySet().iterator();
+    while (oldestFirst.hasNext()) {
+      Map.Entry<SessionKey, Long> oldest = oldestFirst.next();
+      if (nowMs < oldest.getValue()) {
+        return;
+      }
       oldestFirst.remove();
+      forgotten.accept(oldest.getKey());
     }
   }
 

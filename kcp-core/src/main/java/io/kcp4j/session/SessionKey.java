@@ -22,6 +22,10 @@ final class SessionKey implements Comparable<SessionKey> {
     this.conv = conv;
   }
 
+  SessionKey copy() {
+    return new SessionKey(remote, conv);
+  }
+
   InetSocketAddress remote() {
     return remote;
   }

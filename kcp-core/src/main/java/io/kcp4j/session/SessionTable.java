@@ -37,7 +37,10 @@ import java.util.Objects;
  */
 public final class SessionTable {
 
-  /** What the table asks of its driver. Called on the table's thread, from within its methods. */
+  /**
+   * What the table asks of its driver. Called on the table's thread, from within its methods,
+   * unless noted.
+   */
   public interface Handler {
 
     /**
@@ -66,6 +69,13 @@ public final class SessionTable {
     /** All that was written to outputs since the last call should leave now. */
     void flushOutput();
 
+    /**
+     * A packet of this table's has come in at another table, which has opened it. Called on the
+     * other's thread: the driver copies the packet and has its own thread call {@link
+     * #receiveOpened} and {@link #endBatch}, or drops it. A driver of one table is never called.
+     */
+    default void passedOn(InetSocketAddress remote, ByteBuf packet) {}
+
     /** Whether the socket takes more; while it does not, no session is flushed. */
     boolean isOutputWritable();
 
@@ -92,13 +102,13 @@ public final class SessionTable {
   private final KcpCounters counters;
   private final FecContext fecContext;
   private final DeadlineWheel deadlines;
-  private final SessionDirectory limit;
+  private final SessionDirectory directory;
   private final int maxDatagramBytes;
 
   private final Map<SessionKey, Session> sessions = new HashMap<>();
   private final SessionKey lookup = new SessionKey(null, 0);
   private final FecLayer strangers;
-  private final ClosedSessions closed = new ClosedSessions();
+  private final ClosedSessions closed;
   private final Backlog backlog;
   private final DeadlineWheel watches;
 
@@ -129,7 +139,7 @@ public final class SessionTable {
    * @param cipher opens packets; the driver seals them with it or with one of the same keys
    * @param fecContext what FEC on this thread shares
    * @param deadlines where the sessions' deadlines are kept
-   * @param limit strangers beyond it are turned away; a table of clients has 0, and answers no
+   * @param directory what this table shares with others; one that admits no strangers answers no
    *     probe of a session that it has forgotten
    * @param maxDatagramBytes larger datagrams are counted and not parsed
    * @param nowMs the time, in milliseconds
@@ -140,7 +150,7 @@ public final class SessionTable {
       PacketCipher cipher,
       FecContext fecContext,
       DeadlineWheel deadlines,
-      SessionDirectory limit,
+      SessionDirectory directory,
       int maxDatagramBytes,
       long nowMs) {
     this.handler = Objects.requireNonNull(handler, "handler");
@@ -149,10 +159,11 @@ public final class SessionTable {
     this.fecContext = fecContext.withBudget(context.budget());
     this.strangers = new FecLayer(fecContext, counters);
     this.backlog = new Backlog(context);
+    this.closed = new ClosedSessions(directory::release);
     this.cipher = Objects.requireNonNull(cipher, "cipher");
     this.output = new PacketOutput(cipher);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
-    this.limit = Objects.requireNonNull(limit, "limit");
+    this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
     this.watches = new DeadlineWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
   }
@@ -212,7 +223,7 @@ public final class SessionTable {
    */
   public void add(Session session, long nowMs) {
     insert(session, nowMs);
-    limit.enter();
+    directory.enter();
   }
 
   private void insert(Session session, long nowMs) {
@@ -236,7 +247,7 @@ public final class SessionTable {
     closed.add(session.key(), nowMs);
     deadlines.cancel(session);
     session.removed();
-    limit.leave();
+    directory.leave();
     if (lastFound == session) {
       lastFound = null;
     }
@@ -259,7 +270,6 @@ public final class SessionTable {
    * indices change.
    */
   public void receive(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
-    inBatch = true;
     if (datagram.readableBytes() > maxDatagramBytes) {
       counters.add(KcpCounter.OVERSIZE, 1);
       return;
@@ -271,7 +281,12 @@ public final class SessionTable {
     receiveOpened(remote, datagram, nowMs);
   }
 
-  private void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+  /**
+   * Takes in a packet that has been opened, by this table or by the one that has passed it on: see
+   * {@link Handler#passedOn}. The buffer stays the caller's.
+   */
+  public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    inBatch = true;
     switch (fecType(packet)) {
       case FecPacket.DATA -> receiveProtected(remote, packet, nowMs);
       case FecPacket.PARITY -> receiveParity(remote, packet, nowMs);
@@ -415,9 +430,14 @@ public final class SessionTable {
     return found;
   }
 
-  /** A packet of no session, which {@link #lookup} names, and of none that it could begin. */
+  /** A packet of none of our sessions, which {@link #lookup} names, and of none to begin here. */
   private void unknown(ByteBuf packet, int index) {
-    if (!backlog.keep(lookup, packet, index)) {
+    SessionTable home = directory.otherHome(lookup, this);
+    if (home != null) {
+      counters.add(KcpCounter.PASSED_ON, 1);
+      int bytes = packet.writerIndex() - index;
+      home.handler.passedOn(lookup.remote(), packet.slice(index, bytes));
+    } else if (!backlog.keep(lookup, packet, index)) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
     }
   }
@@ -425,13 +445,13 @@ public final class SessionTable {
   /** Judges a datagram of no session; {@link #lookup} still names it. */
   private Session admit(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
     FirstDatagram first = FirstDatagram.judge(datagram);
-    if (backlog.contains(lookup)) {
+    if (backlog.contains(lookup) || directory.otherHome(lookup, this) != null) {
       unknown(datagram, index);
     } else if (closed.contains(lookup, nowMs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
     } else if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptOnProbe)) {
       return accept(remote, datagram, index, nowMs);
-    } else if (first == FirstDatagram.PROBES && limit.admitsStrangers()) {
+    } else if (first == FirstDatagram.PROBES && directory.admitsStrangers()) {
       answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
@@ -440,10 +460,16 @@ public final class SessionTable {
   }
 
   private Session accept(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
-    if (!limit.tryEnter()) {
+    if (!directory.tryEnter()) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return null;
     }
+    if (!directory.claim(lookup, this)) {
+      directory.leave();
+      unknown(datagram, index); // It has just begun elsewhere.
+      return null;
+    }
+    closed.remove(lookup);
     Session accepted =
         handler.accept(remote, Segment.conv(datagram, datagram.readerIndex()), nowMs);
     if (accepted != null) {
@@ -451,10 +477,17 @@ public final class SessionTable {
     } else if (backlog.contains(lookup)) {
       unknown(datagram, index);
     } else {
-      limit.leave();
-      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      turnAway(lookup, nowMs);
     }
     return accepted;
+  }
+
+  private void turnAway(SessionKey stranger, long nowMs) {
+    directory.leave();
+    counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+    if (!closed.contains(stranger, nowMs)) { // Its session may have come and gone.
+      directory.release(stranger);
+    }
   }
 
   /**
@@ -479,13 +512,13 @@ public final class SessionTable {
    * @param session null to turn it away
    */
   public void settle(InetSocketAddress remote, int conv, Session session, long nowMs) {
-    List<ByteBuf> packets = backlog.remove(new SessionKey(remote, conv));
+    SessionKey stranger = new SessionKey(remote, conv);
+    List<ByteBuf> packets = backlog.remove(stranger);
     if (packets == null) {
       return;
     }
     if (session == null) {
-      limit.leave();
-      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      turnAway(stranger, nowMs);
       backlog.release(packets);
       return;
     }
@@ -502,7 +535,7 @@ public final class SessionTable {
   /** Turns away all who wait. To be called at the end; sessions are their owners' to close. */
   public void close() {
     for (int strangers = backlog.clear(); strangers > 0; strangers--) {
-      limit.leave();
+      directory.leave();
     }
   }
 

@@ -91,7 +91,7 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     peer = new FecEncoder(FECS[1 + (kind >> 1) % 3], FEC.withBudget(peersBudget));
     table =
         new SessionTable(
-            this, context, cipher, FEC, deadlines, new SessionDirectory(MAX_SESSIONS), 1500, 0);
+            this, context, cipher, FEC, deadlines, SessionDirectory.ofOne(MAX_SESSIONS), 1500, 0);
     table.acceptOnProbe((kind & 0x40) != 0);
   }
 

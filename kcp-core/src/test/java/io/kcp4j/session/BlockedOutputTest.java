@@ -81,7 +81,7 @@ class BlockedOutputTest {
     Socket socket = new Socket();
     DeadlineWheel wheel = new DeadlineWheel(0);
     SessionTable table =
-        new SessionTable(socket, context, PLAIN, FEC, wheel, new SessionDirectory(10), 1500, 0);
+        new SessionTable(socket, context, PLAIN, FEC, wheel, SessionDirectory.ofOne(10), 1500, 0);
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     for (int conv = 1; conv <= 5; conv++) {
       Kcp kcp = new Kcp(conv, KcpConfig.DEFAULT, context, 0);
@@ -109,7 +109,7 @@ class BlockedOutputTest {
     Socket socket = new Socket();
     SessionTable table =
         new SessionTable(
-            socket, context, PLAIN, FEC, new DeadlineWheel(0), new SessionDirectory(10), 1500, 0);
+            socket, context, PLAIN, FEC, new DeadlineWheel(0), SessionDirectory.ofOne(10), 1500, 0);
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     ByteBuf probe = Unpooled.buffer();
     Segment.write(probe, 7, Segment.WASK, 0, 128, 0, 0, 0, 0);

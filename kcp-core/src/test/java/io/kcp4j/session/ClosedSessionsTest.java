@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** {@link ClosedSessions}: for a minute, and bounded. */
@@ -13,7 +15,8 @@ class ClosedSessionsTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 9);
 
-  private final ClosedSessions closed = new ClosedSessions();
+  private final List<SessionKey> forgotten = new ArrayList<>();
+  private final ClosedSessions closed = new ClosedSessions(forgotten::add);
 
   private static SessionKey key(int conv) {
     return new SessionKey(REMOTE, conv);
@@ -34,6 +37,7 @@ class ClosedSessionsTest {
     }
     closed.forget(60_004);
     assertEquals(5, closed.size());
+    assertEquals(List.of(key(0), key(1), key(2), key(3), key(4)), forgotten);
     assertTrue(closed.contains(key(5), 60_004));
   }
 
@@ -44,7 +48,17 @@ class ClosedSessionsTest {
     closed.add(key(1), 30_000);
     closed.forget(60_010);
     assertEquals(1, closed.size());
+    assertEquals(List.of(key(2)), forgotten);
     assertTrue(closed.contains(key(1), 60_010));
+  }
+
+  @Test
+  void sessionThatBeginsAnewIsNeitherClosedNorForgotten() {
+    closed.add(key(1), 0);
+    closed.remove(key(1));
+    closed.forget(60_000);
+    assertFalse(closed.contains(key(1), 0));
+    assertEquals(List.of(), forgotten);
   }
 
   @Test
@@ -53,6 +67,7 @@ class ClosedSessionsTest {
       closed.add(key(conv), 0);
     }
     assertEquals(65_536, closed.size());
+    assertEquals(List.of(key(0)), forgotten);
     assertFalse(closed.contains(key(0), 0));
     assertTrue(closed.contains(key(1), 0));
     assertTrue(closed.contains(key(65_536), 0));

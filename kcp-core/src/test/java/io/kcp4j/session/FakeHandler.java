@@ -10,6 +10,7 @@ import io.netty.buffer.Unpooled;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** The driver of a {@link SessionTable} in a test: notes what it is told, and what is sent. */
@@ -23,6 +24,7 @@ final class FakeHandler implements SessionTable.Handler {
   Consumer<Session> onProgress = session -> {};
   Consumer<Session> onEnd = session -> {};
   Runnable onOutput = () -> {};
+  BiConsumer<InetSocketAddress, ByteBuf> onPassedOn = (remote, packet) -> {};
   boolean accepts = true;
   boolean postpones;
   boolean writable = true;
@@ -90,6 +92,12 @@ final class FakeHandler implements SessionTable.Handler {
   @Override
   public boolean isOutputWritable() {
     return writable;
+  }
+
+  @Override
+  public void passedOn(InetSocketAddress remote, ByteBuf packet) {
+    events.add("passed on");
+    onPassedOn.accept(remote, packet);
   }
 
   @Override

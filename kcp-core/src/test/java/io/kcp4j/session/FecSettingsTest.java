@@ -43,7 +43,7 @@ class FecSettingsTest {
           KeyRing.NONE.newCipher(),
           fecContext,
           new DeadlineWheel(0),
-          new SessionDirectory(9),
+          SessionDirectory.ofOne(9),
           1500,
           0);
   private final Session session =

@@ -49,7 +49,8 @@ final class Host implements SessionTable.Handler {
     FecContext fecContext = new FecContext(budget);
     DeadlineWheel wheel = new DeadlineWheel(0);
     table =
-        new SessionTable(this, context, cipher, fecContext, wheel, new SessionDirectory(10), 1500, 0);
+        new SessionTable(
+            this, context, cipher, fecContext, wheel, SessionDirectory.ofOne(10), 1500, 0);
   }
 
   Session open(InetSocketAddress remote, int conv) {

@@ -42,20 +42,11 @@ class SessionTableTest {
   }
 
   private SessionTable table(FakeHandler handler) {
-    return table(handler, new SessionDirectory(3));
-  }
-
-  private FakeHandler handlerOf(SessionDirectory limit) {
-    FakeHandler handler = new FakeHandler(context(MemoryBudget.unlimited()));
-    table(handler, limit);
-    return handler;
-  }
-
-  private SessionTable table(FakeHandler handler, SessionDirectory limit) {
     PacketCipher cipher = KeyRing.NONE.newCipher();
     FecContext fec = new FecContext(handler.context.budget());
     handler.table =
-        new SessionTable(handler, handler.context, cipher, fec, deadlines, limit, 1500, 0);
+        new SessionTable(
+            handler, handler.context, cipher, fec, deadlines, SessionDirectory.ofOne(3), 1500, 0);
     return handler.table;
   }
 
@@ -272,21 +263,6 @@ class SessionTableTest {
 
     assertEquals(0, table.size());
     assertEquals(0, context.budget().usedBytes());
-  }
-
-  @Test
-  void tablesThatShareALimitCountTogether() {
-    SessionDirectory limit = new SessionDirectory(2);
-    FakeHandler first = handlerOf(limit);
-    FakeHandler second = handlerOf(limit);
-    first.table.receive(REMOTE, push(1, 0), nowMs);
-    second.table.receive(REMOTE, push(2, 0), nowMs);
-    second.table.receive(REMOTE, push(3, 0), nowMs);
-    assertEquals(1, second.table.size());
-
-    first.table.remove(first.accepted.get(0), nowMs);
-    second.table.receive(REMOTE, push(3, 0), nowMs);
-    assertEquals(2, second.table.size());
   }
 
   @Test

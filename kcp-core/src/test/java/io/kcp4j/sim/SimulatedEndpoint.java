@@ -103,7 +103,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
             cipher,
             new FecContext(budget),
             wheel,
-            new SessionDirectory(maxSessions),
+            SessionDirectory.ofOne(maxSessions),
             MAX_DATAGRAM_BYTES,
             time.nowMs());
   }

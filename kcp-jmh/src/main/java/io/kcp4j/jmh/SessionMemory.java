@@ -75,7 +75,7 @@ public final class SessionMemory {
               KeyRing.NONE.newCipher(),
               new FecContext(states.context().budget()),
               new DeadlineWheel(0),
-              new SessionDirectory(Integer.MAX_VALUE),
+              SessionDirectory.ofOne(Integer.MAX_VALUE),
               KcpBenchmark.MTU_BYTES,
               0);
       print(

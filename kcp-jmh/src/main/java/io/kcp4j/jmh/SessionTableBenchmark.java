@@ -59,7 +59,7 @@ public class SessionTableBenchmark extends KcpBenchmark {
             KeyRing.NONE.newCipher(),
             new FecContext(context.budget()),
             new DeadlineWheel(0),
-            new SessionDirectory(sessions),
+            SessionDirectory.ofOne(sessions),
             MTU_BYTES,
             0);
     List<Session> shuffled = new ArrayList<>();

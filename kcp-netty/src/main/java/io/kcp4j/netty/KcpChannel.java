@@ -278,7 +278,7 @@ public final class KcpChannel extends AbstractChannel {
         config.socketOptions(),
         new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), endpointCounters),
         config.keyRing(),
-        new SessionDirectory(0),
+        SessionDirectory.ofOne(0),
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
   }

@@ -48,7 +48,7 @@ final class KcpSockets {
   KcpSockets(KcpServerChannel server, KcpCounters first) {
     this.server = server;
     config = server.config();
-    limit = new SessionDirectory(config.maxSessions());
+    limit = SessionDirectory.ofOne(config.maxSessions());
     contexts = contexts(config, first);
     counters =
         isShared() ? KcpCounters.sumOf(contexts.stream().map(KcpContext::total).toList()) : first;

@@ -1,0 +1,178 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecEncoder;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** {@link SessionDirectory}: two tables of one endpoint, and peers that move between them. */
+class SessionDirectoryTest {
+
+  private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
+
+  private final SessionDirectory directory = SessionDirectory.ofSeveral(2);
+  private final FakeHandler first = handler();
+  private final FakeHandler second = handler();
+  private long nowMs;
+
+  private FakeHandler handler() {
+    KcpContext context =
+        new KcpContext(
+            new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
+    FakeHandler handler = new FakeHandler(context);
+    PacketCipher cipher = KeyRing.NONE.newCipher();
+    FecContext fec = new FecContext(context.budget());
+    DeadlineWheel deadlines = new DeadlineWheel(0);
+    handler.table = new SessionTable(handler, context, cipher, fec, deadlines, directory, 1500, 0);
+    handler.onPassedOn =
+        (remote, packet) -> {
+          handler.table.receiveOpened(remote, packet, nowMs);
+          handler.table.endBatch(nowMs);
+        };
+    return handler;
+  }
+
+  private static ByteBuf push(int conv, int sn) {
+    ByteBuf out = Unpooled.buffer();
+    Segment.write(out, conv, Segment.PUSH, 0, 128, 0, sn, 0, 10);
+    return out.writeZero(10);
+  }
+
+  private void receive(FakeHandler handler, ByteBuf datagram) {
+    handler.table.receive(REMOTE, datagram, nowMs);
+    handler.table.endBatch(nowMs);
+  }
+
+  private static long count(FakeHandler handler, KcpCounter counter) {
+    return handler.context.total().get(counter);
+  }
+
+  @Test
+  void sessionsCountTogether() {
+    receive(first, push(1, 0));
+    receive(second, push(2, 0));
+    receive(second, push(3, 0));
+    assertEquals(1, second.table.size());
+    assertEquals(1, count(second, KcpCounter.ACCEPT_REFUSED));
+
+    first.table.remove(first.accepted.get(0), nowMs);
+    receive(second, push(3, 0));
+    assertEquals(2, second.table.size());
+  }
+
+  @Test
+  void packetsThatComeInAtAnotherTableReachTheirSession() {
+    receive(first, push(7, 0));
+    receive(second, push(7, 1));
+    receive(first, push(7, 2));
+
+    assertEquals(1, first.table.size());
+    assertEquals(30, first.accepted.get(0).kcp().receive().readableBytes());
+    assertEquals(0, second.table.size());
+    assertEquals(1, count(second, KcpCounter.PASSED_ON));
+    assertEquals(0, count(second, KcpCounter.UNKNOWN_SESSION));
+    assertEquals(List.of(), second.events());
+  }
+
+  @Test
+  void protectedPacketsArePassedOnAsTheyCame() {
+    FecContext fec = new FecContext(MemoryBudget.unlimited());
+    FecEncoder encoder = new FecEncoder(FecConfig.of(2, 1), fec);
+    receive(first, protectedBy(encoder, push(7, 0)));
+    receive(second, protectedBy(encoder, push(7, 1)));
+    assertEquals(20, first.accepted.get(0).kcp().receive().readableBytes());
+    assertEquals(1, count(second, KcpCounter.PASSED_ON));
+  }
+
+  private static ByteBuf protectedBy(FecEncoder encoder, ByteBuf datagram) {
+    ByteBuf packet = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES).writeBytes(datagram);
+    encoder.protect(packet, 0, packet.writerIndex(), 0);
+    return packet;
+  }
+
+  @Test
+  void firstSegmentThatIsRepeatedAtAnotherTableBeginsNoSecondSession() {
+    receive(first, push(7, 0));
+    receive(second, push(7, 0));
+    assertEquals(1, first.table.size());
+    assertEquals(0, second.table.size());
+    assertEquals(1, first.accepted.get(0).kcp().stats().get(KcpCounter.REPEATED));
+  }
+
+  @Test
+  void strangerWhoWaitsAtOneTableIsNotAcceptedAtAnother() {
+    first.postpones = true;
+    receive(first, push(7, 0));
+    receive(second, push(7, 0));
+    receive(second, push(7, 1));
+    assertEquals(0, second.table.size());
+
+    Session session = first.session(REMOTE, 7);
+    first.table.settle(REMOTE, 7, session, nowMs);
+    first.table.endBatch(nowMs);
+    assertEquals(20, session.kcp().receive().readableBytes());
+  }
+
+  @Test
+  void strangerThatOneTableTurnedAwayMayTryAtAnother() {
+    first.accepts = false;
+    receive(first, push(7, 0));
+    assertEquals(0, directory.names());
+    receive(second, push(7, 0));
+    assertEquals(1, second.table.size());
+
+    first.accepts = true;
+    first.postpones = true;
+    receive(first, push(8, 0));
+    first.table.settle(REMOTE, 8, null, nowMs);
+    receive(second, push(8, 0));
+    assertEquals(2, second.table.size());
+  }
+
+  @Test
+  void closedSessionIsClosedAtAllTablesForAMinute() {
+    receive(first, push(7, 0));
+    first.table.remove(first.accepted.get(0), nowMs);
+
+    nowMs = 59_999;
+    first.table.sweep(nowMs);
+    receive(second, push(7, 0));
+    assertEquals(0, second.table.size());
+    assertEquals(1, count(first, KcpCounter.CLOSED_SESSION));
+
+    nowMs = 60_000;
+    first.table.sweep(nowMs);
+    assertEquals(0, directory.names());
+    receive(second, push(7, 0));
+    assertEquals(1, second.table.size());
+  }
+
+  @Test
+  void sessionThatBeginsAnewKeepsItsName() {
+    receive(first, push(7, 0));
+    first.table.remove(first.accepted.get(0), nowMs);
+    nowMs = 60_000;
+    receive(second, push(7, 0)); // It still is the first table's, which has not looked yet.
+    assertEquals(1, first.table.size());
+
+    first.table.sweep(nowMs);
+    receive(second, push(7, 1));
+    assertEquals(20, first.accepted.get(1).kcp().receive().readableBytes());
+  }
+}
