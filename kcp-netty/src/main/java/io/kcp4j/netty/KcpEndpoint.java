@@ -97,7 +97,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       SocketOptions options,
       KcpContext context,
       KeyRing keyRing,
-      SessionDirectory limit,
+      SessionDirectory directory,
       int maxDatagramBytes,
       boolean acceptOnProbe) {
     this.eventLoop = eventLoop;
@@ -123,7 +123,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
             cipher,
             loop.fecContext(),
             loop.wheel(),
-            limit,
+            directory,
             maxDatagramBytes,
             loop.readNowMs());
     table.acceptOnProbe(acceptOnProbe);
@@ -145,15 +145,15 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   /**
-   * Binds the socket, at once, to an address that others may be bound to as well.
+   * Lets other sockets be bound to the same address.
    *
    * @throws UnsupportedOperationException if the system does not have that
    */
-  void bindShared(SocketAddress local) {
+  void shareAddress() {
     if (!transport.shareAddress(socket)) {
-      throw new UnsupportedOperationException("SO_REUSEPORT is not to be had for " + socket);
+      throw new UnsupportedOperationException(
+          KcpServerChannelOption.SOCKETS + ": no SO_REUSEPORT is to be had for " + socket);
     }
-    bind(local);
   }
 
   ChannelFuture connect(SocketAddress remote, SocketAddress local) {
@@ -180,12 +180,14 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     return eventLoop.inEventLoop();
   }
 
-  /** Has the event loop run a task, unless it has ended, and closed the socket. */
-  void execute(Runnable task) {
+  /** Has the event loop run a task; returns false if it has ended, and closed the socket. */
+  boolean execute(Runnable task) {
     try {
       eventLoop.execute(task);
+      return true;
     } catch (RejectedExecutionException e) {
       logger.debug("{} the event loop has ended", socket, e);
+      return false;
     }
   }
 
@@ -292,10 +294,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     DatagramPacket packet = (DatagramPacket) msg;
-    if (!inBatch) {
-      inBatch = true;
-      loop.readNowMs();
-    }
+    beginBatch();
     try {
       table.receive(packet.sender(), packet.content(), loop.nowMs());
     } finally {
@@ -305,9 +304,19 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public void channelReadComplete(ChannelHandlerContext ctx) {
-    if (!inBatch) {
-      return;
+    if (inBatch) {
+      endBatch();
     }
+  }
+
+  private void beginBatch() {
+    if (!inBatch) {
+      inBatch = true;
+      loop.readNowMs();
+    }
+  }
+
+  private void endBatch() {
     try {
       owner.batchRead();
       table.endBatch(loop.nowMs());

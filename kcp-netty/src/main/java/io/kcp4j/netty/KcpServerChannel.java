@@ -10,6 +10,7 @@ import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.PromiseNotifier;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
@@ -19,8 +20,9 @@ import java.util.concurrent.RejectedExecutionException;
  * <p>The children share the server's socket and therefore its event loop: a child group is accepted
  * and not used. To use many cores, give the server several sockets by {@link
  * KcpServerChannelOption#SOCKETS}, each of which is on an event loop of its own, with the children
- * whose first datagram it has received. A peer whose address changes may come to another socket,
- * and is a stranger there as it would be with one.
+ * whose first datagram it has received. Should the system deliver a session's datagrams at another
+ * socket later on, they are passed on. A peer whose own address changes is a stranger, with several
+ * sockets as with one.
  *
  * <p>Closing the server ends accepting; its children live on, and the sockets and their address are
  * released with the last of them. While {@code autoRead} is off, and no {@code read()} was asked
@@ -134,15 +136,18 @@ public final class KcpServerChannel extends AbstractServerChannel {
   @Override
   public Unsafe unsafe() {
     if (unsafe == null) {
-      unsafe = new BindingUnsafe(super.unsafe());
+      unsafe = new SocketsUnsafe(super.unsafe());
     }
     return unsafe;
   }
 
-  /** Binds all sockets, where there are several, before the channel may become active. */
-  private final class BindingUnsafe extends ForwardingUnsafe {
+  /**
+   * Where there are several sockets, binds all of them before the channel becomes active, and
+   * closes all that nobody needs before it has closed, as one would be.
+   */
+  private final class SocketsUnsafe extends ForwardingUnsafe {
 
-    BindingUnsafe(Unsafe unsafe) {
+    SocketsUnsafe(Unsafe unsafe) {
       super(unsafe);
     }
 
@@ -156,11 +161,21 @@ public final class KcpServerChannel extends AbstractServerChannel {
     }
 
     private void bound(Future<?> bound, SocketAddress local, ChannelPromise promise) {
-      if (bound.isSuccess()) {
-        super.bind(local, promise);
+      if (!bound.isSuccess()) {
+        close(newPromise().addListener(closed -> promise.tryFailure(bound.cause())));
+      } else if (sockets.hasLeft()) {
+        promise.tryFailure(new ClosedChannelException());
       } else {
-        promise.tryFailure(bound.cause());
-        close(voidPromise());
+        super.bind(local, promise);
+      }
+    }
+
+    @Override
+    public void close(ChannelPromise promise) {
+      if (sockets == null || !sockets.isShared() || eventLoop().isShuttingDown()) {
+        super.close(promise);
+      } else {
+        sockets.release().addListener(released -> super.close(promise));
       }
     }
   }
@@ -209,7 +224,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
   /** Announces a stranger's child; null if none is wanted. */
   private KcpChannel announce(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
     boolean wanted = readPending || (acceptedInBatch && config.isAutoRead());
-    if (!wanted || !isActive()) {
+    if (!wanted || !isActive() || sockets.hasLeft()) {
       return null;
     }
     readPending = false;

@@ -23,7 +23,8 @@ public final class KcpServerChannelOption {
    * How many sockets share the server's port by {@code SO_REUSEPORT}: 1, the default, to {@value
    * #MAX_SOCKETS}. Each is on an event loop of its own of the server's group, the parent group, as
    * long as there are enough, and its children with it. The system spreads the peers by their
-   * addresses; Linux does so evenly. Where it has no {@code SO_REUSEPORT} the bind fails with an
+   * addresses; Linux does so evenly. The port must be free, unless {@code SO_REUSEPORT} is an
+   * option of the server, too. Where the system has no {@code SO_REUSEPORT} the bind fails with an
    * {@link UnsupportedOperationException}.
    */
   public static final ChannelOption<Integer> SOCKETS = option("SOCKETS");

@@ -23,11 +23,12 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * <p>The system chooses a peer's socket by the peer's address and the number of sockets: were one
  * of them closed, the peers of the others would move. So all stay open until the server and the
- * last child on any of them have left.
+ * last child on any of them have left. Where peers move nevertheless, since another process joins
+ * the port or a socket fails, and in the moment of binding, the {@link SessionDirectory} knows
+ * where their sessions are.
  *
  * <p>What is touched with every packet is not shared: each socket has counters of its own, which
- * are added up on reading, and an equal part of the memory limit. Only the number of sessions is
- * counted together.
+ * are added up on reading, and an equal part of the memory limit.
  *
  * <p>The server's event loop makes, registers and binds; each endpoint belongs to its own loop.
  */
@@ -35,7 +36,7 @@ final class KcpSockets {
 
   private final KcpServerChannel server;
   private final KcpServerChannelConfig config;
-  private final SessionDirectory limit;
+  private final SessionDirectory directory;
   private final List<KcpContext> contexts;
   private final KcpCounters counters;
 
@@ -45,11 +46,17 @@ final class KcpSockets {
   /** How many have a member. */
   private final AtomicInteger occupied = new AtomicInteger();
 
+  /** The server is about to close. */
+  private volatile boolean left;
+
   KcpSockets(KcpServerChannel server, KcpCounters first) {
     this.server = server;
     config = server.config();
-    limit = SessionDirectory.ofOne(config.maxSessions());
     contexts = contexts(config, first);
+    directory =
+        isShared()
+            ? SessionDirectory.ofSeveral(config.maxSessions())
+            : SessionDirectory.ofOne(config.maxSessions());
     counters =
         isShared() ? KcpCounters.sumOf(contexts.stream().map(KcpContext::total).toList()) : first;
   }
@@ -105,7 +112,7 @@ final class KcpSockets {
             config.socketOptions(),
             context,
             config.keyRing(),
-            limit,
+            directory,
             config.maxDatagramBytes(),
             config.isAcceptOnProbe());
     endpoints.add(endpoint);
@@ -116,12 +123,16 @@ final class KcpSockets {
    * Binds the first of several, and then opens the others at its port, each on its event loop: none
    * waits for another, or two servers could wait for each other. What was opened before one of them
    * failed stays open until the server closes.
+   *
+   * <p>The first lets others in only when it has the port: else it would join whoever has that
+   * already, and take half of his peers. A user who wants that sets {@code SO_REUSEPORT} himself.
    */
   Future<Void> bind(SocketAddress local) {
     Promise<Void> bound = server.eventLoop().newPromise();
     PromiseCombiner others = new PromiseCombiner(server.eventLoop());
     try {
-      first().bindShared(local);
+      first().bind(local);
+      first().shareAddress();
       List<EventLoop> loops = loops(server.eventLoop());
       for (int i = 1; i < contexts.size(); i++) {
         others.add(open(loops.get(i % loops.size()), contexts.get(i)));
@@ -167,13 +178,14 @@ final class KcpSockets {
       KcpEndpoint endpoint, Future<?> registered, SocketAddress local, Promise<Void> opened) {
     try {
       registered.get();
-      endpoint.bindShared(local);
+      endpoint.shareAddress();
+      endpoint.bind(local);
       opened.setSuccess(null);
     } catch (Throwable e) {
       opened.setFailure(e);
     }
-    if (!server.isOpen()) {
-      endpoint.leave(server); // It may have closed before the endpoint was listed.
+    if (left) {
+      endpoint.leave(server); // The server may have left before the endpoint was listed.
     }
   }
 
@@ -186,8 +198,14 @@ final class KcpSockets {
     }
   }
 
-  /** The server has closed; the children live on. */
+  /** Whether no more children are wanted. */
+  boolean hasLeft() {
+    return left;
+  }
+
+  /** The server closes; the children live on. */
   void leave() {
+    left = true;
     for (KcpEndpoint endpoint : endpoints) {
       if (endpoint.inEventLoop()) {
         endpoint.leave(server);
@@ -195,6 +213,33 @@ final class KcpSockets {
         endpoint.execute(() -> endpoint.leave(server));
       }
     }
+  }
+
+  /**
+   * The same, done when the sockets have closed, if they do: whoever was the last to leave has had
+   * the event loops close them, before these are asked a second time.
+   */
+  Future<Void> release() {
+    Promise<Void> released = server.eventLoop().newPromise();
+    leave();
+    passThroughAll()
+        .addListener(all -> passThroughAll().addListener(again -> released.setSuccess(null)));
+    return released;
+  }
+
+  /** Done when each event loop has done what it was given before, or has ended. */
+  private Future<Void> passThroughAll() {
+    PromiseCombiner all = new PromiseCombiner(server.eventLoop());
+    for (KcpEndpoint endpoint : endpoints) {
+      Promise<Void> passed = server.eventLoop().newPromise();
+      all.add((Future<Void>) passed);
+      if (!endpoint.execute(() -> passed.setSuccess(null))) {
+        passed.setSuccess(null);
+      }
+    }
+    Promise<Void> allPassed = server.eventLoop().newPromise();
+    all.finish(allPassed);
+    return allPassed;
   }
 
   /** A socket has got its first member. From its thread. */

@@ -85,6 +85,10 @@ final class Fixture implements AutoCloseable {
   }
 
   KcpServerChannel serve(Supplier<ChannelHandler> childHandler) {
+    return serve(childHandler, ANY_PORT);
+  }
+
+  KcpServerChannel serve(Supplier<ChannelHandler> childHandler, InetSocketAddress local) {
     serverBootstrap.childHandler(
         new ChannelInitializer<KcpChannel>() {
           @Override
@@ -93,7 +97,7 @@ final class Fixture implements AutoCloseable {
             children.add(tracked(child));
           }
         });
-    server = (KcpServerChannel) serverBootstrap.bind(ANY_PORT).syncUninterruptibly().channel();
+    server = (KcpServerChannel) serverBootstrap.bind(local).syncUninterruptibly().channel();
     return server;
   }
 

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
@@ -33,6 +34,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** Servers with several sockets at one port, on several event loops. */
@@ -90,6 +92,14 @@ class SocketsTest {
     } catch (SocketException e) {
       return false;
     }
+  }
+
+  /** NIO and io_uring let go of a closed socket when the event loop comes round again. */
+  private static void awaitFree(TransportUnderTest transport, InetSocketAddress local) {
+    if (transport == TransportUnderTest.NIO || transport == TransportUnderTest.IO_URING) {
+      await().until(() -> isFree(local));
+    }
+    assertTrue(isFree(local));
   }
 
   @OverEachTransport
@@ -198,6 +208,72 @@ class SocketsTest {
       assertTrue(bind.channel().closeFuture().await(10, SECONDS));
       await().until(() -> !((KcpServerChannel) bind.channel()).sockets().isOpen());
       assertTrue(other.isActive());
+    }
+  }
+
+  @OverEachTransport
+  void portOfAnotherServerIsTakenToo(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+
+      ChannelFuture bind = fixture.serverBootstrap.bind(server.localAddress());
+
+      assertTrue(bind.awaitUninterruptibly(10, SECONDS));
+      assertInstanceOf(IOException.class, bind.cause());
+    }
+  }
+
+  @OverEachTransport
+  void socketThatCannotBeOpenedFailsTheBindAndClosesTheOthers(TransportUnderTest transport)
+      throws Exception {
+    InetSocketAddress local;
+    try (DatagramSocket free = new DatagramSocket(Fixture.ANY_PORT)) {
+      local = (InetSocketAddress) free.getLocalSocketAddress();
+    }
+    AtomicInteger ciphers = new AtomicInteger();
+    Supplier<BlockCipher> failing =
+        () -> {
+          if (ciphers.incrementAndGet() == LOOPS) {
+            throw new IllegalStateException("no cipher is to be had");
+          }
+          return new NoCipher();
+        };
+    PacketKey key = PacketKey.ofBlockCipher("failing", failing);
+    ciphers.set(0);
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key));
+
+      ChannelFuture bind = fixture.serverBootstrap.bind(local);
+
+      assertTrue(bind.await(10, SECONDS));
+      assertInstanceOf(IllegalStateException.class, bind.cause());
+      awaitFree(transport, local);
+      assertFalse(bind.channel().isOpen());
+    }
+  }
+
+  private static final class NoCipher implements BlockCipher {
+    @Override
+    public int blockBytes() {
+      return 16;
+    }
+
+    @Override
+    public void encrypt(byte[] in, int inIndex, byte[] out, int outIndex) {
+      System.arraycopy(in, inIndex, out, outIndex, 16);
+    }
+  }
+
+  @OverEachTransport
+  void portIsFreeOnceTheServerHasClosed(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      InetSocketAddress local = fixture.serve(Echo::new).localAddress();
+      for (int i = 0; i < 10; i++) {
+        fixture.server().close().syncUninterruptibly();
+        awaitFree(transport, local);
+        fixture.serve(Echo::new, local);
+      }
     }
   }
 
