@@ -11,6 +11,7 @@ import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -27,6 +28,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * One socket and the sessions over it, all on one event loop: hands datagrams to the {@link
@@ -68,6 +70,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   private static final int SWEEP_MS = 1000;
 
+  /** The most packets on their way from other sockets; more are dropped, as if the socket's own. */
+  private static final int MAX_PASSED_ON = 1024;
+
   private final EventLoop eventLoop;
   private final Transport transport;
   private final KcpLoop loop;
@@ -78,6 +83,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private final SocketOptions options;
   private final Set<Channel> members = new HashSet<>();
   private final Sweep sweep = new Sweep();
+  private final AtomicInteger passedOn = new AtomicInteger();
   private final Runnable flushTask = this::flushTouched;
 
   private KeyRing keyRing;
@@ -398,6 +404,33 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
           table.endBatch(nowMs());
           loop.schedule();
         });
+  }
+
+  @Override
+  public void passedOn(InetSocketAddress remote, ByteBuf packet) {
+    if (passedOn.incrementAndGet() > MAX_PASSED_ON) {
+      passedOn.decrementAndGet();
+      return;
+    }
+    ByteBuf copy = context.allocator().buffer(packet.readableBytes()).writeBytes(packet);
+    if (!execute(() -> takeOver(remote, copy))) {
+      copy.release();
+    }
+  }
+
+  private void takeOver(InetSocketAddress remote, ByteBuf packet) {
+    passedOn.decrementAndGet();
+    if (!socket.isOpen()) {
+      packet.release();
+      return;
+    }
+    beginBatch();
+    try {
+      table.receiveOpened(remote, packet, loop.nowMs());
+    } finally {
+      packet.release();
+      endBatch();
+    }
   }
 
   @Override

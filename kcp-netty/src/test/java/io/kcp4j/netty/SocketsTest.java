@@ -338,6 +338,38 @@ class SocketsTest {
   }
 
   @OverEachTransport
+  void sessionsGoOnWhoseDatagramsComeInAtAnotherSocket(TransportUnderTest transport) {
+    KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "moving"));
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, keys);
+      fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.of(3, 1));
+      KcpServerChannel server = fixture.serve(Echo::new);
+      byte[] bytes = Fixture.randomBytes(1000);
+      List<Client> clients = clients(fixture, CLIENTS, bytes);
+      awaitBytes(clients, bytes);
+      List<KcpChannel> children = new ArrayList<>(fixture.children);
+      KcpEndpoint failed = children.get(0).endpoint();
+
+      failed.close(); // The system now spreads the peers over one socket less.
+      children.removeIf(child -> child.endpoint() == failed);
+      Set<InetSocketAddress> left = new HashSet<>();
+      children.forEach(child -> left.add(child.remoteAddress()));
+      await().until(() -> !failed.isOpen() && !server.isOpen());
+      byte[] more = Fixture.randomBytes(20_000);
+      clients.removeIf(client -> !left.contains(client.channel.localAddress()));
+      clients.forEach(client -> client.write(more));
+
+      for (Client client : clients) {
+        await().until(() -> client.recorder.received() == bytes.length + more.length);
+      }
+      assertTrue(server.counters().get(KcpCounter.PASSED_ON) > 0);
+      assertEquals(CLIENTS, server.counters().get(KcpCounter.SESSIONS_OPENED));
+      assertTrue(children.stream().allMatch(KcpChannel::isActive));
+    }
+  }
+
+  @OverEachTransport
   void closingUnderLoadLeavesNothing(TransportUnderTest transport) {
     for (int i = 0; i < 3; i++) {
       try (Fixture fixture = fixture(transport)) {
