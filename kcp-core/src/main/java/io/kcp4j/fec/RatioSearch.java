@@ -10,11 +10,13 @@ import java.util.Arrays;
  * begins at a multiple of n, and in every group all data stand before all parity. A size is
  * possible if nothing seen contradicts that. The true one is never contradicted, whatever is lost
  * and whatever parity is left out; so when only one size from 2 to 256 is left, it is the true one.
- * Where parity is mostly left out, multiples of it stay possible for long; but in many groups of
- * such a size not one of the data would have been seen that stand where the smaller one has parity.
  * Then the boundary is known as soon as both of its neighbours have been seen: the last data and
  * the first parity place. If no size is left, the packets come from two ratios, or not all from the
  * peer, and the collection starts anew.
+ *
+ * <p>Where parity is mostly left out, multiples of the true size stay possible for long. That the
+ * smallest looks likely is no proof: a network that drops in step with the groups can make 3+1 look
+ * like 1+1 for ever.
  *
  * <p>Sequence numbers are seen in a window that follows the newest. A few far from it are ignored;
  * many in a row move the window.
@@ -31,9 +33,6 @@ final class RatioSearch {
 
   /** How many numbers in a row have to be elsewhere to move the window there. */
   private static final int MAX_STRAYS = 8;
-
-  /** After so many groups without those data the smaller size is certain, at any bearable loss. */
-  private static final int CERTAIN_GROUPS = 24;
 
   private final long[] data = new long[WORDS];
   private final long[] parity = new long[WORDS];
@@ -101,21 +100,16 @@ final class RatioSearch {
       return false;
     }
     int found = 0;
-    boolean isAlone = true;
     for (int candidate = 2; candidate <= FecConfig.MAX_SHARDS; candidate++) {
       if (isPossible(candidate)) {
-        if (found != 0 && candidate % found != 0) {
+        if (found != 0) {
           return false;
         }
-        isAlone = found == 0;
-        found = isAlone ? candidate : found;
+        found = candidate;
       }
     }
     if (found == 0) {
       clear();
-      return false;
-    }
-    if (!isAlone && span() < CERTAIN_GROUPS * found) {
       return false;
     }
     return isPossible(found) && lastData + 1 == firstParity;
@@ -129,20 +123,6 @@ final class RatioSearch {
       seenParity |= parity[word];
     }
     return seenData != 0 && seenParity != 0;
-  }
-
-  /** From the oldest number seen to the newest. */
-  private int span() {
-    int first = WINDOW;
-    int last = 0;
-    for (int word = 0; word < WORDS; word++) {
-      long seen = data[word] | parity[word];
-      if (seen != 0) {
-        first = Math.min(first, word * Long.SIZE + Long.numberOfTrailingZeros(seen));
-        last = word * Long.SIZE + Long.SIZE - Long.numberOfLeadingZeros(seen);
-      }
-    }
-    return last - first;
   }
 
   int dataShards() {

@@ -92,7 +92,7 @@ class RatioDetectionTest {
           new FecSender(FecConfig.of(10, 3), 13_000, MemoryBudget.unlimited(), random);
       FecReceiver receiver = new FecReceiver(FecConfig.NONE);
       long nowMs = 0;
-      for (int i = 0; i < 1000 && receiver.decoder.ratioChanges() == 0; i++) {
+      for (int i = 0; i < 2000 && receiver.decoder.ratioChanges() == 0; i++) {
         nowMs += random.nextInt(10) == 0 ? 5 : 600;
         receiver.inputAll(lose(sender.sendRandom(1, 20, nowMs), 20, random));
       }

@@ -1,0 +1,96 @@
+package io.kcp4j.fec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What proves a ratio, packet by packet. */
+class RatioSearchTest {
+
+  private static final int QUICK_SEEDS = 10;
+  private static final int SEEDS = 500;
+  private static final int NUMBERS = 600;
+
+  private final RatioSearch search = new RatioSearch();
+
+  private void add(boolean isData, int... seqids) {
+    for (int seqid : seqids) {
+      search.add(seqid, isData);
+    }
+  }
+
+  @Test
+  void fewPacketsOfManyGroupsDoNotProveTheSmallerOfTwoSizes() {
+    add(true, 2, 18, 70, 94);
+    add(false, 3, 27);
+    assertFalse(search.find(), "groups of 3+1 as well as of 1+1");
+  }
+
+  @Test
+  void manyGroupsThatLackOnePlaceDoNotProveTheSmallerOfTwoSizes() {
+    for (int group = 0; group < 100; group++) {
+      add(true, 4 * group, 4 * group + 2);
+      add(false, 4 * group + 3);
+      assertFalse(search.find(), "groups of 3+1 as well as of 1+1");
+    }
+  }
+
+  @Test
+  void parityOfOneMoreGroupProvesTheSmallerOfTwoSizes() {
+    for (int group = 0; group < 24; group++) {
+      add(true, 4 * group, 4 * group + 2);
+      add(false, 4 * group + 3);
+    }
+    add(false, 4 * 24 + 1);
+    assertTrue(search.find());
+    assertEquals(1, search.dataShards());
+    assertEquals(1, search.parityShards());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 1", "3, 1", "5, 1", "3, 2", "4, 4", "10, 3", "20, 10"})
+  void noLossProvesAnotherRatio(int dataShards, int parityShards) {
+    prove(dataShards, parityShards, QUICK_SEEDS);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 1", "3, 1", "5, 1", "3, 2", "4, 4", "10, 3", "20, 10"})
+  @Tag("slow")
+  void noLossProvesAnotherRatioWhateverTheSeed(int dataShards, int parityShards) {
+    prove(dataShards, parityShards, SEEDS);
+  }
+
+  private static void prove(int dataShards, int parityShards, int seeds) {
+    for (int lossPercent = 0; lossPercent <= 95; lossPercent += 5) {
+      for (int seed = 0; seed < seeds; seed++) {
+        String found = find(dataShards, parityShards, lossPercent, new Random(seed));
+        if (found != null || lossPercent <= 30) {
+          assertEquals(
+              dataShards + "/" + parityShards, found, lossPercent + " % lost, seed " + seed);
+        }
+      }
+    }
+  }
+
+  /** The ratio that is found first in numbers of which some are lost, or null. */
+  private static String find(int dataShards, int parityShards, int lossPercent, Random random) {
+    int shards = dataShards + parityShards;
+    long first = random.nextLong(1L << 31) / shards * shards;
+    RatioSearch search = new RatioSearch();
+    for (int i = 0; i < NUMBERS; i++) {
+      if (random.nextInt(100) >= lossPercent) {
+        search.add(first + i, i % shards < dataShards);
+        if (search.find()) {
+          return search.dataShards() + "/" + search.parityShards();
+        }
+      }
+    }
+    return null;
+  }
+}
