@@ -124,7 +124,19 @@ class FecSettingsTest {
     receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(36));
     assertEquals(1, context.total().get(KcpCounter.FEC_PARITY_IN));
     assertEquals(1, context.total().get(KcpCounter.UNKNOWN_SESSION));
-    receive(Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY).writeZero(5));
+  }
+
+  @Test
+  void parityMustBeLongEnoughToShowItsConv() {
+    session.reconfigure(KcpConfig.DEFAULT, PEERS);
+    receiveGroup(0, false);
+    ByteBuf parity = Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY);
+    parity.writeZero(2).writeIntLE(7);
+    receive(parity.copy(0, 11));
+    assertEquals(1, context.total().get(KcpCounter.FEC_PARITY_IN));
+    assertEquals(1, context.total().get(KcpCounter.FEC_REFUSED));
+    receive(parity);
+    assertEquals(2, context.total().get(KcpCounter.FEC_PARITY_IN));
     assertEquals(1, context.total().get(KcpCounter.FEC_REFUSED));
   }
 
