@@ -22,11 +22,7 @@ final class PlainPacket {
     return bytes;
   }
 
-  /** Whether it tells its session; parity does not. */
-  boolean hasConv() {
-    return type != FecPacket.PARITY;
-  }
-
+  /** Its session's: parity shows it where protected data do. */
   int conv() {
     return buffer.getIntLE(datagramIndex());
   }
@@ -65,7 +61,8 @@ final class PlainPacket {
           default -> "plain";
         };
     return header
-        + (hasConv() ? " conv=" + conv() : "")
+        + " conv="
+        + conv()
         + (hasSegments() ? WireMonitor.describe(buffer, datagramIndex()) : "")
         + " "
         + bytes.length

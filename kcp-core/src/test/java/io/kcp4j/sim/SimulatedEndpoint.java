@@ -325,7 +325,6 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     private final List<byte[]> plain = new ArrayList<>();
     private int start;
     private int limit;
-    private int lastConv;
 
     Output(InetSocketAddress remote) {
       this.remote = remote;
@@ -363,12 +362,8 @@ final class SimulatedEndpoint implements SessionTable.Handler {
       return cipher.headroom() + cipher.tailroom();
     }
 
-    /** What tells no conv, such as parity, follows what does. */
     private void checkSize(PlainPacket packet, int bytes) {
-      if (packet.hasConv()) {
-        lastConv = packet.conv();
-      }
-      SimulatedConversation conversation = conversations.get(lastConv);
+      SimulatedConversation conversation = conversations.get(packet.conv());
       Check.that(
           conversation == null || bytes <= conversation.maxPacketBytes(),
           () -> "a packet of " + bytes + " bytes: " + packet);
