@@ -64,14 +64,15 @@ func comparisons() []comparison {
 // samples are nanoseconds, by the names of comparisons.
 type samples map[string][]float64
 
-// A runner measures one side of comparisons, for about the given time each.
-type runner func(all []comparison, duration time.Duration) (samples, error)
+// A runner measures one side of comparisons with the same benchmark and param, in samples of the
+// given time.
+type runner func(alike []comparison, duration time.Duration) (samples, error)
 
-// A column has what a runner has measured in all rounds.
+// A column has, of what a runner has measured, the least of each round.
 type column struct {
-	name    string
-	run     runner
-	samples samples
+	name  string
+	run   runner
+	least samples
 }
 
 func newColumn(name string, run runner) *column {
@@ -81,7 +82,7 @@ func newColumn(name string, run runner) *column {
 func compareCodecs(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar", "where the JMH benchmarks of kcp4j are")
 	rounds := flags.Int("rounds", 2, "how often to run each side, in turn")
-	duration := flags.Duration("time", 250*time.Millisecond, "`time` for each measurement")
+	duration := flags.Duration("time", 100*time.Millisecond, "`time` for each of a round's samples")
 	match := flags.String("match", "", "only those whose name this regular `expression` finds")
 	jsonFile := flags.String("json", "", "write the figures to this `file`, too")
 	columns := []*column{newColumn("kcp-go", runGo)}
@@ -98,18 +99,22 @@ func compareCodecs(flags *flag.FlagSet, args []string) error {
 		columns = append(columns, newColumn(jvm.name, jmhRunner(jvm.command, classPath)))
 	}
 	all := slices.DeleteFunc(comparisons(), func(c comparison) bool { return !pattern.MatchString(c.name) })
+	alike := groups(all)
 	for round := range *rounds {
-		for _, c := range columns {
-			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, *rounds, c.name)
-			more, err := c.run(all, *duration)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			for name := range more {
-				c.samples[name] = append(c.samples[name], more[name]...)
+		for i, group := range alike {
+			fmt.Fprintf(os.Stderr, "\rround %d of %d: %d of %d benchmarks", round+1, *rounds, i+1, len(alike))
+			for _, c := range columns {
+				measured, err := c.run(group, *duration)
+				if err != nil {
+					return fmt.Errorf("%s: %w", c.name, err)
+				}
+				for name, nanoseconds := range measured {
+					c.least[name] = append(c.least[name], slices.Min(nanoseconds))
+				}
 			}
 		}
 	}
+	fmt.Fprintln(os.Stderr)
 	printTable(all, columns)
 	if *jsonFile != "" {
 		return writeFigures(*jsonFile, all, columns)
@@ -117,8 +122,26 @@ func compareCodecs(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// A round takes so many samples of everything.
-const samplesPerRound = 3
+// groups has comparisons that share a benchmark of kcp4j's side by side. All sides of a group are
+// measured one soon after the other, since a shared machine is not as fast at all times.
+func groups(all []comparison) [][]comparison {
+	var alike [][]comparison
+	for _, c := range all {
+		i := slices.IndexFunc(alike, func(group []comparison) bool {
+			return group[0].kcp4j == c.kcp4j && group[0].option == c.option
+		})
+		if i < 0 {
+			alike = append(alike, []comparison{c})
+		} else {
+			alike[i] = append(alike[i], c)
+		}
+	}
+	return alike
+}
+
+// A round takes so many samples of everything, and the least of them counts: whatever else a
+// machine does can only add to it.
+const samplesPerRound = 20
 
 // runGo measures kcp-go in a process of its own, on one core.
 func runGo(all []comparison, duration time.Duration) (samples, error) {
@@ -161,24 +184,17 @@ func (r *jmhResult) isOf(c comparison) bool {
 	return strings.HasSuffix(r.Benchmark, "."+c.kcp4j) && r.Params[c.param] == c.option
 }
 
-// jmhRunner starts JMH once for each benchmark, so that each has its own options.
 func jmhRunner(java []string, classPath *string) runner {
-	return func(all []comparison, duration time.Duration) (samples, error) {
-		benchmarks := map[string][]comparison{}
-		for _, c := range all {
-			benchmarks[c.kcp4j] = append(benchmarks[c.kcp4j], c)
+	return func(alike []comparison, duration time.Duration) (samples, error) {
+		results, err := runJMH(java, *classPath, alike[0], duration)
+		if err != nil {
+			return nil, err
 		}
 		measured := samples{}
-		for benchmark, alike := range benchmarks {
-			results, err := runJMH(java, *classPath, benchmark, paramOf(alike), duration)
-			if err != nil {
-				return nil, err
-			}
+		for _, result := range results {
 			for _, c := range alike {
-				for i := range results {
-					if results[i].isOf(c) {
-						measured[c.name] = append(measured[c.name], slices.Concat(results[i].Metric.RawData...)...)
-					}
+				if result.isOf(c) {
+					measured[c.name] = slices.Concat(result.Metric.RawData...)
 				}
 			}
 		}
@@ -186,34 +202,23 @@ func jmhRunner(java []string, classPath *string) runner {
 	}
 }
 
-// paramOf is JMH's option for the values that comparisons with the same benchmark want.
-func paramOf(alike []comparison) []string {
-	if alike[0].param == "" {
-		return nil
-	}
-	var values []string
-	for _, c := range alike {
-		if !slices.Contains(values, c.option) {
-			values = append(values, c.option)
-		}
-	}
-	return []string{"-p", alike[0].param + "=" + strings.Join(values, ",")}
-}
-
-// runJMH takes one fork: the rounds are more of them. Warming up takes twelve times as long as a
-// measurement, since on one core the compiler takes its time from the benchmark: AES-GCM needs 3 s.
-func runJMH(java []string, classPath, benchmark string, param []string, duration time.Duration) ([]jmhResult, error) {
+// runJMH takes one fork: the rounds are more of them. Warming up takes longer than all samples,
+// since on one core the compiler takes its time from the benchmark: AES-GCM needs 3 s.
+func runJMH(java []string, classPath string, benchmark comparison, duration time.Duration) ([]jmhResult, error) {
 	directory, err := os.MkdirTemp("", "codecs")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(directory)
 	file := filepath.Join(directory, "jmh.json")
-	once := fmt.Sprintf("%dms", duration.Milliseconds())
+	sample := fmt.Sprintf("%dms", duration.Milliseconds())
 	args := slices.Concat(java[1:], []string{"-cp", classPath, "org.openjdk.jmh.Main",
-		regexp.QuoteMeta("."+benchmark) + "$",
-		"-f", "1", "-wi", "12", "-w", once, "-i", fmt.Sprint(samplesPerRound), "-r", once,
-		"-bm", "avgt", "-tu", "ns", "-foe", "true", "-rf", "json", "-rff", file}, param)
+		regexp.QuoteMeta("."+benchmark.kcp4j) + "$",
+		"-f", "1", "-wi", "4", "-w", "1", "-i", fmt.Sprint(samplesPerRound), "-r", sample,
+		"-bm", "avgt", "-tu", "ns", "-foe", "true", "-rf", "json", "-rff", file})
+	if benchmark.param != "" {
+		args = append(args, "-p", benchmark.param+"="+benchmark.option)
+	}
 	cmd := exec.Command(java[0], args...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, output)
@@ -226,8 +231,8 @@ func runJMH(java []string, classPath, benchmark string, param []string, duration
 	return results, json.Unmarshal(content, &results)
 }
 
-// printTable prints Markdown: nanoseconds with their spread, and how many times kcp-go's speed that
-// is.
+// printTable prints Markdown: the rounds' median in nanoseconds with their spread, and how many times
+// kcp-go's speed that is.
 func printTable(all []comparison, columns []*column) {
 	header, rule := "| nanoseconds |", "|---|"
 	for i, c := range columns {
@@ -244,13 +249,13 @@ func printTable(all []comparison, columns []*column) {
 		name := compared.name
 		row := "| " + name + " |"
 		for i, c := range columns {
-			if len(c.samples[name]) == 0 {
+			if len(c.least[name]) == 0 {
 				row += " - | - |"
 				continue
 			}
-			row += fmt.Sprintf(" %s ± %.0f %% |", digits(median(c.samples[name])), 100*spread(c.samples[name]))
+			row += fmt.Sprintf(" %s ± %.0f %% |", digits(median(c.least[name])), 100*spread(c.least[name]))
 			if i > 0 {
-				row += fmt.Sprintf(" %.2f |", median(columns[0].samples[name])/median(c.samples[name]))
+				row += fmt.Sprintf(" %.2f |", median(columns[0].least[name])/median(c.least[name]))
 			}
 		}
 		fmt.Println(row)
@@ -265,12 +270,12 @@ func digits(nanoseconds float64) string {
 }
 
 type figure struct {
-	Name    string    `json:"name"`
-	Side    string    `json:"side"`
-	Median  float64   `json:"median_ns"`
-	Spread  float64   `json:"spread"`
-	Ratio   float64   `json:"times_kcp_go"`
-	Samples []float64 `json:"samples_ns"`
+	Name   string    `json:"name"`
+	Side   string    `json:"side"`
+	Median float64   `json:"median_ns"`
+	Spread float64   `json:"spread"`
+	Ratio  float64   `json:"times_kcp_go"`
+	Rounds []float64 `json:"rounds_ns"`
 }
 
 func writeFigures(file string, all []comparison, columns []*column) error {
@@ -278,12 +283,12 @@ func writeFigures(file string, all []comparison, columns []*column) error {
 	for _, compared := range all {
 		name := compared.name
 		for _, c := range columns {
-			if len(c.samples[name]) == 0 {
+			if len(c.least[name]) == 0 {
 				continue
 			}
 			figures = append(figures, figure{
-				Name: name, Side: c.name, Median: median(c.samples[name]), Spread: spread(c.samples[name]),
-				Ratio: median(columns[0].samples[name]) / median(c.samples[name]), Samples: c.samples[name],
+				Name: name, Side: c.name, Median: median(c.least[name]), Spread: spread(c.least[name]),
+				Ratio: median(columns[0].least[name]) / median(c.least[name]), Rounds: c.least[name],
 			})
 		}
 	}
