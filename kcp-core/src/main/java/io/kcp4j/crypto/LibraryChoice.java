@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.ServiceConfigurationError;
@@ -109,6 +110,12 @@ record LibraryChoice(CipherLibrary library, String reason) {
   }
 
   private static boolean agree(Aead aead, Aead expected) {
+    return agreeOnHeap(aead, expected)
+        && (!(aead instanceof DirectAead direct)
+            || agreeOnHeap(new OffHeap(direct, ByteBuffer.allocateDirect(8192)), expected));
+  }
+
+  private static boolean agreeOnHeap(Aead aead, Aead expected) {
     int tagBytes = expected.tagBytes();
     if (aead.nonceBytes() != expected.nonceBytes() || aead.tagBytes() != tagBytes) {
       return false;
@@ -143,6 +150,34 @@ record LibraryChoice(CipherLibrary library, String reason) {
       }
     }
     return true;
+  }
+
+  /** Has its packets in a direct buffer, at an odd index. */
+  private record OffHeap(DirectAead aead, ByteBuffer buffer) implements Aead {
+
+    @Override
+    public int nonceBytes() {
+      return aead.nonceBytes();
+    }
+
+    @Override
+    public int tagBytes() {
+      return aead.tagBytes();
+    }
+
+    @Override
+    public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      buffer.put(INDEX, in, inIndex, length);
+      aead.seal(nonce, buffer, INDEX, length);
+      buffer.get(INDEX, out, outIndex, length + tagBytes());
+    }
+
+    @Override
+    public boolean open(
+        byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      buffer.put(INDEX, in, inIndex, length);
+      return aead.open(nonce, buffer, INDEX, length, out, outIndex);
+    }
   }
 
   /** Bytes in which no two blocks are equal. */

@@ -20,7 +20,7 @@ public final class PacketBurst {
   private boolean[] refused = new boolean[INITIAL_CAPACITY];
   private int size;
   private byte[] array;
-  private ByteBuffer direct;
+  private ByteBuffer view;
   private int offset;
 
   /** Makes an empty burst. */
@@ -101,28 +101,38 @@ public final class PacketBurst {
    */
   void map() {
     array = null;
-    direct = null;
+    view = null;
     if (buffer.hasArray()) {
       array = buffer.array();
       offset = buffer.arrayOffset();
     } else if (buffer.nioBufferCount() == 1) {
-      direct = buffer.internalNioBuffer(0, buffer.capacity());
-      offset = direct.position();
+      view = buffer.internalNioBuffer(0, buffer.capacity());
+      offset = view.position();
     }
   }
 
   /** Forgets what {@link #map} found. */
   void unmap() {
     array = null;
-    direct = null;
+    view = null;
+  }
+
+  /** The buffer's view if it is direct memory, or null; see {@link #directIndex}. */
+  ByteBuffer direct() {
+    return view != null && view.isDirect() && !view.isReadOnly() ? view : null;
+  }
+
+  /** Where in {@link #direct} the buffer's {@code index} is. */
+  int directIndex(int index) {
+    return offset + index;
   }
 
   /** Copies bytes out of the buffer. */
   void read(int index, byte[] to, int toIndex, int bytes) {
     if (array != null) {
       System.arraycopy(array, offset + index, to, toIndex, bytes);
-    } else if (direct != null) {
-      direct.get(offset + index, to, toIndex, bytes);
+    } else if (view != null) {
+      view.get(offset + index, to, toIndex, bytes);
     } else {
       buffer.getBytes(index, to, toIndex, bytes);
     }
@@ -132,8 +142,8 @@ public final class PacketBurst {
   void write(int index, byte[] from, int fromIndex, int bytes) {
     if (array != null) {
       System.arraycopy(from, fromIndex, array, offset + index, bytes);
-    } else if (direct != null) {
-      direct.put(offset + index, from, fromIndex, bytes);
+    } else if (view != null) {
+      view.put(offset + index, from, fromIndex, bytes);
     } else {
       buffer.setBytes(index, from, fromIndex, bytes);
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.ByteBuffer;
 import java.util.Iterator;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -41,7 +42,12 @@ class LibraryChoiceTest {
   @Test
   void oneThatComputesWronglyIsNotUsedEvenIfNamed() {
     for (CipherLibrary wrong :
-        List.of(new WrongBlocks(), new WrongTag(), new Credulous(), new Failing())) {
+        List.of(
+            new WrongBlocks(),
+            new WrongTag(),
+            new WrongOffHeap(),
+            new Credulous(),
+            new Failing())) {
       assertFalse(LibraryChoice.isRight(wrong), wrong.name());
       LibraryChoice choice = choose(wrong.name(), wrong);
       assertSame(JceLibrary.PREFERRED, choice.library());
@@ -145,6 +151,35 @@ class LibraryChoiceTest {
           out[outIndex + length]++;
         }
       };
+    }
+  }
+
+  private static final class WrongOffHeap extends Disguise {
+
+    WrongOffHeap() {
+      super("wrong off the heap");
+    }
+
+    @Override
+    public Aead aead(CipherAlgorithm algorithm, byte[] key) {
+      return new IdleOffHeap(super.aead(algorithm, key));
+    }
+  }
+
+  /** Does nothing in direct buffers. */
+  private static final class IdleOffHeap extends DisguisedAead implements DirectAead {
+
+    IdleOffHeap(Aead aead) {
+      super(aead);
+    }
+
+    @Override
+    public void seal(byte[] nonce, ByteBuffer packet, int index, int length) {}
+
+    @Override
+    public boolean open(
+        byte[] nonce, ByteBuffer in, int inIndex, int length, byte[] out, int outIndex) {
+      return false;
     }
   }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import io.kcp4j.crypto.openssl.OpenSslLibrary;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
 import java.security.Provider;
 import java.security.Security;
 import java.util.Random;
@@ -88,17 +89,25 @@ class OpenSslTest {
   void whatIsOutOfBoundsNeverReachesTheLibrary() {
     byte[] bytes = new byte[100];
     byte[] nonce = new byte[12];
-    Aead aead = library.aead(CipherAlgorithm.AES_128_GCM, new byte[16]);
+    ByteBuffer direct = ByteBuffer.allocateDirect(100);
+    DirectAead aead = (DirectAead) library.aead(CipherAlgorithm.AES_128_GCM, new byte[16]);
     BlockCipher aes = library.aes(new byte[16]);
     assertOutOfBounds(() -> aead.seal(nonce, bytes, 1, 100, new byte[200], 0));
     assertOutOfBounds(() -> aead.seal(nonce, bytes, 0, 100, new byte[115], 0));
     assertOutOfBounds(() -> aead.seal(new byte[11], bytes, 0, 1, new byte[100], 0));
     assertOutOfBounds(() -> aead.open(nonce, bytes, 0, 15, new byte[100], 0));
     assertOutOfBounds(() -> aead.open(nonce, bytes, 0, 100, new byte[83], 0));
+    assertOutOfBounds(() -> aead.seal(nonce, direct, 1, 84));
+    assertOutOfBounds(() -> aead.seal(nonce, direct, -1, 1));
+    assertOutOfBounds(() -> aead.open(nonce, direct, 0, 15, bytes, 0));
+    assertOutOfBounds(() -> aead.open(nonce, direct, 1, 100, bytes, 0));
+    assertOutOfBounds(() -> aead.open(nonce, direct, 0, 100, new byte[83], 0));
     assertOutOfBounds(() -> aes.encryptBlocks(bytes, 5, new byte[96], 0, 6));
     assertOutOfBounds(() -> aes.encryptBlocks(bytes, 0, new byte[96], 1, 6));
     assertOutOfBounds(() -> aes.encryptBlocks(bytes, 0, new byte[96], 0, -1));
     aead.seal(nonce, bytes, 0, 100, new byte[116], 0);
+    aead.seal(nonce, direct, 0, 84);
+    aead.seal(nonce, direct.position(99), 16, 68);
     aes.encryptBlocks(bytes, 4, new byte[97], 1, 6);
   }
 

@@ -38,8 +38,10 @@ final class LibCrypto {
       onHeap("EVP_CipherUpdate", status(ADDRESS, ADDRESS, ADDRESS, ADDRESS, JAVA_INT));
   private static final MethodHandle FINAL =
       onHeap("EVP_CipherFinal_ex", status(ADDRESS, ADDRESS, ADDRESS));
-  private static final MethodHandle CONTROL =
-      onHeap("EVP_CIPHER_CTX_ctrl", status(ADDRESS, JAVA_INT, JAVA_INT, ADDRESS));
+  private static final MethodHandle GET_PARAMETERS =
+      onHeap("EVP_CIPHER_CTX_get_params", status(ADDRESS, ADDRESS));
+  private static final MethodHandle SET_PARAMETERS =
+      onHeap("EVP_CIPHER_CTX_set_params", status(ADDRESS, ADDRESS));
 
   private LibCrypto() {}
 
@@ -148,9 +150,17 @@ final class LibCrypto {
     }
   }
 
-  static void control(MemorySegment context, int type, int bytes, MemorySegment segment) {
+  static void getParameters(MemorySegment context, MemorySegment parameters) {
     try {
-      check((int) CONTROL.invokeExact(context, type, bytes, segment));
+      check((int) GET_PARAMETERS.invokeExact(context, parameters));
+    } catch (Throwable t) {
+      throw failure(t);
+    }
+  }
+
+  static void setParameters(MemorySegment context, MemorySegment parameters) {
+    try {
+      check((int) SET_PARAMETERS.invokeExact(context, parameters));
     } catch (Throwable t) {
       throw failure(t);
     }

@@ -8,6 +8,8 @@ final class OpenSslBlockCipher implements BlockCipher {
   private static final int BLOCK_BYTES = 16;
 
   private final CipherContext encrypting;
+  private final Slice inSlice = new Slice();
+  private final Slice outSlice = new Slice();
 
   OpenSslBlockCipher(String algorithm, byte[] key) {
     encrypting = new CipherContext(algorithm, key, CipherContext.ENCRYPT);
@@ -26,6 +28,7 @@ final class OpenSslBlockCipher implements BlockCipher {
 
   @Override
   public void encryptBlocks(byte[] in, int inIndex, byte[] out, int outIndex, int blocks) {
-    encrypting.update(in, inIndex, blocks * BLOCK_BYTES, out, outIndex);
+    int bytes = blocks * BLOCK_BYTES;
+    encrypting.update(inSlice.of(in, inIndex, bytes), bytes, outSlice.of(out, outIndex, bytes));
   }
 }
