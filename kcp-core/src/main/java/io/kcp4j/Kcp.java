@@ -302,8 +302,10 @@ public final class Kcp {
       sending.hurryFirst(nowMs, rtt.rtoMs());
       windowOpened = true;
     }
-    if (sending.unacknowledged() != awaitedBefore) {
+    int acknowledged = awaitedBefore - sending.unacknowledged();
+    if (acknowledged != 0) {
       progressAtMs = nowMs;
+      pacer.acknowledged(acknowledged, nowMs);
     }
   }
 
@@ -469,6 +471,9 @@ public final class Kcp {
     }
     windowOpened = false;
     waitForInterval(nowMs);
+    if (urgent) {
+      waitForBurst(nowMs);
+    }
   }
 
   /**
@@ -482,6 +487,9 @@ public final class Kcp {
       flushControl(nowMs, output);
     }
     waitForInterval(nowMs);
+    if (!config.writeDelay()) {
+      waitForBurst(nowMs);
+    }
   }
 
   /**
@@ -510,6 +518,7 @@ public final class Kcp {
     }
     judgeProgress(nowMs);
     waitForInterval(nowMs);
+    waitForBurst(nowMs);
   }
 
   private void flushControl(long nowMs, DatagramOutput output) {
@@ -679,6 +688,13 @@ public final class Kcp {
       flushAtMs = NO_DEADLINE;
     } else if (flushAtMs == NO_DEADLINE) {
       flushAtMs = nowMs + config.intervalMs();
+    }
+  }
+
+  /** What nothing but the end of a burst holds back goes on with the next one. */
+  private void waitForBurst(long nowMs) {
+    if (isNewAllowed() && pacer.isBurstSpent(nowMs)) {
+      flushAtMs = Math.min(flushAtMs, pacer.opensAtMs());
     }
   }
 

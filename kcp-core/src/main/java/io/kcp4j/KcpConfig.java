@@ -19,6 +19,11 @@ public final class KcpConfig {
   /** The largest window, in segments: the header has 16 bits for it. */
   public static final int MAX_WINDOW = 65535;
 
+  /**
+   * Of the largest datagrams on Ethernet such a buffer takes 92, and some parity may come along.
+   */
+  private static final int DEFAULT_BURST = 64;
+
   /** The most fragments of a message that C peers take: their receive window's default less one. */
   public static final int DEFAULT_MAX_FRAGMENTS = 127;
 
@@ -46,6 +51,7 @@ public final class KcpConfig {
   private final int sendQueue;
   private final int maxFragments;
   private final int rateLimit;
+  private final int burst;
 
   private KcpConfig(Builder builder) {
     delivery = builder.delivery;
@@ -66,6 +72,7 @@ public final class KcpConfig {
     sendQueue = builder.sendQueue;
     maxFragments = builder.maxFragments;
     rateLimit = builder.rateLimit;
+    burst = builder.burst;
   }
 
   /** Stream or messages. Both sides must agree. Default {@link Delivery#STREAM}. */
@@ -195,6 +202,16 @@ public final class KcpConfig {
     return rateLimit;
   }
 
+  /**
+   * The most datagrams that the session sends in a millisecond, beyond one for each segment
+   * acknowledged meanwhile. Parity comes on top; acknowledgements do not wait. 0: no limit. The
+   * default, {@value #DEFAULT_BURST}, finds room in a socket buffer of Linux's default size, 208
+   * KiB.
+   */
+  public int burst() {
+    return burst;
+  }
+
   /** The most fragments of a message that can be received: all of them have to fit the window. */
   int receivedFragments() {
     return Math.min(maxFragments, receiveWindow);
@@ -252,6 +269,7 @@ public final class KcpConfig {
     builder.sendQueue = sendQueue;
     builder.maxFragments = maxFragments;
     builder.rateLimit = rateLimit;
+    builder.burst = burst;
     return builder;
   }
 
@@ -279,6 +297,7 @@ public final class KcpConfig {
     private int sendQueue;
     private int maxFragments = DEFAULT_MAX_FRAGMENTS;
     private int rateLimit;
+    private int burst = DEFAULT_BURST;
 
     private Builder() {}
 
@@ -396,6 +415,12 @@ public final class KcpConfig {
     /** See {@link KcpConfig#rateLimit()}. */
     public Builder rateLimit(int bytesPerSecond) {
       rateLimit = checkRange("rateLimit", bytesPerSecond, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#burst()}. */
+    public Builder burst(int datagrams) {
+      burst = checkRange("burst", datagrams, 0, MAX_WINDOW);
       return this;
     }
 

@@ -1,10 +1,17 @@
 package io.kcp4j;
 
 /**
- * Holds a session to its rate limit: the virtual scheduling algorithm of ITU-T I.371, which needs
- * nothing but the time at which what has been sent so far would have left at exactly that rate.
- * Sending may be ahead of it by two intervals, so that a flush at the end of each keeps to the
- * rate.
+ * Says when a session's datagrams may leave.
+ *
+ * <p>It holds the session to its rate limit: the virtual scheduling algorithm of ITU-T I.371, which
+ * needs nothing but the time at which what has been sent so far would have left at exactly that
+ * rate. Sending may be ahead of it by two intervals, so that a flush at the end of each keeps to
+ * the rate.
+ *
+ * <p>And it spreads bursts, which the receiver's socket buffer or a slow link would not hold: in a
+ * millisecond may leave one burst, and beyond it one datagram for each segment that the peer has
+ * acknowledged meanwhile, for that is no longer on its way. So acknowledgements clock what is sent,
+ * and time lets it grow.
  */
 final class Pacer {
 
@@ -14,25 +21,60 @@ final class Pacer {
   private long aheadUs;
   private long leftAtUs;
 
+  private int burst;
+  private int allowance;
+  private long allowedAtMs = Long.MIN_VALUE;
+
   void configure(KcpConfig config) {
     if (config.rateLimit() != bytesPerSecond) {
       leftAtUs = 0;
     }
     bytesPerSecond = config.rateLimit();
     aheadUs = 1000L * INTERVALS_AHEAD * config.intervalMs();
+    burst = config.burst();
   }
 
   /** Whether another datagram may leave. */
   boolean isOpen(long nowMs) {
-    return bytesPerSecond == 0 || leftAtUs <= nowMs * 1000 + aheadUs;
+    return (bytesPerSecond == 0 || leftAtUs <= nowMs * 1000 + aheadUs) && !isBurstSpent(nowMs);
+  }
+
+  /** Whether the next millisecond, or an acknowledgement, has to be waited for. */
+  boolean isBurstSpent(long nowMs) {
+    renew(nowMs);
+    return isBurstSpent();
+  }
+
+  private boolean isBurstSpent() {
+    return burst > 0 && allowance <= 0;
   }
 
   /** From when on another datagram may leave, in milliseconds; any time in the past if it may. */
   long opensAtMs() {
-    return bytesPerSecond == 0 ? 0 : (leftAtUs - aheadUs + 999) / 1000;
+    long rateAtMs = bytesPerSecond == 0 ? 0 : (leftAtUs - aheadUs + 999) / 1000;
+    return isBurstSpent() ? Math.max(rateAtMs, allowedAtMs + 1) : rateAtMs;
   }
 
-  /** Counts what has been sent. */
+  private void renew(long nowMs) {
+    if (nowMs != allowedAtMs) {
+      allowedAtMs = nowMs;
+      allowance = burst;
+    }
+  }
+
+  /** Counts segments that are no longer on their way. */
+  void acknowledged(int segments, long nowMs) {
+    renew(nowMs);
+    allowance += segments;
+  }
+
+  /** Counts a datagram that is begun. */
+  void begin(long nowMs) {
+    renew(nowMs);
+    allowance--;
+  }
+
+  /** Counts what has been sent against the rate limit. */
   void charge(int bytes, long nowMs) {
     if (bytesPerSecond != 0) {
       leftAtUs = Math.max(leftAtUs, nowMs * 1000) + bytes * 1_000_000L / bytesPerSecond;

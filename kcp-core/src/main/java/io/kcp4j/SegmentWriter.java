@@ -73,6 +73,7 @@ final class SegmentWriter {
     if (datagram == null) {
       datagram = output.begin(Math.max(mtuBytes, bytes));
       start = datagram.writerIndex();
+      pacer.begin(nowMs);
     }
     return datagram;
   }

@@ -76,6 +76,9 @@ public final class KcpChannelOption {
   /** In bytes per second; see {@link KcpConfig#rateLimit()}. */
   public static final ChannelOption<Integer> RATE_LIMIT = option("RATE_LIMIT");
 
+  /** In datagrams per millisecond; see {@link KcpConfig#burst()}. */
+  public static final ChannelOption<Integer> BURST = option("BURST");
+
   /**
    * The conversation id that a client opens. 0, the default, means a random one. Takes effect if
    * set before connecting; an accepted child's cannot be set.

@@ -69,6 +69,7 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
         KcpConfig::maxFragments,
         KcpConfig.Builder::maxFragments);
     add(all, KcpChannelOption.RATE_LIMIT, KcpConfig::rateLimit, KcpConfig.Builder::rateLimit);
+    add(all, KcpChannelOption.BURST, KcpConfig::burst, KcpConfig.Builder::burst);
     return Map.copyOf(all);
   }
 

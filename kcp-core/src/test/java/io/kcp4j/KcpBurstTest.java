@@ -1,0 +1,85 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * No more leaves at once than a receiver's socket buffer holds, and what is held back soon goes.
+ */
+class KcpBurstTest {
+
+  private static final int BURST = 8;
+  private static final int INTERVAL_MS = 10;
+
+  private final DrivenKcp driven = driven(BURST);
+
+  private static DrivenKcp driven(int burst) {
+    DrivenKcp driven =
+        new DrivenKcp(
+            KcpConfig.builder().intervalMs(INTERVAL_MS).sendWindow(100).burst(burst).deadLink(0));
+    driven.peerWnd = 100;
+    driven.hear(driven.wins());
+    return driven;
+  }
+
+  private int sentSegments() {
+    return driven.sentSns(Segment.PUSH).size();
+  }
+
+  @Test
+  void aBurstLeavesInEachMillisecond() {
+    driven.sendSegments(3 * BURST + 1);
+    assertEquals(BURST, sentSegments());
+    for (int left : new int[] {BURST, BURST, 1}) {
+      assertEquals(driven.nowMs + 1, driven.kcp.nextDeadline());
+      driven.runTo(driven.nowMs + 1);
+      assertEquals(left, sentSegments());
+    }
+    assertTrue(driven.kcp.nextDeadline() > driven.nowMs + INTERVAL_MS, "wakes up for nothing");
+  }
+
+  @Test
+  void whatIsAcknowledgedMakesRoomAtOnce() {
+    driven.sendSegments(3 * BURST);
+    List<SentSegment> sent = driven.sent();
+    driven.hear(driven.ack(0, sent.get(0).ts()), driven.ack(1, sent.get(1).ts()));
+    driven.kcp.flush(driven.nowMs, driven);
+    assertEquals(2, sentSegments());
+    driven.peerUna = BURST;
+    driven.hear(driven.wins());
+    assertEquals(BURST - 2, sentSegments());
+  }
+
+  @Test
+  void resentSegmentsKeepToItToo() {
+    driven.sendSegments(4 * BURST);
+    driven.runTo(3);
+    assertEquals(4 * BURST, sentSegments());
+    int most = 0;
+    while (driven.nowMs < 2000) {
+      driven.runTo(driven.nowMs + 1);
+      most = Math.max(most, sentSegments());
+    }
+    assertTrue(driven.count(KcpCounter.TIMED_OUT) >= 4 * BURST, "hardly anything was resent");
+    assertEquals(BURST, most);
+  }
+
+  @Test
+  void acknowledgementsDoNotWait() {
+    driven.sendSegments(2 * BURST);
+    driven.sent();
+    driven.hear(driven.push(0, DrivenKcp.bytes(10)));
+    driven.kcp.flush(driven.nowMs, driven);
+    assertEquals(List.of(0), driven.sentSns(Segment.ACK));
+  }
+
+  @Test
+  void canBeTurnedOff() {
+    DrivenKcp unlimited = driven(0);
+    unlimited.sendSegments(100);
+    assertEquals(100, unlimited.sentSns(Segment.PUSH).size());
+  }
+}
