@@ -21,9 +21,9 @@ final class Copying {
     to.writerIndex(end + bytes);
   }
 
-  /** Appends bytes of {@code from} to {@code to}, both ours. */
+  /** Appends bytes of {@code from}, which nobody else uses meanwhile, to {@code to}, ours. */
   static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {
-    if (to.nioBufferCount() != 1) {
+    if (to.nioBufferCount() != 1 || from.nioBufferCount() != 1) {
       to.writeBytes(from, index, bytes);
       return;
     }

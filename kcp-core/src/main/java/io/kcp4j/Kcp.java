@@ -408,13 +408,9 @@ public final class Kcp {
     }
     int mss = mssBytes();
     sending.extendLast(data, mss);
-    while (data.isReadable()) {
-      if (!isSendable()) {
-        return false;
-      }
-      sending.append(data, Math.min(mss, data.readableBytes()), 0, data.readableBytes());
-    }
-    return true;
+    long room = (long) mss * (config.sendQueue() - sending.queued());
+    sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mss);
+    return !data.isReadable();
   }
 
   private boolean sendMessage(ByteBuf data) {

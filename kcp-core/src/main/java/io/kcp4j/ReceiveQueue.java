@@ -110,11 +110,11 @@ final class ReceiveQueue {
       }
     }
     if (fitting > 0) {
-      Copying.append(last(), data, index, fitting);
+      Copying.appendOwn(last(), data, index, fitting);
     }
     if (rest > 0) {
       open(size);
-      Copying.append(last(), data, index + fitting, rest);
+      Copying.appendOwn(last(), data, index + fitting, rest);
       nextBufferBytes = Math.min(2 * size, MAX_BUFFER_BYTES);
     }
     countSegment();
@@ -135,7 +135,7 @@ final class ReceiveQueue {
     } else if (!growLast(bytes)) {
       return false;
     }
-    Copying.append(last(), data, index, bytes);
+    Copying.appendOwn(last(), data, index, bytes);
     countSegment();
     lastIsOpen = frg != 0;
     expectedFrg = frg - 1;

@@ -72,7 +72,7 @@ final class ReorderBuffer {
     length[i] = (char) bytes;
     this.frg[i] = (byte) frg;
     acknowledgedIn[i] = flush;
-    target.writeBytes(data, index, bytes);
+    Copying.appendOwn(target, data, index, bytes);
     size++;
     return true;
   }

@@ -96,21 +96,51 @@ final class SendBuffer {
    * @param expectedBytes how much is about to be queued in all, to choose the size of a new chunk
    */
   void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
+    ensureChunk(bytes, expectedBytes);
+    queue(chunk.writerIndex(), bytes, frg);
+    take(data, bytes);
+  }
+
+  /**
+   * Queues the next {@code bytes} of {@code data} as segments of {@code mssBytes}, the last of
+   * which may be shorter. What goes into one chunk is copied at once.
+   */
+  void appendStream(ByteBuf data, int bytes, int mssBytes) {
+    for (int rest = bytes; rest > 0; ) {
+      ensureChunk(Math.min(mssBytes, rest), data.readableBytes());
+      int room = chunk.writableBytes();
+      int taken = room >= rest ? rest : room - room % mssBytes;
+      int start = chunk.writerIndex();
+      take(data, taken);
+      for (int at = 0; at < taken; at += mssBytes) {
+        queue(start + at, Math.min(mssBytes, taken - at), 0);
+      }
+      rest -= taken;
+    }
+  }
+
+  private void ensureChunk(int bytes, int expectedBytes) {
+    if (chunk == null || chunk.writableBytes() < bytes) {
+      newChunk(Math.max(bytes, expectedBytes));
+    }
+  }
+
+  private void take(ByteBuf data, int bytes) {
+    Copying.append(chunk, data, data.readerIndex(), bytes);
+    data.skipBytes(bytes);
+  }
+
+  private void queue(int chunkIndex, int bytes, int frg) {
     if (end - una > mask) {
       grow();
     }
     int i = end & mask;
-    if (chunk == null || chunk.writableBytes() < bytes) {
-      newChunk(Math.max(bytes, expectedBytes));
-    }
     payload[i] = chunk;
-    offset[i] = chunk.writerIndex();
+    offset[i] = chunkIndex;
     length[i] = (char) bytes;
     this.frg[i] = (byte) frg;
     acknowledged[i] = false;
     transmissions[i] = 0;
-    Copying.append(chunk, data, data.readerIndex(), bytes);
-    data.skipBytes(bytes);
     end++;
   }
 
@@ -147,9 +177,7 @@ final class SendBuffer {
       while (end != next) {
         dropLast();
       }
-      while (queued.isReadable()) {
-        append(queued, Math.min(mssBytes, queued.readableBytes()), 0, queued.readableBytes());
-      }
+      appendStream(queued, queued.readableBytes(), mssBytes);
     } finally {
       queued.release();
     }

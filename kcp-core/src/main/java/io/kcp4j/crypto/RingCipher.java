@@ -8,11 +8,13 @@ final class RingCipher implements PacketCipher {
 
   private final PacketKey newest;
   private final KeyCipher[] ciphers;
+  private final boolean isPlain;
   private int[] pending = new int[16];
 
   RingCipher(KeyRing ring) {
     newest = ring.keys().get(0);
     ciphers = ring.keys().stream().map(PacketKey::newCipher).toArray(KeyCipher[]::new);
+    isPlain = ciphers[0] instanceof NoCipher;
   }
 
   @Override
@@ -38,14 +40,19 @@ final class RingCipher implements PacketCipher {
             "packet: " + bytes + " bytes (expected: " + minBytes + " to " + MAX_PACKET_BYTES + ")");
       }
     }
-    burst.map();
-    ciphers[0].seal(burst);
-    burst.unmap();
+    if (!isPlain) {
+      burst.map();
+      ciphers[0].seal(burst);
+      burst.unmap();
+    }
     newest.addSeals(burst.size());
   }
 
   @Override
   public void open(PacketBurst burst) {
+    if (isPlain) {
+      return;
+    }
     int count = collect(burst);
     if (count == 0) {
       return;

@@ -132,7 +132,7 @@ public final class FecEncoder {
       kept = new byte[dataShards - 1][];
       lengths = new char[dataShards - 1];
     }
-    buf.getBytes(index, copy, 0, bytes);
+    FecPacket.read(buf, index, copy, bytes);
     kept[count - 1] = copy;
     lengths[count - 1] = (char) bytes;
     heldBytes += copy.length;
@@ -162,7 +162,7 @@ public final class FecEncoder {
       codec.load(i, kept[i], lengths[i]);
     }
     byte[] last = context.staging(bytes);
-    buf.getBytes(index, last, 0, bytes);
+    FecPacket.read(buf, index, last, bytes);
     codec.load(dataShards - 1, last, bytes);
     codec.encode();
   }

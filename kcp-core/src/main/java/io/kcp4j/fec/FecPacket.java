@@ -68,6 +68,16 @@ public final class FecPacket {
     return packet.getUnsignedShortLE(index + HEADER_BYTES);
   }
 
+  /** Copies bytes out of a packet that nobody else uses meanwhile. */
+  static void read(ByteBuf packet, int index, byte[] to, int bytes) {
+    if (packet.hasArray() || packet.nioBufferCount() != 1) {
+      packet.getBytes(index, to, 0, bytes);
+    } else {
+      // By the view that it keeps of itself: without Unsafe Netty would make another.
+      packet.internalNioBuffer(index, bytes).get(to, 0, bytes);
+    }
+  }
+
   /**
    * Writes the header of a data or out-of-band packet.
    *

@@ -53,7 +53,7 @@ final class RecentShards {
     if (copy == null) {
       return FecResult.NOT_KEPT;
     }
-    packet.getBytes(index, copy, 0, bytes);
+    FecPacket.read(packet, index, copy, bytes);
     shards[i] = copy;
     lengths[i] = (char) bytes;
     seqids[i] = (int) seqid;

@@ -127,7 +127,7 @@ final class ShardGroups {
       }
       return FecResult.NOT_KEPT;
     }
-    packet.getBytes(index, copy, 0, bytes);
+    FecPacket.read(packet, index, copy, bytes);
     put(isData, copy, bytes);
     return FecResult.KEPT;
   }

@@ -120,7 +120,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       loop.releaseCipher(keyRing);
       throw e;
     }
-    transport.receive(socket, options.receiveMode());
+    transport.receive(socket, loop.receiveSpace(), options.receiveMode());
     sendsSegments = transport.sendsSegments();
     table =
         new SessionTable(
@@ -302,7 +302,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     DatagramPacket packet = (DatagramPacket) msg;
     beginBatch();
     try {
-      table.receive(packet.sender(), packet.content(), loop.nowMs());
+      ByteBuf datagram = loop.receiveSpace().locate(packet.content());
+      table.receive(packet.sender(), datagram, loop.nowMs());
     } finally {
       packet.release();
     }

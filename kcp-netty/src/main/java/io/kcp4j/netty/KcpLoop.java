@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * What all endpoints on one event loop share: the clock, the wheel of all their deadlines with at
- * most one scheduled task, the burst, the ciphers of each key ring, and room for FEC to compute in.
- * While no deadline is armed, no task is scheduled.
+ * most one scheduled task, memory to send from and to receive into, the ciphers of each key ring,
+ * and room for FEC to compute in. While no deadline is armed, no task is scheduled.
  *
  * <p>Belongs to the event loop's thread.
  */
@@ -38,6 +38,7 @@ final class KcpLoop implements Runnable {
   private final DeadlineWheel wheel = new DeadlineWheel(readClock());
   private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
   private final Burst burst = new Burst(PooledByteBufAllocator.DEFAULT);
+  private final ReceiveSpace receiveSpace = new ReceiveSpace();
 
   private long nowMs = readClock();
   private final Set<Channel> sockets = new HashSet<>();
@@ -91,6 +92,10 @@ final class KcpLoop implements Runnable {
     return burst;
   }
 
+  ReceiveSpace receiveSpace() {
+    return receiveSpace;
+  }
+
   FecContext fecContext() {
     return fecContext;
   }
@@ -122,11 +127,12 @@ final class KcpLoop implements Runnable {
     sockets.add(socket);
   }
 
-  /** An endpoint is gone. The last one takes the burst's memory along. */
+  /** An endpoint is gone. The last one takes the memory of bursts and reads along. */
   void leave(Channel socket) {
     sockets.remove(socket);
     if (sockets.isEmpty()) {
       burst.release();
+      receiveSpace.release();
       if (eventLoop instanceof SingleThreadEventExecutor executor) {
         executor.removeShutdownHook(shutdownHook);
       }

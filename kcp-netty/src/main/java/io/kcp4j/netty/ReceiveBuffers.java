@@ -1,5 +1,7 @@
 package io.kcp4j.netty;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelException;
 import io.netty.channel.DefaultMaxMessagesRecvByteBufAllocator;
@@ -23,7 +25,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   static final int SLOTS = 64;
 
   /** The longest train. */
-  private static final int TRAIN_BYTES = 64 * 1024;
+  static final int TRAIN_BYTES = 64 * 1024;
 
   /** Bounds how long answers wait. */
   private static final int MAX_DATAGRAMS_PER_BATCH = 64;
@@ -38,6 +40,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
       InternalLoggerFactory.getInstance(ReceiveBuffers.class);
 
   private final EpollDatagramChannelConfig socket;
+  private final ReceiveSpace space;
   private final boolean isAuto;
 
   /** The mode in force, never AUTO. */
@@ -48,9 +51,10 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   private int wakeUps;
   private int trains;
 
-  private ReceiveBuffers(EpollDatagramChannelConfig socket, ReceiveMode mode) {
+  private ReceiveBuffers(EpollDatagramChannelConfig socket, ReceiveSpace space, ReceiveMode mode) {
     super(MAX_DATAGRAMS_PER_BATCH);
     this.socket = socket;
+    this.space = space;
     isAuto = mode == ReceiveMode.AUTO;
     try {
       use(isAuto ? ReceiveMode.GRO : mode);
@@ -60,9 +64,9 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     }
   }
 
-  /** Has {@code socket} receive in {@code mode}. */
-  static void install(EpollDatagramChannelConfig socket, ReceiveMode mode) {
-    socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, mode));
+  /** Has {@code socket} receive in {@code mode}, into {@code space}. */
+  static void install(EpollDatagramChannelConfig socket, ReceiveSpace space, ReceiveMode mode) {
+    socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, space, mode));
   }
 
   private void use(ReceiveMode next) {
@@ -70,8 +74,8 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     if (socket.isUdpGro() != coalesces) {
       socket.setUdpGro(coalesces);
     }
-    // A size for each is what makes Netty use recvmmsg if the buffer has room for several.
-    socket.setMaxDatagramPayloadSize(coalesces ? 0 : Transport.SLOT_BYTES);
+    // A size for each is what makes Netty use recvmmsg.
+    socket.setMaxDatagramPayloadSize(next == ReceiveMode.RECVMMSG ? Transport.SLOT_BYTES : 0);
     current = next;
   }
 
@@ -109,12 +113,13 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     @Override
+    public ByteBuf allocate(ByteBufAllocator allocator) {
+      return space.acquire();
+    }
+
+    @Override
     public int guess() {
-      return switch (current) {
-        case GRO -> TRAIN_BYTES;
-        case RECVMMSG -> SLOTS * Transport.SLOT_BYTES;
-        default -> Transport.SLOT_BYTES;
-      };
+      return TRAIN_BYTES;
     }
 
     @Override

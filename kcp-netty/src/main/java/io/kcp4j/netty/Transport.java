@@ -86,10 +86,10 @@ enum Transport {
     return channel;
   }
 
-  /** Has a channel of this transport receive in {@code mode}, if it knows modes. */
-  void receive(DatagramChannel channel, ReceiveMode mode) {
+  /** Has a channel receive in {@code mode} and into {@code space}, if this transport can. */
+  void receive(DatagramChannel channel, ReceiveSpace space, ReceiveMode mode) {
     if (this == EPOLL) {
-      ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), mode);
+      ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), space, mode);
     }
   }
 
