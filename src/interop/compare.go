@@ -231,8 +231,8 @@ func runJMH(java []string, classPath string, benchmark comparison, duration time
 	return results, json.Unmarshal(content, &results)
 }
 
-// printTable prints Markdown: the rounds' median in nanoseconds with their spread, and how many times
-// kcp-go's speed that is.
+// printTable prints Markdown: the least of all rounds in nanoseconds with how far the others are from
+// it, and how many times kcp-go's speed that is.
 func printTable(all []comparison, columns []*column) {
 	header, rule := "| nanoseconds |", "|---|"
 	for i, c := range columns {
@@ -253,9 +253,9 @@ func printTable(all []comparison, columns []*column) {
 				row += " - | - |"
 				continue
 			}
-			row += fmt.Sprintf(" %s ± %.0f %% |", digits(median(c.least[name])), 100*spread(c.least[name]))
+			row += fmt.Sprintf(" %s + %.0f %% |", digits(slices.Min(c.least[name])), 100*excess(c.least[name]))
 			if i > 0 {
-				row += fmt.Sprintf(" %.2f |", median(columns[0].least[name])/median(c.least[name]))
+				row += fmt.Sprintf(" %.2f |", slices.Min(columns[0].least[name])/slices.Min(c.least[name]))
 			}
 		}
 		fmt.Println(row)
@@ -269,11 +269,16 @@ func digits(nanoseconds float64) string {
 	return fmt.Sprintf("%.0f", nanoseconds)
 }
 
+// excess is how far the greatest sample is above the least, as a share of that.
+func excess(samples []float64) float64 {
+	return slices.Max(samples)/slices.Min(samples) - 1
+}
+
 type figure struct {
 	Name   string    `json:"name"`
 	Side   string    `json:"side"`
-	Median float64   `json:"median_ns"`
-	Spread float64   `json:"spread"`
+	Least  float64   `json:"least_ns"`
+	Excess float64   `json:"excess"`
 	Ratio  float64   `json:"times_kcp_go"`
 	Rounds []float64 `json:"rounds_ns"`
 }
@@ -287,8 +292,8 @@ func writeFigures(file string, all []comparison, columns []*column) error {
 				continue
 			}
 			figures = append(figures, figure{
-				Name: name, Side: c.name, Median: median(c.least[name]), Spread: spread(c.least[name]),
-				Ratio: median(columns[0].least[name]) / median(c.least[name]), Rounds: c.least[name],
+				Name: name, Side: c.name, Least: slices.Min(c.least[name]), Excess: excess(c.least[name]),
+				Ratio: slices.Min(columns[0].least[name]) / slices.Min(c.least[name]), Rounds: c.least[name],
 			})
 		}
 	}
