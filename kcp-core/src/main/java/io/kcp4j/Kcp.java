@@ -194,8 +194,9 @@ public final class Kcp {
 
   /**
    * Takes in one datagram: the bytes between reader and writer index. Copies what it keeps; the
-   * buffer stays the caller's and its indices stay where they are. Never throws for what a peer
-   * sent: what cannot be right is refused as a whole, before any of it has an effect, and counted.
+   * buffer, which no other thread may use meanwhile, stays the caller's and its indices stay where
+   * they are. Never throws for what a peer sent: what cannot be right is refused as a whole, before
+   * any of it has an effect, and counted.
    */
   public InputResult input(ByteBuf datagram, long nowMs) {
     return input(datagram, Origin.NETWORK, nowMs);

@@ -1,0 +1,217 @@
+package io.kcp4j.jmh;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.EndReason;
+import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionDirectory;
+import io.kcp4j.session.SessionTable;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.util.ResourceLeakDetector;
+import java.lang.management.ManagementFactory;
+import java.net.InetSocketAddress;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * In the steady state a packet allocates nothing, from one session table to another and back: what
+ * is allocated for a batch must not add up to an object for each packet.
+ */
+class AllocationTest {
+
+  private static final int SEGMENTS_PER_BATCH = 60;
+  private static final int WARM_UP_BATCHES = 500;
+  private static final int BATCHES = 500;
+
+  /** The smallest object; several per batch come to less. */
+  private static final int LEAST_BYTES = 16;
+
+  private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+  private final MemoryBudget budget = MemoryBudget.unlimited();
+  private final ResourceLeakDetector.Level level = ResourceLeakDetector.getLevel();
+
+  @BeforeEach
+  void withoutWrappersOfTheLeakDetector() {
+    ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
+  }
+
+  @AfterEach
+  void restoreTheLeakDetector() {
+    ResourceLeakDetector.setLevel(level);
+  }
+
+  @Test
+  void plainPackets() {
+    assertNothingPerPacket(KeyRing.NONE, FecConfig.NONE);
+  }
+
+  @Test
+  void packetsWithCipherAndParity() {
+    PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.SALSA20, "k");
+    assertNothingPerPacket(KeyRing.of(key), FecConfig.of(10, 3));
+  }
+
+  private void assertNothingPerPacket(KeyRing keys, FecConfig fec) {
+    End client = new End(1, keys, fec);
+    End server = new End(2, keys, fec);
+    Session session = client.session(server.address, 7);
+    client.table.add(session, 0);
+    ByteBuf batch = PooledByteBufAllocator.DEFAULT.directBuffer();
+    batch.writeZero(SEGMENTS_PER_BATCH * session.kcp().mssBytes());
+    try {
+      transfer(client, server, session, batch, WARM_UP_BATCHES);
+      long before = THREADS.getCurrentThreadAllocatedBytes();
+      transfer(client, server, session, batch, BATCHES);
+      long allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
+      long packets = (long) BATCHES * SEGMENTS_PER_BATCH;
+      assertEquals(
+          (WARM_UP_BATCHES + BATCHES) * (long) batch.readableBytes(), server.receivedBytes);
+      assertTrue(
+          allocated < LEAST_BYTES * packets, () -> allocated / packets + " bytes for each packet");
+    } finally {
+      batch.release();
+      client.close();
+      server.close();
+    }
+    assertEquals(0, budget.usedBytes());
+  }
+
+  private static void transfer(
+      End client, End server, Session session, ByteBuf batch, int batches) {
+    for (int i = 0; i < batches; i++) {
+      client.nowMs++;
+      server.nowMs++;
+      batch.markReaderIndex();
+      assertTrue(session.kcp().send(batch));
+      batch.resetReaderIndex();
+      client.table.touch(session);
+      client.table.flushTouched(client.nowMs);
+      client.carryTo(server);
+      server.carryTo(client);
+    }
+  }
+
+  /** A table and the buffer that it writes packets into, which are carried over from there. */
+  private final class End implements SessionTable.Handler, DatagramOutput {
+
+    private static final int WIRE_BYTES = 1 << 20;
+
+    final InetSocketAddress address;
+    final SessionTable table;
+    long nowMs;
+    long receivedBytes;
+
+    private final KcpConfig config =
+        KcpConfig.builder().sendWindow(256).receiveWindow(256).ackNoDelay(true).build();
+    private final KcpContext context =
+        new KcpContext(PooledByteBufAllocator.DEFAULT, budget, new KcpCounters());
+    private final FecConfig fec;
+    private final PacketCipher cipher;
+    private final ByteBuf wire = PooledByteBufAllocator.DEFAULT.directBuffer(WIRE_BYTES);
+    private final PacketBurst packets = new PacketBurst().reset(wire);
+    private Session session;
+    private int start;
+
+    End(int port, KeyRing keys, FecConfig fec) {
+      address = InetSocketAddress.createUnresolved("host", port);
+      this.fec = fec;
+      cipher = keys.newCipher();
+      table =
+          new SessionTable(
+              this,
+              context,
+              cipher,
+              new FecContext(budget),
+              new DeadlineWheel(0),
+              SessionDirectory.ofOne(10),
+              1500,
+              0);
+    }
+
+    Session session(InetSocketAddress remote, int conv) {
+      session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
+      session.reconfigure(config, fec);
+      return session;
+    }
+
+    void carryTo(End other) {
+      cipher.seal(packets);
+      for (int i = 0; i < packets.size(); i++) {
+        wire.setIndex(packets.start(i), packets.end(i));
+        other.table.receive(address, wire, other.nowMs);
+      }
+      other.table.endBatch(other.nowMs);
+      packets.reset(wire.clear());
+      start = 0;
+    }
+
+    void close() {
+      session.close();
+      table.close();
+      wire.release();
+    }
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      return wire;
+    }
+
+    @Override
+    public void end() {
+      packets.add(start, wire.writerIndex());
+      start = wire.writerIndex();
+    }
+
+    @Override
+    public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+      return session(remote, conv);
+    }
+
+    @Override
+    public void progressed(Session session, long nowMs) {
+      for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
+        receivedBytes += part.readableBytes();
+      }
+    }
+
+    @Override
+    public void ended(Session session, EndReason reason) {
+      throw new AssertionError(reason);
+    }
+
+    @Override
+    public DatagramOutput output(InetSocketAddress remote) {
+      return this;
+    }
+
+    @Override
+    public void flushOutput() {}
+
+    @Override
+    public boolean isOutputWritable() {
+      return true;
+    }
+
+    @Override
+    public void requestFlush() {}
+  }
+}
