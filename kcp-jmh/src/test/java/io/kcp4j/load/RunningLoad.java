@@ -29,7 +29,10 @@ final class RunningLoad implements AutoCloseable {
     out = new BufferedReader(new InputStreamReader(stdout, StandardCharsets.UTF_8));
     PrintStream printed =
         new PrintStream(new PipedOutputStream(stdout), true, StandardCharsets.UTF_8);
-    status = CompletableFuture.supplyAsync(() -> Load.run(stdin, printed, args));
+    // Not by the common pool, which on two cores has one thread from JDK 25 on.
+    status =
+        CompletableFuture.supplyAsync(
+            () -> Load.run(stdin, printed, args), task -> new Thread(task, "load").start());
   }
 
   String line() throws IOException {
