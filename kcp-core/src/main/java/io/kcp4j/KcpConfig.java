@@ -19,9 +19,7 @@ public final class KcpConfig {
   /** The largest window, in segments: the header has 16 bits for it. */
   public static final int MAX_WINDOW = 65535;
 
-  /**
-   * Of the largest datagrams on Ethernet such a buffer takes 92, and some parity may come along.
-   */
+  /** Linux's default buffer takes 92 datagrams of Ethernet's size, and parity may come along. */
   private static final int DEFAULT_BURST = 64;
 
   /** The most fragments of a message that C peers take: their receive window's default less one. */
