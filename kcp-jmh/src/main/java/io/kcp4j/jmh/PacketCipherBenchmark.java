@@ -21,9 +21,9 @@ import org.openjdk.jmh.annotations.TearDown;
  * Sealing and opening packets of one direct buffer, for each cipher, as a session does: fresh
  * nonces, checksums and copies to and from the heap included.
  *
- * <p>kcp-go's benchmarks to hold beside it: {@link #sealAndOpen1500} beside BenchmarkAES128 and its
- * like, which encrypt and decrypt 1500 bytes without nonce and checksum; {@link #seal1400} beside
- * BenchmarkCFB_AES_128_CRC32 and its like, which have no nonce.
+ * <p>kcp-go's benchmarks to hold beside it: BenchmarkCFB_AES_128_CRC32 and its like, which have no
+ * nonce, beside {@link #seal1400}. The ciphers alone are in {@link
+ * io.kcp4j.crypto.StreamCipherBenchmark}.
  *
  * <p>The system property {@value #PROVIDER} names the class of a JCE provider to compute with; the
  * algorithms that it lacks fail.
