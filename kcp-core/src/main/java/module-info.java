@@ -10,5 +10,6 @@ module io.kcp4j.core {
   exports io.kcp4j.session;
 
   uses io.kcp4j.crypto.CipherLibrary;
+  uses io.kcp4j.crypto.Salsa20Kernel;
   uses io.kcp4j.fec.ShardKernel;
 }

@@ -1,15 +1,19 @@
 /**
- * A Reed-Solomon kernel in the Vector API. It is used where the JVM runs with {@code --add-modules
- * jdk.incubator.vector}, and ignored where it does not.
+ * Kernels of Reed-Solomon and Salsa20 in the Vector API. They are used where the JVM runs with
+ * {@code --add-modules jdk.incubator.vector}, and ignored where it does not.
  *
+ * @provides io.kcp4j.crypto.Salsa20Kernel
  * @provides io.kcp4j.fec.ShardKernel
  */
 module io.kcp4j.core.vector {
   requires io.kcp4j.core;
   requires static jdk.incubator.vector;
 
+  exports io.kcp4j.crypto.vector;
   exports io.kcp4j.fec.vector;
 
+  provides io.kcp4j.crypto.Salsa20Kernel with
+      io.kcp4j.crypto.vector.QuadsKernel;
   provides io.kcp4j.fec.ShardKernel with
       io.kcp4j.fec.vector.IntLanesKernel;
 }

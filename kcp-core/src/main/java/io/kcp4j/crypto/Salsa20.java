@@ -2,27 +2,35 @@ package io.kcp4j.crypto;
 
 /**
  * Salsa20/20 of D. J. Bernstein, keyed by the first 8 bytes of each packet, which stay as they are.
- * Blocks are computed side by side in {@link Salsa20Lanes}, whether of one packet or of several.
+ * Blocks are computed side by side, whether of one packet or of several, by the {@link
+ * Salsa20Kernel} that is preferred at that time.
  */
 final class Salsa20 implements StreamCipher {
 
   private static final int BLOCK_BYTES = 64;
   private static final int NONCE_BYTES = 8;
 
-  private final Salsa20Lanes few;
-  private final Salsa20Lanes many;
-  private final int[] starts = new int[Salsa20Lanes.MANY];
-  private final int[] ends = new int[Salsa20Lanes.MANY];
+  private final byte[] key;
+  private final int[] starts = new int[Salsa20Kernel.MANY];
+  private final int[] ends = new int[Salsa20Kernel.MANY];
   private final byte[] edge = new byte[BLOCK_BYTES];
+  private Salsa20Kernel kernel;
+  private Salsa20Kernel.Lanes few;
+  private Salsa20Kernel.Lanes many;
 
   Salsa20(byte[] key) {
-    few = new Salsa20Lanes(Salsa20Lanes.FEW, key);
-    many = new Salsa20Lanes(Salsa20Lanes.MANY, key);
+    this.key = key.clone();
   }
 
   @Override
   public void encrypt(PacketGroup group) {
-    encrypt(group, group.end() <= Salsa20Lanes.FEW * BLOCK_BYTES ? few : many);
+    Salsa20Kernel preferred = Salsa20Kernel.preferred();
+    if (preferred != kernel) {
+      kernel = preferred;
+      few = kernel.prepare(key, Salsa20Kernel.FEW);
+      many = kernel.prepare(key, Salsa20Kernel.MANY);
+    }
+    encrypt(group, group.end() <= Salsa20Kernel.FEW * BLOCK_BYTES ? few : many);
   }
 
   @Override
@@ -30,7 +38,7 @@ final class Salsa20 implements StreamCipher {
     encrypt(group);
   }
 
-  private void encrypt(PacketGroup group, Salsa20Lanes lanes) {
+  private void encrypt(PacketGroup group, Salsa20Kernel.Lanes lanes) {
     byte[] data = group.data();
     int used = 0;
     for (int i = 0; i < group.size(); i++) {
@@ -40,7 +48,7 @@ final class Salsa20 implements StreamCipher {
       int nonceHigh = (int) Words.INT.get(data, start + Integer.BYTES);
       int block = 0;
       for (int at = start + NONCE_BYTES; at < end; at += BLOCK_BYTES) {
-        if (used == lanes.size()) {
+        if (used == lanes.count()) {
           xor(lanes, used, data);
           used = 0;
         }
@@ -52,8 +60,8 @@ final class Salsa20 implements StreamCipher {
     xor(lanes, used, data);
   }
 
-  private void xor(Salsa20Lanes lanes, int used, byte[] data) {
-    lanes.compute();
+  private void xor(Salsa20Kernel.Lanes lanes, int used, byte[] data) {
+    lanes.compute(used);
     int from = 0;
     for (int lane = 0; lane < used; lane++) {
       if (ends[lane] - starts[lane] < BLOCK_BYTES) {
@@ -66,7 +74,7 @@ final class Salsa20 implements StreamCipher {
   }
 
   /** A packet's last block, which is shorter. */
-  private void xorLast(Salsa20Lanes lanes, int lane, byte[] data) {
+  private void xorLast(Salsa20Kernel.Lanes lanes, int lane, byte[] data) {
     int start = starts[lane];
     int bytes = ends[lane] - start;
     System.arraycopy(data, start, edge, 0, bytes);

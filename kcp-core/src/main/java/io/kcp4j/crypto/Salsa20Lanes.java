@@ -3,7 +3,7 @@ package io.kcp4j.crypto;
 import java.util.Arrays;
 
 /**
- * Blocks of Salsa20's key stream side by side, one in each lane.
+ * The portable kernel: blocks of Salsa20's key stream side by side, one in each lane.
  *
  * <p>A block is a square of words. Its four diagonals stand one behind the other in an array, and
  * there one word of all lanes before the next word of all lanes. So the quarter rounds of all four
@@ -17,14 +17,26 @@ import java.util.Arrays;
  * one array that its parts are apart; hence the single one, and the two sizes, each with its own
  * loops.
  */
-final class Salsa20Lanes {
+final class Salsa20Lanes implements Salsa20Kernel.Lanes {
 
-  /** As many as the largest packet has blocks. */
-  static final int FEW = 24;
+  /** Makes them. With the larger number a block takes less time, on JDK 17 half of it. */
+  static final class Kernel implements Salsa20Kernel {
 
-  /** Of several packets; with these a block takes less time, on JDK 17 half of it. */
-  static final int MANY = 48;
+    static final Kernel INSTANCE = new Kernel();
 
+    @Override
+    public String name() {
+      return "portable";
+    }
+
+    @Override
+    public Lanes prepare(byte[] key, int count) {
+      return new Salsa20Lanes(key, count);
+    }
+  }
+
+  private static final int FEW = Salsa20Kernel.FEW;
+  private static final int MANY = Salsa20Kernel.MANY;
   private static final int DOUBLE_ROUNDS = 10;
   private static final int[] SIGMA = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
 
@@ -40,7 +52,7 @@ final class Salsa20Lanes {
   private final int[] initial;
   private final int[] words;
 
-  Salsa20Lanes(int size, byte[] key) {
+  private Salsa20Lanes(byte[] key, int size) {
     this.size = size;
     initial = new int[END * size];
     words = new int[END * size];
@@ -60,20 +72,20 @@ final class Salsa20Lanes {
     }
   }
 
-  /** How many lanes there are. */
-  int size() {
+  @Override
+  public int count() {
     return size;
   }
 
-  /** Chooses a lane's block. No packet has so many that the number's upper word would count. */
-  void set(int lane, int nonceLow, int nonceHigh, int block) {
+  @Override
+  public void set(int lane, int nonceLow, int nonceHigh, int block) {
     initial[(D + 2) * size + lane] = nonceLow;
     initial[(C + 3) * size + lane] = nonceHigh;
     initial[C * size + lane] = block;
   }
 
-  /** Computes the blocks of all lanes. */
-  void compute() {
+  @Override
+  public void compute(int used) {
     System.arraycopy(initial, 0, words, 0, initial.length);
     for (int i = 0; i < DOUBLE_ROUNDS; i++) {
       if (size == FEW) {
@@ -152,10 +164,8 @@ final class Salsa20Lanes {
     }
   }
 
-  /**
-   * XORs the blocks of the lanes [{@code from}, {@code to}) into the data at their {@code starts}.
-   */
-  void xor(int from, int to, byte[] data, int[] starts) {
+  @Override
+  public void xor(int from, int to, byte[] data, int[] starts) {
     int[] x = words;
     for (int lane = from; lane < to; lane++) {
       int at = starts[lane];

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.crypto.Salsa20Kernel;
 import java.util.Iterator;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
@@ -18,5 +19,6 @@ class MissingModuleTest {
     assertTrue(services.hasNext());
     assertThrows(ServiceConfigurationError.class, services::next);
     assertSame(ShardKernel.portable(), ShardKernel.preferred());
+    assertSame(Salsa20Kernel.portable(), Salsa20Kernel.preferred());
   }
 }

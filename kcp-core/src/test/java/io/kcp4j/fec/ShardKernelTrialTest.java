@@ -4,22 +4,25 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.kernel.KernelChoice;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class KernelChoiceTest {
+class ShardKernelTrialTest {
 
   private final ShardKernel portable = ShardKernel.portable();
+  private final KernelChoice<ShardKernel> choice =
+      new KernelChoice<>(portable, new ShardKernelTrial());
 
   @Test
   void rightKernelIsRight() {
-    assertTrue(KernelChoice.isRight(new Disguise("other")));
+    assertTrue(choice.isRight(new Disguise("other")));
   }
 
   @Test
   void kernelThatForgetsTheLastLongIsWrong() {
     assertFalse(
-        KernelChoice.isRight(
+        choice.isRight(
             new Disguise("short") {
               @Override
               void multiply(Product product, long[][] inputs, long[][] outputs, int longs) {
@@ -31,7 +34,7 @@ class KernelChoiceTest {
   @Test
   void kernelThatWritesBehindTheEndIsWrong() {
     assertFalse(
-        KernelChoice.isRight(
+        choice.isRight(
             new Disguise("long") {
               @Override
               void multiply(Product product, long[][] inputs, long[][] outputs, int longs) {
@@ -43,22 +46,22 @@ class KernelChoiceTest {
 
   @Test
   void kernelThatFailsIsWrong() {
-    assertFalse(KernelChoice.isRight(new Failing()));
-    assertSame(portable, KernelChoice.fastest(List.of(new Failing())));
-    assertSame(portable, KernelChoice.named("failing", List.of(new Failing())));
+    assertFalse(choice.isRight(new Failing()));
+    assertSame(portable, choice.fastest(List.of(new Failing())));
+    assertSame(portable, choice.named("failing", List.of(new Failing())));
   }
 
   @Test
   void kernelIsTakenByItsNameWhateverItsSpeed() {
     ShardKernel slow = new Slow();
-    assertSame(slow, KernelChoice.named("slow", List.of(new Failing(), slow)));
-    assertSame(portable, KernelChoice.named("fast", List.of(slow)));
-    assertSame(portable, KernelChoice.named("portable", List.of(slow)));
+    assertSame(slow, choice.named("slow", List.of(new Failing(), slow)));
+    assertSame(portable, choice.named("fast", List.of(slow)));
+    assertSame(portable, choice.named("portable", List.of(slow)));
   }
 
   @Test
   void slowerKernelLosesTheRace() {
-    assertSame(portable, KernelChoice.fastest(List.of(new Slow())));
+    assertSame(portable, choice.fastest(List.of(new Slow())));
   }
 
   @Test
@@ -72,7 +75,7 @@ class KernelChoiceTest {
             }
           }
         };
-    assertSame(idle, KernelChoice.fastest(List.of(new Failing(), idle, new Slow())));
+    assertSame(idle, choice.fastest(List.of(new Failing(), idle, new Slow())));
   }
 
   /** The portable kernel under another name. */

@@ -1,0 +1,154 @@
+package io.kcp4j.crypto.vector;
+
+import static jdk.incubator.vector.VectorOperators.ROL;
+import static jdk.incubator.vector.VectorOperators.XOR;
+
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorShuffle;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * Quads of Salsa20's blocks. A block is a square of words, of which the columns are rounded and
+ * then the rows. Of each of its four diagonals, which are the operands of the four quarter rounds
+ * of a round, a vector has those of four blocks. Turning three of them, by one, two and three
+ * words, makes columns of rows, as in D. J. Bernstein's implementations for SSE2.
+ *
+ * <p>In memory the vectors of a quad follow each other: the diagonals, and at the end the rows.
+ *
+ * <p>Species, shuffles and masks have to be constants for the JIT compiler. It gives up on methods
+ * with much more of the Vector API in them than these have, and allocates vectors on the heap.
+ */
+final class Quads {
+
+  private static final VectorSpecies<Integer> WORDS = IntVector.SPECIES_512;
+
+  static final int BLOCKS = 4;
+
+  /** Of a diagonal or row of one block. */
+  static final int SIDE_INTS = 4;
+
+  /** Of a diagonal or row of all blocks. */
+  static final int ROW_INTS = BLOCKS * SIDE_INTS;
+
+  /** Of a quad. */
+  static final int INTS = SIDE_INTS * ROW_INTS;
+
+  /** Quads that are rounded side by side, so that none waits for its own last instruction. */
+  static final int AT_ONCE = 3;
+
+  // Where the diagonals begin: words 0, 5, 10, 15 of the square; 4, 9, 14, 3; 8, 13, 2, 7; and 12,
+  // 1, 6, 11.
+  static final int A = 0;
+  static final int B = ROW_INTS;
+  static final int C = 2 * ROW_INTS;
+  static final int D = 3 * ROW_INTS;
+
+  private static final int ROUNDS = 20;
+
+  private static final VectorShuffle<Integer> TURN1 = turn(1);
+  private static final VectorShuffle<Integer> TURN2 = turn(2);
+  private static final VectorShuffle<Integer> TURN3 = turn(3);
+
+  private static final VectorMask<Integer> SECOND = words(1);
+  private static final VectorMask<Integer> THIRD = words(2);
+  private static final VectorMask<Integer> FOURTH = words(3);
+
+  private Quads() {}
+
+  /**
+   * @throws UnsupportedOperationException if this machine has no vectors of that size
+   */
+  static void check() {
+    if (IntVector.SPECIES_PREFERRED.length() < WORDS.length()) {
+      throw new UnsupportedOperationException(
+          "vectors of " + IntVector.SPECIES_PREFERRED.vectorBitSize() + " bits, not 512");
+    }
+  }
+
+  /** Within each block's four words. */
+  private static VectorShuffle<Integer> turn(int by) {
+    return VectorShuffle.fromOp(WORDS, i -> (i & -SIDE_INTS) | ((i + by) & (SIDE_INTS - 1)));
+  }
+
+  /** The word of that number of each block. */
+  private static VectorMask<Integer> words(int number) {
+    return VectorMask.fromLong(WORDS, 0x1111L << number);
+  }
+
+  /** All rounds of the quads from {@code at} on. */
+  static void rounds(int[] initial, int[] words, int at) {
+    int at1 = at + INTS;
+    int at2 = at1 + INTS;
+    IntVector a0 = IntVector.fromArray(WORDS, initial, at + A);
+    IntVector b0 = IntVector.fromArray(WORDS, initial, at + B);
+    IntVector c0 = IntVector.fromArray(WORDS, initial, at + C);
+    IntVector d0 = IntVector.fromArray(WORDS, initial, at + D);
+    IntVector a1 = IntVector.fromArray(WORDS, initial, at1 + A);
+    IntVector b1 = IntVector.fromArray(WORDS, initial, at1 + B);
+    IntVector c1 = IntVector.fromArray(WORDS, initial, at1 + C);
+    IntVector d1 = IntVector.fromArray(WORDS, initial, at1 + D);
+    IntVector a2 = IntVector.fromArray(WORDS, initial, at2 + A);
+    IntVector b2 = IntVector.fromArray(WORDS, initial, at2 + B);
+    IntVector c2 = IntVector.fromArray(WORDS, initial, at2 + C);
+    IntVector d2 = IntVector.fromArray(WORDS, initial, at2 + D);
+    for (int i = 0; i < ROUNDS; i++) {
+      b0 = b0.lanewise(XOR, a0.add(d0).lanewise(ROL, 7));
+      b1 = b1.lanewise(XOR, a1.add(d1).lanewise(ROL, 7));
+      b2 = b2.lanewise(XOR, a2.add(d2).lanewise(ROL, 7));
+      c0 = c0.lanewise(XOR, b0.add(a0).lanewise(ROL, 9));
+      c1 = c1.lanewise(XOR, b1.add(a1).lanewise(ROL, 9));
+      c2 = c2.lanewise(XOR, b2.add(a2).lanewise(ROL, 9));
+      d0 = d0.lanewise(XOR, c0.add(b0).lanewise(ROL, 13));
+      d1 = d1.lanewise(XOR, c1.add(b1).lanewise(ROL, 13));
+      d2 = d2.lanewise(XOR, c2.add(b2).lanewise(ROL, 13));
+      a0 = a0.lanewise(XOR, d0.add(c0).lanewise(ROL, 18));
+      a1 = a1.lanewise(XOR, d1.add(c1).lanewise(ROL, 18));
+      a2 = a2.lanewise(XOR, d2.add(c2).lanewise(ROL, 18));
+      IntVector turned0 = b0.rearrange(TURN3);
+      IntVector turned1 = b1.rearrange(TURN3);
+      IntVector turned2 = b2.rearrange(TURN3);
+      b0 = d0.rearrange(TURN1);
+      b1 = d1.rearrange(TURN1);
+      b2 = d2.rearrange(TURN1);
+      c0 = c0.rearrange(TURN2);
+      c1 = c1.rearrange(TURN2);
+      c2 = c2.rearrange(TURN2);
+      d0 = turned0;
+      d1 = turned1;
+      d2 = turned2;
+    }
+    a0.intoArray(words, at + A);
+    b0.intoArray(words, at + B);
+    c0.intoArray(words, at + C);
+    d0.intoArray(words, at + D);
+    a1.intoArray(words, at1 + A);
+    b1.intoArray(words, at1 + B);
+    c1.intoArray(words, at1 + C);
+    d1.intoArray(words, at1 + D);
+    a2.intoArray(words, at2 + A);
+    b2.intoArray(words, at2 + B);
+    c2.intoArray(words, at2 + C);
+    d2.intoArray(words, at2 + D);
+  }
+
+  /** Adds the first state of the quad at {@code at}, and makes rows of diagonals. */
+  static void finish(int[] initial, int[] words, byte[] stream, int at) {
+    IntVector a = sum(initial, words, at + A);
+    IntVector b = sum(initial, words, at + B);
+    IntVector c = sum(initial, words, at + C);
+    IntVector d = sum(initial, words, at + D);
+    store(a.blend(d, SECOND).blend(c, THIRD).blend(b, FOURTH), stream, at);
+    store(b.blend(a, SECOND).blend(d, THIRD).blend(c, FOURTH), stream, at + ROW_INTS);
+    store(c.blend(b, SECOND).blend(a, THIRD).blend(d, FOURTH), stream, at + 2 * ROW_INTS);
+    store(d.blend(c, SECOND).blend(b, THIRD).blend(a, FOURTH), stream, at + 3 * ROW_INTS);
+  }
+
+  private static IntVector sum(int[] initial, int[] words, int at) {
+    return IntVector.fromArray(WORDS, words, at).add(IntVector.fromArray(WORDS, initial, at));
+  }
+
+  private static void store(IntVector row, byte[] stream, int at) {
+    row.reinterpretAsBytes().intoArray(stream, Integer.BYTES * at);
+  }
+}
