@@ -34,8 +34,7 @@ public class StreamCipherBenchmark extends KcpBenchmark {
       "tea",
       "xtea",
       "xor",
-      "sm4",
-      "none"
+      "sm4"
     })
     String cipher;
 
