@@ -64,9 +64,7 @@ public final class PacketKey {
       throw new IllegalArgumentException(
           "key: " + key.length + " bytes (expected: " + algorithm.keyBytes() + ")");
     }
-    if (algorithm != CipherAlgorithm.NULL) {
-      CipherLibrary.preferred(); // loading one may take half a second: now, not on an event loop
-    }
+    preload(algorithm);
     byte[] copy = key.clone();
     return new PacketKey(
         algorithm.kcptunName(),
@@ -76,6 +74,15 @@ public final class PacketKey {
         provider -> keyCipher(algorithm, copy, provider),
         null,
         new SealCount());
+  }
+
+  /** Finding what computes may take half a second: now, and not on an event loop. */
+  private static void preload(CipherAlgorithm algorithm) {
+    if (algorithm == CipherAlgorithm.SALSA20) {
+      Salsa20Kernel.preferred();
+    } else if (algorithm != CipherAlgorithm.NULL) {
+      CipherLibrary.preferred();
+    }
   }
 
   /**

@@ -10,24 +10,17 @@ final class QuadLanes implements Salsa20Kernel.Lanes {
 
   private static final VarHandle INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle LONG =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
   private static final int[] SIGMA = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-  private static final int BLOCK_INTS = 16;
-  private static final int SIDE_BYTES = Integer.BYTES * Quads.SIDE_INTS;
-  private static final int ROW_BYTES = Integer.BYTES * Quads.ROW_INTS;
 
   private final int count;
   private final int[] initial;
   private final int[] words;
-  private final byte[] stream;
 
   QuadLanes(byte[] key, int count) {
     this.count = count;
-    initial = new int[count * BLOCK_INTS];
+    initial = new int[count * Quads.INTS / Quads.BLOCKS];
     words = new int[initial.length];
-    stream = new byte[Integer.BYTES * initial.length];
     int[] k = new int[8];
     for (int i = 0; i < k.length; i++) {
       k[i] = (int) INT.get(key, Integer.BYTES * i);
@@ -69,28 +62,14 @@ final class QuadLanes implements Salsa20Kernel.Lanes {
       Quads.rounds(initial, words, at);
     }
     for (int at = 0; at < end; at += Quads.INTS) {
-      Quads.finish(initial, words, stream, at);
+      Quads.finish(initial, words, at);
     }
   }
 
   @Override
   public void xor(int from, int to, byte[] data, int[] starts) {
     for (int lane = from; lane < to; lane++) {
-      int at = starts[lane];
-      int row = Integer.BYTES * start(lane);
-      xorRow(data, at, row);
-      xorRow(data, at + SIDE_BYTES, row + ROW_BYTES);
-      xorRow(data, at + 2 * SIDE_BYTES, row + 2 * ROW_BYTES);
-      xorRow(data, at + 3 * SIDE_BYTES, row + 3 * ROW_BYTES);
+      Quads.xor(words, lane * Quads.ROW_INTS, data, starts[lane]);
     }
-  }
-
-  private void xorRow(byte[] data, int at, int row) {
-    xor(data, at, row);
-    xor(data, at + Long.BYTES, row + Long.BYTES);
-  }
-
-  private void xor(byte[] data, int at, int streamAt) {
-    LONG.set(data, at, (long) LONG.get(data, at) ^ (long) LONG.get(stream, streamAt));
   }
 }

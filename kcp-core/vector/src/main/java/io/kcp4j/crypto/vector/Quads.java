@@ -3,6 +3,7 @@ package io.kcp4j.crypto.vector;
 import static jdk.incubator.vector.VectorOperators.ROL;
 import static jdk.incubator.vector.VectorOperators.XOR;
 
+import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorShuffle;
@@ -14,7 +15,7 @@ import jdk.incubator.vector.VectorSpecies;
  * of a round, a vector has those of four blocks. Turning three of them, by one, two and three
  * words, makes columns of rows, as in D. J. Bernstein's implementations for SSE2.
  *
- * <p>In memory the vectors of a quad follow each other: the diagonals, and at the end the rows.
+ * <p>In memory the vectors of a quad follow each other: the diagonals, and at the end the blocks.
  *
  * <p>Species, shuffles and masks have to be constants for the JIT compiler. It gives up on methods
  * with much more of the Vector API in them than these have, and allocates vectors on the heap.
@@ -22,6 +23,7 @@ import jdk.incubator.vector.VectorSpecies;
 final class Quads {
 
   private static final VectorSpecies<Integer> WORDS = IntVector.SPECIES_512;
+  private static final VectorSpecies<Byte> BYTES = ByteVector.SPECIES_512;
 
   static final int BLOCKS = 4;
 
@@ -54,6 +56,14 @@ final class Quads {
   private static final VectorMask<Integer> THIRD = words(2);
   private static final VectorMask<Integer> FOURTH = words(3);
 
+  private static final VectorShuffle<Integer> UP1 = up(1);
+  private static final VectorShuffle<Integer> UP2 = up(2);
+  private static final VectorShuffle<Integer> UP3 = up(3);
+
+  private static final VectorMask<Integer> SECOND_ROW = row(1);
+  private static final VectorMask<Integer> THIRD_ROW = row(2);
+  private static final VectorMask<Integer> FOURTH_ROW = row(3);
+
   private Quads() {}
 
   /**
@@ -74,6 +84,16 @@ final class Quads {
   /** The word of that number of each block. */
   private static VectorMask<Integer> words(int number) {
     return VectorMask.fromLong(WORDS, 0x1111L << number);
+  }
+
+  /** Has the part of the block by that much further on in the place of each. */
+  private static VectorShuffle<Integer> up(int by) {
+    return VectorShuffle.fromOp(WORDS, i -> (i + by * SIDE_INTS) & (ROW_INTS - 1));
+  }
+
+  /** The words of that row of a block. */
+  private static VectorMask<Integer> row(int number) {
+    return VectorMask.fromLong(WORDS, 0xfL << (number * SIDE_INTS));
   }
 
   /** All rounds of the quads from {@code at} on. */
@@ -132,23 +152,39 @@ final class Quads {
     d2.intoArray(words, at2 + D);
   }
 
-  /** Adds the first state of the quad at {@code at}, and makes rows of diagonals. */
-  static void finish(int[] initial, int[] words, byte[] stream, int at) {
+  /** Adds the first state of the quad at {@code at}, and makes blocks of diagonals. */
+  static void finish(int[] initial, int[] words, int at) {
     IntVector a = sum(initial, words, at + A);
     IntVector b = sum(initial, words, at + B);
     IntVector c = sum(initial, words, at + C);
     IntVector d = sum(initial, words, at + D);
-    store(a.blend(d, SECOND).blend(c, THIRD).blend(b, FOURTH), stream, at);
-    store(b.blend(a, SECOND).blend(d, THIRD).blend(c, FOURTH), stream, at + ROW_INTS);
-    store(c.blend(b, SECOND).blend(a, THIRD).blend(d, FOURTH), stream, at + 2 * ROW_INTS);
-    store(d.blend(c, SECOND).blend(b, THIRD).blend(a, FOURTH), stream, at + 3 * ROW_INTS);
+    IntVector row0 = a.blend(d, SECOND).blend(c, THIRD).blend(b, FOURTH);
+    IntVector row1 = b.blend(a, SECOND).blend(d, THIRD).blend(c, FOURTH);
+    IntVector row2 = c.blend(b, SECOND).blend(a, THIRD).blend(d, FOURTH);
+    IntVector row3 = d.blend(c, SECOND).blend(b, THIRD).blend(a, FOURTH);
+    block(row0, row1.rearrange(UP3), row2.rearrange(UP2), row3.rearrange(UP1), words, at + A);
+    block(row0.rearrange(UP1), row1, row2.rearrange(UP3), row3.rearrange(UP2), words, at + B);
+    block(row0.rearrange(UP2), row1.rearrange(UP1), row2, row3.rearrange(UP3), words, at + C);
+    block(row0.rearrange(UP3), row1.rearrange(UP2), row2.rearrange(UP1), row3, words, at + D);
   }
 
   private static IntVector sum(int[] initial, int[] words, int at) {
     return IntVector.fromArray(WORDS, words, at).add(IntVector.fromArray(WORDS, initial, at));
   }
 
-  private static void store(IntVector row, byte[] stream, int at) {
-    row.reinterpretAsBytes().intoArray(stream, Integer.BYTES * at);
+  private static void block(
+      IntVector row0, IntVector row1, IntVector row2, IntVector row3, int[] words, int at) {
+    row0.blend(row1, SECOND_ROW)
+        .blend(row2, THIRD_ROW)
+        .blend(row3, FOURTH_ROW)
+        .intoArray(words, at);
+  }
+
+  /** XORs the block at {@code at} into 64 bytes of the data. */
+  static void xor(int[] words, int at, byte[] data, int dataAt) {
+    IntVector.fromArray(WORDS, words, at)
+        .reinterpretAsBytes()
+        .lanewise(XOR, ByteVector.fromArray(BYTES, data, dataAt))
+        .intoArray(data, dataAt);
   }
 }
