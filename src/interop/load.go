@@ -127,7 +127,7 @@ func load(flags *flag.FlagSet, args []string) error {
 	sessions := flags.Int("sessions", 20000, "how many `sessions`, each from an address of its own in 127.0.0.0/8")
 	hold := flags.Float64("hold", 10, "how long to leave them idle, in `seconds`")
 	tick := flags.Duration("tick", 0, "meanwhile send a message of 50 bytes in each session every so much `time`; 0: none")
-	warmUp := flags.Duration("warm-up", 0, "how long to send such messages before, for a JVM's compiler")
+	warmUp := flags.Duration("warm-up", 0, "how long to do the same before it is measured, until a JVM's compiler is done, in `time`")
 	serverPID := flags.Int("server-pid", 0, "`process` whose processor time and memory to report")
 	inFlight := flags.Int("in-flight", 128, "how many sessions may wait for an echo at the same time")
 	timeout := flags.Duration("timeout", 5*time.Minute, "give up after this `time`, the hold not counted")
@@ -135,8 +135,8 @@ func load(flags *flag.FlagSet, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	if *tick < 0 || *warmUp < 0 || (*tick == 0 && *warmUp > 0) {
-		return usageErrorf("--tick %v, --warm-up %v: expected at least 0, and no warm-up without tick", *tick, *warmUp)
+	if *tick < 0 || *warmUp < 0 {
+		return usageErrorf("--tick %v, --warm-up %v: expected at least 0", *tick, *warmUp)
 	}
 	if *sessions < 1 || *sessions > maxSessions || *inFlight < 1 {
 		return usageErrorf("--sessions %d, --in-flight %d: expected 1 to %d, and at least 1",
@@ -158,15 +158,9 @@ func load(flags *flag.FlagSet, args []string) error {
 	result.Established = l.count(func(s *loadSession) bool { return s.una > 0 })
 	result.EchoedBefore = l.count(func(s *loadSession) bool { return s.received > 0 })
 	fmt.Fprintf(os.Stderr, "holding %d sessions for %v\n", result.EchoedBefore, pause)
-	if *warmUp > 0 {
-		l.tick(*tick, *warmUp)
-	}
+	l.spend(*warmUp, *tick)
 	before := processorTime(*serverPID)
-	if *tick > 0 {
-		result.ticks = l.tick(*tick, pause)
-	} else {
-		l.idle(pause)
-	}
+	result.ticks = l.spend(pause, *tick)
 	if *serverPID != 0 {
 		used := processorTime(*serverPID) - before
 		result.HoldCPU = 100 * used.Seconds() / pause.Seconds()
@@ -300,6 +294,15 @@ func (l *loader) sendAgainIfDue(s *loadSession, now time.Time) bool {
 	l.retransmitted++
 	l.send(s)
 	return false
+}
+
+// spend idles, or sends messages at an interval that is not 0.
+func (l *loader) spend(hold, interval time.Duration) *ticks {
+	if interval > 0 {
+		return l.tick(interval, hold)
+	}
+	l.idle(hold)
+	return nil
 }
 
 // tick sends a message on every session once in an interval, evenly spread. A session whose last
