@@ -3,12 +3,11 @@ package io.kcp4j.crypto;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.kernel.KernelChoice;
+import io.kcp4j.kernel.WideVectors;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
-import jdk.incubator.vector.VectorShape;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -20,8 +19,7 @@ class VectorSalsa20Test {
 
   @BeforeAll
   static void machineHasSuchVectors() {
-    int bits = VectorShape.preferredShape().vectorBitSize();
-    assumeTrue(bits >= 512, "the kernel needs vectors of 512 bits, this machine has " + bits);
+    WideVectors.assume();
   }
 
   @Test

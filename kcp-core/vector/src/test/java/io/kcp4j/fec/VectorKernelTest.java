@@ -1,9 +1,8 @@
 package io.kcp4j.fec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import jdk.incubator.vector.VectorShape;
+import io.kcp4j.kernel.WideVectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -13,8 +12,7 @@ class VectorKernelTest {
 
   @BeforeAll
   static void machineHasSuchVectors() {
-    int bits = VectorShape.preferredShape().vectorBitSize();
-    assumeTrue(bits >= 512, "the kernel needs vectors of 512 bits, this machine has " + bits);
+    WideVectors.assume();
   }
 
   @Test
