@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 
 /**
@@ -19,6 +20,7 @@ final class AeadCipher extends KeyCipher {
   private final byte[] nonce;
   private byte[] in = new byte[2048];
   private byte[] out = new byte[2048];
+  private ByteBuffer directOut;
 
   AeadCipher(Aead aead) {
     this.aead = aead;
@@ -36,7 +38,7 @@ final class AeadCipher extends KeyCipher {
       nonces.next(nonce, 0, headroom);
       if (direct != null && burst.direct() != null) {
         burst.write(start, nonce, 0, headroom);
-        direct.seal(nonce, burst.direct(), burst.directIndex(start + headroom), payloadBytes);
+        direct.seal(burst.direct(), burst.directIndex(start), payloadBytes);
       } else {
         sealCopy(burst, start, payloadBytes);
       }
@@ -70,22 +72,38 @@ final class AeadCipher extends KeyCipher {
     if (payloadBytes < 0) {
       return false;
     }
-    reserve(bytes);
-    burst.read(start, nonce, 0, headroom);
-    if (!openTo(out, burst, start + headroom, bytes - headroom)) {
-      return false;
+    boolean isDirect = direct != null && burst.direct() != null;
+    boolean isOpen =
+        isDirect
+            ? openDirect(burst, start, bytes, payloadBytes)
+            : openCopy(burst, start, bytes, payloadBytes);
+    if (isOpen) {
+      burst.narrow(i, headroom, tailroom);
     }
-    burst.write(start + headroom, out, 0, payloadBytes);
-    burst.narrow(i, headroom, tailroom);
-    return true;
+    return isOpen;
   }
 
-  private boolean openTo(byte[] out, PacketBurst burst, int index, int bytes) {
-    if (direct != null && burst.direct() != null) {
-      return direct.open(nonce, burst.direct(), burst.directIndex(index), bytes, out, 0);
+  private boolean openDirect(PacketBurst burst, int start, int bytes, int payloadBytes) {
+    if (directOut == null || directOut.capacity() < bytes) {
+      directOut = ByteBuffer.allocateDirect(Math.max(bytes, out.length));
     }
-    burst.read(index, in, 0, bytes);
-    return aead.open(nonce, in, 0, bytes, out, 0);
+    int index = burst.directIndex(start);
+    boolean isOpen = direct.open(burst.direct(), index, bytes, directOut, 0);
+    if (isOpen) {
+      burst.direct().put(index + headroom, directOut, 0, payloadBytes);
+    }
+    return isOpen;
+  }
+
+  private boolean openCopy(PacketBurst burst, int start, int bytes, int payloadBytes) {
+    reserve(bytes);
+    burst.read(start, nonce, 0, headroom);
+    burst.read(start + headroom, in, 0, bytes - headroom);
+    boolean isOpen = aead.open(nonce, in, 0, bytes - headroom, out, 0);
+    if (isOpen) {
+      burst.write(start + headroom, out, 0, payloadBytes);
+    }
+    return isOpen;
   }
 
   private void reserve(int bytes) {

@@ -2,21 +2,26 @@ package io.kcp4j.crypto;
 
 import java.nio.ByteBuffer;
 
-/** An AEAD that takes packets from where they stand in a direct buffer, without copying them. */
+/**
+ * An AEAD that takes whole packets (nonce, payload, tag) from where they stand in a direct buffer,
+ * without copying them. Buffers' positions mean nothing.
+ */
 public interface DirectAead extends Aead {
 
   /**
-   * Encrypts {@code length} bytes of {@code packet} in place, and writes the tag behind them.
+   * Encrypts a payload in place, and writes the tag behind it.
    *
-   * @param nonce as for {@link Aead#seal}
-   * @param packet a direct buffer, whose position means nothing
+   * @param index where the nonce stands, and behind it the payload
    */
-  void seal(byte[] nonce, ByteBuffer packet, int index, int length);
+  void seal(ByteBuffer packet, int index, int payloadBytes);
 
   /**
-   * Decrypts as {@link Aead#open} does, from a direct buffer, which stays as it is.
+   * Decrypts the payload of a packet, which stays as it is.
    *
-   * @param in its position means nothing
+   * @param bytes of the packet, at least those of nonce and tag
+   * @param out another direct buffer than {@code in}; what is written there counts only if this
+   *     returns true
+   * @return whether the tag is right. What a peer sent is never a reason for an exception
    */
-  boolean open(byte[] nonce, ByteBuffer in, int inIndex, int length, byte[] out, int outIndex);
+  boolean open(ByteBuffer in, int index, int bytes, ByteBuffer out, int outIndex);
 }

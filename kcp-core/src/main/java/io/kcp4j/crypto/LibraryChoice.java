@@ -111,8 +111,7 @@ record LibraryChoice(CipherLibrary library, String reason) {
 
   private static boolean agree(Aead aead, Aead expected) {
     return agreeOnHeap(aead, expected)
-        && (!(aead instanceof DirectAead direct)
-            || agreeOnHeap(new OffHeap(direct, ByteBuffer.allocateDirect(8192)), expected));
+        && (!(aead instanceof DirectAead direct) || agreeOnHeap(new OffHeap(direct), expected));
   }
 
   private static boolean agreeOnHeap(Aead aead, Aead expected) {
@@ -152,8 +151,12 @@ record LibraryChoice(CipherLibrary library, String reason) {
     return true;
   }
 
-  /** Has its packets in a direct buffer, at an odd index. */
-  private record OffHeap(DirectAead aead, ByteBuffer buffer) implements Aead {
+  /** Has its packets in direct buffers, at an odd index. */
+  private record OffHeap(DirectAead aead, ByteBuffer packet, ByteBuffer payload) implements Aead {
+
+    OffHeap(DirectAead aead) {
+      this(aead, ByteBuffer.allocateDirect(8192), ByteBuffer.allocateDirect(8192));
+    }
 
     @Override
     public int nonceBytes() {
@@ -167,16 +170,23 @@ record LibraryChoice(CipherLibrary library, String reason) {
 
     @Override
     public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
-      buffer.put(INDEX, in, inIndex, length);
-      aead.seal(nonce, buffer, INDEX, length);
-      buffer.get(INDEX, out, outIndex, length + tagBytes());
+      put(nonce, in, inIndex, length);
+      aead.seal(packet, INDEX, length);
+      packet.get(INDEX + nonceBytes(), out, outIndex, length + tagBytes());
     }
 
     @Override
     public boolean open(
         byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
-      buffer.put(INDEX, in, inIndex, length);
-      return aead.open(nonce, buffer, INDEX, length, out, outIndex);
+      put(nonce, in, inIndex, length);
+      boolean isOpen = aead.open(packet, INDEX, nonceBytes() + length, payload, INDEX);
+      payload.get(INDEX, out, outIndex, length - tagBytes());
+      return isOpen;
+    }
+
+    private void put(byte[] nonce, byte[] in, int inIndex, int length) {
+      packet.put(INDEX, nonce, 0, nonceBytes());
+      packet.put(INDEX + nonceBytes(), in, inIndex, length);
     }
   }
 

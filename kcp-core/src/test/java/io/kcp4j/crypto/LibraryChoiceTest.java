@@ -174,11 +174,10 @@ class LibraryChoiceTest {
     }
 
     @Override
-    public void seal(byte[] nonce, ByteBuffer packet, int index, int length) {}
+    public void seal(ByteBuffer packet, int index, int payloadBytes) {}
 
     @Override
-    public boolean open(
-        byte[] nonce, ByteBuffer in, int inIndex, int length, byte[] out, int outIndex) {
+    public boolean open(ByteBuffer in, int index, int bytes, ByteBuffer out, int outIndex) {
       return false;
     }
   }

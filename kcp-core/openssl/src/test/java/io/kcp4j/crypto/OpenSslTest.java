@@ -90,6 +90,7 @@ class OpenSslTest {
     byte[] bytes = new byte[100];
     byte[] nonce = new byte[12];
     ByteBuffer direct = ByteBuffer.allocateDirect(100);
+    ByteBuffer opened = ByteBuffer.allocateDirect(100);
     DirectAead aead = (DirectAead) library.aead(CipherAlgorithm.AES_128_GCM, new byte[16]);
     BlockCipher aes = library.aes(new byte[16]);
     assertOutOfBounds(() -> aead.seal(nonce, bytes, 1, 100, new byte[200], 0));
@@ -97,17 +98,19 @@ class OpenSslTest {
     assertOutOfBounds(() -> aead.seal(new byte[11], bytes, 0, 1, new byte[100], 0));
     assertOutOfBounds(() -> aead.open(nonce, bytes, 0, 15, new byte[100], 0));
     assertOutOfBounds(() -> aead.open(nonce, bytes, 0, 100, new byte[83], 0));
-    assertOutOfBounds(() -> aead.seal(nonce, direct, 1, 84));
-    assertOutOfBounds(() -> aead.seal(nonce, direct, -1, 1));
-    assertOutOfBounds(() -> aead.open(nonce, direct, 0, 15, bytes, 0));
-    assertOutOfBounds(() -> aead.open(nonce, direct, 1, 100, bytes, 0));
-    assertOutOfBounds(() -> aead.open(nonce, direct, 0, 100, new byte[83], 0));
+    assertOutOfBounds(() -> aead.seal(direct, 1, 72));
+    assertOutOfBounds(() -> aead.seal(direct, -1, 1));
+    assertOutOfBounds(() -> aead.seal(direct, 0, -1));
+    assertOutOfBounds(() -> aead.seal(direct, 0, Integer.MAX_VALUE));
+    assertOutOfBounds(() -> aead.open(direct, 0, 27, opened, 0));
+    assertOutOfBounds(() -> aead.open(direct, 1, 100, opened, 0));
+    assertOutOfBounds(() -> aead.open(direct, 0, 100, opened, 29));
     assertOutOfBounds(() -> aes.encryptBlocks(bytes, 5, new byte[96], 0, 6));
     assertOutOfBounds(() -> aes.encryptBlocks(bytes, 0, new byte[96], 1, 6));
     assertOutOfBounds(() -> aes.encryptBlocks(bytes, 0, new byte[96], 0, -1));
     aead.seal(nonce, bytes, 0, 100, new byte[116], 0);
-    aead.seal(nonce, direct, 0, 84);
-    aead.seal(nonce, direct.position(99), 16, 68);
+    aead.seal(direct, 0, 72);
+    aead.open(direct.position(99), 0, 100, opened, 28);
     aes.encryptBlocks(bytes, 4, new byte[97], 1, 6);
   }
 

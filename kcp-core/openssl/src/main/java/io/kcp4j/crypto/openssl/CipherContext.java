@@ -1,64 +1,81 @@
 package io.kcp4j.crypto.openssl;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * An {@code EVP_CIPHER_CTX}: one algorithm, key and direction. Used by one thread. Nobody closes
- * ciphers: it is freed, and the key in it wiped, some time after the last reference to it is gone.
+ * A cipher with its key, for one direction. Used by one thread. Nobody closes ciphers: it is freed,
+ * and the key in it wiped, some time after the last reference to it is gone.
  */
 final class CipherContext {
 
-  static final int DECRYPT = 0;
-  static final int ENCRYPT = 1;
+  /** {@code OSSL_PARAM_OCTET_STRING}. */
+  private static final int OCTET_STRING = 5;
 
+  /** Of a parameter: its name, type, data, their size, and how many bytes were written. */
+  private static final int PARAMETER_BYTES = 40;
+
+  private static final int DATA_OFFSET = 16;
+
+  private final CipherFunctions functions;
+  private final boolean isEncrypting;
   private final MemorySegment context;
 
-  /** Where the library tells how many bytes it wrote. */
+  /** Where the provider tells how many bytes it wrote. */
   private final MemorySegment written;
 
-  private final Tag tag;
+  /** One parameter, the tag, and zeros behind the last one. */
+  private final MemorySegment parameters;
 
-  CipherContext(String algorithm, byte[] key, int direction) {
+  /**
+   * Makes one.
+   *
+   * @param tagBytes 0 for a cipher without
+   */
+  CipherContext(String cipher, byte[] key, boolean isEncrypting, int tagBytes) {
+    this.isEncrypting = isEncrypting;
+    functions = new CipherFunctions(cipher);
     Arena arena = Arena.ofAuto();
-    context = LibCrypto.newContext(arena);
-    written = arena.allocate(ValueLayout.JAVA_INT);
-    tag = new Tag(arena);
-    LibCrypto.init(context, algorithm, key, direction);
+    context = functions.newContext().reinterpret(arena, functions::freeContext);
+    written = arena.allocate(JAVA_LONG);
+    parameters = arena.allocate(2 * PARAMETER_BYTES, Long.BYTES);
+    parameters.set(ADDRESS, 0, arena.allocateFrom("tag"));
+    parameters.set(JAVA_INT, ADDRESS.byteSize(), OCTET_STRING);
+    parameters.set(JAVA_LONG, DATA_OFFSET + Long.BYTES, tagBytes);
+    try (Arena forKey = Arena.ofConfined()) {
+      MemorySegment bytes = forKey.allocateFrom(ValueLayout.JAVA_BYTE, key);
+      functions.init(isEncrypting, context, bytes.address(), key.length, 0, 0, MemorySegment.NULL);
+      bytes.fill((byte) 0);
+    }
   }
 
-  void withoutPadding() {
-    LibCrypto.setPadding(context, 0);
+  /**
+   * Encrypts a message, and writes its tag. All of them are addresses of memory that the caller
+   * keeps.
+   */
+  void seal(long nonce, long nonceBytes, long message, long bytes, long tag) {
+    functions.init(isEncrypting, context, 0, 0, nonce, nonceBytes, MemorySegment.NULL);
+    functions.update(context, message, bytes, message, written);
+    functions.finish(context, written);
+    parameters.set(JAVA_LONG, DATA_OFFSET, tag);
+    functions.getParameters(context, parameters);
   }
 
-  /** Begins another message under the same key. */
-  void restart(MemorySegment nonce) {
-    LibCrypto.restart(context, nonce);
+  /** Decrypts a message. Whether the tag is right. */
+  boolean open(long nonce, long nonceBytes, long in, long bytes, long tag, long out) {
+    parameters.set(JAVA_LONG, DATA_OFFSET, tag);
+    functions.init(isEncrypting, context, 0, 0, nonce, nonceBytes, parameters);
+    functions.update(context, in, bytes, out, written);
+    return functions.finish(context, written);
   }
 
-  /** As many bytes come out as go in. */
-  void update(MemorySegment in, int bytes, MemorySegment out) {
-    LibCrypto.update(context, out, written, in, bytes);
-  }
-
-  /** Ends a message; nothing more comes out. Whether the tag is right, when decrypting. */
-  boolean finish() {
-    return LibCrypto.finish(context, written, written);
-  }
-
-  /** The tag of the message that has ended. */
-  Tag computedTag() {
-    LibCrypto.getParameters(context, tag.parameters());
-    return tag;
-  }
-
-  /** Where to write the tag of the message that has begun, for {@link #expectTag}. */
-  Tag tag() {
-    return tag;
-  }
-
-  void expectTag() {
-    LibCrypto.setParameters(context, tag.parameters());
+  /** Encrypts whole blocks, each by itself. They may be on the heap. */
+  void encryptBlocks(MemorySegment in, long bytes, MemorySegment out) {
+    functions.cipher(context, in, bytes, out, written);
   }
 }

@@ -1,23 +1,30 @@
 package io.kcp4j.crypto.openssl;
 
 import io.kcp4j.crypto.DirectAead;
-import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.util.Objects;
 
 /** AES-GCM and ChaCha20-Poly1305: the key is set once, the nonce for each packet. */
 final class OpenSslAead implements DirectAead {
 
   private static final int NONCE_BYTES = 12;
+  private static final int TAG_BYTES = 16;
 
   private final CipherContext sealing;
   private final CipherContext opening;
-  private final Slice inSlice = new Slice();
-  private final Slice outSlice = new Slice();
-  private final Slice nonceSlice = new Slice();
+  private final Address address = new Address();
+  private final Address outAddress = new Address();
+
+  /** A packet that is on the heap. */
+  private ByteBuffer packet = ByteBuffer.allocateDirect(2048);
+
+  /** What has been opened of it. */
+  private ByteBuffer payload = ByteBuffer.allocateDirect(2048);
 
   OpenSslAead(String algorithm, byte[] key) {
-    sealing = new CipherContext(algorithm, key, CipherContext.ENCRYPT);
-    opening = new CipherContext(algorithm, key, CipherContext.DECRYPT);
+    sealing = new CipherContext(algorithm, key, true, TAG_BYTES);
+    opening = new CipherContext(algorithm, key, false, TAG_BYTES);
   }
 
   @Override
@@ -27,52 +34,61 @@ final class OpenSslAead implements DirectAead {
 
   @Override
   public int tagBytes() {
-    return Tag.BYTES;
+    return TAG_BYTES;
+  }
+
+  @Override
+  public void seal(ByteBuffer packet, int index, int payloadBytes) {
+    Objects.checkIndex(payloadBytes, Integer.MAX_VALUE - NONCE_BYTES - TAG_BYTES);
+    long nonce = address.of(packet, index, NONCE_BYTES + payloadBytes + TAG_BYTES);
+    long payload = nonce + NONCE_BYTES;
+    try {
+      sealing.seal(nonce, NONCE_BYTES, payload, payloadBytes, payload + payloadBytes);
+    } finally {
+      Reference.reachabilityFence(packet);
+    }
+  }
+
+  @Override
+  public boolean open(ByteBuffer in, int index, int bytes, ByteBuffer out, int outIndex) {
+    int payloadBytes = bytes - NONCE_BYTES - TAG_BYTES;
+    long opened = outAddress.of(out, outIndex, payloadBytes);
+    long nonce = address.of(in, index, bytes);
+    long sealed = nonce + NONCE_BYTES;
+    try {
+      return opening.open(nonce, NONCE_BYTES, sealed, payloadBytes, sealed + payloadBytes, opened);
+    } finally {
+      Reference.reachabilityFence(in);
+      Reference.reachabilityFence(out);
+    }
   }
 
   @Override
   public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
-    MemorySegment payload = inSlice.of(in, inIndex, length);
-    MemorySegment sealed = outSlice.of(out, outIndex, length + Tag.BYTES);
-    seal(nonce, payload, length, sealed).copyTo(out, outIndex + length);
-  }
-
-  @Override
-  public void seal(byte[] nonce, ByteBuffer packet, int index, int length) {
-    MemorySegment payload = inSlice.of(packet, index, length + Tag.BYTES);
-    seal(nonce, payload, length, payload).copyTo(packet, index + length);
-  }
-
-  private Tag seal(byte[] nonce, MemorySegment in, int length, MemorySegment out) {
-    sealing.restart(nonceSlice.of(nonce, 0, NONCE_BYTES));
-    sealing.update(in, length, out);
-    sealing.finish();
-    return sealing.computedTag();
+    Objects.checkFromIndexSize(outIndex, length + TAG_BYTES, out.length);
+    reserve(NONCE_BYTES + length + TAG_BYTES);
+    packet.put(0, nonce, 0, NONCE_BYTES);
+    packet.put(NONCE_BYTES, in, inIndex, length);
+    seal(packet, 0, length);
+    packet.get(NONCE_BYTES, out, outIndex, length + TAG_BYTES);
   }
 
   @Override
   public boolean open(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
-    int payloadBytes = length - Tag.BYTES;
-    MemorySegment sealed = inSlice.of(in, inIndex, length);
-    MemorySegment opened = outSlice.of(out, outIndex, payloadBytes);
-    opening.tag().copyFrom(in, inIndex + payloadBytes);
-    return open(nonce, sealed, payloadBytes, opened);
+    int payloadBytes = length - TAG_BYTES;
+    Objects.checkFromIndexSize(outIndex, payloadBytes, out.length);
+    reserve(NONCE_BYTES + length);
+    packet.put(0, nonce, 0, NONCE_BYTES);
+    packet.put(NONCE_BYTES, in, inIndex, length);
+    boolean isOpen = open(packet, 0, NONCE_BYTES + length, payload, 0);
+    payload.get(0, out, outIndex, payloadBytes);
+    return isOpen;
   }
 
-  @Override
-  public boolean open(
-      byte[] nonce, ByteBuffer in, int inIndex, int length, byte[] out, int outIndex) {
-    int payloadBytes = length - Tag.BYTES;
-    MemorySegment sealed = inSlice.of(in, inIndex, length);
-    MemorySegment opened = outSlice.of(out, outIndex, payloadBytes);
-    opening.tag().copyFrom(in, inIndex + payloadBytes);
-    return open(nonce, sealed, payloadBytes, opened);
-  }
-
-  private boolean open(byte[] nonce, MemorySegment in, int length, MemorySegment out) {
-    opening.restart(nonceSlice.of(nonce, 0, NONCE_BYTES));
-    opening.expectTag();
-    opening.update(in, length, out);
-    return opening.finish();
+  private void reserve(int bytes) {
+    if (packet.capacity() < bytes) {
+      packet = ByteBuffer.allocateDirect(Math.max(bytes, 2 * packet.capacity()));
+      payload = ByteBuffer.allocateDirect(packet.capacity());
+    }
   }
 }

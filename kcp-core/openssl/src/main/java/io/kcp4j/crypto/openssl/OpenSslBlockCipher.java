@@ -8,12 +8,11 @@ final class OpenSslBlockCipher implements BlockCipher {
   private static final int BLOCK_BYTES = 16;
 
   private final CipherContext encrypting;
-  private final Slice inSlice = new Slice();
-  private final Slice outSlice = new Slice();
+  private final HeapSlice inSlice = new HeapSlice();
+  private final HeapSlice outSlice = new HeapSlice();
 
   OpenSslBlockCipher(String algorithm, byte[] key) {
-    encrypting = new CipherContext(algorithm, key, CipherContext.ENCRYPT);
-    encrypting.withoutPadding();
+    encrypting = new CipherContext(algorithm, key, true, 0);
   }
 
   @Override
@@ -29,6 +28,7 @@ final class OpenSslBlockCipher implements BlockCipher {
   @Override
   public void encryptBlocks(byte[] in, int inIndex, byte[] out, int outIndex, int blocks) {
     int bytes = blocks * BLOCK_BYTES;
-    encrypting.update(inSlice.of(in, inIndex, bytes), bytes, outSlice.of(out, outIndex, bytes));
+    encrypting.encryptBlocks(
+        inSlice.of(in, inIndex, bytes), bytes, outSlice.of(out, outIndex, bytes));
   }
 }

@@ -14,7 +14,7 @@ public final class OpenSslLibrary implements CipherLibrary {
 
   /** Made by services only. */
   public OpenSslLibrary() {
-    LibCrypto.load();
+    DefaultProvider.load();
   }
 
   @Override
