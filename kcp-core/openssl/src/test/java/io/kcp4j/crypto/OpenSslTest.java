@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assumptions.abort;
 
+import io.kcp4j.Allocations;
 import io.kcp4j.crypto.openssl.OpenSslLibrary;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -82,6 +83,22 @@ class OpenSslTest {
       assertFalse(burst.isRefused(i), name);
       assertArrayEquals(payloads[i], TestPackets.payload(burst, i), name);
     }
+    buffer.release();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AES", "AES_128_GCM", "CHACHA20_POLY1305"})
+  void packetsAllocateNothing(CipherAlgorithm algorithm) {
+    PacketCipher cipher = KeyRing.of(TestPackets.key(algorithm, 1)).newCipher();
+    ByteBuf buffer = Unpooled.directBuffer(1_500);
+    PacketBurst burst = new PacketBurst();
+    Allocations.awaitNone(
+        () -> {
+          burst.reset(buffer).add(0, 1_400);
+          cipher.seal(burst);
+          cipher.open(burst);
+        });
+    assertFalse(burst.isRefused(0));
     buffer.release();
   }
 

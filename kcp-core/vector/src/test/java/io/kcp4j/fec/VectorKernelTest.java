@@ -2,6 +2,7 @@ package io.kcp4j.fec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.Allocations;
 import io.kcp4j.kernel.WideVectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -19,6 +20,15 @@ class VectorKernelTest {
   void isInUse() {
     assertEquals(System.getProperty(ShardKernel.PROPERTY), ShardKernel.preferred().name());
     assertEquals(ShardKernel.preferred(), ReedSolomon.of(10, 3).kernel());
+  }
+
+  @Test
+  void allocatesNothing() {
+    int longs = ReedSolomon.rowLongs(1_400);
+    ReedSolomon code = ReedSolomon.of(10, 3);
+    long[][] data = new long[10][longs];
+    long[][] parity = new long[3][longs];
+    Allocations.awaitNone(() -> code.encode(data, parity, longs));
   }
 
   @Nested
