@@ -73,7 +73,8 @@ final class CipherFunctions {
 
   MemorySegment newContext() {
     try {
-      return (MemorySegment) NEW_CONTEXT.invokeExact(newContext, DefaultProvider.context());
+      return DefaultProvider.present(
+          (MemorySegment) NEW_CONTEXT.invokeExact(newContext, DefaultProvider.context()));
     } catch (Throwable t) {
       throw failure(t);
     }

@@ -76,7 +76,8 @@ final class DefaultProvider {
         .downcallHandle(SYMBOLS.findOrThrow(name), FunctionDescriptor.of(ADDRESS, parameters));
   }
 
-  private static MemorySegment present(MemorySegment pointer) {
+  /** A pointer that a function returned, which fails by returning none. */
+  static MemorySegment present(MemorySegment pointer) {
     if (pointer.equals(MemorySegment.NULL)) {
       throw new IllegalStateException("libcrypto failed");
     }
