@@ -301,7 +301,7 @@ public final class Kcp {
     if (sending.una() != unaBefore) {
       congestion.onAcknowledged(remoteWindow);
       sending.hurryFirst(nowMs, rtt.rtoMs());
-      windowOpened = true;
+      windowOpened = sending.queued() > 0;
     }
     int acknowledged = awaitedBefore - sending.unacknowledged();
     if (acknowledged != 0) {
@@ -342,7 +342,7 @@ public final class Kcp {
       return;
     }
     if (wnd > remoteWindow) {
-      windowOpened = true;
+      windowOpened = sending.queued() > 0;
     }
     remoteUna = una;
     remoteWindow = wnd;
@@ -446,6 +446,20 @@ public final class Kcp {
   /** Whether all that was sent has been acknowledged. */
   public boolean isDrained() {
     return sending.isEmpty();
+  }
+
+  /**
+   * Whether there is nothing to receive, to send or to wait for: {@link #afterInput} would do
+   * nothing, and there is no deadline.
+   */
+  public boolean isAtRest() {
+    return sending.isEmpty()
+        && !receiving.isReceivable()
+        && !receiving.acks().isPending()
+        && !askWindow
+        && !tellWindow
+        && flushAtMs == NO_DEADLINE
+        && failure == null;
   }
 
   /** Asks the peer for a sign of life: a window probe leaves with the next flush. */

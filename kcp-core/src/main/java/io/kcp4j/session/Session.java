@@ -271,7 +271,10 @@ public final class Session extends DeadlineWheel.Entry {
 
   void heard(long nowMs) {
     heardAtMs = nowMs;
-    unansweredProbes = 0;
+    if (unansweredProbes > 0) {
+      unansweredProbes = 0;
+      rearmWatch();
+    }
   }
 
   /** Notes whether payload has moved since this was called last. */

@@ -404,9 +404,13 @@ public final class SessionTable {
       return false;
     }
     session.heard(nowMs);
-    session.hasInput = true;
     arrived(session);
-    enqueue(session);
+    if (session.kcp().isAtRest()) { // A last acknowledgement, for example, or a probe's answer.
+      deadlines.cancel(session);
+    } else {
+      session.hasInput = true;
+      enqueue(session);
+    }
     return true;
   }
 
@@ -628,21 +632,13 @@ public final class SessionTable {
 
   private void flush(Session session, long nowMs) {
     Kcp kcp = session.kcp();
-    // In case that the output throws, for want of memory: the session will be tried again.
-    deadlines.arm(session, nowMs + kcp.config().intervalMs());
-    output.to(handler.output(session.remote()), session.fec(), nowMs);
-    session.flushUnreliable(output);
     boolean receivable = kcp.isReceivable();
-    if (session.isDue) {
-      kcp.flush(nowMs, output);
+    try {
+      write(session, nowMs);
+    } catch (RuntimeException | Error e) { // for want of memory: the session will be tried again
+      deadlines.arm(session, nowMs + kcp.config().intervalMs());
+      throw e;
     }
-    if (session.hasWritten) {
-      kcp.afterSend(nowMs, output);
-    }
-    if (session.hasInput) {
-      kcp.afterInput(nowMs, output);
-    }
-    kcp.charge(output.besideBytes(), nowMs);
     session.watchPayload(nowMs);
     session.isDue = false;
     session.hasWritten = false;
@@ -655,6 +651,22 @@ public final class SessionTable {
     if (!receivable && kcp.isReceivable()) {
       handler.progressed(session, nowMs); // what it delivers was held up for want of memory
     }
+  }
+
+  private void write(Session session, long nowMs) {
+    Kcp kcp = session.kcp();
+    output.to(handler.output(session.remote()), session.fec(), nowMs);
+    session.flushUnreliable(output);
+    if (session.isDue) {
+      kcp.flush(nowMs, output);
+    }
+    if (session.hasWritten) {
+      kcp.afterSend(nowMs, output);
+    }
+    if (session.hasInput) {
+      kcp.afterInput(nowMs, output);
+    }
+    kcp.charge(output.besideBytes(), nowMs);
   }
 
   /** Flushes a session that is about to be closed, whatever it was that it waited for. */
