@@ -7,6 +7,14 @@ package io.kcp4j.crypto;
  */
 public interface PacketCipher {
 
+  /**
+   * Whether there is no crypto layer at all: sealing and opening do nothing, and a packet may leave
+   * without. A cipher that looks at packets, or alters them, is none of that.
+   */
+  default boolean isPlain() {
+    return false;
+  }
+
   /** How many bytes sealing needs before the payload: the crypto header. */
   int headroom();
 

@@ -18,6 +18,11 @@ final class RingCipher implements PacketCipher {
   }
 
   @Override
+  public boolean isPlain() {
+    return isPlain;
+  }
+
+  @Override
   public int headroom() {
     return newest.headroom();
   }
@@ -44,8 +49,8 @@ final class RingCipher implements PacketCipher {
       burst.map();
       ciphers[0].seal(burst);
       burst.unmap();
+      newest.addSeals(burst.size());
     }
-    newest.addSeals(burst.size());
   }
 
   @Override

@@ -99,6 +99,23 @@ class KeyRingTest {
   }
 
   @Test
+  void onlyNullIsPlain() {
+    for (CipherAlgorithm algorithm : CipherAlgorithm.values()) {
+      PacketKey key = TestPackets.key(algorithm, 1);
+      assertEquals(
+          algorithm == CipherAlgorithm.NULL,
+          KeyRing.of(key).newCipher().isPlain(),
+          algorithm.kcptunName());
+    }
+  }
+
+  @Test
+  void nullSealsNothing() {
+    TestPackets.sealed(KeyRing.NONE.newCipher(), PAYLOAD);
+    assertEquals(0, KeyRing.NONE.keys().get(0).seals());
+  }
+
+  @Test
   void sealsAreCountedPerKeyAndOpensAreNot() {
     KeyRing ring = KeyRing.of(gcm, aes);
     PacketCipher cipher = ring.newCipher();
