@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 
 /**
  * Copies from buffer to buffer through the view that a buffer keeps of itself. Where Netty has no
@@ -10,15 +11,23 @@ final class Copying {
 
   private Copying() {}
 
-  /** Appends bytes of {@code from}, anyone's buffer, to {@code to}, ours. */
-  static void append(ByteBuf to, ByteBuf from, int index, int bytes) {
-    if (to.nioBufferCount() != 1) {
-      to.writeBytes(from, index, bytes);
-      return;
+  /** Copies bytes of {@code from}, anyone's buffer, to {@code to}, ours, whose indices stay. */
+  static void set(ByteBuf to, int toIndex, ByteBuf from, int index, int bytes) {
+    if (to.nioBufferCount() == 1) {
+      from.getBytes(index, to.internalNioBuffer(toIndex, bytes));
+    } else {
+      to.setBytes(toIndex, from, index, bytes);
     }
-    int end = to.ensureWritable(bytes).writerIndex();
-    from.getBytes(index, to.internalNioBuffer(end, bytes));
-    to.writerIndex(end + bytes);
+  }
+
+  /** Copies the next bytes of {@code from} to {@code to}, ours, whose indices stay. */
+  static void set(ByteBuf to, int toIndex, ByteBuffer from, int bytes) {
+    from.limit(from.position() + bytes);
+    if (to.nioBufferCount() == 1) {
+      to.internalNioBuffer(toIndex, bytes).put(from);
+    } else {
+      to.setBytes(toIndex, from);
+    }
   }
 
   /** Appends bytes of {@code from}, which nobody else uses meanwhile, to {@code to}, ours. */

@@ -5,7 +5,8 @@ import io.netty.buffer.ByteBuf;
 /**
  * Takes the datagrams of a session as they are written: {@code begin}, the session writes into the
  * buffer, {@code end}. The buffer belongs to the output; the session neither retains nor releases
- * it, and touches nothing before the writer index that it found.
+ * it, and touches nothing before the writer index that it found. What stands ready in a buffer of
+ * the session's comes by {@code send}.
  */
 public interface DatagramOutput {
 
@@ -19,4 +20,15 @@ public interface DatagramOutput {
 
   /** Ends the datagram that was begun: all that was written since then is its payload. */
   void end();
+
+  /**
+   * Takes a whole datagram, {@code bytes} bytes from {@code index} on of {@code data}; by default
+   * copies it between {@code begin} and {@code end}. The buffer belongs to the session, which may
+   * release it after the call: an output that has not sent the bytes by then retains it. Neither of
+   * the two writes to these bytes any more.
+   */
+  default void send(ByteBuf data, int index, int bytes) {
+    Copying.appendOwn(begin(bytes), data, index, bytes);
+    end();
+  }
 }

@@ -136,10 +136,25 @@ public final class Segment {
   public static void write(
       ByteBuf buf, int conv, int cmd, int frg, int wnd, int ts, int sn, int una, int length) {
     int index = buf.writerIndex();
+    set(buf, index, conv, cmd, frg, wnd, ts, sn, una, length);
+    buf.writerIndex(index + HEADER_BYTES);
+  }
+
+  /** Writes a header at {@code index}; the buffer's indices stay. */
+  static void set(
+      ByteBuf buf,
+      int index,
+      int conv,
+      int cmd,
+      int frg,
+      int wnd,
+      int ts,
+      int sn,
+      int una,
+      int length) {
     buf.setLongLE(index, pair(conv, cmd | (frg << 8) | (wnd << 16)));
     buf.setLongLE(index + 8, pair(ts, sn));
     buf.setLongLE(index + 16, pair(una, length));
-    buf.writerIndex(index + HEADER_BYTES);
   }
 
   private static long pair(int first, int second) {

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
@@ -9,9 +10,10 @@ import java.util.Arrays;
  * from the moment it is queued, so one ring serves both, and sending moves nothing.
  *
  * <p>The fields of segment {@code sn} stand at index {@code sn & mask} of parallel arrays, which
- * grow on demand. Payload is copied in once, back to back into chunks that double in size up to 32
- * KiB. A chunk is released when the last segment in it is acknowledged and everything before it is
- * too; it needs no count, since segments leave in the order in which they came.
+ * grow on demand. Payload is copied in once, into chunks that double in size up to 64 KiB, and
+ * there stands behind room for its header: a segment can leave as it is. A chunk is released when
+ * the last segment in it is acknowledged and everything before it is too; it needs no count, since
+ * segments leave in the order in which they came.
  */
 @SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
 final class SendBuffer {
@@ -19,10 +21,10 @@ final class SendBuffer {
   private static final int MIN_CAPACITY = 4;
   private static final int MIN_CHUNK_BYTES = 256;
 
-  /** What Netty's allocator still keeps in its thread cache. */
-  private static final int MAX_CHUNK_BYTES = 32 * 1024;
+  /** As much as leaves as one train of datagrams. */
+  private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
-  private static final ByteBuf[] NO_PAYLOAD = {};
+  private static final ByteBuf[] NO_CHUNKS = {};
   private static final int[] NO_INTS = {};
 
   private final KcpContext context;
@@ -33,8 +35,11 @@ final class SendBuffer {
   private int end;
   private int mask = -1;
 
-  private ByteBuf[] payload = NO_PAYLOAD;
-  private int[] offset = NO_INTS;
+  private ByteBuf[] chunks = NO_CHUNKS;
+
+  /** Where in its chunk the header stands, and behind it the payload. */
+  private int[] start = NO_INTS;
+
   private char[] length = {};
   private byte[] frg = {};
   private boolean[] acknowledged = {};
@@ -97,47 +102,53 @@ final class SendBuffer {
    */
   void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
     ensureChunk(bytes, expectedBytes);
-    queue(chunk.writerIndex(), bytes, frg);
-    take(data, bytes);
+    Copying.set(chunk, nextPayload(), data, data.readerIndex(), bytes);
+    data.skipBytes(bytes);
+    queue(bytes, frg);
   }
 
   /**
    * Queues the next {@code bytes} of {@code data} as segments of {@code mssBytes}, the last of
-   * which may be shorter. What goes into one chunk is copied at once.
+   * which may be shorter.
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
-    for (int rest = bytes; rest > 0; ) {
-      ensureChunk(Math.min(mssBytes, rest), data.readableBytes());
-      int room = chunk.writableBytes();
-      int taken = room >= rest ? rest : room - room % mssBytes;
-      int start = chunk.writerIndex();
-      take(data, taken);
-      for (int at = 0; at < taken; at += mssBytes) {
-        queue(start + at, Math.min(mssBytes, taken - at), 0);
+    // One view for all segments, where there are several.
+    ByteBuffer view =
+        bytes > mssBytes && data.nioBufferCount() == 1
+            ? data.nioBuffer(data.readerIndex(), bytes)
+            : null;
+    for (int rest = bytes, taken; rest > 0; rest -= taken) {
+      taken = Math.min(mssBytes, rest);
+      if (view == null) {
+        append(data, taken, 0, rest);
+      } else {
+        ensureChunk(taken, rest);
+        Copying.set(chunk, nextPayload(), view, taken);
+        data.skipBytes(taken);
+        queue(taken, 0);
       }
-      rest -= taken;
     }
   }
 
   private void ensureChunk(int bytes, int expectedBytes) {
-    if (chunk == null || chunk.writableBytes() < bytes) {
-      newChunk(Math.max(bytes, expectedBytes));
+    if (chunk == null || chunk.writableBytes() < Segment.HEADER_BYTES + bytes) {
+      newChunk(bytes, Math.max(bytes, Math.min(expectedBytes, MAX_CHUNK_BYTES)));
     }
   }
 
-  private void take(ByteBuf data, int bytes) {
-    Copying.append(chunk, data, data.readerIndex(), bytes);
-    data.skipBytes(bytes);
+  private int nextPayload() {
+    return chunk.writerIndex() + Segment.HEADER_BYTES;
   }
 
-  private void queue(int chunkIndex, int bytes, int frg) {
+  private void queue(int bytes, int frg) {
     if (end - una > mask) {
       grow();
     }
     int i = end & mask;
-    payload[i] = chunk;
-    offset[i] = chunkIndex;
+    chunks[i] = chunk;
+    start[i] = chunk.writerIndex();
     length[i] = (char) bytes;
+    chunk.writerIndex(nextPayload() + bytes);
     this.frg[i] = (byte) frg;
     acknowledged[i] = false;
     transmissions[i] = 0;
@@ -156,8 +167,11 @@ final class SendBuffer {
     int bytes =
         Math.min(mssBytes - length[i], Math.min(chunk.writableBytes(), data.readableBytes()));
     if (bytes > 0) {
-      chunk.writeBytes(data, bytes);
+      int payloadEnd = chunk.writerIndex();
+      Copying.set(chunk, payloadEnd, data, data.readerIndex(), bytes);
+      data.skipBytes(bytes);
       length[i] += (char) bytes;
+      chunk.writerIndex(payloadEnd + bytes);
     }
   }
 
@@ -172,7 +186,7 @@ final class SendBuffer {
       int last = end;
       for (int sn = next; sn != last; sn++) {
         int i = sn & mask;
-        queued.writeBytes(payload[i], offset[i], length[i]);
+        queued.writeBytes(chunks[i], start[i] + Segment.HEADER_BYTES, length[i]);
       }
       while (end != next) {
         dropLast();
@@ -185,15 +199,17 @@ final class SendBuffer {
 
   private void dropLast() {
     int i = (end - 1) & mask;
-    ByteBuf dropped = payload[i];
-    payload[i] = null;
+    ByteBuf dropped = chunks[i];
+    chunks[i] = null;
     end--;
-    if (dropped != null && (una == end || payload[(end - 1) & mask] != dropped)) {
+    if (dropped != null && (una == end || chunks[(end - 1) & mask] != dropped)) {
       releaseChunk(dropped);
     }
   }
 
-  private void newChunk(int bytes) {
+  private void newChunk(int segmentBytes, int expectedBytes) {
+    int segments = (expectedBytes - 1) / Math.max(1, segmentBytes) + 1;
+    int bytes = expectedBytes + segments * Segment.HEADER_BYTES;
     int atLeast = Math.max(MIN_CHUNK_BYTES, chunk == null ? 0 : 2 * chunk.capacity());
     int size = Math.min(Math.max(atLeast, powerOfTwo(bytes)), MAX_CHUNK_BYTES);
     chunk = context.allocator().directBuffer(size, size);
@@ -217,8 +233,8 @@ final class SendBuffer {
   private void grow() {
     int old = mask + 1;
     int capacity = Math.max(MIN_CAPACITY, 2 * old);
-    payload = twice(payload, old, new ByteBuf[capacity]);
-    offset = twice(offset, old, new int[capacity]);
+    chunks = twice(chunks, old, new ByteBuf[capacity]);
+    start = twice(start, old, new int[capacity]);
     length = twice(length, old, new char[capacity]);
     frg = twice(frg, old, new byte[capacity]);
     acknowledged = twice(acknowledged, old, new boolean[capacity]);
@@ -246,14 +262,17 @@ final class SendBuffer {
   }
 
   /**
-   * Writes the segment at {@code index}, header and payload, and counts on its acknowledgement. It
-   * is in flight or the first that is queued.
+   * Writes the header of the segment at {@code index}, and counts on its acknowledgement. It is in
+   * flight or the first that is queued.
    *
+   * @param out where its payload stands, behind room for the header: its chunk or a copy
+   * @param at where in {@code out} the header begins
    * @param segmentRtoMs when it counts as lost if nothing is heard of it
    */
   void transmit(
       int index,
       ByteBuf out,
+      int at,
       int conv,
       int wnd,
       int rcvNext,
@@ -272,12 +291,22 @@ final class SendBuffer {
     resendAtMs[index] = nowMs + segmentRtoMs;
     timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[index]);
     int sn = una + (index - una & mask);
-    Segment.write(out, conv, Segment.PUSH, frg[index], wnd, ts, sn, rcvNext, length[index]);
-    Copying.appendOwn(out, payload[index], offset[index], length[index]);
+    Segment.set(out, at, conv, Segment.PUSH, frg[index], wnd, ts, sn, rcvNext, length[index]);
   }
 
-  int length(int index) {
-    return length[index];
+  /** The buffer that a segment stands in, header and payload. */
+  ByteBuf chunk(int index) {
+    return chunks[index];
+  }
+
+  /** Where in its chunk a segment stands. */
+  int start(int index) {
+    return start[index];
+  }
+
+  /** The bytes of a segment, header and payload. */
+  int bytes(int index) {
+    return Segment.HEADER_BYTES + length[index];
   }
 
   int transmissions(int index) {
@@ -368,10 +397,10 @@ final class SendBuffer {
         order.remove(i);
       }
       unfinishedBelowUna = frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
-      ByteBuf left = payload[i];
-      payload[i] = null;
+      ByteBuf left = chunks[i];
+      chunks[i] = null;
       una++;
-      if (left != null && (una == end || payload[una & mask] != left)) {
+      if (left != null && (una == end || chunks[una & mask] != left)) {
         releaseChunk(left);
       }
     }

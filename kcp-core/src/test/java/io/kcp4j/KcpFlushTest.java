@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -162,6 +164,95 @@ class KcpFlushTest {
     assertEquals(1, messages.count(KcpCounter.DATAGRAMS_OUT));
   }
 
+  /** Takes what stands ready as it is, and knows how much that was. */
+  private static final class ReadyOutput implements DatagramOutput {
+
+    private final DrivenKcp driven;
+    private final List<ByteBuf> ranges = new ArrayList<>();
+    private int begun;
+    private int ready;
+
+    ReadyOutput(DrivenKcp driven) {
+      this.driven = driven;
+    }
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      begun++;
+      return driven.begin(maxBytes);
+    }
+
+    @Override
+    public void end() {
+      driven.end();
+    }
+
+    @Override
+    public void send(ByteBuf data, int index, int bytes) {
+      ready++;
+      ranges.add(data.slice(index, bytes));
+      driven.send(data, index, bytes);
+    }
+  }
+
+  @Test
+  void datagramOfOneSegmentIsSentFromWhereItStands() {
+    ReadyOutput output = new ReadyOutput(driven);
+    assertTrue(driven.kcp.send(bytes(3 * 1376 + 100)));
+    driven.kcp.afterSend(0, output);
+    assertEquals(4, output.ready);
+    assertEquals(0, output.begun);
+    List<ByteBuf> datagrams = driven.sentDatagrams();
+    assertEquals(
+        List.of(1400, 1400, 1400, 124), datagrams.stream().map(ByteBuf::readableBytes).toList());
+    ByteBuf payload = Unpooled.buffer();
+    datagrams.forEach(d -> SentSegment.in(d).forEach(s -> payload.writeBytes(s.payload())));
+    assertEquals(bytes(3 * 1376 + 100), payload);
+    assertEquals(4, driven.count(KcpCounter.SEGMENTS_OUT));
+    assertEquals(4, driven.count(KcpCounter.DATAGRAMS_OUT));
+    assertEquals(3 * 1400 + 124, driven.count(KcpCounter.BYTES_OUT));
+  }
+
+  @Test
+  void whatIsResentIsCopiedAndLeavesTheFirstSendingAlone() {
+    ReadyOutput output = new ReadyOutput(driven);
+    assertTrue(driven.kcp.send(bytes(2 * 1376)));
+    driven.kcp.afterSend(0, output);
+    List<ByteBuf> first = driven.sentDatagrams();
+    driven.nowMs = driven.kcp.stats().rtoMs();
+    driven.kcp.flush(driven.nowMs, output);
+    List<ByteBuf> second = driven.sentDatagrams();
+    assertEquals(2, output.ready);
+    assertEquals(2, output.begun);
+    for (int i = 0; i < 2; i++) {
+      assertEquals(DrivenKcp.TS_ORIGIN, Segment.ts(output.ranges.get(i), 0));
+      assertEquals(DrivenKcp.TS_ORIGIN + (int) driven.nowMs, Segment.ts(second.get(i), 0));
+      assertEquals(
+          first.get(i).slice(Segment.HEADER_BYTES, 1376),
+          second.get(i).slice(Segment.HEADER_BYTES, 1376));
+    }
+  }
+
+  @Test
+  void datagramOfSeveralSegmentsIsCopied() {
+    DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
+    ReadyOutput output = new ReadyOutput(messages);
+    messages.hear(messages.push(0, bytes(1)));
+    for (int bytes : new int[] {1376, 600, 700, 2000, 0}) {
+      assertTrue(messages.kcp.send(bytes(bytes)));
+    }
+    messages.kcp.afterSend(0, output);
+    List<List<Integer>> sizes =
+        messages.sentDatagrams().stream()
+            .map(d -> SentSegment.in(d).stream().map(s -> s.payload().readableBytes()).toList())
+            .toList();
+    assertEquals(
+        List.of(List.of(0), List.of(1376), List.of(600, 700), List.of(1376), List.of(624, 0)),
+        sizes);
+    assertEquals(3, output.begun);
+    assertEquals(2, output.ready);
+  }
+
   @Test
   void streamIsTakenAsFarAsTheQueueHasRoom() {
     DrivenKcp small = new DrivenKcp(KcpConfig.builder().sendQueue(3).sendWindow(1).mtuBytes(124));
@@ -190,8 +281,7 @@ class KcpFlushTest {
         };
     assertTrue(driven.kcp.send(bytes(10)));
     assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(0, broken));
-    assertEquals(0, driven.kcp.stats().inFlight());
-    driven.kcp.afterSend(0, driven);
+    driven.runTo(driven.kcp.stats().rtoMs());
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
   }
 

@@ -8,8 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** {@link SendBuffer} alone, its sequence numbers beginning just below the wrap. */
 class SendBufferTest {
@@ -49,9 +52,14 @@ class SendBufferTest {
   }
 
   private SentSegment transmitNext(long nowMs) {
-    ByteBuf out = Unpooled.buffer();
-    buffer.transmit(buffer.firstQueued(), out, 1, 0, 0, (int) nowMs, nowMs, 100);
-    return SentSegment.in(out).get(0);
+    return transmit(buffer.firstQueued(), nowMs);
+  }
+
+  private SentSegment transmit(int index, long nowMs) {
+    buffer.transmit(
+        index, buffer.chunk(index), buffer.start(index), 1, 0, 0, (int) nowMs, nowMs, 100);
+    ByteBuf sent = buffer.chunk(index).slice(buffer.start(index), buffer.bytes(index));
+    return SentSegment.in(Unpooled.copiedBuffer(sent)).get(0);
   }
 
   @Test
@@ -69,6 +77,37 @@ class SendBufferTest {
     assertEquals(expected, sent);
     buffer.acknowledgeBelow(buffer.next());
     assertTrue(buffer.isEmpty());
+    assertNothingHeld();
+  }
+
+  /** Buffers of every kind that a user may have, with the same bytes. */
+  static Stream<ByteBuf> usersBuffers() {
+    ByteBuf shifted = Unpooled.buffer().writeZero(7).writeBytes(bytes(5000)).skipBytes(7);
+    return Stream.of(
+        bytes(5000),
+        shifted,
+        shifted.slice(),
+        shifted.asReadOnly(),
+        Unpooled.directBuffer().writeBytes(bytes(5000)),
+        Unpooled.unreleasableBuffer(Unpooled.directBuffer().writeBytes(bytes(5000))),
+        Unpooled.wrappedBuffer(bytes(5000).slice(0, 1234), bytes(5000).slice(1234, 3766)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("usersBuffers")
+  void streamIsCutIntoSegmentsThatStandBackToBack(ByteBuf data) {
+    buffer.appendStream(data, 4500, 1000);
+    assertEquals(500, data.readableBytes());
+    assertEquals(5, buffer.queued());
+    assertEquals(8192, buffer.heldBytes());
+    int first = buffer.firstQueued();
+    ByteBuf sent = transmitAll(0);
+    buffer.appendStream(data, 500, 1000);
+    sent.writeBytes(transmitAll(0));
+    assertEquals(bytes(5000), sent);
+    assertEquals(buffer.start(first) + 1024, buffer.start(first + 1 & 7));
+    assertEquals(buffer.chunk(first), buffer.chunk(first + 1 & 7));
+    buffer.acknowledgeBelow(buffer.next());
     assertNothingHeld();
   }
 
@@ -175,7 +214,7 @@ class SendBufferTest {
     append(bytes(10), 10);
     int index = buffer.firstQueued();
     transmitNext(50);
-    buffer.transmit(index, Unpooled.buffer(), 1, 0, 0, 90, 90, 100);
+    transmit(index, 90);
     assertFalse(buffer.wasSentAt(FIRST, 49));
     assertTrue(buffer.wasSentAt(FIRST, 50));
     assertTrue(buffer.wasSentAt(FIRST, 90));

@@ -67,6 +67,15 @@ final class PacketOutput implements DatagramOutput {
     }
   }
 
+  @Override
+  public void send(ByteBuf data, int index, int bytes) {
+    if (cipher.isPlain() && !fec.isEncoding()) {
+      output.send(data, index, bytes);
+    } else {
+      DatagramOutput.super.send(data, index, bytes);
+    }
+  }
+
   /** Writes an unreliable datagram: protocol.md 12. */
   void unreliable(int conv, ByteBuf payload) {
     int bytes = payload.readableBytes();

@@ -63,6 +63,8 @@ public final class SessionTable {
     /**
      * Where packets for {@code remote} are written. Asked again for every flush. They come with
      * room for the table's cipher before and behind, and the driver seals them before they leave.
+     * Only where the cipher {@linkplain PacketCipher#isPlain is none} do some come by {@link
+     * DatagramOutput#send}.
      */
     DatagramOutput output(InetSocketAddress remote);
 

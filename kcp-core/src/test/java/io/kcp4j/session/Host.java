@@ -38,6 +38,10 @@ final class Host implements SessionTable.Handler {
   KcpConfig config = KcpConfig.DEFAULT;
 
   FecConfig fec = FecConfig.NONE;
+
+  /** How many packets stood ready in a buffer of their session's. */
+  int readyPackets;
+
   int unreliableLimit;
 
   private final PacketCipher cipher;
@@ -140,6 +144,12 @@ final class Host implements SessionTable.Handler {
         burst.add(0, packet.writerIndex());
         cipher.seal(burst);
         packets.add(packet);
+      }
+
+      @Override
+      public void send(ByteBuf data, int index, int bytes) {
+        readyPackets++;
+        DatagramOutput.super.send(data, index, bytes);
       }
     };
   }

@@ -87,6 +87,24 @@ class PacketLayersTest {
   }
 
   @Test
+  void datagramsLeaveAsTheyStandWhereNoLayerIsAdded() {
+    client.send(open(FecConfig.NONE), 2000);
+    assertEquals(2, client.readyPackets);
+    server.take(client, client.packets());
+    assertEquals(2000, Host.received(accepted()).readableBytes());
+  }
+
+  @Test
+  void datagramsAreCopiedForFecOrACipher() {
+    client.send(open(FecConfig.of(3, 2)), 2000);
+    assertEquals(0, client.readyPackets);
+    client.close();
+    seal(CipherAlgorithm.XOR);
+    client.send(open(FecConfig.NONE), 2000);
+    assertEquals(0, client.readyPackets);
+  }
+
+  @Test
   void whatIsLostIsRecoveredOnceTheRatioIsProven() {
     server.fec = FecConfig.of(3, 2);
     Session session = open(FecConfig.of(3, 2));
