@@ -18,6 +18,9 @@ import java.util.Arrays;
  * <p>A full buffer is sent at once. It is used again from its start when the socket has taken
  * everything, the usual case; else it is replaced, and the slices keep the old one alive as long as
  * they need it.
+ *
+ * <p>What stands ready in a session's chunk leaves from there: such a run is a slice of the chunk,
+ * which goes to the socket as soon as it is over.
  */
 final class Burst implements DatagramOutput {
 
@@ -44,6 +47,21 @@ final class Burst implements DatagramOutput {
   /** Where the next packet begins. */
   private int start;
 
+  /** A run that is open, a slice of {@link #chunk} whose writer index moves; null if none is. */
+  private ByteBuf run;
+
+  private ByteBuf chunk;
+
+  /** Where in the chunk the run goes on. */
+  private int runEnd;
+
+  private int segmentBytes;
+  private int maxRunBytes;
+  private InetSocketAddress runRemote;
+
+  /** What runs have given to {@link #socket} since it was flushed. */
+  private int unflushedBytes;
+
   Burst(ByteBufAllocator allocator) {
     this.allocator = allocator;
   }
@@ -60,6 +78,7 @@ final class Burst implements DatagramOutput {
       write();
       this.socket = socket;
       this.cipher = cipher;
+      unflushedBytes = 0;
     }
     this.maxSegments = maxSegments;
     this.remote = remote;
@@ -68,6 +87,7 @@ final class Burst implements DatagramOutput {
 
   @Override
   public ByteBuf begin(int maxBytes) {
+    writeRun();
     if (buffer != null && buffer.writableBytes() < maxBytes) {
       send();
     }
@@ -91,15 +111,72 @@ final class Burst implements DatagramOutput {
     start = buffer.writerIndex();
   }
 
+  @Override
+  public void send(ByteBuf data, int index, int bytes) {
+    if (!continuesRun(data, index, bytes)) {
+      write();
+      run = data.retainedSlice(index, data.capacity() - index).writerIndex(0);
+      chunk = data;
+      runEnd = index;
+      runRemote = remote;
+      segmentBytes = bytes;
+      maxRunBytes = bytes * Math.min(maxSegments, MAX_RUN_BYTES / bytes);
+    }
+    run.writerIndex(run.writerIndex() + bytes);
+    runEnd += bytes;
+    if (bytes < segmentBytes || run.writerIndex() >= maxRunBytes) {
+      writeRun();
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // A session's packets share one address.
+  private boolean continuesRun(ByteBuf data, int index, int bytes) {
+    return run != null
+        && chunk == data
+        && runEnd == index
+        && runRemote == remote
+        && bytes <= segmentBytes;
+  }
+
+  private void writeRun() {
+    if (run == null) {
+      return;
+    }
+    unflushedBytes += run.writerIndex();
+    Object message = message(run, segmentBytes, runRemote);
+    forgetRun();
+    socket.write(message, socket.voidPromise());
+    if (unflushedBytes > CAPACITY_BYTES - MAX_RUN_BYTES) {
+      unflushedBytes = 0;
+      socket.flush();
+    }
+  }
+
+  private void forgetRun() {
+    run = null;
+    chunk = null;
+    runRemote = null;
+  }
+
+  private void dropRun() {
+    if (run != null) {
+      run.release();
+      forgetRun();
+    }
+  }
+
   /** Seals what there is and hands it to the socket. */
   private void write() {
+    writeRun();
     if (packets.size() == 0) {
       return;
     }
     cipher.seal(packets);
     for (int i = 0; i < packets.size(); ) {
       int end = endOfRun(i);
-      socket.write(message(i, end), socket.voidPromise());
+      int first = packets.start(i);
+      ByteBuf data = buffer.retainedSlice(first, packets.end(end - 1) - first);
+      socket.write(message(data, bytes(i), remotes[i]), socket.voidPromise());
       i = end;
     }
     Arrays.fill(remotes, 0, packets.size(), null);
@@ -126,12 +203,9 @@ final class Burst implements DatagramOutput {
     return packets.end(packet) - packets.start(packet);
   }
 
-  private Object message(int first, int end) {
-    int start = packets.start(first);
-    ByteBuf data = buffer.retainedSlice(start, packets.end(end - 1) - start);
-    InetSocketAddress to = remotes[first];
-    if (end - first > 1) {
-      return Transport.segmented(data, bytes(first), to);
+  private static Object message(ByteBuf data, int segmentBytes, InetSocketAddress to) {
+    if (data.readableBytes() > segmentBytes) {
+      return Transport.segmented(data, segmentBytes, to);
     }
     return to == null ? data : new DatagramPacket(data, to);
   }
@@ -146,6 +220,7 @@ final class Burst implements DatagramOutput {
 
   private void send() {
     write();
+    unflushedBytes = 0;
     socket.flush();
     if (buffer != null && buffer.refCnt() == 1) {
       buffer.clear();
@@ -156,6 +231,7 @@ final class Burst implements DatagramOutput {
   /** Drops what has been written for {@code socket}, which is closed. */
   void drop(Channel socket) {
     if (this.socket == socket) {
+      dropRun();
       Arrays.fill(remotes, 0, packets.size(), null);
       packets.reset(buffer);
       this.socket = null;
@@ -165,6 +241,7 @@ final class Burst implements DatagramOutput {
 
   /** Gives the buffer back; the next packet takes a new one. */
   void release() {
+    dropRun();
     if (buffer != null) {
       packets.reset(null);
       buffer.release();

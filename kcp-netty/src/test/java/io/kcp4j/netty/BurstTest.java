@@ -55,6 +55,19 @@ class BurstTest {
     burst.end();
   }
 
+  /** A session's chunk, its bytes counting up. */
+  private ByteBuf chunk() {
+    ByteBuf chunk = allocator.directBuffer(64, 64);
+    for (int i = 0; i < 64; i++) {
+      chunk.writeByte(i);
+    }
+    return chunk;
+  }
+
+  private void send(ByteBuf chunk, int index, int bytes) {
+    burst.to(socket, PLAIN, 4, REMOTE).send(chunk, index, bytes);
+  }
+
   private static byte[] take(EmbeddedChannel socket) {
     Object datagram = socket.readOutbound();
     ByteBuf content =
@@ -146,12 +159,33 @@ class BurstTest {
 
     burst.flush(socket);
 
+    assertEquals(messages, sent());
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("runs")
+  void datagramsOfOneSizeLeaveTogetherFromTheirChunk(
+      String name, List<Integer> datagrams, List<List<Integer>> messages) {
+    ByteBuf chunk = chunk();
+    int index = 3;
+    for (int bytes : datagrams) {
+      send(chunk, index, bytes);
+      index += bytes;
+    }
+    chunk.release(); // The session has closed.
+
+    burst.flush(socket);
+
+    assertEquals(messages, sent());
+  }
+
+  private List<List<Integer>> sent() {
     List<List<Integer>> sent = new ArrayList<>();
     for (DatagramPacket message; (message = socket.readOutbound()) != null; message.release()) {
       assertSame(REMOTE, message.recipient());
       sent.add(segments(message));
     }
-    assertEquals(messages, sent);
+    return sent;
   }
 
   private static List<Integer> segments(DatagramPacket message) {
@@ -162,6 +196,79 @@ class BurstTest {
       segments.add(Math.min(size, left));
     }
     return segments;
+  }
+
+  @Test
+  void runsOfChunksAndTheBufferKeepTheirOrder() {
+    ByteBuf chunk = chunk();
+    ByteBuf other = chunk();
+    send(chunk, 10, 2);
+    send(other, 12, 2);
+    send(chunk, 12, 2);
+    write(socket, 4, REMOTE, (byte) 1);
+    write(socket, 4, REMOTE, (byte) 2);
+    send(chunk, 14, 2);
+    send(chunk, 17, 2);
+    burst.to(socket, PLAIN, 4, null).send(chunk, 19, 2);
+    chunk.release();
+    other.release();
+
+    burst.flush(socket);
+
+    assertArrayEquals(new byte[] {10, 11}, take(socket));
+    assertArrayEquals(new byte[] {12, 13}, take(socket));
+    assertArrayEquals(new byte[] {12, 13}, take(socket));
+    assertArrayEquals(new byte[] {1, 2}, take(socket));
+    assertArrayEquals(new byte[] {14, 15}, take(socket));
+    assertArrayEquals(new byte[] {17, 18}, take(socket));
+    assertArrayEquals(new byte[] {19, 20}, take(socket));
+    assertNull(socket.readOutbound());
+  }
+
+  @Test
+  void runGoesToItsOwnSocket() {
+    EmbeddedChannel other = new EmbeddedChannel();
+    ByteBuf chunk = chunk();
+    send(chunk, 0, 2);
+    burst.to(other, PLAIN, 4, REMOTE).send(chunk, 2, 2);
+    chunk.release();
+
+    burst.flush(other);
+    burst.flush(socket);
+
+    assertArrayEquals(new byte[] {0, 1}, take(socket));
+    assertArrayEquals(new byte[] {2, 3}, take(other));
+  }
+
+  @Test
+  void runForAClosedSocketIsDropped() {
+    ByteBuf chunk = chunk();
+    send(chunk, 0, 2);
+    chunk.release();
+
+    burst.drop(socket);
+
+    assertEquals(0, allocator.metric().usedDirectMemory());
+    burst.flush(socket);
+    assertNull(socket.readOutbound());
+  }
+
+  @Test
+  void fourLongRunsAreSentAtOnce() {
+    ByteBuf chunk = allocator.directBuffer(46 * 1400).writeZero(46 * 1400);
+    for (int run = 0; run < 5; run++) {
+      for (int i = 0; i < 46; i++) {
+        burst.to(socket, PLAIN, 64, REMOTE).send(chunk, 1400 * i, 1400);
+      }
+    }
+    chunk.release();
+
+    for (int run = 0; run < 4; run++) {
+      assertEquals(46 * 1400, take(socket).length);
+    }
+    assertNull(socket.readOutbound());
+    burst.flush(socket);
+    assertEquals(46 * 1400, take(socket).length);
   }
 
   @Test
