@@ -457,6 +457,25 @@ class SessionTableTest {
   }
 
   @Test
+  void datagramThatLeavesASessionAtRestIsNotFollowedByAFlush() {
+    handler.onProgress = session -> receiveIf(true, session);
+    Session session = begin(REMOTE, 1);
+    runTo(100);
+    write(session, 5);
+    table.flushTouched(nowMs);
+    assertEquals(1, deadlines.size());
+    handler.events();
+    handler.onOutput = () -> handler.events.add("asked for output");
+    receive(REMOTE, segment(1, Segment.ACK, 0, 0, 1, 0));
+    assertEquals(List.of("progressed 1"), handler.events());
+    assertEquals(0, deadlines.size());
+    receive(REMOTE, segment(1, Segment.WINS, 0, 0, 1, 0));
+    assertEquals(List.of("progressed 1"), handler.events());
+    receive(REMOTE, wask(1));
+    assertEquals(List.of("progressed 1", "asked for output", "sent 1 WINS"), handler.events());
+  }
+
+  @Test
   void sessionRemovedWhileProgressingIsNotFlushed() {
     handler.onProgress = session -> table.remove(session, nowMs);
     handler.config = KcpConfig.builder().ackNoDelay(true).build();
