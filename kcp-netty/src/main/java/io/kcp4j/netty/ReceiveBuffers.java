@@ -28,7 +28,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   static final int TRAIN_BYTES = 64 * 1024;
 
   /** Bounds how long answers wait. */
-  private static final int MAX_DATAGRAMS_PER_BATCH = 64;
+  private static final int MAX_DATAGRAMS_PER_BATCH = 128;
 
   private static final int SAMPLE_READS = 512;
   private static final int READS_BETWEEN_SAMPLES = 8 * SAMPLE_READS;
