@@ -40,9 +40,13 @@ public abstract class KcpBenchmark {
 
   private static final int SN_OFFSET = 12;
 
-  /** Makes a session whose peer takes any number of segments and which never gives up. */
+  /**
+   * Makes a session whose peer takes any number of segments, which sends as many at once, and which
+   * never gives up.
+   */
   static Kcp session(KcpConfig.Builder config) {
-    KcpConfig patient = config.mtuBytes(MTU_BYTES).deadLink(0).progressTimeoutMs(0).build();
+    KcpConfig patient =
+        config.mtuBytes(MTU_BYTES).burst(0).deadLink(0).progressTimeoutMs(0).build();
     Kcp kcp = new Kcp(CONV, patient, KcpContext.of(ALLOCATOR), 0);
     openRemoteWindow(kcp);
     return kcp;

@@ -53,6 +53,7 @@ final class KcpStates implements AutoCloseable {
 
   Kcp sending() {
     Kcp kcp = fresh();
+    kcp.reconfigure(kcp.config().toBuilder().burst(0).build());
     KcpBenchmark.openRemoteWindow(kcp);
     int window = kcp.config().sendWindow();
     int bytes = window * KcpBenchmark.PAYLOAD_BYTES;

@@ -1,0 +1,50 @@
+package io.kcp4j.jmh;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Kcp;
+import org.junit.jupiter.api.Test;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.Options;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/**
+ * Benchmarks check the states that they measure: what no longer gets there fails here, and not only
+ * when somebody wants figures.
+ */
+class BenchmarksTest {
+
+  @Test
+  void everyBenchmarkRuns() throws RunnerException {
+    System.setProperty("jmh.ignoreLock", "true"); // Nothing is measured here.
+    Options once =
+        new OptionsBuilder()
+            .include("io.kcp4j.jmh")
+            .mode(Mode.SingleShotTime)
+            .forks(0)
+            .warmupIterations(0)
+            .measurementIterations(1)
+            .param("sessions", "1")
+            .param("cipher", "aes", "aes-128-gcm", "salsa20")
+            .shouldFailOnError(true)
+            .verbosity(VerboseMode.SILENT)
+            .build();
+    assertFalse(new Runner(once).run().isEmpty());
+  }
+
+  @Test
+  void everyStateThatIsWeighedIsReached() {
+    try (KcpStates states = new KcpStates()) {
+      assertTrue(states.fresh().isAtRest());
+      assertTrue(states.echoed().isAtRest());
+      Kcp sending = states.sending();
+      assertEquals(sending.config().sendWindow(), sending.stats().inFlight());
+      assertTrue(states.unread().isReceivable());
+    }
+  }
+}
