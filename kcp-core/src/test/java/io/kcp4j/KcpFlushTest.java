@@ -164,13 +164,12 @@ class KcpFlushTest {
     assertEquals(1, messages.count(KcpCounter.DATAGRAMS_OUT));
   }
 
-  /** Takes what stands ready as it is, and knows how much that was. */
+  /** Tells what stood ready from what was begun. */
   private static final class ReadyOutput implements DatagramOutput {
 
     private final DrivenKcp driven;
-    private final List<ByteBuf> ranges = new ArrayList<>();
+    private final List<ByteBuf> ready = new ArrayList<>();
     private int begun;
-    private int ready;
 
     ReadyOutput(DrivenKcp driven) {
       this.driven = driven;
@@ -189,8 +188,7 @@ class KcpFlushTest {
 
     @Override
     public void send(ByteBuf data, int index, int bytes) {
-      ready++;
-      ranges.add(data.slice(index, bytes));
+      ready.add(data.slice(index, bytes));
       driven.send(data, index, bytes);
     }
   }
@@ -200,7 +198,7 @@ class KcpFlushTest {
     ReadyOutput output = new ReadyOutput(driven);
     assertTrue(driven.kcp.send(bytes(3 * 1376 + 100)));
     driven.kcp.afterSend(0, output);
-    assertEquals(4, output.ready);
+    assertEquals(4, output.ready.size());
     assertEquals(0, output.begun);
     List<ByteBuf> datagrams = driven.sentDatagrams();
     assertEquals(
@@ -222,10 +220,10 @@ class KcpFlushTest {
     driven.nowMs = driven.kcp.stats().rtoMs();
     driven.kcp.flush(driven.nowMs, output);
     List<ByteBuf> second = driven.sentDatagrams();
-    assertEquals(2, output.ready);
+    assertEquals(2, output.ready.size());
     assertEquals(2, output.begun);
     for (int i = 0; i < 2; i++) {
-      assertEquals(DrivenKcp.TS_ORIGIN, Segment.ts(output.ranges.get(i), 0));
+      assertEquals(DrivenKcp.TS_ORIGIN, Segment.ts(output.ready.get(i), 0));
       assertEquals(DrivenKcp.TS_ORIGIN + (int) driven.nowMs, Segment.ts(second.get(i), 0));
       assertEquals(
           first.get(i).slice(Segment.HEADER_BYTES, 1376),
@@ -250,7 +248,7 @@ class KcpFlushTest {
         List.of(List.of(0), List.of(1376), List.of(600, 700), List.of(1376), List.of(624, 0)),
         sizes);
     assertEquals(3, output.begun);
-    assertEquals(2, output.ready);
+    assertEquals(2, output.ready.size());
   }
 
   @Test
