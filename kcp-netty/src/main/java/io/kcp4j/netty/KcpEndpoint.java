@@ -300,10 +300,17 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     DatagramPacket packet = (DatagramPacket) msg;
+    int datagramBytes = ReceiveSpace.datagramBytes(packet.content());
+    ByteBuf datagrams = loop.receiveSpace().locate(packet.content());
+    int end = datagrams.writerIndex();
+    int start = datagrams.readerIndex();
     beginBatch();
     try {
-      ByteBuf datagram = loop.receiveSpace().locate(packet.content());
-      table.receive(packet.sender(), datagram, loop.nowMs());
+      do {
+        int next = Math.min(start + datagramBytes, end);
+        table.receive(packet.sender(), datagrams.setIndex(start, next), loop.nowMs());
+        start = next;
+      } while (start < end);
     } finally {
       packet.release();
     }

@@ -6,6 +6,7 @@ import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelException;
 import io.netty.channel.DefaultMaxMessagesRecvByteBufAllocator;
 import io.netty.channel.epoll.EpollDatagramChannelConfig;
+import io.netty.util.UncheckedBooleanSupplier;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 
@@ -88,9 +89,12 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   /** One for the socket, on its event loop. */
   private final class ReadHandle extends MaxMessageHandle {
 
+    private int datagramsBefore;
+
     @Override
     public void reset(ChannelConfig config) {
       super.reset(config);
+      datagramsBefore = space.datagramsOfTrains();
       if (isAuto) {
         judge();
         wakeUps++;
@@ -110,6 +114,13 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
       reads = 0;
       wakeUps = 0;
       trains = 0;
+    }
+
+    /** A train counts as one message, yet is as many datagrams. */
+    @Override
+    public boolean continueReading(UncheckedBooleanSupplier maybeMoreDataSupplier) {
+      return space.datagramsOfTrains() - datagramsBefore < MAX_DATAGRAMS_PER_BATCH
+          && super.continueReading(maybeMoreDataSupplier);
     }
 
     @Override

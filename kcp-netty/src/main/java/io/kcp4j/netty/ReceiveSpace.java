@@ -17,6 +17,7 @@ final class ReceiveSpace {
       Math.max(ReceiveBuffers.SLOTS * Transport.SLOT_BYTES, ReceiveBuffers.TRAIN_BYTES);
 
   private Space space;
+  private int datagramsOfTrains;
 
   /** An empty buffer for a read, which the caller releases. */
   ByteBuf acquire() {
@@ -27,8 +28,18 @@ final class ReceiveSpace {
     return space.clear().retain();
   }
 
+  /** How large each datagram of {@code content} is; only the last of a train may be shorter. */
+  static int datagramBytes(ByteBuf content) {
+    return content instanceof Range range ? range.datagramBytes : content.readableBytes();
+  }
+
+  /** How many datagrams came in trains so far. */
+  int datagramsOfTrains() {
+    return datagramsOfTrains;
+  }
+
   /**
-   * A datagram of a read as a range of the whole space, between its indices, valid until the next
+   * A datagram or a train as a range of the whole space, between its indices, valid until the next
    * one. Netty cuts a slice for each, and a slice has to make a view of itself before bytes can be
    * copied from it, where Netty has no Unsafe. What is no such slice is returned as it is.
    */
@@ -50,7 +61,7 @@ final class ReceiveSpace {
   }
 
   /** A buffer whose slices know where they are in it. */
-  private static final class Space extends UnpooledDirectByteBuf {
+  private final class Space extends UnpooledDirectByteBuf {
 
     Space() {
       super(UnpooledByteBufAllocator.DEFAULT, CAPACITY_BYTES, CAPACITY_BYTES);
@@ -58,19 +69,38 @@ final class ReceiveSpace {
 
     @Override
     public ByteBuf slice(int index, int length) {
-      return new Range(this, index, length);
+      return new Range(this, index, length, length);
     }
   }
 
   /** Such a slice. A slice of it is one of the whole space again. */
   @SuppressWarnings("deprecation") // Netty's own classes do that, too, and are not public.
-  private static final class Range extends SlicedByteBuf {
+  private final class Range extends SlicedByteBuf {
 
     final int start;
+    final int datagramBytes;
 
-    Range(Space space, int index, int length) {
-      super(space, index, length);
+    Range(Space space, int index, int bytes, int datagramBytes) {
+      super(space, index, bytes);
       start = index;
+      this.datagramBytes = datagramBytes;
+    }
+
+    /**
+     * Takes all that is left instead of {@code length} bytes. Netty cuts trains by this method, and
+     * has each datagram go through the pipeline; but they need not be handed over one by one.
+     */
+    @Override
+    public ByteBuf readRetainedSlice(int length) {
+      int bytes = readableBytes();
+      if (bytes > length) {
+        datagramsOfTrains += (bytes - 1) / length + 1;
+      }
+      int each = length;
+      Range rest = new Range((Space) unwrap(), start + readerIndex(), bytes, each);
+      readerIndex(writerIndex());
+      rest.retain();
+      return rest;
     }
   }
 }

@@ -1,9 +1,12 @@
 package io.kcp4j.netty;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollDatagramChannel;
@@ -18,6 +21,7 @@ class ReceiveBuffersTest {
   private static final int TRAIN = 10 * 1400;
 
   private EpollDatagramChannel socket;
+  private ReceiveSpace space;
   private RecvByteBufAllocator.Handle handle;
 
   @BeforeEach
@@ -35,7 +39,8 @@ class ReceiveBuffersTest {
   }
 
   private void receive(ReceiveMode mode) {
-    Transport.EPOLL.receive(socket, new ReceiveSpace(), mode);
+    space = new ReceiveSpace();
+    Transport.EPOLL.receive(socket, space, mode);
     handle = socket.config().getRecvByteBufAllocator().newHandle();
   }
 
@@ -95,6 +100,37 @@ class ReceiveBuffersTest {
     wakeUps(60, 10, TRAIN);
 
     assertTrue(usesGro());
+  }
+
+  /** Netty counts a train as one message. */
+  @Test
+  void batchIsBoundedByTheDatagramsOfItsTrains() {
+    for (int batch = 0; batch < 2; batch++) {
+      handle.reset(socket.config());
+      for (int datagrams = 10; datagrams <= 130; datagrams += 10) {
+        ByteBuf train = handle.allocate(UnpooledByteBufAllocator.DEFAULT).writeZero(TRAIN);
+        train.slice(0, TRAIN).readRetainedSlice(1400).release();
+        train.release();
+        handle.incMessagesRead(1);
+        handle.lastBytesRead(TRAIN);
+        assertEquals(datagrams < 128, continuesReading(), "after " + datagrams);
+      }
+    }
+    space.release();
+  }
+
+  @Test
+  void batchIsBoundedByDatagramsWithoutTrains() {
+    handle.reset(socket.config());
+    handle.lastBytesRead(1400);
+    handle.incMessagesRead(127);
+    assertTrue(continuesReading());
+    handle.incMessagesRead(1);
+    assertFalse(continuesReading());
+  }
+
+  private boolean continuesReading() {
+    return ((RecvByteBufAllocator.ExtendedHandle) handle).continueReading(() -> true);
   }
 
   @Test

@@ -14,22 +14,50 @@ class ReceiveSpaceTest {
 
   private final ReceiveSpace space = new ReceiveSpace();
 
-  @Test
-  void datagramsAreRangesOfTheWhole() {
+  private ByteBuf read(int bytes) {
     ByteBuf read = space.acquire();
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < bytes; i++) {
       read.writeByte(i);
     }
-    // As Netty cuts a train: all that was read, and each datagram of that.
-    ByteBuf train = read.retainedSlice(0, 300).skipBytes(100);
-    ByteBuf datagram = train.readRetainedSlice(50).skipBytes(1);
+    return read;
+  }
+
+  @Test
+  void datagramsAreRangesOfTheWhole() {
+    ByteBuf read = read(300);
+    ByteBuf datagram = read.retainedSlice(100, 50);
+    assertEquals(50, ReceiveSpace.datagramBytes(datagram));
+    assertEquals(0, space.datagramsOfTrains());
+    datagram.skipBytes(1);
     ByteBuf located = space.locate(datagram);
     assertSame(read, located);
     assertEquals(101, located.readerIndex());
     assertEquals(datagram, located);
-    train.release();
     datagram.release();
     read.release();
+    assertEquals(1, read.refCnt());
+    space.release();
+    assertEquals(0, read.refCnt());
+  }
+
+  @Test
+  void trainsAreCutWhole() {
+    ByteBuf read = read(300);
+    // As Netty does it, once for each datagram as long as there is one.
+    ByteBuf received = read.retainedSlice(20, 280);
+    ByteBuf train = received.readRetainedSlice(100);
+    assertEquals(0, received.readableBytes());
+    assertEquals(read.slice(20, 280), train);
+    assertEquals(100, ReceiveSpace.datagramBytes(train));
+    assertEquals(3, space.datagramsOfTrains());
+    ByteBuf located = space.locate(train);
+    assertSame(read, located);
+    assertEquals(20, located.readerIndex());
+    assertEquals(300, located.writerIndex());
+    received.release();
+    read.release();
+    assertEquals(2, read.refCnt());
+    train.release();
     assertEquals(1, read.refCnt());
     space.release();
     assertEquals(0, read.refCnt());
