@@ -22,13 +22,20 @@ public interface DatagramOutput {
   void end();
 
   /**
-   * Takes a whole datagram, {@code bytes} bytes from {@code index} on of {@code data}; by default
-   * copies it between {@code begin} and {@code end}. The buffer belongs to the session, which may
-   * release it after the call: an output that has not sent the bytes by then retains it. Neither of
-   * the two writes to these bytes any more.
+   * Takes whole datagrams that stand back to back in {@code data}; by default copies each between
+   * {@code begin} and {@code end}. The buffer belongs to the session, which may release it after
+   * the call: an output that has not sent the bytes by then retains it. Neither of the two writes
+   * to these bytes any more.
+   *
+   * @param index where the first begins
+   * @param bytes the bytes of all of them
+   * @param datagramBytes the bytes of each but the last, which may be shorter
    */
-  default void send(ByteBuf data, int index, int bytes) {
-    Copying.appendOwn(begin(bytes), data, index, bytes);
-    end();
+  default void send(ByteBuf data, int index, int bytes, int datagramBytes) {
+    for (int at = index, end = index + bytes, taken; at < end; at += taken) {
+      taken = Math.min(datagramBytes, end - at);
+      Copying.appendOwn(begin(taken), data, at, taken);
+      end();
+    }
   }
 }

@@ -2,7 +2,11 @@ package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
 
-/** Packs the segments of one flush into datagrams of at most the MTU. */
+/**
+ * Packs the segments of one flush into datagrams of at most the MTU. Those that stand ready in the
+ * send buffer are handed on together, as far as they stand back to back.
+ */
+@SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
 final class SegmentWriter {
 
   private final int conv;
@@ -26,7 +30,18 @@ final class SegmentWriter {
   private ByteBuf lone;
 
   private int loneIndex;
+
+  /** Datagrams that have stayed alone and stand back to back in this chunk; null if none do. */
+  private ByteBuf run;
+
+  private int runIndex;
+  private int runBytes;
+  private int runDatagramBytes;
+
+  // Of this flush:
   private int segments;
+  private int datagrams;
+  private int bytesOut;
 
   SegmentWriter(int conv, KcpCounters counters, Pacer pacer) {
     this.conv = conv;
@@ -49,6 +64,7 @@ final class SegmentWriter {
     this.wnd = wnd;
     this.rcvNext = rcvNext;
     forgetDatagram(); // of a flush that has failed
+    run = null;
   }
 
   /** Writes a segment without payload. */
@@ -88,8 +104,13 @@ final class SegmentWriter {
   /** Ends the flush. */
   void end() {
     endDatagram();
+    sendRun();
     counters.add(KcpCounter.SEGMENTS_OUT, segments);
+    counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
+    counters.add(KcpCounter.BYTES_OUT, bytesOut);
     segments = 0;
+    datagrams = 0;
+    bytesOut = 0;
     output = null;
   }
 
@@ -108,6 +129,7 @@ final class SegmentWriter {
   /** Where to write the next {@code bytes}, for which there is room. */
   private ByteBuf datagram(int bytes) {
     if (datagram == null) {
+      sendRun();
       datagram = output.begin(Math.max(mtuBytes, bytes));
       if (lone != null) {
         Copying.appendOwn(datagram, lone, loneIndex, datagramBytes);
@@ -122,16 +144,38 @@ final class SegmentWriter {
     if (datagramBytes == 0) {
       return;
     }
-    int bytes = datagramBytes;
-    ByteBuf from = lone;
-    counters.add(KcpCounter.DATAGRAMS_OUT, 1);
-    counters.add(KcpCounter.BYTES_OUT, bytes);
-    pacer.charge(bytes + overheadBytes, nowMs);
-    forgetDatagram();
-    if (from == null) {
+    datagrams++;
+    bytesOut += datagramBytes;
+    pacer.charge(datagramBytes + overheadBytes, nowMs);
+    if (lone == null) {
       output.end();
     } else {
-      output.send(from, loneIndex, bytes);
+      addToRun();
+    }
+    forgetDatagram();
+  }
+
+  private void addToRun() {
+    boolean continued =
+        run == lone && runIndex + runBytes == loneIndex && datagramBytes <= runDatagramBytes;
+    if (!continued) {
+      sendRun();
+      run = lone;
+      runIndex = loneIndex;
+      runBytes = 0;
+      runDatagramBytes = datagramBytes;
+    }
+    runBytes += datagramBytes;
+    if (datagramBytes < runDatagramBytes) {
+      sendRun(); // Only its last may be shorter.
+    }
+  }
+
+  private void sendRun() {
+    if (run != null) {
+      ByteBuf from = run;
+      run = null;
+      output.send(from, runIndex, runBytes, runDatagramBytes);
     }
   }
 

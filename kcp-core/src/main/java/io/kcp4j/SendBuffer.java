@@ -112,21 +112,29 @@ final class SendBuffer {
    * which may be shorter.
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
-    // One view for all segments, where there are several.
-    ByteBuffer view =
-        bytes > mssBytes && data.nioBufferCount() == 1
-            ? data.nioBuffer(data.readerIndex(), bytes)
-            : null;
-    for (int rest = bytes, taken; rest > 0; rest -= taken) {
-      taken = Math.min(mssBytes, rest);
-      if (view == null) {
+    if (bytes <= mssBytes || data.nioBufferCount() != 1) {
+      for (int rest = bytes, taken; rest > 0; rest -= taken) {
+        taken = Math.min(mssBytes, rest);
         append(data, taken, 0, rest);
-      } else {
-        ensureChunk(taken, rest);
-        Copying.set(chunk, nextPayload(), view, taken);
-        data.skipBytes(taken);
-        queue(taken, 0);
       }
+      return;
+    }
+    // One view for all segments, and one for all in a chunk.
+    ByteBuffer from = data.nioBuffer(data.readerIndex(), bytes);
+    ByteBuffer to = null;
+    ByteBuf viewed = null;
+    int origin = 0;
+    for (int at = 0, taken; at < bytes; at += taken) {
+      taken = Math.min(mssBytes, bytes - at);
+      ensureChunk(taken, bytes - at);
+      if (chunk != viewed) {
+        viewed = chunk;
+        origin = chunk.writerIndex();
+        to = chunk.nioBuffer(origin, chunk.writableBytes());
+      }
+      to.put(nextPayload() - origin, from, at, taken);
+      data.skipBytes(taken);
+      queue(taken, 0);
     }
   }
 

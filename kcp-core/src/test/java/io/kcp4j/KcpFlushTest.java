@@ -169,6 +169,7 @@ class KcpFlushTest {
 
     private final DrivenKcp driven;
     private final List<ByteBuf> ready = new ArrayList<>();
+    private final List<List<Integer>> runs = new ArrayList<>();
     private int begun;
 
     ReadyOutput(DrivenKcp driven) {
@@ -187,9 +188,14 @@ class KcpFlushTest {
     }
 
     @Override
-    public void send(ByteBuf data, int index, int bytes) {
-      ready.add(data.slice(index, bytes));
-      driven.send(data, index, bytes);
+    public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
+      List<Integer> run = new ArrayList<>();
+      for (int at = index; at < index + bytes; at += datagramBytes) {
+        ready.add(data.slice(at, Math.min(datagramBytes, index + bytes - at)));
+        run.add(ready.get(ready.size() - 1).readableBytes());
+      }
+      runs.add(run);
+      driven.send(data, index, bytes, datagramBytes);
     }
   }
 
@@ -198,6 +204,7 @@ class KcpFlushTest {
     ReadyOutput output = new ReadyOutput(driven);
     assertTrue(driven.kcp.send(bytes(3 * 1376 + 100)));
     driven.kcp.afterSend(0, output);
+    assertEquals(List.of(List.of(1400, 1400, 1400, 124)), output.runs);
     assertEquals(4, output.ready.size());
     assertEquals(0, output.begun);
     List<ByteBuf> datagrams = driven.sentDatagrams();
@@ -209,6 +216,24 @@ class KcpFlushTest {
     assertEquals(4, driven.count(KcpCounter.SEGMENTS_OUT));
     assertEquals(4, driven.count(KcpCounter.DATAGRAMS_OUT));
     assertEquals(3 * 1400 + 124, driven.count(KcpCounter.BYTES_OUT));
+  }
+
+  @Test
+  void datagramsThatStandBackToBackAreSentTogether() {
+    DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
+    messages.hear(messages.push(0, bytes(1)));
+    ReadyOutput output = new ReadyOutput(messages);
+    List<Integer> sizes = List.of(100, 1376, 900, 900, 800, 1000);
+    sizes.forEach(bytes -> assertTrue(messages.kcp.send(bytes(bytes))));
+    messages.kcp.afterSend(0, output);
+    // The first shares the acknowledgement's datagram, the second has a chunk of its own.
+    assertEquals(1, output.begun);
+    assertEquals(List.of(List.of(1400), List.of(924, 924, 824), List.of(1024)), output.runs);
+    List<Integer> sent = new ArrayList<>();
+    messages
+        .sentDatagrams()
+        .forEach(d -> SentSegment.in(d).forEach(s -> sent.add(s.payload().readableBytes())));
+    assertEquals(List.of(0, 100, 1376, 900, 900, 800, 1000), sent);
   }
 
   @Test

@@ -68,11 +68,11 @@ final class PacketOutput implements DatagramOutput {
   }
 
   @Override
-  public void send(ByteBuf data, int index, int bytes) {
+  public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
     if (cipher.isPlain() && !fec.isEncoding()) {
-      output.send(data, index, bytes);
+      output.send(data, index, bytes, datagramBytes);
     } else {
-      DatagramOutput.super.send(data, index, bytes);
+      DatagramOutput.super.send(data, index, bytes, datagramBytes);
     }
   }
 

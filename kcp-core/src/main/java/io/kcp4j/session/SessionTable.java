@@ -298,6 +298,9 @@ public final class SessionTable {
   }
 
   private boolean open(ByteBuf datagram) {
+    if (cipher.isPlain()) {
+      return true;
+    }
     opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
     cipher.open(opening);
     if (opening.isRefused(0)) {

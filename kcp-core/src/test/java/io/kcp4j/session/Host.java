@@ -147,9 +147,9 @@ final class Host implements SessionTable.Handler {
       }
 
       @Override
-      public void send(ByteBuf data, int index, int bytes) {
-        readyPackets++;
-        DatagramOutput.super.send(data, index, bytes);
+      public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
+        readyPackets += (bytes - 1) / datagramBytes + 1;
+        DatagramOutput.super.send(data, index, bytes, datagramBytes);
       }
     };
   }

@@ -19,8 +19,7 @@ import java.util.Arrays;
  * everything, the usual case; else it is replaced, and the slices keep the old one alive as long as
  * they need it.
  *
- * <p>What stands ready in a session's chunk leaves from there: such a run is a slice of the chunk,
- * which goes to the socket as soon as it is over.
+ * <p>What stands ready in a session's chunk leaves from there: such a run is a slice of the chunk.
  */
 final class Burst implements DatagramOutput {
 
@@ -47,19 +46,7 @@ final class Burst implements DatagramOutput {
   /** Where the next packet begins. */
   private int start;
 
-  /** A run that is open, a slice of {@link #chunk} whose writer index moves; null if none is. */
-  private ByteBuf run;
-
-  private ByteBuf chunk;
-
-  /** Where in the chunk the run goes on. */
-  private int runEnd;
-
-  private int segmentBytes;
-  private int maxRunBytes;
-  private InetSocketAddress runRemote;
-
-  /** What runs have given to {@link #socket} since it was flushed. */
+  /** What chunks have given to {@link #socket} since it was flushed. */
   private int unflushedBytes;
 
   Burst(ByteBufAllocator allocator) {
@@ -87,7 +74,6 @@ final class Burst implements DatagramOutput {
 
   @Override
   public ByteBuf begin(int maxBytes) {
-    writeRun();
     if (buffer != null && buffer.writableBytes() < maxBytes) {
       send();
     }
@@ -112,62 +98,23 @@ final class Burst implements DatagramOutput {
   }
 
   @Override
-  public void send(ByteBuf data, int index, int bytes) {
-    if (!continuesRun(data, index, bytes)) {
-      write();
-      run = data.retainedSlice(index, data.capacity() - index).writerIndex(0);
-      chunk = data;
-      runEnd = index;
-      runRemote = remote;
-      segmentBytes = bytes;
-      maxRunBytes = bytes * Math.min(maxSegments, MAX_RUN_BYTES / bytes);
-    }
-    run.writerIndex(run.writerIndex() + bytes);
-    runEnd += bytes;
-    if (bytes < segmentBytes || run.writerIndex() >= maxRunBytes) {
-      writeRun();
-    }
-  }
-
-  @SuppressWarnings("ReferenceEquality") // A session's packets share one address.
-  private boolean continuesRun(ByteBuf data, int index, int bytes) {
-    return run != null
-        && chunk == data
-        && runEnd == index
-        && runRemote == remote
-        && bytes <= segmentBytes;
-  }
-
-  private void writeRun() {
-    if (run == null) {
-      return;
-    }
-    unflushedBytes += run.writerIndex();
-    Object message = message(run, segmentBytes, runRemote);
-    forgetRun();
-    socket.write(message, socket.voidPromise());
-    if (unflushedBytes > CAPACITY_BYTES - MAX_RUN_BYTES) {
-      unflushedBytes = 0;
-      socket.flush();
-    }
-  }
-
-  private void forgetRun() {
-    run = null;
-    chunk = null;
-    runRemote = null;
-  }
-
-  private void dropRun() {
-    if (run != null) {
-      run.release();
-      forgetRun();
+  public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
+    write();
+    int most = datagramBytes * Math.min(maxSegments, MAX_RUN_BYTES / datagramBytes);
+    for (int at = index, end = index + bytes, taken; at < end; at += taken) {
+      taken = Math.min(most, end - at);
+      Object message = message(data.retainedSlice(at, taken), datagramBytes, remote);
+      socket.write(message, socket.voidPromise());
+      unflushedBytes += taken;
+      if (unflushedBytes > CAPACITY_BYTES - MAX_RUN_BYTES) {
+        unflushedBytes = 0;
+        socket.flush();
+      }
     }
   }
 
   /** Seals what there is and hands it to the socket. */
   private void write() {
-    writeRun();
     if (packets.size() == 0) {
       return;
     }
@@ -231,7 +178,6 @@ final class Burst implements DatagramOutput {
   /** Drops what has been written for {@code socket}, which is closed. */
   void drop(Channel socket) {
     if (this.socket == socket) {
-      dropRun();
       Arrays.fill(remotes, 0, packets.size(), null);
       packets.reset(buffer);
       this.socket = null;
@@ -241,7 +187,6 @@ final class Burst implements DatagramOutput {
 
   /** Gives the buffer back; the next packet takes a new one. */
   void release() {
-    dropRun();
     if (buffer != null) {
       packets.reset(null);
       buffer.release();
