@@ -1,7 +1,6 @@
 package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
-import java.nio.ByteBuffer;
 
 /**
  * Copies from buffer to buffer through the view that a buffer keeps of itself. Where Netty has no
@@ -17,16 +16,6 @@ final class Copying {
       from.getBytes(index, to.internalNioBuffer(toIndex, bytes));
     } else {
       to.setBytes(toIndex, from, index, bytes);
-    }
-  }
-
-  /** Copies the next bytes of {@code from} to {@code to}, ours, whose indices stay. */
-  static void set(ByteBuf to, int toIndex, ByteBuffer from, int bytes) {
-    from.limit(from.position() + bytes);
-    if (to.nioBufferCount() == 1) {
-      to.internalNioBuffer(toIndex, bytes).put(from);
-    } else {
-      to.setBytes(toIndex, from);
     }
   }
 

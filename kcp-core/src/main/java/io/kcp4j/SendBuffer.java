@@ -130,9 +130,13 @@ final class SendBuffer {
       if (chunk != viewed) {
         viewed = chunk;
         origin = chunk.writerIndex();
-        to = chunk.nioBuffer(origin, chunk.writableBytes());
+        to = chunk.nioBufferCount() == 1 ? chunk.nioBuffer(origin, chunk.writableBytes()) : null;
       }
-      to.put(nextPayload() - origin, from, at, taken);
+      if (to != null) {
+        to.put(nextPayload() - origin, from, at, taken);
+      } else {
+        Copying.set(chunk, nextPayload(), data, data.readerIndex(), taken);
+      }
       data.skipBytes(taken);
       queue(taken, 0);
     }

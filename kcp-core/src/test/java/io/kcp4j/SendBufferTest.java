@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.stream.Stream;
@@ -109,6 +111,51 @@ class SendBufferTest {
     assertEquals(buffer.chunk(first), buffer.chunk(first + 1 & 7));
     buffer.acknowledgeBelow(buffer.next());
     assertNothingHeld();
+  }
+
+  @Test
+  void streamGoesOnFromChunkToChunk() {
+    buffer.appendStream(bytes(200_000), 200_000, 1376);
+    assertEquals(146, buffer.queued());
+    assertEquals(4 * 65_536, buffer.heldBytes());
+    assertEquals(bytes(200_000), transmitAll(0));
+  }
+
+  /** No allocator of Netty's does that, but a user's own may. */
+  private final class PiecemealAllocator extends AbstractByteBufAllocator {
+
+    @Override
+    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+      int half = initialCapacity / 2;
+      return new CompositeByteBuf(allocator, true, 2)
+          .addComponent(allocator.directBuffer(half, half).writerIndex(half))
+          .addComponent(allocator.directBuffer(half, half).writerIndex(half));
+    }
+
+    @Override
+    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+      return allocator.heapBuffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+      return false;
+    }
+  }
+
+  @Test
+  void chunksMayBeOfSeveralPieces() {
+    SendBuffer sending = new SendBuffer(KcpContext.of(new PiecemealAllocator()), FIRST);
+    sending.appendStream(bytes(5000), 5000, 1000);
+    ByteBuf payload = Unpooled.buffer();
+    for (int i = 0; i < 5; i++) {
+      int index = FIRST + i & 7;
+      int start = sending.start(index) + Segment.HEADER_BYTES;
+      payload.writeBytes(sending.chunk(index), start, 1000);
+    }
+    assertEquals(2, sending.chunk(FIRST & 7).nioBufferCount());
+    assertEquals(bytes(5000), payload);
+    sending.close();
   }
 
   @Test

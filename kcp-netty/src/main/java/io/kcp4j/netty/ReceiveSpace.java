@@ -40,7 +40,7 @@ final class ReceiveSpace {
 
   /**
    * A datagram or a train as a range of the whole space, between its indices, valid until the next
-   * one. Netty cuts a slice for each, and a slice has to make a view of itself before bytes can be
+   * one: the slice that Netty has cut would have to make a view of itself before bytes can be
    * copied from it, where Netty has no Unsafe. What is no such slice is returned as it is.
    */
   @SuppressWarnings("ReferenceEquality")
@@ -96,11 +96,9 @@ final class ReceiveSpace {
       if (bytes > length) {
         datagramsOfTrains += (bytes - 1) / length + 1;
       }
-      int each = length;
-      Range rest = new Range((Space) unwrap(), start + readerIndex(), bytes, each);
+      int first = start + readerIndex();
       readerIndex(writerIndex());
-      rest.retain();
-      return rest;
+      return new Range((Space) unwrap(), first, bytes, /* datagramBytes= */ length).retain();
     }
   }
 }
