@@ -112,22 +112,16 @@ final class SendBuffer {
    * which may be shorter.
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
-    if (bytes <= mssBytes || data.nioBufferCount() != 1) {
-      for (int rest = bytes, taken; rest > 0; rest -= taken) {
-        taken = Math.min(mssBytes, rest);
-        append(data, taken, 0, rest);
-      }
-      return;
-    }
-    // One view for all segments, and one for all in a chunk.
-    ByteBuffer from = data.nioBuffer(data.readerIndex(), bytes);
+    // One view for all segments and one for all in a chunk, where there are several.
+    boolean several = bytes > mssBytes && data.nioBufferCount() == 1;
+    ByteBuffer from = several ? data.nioBuffer(data.readerIndex(), bytes) : null;
     ByteBuffer to = null;
     ByteBuf viewed = null;
     int origin = 0;
     for (int at = 0, taken; at < bytes; at += taken) {
       taken = Math.min(mssBytes, bytes - at);
       ensureChunk(taken, bytes - at);
-      if (chunk != viewed) {
+      if (several && chunk != viewed) {
         viewed = chunk;
         origin = chunk.writerIndex();
         to = chunk.nioBufferCount() == 1 ? chunk.nioBuffer(origin, chunk.writableBytes()) : null;
