@@ -28,16 +28,20 @@ public final class DeadlineWheel {
 
   private final int tickMs;
 
-  /** The first entry of each slot, and behind them, at {@link #expiring}, of those that expire. */
+  /** The first entry of each slot. */
   private final Entry[] slots;
-
-  private final int expiring;
 
   private final long[] occupied;
   private final int mask;
 
-  /** The tick up to which everything has expired. */
+  /** The first of those that were taken out of their slot to expire. They still name that slot. */
+  private Entry taken;
+
+  /** The slots of all ticks before this one have been taken. */
   private long tick;
+
+  /** The tick of the last {@link #advance}; nothing is armed for an earlier one. */
+  private long now;
 
   private int size;
 
@@ -61,11 +65,11 @@ public final class DeadlineWheel {
       throw new IllegalArgumentException("tickMs: " + tickMs + " (expected: >= 1)");
     }
     this.tickMs = tickMs;
-    this.slots = new Entry[slots + 1];
-    expiring = slots;
-    occupied = new long[slots / Long.SIZE + 1];
+    this.slots = new Entry[slots];
+    occupied = new long[slots / Long.SIZE];
     mask = slots - 1;
-    tick = Math.floorDiv(nowMs, tickMs);
+    now = Math.floorDiv(nowMs, tickMs);
+    tick = now;
   }
 
   /** How many entries are armed. */
@@ -78,8 +82,8 @@ public final class DeadlineWheel {
    * #advance}.
    */
   public void arm(Entry entry, long deadlineMs) {
-    long due = Math.max(-Math.floorDiv(-deadlineMs, tickMs), tick);
-    int slot = (int) Math.min(due, tick + mask) & mask;
+    long due = Math.max(-Math.floorDiv(-deadlineMs, tickMs), now);
+    int slot = (int) Math.min(due, now + mask) & mask;
     entry.deadlineMs = deadlineMs;
     if (entry.slot != slot) {
       cancel(entry);
@@ -93,7 +97,9 @@ public final class DeadlineWheel {
     if (slot == Entry.NOT_ARMED) {
       return;
     }
-    if (entry.previous == null) {
+    if (entry == taken) {
+      taken = entry.next;
+    } else if (entry.previous == null) {
       slots[slot] = entry.next;
       if (entry.next == null) {
         occupied[slot >> 6] &= ~(1L << slot);
@@ -130,8 +136,8 @@ public final class DeadlineWheel {
     if (size == 0) {
       return Long.MAX_VALUE;
     }
-    if (slots[expiring] != null) {
-      return tick * tickMs;
+    if (taken != null) {
+      return now * tickMs;
     }
     return (tick + distanceToOccupied((int) tick & mask)) * tickMs;
   }
@@ -140,8 +146,8 @@ public final class DeadlineWheel {
   private int distanceToOccupied(int from) {
     int word = from >> 6;
     long bits = occupied[word] & -1L << from;
-    int wordMask = occupied.length - 2;
-    for (int i = 0; i < occupied.length; i++) {
+    int wordMask = occupied.length - 1;
+    for (int i = 0; i <= occupied.length; i++) {
       if (bits != 0) {
         return (word << 6 | Long.numberOfTrailingZeros(bits)) - from & mask;
       }
@@ -156,34 +162,44 @@ public final class DeadlineWheel {
    * for a time that has come may have to wait for the next call.
    */
   public void advance(long nowMs) {
-    long last = Math.max(Math.floorDiv(nowMs, tickMs), tick);
-    long cursor = tick;
-    long end = Math.min(last, cursor + mask);
-    tick = last;
-    expireMoved(nowMs); // in case that an expire() threw the last time
-    while (size > 0) {
+    advance(nowMs, Integer.MAX_VALUE);
+  }
+
+  /**
+   * Expires as {@link #advance(long)} does, but {@code most} entries at most.
+   *
+   * @return whether some may be left; the next call goes on with them
+   */
+  public boolean advance(long nowMs, int most) {
+    now = Math.max(Math.floorDiv(nowMs, tickMs), now);
+    long end = Math.min(now, tick + mask);
+    int left = most - expireTaken(nowMs, most); // What the last call has left.
+    for (long cursor = tick; left > 0 && size > 0; cursor++) {
       cursor += distanceToOccupied((int) cursor & mask);
       if (cursor > end) {
         break;
       }
-      expireSlot((int) cursor & mask, nowMs);
-      cursor++;
+      take((int) cursor & mask);
+      tick = Math.min(cursor + 1, now);
+      left -= expireTaken(nowMs, left);
     }
+    if (left > 0) {
+      tick = now;
+    }
+    return left == 0 && nextDeadline() <= nowMs;
   }
 
-  private void expireSlot(int slot, long nowMs) {
-    // Through a slot of their own, since whoever expires may arm and cancel any other.
-    while (slots[slot] != null) {
-      Entry entry = slots[slot];
-      cancel(entry);
-      link(entry, expiring);
-    }
-    expireMoved(nowMs);
+  /** Empties a slot, since whoever expires may arm and cancel any other. */
+  private void take(int slot) {
+    taken = slots[slot];
+    slots[slot] = null;
+    occupied[slot >> 6] &= ~(1L << slot);
   }
 
-  private void expireMoved(long nowMs) {
-    while (slots[expiring] != null) {
-      Entry entry = slots[expiring];
+  private int expireTaken(long nowMs, int most) {
+    int count = 0;
+    for (; count < most && taken != null; count++) {
+      Entry entry = taken;
       cancel(entry);
       if (entry.deadlineMs <= nowMs) {
         entry.expire(nowMs);
@@ -191,5 +207,6 @@ public final class DeadlineWheel {
         arm(entry, entry.deadlineMs);
       }
     }
+    return count;
   }
 }

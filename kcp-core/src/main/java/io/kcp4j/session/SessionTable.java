@@ -99,6 +99,12 @@ public final class SessionTable {
 
   private static final int WATCH_SLOTS = 64;
 
+  /**
+   * Sessions that are looked at in one sweep. Whoever probed many thousands at once would keep all
+   * others waiting, and find the socket's buffer too small for the answers.
+   */
+  private static final int SESSIONS_PER_SWEEP = 64;
+
   private final Handler handler;
   private final KcpContext context;
   private final KcpCounters counters;
@@ -694,9 +700,11 @@ public final class SessionTable {
   /**
    * Probes peers that have been silent for long, and ends the sessions of dead and idle ones. To be
    * called about once a second while there are sessions.
+   *
+   * @return whether that was not all: then to be called again a millisecond later
    */
-  public void sweep(long nowMs) {
+  public boolean sweep(long nowMs) {
     closed.forget(nowMs);
-    watches.advance(nowMs);
+    return watches.advance(nowMs, SESSIONS_PER_SWEEP);
   }
 }

@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -182,6 +183,31 @@ class DeadlineWheelTest {
   }
 
   @Test
+  void soManyExpireInOneAdvanceAndTheOthersInTheNext() {
+    for (int i = 0; i < 5; i++) {
+      wheel.arm(new Named("" + i), i < 3 ? 10 : 11);
+    }
+    assertTrue(wheel.advance(20, 2));
+    assertEquals(2, expired.size());
+    assertEquals(20, wheel.nextDeadline());
+    assertTrue(wheel.advance(21, 2));
+    assertEquals(4, expired.size());
+    assertFalse(wheel.advance(22, 2));
+    assertEquals(5, expired.size());
+    assertEquals(Long.MAX_VALUE, wheel.nextDeadline());
+  }
+
+  @Test
+  void nothingIsLeftWhenAsManyExpireAsMay() {
+    wheel.arm(new Named("a"), 10);
+    wheel.arm(new Named("b"), 11);
+    wheel.arm(new Named("later"), 30);
+    assertFalse(wheel.advance(20, 2));
+    assertEquals(List.of("a@20", "b@20"), expired);
+    assertEquals(30, wheel.nextDeadline());
+  }
+
+  @Test
   void numberOfSlotsIsAPowerOfTwoOfAtLeast64() {
     assertThrows(IllegalArgumentException.class, () -> new DeadlineWheel(0, 1, 32));
     assertThrows(IllegalArgumentException.class, () -> new DeadlineWheel(0, 1, 96));
@@ -204,12 +230,14 @@ class DeadlineWheelTest {
     private final int tickMs;
     private final DeadlineWheel wheel;
     private long now;
+    private int expired;
 
     private final class Counted extends DeadlineWheel.Entry {
       @Override
       protected void expire(long nowMs) {
         Long deadline = armed.remove(this);
         assertTrue(deadline <= nowMs, "expired early");
+        expired++;
         if (random.nextInt(3) == 0) {
           arm(this, nowMs + 1 + random.nextInt(300));
         }
@@ -249,7 +277,12 @@ class DeadlineWheelTest {
 
     private void advance(long nowMs) {
       now = nowMs;
-      wheel.advance(now);
+      int most = random.nextBoolean() ? Integer.MAX_VALUE : 1 + random.nextInt(4);
+      for (boolean isPartial = true; isPartial; ) {
+        expired = 0;
+        isPartial = wheel.advance(now, most);
+        assertTrue(expired <= most, "more than asked for");
+      }
       for (long deadline : armed.values()) {
         assertTrue(deadline > now - tickMs, "more than a tick late");
       }

@@ -585,6 +585,25 @@ class SessionTableTest {
   }
 
   @Test
+  void manySilentPeersAreProbedByAndBy() {
+    int sessions = 1000;
+    for (int conv = 1; conv <= sessions; conv++) {
+      table.add(handler.session(REMOTE, conv), nowMs);
+    }
+    nowMs = 62_000;
+    int probed = 0;
+    for (boolean isPartial = true; isPartial; nowMs++) {
+      isPartial = table.sweep(nowMs);
+      table.flushTouched(nowMs);
+      int now = handler.events().size();
+      assertTrue(now <= 64, "at once: " + now);
+      probed += now;
+    }
+    assertEquals(sessions, probed);
+    assertEquals(sessions, count(KcpCounter.PROBES_OUT));
+  }
+
+  @Test
   void silenceCanBeLeftAlone() {
     begin(REMOTE, 1).silenceTimeoutMs(0);
     runTo(400_000);

@@ -230,17 +230,21 @@ final class SimulatedEndpoint implements SessionTable.Handler {
 
   private void startSweeping() {
     if (!sweeping) {
-      sweeping = true;
-      time.after(SWEEP_INTERVAL_MS, this::sweep);
+      sweepAfter(SWEEP_INTERVAL_MS);
     }
+  }
+
+  private void sweepAfter(long delayMs) {
+    sweeping = true;
+    time.after(delayMs, this::sweep);
   }
 
   private void sweep() {
     sweeping = false;
-    table.sweep(time.nowMs());
+    boolean isPartial = table.sweep(time.nowMs());
     arm();
     if (table.size() > 0) {
-      startSweeping();
+      sweepAfter(isPartial ? 1 : SWEEP_INTERVAL_MS);
     }
   }
 

@@ -502,14 +502,18 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
     void start() {
       if (!armed) {
-        arm(nowMs());
+        arm(nextSecond(nowMs()));
       }
     }
 
-    private void arm(long nowMs) {
+    private void arm(long atMs) {
       armed = true;
-      loop.wheel().arm(this, (nowMs / SWEEP_MS + 1) * SWEEP_MS);
+      loop.wheel().arm(this, atMs);
       loop.schedule();
+    }
+
+    private static long nextSecond(long nowMs) {
+      return (nowMs / SWEEP_MS + 1) * SWEEP_MS;
     }
 
     void stop() {
@@ -520,10 +524,10 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     @Override
     protected void expire(long nowMs) {
       armed = false;
-      table.sweep(nowMs);
+      boolean isPartial = table.sweep(nowMs);
       warnOfWornKey();
       if (table.size() > 0) {
-        arm(nowMs);
+        arm(isPartial ? nowMs + 1 : nextSecond(nowMs));
       }
     }
   }
