@@ -22,8 +22,11 @@ import io.netty.util.internal.logging.InternalLoggerFactory;
  */
 final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
 
-  /** As many datagrams as one recvmmsg takes in. */
-  static final int SLOTS = 64;
+  /** The most datagrams that one recvmmsg takes in. */
+  static final int MAX_SLOTS = 64;
+
+  /** The fewest that it has room for: each costs some time, whether it is used or not. */
+  private static final int MIN_SLOTS = 8;
 
   /** The longest train. */
   static final int TRAIN_BYTES = 64 * 1024;
@@ -46,6 +49,9 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
 
   /** The mode in force, never AUTO. */
   private ReceiveMode current;
+
+  /** For how many datagrams the next recvmmsg has room; follows what comes. */
+  private int slots = MIN_SLOTS;
 
   // Since the last judgement:
   private int reads;
@@ -125,7 +131,8 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
 
     @Override
     public ByteBuf allocate(ByteBufAllocator allocator) {
-      return space.acquire();
+      return space.acquire(
+          current == ReceiveMode.RECVMMSG ? slots * Transport.SLOT_BYTES : TRAIN_BYTES);
     }
 
     @Override
@@ -136,11 +143,23 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     @Override
     public void lastBytesRead(int bytes) {
       super.lastBytesRead(bytes);
-      if (bytes > 0) {
-        reads++;
+      if (bytes <= 0) {
+        return;
       }
-      if (bytes > Transport.SLOT_BYTES) {
+      reads++;
+      if (current == ReceiveMode.RECVMMSG) {
+        adaptSlots(bytes / Transport.SLOT_BYTES);
+      } else if (bytes > Transport.SLOT_BYTES) {
         trains++;
+      }
+    }
+
+    /** Netty counts each datagram of a recvmmsg as a whole slot. */
+    private void adaptSlots(int used) {
+      if (used == slots) {
+        slots = Math.min(2 * slots, MAX_SLOTS);
+      } else if (used < slots / 4) {
+        slots = Math.max(slots / 2, MIN_SLOTS);
       }
     }
   }

@@ -14,17 +14,18 @@ final class ReceiveSpace {
 
   /** What the largest read takes: one recvmmsg, or the longest train. */
   private static final int CAPACITY_BYTES =
-      Math.max(ReceiveBuffers.SLOTS * Transport.SLOT_BYTES, ReceiveBuffers.TRAIN_BYTES);
+      Math.max(ReceiveBuffers.MAX_SLOTS * Transport.SLOT_BYTES, ReceiveBuffers.TRAIN_BYTES);
 
   private Space space;
   private int datagramsOfTrains;
 
-  /** An empty buffer for a read, which the caller releases. */
-  ByteBuf acquire() {
+  /** An empty buffer with room for a read of so many bytes, which the caller releases. */
+  ByteBuf acquire(int bytes) {
     if (space == null || space.refCnt() > 1) {
       release();
       space = new Space();
     }
+    space.room = bytes;
     return space.clear().retain();
   }
 
@@ -63,8 +64,16 @@ final class ReceiveSpace {
   /** A buffer whose slices know where they are in it. */
   private final class Space extends UnpooledDirectByteBuf {
 
+    /** Of all bytes, those that the next read may fill. */
+    private int room;
+
     Space() {
       super(UnpooledByteBufAllocator.DEFAULT, CAPACITY_BYTES, CAPACITY_BYTES);
+    }
+
+    @Override
+    public int writableBytes() {
+      return room - writerIndex();
     }
 
     @Override

@@ -134,6 +134,36 @@ class ReceiveBuffersTest {
   }
 
   @Test
+  void roomOfRecvmmsgFollowsWhatComes() {
+    receive(ReceiveMode.RECVMMSG);
+    assertEquals(8, slots());
+    for (int full = 8; full < 64; full *= 2) {
+      readSlots(full);
+      assertEquals(2 * full, slots());
+    }
+    readSlots(64);
+    readSlots(16);
+    assertEquals(64, slots());
+    readSlots(15);
+    assertEquals(32, slots());
+    readSlots(1);
+    readSlots(1);
+    readSlots(1);
+    assertEquals(8, slots());
+    space.release();
+  }
+
+  private void readSlots(int slots) {
+    handle.lastBytesRead(slots * Transport.SLOT_BYTES);
+  }
+
+  private int slots() {
+    ByteBuf room = handle.allocate(UnpooledByteBufAllocator.DEFAULT);
+    room.release();
+    return room.writableBytes() / Transport.SLOT_BYTES;
+  }
+
+  @Test
   void modesThatAreAskedForStay() {
     receive(ReceiveMode.GRO);
     wakeUps(1000, 10, 1400);

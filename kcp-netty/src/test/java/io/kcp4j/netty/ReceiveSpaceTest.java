@@ -12,14 +12,25 @@ import org.junit.jupiter.api.Test;
 /** Reads share one memory for as long as nobody keeps any of it. */
 class ReceiveSpaceTest {
 
+  private static final int ROOM = ReceiveBuffers.MAX_SLOTS * Transport.SLOT_BYTES;
+
   private final ReceiveSpace space = new ReceiveSpace();
 
   private ByteBuf read(int bytes) {
-    ByteBuf read = space.acquire();
+    ByteBuf read = space.acquire(ROOM);
     for (int i = 0; i < bytes; i++) {
       read.writeByte(i);
     }
     return read;
+  }
+
+  @Test
+  void readHasTheRoomThatItAsksFor() {
+    ByteBuf read = space.acquire(3000);
+    assertEquals(0, read.readableBytes());
+    assertEquals(3000, read.writableBytes());
+    read.release();
+    space.release();
   }
 
   @Test
@@ -65,9 +76,9 @@ class ReceiveSpaceTest {
 
   @Test
   void theSameMemoryServesTheNextRead() {
-    ByteBuf first = space.acquire().writeInt(1);
+    ByteBuf first = space.acquire(ROOM).writeInt(1);
     first.release();
-    ByteBuf second = space.acquire();
+    ByteBuf second = space.acquire(ROOM);
     assertSame(first, second);
     assertEquals(0, second.readableBytes());
     second.release();
@@ -76,10 +87,10 @@ class ReceiveSpaceTest {
 
   @Test
   void whatSomebodyKeepsStaysAsItIs() {
-    ByteBuf first = space.acquire().writeInt(0x01020304);
+    ByteBuf first = space.acquire(ROOM).writeInt(0x01020304);
     ByteBuf kept = first.readRetainedSlice(4);
     first.release();
-    ByteBuf second = space.acquire().writeInt(-1);
+    ByteBuf second = space.acquire(ROOM).writeInt(-1);
     assertNotSame(first, second);
     assertEquals(0x01020304, kept.getInt(0));
     assertSame(kept, space.locate(kept), "a datagram of another space");
