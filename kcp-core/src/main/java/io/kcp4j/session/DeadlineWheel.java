@@ -83,7 +83,7 @@ public final class DeadlineWheel {
    */
   public void arm(Entry entry, long deadlineMs) {
     long due = Math.max(-Math.floorDiv(-deadlineMs, tickMs), now);
-    int slot = (int) Math.min(due, now + mask) & mask;
+    int slot = (int) Math.min(due, tick + mask) & mask;
     entry.deadlineMs = deadlineMs;
     if (entry.slot != slot) {
       cancel(entry);
@@ -172,11 +172,11 @@ public final class DeadlineWheel {
    */
   public boolean advance(long nowMs, int most) {
     now = Math.max(Math.floorDiv(nowMs, tickMs), now);
-    long end = Math.min(now, tick + mask);
+    tick = Math.max(tick, now - mask); // Beyond that they are the same slots again.
     int left = most - expireTaken(nowMs, most); // What the last call has left.
     for (long cursor = tick; left > 0 && size > 0; cursor++) {
       cursor += distanceToOccupied((int) cursor & mask);
-      if (cursor > end) {
+      if (cursor > now) {
         break;
       }
       take((int) cursor & mask);

@@ -26,8 +26,9 @@ import java.util.Objects;
  *
  * <p><b>How to drive it.</b> {@link #receive} for each datagram and {@link #endBatch} after a batch
  * of them; {@link #touch} after writing to a session; {@link #flushTouched} when the handler has
- * been asked for it; {@link #sweep} about once a second while there are sessions. Deadlines come
- * from the {@link DeadlineWheel}, which other tables on the thread may share.
+ * been asked for it; {@link #sweep} about once a second while there are sessions, and again soon if
+ * it says so. Deadlines come from the {@link DeadlineWheel}, which other tables on the thread may
+ * share.
  *
  * <p><b>Admission.</b> Nothing is kept for a stranger before a PUSH with sequence number 0 has
  * arrived from it, and nothing for a session that was closed within the last minute. A stranger's

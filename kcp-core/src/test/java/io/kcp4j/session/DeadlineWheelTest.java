@@ -183,6 +183,22 @@ class DeadlineWheelTest {
   }
 
   @Test
+  void entryThatThrowsHoldsUpNoLaterSlot() {
+    Named thrower =
+        new Named(
+            "thrower",
+            now -> {
+              throw new IllegalStateException();
+            });
+    wheel.arm(thrower, 10);
+    wheel.arm(new Named("later"), 11);
+    assertThrows(IllegalStateException.class, () -> wheel.advance(20));
+    assertEquals(11, wheel.nextDeadline());
+    wheel.advance(20);
+    assertEquals(List.of("thrower@20", "later@20"), expired);
+  }
+
+  @Test
   void soManyExpireInOneAdvanceAndTheOthersInTheNext() {
     for (int i = 0; i < 5; i++) {
       wheel.arm(new Named("" + i), i < 3 ? 10 : 11);
@@ -226,6 +242,7 @@ class DeadlineWheelTest {
   private static final class Model {
 
     private final Map<Counted, Long> armed = new HashMap<>();
+    private final List<Counted> entries = new ArrayList<>();
     private final Random random;
     private final int tickMs;
     private final DeadlineWheel wheel;
@@ -257,7 +274,6 @@ class DeadlineWheelTest {
     }
 
     void run() {
-      List<Counted> entries = new ArrayList<>();
       for (int i = 0; i < 20; i++) {
         entries.add(new Counted());
       }
@@ -282,6 +298,10 @@ class DeadlineWheelTest {
         expired = 0;
         isPartial = wheel.advance(now, most);
         assertTrue(expired <= most, "more than asked for");
+        if (isPartial) {
+          now += random.nextInt(3);
+          arm(entries.get(random.nextInt(entries.size())), now + 1 + random.nextInt(400));
+        }
       }
       for (long deadline : armed.values()) {
         assertTrue(deadline > now - tickMs, "more than a tick late");
