@@ -10,15 +10,6 @@ final class Copying {
 
   private Copying() {}
 
-  /** Copies bytes of {@code from}, anyone's buffer, to {@code to}, ours, whose indices stay. */
-  static void set(ByteBuf to, int toIndex, ByteBuf from, int index, int bytes) {
-    if (to.nioBufferCount() == 1) {
-      from.getBytes(index, to.internalNioBuffer(toIndex, bytes));
-    } else {
-      to.setBytes(toIndex, from, index, bytes);
-    }
-  }
-
   /** Appends bytes of {@code from}, which nobody else uses meanwhile, to {@code to}, ours. */
   static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {
     if (to.nioBufferCount() != 1 || from.nioBufferCount() != 1) {

@@ -454,6 +454,7 @@ public final class Kcp {
    */
   public boolean isAtRest() {
     return sending.isEmpty()
+        && !sending.isTrimmable()
         && !receiving.isReceivable()
         && !receiving.acks().isPending()
         && !askWindow
@@ -481,6 +482,7 @@ public final class Kcp {
       flushControl(nowMs, output);
     }
     windowOpened = false;
+    sending.trim();
     waitForInterval(nowMs);
     if (urgent) {
       waitForBurst(nowMs);

@@ -135,14 +135,14 @@ public final class Segment {
    */
   public static void write(
       ByteBuf buf, int conv, int cmd, int frg, int wnd, int ts, int sn, int una, int length) {
-    int index = buf.writerIndex();
-    set(buf, index, conv, cmd, frg, wnd, ts, sn, una, length);
-    buf.writerIndex(index + HEADER_BYTES);
+    buf.writeLongLE(first(conv, cmd, frg, wnd));
+    buf.writeLongLE(pair(ts, sn));
+    buf.writeLongLE(pair(una, length));
   }
 
-  /** Writes a header at {@code index}; the buffer's indices stay. */
+  /** Writes a header at {@code index} of a chunk. */
   static void set(
-      ByteBuf buf,
+      Chunk chunk,
       int index,
       int conv,
       int cmd,
@@ -152,9 +152,13 @@ public final class Segment {
       int sn,
       int una,
       int length) {
-    buf.setLongLE(index, pair(conv, cmd | (frg << 8) | (wnd << 16)));
-    buf.setLongLE(index + 8, pair(ts, sn));
-    buf.setLongLE(index + 16, pair(una, length));
+    chunk.setLong(index, first(conv, cmd, frg, wnd));
+    chunk.setLong(index + 8, pair(ts, sn));
+    chunk.setLong(index + 16, pair(una, length));
+  }
+
+  private static long first(int conv, int cmd, int frg, int wnd) {
+    return pair(conv, cmd | (frg << 8) | (wnd << 16));
   }
 
   private static long pair(int first, int second) {

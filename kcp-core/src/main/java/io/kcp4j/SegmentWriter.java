@@ -27,12 +27,12 @@ final class SegmentWriter {
   private ByteBuf datagram;
 
   /** ... which stands in this chunk, and leaves from there if it stays alone. */
-  private ByteBuf lone;
+  private Chunk lone;
 
   private int loneIndex;
 
   /** Datagrams that have stayed alone and stand back to back in this chunk; null if none do. */
-  private ByteBuf run;
+  private Chunk run;
 
   private int runIndex;
   private int runBytes;
@@ -83,21 +83,23 @@ final class SegmentWriter {
    */
   void push(SendBuffer buffer, int index, int ts, long nowMs, int segmentRtoMs) {
     int bytes = buffer.bytes(index);
-    makeRoom(bytes);
-    ByteBuf out = buffer.chunk(index);
+    int length = bytes - Segment.HEADER_BYTES;
+    int sn = buffer.sn(index);
+    int frg = buffer.frg(index);
+    Chunk chunk = buffer.chunk(index);
     int at = buffer.start(index);
+    makeRoom(bytes);
     if (datagramBytes == 0 && buffer.transmissions(index) == 0) {
-      lone = out;
+      lone = chunk;
       loneIndex = at;
       datagramBytes = bytes;
+      Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
     } else {
       ByteBuf shared = datagram(bytes);
-      int end = shared.writerIndex();
-      Copying.appendOwn(shared, out, at, bytes);
-      out = shared;
-      at = end;
+      Segment.write(shared, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
+      Copying.appendOwn(shared, chunk.memory(), at + Segment.HEADER_BYTES, length);
     }
-    buffer.transmit(index, out, at, conv, wnd, rcvNext, ts, nowMs, segmentRtoMs);
+    buffer.transmitted(index, ts, nowMs, segmentRtoMs);
     segments++;
   }
 
@@ -132,7 +134,7 @@ final class SegmentWriter {
       sendRun();
       datagram = output.begin(Math.max(mtuBytes, bytes));
       if (lone != null) {
-        Copying.appendOwn(datagram, lone, loneIndex, datagramBytes);
+        Copying.appendOwn(datagram, lone.memory(), loneIndex, datagramBytes);
         lone = null;
       }
     }
@@ -173,9 +175,9 @@ final class SegmentWriter {
 
   private void sendRun() {
     if (run != null) {
-      ByteBuf from = run;
+      Chunk from = run;
       run = null;
-      output.send(from, runIndex, runBytes, runDatagramBytes);
+      output.send(from.memory(), runIndex, runBytes, runDatagramBytes);
     }
   }
 

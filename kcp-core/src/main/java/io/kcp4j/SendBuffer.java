@@ -11,9 +11,10 @@ import java.util.Arrays;
  *
  * <p>The fields of segment {@code sn} stand at index {@code sn & mask} of parallel arrays, which
  * grow on demand. Payload is copied in once, into chunks that double in size up to 64 KiB, and
- * there stands behind room for its header: a segment can leave as it is. A chunk is released when
- * the last segment in it is acknowledged and everything before it is too; it needs no count, since
- * segments leave in the order in which they came.
+ * there stands behind room for its header: a segment can leave as it is. A chunk is free when the
+ * last segment in it is acknowledged and everything before it is too; it needs no count, since
+ * segments leave in the order in which they came. Of the largest some are kept for what is written
+ * next, until {@link #trim}.
  */
 @SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
 final class SendBuffer {
@@ -24,7 +25,10 @@ final class SendBuffer {
   /** As much as leaves as one train of datagrams. */
   private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
-  private static final ByteBuf[] NO_CHUNKS = {};
+  /** The most chunks that are kept free: what is in flight between two processes of a machine. */
+  private static final int MAX_SPARE_CHUNKS = 8;
+
+  private static final Chunk[] NO_CHUNKS = {};
   private static final int[] NO_INTS = {};
 
   private final KcpContext context;
@@ -35,7 +39,7 @@ final class SendBuffer {
   private int end;
   private int mask = -1;
 
-  private ByteBuf[] chunks = NO_CHUNKS;
+  private Chunk[] chunks = NO_CHUNKS;
 
   /** Where in its chunk the header stands, and behind it the payload. */
   private int[] start = NO_INTS;
@@ -55,7 +59,9 @@ final class SendBuffer {
   /** How many segments right below {@link #una} are of the message that goes on there. */
   private int unfinishedBelowUna;
 
-  private ByteBuf chunk;
+  private Chunk chunk;
+  private Chunk[] spare = NO_CHUNKS;
+  private int spares;
   private int heldBytes;
 
   SendBuffer(KcpContext context, int firstSn) {
@@ -102,7 +108,7 @@ final class SendBuffer {
    */
   void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
     ensureChunk(bytes, expectedBytes);
-    Copying.set(chunk, nextPayload(), data, data.readerIndex(), bytes);
+    chunk.set(nextPayload(), data, data.readerIndex(), bytes);
     data.skipBytes(bytes);
     queue(bytes, frg);
   }
@@ -112,38 +118,34 @@ final class SendBuffer {
    * which may be shorter.
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
-    // One view for all segments and one for all in a chunk, where there are several.
+    int first = data.readerIndex();
     boolean several = bytes > mssBytes && data.nioBufferCount() == 1;
-    ByteBuffer from = several ? data.nioBuffer(data.readerIndex(), bytes) : null;
-    ByteBuffer to = null;
-    ByteBuf viewed = null;
-    int origin = 0;
-    for (int at = 0, taken; at < bytes; at += taken) {
-      taken = Math.min(mssBytes, bytes - at);
-      ensureChunk(taken, bytes - at);
-      if (several && chunk != viewed) {
-        viewed = chunk;
-        origin = chunk.writerIndex();
-        to = chunk.nioBufferCount() == 1 ? chunk.nioBuffer(origin, chunk.writableBytes()) : null;
+    ByteBuffer from = several ? data.nioBuffer(first, bytes) : null;
+    int at = 0;
+    try {
+      for (int taken; at < bytes; at += taken) {
+        taken = Math.min(mssBytes, bytes - at);
+        ensureChunk(taken, bytes - at);
+        if (several) {
+          chunk.set(nextPayload(), from, at, taken);
+        } else {
+          chunk.set(nextPayload(), data, first + at, taken);
+        }
+        queue(taken, 0);
       }
-      if (to != null) {
-        to.put(nextPayload() - origin, from, at, taken);
-      } else {
-        Copying.set(chunk, nextPayload(), data, data.readerIndex(), taken);
-      }
-      data.skipBytes(taken);
-      queue(taken, 0);
+    } finally {
+      data.skipBytes(at);
     }
   }
 
   private void ensureChunk(int bytes, int expectedBytes) {
-    if (chunk == null || chunk.writableBytes() < Segment.HEADER_BYTES + bytes) {
+    if (chunk == null || chunk.room() < Segment.HEADER_BYTES + bytes) {
       newChunk(bytes, Math.max(bytes, Math.min(expectedBytes, MAX_CHUNK_BYTES)));
     }
   }
 
   private int nextPayload() {
-    return chunk.writerIndex() + Segment.HEADER_BYTES;
+    return chunk.end() + Segment.HEADER_BYTES;
   }
 
   private void queue(int bytes, int frg) {
@@ -152,9 +154,9 @@ final class SendBuffer {
     }
     int i = end & mask;
     chunks[i] = chunk;
-    start[i] = chunk.writerIndex();
+    start[i] = chunk.end();
     length[i] = (char) bytes;
-    chunk.writerIndex(nextPayload() + bytes);
+    chunk.advance(Segment.HEADER_BYTES + bytes);
     this.frg[i] = (byte) frg;
     acknowledged[i] = false;
     transmissions[i] = 0;
@@ -170,14 +172,12 @@ final class SendBuffer {
       return;
     }
     int i = (end - 1) & mask;
-    int bytes =
-        Math.min(mssBytes - length[i], Math.min(chunk.writableBytes(), data.readableBytes()));
+    int bytes = Math.min(mssBytes - length[i], Math.min(chunk.room(), data.readableBytes()));
     if (bytes > 0) {
-      int payloadEnd = chunk.writerIndex();
-      Copying.set(chunk, payloadEnd, data, data.readerIndex(), bytes);
+      chunk.set(chunk.end(), data, data.readerIndex(), bytes);
+      chunk.advance(bytes);
       data.skipBytes(bytes);
       length[i] += (char) bytes;
-      chunk.writerIndex(payloadEnd + bytes);
     }
   }
 
@@ -192,7 +192,7 @@ final class SendBuffer {
       int last = end;
       for (int sn = next; sn != last; sn++) {
         int i = sn & mask;
-        queued.writeBytes(chunks[i], start[i] + Segment.HEADER_BYTES, length[i]);
+        queued.writeBytes(chunks[i].memory(), start[i] + Segment.HEADER_BYTES, length[i]);
       }
       while (end != next) {
         dropLast();
@@ -205,20 +205,25 @@ final class SendBuffer {
 
   private void dropLast() {
     int i = (end - 1) & mask;
-    ByteBuf dropped = chunks[i];
+    Chunk dropped = chunks[i];
     chunks[i] = null;
     end--;
     if (dropped != null && (una == end || chunks[(end - 1) & mask] != dropped)) {
-      releaseChunk(dropped);
+      free(dropped);
     }
   }
 
   private void newChunk(int segmentBytes, int expectedBytes) {
+    if (spares > 0) {
+      chunk = spare[--spares];
+      spare[spares] = null;
+      return;
+    }
     int segments = (expectedBytes - 1) / Math.max(1, segmentBytes) + 1;
     int bytes = expectedBytes + segments * Segment.HEADER_BYTES;
     int atLeast = Math.max(MIN_CHUNK_BYTES, chunk == null ? 0 : 2 * chunk.capacity());
     int size = Math.min(Math.max(atLeast, powerOfTwo(bytes)), MAX_CHUNK_BYTES);
-    chunk = context.allocator().directBuffer(size, size);
+    chunk = Chunk.allocate(context.allocator(), size);
     heldBytes += size;
     context.budget().charge(size);
   }
@@ -227,19 +232,50 @@ final class SendBuffer {
     return bytes >= MAX_CHUNK_BYTES ? MAX_CHUNK_BYTES : Integer.highestOneBit(2 * bytes - 1 | 1);
   }
 
-  private void releaseChunk(ByteBuf released) {
-    heldBytes -= released.capacity();
-    context.budget().release(released.capacity());
-    if (released == chunk) {
+  private void free(Chunk freed) {
+    if (freed == chunk) {
       chunk = null;
     }
+    if (freed.capacity() == MAX_CHUNK_BYTES && spares < MAX_SPARE_CHUNKS && !freed.isShared()) {
+      freed.clear();
+      if (spare.length == 0) {
+        spare = new Chunk[MAX_SPARE_CHUNKS];
+      }
+      spare[spares++] = freed;
+    } else {
+      release(freed);
+    }
+  }
+
+  private void release(Chunk released) {
+    heldBytes -= released.capacity();
+    context.budget().release(released.capacity());
     released.release();
+  }
+
+  /** Whether {@link #trim} would give memory back. */
+  boolean isTrimmable() {
+    return spares > 0 && isEmpty();
+  }
+
+  /** Gives back what is kept free, if nothing is held beside it. */
+  void trim() {
+    if (isTrimmable()) {
+      releaseSpares();
+    }
+  }
+
+  private void releaseSpares() {
+    while (spares > 0) {
+      release(spare[--spares]);
+    }
+    spare = NO_CHUNKS;
   }
 
   private void grow() {
     int old = mask + 1;
     int capacity = Math.max(MIN_CAPACITY, 2 * old);
-    chunks = twice(chunks, old, new ByteBuf[capacity]);
+    chunks = twice(chunks, old, new Chunk[capacity]);
     start = twice(start, old, new int[capacity]);
     length = twice(length, old, new char[capacity]);
     frg = twice(frg, old, new byte[capacity]);
@@ -268,23 +304,12 @@ final class SendBuffer {
   }
 
   /**
-   * Writes the header of the segment at {@code index}, and counts on its acknowledgement. It is in
+   * Counts on the acknowledgement of the segment at {@code index}, which leaves now. It is in
    * flight or the first that is queued.
    *
-   * @param out where its payload stands, behind room for the header: its chunk or a copy
-   * @param at where in {@code out} the header begins
    * @param segmentRtoMs when it counts as lost if nothing is heard of it
    */
-  void transmit(
-      int index,
-      ByteBuf out,
-      int at,
-      int conv,
-      int wnd,
-      int rcvNext,
-      int ts,
-      long nowMs,
-      int segmentRtoMs) {
+  void transmitted(int index, int ts, long nowMs, int segmentRtoMs) {
     if (transmissions[index]++ == 0) {
       firstTs[index] = ts;
       next++;
@@ -295,17 +320,25 @@ final class SendBuffer {
     lastTs[index] = ts;
     rtoMs[index] = segmentRtoMs;
     resendAtMs[index] = nowMs + segmentRtoMs;
-    timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[index]);
-    int sn = una + (index - una & mask);
-    Segment.set(out, at, conv, Segment.PUSH, frg[index], wnd, ts, sn, rcvNext, length[index]);
+    timeoutBoundMs = Math.min(timeoutBoundMs, nowMs + segmentRtoMs);
   }
 
-  /** The buffer that a segment stands in, header and payload. */
-  ByteBuf chunk(int index) {
+  /** The sequence number of the segment at {@code index}. */
+  int sn(int index) {
+    return una + (index - una & mask);
+  }
+
+  /** How many fragments of a segment's message are still to come. */
+  int frg(int index) {
+    return frg[index] & 0xff;
+  }
+
+  /** What a segment stands in: room for its header, and its payload. */
+  Chunk chunk(int index) {
     return chunks[index];
   }
 
-  /** Where in its chunk a segment stands. */
+  /** Where in its chunk a segment begins. */
   int start(int index) {
     return start[index];
   }
@@ -403,11 +436,11 @@ final class SendBuffer {
         order.remove(i);
       }
       unfinishedBelowUna = frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
-      ByteBuf left = chunks[i];
+      Chunk left = chunks[i];
       chunks[i] = null;
       una++;
       if (left != null && (una == end || chunks[una & mask] != left)) {
-        releaseChunk(left);
+        free(left);
       }
     }
     forgetTimeoutsIfNoneInFlight();
@@ -437,5 +470,6 @@ final class SendBuffer {
     Arrays.fill(acknowledged, true);
     next = end;
     acknowledgeBelow(end);
+    releaseSpares();
   }
 }

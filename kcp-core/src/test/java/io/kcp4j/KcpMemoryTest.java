@@ -43,6 +43,29 @@ class KcpMemoryTest {
   }
 
   @Test
+  void memoryOfAStreamGoesWithTheBatchThatAcknowledgesAllOfIt() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(256).sendQueue(256));
+    driven.peerWnd = 256;
+    driven.hear(driven.wins());
+    driven.sendSegments(200);
+    long streamBytes = driven.kcp.stats().heldBytes();
+
+    driven.peerUna = 200;
+    driven.input(driven.wins());
+    driven.sendSegments(200); // The stream goes on: what it has stood in is used again.
+    driven.kcp.afterInput(driven.nowMs, driven);
+    assertEquals(streamBytes, driven.kcp.stats().heldBytes());
+
+    driven.peerUna = 400;
+    driven.input(driven.wins());
+    assertFalse(driven.kcp.isAtRest());
+    driven.kcp.afterInput(driven.nowMs, driven);
+    assertTrue(driven.kcp.isAtRest());
+    assertEquals(0, driven.kcp.stats().heldBytes());
+    assertEquals(0, driven.budget.usedBytes());
+  }
+
+  @Test
   void emptyMessagesAreNotFree() {
     DrivenKcp driven =
         new DrivenKcp(

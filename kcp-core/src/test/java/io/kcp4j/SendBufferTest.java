@@ -58,9 +58,14 @@ class SendBufferTest {
   }
 
   private SentSegment transmit(int index, long nowMs) {
-    buffer.transmit(
-        index, buffer.chunk(index), buffer.start(index), 1, 0, 0, (int) nowMs, nowMs, 100);
-    ByteBuf sent = buffer.chunk(index).slice(buffer.start(index), buffer.bytes(index));
+    Chunk chunk = buffer.chunk(index);
+    int start = buffer.start(index);
+    int length = buffer.bytes(index) - Segment.HEADER_BYTES;
+    int sn = buffer.sn(index);
+    int frg = buffer.frg(index);
+    Segment.set(chunk, start, 1, Segment.PUSH, frg, 0, (int) nowMs, sn, 0, length);
+    buffer.transmitted(index, (int) nowMs, nowMs, 100);
+    ByteBuf sent = chunk.memory().slice(start, buffer.bytes(index));
     return SentSegment.in(Unpooled.copiedBuffer(sent)).get(0);
   }
 
@@ -144,18 +149,52 @@ class SendBufferTest {
   }
 
   @Test
-  void chunksMayBeOfSeveralPieces() {
+  void chunksAreOfOnePiece() {
     SendBuffer sending = new SendBuffer(KcpContext.of(new PiecemealAllocator()), FIRST);
     sending.appendStream(bytes(5000), 5000, 1000);
     ByteBuf payload = Unpooled.buffer();
     for (int i = 0; i < 5; i++) {
       int index = FIRST + i & 7;
       int start = sending.start(index) + Segment.HEADER_BYTES;
-      payload.writeBytes(sending.chunk(index), start, 1000);
+      payload.writeBytes(sending.chunk(index).memory(), start, 1000);
     }
-    assertEquals(2, sending.chunk(FIRST & 7).nioBufferCount());
+    assertEquals(1, sending.chunk(FIRST & 7).memory().nioBufferCount());
     assertEquals(bytes(5000), payload);
     sending.close();
+  }
+
+  @Test
+  void largeChunksAreKeptUntilTrimmed() {
+    buffer.appendStream(bytes(600_000), 600_000, 1376);
+    transmitAll(0);
+    ByteBuf memory = buffer.chunk(FIRST & 511).memory();
+    buffer.acknowledgeBelow(buffer.next());
+    assertTrue(buffer.isTrimmable());
+    assertEquals(8 * 65_536, buffer.heldBytes());
+
+    buffer.appendStream(bytes(600_000), 600_000, 1376);
+    assertEquals(10 * 65_536, buffer.heldBytes());
+    assertFalse(buffer.isTrimmable());
+    buffer.trim();
+    assertEquals(10 * 65_536, buffer.heldBytes());
+    assertEquals(bytes(600_000), transmitAll(0));
+    assertEquals(1, memory.refCnt());
+
+    buffer.acknowledgeBelow(buffer.next());
+    buffer.trim();
+    assertFalse(buffer.isTrimmable());
+    assertNothingHeld();
+  }
+
+  @Test
+  void chunksThatAnOutputHoldsAreNotUsedAgain() {
+    buffer.appendStream(bytes(200_000), 200_000, 1376);
+    transmitAll(0);
+    ByteBuf held = buffer.chunk(FIRST & 255).memory().retainedSlice(24, 1376);
+    buffer.acknowledgeBelow(buffer.next());
+    buffer.appendStream(Unpooled.buffer().writeZero(200_000), 200_000, 1376);
+    assertEquals(bytes(200_000).slice(0, 1376), held);
+    held.release();
   }
 
   @Test
