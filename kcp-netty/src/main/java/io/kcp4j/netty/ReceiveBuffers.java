@@ -97,10 +97,14 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
 
     private int datagramsBefore;
 
+    /** Whether the last recvmmsg found fewer than it had room for; what comes now wakes epoll. */
+    private boolean isDrained;
+
     @Override
     public void reset(ChannelConfig config) {
       super.reset(config);
       datagramsBefore = space.datagramsOfTrains();
+      isDrained = false;
       if (isAuto) {
         judge();
         wakeUps++;
@@ -125,7 +129,8 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     /** A train counts as one message, yet is as many datagrams. */
     @Override
     public boolean continueReading(UncheckedBooleanSupplier maybeMoreDataSupplier) {
-      return space.datagramsOfTrains() - datagramsBefore < MAX_DATAGRAMS_PER_BATCH
+      return !isDrained
+          && space.datagramsOfTrains() - datagramsBefore < MAX_DATAGRAMS_PER_BATCH
           && super.continueReading(maybeMoreDataSupplier);
     }
 
@@ -148,7 +153,9 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
       }
       reads++;
       if (current == ReceiveMode.RECVMMSG) {
-        adaptSlots(bytes / Transport.SLOT_BYTES);
+        int used = bytes / Transport.SLOT_BYTES;
+        isDrained = used < slots;
+        adaptSlots(used);
       } else if (bytes > Transport.SLOT_BYTES) {
         trains++;
       }

@@ -153,6 +153,21 @@ class ReceiveBuffersTest {
     space.release();
   }
 
+  @Test
+  void recvmmsgThatIsNotFilledEndsTheBatch() {
+    receive(ReceiveMode.RECVMMSG);
+    for (int batch = 0; batch < 2; batch++) {
+      handle.reset(socket.config());
+      handle.incMessagesRead(slots());
+      readSlots(slots());
+      assertTrue(continuesReading());
+      handle.incMessagesRead(1);
+      readSlots(1);
+      assertFalse(continuesReading());
+    }
+    space.release();
+  }
+
   private void readSlots(int slots) {
     handle.lastBytesRead(slots * Transport.SLOT_BYTES);
   }
