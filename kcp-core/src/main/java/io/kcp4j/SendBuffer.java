@@ -14,7 +14,7 @@ import java.util.Arrays;
  * there stands behind room for its header: a segment can leave as it is. A chunk is free when the
  * last segment in it is acknowledged and everything before it is too; it needs no count, since
  * segments leave in the order in which they came. Of the largest some are kept for what is written
- * next, until {@link #trim}.
+ * next; {@link #trim} gives back more than a stream needs.
  */
 @SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
 final class SendBuffer {
@@ -25,7 +25,7 @@ final class SendBuffer {
   /** As much as leaves as one train of datagrams. */
   private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
-  /** The most chunks that are kept free: what is in flight between two processes of a machine. */
+  /** The most chunks that are kept free: half a megabyte. */
   private static final int MAX_SPARE_CHUNKS = 8;
 
   private static final Chunk[] NO_CHUNKS = {};
@@ -253,23 +253,21 @@ final class SendBuffer {
     released.release();
   }
 
-  /** Whether {@link #trim} would give memory back. */
+  /** Whether nothing is held but what {@link #trim} gives back. */
   boolean isTrimmable() {
     return spares > 0 && isEmpty();
   }
 
-  /** Gives back what is kept free, if nothing is held beside it. */
+  /** Gives back what is kept free beyond as much as is in use. */
   void trim() {
-    if (isTrimmable()) {
-      releaseSpares();
-    }
-  }
-
-  private void releaseSpares() {
-    while (spares > 0) {
+    int inUse = heldBytes - spares * MAX_CHUNK_BYTES;
+    while (spares * MAX_CHUNK_BYTES > inUse) {
       release(spare[--spares]);
+      spare[spares] = null;
     }
-    spare = NO_CHUNKS;
+    if (spares == 0) {
+      spare = NO_CHUNKS;
+    }
   }
 
   private void grow() {
@@ -470,6 +468,6 @@ final class SendBuffer {
     Arrays.fill(acknowledged, true);
     next = end;
     acknowledgeBelow(end);
-    releaseSpares();
+    trim();
   }
 }

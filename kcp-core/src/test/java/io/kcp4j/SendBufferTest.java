@@ -180,6 +180,10 @@ class SendBufferTest {
     assertEquals(bytes(600_000), transmitAll(0));
     assertEquals(1, memory.refCnt());
 
+    buffer.acknowledgeBelow(buffer.next() - 1);
+    assertEquals(9 * 65_536, buffer.heldBytes());
+    buffer.trim();
+    assertEquals(2 * 65_536, buffer.heldBytes());
     buffer.acknowledgeBelow(buffer.next());
     buffer.trim();
     assertFalse(buffer.isTrimmable());
