@@ -28,6 +28,9 @@ public final class Session extends DeadlineWheel.Entry {
   /** How long a silent peer has to answer a probe, unless the silence timeout is shorter. */
   private static final int PROBE_WAIT_MS = 5_000;
 
+  /** A peer that has answered may wait this many times the silence timeout for its next probe. */
+  private static final int MAX_SILENCE_TIMEOUTS = 3;
+
   private final SessionKey key;
   private final Kcp kcp;
   private final Object owner;
@@ -60,6 +63,9 @@ public final class Session extends DeadlineWheel.Entry {
   private long payloadMovedAtMs;
   private long payloadBytes;
   private int unansweredProbes;
+
+  /** Before this, a peer that has answered a probe gets no other. */
+  private long nextProbeAtMs;
 
   Session(
       InetSocketAddress remote,
@@ -107,12 +113,15 @@ public final class Session extends DeadlineWheel.Entry {
   }
 
   /**
-   * Sets after how much silence the peer is probed. Three unanswered probes end the session.
+   * Sets after how much silence the peer is probed. Three unanswered probes end the session. A peer
+   * that has answered is left alone for as long again, and up to three times as long if the table
+   * has many of them.
    *
    * @param ms in milliseconds, default {@value #DEFAULT_SILENCE_TIMEOUT_MS}; 0 never
    */
   public void silenceTimeoutMs(int ms) {
     silenceTimeoutMs = ms;
+    nextProbeAtMs = heardAtMs;
     rearmWatch();
   }
 
@@ -260,6 +269,7 @@ public final class Session extends DeadlineWheel.Entry {
   void added(SessionTable table, long nowMs) {
     this.table = table;
     heardAtMs = nowMs;
+    nextProbeAtMs = nowMs;
     payloadMovedAtMs = nowMs;
     rearmWatch();
   }
@@ -273,6 +283,9 @@ public final class Session extends DeadlineWheel.Entry {
     heardAtMs = nowMs;
     if (unansweredProbes > 0) {
       unansweredProbes = 0;
+      nextProbeAtMs =
+          table.planProbe(
+              nowMs + silenceTimeoutMs, nowMs + (long) MAX_SILENCE_TIMEOUTS * silenceTimeoutMs);
       rearmWatch();
     }
   }
@@ -297,16 +310,25 @@ public final class Session extends DeadlineWheel.Entry {
     if (table == null) {
       return;
     }
-    long probeAtMs = heardAtMs + silenceTimeoutMs;
-    probeAtMs += (long) unansweredProbes * Math.min(silenceTimeoutMs, PROBE_WAIT_MS);
-    long silence = silenceTimeoutMs == 0 ? Long.MAX_VALUE : probeAtMs;
-    long idle = idleTimeoutMs == 0 ? Long.MAX_VALUE : payloadMovedAtMs + idleTimeoutMs;
-    long next = Math.min(silence, idle);
+    long next = Math.min(silentAtMs(), idleAtMs());
     if (next == Long.MAX_VALUE) {
       table.watches().cancel(watch);
     } else {
       table.watches().arm(watch, next);
     }
+  }
+
+  /** When silence will have lasted long enough for a probe, or after the last one for the end. */
+  private long silentAtMs() {
+    if (silenceTimeoutMs == 0) {
+      return Long.MAX_VALUE;
+    }
+    long waitMs = (long) unansweredProbes * Math.min(silenceTimeoutMs, PROBE_WAIT_MS);
+    return Math.max(heardAtMs + silenceTimeoutMs, nextProbeAtMs) + waitMs;
+  }
+
+  private long idleAtMs() {
+    return idleTimeoutMs == 0 ? Long.MAX_VALUE : payloadMovedAtMs + idleTimeoutMs;
   }
 
   /**
@@ -317,12 +339,13 @@ public final class Session extends DeadlineWheel.Entry {
 
     @Override
     protected void expire(long nowMs) {
-      if (isIdle(nowMs)) {
+      boolean isSilent = nowMs >= silentAtMs();
+      if (nowMs >= idleAtMs()) {
         table.end(Session.this, EndReason.IDLE, nowMs);
-      } else if (isSilent(nowMs) && unansweredProbes == MAX_UNANSWERED_PROBES) {
+      } else if (isSilent && unansweredProbes == MAX_UNANSWERED_PROBES) {
         table.end(Session.this, EndReason.PEER_SILENT, nowMs);
       } else {
-        if (isSilent(nowMs)) {
+        if (isSilent) {
           unansweredProbes++;
           fec.forget();
           kcp.probe();
@@ -330,15 +353,6 @@ public final class Session extends DeadlineWheel.Entry {
         }
         rearmWatch();
       }
-    }
-
-    private boolean isIdle(long nowMs) {
-      return idleTimeoutMs > 0 && nowMs - payloadMovedAtMs >= idleTimeoutMs;
-    }
-
-    private boolean isSilent(long nowMs) {
-      long waited = (long) unansweredProbes * Math.min(silenceTimeoutMs, PROBE_WAIT_MS);
-      return silenceTimeoutMs > 0 && nowMs - heardAtMs >= silenceTimeoutMs + waited;
     }
   }
 }

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The sessions of one socket: opens each packet, finds the session that it belongs to, lets new
@@ -95,10 +96,16 @@ public final class SessionTable {
   /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
   private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
 
-  /** Silence and idleness are watched by the second; the wheel reaches about a minute ahead. */
+  /** Silence and idleness are watched by the second; the wheel reaches four minutes ahead. */
   private static final int WATCH_TICK_MS = 1000;
 
-  private static final int WATCH_SLOTS = 64;
+  private static final int WATCH_SLOTS = 256;
+
+  /**
+   * How far apart those are probed that have answered a probe, as long as {@link Session} lets them
+   * wait: 100,000 idle sessions shall take less than a hundredth of a core.
+   */
+  private static final int PROBE_SPACING_US = 2000;
 
   /**
    * Sessions that are looked at in one sweep. Whoever probed many thousands at once would keep all
@@ -120,6 +127,9 @@ public final class SessionTable {
   private final ClosedSessions closed;
   private final Backlog backlog;
   private final DeadlineWheel watches;
+
+  /** The time for which the last probe of a peer that had answered one was planned. */
+  private long plannedAtUs;
 
   /** The sessions that have taken something in since the batch began. */
   private final List<Session> arrived = new ArrayList<>();
@@ -175,6 +185,7 @@ public final class SessionTable {
     this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
     this.watches = new DeadlineWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
+    this.plannedAtUs = TimeUnit.MILLISECONDS.toMicros(nowMs);
   }
 
   /**
@@ -270,6 +281,14 @@ public final class SessionTable {
 
   DeadlineWheel watches() {
     return watches;
+  }
+
+  /** Finds a time for the next probe of a peer that has answered one, in milliseconds. */
+  long planProbe(long earliestMs, long latestMs) {
+    long nextUs =
+        Math.max(TimeUnit.MILLISECONDS.toMicros(earliestMs), plannedAtUs + PROBE_SPACING_US);
+    plannedAtUs = Math.min(nextUs, TimeUnit.MILLISECONDS.toMicros(latestMs));
+    return TimeUnit.MICROSECONDS.toMillis(plannedAtUs);
   }
 
   // Input

@@ -22,7 +22,10 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** {@link SessionTable}: who is let in, in which order sessions are driven, and how they end. */
@@ -601,6 +604,71 @@ class SessionTableTest {
     }
     assertEquals(sessions, probed);
     assertEquals(sessions, count(KcpCounter.PROBES_OUT));
+  }
+
+  @Test
+  void manyPeersThatAnswerAreAskedAgainOverSomeTime() {
+    beginSilent(2000, 2000);
+    assertEquals(2000, answerProbes(3_000).size());
+    // Each is silent enough after 2 s, but 2000 take 4 s at 2 ms each.
+    int perTenSeconds = answerProbes(23_000).stream().mapToInt(List::size).sum() / 2;
+    assertTrue(perTenSeconds > 4_400 && perTenSeconds <= 5_000, "in 10 s: " + perTenSeconds);
+    assertEquals(2000, table.size());
+  }
+
+  @Test
+  void noPeerIsLeftAloneForMoreThanThreeTimesTheTimeout() {
+    int sessions = 10_000; // They take 20 s, at 2 ms each.
+    beginSilent(sessions, 1000);
+    List<List<Long>> probes = answerProbes(20_000);
+    assertEquals(sessions, probes.size());
+    for (List<Long> times : probes) {
+      for (int i = 1; i < times.size(); i++) {
+        long gapMs = times.get(i) - times.get(i - 1);
+        assertTrue(gapMs >= 1000 && gapMs <= 4200, "probed at: " + times);
+      }
+      assertTrue(times.get(times.size() - 1) > 15_800, "probed at: " + times);
+    }
+  }
+
+  @Test
+  void peerThatAnsweredAndSpokeSinceIsProbedAfterTheTimeout() {
+    begin(REMOTE, 1);
+    runTo(62_000);
+    receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
+    runTo(90_000);
+    receive(REMOTE, push(1, 1));
+    runTo(91_000);
+    handler.events();
+    runTo(149_000);
+    assertEquals(List.of(), handler.events());
+    runTo(152_000);
+    assertEquals(List.of("sent 1 WASK"), handler.events());
+  }
+
+  private void beginSilent(int sessions, int silenceTimeoutMs) {
+    for (int conv = 1; conv <= sessions; conv++) {
+      Session session = handler.session(REMOTE, conv);
+      session.silenceTimeoutMs(silenceTimeoutMs);
+      table.add(session, nowMs);
+    }
+  }
+
+  /** Answers every probe that leaves until then; returns each session's times of probes. */
+  private List<List<Long>> answerProbes(long untilMs) {
+    Map<String, List<Long>> probes = new HashMap<>();
+    for (; nowMs < untilMs; nowMs++) {
+      table.sweep(nowMs);
+      table.flushTouched(nowMs);
+      for (String event : handler.events()) {
+        String conv = event.replaceFirst("sent (\\d+) WASK", "$1");
+        table.receive(REMOTE, segment(Integer.parseInt(conv), Segment.WINS, 0, 0, 0, 0), nowMs);
+        probes.computeIfAbsent(conv, c -> new ArrayList<>()).add(nowMs);
+      }
+      table.endBatch(nowMs);
+      handler.events();
+    }
+    return List.copyOf(probes.values());
   }
 
   @Test
