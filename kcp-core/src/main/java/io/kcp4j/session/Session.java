@@ -28,7 +28,7 @@ public final class Session extends DeadlineWheel.Entry {
   /** How long a silent peer has to answer a probe, unless the silence timeout is shorter. */
   private static final int PROBE_WAIT_MS = 5_000;
 
-  /** A peer that has answered may wait this many times the silence timeout for its next probe. */
+  /** A peer that is known to answer may be silent for this many timeouts before it is probed. */
   private static final int MAX_SILENCE_TIMEOUTS = 3;
 
   private final SessionKey key;
@@ -64,8 +64,11 @@ public final class Session extends DeadlineWheel.Entry {
   private long payloadBytes;
   private int unansweredProbes;
 
-  /** Before this, a peer that has answered a probe gets no other. */
-  private long nextProbeAtMs;
+  /** Whether a probe has ever been answered. */
+  private boolean hasAnswered;
+
+  /** To when the first probe of this silence was put off, if that is later than its beginning. */
+  private long putOffToMs;
 
   Session(
       InetSocketAddress remote,
@@ -114,14 +117,13 @@ public final class Session extends DeadlineWheel.Entry {
 
   /**
    * Sets after how much silence the peer is probed. Three unanswered probes end the session. A peer
-   * that has answered is left alone for as long again, and up to three times as long if the table
-   * has many of them.
+   * that has answered one before may be left alone for up to three times as long if there are many.
    *
    * @param ms in milliseconds, default {@value #DEFAULT_SILENCE_TIMEOUT_MS}; 0 never
    */
   public void silenceTimeoutMs(int ms) {
     silenceTimeoutMs = ms;
-    nextProbeAtMs = heardAtMs;
+    putOffToMs = heardAtMs;
     rearmWatch();
   }
 
@@ -269,7 +271,7 @@ public final class Session extends DeadlineWheel.Entry {
   void added(SessionTable table, long nowMs) {
     this.table = table;
     heardAtMs = nowMs;
-    nextProbeAtMs = nowMs;
+    putOffToMs = nowMs;
     payloadMovedAtMs = nowMs;
     rearmWatch();
   }
@@ -283,9 +285,7 @@ public final class Session extends DeadlineWheel.Entry {
     heardAtMs = nowMs;
     if (unansweredProbes > 0) {
       unansweredProbes = 0;
-      nextProbeAtMs =
-          table.planProbe(
-              nowMs + silenceTimeoutMs, nowMs + (long) MAX_SILENCE_TIMEOUTS * silenceTimeoutMs);
+      hasAnswered = true;
       rearmWatch();
     }
   }
@@ -324,7 +324,7 @@ public final class Session extends DeadlineWheel.Entry {
       return Long.MAX_VALUE;
     }
     long waitMs = (long) unansweredProbes * Math.min(silenceTimeoutMs, PROBE_WAIT_MS);
-    return Math.max(heardAtMs + silenceTimeoutMs, nextProbeAtMs) + waitMs;
+    return Math.max(heardAtMs + silenceTimeoutMs, putOffToMs) + waitMs;
   }
 
   private long idleAtMs() {
@@ -339,13 +339,14 @@ public final class Session extends DeadlineWheel.Entry {
 
     @Override
     protected void expire(long nowMs) {
-      boolean isSilent = nowMs >= silentAtMs();
       if (nowMs >= idleAtMs()) {
         table.end(Session.this, EndReason.IDLE, nowMs);
-      } else if (isSilent && unansweredProbes == MAX_UNANSWERED_PROBES) {
+      } else if (nowMs < silentAtMs()) {
+        rearmWatch();
+      } else if (unansweredProbes == MAX_UNANSWERED_PROBES) {
         table.end(Session.this, EndReason.PEER_SILENT, nowMs);
       } else {
-        if (isSilent) {
+        if (!isPutOff(nowMs)) {
           unansweredProbes++;
           fec.forget();
           kcp.probe();
@@ -353,6 +354,18 @@ public final class Session extends DeadlineWheel.Entry {
         }
         rearmWatch();
       }
+    }
+
+    /**
+     * Whether a peer that is known to answer has to wait, once in a silence, for others' probes.
+     */
+    private boolean isPutOff(long nowMs) {
+      if (!hasAnswered || unansweredProbes > 0 || putOffToMs > heardAtMs) {
+        return false;
+      }
+      putOffToMs =
+          table.planProbe(nowMs, heardAtMs + (long) MAX_SILENCE_TIMEOUTS * silenceTimeoutMs);
+      return putOffToMs > nowMs;
     }
   }
 }

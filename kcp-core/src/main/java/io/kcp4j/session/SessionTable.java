@@ -102,7 +102,7 @@ public final class SessionTable {
   private static final int WATCH_SLOTS = 256;
 
   /**
-   * How far apart those are probed that have answered a probe, as long as {@link Session} lets them
+   * How far apart those are probed that are known to answer, as long as {@link Session} lets them
    * wait: 100,000 idle sessions shall take less than a hundredth of a core.
    */
   private static final int PROBE_SPACING_US = 2000;
@@ -128,7 +128,7 @@ public final class SessionTable {
   private final Backlog backlog;
   private final DeadlineWheel watches;
 
-  /** The time for which the last probe of a peer that had answered one was planned. */
+  /** The latest time that {@link #planProbe} has given away. */
   private long plannedAtUs;
 
   /** The sessions that have taken something in since the batch began. */
@@ -283,12 +283,19 @@ public final class SessionTable {
     return watches;
   }
 
-  /** Finds a time for the next probe of a peer that has answered one, in milliseconds. */
-  long planProbe(long earliestMs, long latestMs) {
-    long nextUs =
-        Math.max(TimeUnit.MILLISECONDS.toMicros(earliestMs), plannedAtUs + PROBE_SPACING_US);
-    plannedAtUs = Math.min(nextUs, TimeUnit.MILLISECONDS.toMicros(latestMs));
-    return TimeUnit.MICROSECONDS.toMillis(plannedAtUs);
+  /**
+   * Finds a time for the probe of a peer that is known to answer, in milliseconds. Since watches
+   * expire by the tick, one tick's worth of them may leave at once.
+   */
+  long planProbe(long nowMs, long latestMs) {
+    long fromUs = TimeUnit.MILLISECONDS.toMicros(nowMs - WATCH_TICK_MS);
+    long nextUs = Math.max(fromUs, plannedAtUs + PROBE_SPACING_US);
+    long nextMs = TimeUnit.MICROSECONDS.toMillis(nextUs);
+    if (nextMs > latestMs) {
+      return latestMs;
+    }
+    plannedAtUs = nextUs;
+    return nextMs;
   }
 
   // Input
