@@ -29,7 +29,7 @@ public final class Session extends DeadlineWheel.Entry {
   private static final int PROBE_WAIT_MS = 5_000;
 
   /** A peer that is known to answer may be silent for this many timeouts before it is probed. */
-  private static final int MAX_SILENCE_TIMEOUTS = 3;
+  private static final int MAX_SILENCE_TIMEOUTS = 4;
 
   private final SessionKey key;
   private final Kcp kcp;
@@ -117,7 +117,7 @@ public final class Session extends DeadlineWheel.Entry {
 
   /**
    * Sets after how much silence the peer is probed. Three unanswered probes end the session. A peer
-   * that has answered one before may be left alone for up to three times as long if there are many.
+   * that has answered one before may be left alone for up to four times as long if there are many.
    *
    * @param ms in milliseconds, default {@value #DEFAULT_SILENCE_TIMEOUT_MS}; 0 never
    */

@@ -617,7 +617,7 @@ class SessionTableTest {
   }
 
   @Test
-  void noPeerIsLeftAloneForMoreThanThreeTimesTheTimeout() {
+  void noPeerIsLeftAloneForMoreThanFourTimesTheTimeout() {
     int sessions = 10_000; // They take 20 s, at 2 ms each.
     beginSilent(sessions, 1000);
     List<List<Long>> probes = answerProbes(20_000);
@@ -625,9 +625,9 @@ class SessionTableTest {
     for (List<Long> times : probes) {
       for (int i = 1; i < times.size(); i++) {
         long gapMs = times.get(i) - times.get(i - 1);
-        assertTrue(gapMs >= 1000 && gapMs <= 4200, "probed at: " + times);
+        assertTrue(gapMs >= 1000 && gapMs <= 5200, "probed at: " + times);
       }
-      assertTrue(times.get(times.size() - 1) > 15_800, "probed at: " + times);
+      assertTrue(times.get(times.size() - 1) > 14_800, "probed at: " + times);
     }
   }
 

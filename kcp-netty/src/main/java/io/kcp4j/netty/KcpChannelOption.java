@@ -94,7 +94,7 @@ public final class KcpChannelOption {
   /**
    * After how long without any datagram from the peer it is probed, in milliseconds. Three
    * unanswered probes end the session. Where more than 30,000 sessions of one socket are silent,
-   * those that have answered a probe may wait up to three times as long for the next one. Default
+   * those that have answered a probe may wait up to four times as long for the next one. Default
    * 60000; 0 means never.
    */
   public static final ChannelOption<Integer> SILENCE_TIMEOUT = option("SILENCE_TIMEOUT");
