@@ -19,7 +19,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The sessions of one socket: opens each packet, finds the session that it belongs to, lets new
@@ -105,7 +104,7 @@ public final class SessionTable {
    * How far apart those are probed that are known to answer, as long as {@link Session} lets them
    * wait: 100,000 idle sessions shall take less than a hundredth of a core.
    */
-  private static final int PROBE_SPACING_US = 2000;
+  private static final int PROBE_SPACING_MS = 2;
 
   /**
    * Sessions that are looked at in one sweep. Whoever probed many thousands at once would keep all
@@ -129,7 +128,7 @@ public final class SessionTable {
   private final DeadlineWheel watches;
 
   /** The latest time that {@link #planProbe} has given away. */
-  private long plannedAtUs;
+  private long plannedAtMs;
 
   /** The sessions that have taken something in since the batch began. */
   private final List<Session> arrived = new ArrayList<>();
@@ -185,7 +184,7 @@ public final class SessionTable {
     this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
     this.watches = new DeadlineWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
-    this.plannedAtUs = TimeUnit.MILLISECONDS.toMicros(nowMs);
+    this.plannedAtMs = nowMs;
   }
 
   /**
@@ -288,13 +287,11 @@ public final class SessionTable {
    * expire by the tick, one tick's worth of them may leave at once.
    */
   long planProbe(long nowMs, long latestMs) {
-    long fromUs = TimeUnit.MILLISECONDS.toMicros(nowMs - WATCH_TICK_MS);
-    long nextUs = Math.max(fromUs, plannedAtUs + PROBE_SPACING_US);
-    long nextMs = TimeUnit.MICROSECONDS.toMillis(nextUs);
+    long nextMs = Math.max(nowMs - WATCH_TICK_MS, plannedAtMs + PROBE_SPACING_MS);
     if (nextMs > latestMs) {
       return latestMs;
     }
-    plannedAtUs = nextUs;
+    plannedAtMs = nextMs;
     return nextMs;
   }
 
