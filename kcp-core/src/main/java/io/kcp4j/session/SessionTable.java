@@ -283,8 +283,9 @@ public final class SessionTable {
   }
 
   /**
-   * Finds a time for the probe of a peer that is known to answer, in milliseconds. Since watches
-   * expire by the tick, one tick's worth of them may leave at once.
+   * Finds a time for the probe of a peer that is known to answer, in milliseconds, {@code latestMs}
+   * at the latest; one that has passed means now. Since watches expire by the tick, one tick's
+   * worth of probes may leave at once.
    */
   long planProbe(long nowMs, long latestMs) {
     long nextMs = Math.max(nowMs - WATCH_TICK_MS, plannedAtMs + PROBE_SPACING_MS);

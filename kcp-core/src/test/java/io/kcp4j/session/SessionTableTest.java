@@ -646,6 +646,18 @@ class SessionTableTest {
     assertEquals(List.of("sent 1 WASK"), handler.events());
   }
 
+  @Test
+  void longTimeoutOfOneDoesNotHoldUpOthers() {
+    beginSilent(1, 100_000);
+    Session other = handler.session(REMOTE, 2);
+    other.silenceTimeoutMs(2000);
+    table.add(other, nowMs);
+    answerProbes(101_100);
+    List<List<Long>> probes = answerProbes(160_000);
+    assertEquals(1, probes.size());
+    assertTrue(probes.get(0).size() >= 58 / 3, "probed at: " + probes);
+  }
+
   private void beginSilent(int sessions, int silenceTimeoutMs) {
     for (int conv = 1; conv <= sessions; conv++) {
       Session session = handler.session(REMOTE, conv);
