@@ -25,8 +25,8 @@ final class SendBuffer {
   /** As much as leaves as one train of datagrams. */
   private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
-  /** The most chunks that are kept free: half a megabyte. */
-  private static final int MAX_SPARE_CHUNKS = 8;
+  /** The most chunks that are kept free: more than a window of 1024 segments takes. */
+  private static final int MAX_SPARE_CHUNKS = 32;
 
   private static final Chunk[] NO_CHUNKS = {};
   private static final int[] NO_INTS = {};

@@ -165,23 +165,23 @@ class SendBufferTest {
 
   @Test
   void largeChunksAreKeptUntilTrimmed() {
-    buffer.appendStream(bytes(600_000), 600_000, 1376);
+    buffer.appendStream(bytes(2_100_000), 2_100_000, 1376);
     transmitAll(0);
-    ByteBuf memory = buffer.chunk(FIRST & 511).memory();
+    ByteBuf memory = buffer.chunk(FIRST & 2047).memory();
     buffer.acknowledgeBelow(buffer.next());
     assertTrue(buffer.isTrimmable());
-    assertEquals(8 * 65_536, buffer.heldBytes());
+    assertEquals(32 * 65_536, buffer.heldBytes());
 
-    buffer.appendStream(bytes(600_000), 600_000, 1376);
-    assertEquals(10 * 65_536, buffer.heldBytes());
+    buffer.appendStream(bytes(2_100_000), 2_100_000, 1376);
+    assertEquals(34 * 65_536, buffer.heldBytes());
     assertFalse(buffer.isTrimmable());
     buffer.trim();
-    assertEquals(10 * 65_536, buffer.heldBytes());
-    assertEquals(bytes(600_000), transmitAll(0));
+    assertEquals(34 * 65_536, buffer.heldBytes());
+    assertEquals(bytes(2_100_000), transmitAll(0));
     assertEquals(1, memory.refCnt());
 
     buffer.acknowledgeBelow(buffer.next() - 1);
-    assertEquals(9 * 65_536, buffer.heldBytes());
+    assertEquals(33 * 65_536, buffer.heldBytes());
     buffer.trim();
     assertEquals(2 * 65_536, buffer.heldBytes());
     buffer.acknowledgeBelow(buffer.next());

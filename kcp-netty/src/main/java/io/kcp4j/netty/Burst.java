@@ -23,8 +23,11 @@ import java.util.Arrays;
  */
 final class Burst implements DatagramOutput {
 
-  /** Holds four of the longest runs, so that one system call wakes the receiver for all of them. */
+  /** Holds four of the longest runs. */
   private static final int CAPACITY_BYTES = 256 * 1024;
+
+  /** What chunks give to one system call: more than a window of 1024 segments. */
+  private static final int MAX_UNFLUSHED_BYTES = 2 * 1024 * 1024;
 
   /** The largest UDP payload over IPv4, which limits the run before it is cut. */
   private static final int MAX_RUN_BYTES = 65_507;
@@ -106,7 +109,7 @@ final class Burst implements DatagramOutput {
       Object message = message(data.retainedSlice(at, taken), datagramBytes, remote);
       socket.write(message, socket.voidPromise());
       unflushedBytes += taken;
-      if (unflushedBytes > CAPACITY_BYTES - MAX_RUN_BYTES) {
+      if (unflushedBytes > MAX_UNFLUSHED_BYTES - MAX_RUN_BYTES) {
         unflushedBytes = 0;
         socket.flush();
       }
