@@ -605,8 +605,9 @@ public final class Kcp {
     if (sending.unacknowledged() == 0) {
       progressAtMs = nowMs;
     }
-    while (sending.queued() > 0 && sending.next() - sending.una() < window && pacer.isOpen(nowMs)) {
-      writer.push(sending, sending.firstQueued(), ts(nowMs), nowMs, rtt.rtoMs());
+    int left = Math.min(sending.queued(), window - (sending.next() - sending.una()));
+    for (int room; left > 0 && (room = pacer.room(nowMs)) > 0; ) {
+      left -= writer.pushNew(sending, Math.min(left, room), ts(nowMs), nowMs, rtt.rtoMs());
     }
   }
 

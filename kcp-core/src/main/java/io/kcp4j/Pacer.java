@@ -39,6 +39,17 @@ final class Pacer {
     return (bytesPerSecond == 0 || leftAtUs <= nowMs * 1000 + aheadUs) && !isBurstSpent(nowMs);
   }
 
+  /** How many datagrams may leave before this has to be asked again. */
+  int room(long nowMs) {
+    if (!isOpen(nowMs)) {
+      return 0;
+    }
+    if (bytesPerSecond != 0) {
+      return 1;
+    }
+    return burst == 0 ? Integer.MAX_VALUE : allowance;
+  }
+
   /** Whether the next millisecond, or an acknowledgement, has to be waited for. */
   boolean isBurstSpent(long nowMs) {
     renew(nowMs);
@@ -68,10 +79,10 @@ final class Pacer {
     allowance += segments;
   }
 
-  /** Counts a datagram that is begun. */
-  void begin(long nowMs) {
+  /** Counts datagrams that are begun. */
+  void begin(int datagrams, long nowMs) {
     renew(nowMs);
-    allowance--;
+    allowance -= datagrams;
   }
 
   /** Counts what has been sent against the rate limit. */

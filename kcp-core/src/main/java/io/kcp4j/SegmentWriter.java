@@ -103,6 +103,35 @@ final class SegmentWriter {
     segments++;
   }
 
+  /**
+   * Writes segments that are queued first, at most {@code most}: as many as fill a datagram each
+   * and stand back to back, or else one. Returns how many.
+   */
+  int pushNew(SendBuffer buffer, int most, int ts, long nowMs, int segmentRtoMs) {
+    int index = buffer.firstQueued();
+    int train = buffer.trainLength(mtuBytes, most);
+    if (train < 2) {
+      push(buffer, index, ts, nowMs, segmentRtoMs);
+      return 1;
+    }
+    endDatagram();
+    Chunk chunk = buffer.chunk(index);
+    int start = buffer.start(index);
+    int end = start + train * mtuBytes;
+    int length = mtuBytes - Segment.HEADER_BYTES;
+    int sn = buffer.next();
+    for (int at = start; at < end; at += mtuBytes, sn++) {
+      int next = buffer.firstQueued();
+      Segment.set(chunk, at, conv, Segment.PUSH, buffer.frg(next), wnd, ts, sn, rcvNext, length);
+      buffer.transmitted(next, ts, nowMs, segmentRtoMs);
+    }
+    segments += train;
+    pacer.begin(train, nowMs);
+    count(train, mtuBytes);
+    addToRun(chunk, start, end - start, mtuBytes);
+    return train;
+  }
+
   /** Ends the flush. */
   void end() {
     endDatagram();
@@ -124,7 +153,7 @@ final class SegmentWriter {
       endDatagram();
     }
     if (datagramBytes == 0) {
-      pacer.begin(nowMs);
+      pacer.begin(1, nowMs);
     }
   }
 
@@ -146,29 +175,34 @@ final class SegmentWriter {
     if (datagramBytes == 0) {
       return;
     }
-    datagrams++;
-    bytesOut += datagramBytes;
-    pacer.charge(datagramBytes + overheadBytes, nowMs);
+    count(1, datagramBytes);
     if (lone == null) {
       output.end();
     } else {
-      addToRun();
+      addToRun(lone, loneIndex, datagramBytes, datagramBytes);
     }
     forgetDatagram();
   }
 
-  private void addToRun() {
-    boolean continued =
-        run == lone && runIndex + runBytes == loneIndex && datagramBytes <= runDatagramBytes;
+  private void count(int ended, int bytesEach) {
+    datagrams += ended;
+    bytesOut += ended * bytesEach;
+    pacer.charge(ended * (bytesEach + overheadBytes), nowMs);
+  }
+
+  private void addToRun(Chunk chunk, int index, int bytes, int bytesEach) {
+    boolean fits =
+        bytesEach == runDatagramBytes || (bytesEach < runDatagramBytes && bytes == bytesEach);
+    boolean continued = run == chunk && runIndex + runBytes == index && fits;
     if (!continued) {
       sendRun();
-      run = lone;
-      runIndex = loneIndex;
+      run = chunk;
+      runIndex = index;
       runBytes = 0;
-      runDatagramBytes = datagramBytes;
+      runDatagramBytes = bytesEach;
     }
-    runBytes += datagramBytes;
-    if (datagramBytes < runDatagramBytes) {
+    runBytes += bytes;
+    if (bytesEach < runDatagramBytes) {
       sendRun(); // Only its last may be shorter.
     }
   }

@@ -302,6 +302,24 @@ final class SendBuffer {
   }
 
   /**
+   * How many of the segments that are queued first, at most {@code most}, are of so many bytes each
+   * and stand back to back in one chunk.
+   */
+  int trainLength(int bytesEach, int most) {
+    int first = firstQueued();
+    Chunk chunk = chunks[first];
+    int at = start[first];
+    int train = 0;
+    for (int i = first;
+        train < most && bytes(i) == bytesEach && chunks[i] == chunk && start[i] == at;
+        i = i + 1 & mask) {
+      train++;
+      at += bytesEach;
+    }
+    return train;
+  }
+
+  /**
    * Counts on the acknowledgement of the segment at {@code index}, which leaves now. It is in
    * flight or the first that is queued.
    *

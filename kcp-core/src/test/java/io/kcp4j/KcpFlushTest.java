@@ -237,6 +237,22 @@ class KcpFlushTest {
   }
 
   @Test
+  void fullDatagramsAreNotSentTogetherWithLargerOnes() {
+    KcpConfig.Builder config = KcpConfig.builder().delivery(Delivery.MESSAGE);
+    DrivenKcp messages = new DrivenKcp(config);
+    ReadyOutput output = new ReadyOutput(messages);
+    assertTrue(messages.kcp.send(bytes(5 * 1376)));
+    messages.kcp.reconfigure(config.mtuBytes(500).build());
+    assertTrue(messages.kcp.send(bytes(476)));
+    assertTrue(messages.kcp.send(bytes(476)));
+    messages.kcp.afterSend(0, output);
+    assertEquals(List.of(List.of(1400, 1400, 1400, 1400, 1400), List.of(500, 500)), output.runs);
+    assertEquals(0, output.begun);
+    assertEquals(
+        List.of(4, 3, 2, 1, 0, 0, 0), messages.sent().stream().map(SentSegment::frg).toList());
+  }
+
+  @Test
   void whatIsResentIsCopiedAndLeavesTheFirstSendingAlone() {
     ReadyOutput output = new ReadyOutput(driven);
     assertTrue(driven.kcp.send(bytes(2 * 1376)));

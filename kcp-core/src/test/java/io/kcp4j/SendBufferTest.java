@@ -10,6 +10,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -161,6 +163,24 @@ class SendBufferTest {
     assertEquals(1, sending.chunk(FIRST & 7).memory().nioBufferCount());
     assertEquals(bytes(5000), payload);
     sending.close();
+  }
+
+  @Test
+  void trainEndsWithItsChunkOrAnotherSize() {
+    buffer.appendStream(bytes(100 * 1376 + 1), 100 * 1376 + 1, 1376);
+    assertEquals(0, buffer.trainLength(1399, 100));
+    assertEquals(30, buffer.trainLength(1400, 30));
+    List<Integer> trains = new ArrayList<>();
+    while (buffer.queued() > 1) {
+      int train = buffer.trainLength(1400, buffer.queued());
+      trains.add(train);
+      for (int i = 0; i < train; i++) {
+        transmitNext(0);
+      }
+    }
+    assertEquals(List.of(46, 46, 8), trains);
+    assertEquals(0, buffer.trainLength(1400, 1));
+    assertEquals(1, buffer.trainLength(25, 1));
   }
 
   @Test
