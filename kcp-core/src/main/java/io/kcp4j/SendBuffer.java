@@ -238,8 +238,8 @@ final class SendBuffer {
     }
     if (freed.capacity() == MAX_CHUNK_BYTES && spares < MAX_SPARE_CHUNKS && !freed.isShared()) {
       freed.clear();
-      if (spare.length == 0) {
-        spare = new Chunk[MAX_SPARE_CHUNKS];
+      if (spares == spare.length) {
+        spare = Arrays.copyOf(spare, Math.max(MIN_CAPACITY, 2 * spares));
       }
       spare[spares++] = freed;
     } else {
