@@ -606,8 +606,9 @@ public final class Kcp {
       progressAtMs = nowMs;
     }
     int left = Math.min(sending.queued(), window - (sending.next() - sending.una()));
-    for (int room; left > 0 && (room = pacer.room(nowMs)) > 0; ) {
-      left -= writer.pushNew(sending, Math.min(left, room), ts(nowMs), nowMs, rtt.rtoMs());
+    while (left > 0 && pacer.isOpen(nowMs)) {
+      int most = Math.min(left, pacer.room());
+      left -= writer.pushNew(sending, most, ts(nowMs), nowMs, rtt.rtoMs());
     }
   }
 

@@ -39,11 +39,8 @@ final class Pacer {
     return (bytesPerSecond == 0 || leftAtUs <= nowMs * 1000 + aheadUs) && !isBurstSpent(nowMs);
   }
 
-  /** How many datagrams may leave before this has to be asked again. */
-  int room(long nowMs) {
-    if (!isOpen(nowMs)) {
-      return 0;
-    }
+  /** How many datagrams may leave, once it {@link #isOpen}, before that has to be asked again. */
+  int room() {
     if (bytesPerSecond != 0) {
       return 1;
     }

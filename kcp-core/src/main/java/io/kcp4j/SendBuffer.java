@@ -302,8 +302,10 @@ final class SendBuffer {
   }
 
   /**
-   * How many of the segments that are queued first, at most {@code most}, are of so many bytes each
-   * and stand back to back in one chunk.
+   * How many of the segments that are queued first are of so many bytes each and stand back to back
+   * in one chunk.
+   *
+   * @param most how many to look at; that many are queued
    */
   int trainLength(int bytesEach, int most) {
     int first = firstQueued();

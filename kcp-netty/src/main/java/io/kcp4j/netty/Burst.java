@@ -26,7 +26,7 @@ final class Burst implements DatagramOutput {
   /** Holds four of the longest runs. */
   private static final int CAPACITY_BYTES = 256 * 1024;
 
-  /** What chunks give to one system call: more than a window of 1024 segments. */
+  /** The most that chunks give to one system call: more than a window of 1024 segments. */
   private static final int MAX_UNFLUSHED_BYTES = 2 * 1024 * 1024;
 
   /** The largest UDP payload over IPv4, which limits the run before it is cut. */
