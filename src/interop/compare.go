@@ -27,22 +27,24 @@ func comparisons() []comparison {
 	var all []comparison
 	addCipher := func(kcpGo, how, method, cipher string) {
 		all = append(all, comparison{
-			cipher + how, kcpGo + "/" + cipher, method, "cipher", cipher})
+			cipher + how, kcpGo + "/" + cipher, "PacketCipherBenchmark." + method, "cipher", cipher})
 	}
 	for _, c := range packetCiphers {
 		if c.name == "null" {
 			continue
 		}
-		addCipher("seal+open", ", sealed and opened", "PacketCipherBenchmark.sealAndOpen1500", c.name)
+		addCipher("seal+open", ", sealed and opened", "sealAndOpen1500", c.name)
 		if !isAEAD(c) && c.name != "none" {
-			addCipher("crypt", ", cipher alone", "StreamCipherBenchmark.encryptAndDecrypt1500", c.name)
+			all = append(all, comparison{
+				c.name + ", cipher alone", "crypt/" + c.name,
+				"StreamCipherBenchmark.encryptAndDecrypt1500", "streamCipher", c.name})
 		}
 	}
 	for _, c := range []string{"aes", "aes-128-gcm", "chacha20-poly1305", "salsa20"} {
-		addCipher("seal+open", ", sealed and opened, bursts of 32", "PacketCipherBenchmark.sealAndOpen1500In32", c)
-		addCipher("seal", ", sealed", "PacketCipherBenchmark.seal1400", c)
-		addCipher("seal", ", sealed, bursts of 8", "PacketCipherBenchmark.seal1400In8", c)
-		addCipher("seal", ", sealed, bursts of 32", "PacketCipherBenchmark.seal1400In32", c)
+		addCipher("seal+open", ", sealed and opened, bursts of 32", "sealAndOpen1500In32", c)
+		addCipher("seal", ", sealed", "seal1400", c)
+		addCipher("seal", ", sealed, bursts of 8", "seal1400In8", c)
+		addCipher("seal", ", sealed, bursts of 32", "seal1400In32", c)
 	}
 	for _, code := range []string{"10+3", "20+10"} {
 		addCode := func(kcpGo, how, method string) {

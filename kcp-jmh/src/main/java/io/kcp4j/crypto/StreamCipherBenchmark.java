@@ -36,18 +36,18 @@ public class StreamCipherBenchmark extends KcpBenchmark {
       "xor",
       "sm4"
     })
-    String cipher;
+    String streamCipher;
 
     private final PacketGroup group = new PacketGroup();
-    private StreamCipher streamCipher;
+    private StreamCipher cipher;
 
     /** Makes the cipher. */
     @Setup
     public void make() {
-      CipherAlgorithm algorithm = CipherAlgorithm.of(cipher);
+      CipherAlgorithm algorithm = CipherAlgorithm.of(streamCipher);
       byte[] key = new byte[algorithm.keyBytes()];
       Arrays.fill(key, (byte) 1);
-      streamCipher = PacketKey.streamCipher(algorithm, key, null);
+      cipher = PacketKey.streamCipher(algorithm, key, null);
       group.add(BYTES);
     }
   }
@@ -55,8 +55,8 @@ public class StreamCipherBenchmark extends KcpBenchmark {
   /** 1500 bytes encrypted, and decrypted again. */
   @Benchmark
   public Object encryptAndDecrypt1500(Packet packet) {
-    packet.streamCipher.encrypt(packet.group);
-    packet.streamCipher.decrypt(packet.group);
+    packet.cipher.encrypt(packet.group);
+    packet.cipher.decrypt(packet.group);
     return packet.group;
   }
 }

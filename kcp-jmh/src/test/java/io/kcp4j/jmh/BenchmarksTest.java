@@ -24,13 +24,14 @@ class BenchmarksTest {
     System.setProperty("jmh.ignoreLock", "true"); // Nothing is measured here.
     Options once =
         new OptionsBuilder()
-            .include("io.kcp4j.jmh")
+            .include("io.kcp4j")
             .mode(Mode.SingleShotTime)
             .forks(0)
             .warmupIterations(0)
             .measurementIterations(1)
             .param("sessions", "1")
             .param("cipher", "aes", "aes-128-gcm", "salsa20")
+            .param("streamCipher", "aes", "salsa20")
             .shouldFailOnError(true)
             .verbosity(VerboseMode.SILENT)
             .build();
