@@ -21,7 +21,7 @@ public class StreamCipherBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Packet {
 
-    /** The cipher, by kcptun's name. */
+    /** By kcptun's name. Not "cipher": whoever chooses those of other benchmarks may name AEADs. */
     @Param({
       "aes",
       "aes-192",
