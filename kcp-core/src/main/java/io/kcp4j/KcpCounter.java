@@ -66,6 +66,8 @@ public enum KcpCounter {
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
   /** Datagrams larger than we take; counted by the endpoint, they belong to no session. */
   OVERSIZE("datagrams.oversize", "datagrams"),
+  /** GSO batches that the system refused, sent as single datagrams instead; endpoint's count. */
+  GSO_REFUSED("gso.refused", "batches"),
   /** Datagrams of no session that do not begin one; counted by the endpoint. */
   UNKNOWN_SESSION("datagrams.unknown.session", "datagrams"),
   /** Datagrams for a session that has been closed; counted by the endpoint. */
@@ -92,7 +94,7 @@ public enum KcpCounter {
     return metricName;
   }
 
-  /** What is counted: bytes, segments, datagrams or sessions. */
+  /** What is counted: bytes, segments, datagrams, batches or sessions. */
   public String unit() {
     return unit;
   }

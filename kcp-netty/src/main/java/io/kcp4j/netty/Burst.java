@@ -5,8 +5,6 @@ import io.kcp4j.crypto.PacketBurst;
 import io.kcp4j.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.channel.Channel;
-import io.netty.channel.socket.DatagramPacket;
 import java.net.InetSocketAddress;
 import java.util.Arrays;
 
@@ -41,9 +39,8 @@ final class Burst implements DatagramOutput {
   private InetSocketAddress[] remotes = new InetSocketAddress[64];
 
   private ByteBuf buffer;
-  private Channel socket;
+  private DatagramWriter socket;
   private PacketCipher cipher;
-  private int maxSegments;
   private InetSocketAddress remote;
 
   /** Where the next packet begins. */
@@ -59,18 +56,15 @@ final class Burst implements DatagramOutput {
   /**
    * Says where the packets go that are begun from now on, and what seals them.
    *
-   * @param maxSegments how many the socket takes as one
    * @param remote null for a connected socket
    */
-  DatagramOutput to(
-      Channel socket, PacketCipher cipher, int maxSegments, InetSocketAddress remote) {
+  DatagramOutput to(DatagramWriter socket, PacketCipher cipher, InetSocketAddress remote) {
     if (this.socket != socket || this.cipher != cipher) {
       write();
       this.socket = socket;
       this.cipher = cipher;
       unflushedBytes = 0;
     }
-    this.maxSegments = maxSegments;
     this.remote = remote;
     return this;
   }
@@ -103,11 +97,10 @@ final class Burst implements DatagramOutput {
   @Override
   public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
     write();
-    int most = datagramBytes * Math.min(maxSegments, MAX_RUN_BYTES / datagramBytes);
+    int most = datagramBytes * mostOfOneRun(datagramBytes, remote);
     for (int at = index, end = index + bytes, taken; at < end; at += taken) {
       taken = Math.min(most, end - at);
-      Object message = message(data.retainedSlice(at, taken), datagramBytes, remote);
-      socket.write(message, socket.voidPromise());
+      socket.write(data.retainedSlice(at, taken), datagramBytes, remote);
       unflushedBytes += taken;
       if (unflushedBytes > MAX_UNFLUSHED_BYTES - MAX_RUN_BYTES) {
         unflushedBytes = 0;
@@ -126,7 +119,7 @@ final class Burst implements DatagramOutput {
       int end = endOfRun(i);
       int first = packets.start(i);
       ByteBuf data = buffer.retainedSlice(first, packets.end(end - 1) - first);
-      socket.write(message(data, bytes(i), remotes[i]), socket.voidPromise());
+      socket.write(data, bytes(i), remotes[i]);
       i = end;
     }
     Arrays.fill(remotes, 0, packets.size(), null);
@@ -137,7 +130,7 @@ final class Burst implements DatagramOutput {
   @SuppressWarnings("ReferenceEquality") // A session's packets share one address.
   private int endOfRun(int first) {
     int size = bytes(first);
-    int most = Math.min(maxSegments, MAX_RUN_BYTES / size);
+    int most = mostOfOneRun(size, remotes[first]);
     int last = Math.min(packets.size(), first + most);
     int end = first;
     do {
@@ -153,16 +146,13 @@ final class Burst implements DatagramOutput {
     return packets.end(packet) - packets.start(packet);
   }
 
-  private static Object message(ByteBuf data, int segmentBytes, InetSocketAddress to) {
-    if (data.readableBytes() > segmentBytes) {
-      return Transport.segmented(data, segmentBytes, to);
-    }
-    return to == null ? data : new DatagramPacket(data, to);
+  private int mostOfOneRun(int datagramBytes, InetSocketAddress to) {
+    return Math.min(socket.maxSegments(to), MAX_RUN_BYTES / datagramBytes);
   }
 
   /** Sends what has been written for {@code socket}. */
-  void flush(Channel socket) {
-    to(socket, cipher, maxSegments, null);
+  void flush(DatagramWriter socket) {
+    to(socket, cipher, null);
     send();
     this.socket = null;
     cipher = null;
@@ -179,7 +169,7 @@ final class Burst implements DatagramOutput {
   }
 
   /** Drops what has been written for {@code socket}, which is closed. */
-  void drop(Channel socket) {
+  void drop(DatagramWriter socket) {
     if (this.socket == socket) {
       Arrays.fill(remotes, 0, packets.size(), null);
       packets.reset(buffer);

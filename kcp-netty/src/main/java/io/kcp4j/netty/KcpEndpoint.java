@@ -80,6 +80,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private final KcpContext context;
   private final SessionTable table;
   private final DatagramChannel socket;
+  private final DatagramWriter writer;
   private final SocketOptions options;
   private final Set<Channel> members = new HashSet<>();
   private final Sweep sweep = new Sweep();
@@ -90,9 +91,6 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private PacketCipher cipher;
   private PacketKey warnedOf;
   private boolean inBatch;
-
-  /** Whether several datagrams may be handed to the socket as one. */
-  private boolean sendsSegments;
 
   /** The session table wants to flush, and waits for the socket. */
   private boolean flushWaits;
@@ -121,7 +119,10 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       throw e;
     }
     transport.receive(socket, loop.receiveSpace(), options.receiveMode());
-    sendsSegments = transport.sendsSegments();
+    boolean isGso = transport.sendsSegments();
+    writer =
+        new DatagramWriter(
+            socket, context.total(), () -> isGso ? options.sendSegments() : 1, loop::nowMs);
     table =
         new SessionTable(
             this,
@@ -215,7 +216,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     if (!socket.isOpen() || next == keyRing) {
       return;
     }
-    loop.burst().flush(socket);
+    loop.burst().flush(writer);
     KeyRing old = keyRing;
     PacketCipher newCipher = loop.acquireCipher(next);
     table.cipher(newCipher);
@@ -350,11 +351,6 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (cause instanceof IOException failure) {
-      if (sendsSegments && Transport.refusesSegments(failure)) {
-        // What was refused is resent when it is missed.
-        logger.info("{} cannot send several datagrams as one: {}", socket, failure.toString());
-        sendsSegments = false;
-      }
       // A datagram that is refused by the system or the peer's host is a datagram lost.
       logger.debug("{} {}", socket, failure.toString());
       eventLoop.execute(() -> owner.failed(failure)); // Not in the midst of sending.
@@ -365,7 +361,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   private void socketClosed() {
     sweep.stop();
-    loop.burst().drop(socket);
+    loop.burst().drop(writer);
     loop.releaseCipher(keyRing);
     table.close();
     for (Channel member : List.copyOf(members)) {
@@ -448,13 +444,12 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public DatagramOutput output(InetSocketAddress remote) {
-    int maxSegments = sendsSegments ? options.sendSegments() : 1;
-    return loop.burst().to(socket, cipher, maxSegments, socket.isConnected() ? null : remote);
+    return loop.burst().to(writer, cipher, socket.isConnected() ? null : remote);
   }
 
   @Override
   public void flushOutput() {
-    loop.burst().flush(socket);
+    loop.burst().flush(writer);
   }
 
   @Override

@@ -17,7 +17,6 @@ import io.netty.channel.unix.Errors.NativeIoException;
 import io.netty.channel.unix.SegmentedDatagramPacket;
 import io.netty.channel.unix.UnixChannelOption;
 import io.netty.channel.uring.IoUringDatagramChannel;
-import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 
@@ -45,6 +44,7 @@ enum Transport {
   // Linux's, as Netty's native code reports them.
   private static final int EIO = -5;
   private static final int EINVAL = -22;
+  private static final int EMSGSIZE = -90;
 
   private final Class<? extends IoHandler> handlerType;
 
@@ -112,7 +112,7 @@ enum Transport {
   }
 
   /**
-   * Several datagrams as one message of such a channel.
+   * Several datagrams as one message of such a channel, a GSO batch.
    *
    * @param remote null for a connected one
    */
@@ -120,10 +120,23 @@ enum Transport {
     return new SegmentedDatagramPacket(datagrams, bytes, remote, UNSPECIFIED);
   }
 
-  /** Whether {@code cause} says that a socket cannot send several datagrams as one. */
-  static boolean refusesSegments(IOException cause) {
-    return cause instanceof NativeIoException e
-        && (e.expectedErr() == EINVAL || e.expectedErr() == EIO);
+  /** The bytes of each datagram of such a message; the last may be shorter. */
+  static int segmentBytes(Object batch) {
+    return ((SegmentedDatagramPacket) batch).segmentSize();
+  }
+
+  /** Whether {@code cause}, of a GSO batch, says that single datagrams may still be sent. */
+  static boolean isGsoRefusal(Throwable cause) {
+    return isDeviceRefusal(cause) || isError(cause, EMSGSIZE) || isError(cause, EINVAL);
+  }
+
+  /** Whether {@code cause}, of a GSO batch, says that the device can send none. */
+  static boolean isDeviceRefusal(Throwable cause) {
+    return isError(cause, EIO);
+  }
+
+  private static boolean isError(Throwable cause, int error) {
+    return cause instanceof NativeIoException e && e.expectedErr() == error;
   }
 
   /**

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.kcp4j.KcpCounters;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;
@@ -37,6 +38,15 @@ class BurstTest {
   private final Burst burst = new Burst(allocator);
   private final EmbeddedChannel socket = new EmbeddedChannel();
 
+  /** How many datagrams a batch holds at most. */
+  private int maxSegments = 64;
+
+  private final DatagramWriter writer = writer(socket);
+
+  private DatagramWriter writer(EmbeddedChannel socket) {
+    return new DatagramWriter(socket, new KcpCounters(), () -> maxSegments, () -> 0);
+  }
+
   @AfterEach
   void nothingIsLeft() {
     burst.release();
@@ -44,13 +54,8 @@ class BurstTest {
     assertEquals(0, allocator.metric().usedDirectMemory());
   }
 
-  private void write(EmbeddedChannel socket, InetSocketAddress remote, byte... bytes) {
-    write(socket, 1, remote, bytes);
-  }
-
-  private void write(
-      EmbeddedChannel socket, int maxSegments, InetSocketAddress remote, byte... bytes) {
-    burst.to(socket, PLAIN, maxSegments, remote);
+  private void write(DatagramWriter writer, InetSocketAddress remote, byte... bytes) {
+    burst.to(writer, PLAIN, remote);
     burst.begin(1400).writeBytes(bytes);
     burst.end();
   }
@@ -65,7 +70,7 @@ class BurstTest {
   }
 
   private void send(ByteBuf chunk, int index, int bytes, int datagramBytes) {
-    burst.to(socket, PLAIN, 4, REMOTE).send(chunk, index, bytes, datagramBytes);
+    burst.to(writer, PLAIN, REMOTE).send(chunk, index, bytes, datagramBytes);
   }
 
   private static byte[] take(EmbeddedChannel socket) {
@@ -80,12 +85,13 @@ class BurstTest {
   @Test
   void datagramsOfTwoSocketsDoNotMix() {
     EmbeddedChannel other = new EmbeddedChannel();
-    write(socket, null, (byte) 1);
-    write(other, null, (byte) 2);
-    write(socket, null, (byte) 3);
+    DatagramWriter toOther = writer(other);
+    write(writer, null, (byte) 1);
+    write(toOther, null, (byte) 2);
+    write(writer, null, (byte) 3);
 
-    burst.flush(socket);
-    burst.flush(other);
+    burst.flush(writer);
+    burst.flush(toOther);
 
     assertArrayEquals(new byte[] {1}, take(socket));
     assertArrayEquals(new byte[] {3}, take(socket));
@@ -95,9 +101,9 @@ class BurstTest {
 
   @Test
   void unconnectedSocketIsToldTheAddress() {
-    write(socket, REMOTE, (byte) 1);
+    write(writer, REMOTE, (byte) 1);
 
-    burst.flush(socket);
+    burst.flush(writer);
 
     DatagramPacket packet = socket.readOutbound();
     assertSame(REMOTE, packet.recipient());
@@ -106,13 +112,14 @@ class BurstTest {
 
   @Test
   void fullBufferIsSentAndReplacedWhileItsSlicesLive() {
+    maxSegments = 1;
     int datagrams = 200;
     for (int i = 0; i < datagrams; i++) {
-      burst.to(socket, PLAIN, 1, null).begin(1400).writeZero(1399).writeByte(i);
+      burst.to(writer, PLAIN, null).begin(1400).writeZero(1399).writeByte(i);
       burst.end();
     }
 
-    burst.flush(socket);
+    burst.flush(writer);
 
     for (int i = 0; i < datagrams; i++) {
       byte[] datagram = take(socket);
@@ -123,11 +130,11 @@ class BurstTest {
 
   @Test
   void whatIsWrittenForAClosedSocketIsDropped() {
-    write(socket, null, (byte) 1);
+    write(writer, null, (byte) 1);
 
-    burst.drop(socket);
+    burst.drop(writer);
     burst.release();
-    burst.flush(socket);
+    burst.flush(writer);
 
     assertNull(socket.readOutbound());
   }
@@ -153,23 +160,25 @@ class BurstTest {
   @MethodSource("runs")
   void datagramsOfOneSizeLeaveTogether(
       String name, List<Integer> datagrams, List<List<Integer>> messages) {
+    maxSegments = 4;
     for (int bytes : datagrams) {
-      write(socket, 4, REMOTE, new byte[bytes]);
+      write(writer, REMOTE, new byte[bytes]);
     }
 
-    burst.flush(socket);
+    burst.flush(writer);
 
     assertEquals(messages, sent());
   }
 
   @Test
   void runOfAChunkIsCutAsTheSocketNeedsIt() {
+    maxSegments = 4;
     ByteBuf chunk = chunk();
     send(chunk, 3, 4 * 9 + 2 * 9 + 5, 9);
     send(chunk, 60, 2, 2);
     chunk.release(); // The session has closed.
 
-    burst.flush(socket);
+    burst.flush(writer);
 
     assertEquals(List.of(List.of(9, 9, 9, 9), List.of(9, 9, 5), List.of(2)), sent());
   }
@@ -200,14 +209,14 @@ class BurstTest {
     send(chunk, 10, 2, 2);
     send(other, 12, 2, 2);
     send(chunk, 12, 2, 1);
-    write(socket, 4, REMOTE, (byte) 1);
-    write(socket, 4, REMOTE, (byte) 2);
+    write(writer, REMOTE, (byte) 1);
+    write(writer, REMOTE, (byte) 2);
     send(chunk, 14, 2, 2);
-    burst.to(socket, PLAIN, 4, null).send(chunk, 19, 2, 2);
+    burst.to(writer, PLAIN, null).send(chunk, 19, 2, 2);
     chunk.release();
     other.release();
 
-    burst.flush(socket);
+    burst.flush(writer);
 
     assertArrayEquals(new byte[] {10, 11}, take(socket));
     assertArrayEquals(new byte[] {12, 13}, take(socket));
@@ -221,13 +230,14 @@ class BurstTest {
   @Test
   void runGoesToItsOwnSocket() {
     EmbeddedChannel other = new EmbeddedChannel();
+    DatagramWriter toOther = writer(other);
     ByteBuf chunk = chunk();
     send(chunk, 0, 2, 2);
-    burst.to(other, PLAIN, 4, REMOTE).send(chunk, 2, 2, 2);
+    burst.to(toOther, PLAIN, REMOTE).send(chunk, 2, 2, 2);
     chunk.release();
 
-    burst.flush(other);
-    burst.flush(socket);
+    burst.flush(toOther);
+    burst.flush(writer);
 
     assertArrayEquals(new byte[] {0, 1}, take(socket));
     assertArrayEquals(new byte[] {2, 3}, take(other));
@@ -237,7 +247,7 @@ class BurstTest {
   void twoMegabytesOfRunsAreSentAtOnce() {
     ByteBuf chunk = allocator.directBuffer(46 * 1400).writeZero(46 * 1400);
     for (int run = 0; run < 33; run++) {
-      burst.to(socket, PLAIN, 64, REMOTE).send(chunk, 0, 46 * 1400, 1400);
+      burst.to(writer, PLAIN, REMOTE).send(chunk, 0, 46 * 1400, 1400);
     }
     chunk.release();
 
@@ -245,18 +255,18 @@ class BurstTest {
       assertEquals(46 * 1400, take(socket).length);
     }
     assertNull(socket.readOutbound());
-    burst.flush(socket);
+    burst.flush(writer);
     assertEquals(46 * 1400, take(socket).length);
   }
 
   @Test
   void datagramsOfTwoPeersLeaveApart() {
     InetSocketAddress other = new InetSocketAddress(REMOTE.getAddress(), 2);
-    write(socket, 64, REMOTE, (byte) 1);
-    write(socket, 64, other, (byte) 2);
-    write(socket, 64, REMOTE, (byte) 3);
+    write(writer, REMOTE, (byte) 1);
+    write(writer, other, (byte) 2);
+    write(writer, REMOTE, (byte) 3);
 
-    burst.flush(socket);
+    burst.flush(writer);
 
     assertArrayEquals(new byte[] {1}, take(socket));
     assertArrayEquals(new byte[] {2}, take(socket));
@@ -266,10 +276,10 @@ class BurstTest {
   @Test
   void runIsNotLargerThanAnyUdpPayload() {
     for (int i = 0; i < 64; i++) {
-      write(socket, 64, REMOTE, new byte[1400]);
+      write(writer, REMOTE, new byte[1400]);
     }
 
-    burst.flush(socket);
+    burst.flush(writer);
 
     assertEquals(46 * 1400, take(socket).length);
     assertEquals(18 * 1400, take(socket).length);

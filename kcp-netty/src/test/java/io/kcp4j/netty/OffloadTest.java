@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -10,6 +11,10 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.unix.IntegerUnixChannelOption;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -57,12 +62,64 @@ class OffloadTest {
   }
 
   @Test
-  void socketThatCannotSendSegmentsFallsBack() throws Exception {
+  void refusedBatchesOfAClientLeaveAsSingleDatagrams() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.EPOLL)) {
       fixture.bootstrap.option(SO_NO_CHECK, 1);
-      assertTrue(
-          assertEchoed(fixture).stats().counters().get(KcpCounter.RETRANSMITTED) > 0,
-          "nothing was refused");
+
+      KcpChannel client = assertEchoed(fixture);
+
+      assertTrue(client.endpointCounters().get(KcpCounter.GSO_REFUSED) > 0, "nothing was refused");
+    }
+  }
+
+  @Test
+  void refusedBatchesOfAServerLeaveAsSingleDatagrams() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.EPOLL)) {
+      fixture.serverBootstrap.option(SO_NO_CHECK, 1);
+
+      assertEchoed(fixture);
+
+      KcpServerChannel server = fixture.server();
+      assertTrue(server.counters().get(KcpCounter.GSO_REFUSED) > 0, "nothing was refused");
+    }
+  }
+
+  /** The route to the peer takes less than a datagram: Linux refuses GSO batches there. */
+  @Test
+  void pathMtuBelowADatagramDoesNotStopASession() throws Exception {
+    List<String> namespace = List.of("unshare", "--map-root-user", "--net", "sh", "-c");
+    assumeTrue(run(namespace, "ip link set lo mtu 1400 up") == 0, "no network namespaces here");
+    String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+    String echo =
+        String.join(
+            "' '", java, "-cp", System.getProperty("java.class.path"), EchoBatches.class.getName());
+
+    assertEquals(0, run(namespace, "ip link set lo mtu 1400 up && exec '" + echo + "'"));
+  }
+
+  private static int run(List<String> prefix, String command) throws Exception {
+    List<String> words = new ArrayList<>(prefix);
+    words.add(command);
+    try {
+      return new ProcessBuilder(words).inheritIO().start().waitFor();
+    } catch (IOException e) {
+      return -1; // There is no such program.
+    }
+  }
+
+  /** Echoes a megabyte, and fails if no batch was refused. */
+  static final class EchoBatches {
+    public static void main(String[] args) throws Exception {
+      new OffloadTest().refusedBatchesAreEchoed();
+      System.exit(0);
+    }
+  }
+
+  private void refusedBatchesAreEchoed() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.EPOLL)) {
+      KcpChannel client = assertEchoed(fixture);
+      assertTrue(client.endpointCounters().get(KcpCounter.GSO_REFUSED) > 0, "nothing was refused");
+      assertTrue(fixture.server().counters().get(KcpCounter.GSO_REFUSED) > 0);
     }
   }
 }

@@ -1,0 +1,196 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.DefaultChannelPromise;
+import io.netty.channel.socket.DatagramPacket;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Queue;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+
+/**
+ * Writes datagrams to one socket: several of one size to one address as a GSO batch, a message that
+ * the system segments (UDP_SEGMENT), where it can.
+ *
+ * <p>The system refuses a batch whose datagrams exceed the path MTU to their address, where it
+ * would fragment single datagrams: with EMSGSIZE, on older kernels with EINVAL. It refuses every
+ * batch with EIO if the device cannot segment. So a batch is kept until the socket has answered. A
+ * refused one leaves as single datagrams at once, and so does what is written later: to that
+ * address for ten minutes, after EIO to all addresses for good.
+ *
+ * <p>Used by the socket's event loop.
+ */
+final class DatagramWriter {
+
+  /**
+   * Linux forgets a path MTU that it has learned after ten minutes (net.ipv4.route.mtu_expires).
+   */
+  static final int REFUSED_MS = 600_000;
+
+  /** Beyond that the oldest is tried again, which costs a system call and loses nothing. */
+  static final int MAX_REFUSED = 4096;
+
+  private static final InternalLogger logger =
+      InternalLoggerFactory.getInstance(DatagramWriter.class);
+
+  private final Channel socket;
+  private final KcpCounters counters;
+  private final IntSupplier maxSegments;
+  private final LongSupplier nowMs;
+  private final Answers answers;
+
+  /** The batches that the socket has not answered yet. It answers in their order. */
+  private final Queue<DatagramPacket> unanswered = new ArrayDeque<>();
+
+  /**
+   * The addresses to which no batches are sent, each with the end of that time; the earliest first.
+   * The address of a connected socket is null.
+   */
+  private final Map<InetSocketAddress, Long> refusedUntilMs = new LinkedHashMap<>();
+
+  private boolean isRefusedByDevice;
+
+  /**
+   * Makes a writer.
+   *
+   * @param counters where refused batches are counted
+   * @param maxSegments the most datagrams of a batch, 1 for no batches; asked each time
+   * @param nowMs the time, in milliseconds
+   */
+  DatagramWriter(
+      Channel socket, KcpCounters counters, IntSupplier maxSegments, LongSupplier nowMs) {
+    this.socket = socket;
+    this.counters = counters;
+    this.maxSegments = maxSegments;
+    this.nowMs = nowMs;
+    answers = new Answers(socket);
+  }
+
+  Channel socket() {
+    return socket;
+  }
+
+  /**
+   * The most datagrams that one {@link #write} to {@code remote} may hold.
+   *
+   * @param remote null for a connected socket
+   */
+  int maxSegments(InetSocketAddress remote) {
+    boolean isSingle = isRefusedByDevice || (!refusedUntilMs.isEmpty() && isRefused(remote));
+    return isSingle ? 1 : maxSegments.getAsInt();
+  }
+
+  private boolean isRefused(InetSocketAddress remote) {
+    Long untilMs = refusedUntilMs.get(remote);
+    if (untilMs != null && nowMs.getAsLong() - untilMs >= 0) {
+      refusedUntilMs.remove(remote);
+      return false;
+    }
+    return untilMs != null;
+  }
+
+  /**
+   * Writes datagrams that stand back to back; they leave with the next {@link #flush}.
+   *
+   * @param data becomes the writer's
+   * @param datagramBytes the bytes of each but the last, which may be shorter
+   * @param remote null for a connected socket
+   */
+  void write(ByteBuf data, int datagramBytes, InetSocketAddress remote) {
+    if (data.readableBytes() <= datagramBytes) {
+      Object datagram = remote == null ? data : new DatagramPacket(data, remote);
+      socket.write(datagram, socket.voidPromise());
+      return;
+    }
+    DatagramPacket batch = (DatagramPacket) Transport.segmented(data, datagramBytes, remote);
+    unanswered.add(batch.retain());
+    socket.write(batch, answers);
+  }
+
+  /** Hands everything that was written to the system. */
+  void flush() {
+    socket.flush();
+  }
+
+  private void refused(DatagramPacket batch, Throwable cause) {
+    counters.add(KcpCounter.GSO_REFUSED, 1);
+    if (Transport.isDeviceRefusal(cause)) {
+      if (!isRefusedByDevice) {
+        logger.info("{} its device does not segment datagrams (GSO): {}", socket, cause.toString());
+      }
+      isRefusedByDevice = true;
+    } else {
+      logger.debug("{} no GSO batches to {}: {}", socket, batch.recipient(), cause.toString());
+      refuse(batch.recipient());
+    }
+    writeSingly(batch);
+  }
+
+  /** Sends single datagrams to {@code remote} for a while. */
+  void refuse(InetSocketAddress remote) {
+    refusedUntilMs.remove(remote); // so that it moves to the end
+    if (refusedUntilMs.size() == MAX_REFUSED) {
+      Iterator<InetSocketAddress> oldest = refusedUntilMs.keySet().iterator();
+      oldest.next();
+      oldest.remove();
+    }
+    refusedUntilMs.put(remote, nowMs.getAsLong() + REFUSED_MS);
+  }
+
+  private void writeSingly(DatagramPacket batch) {
+    ByteBuf data = batch.content();
+    int end = data.writerIndex();
+    int datagramBytes = Transport.segmentBytes(batch);
+    for (int at = data.readerIndex(), bytes; at < end; at += bytes) {
+      bytes = Math.min(datagramBytes, end - at);
+      write(data.retainedSlice(at, bytes), bytes, batch.recipient());
+    }
+    flush();
+  }
+
+  /**
+   * The promise of every batch: it is never done, so that one object serves them all, and takes an
+   * answer for each. Other failures go where those of void promises go.
+   */
+  private final class Answers extends DefaultChannelPromise {
+
+    Answers(Channel socket) {
+      super(socket);
+    }
+
+    @Override
+    public boolean trySuccess() {
+      return trySuccess(null);
+    }
+
+    @Override
+    public boolean trySuccess(Void result) {
+      unanswered.remove().release();
+      return true;
+    }
+
+    @Override
+    public boolean tryFailure(Throwable cause) {
+      DatagramPacket batch = unanswered.remove();
+      try {
+        if (Transport.isGsoRefusal(cause)) {
+          refused(batch, cause);
+        } else if (socket.isRegistered()) {
+          socket.pipeline().fireExceptionCaught(cause);
+        }
+      } finally {
+        batch.release();
+      }
+      return true;
+    }
+  }
+}
