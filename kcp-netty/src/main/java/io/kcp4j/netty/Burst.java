@@ -81,7 +81,7 @@ final class Burst implements DatagramOutput {
     if (packets.size() == 0) {
       packets.reset(buffer);
     }
-    return buffer;
+    return buffer.writerIndex(start); // A packet that was begun and never ended goes nowhere.
   }
 
   @Override
@@ -114,16 +114,19 @@ final class Burst implements DatagramOutput {
     if (packets.size() == 0) {
       return;
     }
-    cipher.seal(packets);
-    for (int i = 0; i < packets.size(); ) {
-      int end = endOfRun(i);
-      int first = packets.start(i);
-      ByteBuf data = buffer.retainedSlice(first, packets.end(end - 1) - first);
-      socket.write(data, bytes(i), remotes[i]);
-      i = end;
+    try {
+      cipher.seal(packets);
+      for (int i = 0; i < packets.size(); ) {
+        int end = endOfRun(i);
+        int first = packets.start(i);
+        ByteBuf data = buffer.retainedSlice(first, packets.end(end - 1) - first);
+        socket.write(data, bytes(i), remotes[i]);
+        i = end;
+      }
+    } finally { // What could not be sealed is lost; sealing it again would spoil it.
+      Arrays.fill(remotes, 0, packets.size(), null);
+      packets.reset(buffer);
     }
-    Arrays.fill(remotes, 0, packets.size(), null);
-    packets.reset(buffer);
   }
 
   /** Where the packets end that can leave together with the one at {@code first}. */

@@ -4,11 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.kcp4j.KcpCounters;
+import io.kcp4j.crypto.Aead;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -284,5 +287,58 @@ class BurstTest {
     assertEquals(46 * 1400, take(socket).length);
     assertEquals(18 * 1400, take(socket).length);
     assertNull(socket.readOutbound());
+  }
+
+  @Test
+  void abortedDatagramIsNoPrefixOfTheNextPeers() {
+    InetSocketAddress other = new InetSocketAddress(REMOTE.getAddress(), 2);
+    burst.to(writer, PLAIN, REMOTE).begin(1400).writeBytes(new byte[] {1, 2, 3});
+    // What wrote it has thrown: it never ends.
+    write(writer, other, (byte) 9);
+
+    burst.flush(writer);
+
+    DatagramPacket packet = socket.readOutbound();
+    assertSame(other, packet.recipient());
+    assertArrayEquals(new byte[] {9}, ByteBufUtil.getBytes(packet.content()));
+    packet.release();
+    assertNull(socket.readOutbound());
+  }
+
+  @Test
+  void packetsThatCouldNotBeSealedNeverLeave() {
+    PacketCipher broken = KeyRing.of(PacketKey.ofAead("broken", BrokenAead::new)).newCipher();
+    burst.to(writer, broken, REMOTE).begin(1400).writeZero(64);
+    burst.end();
+
+    assertThrows(IllegalStateException.class, () -> burst.flush(writer));
+    write(writer, REMOTE, (byte) 9);
+    burst.flush(writer);
+
+    assertArrayEquals(new byte[] {9}, take(socket));
+    assertNull(socket.readOutbound());
+  }
+
+  private static final class BrokenAead implements Aead {
+    @Override
+    public int nonceBytes() {
+      return 12;
+    }
+
+    @Override
+    public int tagBytes() {
+      return 16;
+    }
+
+    @Override
+    public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      throw new IllegalStateException("sealing failed");
+    }
+
+    @Override
+    public boolean open(
+        byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      return false;
+    }
   }
 }
