@@ -66,6 +66,8 @@ public enum KcpCounter {
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
   /** Datagrams larger than we take; counted by the endpoint, they belong to no session. */
   OVERSIZE("datagrams.oversize", "datagrams"),
+  /** Datagrams whose source is port 0, where nobody can be answered; counted by the endpoint. */
+  INVALID_SOURCE("datagrams.invalid.source", "datagrams"),
   /** GSO batches that the system refused, sent as single datagrams instead; endpoint's count. */
   GSO_REFUSED("gso.refused", "batches"),
   /** Datagrams of no session that do not begin one; counted by the endpoint. */

@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
@@ -301,6 +302,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     DatagramPacket packet = (DatagramPacket) msg;
+    if (packet.sender().getPort() == 0) {
+      context.total().add(KcpCounter.INVALID_SOURCE, 1); // Nobody could be answered there.
+      packet.release();
+      return;
+    }
     int datagramBytes = ReceiveSpace.datagramBytes(packet.content());
     ByteBuf datagrams = loop.receiveSpace().locate(packet.content());
     int end = datagrams.writerIndex();

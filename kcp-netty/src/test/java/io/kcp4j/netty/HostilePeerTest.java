@@ -9,7 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.DatagramPacket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
@@ -150,5 +154,32 @@ class HostilePeerTest {
     client.writeAndFlush(Fixture.buffer(client, HELLO));
     await().until(() -> recorder.received() == HELLO.length);
     assertArrayEquals(HELLO, recorder.bytes());
+  }
+
+  @OverEachTransport
+  void datagramFromPort0BeginsNothing(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      InetSocketAddress nobody = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+      ByteBuf first =
+          Unpooled.wrappedBuffer(Stranger.segment(7, Segment.PUSH, 0, new byte[] {1, 2, 3}));
+      KcpEndpoint endpoint = server.sockets().first();
+
+      server
+          .eventLoop()
+          .submit(
+              () -> {
+                // A socket cannot be bound to port 0; only a raw one could send this.
+                endpoint.channelRead(
+                    null, new DatagramPacket(first, server.localAddress(), nobody));
+                endpoint.channelReadComplete(null);
+              })
+          .sync();
+
+      assertEquals(0, server.sessions());
+      assertEquals(1, server.counters().get(KcpCounter.INVALID_SOURCE));
+      assertEquals(0, first.refCnt());
+      assertEchoes(fixture);
+    }
   }
 }
