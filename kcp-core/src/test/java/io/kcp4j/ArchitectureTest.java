@@ -39,6 +39,9 @@ class ArchitectureTest {
   /** The one thing that tables on several threads share; it starts none and waits for none. */
   private static final String SESSION_DIRECTORY = "io.kcp4j.session.SessionDirectory";
 
+  /** Its keys grow old in real time. */
+  private static final String NONCE_SOURCE = "io.kcp4j.crypto.NonceSource";
+
   @ArchTest
   static final ArchRule errorCorrectionKnowsNothingOfTheRestButTheBudget =
       noClasses()
@@ -55,6 +58,8 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideOutsideOfPackage(KERNEL_CHOICE)
+          .and()
+          .doNotHaveFullyQualifiedName(NONCE_SOURCE)
           .should()
           .callMethod(System.class, "currentTimeMillis")
           .orShould()

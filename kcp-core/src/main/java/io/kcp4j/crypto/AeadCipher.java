@@ -32,6 +32,7 @@ final class AeadCipher extends KeyCipher {
 
   @Override
   void seal(PacketBurst burst) {
+    nonces.expire();
     for (int i = 0; i < burst.size(); i++) {
       int start = burst.start(i);
       int payloadBytes = burst.end(i) - start - headroom - tailroom;

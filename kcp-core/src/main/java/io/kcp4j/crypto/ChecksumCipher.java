@@ -24,6 +24,7 @@ final class ChecksumCipher extends KeyCipher {
 
   @Override
   void seal(PacketBurst burst) {
+    nonces.expire();
     for (int i = 0; i < burst.size(); ) {
       int first = i;
       group.clear();

@@ -1,16 +1,22 @@
 package io.kcp4j.crypto;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Nonces never come twice, and their keys are changed in time. */
 class NonceSourceTest {
+
+  private long nowMs;
 
   @Test
   void noncesOfOneSourceAndOfAnotherAllDiffer() {
@@ -43,15 +49,89 @@ class NonceSourceTest {
   @Test
   void systemIsAskedForAnotherKeyAfterTheLimit() {
     CountingRandom system = new CountingRandom();
-    NonceSource source = new NonceSource(system);
-    byte[] nonce = new byte[64];
-    long blocks = 0;
-    for (; blocks < NonceSource.BLOCKS_PER_SEED; blocks += 4) {
-      source.next(nonce, 0, 64);
+    NonceSource source = new NonceSource(system, () -> 0);
+    for (int bytes : new int[] {8, 12, 16, 64}) {
+      int before = system.calls;
+      for (int i = 0; i < NonceSource.NONCES_PER_SEED; i++) {
+        next(source, bytes);
+      }
+      assertEquals(before + 1, system.calls, bytes + " bytes");
     }
+    assertEquals(1 << 16, NonceSource.NONCES_PER_SEED);
+  }
+
+  @Test
+  void systemIsAskedForAnotherKeyAfterASecondOfUse() {
+    CountingRandom system = new CountingRandom();
+    NonceSource source = new NonceSource(system, () -> nowMs);
+    nextBatch(source);
+    nowMs += 999;
+    nextBatch(source);
     assertEquals(1, system.calls);
-    source.next(nonce, 0, 64);
+    nowMs += 1;
+    nextBatch(source);
     assertEquals(2, system.calls);
+    nowMs += 999;
+    nextBatch(source);
+    assertEquals(2, system.calls);
+  }
+
+  @Test
+  void clockThatJumpsEitherWayBringsAnotherKey() {
+    CountingRandom system = new CountingRandom();
+    NonceSource source = new NonceSource(system, () -> nowMs);
+    long[] jumpsMs = {-1, -3_600_000, 3_600_000, Long.MIN_VALUE, Long.MIN_VALUE};
+    nextBatch(source);
+    for (int i = 0; i < jumpsMs.length; i++) {
+      nowMs += jumpsMs[i];
+      nextBatch(source);
+      assertEquals(2 + i, system.calls, "jump " + jumpsMs[i]);
+    }
+  }
+
+  /** Both sides of a snapshot have the same state; here each has it from an equal system. */
+  @Test
+  void copyOfASourceGivesOtherNoncesAfterASecond() {
+    long[] copysMs = {0};
+    NonceSource source = new NonceSource(new CopiedRandom(1), () -> nowMs);
+    NonceSource copy = new NonceSource(new CopiedRandom(2), () -> copysMs[0]);
+    assertEquals(nextBatch(source), nextBatch(copy));
+    nowMs += 1000;
+    copysMs[0] += 1000;
+    assertNotEquals(nextBatch(source), nextBatch(copy));
+  }
+
+  @Test
+  void systemThatHasAStateIsReseeded() throws GeneralSecurityException {
+    ReseedableRandom system = new ReseedableRandom();
+    NonceSource source = new NonceSource(system, () -> nowMs);
+    nextBatch(source);
+    nowMs += 1000;
+    nextBatch(source);
+    assertEquals(2, system.reseeds);
+    next(new NonceSource(SecureRandom.getInstance("DRBG")), 12);
+  }
+
+  @Test
+  void sourceThatFailedGivesNothingUntilTheSystemHasGivenAKey() {
+    CountingRandom system = new CountingRandom();
+    NonceSource source = new NonceSource(system, () -> nowMs);
+    Set<ByteBuffer> seen = new HashSet<>();
+    assertTrue(seen.add(nextBatch(source)));
+    nowMs += 1000;
+    system.fails = true;
+    source.expire();
+    for (int i = 0; i < 3; i++) {
+      assertThrows(IllegalStateException.class, () -> next(source, 8));
+    }
+    system.fails = false;
+    assertTrue(seen.add(next(source, 12)));
+    assertEquals(2, system.calls);
+  }
+
+  private static ByteBuffer nextBatch(NonceSource source) {
+    source.expire();
+    return next(source, 12);
   }
 
   private static ByteBuffer next(NonceSource source, int bytes) {
@@ -60,14 +140,50 @@ class NonceSourceTest {
     return ByteBuffer.wrap(nonce);
   }
 
-  private static final class CountingRandom extends SecureRandom {
+  private static class CountingRandom extends SecureRandom {
+
+    private static final long serialVersionUID = 1;
 
     private int calls;
+    private boolean fails;
 
     @Override
     public void nextBytes(byte[] bytes) {
+      if (fails) {
+        throw new IllegalStateException("no entropy");
+      }
       calls++;
       super.nextBytes(bytes);
+    }
+  }
+
+  /** Gives the same seed first, and then what is its own. */
+  private static final class CopiedRandom extends CountingRandom {
+
+    private static final long serialVersionUID = 1;
+
+    private final int number;
+    private int seeds;
+
+    CopiedRandom(int number) {
+      this.number = number;
+    }
+
+    @Override
+    public void nextBytes(byte[] bytes) {
+      Arrays.fill(bytes, (byte) (seeds++ == 0 ? 0 : number));
+    }
+  }
+
+  private static final class ReseedableRandom extends CountingRandom {
+
+    private static final long serialVersionUID = 1;
+
+    private int reseeds;
+
+    @Override
+    public void reseed() {
+      reseeds++;
     }
   }
 }
