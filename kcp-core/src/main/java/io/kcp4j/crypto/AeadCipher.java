@@ -56,21 +56,21 @@ final class AeadCipher extends KeyCipher {
   }
 
   @Override
-  int open(PacketBurst burst, int[] pending, int count) {
+  int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes) {
     int refused = 0;
     for (int k = 0; k < count; k++) {
-      if (!open(burst, pending[k])) {
+      if (!open(burst, pending[k], minPayloadBytes)) {
         pending[refused++] = pending[k];
       }
     }
     return refused;
   }
 
-  private boolean open(PacketBurst burst, int i) {
+  private boolean open(PacketBurst burst, int i, int minPayloadBytes) {
     int start = burst.start(i);
     int bytes = burst.end(i) - start;
     int payloadBytes = bytes - headroom - tailroom;
-    if (payloadBytes < 0) {
+    if (payloadBytes < minPayloadBytes) {
       return false;
     }
     boolean isDirect = direct != null && burst.direct() != null;

@@ -48,12 +48,13 @@ final class ChecksumCipher extends KeyCipher {
   }
 
   @Override
-  int open(PacketBurst burst, int[] pending, int count) {
+  int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes) {
+    int fitting = moveToFront(burst, pending, count, HEADROOM + minPayloadBytes);
     int refused = 0;
-    for (int i = 0; i < count; ) {
+    for (int i = 0; i < fitting; ) {
       int first = i;
       group.clear();
-      while (i < count && !group.isFull()) {
+      while (i < fitting && !group.isFull()) {
         takeForOpening(burst, pending[i++]);
       }
       cipher.decrypt(group);
@@ -63,13 +64,26 @@ final class ChecksumCipher extends KeyCipher {
         }
       }
     }
-    return refused;
+    System.arraycopy(pending, fitting, pending, refused, count - fitting);
+    return refused + count - fitting;
+  }
+
+  /** Sorts the packets that have at least so many bytes before the others, and counts them. */
+  private static int moveToFront(PacketBurst burst, int[] pending, int count, int minBytes) {
+    int fitting = 0;
+    for (int k = 0; k < count; k++) {
+      int i = pending[k];
+      if (burst.end(i) - burst.start(i) >= minBytes) {
+        pending[k] = pending[fitting];
+        pending[fitting++] = i;
+      }
+    }
+    return fitting;
   }
 
   private void takeForOpening(PacketBurst burst, int i) {
     int bytes = burst.end(i) - burst.start(i);
-    // One that is too short has a place too: every stream cipher may count on a header.
-    int at = group.start(group.add(Math.max(bytes, HEADROOM)));
+    int at = group.start(group.add(bytes));
     burst.read(burst.start(i), group.data(), at, bytes);
   }
 
@@ -77,8 +91,7 @@ final class ChecksumCipher extends KeyCipher {
     int bytes = burst.end(i) - burst.start(i);
     int at = group.start(k);
     byte[] data = group.data();
-    if (bytes < HEADROOM
-        || (int) Words.INT.get(data, at + CRC_INDEX) != checksum(data, at, bytes)) {
+    if ((int) Words.INT.get(data, at + CRC_INDEX) != checksum(data, at, bytes)) {
       return false;
     }
     burst.write(burst.start(i) + HEADROOM, data, at + HEADROOM, bytes - HEADROOM);

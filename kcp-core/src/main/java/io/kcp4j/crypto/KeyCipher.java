@@ -10,7 +10,8 @@ abstract class KeyCipher {
    * Opens the packets whose numbers are the first {@code count} of {@code pending}, and narrows
    * those that open. The numbers of the others are moved to the front.
    *
+   * @param minPayloadBytes packets without room for so much are not looked at
    * @return how many others there are
    */
-  abstract int open(PacketBurst burst, int[] pending, int count);
+  abstract int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes);
 }

@@ -6,7 +6,8 @@ import java.util.List;
 /**
  * The keys that packets may be sealed with: the newest seals, and each opens, tried in turn. To
  * change a key without a gap, first let every peer open with the new one, then let each seal with
- * it, then drop the old one. Every key more makes refusing a packet dearer by one failed opening.
+ * it, then drop the old one. Every key more makes refusing a packet dearer by one failed opening;
+ * what is not refused is mostly tried with the right key first, that of its source's last packet.
  *
  * <p>Immutable and safe to share between threads.
  */

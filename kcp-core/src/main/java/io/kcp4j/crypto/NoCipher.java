@@ -7,7 +7,7 @@ final class NoCipher extends KeyCipher {
   void seal(PacketBurst burst) {}
 
   @Override
-  int open(PacketBurst burst, int[] pending, int count) {
+  int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes) {
     return 0;
   }
 }

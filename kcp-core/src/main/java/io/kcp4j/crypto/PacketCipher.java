@@ -32,10 +32,24 @@ public interface PacketCipher {
   void seal(PacketBurst burst);
 
   /**
+   * Opens packets that may hold anything, and come from anywhere: see {@link #open(PacketBurst,
+   * int, Object)}.
+   */
+  default void open(PacketBurst burst) {
+    open(burst, 0, null);
+  }
+
+  /**
    * Opens the packets of the burst that are not refused yet. One that opens is narrowed to its
    * payload, which may be empty; the bytes around it are then undefined. One that does not, of
    * whatever bytes and length, is {@linkplain PacketBurst#refuse refused}, and its bytes stay as
    * they are. Never throws for what a peer sent.
+   *
+   * @param minPayloadBytes packets that would have a shorter payload are refused, too, and cost no
+   *     cipher work
+   * @param source where all of them come from, such as an address, or null if that is not known. Of
+   *     several keys the one that has opened the source's last packet is tried first, the others in
+   *     the ring's order. Sources are told apart by their hash codes, and none is kept
    */
-  void open(PacketBurst burst);
+  void open(PacketBurst burst, int minPayloadBytes, Object source);
 }

@@ -1,20 +1,34 @@
 package io.kcp4j.crypto;
 
-/** The keys of a ring on one thread: the first seals, and what one refuses the next may open. */
+/**
+ * The keys of a ring on one thread: the first seals, and what one refuses the next may open. Which
+ * key opened the last packet of a source is remembered, in a table that sources share by chance:
+ * whoever finds another's key there has it tried first, for nothing.
+ */
 final class RingCipher implements PacketCipher {
 
   /** More than any UDP payload. */
   static final int MAX_PACKET_BYTES = 1 << 16;
 
+  private static final int SOURCE_BITS = 12;
+
   private final PacketKey newest;
   private final KeyCipher[] ciphers;
+  private final int minOverheadBytes;
   private final boolean isPlain;
+
+  /** The number of the last key for each source; null if there is one key only. */
+  private final byte[] lastKeys;
+
   private int[] pending = new int[16];
 
   RingCipher(KeyRing ring) {
     newest = ring.keys().get(0);
     ciphers = ring.keys().stream().map(PacketKey::newCipher).toArray(KeyCipher[]::new);
+    minOverheadBytes =
+        ring.keys().stream().mapToInt(key -> key.headroom() + key.tailroom()).min().getAsInt();
     isPlain = ciphers[0] instanceof NoCipher;
+    lastKeys = ciphers.length == 1 ? null : new byte[1 << SOURCE_BITS];
   }
 
   @Override
@@ -54,26 +68,49 @@ final class RingCipher implements PacketCipher {
   }
 
   @Override
-  public void open(PacketBurst burst) {
+  public void open(PacketBurst burst, int minPayloadBytes, Object source) {
     if (isPlain) {
       return;
     }
-    int count = collect(burst);
+    int count = collect(burst, minOverheadBytes + minPayloadBytes);
     if (count == 0) {
       return;
     }
     burst.map();
-    for (int k = 0; k < ciphers.length && count > 0; k++) {
-      count = ciphers[k].open(burst, pending, count);
+    try {
+      if (lastKeys == null) {
+        count = ciphers[0].open(burst, pending, count, minPayloadBytes);
+      } else {
+        count = tryKeys(burst, count, minPayloadBytes, source);
+      }
+    } finally {
+      burst.unmap();
     }
-    burst.unmap();
     for (int i = 0; i < count; i++) {
       burst.refuse(pending[i]);
     }
   }
 
+  private int tryKeys(PacketBurst burst, int count, int minPayloadBytes, Object source) {
+    int slot = source == null ? 0 : (source.hashCode() * 0x9e3779b9) >>> -SOURCE_BITS;
+    int first = source == null ? 0 : lastKeys[slot];
+    int last = first;
+    int left = ciphers[first].open(burst, pending, count, minPayloadBytes);
+    for (int k = 0; k < ciphers.length && left > 0; k++) {
+      if (k != first) {
+        int before = left;
+        left = ciphers[k].open(burst, pending, before, minPayloadBytes);
+        last = left < before ? k : last;
+      }
+    }
+    if (source != null && last != first) {
+      lastKeys[slot] = (byte) last;
+    }
+    return left;
+  }
+
   /** Lists the packets that are to be opened. */
-  private int collect(PacketBurst burst) {
+  private int collect(PacketBurst burst, int minBytes) {
     if (pending.length < burst.size()) {
       pending = new int[Math.max(burst.size(), 2 * pending.length)];
     }
@@ -82,7 +119,8 @@ final class RingCipher implements PacketCipher {
       if (burst.isRefused(i)) {
         continue;
       }
-      if (burst.end(i) - burst.start(i) > MAX_PACKET_BYTES) {
+      int bytes = burst.end(i) - burst.start(i);
+      if (bytes < minBytes || bytes > MAX_PACKET_BYTES) {
         burst.refuse(i);
       } else {
         pending[count++] = i;

@@ -95,6 +95,12 @@ public final class SessionTable {
   /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
   private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
 
+  /**
+   * What every packet has after opening that has any effect: an unreliable datagram's headers, or
+   * parity up to the conv. Plain datagrams are longer.
+   */
+  private static final int MIN_PACKET_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
+
   /** Silence and idleness are watched by the second; the wheel reaches four minutes ahead. */
   private static final int WATCH_TICK_MS = 1000;
 
@@ -307,7 +313,7 @@ public final class SessionTable {
       counters.add(KcpCounter.OVERSIZE, 1);
       return;
     }
-    if (!open(datagram)) {
+    if (!open(remote, datagram)) {
       counters.add(KcpCounter.OPEN_FAILED, 1);
       return;
     }
@@ -328,12 +334,12 @@ public final class SessionTable {
     }
   }
 
-  private boolean open(ByteBuf datagram) {
+  private boolean open(InetSocketAddress remote, ByteBuf datagram) {
     if (cipher.isPlain()) {
       return true;
     }
     opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
-    cipher.open(opening);
+    cipher.open(opening, MIN_PACKET_BYTES, remote);
     if (opening.isRefused(0)) {
       return false;
     }

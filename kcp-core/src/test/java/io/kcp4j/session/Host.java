@@ -44,7 +44,7 @@ final class Host implements SessionTable.Handler {
 
   int unreliableLimit;
 
-  private final PacketCipher cipher;
+  private PacketCipher cipher;
   private final List<ByteBuf> packets = new ArrayList<>();
 
   Host(int port, KeyRing keys) {
@@ -55,6 +55,12 @@ final class Host implements SessionTable.Handler {
     table =
         new SessionTable(
             this, context, cipher, fecContext, wheel, SessionDirectory.ofOne(10), 1500, 0);
+  }
+
+  /** Changes the keys. */
+  void keys(KeyRing keys) {
+    cipher = keys.newCipher();
+    table.cipher(cipher);
   }
 
   Session open(InetSocketAddress remote, int conv) {

@@ -351,6 +351,10 @@ public final class SimulatedEndpoints {
       return;
     }
     KcpCounter countedAs = writeKnock(datagram);
+    if (layers.isSealed()
+        && datagram.writerIndex() - headroom < FecPacket.DATA_HEADER_BYTES + Integer.BYTES) {
+      countedAs = KcpCounter.OPEN_FAILED; // No packet is as short: it is not opened.
+    }
     datagram.writeZero(layers.firstKey().tailroom());
     PacketBurst burst = new PacketBurst().reset(datagram);
     burst.add(0, datagram.writerIndex());
