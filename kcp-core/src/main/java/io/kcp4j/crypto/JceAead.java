@@ -11,24 +11,42 @@ import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** AES-GCM and ChaCha20-Poly1305 of a JCE provider. */
+/**
+ * AES-GCM and ChaCha20-Poly1305 of a JCE provider. The JCE throws an exception for a wrong tag.
+ * With GCM it does so once: the next packets are checked beforehand, for as many as make up in cost
+ * for the exception, and as long as there are wrong ones among them. ChaCha20-Poly1305 has no such
+ * check; its exceptions cost less than a second pass over the packet would.
+ */
 final class JceAead implements Aead {
 
   private static final int NONCE_BYTES = 12;
   private static final int TAG_BYTES = 16;
+
+  /** How many packets behind a wrong one are checked; so many checks cost one exception. */
+  private static final int CHECKED_PACKETS = 4;
 
   private final SecretKey key;
   private final Function<byte[], AlgorithmParameterSpec> parameters;
   private final Cipher sealing;
   private final Cipher opening;
   private final byte[] lastOpened = new byte[NONCE_BYTES];
+  private final Provider provider;
+
+  /** Whether there is a check; it is made when it is needed first. */
+  private boolean isCheckable;
+
+  private GcmTagCheck check;
+  private int packetsToCheck;
 
   private JceAead(
       String transformation,
       SecretKey key,
       Function<byte[], AlgorithmParameterSpec> parameters,
+      boolean isCheckable,
       Provider provider) {
     this.key = key;
+    this.isCheckable = isCheckable;
+    this.provider = provider;
     this.parameters = parameters;
     sealing = Jce.cipher(transformation, provider);
     opening = Jce.cipher(transformation, provider);
@@ -45,12 +63,17 @@ final class JceAead implements Aead {
         "AES/GCM/NoPadding",
         new SecretKeySpec(key, "AES"),
         nonce -> new GCMParameterSpec(8 * TAG_BYTES, nonce),
+        true,
         provider);
   }
 
   static JceAead chacha20Poly1305(byte[] key, Provider provider) {
     return new JceAead(
-        "ChaCha20-Poly1305", new SecretKeySpec(key, "ChaCha20"), IvParameterSpec::new, provider);
+        "ChaCha20-Poly1305",
+        new SecretKeySpec(key, "ChaCha20"),
+        IvParameterSpec::new,
+        false,
+        provider);
   }
 
   @Override
@@ -75,6 +98,13 @@ final class JceAead implements Aead {
 
   @Override
   public boolean open(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+    if (packetsToCheck > 0) {
+      packetsToCheck--;
+      if (isKnownWrong(nonce, in, inIndex, length)) {
+        packetsToCheck = CHECKED_PACKETS;
+        return false;
+      }
+    }
     try {
       if (Arrays.equals(nonce, lastOpened)) {
         forgetNonce(nonce);
@@ -84,7 +114,21 @@ final class JceAead implements Aead {
       opening.doFinal(in, inIndex, length, out, outIndex);
       return true;
     } catch (GeneralSecurityException e) {
+      packetsToCheck = isCheckable ? CHECKED_PACKETS : 0;
       return false; // the tag is wrong
+    }
+  }
+
+  private boolean isKnownWrong(byte[] nonce, byte[] in, int inIndex, int length) {
+    try {
+      if (check == null) {
+        check = new GcmTagCheck(key, NONCE_BYTES, provider);
+      }
+      return !check.isRight(nonce, in, inIndex, length);
+    } catch (GeneralSecurityException | RuntimeException e) { // The provider does not take it.
+      isCheckable = false;
+      packetsToCheck = 0;
+      return false;
     }
   }
 

@@ -1,0 +1,99 @@
+package io.kcp4j.jmh;
+
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
+import io.netty.buffer.ByteBuf;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/**
+ * Packets that no key opens, beside one that the last key of the ring opens. In a server the JCE's
+ * exceptions cost more than here, where the stack is short.
+ */
+public class RefusedPacketBenchmark extends KcpBenchmark {
+
+  /** A ring, and a packet of each kind in a direct buffer. */
+  @State(Scope.Thread)
+  public static class Packets {
+
+    /** The cipher of all keys, by kcptun's name. */
+    @Param({"aes-128-gcm", "chacha20-poly1305", "aes"})
+    String cipher;
+
+    /** How many keys the ring has. */
+    @Param({"1", "3"})
+    int keys;
+
+    /** How long a packet is. */
+    @Param({"64", "1400"})
+    int packetBytes;
+
+    private final PacketBurst burst = new PacketBurst();
+    private ByteBuf honest;
+    private ByteBuf scratch;
+    private ByteBuf junk;
+    private PacketCipher opening;
+    private long nonce;
+
+    /** Makes the ring, and seals a packet with its last key. */
+    @Setup
+    public void open() {
+      CipherAlgorithm algorithm = CipherAlgorithm.of(cipher);
+      PacketKey[] all = new PacketKey[keys];
+      for (int i = 0; i < keys; i++) {
+        all[i] = PacketKey.ofPassphrase(algorithm, "key " + i);
+      }
+      PacketKey[] older = new PacketKey[keys - 1];
+      System.arraycopy(all, 1, older, 0, older.length);
+      opening = KeyRing.of(all[0], older).newCipher();
+      honest = ALLOCATOR.directBuffer(packetBytes).writeZero(packetBytes);
+      scratch = ALLOCATOR.directBuffer(packetBytes);
+      junk = ALLOCATOR.directBuffer(packetBytes).writeZero(packetBytes);
+      burst.reset(honest).add(0, packetBytes);
+      KeyRing.of(all[keys - 1]).newCipher().seal(burst);
+      check(!openHonest().isRefused(0), "a sealed packet did not open");
+      check(openJunk().isRefused(0), "junk opened");
+    }
+
+    PacketBurst openHonest() {
+      scratch.setBytes(0, honest, 0, packetBytes);
+      burst.reset(scratch).add(0, packetBytes);
+      opening.open(burst, 0, this);
+      return burst;
+    }
+
+    PacketBurst openJunk() {
+      junk.setLong(0, nonce++);
+      burst.reset(junk).add(0, packetBytes);
+      opening.open(burst, 0, null);
+      return burst;
+    }
+
+    /** Frees the buffers. */
+    @TearDown
+    public void close() {
+      honest.release();
+      scratch.release();
+      junk.release();
+    }
+  }
+
+  /** A packet of zeros under a nonce that no other had. */
+  @Benchmark
+  public PacketBurst refused(Packets packets) {
+    return packets.openJunk();
+  }
+
+  /** The baseline: a packet of a source that has sent one before. */
+  @Benchmark
+  public PacketBurst opened(Packets packets) {
+    return packets.openHonest();
+  }
+}
