@@ -28,6 +28,8 @@ public interface PacketCipher {
    *
    * @throws IllegalArgumentException if a packet is shorter than headroom and tailroom together, or
    *     longer than 65536 bytes; then none is sealed
+   * @throws RuntimeException whatever a cipher of a user's own throws; then any packet may still be
+   *     plaintext, and none of them may leave, nor be sealed again
    */
   void seal(PacketBurst burst);
 

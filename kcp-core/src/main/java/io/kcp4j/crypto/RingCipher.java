@@ -60,10 +60,13 @@ final class RingCipher implements PacketCipher {
       }
     }
     if (!isPlain) {
+      newest.addSeals(burst.size()); // Before what may throw: nonces are used up from now on.
       burst.map();
-      ciphers[0].seal(burst);
-      burst.unmap();
-      newest.addSeals(burst.size());
+      try {
+        ciphers[0].seal(burst);
+      } finally {
+        burst.unmap();
+      }
     }
   }
 

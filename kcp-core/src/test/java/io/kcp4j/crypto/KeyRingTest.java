@@ -116,6 +116,52 @@ class KeyRingTest {
   }
 
   @Test
+  void cipherThatThrowsWhileSealingKeepsNothingAndCountsItsNonces() {
+    PacketKey key = PacketKey.ofAead("throws", ThrowingAead::new);
+    PacketCipher cipher = KeyRing.of(key).newCipher();
+    ByteBuf buffer = Unpooled.directBuffer(300).writeZero(300);
+    PacketBurst burst = new PacketBurst().reset(buffer);
+    for (int i = 0; i < 3; i++) {
+      burst.add(i * 100, i * 100 + 100);
+    }
+    assertThrows(IllegalStateException.class, () -> cipher.seal(burst));
+    assertNull(burst.direct(), "the view is kept");
+    assertThrows(IllegalStateException.class, () -> cipher.open(burst));
+    assertNull(burst.direct(), "the view is kept");
+    assertEquals(3, key.seals());
+    buffer.release();
+  }
+
+  /** Fails at the second packet. */
+  private static final class ThrowingAead implements Aead {
+
+    private int calls;
+
+    @Override
+    public int nonceBytes() {
+      return 12;
+    }
+
+    @Override
+    public int tagBytes() {
+      return 16;
+    }
+
+    @Override
+    public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      if (++calls > 1) {
+        throw new IllegalStateException("broken");
+      }
+    }
+
+    @Override
+    public boolean open(
+        byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      throw new IllegalStateException("broken");
+    }
+  }
+
+  @Test
   void sealsAreCountedPerKeyAndOpensAreNot() {
     KeyRing ring = KeyRing.of(gcm, aes);
     PacketCipher cipher = ring.newCipher();
