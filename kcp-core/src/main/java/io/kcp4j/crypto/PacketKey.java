@@ -14,14 +14,15 @@ import org.bouncycastle.crypto.engines.XTEAEngine;
 
 /**
  * A packet cipher with its key, to be put into a {@link KeyRing}. Immutable but for the count of
- * what was sealed with it, and safe to share between threads. Equality is identity, and {@link
+ * what it was used for, and safe to share between threads. Equality is identity, and {@link
  * #toString} does not show the key.
  */
 public final class PacketKey {
 
   /**
-   * Change the key after so many packets: with random nonces of 12 bytes the chance that two of
-   * them are equal, which would give an AEAD away, is then about 2<sup>-35</sup>.
+   * Change the key after so many packets, whoever has sealed them: with random nonces of 12 bytes
+   * the chance that two of them are equal, which would give an AEAD away, is then about
+   * 2<sup>-35</sup>.
    */
   public static final long SEALS_WARNING = 1L << 31;
 
@@ -34,7 +35,7 @@ public final class PacketKey {
   private final boolean isAuthenticated;
   private final Function<Provider, KeyCipher> ciphers;
   private final Provider provider;
-  private final SealCount seals;
+  private final Uses uses;
 
   private PacketKey(
       String name,
@@ -43,14 +44,14 @@ public final class PacketKey {
       boolean isAuthenticated,
       Function<Provider, KeyCipher> ciphers,
       Provider provider,
-      SealCount seals) {
+      Uses uses) {
     this.name = name;
     this.headroom = headroom;
     this.tailroom = tailroom;
     this.isAuthenticated = isAuthenticated;
     this.ciphers = ciphers;
     this.provider = provider;
-    this.seals = seals;
+    this.uses = uses;
   }
 
   /**
@@ -73,7 +74,7 @@ public final class PacketKey {
         algorithm.isAuthenticated(),
         provider -> keyCipher(algorithm, copy, provider),
         null,
-        new SealCount());
+        new Uses());
   }
 
   /** Finding what computes may take half a second: now, and not on an event loop. */
@@ -126,7 +127,7 @@ public final class PacketKey {
         true,
         provider -> new AeadCipher(aeads.get()),
         null,
-        new SealCount());
+        new Uses());
   }
 
   /**
@@ -148,7 +149,7 @@ public final class PacketKey {
         false,
         provider -> new ChecksumCipher(new BlockCfb(blockCiphers.get())),
         null,
-        new SealCount());
+        new Uses());
   }
 
   private static KeyCipher keyCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
@@ -201,7 +202,7 @@ public final class PacketKey {
    */
   public PacketKey withProvider(Provider provider) {
     PacketKey key =
-        new PacketKey(name, headroom, tailroom, isAuthenticated, ciphers, provider, seals);
+        new PacketKey(name, headroom, tailroom, isAuthenticated, ciphers, provider, uses);
     key.newCipher(); // now, where the caller can see it, and not when the first packet comes
     return key;
   }
@@ -228,12 +229,39 @@ public final class PacketKey {
 
   /** How many packets have been sealed with this key, on all threads. */
   public long seals() {
-    return (long) SealCount.COUNT.getOpaque(seals);
+    return (long) Uses.SEALS.getOpaque(uses);
+  }
+
+  /**
+   * How many packets this key has opened, on all threads: others have sealed as many with it, or
+   * the network has repeated them. A thread adds what it has opened when it seals, and else after
+   * some 256 packets.
+   */
+  public long opens() {
+    return (long) Uses.OPENS.getOpaque(uses);
+  }
+
+  /** Packets sealed and opened, to be held against {@link #SEALS_WARNING}. */
+  public long uses() {
+    return seals() + opens();
+  }
+
+  /**
+   * Whether a warning is due: the key has been used for {@link #SEALS_WARNING} packets, and nobody
+   * has been told so before. True once for each key; the caller warns. On any thread.
+   */
+  public boolean takeWarning() {
+    return uses() >= SEALS_WARNING && Uses.WARNED.compareAndSet(uses, false, true);
   }
 
   /** Counts packets sealed. */
   void addSeals(int packets) {
-    SealCount.COUNT.getAndAdd(seals, (long) packets);
+    Uses.SEALS.getAndAdd(uses, (long) packets);
+  }
+
+  /** Counts packets opened. */
+  void addOpens(int packets) {
+    Uses.OPENS.getAndAdd(uses, (long) packets);
   }
 
   /** New state for one thread. */
@@ -247,19 +275,27 @@ public final class PacketKey {
   }
 
   /** Shared by all keys that differ in the provider only. */
-  private static final class SealCount {
+  private static final class Uses {
 
-    static final VarHandle COUNT;
+    static final VarHandle SEALS = field("seals", long.class);
+    static final VarHandle OPENS = field("opens", long.class);
+    static final VarHandle WARNED = field("warned", boolean.class);
 
-    static {
+    @SuppressWarnings("unused") // through SEALS
+    private long seals;
+
+    @SuppressWarnings("unused") // through OPENS
+    private long opens;
+
+    @SuppressWarnings("unused") // through WARNED
+    private boolean warned;
+
+    private static VarHandle field(String name, Class<?> type) {
       try {
-        COUNT = MethodHandles.lookup().findVarHandle(SealCount.class, "count", long.class);
+        return MethodHandles.lookup().findVarHandle(Uses.class, name, type);
       } catch (ReflectiveOperationException e) {
         throw new ExceptionInInitializerError(e);
       }
     }
-
-    @SuppressWarnings("unused") // through COUNT
-    private long count;
   }
 }

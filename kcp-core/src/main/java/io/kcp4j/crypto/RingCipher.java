@@ -12,8 +12,16 @@ final class RingCipher implements PacketCipher {
 
   private static final int SOURCE_BITS = 12;
 
+  /** Packets opened are counted in steps: threads would contend for a counter of each. */
+  private static final int OPENS_STEP = 256;
+
   private final PacketKey newest;
+  private final PacketKey[] keys;
   private final KeyCipher[] ciphers;
+
+  /** What each has opened, and {@link PacketKey#opens} does not count yet. */
+  private final int[] opens;
+
   private final int minOverheadBytes;
   private final boolean isPlain;
 
@@ -23,7 +31,9 @@ final class RingCipher implements PacketCipher {
   private int[] pending = new int[16];
 
   RingCipher(KeyRing ring) {
-    newest = ring.keys().get(0);
+    keys = ring.keys().toArray(new PacketKey[0]);
+    newest = keys[0];
+    opens = new int[keys.length];
     ciphers = ring.keys().stream().map(PacketKey::newCipher).toArray(KeyCipher[]::new);
     minOverheadBytes =
         ring.keys().stream().mapToInt(key -> key.headroom() + key.tailroom()).min().getAsInt();
@@ -61,6 +71,9 @@ final class RingCipher implements PacketCipher {
     }
     if (!isPlain) {
       newest.addSeals(burst.size()); // Before what may throw: nonces are used up from now on.
+      for (int k = 0; k < keys.length; k++) {
+        addOpens(k, 1);
+      }
       burst.map();
       try {
         ciphers[0].seal(burst);
@@ -82,7 +95,7 @@ final class RingCipher implements PacketCipher {
     burst.map();
     try {
       if (lastKeys == null) {
-        count = ciphers[0].open(burst, pending, count, minPayloadBytes);
+        count = tryKey(0, burst, count, minPayloadBytes);
       } else {
         count = tryKeys(burst, count, minPayloadBytes, source);
       }
@@ -98,11 +111,11 @@ final class RingCipher implements PacketCipher {
     int slot = source == null ? 0 : (source.hashCode() * 0x9e3779b9) >>> -SOURCE_BITS;
     int first = source == null ? 0 : lastKeys[slot];
     int last = first;
-    int left = ciphers[first].open(burst, pending, count, minPayloadBytes);
+    int left = tryKey(first, burst, count, minPayloadBytes);
     for (int k = 0; k < ciphers.length && left > 0; k++) {
       if (k != first) {
         int before = left;
-        left = ciphers[k].open(burst, pending, before, minPayloadBytes);
+        left = tryKey(k, burst, before, minPayloadBytes);
         last = left < before ? k : last;
       }
     }
@@ -110,6 +123,20 @@ final class RingCipher implements PacketCipher {
       lastKeys[slot] = (byte) last;
     }
     return left;
+  }
+
+  private int tryKey(int k, PacketBurst burst, int count, int minPayloadBytes) {
+    int left = ciphers[k].open(burst, pending, count, minPayloadBytes);
+    opens[k] += count - left;
+    addOpens(k, OPENS_STEP);
+    return left;
+  }
+
+  private void addOpens(int k, int atLeast) {
+    if (opens[k] >= atLeast) {
+      keys[k].addOpens(opens[k]);
+      opens[k] = 0;
+    }
   }
 
   /** Lists the packets that are to be opened. */

@@ -11,6 +11,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 import java.util.List;
+import org.bouncycastle.jce.provider.BouncyCastleProvider;
 import org.junit.jupiter.api.Test;
 
 /** Rings of several keys. */
@@ -162,7 +163,43 @@ class KeyRingTest {
   }
 
   @Test
-  void sealsAreCountedPerKeyAndOpensAreNot() {
+  void packetsOpenedAreCountedForTheKeyThatTheyWereSealedWith() {
+    KeyRing ring = KeyRing.of(gcm, aes, salsa20);
+    PacketCipher cipher = ring.newCipher();
+    byte[] packet = TestPackets.sealed(KeyRing.of(aes).newCipher(), PAYLOAD);
+    for (int i = 0; i < 700; i++) {
+      TestPackets.opened(cipher, packet);
+    }
+    TestPackets.opened(cipher, new byte[packet.length]);
+    assertEquals(512, aes.opens());
+    TestPackets.sealed(cipher, PAYLOAD);
+    assertEquals(700, aes.opens());
+    assertEquals(701, aes.uses());
+    assertEquals(0, gcm.opens());
+    assertEquals(1, gcm.uses());
+    assertEquals(0, salsa20.uses());
+  }
+
+  @Test
+  void eachKeyThatWasUsedTooOftenIsToldOnce() {
+    PacketKey twin = gcm.withProvider(new BouncyCastleProvider());
+    for (PacketKey key : List.of(gcm, aes)) {
+      key.addSeals(1 << 30);
+      key.addOpens((1 << 30) - 1);
+      assertFalse(key.takeWarning());
+      key.addOpens(1);
+    }
+    int warnings = 0;
+    for (int i = 0; i < 3; i++) {
+      for (PacketKey key : List.of(gcm, aes, twin, salsa20)) {
+        warnings += key.takeWarning() ? 1 : 0;
+      }
+    }
+    assertEquals(2, warnings);
+  }
+
+  @Test
+  void sealsAreCountedPerKey() {
     KeyRing ring = KeyRing.of(gcm, aes);
     PacketCipher cipher = ring.newCipher();
     TestPackets.opened(cipher, TestPackets.sealed(cipher, PAYLOAD));

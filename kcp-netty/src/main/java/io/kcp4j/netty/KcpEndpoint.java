@@ -90,7 +90,6 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   private KeyRing keyRing;
   private PacketCipher cipher;
-  private PacketKey warnedOf;
   private boolean inBatch;
 
   /** The session table wants to flush, and waits for the socket. */
@@ -484,10 +483,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** Nonces are random: so many packets under one key, and two of them may share one. */
   private void warnOfWornKey() {
     for (PacketKey key : keyRing.keys()) {
-      if (key.seals() >= PacketKey.SEALS_WARNING && key != warnedOf) {
-        warnedOf = key;
-        logger.warn(
-            "{} has sealed {} packets with one key: {}; change it", socket, key.seals(), key);
+      if (key.takeWarning()) {
+        logger.warn("{} {} packets have one key: {}; change it", socket, key.uses(), key);
       }
     }
   }
