@@ -4,7 +4,6 @@ import java.security.GeneralSecurityException;
 import java.security.Provider;
 import javax.crypto.Cipher;
 import javax.crypto.ShortBufferException;
-import javax.crypto.spec.SecretKeySpec;
 
 /** A block cipher of a JCE provider: its ECB mode. */
 final class JceBlockCipher implements BlockCipher {
@@ -15,11 +14,14 @@ final class JceBlockCipher implements BlockCipher {
   JceBlockCipher(String algorithm, byte[] key, Provider provider) {
     ecb = Jce.cipher(algorithm + "/ECB/NoPadding", provider);
     blockBytes = ecb.getBlockSize();
+    ShortLivedKey secret = new ShortLivedKey(key, algorithm);
     try {
-      ecb.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, algorithm));
+      ecb.init(Cipher.ENCRYPT_MODE, secret);
     } catch (GeneralSecurityException e) {
       throw new IllegalArgumentException(
           "provider: " + provider + " (expected: one of " + algorithm + ")", e);
+    } finally {
+      secret.destroy();
     }
   }
 

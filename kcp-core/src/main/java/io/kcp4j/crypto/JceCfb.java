@@ -5,7 +5,6 @@ import java.security.Provider;
 import java.util.Arrays;
 import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * AES and Triple DES in CFB mode, by the modes that processors are fast at. With E the block
@@ -40,11 +39,14 @@ final class JceCfb implements StreamCipher {
     blockBytes = ecb.blockBytes();
     first = Arrays.copyOf(Cfb.initialVector(), blockBytes);
     ecb.encrypt(first, 0, first, 0);
+    ShortLivedKey secret = new ShortLivedKey(key, algorithm);
     try {
-      cbc.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, algorithm), new IvParameterSpec(first));
+      cbc.init(Cipher.ENCRYPT_MODE, secret, new IvParameterSpec(first));
     } catch (GeneralSecurityException e) {
       throw new IllegalArgumentException(
           "provider: " + provider + " (expected: one of " + algorithm + ")", e);
+    } finally {
+      secret.destroy();
     }
     // Triple DES gains nothing: it has no instructions that could overlap.
     lockStep = blockBytes == PacketGroup.ALIGNMENT ? new LockStep(ecb, first) : null;

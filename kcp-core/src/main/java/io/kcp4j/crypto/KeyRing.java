@@ -68,7 +68,11 @@ public final class KeyRing {
     return keys.stream().allMatch(PacketKey::isAuthenticated);
   }
 
-  /** A cipher with state of its own, for one thread. */
+  /**
+   * A cipher with state of its own, for one thread.
+   *
+   * @throws IllegalStateException if a key has been destroyed
+   */
   public PacketCipher newCipher() {
     return new RingCipher(this);
   }

@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.function.LongSupplier;
 import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Nonces, from a block cipher that encrypts a counter: AES under a key and from a first count that
@@ -110,14 +109,13 @@ public final class NonceSource {
 
   private void seed() throws GeneralSecurityException {
     byte[] seed = new byte[2 * BLOCK_BYTES];
+    reseedSystem();
+    system.nextBytes(seed);
+    ShortLivedKey key = new ShortLivedKey(seed, 0, BLOCK_BYTES, "AES");
     try {
-      reseedSystem();
-      system.nextBytes(seed);
-      aes.init(
-          Cipher.ENCRYPT_MODE,
-          new SecretKeySpec(seed, 0, BLOCK_BYTES, "AES"),
-          new IvParameterSpec(seed, BLOCK_BYTES, BLOCK_BYTES));
+      aes.init(Cipher.ENCRYPT_MODE, key, new IvParameterSpec(seed, BLOCK_BYTES, BLOCK_BYTES));
     } finally {
+      key.destroy();
       Arrays.fill(seed, (byte) 0);
     }
     seededAtMs = clockMs.getAsLong();

@@ -4,8 +4,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.security.Provider;
-import java.util.function.Function;
+import java.util.Arrays;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
+import javax.security.auth.Destroyable;
 import org.bouncycastle.crypto.engines.BlowfishEngine;
 import org.bouncycastle.crypto.engines.CAST5Engine;
 import org.bouncycastle.crypto.engines.SM4Engine;
@@ -16,8 +18,14 @@ import org.bouncycastle.crypto.engines.XTEAEngine;
  * A packet cipher with its key, to be put into a {@link KeyRing}. Immutable but for the count of
  * what it was used for, and safe to share between threads. Equality is identity, and {@link
  * #toString} does not show the key.
+ *
+ * <p>{@link #destroy} zeroes the key's bytes here. Zeroed as soon as they have been used are also
+ * what a passphrase is turned into on the way to the key, and keys handed to ciphers. Nobody can
+ * zero the passphrase's {@link String}; what ciphers keep until they are collected, such as the
+ * expanded keys of the JCE's; and copies that the garbage collector leaves behind where it has
+ * moved any of this.
  */
-public final class PacketKey {
+public final class PacketKey implements Destroyable {
 
   /**
    * Change the key after so many packets, whoever has sealed them: with random nonces of 12 bytes
@@ -33,8 +41,15 @@ public final class PacketKey {
   private final int headroom;
   private final int tailroom;
   private final boolean isAuthenticated;
-  private final Function<Provider, KeyCipher> ciphers;
+  private final BiFunction<byte[], Provider, KeyCipher> ciphers;
   private final Provider provider;
+
+  /** Shared by all keys that differ in the provider only; empty for ciphers of a user's own. */
+  private final KeyMaterial material;
+
+  /** Whether there is anything to destroy. */
+  private final boolean isSecret;
+
   private final Uses uses;
 
   private PacketKey(
@@ -42,8 +57,10 @@ public final class PacketKey {
       int headroom,
       int tailroom,
       boolean isAuthenticated,
-      Function<Provider, KeyCipher> ciphers,
+      BiFunction<byte[], Provider, KeyCipher> ciphers,
       Provider provider,
+      KeyMaterial material,
+      boolean isSecret,
       Uses uses) {
     this.name = name;
     this.headroom = headroom;
@@ -51,6 +68,8 @@ public final class PacketKey {
     this.isAuthenticated = isAuthenticated;
     this.ciphers = ciphers;
     this.provider = provider;
+    this.material = material;
+    this.isSecret = isSecret;
     this.uses = uses;
   }
 
@@ -66,14 +85,15 @@ public final class PacketKey {
           "key: " + key.length + " bytes (expected: " + algorithm.keyBytes() + ")");
     }
     preload(algorithm);
-    byte[] copy = key.clone();
     return new PacketKey(
         algorithm.kcptunName(),
         algorithm.headroom(),
         algorithm.tailroom(),
         algorithm.isAuthenticated(),
-        provider -> keyCipher(algorithm, copy, provider),
+        (bytes, provider) -> keyCipher(algorithm, bytes, provider),
         null,
+        new KeyMaterial(key.clone()),
+        key.length > 0,
         new Uses());
   }
 
@@ -106,7 +126,13 @@ public final class PacketKey {
       throw new IllegalArgumentException("rounds: " + rounds + " (expected: >= 1)");
     }
     byte[] secret = phrase.getBytes(StandardCharsets.UTF_8);
-    return of(algorithm, Pbkdf2.hmacSha1(secret, salt, rounds, algorithm.keyBytes()));
+    byte[] key = Pbkdf2.hmacSha1(secret, salt, rounds, algorithm.keyBytes());
+    try {
+      return of(algorithm, key);
+    } finally {
+      Arrays.fill(secret, (byte) 0);
+      Arrays.fill(key, (byte) 0);
+    }
   }
 
   /**
@@ -125,8 +151,10 @@ public final class PacketKey {
         first.nonceBytes(),
         first.tagBytes(),
         true,
-        provider -> new AeadCipher(aeads.get()),
+        (none, provider) -> new AeadCipher(aeads.get()),
         null,
+        new KeyMaterial(new byte[0]),
+        true,
         new Uses());
   }
 
@@ -147,8 +175,10 @@ public final class PacketKey {
         CipherAlgorithm.NONE.headroom(),
         CipherAlgorithm.NONE.tailroom(),
         false,
-        provider -> new ChecksumCipher(new BlockCfb(blockCiphers.get())),
+        (none, provider) -> new ChecksumCipher(new BlockCfb(blockCiphers.get())),
         null,
+        new KeyMaterial(new byte[0]),
+        true,
         new Uses());
   }
 
@@ -199,10 +229,12 @@ public final class PacketKey {
    * provider and not by {@link CipherLibrary#preferred}; the other algorithms have their own code.
    *
    * @throws IllegalArgumentException if the provider lacks the algorithm
+   * @throws IllegalStateException if the key has been destroyed
    */
   public PacketKey withProvider(Provider provider) {
     PacketKey key =
-        new PacketKey(name, headroom, tailroom, isAuthenticated, ciphers, provider, uses);
+        new PacketKey(
+            name, headroom, tailroom, isAuthenticated, ciphers, provider, material, isSecret, uses);
     key.newCipher(); // now, where the caller can see it, and not when the first packet comes
     return key;
   }
@@ -264,9 +296,36 @@ public final class PacketKey {
     Uses.OPENS.getAndAdd(uses, (long) packets);
   }
 
-  /** New state for one thread. */
+  /**
+   * New state for one thread.
+   *
+   * @throws IllegalStateException if the key has been destroyed
+   */
   KeyCipher newCipher() {
-    return ciphers.apply(provider);
+    byte[] bytes = material.copy();
+    try {
+      return ciphers.apply(bytes, provider);
+    } finally {
+      Arrays.fill(bytes, (byte) 0);
+    }
+  }
+
+  /**
+   * Zeroes the key's bytes: no cipher is made with it any more, nor with the same key with another
+   * provider. Those that have been made go on, so that sockets that use it do. Ciphers of a user's
+   * own have their own keys, which stay. {@link CipherAlgorithm#NULL} and {@link
+   * CipherAlgorithm#NONE} have no key and cannot be destroyed. On any thread.
+   */
+  @Override
+  public void destroy() {
+    if (isSecret) {
+      material.destroy();
+    }
+  }
+
+  @Override
+  public boolean isDestroyed() {
+    return material.isDestroyed();
   }
 
   @Override

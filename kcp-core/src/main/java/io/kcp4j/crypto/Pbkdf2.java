@@ -3,7 +3,6 @@ package io.kcp4j.crypto;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /** PBKDF2 of RFC 8018 section 5.2 over bytes; the JDK's takes characters. */
 final class Pbkdf2 {
@@ -16,13 +15,20 @@ final class Pbkdf2 {
     try {
       Mac mac = Mac.getInstance("HmacSHA1");
       // HMAC fills short keys up with zeros; an empty one, which the JDK refuses, is all zeros.
-      int length = Math.max(SHA1_BLOCK_BYTES, secret.length);
-      mac.init(new SecretKeySpec(Arrays.copyOf(secret, length), "HmacSHA1"));
+      byte[] filledUp = Arrays.copyOf(secret, Math.max(SHA1_BLOCK_BYTES, secret.length));
+      ShortLivedKey key = new ShortLivedKey(filledUp, "HmacSHA1");
+      try {
+        mac.init(key);
+      } finally {
+        key.destroy();
+        Arrays.fill(filledUp, (byte) 0);
+      }
       byte[] derived = new byte[bytes];
       for (int block = 1, at = 0; at < bytes; block++) {
         byte[] t = block(mac, salt, rounds, block);
         int n = Math.min(t.length, bytes - at);
         System.arraycopy(t, 0, derived, at, n);
+        Arrays.fill(t, (byte) 0);
         at += n;
       }
       return derived;
@@ -39,11 +45,14 @@ final class Pbkdf2 {
     byte[] u = mac.doFinal();
     byte[] t = u.clone();
     for (int round = 1; round < rounds; round++) {
-      u = mac.doFinal(u);
+      byte[] next = mac.doFinal(u);
+      Arrays.fill(u, (byte) 0);
+      u = next;
       for (int i = 0; i < t.length; i++) {
         t[i] ^= u[i];
       }
     }
+    Arrays.fill(u, (byte) 0);
     return t;
   }
 }

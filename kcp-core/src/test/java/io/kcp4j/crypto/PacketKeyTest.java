@@ -75,6 +75,62 @@ class PacketKeyTest {
     assertNotEquals(key, PacketKey.of(CipherAlgorithm.AES_128_GCM, new byte[16]));
   }
 
+  @ParameterizedTest
+  @EnumSource(
+      mode = EnumSource.Mode.EXCLUDE,
+      names = {"NONE", "NULL"})
+  void destroyedKeyMakesNoMoreCiphersAndThoseThatAreMadeGoOn(CipherAlgorithm algorithm) {
+    PacketKey key = TestPackets.key(algorithm, 1);
+    PacketKey twin = key.withProvider(new BouncyCastleProvider());
+    PacketCipher cipher = KeyRing.of(key).newCipher();
+    byte[] sealed = TestPackets.sealed(cipher, PAYLOAD);
+    assertFalse(key.isDestroyed());
+    key.destroy();
+    key.destroy();
+    assertTrue(key.isDestroyed());
+    assertTrue(twin.isDestroyed());
+    assertThrows(IllegalStateException.class, () -> KeyRing.of(key).newCipher());
+    assertThrows(IllegalStateException.class, () -> KeyRing.of(twin).newCipher());
+    Provider provider = new BouncyCastleProvider();
+    assertThrows(IllegalStateException.class, () -> key.withProvider(provider));
+    assertArrayEquals(PAYLOAD, TestPackets.opened(cipher, sealed));
+    assertArrayEquals(PAYLOAD, TestPackets.opened(cipher, TestPackets.sealed(cipher, PAYLOAD)));
+    assertNull(TestPackets.opened(cipher, new byte[sealed.length]));
+    assertArrayEquals(
+        PAYLOAD, TestPackets.opened(KeyRing.of(TestPackets.key(algorithm, 1)).newCipher(), sealed));
+  }
+
+  @Test
+  void userCipherOfADestroyedKeyIsNotMade() {
+    PacketKey key = PacketKey.ofAead("sum", SumAead::new);
+    key.destroy();
+    assertTrue(key.isDestroyed());
+    assertThrows(IllegalStateException.class, () -> KeyRing.of(key).newCipher());
+  }
+
+  @Test
+  void keyThatHoldsNothingIsNotDestroyed() {
+    KeyRing.NONE.keys().forEach(PacketKey::destroy);
+    assertFalse(KeyRing.NONE.keys().get(0).isDestroyed());
+    assertTrue(KeyRing.NONE.newCipher().isPlain());
+  }
+
+  @Test
+  void destroyingZeroesTheBytes() {
+    byte[] bytes = {1, 2, 3};
+    KeyMaterial material = new KeyMaterial(bytes);
+    assertArrayEquals(new byte[] {1, 2, 3}, material.copy());
+    material.destroy();
+    assertArrayEquals(new byte[3], bytes);
+    assertThrows(IllegalStateException.class, material::copy);
+
+    ShortLivedKey key = new ShortLivedKey(new byte[] {9, 1, 2, 3}, 1, 3, "AES");
+    assertArrayEquals(new byte[] {1, 2, 3}, key.getEncoded());
+    key.destroy();
+    assertTrue(key.isDestroyed());
+    assertThrows(IllegalStateException.class, key::getEncoded);
+  }
+
   @Test
   void emptyPassphraseAndSaltAreTaken() {
     PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.AES, "", new byte[0], 1);
