@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.kcp4j.Allocations;
@@ -99,6 +100,23 @@ class OpenSslTest {
           cipher.open(burst);
         });
     assertFalse(burst.isRefused(0));
+    buffer.release();
+  }
+
+  /** An exception would be garbage. */
+  @ParameterizedTest
+  @EnumSource(names = {"AES", "AES_128_GCM", "CHACHA20_POLY1305"})
+  void refusedPacketsAllocateNothing(CipherAlgorithm algorithm) {
+    PacketCipher cipher =
+        KeyRing.of(TestPackets.key(algorithm, 1), TestPackets.key(algorithm, 2)).newCipher();
+    ByteBuf buffer = Unpooled.directBuffer(1_500).writeZero(1_500);
+    PacketBurst burst = new PacketBurst();
+    Allocations.awaitNone(
+        () -> {
+          burst.reset(buffer).add(0, 1_400);
+          cipher.open(burst, 12, this);
+        });
+    assertTrue(burst.isRefused(0));
     buffer.release();
   }
 

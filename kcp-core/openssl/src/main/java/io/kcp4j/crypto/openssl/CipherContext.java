@@ -49,8 +49,12 @@ final class CipherContext {
     parameters.set(JAVA_LONG, DATA_OFFSET + Long.BYTES, tagBytes);
     try (Arena forKey = Arena.ofConfined()) {
       MemorySegment bytes = forKey.allocateFrom(ValueLayout.JAVA_BYTE, key);
-      functions.init(isEncrypting, context, bytes.address(), key.length, 0, 0, MemorySegment.NULL);
-      bytes.fill((byte) 0);
+      try {
+        functions.init(
+            isEncrypting, context, bytes.address(), key.length, 0, 0, MemorySegment.NULL);
+      } finally {
+        bytes.fill((byte) 0);
+      }
     }
   }
 
