@@ -34,15 +34,25 @@ class GcmTagCheckTest {
   @ParameterizedTest
   @ValueSource(ints = {16, 24, 32})
   void tagsOfAllLengthsAreRightUntilABitIsFlipped(int keyBytes) throws GeneralSecurityException {
-    assertJudges(keyBytes, null);
-    assertJudges(keyBytes, new BouncyCastleProvider());
+    assertJudges(keyBytes);
   }
 
-  private void assertJudges(int keyBytes, Provider provider) throws GeneralSecurityException {
+  @Test
+  void anotherProviderGivesTheSameTags() throws GeneralSecurityException {
+    byte[] key = TestPackets.randomBytes(random, 16);
+    Aead aead = JceAead.aesGcm(key, null);
+    GcmTagCheck check =
+        new GcmTagCheck(new SecretKeySpec(key, "AES"), NONCE_BYTES, new BouncyCastleProvider());
+    for (int length = 0; length < 100; length += 9) {
+      assertJudges(aead, check, length);
+    }
+  }
+
+  private void assertJudges(int keyBytes) throws GeneralSecurityException {
     byte[] key = TestPackets.randomBytes(random, keyBytes);
     Aead aead = JceAead.aesGcm(key, null);
-    GcmTagCheck check = new GcmTagCheck(new SecretKeySpec(key, "AES"), NONCE_BYTES, provider);
-    for (int length = 0; length < 300; length++) {
+    GcmTagCheck check = new GcmTagCheck(new SecretKeySpec(key, "AES"), NONCE_BYTES, null);
+    for (int length = 0; length < 300; length += length < 40 ? 1 : 13) {
       assertJudges(aead, check, length);
     }
     for (int bit = 9; bit < 17; bit++) {
@@ -76,11 +86,11 @@ class GcmTagCheckTest {
   void floodOfWrongPacketsThrowsOneException() {
     ThrowingProvider provider = new ThrowingProvider();
     PacketCipher cipher = cipher(provider);
-    for (int i = 0; i < 1000; i++) {
-      assertNull(TestPackets.opened(cipher, TestPackets.randomBytes(random, 28 + i)));
+    for (int i = 0; i < 200; i++) {
+      assertNull(TestPackets.opened(cipher, TestPackets.randomBytes(random, 28 + 7 * i)));
     }
     byte[] repeated = TestPackets.randomBytes(random, 1000);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 200; i++) {
       assertNull(TestPackets.opened(cipher, repeated));
     }
     assertEquals(1, provider.thrown);
@@ -92,7 +102,7 @@ class GcmTagCheckTest {
     PacketCipher cipher = cipher(provider);
     byte[] payload = TestPackets.randomBytes(random, 500);
     byte[] honest = TestPackets.sealed(cipher, payload);
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 100; i++) {
       byte[] wrong = honest.clone();
       wrong[random.nextInt(wrong.length)] ^= 4;
       assertNull(TestPackets.opened(cipher, wrong));
