@@ -12,7 +12,7 @@ public enum EndReason {
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
-  /** The peer was silent, and three probes in a row stayed unanswered. */
+  /** The peer was silent, and seven probes in a row stayed unanswered. */
   PEER_SILENT,
   /** No payload moved either way for the idle timeout. */
   IDLE;

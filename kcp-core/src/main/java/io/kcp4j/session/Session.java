@@ -23,10 +23,25 @@ public final class Session extends DeadlineWheel.Entry {
   /** The default of {@link #silenceTimeoutMs}. */
   public static final int DEFAULT_SILENCE_TIMEOUT_MS = 60_000;
 
-  private static final int MAX_UNANSWERED_PROBES = 3;
+  /**
+   * At a loss of 10 % each way a probe stays unanswered with a probability of 0.19: all of these do
+   * so in one silence of 110,000, and three would in one of 150.
+   */
+  private static final int MAX_UNANSWERED_PROBES = 7;
 
-  /** How long a silent peer has to answer a probe, unless the silence timeout is shorter. */
-  private static final int PROBE_WAIT_MS = 5_000;
+  /**
+   * How long a silent peer has to answer the first probe; half as long again for each further one,
+   * some 32 s in all. Never longer than the silence timeout.
+   */
+  private static final int FIRST_PROBE_WAIT_MS = 1_000;
+
+  /**
+   * Sessions are looked at by the second. Whoever comes later than that was held up, and what the
+   * peer has sent meanwhile may wait in the socket: no session ends before that can be read.
+   */
+  private static final int HELD_UP_MS = 3_000;
+
+  private static final int READ_FIRST_MS = 1_000;
 
   /** A peer that is known to answer may be silent for this many timeouts before it is probed. */
   private static final int MAX_SILENCE_TIMEOUTS = 4;
@@ -62,7 +77,15 @@ public final class Session extends DeadlineWheel.Entry {
   private long heardAtMs;
   private long payloadMovedAtMs;
   private long payloadBytes;
+
+  /** How many probes have left since the peer was last heard. */
   private int unansweredProbes;
+
+  /** When the last of them left. */
+  private long probedAtMs;
+
+  /** Whether a probe is to leave with the next flush; its answer cannot be awaited yet. */
+  private boolean isProbeWaiting;
 
   /** Whether a probe has ever been answered. */
   private boolean hasAnswered;
@@ -116,8 +139,9 @@ public final class Session extends DeadlineWheel.Entry {
   }
 
   /**
-   * Sets after how much silence the peer is probed. Three unanswered probes end the session. A peer
-   * that has answered one before may be left alone for up to four times as long if there are many.
+   * Sets after how much silence the peer is probed. Seven unanswered probes, which leave over some
+   * half a minute, end the session. A peer that has answered one before may be left alone for up to
+   * four times as long if there are many.
    *
    * @param ms in milliseconds, default {@value #DEFAULT_SILENCE_TIMEOUT_MS}; 0 never
    */
@@ -283,15 +307,27 @@ public final class Session extends DeadlineWheel.Entry {
 
   void heard(long nowMs) {
     heardAtMs = nowMs;
-    if (unansweredProbes > 0) {
+    if (unansweredProbes > 0 || isProbeWaiting) {
+      hasAnswered |= unansweredProbes > 0;
       unansweredProbes = 0;
-      hasAnswered = true;
+      isProbeWaiting = false;
       rearmWatch();
     }
   }
 
+  /** All that waited has been written; a probe's answer is awaited from now on. */
+  void flushed(long nowMs) {
+    if (isProbeWaiting) {
+      isProbeWaiting = false;
+      unansweredProbes++;
+      probedAtMs = nowMs;
+      rearmWatch();
+    }
+    watchPayload(nowMs);
+  }
+
   /** Notes whether payload has moved since this was called last. */
-  void watchPayload(long nowMs) {
+  private void watchPayload(long nowMs) {
     long moved =
         kcp.counters().get(KcpCounter.PAYLOAD_BYTES_IN)
             + kcp.counters().get(KcpCounter.PAYLOAD_BYTES_OUT);
@@ -320,11 +356,21 @@ public final class Session extends DeadlineWheel.Entry {
 
   /** When silence will have lasted long enough for a probe, or after the last one for the end. */
   private long silentAtMs() {
-    if (silenceTimeoutMs == 0) {
+    if (silenceTimeoutMs == 0 || isProbeWaiting) {
       return Long.MAX_VALUE;
     }
-    long waitMs = (long) unansweredProbes * Math.min(silenceTimeoutMs, PROBE_WAIT_MS);
-    return Math.max(heardAtMs + silenceTimeoutMs, putOffToMs) + waitMs;
+    return unansweredProbes == 0
+        ? Math.max(heardAtMs + silenceTimeoutMs, putOffToMs)
+        : probedAtMs + probeWaitMs();
+  }
+
+  /** How long the answer to the last probe is awaited. */
+  private int probeWaitMs() {
+    int waitMs = FIRST_PROBE_WAIT_MS;
+    for (int i = 1; i < unansweredProbes; i++) {
+      waitMs += waitMs / 2;
+    }
+    return Math.min(waitMs, silenceTimeoutMs);
   }
 
   private long idleAtMs() {
@@ -340,19 +386,30 @@ public final class Session extends DeadlineWheel.Entry {
     @Override
     protected void expire(long nowMs) {
       if (nowMs >= idleAtMs()) {
-        table.end(Session.this, EndReason.IDLE, nowMs);
-      } else if (nowMs < silentAtMs()) {
-        rearmWatch();
-      } else if (unansweredProbes == MAX_UNANSWERED_PROBES) {
-        table.end(Session.this, EndReason.PEER_SILENT, nowMs);
-      } else {
-        if (!isPutOff(nowMs)) {
-          unansweredProbes++;
-          fec.forget();
-          kcp.probe();
-          table.touch(Session.this);
+        if (nowMs - idleAtMs() < HELD_UP_MS) {
+          table.end(Session.this, EndReason.IDLE, nowMs);
+          return;
         }
-        rearmWatch();
+        payloadMovedAtMs = nowMs + READ_FIRST_MS - idleTimeoutMs;
+      } else if (nowMs >= silentAtMs()) {
+        if (unansweredProbes < MAX_UNANSWERED_PROBES) {
+          probe(nowMs);
+        } else if (nowMs - silentAtMs() < HELD_UP_MS) {
+          table.end(Session.this, EndReason.PEER_SILENT, nowMs);
+          return;
+        } else {
+          probedAtMs = nowMs + READ_FIRST_MS - probeWaitMs();
+        }
+      }
+      rearmWatch();
+    }
+
+    private void probe(long nowMs) {
+      if (!isPutOff(nowMs)) {
+        isProbeWaiting = true;
+        fec.forget();
+        kcp.probe();
+        table.touch(Session.this);
       }
     }
 

@@ -681,7 +681,7 @@ public final class SessionTable {
       deadlines.arm(session, nowMs + kcp.config().intervalMs());
       throw e;
     }
-    session.watchPayload(nowMs);
+    session.flushed(nowMs);
     session.isDue = false;
     session.hasWritten = false;
     session.hasInput = false;

@@ -92,10 +92,10 @@ public final class KcpChannelOption {
   public static final ChannelOption<Integer> IDLE_TIMEOUT = option("IDLE_TIMEOUT");
 
   /**
-   * After how long without any datagram from the peer it is probed, in milliseconds. Three
-   * unanswered probes end the session. Where more than 30,000 sessions of one socket are silent,
-   * those that have answered a probe may wait up to four times as long for the next one. Default
-   * 60000; 0 means never.
+   * After how long without any datagram from the peer it is probed, in milliseconds. Seven
+   * unanswered probes, over some half a minute, end the session. Where more than 30,000 sessions of
+   * one socket are silent, those that have answered a probe may wait up to four times as long for
+   * the next one. Default 60000; 0 means never.
    */
   public static final ChannelOption<Integer> SILENCE_TIMEOUT = option("SILENCE_TIMEOUT");
 

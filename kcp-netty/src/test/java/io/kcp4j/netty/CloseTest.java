@@ -19,7 +19,9 @@ import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.nio.channels.ClosedChannelException;
+import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 
 /** How sessions end, by their user and by themselves. */
 class CloseTest {
@@ -182,19 +184,28 @@ class CloseTest {
     }
   }
 
-  @OverEachTransport
-  void silentPeerIsProbedAndGivenUp(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
-      fixture.bootstrap.option(KcpChannelOption.SILENCE_TIMEOUT, 1);
-      Recorder recorder = new Recorder();
-
-      KcpChannel client = fixture.connectTo(silent.address(), recorder);
-
-      client.closeFuture().syncUninterruptibly();
-      assertEquals(EndReason.PEER_SILENT, client.endReason());
-      assertTrue(client.stats().get(KcpCounter.PROBES_OUT) > 0);
-      await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
+  /** Over all transports at once, since it takes seven probes, each a second after the other. */
+  @Test
+  void silentPeerIsProbedAndGivenUp() throws Exception {
+    List<Fixture> fixtures = TransportUnderTest.available().map(Fixture::new).toList();
+    try (SilentPeer silent = new SilentPeer()) {
+      List<Recorder> recorders = new ArrayList<>();
+      List<KcpChannel> clients = new ArrayList<>();
+      for (Fixture fixture : fixtures) {
+        fixture.bootstrap.option(KcpChannelOption.SILENCE_TIMEOUT, 1);
+        recorders.add(new Recorder());
+        clients.add(fixture.connectTo(silent.address(), recorders.get(recorders.size() - 1)));
+      }
+      for (int i = 0; i < clients.size(); i++) {
+        KcpChannel client = clients.get(i);
+        List<String> events = recorders.get(i).events;
+        client.closeFuture().syncUninterruptibly();
+        assertEquals(EndReason.PEER_SILENT, client.endReason());
+        assertEquals(7, client.stats().get(KcpCounter.PROBES_OUT));
+        await().until(() -> events.equals(List.of("active", "exception", "inactive")));
+      }
+    } finally {
+      fixtures.forEach(Fixture::close);
     }
   }
 

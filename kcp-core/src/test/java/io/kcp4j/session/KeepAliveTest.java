@@ -1,0 +1,238 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecContext;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Keep-alive probes of a {@link SessionTable} in virtual time: protocol.md 7.3. */
+class KeepAliveTest {
+
+  private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
+
+  private static final int ROUND_TRIP_MS = 200;
+
+  private final KcpContext context =
+      new KcpContext(
+          new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
+  private final FakeHandler handler = new FakeHandler(context);
+  private final SessionTable table =
+      new SessionTable(
+          handler,
+          context,
+          KeyRing.NONE.newCipher(),
+          new FecContext(context.budget()),
+          new DeadlineWheel(0),
+          SessionDirectory.ofOne(9),
+          1500,
+          0);
+
+  /** An answer to a probe, and when it arrives. */
+  private record Answer(long atMs, int conv) {}
+
+  private final Queue<Answer> onTheirWay = new ArrayDeque<>();
+  private final Random random = new Random(1);
+  private long nowMs;
+
+  /** Of probes, and of answers. */
+  private double loss;
+
+  private boolean answers = true;
+  private final List<String> ends = new ArrayList<>();
+
+  /** When probes left. */
+  private final List<Long> probes = new ArrayList<>();
+
+  KeepAliveTest() {
+    handler.table = table;
+  }
+
+  private Session add(int conv) {
+    Session session = handler.session(REMOTE, conv);
+    table.add(session, nowMs);
+    return session;
+  }
+
+  private void addMany(int sessions) {
+    for (int conv = 1; conv <= sessions; conv++) {
+      add(conv);
+    }
+  }
+
+  /** Sweeps by the second, and has the peers answer the probes that leave. */
+  private void runTo(long untilMs) {
+    while (nowMs < untilMs) {
+      long nextMs = nowMs + (sweep() ? 1 : 1000 - nowMs % 1000);
+      while (!onTheirWay.isEmpty() && onTheirWay.element().atMs <= nextMs) {
+        Answer next = onTheirWay.remove();
+        nowMs = Math.max(nowMs, next.atMs);
+        answer(next.conv);
+      }
+      nowMs = nextMs;
+    }
+  }
+
+  private boolean sweep() {
+    boolean isPartial = table.sweep(nowMs);
+    table.flushTouched(nowMs);
+    for (String event : handler.events()) {
+      if (event.startsWith("ended")) {
+        ends.add(event);
+      } else if (event.endsWith("WASK")) {
+        probes.add(nowMs);
+        if (answers && random.nextDouble() >= loss && random.nextDouble() >= loss) {
+          int conv = Integer.parseInt(event.replaceAll("\\D", ""));
+          onTheirWay.add(new Answer(nowMs + ROUND_TRIP_MS, conv));
+        }
+      }
+    }
+    return isPartial;
+  }
+
+  private void answer(int conv) {
+    ByteBuf wins = Unpooled.buffer();
+    Segment.write(wins, conv, Segment.WINS, 0, 128, 0, 0, 0, 0);
+    table.receive(REMOTE, wins, nowMs);
+    table.endBatch(nowMs);
+  }
+
+  @Test
+  void sevenProbesLeaveAtGrowingDistances() {
+    add(1);
+    answers = false;
+    runTo(200_000);
+    List<Long> gaps = new ArrayList<>();
+    for (int i = 1; i < probes.size(); i++) {
+      gaps.add(probes.get(i) - probes.get(i - 1));
+    }
+    // 1, 1.5, 2.25, 3.375, 5.1 and 7.6 s, which are watched by the second.
+    assertEquals(List.of(1000L, 2000L, 3000L, 4000L, 6000L, 8000L), gaps);
+    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+  }
+
+  @Test
+  void noProbeIsAwaitedForLongerThanTheTimeout() {
+    add(1).silenceTimeoutMs(2000);
+    answers = false;
+    runTo(16_000);
+    assertEquals(List.of(2000L, 3000L, 5000L, 7000L, 9000L, 11_000L, 13_000L), probes);
+    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+  }
+
+  @Test
+  void pauseOfTheProcessEndsNoSessionWhosePeerAnswers() {
+    addMany(1000);
+    runTo(30_000);
+    nowMs += 80_000;
+    runTo(200_000);
+    assertEquals(List.of(), ends);
+    assertEquals(1000, table.size());
+  }
+
+  @Test
+  void answersThatCameInAPauseAreReadBeforeSessionsEnd() {
+    addMany(1000);
+    answers = false;
+    runTo(92_000);
+    assertEquals(7000, probes.size());
+    nowMs += 80_000;
+    for (boolean isPartial = true; isPartial; nowMs++) {
+      isPartial = table.sweep(nowMs);
+    }
+    for (int conv = 1; conv <= 1000; conv++) {
+      answer(conv);
+    }
+    answers = true;
+    runTo(nowMs + 100_000);
+    assertEquals(List.of(), ends);
+    assertEquals(1000, table.size());
+  }
+
+  @Test
+  void silentPeersAreGivenUpAfterAPauseToo() {
+    addMany(100);
+    answers = false;
+    runTo(92_000);
+    nowMs += 80_000;
+    runTo(nowMs + 20_000);
+    assertEquals(100, ends.size());
+  }
+
+  @Test
+  void pauseDoesNotMakeASessionIdleWhoseDataWaits() {
+    Session session = add(1);
+    session.idleTimeoutMs(10_000);
+    runTo(5_000);
+    nowMs += 80_000;
+    table.sweep(nowMs);
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, 1, Segment.PUSH, 0, 128, 0, 0, 0, 10);
+    handler.onProgress = s -> s.kcp().receive().release();
+    table.receive(REMOTE, push.writeZero(10), nowMs);
+    table.endBatch(nowMs);
+    handler.onProgress = s -> {};
+    runTo(nowMs + 9_000);
+    assertEquals(List.of(), ends);
+    runTo(nowMs + 3_000);
+    assertEquals(List.of("ended 1 IDLE"), ends);
+  }
+
+  @Test
+  void oneLostDatagramInTenEndsNoIdleSession() {
+    addMany(500);
+    loss = 0.1;
+    runTo(20 * 60_000);
+    assertEquals(List.of(), ends);
+    assertEquals(500, table.size());
+  }
+
+  @Test
+  void probeIsAwaitedOnlyOnceItHasLeft() {
+    add(1);
+    answers = false;
+    handler.writable = false;
+    runTo(300_000);
+    assertEquals(List.of(), ends);
+    assertEquals(0, context.total().get(KcpCounter.PROBES_OUT));
+
+    handler.writable = true;
+    runTo(302_000);
+    assertEquals(List.of(300_000L, 301_000L), probes);
+    answer(1);
+    runTo(360_000);
+    assertEquals(2, probes.size());
+    runTo(500_000);
+    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+  }
+
+  @Test
+  void datagramThatComesBeforeTheProbeHasLeftEndsTheSilence() {
+    add(1);
+    answers = false;
+    handler.writable = false;
+    runTo(70_000);
+    answer(1);
+    handler.writable = true;
+    runTo(130_000);
+    assertEquals(List.of(70_000L), probes, "on its way already");
+    runTo(131_000);
+    assertEquals(2, probes.size());
+    assertEquals(130_000L, probes.get(1));
+  }
+}
