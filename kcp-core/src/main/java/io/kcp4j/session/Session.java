@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
@@ -76,7 +77,9 @@ public final class Session extends DeadlineWheel.Entry {
   private int idleTimeoutMs;
   private long heardAtMs;
   private long payloadMovedAtMs;
-  private long payloadBytes;
+
+  /** Payload that has moved either way, in bytes, and unreliable datagrams. */
+  private long payloadMoved;
 
   /** How many probes have left since the peer was last heard. */
   private int unansweredProbes;
@@ -152,7 +155,8 @@ public final class Session extends DeadlineWheel.Entry {
   }
 
   /**
-   * Ends the session when no payload moves either way for that long.
+   * Ends the session when no payload moves either way for that long. Unreliable datagrams that are
+   * sent or taken in are payload.
    *
    * @param ms in milliseconds; 0, the default, never
    */
@@ -326,13 +330,16 @@ public final class Session extends DeadlineWheel.Entry {
     watchPayload(nowMs);
   }
 
-  /** Notes whether payload has moved since this was called last. */
-  private void watchPayload(long nowMs) {
+  /** Notes whether payload has moved since this was called last, unreliable datagrams included. */
+  void watchPayload(long nowMs) {
+    KcpCounters counters = kcp.counters();
     long moved =
-        kcp.counters().get(KcpCounter.PAYLOAD_BYTES_IN)
-            + kcp.counters().get(KcpCounter.PAYLOAD_BYTES_OUT);
-    if (moved != payloadBytes) {
-      payloadBytes = moved;
+        counters.get(KcpCounter.PAYLOAD_BYTES_IN)
+            + counters.get(KcpCounter.PAYLOAD_BYTES_OUT)
+            + counters.get(KcpCounter.UNRELIABLE_IN)
+            + counters.get(KcpCounter.UNRELIABLE_OUT);
+    if (moved != payloadMoved) {
+      payloadMoved = moved;
       payloadMovedAtMs = nowMs;
     }
   }

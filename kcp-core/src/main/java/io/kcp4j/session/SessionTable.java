@@ -437,6 +437,7 @@ public final class SessionTable {
       return;
     }
     session.unreliableArrived(packet, payload, context.allocator());
+    session.watchPayload(nowMs);
     session.heard(nowMs);
     arrived(session);
   }

@@ -288,6 +288,52 @@ class PacketLayersTest {
     assertTrue(accepted().isUnreliableReceivable());
   }
 
+  /** Moves only unreliable datagrams for so long, one a second; sessions are idle after ten. */
+  private void talkUnreliably(Session session, long untilMs) {
+    session.idleTimeoutMs(10_000);
+    accepted().idleTimeoutMs(10_000);
+    for (long nowMs = 1000; nowMs <= untilMs; nowMs += 1000) {
+      session.sendUnreliable(client.allocator.buffer().writeInt(42));
+      client.table.touch(session);
+      client.table.flushTouched(nowMs);
+      for (ByteBuf packet : client.packets()) {
+        server.table.receive(client.address, packet, nowMs);
+      }
+      server.table.endBatch(nowMs);
+      client.table.sweep(nowMs);
+      server.table.sweep(nowMs);
+    }
+  }
+
+  @Test
+  void unreliableDatagramsAreNoIdlenessOfEitherSide() {
+    client.unreliableLimit = 1;
+    server.unreliableLimit = 1;
+    Session session = open(FecConfig.of(2, 1));
+    client.send(session, 10);
+    server.take(client, client.packets());
+    talkUnreliably(session, 30_000);
+    assertEquals(1, client.table.size());
+    assertEquals(1, server.table.size());
+    for (long nowMs = 30_000; nowMs <= 42_000; nowMs += 1000) {
+      client.table.sweep(nowMs);
+      server.table.sweep(nowMs);
+    }
+    assertEquals(0, client.table.size());
+    assertEquals(0, server.table.size());
+  }
+
+  @Test
+  void unreliableDatagramsThatNobodyWantsDoNotKeepASession() {
+    client.unreliableLimit = 1;
+    Session session = open(FecConfig.of(2, 1));
+    client.send(session, 10);
+    server.take(client, client.packets());
+    talkUnreliably(session, 12_000);
+    assertEquals(1, client.table.size());
+    assertEquals(0, server.table.size());
+  }
+
   @Test
   void largestUnreliableDatagramFillsThePacket() {
     Session session = open(FecConfig.of(1, 1));

@@ -86,8 +86,8 @@ public final class KcpChannelOption {
   public static final ChannelOption<Integer> CONV = option("CONV");
 
   /**
-   * After how long without payload in either direction the session ends, in milliseconds. 0, the
-   * default, means never.
+   * After how long without payload in either direction the session ends, in milliseconds;
+   * unreliable datagrams are payload. 0, the default, means never.
    */
   public static final ChannelOption<Integer> IDLE_TIMEOUT = option("IDLE_TIMEOUT");
 
