@@ -61,6 +61,7 @@ public final class Kcp {
   private boolean askWindow;
   private boolean tellWindow;
   private boolean windowOpened;
+  private boolean lastInputOld;
   private long flushAtMs = NO_DEADLINE;
   private long progressAtMs;
 
@@ -261,11 +262,12 @@ public final class Kcp {
   private void apply(ByteBuf datagram, Origin origin, long nowMs) {
     int unaBefore = sending.una();
     int awaitedBefore = sending.unacknowledged();
-    int una = remoteUna;
+    int newestUna = remoteUna;
     int rttSampleMs = -1;
     int segments = 0;
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
+    int una = Segment.una(Segment.third(datagram, index));
     while (end - index >= Segment.HEADER_BYTES && failure == null) {
       segments++;
       long first = Segment.first(datagram, index);
@@ -294,6 +296,7 @@ public final class Kcp {
       index += Segment.HEADER_BYTES + length;
     }
     counters.add(KcpCounter.SEGMENTS_IN, segments);
+    lastInputOld = una - newestUna < 0;
     sending.acknowledgeBelow(una);
     if (rttSampleMs >= 0 && origin == Origin.NETWORK) {
       rtt.sample(rttSampleMs, config);
@@ -308,6 +311,15 @@ public final class Kcp {
       progressAtMs = nowMs;
       pacer.acknowledged(acknowledged, nowMs);
     }
+  }
+
+  /**
+   * Whether the datagram that was taken in last is older than one before it: it acknowledges less.
+   * It was overtaken, or comes from somebody who does not know the session: no peer forgets what it
+   * has acknowledged.
+   */
+  public boolean isLastInputOld() {
+    return lastInputOld;
   }
 
   private void judgeFragments() {

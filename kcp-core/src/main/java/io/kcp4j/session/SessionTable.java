@@ -446,7 +446,9 @@ public final class SessionTable {
     if (session.kcp().input(datagram, origin, nowMs) != InputResult.ACCEPTED) {
       return false;
     }
-    session.heard(nowMs);
+    if (!session.kcp().isLastInputOld()) {
+      session.heard(nowMs);
+    }
     arrived(session);
     if (session.kcp().isAtRest()) { // A last acknowledgement, for example, or a probe's answer.
       deadlines.cancel(session);

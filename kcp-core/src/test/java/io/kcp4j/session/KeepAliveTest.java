@@ -1,10 +1,13 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpStarts;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
@@ -234,5 +237,95 @@ class KeepAliveTest {
     runTo(131_000);
     assertEquals(2, probes.size());
     assertEquals(130_000L, probes.get(1));
+  }
+
+  private void receive(int conv, int cmd, int sn, int una) {
+    ByteBuf datagram = Unpooled.buffer();
+    Segment.write(datagram, conv, cmd, 0, 128, 0, sn, una, 0);
+    table.receive(REMOTE, datagram, nowMs);
+    table.endBatch(nowMs);
+  }
+
+  /** A session that has sent so many segments, all of which the peer has. */
+  private Session addUploader(int firstSn, int segments) {
+    Session session =
+        table.newSession(REMOTE, KcpStarts.kcp(1, KcpConfig.DEFAULT, context, 0, firstSn), null);
+    table.add(session, nowMs);
+    for (int i = 1; i <= segments; i++) {
+      session.kcp().send(Unpooled.buffer().writeZero(10));
+      table.touch(session);
+      table.flushTouched(nowMs);
+      receive(1, Segment.ACK, firstSn + i - 1, firstSn + i);
+    }
+    assertTrue(session.kcp().isDrained());
+    return session;
+  }
+
+  @Test
+  void serverThatHasForgottenTheSessionIsNoticedByAClientThatOnlySends() {
+    addUploader(0, 3); // Probes are answered as a new server does, with una 0.
+    runTo(120_000);
+    assertEquals(7, probes.size());
+    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+  }
+
+  @Test
+  void agesOfAnswersAreComparedAcrossTheWrap() {
+    addUploader(-2, 4);
+    runTo(59_000);
+    answers = false;
+    runTo(62_000);
+    receive(1, Segment.WINS, 0, 1); // One of before the wrap's end: 2 has been seen.
+    runTo(120_000);
+    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+  }
+
+  @Test
+  void answerThatAcknowledgesAllIsALife() {
+    addUploader(-2, 4);
+    answers = false;
+    runTo(61_000);
+    receive(1, Segment.WINS, 0, 2);
+    runTo(120_000);
+    assertEquals(List.of(), ends);
+  }
+
+  @Test
+  void overtakenDatagramsDoNoHarmBesideNewerOnes() {
+    Session session = addUploader(0, 3);
+    answers = false;
+    for (int s = 1; s <= 300; s++) {
+      receive(1, Segment.WINS, 0, 3);
+      receive(1, Segment.WINS, 0, 1);
+      runTo(nowMs + 1000);
+    }
+    assertEquals(List.of(), probes);
+    assertTrue(session.isIn(table));
+  }
+
+  @Test
+  void answersToWindowProbesOfAServerThatHasForgottenTheSessionAreNoLifeEither() {
+    Session session = addUploader(0, 3);
+    ByteBuf closing = Unpooled.buffer();
+    session.kcp().send(Unpooled.buffer().writeZero(10));
+    table.touch(session);
+    table.flushTouched(nowMs);
+    Segment.write(closing, 1, Segment.ACK, 0, 0, 0, 3, 4, 0);
+    table.receive(REMOTE, closing, nowMs);
+    session.kcp().send(Unpooled.buffer().writeZero(10));
+    table.touch(session);
+    table.endBatch(nowMs);
+    for (int s = 0; s < 120; s++) {
+      receive(1, Segment.WINS, 0, 0);
+      runTo(nowMs + 1000);
+    }
+    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+  }
+
+  @Test
+  void clientThatHasSentNothingCannotTell() {
+    add(1);
+    runTo(300_000);
+    assertEquals(List.of(), ends);
   }
 }
