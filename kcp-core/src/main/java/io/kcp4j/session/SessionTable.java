@@ -83,6 +83,17 @@ public final class SessionTable {
     boolean isOutputWritable();
 
     /**
+     * The time, in milliseconds: asked for before sessions are flushed, once for each batch, since
+     * what the driver has done for {@link #accept}, {@link #progressed} and {@link #ended} may have
+     * taken some. A segment that were said to have left before it did would soon count as lost.
+     *
+     * @param nowMs what the driver has said last: in virtual time, the default, it still is
+     */
+    default long readNowMs(long nowMs) {
+      return nowMs;
+    }
+
+    /**
      * {@link #flushTouched} should be called soon. Asked once until that has been called; when the
      * output is not writable the call has to wait until it is.
      */
@@ -601,7 +612,8 @@ public final class SessionTable {
 
   /**
    * Ends a batch of {@link #receive}: first every session that has taken something in may deliver
-   * it and be answered, then every session that has something to send is flushed.
+   * it and be answered, then, at the time that it is after that, every session that has something
+   * to send is flushed.
    */
   public void endBatch(long nowMs) {
     for (Session session : arrived) {
@@ -612,7 +624,7 @@ public final class SessionTable {
     }
     arrived.clear();
     inBatch = false;
-    flushTouched(nowMs);
+    flushTouched(handler.readNowMs(nowMs));
   }
 
   // Output
@@ -656,12 +668,13 @@ public final class SessionTable {
     }
     inBatch = true;
     int flushed = 0;
+    long timeMs = nowMs;
     try {
       while (flushed < touched.size() && handler.isOutputWritable()) {
         Session session = touched.get(flushed++);
         session.isTouched = false;
         if (session.isIn(this)) {
-          flush(session, nowMs);
+          timeMs = flush(session, timeMs);
         }
       }
     } finally {
@@ -675,7 +688,8 @@ public final class SessionTable {
     handler.flushOutput();
   }
 
-  private void flush(Session session, long nowMs) {
+  /** Returns the time after it, which is another only if the driver has been called. */
+  private long flush(Session session, long nowMs) {
     Kcp kcp = session.kcp();
     boolean receivable = kcp.isReceivable();
     try {
@@ -690,12 +704,14 @@ public final class SessionTable {
     session.hasInput = false;
     if (kcp.failure() != null) {
       end(session, EndReason.of(kcp.failure()), nowMs);
-      return;
+      return handler.readNowMs(nowMs);
     }
     rearm(session);
     if (!receivable && kcp.isReceivable()) {
       handler.progressed(session, nowMs); // what it delivers was held up for want of memory
+      return handler.readNowMs(nowMs);
     }
+    return nowMs;
   }
 
   private void write(Session session, long nowMs) {

@@ -14,7 +14,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** The driver of a {@link SessionTable} in a test: notes what it is told, and what is sent. */
-final class FakeHandler implements SessionTable.Handler {
+class FakeHandler implements SessionTable.Handler {
 
   final KcpContext context;
   SessionTable table;

@@ -288,7 +288,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   /** Arms a deadline of a channel's own. */
   void arm(DeadlineWheel.Entry entry, long delayMs) {
-    loop.wheel().arm(entry, nowMs() + delayMs);
+    loop.wheel().arm(entry, loop.readNowMs() + delayMs);
     loop.schedule();
   }
 
@@ -460,6 +460,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public boolean isOutputWritable() {
     return socket.isWritable();
+  }
+
+  @Override
+  public long readNowMs(long nowMs) {
+    return loop.readNowMs();
   }
 
   @Override

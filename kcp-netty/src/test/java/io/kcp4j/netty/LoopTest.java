@@ -11,6 +11,8 @@ import io.kcp4j.Kcp;
 import io.kcp4j.session.DeadlineWheel;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
@@ -52,6 +54,41 @@ class LoopTest {
       // What is left is the sweep for silent peers: one on each event loop's wheel and socket.
       EventLoop loop = fixture.server().eventLoop();
       assertEquals(1, loop.submit(() -> KcpLoop.of(loop).wheel().size()).get());
+    }
+  }
+
+  /** Keeps the event loop busy before it answers, and looks when the answer counts as lost. */
+  private static final class SlowEcho extends ChannelInboundHandlerAdapter {
+    static final int BUSY_MS = 50;
+    static final int INITIAL_RTO_MS = 200;
+    final CompletableFuture<Long> timeoutMs = new CompletableFuture<>();
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      KcpLoop loop = KcpLoop.of(ctx.channel().eventLoop());
+      long startMs = loop.nowMs();
+      long startNs = System.nanoTime();
+      while (System.nanoTime() - startNs < TimeUnit.MILLISECONDS.toNanos(BUSY_MS)) {
+        Thread.onSpinWait();
+      }
+      ctx.writeAndFlush(msg);
+      KcpChannel channel = (KcpChannel) ctx.channel();
+      // After the batch, and before the next.
+      channel.eventLoop().execute(() -> timeoutMs.complete(channel.nextDeadline() - startMs));
+    }
+  }
+
+  @OverEachTransport
+  void whatASlowHandlerAnswersLeavesAtTheTimeThatItIsThen(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      SlowEcho echo = new SlowEcho();
+      fixture.serve(() -> echo);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      long timeoutMs = echo.timeoutMs.get(10, TimeUnit.SECONDS);
+      int least = SlowEcho.BUSY_MS + SlowEcho.INITIAL_RTO_MS;
+      assertTrue(timeoutMs >= least && timeoutMs < Kcp.NO_DEADLINE / 2, "after " + timeoutMs);
     }
   }
 

@@ -1,0 +1,137 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecContext;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Handlers that take their time: what is sent after them leaves at the time that it is then. */
+class SlowHandlerTest {
+
+  private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
+
+  /** A driver with a clock, which the test moves. */
+  private final class ClockedHandler extends FakeHandler {
+    ClockedHandler(KcpContext context) {
+      super(context);
+    }
+
+    @Override
+    public long readNowMs(long nowMs) {
+      clockReads++;
+      return clockMs;
+    }
+  }
+
+  private final KcpContext context =
+      new KcpContext(
+          new UnpooledByteBufAllocator(true, true), new MemoryBudget(8000), new KcpCounters());
+  private final ClockedHandler handler = new ClockedHandler(context);
+  private final DeadlineWheel deadlines = new DeadlineWheel(0);
+  private final SessionTable table =
+      new SessionTable(
+          handler,
+          context,
+          KeyRing.NONE.newCipher(),
+          new FecContext(context.budget()),
+          deadlines,
+          SessionDirectory.ofOne(9),
+          1500,
+          0);
+  private long clockMs = 1000;
+  private int clockReads;
+
+  SlowHandlerTest() {
+    handler.table = table;
+  }
+
+  private static ByteBuf push(int conv, int sn, int bytes) {
+    ByteBuf out = Unpooled.buffer();
+    Segment.write(out, conv, Segment.PUSH, 0, 128, 0, sn, 0, bytes);
+    return out.writeZero(bytes);
+  }
+
+  private void write(Session session) {
+    session.kcp().send(Unpooled.buffer().writeZero(10));
+    table.touch(session);
+  }
+
+  private static void readAll(Session session) {
+    for (ByteBuf part; (part = session.kcp().receive()) != null; ) {
+      part.release();
+    }
+  }
+
+  @Test
+  void answersAreNotTakenForLostBecauseHandlersWereSlow() {
+    handler.onProgress =
+        session -> {
+          readAll(session);
+          clockMs += 40;
+          write(session);
+        };
+    long startMs = clockMs;
+    for (int conv = 1; conv <= 6; conv++) {
+      table.receive(REMOTE, push(conv, 0, 10), startMs);
+    }
+    table.endBatch(startMs);
+    assertEquals(startMs + 240, clockMs);
+    deadlines.advance(clockMs);
+    table.flushTouched(clockMs);
+    assertEquals(0, context.total().get(KcpCounter.TIMED_OUT));
+    assertEquals(clockMs + 200, handler.accepted.get(0).kcp().nextDeadline());
+  }
+
+  @Test
+  void clockIsReadOnceForABatch() {
+    for (int conv = 1; conv <= 6; conv++) {
+      table.receive(REMOTE, push(conv, 0, 10), clockMs);
+    }
+    table.endBatch(clockMs);
+    assertEquals(1, clockReads);
+  }
+
+  @Test
+  void handlerThatIsSlowAmidAFlushMakesNoDatagramAfterItLookOld() {
+    List<Session> slow = new ArrayList<>();
+    // The first session's reordered segment waits for memory, which the second one holds.
+    table.receive(REMOTE, push(1, 0, 10), clockMs);
+    table.receive(REMOTE, push(1, 2, 1400), clockMs);
+    for (int sn = 0; sn < 10; sn++) {
+      table.receive(REMOTE, push(2, sn, 1400), clockMs);
+    }
+    table.endBatch(clockMs);
+    readAll(handler.accepted.get(0));
+    table.receive(REMOTE, push(1, 1, 10), clockMs);
+    table.endBatch(clockMs);
+    readAll(handler.accepted.get(0));
+    readAll(handler.accepted.get(1));
+    Session other = handler.session(REMOTE, 3);
+    table.add(other, clockMs);
+    handler.onProgress =
+        session -> {
+          slow.add(session);
+          clockMs += 300;
+        };
+    clockMs += 20;
+    long startMs = clockMs;
+    deadlines.advance(startMs);
+    write(other);
+    table.flushTouched(startMs);
+    assertEquals(List.of(handler.accepted.get(0)), slow);
+    assertEquals(clockMs + 200, other.kcp().nextDeadline());
+  }
+}
