@@ -530,8 +530,17 @@ public final class SessionTable {
       return null;
     }
     closed.remove(lookup);
-    Session accepted =
-        handler.accept(remote, Segment.conv(datagram, datagram.readerIndex()), nowMs);
+    int conv = Segment.conv(datagram, datagram.readerIndex());
+    Session accepted;
+    try {
+      accepted = handler.accept(remote, conv, nowMs);
+    } catch (Throwable e) { // Whatever it is: handlers are others' code.
+      SessionKey stranger = new SessionKey(remote, conv);
+      if (!backlog.contains(stranger)) {
+        turnAway(stranger, nowMs);
+      }
+      throw e;
+    }
     if (accepted != null) {
       insert(accepted, nowMs);
     } else if (backlog.contains(lookup)) {
@@ -616,15 +625,31 @@ public final class SessionTable {
    * to send is flushed.
    */
   public void endBatch(long nowMs) {
-    for (Session session : arrived) {
-      session.hasArrived = false;
-      if (session.isIn(this)) {
-        handler.progressed(session, nowMs);
+    deliver(nowMs);
+    flushTouched(handler.readNowMs(nowMs));
+  }
+
+  /** If the handler throws, those after the session for which it did come with the next flush. */
+  private void deliver(long nowMs) {
+    int delivered = 0;
+    boolean isDone = false;
+    inBatch = true;
+    try {
+      while (delivered < arrived.size()) {
+        Session session = arrived.get(delivered++);
+        session.hasArrived = false;
+        if (session.isIn(this)) {
+          handler.progressed(session, nowMs);
+        }
+      }
+      isDone = true;
+    } finally {
+      arrived.subList(0, delivered).clear();
+      inBatch = false;
+      if (!isDone) {
+        requestFlush();
       }
     }
-    arrived.clear();
-    inBatch = false;
-    flushTouched(handler.readNowMs(nowMs));
   }
 
   // Output
@@ -663,6 +688,9 @@ public final class SessionTable {
   /** Flushes every session that was touched, as long as the output takes it. */
   public void flushTouched(long nowMs) {
     flushRequested = false;
+    if (!arrived.isEmpty() && !inBatch) {
+      deliver(nowMs);
+    }
     if (touched.isEmpty() && !outputPending) {
       return;
     }
@@ -680,12 +708,12 @@ public final class SessionTable {
     } finally {
       touched.subList(0, flushed).clear();
       inBatch = false;
+      outputPending = false;
       if (!touched.isEmpty()) {
         requestFlush();
       }
+      handler.flushOutput();
     }
-    outputPending = false;
-    handler.flushOutput();
   }
 
   /** Returns the time after it, which is another only if the driver has been called. */

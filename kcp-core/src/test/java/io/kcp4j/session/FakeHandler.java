@@ -24,6 +24,7 @@ class FakeHandler implements SessionTable.Handler {
   Consumer<Session> onProgress = session -> {};
   Consumer<Session> onEnd = session -> {};
   Runnable onOutput = () -> {};
+  Runnable onAccept = () -> {};
   BiConsumer<InetSocketAddress, ByteBuf> onPassedOn = (remote, packet) -> {};
   boolean accepts = true;
   boolean postpones;
@@ -41,6 +42,7 @@ class FakeHandler implements SessionTable.Handler {
 
   @Override
   public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+    onAccept.run();
     if (!accepts || (postpones && table.postpone(remote, conv))) {
       return null;
     }

@@ -444,6 +444,67 @@ class SessionTableTest {
   }
 
   @Test
+  void handlerThatThrowsForOneSessionHoldsUpNoOther() {
+    handler.config = KcpConfig.builder().ackNoDelay(true).build();
+    handler.onProgress =
+        session -> {
+          if (session.conv() == 1) {
+            throw new IllegalStateException();
+          }
+        };
+    for (int conv = 1; conv <= 3; conv++) {
+      table.receive(REMOTE, push(conv, 0), nowMs);
+    }
+    assertThrows(IllegalStateException.class, () -> table.endBatch(nowMs));
+    assertEquals(1, handler.flushRequests);
+    table.flushTouched(nowMs);
+    assertEquals(
+        List.of(
+            "progressed 1",
+            "progressed 2",
+            "progressed 3",
+            "sent 1 ACK",
+            "sent 2 ACK",
+            "sent 3 ACK"),
+        handler.events());
+    write(handler.accepted.get(1), 5);
+    assertEquals(2, handler.flushRequests);
+  }
+
+  @Test
+  void whatWasWrittenBeforeAnExceptionLeaves() {
+    Session one = begin(REMOTE, 1);
+    Session two = begin(REMOTE, 2);
+    write(one, 5);
+    write(two, 5);
+    int outputFlushes = handler.outputFlushes;
+    handler.onOutput =
+        () -> {
+          if (!handler.events.isEmpty()) {
+            throw new IllegalStateException();
+          }
+        };
+    assertThrows(IllegalStateException.class, () -> table.flushTouched(nowMs));
+    assertEquals(List.of("sent 1 ACK"), handler.events());
+    assertEquals(outputFlushes + 1, handler.outputFlushes);
+  }
+
+  @Test
+  void strangerForWhomTheHandlerThrowsTakesNoPlace() {
+    handler.onAccept =
+        () -> {
+          throw new IllegalStateException();
+        };
+    for (int i = 0; i < 5; i++) {
+      assertThrows(IllegalStateException.class, () -> table.receive(REMOTE, push(7, 0), nowMs));
+      table.endBatch(nowMs);
+    }
+    handler.onAccept = () -> {};
+    begin(REMOTE, 7);
+    assertEquals(1, table.size());
+  }
+
+  @Test
   void deadlineOfASessionIsOnTheWheelAndGoesWithIt() {
     Session session = begin(REMOTE, 1);
     assertEquals(20, deadlines.nextDeadline());

@@ -339,11 +339,19 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private void endBatch() {
     try {
       owner.batchRead();
-      table.endBatch(loop.nowMs());
+    } finally {
+      endTableBatch(loop.nowMs());
+    }
+  }
+
+  /** Whatever is thrown for one session, the next batch and the deadlines come. */
+  private void endTableBatch(long nowMs) {
+    try {
+      table.endBatch(nowMs);
     } finally {
       inBatch = false;
+      loop.schedule();
     }
-    loop.schedule();
   }
 
   @Override
@@ -409,9 +417,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
           if (accepted != null) {
             sweep.start();
           }
-          table.settle(remote, conv, accepted, nowMs());
-          table.endBatch(nowMs());
-          loop.schedule();
+          try {
+            table.settle(remote, conv, accepted, nowMs());
+          } finally {
+            endTableBatch(nowMs());
+          }
         });
   }
 
@@ -476,8 +486,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   private void flushTouched() {
-    table.flushTouched(nowMs());
-    loop.schedule();
+    try {
+      table.flushTouched(nowMs());
+    } finally {
+      loop.schedule();
+    }
   }
 
   @Override
