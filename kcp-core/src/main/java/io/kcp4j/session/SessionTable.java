@@ -451,6 +451,10 @@ public final class SessionTable {
     session.watchPayload(nowMs);
     session.heard(nowMs);
     arrived(session);
+    if (!session.kcp().isAtRest()) { // Its owner may read what else there is, and open the window.
+      session.hasInput = true;
+      enqueue(session);
+    }
   }
 
   private boolean input(Session session, ByteBuf datagram, Origin origin, long nowMs) {
@@ -737,6 +741,9 @@ public final class SessionTable {
     rearm(session);
     if (!receivable && kcp.isReceivable()) {
       handler.progressed(session, nowMs); // what it delivers was held up for want of memory
+      if (session.isIn(this)) {
+        touch(session); // Its window may have opened.
+      }
       return handler.readNowMs(nowMs);
     }
     return nowMs;

@@ -17,6 +17,7 @@ import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -569,6 +570,45 @@ class SessionTableTest {
     small.flushTouched(20);
     assertTrue(scarce.events().contains("progressed 1"));
     assertEquals(1420, heldUp.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
+  }
+
+  @Test
+  void windowThatAReaderOpensAmidAFlushIsTold() {
+    handler.config = KcpConfig.builder().receiveWindow(1).build();
+    Session session = handler.session(REMOTE, 1);
+    table.add(session, nowMs);
+    handler.onProgress = s -> receiveIf(true, s);
+    // As if the segment had waited for memory, and this flush had found some.
+    handler.onOutput =
+        () -> {
+          handler.onOutput = () -> {};
+          session.kcp().input(push(1, 0), nowMs);
+        };
+    table.touch(session);
+    table.flushTouched(nowMs);
+    assertEquals(List.of("progressed 1", "sent 1 ACK"), handler.events());
+    assertEquals(1, session.kcp().counters().get(KcpCounter.DATAGRAMS_OUT));
+  }
+
+  @Test
+  void windowThatAReaderOpensForAnUnreliableDatagramIsTold() {
+    handler.config = KcpConfig.builder().receiveWindow(1).build();
+    Session session = begin(REMOTE, 1);
+    session.unreliableLimit(1);
+    runTo(100);
+    handler.events();
+    handler.onProgress = s -> receiveIf(true, s);
+    ByteBuf unreliable = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);
+    unreliable.writeIntLE(1).writeInt(42);
+    FecPacket.write(
+        unreliable,
+        0,
+        unreliable.writerIndex(),
+        FecPacket.OUT_OF_BAND_SEQID,
+        FecPacket.OUT_OF_BAND);
+    receive(REMOTE, unreliable);
+    assertEquals(List.of("progressed 1", "sent 1 WINS"), handler.events());
+    session.receiveUnreliable().release();
   }
 
   private static void receiveIf(boolean reads, Session session) {
