@@ -16,6 +16,7 @@ final class PacketOutput implements DatagramOutput {
   private DatagramOutput output;
   private FecLayer fec;
   private long nowMs;
+  private int mtuBytes;
 
   private ByteBuf packet;
 
@@ -32,10 +33,15 @@ final class PacketOutput implements DatagramOutput {
     this.cipher = cipher;
   }
 
-  /** Says whose datagrams are written from now on, and where to. */
-  PacketOutput to(DatagramOutput output, FecLayer fec, long nowMs) {
+  /**
+   * Says whose datagrams are written from now on, and where to.
+   *
+   * @param mtuBytes the largest packet
+   */
+  PacketOutput to(DatagramOutput output, FecLayer fec, int mtuBytes, long nowMs) {
     this.output = output;
     this.fec = fec;
+    this.mtuBytes = mtuBytes;
     this.nowMs = nowMs;
     besideBytes = 0;
     return this;
@@ -53,7 +59,7 @@ final class PacketOutput implements DatagramOutput {
     int parity = 0;
     if (fec.isEncoding()) {
       int payload = index + FecPacket.DATA_HEADER_BYTES;
-      if (fec.config().protectsAcks() || carriesPush(packet, payload)) {
+      if (fits() && (fec.config().protectsAcks() || carriesPush(packet, payload))) {
         parity = fec.protect(packet, index, nowMs);
       } else {
         dropHeader(payload);
@@ -106,6 +112,14 @@ final class PacketOutput implements DatagramOutput {
     return end - index + cipher.headroom();
   }
 
+  /**
+   * Whether the packet is within the MTU. One whose segment was cut before there was an FEC header,
+   * or for a larger MTU, is not; its parity would be as long.
+   */
+  private boolean fits() {
+    return packet.writerIndex() + cipher.tailroom() - index + cipher.headroom() <= mtuBytes;
+  }
+
   /** Whether a datagram holds a PUSH; they come last in it, and with it most of its bytes. */
   private static boolean carriesPush(ByteBuf datagram, int index) {
     int end = datagram.writerIndex();
@@ -115,7 +129,10 @@ final class PacketOutput implements DatagramOutput {
     return index < end;
   }
 
-  /** Acknowledgements alone are not worth a place in a group; they leave without a header. */
+  /**
+   * Acknowledgements alone are not worth a place in a group; they leave without a header, and so
+   * does what would be too large with it.
+   */
   private void dropHeader(int payload) {
     int bytes = packet.writerIndex() - payload;
     packet.setBytes(index, packet, payload, bytes);

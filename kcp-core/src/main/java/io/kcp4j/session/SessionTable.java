@@ -616,7 +616,7 @@ public final class SessionTable {
     if (!handler.isOutputWritable()) {
       return;
     }
-    output.to(handler.output(remote), strangers, 0);
+    output.to(handler.output(remote), strangers, maxDatagramBytes, 0);
     ByteBuf out = output.begin(Segment.HEADER_BYTES);
     Segment.write(out, conv, Segment.WINS, 0, STRANGERS_WINDOW, 0, 0, 0, 0);
     output.end();
@@ -751,7 +751,7 @@ public final class SessionTable {
 
   private void write(Session session, long nowMs) {
     Kcp kcp = session.kcp();
-    output.to(handler.output(session.remote()), session.fec(), nowMs);
+    outputTo(session, nowMs);
     session.flushUnreliable(output);
     if (session.isDue) {
       kcp.flush(nowMs, output);
@@ -765,9 +765,14 @@ public final class SessionTable {
     kcp.charge(output.besideBytes(), nowMs);
   }
 
+  private void outputTo(Session session, long nowMs) {
+    int mtuBytes = session.kcp().config().mtuBytes();
+    output.to(handler.output(session.remote()), session.fec(), mtuBytes, nowMs);
+  }
+
   /** Flushes a session that is about to be closed, whatever it was that it waited for. */
   public void flushNow(Session session, long nowMs) {
-    output.to(handler.output(session.remote()), session.fec(), nowMs);
+    outputTo(session, nowMs);
     session.flushUnreliable(output);
     session.kcp().flush(nowMs, output);
     handler.flushOutput();

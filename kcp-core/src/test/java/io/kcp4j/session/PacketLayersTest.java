@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
@@ -71,6 +72,34 @@ class PacketLayersTest {
       left.remove(lost[i]);
     }
     return left;
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void segmentsCutBeforeFecWasSwitchedOnLeaveWithoutItsHeader(Delivery delivery) {
+    int mss = 1500 - Segment.HEADER_BYTES;
+    client.config =
+        KcpConfig.builder().mtuBytes(1500).delivery(delivery).sendWindow(4).sendQueue(8).build();
+    server.config = client.config;
+    Session session = open(FecConfig.NONE);
+    client.send(session, 6 * mss); // Of which two wait for the window.
+    client.packets(); // All are lost.
+    session.reconfigure(client.config, FecConfig.of(2, 1).withParityGapMs(0));
+    for (int nowMs = 1000; nowMs <= 4000; nowMs += 1000) {
+      client.table.due(session);
+      client.table.flushTouched(nowMs);
+      List<ByteBuf> packets = client.packets();
+      packets.forEach(packet -> assertTrue(packet.readableBytes() <= 1500));
+      server.take(client, packets);
+      server.table.due(accepted());
+      server.table.flushTouched(0);
+      client.take(server, server.packets());
+    }
+    assertEquals(0, server.count(KcpCounter.OVERSIZE));
+    assertEquals(6 * mss, Host.received(accepted()).readableBytes());
+
+    client.send(session, 2 * session.kcp().mssBytes());
+    assertEquals(FecPacket.PARITY, type(client.packets().get(2)));
   }
 
   @ParameterizedTest
