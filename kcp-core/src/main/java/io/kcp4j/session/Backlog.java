@@ -67,9 +67,9 @@ final class Backlog {
     }
   }
 
-  /** Forgets everybody, and returns how many there were. */
-  int clear() {
-    int strangers = waiting.size();
+  /** Forgets everybody, and returns who there was. */
+  List<SessionKey> clear() {
+    List<SessionKey> strangers = List.copyOf(waiting.keySet());
     waiting.values().forEach(this::release);
     waiting.clear();
     return strangers;

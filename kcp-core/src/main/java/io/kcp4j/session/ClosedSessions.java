@@ -57,6 +57,12 @@ final class ClosedSessions {
     }
   }
 
+  /** Drops everything. */
+  void clear() {
+    forgetAtMs.keySet().forEach(forgotten);
+    forgetAtMs.clear();
+  }
+
   int size() {
     return forgetAtMs.size();
   }

@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>Of several sockets at one port the system chooses the one at which a peer's packets come in,
  * and chooses anew when a socket joins or leaves. A session stays where it was begun: its name
  * belongs to the first table that claims it, until that table has forgotten the session, a minute
- * after its end. Other tables pass its packets on, and none begins it a second time: protocol.md
- * 8.5.
+ * after its end, or has closed. Other tables pass its packets on, and none begins it a second time:
+ * protocol.md 8.5.
  */
 public final class SessionDirectory {
 
@@ -76,10 +76,10 @@ public final class SessionDirectory {
     return home == null || home == claimant;
   }
 
-  /** The name belongs to nobody any more. */
-  void release(SessionKey name) {
+  /** The name belongs to nobody any more, if it has belonged to this table. */
+  void release(SessionKey name, SessionTable home) {
     if (homes != null) {
-      homes.remove(name);
+      homes.remove(name, home);
     }
   }
 

@@ -194,7 +194,7 @@ public final class SessionTable {
     this.fecContext = fecContext.withBudget(context.budget());
     this.strangers = new FecLayer(fecContext, counters);
     this.backlog = new Backlog(context);
-    this.closed = new ClosedSessions(directory::release);
+    this.closed = new ClosedSessions(name -> directory.release(name, this));
     this.cipher = Objects.requireNonNull(cipher, "cipher");
     this.output = new PacketOutput(cipher);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
@@ -559,7 +559,7 @@ public final class SessionTable {
     directory.leave();
     counters.add(KcpCounter.ACCEPT_REFUSED, 1);
     if (!closed.contains(stranger, nowMs)) { // Its session may have come and gone.
-      directory.release(stranger);
+      directory.release(stranger, this);
     }
   }
 
@@ -605,11 +605,17 @@ public final class SessionTable {
     }
   }
 
-  /** Turns away all who wait. To be called at the end; sessions are their owners' to close. */
+  /**
+   * Turns away all who wait, and lets other tables begin sessions of the names that are known here.
+   * To be called at the end; sessions are their owners' to close, now or later.
+   */
   public void close() {
-    for (int strangers = backlog.clear(); strangers > 0; strangers--) {
+    for (SessionKey stranger : backlog.clear()) {
+      directory.release(stranger, this);
       directory.leave();
     }
+    sessions.keySet().forEach(name -> directory.release(name, this));
+    closed.clear();
   }
 
   private void answerProbe(InetSocketAddress remote, int conv) {

@@ -175,4 +175,30 @@ class SessionDirectoryTest {
     receive(second, push(7, 1));
     assertEquals(20, first.accepted.get(1).kcp().receive().readableBytes());
   }
+
+  @Test
+  void closedTablesNamesAreForgottenAndItsPlacesFreeOnceItsSessionsClose() {
+    receive(first, push(7, 0));
+    receive(first, push(8, 0));
+    Session left = first.accepted.get(0);
+    first.table.remove(first.accepted.get(1), nowMs);
+    first.postpones = true;
+    receive(first, push(9, 0));
+    assertEquals(3, directory.names());
+
+    first.table.close();
+    assertEquals(0, directory.names());
+
+    receive(second, push(7, 0));
+    assertEquals(1, second.table.size(), "the other place is of the session that is left");
+    receive(second, push(9, 0));
+    assertEquals(1, second.table.size());
+    first.table.remove(left, nowMs);
+    first.table.sweep(nowMs + 70_000);
+    assertEquals(1, directory.names(), "by now it is the second table's");
+    receive(second, push(9, 0));
+    assertEquals(2, second.table.size());
+    receive(second, push(7, 1));
+    assertEquals(20, second.accepted.get(0).kcp().receive().readableBytes());
+  }
 }
