@@ -21,6 +21,15 @@ public final class FecEncoder {
   /** More packets than any receiver looks back or ahead. */
   private static final int SUCCESSOR_DISTANCE = 4096;
 
+  /** Serial numbers compare only over less than 2^31. */
+  private static final long MAX_AHEAD = (1L << 31) - 65_536;
+
+  /** A period of what is looked for is 34 million numbers at least. */
+  private static final int AHEAD_STEP = 1 << 20;
+
+  /** More packets than kcp-go's receiver remembers when it looks for the ratio: 258. */
+  private static final int RECEIVERS_MEMORY = 1024;
+
   private final FecConfig config;
   private final FecContext context;
   private final int dataShards;
@@ -57,26 +66,75 @@ public final class FecEncoder {
 
   /**
    * Makes an encoder with other settings that takes over from this one, which is closed, or has
-   * been. Sequence numbers go on at some distance. kcp-go's receivers do not go back to smaller
-   * ones; and where numbers are not the same, and jump, no receiver can take the packets of one
-   * encoder for those of the other.
+   * been. Sequence numbers go on at some distance, so that no receiver can take the packets of one
+   * encoder for those of the other: protocol.md 11.12.
    *
    * @param config one that encodes
+   * @throws IllegalArgumentException if it does not encode
+   * @throws IllegalStateException if too few sequence numbers are left before they would begin
+   *     anew; nothing has changed then
    */
   public FecEncoder successor(FecConfig config) {
-    int shards = Math.max(1, config.shards());
-    long firstSeqid = (next + SUCCESSOR_DISTANCE + shards - 1) / shards * shards;
-    FecEncoder successor =
-        new FecEncoder(config, context, firstSeqid < FecPacket.paws(shards) ? firstSeqid : 0);
+    checkEncodes(config);
+    FecEncoder successor = new FecEncoder(config, context, successorSeqid(config.shards()));
     close();
     return successor;
   }
 
+  /**
+   * Makes sure that {@link #successor} can be had.
+   *
+   * @throws IllegalStateException if it cannot
+   */
+  public void checkSuccessor(FecConfig config) {
+    successorSeqid(config.shards());
+  }
+
+  /**
+   * Where groups of another size begin: the first number from which kcp-go's receiver would go on,
+   * or, if there is none, the first that is far enough ahead.
+   */
+  private long successorSeqid(int shards) {
+    long newPaws = FecPacket.paws(shards);
+    for (long ahead = SUCCESSOR_DISTANCE; ahead < MAX_AHEAD; ahead += AHEAD_STEP) {
+      long seqid = roundUp(next + ahead, shards);
+      long wrapped = seqid < newPaws ? seqid : seqid - newPaws;
+      if (isFollowed(wrapped, shards) && isFollowed(wrapped + RECEIVERS_MEMORY, shards)) {
+        return wrapped;
+      }
+    }
+    long seqid = roundUp(next + SUCCESSOR_DISTANCE, shards);
+    if (seqid >= newPaws) {
+      throw new IllegalStateException(
+          "shards: "
+              + shards
+              + " (expected: "
+              + config.shards()
+              + " as before, until sequence numbers have begun anew)");
+    }
+    return seqid;
+  }
+
+  /**
+   * Whether kcp-go's receiver takes a group of {@code shards} that begins at a sequence number for
+   * a new one. It keeps the number of the newest group when it finds another ratio; and until it
+   * does it may read new packets by the old ratio, where groups have other numbers: protocol.md
+   * 11.12. It computes modulo 2^32.
+   */
+  private boolean isFollowed(long seqid, int shards) {
+    int group = (int) (seqid / shards);
+    int newest = (int) (next / config.shards());
+    int misread = (int) (seqid / config.shards());
+    return (group - newest) * shards > 0 && (group - misread) * shards >= 0;
+  }
+
+  private static long roundUp(long seqid, int shards) {
+    return (seqid + shards - 1) / shards * shards;
+  }
+
   /** Makes an encoder with another first sequence number, a multiple of the group's size. */
   FecEncoder(FecConfig config, FecContext context, long firstSeqid) {
-    if (!config.isEncoding()) {
-      throw new IllegalArgumentException("config: " + config + " (expected: one that encodes)");
-    }
+    checkEncodes(config);
     this.config = config;
     this.context = Objects.requireNonNull(context, "context");
     dataShards = config.dataShards();
@@ -84,6 +142,12 @@ public final class FecEncoder {
     paws = FecPacket.paws(config.shards());
     assert firstSeqid % config.shards() == 0 && firstSeqid < paws : firstSeqid;
     next = firstSeqid;
+  }
+
+  private static void checkEncodes(FecConfig config) {
+    if (!config.isEncoding()) {
+      throw new IllegalArgumentException("config: " + config + " (expected: one that encodes)");
+    }
   }
 
   /**

@@ -34,6 +34,17 @@ final class FecLayer {
     this.counters = counters;
   }
 
+  /**
+   * Makes sure that {@link #configure} will not fail.
+   *
+   * @throws IllegalStateException if the sequence numbers do not allow another ratio now
+   */
+  void checkSuccessor(FecConfig next) {
+    if (next != config && next.isEncoding() && last != null) {
+      last.checkSuccessor(next);
+    }
+  }
+
   /** Changes the settings. The peer finds a new ratio by itself. */
   void configure(FecConfig next) {
     if (next == config) {

@@ -171,8 +171,11 @@ public final class Session extends DeadlineWheel.Entry {
    *
    * @throws IllegalArgumentException if {@link Kcp#reconfigure} does, or if the MTU has no room for
    *     the headers; nothing has changed then
+   * @throws IllegalStateException if the sequence numbers of FEC do not allow another ratio now;
+   *     nothing has changed then
    */
   public void reconfigure(KcpConfig config, FecConfig fecConfig) {
+    fec.checkSuccessor(fecConfig);
     kcp.reconfigure(config, overheadBytes(cipherBytes, fecConfig));
     fec.configure(fecConfig);
   }

@@ -8,6 +8,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.fec.FecConfig;
 import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
@@ -22,6 +23,8 @@ import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.PromiseNotifier;
 import io.netty.util.internal.StringUtil;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
@@ -53,6 +56,8 @@ import java.security.SecureRandom;
 public final class KcpChannel extends AbstractChannel {
 
   private static final ChannelMetadata METADATA = new ChannelMetadata(false, 16);
+
+  private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpChannel.class);
 
   private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -412,7 +417,16 @@ public final class KcpChannel extends AbstractChannel {
     if (eventLoop().inEventLoop()) {
       applyConfig();
     } else {
-      eventLoop().execute(this::applyConfig);
+      eventLoop().execute(this::applyConfigLater);
+    }
+  }
+
+  /** Whoever has changed the configuration is on another thread, and cannot be told. */
+  private void applyConfigLater() {
+    try {
+      applyConfig();
+    } catch (IllegalStateException e) {
+      logger.warn("{} goes on with the settings of FEC that it had", this, e);
     }
   }
 
@@ -431,11 +445,24 @@ public final class KcpChannel extends AbstractChannel {
     session.idleTimeoutMs(config.idleTimeoutMs());
     session.unreliableLimit(config.unreliableQueue());
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
-      session.reconfigure(settings, config.fec());
-      endpoint.touch(session);
+      applySettings(settings, config.fec());
     }
     if (parent() == null) {
       endpoint.keyRing(config.keyRing());
+    }
+  }
+
+  /** FEC may refuse another ratio; the rest changes nevertheless. */
+  private void applySettings(KcpConfig settings, FecConfig fec) {
+    FecConfig inForce = session.fecConfig();
+    try {
+      session.reconfigure(settings, fec);
+    } catch (IllegalStateException e) {
+      config.fecRefused(fec, inForce);
+      session.reconfigure(settings, inForce);
+      throw e;
+    } finally {
+      endpoint.touch(session);
     }
   }
 

@@ -164,6 +164,13 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     kcpChannel.reconfigured();
   }
 
+  /** A change has been refused: the option must not tell settings that are not in force. */
+  synchronized void fecRefused(FecConfig refused, FecConfig inForce) {
+    if (fec == refused) {
+      fec = inForce;
+    }
+  }
+
   private void setUnreliableQueue(int datagrams) {
     if (datagrams < 0) {
       throw new IllegalArgumentException(

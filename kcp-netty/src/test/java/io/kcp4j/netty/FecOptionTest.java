@@ -1,0 +1,69 @@
+package io.kcp4j.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import io.kcp4j.fec.FecConfig;
+import java.lang.reflect.Field;
+import org.junit.jupiter.api.Test;
+
+/** {@link KcpChannelOption#FEC} where the session cannot change its ratio. */
+class FecOptionTest {
+
+  private static final FecConfig BEFORE = FecConfig.of(10, 3);
+  private static final FecConfig AFTER = FecConfig.of(13, 4);
+
+  private static Object get(Object of, String name) throws ReflectiveOperationException {
+    Field field = of.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    return field.get(of);
+  }
+
+  /** A client's channel whose next packets have the last sequence numbers of FEC. */
+  private static KcpChannel nearTheEnd(Fixture fixture) throws Exception {
+    fixture.serve(Echo::new);
+    fixture.bootstrap.option(KcpChannelOption.FEC, BEFORE);
+    KcpChannel client = fixture.connect(new Recorder());
+    Object encoder = get(get(get(client, "session"), "fec"), "encoder");
+    Field next = encoder.getClass().getDeclaredField("next");
+    next.setAccessible(true);
+    long last = 0xffffffffL / 13 * 13 - 26;
+    client
+        .eventLoop()
+        .submit(
+            () -> {
+              next.setLong(encoder, last);
+              return null;
+            })
+        .get();
+    return client;
+  }
+
+  @Test
+  void refusedRatioIsToldToWhoeverSetsItOnTheEventLoop() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      KcpChannel client = nearTheEnd(fixture);
+      Throwable thrown =
+          client
+              .eventLoop()
+              .submit(() -> client.config().setOption(KcpChannelOption.FEC, AFTER))
+              .await()
+              .cause();
+      assertInstanceOf(IllegalStateException.class, thrown);
+      assertSame(BEFORE, client.config().getOption(KcpChannelOption.FEC));
+      client.eventLoop().submit(() -> client.config().setOption(KcpChannelOption.MTU, 1300)).get();
+      assertEquals(1300, client.config().getOption(KcpChannelOption.MTU));
+    }
+  }
+
+  @Test
+  void refusedRatioIsNotClaimedWhereItWasSetByAnotherThread() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      KcpChannel client = nearTheEnd(fixture);
+      client.config().setOption(KcpChannelOption.FEC, AFTER);
+      client.eventLoop().submit(() -> true).get();
+      assertSame(BEFORE, client.config().getOption(KcpChannelOption.FEC));
+    }
+  }
+}
