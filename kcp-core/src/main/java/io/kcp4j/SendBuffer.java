@@ -121,13 +121,14 @@ final class SendBuffer {
     int first = data.readerIndex();
     boolean several = bytes > mssBytes && data.nioBufferCount() == 1;
     ByteBuffer from = several ? data.nioBuffer(first, bytes) : null;
+    int fromFirst = several ? from.position() : 0; // Netty's read-only view does not begin at 0.
     int at = 0;
     try {
       for (int taken; at < bytes; at += taken) {
         taken = Math.min(mssBytes, bytes - at);
         ensureChunk(taken, bytes - at);
         if (several) {
-          chunk.set(nextPayload(), from, at, taken);
+          chunk.set(nextPayload(), from, fromFirst + at, taken);
         } else {
           chunk.set(nextPayload(), data, first + at, taken);
         }
