@@ -1,7 +1,6 @@
 package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.util.Recycler;
 import java.nio.ByteBuffer;
@@ -40,14 +39,18 @@ final class Chunk {
     this.handle = handle;
   }
 
-  /** An empty one of so many bytes. */
-  static Chunk allocate(ByteBufAllocator allocator, int bytes) {
-    ByteBuf memory = allocator.directBuffer(bytes, bytes);
+  /**
+   * An empty one of so many bytes.
+   *
+   * @throws OutOfMemoryError if there is no memory; nothing is held then
+   */
+  static Chunk allocate(KcpContext context, int bytes) {
+    Chunk chunk = RECYCLER.get();
+    ByteBuf memory = context.directBuffer(bytes, bytes);
     if (memory.nioBufferCount() != 1) { // A user's own allocator may give it in pieces.
       memory.release();
       memory = Unpooled.directBuffer(bytes, bytes);
     }
-    Chunk chunk = RECYCLER.get();
     chunk.memory = memory;
     chunk.view = memory.internalNioBuffer(0, bytes);
     chunk.viewStart = chunk.view.position();
@@ -87,6 +90,11 @@ final class Chunk {
     from.getBytes(fromIndex, view.limit(at + bytes).position(at));
   }
 
+  /** Copies bytes of another chunk, or of another part of this one. */
+  void set(int index, Chunk from, int fromIndex, int bytes) {
+    set(index, from.view.limit(from.viewEnd), from.viewStart + fromIndex, bytes);
+  }
+
   /** Copies bytes of a buffer, whose position stays. */
   void set(int index, ByteBuffer from, int fromIndex, int bytes) {
     view.limit(viewEnd).put(viewStart + index, from, fromIndex, bytes);
@@ -95,6 +103,11 @@ final class Chunk {
   /** Writes 8 bytes, little-endian. */
   void setLong(int index, long value) {
     view.limit(viewEnd).putLong(viewStart + index, Long.reverseBytes(value));
+  }
+
+  /** Takes what stands at {@code index} and after as unused; nothing of it has been given out. */
+  void rewind(int index) {
+    end = index;
   }
 
   /** Whether an output still holds a part of it. */

@@ -63,6 +63,11 @@ public final class Kcp {
   private boolean windowOpened;
   private boolean lastInputOld;
   private long flushAtMs = NO_DEADLINE;
+
+  /** Whether {@link #send} has found no memory, and when it may be tried again. */
+  private boolean sendHeldUp;
+
+  private long sendAgainAtMs = NO_DEADLINE;
   private long progressAtMs;
 
   /**
@@ -156,12 +161,18 @@ public final class Kcp {
    *     part of the MTU
    * @throws IllegalArgumentException if {@link KcpConfig#checkSuccessor} does, or if the MTU leaves
    *     no room for payload; nothing has changed then
+   * @throws OutOfMemoryError if there is no memory to cut anew what is queued; nothing has changed
+   *     then
    */
   public void reconfigure(KcpConfig config, int overheadBytes) {
     KcpConfig old = this.config;
     old.checkSuccessor(config);
     checkRoom(config, overheadBytes);
     int oldMtuBytes = mtuBytes();
+    int mtuBytes = config.mtuBytes() - overheadBytes;
+    if (mtuBytes < oldMtuBytes && config.delivery() == Delivery.STREAM && !closed) {
+      sending.recut(mtuBytes - Segment.HEADER_BYTES);
+    }
     this.config = config;
     this.overheadBytes = overheadBytes;
     boolean full = receiving.freeWindow() == 0;
@@ -173,9 +184,6 @@ public final class Kcp {
       congestion = newCongestionControl(config, mssBytes());
     } else if (mtuBytes() != oldMtuBytes) {
       congestion.onMssChanged(mssBytes());
-    }
-    if (mtuBytes() < oldMtuBytes && config.delivery() == Delivery.STREAM && !closed) {
-      sending.recut(mssBytes());
     }
   }
 
@@ -396,7 +404,9 @@ public final class Kcp {
    * message or nothing. Moves the reader index past what was taken; copies, so that the buffer
    * stays the caller's.
    *
-   * @return whether all of it was taken; if not, try again when {@link #isSendable} holds
+   * @return whether all of it was taken; if not, try again when {@link #isSendable} holds. While
+   *     there is no memory that is after one interval; {@link #afterSend} has to be called then,
+   *     too
    * @throws IllegalArgumentException if a message is larger than {@link #maxMessageBytes}: it can
    *     never be sent; nothing was taken
    */
@@ -407,7 +417,14 @@ public final class Kcp {
           "message: " + data.readableBytes() + " bytes (expected: <= " + maxMessageBytes() + ")");
     }
     int before = data.readableBytes();
-    boolean taken = stream ? sendBytes(data) : sendMessage(data);
+    boolean taken;
+    try {
+      taken = stream ? sendBytes(data) : sendMessage(data);
+    } catch (OutOfMemoryError e) { // What was queued before stays queued.
+      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+      sendHeldUp = true;
+      taken = false;
+    }
     counters.add(KcpCounter.PAYLOAD_BYTES_OUT, before - data.readableBytes());
     return taken;
   }
@@ -432,15 +449,28 @@ public final class Kcp {
     }
     int mss = mssBytes();
     int fragments = Math.max(1, (data.readableBytes() + mss - 1) / mss);
-    for (int frg = fragments - 1; frg >= 0; frg--) {
-      sending.append(data, Math.min(mss, data.readableBytes()), frg, data.readableBytes());
+    int start = data.readerIndex();
+    int queued = sending.queued();
+    try {
+      for (int frg = fragments - 1; frg >= 0; frg--) {
+        sending.append(data, Math.min(mss, data.readableBytes()), frg, data.readableBytes());
+      }
+    } catch (OutOfMemoryError e) {
+      sending.dropQueuedBeyond(queued);
+      data.readerIndex(start);
+      throw e;
     }
     return true;
   }
 
   /** Whether {@link #send} would take something. */
   public boolean isSendable() {
-    return !closed && failure == null && sending.queued() < config.sendQueue();
+    return !closed && failure == null && !sendHeldUp && sending.queued() < config.sendQueue();
+  }
+
+  /** Whether {@link #send} has found no memory, and the interval until the next try is not over. */
+  public boolean isSendHeldUp() {
+    return sendHeldUp;
   }
 
   /**
@@ -472,6 +502,7 @@ public final class Kcp {
         && !askWindow
         && !tellWindow
         && flushAtMs == NO_DEADLINE
+        && !sendHeldUp
         && failure == null;
   }
 
@@ -526,6 +557,10 @@ public final class Kcp {
     }
     forgiveLateness(nowMs);
     flushAtMs = NO_DEADLINE;
+    if (nowMs >= sendAgainAtMs) {
+      sendHeldUp = false;
+      sendAgainAtMs = NO_DEADLINE;
+    }
     receiving.closeGap();
     judgeFragments();
     beginFlush(nowMs, output);
@@ -674,7 +709,8 @@ public final class Kcp {
     }
     long resend = Math.max(sending.timeoutBoundMs(), pacer.opensAtMs());
     long stall = Math.min(probe.nextAtMs(), probe.stalledAtMs(config.writeStallTimeoutMs()));
-    return Math.min(Math.min(flushAtMs, resend), Math.min(stall, progressDeadline()));
+    long flush = Math.min(flushAtMs, sendAgainAtMs);
+    return Math.min(Math.min(flush, resend), Math.min(stall, progressDeadline()));
   }
 
   private long progressDeadline() {
@@ -715,6 +751,9 @@ public final class Kcp {
       flushAtMs = NO_DEADLINE;
     } else if (flushAtMs == NO_DEADLINE) {
       flushAtMs = nowMs + config.intervalMs();
+    }
+    if (sendHeldUp && sendAgainAtMs == NO_DEADLINE) {
+      sendAgainAtMs = nowMs + config.intervalMs();
     }
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Objects;
 
@@ -22,5 +23,20 @@ public record KcpContext(ByteBufAllocator allocator, MemoryBudget budget, KcpCou
   /** A context without a memory limit, with counters of its own. */
   public static KcpContext of(ByteBufAllocator allocator) {
     return new KcpContext(allocator, MemoryBudget.unlimited(), new KcpCounters());
+  }
+
+  /**
+   * A direct buffer of so many bytes, which may grow to {@code maxBytes}.
+   *
+   * @throws OutOfMemoryError if the allocator throws, whatever that is
+   */
+  ByteBuf directBuffer(int bytes, int maxBytes) {
+    try {
+      return allocator.directBuffer(bytes, maxBytes);
+    } catch (RuntimeException e) { // A user's own allocator may have errors of its own.
+      OutOfMemoryError error = new OutOfMemoryError("allocator has failed: " + e);
+      error.initCause(e);
+      throw error;
+    }
   }
 }

@@ -34,6 +34,8 @@ public enum KcpCounter {
   FRAGMENT_REFUSED("segments.fragment.refused", "segments"),
   /** Segments that the memory budget had no room for: dropped and not acknowledged. */
   OVER_BUDGET("segments.over.budget", "segments"),
+  /** How often the allocator failed: what came in was dropped as above, what goes out waits. */
+  ALLOCATION_FAILED("allocations.failed", "allocations"),
   /** Acknowledgements whose timestamp is none that we sent: they give no round-trip time. */
   FALSE_TIMESTAMP("acks.false.timestamp", "segments"),
   /** Window probes given out. */
@@ -96,7 +98,7 @@ public enum KcpCounter {
     return metricName;
   }
 
-  /** What is counted: bytes, segments, datagrams, batches or sessions. */
+  /** What is counted: bytes, segments, datagrams, batches, sessions or else. */
   public String unit() {
     return unit;
   }

@@ -30,6 +30,20 @@ final class PendingAcks {
     return arrivals;
   }
 
+  /**
+   * Makes room for the next one that is beyond a gap, so that adding it cannot fail.
+   *
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
+   */
+  void ensureRoom() {
+    if (count == sns.length) {
+      int capacity = Math.max(8, 2 * count);
+      int[] fresh = Arrays.copyOf(sns, capacity);
+      tss = Arrays.copyOf(tss, capacity);
+      sns = fresh;
+    }
+  }
+
   /** A new segment arrived in order. */
   void addInOrder(int sn, int ts) {
     arrivals++;
@@ -63,11 +77,7 @@ final class PendingAcks {
   }
 
   private void list(int sn, int ts) {
-    if (count == sns.length) {
-      int capacity = Math.max(8, 2 * count);
-      sns = Arrays.copyOf(sns, capacity);
-      tss = Arrays.copyOf(tss, capacity);
-    }
+    ensureRoom();
     sns[count] = sn;
     tss[count++] = ts;
   }

@@ -62,8 +62,16 @@ final class ReceiveBuffer {
     return reordered.heldBytes() + queue.heldBytes();
   }
 
-  /** Takes in one PUSH. */
+  /** Takes in one PUSH. One that there is no memory for is dropped, and not acknowledged. */
   void push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    try {
+      judge(sn, ts, frg, data, index, bytes);
+    } catch (OutOfMemoryError e) {
+      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+    }
+  }
+
+  private void judge(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     int distance = sn - next;
     if (distance >= window) {
       counters.add(KcpCounter.OUT_OF_WINDOW, 1);
@@ -72,6 +80,7 @@ final class ReceiveBuffer {
       acks.addRepeated(sn, ts);
     } else if (reordered.contains(sn, distance)) {
       counters.add(KcpCounter.REPEATED, 1);
+      acks.ensureRoom();
       if (reordered.acknowledgeAgain(sn, flushes)) {
         acks.addRepeatedBeyondGap(sn, ts);
       }
@@ -79,10 +88,8 @@ final class ReceiveBuffer {
       counters.add(KcpCounter.FRAGMENT_REFUSED, 1);
     } else if (distance == 0 && queue.segments() < window) {
       pushInOrder(sn, ts, frg, data, index, bytes);
-    } else if (reordered.add(sn, distance, frg, data, index, bytes, flushes)) {
-      acks.addBeyondGap(sn, ts);
     } else {
-      counters.add(KcpCounter.OVER_BUDGET, 1);
+      pushBeyondGap(sn, ts, frg, data, index, bytes);
     }
   }
 
@@ -96,15 +103,28 @@ final class ReceiveBuffer {
     }
   }
 
-  /** Whether a segment that is next in order waits for room in the memory budget. */
+  private void pushBeyondGap(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    acks.ensureRoom();
+    if (reordered.add(sn, sn - next, frg, data, index, bytes, flushes)) {
+      acks.addBeyondGap(sn, ts);
+    } else {
+      counters.add(KcpCounter.OVER_BUDGET, 1);
+    }
+  }
+
+  /** Whether a segment that is next in order waits for memory. */
   boolean isHeldUp() {
     return reordered.contains(next, 0) && queue.segments() < window;
   }
 
   /** Moves what has become in order to the queue, as far as that has room. */
   void closeGap() {
-    while (isHeldUp() && reordered.moveTo(queue, next)) {
-      next++;
+    try {
+      while (isHeldUp() && reordered.moveTo(queue, next)) {
+        next++;
+      }
+    } catch (OutOfMemoryError e) { // It stays where it is, and is tried again.
+      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     }
   }
 

@@ -1,7 +1,6 @@
 package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
-import java.util.Arrays;
 
 /**
  * Payload in order, waiting for the reader: in stream mode bytes, copied together into buffers
@@ -89,6 +88,7 @@ final class ReceiveQueue {
    * Adds the payload of the next segment, copying it.
    *
    * @return false if it cannot be kept now; nothing has changed then
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
   boolean add(ByteBuf data, int index, int bytes, int frg) {
     return delivery == Delivery.STREAM
@@ -109,11 +109,12 @@ final class ReceiveQueue {
         return false;
       }
     }
+    ByteBuf opened = rest > 0 ? allocate(size) : null;
     if (fitting > 0) {
       Copying.appendOwn(last(), data, index, fitting);
     }
     if (rest > 0) {
-      open(size);
+      open(opened);
       Copying.appendOwn(last(), data, index + fitting, rest);
       nextBufferBytes = Math.min(2 * size, MAX_BUFFER_BYTES);
     }
@@ -131,7 +132,7 @@ final class ReceiveQueue {
       if (!account(size)) {
         return false;
       }
-      open(size);
+      open(allocate(size));
     } else if (!growLast(bytes)) {
       return false;
     }
@@ -154,27 +155,50 @@ final class ReceiveQueue {
       return false;
     }
     heldBytes += after - before;
-    message.capacity(after);
+    ByteBuf larger;
+    try {
+      larger = context.directBuffer(after, Integer.MAX_VALUE);
+    } catch (OutOfMemoryError e) {
+      heldBytes -= after - before;
+      context.budget().release(after - before);
+      throw e;
+    }
+    Copying.appendOwn(larger, message, 0, message.writerIndex());
+    buffers[lastIndex()] = larger;
+    message.release();
     return true;
   }
 
   private ByteBuf last() {
-    return buffers[(head + count - 1) & (buffers.length - 1)];
+    return buffers[lastIndex()];
+  }
+
+  private int lastIndex() {
+    return (head + count - 1) & (buffers.length - 1);
   }
 
   private void countSegment() {
-    segmentsIn[(head + count - 1) & (buffers.length - 1)]++;
+    segmentsIn[lastIndex()]++;
     segments++;
   }
 
-  private void open(int size) {
-    if (count == buffers.length) {
-      grow();
+  /** A buffer of a size that has been accounted for, and a place for it in the ring. */
+  private ByteBuf allocate(int size) {
+    try {
+      if (count == buffers.length) {
+        grow();
+      }
+      return context.directBuffer(size, Integer.MAX_VALUE);
+    } catch (OutOfMemoryError e) {
+      unaccount(size);
+      throw e;
     }
-    int i = (head + count) & (buffers.length - 1);
-    buffers[i] = context.allocator().directBuffer(size);
-    segmentsIn[i] = 0;
+  }
+
+  private void open(ByteBuf opened) {
     count++;
+    buffers[lastIndex()] = opened;
+    segmentsIn[lastIndex()] = 0;
     lastIsOpen = true;
   }
 
@@ -195,13 +219,13 @@ final class ReceiveQueue {
     int capacity = Math.max(2, 2 * count);
     ByteBuf[] oldBuffers = buffers;
     int[] oldSegments = segmentsIn;
-    buffers = Arrays.copyOf(buffers, capacity);
-    segmentsIn = Arrays.copyOf(segmentsIn, capacity);
+    ByteBuf[] freshBuffers = new ByteBuf[capacity];
+    segmentsIn = new int[capacity];
+    buffers = freshBuffers;
     for (int k = 0; k < count; k++) {
       buffers[k] = oldBuffers[(head + k) & (count - 1)];
       segmentsIn[k] = oldSegments[(head + k) & (count - 1)];
     }
-    Arrays.fill(buffers, count, capacity, null);
     head = 0;
   }
 

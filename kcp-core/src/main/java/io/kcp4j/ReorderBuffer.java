@@ -57,14 +57,15 @@ final class ReorderBuffer {
    * @param distance how far {@code sn} lies beyond the next one in order
    * @param flush the number of the current flush, for {@link #acknowledgeAgain}
    * @return false if the memory budget has no room
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
   boolean add(int sn, int distance, int frg, ByteBuf data, int index, int bytes, int flush) {
+    if (distance > mask) {
+      grow(sn - distance, distance);
+    }
     ByteBuf target = reserve(bytes);
     if (target == null) {
       return false;
-    }
-    if (distance > mask) {
-      grow(sn - distance, distance);
     }
     int i = sn & mask;
     payload[i] = target;
@@ -126,7 +127,13 @@ final class ReorderBuffer {
       return null;
     }
     heldBytes += bytes;
-    return context.allocator().directBuffer(bytes, bytes);
+    try {
+      return context.directBuffer(bytes, bytes);
+    } catch (OutOfMemoryError e) {
+      heldBytes -= bytes;
+      context.budget().release(bytes);
+      throw e;
+    }
   }
 
   private void dropBlock() {
@@ -151,11 +158,15 @@ final class ReorderBuffer {
     char[] oldLength = length;
     byte[] oldFrg = frg;
     int[] oldAcknowledgedIn = acknowledgedIn;
-    payload = new ByteBuf[capacity];
-    offset = new int[capacity];
-    length = new char[capacity];
-    frg = new byte[capacity];
+    ByteBuf[] freshPayload = new ByteBuf[capacity];
+    int[] freshOffset = new int[capacity];
+    char[] freshLength = new char[capacity];
+    byte[] freshFrg = new byte[capacity];
     acknowledgedIn = new int[capacity];
+    payload = freshPayload;
+    offset = freshOffset;
+    length = freshLength;
+    frg = freshFrg;
     for (int sn = rcvNext; sn - rcvNext <= mask; sn++) {
       int from = sn & mask;
       int to = sn & (capacity - 1);

@@ -105,17 +105,20 @@ final class SendBuffer {
    * Queues the next {@code bytes} of {@code data} as one segment.
    *
    * @param expectedBytes how much is about to be queued in all, to choose the size of a new chunk
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
   void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
     ensureChunk(bytes, expectedBytes);
     chunk.set(nextPayload(), data, data.readerIndex(), bytes);
-    data.skipBytes(bytes);
     queue(bytes, frg);
+    data.skipBytes(bytes);
   }
 
   /**
    * Queues the next {@code bytes} of {@code data} as segments of {@code mssBytes}, the last of
    * which may be shorter.
+   *
+   * @throws OutOfMemoryError if there is no memory; {@code data} has lost what was queued before
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
     int first = data.readerIndex();
@@ -182,36 +185,88 @@ final class SendBuffer {
     }
   }
 
-  /** Cuts what is queued anew, into segments of at most {@code mssBytes}. For stream mode only. */
+  /**
+   * Cuts what is queued anew, into segments of at most {@code mssBytes}. For stream mode only.
+   *
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
+   */
   void recut(int mssBytes) {
-    int bytes = 0;
-    for (int sn = next; sn != end; sn++) {
-      bytes += length[sn & mask];
-    }
-    ByteBuf queued = context.allocator().directBuffer(Math.max(bytes, 1));
+    int queued = queued();
+    int oldEnd = end;
     try {
-      int last = end;
-      for (int sn = next; sn != last; sn++) {
-        int i = sn & mask;
-        queued.writeBytes(chunks[i].memory(), start[i] + Segment.HEADER_BYTES, length[i]);
+      copyQueued(oldEnd, mssBytes);
+    } catch (OutOfMemoryError e) {
+      dropQueuedBeyond(queued);
+      throw e;
+    }
+    replaceQueued(oldEnd);
+  }
+
+  /** Copies all that is queued before {@code oldEnd} into segments behind that. */
+  private void copyQueued(int oldEnd, int mssBytes) {
+    int left = 0;
+    for (int sn = next; sn != oldEnd; sn++) {
+      left += length[sn & mask];
+    }
+    int from = next;
+    int taken = 0;
+    for (int bytes; left > 0; left -= bytes) {
+      bytes = Math.min(mssBytes, left);
+      ensureChunk(bytes, left);
+      for (int at = 0, part; at < bytes; at += part) {
+        int i = from & mask;
+        part = Math.min(bytes - at, length[i] - taken);
+        chunk.set(nextPayload() + at, chunks[i], start[i] + Segment.HEADER_BYTES + taken, part);
+        taken += part;
+        if (taken == length[i]) {
+          from++;
+          taken = 0;
+        }
       }
-      while (end != next) {
-        dropLast();
-      }
-      appendStream(queued, queued.readableBytes(), mssBytes);
-    } finally {
-      queued.release();
+      queue(bytes, 0);
     }
   }
 
-  private void dropLast() {
-    int i = (end - 1) & mask;
-    Chunk dropped = chunks[i];
-    chunks[i] = null;
-    end--;
-    if (dropped != null && (una == end || chunks[(end - 1) & mask] != dropped)) {
-      free(dropped);
+  /** Drops what is queued before {@code oldEnd}; what stands behind that takes its place. */
+  private void replaceQueued(int oldEnd) {
+    Chunk inFlight = una == next ? null : chunks[(next - 1) & mask];
+    for (int sn = next; sn != oldEnd; sn++) {
+      Chunk left = chunks[sn & mask];
+      chunks[sn & mask] = null;
+      if (left != inFlight && left != chunks[(sn + 1) & mask]) {
+        free(left);
+      }
     }
+    int to = next;
+    for (int sn = oldEnd; sn != end; sn++, to++) {
+      int i = to & mask;
+      chunks[i] = chunks[sn & mask];
+      start[i] = start[sn & mask];
+      length[i] = length[sn & mask];
+      frg[i] = 0;
+      acknowledged[i] = false;
+      transmissions[i] = 0;
+    }
+    for (int sn = to; sn != end; sn++) {
+      chunks[sn & mask] = null;
+    }
+    end = to;
+  }
+
+  /** Drops what was queued last until so many segments are queued. */
+  void dropQueuedBeyond(int segments) {
+    while (queued() > segments) {
+      int i = (end - 1) & mask;
+      Chunk dropped = chunks[i];
+      chunks[i] = null;
+      end--;
+      if (una == end || chunks[(end - 1) & mask] != dropped) {
+        free(dropped);
+      } else {
+        dropped.rewind(start[i]);
+      }
+    }
+    chunk = una == end ? null : chunks[(end - 1) & mask];
   }
 
   private void newChunk(int segmentBytes, int expectedBytes) {
@@ -224,7 +279,7 @@ final class SendBuffer {
     int bytes = expectedBytes + segments * Segment.HEADER_BYTES;
     int atLeast = Math.max(MIN_CHUNK_BYTES, chunk == null ? 0 : 2 * chunk.capacity());
     int size = Math.min(Math.max(atLeast, powerOfTwo(bytes)), MAX_CHUNK_BYTES);
-    chunk = Chunk.allocate(context.allocator(), size);
+    chunk = Chunk.allocate(context, size);
     heldBytes += size;
     context.budget().charge(size);
   }
@@ -237,15 +292,23 @@ final class SendBuffer {
     if (freed == chunk) {
       chunk = null;
     }
-    if (freed.capacity() == MAX_CHUNK_BYTES && spares < MAX_SPARE_CHUNKS && !freed.isShared()) {
+    if (freed.capacity() == MAX_CHUNK_BYTES && hasRoomForSpare() && !freed.isShared()) {
       freed.clear();
-      if (spares == spare.length) {
-        spare = Arrays.copyOf(spare, Math.max(MIN_CAPACITY, 2 * spares));
-      }
       spare[spares++] = freed;
     } else {
       release(freed);
     }
+  }
+
+  private boolean hasRoomForSpare() {
+    if (spares == spare.length && spares < MAX_SPARE_CHUNKS) {
+      try {
+        spare = Arrays.copyOf(spare, Math.max(MIN_CAPACITY, 2 * spares));
+      } catch (OutOfMemoryError e) {
+        return false; // All the better to give it back.
+      }
+    }
+    return spares < spare.length;
   }
 
   private void release(Chunk released) {

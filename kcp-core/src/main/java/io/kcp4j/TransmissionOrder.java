@@ -96,9 +96,11 @@ final class TransmissionOrder {
 
   /** Makes room for the entries 0 to {@code capacity} - 1 of an empty list. */
   private void resize(int capacity) {
-    previous = new int[capacity];
-    next = new int[capacity];
+    int[] freshPrevious = new int[capacity];
+    int[] freshNext = new int[capacity];
     passed = new int[capacity];
+    previous = freshPrevious;
+    next = freshNext;
     head = NONE;
     tail = NONE;
     headPassed = 0;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.ArrayList;
@@ -46,6 +47,12 @@ final class DrivenKcp implements DatagramOutput {
     KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
     kcp = new Kcp(CONV, config, context, tsOrigin, firstSn);
     peerUna = firstSn;
+  }
+
+  /** With an allocator of the test's own. */
+  DrivenKcp(KcpConfig config, ByteBufAllocator allocator, MemoryBudget budget) {
+    this.budget = budget;
+    kcp = new Kcp(CONV, config, new KcpContext(allocator, budget, new KcpCounters()), TS_ORIGIN);
   }
 
   @Override

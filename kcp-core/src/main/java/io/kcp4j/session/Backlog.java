@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -51,7 +52,19 @@ final class Backlog {
         || !context.budget().tryReserveSpare(bytes)) {
       return false;
     }
-    packets.add(context.allocator().buffer(bytes, bytes).writeBytes(packet, index, bytes));
+    ByteBuf copy = null;
+    try {
+      copy = context.allocator().buffer(bytes, bytes);
+      packets.add(copy);
+    } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
+      context.total().add(KcpCounter.ALLOCATION_FAILED, 1);
+      context.budget().release(bytes);
+      if (copy != null) {
+        copy.release();
+      }
+      return false;
+    }
+    copy.writeBytes(packet, index, bytes);
     return true;
   }
 

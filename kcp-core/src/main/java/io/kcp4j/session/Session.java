@@ -238,19 +238,26 @@ public final class Session extends DeadlineWheel.Entry {
     countDropped(unsent.add(datagram, unreliableLimit));
   }
 
-  /** Takes what has come in at {@code index}; copies it. */
+  /** Takes what has come in at {@code index}; copies it, or drops it if there is no memory. */
   void unreliableArrived(ByteBuf packet, int index, ByteBufAllocator allocator) {
     if (unreliableLimit == 0) {
       countDropped(1);
       return;
     }
-    if (unread == null) {
-      unread = new UnreliableQueue(budget);
-    }
     int bytes = packet.writerIndex() - index;
     kcp.counters().add(KcpCounter.UNRELIABLE_IN, 1);
-    countDropped(
-        unread.add(allocator.buffer(bytes).writeBytes(packet, index, bytes), unreliableLimit));
+    int dropped;
+    try {
+      if (unread == null) {
+        unread = new UnreliableQueue(budget);
+      }
+      ByteBuf copy = allocator.buffer(bytes);
+      dropped = unread.add(copy.writeBytes(packet, index, bytes), unreliableLimit);
+    } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
+      kcp.counters().add(KcpCounter.ALLOCATION_FAILED, 1);
+      dropped = 1;
+    }
+    countDropped(dropped);
   }
 
   private void countDropped(int datagrams) {
@@ -279,8 +286,12 @@ public final class Session extends DeadlineWheel.Entry {
     if (unsent == null) {
       return;
     }
-    for (ByteBuf datagram; (datagram = unsent.poll()) != null; datagram.release()) {
-      output.unreliable(conv(), datagram);
+    for (ByteBuf datagram; (datagram = unsent.poll()) != null; ) {
+      try {
+        output.unreliable(conv(), datagram);
+      } finally {
+        datagram.release();
+      }
       kcp.counters().add(KcpCounter.UNRELIABLE_OUT, 1);
     }
   }

@@ -730,6 +730,7 @@ public final class SessionTable {
   private long flush(Session session, long nowMs) {
     Kcp kcp = session.kcp();
     boolean receivable = kcp.isReceivable();
+    boolean sendHeldUp = kcp.isSendHeldUp();
     try {
       write(session, nowMs);
     } catch (RuntimeException | Error e) { // for want of memory: the session will be tried again
@@ -745,8 +746,9 @@ public final class SessionTable {
       return handler.readNowMs(nowMs);
     }
     rearm(session);
-    if (!receivable && kcp.isReceivable()) {
-      handler.progressed(session, nowMs); // what it delivers was held up for want of memory
+    boolean heldUp = (!receivable && kcp.isReceivable()) || (sendHeldUp && kcp.isSendable());
+    if (heldUp) {
+      handler.progressed(session, nowMs); // what moves on was held up for want of memory
       if (session.isIn(this)) {
         touch(session); // Its window may have opened.
       }

@@ -27,13 +27,20 @@ final class UnreliableQueue {
    *
    * @return how many were dropped: the oldest ones beyond {@code limit}, or this one for want of
    *     memory
+   * @throws OutOfMemoryError if there is no memory for the queue itself; nothing is held then
    */
   int add(ByteBuf datagram, int limit) {
     if (!budget.tryReserve(datagram.capacity())) {
       datagram.release();
       return 1;
     }
-    waiting.add(datagram);
+    try {
+      waiting.add(datagram);
+    } catch (OutOfMemoryError e) {
+      budget.release(datagram.capacity());
+      datagram.release();
+      throw e;
+    }
     int dropped = 0;
     for (; waiting.size() > limit; dropped++) {
       poll().release();

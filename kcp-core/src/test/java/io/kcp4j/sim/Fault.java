@@ -34,6 +34,8 @@ public enum Fault {
   WINDOW_CLOSED,
   /** The MTU changed while data was under way. */
   MTU_CHANGED,
+  /** There was no memory for a buffer. */
+  ALLOCATION_FAILED,
   /** A message larger than allowed was offered. */
   MESSAGE_TOO_LARGE,
 

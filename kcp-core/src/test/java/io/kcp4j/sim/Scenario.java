@@ -42,6 +42,7 @@ public record Scenario(
    * @param writing how it writes
    * @param reading how it reads
    * @param acts what happens to it, by progress
+   * @param allocationFailures how often its allocator fails until the network heals, 0 to 1
    */
   public record Side(
       KcpConfig config,
@@ -52,7 +53,29 @@ public record Scenario(
       int segments,
       Writing writing,
       Reading reading,
-      List<Act> acts) {}
+      List<Act> acts,
+      double allocationFailures) {
+
+    /** A side whose allocator never fails. */
+    public Side(
+        KcpConfig config,
+        LinkProfile link,
+        long budgetBytes,
+        long clockMs,
+        int tsOrigin,
+        int segments,
+        Writing writing,
+        Reading reading,
+        List<Act> acts) {
+      this(config, link, budgetBytes, clockMs, tsOrigin, segments, writing, reading, acts, 0);
+    }
+
+    /** The same with an allocator that fails so often. */
+    public Side allocationFailures(double rate) {
+      return new Side(
+          config, link, budgetBytes, clockMs, tsOrigin, segments, writing, reading, acts, rate);
+    }
+  }
 
   /**
    * How a side writes: chunks, or messages, of random sizes.
@@ -131,12 +154,14 @@ public record Scenario(
     double healAt = 0.5 + 0.6 * random.nextDouble();
     KcpConfig a = drawConfig(random, delivery);
     KcpConfig b = drawConfig(random, delivery);
+    double failures = FailingAllocator.drawRate(seed);
     return new Scenario(
         seed,
         conv,
         firstSn,
-        drawSide(random, a, segments, Math.min(healAt, 0.9)),
-        drawSide(random, b, segments + random.nextInt(200), Math.min(healAt, 0.9)),
+        drawSide(random, a, segments, Math.min(healAt, 0.9)).allocationFailures(failures),
+        drawSide(random, b, segments + random.nextInt(200), Math.min(healAt, 0.9))
+            .allocationFailures(failures),
         healAt,
         random.nextBoolean() ? 0 : LinkProfile.logUniform(random, 0.002, 0.05),
         1 / 64.0);

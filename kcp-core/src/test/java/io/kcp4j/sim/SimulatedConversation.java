@@ -96,12 +96,17 @@ final class SimulatedConversation {
 
   /** Changes FEC at any time. */
   void changeFec(FecConfig next) {
+    if (session != null && !isClosed) {
+      try {
+        session.reconfigure(config, next);
+      } catch (OutOfMemoryError e) { // What is queued could not be cut anew.
+        Check.that(session.fecConfig() == fec, "has changed for all that");
+        return;
+      }
+    }
     boolean isLarger = next.isEncoding() && !fec.isEncoding();
     mayExceedMtu |= isLarger;
     fec = next;
-    if (session != null && !isClosed) {
-      session.reconfigure(config, fec);
-    }
   }
 
   /** The largest packet that may leave, in bytes: what was cut already keeps its size. */
@@ -120,7 +125,7 @@ final class SimulatedConversation {
       int before = unsent.readableBytes();
       boolean all = session.kcp().send(unsent);
       bytesWritten += before - unsent.readableBytes();
-      wrote |= unsent.readableBytes() < before;
+      wrote |= unsent.readableBytes() < before || session.kcp().isSendHeldUp();
       if (!all) {
         break;
       }

@@ -17,6 +17,7 @@ import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * One socket of {@link SimulatedEndpoints}: a {@link SessionTable}, its wheel, its timer and its
@@ -62,7 +64,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   private final Consumer<String> trace;
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = MemoryBudget.unlimited();
-  private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+  private final KcpContext context;
   private final DeadlineWheel wheel;
   private final SessionTable table;
   private final Map<Integer, SimulatedConversation> conversations = new HashMap<>();
@@ -79,6 +81,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
       InetSocketAddress address,
       VirtualTime time,
       SplittableRandom random,
+      Function<UnpooledByteBufAllocator, ByteBufAllocator> allocators,
       Wire wire,
       KeyRing keys,
       int maxSessions,
@@ -90,6 +93,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     this.wire = wire;
     this.owner = owner;
     this.trace = trace;
+    context = new KcpContext(allocators.apply(allocator), budget, new KcpCounters());
     wheel = new DeadlineWheel(time.nowMs());
     cipher = keys.newCipher();
     datagram =

@@ -13,7 +13,9 @@ import io.kcp4j.fec.FecPacket;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -60,6 +62,8 @@ public final class SimulatedEndpoints {
 
   private record Path(InetSocketAddress from, InetSocketAddress to) {}
 
+  private final long seed;
+  private final double allocationFailures;
   private final SplittableRandom random;
   private final VirtualTime time = new VirtualTime();
   private final SimulatedNetwork network;
@@ -82,6 +86,8 @@ public final class SimulatedEndpoints {
 
   /** Makes what the seed says; nothing happens before {@link #run}. */
   public SimulatedEndpoints(long seed) {
+    this.seed = seed;
+    allocationFailures = FailingAllocator.drawRate(seed);
     random = new SplittableRandom(seed);
     network = new SimulatedNetwork(time, random.split());
     guestConv = random.nextInt();
@@ -131,6 +137,14 @@ public final class SimulatedEndpoints {
     return report();
   }
 
+  private ByteBufAllocator failing(UnpooledByteBufAllocator allocator) {
+    FailingAllocator failing =
+        new FailingAllocator(
+            allocator, allocationFailures, seed ^ endpoints.size(), network.faults());
+    network.onHealed(failing::heal);
+    return failing;
+  }
+
   private SimulatedEndpoint endpoint(
       InetSocketAddress address, int maxSessions, SimulatedEndpoint.Owner owner) {
     SimulatedEndpoint endpoint =
@@ -138,6 +152,7 @@ public final class SimulatedEndpoints {
             address,
             time,
             random.split(),
+            this::failing,
             this::send,
             layers.firstKey(),
             maxSessions,

@@ -13,6 +13,7 @@ public final class SimulatedNetwork {
   private final FaultCounts faults = new FaultCounts();
   private final List<SimulatedLink> links = new ArrayList<>();
   private boolean hasChecksum = true;
+  private final List<Runnable> onHealed = new ArrayList<>();
   private boolean isHealed;
 
   /**
@@ -51,9 +52,15 @@ public final class SimulatedNetwork {
     links.forEach(link -> link.silence(time.nowMs() + durationMs));
   }
 
+  /** Has {@code action} run when the network heals. */
+  void onHealed(Runnable action) {
+    onHealed.add(action);
+  }
+
   /** Ends every fault on every link, those to come included; delay and jitter stay. */
   public void heal() {
     isHealed = true;
     links.forEach(SimulatedLink::heal);
+    onHealed.forEach(Runnable::run);
   }
 }

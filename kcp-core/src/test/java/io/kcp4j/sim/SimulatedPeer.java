@@ -69,6 +69,8 @@ public final class SimulatedPeer {
   private long datagramsTakenIn;
   private long ackDueAtMs = Long.MAX_VALUE;
   private long wakeUpsForNothing;
+  private long allocationsFailed;
+  private long failedAtMs = Long.MIN_VALUE / 2;
 
   SimulatedPeer(
       String name,
@@ -87,7 +89,14 @@ public final class SimulatedPeer {
     forger = new Forger(scenario.conv(), random.split());
     clockOffsetMs = side.clockMs() - time.nowMs();
     budget = new MemoryBudget(side.budgetBytes());
-    KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+    FailingAllocator failing =
+        new FailingAllocator(
+            allocator,
+            side.allocationFailures(),
+            scenario.seed() ^ name.hashCode(),
+            network.faults());
+    network.onHealed(failing::heal);
+    KcpContext context = new KcpContext(failing, budget, new KcpCounters());
     kcp =
         KcpStarts.kcp(scenario.conv(), side.config(), context, side.tsOrigin(), scenario.firstSn());
     wire =
@@ -248,10 +257,24 @@ public final class SimulatedPeer {
       }
       case MTU -> {
         network.faults().add(Fault.MTU_CHANGED);
-        kcp.reconfigure(kcp.config().toBuilder().mtuBytes(amount).build());
-        wire.reconfigure(kcp.config());
+        changeMtu(amount);
         turnAfter(0);
       }
+    }
+  }
+
+  private void changeMtu(int bytes) {
+    KcpConfig before = kcp.config();
+    KcpStats stats = kcp.stats();
+    try {
+      kcp.reconfigure(before.toBuilder().mtuBytes(bytes).build());
+      wire.reconfigure(kcp.config());
+    } catch (OutOfMemoryError e) { // What is queued could not be cut anew.
+      Check.that(
+          kcp.config() == before
+              && kcp.stats().queued() == stats.queued()
+              && kcp.stats().inFlight() == stats.inFlight(),
+          "has changed for all that");
     }
   }
 
@@ -321,7 +344,8 @@ public final class SimulatedPeer {
     return counters.get(KcpCounter.REPEATED)
         + counters.get(KcpCounter.OUT_OF_WINDOW)
         + counters.get(KcpCounter.FRAGMENT_REFUSED)
-        + counters.get(KcpCounter.OVER_BUDGET);
+        + counters.get(KcpCounter.OVER_BUDGET)
+        + counters.get(KcpCounter.ALLOCATION_FAILED);
   }
 
   private void forge(long nowMs) {
@@ -396,6 +420,11 @@ public final class SimulatedPeer {
     if (wire.lastAckAtMs() == nowMs) {
       ackDueAtMs = Long.MAX_VALUE;
     }
+    long failed = kcp.counters().get(KcpCounter.ALLOCATION_FAILED);
+    if (failed != allocationsFailed) { // What waits for memory is tried again after an interval.
+      allocationsFailed = failed;
+      failedAtMs = nowMs;
+    }
     long deadline = kcp.nextDeadline();
     Check.that(
         deadline > nowMs, () -> "the next deadline has passed by " + (nowMs - deadline) + " ms");
@@ -404,7 +433,7 @@ public final class SimulatedPeer {
       Check.that(deadline <= nowMs + MAX_RTO_MS, "no timeout for what is in flight");
     } else if (stats.queued() > 0) {
       Check.that(deadline <= nowMs + MAX_PROBE_WAIT_MS, "nothing waits for the window to open");
-    } else if (nowMs > wire.lastPushInAtMs() + kcp.config().intervalMs()) {
+    } else if (nowMs > Math.max(wire.lastPushInAtMs(), failedAtMs) + kcp.config().intervalMs()) {
       Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
     }
   }

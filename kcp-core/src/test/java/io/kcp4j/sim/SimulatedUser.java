@@ -138,7 +138,8 @@ final class SimulatedUser {
       boolean all = kcp.send(unsent);
       int taken = before - unsent.readableBytes();
       bytesWritten += taken;
-      wrote |= taken > 0 || all;
+      // Also where nothing was taken for want of memory: the session has to wait for it then.
+      wrote |= taken > 0 || all || (sendable && kcp.isSendHeldUp());
       unsentIsWaiting = !all;
       Check.that(all || unsent.isReadable() || before == 0, "all was taken, but send says no");
       Check.that(!all || !unsent.isReadable(), "send says that all was taken");

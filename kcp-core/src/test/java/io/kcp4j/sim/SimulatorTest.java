@@ -57,6 +57,7 @@ class SimulatorTest {
     assertTrue(faults.get(Fault.DUPLICATED) > 0);
     assertTrue(faults.get(Fault.REORDERED) > 0);
     assertTrue(faults.get(Fault.CORRUPTED) > 0);
+    assertTrue(faults.get(Fault.ALLOCATION_FAILED) > 0);
     for (KcpCounter counter : COUNTED_BY_LAYERS) {
       long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
       assertTrue(counted > 0, "never counted: " + counter);

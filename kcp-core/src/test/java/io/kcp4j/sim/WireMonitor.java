@@ -4,6 +4,8 @@ import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
  * Follows what one side puts on the wire and takes in, and checks each of its datagrams: whole
@@ -24,6 +26,8 @@ final class WireMonitor {
   private int unaIn;
   private int unaForged;
   private int rightEdge;
+  private int shownWindow;
+  private final Set<Integer> acknowledged = new HashSet<>();
   private long segments;
   private long datagrams;
   private long bytes;
@@ -118,13 +122,34 @@ final class WireMonitor {
       if (una - unaIn >= 0) {
         windowShown(una, Segment.wnd(datagram, at));
       }
+      if (Segment.cmd(datagram, at) == Segment.ACK) {
+        acknowledged.add(Segment.sn(datagram, at));
+      }
       if (Segment.cmd(datagram, at) == Segment.PUSH) {
         pushes++;
         lastPushInAtMs = nowMs;
       }
       at += Segment.HEADER_BYTES + Segment.length(datagram, at);
     }
+    passAcknowledged();
     return pushes;
+  }
+
+  /**
+   * A peer that has no memory to put segments in order has acknowledged them one by one, and tells
+   * no una beyond them. The window is counted from the first that is not acknowledged.
+   */
+  private void passAcknowledged() {
+    int una = unaForged - unaIn > 0 ? unaForged : unaIn;
+    int before = una;
+    while (acknowledged.remove(una)) {
+      una++;
+    }
+    if (una != before) {
+      unaForged = una;
+      windowShown(una, shownWindow);
+    }
+    acknowledged.removeIf(sn -> sn - unaIn < 0);
   }
 
   /**
@@ -139,6 +164,7 @@ final class WireMonitor {
   }
 
   private void windowShown(int una, int window) {
+    shownWindow = window;
     int edge = (unaForged - una > 0 ? unaForged : una) + window;
     if (edge - rightEdge > 0) {
       rightEdge = edge;
