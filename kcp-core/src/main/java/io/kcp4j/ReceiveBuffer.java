@@ -12,7 +12,7 @@ final class ReceiveBuffer {
   private final KcpCounters counters;
   private final ReorderBuffer reordered;
   private final ReceiveQueue queue;
-  private final PendingAcks acks = new PendingAcks();
+  private final PendingAcks acks;
 
   private int next;
   private int window;
@@ -23,6 +23,7 @@ final class ReceiveBuffer {
 
   ReceiveBuffer(KcpContext context, KcpCounters counters, KcpConfig config, int firstSn) {
     this.counters = counters;
+    acks = new PendingAcks(context.budget());
     reordered = new ReorderBuffer(context);
     queue = new ReceiveQueue(context, config.delivery());
     next = firstSn;
@@ -59,7 +60,7 @@ final class ReceiveBuffer {
   }
 
   int heldBytes() {
-    return reordered.heldBytes() + queue.heldBytes();
+    return reordered.heldBytes() + queue.heldBytes() + acks.heldBytes();
   }
 
   /** Takes in one PUSH. One that there is no memory for is dropped, and not acknowledged. */
@@ -78,10 +79,9 @@ final class ReceiveBuffer {
     } else if (distance < 0) {
       counters.add(KcpCounter.REPEATED, 1);
       acks.addRepeated(sn, ts);
-    } else if (reordered.contains(sn, distance)) {
+    } else if (reordered.contains(sn)) {
       counters.add(KcpCounter.REPEATED, 1);
-      acks.ensureRoom();
-      if (reordered.acknowledgeAgain(sn, flushes)) {
+      if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
         acks.addRepeatedBeyondGap(sn, ts);
       }
     } else if (frg >= maxFragments) {
@@ -104,8 +104,9 @@ final class ReceiveBuffer {
   }
 
   private void pushBeyondGap(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
-    acks.ensureRoom();
-    if (reordered.add(sn, sn - next, frg, data, index, bytes, flushes)) {
+    boolean added =
+        acks.ensureRoom() && reordered.add(sn, sn - next, frg, data, index, bytes, flushes);
+    if (added) {
       acks.addBeyondGap(sn, ts);
     } else {
       counters.add(KcpCounter.OVER_BUDGET, 1);
@@ -114,7 +115,7 @@ final class ReceiveBuffer {
 
   /** Whether a segment that is next in order waits for memory. */
   boolean isHeldUp() {
-    return reordered.contains(next, 0) && queue.segments() < window;
+    return reordered.contains(next) && queue.segments() < window;
   }
 
   /** Moves what has become in order to the queue, as far as that has room. */
@@ -122,6 +123,9 @@ final class ReceiveBuffer {
     try {
       while (isHeldUp() && reordered.moveTo(queue, next)) {
         next++;
+        if (reordered.isEmpty()) {
+          acks.gapClosed();
+        }
       }
     } catch (OutOfMemoryError e) { // It stays where it is, and is tried again.
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
@@ -145,5 +149,6 @@ final class ReceiveBuffer {
   void close() {
     reordered.close();
     queue.close();
+    acks.gapClosed();
   }
 }

@@ -25,10 +25,13 @@ final class ReceiveQueue {
   private final KcpContext context;
   private final Delivery delivery;
 
-  /** A ring of buffers, and how many segments end in each. The last one may still be open. */
-  private ByteBuf[] buffers = {};
+  /** Buffers, and how many segments end in each. The last one may still be open. */
+  private QueueRing ring = QueueRing.NONE;
 
-  private int[] segmentsIn = {};
+  // The arrays of the ring.
+
+  private ByteBuf[] buffers = ring.buffers;
+  private int[] segmentsIn = ring.segmentsIn;
   private int head;
   private int count;
   private boolean lastIsOpen;
@@ -49,8 +52,14 @@ final class ReceiveQueue {
     return segments;
   }
 
+  /** The bytes of all buffers, and of a ring that is larger than it always may be. */
   int heldBytes() {
-    return heldBytes;
+    return heldBytes + ring.chargedBytes();
+  }
+
+  /** How many buffers there is room for in the ring. */
+  int ringCapacity() {
+    return ring.capacity();
   }
 
   /** Whether fragments came that do not count down: the stream of messages cannot be told apart. */
@@ -81,6 +90,9 @@ final class ReceiveQueue {
       }
     }
     unaccount(taken.capacity());
+    if (count == 0 && ring.capacity() > RingPool.MIN_CAPACITY) {
+      use(QueueRing.NONE);
+    }
     return taken;
   }
 
@@ -109,7 +121,13 @@ final class ReceiveQueue {
         return false;
       }
     }
-    ByteBuf opened = rest > 0 ? allocate(size) : null;
+    ByteBuf opened = null;
+    if (rest > 0) {
+      opened = allocate(size);
+      if (opened == null) {
+        return false;
+      }
+    }
     if (fitting > 0) {
       Copying.appendOwn(last(), data, index, fitting);
     }
@@ -129,10 +147,11 @@ final class ReceiveQueue {
     }
     if (!lastIsOpen) {
       int size = Math.min(bytes * (frg + 1), Math.max(bytes, FIRST_MESSAGE_BYTES));
-      if (!account(size)) {
+      ByteBuf opened = account(size) ? allocate(size) : null;
+      if (opened == null) {
         return false;
       }
-      open(allocate(size));
+      open(opened);
     } else if (!growLast(bytes)) {
       return false;
     }
@@ -182,17 +201,22 @@ final class ReceiveQueue {
     segments++;
   }
 
-  /** A buffer of a size that has been accounted for, and a place for it in the ring. */
+  /**
+   * A buffer of a size that has been accounted for, and a place for it in the ring; or null, and no
+   * longer accounted for, if the budget has no room for the ring.
+   */
   private ByteBuf allocate(int size) {
+    ByteBuf allocated = null;
     try {
-      if (count == buffers.length) {
-        grow();
+      if (count < buffers.length || grow()) {
+        allocated = context.directBuffer(size, Integer.MAX_VALUE);
       }
-      return context.directBuffer(size, Integer.MAX_VALUE);
-    } catch (OutOfMemoryError e) {
-      unaccount(size);
-      throw e;
+    } finally {
+      if (allocated == null) {
+        unaccount(size);
+      }
     }
+    return allocated;
   }
 
   private void open(ByteBuf opened) {
@@ -215,17 +239,32 @@ final class ReceiveQueue {
     context.budget().release(size + BUFFER_OVERHEAD_BYTES);
   }
 
-  private void grow() {
-    int capacity = Math.max(2, 2 * count);
-    ByteBuf[] oldBuffers = buffers;
-    int[] oldSegments = segmentsIn;
-    ByteBuf[] freshBuffers = new ByteBuf[capacity];
-    segmentsIn = new int[capacity];
-    buffers = freshBuffers;
-    for (int k = 0; k < count; k++) {
-      buffers[k] = oldBuffers[(head + k) & (count - 1)];
-      segmentsIn[k] = oldSegments[(head + k) & (count - 1)];
+  private boolean grow() {
+    QueueRing larger = QueueRing.take(2 * count);
+    int more = larger.chargedBytes() - ring.chargedBytes();
+    if (!context.budget().tryReserve(more)) {
+      larger.giveBack();
+      return false;
     }
+    context.budget().release(more); // use() charges it.
+    for (int k = 0; k < count; k++) {
+      int i = (head + k) & (count - 1);
+      larger.buffers[k] = buffers[i];
+      larger.segmentsIn[k] = segmentsIn[i];
+      buffers[i] = null;
+    }
+    use(larger);
+    return true;
+  }
+
+  /** Goes on with another ring. */
+  private void use(QueueRing next) {
+    context.budget().charge(next.chargedBytes());
+    context.budget().release(ring.chargedBytes());
+    ring.giveBack();
+    ring = next;
+    buffers = ring.buffers;
+    segmentsIn = ring.segmentsIn;
     head = 0;
   }
 
@@ -237,6 +276,7 @@ final class ReceiveQueue {
       unaccount(buffer.capacity());
       buffer.release();
     }
+    use(QueueRing.NONE);
     segments = 0;
     lastIsOpen = false;
   }

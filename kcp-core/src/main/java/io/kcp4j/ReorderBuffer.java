@@ -2,9 +2,13 @@ package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.util.Recycler;
 
 /**
- * Segments that arrived beyond a gap, in a ring indexed by sequence number that grows on demand.
+ * Segments that arrived beyond a gap. Their fields stand in pages of {@value Page#SEGMENTS}
+ * sequence numbers each; a directory, a ring indexed by the page's number, grows on demand. So
+ * memory follows what is held, and not how far ahead it lies. Pages and the directory are given
+ * back as they become empty.
  *
  * <p>Payload is copied out of the datagram, since one retained slice would pin a whole receive
  * buffer. Large payloads get a buffer of their own; small ones share blocks of 4 KiB, so that
@@ -13,18 +17,71 @@ import io.netty.buffer.Unpooled;
  */
 final class ReorderBuffer {
 
-  private static final int MIN_CAPACITY = 8;
   private static final int SMALL_BYTES = 512;
   private static final int BLOCK_BYTES = 4096;
 
+  /** A directory of so many pages is not given back; it counts as part of the session. */
+  private static final int MIN_DIRECTORY = 8;
+
+  private static final int DIRECTORY_ENTRY_BYTES = 4;
+  private static final Page[] NO_PAGES = {};
+
+  /** What is kept of the segments whose sequence numbers have all but the last bits in common. */
+  private static final class Page {
+
+    static final int BITS = 5;
+    static final int SEGMENTS = 1 << BITS;
+
+    /** What it counts against the memory budget: 15 for each segment, and the objects. */
+    static final int BYTES = 640;
+
+    private static final int MAX_POOLED = 128;
+
+    private static final Recycler<Page> RECYCLER =
+        new Recycler<>(MAX_POOLED, 0, 8) {
+          @Override
+          protected Page newObject(Handle<Page> handle) {
+            return new Page(handle);
+          }
+        };
+
+    private final Recycler.Handle<Page> handle;
+
+    final ByteBuf[] payload = new ByteBuf[SEGMENTS];
+    final int[] offset = new int[SEGMENTS];
+    final char[] length = new char[SEGMENTS];
+    final byte[] frg = new byte[SEGMENTS];
+    final int[] acknowledgedIn = new int[SEGMENTS];
+    int number;
+    int size;
+
+    private Page(Recycler.Handle<Page> handle) {
+      this.handle = handle;
+    }
+
+    static Page take(int number) {
+      Page page = RECYCLER.get();
+      page.number = number;
+      return page;
+    }
+
+    /** Leaves it, empty, to others. */
+    void giveBack() {
+      handle.recycle(this);
+    }
+
+    static int number(int sn) {
+      return sn >>> BITS;
+    }
+
+    static int index(int sn) {
+      return sn & (SEGMENTS - 1);
+    }
+  }
+
   private final KcpContext context;
 
-  private ByteBuf[] payload = {};
-  private int[] offset = {};
-  private char[] length = {};
-  private byte[] frg = {};
-  private int[] acknowledgedIn = {};
-  private int mask = -1;
+  private Page[] pages = NO_PAGES;
   private int size;
   private ByteBuf block;
   private int heldBytes;
@@ -37,52 +94,132 @@ final class ReorderBuffer {
     return size == 0;
   }
 
+  /** The bytes of payload, of pages, and of a directory that is larger than it always may be. */
   int heldBytes() {
     return heldBytes;
   }
 
-  /**
-   * Whether a segment is kept.
-   *
-   * @param distance how far {@code sn} lies beyond the next one in order: beyond the ring's end its
-   *     place is another segment's
-   */
-  boolean contains(int sn, int distance) {
-    return distance <= mask && payload[sn & mask] != null;
+  /** For how many pages there is room in the directory. */
+  int directoryCapacity() {
+    return pages.length;
+  }
+
+  /** Whether a segment is kept. */
+  boolean contains(int sn) {
+    if (size == 0) {
+      return false;
+    }
+    Page page = page(sn);
+    return page != null && page.payload[Page.index(sn)] != null;
+  }
+
+  /** The page that {@code sn} belongs to, or null. */
+  private Page page(int sn) {
+    int number = Page.number(sn);
+    Page page = pages[number & (pages.length - 1)];
+    return page != null && page.number == number ? page : null;
   }
 
   /**
    * Keeps a segment that is not contained.
    *
-   * @param distance how far {@code sn} lies beyond the next one in order
+   * @param distance how far {@code sn} lies beyond the next one in order; nothing is kept that lies
+   *     before that
    * @param flush the number of the current flush, for {@link #acknowledgeAgain}
    * @return false if the memory budget has no room
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
   boolean add(int sn, int distance, int frg, ByteBuf data, int index, int bytes, int flush) {
-    if (distance > mask) {
-      grow(sn - distance, distance);
+    ByteBuf target = null;
+    Page page = null;
+    try {
+      if (ensureDirectory(sn, distance)) {
+        page = ensurePage(sn);
+        target = page == null ? null : reserve(bytes);
+      }
+    } finally {
+      if (target == null) {
+        giveBackWhatIsEmpty(page);
+      }
     }
-    ByteBuf target = reserve(bytes);
     if (target == null) {
       return false;
     }
-    int i = sn & mask;
-    payload[i] = target;
-    offset[i] = target.writerIndex();
-    length[i] = (char) bytes;
-    this.frg[i] = (byte) frg;
-    acknowledgedIn[i] = flush;
+    int i = Page.index(sn);
+    page.payload[i] = target;
+    page.offset[i] = target.writerIndex();
+    page.length[i] = (char) bytes;
+    page.frg[i] = (byte) frg;
+    page.acknowledgedIn[i] = flush;
     Copying.appendOwn(target, data, index, bytes);
+    page.size++;
     size++;
     return true;
+  }
+
+  /** Makes room in the directory for all pages between the next segment in order and {@code sn}. */
+  private boolean ensureDirectory(int sn, int distance) {
+    int needed = Page.number(sn) - Page.number(sn - distance) + 1;
+    if (needed < 1) { // over the wrap
+      needed += 1 << (Integer.SIZE - Page.BITS);
+    }
+    if (needed <= pages.length) {
+      return true;
+    }
+    int capacity = Math.max(MIN_DIRECTORY, Integer.highestOneBit(2 * needed - 1));
+    Page[] larger = new Page[capacity];
+    if (!tryReserve(directoryBytes(capacity) - directoryBytes(pages.length))) {
+      return false;
+    }
+    for (Page page : pages) {
+      if (page != null) {
+        larger[page.number & (capacity - 1)] = page;
+      }
+    }
+    pages = larger;
+    return true;
+  }
+
+  private static int directoryBytes(int capacity) {
+    return capacity <= MIN_DIRECTORY ? 0 : capacity * DIRECTORY_ENTRY_BYTES;
+  }
+
+  private Page ensurePage(int sn) {
+    Page page = page(sn);
+    if (page != null) {
+      return page;
+    }
+    Page fresh = Page.take(Page.number(sn));
+    if (!tryReserve(Page.BYTES)) {
+      fresh.giveBack();
+      return null;
+    }
+    pages[fresh.number & (pages.length - 1)] = fresh;
+    return fresh;
+  }
+
+  /** Gives back {@code page}, if there is one and it is empty, and with the last one all else. */
+  private void giveBackWhatIsEmpty(Page page) {
+    if (page != null && page.size == 0) {
+      pages[page.number & (pages.length - 1)] = null;
+      page.giveBack();
+      release(Page.BYTES);
+    }
+    if (size == 0) {
+      dropBlock();
+      if (pages.length > MIN_DIRECTORY) {
+        release(directoryBytes(pages.length));
+        pages = NO_PAGES;
+      }
+    }
   }
 
   /**
    * Whether the contained segment {@code sn} has not been acknowledged in this flush; now it is.
    */
   boolean acknowledgeAgain(int sn, int flush) {
-    int i = sn & mask;
+    int[] acknowledgedIn = page(sn).acknowledgedIn;
+    int i = Page.index(sn);
     boolean again = acknowledgedIn[i] != flush;
     acknowledgedIn[i] = flush;
     return again;
@@ -90,16 +227,18 @@ final class ReorderBuffer {
 
   /** Offers the contained segment {@code sn} to the queue; drops it from here if that takes it. */
   boolean moveTo(ReceiveQueue queue, int sn) {
-    int i = sn & mask;
-    ByteBuf from = payload[i];
-    if (!queue.add(from, offset[i], length[i], frg[i] & 0xff)) {
+    Page page = page(sn);
+    int i = Page.index(sn);
+    ByteBuf from = page.payload[i];
+    if (!queue.add(from, page.offset[i], page.length[i], page.frg[i] & 0xff)) {
       return false;
     }
-    payload[i] = null;
+    page.payload[i] = null;
+    page.size--;
     size--;
     release(from);
-    if (size == 0) {
-      dropBlock();
+    if (page.size == 0) {
+      giveBackWhatIsEmpty(page);
     }
     return true;
   }
@@ -123,17 +262,28 @@ final class ReorderBuffer {
   }
 
   private ByteBuf allocate(int bytes) {
-    if (!context.budget().tryReserveBeyondGap(bytes)) {
+    if (!tryReserve(bytes)) {
       return null;
     }
-    heldBytes += bytes;
     try {
       return context.directBuffer(bytes, bytes);
     } catch (OutOfMemoryError e) {
-      heldBytes -= bytes;
-      context.budget().release(bytes);
+      release(bytes);
       throw e;
     }
+  }
+
+  private boolean tryReserve(int bytes) {
+    boolean reserved = context.budget().tryReserveBeyondGap(bytes);
+    if (reserved) {
+      heldBytes += bytes;
+    }
+    return reserved;
+  }
+
+  private void release(int bytes) {
+    heldBytes -= bytes;
+    context.budget().release(bytes);
   }
 
   private void dropBlock() {
@@ -146,47 +296,24 @@ final class ReorderBuffer {
   private void release(ByteBuf buffer) {
     int bytes = buffer.capacity();
     if (buffer.release()) {
-      heldBytes -= bytes;
-      context.budget().release(bytes);
+      release(bytes);
     }
-  }
-
-  private void grow(int rcvNext, int distance) {
-    int capacity = Math.max(MIN_CAPACITY, Integer.highestOneBit(distance) << 1);
-    ByteBuf[] oldPayload = payload;
-    int[] oldOffset = offset;
-    char[] oldLength = length;
-    byte[] oldFrg = frg;
-    int[] oldAcknowledgedIn = acknowledgedIn;
-    ByteBuf[] freshPayload = new ByteBuf[capacity];
-    int[] freshOffset = new int[capacity];
-    char[] freshLength = new char[capacity];
-    byte[] freshFrg = new byte[capacity];
-    acknowledgedIn = new int[capacity];
-    payload = freshPayload;
-    offset = freshOffset;
-    length = freshLength;
-    frg = freshFrg;
-    for (int sn = rcvNext; sn - rcvNext <= mask; sn++) {
-      int from = sn & mask;
-      int to = sn & (capacity - 1);
-      payload[to] = oldPayload[from];
-      offset[to] = oldOffset[from];
-      length[to] = oldLength[from];
-      frg[to] = oldFrg[from];
-      acknowledgedIn[to] = oldAcknowledgedIn[from];
-    }
-    mask = capacity - 1;
   }
 
   void close() {
-    for (int i = 0; i <= mask; i++) {
-      if (payload[i] != null) {
-        release(payload[i]);
-        payload[i] = null;
+    for (Page page : pages) {
+      if (page != null) {
+        for (int i = 0; i < Page.SEGMENTS; i++) {
+          if (page.payload[i] != null) {
+            release(page.payload[i]);
+            page.payload[i] = null;
+          }
+        }
+        page.size = 0;
+        giveBackWhatIsEmpty(page);
       }
     }
     size = 0;
-    dropBlock();
+    giveBackWhatIsEmpty(null);
   }
 }

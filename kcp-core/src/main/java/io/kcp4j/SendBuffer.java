@@ -10,16 +10,17 @@ import java.util.Arrays;
  * from the moment it is queued, so one ring serves both, and sending moves nothing.
  *
  * <p>The fields of segment {@code sn} stand at index {@code sn & mask} of parallel arrays, which
- * grow on demand. Payload is copied in once, into chunks that double in size up to 64 KiB, and
- * there stands behind room for its header: a segment can leave as it is. A chunk is free when the
- * last segment in it is acknowledged and everything before it is too; it needs no count, since
- * segments leave in the order in which they came. Of the largest some are kept for what is written
- * next; {@link #trim} gives back more than a stream needs.
+ * grow on demand and are given back when nothing is left. Payload is copied in once, into chunks
+ * that double in size up to 64 KiB, and there stands behind room for its header: a segment can
+ * leave as it is. A chunk is free when the last segment in it is acknowledged and everything before
+ * it is too; it needs no count, since segments leave in the order in which they came. Of the
+ * largest some are kept for what is written next; {@link #trim} gives back more than a stream
+ * needs.
  */
 @SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
 final class SendBuffer {
 
-  private static final int MIN_CAPACITY = 4;
+  private static final int MIN_SPARES = 4;
   private static final int MIN_CHUNK_BYTES = 256;
 
   /** As much as leaves as one train of datagrams. */
@@ -29,7 +30,6 @@ final class SendBuffer {
   private static final int MAX_SPARE_CHUNKS = 32;
 
   private static final Chunk[] NO_CHUNKS = {};
-  private static final int[] NO_INTS = {};
 
   private final KcpContext context;
   private final TransmissionOrder order = new TransmissionOrder();
@@ -39,19 +39,20 @@ final class SendBuffer {
   private int end;
   private int mask = -1;
 
-  private Chunk[] chunks = NO_CHUNKS;
+  private SendRing ring = SendRing.NONE;
 
-  /** Where in its chunk the header stands, and behind it the payload. */
-  private int[] start = NO_INTS;
+  // The arrays of the ring.
 
-  private char[] length = {};
-  private byte[] frg = {};
-  private boolean[] acknowledged = {};
-  private int[] transmissions = NO_INTS;
-  private int[] firstTs = NO_INTS;
-  private int[] lastTs = NO_INTS;
-  private int[] rtoMs = NO_INTS;
-  private long[] resendAtMs = {};
+  private Chunk[] chunks;
+  private int[] start;
+  private char[] length;
+  private byte[] frg;
+  private boolean[] acknowledged;
+  private int[] transmissions;
+  private int[] firstTs;
+  private int[] lastTs;
+  private int[] rtoMs;
+  private long[] resendAtMs;
 
   /** No segment times out before this; exact after {@link #refreshTimeoutBound}. */
   private long timeoutBoundMs = Kcp.NO_DEADLINE;
@@ -69,6 +70,7 @@ final class SendBuffer {
     una = firstSn;
     next = firstSn;
     end = firstSn;
+    use(SendRing.NONE);
   }
 
   /** The lowest sequence number that the peer may still lack. */
@@ -95,8 +97,18 @@ final class SendBuffer {
     return una == end;
   }
 
+  /** The bytes of all chunks, and of a ring that is larger than it always may be. */
   int heldBytes() {
-    return heldBytes;
+    return heldBytes + ringBytes(ring);
+  }
+
+  private static int ringBytes(SendRing ring) {
+    return RingPool.chargedBytes(ring.capacity, SendRing.ENTRY_BYTES);
+  }
+
+  /** How many segments there is room for. */
+  int ringCapacity() {
+    return ring.capacity;
   }
 
   // Queueing
@@ -121,6 +133,7 @@ final class SendBuffer {
    * @throws OutOfMemoryError if there is no memory; {@code data} has lost what was queued before
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
+    ensureRing((bytes + mssBytes - 1) / mssBytes);
     int first = data.readerIndex();
     boolean several = bytes > mssBytes && data.nioBufferCount() == 1;
     ByteBuffer from = several ? data.nioBuffer(first, bytes) : null;
@@ -139,6 +152,7 @@ final class SendBuffer {
       }
     } finally {
       data.skipBytes(at);
+      giveRingBackIfEmpty();
     }
   }
 
@@ -153,9 +167,7 @@ final class SendBuffer {
   }
 
   private void queue(int bytes, int frg) {
-    if (end - una > mask) {
-      grow();
-    }
+    ensureRing(1);
     int i = end & mask;
     chunks[i] = chunk;
     start[i] = chunk.end();
@@ -267,6 +279,7 @@ final class SendBuffer {
       }
     }
     chunk = una == end ? null : chunks[(end - 1) & mask];
+    giveRingBackIfEmpty();
   }
 
   private void newChunk(int segmentBytes, int expectedBytes) {
@@ -303,7 +316,7 @@ final class SendBuffer {
   private boolean hasRoomForSpare() {
     if (spares == spare.length && spares < MAX_SPARE_CHUNKS) {
       try {
-        spare = Arrays.copyOf(spare, Math.max(MIN_CAPACITY, 2 * spares));
+        spare = Arrays.copyOf(spare, Math.max(MIN_SPARES, 2 * spares));
       } catch (OutOfMemoryError e) {
         return false; // All the better to give it back.
       }
@@ -334,28 +347,54 @@ final class SendBuffer {
     }
   }
 
-  private void grow() {
-    int old = mask + 1;
-    int capacity = Math.max(MIN_CAPACITY, 2 * old);
-    chunks = twice(chunks, old, new Chunk[capacity]);
-    start = twice(start, old, new int[capacity]);
-    length = twice(length, old, new char[capacity]);
-    frg = twice(frg, old, new byte[capacity]);
-    acknowledged = twice(acknowledged, old, new boolean[capacity]);
-    transmissions = twice(transmissions, old, new int[capacity]);
-    firstTs = twice(firstTs, old, new int[capacity]);
-    lastTs = twice(lastTs, old, new int[capacity]);
-    rtoMs = twice(rtoMs, old, new int[capacity]);
-    resendAtMs = twice(resendAtMs, old, new long[capacity]);
-    order.grow(una, mask, capacity - 1);
-    mask = capacity - 1;
+  /** Makes room in the ring for so many segments more. */
+  private void ensureRing(int segments) {
+    if (end - una + segments > ring.capacity) {
+      grow(end - una + segments);
+    }
   }
 
-  /** Half of the copies are never looked at; which half depends on the sequence number. */
-  private static <A> A twice(A old, int length, A doubled) {
-    System.arraycopy(old, 0, doubled, 0, length);
-    System.arraycopy(old, 0, doubled, length, length);
-    return doubled;
+  private void grow(int segments) {
+    SendRing old = ring;
+    SendRing larger = SendRing.take(segments);
+    for (int sn = una; sn != end; sn++) {
+      old.copyTo(larger, sn);
+    }
+    order.grow(una, mask, larger.capacity - 1, larger.links);
+    use(larger);
+    context.budget().charge(ringBytes(larger) - ringBytes(old));
+    old.giveBack();
+  }
+
+  /** A small one may stay: most sessions send a segment now and a segment then. */
+  private void giveRingBackIfEmpty() {
+    if (una == end && ring.capacity > RingPool.MIN_CAPACITY) {
+      giveRingBack();
+    }
+  }
+
+  /** Gives back the ring, in which nothing is left. */
+  private void giveRingBack() {
+    SendRing old = ring;
+    order.clear();
+    use(SendRing.NONE);
+    context.budget().release(ringBytes(old));
+    old.giveBack();
+  }
+
+  private void use(SendRing ring) {
+    this.ring = ring;
+    mask = ring.capacity - 1;
+    chunks = ring.chunks;
+    start = ring.start;
+    length = ring.length;
+    frg = ring.frg;
+    acknowledged = ring.acknowledged;
+    transmissions = ring.transmissions;
+    firstTs = ring.firstTs;
+    lastTs = ring.lastTs;
+    rtoMs = ring.rtoMs;
+    resendAtMs = ring.resendAtMs;
   }
 
   // Sending
@@ -526,6 +565,7 @@ final class SendBuffer {
       }
     }
     forgetTimeoutsIfNoneInFlight();
+    giveRingBackIfEmpty();
   }
 
   /**
@@ -552,6 +592,7 @@ final class SendBuffer {
     Arrays.fill(acknowledged, true);
     next = end;
     acknowledgeBelow(end);
+    giveRingBack();
     trim();
   }
 }

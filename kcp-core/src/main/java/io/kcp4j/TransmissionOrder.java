@@ -17,11 +17,25 @@ final class TransmissionOrder {
 
   static final int NONE = -1;
 
-  private static final int[] EMPTY = {};
+  private static final Links NO_LINKS = new Links(0);
 
-  private int[] previous = EMPTY;
-  private int[] next = EMPTY;
-  private int[] passed = EMPTY;
+  /** What is kept of each entry; it belongs to the ring. */
+  static final class Links {
+
+    private final int[] previous;
+    private final int[] next;
+    private final int[] passed;
+
+    Links(int capacity) {
+      previous = new int[capacity];
+      next = new int[capacity];
+      passed = new int[capacity];
+    }
+  }
+
+  private int[] previous = NO_LINKS.previous;
+  private int[] next = NO_LINKS.next;
+  private int[] passed = NO_LINKS.passed;
   private int head = NONE;
   private int tail = NONE;
   private int headPassed;
@@ -94,13 +108,11 @@ final class TransmissionOrder {
     size--;
   }
 
-  /** Makes room for the entries 0 to {@code capacity} - 1 of an empty list. */
-  private void resize(int capacity) {
-    int[] freshPrevious = new int[capacity];
-    int[] freshNext = new int[capacity];
-    passed = new int[capacity];
-    previous = freshPrevious;
-    next = freshNext;
+  /** Makes an empty list with room for the entries that {@code links} has. */
+  private void reset(Links links) {
+    previous = links.previous;
+    next = links.next;
+    passed = links.passed;
     head = NONE;
     tail = NONE;
     headPassed = 0;
@@ -113,13 +125,14 @@ final class TransmissionOrder {
    * @param una a sequence number not above any in the list
    * @param oldMask the mask under which the entries were named
    * @param newMask the mask under which they are named from now on
+   * @param links room for so many entries, which is the list's from now on
    */
-  void grow(int una, int oldMask, int newMask) {
+  void grow(int una, int oldMask, int newMask, Links links) {
     int[] oldNext = next;
     int[] oldPassed = passed;
     int entry = head;
     int counted = headPassed;
-    resize(newMask + 1);
+    reset(links);
     for (; entry != NONE; entry = oldNext[entry]) {
       int sn = una + (entry - una & oldMask);
       append(sn & newMask);
@@ -129,7 +142,7 @@ final class TransmissionOrder {
   }
 
   void clear() {
-    resize(0);
+    reset(NO_LINKS);
   }
 
   @Override

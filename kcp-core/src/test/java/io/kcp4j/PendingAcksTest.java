@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** {@link PendingAcks} alone: which segments get an ACK of their own. */
 class PendingAcksTest {
 
-  private final PendingAcks acks = new PendingAcks();
+  private final PendingAcks acks = new PendingAcks(MemoryBudget.unlimited());
   private final List<String> written = new ArrayList<>();
 
   private final DatagramOutput output =
@@ -31,6 +31,11 @@ class PendingAcksTest {
           SentSegment.in(datagram).forEach(s -> written.add(s.sn() + "@" + s.ts()));
         }
       };
+
+  private void addBeyondGap(int sn, int ts) {
+    assertTrue(acks.ensureRoom());
+    acks.addBeyondGap(sn, ts);
+  }
 
   private List<String> flush(int rcvNext) {
     written.clear();
@@ -58,22 +63,22 @@ class PendingAcksTest {
   @Test
   void everySegmentBeyondTheGapIsWritten() {
     for (int sn = 10; sn < 30; sn++) {
-      acks.addBeyondGap(sn, sn);
+      addBeyondGap(sn, sn);
     }
     assertEquals(20, flush(9).size());
   }
 
   @Test
   void segmentsWhoseGapHasClosedAreLeftToUna() {
-    acks.addBeyondGap(6, 60);
-    acks.addBeyondGap(8, 80);
+    addBeyondGap(6, 60);
+    addBeyondGap(8, 80);
     acks.addInOrder(5, 55);
     assertEquals(List.of("8@80", "5@55"), flush(7));
   }
 
   @Test
   void newestBeyondTheGapIsWrittenOnce() {
-    acks.addBeyondGap(8, 80);
+    addBeyondGap(8, 80);
     assertEquals(List.of("8@80"), flush(7));
   }
 
@@ -88,7 +93,7 @@ class PendingAcksTest {
 
   @Test
   void comparisonsHoldOverTheWrap() {
-    acks.addBeyondGap(1, 10);
+    addBeyondGap(1, 10);
     acks.addInOrder(-3, 30);
     assertEquals(List.of("1@10", "-3@30"), flush(-2));
   }
@@ -104,7 +109,7 @@ class PendingAcksTest {
   @Test
   void flushForgets() {
     acks.addInOrder(5, 50);
-    acks.addBeyondGap(9, 90);
+    addBeyondGap(9, 90);
     flush(6);
     assertFalse(acks.isPending());
     assertEquals(0, acks.arrivals());

@@ -169,7 +169,7 @@ class ReceiveQueueTest {
     for (int i = 0; i < 5; i++) {
       assertTrue(addFragment(0, 0));
     }
-    assertEquals(5 * 128, queue.heldBytes());
+    assertEquals(5 * 128 + 8 * 8, queue.heldBytes());
     assertEquals(5, queue.segments());
     assertEquals(0, takeSize());
   }

@@ -24,7 +24,7 @@ class TransmissionOrderTest {
 
   @Test
   void onlyWhatWasSentBeforeIsPassedOver() {
-    order.grow(0, -1, 7);
+    order.grow(0, -1, 7, new TransmissionOrder.Links(8));
     for (int entry = 0; entry < 5; entry++) {
       order.append(entry);
     }
@@ -36,7 +36,7 @@ class TransmissionOrderTest {
 
   @Test
   void countsSurviveTheRemovalOfAnyNeighbour() {
-    order.grow(0, -1, 7);
+    order.grow(0, -1, 7, new TransmissionOrder.Links(8));
     for (int entry = 0; entry < 5; entry++) {
       order.append(entry);
     }
@@ -49,7 +49,7 @@ class TransmissionOrderTest {
 
   @Test
   void emptyListHasNoEnds() {
-    order.grow(0, -1, 3);
+    order.grow(0, -1, 3, new TransmissionOrder.Links(4));
     order.append(2);
     order.remove(2);
     assertEquals(TransmissionOrder.NONE, order.head());
@@ -98,7 +98,7 @@ class TransmissionOrderTest {
     private void send() {
       if (next - una > mask) {
         int newMask = Math.max(3, 2 * mask + 1);
-        order.grow(una, mask, newMask);
+        order.grow(una, mask, newMask, new TransmissionOrder.Links(newMask + 1));
         mask = newMask;
       }
       order.append(next & mask);

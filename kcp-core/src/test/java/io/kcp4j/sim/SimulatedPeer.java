@@ -35,6 +35,9 @@ public final class SimulatedPeer {
 
   private static final long LARGEST_BUFFER_BYTES = 64 * 1024;
 
+  /** 48, in a ring that may have room for four times as many. */
+  private static final int BYTES_BESIDE_SEGMENT = 4 * 48;
+
   private static final int MAX_RTO_MS = 60_000;
 
   private static final int MAX_PROBE_WAIT_MS = 120_000;
@@ -69,6 +72,7 @@ public final class SimulatedPeer {
   private long datagramsTakenIn;
   private long ackDueAtMs = Long.MAX_VALUE;
   private long wakeUpsForNothing;
+  private int largestQueue;
   private long allocationsFailed;
   private long failedAtMs = Long.MIN_VALUE / 2;
 
@@ -414,6 +418,7 @@ public final class SimulatedPeer {
         () -> stats.inFlight() + " segments in flight");
     Check.that(
         stats.inFlight() == 0 || stats.inFlight() <= wire.newSegments(), "in flight, not sent");
+    largestQueue = Math.max(largestQueue, stats.queued());
     Check.that(stats.heldBytes() == budget.usedBytes(), "held bytes differ from the budget's");
     Check.that(stats.heldBytes() <= maxHeldBytes(), () -> "holds " + stats.heldBytes() + " bytes");
     Check.that(stats.rtoMs() <= MAX_RTO_MS && stats.rtoMs() > 0, () -> "rto " + stats.rtoMs());
@@ -440,7 +445,7 @@ public final class SimulatedPeer {
 
   /**
    * Twice what both windows, the queue and one message may fill, and a few buffers that are not
-   * full.
+   * full; and what stands beside the payload of segments that were cut for a tiny MTU.
    */
   private long maxHeldBytes() {
     KcpConfig config = kcp.config();
@@ -449,7 +454,9 @@ public final class SimulatedPeer {
             + config.sendQueue()
             + 2L * config.receiveWindow()
             + config.maxFragments();
-    return 2 * segments * KcpConfig.MAX_MTU_BYTES + 4 * LARGEST_BUFFER_BYTES;
+    return 2 * segments * KcpConfig.MAX_MTU_BYTES
+        + 4 * LARGEST_BUFFER_BYTES
+        + (long) largestQueue * BYTES_BESIDE_SEGMENT;
   }
 
   /** Why it is not done, or null if it is: all written, acknowledged, read, and no timer left. */

@@ -1,0 +1,83 @@
+package io.kcp4j;
+
+import io.netty.util.Recycler;
+import java.util.Arrays;
+
+/** The arrays of a {@link SendBuffer}: what is kept of segment {@code sn} stands at one index. */
+final class SendRing {
+
+  /** What all arrays take for an entry, in bytes. */
+  static final int ENTRY_BYTES = 48;
+
+  /** The ring of a session that has nothing to send. */
+  static final SendRing NONE = new SendRing(0, null);
+
+  private static final RingPool<SendRing> POOL = new RingPool<>(ENTRY_BYTES, SendRing::new);
+
+  private final Recycler.Handle<SendRing> handle;
+
+  final int capacity;
+  final Chunk[] chunks;
+
+  /** Where in its chunk the header stands, and behind it the payload. */
+  final int[] start;
+
+  final char[] length;
+  final byte[] frg;
+  final boolean[] acknowledged;
+  final int[] transmissions;
+  final int[] firstTs;
+  final int[] lastTs;
+  final int[] rtoMs;
+  final long[] resendAtMs;
+  final TransmissionOrder.Links links;
+
+  private SendRing(int capacity, Recycler.Handle<SendRing> handle) {
+    this.capacity = capacity;
+    this.handle = handle;
+    chunks = new Chunk[capacity];
+    start = new int[capacity];
+    length = new char[capacity];
+    frg = new byte[capacity];
+    acknowledged = new boolean[capacity];
+    transmissions = new int[capacity];
+    firstTs = new int[capacity];
+    lastTs = new int[capacity];
+    rtoMs = new int[capacity];
+    resendAtMs = new long[capacity];
+    links = new TransmissionOrder.Links(capacity);
+  }
+
+  /**
+   * A ring for so many entries or more.
+   *
+   * @throws OutOfMemoryError if there is no memory
+   */
+  static SendRing take(int entries) {
+    return POOL.take(RingPool.capacityFor(entries));
+  }
+
+  /** Copies all that is kept of segment {@code sn} to its place in another ring. */
+  void copyTo(SendRing other, int sn) {
+    int from = sn & capacity - 1;
+    int to = sn & other.capacity - 1;
+    other.chunks[to] = chunks[from];
+    other.start[to] = start[from];
+    other.length[to] = length[from];
+    other.frg[to] = frg[from];
+    other.acknowledged[to] = acknowledged[from];
+    other.transmissions[to] = transmissions[from];
+    other.firstTs[to] = firstTs[from];
+    other.lastTs[to] = lastTs[from];
+    other.rtoMs[to] = rtoMs[from];
+    other.resendAtMs[to] = resendAtMs[from];
+  }
+
+  /** Leaves it to others. */
+  void giveBack() {
+    if (handle != null) {
+      Arrays.fill(chunks, null);
+      handle.recycle(this);
+    }
+  }
+}
