@@ -9,6 +9,9 @@ import io.netty.buffer.ByteBuf;
  */
 final class ReceiveBuffer {
 
+  /** More than the fragments of any message, so that whoever reads finds a whole one. */
+  private static final int MAX_MOVED_AT_ONCE = 256;
+
   private final KcpCounters counters;
   private final ReorderBuffer reordered;
   private final ReceiveQueue queue;
@@ -113,15 +116,20 @@ final class ReceiveBuffer {
     }
   }
 
-  /** Whether a segment that is next in order waits for memory. */
+  /** Whether a segment that is next in order waits for memory, or for its turn. */
   boolean isHeldUp() {
     return reordered.contains(next) && queue.segments() < window;
   }
 
-  /** Moves what has become in order to the queue, as far as that has room. */
+  /**
+   * Moves what has become in order to the queue, as far as that has room, and so much at a time
+   * that no call takes long. The reader has the next of it moved whenever it takes something, and a
+   * flush does so, too.
+   */
   void closeGap() {
     try {
-      while (isHeldUp() && reordered.moveTo(queue, next)) {
+      int last = next + MAX_MOVED_AT_ONCE;
+      while (isHeldUp() && next != last && reordered.moveTo(queue, next)) {
         next++;
         if (reordered.isEmpty()) {
           acks.gapClosed();

@@ -138,4 +138,47 @@ class KcpReorderTest {
     driven.kcp.close();
     driven.assertNothingHeld();
   }
+
+  private static DrivenKcp beforeALargeGapCloses(Delivery delivery) {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().delivery(delivery).receiveWindow(65_535));
+    for (int sn = 1; sn < 5000; sn++) {
+      driven.input(driven.push(sn, bytes(1000)));
+    }
+    return driven;
+  }
+
+  @Test
+  void largeGapIsClosedInStepsAsTheReaderTakesWhatItHas() {
+    for (Delivery delivery : Delivery.values()) {
+      DrivenKcp driven = beforeALargeGapCloses(delivery);
+      driven.input(driven.push(0, bytes(1000)));
+      ByteBuf received = driven.receiveAll();
+      assertEquals(5000 * 1000, received.readableBytes());
+      for (int at = 0; at < 5000 * 1000; at += 1000) {
+        assertEquals(bytes(1000), received.slice(at, 1000));
+      }
+      driven.kcp.afterInput(driven.nowMs, driven);
+      driven.runTo(100);
+      driven.assertNothingHeld();
+      List<SentSegment> sent = driven.sent();
+      assertEquals(5000, sent.get(sent.size() - 1).una());
+    }
+  }
+
+  @Test
+  void largeGapIsClosedByFlushesWhereNobodyReads() {
+    DrivenKcp driven = beforeALargeGapCloses(Delivery.STREAM);
+    driven.hear(driven.push(0, bytes(1000)));
+    driven.hear(driven.wask());
+    List<SentSegment> sent = driven.sent();
+    assertEquals(257, sent.get(sent.size() - 1).una());
+    int intervals = 0;
+    for (; driven.kcp.nextDeadline() < Kcp.NO_DEADLINE; intervals++) {
+      driven.runTo(driven.kcp.nextDeadline());
+    }
+    assertEquals(19, intervals, "steps of 256 segments");
+    driven.sent();
+    driven.hear(driven.wask());
+    assertEquals(5000, driven.sent().get(0).una());
+  }
 }
