@@ -128,6 +128,11 @@ public final class Kcp {
     return failure;
   }
 
+  /** What walks through the segments in flight have cost, in segments looked at. For tests. */
+  long segmentsVisited() {
+    return sending.order().visits();
+  }
+
   /** What this session has counted. */
   public KcpCounters counters() {
     return counters;
@@ -626,17 +631,12 @@ public final class Kcp {
       return 0;
     }
     int resent = 0;
-    TransmissionOrder order = sending.order();
-    int last = order.tail();
-    for (int i = order.head(), next; i != TransmissionOrder.NONE && pacer.isOpen(nowMs); i = next) {
-      next = i == last ? TransmissionOrder.NONE : order.next(i);
-      if (sending.isTimedOut(i, nowMs)) {
-        counters.add(KcpCounter.TIMED_OUT, 1);
-        resend(i, rtt.backOff(sending.rtoMs(i), config.noDelay()), nowMs);
-        resent++;
-      }
+    for (int i;
+        pacer.isOpen(nowMs) && (i = sending.nextTimedOut(nowMs)) != TransmissionOrder.NONE; ) {
+      counters.add(KcpCounter.TIMED_OUT, 1);
+      resend(i, rtt.backOff(sending.rtoMs(i), config.noDelay()), nowMs);
+      resent++;
     }
-    sending.refreshTimeoutBound();
     return resent;
   }
 

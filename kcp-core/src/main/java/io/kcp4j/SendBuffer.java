@@ -54,8 +54,16 @@ final class SendBuffer {
   private int[] rtoMs;
   private long[] resendAtMs;
 
-  /** No segment times out before this; exact after {@link #refreshTimeoutBound}. */
+  /**
+   * No segment times out before this; while a scan for timeouts is unfinished, none of those that
+   * it has passed. Exact after a scan that was not interrupted.
+   */
   private long timeoutBoundMs = Kcp.NO_DEADLINE;
+
+  /** Whether a scan for timeouts is unfinished, and the bound that had passed when it began. */
+  private boolean scanning;
+
+  private long scanBoundMs;
 
   /** How many segments right below {@link #una} are of the message that goes on there. */
   private int unfinishedBelowUna;
@@ -482,22 +490,39 @@ final class SendBuffer {
     return order;
   }
 
-  boolean isTimedOut(int index, long nowMs) {
-    return resendAtMs[index] <= nowMs;
-  }
-
   /** No segment in flight times out before this, in milliseconds. */
   long timeoutBoundMs() {
-    return timeoutBoundMs;
+    return scanning && !order.isCursorAtEnd() ? scanBoundMs : timeoutBoundMs;
   }
 
-  /** Looks at every segment in flight for the next timeout; costs a few nanoseconds for each. */
-  void refreshTimeoutBound() {
-    long bound = Kcp.NO_DEADLINE;
-    for (int i = order.head(); i != TransmissionOrder.NONE; i = order.next(i)) {
-      bound = Math.min(bound, resendAtMs[i]);
+  /**
+   * The next segment that has timed out, or {@link TransmissionOrder#NONE}. Goes on where the last
+   * call stopped, whose segment has been transmitted or acknowledged since, so that to go through
+   * all costs a few nanoseconds for each segment in flight, in however many flushes. Begins anew
+   * when a segment times out that had been passed.
+   */
+  int nextTimedOut(long nowMs) {
+    if (!scanning) {
+      scanBoundMs = timeoutBoundMs;
+      scanning = true;
+      order.cursor(TransmissionOrder.NONE);
     }
-    timeoutBoundMs = bound;
+    int i = order.cursor();
+    if (i == TransmissionOrder.NONE || timeoutBoundMs <= nowMs) {
+      i = order.head();
+      timeoutBoundMs = Kcp.NO_DEADLINE;
+    } else if (order.isCursorAtEnd()) {
+      i = TransmissionOrder.NONE;
+    }
+    for (; i != TransmissionOrder.NONE; i = order.next(i)) {
+      if (resendAtMs[i] <= nowMs) {
+        order.cursor(i);
+        return i;
+      }
+      timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[i]);
+    }
+    scanning = false;
+    return TransmissionOrder.NONE;
   }
 
   // Acknowledgements
@@ -584,6 +609,7 @@ final class SendBuffer {
   private void forgetTimeoutsIfNoneInFlight() {
     if (order.size() == 0) {
       timeoutBoundMs = Kcp.NO_DEADLINE;
+      scanning = false;
     }
   }
 

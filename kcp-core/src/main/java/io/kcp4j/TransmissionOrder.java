@@ -17,6 +17,9 @@ final class TransmissionOrder {
 
   static final int NONE = -1;
 
+  /** Where the {@link #cursor} is when all entries are behind it but those appended since. */
+  private static final int END = -2;
+
   private static final Links NO_LINKS = new Links(0);
 
   /** What is kept of each entry; it belongs to the ring. */
@@ -40,6 +43,8 @@ final class TransmissionOrder {
   private int tail = NONE;
   private int headPassed;
   private int size;
+  private int cursor = NONE;
+  private long visits;
 
   int size() {
     return size;
@@ -57,7 +62,31 @@ final class TransmissionOrder {
 
   /** The entry transmitted after {@code entry}, or {@link #NONE}. */
   int next(int entry) {
+    visits++;
     return next[entry];
+  }
+
+  /** How often {@link #next} has been called: what walks have cost. For tests. */
+  long visits() {
+    return visits;
+  }
+
+  /**
+   * The entry at which an interrupted walk goes on, {@link #NONE} if it has to begin anew, or what
+   * {@link #isCursorAtEnd} tells. It follows when entries leave the list.
+   */
+  int cursor() {
+    return cursor;
+  }
+
+  /** Whether nothing is left of the walk but entries that were appended after it got there. */
+  boolean isCursorAtEnd() {
+    return cursor == END;
+  }
+
+  /** Notes where a walk is interrupted: at an entry, or {@link #NONE}. */
+  void cursor(int entry) {
+    cursor = entry;
   }
 
   /** How often the head has been passed over; no entry more often. */
@@ -93,6 +122,9 @@ final class TransmissionOrder {
   void remove(int entry) {
     int before = previous[entry];
     int after = next[entry];
+    if (entry == cursor) {
+      cursor = after == NONE ? END : after;
+    }
     if (before == NONE) {
       head = after;
       headPassed -= passed[entry];
@@ -117,6 +149,7 @@ final class TransmissionOrder {
     tail = NONE;
     headPassed = 0;
     size = 0;
+    cursor = NONE;
   }
 
   /**

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Segments that are lost, and how that is found out. The first timeout is 200 ms. */
@@ -266,5 +267,43 @@ class KcpLossTest {
     driven.hear(driven.ack(1, (int) last));
     assertTrue(driven.kcp.stats().srttMs() < 800);
     assertEquals(0, driven.count(KcpCounter.FALSE_TIMESTAMP));
+  }
+
+  private static DrivenKcp wide(int burst) {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(4096).burst(burst));
+    driven.peerWnd = 4096;
+    driven.hear(driven.wins());
+    driven.sendSegments(4096);
+    return driven;
+  }
+
+  /** As an application that writes, and a peer that sends, would have it flushed. */
+  private static void flushOften(DrivenKcp driven, long untilMs) {
+    while (driven.nowMs < untilMs) {
+      driven.runTo(driven.nowMs + 1);
+      for (int i = 0; i < 10; i++) {
+        driven.kcp.flush(driven.nowMs, driven);
+      }
+    }
+  }
+
+  @Test
+  void retransmissionsThatWaitForTheBurstAreNotSearchedForInEachFlush() {
+    DrivenKcp driven = wide(0);
+    assertEquals(4096, driven.sentSns(Segment.PUSH).size());
+    driven.kcp.reconfigure(driven.kcp.config().toBuilder().burst(64).build());
+    flushOften(driven, 200 + 63);
+    assertEquals(IntStream.range(0, 4096).boxed().toList(), driven.sentSns(Segment.PUSH));
+    assertTrue(driven.kcp.segmentsVisited() <= 2 * 4096, "" + driven.kcp.segmentsVisited());
+  }
+
+  @Test
+  void segmentsThatTimeOutAsFastAsBurstsLeaveAreNotAllSearchedInEachFlush() {
+    DrivenKcp driven = wide(64);
+    flushOften(driven, 63);
+    assertEquals(4096, driven.sentSns(Segment.PUSH).size());
+    flushOften(driven, 200 + 63);
+    assertEquals(IntStream.range(0, 4096).boxed().toList(), driven.sentSns(Segment.PUSH));
+    assertTrue(driven.kcp.segmentsVisited() <= 2 * 4096, "" + driven.kcp.segmentsVisited());
   }
 }

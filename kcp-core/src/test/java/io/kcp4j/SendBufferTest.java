@@ -11,7 +11,10 @@ import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -345,9 +348,60 @@ class SendBufferTest {
     assertEquals(110, buffer.timeoutBoundMs());
     buffer.acknowledge(FIRST, 10);
     assertEquals(110, buffer.timeoutBoundMs(), "a lower bound");
-    buffer.refreshTimeoutBound();
+    assertEquals(TransmissionOrder.NONE, buffer.nextTimedOut(110));
     assertEquals(130, buffer.timeoutBoundMs());
     buffer.acknowledgeBelow(FIRST + 2);
     assertEquals(Kcp.NO_DEADLINE, buffer.timeoutBoundMs());
+  }
+
+  /** Whatever happens between the calls, and however early each scan is given up. */
+  @Test
+  void scanForTimeoutsFindsEverySegmentAndOnlyThose() {
+    Random random = new Random(1);
+    Map<Integer, Long> resendAtMs = new HashMap<>();
+    long nowMs = 0;
+    for (int step = 0; step < 5000; step++, nowMs += random.nextInt(3)) {
+      for (int i = random.nextInt(4); i > 0; i--) {
+        append(bytes(10), 10);
+        resendAtMs.put(buffer.next(), transmitFor(buffer.firstQueued(), nowMs, random));
+      }
+      if (random.nextInt(4) == 0 && !resendAtMs.isEmpty()) {
+        int sn = List.copyOf(resendAtMs.keySet()).get(random.nextInt(resendAtMs.size()));
+        resendAtMs.remove(sn);
+        buffer.acknowledge(sn, 0);
+      }
+      if (random.nextInt(100) == 0) {
+        buffer.acknowledgeBelow(buffer.una() + random.nextInt(buffer.next() - buffer.una() + 1));
+        resendAtMs.keySet().removeIf(sn -> sn - buffer.una() < 0);
+      }
+      if (random.nextInt(10) == 0 && buffer.isAwaited(buffer.una())) {
+        buffer.hurryFirst(nowMs, 20);
+        resendAtMs.merge(buffer.una(), nowMs + 20, Math::min);
+      }
+      assertTimeoutsFound(resendAtMs, nowMs, random);
+    }
+  }
+
+  private void assertTimeoutsFound(Map<Integer, Long> resendAtMs, long nowMs, Random random) {
+    for (int most = random.nextInt(3); most >= 0 && buffer.timeoutBoundMs() <= nowMs; most--) {
+      int i = buffer.nextTimedOut(nowMs);
+      if (i == TransmissionOrder.NONE) {
+        long earliest = resendAtMs.values().stream().min(Long::compare).orElse(Kcp.NO_DEADLINE);
+        assertTrue(nowMs < earliest, "one was missed");
+        assertTrue(buffer.timeoutBoundMs() > nowMs && buffer.timeoutBoundMs() <= earliest);
+        return;
+      }
+      assertTrue(resendAtMs.get(buffer.sn(i)) <= nowMs);
+      resendAtMs.put(buffer.sn(i), transmitFor(i, nowMs, random));
+    }
+    for (long atMs : resendAtMs.values()) {
+      assertTrue(buffer.timeoutBoundMs() <= Math.max(atMs, nowMs));
+    }
+  }
+
+  private long transmitFor(int index, long nowMs, Random random) {
+    int rtoMs = 10 + random.nextInt(100);
+    buffer.transmitted(index, (int) nowMs, nowMs, rtoMs);
+    return nowMs + rtoMs;
   }
 }
