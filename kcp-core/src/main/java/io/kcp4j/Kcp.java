@@ -38,6 +38,12 @@ public final class Kcp {
   /** The reference's receive window, which bounds messages until the peer has told its own. */
   private static final int INITIAL_MESSAGE_WINDOW = 128;
 
+  /**
+   * How long after it has been heard a peer whose window is closed for want of memory is told at
+   * once that it opens; later it has to ask.
+   */
+  private static final int HEARD_RECENTLY_MS = 1000;
+
   private final int conv;
   private final int tsOrigin;
   private final KcpCounters counters;
@@ -46,6 +52,7 @@ public final class Kcp {
   private final ReceiveBuffer receiving;
   private final RttEstimator rtt = new RttEstimator();
   private final WindowProbe probe = new WindowProbe();
+  private final WriteStall stall = new WriteStall();
   private final Pacer pacer = new Pacer();
 
   private KcpConfig config;
@@ -57,6 +64,14 @@ public final class Kcp {
   private int remoteUna;
   private int remoteWindow = INITIAL_REMOTE_WINDOW;
   private int largestRemoteWindow;
+
+  /** The segments, in bytes, for which the last {@link #send} found no memory; 0 if it did. */
+  private int refusedBytes;
+
+  /** Whether the last flush has told a closed window only because the memory budget is short. */
+  private boolean windowWithheld;
+
+  private long heardAtMs;
 
   private boolean askWindow;
   private boolean tellWindow;
@@ -273,6 +288,7 @@ public final class Kcp {
    * drop the segment that it is held against: protocol.md 2.3.
    */
   private void apply(ByteBuf datagram, Origin origin, long nowMs) {
+    heardAtMs = nowMs;
     int unaBefore = sending.una();
     int awaitedBefore = sending.unacknowledged();
     int newestUna = remoteUna;
@@ -383,7 +399,7 @@ public final class Kcp {
    * if there is none. The buffer becomes the caller's, who releases it.
    */
   public ByteBuf receive() {
-    boolean full = receiving.freeWindow() == 0;
+    boolean full = windowWithheld || receiving.freeWindow() == 0;
     ByteBuf taken = receiving.receive();
     if (taken != null) {
       counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
@@ -394,7 +410,12 @@ public final class Kcp {
   }
 
   private void tellIfOpened(boolean wasFull) {
-    tellWindow |= wasFull && receiving.freeWindow() > 0;
+    tellWindow |= wasFull && advertisedWindow() > 0;
+  }
+
+  /** The free window as far as the memory budget has room for it: protocol.md 3.4. */
+  private int advertisedWindow() {
+    return Math.min(receiving.affordableWindow(config.mtuBytes()), KcpConfig.MAX_WINDOW);
   }
 
   /** Whether {@link #receive} would return something. */
@@ -409,13 +430,17 @@ public final class Kcp {
    * message or nothing. Moves the reader index past what was taken; copies, so that the buffer
    * stays the caller's.
    *
-   * @return whether all of it was taken; if not, try again when {@link #isSendable} holds. While
-   *     there is no memory that is after one interval; {@link #afterSend} has to be called then,
-   *     too
+   * <p>While the memory budget has no room, a session that has nothing else to send still takes one
+   * segment, or one message.
+   *
+   * @return whether all of it was taken; if not, try again when {@link #isSendable} holds, in
+   *     message mode when {@link #isSendWanted} does. While the allocator has no memory that is
+   *     after one interval; {@link #afterSend} has to be called then, too
    * @throws IllegalArgumentException if a message is larger than {@link #maxMessageBytes}: it can
    *     never be sent; nothing was taken
    */
   public boolean send(ByteBuf data) {
+    refusedBytes = 0;
     boolean stream = config.delivery() == Delivery.STREAM;
     if (!stream && data.readableBytes() > maxMessageBytes()) {
       throw new IllegalArgumentException(
@@ -438,22 +463,22 @@ public final class Kcp {
     if (!data.isReadable()) {
       return true;
     }
-    if (!isSendable()) {
-      return false;
+    if (isSendable()) {
+      int mss = mssBytes();
+      sending.extendLast(data, mss);
+      long room = (long) mss * (config.sendQueue() - sending.queued());
+      sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mss);
     }
-    int mss = mssBytes();
-    sending.extendLast(data, mss);
-    long room = (long) mss * (config.sendQueue() - sending.queued());
-    sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mss);
-    return !data.isReadable();
+    return !data.isReadable() || refuse(segmentBytes());
   }
 
   private boolean sendMessage(ByteBuf data) {
-    if (!isSendable()) {
-      return false;
-    }
     int mss = mssBytes();
     int fragments = Math.max(1, (data.readableBytes() + mss - 1) / mss);
+    int bytes = fragments * Segment.HEADER_BYTES + data.readableBytes();
+    if (!isSendable() || !sending.isAffordable(bytes)) {
+      return refuse(Math.max(bytes, segmentBytes()));
+    }
     int start = data.readerIndex();
     int queued = sending.queued();
     try {
@@ -468,14 +493,48 @@ public final class Kcp {
     return true;
   }
 
-  /** Whether {@link #send} would take something. */
+  /** Notes what could not be taken, and returns false. */
+  private boolean refuse(int bytes) {
+    refusedBytes = bytes;
+    return false;
+  }
+
+  private int segmentBytes() {
+    return Segment.HEADER_BYTES + mssBytes();
+  }
+
+  /** Whether {@link #send} would take something; in message mode a message of one segment. */
   public boolean isSendable() {
+    return hasQueueRoom() && sending.isAffordable(segmentBytes());
+  }
+
+  private boolean hasQueueRoom() {
     return !closed && failure == null && !sendHeldUp && sending.queued() < config.sendQueue();
   }
 
   /** Whether {@link #send} has found no memory, and the interval until the next try is not over. */
   public boolean isSendHeldUp() {
     return sendHeldUp;
+  }
+
+  /**
+   * Whether the memory budget had no room for all of the last {@link #send}, and has none yet. The
+   * session is then flushed once in an interval, as long as it could send more.
+   */
+  public boolean isSendShort() {
+    return refusedBytes > 0 && hasQueueRoom() && !sending.isAffordable(refusedBytes);
+  }
+
+  /**
+   * Whether to {@link #send} what was not taken at once, without waiting for the peer: nothing is
+   * queued any more though the window has room, and there is memory.
+   */
+  public boolean isSendWanted() {
+    return refusedBytes > 0
+        && sending.queued() == 0
+        && isWindowFree()
+        && hasQueueRoom()
+        && sending.isAffordable(refusedBytes);
   }
 
   /**
@@ -506,6 +565,7 @@ public final class Kcp {
         && !receiving.acks().isPending()
         && !askWindow
         && !tellWindow
+        && !windowWithheld
         && flushAtMs == NO_DEADLINE
         && !sendHeldUp
         && failure == null;
@@ -596,7 +656,9 @@ public final class Kcp {
 
   /** Every flush begins with acknowledgements and probes. */
   private void beginFlush(long nowMs, DatagramOutput output) {
-    int wnd = Math.min(receiving.freeWindow(), KcpConfig.MAX_WINDOW);
+    int wnd = advertisedWindow();
+    tellWindow |= windowWithheld && wnd > 0;
+    windowWithheld = wnd == 0 && receiving.freeWindow() > 0;
     writer.begin(output, nowMs, mtuBytes(), overheadBytes, wnd, receiving.next());
     receiving.flushAcks(writer);
     probe.update(isWindowClosed(), nowMs);
@@ -673,7 +735,11 @@ public final class Kcp {
   }
 
   private boolean isNewAllowed() {
-    return sending.queued() > 0 && sending.next() - sending.una() < window();
+    return sending.queued() > 0 && isWindowFree();
+  }
+
+  private boolean isWindowFree() {
+    return sending.next() - sending.una() < window();
   }
 
   private boolean isWindowClosed() {
@@ -708,9 +774,9 @@ public final class Kcp {
       return NO_DEADLINE;
     }
     long resend = Math.max(sending.timeoutBoundMs(), pacer.opensAtMs());
-    long stall = Math.min(probe.nextAtMs(), probe.stalledAtMs(config.writeStallTimeoutMs()));
+    long window = Math.min(probe.nextAtMs(), stall.overAtMs(config.writeStallTimeoutMs()));
     long flush = Math.min(flushAtMs, sendAgainAtMs);
-    return Math.min(Math.min(flush, resend), Math.min(stall, progressDeadline()));
+    return Math.min(Math.min(flush, resend), Math.min(window, progressDeadline()));
   }
 
   private long progressDeadline() {
@@ -724,7 +790,9 @@ public final class Kcp {
    * the peer: nothing was sent again that it could have acknowledged.
    */
   private void forgiveLateness(long nowMs) {
-    progressAtMs += Math.max(0, nowMs - nextDeadline());
+    long lateMs = Math.max(0, nowMs - nextDeadline());
+    progressAtMs += lateMs;
+    stall.forgive(lateMs);
   }
 
   private void judgeProgress(long nowMs) {
@@ -733,7 +801,7 @@ public final class Kcp {
     }
     if (nowMs >= progressDeadline()) {
       failure = KcpFailure.NO_PROGRESS;
-    } else if (nowMs >= probe.stalledAtMs(config.writeStallTimeoutMs())) {
+    } else if (nowMs >= stall.overAtMs(config.writeStallTimeoutMs())) {
       failure = KcpFailure.WRITE_STALLED;
     }
   }
@@ -741,9 +809,13 @@ public final class Kcp {
   /** What can wait for company waits for one interval, counted from when it began to wait. */
   private void waitForInterval(long nowMs) {
     probe.update(isWindowClosed(), nowMs);
+    int window = Math.min(config.sendWindow(), largestRemoteWindow);
+    stall.update(sending.queued() > 0, remoteWindow, sending.una(), window, nowMs);
     boolean waiting =
         receiving.acks().isPending()
             || receiving.isHeldUp()
+            || (windowWithheld && nowMs - heardAtMs < HEARD_RECENTLY_MS)
+            || (isSendShort() && isWindowFree())
             || isNewAllowed()
             || isResendDue(config.fastResend()) // held back by the rate limit
             || (config.earlyRetransmit() && isResendDue(Math.min(1, config.fastResend())));

@@ -168,8 +168,9 @@ public final class KcpConfig {
   }
 
   /**
-   * How long the peer's window may stay closed while there is something to send, in milliseconds. 0
-   * (the default) means for ever.
+   * How long the peer may take next to nothing while its window is closed and there is something to
+   * send, in milliseconds, default 60000: a window that opens by a segment now and then does not
+   * count. 0 means for ever.
    */
   public int writeStallTimeoutMs() {
     return writeStallTimeoutMs;
@@ -291,7 +292,7 @@ public final class KcpConfig {
     private boolean ackNoDelay;
     private int deadLink = 20;
     private int progressTimeoutMs = 30_000;
-    private int writeStallTimeoutMs;
+    private int writeStallTimeoutMs = 60_000;
     private int sendQueue;
     private int maxFragments = DEFAULT_MAX_FRAGMENTS;
     private int rateLimit;

@@ -10,7 +10,7 @@ public enum KcpFailure {
    * Segments are in flight, and none was acknowledged for {@link KcpConfig#progressTimeoutMs()}.
    */
   NO_PROGRESS,
-  /** The peer's window was closed for {@link KcpConfig#writeStallTimeoutMs()}. */
+  /** The peer has taken next to nothing for {@link KcpConfig#writeStallTimeoutMs()}. */
   WRITE_STALLED,
   /** In message mode: the peer's fragments do not count down to the end of a message. */
   PROTOCOL_VIOLATION

@@ -4,11 +4,22 @@ package io.kcp4j;
  * A limit on the memory that all sessions of one endpoint hold together, counted by capacity and
  * not by content, so that many tiny segments cannot cost more than they seem to. Used by one
  * thread.
+ *
+ * <p>What is written and not acknowledged has a share of its own, half of the limit, so that peers
+ * that take nothing cannot keep the other half from what is received. Data in order may have all
+ * that sending leaves; what waits behind a gap three quarters of that, and what can be done without
+ * half of it.
+ *
+ * <p>What is held exceeds the limit by no more than the least that every session may always queue:
+ * one segment, or in message mode one message, of each session that has nothing else to send.
  */
 public final class MemoryBudget {
 
   private final long limitBytes;
   private long usedBytes;
+
+  /** What is used to send, of {@link #usedBytes}. */
+  private long sendBytes;
 
   /**
    * Makes a budget.
@@ -32,14 +43,27 @@ public final class MemoryBudget {
     return limitBytes;
   }
 
-  /** What is held now, in bytes. May exceed the limit by what was sent; see {@link #charge}. */
+  /**
+   * What is held now, in bytes. Exceeds the limit at most by a segment or a message of each session
+   * that sends.
+   */
   public long usedBytes() {
     return usedBytes;
   }
 
+  /** What of it is held to send, in bytes. */
+  public long sendBytes() {
+    return sendBytes;
+  }
+
+  /** What {@link #tryReserve} still has, in bytes. */
+  long roomBytes() {
+    return Math.max(0, receiveLimitBytes() - receiveBytes());
+  }
+
   /** Reserves {@code bytes} if the limit allows; what a peer makes us keep asks here. */
   public boolean tryReserve(int bytes) {
-    if (bytes > limitBytes - usedBytes) {
+    if (bytes > receiveLimitBytes() - receiveBytes()) {
       return false;
     }
     usedBytes += bytes;
@@ -47,24 +71,53 @@ public final class MemoryBudget {
   }
 
   /**
-   * Reserves {@code bytes} for what waits behind a gap. A quarter of the limit stays free for what
-   * closes gaps: else nothing could be delivered any more, and nothing released.
+   * Reserves {@code bytes} for what waits behind a gap. A quarter of what sending leaves stays free
+   * for what closes gaps: else nothing could be delivered any more, and nothing released.
    */
   boolean tryReserveBeyondGap(int bytes) {
-    return bytes <= limitBytes - limitBytes / 4 - usedBytes && tryReserve(bytes);
+    long receiveLimitBytes = receiveLimitBytes();
+    return bytes <= receiveLimitBytes - receiveLimitBytes / 4 - receiveBytes() && tryReserve(bytes);
   }
 
   /**
    * Reserves {@code bytes} for what only spares a retransmission, such as copies for forward error
-   * correction. Half of the limit stays free for what cannot be done without.
+   * correction. Half of what sending leaves stays free for what cannot be done without.
    *
    * @return false, with nothing reserved, if there is no room
    */
   public boolean tryReserveSpare(int bytes) {
-    return bytes <= limitBytes - limitBytes / 2 - usedBytes && tryReserve(bytes);
+    long receiveLimitBytes = receiveLimitBytes();
+    return bytes <= receiveLimitBytes - receiveLimitBytes / 2 - receiveBytes() && tryReserve(bytes);
   }
 
-  /** Counts {@code bytes} without asking; what our own user makes us keep has its own limits. */
+  /** What sending leaves for all else: half of the limit, whatever it holds. */
+  private long receiveLimitBytes() {
+    return limitBytes - Math.min(sendBytes, limitBytes / 2);
+  }
+
+  private long receiveBytes() {
+    return usedBytes - sendBytes;
+  }
+
+  /** Whether the share of what is sent, and the limit, have room for {@code bytes} more. */
+  boolean hasRoomToSend(long bytes) {
+    return bytes <= limitBytes / 2 - sendBytes && bytes <= limitBytes - usedBytes;
+  }
+
+  /** Counts {@code bytes} of what is sent; see {@link #hasRoomToSend}. */
+  void chargeToSend(int bytes) {
+    sendBytes += bytes;
+    usedBytes += bytes;
+  }
+
+  /** Gives back {@code bytes} of the share of what is sent. */
+  void releaseToSend(int bytes) {
+    sendBytes -= bytes;
+    assert sendBytes >= 0 : sendBytes;
+    release(bytes);
+  }
+
+  /** Counts {@code bytes} without asking. */
   void charge(int bytes) {
     usedBytes += bytes;
   }

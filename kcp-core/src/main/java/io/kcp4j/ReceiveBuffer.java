@@ -13,6 +13,7 @@ final class ReceiveBuffer {
   private static final int MAX_MOVED_AT_ONCE = 256;
 
   private final KcpCounters counters;
+  private final MemoryBudget budget;
   private final ReorderBuffer reordered;
   private final ReceiveQueue queue;
   private final PendingAcks acks;
@@ -26,7 +27,8 @@ final class ReceiveBuffer {
 
   ReceiveBuffer(KcpContext context, KcpCounters counters, KcpConfig config, int firstSn) {
     this.counters = counters;
-    acks = new PendingAcks(context.budget());
+    budget = context.budget();
+    acks = new PendingAcks(budget);
     reordered = new ReorderBuffer(context);
     queue = new ReceiveQueue(context, config.delivery());
     next = firstSn;
@@ -52,6 +54,18 @@ final class ReceiveBuffer {
   /** The free window, in segments. */
   int freeWindow() {
     return Math.max(window - queue.segments(), 0);
+  }
+
+  /**
+   * As much of the free window as the memory budget has room for now.
+   *
+   * @param segmentBytes how large a segment may be
+   */
+  int affordableWindow(int segmentBytes) {
+    int free = freeWindow();
+    long roomBytes = budget.roomBytes();
+    int eachBytes = segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
+    return roomBytes >= (long) free * eachBytes ? free : (int) (roomBytes / eachBytes);
   }
 
   boolean isReceivable() {

@@ -15,7 +15,7 @@ final class ReceiveQueue {
   private static final int MAX_BUFFER_BYTES = 32 * 1024;
 
   /** What a buffer costs beside its bytes, roughly: counted so that empty messages are not free. */
-  private static final int BUFFER_OVERHEAD_BYTES = 128;
+  static final int BUFFER_OVERHEAD_BYTES = 128;
 
   /** At first for a message of several fragments: a peer can promise more than it sends. */
   private static final int FIRST_MESSAGE_BYTES = 4096;

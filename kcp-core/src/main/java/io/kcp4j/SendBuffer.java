@@ -128,7 +128,7 @@ final class SendBuffer {
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
   void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
-    ensureChunk(bytes, expectedBytes);
+    ensureChunk(bytes, expectedBytes, true);
     chunk.set(nextPayload(), data, data.readerIndex(), bytes);
     queue(bytes, frg);
     data.skipBytes(bytes);
@@ -136,12 +136,15 @@ final class SendBuffer {
 
   /**
    * Queues the next {@code bytes} of {@code data} as segments of {@code mssBytes}, the last of
-   * which may be shorter.
+   * which may be shorter. Stops where the memory budget has no room, but not before the first if
+   * nothing else is held.
    *
    * @throws OutOfMemoryError if there is no memory; {@code data} has lost what was queued before
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
-    ensureRing((bytes + mssBytes - 1) / mssBytes);
+    if (context.budget().hasRoomToSend(bytes)) { // All of it will be taken: one growth suffices.
+      ensureRing((bytes + mssBytes - 1) / mssBytes);
+    }
     int first = data.readerIndex();
     boolean several = bytes > mssBytes && data.nioBufferCount() == 1;
     ByteBuffer from = several ? data.nioBuffer(first, bytes) : null;
@@ -150,7 +153,9 @@ final class SendBuffer {
     try {
       for (int taken; at < bytes; at += taken) {
         taken = Math.min(mssBytes, bytes - at);
-        ensureChunk(taken, bytes - at);
+        if (!ensureChunk(taken, bytes - at, isEmpty())) {
+          break;
+        }
         if (several) {
           chunk.set(nextPayload(), from, fromFirst + at, taken);
         } else {
@@ -164,10 +169,30 @@ final class SendBuffer {
     }
   }
 
-  private void ensureChunk(int bytes, int expectedBytes) {
-    if (chunk == null || chunk.room() < Segment.HEADER_BYTES + bytes) {
-      newChunk(bytes, Math.max(bytes, Math.min(expectedBytes, MAX_CHUNK_BYTES)));
-    }
+  /**
+   * Makes room for a segment.
+   *
+   * @param always whether it is made even if the memory budget has none
+   * @return whether there is room now
+   */
+  private boolean ensureChunk(int bytes, int expectedBytes, boolean always) {
+    return (chunk != null && chunk.room() >= Segment.HEADER_BYTES + bytes)
+        || newChunk(bytes, Math.max(bytes, Math.min(expectedBytes, MAX_CHUNK_BYTES)), always);
+  }
+
+  /**
+   * Whether the memory budget allows to append segments of so many bytes in all, headers included.
+   * Always if nothing is held: a session may go on slowly when others hold all there is.
+   */
+  boolean isAffordable(int bytes) {
+    return isEmpty()
+        || context.budget().hasRoomToSend(bytes > MAX_CHUNK_BYTES ? bytes : chunkBytes(bytes))
+        || (chunk != null && chunk.room() >= bytes)
+        || (spares > 0 && bytes <= MAX_CHUNK_BYTES);
+  }
+
+  private static int chunkBytes(int bytes) {
+    return Math.max(MIN_CHUNK_BYTES, powerOfTwo(bytes));
   }
 
   private int nextPayload() {
@@ -232,7 +257,7 @@ final class SendBuffer {
     int taken = 0;
     for (int bytes; left > 0; left -= bytes) {
       bytes = Math.min(mssBytes, left);
-      ensureChunk(bytes, left);
+      ensureChunk(bytes, left, true);
       for (int at = 0, part; at < bytes; at += part) {
         int i = from & mask;
         part = Math.min(bytes - at, length[i] - taken);
@@ -290,19 +315,28 @@ final class SendBuffer {
     giveRingBackIfEmpty();
   }
 
-  private void newChunk(int segmentBytes, int expectedBytes) {
+  private boolean newChunk(int segmentBytes, int expectedBytes, boolean always) {
     if (spares > 0) {
       chunk = spare[--spares];
       spare[spares] = null;
-      return;
+      return true;
     }
     int segments = (expectedBytes - 1) / Math.max(1, segmentBytes) + 1;
     int bytes = expectedBytes + segments * Segment.HEADER_BYTES;
-    int atLeast = Math.max(MIN_CHUNK_BYTES, chunk == null ? 0 : 2 * chunk.capacity());
-    int size = Math.min(Math.max(atLeast, powerOfTwo(bytes)), MAX_CHUNK_BYTES);
+    int atLeast = chunk == null ? 0 : 2 * chunk.capacity();
+    int size = Math.min(Math.max(atLeast, chunkBytes(bytes)), MAX_CHUNK_BYTES);
+    MemoryBudget budget = context.budget();
+    int least = chunkBytes(Segment.HEADER_BYTES + segmentBytes);
+    while (!budget.hasRoomToSend(size) && size > least) {
+      size /= 2;
+    }
+    if (!always && !budget.hasRoomToSend(size)) {
+      return false;
+    }
     chunk = Chunk.allocate(context, size);
     heldBytes += size;
-    context.budget().charge(size);
+    budget.chargeToSend(size);
+    return true;
   }
 
   private static int powerOfTwo(int bytes) {
@@ -334,7 +368,7 @@ final class SendBuffer {
 
   private void release(Chunk released) {
     heldBytes -= released.capacity();
-    context.budget().release(released.capacity());
+    context.budget().releaseToSend(released.capacity());
     released.release();
   }
 
@@ -370,7 +404,7 @@ final class SendBuffer {
     }
     order.grow(una, mask, larger.capacity - 1, larger.links);
     use(larger);
-    context.budget().charge(ringBytes(larger) - ringBytes(old));
+    context.budget().chargeToSend(ringBytes(larger) - ringBytes(old));
     old.giveBack();
   }
 
@@ -386,7 +420,7 @@ final class SendBuffer {
     SendRing old = ring;
     order.clear();
     use(SendRing.NONE);
-    context.budget().release(ringBytes(old));
+    context.budget().releaseToSend(ringBytes(old));
     old.giveBack();
   }
 

@@ -15,14 +15,12 @@ final class WindowProbe {
   private boolean running;
   private int waitMs;
   private long nextAtMs;
-  private long closedSinceMs;
 
   /** Starts or stops, as the state of the window demands. */
   void update(boolean needed, long nowMs) {
     if (needed && !running) {
       waitMs = FIRST_WAIT_MS;
       nextAtMs = nowMs + waitMs;
-      closedSinceMs = nowMs;
     }
     running = needed;
   }
@@ -40,10 +38,5 @@ final class WindowProbe {
   /** When {@link #isDue} will hold, or {@link Kcp#NO_DEADLINE}. */
   long nextAtMs() {
     return running ? nextAtMs : Kcp.NO_DEADLINE;
-  }
-
-  /** When the window will have been closed for {@code timeoutMs}, or {@link Kcp#NO_DEADLINE}. */
-  long stalledAtMs(int timeoutMs) {
-    return running && timeoutMs > 0 ? closedSinceMs + timeoutMs : Kcp.NO_DEADLINE;
   }
 }

@@ -93,6 +93,7 @@ class KcpConfigTest {
     assertTrue(config.earlyRetransmit());
     assertEquals(CongestionControl.NONE, config.congestionControl());
     assertEquals(30_000, config.progressTimeoutMs());
+    assertEquals(60_000, config.writeStallTimeoutMs());
     assertEquals(20, config.deadLink());
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.ByteBuf;
 import org.junit.jupiter.api.Test;
 
 /** What a session holds, and what happens where the budget of all sessions has no room. */
@@ -139,5 +140,157 @@ class KcpMemoryTest {
     driven.hear(driven.wins());
     driven.receiveAll();
     driven.assertNothingHeld();
+  }
+
+  private static DrivenKcp messages(int budgetBytes) {
+    KcpConfig config = KcpConfig.builder().delivery(Delivery.MESSAGE).build();
+    return new DrivenKcp(config, new MemoryBudget(budgetBytes), TS_ORIGIN, 0);
+  }
+
+  @Test
+  void streamThatIsSentHoldsHalfOfTheLimitAtMost() {
+    DrivenKcp driven = limited(100_000);
+    ByteBuf data = bytes(200_000);
+    assertFalse(driven.kcp.send(data));
+    assertTrue(driven.kcp.isSendShort());
+    assertFalse(driven.kcp.isSendable());
+    int taken = data.readerIndex();
+    assertTrue(taken > 40_000, "taken: " + taken);
+    assertTrue(driven.budget.sendBytes() <= 50_000);
+    assertFalse(driven.kcp.send(data));
+    assertEquals(taken, data.readerIndex());
+    driven.kcp.close();
+    driven.assertNothingHeld();
+  }
+
+  @Test
+  void messageThatFindsNoRoomIsLeftWhole() {
+    DrivenKcp driven = messages(100_000);
+    assertTrue(driven.kcp.send(bytes(30_000)));
+    ByteBuf data = bytes(30_000);
+    assertFalse(driven.kcp.send(data));
+    assertEquals(30_000, data.readableBytes());
+    assertTrue(driven.kcp.isSendShort());
+    assertTrue(driven.kcp.send(bytes(100)), "a smaller one has room");
+    assertFalse(driven.kcp.isSendShort());
+  }
+
+  @Test
+  void sessionThatHoldsNothingMaySendASegmentOrAMessageWhateverOthersHold() {
+    DrivenKcp stream = limited(100_000);
+    stream.budget.charge(100_000);
+    ByteBuf data = bytes(10_000);
+    assertFalse(stream.kcp.send(data));
+    assertEquals(1376, data.readerIndex());
+    stream.kcp.afterSend(0, stream);
+    assertFalse(stream.kcp.send(data));
+    assertEquals(1376, data.readerIndex());
+    stream.peerUna = 1;
+    stream.input(stream.wins());
+    assertFalse(stream.kcp.send(data));
+    assertEquals(2 * 1376, data.readerIndex());
+
+    DrivenKcp message = messages(100_000);
+    message.budget.charge(100_000);
+    assertTrue(message.kcp.send(bytes(20_000)));
+    assertFalse(message.kcp.send(bytes(1)));
+  }
+
+  @Test
+  void sessionThatIsShortOfMemoryIsFlushedOnceInAnIntervalWhileItCouldSend() {
+    DrivenKcp driven = limited(100_000);
+    driven.sendSegments(1);
+    driven.budget.charge(97_000);
+    assertFalse(driven.kcp.send(bytes(10_000)));
+    driven.kcp.afterSend(0, driven);
+    assertEquals(20, driven.kcp.nextDeadline());
+    assertFalse(driven.kcp.isSendWanted());
+    driven.budget.release(97_000);
+    driven.kcp.flush(20, driven);
+    assertTrue(driven.kcp.isSendWanted());
+    assertEquals(200, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void closedWindowIsNotPolledForMemory() {
+    DrivenKcp driven = limited(100_000);
+    driven.peerWnd = 0;
+    driven.hear(driven.wins());
+    assertFalse(driven.kcp.send(bytes(200_000)));
+    driven.kcp.afterSend(0, driven);
+    assertTrue(driven.kcp.isSendShort());
+    assertEquals(500, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void queueIsCutAnewThoughTheShareIsFull() {
+    DrivenKcp driven = limited(100_000);
+    driven.peerWnd = 0;
+    driven.hear(driven.wins());
+    ByteBuf data = bytes(200_000);
+    driven.kcp.send(data);
+    driven.kcp.reconfigure(driven.kcp.config().toBuilder().mtuBytes(500).build());
+    driven.peerWnd = 256;
+    driven.hear(driven.wins());
+    int sent = 0;
+    while (sent < data.readerIndex()) {
+      driven.nowMs++;
+      driven.kcp.flush(driven.nowMs, driven);
+      for (SentSegment segment : driven.sent()) {
+        assertEquals(data.slice(sent, segment.payload().readableBytes()), segment.payload());
+        sent += segment.payload().readableBytes();
+        driven.peerUna = segment.sn() + 1;
+      }
+      driven.hear(driven.wins());
+    }
+    driven.assertNothingHeld();
+  }
+
+  // The window that is told
+
+  private static int wndTold(DrivenKcp driven) {
+    return driven.sent().get(0).wnd();
+  }
+
+  @Test
+  void windowThatIsToldIsWhatTheBudgetHasRoomFor() {
+    DrivenKcp driven = limited(100_000);
+    driven.hear(driven.wask());
+    assertEquals(100_000 / (1400 + 128), wndTold(driven));
+    driven.budget.charge(90_000);
+    driven.hear(driven.wask());
+    assertEquals(6, wndTold(driven));
+    driven.budget.charge(9_000);
+    driven.hear(driven.wask());
+    assertEquals(0, wndTold(driven));
+  }
+
+  @Test
+  void windowThatOpensWhenMemoryIsBackIsToldWithinAnInterval() {
+    DrivenKcp driven = limited(100_000);
+    driven.budget.charge(99_000);
+    driven.hear(driven.wask());
+    assertEquals(0, wndTold(driven));
+    driven.runTo(500);
+    assertEquals(0, driven.sent().size());
+    driven.budget.release(99_000);
+    driven.runTo(520);
+    assertEquals(65, wndTold(driven));
+    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void silentPeerIsNotWatchedForMemoryButToldWhenItAsksOrItsReaderMakesRoom() {
+    DrivenKcp driven = limited(3000);
+    driven.hear(driven.push(0, bytes(1300)), driven.push(1, bytes(1300)));
+    driven.runTo(20);
+    assertEquals(0, wndTold(driven));
+    driven.runTo(2000);
+    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    driven.receiveAll();
+    driven.kcp.afterSend(driven.nowMs, driven);
+    SentSegment told = driven.sent().get(0);
+    assertEquals(Segment.WINS, told.cmd());
+    assertEquals(1, told.wnd());
   }
 }

@@ -60,23 +60,24 @@ class KcpWindowTest {
 
   @Test
   void closedWindowIsProbedAfterHalfASecondAndThenEverMoreSeldom() {
-    driven.peerWnd = 0;
-    driven.hear(driven.wins());
-    driven.runTo(10_000);
-    assertEquals(List.of(), driven.sent());
-    driven.sendSegments(1);
-    long at = driven.nowMs;
+    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(0));
+    patient.peerWnd = 0;
+    patient.hear(patient.wins());
+    patient.runTo(10_000);
+    assertEquals(List.of(), patient.sent());
+    patient.sendSegments(1);
+    long at = patient.nowMs;
     int wait = 500;
     for (int probe = 0; probe < 20; probe++) {
       at += wait;
-      driven.runTo(at - 1);
-      assertEquals(List.of(), driven.sentCmds(), "before " + at);
-      driven.runTo(at);
-      assertEquals(WASK, driven.sentCmds(), "at " + at);
+      patient.runTo(at - 1);
+      assertEquals(List.of(), patient.sentCmds(), "before " + at);
+      patient.runTo(at);
+      assertEquals(WASK, patient.sentCmds(), "at " + at);
       wait = Math.min(wait + wait / 2, 120_000);
     }
     assertEquals(120_000, wait);
-    assertNull(driven.kcp.failure());
+    assertNull(patient.kcp.failure());
   }
 
   @Test
@@ -179,6 +180,97 @@ class KcpWindowTest {
     stalled.runTo(16_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(17_000);
+    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+  }
+
+  /** A session with 200 segments queued whose peer has just closed its window of 128. */
+  private DrivenKcp closed() {
+    DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    stalled.hear(stalled.wins());
+    stalled.peerWnd = 0;
+    stalled.peerUna = 1;
+    stalled.sendSegments(1);
+    stalled.hear(stalled.wins());
+    stalled.sendSegments(200);
+    return stalled;
+  }
+
+  /** The peer takes so many segments, one after the other, and closes its window again. */
+  private void take(DrivenKcp stalled, int segments) {
+    for (int i = 0; i < segments; i++) {
+      stalled.peerWnd = 1;
+      stalled.hear(stalled.wins());
+      acknowledgeAll(stalled, stalled.peerUna + 1, 0);
+    }
+  }
+
+  @Test
+  void writersWaitAMinuteForAPeerThatTakesNothing() {
+    DrivenKcp stalled = closed();
+    stalled.runTo(59_999);
+    assertNull(stalled.kcp.failure());
+    stalled.runTo(60_000);
+    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+  }
+
+  @Test
+  void peerThatTakesASegmentNowAndThenIsStalledNevertheless() {
+    DrivenKcp stalled = closed();
+    for (int s = 8; s < 60; s += 8) {
+      stalled.runTo(1000L * s);
+      take(stalled, 1);
+    }
+    stalled.runTo(59_999);
+    assertNull(stalled.kcp.failure());
+    stalled.runTo(60_000);
+    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+  }
+
+  @Test
+  void slowReaderThatTakesASixteenthOfItsWindowInAMinuteIsNotStalled() {
+    DrivenKcp slow = closed();
+    for (int minute = 1; minute <= 10; minute++) {
+      slow.runTo(59_000L * minute);
+      take(slow, 128 / 16);
+    }
+    assertNull(slow.kcp.failure());
+  }
+
+  @Test
+  void windowThatOpensWideGivesThePeerTheWholeTimeAnewOnce() {
+    DrivenKcp paused = closed();
+    paused.runTo(59_000);
+    acknowledgeAll(paused, 1, 128);
+    acknowledgeAll(paused, 2, 0);
+    // The peer takes no more than one of those in flight now and then.
+    for (int s = 65; s < 115; s += 10) {
+      paused.runTo(1000L * s);
+      acknowledgeAll(paused, paused.peerUna, 100);
+      acknowledgeAll(paused, paused.peerUna + 1, 0);
+    }
+    assertNull(paused.kcp.failure());
+    paused.runTo(119_000);
+    assertEquals(KcpFailure.WRITE_STALLED, paused.kcp.failure());
+  }
+
+  @Test
+  void windowThatOpensForGoodEndsTheStall() {
+    DrivenKcp paused = closed();
+    paused.runTo(59_000);
+    for (int una = 1; una < 200; una += 2, paused.runTo(paused.nowMs + 1000)) {
+      acknowledgeAll(paused, una, 128);
+    }
+    assertNull(paused.kcp.failure());
+  }
+
+  @Test
+  void timeInWhichNobodyDroveTheSessionIsNoStall() {
+    DrivenKcp stalled = closed();
+    stalled.runTo(400);
+    stalled.nowMs = 1_000_000; // a pause of the whole process, before the first probe at 500
+    stalled.runTo(1_059_499);
+    assertNull(stalled.kcp.failure());
+    stalled.runTo(1_059_500);
     assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
   }
 

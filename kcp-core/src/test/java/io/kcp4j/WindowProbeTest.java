@@ -15,7 +15,6 @@ class WindowProbeTest {
   void restsUntilItIsNeeded() {
     assertFalse(probe.isDue(1_000_000));
     assertEquals(Kcp.NO_DEADLINE, probe.nextAtMs());
-    assertEquals(Kcp.NO_DEADLINE, probe.stalledAtMs(1));
   }
 
   @Test
@@ -53,15 +52,5 @@ class WindowProbeTest {
     assertEquals(Kcp.NO_DEADLINE, probe.nextAtMs());
     probe.update(true, 700);
     assertEquals(1200, probe.nextAtMs());
-    assertEquals(5700, probe.stalledAtMs(5000));
-  }
-
-  @Test
-  void stallCountsFromWhenTheWindowClosed() {
-    probe.update(true, 100);
-    probe.isDue(600);
-    probe.update(true, 900);
-    assertEquals(5100, probe.stalledAtMs(5000));
-    assertEquals(Kcp.NO_DEADLINE, probe.stalledAtMs(0));
   }
 }

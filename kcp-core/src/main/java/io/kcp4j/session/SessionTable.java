@@ -53,8 +53,8 @@ public final class SessionTable {
     Session accept(InetSocketAddress remote, int conv, long nowMs);
 
     /**
-     * A session has taken in datagrams, or memory that it waited for: there may be something to
-     * receive, or room to send again.
+     * A session has taken in datagrams, or memory that it waited for, or has sent all that was
+     * queued: there may be something to receive, or room to send again.
      */
     void progressed(Session session, long nowMs);
 
@@ -746,10 +746,10 @@ public final class SessionTable {
       return handler.readNowMs(nowMs);
     }
     rearm(session);
-    boolean heldUp = (!receivable && kcp.isReceivable()) || (sendHeldUp && kcp.isSendable());
-    if (heldUp) {
-      handler.progressed(session, nowMs); // what moves on was held up for want of memory
-      if (session.isIn(this)) {
+    boolean delivers = !receivable && kcp.isReceivable();
+    if (delivers || (sendHeldUp && kcp.isSendable()) || kcp.isSendWanted()) {
+      handler.progressed(session, nowMs); // What moves on was held up, mostly for want of memory.
+      if (delivers && session.isIn(this)) {
         touch(session); // Its window may have opened.
       }
       return handler.readNowMs(nowMs);

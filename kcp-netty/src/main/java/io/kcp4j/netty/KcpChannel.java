@@ -44,8 +44,9 @@ import java.security.SecureRandom;
  *
  * <p>A write's future succeeds when its bytes have been copied into the session's send queue. While
  * that is full, writes wait in the channel's outbound buffer, and {@code isWritable} turns false by
- * the channel's water marks. While {@code autoRead} is off, what arrives fills the receive window,
- * and the peer stops.
+ * the channel's water marks; so it does while the server's memory limit leaves no room to send, and
+ * each session has one segment or message under way at a time. While {@code autoRead} is off, what
+ * arrives fills the receive window, and the peer stops.
  *
  * <p>KCP has no handshake: a client is active as soon as its socket is connected, unless {@link
  * KcpChannelOption#CONNECT_PROBE} is set, and the peer learns of a session from its first bytes. It
@@ -65,6 +66,8 @@ public final class KcpChannel extends AbstractChannel {
 
   /** Of the user-defined bits of a channel's writability the one that users least expect. */
   private static final int LINGER_WRITABILITY = 31;
+
+  private static final int MEMORY_WRITABILITY = 30;
 
   private static final int CONNECT_PROBE_INTERVAL_MS = 200;
 
@@ -107,6 +110,10 @@ public final class KcpChannel extends AbstractChannel {
   private DeadlineWheel.Entry timer;
 
   private boolean lingering;
+
+  /** Whether the memory limit keeps the first write that waits from the send queue. */
+  private boolean shortOfMemory;
+
   private boolean readPending;
   private boolean readScheduled;
 
@@ -592,9 +599,6 @@ public final class KcpChannel extends AbstractChannel {
     boolean sent = session.hasUnreliableToSend();
     for (Object message = in.current(); message != null; message = in.current()) {
       if (message instanceof ByteBuf data) {
-        if (!kcp.isSendable()) {
-          break;
-        }
         int before = data.readableBytes();
         boolean all;
         try {
@@ -603,7 +607,7 @@ public final class KcpChannel extends AbstractChannel {
           in.remove(e); // Larger than any message can be.
           continue;
         }
-        sent = true;
+        sent |= all || data.readableBytes() < before;
         in.progress(before - data.readableBytes());
         if (!all) {
           break;
@@ -611,8 +615,13 @@ public final class KcpChannel extends AbstractChannel {
       }
       in.remove();
     }
-    if (sent) {
-      endpoint.touch(session);
+    boolean isShort = kcp.isSendShort();
+    if (isShort != shortOfMemory) {
+      shortOfMemory = isShort;
+      in.setUserDefinedWritability(MEMORY_WRITABILITY, !isShort);
+    }
+    if (sent || isShort) {
+      endpoint.touch(session); // If it is short of memory, it will be asked again.
     }
   }
 

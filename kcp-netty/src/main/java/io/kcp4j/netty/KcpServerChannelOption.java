@@ -36,9 +36,11 @@ public final class KcpServerChannelOption {
   public static final ChannelOption<Integer> MAX_SESSIONS = option("MAX_SESSIONS");
 
   /**
-   * The most memory that all sessions together may hold of what peers have sent, in bytes. At least
-   * 1; default half of the largest heap, which is also half of what direct buffers may take. Each
-   * of several {@link #SOCKETS} has an equal part of it.
+   * The most memory that all sessions together may hold, in bytes. At least 1; default half of the
+   * largest heap, which is also half of what direct buffers may take. Each of several {@link
+   * #SOCKETS} has an equal part of it. At most half is held of what has been written, and one
+   * segment, or one message, of each session beyond that; a channel that finds that share full is
+   * not writable.
    */
   public static final ChannelOption<Long> MEMORY_LIMIT = option("MEMORY_LIMIT");
 

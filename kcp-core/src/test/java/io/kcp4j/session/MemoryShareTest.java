@@ -1,0 +1,194 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Delivery;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecContext;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A server that writes whatever its sessions take, many peers that close their windows, and one
+ * that is honest: what one holds, another has to do without.
+ */
+class MemoryShareTest implements SessionTable.Handler {
+
+  private static final int LIMIT_BYTES = 1 << 20;
+  private static final int CLOSED_PEERS = 200;
+  private static final int HONEST_CONV = 10_000;
+  private static final int HONEST_BYTES = 300_000;
+
+  private static final InetSocketAddress CLOSED = InetSocketAddress.createUnresolved("closed", 1);
+  private static final InetSocketAddress HONEST = InetSocketAddress.createUnresolved("honest", 1);
+
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
+  private final MemoryBudget budget = new MemoryBudget(LIMIT_BYTES);
+  private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+  private final DeadlineWheel wheel = new DeadlineWheel(0);
+  private final SessionTable table =
+      new SessionTable(
+          this,
+          context,
+          KeyRing.NONE.newCipher(),
+          new FecContext(MemoryBudget.unlimited()),
+          wheel,
+          SessionDirectory.ofOne(CLOSED_PEERS + 1),
+          1500,
+          0);
+
+  /** What each session has still to be sent. */
+  private final Map<Session, ByteBuf> unsent = new HashMap<>();
+
+  private final List<EndReason> ends = new ArrayList<>();
+  private final Queue<ByteBuf> toHonest = new ArrayDeque<>();
+  private final Queue<ByteBuf> toServer = new ArrayDeque<>();
+  private KcpConfig config;
+  private Kcp honest;
+  private int honestReceived;
+  private int serverReceived;
+  private long nowMs;
+
+  private void start(Delivery delivery) {
+    config = KcpConfig.builder().delivery(delivery).build();
+    honest = new Kcp(HONEST_CONV, config, KcpContext.of(allocator), 0);
+    for (int conv = 1; conv <= CLOSED_PEERS; conv++) {
+      ByteBuf push = Unpooled.buffer();
+      Segment.write(push, conv, Segment.PUSH, 0, 0, 0, 0, 0, 0);
+      table.receive(CLOSED, push, nowMs);
+      table.endBatch(nowMs);
+    }
+  }
+
+  /** Lets a millisecond pass. */
+  private void step() {
+    nowMs++;
+    wheel.advance(nowMs);
+    for (ByteBuf datagram; (datagram = toServer.poll()) != null; ) {
+      table.receive(HONEST, datagram, nowMs);
+    }
+    table.endBatch(nowMs);
+    for (ByteBuf datagram; (datagram = toHonest.poll()) != null; ) {
+      honest.input(datagram, nowMs);
+    }
+    for (ByteBuf read; (read = honest.receive()) != null; read.release()) {
+      honestReceived += read.readableBytes();
+    }
+    honest.afterInput(nowMs, to(toServer));
+    if (honest.nextDeadline() <= nowMs) {
+      honest.flush(nowMs, to(toServer));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Delivery.class)
+  void peersThatTakeNothingLeaveTheOthersTheirShareUntilTheyStall(Delivery delivery) {
+    start(delivery);
+    long least = delivery == Delivery.STREAM ? 2048 : 16_384;
+    assertTrue(budget.usedBytes() <= LIMIT_BYTES / 2 + CLOSED_PEERS * least);
+
+    ByteBuf upload = Unpooled.buffer().writeZero(HONEST_BYTES);
+    while ((serverReceived < HONEST_BYTES || honestReceived < HONEST_BYTES) && nowMs < 20_000) {
+      while (upload.isReadable() && honest.isSendable()) {
+        ByteBuf message = upload.readSlice(Math.min(10_000, upload.readableBytes()));
+        honest.send(message);
+        upload.readerIndex(upload.readerIndex() - message.readableBytes());
+      }
+      honest.afterSend(nowMs, to(toServer));
+      step();
+    }
+    assertEquals(HONEST_BYTES, serverReceived, "sent to the server");
+    assertEquals(HONEST_BYTES, honestReceived, "sent by the server");
+    assertEquals(0, context.total().get(KcpCounter.OVER_BUDGET));
+    assertEquals(0, context.total().get(KcpCounter.RETRANSMITTED));
+    assertEquals(List.of(), ends);
+
+    while (nowMs < 60_100) {
+      step();
+    }
+    assertEquals(CLOSED_PEERS, ends.size());
+    assertTrue(ends.stream().allMatch(EndReason.WRITE_STALLED::equals));
+    assertEquals(0, budget.usedBytes());
+    honest.close();
+  }
+
+  @Override
+  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+    Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
+    unsent.put(session, Unpooled.buffer().writeZero(HONEST_BYTES));
+    return session;
+  }
+
+  @Override
+  public void progressed(Session session, long nowMs) {
+    for (ByteBuf read; (read = session.kcp().receive()) != null; read.release()) {
+      serverReceived += read.readableBytes();
+    }
+    ByteBuf data = unsent.get(session);
+    boolean isWhole = true;
+    while (isWhole && data.isReadable()) {
+      ByteBuf message = data.slice(data.readerIndex(), Math.min(10_000, data.readableBytes()));
+      isWhole = session.kcp().send(message);
+      data.skipBytes(message.readerIndex());
+    }
+    table.touch(session);
+  }
+
+  @Override
+  public void ended(Session session, EndReason reason) {
+    ends.add(reason);
+    session.close();
+  }
+
+  @Override
+  public DatagramOutput output(InetSocketAddress remote) {
+    return to(remote.equals(HONEST) ? toHonest : new ArrayDeque<>());
+  }
+
+  private static DatagramOutput to(Queue<ByteBuf> queue) {
+    return new DatagramOutput() {
+      private ByteBuf datagram;
+
+      @Override
+      public ByteBuf begin(int maxBytes) {
+        datagram = Unpooled.buffer(maxBytes, maxBytes);
+        return datagram;
+      }
+
+      @Override
+      public void end() {
+        queue.add(datagram);
+      }
+    };
+  }
+
+  @Override
+  public void flushOutput() {}
+
+  @Override
+  public boolean isOutputWritable() {
+    return true;
+  }
+
+  @Override
+  public void requestFlush() {}
+}
