@@ -28,6 +28,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** {@link SessionTable}: who is let in, in which order sessions are driven, and how they end. */
 class SessionTableTest {
@@ -799,5 +801,46 @@ class SessionTableTest {
     }
     runTo(12_000);
     assertTrue(handler.events().contains("ended 1 IDLE"));
+  }
+
+  // A queue that is smaller than the window
+
+  /** Has 100 segments written to a session whose queue takes two, as far as it takes them. */
+  private Session writer(Delivery delivery) {
+    handler.config = KcpConfig.builder().delivery(delivery).sendQueue(2).burst(0).build();
+    Session session = begin(REMOTE, 7);
+    int mss = session.kcp().mssBytes();
+    ByteBuf data = Unpooled.buffer().writeZero(100 * mss);
+    handler.onProgress =
+        progressed -> {
+          boolean taken = true;
+          while (taken && data.isReadable()) {
+            ByteBuf segment = data.slice(data.readerIndex(), mss);
+            taken = progressed.kcp().send(segment);
+            data.skipBytes(segment.readerIndex());
+          }
+          table.touch(progressed);
+        };
+    handler.onProgress.accept(session);
+    return session;
+  }
+
+  @ParameterizedTest
+  @EnumSource(Delivery.class)
+  void queueBelowTheWindowIsFilledAnewWithoutWaitingForThePeer(Delivery delivery) {
+    Session session = writer(delivery);
+    assertEquals(2, session.kcp().stats().queued());
+    table.flushTouched(nowMs);
+    assertEquals(100, session.kcp().stats().inFlight());
+  }
+
+  @Test
+  void ownerThatWritesNoMoreIsAskedOnceInAFlush() {
+    Session session = writer(Delivery.STREAM);
+    handler.onProgress = ignored -> {};
+    table.flushTouched(nowMs);
+    assertEquals(
+        List.of("sent 7 ACK", "sent 7 PUSH", "sent 7 PUSH", "progressed 7"), handler.events());
+    assertEquals(2, session.kcp().stats().inFlight());
   }
 }
