@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
+import java.lang.invoke.VarHandle;
 import java.util.Objects;
 
 /**
@@ -153,8 +154,12 @@ public final class Kcp {
     return counters;
   }
 
-  /** The session's state as it is now. */
+  /**
+   * The session's state as it is now. Other threads may ask, too: they see values that are at most
+   * a little old, though not all of the same moment, and a loop that waits for one sees it come.
+   */
   public KcpStats stats() {
+    VarHandle.acquireFence(); // Nothing below may be taken from an earlier call of the same thread.
     return new KcpStats(
         rtt.srttMs(),
         rtt.rttVarMs(),

@@ -1,18 +1,24 @@
 package io.kcp4j;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * One value for each {@link KcpCounter}. Written by one thread; another may read, and sees values
- * that are at most a little old. Where several threads count, each has its own and {@link #sumOf}
- * reads them all.
+ * One value for each {@link KcpCounter}. Written by one thread. Any other may read, and sees each
+ * value whole and soon after it was written, also in a loop that waits for it; but not all values
+ * of the same moment. Where several threads count, each has its own and {@link #sumOf} reads them
+ * all.
  */
 @SuppressWarnings("EnumOrdinal") // the ordinal is an array index and never leaves this class
 public final class KcpCounters {
 
   private static final int SIZE = KcpCounter.values().length;
+
+  /** Opaque access costs what plain access does, and no reader's loop may be hoisted. */
+  private static final VarHandle VALUES = MethodHandles.arrayElementVarHandle(long[].class);
 
   private final long[] values = new long[SIZE];
   private final KcpCounters total;
@@ -42,7 +48,7 @@ public final class KcpCounters {
 
   /** The value of one counter. */
   public long get(KcpCounter counter) {
-    return parts == null ? values[counter.ordinal()] : sum(counter);
+    return parts == null ? (long) VALUES.getOpaque(values, counter.ordinal()) : sum(counter);
   }
 
   private long sum(KcpCounter counter) {
@@ -57,9 +63,9 @@ public final class KcpCounters {
   public void add(KcpCounter counter, long n) {
     assert parts == null;
     int i = counter.ordinal();
-    values[i] += n;
+    VALUES.setOpaque(values, i, values[i] + n);
     if (total != null) {
-      total.values[i] += n;
+      VALUES.setOpaque(total.values, i, total.values[i] + n);
     }
   }
 

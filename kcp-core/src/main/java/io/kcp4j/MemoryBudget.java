@@ -1,9 +1,12 @@
 package io.kcp4j;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
 /**
  * A limit on the memory that all sessions of one endpoint hold together, counted by capacity and
  * not by content, so that many tiny segments cannot cost more than they seem to. Used by one
- * thread.
+ * thread; others may read what is used.
  *
  * <p>What is written and not acknowledged has a share of its own, half of the limit, so that peers
  * that take nothing cannot keep the other half from what is received. Data in order may have all
@@ -14,6 +17,11 @@ package io.kcp4j;
  * one segment, or in message mode one message, of each session that has nothing else to send.
  */
 public final class MemoryBudget {
+
+  /** Opaque access costs what plain access does; see {@link #usedBytes()}. */
+  private static final VarHandle USED_BYTES = field("usedBytes");
+
+  private static final VarHandle SEND_BYTES = field("sendBytes");
 
   private final long limitBytes;
   private long usedBytes;
@@ -33,6 +41,14 @@ public final class MemoryBudget {
     this.limitBytes = limitBytes;
   }
 
+  private static VarHandle field(String name) {
+    try {
+      return MethodHandles.lookup().findVarHandle(MemoryBudget.class, name, long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   /** A budget without a limit; it still counts. */
   public static MemoryBudget unlimited() {
     return new MemoryBudget(Long.MAX_VALUE);
@@ -45,15 +61,15 @@ public final class MemoryBudget {
 
   /**
    * What is held now, in bytes. Exceeds the limit at most by a segment or a message of each session
-   * that sends.
+   * that sends. Other threads may ask, too, and see it a little late.
    */
   public long usedBytes() {
-    return usedBytes;
+    return (long) USED_BYTES.getOpaque(this);
   }
 
-  /** What of it is held to send, in bytes. */
+  /** What of it is held to send, in bytes. Other threads may ask, too, and see it a little late. */
   public long sendBytes() {
-    return sendBytes;
+    return (long) SEND_BYTES.getOpaque(this);
   }
 
   /** What {@link #tryReserve} still has, in bytes. */
@@ -66,7 +82,7 @@ public final class MemoryBudget {
     if (bytes > receiveLimitBytes() - receiveBytes()) {
       return false;
     }
-    usedBytes += bytes;
+    charge(bytes);
     return true;
   }
 
@@ -106,25 +122,25 @@ public final class MemoryBudget {
 
   /** Counts {@code bytes} of what is sent; see {@link #hasRoomToSend}. */
   void chargeToSend(int bytes) {
-    sendBytes += bytes;
-    usedBytes += bytes;
+    SEND_BYTES.setOpaque(this, sendBytes + bytes);
+    charge(bytes);
   }
 
   /** Gives back {@code bytes} of the share of what is sent. */
   void releaseToSend(int bytes) {
-    sendBytes -= bytes;
+    SEND_BYTES.setOpaque(this, sendBytes - bytes);
     assert sendBytes >= 0 : sendBytes;
     release(bytes);
   }
 
   /** Counts {@code bytes} without asking. */
   void charge(int bytes) {
-    usedBytes += bytes;
+    USED_BYTES.setOpaque(this, usedBytes + bytes);
   }
 
   /** Gives back {@code bytes} that had been reserved. */
   public void release(long bytes) {
-    usedBytes -= bytes;
+    USED_BYTES.setOpaque(this, usedBytes - bytes);
     assert usedBytes >= 0 : usedBytes;
   }
 }
