@@ -15,6 +15,7 @@ import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -262,25 +263,36 @@ public final class KcpChannel extends AbstractChannel {
 
   @Override
   protected void doRegister(ChannelPromise promise) {
+    // Whatever is thrown has to reach the promise: that of Netty's caller would never be done.
     if (parent() != null) {
       redirected = null;
-      if (!endpoint.isOpen()) {
-        promise.setFailure(new ClosedChannelException()); // The server has closed meanwhile.
+      try {
+        registerChild();
+      } catch (Throwable e) {
+        promise.setFailure(e); // The user's congestion control may throw.
         return;
       }
-      endpoint.join(this);
-      begin(remoteAddress, config.conv());
-      state = State.ACTIVE;
       promise.setSuccess();
       return;
     }
+    ChannelFuture registered;
     try {
       endpoint = newEndpoint();
-    } catch (RuntimeException e) {
+      registered = endpoint.register(this);
+    } catch (Throwable e) {
       promise.setFailure(e); // No socket is to be had, or no cipher.
       return;
     }
-    PromiseNotifier.cascade(false, endpoint.register(this), promise);
+    PromiseNotifier.cascade(false, registered, promise);
+  }
+
+  private void registerChild() throws ClosedChannelException {
+    if (!endpoint.isOpen()) {
+      throw new ClosedChannelException(); // The server has closed meanwhile.
+    }
+    endpoint.join(this);
+    begin(remoteAddress, config.conv());
+    state = State.ACTIVE;
   }
 
   private KcpEndpoint newEndpoint() {
@@ -295,10 +307,21 @@ public final class KcpChannel extends AbstractChannel {
         false);
   }
 
+  /** Makes the session; if that fails, the one that there was before stays. */
   private void begin(InetSocketAddress remote, int conv) {
+    Session before = session;
     Kcp kcp = new Kcp(conv, config.kcp(), endpoint.context(), RANDOM.nextInt());
     session = endpoint.newSession(remote, kcp, this);
-    applyConfig();
+    try {
+      applyConfig();
+    } catch (RuntimeException | Error e) {
+      session.close();
+      session = before;
+      throw e;
+    }
+    if (before != null) {
+      before.close();
+    }
   }
 
   /**
@@ -336,12 +359,12 @@ public final class KcpChannel extends AbstractChannel {
     remoteAddress = endpoint.remoteAddress();
     try {
       begin(remoteAddress, config.conv() != 0 ? config.conv() : randomConv());
-    } catch (RuntimeException e) { // The user's congestion control may throw.
+      begun = true;
+      endpoint.add(session);
+    } catch (Throwable e) { // The user's congestion control may throw.
       failConnect(e);
       return;
     }
-    begun = true;
-    endpoint.add(session);
     if (config.isConnectProbe()) {
       ConnectProbe probe = new ConnectProbe();
       timer = probe;
@@ -444,7 +467,6 @@ public final class KcpChannel extends AbstractChannel {
     }
     KcpConfig settings = config.kcp();
     if (!begun && session.kcp().config() != settings) {
-      session.close();
       begin(session.remote(), session.conv());
       return;
     }

@@ -206,8 +206,14 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     if (kcpChannel.hasBegun()) {
       kcp.checkSuccessor(changed);
     }
+    KcpConfig before = kcp;
     kcp = changed;
-    kcpChannel.reconfigured();
+    try {
+      kcpChannel.reconfigured();
+    } catch (RuntimeException | Error e) { // The user's congestion control may throw.
+      kcp = before;
+      throw e;
+    }
   }
 
   @Override

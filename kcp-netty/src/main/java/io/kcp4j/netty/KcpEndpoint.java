@@ -114,7 +114,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     transport = Transport.of(eventLoop);
     try {
       socket = transport.newDatagramChannel();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       loop.releaseCipher(keyRing);
       throw e;
     }

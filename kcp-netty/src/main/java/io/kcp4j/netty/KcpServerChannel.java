@@ -115,11 +115,11 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   @Override
   protected void doRegister(ChannelPromise promise) {
-    sockets = new KcpSockets(this, counters);
     ChannelFuture registered;
     try {
+      sockets = new KcpSockets(this, counters);
       registered = sockets.register();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) { // Or Netty's promise would never be done.
       promise.setFailure(e); // No socket is to be had, or no cipher.
       return;
     }

@@ -3,14 +3,26 @@ package io.kcp4j.netty;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.BlockCipher;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** What a server's and a child's first handlers may do while the child is being accepted. */
 class AcceptTest {
@@ -81,6 +93,132 @@ class AcceptTest {
       assertTrue(child.closeFuture().await(10, TimeUnit.SECONDS));
       assertFalse(child.isRegistered());
       assertTrue(fixture.children.isEmpty());
+    }
+  }
+
+  private static final CongestionControl.Factory BROKEN =
+      mssBytes -> {
+        throw new AssertionError("broken");
+      };
+
+  @OverEachTransport
+  void childWhoseSessionCannotBeMadeIsClosedAndTurnedAway(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      BlockingQueue<KcpChannel> announced = new LinkedBlockingQueue<>();
+      fixture.serverBootstrap.handler(
+          new ChannelInboundHandlerAdapter() {
+            @Override
+            public void channelRead(ChannelHandlerContext ctx, Object msg) {
+              announced.add((KcpChannel) msg);
+              ctx.fireChannelRead(msg);
+            }
+          });
+      fixture.serverBootstrap.childOption(KcpChannelOption.CONGESTION_CONTROL, BROKEN);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      KcpChannel client = fixture.connect(new Recorder());
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      KcpChannel child = announced.take();
+
+      await().until(() -> child.closeFuture().isDone());
+      assertFalse(child.isOpen());
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) > 0);
+      assertEquals(0, server.sessions());
+      server.close().syncUninterruptibly();
+      await().until(() -> !server.sockets().isOpen());
+    }
+  }
+
+  @OverEachTransport
+  void settingThatNoSessionCanBeMadeOfLeavesTheOneThatThereIs(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      AtomicReference<Throwable> refusal = new AtomicReference<>();
+      fixture.serve(
+          () ->
+              new ChannelInitializer<KcpChannel>() {
+                @Override
+                protected void initChannel(KcpChannel child) {
+                  refusal.set(
+                      assertThrows(
+                          AssertionError.class,
+                          () ->
+                              child
+                                  .config()
+                                  .setOption(KcpChannelOption.CONGESTION_CONTROL, BROKEN)));
+                  child.config().setOption(KcpChannelOption.IDLE_TIMEOUT, 100_000);
+                  child.pipeline().addLast(new Echo());
+                }
+              });
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      await().until(() -> recorder.received() == 10);
+      assertEquals("broken", refusal.get().getMessage());
+      assertSame(
+          CongestionControl.NONE,
+          fixture.child().config().getOption(KcpChannelOption.CONGESTION_CONTROL));
+    }
+  }
+
+  @OverEachTransport
+  void clientWhoseSessionCannotBeMadeFailsToConnect(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer peer = new SilentPeer()) {
+      fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, BROKEN);
+
+      ChannelFuture connecting = fixture.bootstrap.handler(new Recorder()).connect(peer.address());
+
+      await().until(connecting::isDone);
+      assertEquals("broken", connecting.cause().getMessage());
+      await().until(() -> connecting.channel().closeFuture().isDone());
+    }
+  }
+
+  @OverEachTransport
+  void cipherThatCannotBeLoadedFailsBindAndConnect(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      AtomicInteger made = new AtomicInteger();
+      PacketKey broken =
+          PacketKey.ofBlockCipher(
+              "broken",
+              () -> {
+                if (made.getAndIncrement() % 2 > 0) {
+                  throw new NoClassDefFoundError("broken");
+                }
+                return new XorCipher();
+              });
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(broken));
+      fixture.serverBootstrap.childHandler(new Recorder());
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(broken));
+
+      ChannelFuture binding = fixture.serverBootstrap.bind(Fixture.ANY_PORT);
+      await().until(binding::isDone);
+      assertEquals("broken", binding.cause().getMessage());
+
+      made.set(1);
+      ChannelFuture connecting =
+          fixture.bootstrap.handler(new Recorder()).connect(Fixture.ANY_PORT);
+      await().until(connecting::isDone);
+      assertEquals("broken", connecting.cause().getMessage());
+    }
+  }
+
+  /** A block cipher that hardly hides anything. */
+  private static final class XorCipher implements BlockCipher {
+    @Override
+    public int blockBytes() {
+      return 16;
+    }
+
+    @Override
+    public void encrypt(byte[] in, int inIndex, byte[] out, int outIndex) {
+      for (int i = 0; i < 16; i++) {
+        out[outIndex + i] = (byte) ~in[inIndex + i];
+      }
     }
   }
 }
