@@ -798,6 +798,20 @@ public final class KcpChannel extends AbstractChannel {
       super.close(voidPromise());
     }
 
+    /**
+     * Closes the channel first. Netty would do both at once, and remove the handlers before they
+     * are told that the channel is inactive.
+     */
+    @Override
+    public void deregister(ChannelPromise promise) {
+      if (!isRegistered() || !isOpen()) {
+        super.deregister(promise);
+        return;
+      }
+      closeNow();
+      eventLoop().execute(() -> super.deregister(promise));
+    }
+
     /** Closes for a reason with which pending writes fail. */
     void end(KcpEndException cause) {
       ClosedChannelException closed = new ClosedChannelException();

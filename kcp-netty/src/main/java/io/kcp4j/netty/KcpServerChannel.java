@@ -178,6 +178,18 @@ public final class KcpServerChannel extends AbstractServerChannel {
         sockets.release().addListener(released -> super.close(promise));
       }
     }
+
+    /** Closes the channel first, as {@link KcpChannel} does. */
+    @Override
+    public void deregister(ChannelPromise promise) {
+      if (!isRegistered() || !isOpen()) {
+        super.deregister(promise);
+        return;
+      }
+      ChannelPromise closed = newPromise();
+      closed.addListener(done -> eventLoop().execute(() -> super.deregister(promise)));
+      close(closed);
+    }
   }
 
   @Override
