@@ -686,31 +686,46 @@ public final class KcpChannel extends AbstractChannel {
       return;
     }
     state = State.CLOSED;
+    Steps.runAll(this::releaseLeftover, this::abandonConnect, this::closeSession, this::leave);
+  }
+
+  private void releaseLeftover() {
     if (leftover != null) {
       leftover.release();
       leftover = null;
     }
+  }
+
+  private void abandonConnect() {
     ChannelPromise promise = connectPromise;
     if (promise != null) {
       connectPromise = null;
       promise.tryFailure(new ClosedChannelException());
     }
-    if (session != null) {
-      closeSession();
-    }
-    if (endpoint != null && redirected == null) { // A child that is not registered has not joined.
-      endpoint.leave(this);
-    }
   }
 
   private void closeSession() {
-    cancelTimer();
+    if (session == null) {
+      return;
+    }
+    Steps.runAll(
+        this::cancelTimer,
+        this::flushLast,
+        () -> endpoint.remove(session),
+        () -> lastStats = session.kcp().stats(),
+        session::close);
+  }
+
+  private void flushLast() {
     if (endReason == null) {
       endpoint.flush(session);
     }
-    endpoint.remove(session);
-    lastStats = session.kcp().stats();
-    session.close();
+  }
+
+  private void leave() {
+    if (endpoint != null && redirected == null) { // A child that is not registered has not joined.
+      endpoint.leave(this);
+    }
   }
 
   /** Lets a closing channel go when its time is up. */

@@ -26,7 +26,6 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -373,19 +372,27 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   private void socketClosed() {
-    sweep.stop();
-    loop.burst().drop(writer);
-    loop.releaseCipher(keyRing);
-    table.close();
-    for (Channel member : List.copyOf(members)) {
-      if (member.eventLoop() == eventLoop) {
-        member.unsafe().close(member.unsafe().voidPromise());
-      } else {
-        member.close();
-        leave(member);
-      }
+    Steps.runAll(
+        sweep::stop,
+        () -> loop.burst().drop(writer),
+        () -> loop.releaseCipher(keyRing),
+        table::close,
+        this::closeMembers,
+        () -> loop.leave(socket));
+  }
+
+  private void closeMembers() {
+    Steps.runAll(
+        members.stream().map(member -> (Runnable) () -> close(member)).toArray(Runnable[]::new));
+  }
+
+  private void close(Channel member) {
+    if (member.eventLoop() == eventLoop) {
+      member.unsafe().close(member.unsafe().voidPromise());
+    } else {
+      member.close();
+      leave(member);
     }
-    loop.leave(socket);
   }
 
   // The session table's side.

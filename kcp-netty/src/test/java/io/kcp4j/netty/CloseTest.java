@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.session.EndReason;
 import io.netty.buffer.Unpooled;
@@ -21,6 +22,8 @@ import java.net.SocketException;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** How sessions end, by their user and by themselves. */
@@ -311,6 +314,135 @@ class CloseTest {
 
       client.closeFuture().syncUninterruptibly();
       assertFalse(client.isRegistered());
+    }
+  }
+
+  @OverEachTransport
+  void deregisteringTellsTheHandlersOnceThatTheChannelIsInactive(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      Lifecycle accepting = new Lifecycle();
+      fixture.serverBootstrap.handler(accepting);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      Lifecycle recorder = new Lifecycle();
+      KcpChannel client = fixture.connect(recorder);
+
+      client.deregister().syncUninterruptibly();
+      assertEquals(List.of("active", "inactive", "unregistered"), recorder.events);
+      assertFalse(client.isRegistered());
+      assertTrue(client.closeFuture().isDone());
+
+      server.deregister().syncUninterruptibly();
+      assertEquals(List.of("active", "inactive", "unregistered"), accepting.events);
+      assertFalse(server.isRegistered());
+      assertTrue(server.closeFuture().isDone());
+    }
+  }
+
+  @OverEachTransport
+  void serverOfSeveralSocketsIsInactiveBeforeItIsDeregistered(TransportUnderTest transport) {
+    assumeTrue(transport != TransportUnderTest.NIO);
+    try (Fixture fixture = new Fixture(transport, 2)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, 2);
+      Lifecycle accepting = new Lifecycle();
+      fixture.serverBootstrap.handler(accepting);
+      KcpServerChannel server = fixture.serve(Echo::new);
+
+      server.deregister().syncUninterruptibly();
+
+      assertEquals(List.of("active", "inactive", "unregistered"), accepting.events);
+      assertTrue(server.closeFuture().isDone());
+    }
+  }
+
+  /** Notes what happens to a channel. */
+  private static final class Lifecycle extends ChannelInboundHandlerAdapter {
+    final List<String> events = new CopyOnWriteArrayList<>();
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+      events.add("active");
+      ctx.fireChannelActive();
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+      events.add("inactive");
+      ctx.fireChannelInactive();
+    }
+
+    @Override
+    public void channelUnregistered(ChannelHandlerContext ctx) {
+      events.add("unregistered");
+      ctx.fireChannelUnregistered();
+    }
+  }
+
+  /** A congestion control that throws as soon as it is told to. */
+  private static CongestionControl.Factory throwing(AtomicBoolean broken) {
+    return mssBytes ->
+        new CongestionControl() {
+          @Override
+          public int window() {
+            if (broken.get()) {
+              throw new IllegalStateException("broken");
+            }
+            return 1000;
+          }
+
+          @Override
+          public void onAcknowledged(int remoteWindow) {}
+
+          @Override
+          public void onFastResend(int inFlight, int fastResend) {}
+
+          @Override
+          public void onTimeout(int effectiveWindow) {}
+
+          @Override
+          public void onMssChanged(int mssBytes) {}
+        };
+  }
+
+  @OverEachTransport
+  void clientWhoseLastFlushThrowsClosesItsSocket(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer silent = new SilentPeer()) {
+      AtomicBoolean broken = new AtomicBoolean();
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
+      fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, throwing(broken));
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(silent.address(), recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[10])).syncUninterruptibly();
+      broken.set(true);
+
+      Throwable failure = client.close().awaitUninterruptibly().cause();
+
+      assertInstanceOf(IllegalStateException.class, failure);
+      await().until(() -> !client.endpoint().isOpen());
+      assertEquals(1, client.endpointCounters().get(KcpCounter.SESSIONS_CLOSED));
+      await().until(() -> recorder.events.equals(List.of("active", "inactive")));
+    }
+  }
+
+  @OverEachTransport
+  void childWhoseLastFlushThrowsLeavesItsServer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      AtomicBoolean broken = new AtomicBoolean();
+      fixture.serverBootstrap.childOption(KcpChannelOption.LINGER, 0);
+      fixture.serverBootstrap.childOption(KcpChannelOption.CONGESTION_CONTROL, throwing(broken));
+      KcpServerChannel server = fixture.serve(Echo::new);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      KcpChannel child = fixture.child();
+      await().until(() -> server.sessions() == 1);
+      broken.set(true);
+
+      child.close().awaitUninterruptibly();
+
+      assertEquals(0, server.sessions());
+      assertEquals(0, server.heldBytes());
+      server.close().syncUninterruptibly();
+      await().until(() -> !server.sockets().isOpen());
     }
   }
 
