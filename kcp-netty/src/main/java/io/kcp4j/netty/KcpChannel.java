@@ -343,6 +343,9 @@ public final class KcpChannel extends AbstractChannel {
 
   @Override
   protected void doBind(SocketAddress local) {
+    if (config.keyRingMistake() != null) {
+      throw config.keyRingMistake();
+    }
     endpoint.bind(local);
     localAddress = endpoint.localAddress();
   }
@@ -768,7 +771,7 @@ public final class KcpChannel extends AbstractChannel {
       if (remote instanceof InetSocketAddress address && address.isUnresolved()) {
         return new UnresolvedAddressException();
       }
-      return null;
+      return config.keyRingMistake();
     }
 
     Throwable refused(IOException cause) {

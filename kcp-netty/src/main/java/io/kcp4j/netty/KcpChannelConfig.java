@@ -59,6 +59,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
 
+  /** Why connecting must fail: without its keys the session would be in plaintext. */
+  private volatile IllegalArgumentException keyRingMistake;
+
   /** The configuration of a client. */
   KcpChannelConfig(KcpChannel channel) {
     this(channel, new SocketOptions(), null, 0);
@@ -127,7 +130,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private void setConv(int conv) {
     if (kcpChannel.parent() != null) {
       throw new IllegalArgumentException(
-          "conv: " + conv + " (expected: unset, the peer has chosen " + this.conv + ")");
+          KcpChannelOption.CONV + ": " + conv + " (expected: unset, the peer chooses it)");
     }
     this.conv = conv;
   }
@@ -148,14 +151,26 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private synchronized void setKeyRing(KeyRing ring) {
     if (kcpChannel.parent() != null) {
-      throw new IllegalArgumentException(
-          KcpChannelOption.KEY_RING + ": (expected: unset, the server has one for all)");
+      throw misplacedKeyRing(KcpChannelOption.KEY_RING);
     }
     if (kcpChannel.endpoint() != null) {
       KcpServerChannelConfig.checkSuccessor(KcpChannelOption.KEY_RING, keyRing, ring);
     }
     keyRing = ring;
     kcpChannel.reconfigured();
+  }
+
+  private IllegalArgumentException misplacedKeyRing(ChannelOption<KeyRing> option) {
+    String expected =
+        kcpChannel.parent() == null
+            ? KcpChannelOption.KEY_RING + " on a client"
+            : KcpServerChannelOption.KEY_RING + " by option on the server, for all its sessions";
+    return new IllegalArgumentException(option + ": (expected: " + expected + ")");
+  }
+
+  /** Why no connection may be made with these settings, or null. */
+  IllegalArgumentException keyRingMistake() {
+    return keyRingMistake;
   }
 
   private synchronized void setFec(FecConfig fec) {
@@ -247,12 +262,30 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       changeKcp(option, value);
       return true;
     }
+    if (option.equals(KcpServerChannelOption.KEY_RING)) {
+      keyRingMistake = misplacedKeyRing(KcpServerChannelOption.KEY_RING);
+      throw keyRingMistake;
+    }
+    if (option.equals(KcpChannelOption.KEY_RING)) {
+      setKeyRingOrRemember(option, value);
+      return true;
+    }
     if (OPTIONS.has(option)) {
       OPTIONS.set(this, option, value);
       return true;
     }
     return super.setOption(option, value)
         || (socketOptions != null && socketOptions.set(option, value));
+  }
+
+  private <T> void setKeyRingOrRemember(ChannelOption<T> option, T value) {
+    try {
+      OPTIONS.set(this, option, value);
+    } catch (RuntimeException | Error e) {
+      keyRingMistake = new IllegalArgumentException(option + ": not set, " + e.getMessage(), e);
+      throw e;
+    }
+    keyRingMistake = null;
   }
 
   @Override

@@ -117,7 +117,8 @@ public final class KcpChannelOption {
   /**
    * The keys with which a client's packets are sealed and opened, for {@link
    * KcpServerChannelOption#KEY_RING} on an accepted channel's server; default {@link KeyRing#NONE}.
-   * Once connected, another may be set that adds as many bytes to a packet.
+   * Once connected, another may be set that adds as many bytes to a packet. Connecting fails if it
+   * could not be set, or if {@link KcpServerChannelOption#KEY_RING} was set in its place.
    */
   public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
 

@@ -153,11 +153,25 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
     @Override
     public void bind(SocketAddress local, ChannelPromise promise) {
-      if (!sockets.isShared()) {
+      IllegalArgumentException refusal = refusal();
+      if (refusal != null) {
+        promise.tryFailure(refusal);
+      } else if (!sockets.isShared()) {
         super.bind(local, promise);
       } else if (promise.setUncancellable()) {
         sockets.bind(local).addListener(bound -> bound(bound, local, promise));
       }
+    }
+
+    /** What is wrong with the options, or null. */
+    private IllegalArgumentException refusal() {
+      IllegalArgumentException mistake = config.keyRingMistake();
+      if (mistake != null) {
+        return mistake;
+      }
+      InetSocketAddress nobody = new InetSocketAddress(0);
+      KcpChannel child = new KcpChannel(KcpServerChannel.this, sockets.first(), configs, nobody, 0);
+      return ChildOptions.refusal(pipeline(), child);
     }
 
     private void bound(Future<?> bound, SocketAddress local, ChannelPromise promise) {

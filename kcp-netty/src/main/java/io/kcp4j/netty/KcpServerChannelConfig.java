@@ -51,6 +51,9 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   private volatile KeyRing keyRing = KeyRing.NONE;
 
+  /** Why binding must fail: without its keys the server would be in plaintext. */
+  private volatile IllegalArgumentException keyRingMistake;
+
   KcpServerChannelConfig(KcpServerChannel channel) {
     super(channel);
     this.server = channel;
@@ -114,6 +117,21 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     server.keyRingChanged();
   }
 
+  /** Why the server may not be bound with these settings, or null. */
+  IllegalArgumentException keyRingMistake() {
+    return keyRingMistake;
+  }
+
+  private <T> void setKeyRingOrRemember(ChannelOption<T> option, T value) {
+    try {
+      OPTIONS.set(this, option, value);
+    } catch (RuntimeException | Error e) {
+      keyRingMistake = new IllegalArgumentException(option + ": not set, " + e.getMessage(), e);
+      throw e;
+    }
+    keyRingMistake = null;
+  }
+
   /** Sessions that run have cut their segments for the room that the old keys left. */
   static void checkSuccessor(ChannelOption<KeyRing> option, KeyRing ring, KeyRing next) {
     if (bytesAdded(next) != bytesAdded(ring)) {
@@ -157,6 +175,16 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   @Override
   public <T> boolean setOption(ChannelOption<T> option, T value) {
+    if (option.equals(KcpChannelOption.KEY_RING)) {
+      keyRingMistake =
+          new IllegalArgumentException(
+              option + ": (expected: " + KcpServerChannelOption.KEY_RING + " on a server)");
+      throw keyRingMistake;
+    }
+    if (option.equals(KcpServerChannelOption.KEY_RING)) {
+      setKeyRingOrRemember(option, value);
+      return true;
+    }
     if (OPTIONS.has(option)) {
       OPTIONS.set(this, option, value);
       return true;

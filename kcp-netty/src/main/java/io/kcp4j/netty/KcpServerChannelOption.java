@@ -49,7 +49,8 @@ public final class KcpServerChannelOption {
 
   /**
    * The keys with which all sessions' packets are sealed and opened; default {@link KeyRing#NONE}.
-   * Once registered, another may be set that adds as many bytes to a packet.
+   * Once registered, another may be set that adds as many bytes to a packet. Binding fails if it
+   * could not be set, or if {@link KcpChannelOption#KEY_RING} was set in its place.
    */
   public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
 

@@ -1,0 +1,194 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.netty.channel.ChannelConfig;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.util.AttributeKey;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Options that were given to the wrong side, or cannot be set: nothing begins in plaintext. */
+class MisplacedOptionsTest {
+
+  private static final KeyRing KEYS =
+      KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
+
+  /** Fails to bind or to connect with a message that names the option that was meant. */
+  private static void assertFails(ChannelFuture future, String named) {
+    await().until(future::isDone);
+    IllegalArgumentException cause =
+        assertInstanceOf(IllegalArgumentException.class, future.cause());
+    assertTrue(cause.getMessage().contains(named), cause.getMessage());
+  }
+
+  private static ChannelFuture bind(Fixture fixture) {
+    return fixture.serverBootstrap.childHandler(new Recorder()).bind(Fixture.ANY_PORT);
+  }
+
+  private static ChannelFuture connect(Fixture fixture) {
+    return fixture.bootstrap.handler(new Recorder()).connect(Fixture.ANY_PORT);
+  }
+
+  @Test
+  void clientsKeyRingFailsTheBindOfAServer() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KEYS);
+      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+    }
+  }
+
+  @Test
+  void serversKeyRingFailsTheConnectOfAClient() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.bootstrap.option(KcpServerChannelOption.KEY_RING, KEYS);
+      assertFails(connect(fixture), KcpChannelOption.KEY_RING.name());
+    }
+  }
+
+  /** Bootstraps may swallow what an option throws, by a system property of Netty's. */
+  private static <T> void setAndSwallow(ChannelConfig config, ChannelOption<T> option, T value) {
+    try {
+      config.setOption(option, value);
+    } catch (RuntimeException e) {
+      assertTrue(e.getMessage().contains(option.name()), e.getMessage());
+    }
+  }
+
+  @Test
+  void mistakeThatWasSwallowedFailsBindAndConnectNevertheless() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.handler(
+          new ChannelInboundHandlerAdapter() {
+            @Override
+            public void handlerAdded(ChannelHandlerContext ctx) {
+              setAndSwallow(ctx.channel().config(), KcpChannelOption.KEY_RING, KEYS);
+            }
+          });
+      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+
+      fixture.bootstrap.handler(
+          new ChannelInboundHandlerAdapter() {
+            @Override
+            public void handlerAdded(ChannelHandlerContext ctx) {
+              setAndSwallow(ctx.channel().config(), KcpServerChannelOption.KEY_RING, KEYS);
+            }
+          });
+      assertFails(fixture.bootstrap.connect(Fixture.ANY_PORT), KcpChannelOption.KEY_RING.name());
+    }
+  }
+
+  @Test
+  void keyRingThatWasRefusedFailsBindAndConnectUntilAnotherIsSet() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      // Too late: the socket is there, and has no room for what these keys add.
+      fixture.serverBootstrap.handler(
+          new ChannelInboundHandlerAdapter() {
+            @Override
+            public void handlerAdded(ChannelHandlerContext ctx) {
+              setAndSwallow(ctx.channel().config(), KcpServerChannelOption.KEY_RING, KEYS);
+            }
+          });
+      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+
+      KcpChannel client = new KcpChannel();
+      client.config().setOption(KcpChannelOption.LINGER, 0);
+      fixture.bootstrap.config().group().register(client).syncUninterruptibly();
+      setAndSwallow(client.config(), KcpChannelOption.KEY_RING, KEYS);
+      assertFails(client.connect(Fixture.ANY_PORT), KcpChannelOption.KEY_RING.name());
+      assertFails(client.bind(Fixture.ANY_PORT), KcpChannelOption.KEY_RING.name());
+      client.config().setOption(KcpChannelOption.KEY_RING, KeyRing.NONE);
+      client.bind(Fixture.ANY_PORT).syncUninterruptibly();
+      client.close().syncUninterruptibly();
+    }
+  }
+
+  static Stream<Arguments> badChildOptions() {
+    return Stream.of(
+        Arguments.of(KcpChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING),
+        Arguments.of(KcpServerChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING),
+        Arguments.of(KcpServerChannelOption.MAX_SESSIONS, 5, KcpServerChannelOption.MAX_SESSIONS),
+        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 5, KcpSocketOption.SEND_SEGMENTS),
+        Arguments.of(KcpChannelOption.LINGER, -1, KcpChannelOption.LINGER),
+        Arguments.of(KcpChannelOption.CONV, 5, KcpChannelOption.CONV));
+  }
+
+  @ParameterizedTest
+  @MethodSource("badChildOptions")
+  <T> void badChildOptionFailsTheBind(ChannelOption<T> option, T value, ChannelOption<?> named) {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.childOption(option, value);
+      assertFails(bind(fixture), named.name().substring(named.name().indexOf('#') + 1));
+      assertTrue(fixture.children.isEmpty());
+    }
+  }
+
+  @Test
+  void badChildOptionFailsTheBindOfSeveralSockets() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO, 2)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, 2);
+      fixture.serverBootstrap.childOption(KcpChannelOption.KEY_RING, KEYS);
+      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+    }
+  }
+
+  @OverEachTransport
+  void childOptionsAreTriedWithoutUsingUpTheChildHandler(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      AtomicInteger added = new AtomicInteger();
+      ChannelInboundHandlerAdapter notSharable =
+          new ChannelInboundHandlerAdapter() {
+            @Override
+            public void handlerAdded(ChannelHandlerContext ctx) {
+              assertEquals("tagged", ctx.channel().attr(AttributeKey.valueOf("kcp4j.test")).get());
+              added.incrementAndGet();
+            }
+          };
+      fixture
+          .serverBootstrap
+          .childAttr(AttributeKey.valueOf("kcp4j.test"), "tagged")
+          .childOption(ChannelOption.TCP_NODELAY, true) // Unknown: a warning of Netty's.
+          .childOption(ChannelOption.AUTO_READ, false)
+          .childHandler(notSharable);
+      KcpServerChannel server =
+          (KcpServerChannel)
+              fixture.serverBootstrap.bind(Fixture.ANY_PORT).syncUninterruptibly().channel();
+      assertEquals(0, added.get());
+      assertEquals(0, server.sessions());
+
+      KcpChannel client = fixture.connectTo(server.localAddress(), new Recorder());
+      client.config().setOption(KcpChannelOption.LINGER, 0);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      await().until(() -> added.get() == 1);
+      server.sockets().first().close();
+      await().until(() -> server.sessions() == 0);
+    }
+  }
+
+  @Test
+  void keyRingOfTheOtherSideIsRefusedAtOnceWhereItIsSetByHand() {
+    KcpServerChannelConfig server = new KcpServerChannel().config();
+    KcpChannelConfig client = new KcpChannel().config();
+    assertThrows(
+        IllegalArgumentException.class, () -> server.setOption(KcpChannelOption.KEY_RING, KEYS));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> client.setOption(KcpServerChannelOption.KEY_RING, KEYS));
+  }
+}
