@@ -61,6 +61,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     default void vacated(KcpEndpoint endpoint) {
       endpoint.close();
     }
+
+    /** The socket has closed, and every member that it had. */
+    default void closed() {}
   }
 
   /** kcp-go's receivers take as much. */
@@ -378,7 +381,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
         () -> loop.releaseCipher(keyRing),
         table::close,
         this::closeMembers,
-        () -> loop.leave(socket));
+        () -> loop.leave(socket),
+        owner::closed);
   }
 
   private void closeMembers() {

@@ -6,7 +6,10 @@ import io.netty.channel.AbstractServerChannel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.DefaultPromise;
 import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.ImmediateEventExecutor;
+import io.netty.util.concurrent.Promise;
 import io.netty.util.concurrent.PromiseNotifier;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -46,6 +49,8 @@ public final class KcpServerChannel extends AbstractServerChannel {
   private volatile InetSocketAddress localAddress;
   private volatile boolean closed;
 
+  private final Promise<Void> termination = new DefaultPromise<>(ImmediateEventExecutor.INSTANCE);
+
   private boolean readPending;
   private boolean acceptedInBatch;
 
@@ -76,6 +81,18 @@ public final class KcpServerChannel extends AbstractServerChannel {
   public long heldBytes() {
     KcpSockets sockets = this.sockets;
     return sockets == null ? 0 : sockets.heldBytes();
+  }
+
+  /**
+   * Succeeds when the last socket has closed, which is when the server and the last of its children
+   * have: {@link #closeFuture} does not wait for these. Listeners are called by an event loop.
+   */
+  public Future<Void> terminationFuture() {
+    return termination;
+  }
+
+  void terminated() {
+    termination.trySuccess(null);
   }
 
   /** The sockets, or null before registration. */
@@ -237,8 +254,10 @@ public final class KcpServerChannel extends AbstractServerChannel {
       return;
     }
     closed = true;
-    if (sockets != null) {
-      sockets.leave();
+    if (sockets == null) {
+      terminated();
+    } else {
+      Steps.runAll(sockets::leave, sockets::closed);
     }
   }
 
@@ -289,6 +308,11 @@ public final class KcpServerChannel extends AbstractServerChannel {
     @Override
     public void vacated(KcpEndpoint endpoint) {
       sockets.vacated();
+    }
+
+    @Override
+    public void closed() {
+      sockets.closed();
     }
   }
 

@@ -46,6 +46,9 @@ final class KcpSockets {
   /** How many have a member. */
   private final AtomicInteger occupied = new AtomicInteger();
 
+  /** How many have not closed, and the server while it has not. */
+  private final AtomicInteger unclosed = new AtomicInteger(1);
+
   /** The server is about to close. */
   private volatile boolean left;
 
@@ -116,6 +119,7 @@ final class KcpSockets {
             config.maxDatagramBytes(),
             config.isAcceptOnProbe());
     endpoints.add(endpoint);
+    unclosed.incrementAndGet();
     return endpoint;
   }
 
@@ -251,6 +255,13 @@ final class KcpSockets {
   void vacated() {
     if (occupied.decrementAndGet() == 0) {
       endpoints.forEach(KcpEndpoint::close);
+    }
+  }
+
+  /** A socket, or the server itself, has closed. From any thread. */
+  void closed() {
+    if (unclosed.decrementAndGet() == 0) {
+      server.terminated();
     }
   }
 }
