@@ -57,7 +57,7 @@ public final class Session extends DeadlineWheel.Entry {
   private int cipherBytes;
 
   private UnreliableQueue unread;
-  private UnreliableQueue unsent;
+  private UnreliableSendQueue unsent;
   private int unreliableLimit;
   private final Watch watch = new Watch();
 
@@ -220,10 +220,40 @@ public final class Session extends DeadlineWheel.Entry {
    * Queues an unreliable datagram, which leaves with the next flush; the buffer is the session's
    * from then on. The table has to be told by {@link SessionTable#touch}.
    *
-   * @throws IllegalArgumentException if it is larger than {@link #maxUnreliableBytes}; the buffer
-   *     stays the caller's
+   * @throws IllegalArgumentException if none can be sent, since the limit is 0 or FEC is off, or if
+   *     it is larger than {@link #maxUnreliableBytes}; the buffer stays the caller's
    */
   public void sendUnreliable(ByteBuf datagram) {
+    sendUnreliable(new Untold(datagram));
+  }
+
+  /**
+   * The same, for a datagram that wants to know what becomes of it. It is told also within this
+   * method, if there is no memory for it.
+   */
+  public void sendUnreliable(UnreliableSend datagram) {
+    checkUnreliable(datagram.content());
+    if (unsent == null) {
+      unsent = new UnreliableSendQueue(budget);
+    }
+    countDropped(unsent.add(datagram, unreliableLimit));
+  }
+
+  private record Untold(ByteBuf content) implements UnreliableSend {
+    @Override
+    public void sent() {}
+
+    @Override
+    public void dropped(Drop reason) {}
+  }
+
+  private void checkUnreliable(ByteBuf datagram) {
+    if (unreliableLimit == 0) {
+      throw new IllegalArgumentException("unreliableLimit: 0 (expected: >= 1, to send datagrams)");
+    }
+    if (!fec.isEncoding()) {
+      throw new IllegalArgumentException("FEC: off (expected: on, to send unreliable datagrams)");
+    }
     if (datagram.readableBytes() > maxUnreliableBytes()) {
       throw new IllegalArgumentException(
           "datagram: "
@@ -232,10 +262,6 @@ public final class Session extends DeadlineWheel.Entry {
               + maxUnreliableBytes()
               + ")");
     }
-    if (unsent == null) {
-      unsent = new UnreliableQueue(budget);
-    }
-    countDropped(unsent.add(datagram, unreliableLimit));
   }
 
   /** Takes what has come in at {@code index}; copies it, or drops it if there is no memory. */
@@ -286,13 +312,10 @@ public final class Session extends DeadlineWheel.Entry {
     if (unsent == null) {
       return;
     }
-    for (ByteBuf datagram; (datagram = unsent.poll()) != null; ) {
-      try {
-        output.unreliable(conv(), datagram);
-      } finally {
-        datagram.release();
-      }
+    for (UnreliableSend datagram; (datagram = unsent.peek()) != null; ) {
+      output.unreliable(conv(), datagram.content()); // May throw: then it waits for the next flush.
       kcp.counters().add(KcpCounter.UNRELIABLE_OUT, 1);
+      unsent.remove().sent();
     }
   }
 

@@ -334,6 +334,18 @@ class PacketLayersTest {
     }
   }
 
+  private record Told(ByteBuf content, List<String> fates) implements UnreliableSend {
+    @Override
+    public void sent() {
+      fates.add("sent");
+    }
+
+    @Override
+    public void dropped(Drop reason) {
+      fates.add(reason.name());
+    }
+  }
+
   @Test
   void unreliableDatagramsAreNoIdlenessOfEitherSide() {
     client.unreliableLimit = 1;
@@ -361,6 +373,41 @@ class PacketLayersTest {
     talkUnreliably(session, 12_000);
     assertEquals(1, client.table.size());
     assertEquals(0, server.table.size());
+  }
+
+  @Test
+  void unreliableDatagramIsToldWhatBecomesOfIt() {
+    client.unreliableLimit = 1;
+    Session session = open(FecConfig.of(1, 1));
+    List<String> fates = new ArrayList<>();
+    session.sendUnreliable(new Told(client.allocator.buffer().writeInt(1), fates));
+    session.sendUnreliable(new Told(client.allocator.buffer().writeInt(2), fates));
+    assertEquals(List.of("GAVE_WAY"), fates);
+    client.table.touch(session);
+    client.table.flushTouched(0);
+    assertEquals(List.of("GAVE_WAY", "sent"), fates);
+    assertEquals(1, client.packets().size());
+
+    session.sendUnreliable(new Told(client.allocator.buffer().writeInt(3), fates));
+    client.table.remove(session, 0);
+    session.close();
+    assertEquals(List.of("GAVE_WAY", "sent", "CLOSED"), fates);
+  }
+
+  @Test
+  void unreliableDatagramThatCannotBeSentNamesWhatIsMissing() {
+    ByteBuf one = Unpooled.buffer(1).writeZero(1);
+    Session withoutQueue = open(FecConfig.of(1, 1));
+    assertTrue(
+        assertThrows(IllegalArgumentException.class, () -> withoutQueue.sendUnreliable(one))
+            .getMessage()
+            .startsWith("unreliableLimit"));
+    withoutQueue.reconfigure(withoutQueue.kcp().config(), FecConfig.NONE);
+    withoutQueue.unreliableLimit(1);
+    assertTrue(
+        assertThrows(IllegalArgumentException.class, () -> withoutQueue.sendUnreliable(one))
+            .getMessage()
+            .startsWith("FEC"));
   }
 
   @Test

@@ -72,12 +72,6 @@ public final class KcpChannel extends AbstractChannel {
 
   private static final int CONNECT_PROBE_INTERVAL_MS = 200;
 
-  /**
-   * Stands in the outbound buffer for an unreliable datagram, which waits elsewhere: it has to
-   * leave at once also when the stream is stuck.
-   */
-  private static final Object UNRELIABLE = new Object();
-
   private enum State {
     OPEN,
     ACTIVE,
@@ -102,8 +96,14 @@ public final class KcpChannel extends AbstractChannel {
   /** Whether anything has been sent or received, so that the delivery is fixed. */
   private volatile boolean begun;
 
+  /** Made on first use, which is by the superclass's constructor: no initializer may reset it. */
+  private Unsafe unsafe;
+
   /** What an accepted channel shows as its unsafe until it is registered. */
   private Unsafe redirected;
+
+  /** Null until the first unreliable datagram is written. */
+  private UnreliableWrites unreliableWrites;
 
   private ChannelPromise connectPromise;
 
@@ -252,7 +252,13 @@ public final class KcpChannel extends AbstractChannel {
 
   @Override
   public Unsafe unsafe() {
-    return redirected != null ? redirected : super.unsafe();
+    if (redirected != null) {
+      return redirected;
+    }
+    if (unsafe == null) {
+      unsafe = new DatagramUnsafe(super.unsafe());
+    }
+    return unsafe;
   }
 
   private KcpUnsafe kcpUnsafe() {
@@ -604,13 +610,6 @@ public final class KcpChannel extends AbstractChannel {
     if (msg instanceof ByteBuf) {
       return msg;
     }
-    if (msg instanceof UnreliableDatagram datagram) {
-      if (session == null) {
-        throw new NotYetConnectedException();
-      }
-      session.sendUnreliable(datagram.content());
-      return UNRELIABLE;
-    }
     throw new UnsupportedOperationException(
         "unsupported message type: "
             + StringUtil.simpleClassName(msg)
@@ -621,7 +620,7 @@ public final class KcpChannel extends AbstractChannel {
   protected void doWrite(ChannelOutboundBuffer in) {
     begun = true;
     Kcp kcp = session.kcp();
-    boolean sent = session.hasUnreliableToSend();
+    boolean sent = false;
     for (Object message = in.current(); message != null; message = in.current()) {
       if (message instanceof ByteBuf data) {
         int before = data.readableBytes();
@@ -648,6 +647,75 @@ public final class KcpChannel extends AbstractChannel {
     if (sent || isShort) {
       endpoint.touch(session); // If it is short of memory, it will be asked again.
     }
+  }
+
+  /** Takes unreliable datagrams past the outbound buffer, see {@link UnreliableWrites}. */
+  private final class DatagramUnsafe extends ForwardingUnsafe {
+
+    DatagramUnsafe(Unsafe unsafe) {
+      super(unsafe);
+    }
+
+    @Override
+    public void write(Object msg, ChannelPromise promise) {
+      if (!(msg instanceof UnreliableDatagram datagram)) {
+        super.write(msg, promise);
+        return;
+      }
+      Exception refusal = unreliableRefusal(datagram.content());
+      if (refusal != null) {
+        datagram.release();
+        if (!promise.isVoid()) {
+          promise.tryFailure(refusal);
+        }
+        return;
+      }
+      if (unreliableWrites == null) {
+        unreliableWrites = new UnreliableWrites(eventLoop(), KcpChannel.this::closedBy);
+      }
+      int dropped = unreliableWrites.add(datagram.content(), promise, config.unreliableQueue());
+      session.kcp().counters().add(KcpCounter.UNRELIABLE_DROPPED, dropped);
+    }
+
+    @Override
+    public void flush() {
+      if (unreliableWrites != null && isActive() && unreliableWrites.flush(session)) {
+        begun = true;
+        endpoint.touch(session);
+      }
+      super.flush();
+    }
+  }
+
+  /** Why an unreliable datagram cannot be sent, or null. */
+  private Exception unreliableRefusal(ByteBuf content) {
+    if (!isOpen() || lingering) {
+      return closedBy();
+    }
+    if (!isActive()) {
+      return new NotYetConnectedException();
+    }
+    if (config.unreliableQueue() == 0) {
+      return new IllegalStateException(
+          KcpChannelOption.UNRELIABLE_QUEUE
+              + ": 0 (expected: >= 1, to send an UnreliableDatagram)");
+    }
+    if (!session.fecConfig().isEncoding()) {
+      return new IllegalStateException(
+          KcpChannelOption.FEC + ": off (expected: on, to send an UnreliableDatagram)");
+    }
+    int max = session.maxUnreliableBytes();
+    return content.readableBytes() <= max
+        ? null
+        : new IllegalArgumentException(
+            "datagram: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+  }
+
+  /** What writes fail with that come after the end. */
+  private Exception closedBy() {
+    return endReason == null
+        ? new ClosedChannelException()
+        : new KcpEndException(endReason, remoteAddress);
   }
 
   /** Whether the peer has everything that was flushed. */
@@ -689,7 +757,18 @@ public final class KcpChannel extends AbstractChannel {
       return;
     }
     state = State.CLOSED;
-    Steps.runAll(this::releaseLeftover, this::abandonConnect, this::closeSession, this::leave);
+    Steps.runAll(
+        this::releaseLeftover,
+        this::abandonConnect,
+        this::closeSession,
+        this::closeUnreliableWrites,
+        this::leave);
+  }
+
+  private void closeUnreliableWrites() {
+    if (unreliableWrites != null) {
+      unreliableWrites.close();
+    }
   }
 
   private void releaseLeftover() {

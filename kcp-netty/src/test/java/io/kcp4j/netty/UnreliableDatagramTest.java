@@ -17,7 +17,10 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
 import io.netty.util.ReferenceCountUtil;
+import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
@@ -126,13 +129,13 @@ class UnreliableDatagramTest {
 
       ChannelFuture withoutFec = send(client, (byte) 1);
       await().until(withoutFec::isDone);
-      assertFalse(withoutFec.isSuccess());
+      assertFailsNaming(KcpChannelOption.FEC, withoutFec);
 
       client.config().setOption(KcpChannelOption.FEC, FecConfig.of(3, 2));
       client.config().setOption(KcpChannelOption.UNRELIABLE_QUEUE, 0);
       ChannelFuture withoutQueue = send(client, (byte) 1);
       await().until(withoutQueue::isDone);
-      assertFalse(withoutQueue.isSuccess());
+      assertFailsNaming(KcpChannelOption.UNRELIABLE_QUEUE, withoutQueue);
       assertEquals(0, client.maxUnreliableBytes());
     }
   }
@@ -194,8 +197,135 @@ class UnreliableDatagramTest {
       ChannelFuture behind = send(client, (byte) 1);
 
       await().until(() -> child.stats().counters().get(KcpCounter.UNRELIABLE_IN) == 1);
+      await().until(behind::isSuccess);
       assertFalse(stuck.isDone());
-      assertFalse(behind.isDone());
+    }
+  }
+
+  private static void assertFailsNaming(ChannelOption<?> option, ChannelFuture future) {
+    String message = future.awaitUninterruptibly().cause().getMessage();
+    assertTrue(message.contains(option.name()), message);
+  }
+
+  @Test
+  void futuresOfThoseThatGaveWayFailAndTheOthersSucceed() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 2);
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+      List<ChannelFuture> sent = new CopyOnWriteArrayList<>();
+
+      client
+          .eventLoop()
+          .submit(
+              () -> {
+                for (byte i = 0; i < 3; i++) {
+                  sent.add(
+                      client.write(new UnreliableDatagram(Fixture.buffer(client, new byte[] {i}))));
+                }
+                client.flush();
+                sent.add(send(client, (byte) 3)); // One turn: in the session, too, only two wait.
+              })
+          .syncUninterruptibly();
+
+      for (int i = 0; i < 2; i++) {
+        assertFailsNaming(KcpChannelOption.UNRELIABLE_QUEUE, sent.get(i));
+      }
+      assertTrue(sent.get(2).awaitUninterruptibly().isSuccess());
+      assertTrue(sent.get(3).awaitUninterruptibly().isSuccess());
+      await().until(() -> both.unreliable.equals(List.of("02", "03")));
+      assertEquals(2, client.stats().get(KcpCounter.UNRELIABLE_DROPPED));
+    }
+  }
+
+  @Test
+  void notFlushedLeavesWithNoAcknowledgement() throws Exception {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Both::new);
+      Both both = new Both();
+      KcpChannel client = fixture.connect(both);
+      client.writeAndFlush(Fixture.buffer(client, new byte[] {1}));
+      KcpChannel child = fixture.child();
+      await().until(() -> child.stats().get(KcpCounter.PAYLOAD_BYTES_IN) == 1);
+      client
+          .write(new UnreliableDatagram(Fixture.buffer(client, new byte[] {7})))
+          .addListener(future -> {});
+
+      child.writeAndFlush(Fixture.buffer(child, new byte[] {2}));
+      await().until(() -> both.stream.equals(List.of("02")) && child.stats().inFlight() == 0);
+      assertEquals(0, child.stats().get(KcpCounter.UNRELIABLE_IN));
+
+      client.flush();
+      await().until(() -> child.stats().get(KcpCounter.UNRELIABLE_IN) == 1);
+    }
+  }
+
+  @Test
+  void closingFailsThoseThatWereNotFlushed() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Echo::new);
+      KcpChannel client = connected(fixture, new Both());
+      ChannelFuture waiting =
+          client.write(new UnreliableDatagram(Fixture.buffer(client, new byte[] {7})));
+      ChannelFuture cancelled =
+          client.write(new UnreliableDatagram(Fixture.buffer(client, new byte[] {8})));
+      assertTrue(cancelled.cancel(false));
+
+      client.close().syncUninterruptibly();
+
+      assertInstanceOf(ClosedChannelException.class, waiting.awaitUninterruptibly().cause());
+      ChannelFuture late = send(client, (byte) 1);
+      assertInstanceOf(ClosedChannelException.class, late.awaitUninterruptibly().cause());
+    }
+  }
+
+  @Test
+  void cancelledOneDoesNotLeave() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+      ChannelFuture cancelled =
+          client.write(new UnreliableDatagram(Fixture.buffer(client, new byte[] {8})));
+      assertTrue(cancelled.cancel(false));
+
+      assertTrue(send(client, (byte) 9).awaitUninterruptibly().isSuccess());
+
+      await().until(() -> both.unreliable.equals(List.of("09")));
+    }
+  }
+
+  @Test
+  void oneForWhichThereIsNoMemoryFails() throws Exception {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, 1L);
+      fixture.serve(Both::new);
+      KcpChannel client = fixture.connect(new Both());
+      client.writeAndFlush(Fixture.buffer(client, new byte[] {1}));
+      KcpChannel child = fixture.child();
+
+      ChannelFuture sent = send(child, new byte[100]);
+
+      assertInstanceOf(IOException.class, sent.awaitUninterruptibly().cause());
+      assertEquals(1, child.stats().get(KcpCounter.UNRELIABLE_DROPPED));
+    }
+  }
+
+  @Test
+  void listenerMayCloseTheChannelAndVoidPromisesAreTaken() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = connected(fixture, both);
+      client.writeAndFlush(
+          new UnreliableDatagram(Fixture.buffer(client, new byte[] {5})), client.voidPromise());
+      await().until(() -> both.unreliable.equals(List.of("05")));
+
+      send(client, (byte) 6).addListener(future -> client.close());
+
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(2, client.stats().get(KcpCounter.UNRELIABLE_OUT));
     }
   }
 

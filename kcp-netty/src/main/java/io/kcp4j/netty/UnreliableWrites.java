@@ -1,0 +1,166 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.session.Session;
+import io.kcp4j.session.UnreliableSend;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.EventLoop;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
+
+/**
+ * The {@link UnreliableDatagram}s that were written to a channel, and their promises. They go past
+ * the channel's outbound buffer, where they would wait behind the stream: each stays here until
+ * {@code flush()}, then in the session until the socket takes it. Owns buffers and promises; a
+ * promise is completed after the session's work is done, since its listeners may use the session.
+ */
+final class UnreliableWrites {
+
+  private final EventLoop eventLoop;
+  private final Supplier<Exception> closedBy;
+  private final Deque<Write> unflushed = new ArrayDeque<>();
+
+  /** Those whose fate is known, and whose promises are to be completed, in that order. */
+  private final Deque<Write> decided = new ArrayDeque<>();
+
+  private boolean completing;
+
+  /**
+   * Makes them for a channel.
+   *
+   * @param closedBy makes what those fail with that wait when the channel closes
+   */
+  UnreliableWrites(EventLoop eventLoop, Supplier<Exception> closedBy) {
+    this.eventLoop = eventLoop;
+    this.closedBy = closedBy;
+  }
+
+  private final class Write implements UnreliableSend {
+
+    private final ByteBuf content;
+    private final ChannelPromise promise;
+    private Throwable failure;
+
+    Write(ByteBuf content, ChannelPromise promise) {
+      this.content = content;
+      this.promise = promise;
+    }
+
+    @Override
+    public ByteBuf content() {
+      return content;
+    }
+
+    @Override
+    public void sent() {
+      decided.add(this);
+      completeSoon();
+    }
+
+    @Override
+    public void dropped(Drop reason) {
+      fail(reason == Drop.CLOSED ? closedBy.get() : new DroppedException(reason));
+    }
+
+    void fail(Throwable cause) {
+      failure = cause;
+      decided.add(this);
+      completeSoon();
+    }
+
+    void complete() {
+      if (failure == null) {
+        promise.trySuccess();
+      } else if (!promise.isVoid()) { // Which would send it through the pipeline.
+        promise.tryFailure(failure);
+      }
+    }
+  }
+
+  /** Many may be dropped in short time: it has no stack trace. */
+  private static final class DroppedException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    DroppedException(UnreliableSend.Drop reason) {
+      super("unreliable datagram dropped: " + text(reason));
+    }
+
+    private static String text(UnreliableSend.Drop reason) {
+      return reason == UnreliableSend.Drop.GAVE_WAY
+          ? "newer ones came, and only " + KcpChannelOption.UNRELIABLE_QUEUE + " may wait"
+          : "out of memory";
+    }
+
+    @Override
+    public synchronized Throwable fillInStackTrace() {
+      return this;
+    }
+  }
+
+  /**
+   * Keeps a datagram until it is flushed.
+   *
+   * @param limit how many may wait; the oldest give way
+   * @return how many did
+   */
+  int add(ByteBuf content, ChannelPromise promise, int limit) {
+    unflushed.add(new Write(content, promise));
+    int dropped = 0;
+    for (; unflushed.size() > limit; dropped++) {
+      Write oldest = unflushed.remove();
+      oldest.content.release();
+      oldest.dropped(UnreliableSend.Drop.GAVE_WAY);
+    }
+    return dropped;
+  }
+
+  /** Hands what has been written to the session; returns whether there was anything. */
+  boolean flush(Session session) {
+    if (unflushed.isEmpty()) {
+      return false;
+    }
+    for (Write write; (write = unflushed.poll()) != null; ) {
+      if (!write.promise.setUncancellable()) {
+        write.content.release();
+        continue;
+      }
+      try {
+        session.sendUnreliable(write);
+      } catch (IllegalArgumentException e) { // The settings have changed since it was written.
+        write.content.release();
+        write.fail(e);
+      }
+    }
+    return true;
+  }
+
+  /** Fails what waits here, after the session has been closed, and completes all. */
+  void close() {
+    for (Write write; (write = unflushed.poll()) != null; ) {
+      write.content.release();
+      write.dropped(UnreliableSend.Drop.CLOSED);
+    }
+    complete();
+  }
+
+  private void completeSoon() {
+    if (!completing) {
+      completing = true;
+      try {
+        eventLoop.execute(this::complete);
+      } catch (RejectedExecutionException e) {
+        completing = false; // The event loop has ended: close() is about to complete it.
+      }
+    }
+  }
+
+  private void complete() {
+    completing = false;
+    for (Write write; (write = decided.poll()) != null; ) {
+      write.complete();
+    }
+  }
+}
