@@ -32,6 +32,8 @@ public enum KcpCounter {
   OUT_OF_WINDOW("segments.out.of.window", "segments"),
   /** Fragments of messages larger than we take: dropped and not acknowledged. */
   FRAGMENT_REFUSED("segments.fragment.refused", "segments"),
+  /** Fragments of messages that came into a stream: the peer's delivery is another, most likely. */
+  FRAGMENT_IN_STREAM("segments.fragment.in.stream", "segments"),
   /** Segments that the memory budget had no room for: dropped and not acknowledged. */
   OVER_BUDGET("segments.over.budget", "segments"),
   /** How often the allocator failed: what came in was dropped as above, what goes out waits. */
@@ -66,6 +68,8 @@ public enum KcpCounter {
   UNRELIABLE_DROPPED("unreliable.dropped", "datagrams"),
   /** Packets that no key opens; counted by the endpoint, they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
+  /** Those of them that are KCP in plaintext: of a peer without keys, most likely. */
+  UNSEALED("datagrams.unsealed", "datagrams"),
   /** Datagrams larger than we take; counted by the endpoint, they belong to no session. */
   OVERSIZE("datagrams.oversize", "datagrams"),
   /** Datagrams whose source is port 0, where nobody can be answered; counted by the endpoint. */
@@ -74,6 +78,8 @@ public enum KcpCounter {
   GSO_REFUSED("gso.refused", "batches"),
   /** Datagrams of no session that do not begin one; counted by the endpoint. */
   UNKNOWN_SESSION("datagrams.unknown.session", "datagrams"),
+  /** Those of them that are not KCP: of a peer that has keys where we have none, most likely. */
+  NOT_KCP("datagrams.not.kcp", "datagrams"),
   /** Datagrams for a session that has been closed; counted by the endpoint. */
   CLOSED_SESSION("datagrams.closed.session", "datagrams"),
   /** Datagrams passed on from the socket they came in at to their session's; endpoint's count. */

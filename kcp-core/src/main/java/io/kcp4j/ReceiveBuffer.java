@@ -21,6 +21,7 @@ final class ReceiveBuffer {
   private int next;
   private int window;
   private int maxFragments;
+  private boolean stream;
 
   /** Counts the flushes, so that a repeated segment is acknowledged once for each. */
   private int flushes;
@@ -37,9 +38,9 @@ final class ReceiveBuffer {
 
   void configure(KcpConfig config) {
     window = config.receiveWindow();
-    boolean stream = config.delivery() == Delivery.STREAM;
+    stream = config.delivery() == Delivery.STREAM;
     // A message of more fragments than the window could never be put together: protocol.md 5.3.
-    maxFragments = stream ? Integer.MAX_VALUE : config.receivedFragments();
+    maxFragments = stream ? 1 : config.receivedFragments();
   }
 
   /** The sequence number that is next in order. */
@@ -101,13 +102,19 @@ final class ReceiveBuffer {
       if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
         acks.addRepeatedBeyondGap(sn, ts);
       }
-    } else if (frg >= maxFragments) {
-      counters.add(KcpCounter.FRAGMENT_REFUSED, 1);
+    } else if (frg >= maxFragments && refusesFragment()) {
+      return;
     } else if (distance == 0 && queue.segments() < window) {
       pushInOrder(sn, ts, frg, data, index, bytes);
     } else {
       pushBeyondGap(sn, ts, frg, data, index, bytes);
     }
+  }
+
+  /** A fragment that should not be. A stream takes it nevertheless, for the bytes that it has. */
+  private boolean refusesFragment() {
+    counters.add(stream ? KcpCounter.FRAGMENT_IN_STREAM : KcpCounter.FRAGMENT_REFUSED, 1);
+    return !stream;
   }
 
   private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {

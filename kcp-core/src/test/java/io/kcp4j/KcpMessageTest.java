@@ -142,6 +142,19 @@ class KcpMessageTest {
   }
 
   @Test
+  void fragmentInAStreamIsCountedAndTaken() {
+    DrivenKcp stream = new DrivenKcp(CONFIG.toBuilder().delivery(Delivery.STREAM).build());
+    stream.hear(stream.fragment(0, 1, bytes(3)), stream.fragment(1, 0, bytes(2)));
+    assertEquals(1, stream.count(KcpCounter.FRAGMENT_IN_STREAM));
+    assertEquals(0, stream.count(KcpCounter.FRAGMENT_REFUSED));
+    ByteBuf read = stream.kcp.receive();
+    assertEquals(5, read.readableBytes());
+    read.release();
+    driven.hear(driven.fragment(0, 1, bytes(1)), driven.fragment(1, 0, bytes(1)));
+    assertEquals(0, driven.count(KcpCounter.FRAGMENT_IN_STREAM));
+  }
+
+  @Test
   void messageOfMoreFragmentsThanTheWindowIsRefused() {
     DrivenKcp narrow = new DrivenKcp(CONFIG.toBuilder().receiveWindow(4).build());
     narrow.hear(narrow.fragment(0, 4, bytes(1)));

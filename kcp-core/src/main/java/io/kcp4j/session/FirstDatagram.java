@@ -9,27 +9,29 @@ enum FirstDatagram {
   BEGINS,
   /** Well formed, with a window probe and nothing that begins a session. */
   PROBES,
+  /** Its first header cannot be one. */
+  NOT_KCP,
   /** Anything else. */
   OTHER;
 
   /**
-   * Judges a datagram of at least a header's length. A stranger's that acknowledges something is
-   * not well formed: a new session has sent nothing and would refuse it.
+   * Judges a datagram; one without a whole header is {@link #OTHER}. A stranger's that acknowledges
+   * something is not well formed: a new session has sent nothing and would refuse it.
    */
   static FirstDatagram judge(ByteBuf datagram) {
     int index = datagram.readerIndex();
     int end = datagram.writerIndex();
-    int conv = Segment.conv(datagram, index);
     FirstDatagram verdict = OTHER;
+    int conv = end - index < Segment.HEADER_BYTES ? 0 : Segment.conv(datagram, index);
     while (end - index >= Segment.HEADER_BYTES) {
       int cmd = Segment.cmd(datagram, index);
       int length = Segment.length(datagram, index);
+      if (!Segment.isCommand(cmd) || length < 0 || length > end - index - Segment.HEADER_BYTES) {
+        return index == datagram.readerIndex() ? NOT_KCP : OTHER;
+      }
       if (Segment.conv(datagram, index) != conv
-          || !Segment.isCommand(cmd)
           || cmd == Segment.ACK
-          || Segment.una(datagram, index) != 0
-          || length < 0
-          || length > end - index - Segment.HEADER_BYTES) {
+          || Segment.una(datagram, index) != 0) {
         return OTHER;
       }
       if (cmd == Segment.PUSH && Segment.sn(datagram, index) == 0) {

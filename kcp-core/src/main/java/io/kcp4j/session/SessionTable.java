@@ -79,6 +79,15 @@ public final class SessionTable {
      */
     default void passedOn(InetSocketAddress remote, ByteBuf packet) {}
 
+    /**
+     * A datagram was refused that tells of a peer with other settings. Called for each: the driver
+     * limits what it logs.
+     *
+     * @param counter what has counted it: {@link KcpCounter#OPEN_FAILED}, {@link
+     *     KcpCounter#UNSEALED} or {@link KcpCounter#NOT_KCP}
+     */
+    default void mismatched(KcpCounter counter, InetSocketAddress remote) {}
+
     /** Whether the socket takes more; while it does not, no session is flushed. */
     boolean isOutputWritable();
 
@@ -325,7 +334,7 @@ public final class SessionTable {
       return;
     }
     if (!open(remote, datagram)) {
-      counters.add(KcpCounter.OPEN_FAILED, 1);
+      openFailed(remote, datagram);
       return;
     }
     receiveOpened(remote, datagram, nowMs);
@@ -356,6 +365,26 @@ public final class SessionTable {
     }
     datagram.setIndex(opening.start(0), opening.end(0));
     return true;
+  }
+
+  private void openFailed(InetSocketAddress remote, ByteBuf packet) {
+    counters.add(KcpCounter.OPEN_FAILED, 1);
+    boolean unsealed = isUnsealed(packet);
+    if (unsealed) {
+      counters.add(KcpCounter.UNSEALED, 1);
+    }
+    handler.mismatched(unsealed ? KcpCounter.UNSEALED : KcpCounter.OPEN_FAILED, remote);
+  }
+
+  /** Whether a packet that no key opens, and which is as it came, begins a session in plaintext. */
+  private static boolean isUnsealed(ByteBuf packet) {
+    int index = packet.readerIndex();
+    if (fecType(packet) == FecPacket.DATA && isSizeTrue(packet)) {
+      packet.readerIndex(index + FecPacket.DATA_HEADER_BYTES);
+    }
+    FirstDatagram first = FirstDatagram.judge(packet);
+    packet.readerIndex(index);
+    return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
   }
 
   /** The type of an FEC packet, or something else for plain datagrams. */
@@ -519,6 +548,10 @@ public final class SessionTable {
       answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      if (first == FirstDatagram.NOT_KCP) {
+        counters.add(KcpCounter.NOT_KCP, 1);
+        handler.mismatched(KcpCounter.NOT_KCP, remote);
+      }
     }
     return null;
   }

@@ -44,6 +44,9 @@ final class Host implements SessionTable.Handler {
 
   int unreliableLimit;
 
+  /** What was refused of peers with other settings, and from where. */
+  final List<String> mismatches = new ArrayList<>();
+
   private PacketCipher cipher;
   private final List<ByteBuf> packets = new ArrayList<>();
 
@@ -170,4 +173,9 @@ final class Host implements SessionTable.Handler {
 
   @Override
   public void requestFlush() {}
+
+  @Override
+  public void mismatched(KcpCounter counter, InetSocketAddress remote) {
+    mismatches.add(counter + " host:" + remote.getPort());
+  }
 }

@@ -137,7 +137,8 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   /**
    * A packet arrives that no session may take in.
    *
-   * @param countedAs what it must be counted as, once, and as nothing else; null if as nothing
+   * @param countedAs what it must be counted as, once, and as nothing else but what that is a part
+   *     of; null if as nothing
    */
   void arrivedForNone(InetSocketAddress from, byte[] bytes, KcpCounter countedAs) {
     arrived(
@@ -152,9 +153,14 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     for (KcpCounter counter : KcpCounter.values()) {
       long counted = counters().get(counter) - before.get(counter);
       Check.that(
-          counted == (counter == countedAs ? 1 : 0),
+          counted == (counter == countedAs || counter == wholeOf(countedAs) ? 1 : 0),
           () -> counter + " is " + counted + " for a packet that counts as " + countedAs);
     }
+  }
+
+  /** The counter that counts the same packets and others, or null. */
+  private static KcpCounter wholeOf(KcpCounter counter) {
+    return counter == KcpCounter.NOT_KCP ? KcpCounter.UNKNOWN_SESSION : null;
   }
 
   private void arrived(Runnable takingIn) {

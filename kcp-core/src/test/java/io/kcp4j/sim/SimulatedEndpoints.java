@@ -427,7 +427,7 @@ public final class SimulatedEndpoints {
         Arrays.fill(garbage, (byte) random.nextInt(Segment.PUSH));
         datagram.writeBytes(garbage);
         boolean hasHeader = garbage.length >= Segment.HEADER_BYTES;
-        return hasHeader ? KcpCounter.UNKNOWN_SESSION : KcpCounter.MALFORMED;
+        return hasHeader ? KcpCounter.NOT_KCP : KcpCounter.MALFORMED;
       }
     }
   }

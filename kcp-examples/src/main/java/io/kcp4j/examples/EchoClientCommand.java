@@ -42,6 +42,7 @@ final class EchoClientCommand extends ClientCommand {
           check.checkedBytes() / seconds / 1e6,
           stats.get(KcpCounter.RETRANSMITTED),
           stats.srttMs());
+      printMismatches(channel.endpointCounters());
       channel.close().awaitUninterruptibly();
     }
   }

@@ -59,6 +59,7 @@ final class PerfClientCommand extends ClientCommand {
       return 0;
     } finally {
       channel.close().awaitUninterruptibly();
+      printMismatches(channel.endpointCounters());
       if (side.result() != null) {
         printSummary(side.result());
       }

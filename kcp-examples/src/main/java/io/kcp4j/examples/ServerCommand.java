@@ -1,5 +1,8 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.netty.KcpServerChannel;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -9,10 +12,9 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.GlobalEventExecutor;
-import java.net.InetSocketAddress;
 import picocli.CommandLine.Option;
 
-/** A command that listens until Ctrl-C. */
+/** A command that listens until Ctrl-C, and then prints what it has counted. */
 abstract class ServerCommand extends SessionCommand {
 
   @Option(
@@ -45,15 +47,29 @@ abstract class ServerCommand extends SessionCommand {
       throw new CommandFailure(
           "cannot listen on " + listen + ": " + CommandFailure.describe(bound.cause()));
     }
-    Channel server = bound.channel();
-    print("listening %s", HostPort.format((InetSocketAddress) server.localAddress()));
+    KcpServerChannel server = (KcpServerChannel) bound.channel();
+    print("listening %s", HostPort.format(server.localAddress()));
     try {
       server.closeFuture().sync();
     } finally {
       server.close().awaitUninterruptibly();
       sessions.close().awaitUninterruptibly();
+      summarise(server.counters());
     }
     return 0;
+  }
+
+  private void summarise(KcpCounters counters) {
+    print(
+        "%d sessions, received %d bytes in %d datagrams, sent %d bytes in %d datagrams,"
+            + " %d segments retransmitted",
+        counters.get(KcpCounter.SESSIONS_OPENED),
+        counters.get(KcpCounter.PAYLOAD_BYTES_IN),
+        counters.get(KcpCounter.DATAGRAMS_IN),
+        counters.get(KcpCounter.PAYLOAD_BYTES_OUT),
+        counters.get(KcpCounter.DATAGRAMS_OUT),
+        counters.get(KcpCounter.RETRANSMITTED));
+    printMismatches(counters);
   }
 
   /** A peer may be silent for as long as it likes. */

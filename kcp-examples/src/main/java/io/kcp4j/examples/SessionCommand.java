@@ -1,5 +1,6 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
@@ -76,6 +77,11 @@ abstract class SessionCommand extends HelpfulCommand implements Callable<Integer
   final void print(String format, Object... args) {
     out().println(String.format(Locale.ROOT, format, args));
     out().flush();
+  }
+
+  /** Prints what tells of peers whose options are others. */
+  final void printMismatches(KcpCounters counters) {
+    Mismatches.lines(counters).forEach(line -> print("%s", line));
   }
 
   /** The state of a session now; for any thread but an event loop. */

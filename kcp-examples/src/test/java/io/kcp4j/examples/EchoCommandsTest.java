@@ -88,6 +88,18 @@ class EchoCommandsTest {
           Cli.run("echo-client", "--key", "two", "--bytes", "1", "--remote", server.address());
       assertEquals(1, outcome.exitCode());
       assertTrue(outcome.err().contains("no answer"), outcome.err());
+      String end = server.stop().out();
+      assertTrue(end.contains("packets that no key opens: a peer has another --key"), end);
+    }
+  }
+
+  @Test
+  void theServerTellsInTheEndWhatItHasCountedAndWhatDidNotFit() throws Exception {
+    try (RunningServer server = new RunningServer("echo-server", "--stream")) {
+      Cli.run("echo-client", "--message", "--bytes", "50000", "--remote", server.address());
+      String end = server.stop().out();
+      assertTrue(end.contains("1 sessions, received 50000 bytes in "), end);
+      assertTrue(end.contains("fragments in streams: a peer has --message"), end);
     }
   }
 

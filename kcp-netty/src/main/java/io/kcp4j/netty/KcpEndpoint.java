@@ -94,6 +94,12 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private PacketCipher cipher;
   private boolean inBatch;
 
+  /** Null until a peer's settings have turned out to be others than ours. */
+  private MismatchLog mismatches;
+
+  /** How many fragments in streams there were when somebody was last found who sent them. */
+  private long fragmentsInStreams;
+
   /** The session table wants to flush, and waits for the socket. */
   private boolean flushWaits;
 
@@ -465,7 +471,31 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public void progressed(Session session, long nowMs) {
+    if (context.total().get(KcpCounter.FRAGMENT_IN_STREAM) != fragmentsInStreams) {
+      findSenderOfFragments(session);
+    }
     ((KcpChannel) session.owner()).progressed();
+  }
+
+  private void findSenderOfFragments(Session session) {
+    if (session.kcp().counters().get(KcpCounter.FRAGMENT_IN_STREAM) > 0) {
+      fragmentsInStreams = context.total().get(KcpCounter.FRAGMENT_IN_STREAM);
+      mismatched(KcpCounter.FRAGMENT_IN_STREAM, session.remote());
+    }
+  }
+
+  @Override
+  public void mismatched(KcpCounter counter, InetSocketAddress remote) {
+    if (counter == KcpCounter.NOT_KCP && !cipher.isPlain()) {
+      return; // Whoever sent it has the key: nothing that settings explain.
+    }
+    if (mismatches == null) {
+      mismatches = new MismatchLog();
+    }
+    String line = mismatches.line(counter, remote, loop.nowMs());
+    if (line != null) {
+      logger.info("{} {}", socket, line);
+    }
   }
 
   @Override

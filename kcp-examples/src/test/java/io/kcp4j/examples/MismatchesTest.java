@@ -1,0 +1,26 @@
+package io.kcp4j.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class MismatchesTest {
+
+  @Test
+  void eachKindHasALineAndOnlyIfThereIsAny() {
+    KcpCounters counters = new KcpCounters();
+    assertEquals(List.of(), Mismatches.lines(counters));
+    counters.add(KcpCounter.OPEN_FAILED, 5);
+    counters.add(KcpCounter.UNSEALED, 2);
+    counters.add(KcpCounter.NOT_KCP, 1);
+    assertEquals(
+        List.of(
+            "3 packets that no key opens: a peer has another --key or --crypt",
+            "2 packets in plaintext: a peer has no --key",
+            "1 packets that are not KCP: a peer has a --key"),
+        Mismatches.lines(counters));
+  }
+}

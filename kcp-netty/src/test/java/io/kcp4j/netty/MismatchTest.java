@@ -1,0 +1,73 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.netty.buffer.Unpooled;
+import java.net.InetSocketAddress;
+import org.junit.jupiter.api.Test;
+
+/** Peers whose settings differ: each kind is counted for itself, and seldom told. */
+class MismatchTest {
+
+  private static final KeyRing KEYS =
+      KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
+  private static final KeyRing OTHERS =
+      KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "other"));
+
+  private static void assertCounts(KcpCounter counter, KeyRing server, KeyRing client) {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, server);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, client);
+      fixture.serve(Echo::new);
+      KcpChannel channel = fixture.connect(new Recorder());
+      channel.writeAndFlush(Fixture.buffer(channel, new byte[100]));
+      await().until(() -> fixture.server().counters().get(counter) > 0);
+      assertEquals(0, fixture.server().sessions());
+    }
+  }
+
+  @Test
+  void keysThatDifferAreCounted() {
+    assertCounts(KcpCounter.OPEN_FAILED, KEYS, OTHERS);
+    assertCounts(KcpCounter.UNSEALED, KEYS, KeyRing.NONE);
+    assertCounts(KcpCounter.NOT_KCP, KeyRing.NONE, KEYS);
+  }
+
+  @OverEachTransport
+  void messagesOfAStreamsPeerAreCounted(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+      fixture.serve(Echo::new);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Unpooled.wrappedBuffer(new byte[5000]));
+      await().until(() -> fixture.server().counters().get(KcpCounter.FRAGMENT_IN_STREAM) == 3);
+    }
+  }
+
+  @Test
+  void eachKindIsToldOnceInTenSeconds() {
+    MismatchLog log = new MismatchLog();
+    InetSocketAddress remote = InetSocketAddress.createUnresolved("peer", 1);
+    for (KcpCounter kind :
+        new KcpCounter[] {
+          KcpCounter.OPEN_FAILED,
+          KcpCounter.UNSEALED,
+          KcpCounter.NOT_KCP,
+          KcpCounter.FRAGMENT_IN_STREAM
+        }) {
+      assertTrue(log.line(kind, remote, 5).contains("peer"), kind.name());
+      assertNull(log.line(kind, remote, 5));
+      assertNull(log.line(kind, remote, 4 + MismatchLog.INTERVAL_MS));
+      assertNotNull(log.line(kind, remote, 5 + MismatchLog.INTERVAL_MS));
+    }
+  }
+}
