@@ -7,10 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpCounter;
+import io.netty.buffer.AbstractByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.FixedRecvByteBufAllocator;
+import org.junit.jupiter.api.Test;
 
 /** A slow reader slows its peer down, and nobody else. */
 class BackpressureTest {
@@ -117,6 +121,59 @@ class BackpressureTest {
 
       await().until(() -> recorder.received() == 10);
       assertEquals(1, server.sessions());
+    }
+  }
+
+  /** Fails when it is told to. */
+  private static final class FailingAllocator extends AbstractByteBufAllocator {
+
+    private final ByteBufAllocator memory;
+    volatile boolean isFailing;
+
+    FailingAllocator(ByteBufAllocator memory) {
+      super(true);
+      this.memory = memory;
+    }
+
+    @Override
+    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+      return memory.heapBuffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+      if (isFailing) {
+        throw new OutOfMemoryError("simulated");
+      }
+      return memory.directBuffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+      return false;
+    }
+  }
+
+  /** Nothing else happens to the session that would have it look at what waits. */
+  @Test
+  void writeToAnIdleSessionThatFoundNoMemoryIsTriedAgainByItself() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      FailingAllocator allocator = new FailingAllocator(fixture.allocator);
+      fixture.bootstrap.option(ChannelOption.ALLOCATOR, allocator);
+      KcpChannel client = fixture.connect(new Recorder());
+      client
+          .eventLoop()
+          .submit(
+              () -> {
+                allocator.isFailing = true;
+                client.writeAndFlush(Unpooled.wrappedBuffer(new byte[100]));
+                allocator.isFailing = false;
+              })
+          .sync();
+      assertEquals(1, client.stats().counters().get(KcpCounter.ALLOCATION_FAILED));
+      await().until(() -> server.received() == 100);
     }
   }
 }
