@@ -490,7 +490,7 @@ public final class Kcp {
       for (int frg = fragments - 1; frg >= 0; frg--) {
         sending.append(data, Math.min(mss, data.readableBytes()), frg, data.readableBytes());
       }
-    } catch (OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) { // No memory, or part of it cannot be read.
       sending.dropQueuedBeyond(queued);
       data.readerIndex(start);
       throw e;

@@ -125,11 +125,18 @@ final class SendBuffer {
    * Queues the next {@code bytes} of {@code data} as one segment.
    *
    * @param expectedBytes how much is about to be queued in all, to choose the size of a new chunk
-   * @throws OutOfMemoryError if there is no memory; nothing has changed then
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then, nor if {@code data}
+   *     cannot be read
    */
   void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
+    ensureRing(1);
     ensureChunk(bytes, expectedBytes, true);
-    chunk.set(nextPayload(), data, data.readerIndex(), bytes);
+    try {
+      chunk.set(nextPayload(), data, data.readerIndex(), bytes);
+    } catch (RuntimeException | Error e) { // It has been released, for example.
+      dropUnusedChunk();
+      throw e;
+    }
     queue(bytes, frg);
     data.skipBytes(bytes);
   }
@@ -142,17 +149,18 @@ final class SendBuffer {
    * @throws OutOfMemoryError if there is no memory; {@code data} has lost what was queued before
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
-    if (context.budget().hasRoomToSend(bytes)) { // All of it will be taken: one growth suffices.
-      ensureRing((bytes + mssBytes - 1) / mssBytes);
-    }
     int first = data.readerIndex();
     boolean several = bytes > mssBytes && data.nioBufferCount() == 1;
     ByteBuffer from = several ? data.nioBuffer(first, bytes) : null;
     int fromFirst = several ? from.position() : 0; // Netty's read-only view does not begin at 0.
     int at = 0;
     try {
+      if (context.budget().hasRoomToSend(bytes)) { // All of it will be taken: one growth suffices.
+        ensureRing((bytes + mssBytes - 1) / mssBytes);
+      }
       for (int taken; at < bytes; at += taken) {
         taken = Math.min(mssBytes, bytes - at);
+        ensureRing(1);
         if (!ensureChunk(taken, bytes - at, isEmpty())) {
           break;
         }
@@ -164,8 +172,9 @@ final class SendBuffer {
         queue(taken, 0);
       }
     } finally {
-      data.skipBytes(at);
+      dropUnusedChunk();
       giveRingBackIfEmpty();
+      data.skipBytes(at); // Throws where reading has.
     }
   }
 
@@ -199,8 +208,8 @@ final class SendBuffer {
     return chunk.end() + Segment.HEADER_BYTES;
   }
 
+  /** Queues what has been put into the chunk; there is room for it in the ring. */
   private void queue(int bytes, int frg) {
-    ensureRing(1);
     int i = end & mask;
     chunks[i] = chunk;
     start[i] = chunk.end();
@@ -257,6 +266,7 @@ final class SendBuffer {
     int taken = 0;
     for (int bytes; left > 0; left -= bytes) {
       bytes = Math.min(mssBytes, left);
+      ensureRing(1);
       ensureChunk(bytes, left, true);
       for (int at = 0, part; at < bytes; at += part) {
         int i = from & mask;
@@ -311,8 +321,19 @@ final class SendBuffer {
         dropped.rewind(start[i]);
       }
     }
-    chunk = una == end ? null : chunks[(end - 1) & mask];
+    dropUnusedChunk();
     giveRingBackIfEmpty();
+  }
+
+  /** Has the chunk be that of the last segment again, if nothing has come into a new one. */
+  private void dropUnusedChunk() {
+    Chunk last = una == end ? null : chunks[(end - 1) & mask];
+    if (chunk != last) {
+      if (chunk != null) {
+        free(chunk);
+      }
+      chunk = last;
+    }
   }
 
   private boolean newChunk(int segmentBytes, int expectedBytes, boolean always) {

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.util.IllegalReferenceCountException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -194,6 +195,17 @@ class KcpMessageTest {
     small.kcp.afterSend(0, small);
     assertTrue(small.kcp.send(second));
     assertEquals(3, small.kcp.stats().queued());
+  }
+
+  @Test
+  void messageThatCannotBeReadToItsEndIsNotSentInPart() {
+    ByteBuf end = bytes(100);
+    ByteBuf message = Unpooled.wrappedBuffer(bytes(150), end);
+    end.release();
+    assertThrows(IllegalReferenceCountException.class, () -> driven.kcp.send(message));
+    assertEquals(0, driven.kcp.stats().queued());
+    assertEquals(0, message.readerIndex());
+    driven.assertNothingHeld();
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.kcp4j;
 import static io.kcp4j.DrivenKcp.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.AbstractByteBufAllocator;
@@ -10,6 +11,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.IllegalReferenceCountException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -403,5 +405,24 @@ class SendBufferTest {
     int rtoMs = 10 + random.nextInt(100);
     buffer.transmitted(index, (int) nowMs, nowMs, rtoMs);
     return nowMs + rtoMs;
+  }
+
+  /** {@link #nothingIsHeldOnceClosed} looks at what is left of it. */
+  @Test
+  void whatCannotBeReadLeavesNoTrace() {
+    buffer.append(bytes(232), 232, 0, 232); // and the header: all of the first chunk
+    ByteBuf released = bytes(100);
+    released.release();
+    int held = buffer.heldBytes();
+    assertThrows(IllegalReferenceCountException.class, () -> buffer.append(released, 100, 0, 100));
+    assertThrows(
+        IllegalReferenceCountException.class, () -> buffer.appendStream(released, 100, 1000));
+    assertEquals(held, buffer.heldBytes());
+    assertEquals(1, buffer.queued());
+
+    ByteBuf more = bytes(100);
+    buffer.extendLast(more, 1000);
+    assertEquals(100, more.readableBytes(), "there was no room behind the last segment");
+    assertEquals(bytes(232), transmitAll(0));
   }
 }
