@@ -439,7 +439,7 @@ public final class Kcp {
    * segment, or one message.
    *
    * @return whether all of it was taken; if not, try again when {@link #isSendable} holds, in
-   *     message mode when {@link #isSendWanted} does. While the allocator has no memory that is
+   *     message mode when {@link #takeSendWanted} does. While the allocator has no memory that is
    *     after one interval; {@link #afterSend} has to be called then, too
    * @throws IllegalArgumentException if a message is larger than {@link #maxMessageBytes}: it can
    *     never be sent; nothing was taken
@@ -532,14 +532,20 @@ public final class Kcp {
 
   /**
    * Whether to {@link #send} what was not taken at once, without waiting for the peer: nothing is
-   * queued any more though the window has room, and there is memory.
+   * queued any more though the window has room, and there is memory. True once for each {@link
+   * #send} of which something was not taken.
    */
-  public boolean isSendWanted() {
-    return refusedBytes > 0
-        && sending.queued() == 0
-        && isWindowFree()
-        && hasQueueRoom()
-        && sending.isAffordable(refusedBytes);
+  public boolean takeSendWanted() {
+    boolean isWanted =
+        refusedBytes > 0
+            && sending.queued() == 0
+            && isWindowFree()
+            && hasQueueRoom()
+            && sending.isAffordable(refusedBytes);
+    if (isWanted) {
+      refusedBytes = 0;
+    }
+    return isWanted;
   }
 
   /**

@@ -204,10 +204,10 @@ class KcpMemoryTest {
     assertFalse(driven.kcp.send(bytes(10_000)));
     driven.kcp.afterSend(0, driven);
     assertEquals(20, driven.kcp.nextDeadline());
-    assertFalse(driven.kcp.isSendWanted());
+    assertFalse(driven.kcp.takeSendWanted());
     driven.budget.release(97_000);
     driven.kcp.flush(20, driven);
-    assertTrue(driven.kcp.isSendWanted());
+    assertTrue(driven.kcp.takeSendWanted());
     assertEquals(200, driven.kcp.nextDeadline());
   }
 

@@ -780,7 +780,7 @@ public final class SessionTable {
     }
     rearm(session);
     boolean delivers = !receivable && kcp.isReceivable();
-    if (delivers || (sendHeldUp && kcp.isSendable()) || kcp.isSendWanted()) {
+    if (delivers || (sendHeldUp && kcp.isSendable()) || kcp.takeSendWanted()) {
       handler.progressed(session, nowMs); // What moves on was held up, mostly for want of memory.
       if (delivers && session.isIn(this)) {
         touch(session); // Its window may have opened.

@@ -843,4 +843,20 @@ class SessionTableTest {
         List.of("sent 7 ACK", "sent 7 PUSH", "sent 7 PUSH", "progressed 7"), handler.events());
     assertEquals(2, session.kcp().stats().inFlight());
   }
+
+  @Test
+  void ownerThatGivesUpWhatWasNotTakenIsAskedForItOnce() {
+    handler.config = KcpConfig.builder().sendQueue(1).build();
+    Session session = begin(REMOTE, 7);
+    handler.events();
+    handler.onProgress =
+        progressed -> {
+          assertTrue(handler.events.size() < 10, () -> "asked without end: " + handler.events);
+          table.touch(progressed);
+        };
+    assertFalse(session.kcp().send(Unpooled.buffer().writeZero(5000)));
+    table.touch(session);
+    table.flushTouched(nowMs);
+    assertEquals(1, handler.events().stream().filter("progressed 7"::equals).count());
+  }
 }
