@@ -187,7 +187,7 @@ public final class Kcp {
    * @throws IllegalArgumentException if {@link KcpConfig#checkSuccessor} does, or if the MTU leaves
    *     no room for payload; nothing has changed then
    * @throws OutOfMemoryError if there is no memory to cut anew what is queued; nothing has changed
-   *     then
+   *     then, nor if the congestion control cannot be made
    */
   public void reconfigure(KcpConfig config, int overheadBytes) {
     KcpConfig old = this.config;
@@ -195,6 +195,9 @@ public final class Kcp {
     checkRoom(config, overheadBytes);
     int oldMtuBytes = mtuBytes();
     int mtuBytes = config.mtuBytes() - overheadBytes;
+    boolean isSameControl = config.congestionControl() == old.congestionControl();
+    CongestionControl control =
+        isSameControl ? congestion : newCongestionControl(config, mtuBytes - Segment.HEADER_BYTES);
     if (mtuBytes < oldMtuBytes && config.delivery() == Delivery.STREAM && !closed) {
       sending.recut(mtuBytes - Segment.HEADER_BYTES);
     }
@@ -205,9 +208,8 @@ public final class Kcp {
     tellIfOpened(full);
     rtt.update(config);
     pacer.configure(config);
-    if (config.congestionControl() != old.congestionControl()) {
-      congestion = newCongestionControl(config, mssBytes());
-    } else if (mtuBytes() != oldMtuBytes) {
+    congestion = control;
+    if (isSameControl && mtuBytes != oldMtuBytes) {
       congestion.onMssChanged(mssBytes());
     }
   }

@@ -97,6 +97,21 @@ class KcpMtuTest {
   }
 
   @Test
+  void congestionControlThatCannotBeMadeChangesNothing() {
+    KcpConfig failing =
+        NARROW.toBuilder()
+            .mtuBytes(500)
+            .congestionControl(
+                mss -> {
+                  throw new IllegalStateException("simulated");
+                })
+            .build();
+    assertThrows(IllegalStateException.class, () -> driven.kcp.reconfigure(failing, 36));
+    assertEquals(NARROW, driven.kcp.config());
+    assertEquals(NARROW.mtuBytes() - Segment.HEADER_BYTES, driven.kcp.mssBytes());
+  }
+
+  @Test
   void receiveWindowThatOpensIsTold() {
     DrivenKcp reader = new DrivenKcp(KcpConfig.builder().receiveWindow(1));
     reader.hear(reader.push(0, bytes(1)));
