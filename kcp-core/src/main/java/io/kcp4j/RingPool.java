@@ -6,9 +6,9 @@ import java.util.List;
 
 /**
  * Rings that the sessions of a thread lend each other: a session gives its ring back whenever that
- * is empty, so that an idle one holds none, and one that goes on at once makes no garbage. What the
- * pool keeps is bounded for each thread; rings of more than {@value #MAX_POOLED} entries are left
- * to the garbage collector.
+ * is empty, so that an idle one holds none but a small one, and one that goes on at once makes no
+ * garbage. What the pool keeps is bounded for each thread; rings of more than {@value #MAX_POOLED}
+ * entries are left to the garbage collector.
  *
  * @param <R> the ring, whose capacity is a power of two
  */

@@ -6,8 +6,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Unreliable datagrams that wait to be read or to be sent. When it is full the oldest gives way: of
- * what may be lost, the newest is worth most. Owns its buffers, and counts them against the budget.
+ * Unreliable datagrams that wait to be read. When it is full the oldest gives way: of what may be
+ * lost, the newest is worth most. Owns its buffers, and counts them against the budget.
  */
 final class UnreliableQueue {
 
