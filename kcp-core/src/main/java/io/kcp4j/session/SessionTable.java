@@ -731,15 +731,16 @@ public final class SessionTable {
   /** Flushes every session that was touched, as long as the output takes it. */
   public void flushTouched(long nowMs) {
     flushRequested = false;
+    long timeMs = nowMs;
     if (!arrived.isEmpty() && !inBatch) {
       deliver(nowMs);
+      timeMs = handler.readNowMs(nowMs);
     }
     if (touched.isEmpty() && !outputPending) {
       return;
     }
     inBatch = true;
     int flushed = 0;
-    long timeMs = nowMs;
     try {
       while (flushed < touched.size() && handler.isOutputWritable()) {
         Session session = touched.get(flushed++);

@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
@@ -133,5 +134,24 @@ class SlowHandlerTest {
     table.flushTouched(startMs);
     assertEquals(List.of(handler.accepted.get(0)), slow);
     assertEquals(clockMs + 200, other.kcp().nextDeadline());
+  }
+
+  @Test
+  void handlerThatIsSlowAfterAnotherHasThrownMakesNoDatagramLookOld() {
+    handler.onProgress =
+        session -> {
+          readAll(session);
+          if (session.conv() == 1) {
+            throw new IllegalStateException("simulated");
+          }
+          clockMs += 300;
+          write(session);
+        };
+    table.receive(REMOTE, push(1, 0, 10), clockMs);
+    table.receive(REMOTE, push(2, 0, 10), clockMs);
+    assertThrows(IllegalStateException.class, () -> table.endBatch(clockMs));
+    table.flushTouched(clockMs);
+    assertEquals(1300, clockMs);
+    assertEquals(clockMs + 200, handler.accepted.get(1).kcp().nextDeadline());
   }
 }
