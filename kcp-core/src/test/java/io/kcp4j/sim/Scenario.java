@@ -191,7 +191,8 @@ public record Scenario(
             .writeDelay(random.nextInt(3) == 0)
             // Partitions last long, and the network may lose a third: no link is to count as dead.
             .deadLink(0)
-            .progressTimeoutMs(0);
+            .progressTimeoutMs(0)
+            .writeStallTimeoutMs(0);
     if (random.nextBoolean()) {
       config.fastResend(random.nextInt(6));
     }
