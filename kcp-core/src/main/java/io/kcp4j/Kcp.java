@@ -525,8 +525,9 @@ public final class Kcp {
   }
 
   /**
-   * Whether the memory budget had no room for all of the last {@link #send}, and has none yet. The
-   * session is then flushed once in an interval, as long as it could send more.
+   * Whether the memory budget had no room for all of the last {@link #send}, and has none yet. Not
+   * polled: a session that is short holds something, so an acknowledgement or an open window is
+   * still to come.
    */
   public boolean isSendShort() {
     return refusedBytes > 0 && hasQueueRoom() && !sending.isAffordable(refusedBytes);
@@ -828,7 +829,6 @@ public final class Kcp {
         receiving.acks().isPending()
             || receiving.isHeldUp()
             || (windowWithheld && nowMs - heardAtMs < HEARD_RECENTLY_MS)
-            || (isSendShort() && isWindowFree())
             || isNewAllowed()
             || isResendDue(config.fastResend()) // held back by the rate limit
             || (config.earlyRetransmit() && isResendDue(Math.min(1, config.fastResend())));

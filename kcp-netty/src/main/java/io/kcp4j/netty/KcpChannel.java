@@ -644,8 +644,8 @@ public final class KcpChannel extends AbstractChannel {
       shortOfMemory = isShort;
       in.setUserDefinedWritability(MEMORY_WRITABILITY, !isShort);
     }
-    if (sent || isShort || kcp.isSendHeldUp()) {
-      endpoint.touch(session); // If it has found no memory, it will be asked again.
+    if (sent || kcp.isSendHeldUp()) {
+      endpoint.touch(session); // If the allocator had no memory, it will be asked again.
     }
   }
 

@@ -65,6 +65,7 @@ class MemoryShareTest {
 
         closed.forEach(child -> child.config().setOption(KcpChannelOption.WRITE_STALL_TIMEOUT, 1));
         await().until(() -> closed.stream().noneMatch(KcpChannel::isOpen));
+        stranger.send(Stranger.segment(100, Segment.WASK, 0, new byte[0]));
         await().until(slow::isWritable);
         assertTrue(written.isSuccess());
       }
