@@ -94,6 +94,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private PacketCipher cipher;
   private boolean inBatch;
 
+  private final ExceptionLog exceptions = new ExceptionLog(logger);
+
   /** Null until a peer's settings have turned out to be others than ours. */
   private MismatchLog mismatches;
 
@@ -195,15 +197,30 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     return eventLoop.inEventLoop();
   }
 
-  /** Has the event loop run a task; returns false if it has ended, and closed the socket. */
+  /**
+   * Has the event loop run a task; returns false if it has ended, and closed the socket. What the
+   * task throws is logged, see {@link ExceptionLog}.
+   */
   boolean execute(Runnable task) {
     try {
-      eventLoop.execute(task);
+      eventLoop.execute(() -> run(task));
       return true;
     } catch (RejectedExecutionException e) {
       logger.debug("{} the event loop has ended", socket, e);
       return false;
     }
+  }
+
+  private void run(Runnable task) {
+    try {
+      task.run();
+    } catch (Throwable e) {
+      unexpected(e);
+    }
+  }
+
+  private void unexpected(Throwable cause) {
+    exceptions.warn(socket, cause, loop.nowMs());
   }
 
   /** From any thread. */
@@ -374,9 +391,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     if (cause instanceof IOException failure) {
       // A datagram that is refused by the system or the peer's host is a datagram lost.
       logger.debug("{} {}", socket, failure.toString());
-      eventLoop.execute(() -> owner.failed(failure)); // Not in the midst of sending.
+      execute(() -> owner.failed(failure)); // Not in the midst of sending.
     } else {
-      logger.warn("{} unexpected exception", socket, cause);
+      unexpected(cause);
     }
   }
 
@@ -529,6 +546,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private void flushTouched() {
     try {
       table.flushTouched(nowMs());
+    } catch (Throwable e) {
+      unexpected(e);
     } finally {
       loop.schedule();
     }

@@ -11,6 +11,8 @@ import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.SingleThreadEventExecutor;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -29,6 +31,8 @@ final class KcpLoop implements Runnable {
 
   private static final FastThreadLocal<KcpLoop> CURRENT = new FastThreadLocal<>();
 
+  private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpLoop.class);
+
   private static final long ORIGIN_NS = System.nanoTime();
 
   /** A wake-up as late as this was held up, by a collection for example, and input waits. */
@@ -39,6 +43,7 @@ final class KcpLoop implements Runnable {
   private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
   private final Burst burst = new Burst(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
+  private final ExceptionLog exceptions = new ExceptionLog(logger);
 
   private long nowMs = readClock();
   private final Set<Channel> sockets = new HashSet<>();
@@ -183,6 +188,8 @@ final class KcpLoop implements Runnable {
     wakeUp = null;
     try {
       wheel.advance(now);
+    } catch (Throwable e) {
+      exceptions.warn(eventLoop, e, now);
     } finally {
       schedule(); // What one deadline throws must not stop those of all others.
     }

@@ -11,10 +11,7 @@ import java.util.Map;
  */
 final class MismatchLog {
 
-  static final int INTERVAL_MS = 10_000;
-
-  /** When the next line of each kind may follow, at the earliest. */
-  private final Map<KcpCounter, Long> nextAtMs = new EnumMap<>(KcpCounter.class);
+  private final Map<KcpCounter, LogLimit> limits = new EnumMap<>(KcpCounter.class);
 
   /**
    * What to log about a datagram.
@@ -23,11 +20,9 @@ final class MismatchLog {
    * @return null if nothing: a line of this kind has just been logged
    */
   String line(KcpCounter kind, InetSocketAddress remote, long nowMs) {
-    Long next = nextAtMs.get(kind);
-    if (next != null && nowMs < next) {
+    if (!limits.computeIfAbsent(kind, first -> new LogLimit()).passes(nowMs)) {
       return null;
     }
-    nextAtMs.put(kind, nowMs + INTERVAL_MS);
     return switch (kind) {
       case OPEN_FAILED -> "no key opens a packet of " + remote + ": it has another key or cipher";
       case UNSEALED -> remote + " sends in plaintext, and we have keys: it needs a KEY_RING";

@@ -1,0 +1,167 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import io.kcp4j.crypto.Aead;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.session.DeadlineWheel;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** What nobody expected is told with its stack trace, but not with every datagram. */
+class ExceptionLogTest {
+
+  private final List<ILoggingEvent> warnings = new CopyOnWriteArrayList<>();
+
+  private final AppenderBase<ILoggingEvent> appender =
+      new AppenderBase<>() {
+        @Override
+        protected void append(ILoggingEvent event) {
+          if (event.getLevel() == Level.WARN) {
+            warnings.add(event);
+          }
+        }
+      };
+
+  private static Logger root() {
+    return (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+  }
+
+  @BeforeEach
+  void listen() {
+    appender.start();
+    root().addAppender(appender);
+  }
+
+  @AfterEach
+  void stopListening() {
+    root().detachAppender(appender);
+  }
+
+  private void assertOneWarningOf(Class<?> source) {
+    assertEquals(1, warnings.size(), warnings::toString);
+    assertEquals(source.getName(), warnings.get(0).getLoggerName());
+    assertNotNull(warnings.get(0).getThrowableProxy());
+  }
+
+  @OverEachTransport
+  void endpointTellsOnceInTenSecondsWhateverItsTasksThrow(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        SilentPeer peer = new SilentPeer()) {
+      AtomicInteger thrown = new AtomicInteger();
+      KeyRing broken = KeyRing.of(PacketKey.ofAead("broken", () -> new BrokenAead(thrown)));
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, broken);
+      KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
+      for (int i = 1; i <= 3; i++) {
+        int times = i;
+        client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+        await().until(() -> thrown.get() >= times);
+      }
+      KcpEndpoint endpoint = client.endpoint();
+      endpoint.execute(
+          () -> {
+            throw new IllegalStateException("task");
+          });
+      client.eventLoop().submit(() -> endpoint.exceptionCaught(null, new Error("read"))).sync();
+
+      assertOneWarningOf(KcpEndpoint.class);
+    }
+  }
+
+  @Test
+  void eventLoopTellsOnceInTenSecondsWhatDeadlinesThrow() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
+        SilentPeer peer = new SilentPeer()) {
+      KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
+      AtomicInteger thrown = new AtomicInteger();
+      client
+          .eventLoop()
+          .submit(
+              () -> {
+                client.endpoint().arm(new BrokenDeadline(thrown), 1);
+                client.endpoint().arm(new BrokenDeadline(thrown), 1);
+              })
+          .sync();
+      await().until(() -> thrown.get() == 2);
+      client.eventLoop().submit(() -> {}).sync();
+
+      assertOneWarningOf(KcpLoop.class);
+    }
+  }
+
+  @Test
+  void aLineTellsHowManyBeforeItWereNotLogged() {
+    ExceptionLog log = new ExceptionLog(InternalLoggerFactory.getInstance(ExceptionLogTest.class));
+    Exception cause = new Exception();
+    log.warn("source", cause, 5);
+    log.warn("source", cause, 6);
+    log.warn("source", cause, 4 + LogLimit.INTERVAL_MS);
+    log.warn("source", cause, 5 + LogLimit.INTERVAL_MS);
+    log.warn("source", cause, 5 + 2 * LogLimit.INTERVAL_MS);
+
+    assertEquals(
+        List.of(
+            "source unexpected exception",
+            "source unexpected exception, after 2 not logged",
+            "source unexpected exception"),
+        warnings.stream().map(ILoggingEvent::getFormattedMessage).toList());
+  }
+
+  private static final class BrokenDeadline extends DeadlineWheel.Entry {
+    private final AtomicInteger thrown;
+
+    BrokenDeadline(AtomicInteger thrown) {
+      this.thrown = thrown;
+    }
+
+    @Override
+    protected void expire(long nowMs) {
+      thrown.incrementAndGet();
+      throw new IllegalStateException("deadline");
+    }
+  }
+
+  private static final class BrokenAead implements Aead {
+    private final AtomicInteger thrown;
+
+    BrokenAead(AtomicInteger thrown) {
+      this.thrown = thrown;
+    }
+
+    @Override
+    public int nonceBytes() {
+      return 12;
+    }
+
+    @Override
+    public int tagBytes() {
+      return 16;
+    }
+
+    @Override
+    public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      thrown.incrementAndGet();
+      throw new IllegalStateException("sealing failed");
+    }
+
+    @Override
+    public boolean open(
+        byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      return false;
+    }
+  }
+}
