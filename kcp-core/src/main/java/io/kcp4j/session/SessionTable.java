@@ -75,7 +75,8 @@ public final class SessionTable {
     /**
      * A packet of this table's has come in at another table, which has opened it. Called on the
      * other's thread: the driver copies the packet and has its own thread call {@link
-     * #receiveOpened} and {@link #endBatch}, or drops it. A driver of one table is never called.
+     * #receiveOpened} and {@link #endBatch}, or drops it. The other table counts what this throws
+     * as an allocation that failed. A driver of one table is never called.
      */
     default void passedOn(InetSocketAddress remote, ByteBuf packet) {}
 
@@ -529,7 +530,11 @@ public final class SessionTable {
     if (home != null) {
       counters.add(KcpCounter.PASSED_ON, 1);
       int bytes = packet.writerIndex() - index;
-      home.handler.passedOn(lookup.remote(), packet.slice(index, bytes));
+      try {
+        home.handler.passedOn(lookup.remote(), packet.slice(index, bytes));
+      } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
+        counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+      }
     } else if (!backlog.keep(lookup, packet, index)) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
     }

@@ -91,6 +91,20 @@ class SessionDirectoryTest {
   }
 
   @Test
+  void packetThatThereIsNoMemoryToPassOnIsDropped() {
+    receive(first, push(7, 0));
+    first.onPassedOn =
+        (remote, packet) -> {
+          throw new IllegalStateException("no memory for a copy");
+        };
+    receive(second, push(7, 1));
+
+    assertEquals(1, count(second, KcpCounter.ALLOCATION_FAILED));
+    assertEquals(0, count(first, KcpCounter.ALLOCATION_FAILED));
+    assertEquals(10, first.accepted.get(0).kcp().receive().readableBytes());
+  }
+
+  @Test
   void protectedPacketsArePassedOnAsTheyCame() {
     FecContext fec = new FecContext(MemoryBudget.unlimited());
     FecEncoder encoder = new FecEncoder(FecConfig.of(2, 1), fec);

@@ -465,7 +465,14 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       passedOn.decrementAndGet();
       return;
     }
-    ByteBuf copy = context.allocator().buffer(packet.readableBytes()).writeBytes(packet);
+    ByteBuf copy;
+    try {
+      copy = context.allocator().buffer(packet.readableBytes());
+    } catch (RuntimeException | Error e) {
+      passedOn.decrementAndGet();
+      throw e;
+    }
+    copy.writeBytes(packet);
     if (!execute(() -> takeOver(remote, copy))) {
       copy.release();
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.KcpCounter;
@@ -16,7 +17,12 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.sim.FailingAllocator;
+import io.kcp4j.sim.FaultCounts;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
@@ -36,6 +42,7 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
 
 /** Servers with several sockets at one port, on several event loops. */
 class SocketsTest {
@@ -537,6 +544,32 @@ class SocketsTest {
       awaitBytes(clients(fixture, 16, bytes), bytes);
 
       assertEquals(Set.of(server.eventLoop()), loops(fixture.children));
+    }
+  }
+
+  @Test
+  void packetsAreStillPassedOnWhenThereWasNoMemoryForMany() throws Exception {
+    FailingAllocator allocator =
+        new FailingAllocator(new UnpooledByteBufAllocator(true), 1, 0, new FaultCounts());
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
+        SilentPeer peer = new SilentPeer()) {
+      fixture.bootstrap.option(ChannelOption.ALLOCATOR, allocator);
+      KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
+      KcpEndpoint endpoint = client.endpoint();
+      ByteBuf junk = Unpooled.wrappedBuffer(new byte[1]);
+
+      for (int i = 0; i < 2000; i++) {
+        try {
+          endpoint.passedOn(peer.address(), junk);
+          fail("there is no memory");
+        } catch (IllegalStateException | OutOfMemoryError e) {
+          // The table at which the packet came in counts it.
+        }
+      }
+      allocator.heal();
+      endpoint.passedOn(peer.address(), junk);
+
+      await().until(() -> client.endpointCounters().get(KcpCounter.MALFORMED) == 1);
     }
   }
 }
