@@ -157,9 +157,11 @@ final class UnreliableWrites {
     }
   }
 
+  /** A listener may write again, which may drop others: these wait for the next turn. */
   private void complete() {
     completing = false;
-    for (Write write; (write = decided.poll()) != null; ) {
+    Write write;
+    for (int left = decided.size(); left > 0 && (write = decided.poll()) != null; left--) {
       write.complete();
     }
   }

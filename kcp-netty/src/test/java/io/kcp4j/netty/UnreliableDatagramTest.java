@@ -23,6 +23,8 @@ import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** Datagrams beside the stream. */
@@ -343,6 +345,40 @@ class UnreliableDatagramTest {
       child.close().syncUninterruptibly();
 
       assertEquals(0, fixture.server().heldBytes());
+    }
+  }
+
+  private static void writeUntilItLeaves(KcpChannel channel, AtomicBoolean stopped) {
+    channel
+        .write(new UnreliableDatagram(Fixture.buffer(channel, new byte[] {1})))
+        .addListener(
+            future -> {
+              if (!future.isSuccess() && !stopped.get()) {
+                writeUntilItLeaves(channel, stopped);
+              }
+            });
+  }
+
+  @Test
+  void droppedOnesThatAreWrittenAgainLeaveTheEventLoopToOthers() throws Exception {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 1);
+      fixture.serve(Echo::new);
+      KcpChannel client = connected(fixture, new Both());
+      AtomicBoolean stopped = new AtomicBoolean();
+
+      client
+          .eventLoop()
+          .execute(
+              () -> {
+                writeUntilItLeaves(client, stopped);
+                writeUntilItLeaves(client, stopped);
+              });
+
+      boolean hasTurns = client.eventLoop().submit(() -> {}).await(5, TimeUnit.SECONDS);
+      hasTurns &= client.eventLoop().submit(() -> {}).await(5, TimeUnit.SECONDS);
+      stopped.set(true);
+      assertTrue(hasTurns);
     }
   }
 }
