@@ -462,10 +462,14 @@ public final class KcpChannel extends AbstractChannel {
 
   /** Whoever has changed the configuration is on another thread, and cannot be told. */
   private void applyConfigLater() {
+    KcpConfig settings = config.kcp();
+    FecConfig fec = config.fec();
     try {
       applyConfig();
-    } catch (IllegalStateException e) {
-      logger.warn("{} goes on with the settings of FEC that it had", this, e);
+    } catch (Throwable e) { // The user's congestion control may throw.
+      logger.warn("{} goes on with settings that it had", this, e);
+      config.refused(settings, session.kcp().config());
+      config.fecRefused(fec, session.fecConfig());
     }
   }
 

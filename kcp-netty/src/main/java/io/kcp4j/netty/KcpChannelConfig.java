@@ -175,14 +175,27 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private synchronized void setFec(FecConfig fec) {
     checkRoom(kcp, fec);
+    FecConfig before = this.fec;
     this.fec = fec;
-    kcpChannel.reconfigured();
+    try {
+      kcpChannel.reconfigured();
+    } catch (RuntimeException | Error e) { // There may be no memory for smaller segments.
+      fecRefused(fec, before);
+      throw e;
+    }
   }
 
   /** A change has been refused: the option must not tell settings that are not in force. */
   synchronized void fecRefused(FecConfig refused, FecConfig inForce) {
     if (fec == refused) {
       fec = inForce;
+    }
+  }
+
+  /** The same for the settings of the ARQ. */
+  synchronized void refused(KcpConfig refused, KcpConfig inForce) {
+    if (kcp == refused) {
+      kcp = inForce;
     }
   }
 
@@ -226,7 +239,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     try {
       kcpChannel.reconfigured();
     } catch (RuntimeException | Error e) { // The user's congestion control may throw.
-      kcp = before;
+      refused(changed, before);
       throw e;
     }
   }

@@ -1,10 +1,15 @@
 package io.kcp4j.netty;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import io.kcp4j.fec.FecConfig;
+import io.netty.buffer.AbstractByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.ChannelOption;
 import java.lang.reflect.Field;
 import org.junit.jupiter.api.Test;
 
@@ -64,6 +69,60 @@ class FecOptionTest {
       client.config().setOption(KcpChannelOption.FEC, AFTER);
       client.eventLoop().submit(() -> true).get();
       assertSame(BEFORE, client.config().getOption(KcpChannelOption.FEC));
+    }
+  }
+
+  /** Fails as long as it is told to. */
+  private static final class FailingAllocator extends AbstractByteBufAllocator {
+    private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+    volatile boolean fails;
+
+    private UnpooledByteBufAllocator allocator() {
+      if (fails) {
+        throw new IllegalStateException("no memory");
+      }
+      return allocator;
+    }
+
+    @Override
+    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+      return allocator().heapBuffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+      return allocator().directBuffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+      return false;
+    }
+  }
+
+  @Test
+  void fecIsNotClaimedIfThereIsNoMemoryToCutWhatIsQueued() throws Exception {
+    FailingAllocator allocator = new FailingAllocator();
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
+        SilentPeer peer = new SilentPeer()) {
+      fixture.bootstrap.option(ChannelOption.ALLOCATOR, allocator);
+      fixture.bootstrap.option(KcpChannelOption.SEND_WINDOW, 1);
+      fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 64);
+      KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[60_000]));
+      await().until(() -> client.stats().queued() > 1);
+
+      allocator.fails = true;
+      Throwable thrown =
+          client
+              .eventLoop()
+              .submit(() -> client.config().setOption(KcpChannelOption.FEC, AFTER))
+              .await()
+              .cause();
+
+      assertInstanceOf(OutOfMemoryError.class, thrown);
+      assertSame(FecConfig.NONE, client.config().getOption(KcpChannelOption.FEC));
+      allocator.fails = false;
     }
   }
 }

@@ -271,4 +271,27 @@ class OptionsTest {
       assertEquals(window, client.config().getOption(KcpChannelOption.RECEIVE_WINDOW));
     }
   }
+
+  @Test
+  void settingThatCouldNotBePutIntoForceIsNotClaimedWhereAnotherThreadSetIt() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
+        SilentPeer peer = new SilentPeer()) {
+      KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
+      KcpConfig before = client.config().kcp();
+      CongestionControl.Factory broken =
+          mssBytes -> {
+            throw new IllegalArgumentException("broken");
+          };
+
+      client.config().setOption(KcpChannelOption.CONGESTION_CONTROL, broken);
+
+      client.eventLoop().submit(() -> {}).sync();
+      assertSame(before, client.config().kcp());
+      client
+          .eventLoop()
+          .submit(() -> client.config().setOption(KcpChannelOption.IDLE_TIMEOUT, 100_000))
+          .sync();
+      assertTrue(client.isActive());
+    }
+  }
 }
