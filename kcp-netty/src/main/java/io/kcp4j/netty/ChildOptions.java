@@ -17,7 +17,7 @@ import java.util.Map;
  * Tells when a server binds whether its {@code ServerBootstrap}'s child options will do. The
  * bootstrap keeps them to itself: its acceptor is given a channel that only looks like a child. Its
  * options are judged by the configuration of a child that stays unregistered, its pipeline ignores
- * handlers, so that no code of the user's runs and none that cannot be shared is used up, and
+ * handlers, so that none of the user's runs and none that cannot be shared is used up, and
  * registering it does nothing.
  */
 final class ChildOptions {
