@@ -18,7 +18,7 @@ import java.lang.invoke.VarHandle;
  */
 public final class MemoryBudget {
 
-  /** Opaque access costs what plain access does; see {@link #usedBytes()}. */
+  /** For readers on other threads; see {@link #usedBytes()}. */
   private static final VarHandle USED_BYTES = field("usedBytes");
 
   private static final VarHandle SEND_BYTES = field("sendBytes");
@@ -122,25 +122,25 @@ public final class MemoryBudget {
 
   /** Counts {@code bytes} of what is sent; see {@link #hasRoomToSend}. */
   void chargeToSend(int bytes) {
-    SEND_BYTES.setOpaque(this, sendBytes + bytes);
+    sendBytes += bytes;
     charge(bytes);
   }
 
   /** Gives back {@code bytes} of the share of what is sent. */
   void releaseToSend(int bytes) {
-    SEND_BYTES.setOpaque(this, sendBytes - bytes);
+    sendBytes -= bytes;
     assert sendBytes >= 0 : sendBytes;
     release(bytes);
   }
 
   /** Counts {@code bytes} without asking. */
   void charge(int bytes) {
-    USED_BYTES.setOpaque(this, usedBytes + bytes);
+    usedBytes += bytes;
   }
 
   /** Gives back {@code bytes} that had been reserved. */
   public void release(long bytes) {
-    USED_BYTES.setOpaque(this, usedBytes - bytes);
+    usedBytes -= bytes;
     assert usedBytes >= 0 : usedBytes;
   }
 }
