@@ -17,6 +17,9 @@ final class Pacer {
 
   private static final int INTERVALS_AHEAD = 2;
 
+  /** How much later than acknowledgements the flush of their batch may be. */
+  private static final int CREDIT_MS = 100;
+
   private int bytesPerSecond;
   private long aheadUs;
   private long leftAtUs;
@@ -24,6 +27,9 @@ final class Pacer {
   private int burst;
   private int allowance;
   private long allowedAtMs = Long.MIN_VALUE;
+
+  /** What was acknowledged at {@link #allowedAtMs}, and has not been followed by a datagram yet. */
+  private int credit;
 
   void configure(KcpConfig config) {
     if (config.rateLimit() != bytesPerSecond) {
@@ -63,23 +69,30 @@ final class Pacer {
     return isBurstSpent() ? Math.max(rateAtMs, allowedAtMs + 1) : rateAtMs;
   }
 
+  /** What has just been acknowledged counts though the handlers took until the next millisecond. */
   private void renew(long nowMs) {
     if (nowMs != allowedAtMs) {
+      allowance = burst + (nowMs - allowedAtMs <= CREDIT_MS ? credit : 0);
       allowedAtMs = nowMs;
-      allowance = burst;
+      credit = 0;
     }
   }
 
   /** Counts segments that are no longer on their way. */
   void acknowledged(int segments, long nowMs) {
+    if (nowMs != allowedAtMs) {
+      credit = 0;
+    }
     renew(nowMs);
     allowance += segments;
+    credit += segments;
   }
 
   /** Counts datagrams that are begun. */
   void begin(int datagrams, long nowMs) {
     renew(nowMs);
     allowance -= datagrams;
+    credit = 0;
   }
 
   /** Counts what has been sent against the rate limit. */

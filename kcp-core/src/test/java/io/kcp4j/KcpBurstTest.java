@@ -54,6 +54,16 @@ class KcpBurstTest {
   }
 
   @Test
+  void whatIsAcknowledgedMakesRoomThoughHandlersTakeUntilTheNextMillisecond() {
+    driven.sendSegments(4 * BURST);
+    driven.sent();
+    driven.peerUna = BURST;
+    driven.input(driven.wins());
+    driven.kcp.afterInput(driven.nowMs + 1, driven);
+    assertEquals(2 * BURST, sentSegments());
+  }
+
+  @Test
   void resentSegmentsKeepToItToo() {
     driven.sendSegments(4 * BURST);
     driven.runTo(3);
