@@ -37,9 +37,9 @@ public interface CongestionControl {
    * One flush resent segments that later acknowledgements had passed over.
    *
    * @param inFlight segments from the oldest that is unacknowledged to the newest sent
-   * @param fastResend the fast-resend threshold
+   * @param fastRetransmit the fast-resend threshold
    */
-  void onFastResend(int inFlight, int fastResend);
+  void onFastRetransmit(int inFlight, int fastRetransmit);
 
   /**
    * One flush resent segments whose timeout had passed.

@@ -43,7 +43,7 @@ public final class Kcp {
    * How long after it has been heard a peer whose window is closed for want of memory is told at
    * once that it opens; later it has to ask.
    */
-  private static final int HEARD_RECENTLY_MS = 1000;
+  private static final int RECENTLY_RECEIVED_MS = 1000;
 
   private final int conv;
   private final int tsOrigin;
@@ -72,12 +72,12 @@ public final class Kcp {
   /** Whether the last flush has told a closed window only because the memory budget is short. */
   private boolean windowWithheld;
 
-  private long heardAtMs;
+  private long lastReceivedAtMs;
 
   private boolean askWindow;
   private boolean tellWindow;
   private boolean windowOpened;
-  private boolean lastInputOld;
+  private boolean lastInputStale;
   private long flushAtMs = NO_DEADLINE;
 
   /** Whether {@link #send} has found no memory, and when it may be tried again. */
@@ -199,7 +199,7 @@ public final class Kcp {
     CongestionControl control =
         isSameControl ? congestion : newCongestionControl(config, mtuBytes - Segment.HEADER_BYTES);
     if (mtuBytes < oldMtuBytes && config.delivery() == Delivery.STREAM && !closed) {
-      sending.recut(mtuBytes - Segment.HEADER_BYTES);
+      sending.resegment(mtuBytes - Segment.HEADER_BYTES);
     }
     this.config = config;
     this.overheadBytes = overheadBytes;
@@ -295,7 +295,7 @@ public final class Kcp {
    * drop the segment that it is held against: protocol.md 2.3.
    */
   private void apply(ByteBuf datagram, Origin origin, long nowMs) {
-    heardAtMs = nowMs;
+    lastReceivedAtMs = nowMs;
     int unaBefore = sending.una();
     int awaitedBefore = sending.unacknowledged();
     int newestUna = remoteUna;
@@ -324,7 +324,7 @@ public final class Kcp {
         case Segment.PUSH -> {
           int payload = index + Segment.HEADER_BYTES;
           receiving.push(sn, ts, Segment.frg(first), datagram, payload, length);
-          judgeFragments();
+          failOnBadFragments();
         }
         case Segment.WASK -> tellWindow = true;
         default -> {} // WINS: its window has been taken above
@@ -332,14 +332,14 @@ public final class Kcp {
       index += Segment.HEADER_BYTES + length;
     }
     counters.add(KcpCounter.SEGMENTS_IN, segments);
-    lastInputOld = una - newestUna < 0;
+    lastInputStale = una - newestUna < 0;
     sending.acknowledgeBelow(una);
     if (rttSampleMs >= 0 && origin == Origin.NETWORK) {
       rtt.sample(rttSampleMs, config);
     }
     if (sending.una() != unaBefore) {
       congestion.onAcknowledged(remoteWindow);
-      sending.hurryFirst(nowMs, rtt.rtoMs());
+      sending.resetHeadBackoff(nowMs, rtt.rtoMs());
       windowOpened = sending.queued() > 0;
     }
     int acknowledged = awaitedBefore - sending.unacknowledged();
@@ -354,11 +354,11 @@ public final class Kcp {
    * It was overtaken, or comes from somebody who does not know the session: no peer forgets what it
    * has acknowledged.
    */
-  public boolean isLastInputOld() {
-    return lastInputOld;
+  public boolean isLastInputStale() {
+    return lastInputStale;
   }
 
-  private void judgeFragments() {
+  private void failOnBadFragments() {
     if (receiving.isViolated()) {
       failure = KcpFailure.PROTOCOL_VIOLATION;
     }
@@ -372,7 +372,7 @@ public final class Kcp {
     boolean genuine = sending.wasSentAt(sn, ts);
     sending.acknowledge(sn, ts);
     if (!genuine) {
-      counters.add(KcpCounter.FALSE_TIMESTAMP, 1);
+      counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
       return rttSampleMs;
     }
     int rttMs = ts(nowMs) - ts;
@@ -411,7 +411,7 @@ public final class Kcp {
     if (taken != null) {
       counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
       tellIfOpened(full);
-      judgeFragments();
+      failOnBadFragments();
     }
     return taken;
   }
@@ -572,7 +572,7 @@ public final class Kcp {
    * Whether there is nothing to receive, to send or to wait for: {@link #afterInput} would do
    * nothing, and there is no deadline.
    */
-  public boolean isAtRest() {
+  public boolean isQuiescent() {
     return sending.isEmpty()
         && !sending.isTrimmable()
         && !receiving.isReceivable()
@@ -597,7 +597,8 @@ public final class Kcp {
    * Flushes what has to leave at once; the rest waits for the interval.
    */
   public void afterInput(long nowMs, DatagramOutput output) {
-    boolean urgent = (windowOpened && isNewAllowed()) || isResendDue(config.fastResend());
+    boolean urgent =
+        (windowOpened && isNewAllowed()) || isFastRetransmitDue(config.fastRetransmit());
     if (urgent && pacer.isOpen(nowMs)) {
       flush(nowMs, output);
     } else if (tellWindow || isAckDue()) {
@@ -634,28 +635,28 @@ public final class Kcp {
     if (closed || failure != null) {
       return;
     }
-    forgiveLateness(nowMs);
+    excludeDriverStall(nowMs);
     flushAtMs = NO_DEADLINE;
     if (nowMs >= sendAgainAtMs) {
       sendHeldUp = false;
       sendAgainAtMs = NO_DEADLINE;
     }
     receiving.closeGap();
-    judgeFragments();
+    failOnBadFragments();
     beginFlush(nowMs, output);
     int window = window();
     boolean newAllowed = isNewAllowed();
-    int overtaken = resendOvertaken(newAllowed, nowMs);
-    int timedOut = resendTimedOut(nowMs);
+    int overtaken = fastRetransmit(newAllowed, nowMs);
+    int timedOut = retransmitTimedOut(nowMs);
     sendNew(window, nowMs);
     writer.end();
     if (overtaken > 0) {
-      congestion.onFastResend(sending.next() - sending.una(), config.fastResend());
+      congestion.onFastRetransmit(sending.next() - sending.una(), config.fastRetransmit());
     }
     if (timedOut > 0) {
       congestion.onTimeout(window);
     }
-    judgeProgress(nowMs);
+    failOnNoProgress(nowMs);
     waitForInterval(nowMs);
     waitForBurst(nowMs);
   }
@@ -688,21 +689,21 @@ public final class Kcp {
   }
 
   /** Resends what later acknowledgements have passed over: protocol.md 4.4 and 4.5. */
-  private int resendOvertaken(boolean newAllowed, long nowMs) {
+  private int fastRetransmit(boolean newAllowed, long nowMs) {
     int resent = 0;
     TransmissionOrder order = sending.order();
     boolean early = config.earlyRetransmit() && !newAllowed;
-    int threshold = early ? Math.min(1, config.fastResend()) : config.fastResend();
-    while (isResendDue(threshold) && pacer.isOpen(nowMs)) {
-      boolean fast = order.headPassed() >= config.fastResend();
-      counters.add(fast ? KcpCounter.FAST_RESENT : KcpCounter.EARLY_RESENT, 1);
+    int threshold = early ? Math.min(1, config.fastRetransmit()) : config.fastRetransmit();
+    while (isFastRetransmitDue(threshold) && pacer.isOpen(nowMs)) {
+      boolean fast = order.headSkipCount() >= config.fastRetransmit();
+      counters.add(fast ? KcpCounter.FAST_RETRANSMITTED : KcpCounter.EARLY_RETRANSMITTED, 1);
       resend(order.head(), rtt.rtoMs(), nowMs);
       resent++;
     }
     return resent;
   }
 
-  private int resendTimedOut(long nowMs) {
+  private int retransmitTimedOut(long nowMs) {
     if (nowMs < sending.timeoutBoundMs()) {
       return 0;
     }
@@ -760,8 +761,8 @@ public final class Kcp {
     return remoteWindow == 0 && sending.queued() > 0;
   }
 
-  private boolean isResendDue(int threshold) {
-    return threshold > 0 && sending.order().headPassed() >= threshold;
+  private boolean isFastRetransmitDue(int threshold) {
+    return threshold > 0 && sending.order().headSkipCount() >= threshold;
   }
 
   /**
@@ -803,13 +804,13 @@ public final class Kcp {
    * Time in which we were not driven, as in a long pause of the whole process, is not held against
    * the peer: nothing was sent again that it could have acknowledged.
    */
-  private void forgiveLateness(long nowMs) {
+  private void excludeDriverStall(long nowMs) {
     long lateMs = Math.max(0, nowMs - nextDeadline());
     progressAtMs += lateMs;
     stall.forgive(lateMs);
   }
 
-  private void judgeProgress(long nowMs) {
+  private void failOnNoProgress(long nowMs) {
     if (failure != null) {
       return;
     }
@@ -828,10 +829,11 @@ public final class Kcp {
     boolean waiting =
         receiving.acks().isPending()
             || receiving.isHeldUp()
-            || (windowWithheld && nowMs - heardAtMs < HEARD_RECENTLY_MS)
+            || (windowWithheld && nowMs - lastReceivedAtMs < RECENTLY_RECEIVED_MS)
             || isNewAllowed()
-            || isResendDue(config.fastResend()) // held back by the rate limit
-            || (config.earlyRetransmit() && isResendDue(Math.min(1, config.fastResend())));
+            || isFastRetransmitDue(config.fastRetransmit()) // held back by the rate limit
+            || (config.earlyRetransmit()
+                && isFastRetransmitDue(Math.min(1, config.fastRetransmit())));
     if (!waiting) {
       flushAtMs = NO_DEADLINE;
     } else if (flushAtMs == NO_DEADLINE) {

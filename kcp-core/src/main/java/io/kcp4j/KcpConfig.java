@@ -20,7 +20,7 @@ public final class KcpConfig {
   public static final int MAX_WINDOW = 65535;
 
   /** Linux's default buffer takes 92 datagrams of Ethernet's size, and parity may come along. */
-  private static final int DEFAULT_BURST = 64;
+  private static final int DEFAULT_MAX_BURST = 64;
 
   /** The most fragments of a message that C peers take: their receive window's default less one. */
   public static final int DEFAULT_MAX_FRAGMENTS = 127;
@@ -37,7 +37,7 @@ public final class KcpConfig {
   private final int mtuBytes;
   private final boolean noDelay;
   private final int intervalMs;
-  private final int fastResend;
+  private final int fastRetransmit;
   private final boolean earlyRetransmit;
   private final CongestionControl.Factory congestionControl;
   private final int minRtoMs;
@@ -58,7 +58,7 @@ public final class KcpConfig {
     mtuBytes = builder.mtuBytes;
     noDelay = builder.noDelay;
     intervalMs = builder.intervalMs;
-    fastResend = builder.fastResend;
+    fastRetransmit = builder.fastRetransmit;
     earlyRetransmit = builder.earlyRetransmit;
     congestionControl = builder.congestionControl;
     minRtoMs = builder.minRtoMs;
@@ -116,8 +116,8 @@ public final class KcpConfig {
    * How many acknowledgements of later segments make a segment count as lost: 0 turns fast resend
    * off, default 2.
    */
-  public int fastResend() {
-    return fastResend;
+  public int fastRetransmit() {
+    return fastRetransmit;
   }
 
   /**
@@ -204,10 +204,10 @@ public final class KcpConfig {
   /**
    * The most datagrams that the session sends in a millisecond, beyond one for each segment
    * acknowledged meanwhile. Parity comes on top; acknowledgements do not wait. 0: no limit. The
-   * default, {@value #DEFAULT_BURST}, finds room in a socket buffer of Linux's default size, 208
-   * KiB.
+   * default, {@value #DEFAULT_MAX_BURST}, finds room in a socket buffer of Linux's default size,
+   * 208 KiB.
    */
-  public int burst() {
+  public int maxBurst() {
     return burst;
   }
 
@@ -256,7 +256,7 @@ public final class KcpConfig {
     builder.mtuBytes = mtuBytes;
     builder.noDelay = noDelay;
     builder.intervalMs = intervalMs;
-    builder.fastResend = fastResend;
+    builder.fastRetransmit = fastRetransmit;
     builder.earlyRetransmit = earlyRetransmit;
     builder.congestionControl = congestionControl;
     builder.minRtoMs = minRtoMs;
@@ -284,7 +284,7 @@ public final class KcpConfig {
     private int mtuBytes = 1400;
     private boolean noDelay = KcpMode.FAST2.noDelay();
     private int intervalMs = KcpMode.FAST2.intervalMs();
-    private int fastResend = KcpMode.FAST2.fastResend();
+    private int fastRetransmit = KcpMode.FAST2.fastRetransmit();
     private boolean earlyRetransmit = true;
     private CongestionControl.Factory congestionControl = KcpMode.FAST2.congestionControl();
     private int minRtoMs;
@@ -296,7 +296,7 @@ public final class KcpConfig {
     private int sendQueue;
     private int maxFragments = DEFAULT_MAX_FRAGMENTS;
     private int rateLimit;
-    private int burst = DEFAULT_BURST;
+    private int burst = DEFAULT_MAX_BURST;
 
     private Builder() {}
 
@@ -304,7 +304,7 @@ public final class KcpConfig {
     public Builder mode(KcpMode mode) {
       noDelay = mode.noDelay();
       intervalMs = mode.intervalMs();
-      fastResend = mode.fastResend();
+      fastRetransmit = mode.fastRetransmit();
       congestionControl = mode.congestionControl();
       return this;
     }
@@ -345,9 +345,9 @@ public final class KcpConfig {
       return this;
     }
 
-    /** See {@link KcpConfig#fastResend()}. */
-    public Builder fastResend(int acknowledgements) {
-      fastResend = checkRange("fastResend", acknowledgements, 0, Integer.MAX_VALUE);
+    /** See {@link KcpConfig#fastRetransmit()}. */
+    public Builder fastRetransmit(int acknowledgements) {
+      fastRetransmit = checkRange("fastRetransmit", acknowledgements, 0, Integer.MAX_VALUE);
       return this;
     }
 
@@ -417,8 +417,8 @@ public final class KcpConfig {
       return this;
     }
 
-    /** See {@link KcpConfig#burst()}. */
-    public Builder burst(int datagrams) {
+    /** See {@link KcpConfig#maxBurst()}. */
+    public Builder maxBurst(int datagrams) {
       burst = checkRange("burst", datagrams, 0, MAX_WINDOW);
       return this;
     }

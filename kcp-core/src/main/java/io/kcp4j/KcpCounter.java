@@ -23,11 +23,11 @@ public enum KcpCounter {
   /** Segments sent again because their timeout had passed; kcp-go's "lost". */
   TIMED_OUT("segments.timed.out", "segments"),
   /** Segments sent again because later ones had been acknowledged often enough. */
-  FAST_RESENT("segments.fast.resent", "segments"),
+  FAST_RETRANSMITTED("segments.fast.resent", "segments"),
   /** Segments sent again after one later acknowledgement, nothing new being there to send. */
-  EARLY_RESENT("segments.early.resent", "segments"),
+  EARLY_RETRANSMITTED("segments.early.resent", "segments"),
   /** Segments that had been received before; kcp-go's "repeated". */
-  REPEATED("segments.repeated", "segments"),
+  DUPLICATES("segments.repeated", "segments"),
   /** Segments beyond the receive window: dropped and not acknowledged. */
   OUT_OF_WINDOW("segments.out.of.window", "segments"),
   /** Fragments of messages larger than we take: dropped and not acknowledged. */
@@ -39,7 +39,7 @@ public enum KcpCounter {
   /** How often the allocator failed: what came in was dropped as above, what goes out waits. */
   ALLOCATION_FAILED("allocations.failed", "allocations"),
   /** Acknowledgements whose timestamp is none that we sent: they give no round-trip time. */
-  FALSE_TIMESTAMP("acks.false.timestamp", "segments"),
+  INVALID_TIMESTAMP("acks.false.timestamp", "segments"),
   /** Window probes given out. */
   PROBES_OUT("probes.out", "segments"),
   /** Datagrams refused as {@link InputResult#MALFORMED}. */
@@ -83,7 +83,7 @@ public enum KcpCounter {
   /** Datagrams for a session that has been closed; counted by the endpoint. */
   CLOSED_SESSION("datagrams.closed.session", "datagrams"),
   /** Datagrams passed on from the socket they came in at to their session's; endpoint's count. */
-  PASSED_ON("datagrams.passed.on", "datagrams"),
+  FORWARDED("datagrams.passed.on", "datagrams"),
   /** First datagrams that were turned away: a limit was reached; counted by the endpoint. */
   ACCEPT_REFUSED("accepts.refused", "datagrams"),
   /** Sessions begun; counted by the endpoint. */

@@ -34,7 +34,7 @@ public enum KcpMode {
   }
 
   /** The fast-resend threshold: 2 in every mode. */
-  public int fastResend() {
+  public int fastRetransmit() {
     return 2;
   }
 

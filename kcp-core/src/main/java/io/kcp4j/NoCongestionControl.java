@@ -16,7 +16,7 @@ final class NoCongestionControl implements CongestionControl {
   public void onAcknowledged(int remoteWindow) {}
 
   @Override
-  public void onFastResend(int inFlight, int fastResend) {}
+  public void onFastRetransmit(int inFlight, int fastRetransmit) {}
 
   @Override
   public void onTimeout(int effectiveWindow) {}

@@ -37,7 +37,7 @@ final class Pacer {
     }
     bytesPerSecond = config.rateLimit();
     aheadUs = 1000L * INTERVALS_AHEAD * config.intervalMs();
-    burst = config.burst();
+    burst = config.maxBurst();
   }
 
   /** Whether another datagram may leave. */

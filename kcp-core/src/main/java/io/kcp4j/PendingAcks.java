@@ -104,13 +104,13 @@ final class PendingAcks {
    * A segment arrived that is already beyond a gap, and whose ACK has left since then; there is
    * room for it.
    */
-  void addRepeatedBeyondGap(int sn, int ts) {
+  void addDuplicateBeyondGap(int sn, int ts) {
     newest(sn, ts);
     list(sn, ts);
   }
 
   /** A segment arrived again that {@code una} speaks for. */
-  void addRepeated(int sn, int ts) {
+  void addDuplicate(int sn, int ts) {
     if (!pending) { // else a replayed segment could keep the peer from measuring the round trip
       newest(sn, ts);
     }

@@ -95,12 +95,12 @@ final class ReceiveBuffer {
     if (distance >= window) {
       counters.add(KcpCounter.OUT_OF_WINDOW, 1);
     } else if (distance < 0) {
-      counters.add(KcpCounter.REPEATED, 1);
-      acks.addRepeated(sn, ts);
+      counters.add(KcpCounter.DUPLICATES, 1);
+      acks.addDuplicate(sn, ts);
     } else if (reordered.contains(sn)) {
-      counters.add(KcpCounter.REPEATED, 1);
+      counters.add(KcpCounter.DUPLICATES, 1);
       if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
-        acks.addRepeatedBeyondGap(sn, ts);
+        acks.addDuplicateBeyondGap(sn, ts);
       }
     } else if (frg >= maxFragments && refusesFragment()) {
       return;

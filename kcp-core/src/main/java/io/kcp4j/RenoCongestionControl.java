@@ -49,9 +49,9 @@ final class RenoCongestionControl implements CongestionControl {
   }
 
   @Override
-  public void onFastResend(int inFlight, int fastResend) {
+  public void onFastRetransmit(int inFlight, int fastRetransmit) {
     threshold = Math.max(inFlight / 2, MIN_THRESHOLD);
-    window = threshold + fastResend;
+    window = threshold + fastRetransmit;
     windowBytes = (long) window * mssBytes;
   }
 

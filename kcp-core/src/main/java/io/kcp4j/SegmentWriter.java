@@ -27,9 +27,9 @@ final class SegmentWriter {
   private ByteBuf datagram;
 
   /** ... which stands in this chunk, and leaves from there if it stays alone. */
-  private Chunk lone;
+  private Chunk single;
 
-  private int loneIndex;
+  private int singleIndex;
 
   /** Datagrams that have stayed alone and stand back to back in this chunk; null if none do. */
   private Chunk run;
@@ -63,7 +63,7 @@ final class SegmentWriter {
     this.overheadBytes = overheadBytes;
     this.wnd = wnd;
     this.rcvNext = rcvNext;
-    forgetDatagram(); // of a flush that has failed
+    discardDatagram(); // of a flush that has failed
     run = null;
   }
 
@@ -90,8 +90,8 @@ final class SegmentWriter {
     int at = buffer.start(index);
     makeRoom(bytes);
     if (datagramBytes == 0 && buffer.transmissions(index) == 0) {
-      lone = chunk;
-      loneIndex = at;
+      single = chunk;
+      singleIndex = at;
       datagramBytes = bytes;
       Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
     } else {
@@ -109,7 +109,7 @@ final class SegmentWriter {
    */
   int pushNew(SendBuffer buffer, int most, int ts, long nowMs, int segmentRtoMs) {
     int index = buffer.firstQueued();
-    int train = buffer.trainLength(mtuBytes, most);
+    int train = buffer.contiguousRun(mtuBytes, most);
     if (train < 2) {
       push(buffer, index, ts, nowMs, segmentRtoMs);
       return 1;
@@ -162,9 +162,9 @@ final class SegmentWriter {
     if (datagram == null) {
       sendRun();
       datagram = output.begin(Math.max(mtuBytes, bytes));
-      if (lone != null) {
-        Copying.appendOwn(datagram, lone.memory(), loneIndex, datagramBytes);
-        lone = null;
+      if (single != null) {
+        Copying.appendOwn(datagram, single.memory(), singleIndex, datagramBytes);
+        single = null;
       }
     }
     datagramBytes += bytes;
@@ -176,12 +176,12 @@ final class SegmentWriter {
       return;
     }
     count(1, datagramBytes);
-    if (lone == null) {
+    if (single == null) {
       output.end();
     } else {
-      addToRun(lone, loneIndex, datagramBytes, datagramBytes);
+      addToRun(single, singleIndex, datagramBytes, datagramBytes);
     }
-    forgetDatagram();
+    discardDatagram();
   }
 
   private void count(int ended, int bytesEach) {
@@ -215,9 +215,9 @@ final class SegmentWriter {
     }
   }
 
-  private void forgetDatagram() {
+  private void discardDatagram() {
     datagramBytes = 0;
     datagram = null;
-    lone = null;
+    single = null;
   }
 }

@@ -52,7 +52,7 @@ final class SendBuffer {
   private int[] firstTs;
   private int[] lastTs;
   private int[] rtoMs;
-  private long[] resendAtMs;
+  private long[] retransmitAtMs;
 
   /**
    * No segment times out before this; while a scan for timeouts is unfinished, none of those that
@@ -244,7 +244,7 @@ final class SendBuffer {
    *
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
-  void recut(int mssBytes) {
+  void resegment(int mssBytes) {
     int queued = queued();
     int oldEnd = end;
     try {
@@ -457,7 +457,7 @@ final class SendBuffer {
     firstTs = ring.firstTs;
     lastTs = ring.lastTs;
     rtoMs = ring.rtoMs;
-    resendAtMs = ring.resendAtMs;
+    retransmitAtMs = ring.retransmitAtMs;
   }
 
   // Sending
@@ -473,7 +473,7 @@ final class SendBuffer {
    *
    * @param most how many to look at; that many are queued
    */
-  int trainLength(int bytesEach, int most) {
+  int contiguousRun(int bytesEach, int most) {
     int first = firstQueued();
     Chunk chunk = chunks[first];
     int at = start[first];
@@ -503,7 +503,7 @@ final class SendBuffer {
     order.append(index);
     lastTs[index] = ts;
     rtoMs[index] = segmentRtoMs;
-    resendAtMs[index] = nowMs + segmentRtoMs;
+    retransmitAtMs[index] = nowMs + segmentRtoMs;
     timeoutBoundMs = Math.min(timeoutBoundMs, nowMs + segmentRtoMs);
   }
 
@@ -570,11 +570,11 @@ final class SendBuffer {
       i = TransmissionOrder.NONE;
     }
     for (; i != TransmissionOrder.NONE; i = order.next(i)) {
-      if (resendAtMs[i] <= nowMs) {
+      if (retransmitAtMs[i] <= nowMs) {
         order.cursor(i);
         return i;
       }
-      timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[i]);
+      timeoutBoundMs = Math.min(timeoutBoundMs, retransmitAtMs[i]);
     }
     scanning = false;
     return TransmissionOrder.NONE;
@@ -618,11 +618,11 @@ final class SendBuffer {
   void acknowledge(int sn, int ts) {
     int i = sn & mask;
     if (ts == lastTs[i]) {
-      order.passOverBefore(i);
+      order.countSkippedBefore(i);
     }
     acknowledged[i] = true;
     order.remove(i);
-    forgetTimeoutsIfNoneInFlight();
+    clearTimeoutsIfNoneInFlight();
   }
 
   /**
@@ -644,7 +644,7 @@ final class SendBuffer {
         free(left);
       }
     }
-    forgetTimeoutsIfNoneInFlight();
+    clearTimeoutsIfNoneInFlight();
     giveRingBackIfEmpty();
   }
 
@@ -652,16 +652,16 @@ final class SendBuffer {
    * Ends the back-off of the segment at {@link #una}: the peer has just made progress, so whatever
    * made the timeouts grow is over, and this one segment holds up the rest.
    */
-  void hurryFirst(long nowMs, int currentRtoMs) {
+  void resetHeadBackoff(long nowMs, int currentRtoMs) {
     int i = una & mask;
-    if (una != next && resendAtMs[i] > nowMs + currentRtoMs) {
-      resendAtMs[i] = nowMs + currentRtoMs;
+    if (una != next && retransmitAtMs[i] > nowMs + currentRtoMs) {
+      retransmitAtMs[i] = nowMs + currentRtoMs;
       rtoMs[i] = currentRtoMs;
-      timeoutBoundMs = Math.min(timeoutBoundMs, resendAtMs[i]);
+      timeoutBoundMs = Math.min(timeoutBoundMs, retransmitAtMs[i]);
     }
   }
 
-  private void forgetTimeoutsIfNoneInFlight() {
+  private void clearTimeoutsIfNoneInFlight() {
     if (order.size() == 0) {
       timeoutBoundMs = Kcp.NO_DEADLINE;
       scanning = false;

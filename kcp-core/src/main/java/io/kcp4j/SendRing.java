@@ -29,7 +29,7 @@ final class SendRing {
   final int[] firstTs;
   final int[] lastTs;
   final int[] rtoMs;
-  final long[] resendAtMs;
+  final long[] retransmitAtMs;
   final TransmissionOrder.Links links;
 
   private SendRing(int capacity, Recycler.Handle<SendRing> handle) {
@@ -44,7 +44,7 @@ final class SendRing {
     firstTs = new int[capacity];
     lastTs = new int[capacity];
     rtoMs = new int[capacity];
-    resendAtMs = new long[capacity];
+    retransmitAtMs = new long[capacity];
     links = new TransmissionOrder.Links(capacity);
   }
 
@@ -70,7 +70,7 @@ final class SendRing {
     other.firstTs[to] = firstTs[from];
     other.lastTs[to] = lastTs[from];
     other.rtoMs[to] = rtoMs[from];
-    other.resendAtMs[to] = resendAtMs[from];
+    other.retransmitAtMs[to] = retransmitAtMs[from];
   }
 
   /** Leaves it to others. */

@@ -41,7 +41,7 @@ final class TransmissionOrder {
   private int[] passed = NO_LINKS.passed;
   private int head = NONE;
   private int tail = NONE;
-  private int headPassed;
+  private int headSkipCount;
   private int size;
   private int cursor = NONE;
   private long visits;
@@ -90,8 +90,8 @@ final class TransmissionOrder {
   }
 
   /** How often the head has been passed over; no entry more often. */
-  int headPassed() {
-    return headPassed;
+  int headSkipCount() {
+    return headSkipCount;
   }
 
   /** {@code entry}, not in the list, has just been transmitted. */
@@ -111,11 +111,11 @@ final class TransmissionOrder {
   /**
    * The last transmission of {@code entry} has arrived: everything sent before it is passed over.
    */
-  void passOverBefore(int entry) {
+  void countSkippedBefore(int entry) {
     int before = previous[entry];
     if (before != NONE) {
       passed[before]++;
-      headPassed++;
+      headSkipCount++;
     }
   }
 
@@ -127,7 +127,7 @@ final class TransmissionOrder {
     }
     if (before == NONE) {
       head = after;
-      headPassed -= passed[entry];
+      headSkipCount -= passed[entry];
     } else {
       next[before] = after;
       passed[before] += passed[entry];
@@ -147,7 +147,7 @@ final class TransmissionOrder {
     passed = links.passed;
     head = NONE;
     tail = NONE;
-    headPassed = 0;
+    headSkipCount = 0;
     size = 0;
     cursor = NONE;
   }
@@ -164,14 +164,14 @@ final class TransmissionOrder {
     int[] oldNext = next;
     int[] oldPassed = passed;
     int entry = head;
-    int counted = headPassed;
+    int counted = headSkipCount;
     reset(links);
     for (; entry != NONE; entry = oldNext[entry]) {
       int sn = una + (entry - una & oldMask);
       append(sn & newMask);
       passed[tail] = oldPassed[entry];
     }
-    headPassed = counted;
+    headSkipCount = counted;
   }
 
   void clear() {

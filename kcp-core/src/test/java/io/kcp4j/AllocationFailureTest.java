@@ -143,7 +143,7 @@ class AllocationFailureTest {
     assertEquals(taken, driven.count(KcpCounter.PAYLOAD_BYTES_OUT));
     assertEquals(1, driven.count(KcpCounter.ALLOCATION_FAILED));
     assertFalse(driven.kcp.isSendable());
-    assertFalse(driven.kcp.isAtRest());
+    assertFalse(driven.kcp.isQuiescent());
     driven.kcp.afterSend(driven.nowMs, driven);
     assertFalse(driven.kcp.isSendable(), "not before the interval is over");
 

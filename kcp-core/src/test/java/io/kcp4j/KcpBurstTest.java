@@ -19,7 +19,11 @@ class KcpBurstTest {
   private static DrivenKcp driven(int burst) {
     DrivenKcp driven =
         new DrivenKcp(
-            KcpConfig.builder().intervalMs(INTERVAL_MS).sendWindow(100).burst(burst).deadLink(0));
+            KcpConfig.builder()
+                .intervalMs(INTERVAL_MS)
+                .sendWindow(100)
+                .maxBurst(burst)
+                .deadLink(0));
     driven.peerWnd = 100;
     driven.hear(driven.wins());
     return driven;

@@ -31,7 +31,8 @@ class KcpConfigTest {
             "receiveWindow", 1, 65535, KcpConfig.Builder::receiveWindow, KcpConfig::receiveWindow),
         range("mtuBytes", 50, 1500, KcpConfig.Builder::mtuBytes, KcpConfig::mtuBytes),
         range("intervalMs", 1, 5000, KcpConfig.Builder::intervalMs, KcpConfig::intervalMs),
-        range("fastResend", 0, any, KcpConfig.Builder::fastResend, KcpConfig::fastResend),
+        range(
+            "fastRetransmit", 0, any, KcpConfig.Builder::fastRetransmit, KcpConfig::fastRetransmit),
         range("minRtoMs", 0, 60_000, KcpConfig.Builder::minRtoMs, KcpConfig::minRtoMs),
         range("deadLink", 0, any, KcpConfig.Builder::deadLink, KcpConfig::deadLink),
         range(
@@ -89,7 +90,7 @@ class KcpConfigTest {
     assertEquals(1376, config.mssBytes());
     assertTrue(config.noDelay());
     assertEquals(20, config.intervalMs());
-    assertEquals(2, config.fastResend());
+    assertEquals(2, config.fastRetransmit());
     assertTrue(config.earlyRetransmit());
     assertEquals(CongestionControl.NONE, config.congestionControl());
     assertEquals(30_000, config.progressTimeoutMs());
@@ -106,7 +107,7 @@ class KcpConfigTest {
             .receiveWindow(2)
             .mtuBytes(503)
             .mode(KcpMode.NORMAL)
-            .fastResend(4)
+            .fastRetransmit(4)
             .earlyRetransmit(false)
             .congestionControl(CongestionControl.RENO)
             .minRtoMs(5)
@@ -126,7 +127,7 @@ class KcpConfigTest {
     assertEquals(503, copy.mtuBytes());
     assertEquals(KcpMode.NORMAL.noDelay(), copy.noDelay());
     assertEquals(40, copy.intervalMs());
-    assertEquals(4, copy.fastResend());
+    assertEquals(4, copy.fastRetransmit());
     assertEquals(false, copy.earlyRetransmit());
     assertEquals(CongestionControl.RENO, copy.congestionControl());
     assertEquals(5, copy.minRtoMs());

@@ -48,7 +48,7 @@ class KcpCountersTest {
   void textTellsWhatHasBeenCounted() {
     KcpCounters counters = new KcpCounters();
     counters.add(KcpCounter.BYTES_IN, 5);
-    counters.add(KcpCounter.REPEATED, 1);
+    counters.add(KcpCounter.DUPLICATES, 1);
     assertEquals("[bytes.in=5, segments.repeated=1]", counters.toString());
   }
 

@@ -88,7 +88,7 @@ class KcpIdleMemoryTest {
   @Test
   void idleSessionAfterABurstHoldsAsLittleAsBefore() {
     DrivenKcp driven =
-        new DrivenKcp(KcpConfig.builder().sendWindow(1024).receiveWindow(65_535).burst(0));
+        new DrivenKcp(KcpConfig.builder().sendWindow(1024).receiveWindow(65_535).maxBurst(0));
     driven.peerWnd = 1024;
     for (int burst = 0; burst < 3; burst++) {
       int next = burst * 3001;

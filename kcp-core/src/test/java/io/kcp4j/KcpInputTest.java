@@ -130,7 +130,7 @@ class KcpInputTest {
     driven.hear(driven.ack(0, 1000), driven.ack(-1, 1000), driven.ack(1, 5));
     assertEquals(1, driven.kcp.stats().inFlight());
     assertEquals(0, driven.kcp.stats().srttMs());
-    assertEquals(0, driven.count(KcpCounter.FALSE_TIMESTAMP));
+    assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
   }
 
   @Test

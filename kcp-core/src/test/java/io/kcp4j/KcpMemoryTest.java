@@ -47,7 +47,7 @@ class KcpMemoryTest {
 
   @Test
   void memoryOfAStreamGoesWithTheBatchThatAcknowledgesAllOfIt() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(256).burst(0));
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(256).maxBurst(0));
     driven.peerWnd = 256;
     driven.hear(driven.wins());
     driven.sendSegments(200);
@@ -61,9 +61,9 @@ class KcpMemoryTest {
 
     driven.peerUna = 400;
     driven.input(driven.wins());
-    assertFalse(driven.kcp.isAtRest());
+    assertFalse(driven.kcp.isQuiescent());
     driven.kcp.afterInput(driven.nowMs, driven);
-    assertTrue(driven.kcp.isAtRest());
+    assertTrue(driven.kcp.isQuiescent());
     assertEquals(0, driven.kcp.stats().heldBytes());
     assertEquals(0, driven.budget.usedBytes());
   }

@@ -68,7 +68,7 @@ class KcpRateLimitTest {
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
     driven.runTo(180);
     assertEquals(0, driven.sentSns(Segment.PUSH).get(0));
-    assertEquals(1, driven.count(KcpCounter.FAST_RESENT));
+    assertEquals(1, driven.count(KcpCounter.FAST_RETRANSMITTED));
   }
 
   @Test

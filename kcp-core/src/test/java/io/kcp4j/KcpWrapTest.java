@@ -37,7 +37,7 @@ class KcpWrapTest {
       driven.hear(driven.push(first + 19, bytes(1)));
       driven.runTo(driven.nowMs + 20);
       assertTrue(driven.sent().stream().allMatch(s -> s.una() == first + 20));
-      assertEquals(1, driven.count(KcpCounter.REPEATED));
+      assertEquals(1, driven.count(KcpCounter.DUPLICATES));
     }
   }
 
@@ -84,7 +84,7 @@ class KcpWrapTest {
       driven.runTo(80);
       driven.hear(driven.ack(0, origin));
       assertEquals(80, driven.kcp.stats().srttMs());
-      assertEquals(0, driven.count(KcpCounter.FALSE_TIMESTAMP));
+      assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
     }
   }
 
@@ -95,10 +95,10 @@ class KcpWrapTest {
       driven.sendSegments(1);
       driven.runTo(200);
       driven.hear(driven.ack(0, origin + 201));
-      assertEquals(1, driven.count(KcpCounter.FALSE_TIMESTAMP));
+      assertEquals(1, driven.count(KcpCounter.INVALID_TIMESTAMP));
       driven.sendSegments(1);
       driven.hear(driven.ack(1, origin + 200));
-      assertEquals(1, driven.count(KcpCounter.FALSE_TIMESTAMP));
+      assertEquals(1, driven.count(KcpCounter.INVALID_TIMESTAMP));
     }
   }
 

@@ -85,9 +85,9 @@ class PendingAcksTest {
   @Test
   void repeatedSegmentDoesNotTakeThePlaceOfTheNewest() {
     acks.addInOrder(6, 60);
-    acks.addRepeated(2, 20);
+    acks.addDuplicate(2, 20);
     assertEquals(List.of("6@60"), flush(7));
-    acks.addRepeated(2, 20);
+    acks.addDuplicate(2, 20);
     assertEquals(List.of("2@20"), flush(7));
   }
 
@@ -100,7 +100,7 @@ class PendingAcksTest {
 
   @Test
   void repeatedSegmentsArePendingAndNoArrivals() {
-    acks.addRepeated(3, 30);
+    acks.addDuplicate(3, 30);
     assertTrue(acks.isPending());
     assertEquals(0, acks.arrivals());
     assertEquals(List.of("3@30"), flush(7));

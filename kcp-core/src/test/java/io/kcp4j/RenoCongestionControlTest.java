@@ -48,9 +48,9 @@ class RenoCongestionControlTest {
 
   @Test
   void fastResendHalvesTheFlight() {
-    control.onFastResend(20, 2);
+    control.onFastRetransmit(20, 2);
     assertEquals(12, control.window());
-    control.onFastResend(3, 2);
+    control.onFastRetransmit(3, 2);
     assertEquals(4, control.window(), "the threshold is at least 2");
   }
 
@@ -66,7 +66,7 @@ class RenoCongestionControlTest {
 
   @Test
   void windowSurvivesAnotherSegmentSize() {
-    control.onFastResend(20, 2);
+    control.onFastRetransmit(20, 2);
     control.onMssChanged(500);
     assertEquals(12, control.window());
     control.onAcknowledged(128);
@@ -77,7 +77,7 @@ class RenoCongestionControlTest {
   void noneLeavesItToTheWindows() {
     CongestionControl none = CongestionControl.NONE.create(1000);
     none.onTimeout(5);
-    none.onFastResend(5, 2);
+    none.onFastRetransmit(5, 2);
     none.onAcknowledged(1);
     assertEquals(Integer.MAX_VALUE, none.window());
   }

@@ -178,19 +178,19 @@ class SendBufferTest {
   @Test
   void trainEndsWithItsChunkOrAnotherSize() {
     buffer.appendStream(bytes(100 * 1376 + 1), 100 * 1376 + 1, 1376);
-    assertEquals(0, buffer.trainLength(1399, 100));
-    assertEquals(30, buffer.trainLength(1400, 30));
+    assertEquals(0, buffer.contiguousRun(1399, 100));
+    assertEquals(30, buffer.contiguousRun(1400, 30));
     List<Integer> trains = new ArrayList<>();
     while (buffer.queued() > 1) {
-      int train = buffer.trainLength(1400, buffer.queued());
+      int train = buffer.contiguousRun(1400, buffer.queued());
       trains.add(train);
       for (int i = 0; i < train; i++) {
         transmitNext(0);
       }
     }
     assertEquals(List.of(46, 46, 8), trains);
-    assertEquals(0, buffer.trainLength(1400, 1));
-    assertEquals(1, buffer.trainLength(25, 1));
+    assertEquals(0, buffer.contiguousRun(1400, 1));
+    assertEquals(1, buffer.contiguousRun(25, 1));
   }
 
   @Test
@@ -292,7 +292,7 @@ class SendBufferTest {
   void recutKeepsTheBytesAndTheSegmentsInFlight() {
     append(bytes(1000), 300);
     ByteBuf sent = Unpooled.buffer().writeBytes(transmitNext(0).payload());
-    buffer.recut(90);
+    buffer.resegment(90);
     assertEquals((1000 - 300 + 89) / 90, buffer.queued());
     sent.writeBytes(transmitAll(0));
     assertEquals(bytes(1000), sent);
@@ -302,7 +302,7 @@ class SendBufferTest {
 
   @Test
   void recutOfAnEmptyQueueHoldsNothing() {
-    buffer.recut(50);
+    buffer.resegment(50);
     assertNothingHeld();
   }
 
@@ -360,43 +360,43 @@ class SendBufferTest {
   @Test
   void scanForTimeoutsFindsEverySegmentAndOnlyThose() {
     Random random = new Random(1);
-    Map<Integer, Long> resendAtMs = new HashMap<>();
+    Map<Integer, Long> retransmitAtMs = new HashMap<>();
     long nowMs = 0;
     for (int step = 0; step < 5000; step++, nowMs += random.nextInt(3)) {
       for (int i = random.nextInt(4); i > 0; i--) {
         append(bytes(10), 10);
-        resendAtMs.put(buffer.next(), transmitFor(buffer.firstQueued(), nowMs, random));
+        retransmitAtMs.put(buffer.next(), transmitFor(buffer.firstQueued(), nowMs, random));
       }
-      if (random.nextInt(4) == 0 && !resendAtMs.isEmpty()) {
-        int sn = List.copyOf(resendAtMs.keySet()).get(random.nextInt(resendAtMs.size()));
-        resendAtMs.remove(sn);
+      if (random.nextInt(4) == 0 && !retransmitAtMs.isEmpty()) {
+        int sn = List.copyOf(retransmitAtMs.keySet()).get(random.nextInt(retransmitAtMs.size()));
+        retransmitAtMs.remove(sn);
         buffer.acknowledge(sn, 0);
       }
       if (random.nextInt(100) == 0) {
         buffer.acknowledgeBelow(buffer.una() + random.nextInt(buffer.next() - buffer.una() + 1));
-        resendAtMs.keySet().removeIf(sn -> sn - buffer.una() < 0);
+        retransmitAtMs.keySet().removeIf(sn -> sn - buffer.una() < 0);
       }
       if (random.nextInt(10) == 0 && buffer.isAwaited(buffer.una())) {
-        buffer.hurryFirst(nowMs, 20);
-        resendAtMs.merge(buffer.una(), nowMs + 20, Math::min);
+        buffer.resetHeadBackoff(nowMs, 20);
+        retransmitAtMs.merge(buffer.una(), nowMs + 20, Math::min);
       }
-      assertTimeoutsFound(resendAtMs, nowMs, random);
+      assertTimeoutsFound(retransmitAtMs, nowMs, random);
     }
   }
 
-  private void assertTimeoutsFound(Map<Integer, Long> resendAtMs, long nowMs, Random random) {
+  private void assertTimeoutsFound(Map<Integer, Long> retransmitAtMs, long nowMs, Random random) {
     for (int most = random.nextInt(3); most >= 0 && buffer.timeoutBoundMs() <= nowMs; most--) {
       int i = buffer.nextTimedOut(nowMs);
       if (i == TransmissionOrder.NONE) {
-        long earliest = resendAtMs.values().stream().min(Long::compare).orElse(Kcp.NO_DEADLINE);
+        long earliest = retransmitAtMs.values().stream().min(Long::compare).orElse(Kcp.NO_DEADLINE);
         assertTrue(nowMs < earliest, "one was missed");
         assertTrue(buffer.timeoutBoundMs() > nowMs && buffer.timeoutBoundMs() <= earliest);
         return;
       }
-      assertTrue(resendAtMs.get(buffer.sn(i)) <= nowMs);
-      resendAtMs.put(buffer.sn(i), transmitFor(i, nowMs, random));
+      assertTrue(retransmitAtMs.get(buffer.sn(i)) <= nowMs);
+      retransmitAtMs.put(buffer.sn(i), transmitFor(i, nowMs, random));
     }
-    for (long atMs : resendAtMs.values()) {
+    for (long atMs : retransmitAtMs.values()) {
       assertTrue(buffer.timeoutBoundMs() <= Math.max(atMs, nowMs));
     }
   }

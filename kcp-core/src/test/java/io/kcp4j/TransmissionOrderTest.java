@@ -16,7 +16,7 @@ class TransmissionOrderTest {
   private void assertCounts(int... expected) {
     List<Integer> counts = new ArrayList<>();
     while (order.head() != TransmissionOrder.NONE) {
-      counts.add(order.headPassed());
+      counts.add(order.headSkipCount());
       order.remove(order.head());
     }
     assertEquals(Arrays.stream(expected).boxed().toList(), counts);
@@ -28,9 +28,9 @@ class TransmissionOrderTest {
     for (int entry = 0; entry < 5; entry++) {
       order.append(entry);
     }
-    order.passOverBefore(3);
-    order.passOverBefore(1);
-    order.passOverBefore(0);
+    order.countSkippedBefore(3);
+    order.countSkippedBefore(1);
+    order.countSkippedBefore(0);
     assertCounts(2, 1, 1, 0, 0);
   }
 
@@ -40,7 +40,7 @@ class TransmissionOrderTest {
     for (int entry = 0; entry < 5; entry++) {
       order.append(entry);
     }
-    order.passOverBefore(4);
+    order.countSkippedBefore(4);
     order.remove(4);
     order.remove(2);
     order.remove(0);
@@ -55,7 +55,7 @@ class TransmissionOrderTest {
     assertEquals(TransmissionOrder.NONE, order.head());
     assertEquals(TransmissionOrder.NONE, order.tail());
     assertEquals(0, order.size());
-    assertEquals(0, order.headPassed());
+    assertEquals(0, order.headSkipCount());
   }
 
   @Test
@@ -114,7 +114,7 @@ class TransmissionOrderTest {
 
     private void acknowledge(int i) {
       int sn = entries.get(i)[0];
-      order.passOverBefore(sn & mask);
+      order.countSkippedBefore(sn & mask);
       order.remove(sn & mask);
       entries.subList(0, i).forEach(entry -> entry[1]++);
       entries.remove(i);
@@ -125,7 +125,7 @@ class TransmissionOrderTest {
       List<Integer> expected = entries.stream().map(entry -> entry[0] & mask).toList();
       assertEquals(expected.toString(), order.toString());
       assertEquals(entries.size(), order.size());
-      assertEquals(entries.isEmpty() ? 0 : entries.get(0)[1], order.headPassed());
+      assertEquals(entries.isEmpty() ? 0 : entries.get(0)[1], order.headSkipCount());
     }
   }
 

@@ -31,78 +31,78 @@ final class AeadCipher extends KeyCipher {
   }
 
   @Override
-  void seal(PacketBurst burst) {
+  void seal(PacketBatch batch) {
     nonces.expire();
-    for (int i = 0; i < burst.size(); i++) {
-      int start = burst.start(i);
-      int payloadBytes = burst.end(i) - start - headroom - tailroom;
+    for (int i = 0; i < batch.size(); i++) {
+      int start = batch.start(i);
+      int payloadBytes = batch.end(i) - start - headroom - tailroom;
       nonces.next(nonce, 0, headroom);
-      if (direct != null && burst.direct() != null) {
-        burst.write(start, nonce, 0, headroom);
-        direct.seal(burst.direct(), burst.directIndex(start), payloadBytes);
+      if (direct != null && batch.direct() != null) {
+        batch.write(start, nonce, 0, headroom);
+        direct.seal(batch.direct(), batch.directIndex(start), payloadBytes);
       } else {
-        sealCopy(burst, start, payloadBytes);
+        sealCopy(batch, start, payloadBytes);
       }
     }
   }
 
-  private void sealCopy(PacketBurst burst, int start, int payloadBytes) {
+  private void sealCopy(PacketBatch batch, int start, int payloadBytes) {
     int bytes = headroom + payloadBytes + tailroom;
     reserve(bytes);
-    burst.read(start + headroom, in, 0, payloadBytes);
+    batch.read(start + headroom, in, 0, payloadBytes);
     System.arraycopy(nonce, 0, out, 0, headroom);
     aead.seal(nonce, in, 0, payloadBytes, out, headroom);
-    burst.write(start, out, 0, bytes);
+    batch.write(start, out, 0, bytes);
   }
 
   @Override
-  int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes) {
+  int open(PacketBatch batch, int[] pending, int count, int minPayloadBytes) {
     int refused = 0;
     for (int k = 0; k < count; k++) {
-      if (!open(burst, pending[k], minPayloadBytes)) {
+      if (!open(batch, pending[k], minPayloadBytes)) {
         pending[refused++] = pending[k];
       }
     }
     return refused;
   }
 
-  private boolean open(PacketBurst burst, int i, int minPayloadBytes) {
-    int start = burst.start(i);
-    int bytes = burst.end(i) - start;
+  private boolean open(PacketBatch batch, int i, int minPayloadBytes) {
+    int start = batch.start(i);
+    int bytes = batch.end(i) - start;
     int payloadBytes = bytes - headroom - tailroom;
     if (payloadBytes < minPayloadBytes) {
       return false;
     }
-    boolean isDirect = direct != null && burst.direct() != null;
+    boolean isDirect = direct != null && batch.direct() != null;
     boolean isOpen =
         isDirect
-            ? openDirect(burst, start, bytes, payloadBytes)
-            : openCopy(burst, start, bytes, payloadBytes);
+            ? openDirect(batch, start, bytes, payloadBytes)
+            : openCopy(batch, start, bytes, payloadBytes);
     if (isOpen) {
-      burst.narrow(i, headroom, tailroom);
+      batch.narrow(i, headroom, tailroom);
     }
     return isOpen;
   }
 
-  private boolean openDirect(PacketBurst burst, int start, int bytes, int payloadBytes) {
+  private boolean openDirect(PacketBatch batch, int start, int bytes, int payloadBytes) {
     if (directOut == null || directOut.capacity() < bytes) {
       directOut = ByteBuffer.allocateDirect(Math.max(bytes, out.length));
     }
-    int index = burst.directIndex(start);
-    boolean isOpen = direct.open(burst.direct(), index, bytes, directOut, 0);
+    int index = batch.directIndex(start);
+    boolean isOpen = direct.open(batch.direct(), index, bytes, directOut, 0);
     if (isOpen) {
-      burst.direct().put(index + headroom, directOut, 0, payloadBytes);
+      batch.direct().put(index + headroom, directOut, 0, payloadBytes);
     }
     return isOpen;
   }
 
-  private boolean openCopy(PacketBurst burst, int start, int bytes, int payloadBytes) {
+  private boolean openCopy(PacketBatch batch, int start, int bytes, int payloadBytes) {
     reserve(bytes);
-    burst.read(start, nonce, 0, headroom);
-    burst.read(start + headroom, in, 0, bytes - headroom);
+    batch.read(start, nonce, 0, headroom);
+    batch.read(start + headroom, in, 0, bytes - headroom);
     boolean isOpen = aead.open(nonce, in, 0, bytes - headroom, out, 0);
     if (isOpen) {
-      burst.write(start + headroom, out, 0, payloadBytes);
+      batch.write(start + headroom, out, 0, payloadBytes);
     }
     return isOpen;
   }

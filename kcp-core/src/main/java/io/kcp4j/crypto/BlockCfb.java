@@ -54,6 +54,9 @@ final class BlockCfb implements StreamCipher {
   }
 
   private static void xorLong(byte[] data, int at, byte[] block, int index) {
-    Words.LONG.set(data, at, (long) Words.LONG.get(data, at) ^ (long) Words.LONG.get(block, index));
+    ByteArrayView.LONG.set(
+        data,
+        at,
+        (long) ByteArrayView.LONG.get(data, at) ^ (long) ByteArrayView.LONG.get(block, index));
   }
 }

@@ -23,43 +23,43 @@ final class ChecksumCipher extends KeyCipher {
   }
 
   @Override
-  void seal(PacketBurst burst) {
+  void seal(PacketBatch batch) {
     nonces.expire();
-    for (int i = 0; i < burst.size(); ) {
+    for (int i = 0; i < batch.size(); ) {
       int first = i;
       group.clear();
-      while (i < burst.size() && !group.isFull()) {
-        takeForSealing(burst, i++);
+      while (i < batch.size() && !group.isFull()) {
+        takeForSealing(batch, i++);
       }
       cipher.encrypt(group);
       for (int k = first; k < i; k++) {
-        burst.write(burst.start(k), group.data(), group.start(k - first), group.length(k - first));
+        batch.write(batch.start(k), group.data(), group.start(k - first), group.length(k - first));
       }
     }
   }
 
-  private void takeForSealing(PacketBurst burst, int i) {
-    int bytes = burst.end(i) - burst.start(i);
+  private void takeForSealing(PacketBatch batch, int i) {
+    int bytes = batch.end(i) - batch.start(i);
     int at = group.start(group.add(bytes));
     byte[] data = group.data();
-    burst.read(burst.start(i) + HEADROOM, data, at + HEADROOM, bytes - HEADROOM);
+    batch.read(batch.start(i) + HEADROOM, data, at + HEADROOM, bytes - HEADROOM);
     nonces.next(data, at, CRC_INDEX);
-    Words.INT.set(data, at + CRC_INDEX, checksum(data, at, bytes));
+    ByteArrayView.INT.set(data, at + CRC_INDEX, checksum(data, at, bytes));
   }
 
   @Override
-  int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes) {
-    int fitting = moveToFront(burst, pending, count, HEADROOM + minPayloadBytes);
+  int open(PacketBatch batch, int[] pending, int count, int minPayloadBytes) {
+    int fitting = moveToFront(batch, pending, count, HEADROOM + minPayloadBytes);
     int refused = 0;
     for (int i = 0; i < fitting; ) {
       int first = i;
       group.clear();
       while (i < fitting && !group.isFull()) {
-        takeForOpening(burst, pending[i++]);
+        takeForOpening(batch, pending[i++]);
       }
       cipher.decrypt(group);
       for (int k = first; k < i; k++) {
-        if (!giveBackOpened(burst, pending[k], k - first)) {
+        if (!giveBackOpened(batch, pending[k], k - first)) {
           pending[refused++] = pending[k];
         }
       }
@@ -69,11 +69,11 @@ final class ChecksumCipher extends KeyCipher {
   }
 
   /** Sorts the packets that have at least so many bytes before the others, and counts them. */
-  private static int moveToFront(PacketBurst burst, int[] pending, int count, int minBytes) {
+  private static int moveToFront(PacketBatch batch, int[] pending, int count, int minBytes) {
     int fitting = 0;
     for (int k = 0; k < count; k++) {
       int i = pending[k];
-      if (burst.end(i) - burst.start(i) >= minBytes) {
+      if (batch.end(i) - batch.start(i) >= minBytes) {
         pending[k] = pending[fitting];
         pending[fitting++] = i;
       }
@@ -81,21 +81,21 @@ final class ChecksumCipher extends KeyCipher {
     return fitting;
   }
 
-  private void takeForOpening(PacketBurst burst, int i) {
-    int bytes = burst.end(i) - burst.start(i);
+  private void takeForOpening(PacketBatch batch, int i) {
+    int bytes = batch.end(i) - batch.start(i);
     int at = group.start(group.add(bytes));
-    burst.read(burst.start(i), group.data(), at, bytes);
+    batch.read(batch.start(i), group.data(), at, bytes);
   }
 
-  private boolean giveBackOpened(PacketBurst burst, int i, int k) {
-    int bytes = burst.end(i) - burst.start(i);
+  private boolean giveBackOpened(PacketBatch batch, int i, int k) {
+    int bytes = batch.end(i) - batch.start(i);
     int at = group.start(k);
     byte[] data = group.data();
-    if ((int) Words.INT.get(data, at + CRC_INDEX) != checksum(data, at, bytes)) {
+    if ((int) ByteArrayView.INT.get(data, at + CRC_INDEX) != checksum(data, at, bytes)) {
       return false;
     }
-    burst.write(burst.start(i) + HEADROOM, data, at + HEADROOM, bytes - HEADROOM);
-    burst.narrow(i, HEADROOM, 0);
+    batch.write(batch.start(i) + HEADROOM, data, at + HEADROOM, bytes - HEADROOM);
+    batch.narrow(i, HEADROOM, 0);
     return true;
   }
 

@@ -96,6 +96,6 @@ final class GcmTagCheck {
   }
 
   private static long word(byte[] bytes, int index) {
-    return Long.reverseBytes((long) Words.LONG.get(bytes, index));
+    return Long.reverseBytes((long) ByteArrayView.LONG.get(bytes, index));
   }
 }

@@ -13,7 +13,7 @@ import javax.crypto.spec.IvParameterSpec;
  * <ul>
  *   <li>Encryption: CBC of the plaintext under E(IV) computes X[0] = E(P[0] ^ E(IV)) = E(C[0]) and
  *       X[j+1] = E(P[j+1] ^ X[j]) = E(C[j+1]): its output, one block later, is the mask. Many
- *       packets at once go in {@link LockStep}.
+ *       packets at once go in {@link ParallelCfb}.
  *   <li>Decryption: the mask is E of each block of ciphertext, which is ECB.
  * </ul>
  *
@@ -24,13 +24,13 @@ import javax.crypto.spec.IvParameterSpec;
 final class JceCfb implements StreamCipher {
 
   /** From here on one ECB call a column costs less than the chains of CBC. */
-  private static final int LOCK_STEP_PACKETS = 8;
+  private static final int PARALLEL_PACKETS = 8;
 
   private final BlockCipher ecb;
   private final Cipher cbc;
   private final int blockBytes;
   private final byte[] first;
-  private final LockStep lockStep;
+  private final ParallelCfb parallelCfb;
   private byte[] mask = new byte[0];
 
   private JceCfb(BlockCipher ecb, String algorithm, byte[] key, Provider provider) {
@@ -49,7 +49,7 @@ final class JceCfb implements StreamCipher {
       secret.destroy();
     }
     // Triple DES gains nothing: it has no instructions that could overlap.
-    lockStep = blockBytes == PacketGroup.ALIGNMENT ? new LockStep(ecb, first) : null;
+    parallelCfb = blockBytes == PacketGroup.ALIGNMENT ? new ParallelCfb(ecb, first) : null;
   }
 
   /** AES, whose blocks {@code ecb} encrypts under the same key. */
@@ -65,8 +65,8 @@ final class JceCfb implements StreamCipher {
   public void encrypt(PacketGroup group) {
     reserveMask(group);
     try {
-      if (lockStep != null && group.size() >= LOCK_STEP_PACKETS) {
-        encryptInLockStep(group);
+      if (parallelCfb != null && group.size() >= PARALLEL_PACKETS) {
+        encryptParallel(group);
       } else {
         for (int i = 0; i < group.size(); i++) {
           encrypt(group.data(), group.start(i), group.start(i) + group.length(i));
@@ -81,21 +81,21 @@ final class JceCfb implements StreamCipher {
     System.arraycopy(first, 0, mask, start, blockBytes);
     int followed = (end - 1 - start) / blockBytes * blockBytes;
     cbc.doFinal(data, start, followed, mask, start + blockBytes);
-    Words.xor(data, mask, start, end);
+    ByteArrayView.xor(data, mask, start, end);
   }
 
   /**
    * A few packets that are longer than the others are finished one by one, beginning with their
    * last encrypted block: as plaintext it would have been that block ^ E(IV).
    */
-  private void encryptInLockStep(PacketGroup group) throws GeneralSecurityException {
+  private void encryptParallel(PacketGroup group) throws GeneralSecurityException {
     byte[] data = group.data();
-    int left = lockStep.encrypt(group, LOCK_STEP_PACKETS / 2);
+    int left = parallelCfb.encrypt(group, PARALLEL_PACKETS / 2);
     for (int i = 0; i < left; i++) {
-      int start = lockStep.start(i);
+      int start = parallelCfb.start(i);
       System.arraycopy(first, 0, mask, start, blockBytes);
-      Words.xor(data, mask, start, start + blockBytes);
-      encrypt(data, start, start + lockStep.length(i));
+      ByteArrayView.xor(data, mask, start, start + blockBytes);
+      encrypt(data, start, start + parallelCfb.length(i));
     }
   }
 
@@ -106,7 +106,7 @@ final class JceCfb implements StreamCipher {
     for (int i = 0; i < group.size(); i++) {
       int start = group.start(i);
       System.arraycopy(first, 0, mask, start, blockBytes);
-      Words.xor(group.data(), mask, start, start + group.length(i));
+      ByteArrayView.xor(group.data(), mask, start, start + group.length(i));
     }
   }
 

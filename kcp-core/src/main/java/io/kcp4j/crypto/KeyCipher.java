@@ -4,7 +4,7 @@ package io.kcp4j.crypto;
 abstract class KeyCipher {
 
   /** Seals every packet; their lengths have been checked. */
-  abstract void seal(PacketBurst burst);
+  abstract void seal(PacketBatch batch);
 
   /**
    * Opens the packets whose numbers are the first {@code count} of {@code pending}, and narrows
@@ -13,5 +13,5 @@ abstract class KeyCipher {
    * @param minPayloadBytes packets without room for so much are not looked at
    * @return how many others there are
    */
-  abstract int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes);
+  abstract int open(PacketBatch batch, int[] pending, int count, int minPayloadBytes);
 }

@@ -4,10 +4,10 @@ package io.kcp4j.crypto;
 final class NoCipher extends KeyCipher {
 
   @Override
-  void seal(PacketBurst burst) {}
+  void seal(PacketBatch batch) {}
 
   @Override
-  int open(PacketBurst burst, int[] pending, int count, int minPayloadBytes) {
+  int open(PacketBatch batch, int[] pending, int count, int minPayloadBytes) {
     return 0;
   }
 }

@@ -42,7 +42,7 @@ final class RingCipher implements PacketCipher {
   }
 
   @Override
-  public boolean isPlain() {
+  public boolean isUnencrypted() {
     return isPlain;
   }
 
@@ -57,65 +57,65 @@ final class RingCipher implements PacketCipher {
   }
 
   @Override
-  public void seal(PacketBurst burst) {
-    if (burst.size() == 0) {
+  public void seal(PacketBatch batch) {
+    if (batch.size() == 0) {
       return;
     }
     int minBytes = newest.headroom() + newest.tailroom();
-    for (int i = 0; i < burst.size(); i++) {
-      int bytes = burst.end(i) - burst.start(i);
+    for (int i = 0; i < batch.size(); i++) {
+      int bytes = batch.end(i) - batch.start(i);
       if (bytes < minBytes || bytes > MAX_PACKET_BYTES) {
         throw new IllegalArgumentException(
             "packet: " + bytes + " bytes (expected: " + minBytes + " to " + MAX_PACKET_BYTES + ")");
       }
     }
     if (!isPlain) {
-      newest.addSeals(burst.size()); // Before what may throw: nonces are used up from now on.
+      newest.addSeals(batch.size()); // Before what may throw: nonces are used up from now on.
       for (int k = 0; k < keys.length; k++) {
         addOpens(k, 1);
       }
-      burst.map();
+      batch.map();
       try {
-        ciphers[0].seal(burst);
+        ciphers[0].seal(batch);
       } finally {
-        burst.unmap();
+        batch.unmap();
       }
     }
   }
 
   @Override
-  public void open(PacketBurst burst, int minPayloadBytes, Object source) {
+  public void open(PacketBatch batch, int minPayloadBytes, Object source) {
     if (isPlain) {
       return;
     }
-    int count = collect(burst, minOverheadBytes + minPayloadBytes);
+    int count = collect(batch, minOverheadBytes + minPayloadBytes);
     if (count == 0) {
       return;
     }
-    burst.map();
+    batch.map();
     try {
       if (lastKeys == null) {
-        count = tryKey(0, burst, count, minPayloadBytes);
+        count = tryKey(0, batch, count, minPayloadBytes);
       } else {
-        count = tryKeys(burst, count, minPayloadBytes, source);
+        count = tryKeys(batch, count, minPayloadBytes, source);
       }
     } finally {
-      burst.unmap();
+      batch.unmap();
     }
     for (int i = 0; i < count; i++) {
-      burst.refuse(pending[i]);
+      batch.refuse(pending[i]);
     }
   }
 
-  private int tryKeys(PacketBurst burst, int count, int minPayloadBytes, Object source) {
+  private int tryKeys(PacketBatch batch, int count, int minPayloadBytes, Object source) {
     int slot = source == null ? 0 : (source.hashCode() * 0x9e3779b9) >>> -SOURCE_BITS;
     int first = source == null ? 0 : lastKeys[slot];
     int last = first;
-    int left = tryKey(first, burst, count, minPayloadBytes);
+    int left = tryKey(first, batch, count, minPayloadBytes);
     for (int k = 0; k < ciphers.length && left > 0; k++) {
       if (k != first) {
         int before = left;
-        left = tryKey(k, burst, before, minPayloadBytes);
+        left = tryKey(k, batch, before, minPayloadBytes);
         last = left < before ? k : last;
       }
     }
@@ -125,8 +125,8 @@ final class RingCipher implements PacketCipher {
     return left;
   }
 
-  private int tryKey(int k, PacketBurst burst, int count, int minPayloadBytes) {
-    int left = ciphers[k].open(burst, pending, count, minPayloadBytes);
+  private int tryKey(int k, PacketBatch batch, int count, int minPayloadBytes) {
+    int left = ciphers[k].open(batch, pending, count, minPayloadBytes);
     opens[k] += count - left;
     addOpens(k, OPENS_STEP);
     return left;
@@ -140,18 +140,18 @@ final class RingCipher implements PacketCipher {
   }
 
   /** Lists the packets that are to be opened. */
-  private int collect(PacketBurst burst, int minBytes) {
-    if (pending.length < burst.size()) {
-      pending = new int[Math.max(burst.size(), 2 * pending.length)];
+  private int collect(PacketBatch batch, int minBytes) {
+    if (pending.length < batch.size()) {
+      pending = new int[Math.max(batch.size(), 2 * pending.length)];
     }
     int count = 0;
-    for (int i = 0; i < burst.size(); i++) {
-      if (burst.isRefused(i)) {
+    for (int i = 0; i < batch.size(); i++) {
+      if (batch.isRefused(i)) {
         continue;
       }
-      int bytes = burst.end(i) - burst.start(i);
+      int bytes = batch.end(i) - batch.start(i);
       if (bytes < minBytes || bytes > MAX_PACKET_BYTES) {
-        burst.refuse(i);
+        batch.refuse(i);
       } else {
         pending[count++] = i;
       }

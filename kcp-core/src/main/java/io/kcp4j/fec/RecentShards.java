@@ -43,7 +43,7 @@ final class RecentShards {
     }
     int i = (int) seqid & (CAPACITY - 1);
     if (shards[i] != null && seqids[i] == (int) seqid) {
-      return FecResult.REPEATED;
+      return FecResult.DUPLICATES;
     }
     drop(i);
     if (heldBytes + ShardPool.sizeFor(bytes) > ShardGroups.MAX_HELD_BYTES) {

@@ -186,7 +186,7 @@ final class ShardGroups {
       if (states[atSlot] == RECOVERABLE && isData) {
         noteLateArrival();
       }
-      return FecResult.REPEATED;
+      return FecResult.DUPLICATES;
     }
     if (!isFitting(isData, bytes)) {
       return FecResult.MISPLACED;

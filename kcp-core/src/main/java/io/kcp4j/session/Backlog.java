@@ -15,7 +15,7 @@ import java.util.Map;
  */
 final class Backlog {
 
-  static final int MAX_STRANGERS = 256;
+  static final int MAX_PENDING_ACCEPTS = 256;
 
   /** The first flight of a peer that knows no window yet: the reference assumes 128 segments. */
   static final int MAX_PACKETS = 128;
@@ -28,7 +28,7 @@ final class Backlog {
   }
 
   boolean isFull() {
-    return waiting.size() == MAX_STRANGERS;
+    return waiting.size() == MAX_PENDING_ACCEPTS;
   }
 
   boolean contains(SessionKey key) {

@@ -13,7 +13,7 @@ public enum EndReason {
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
   /** The peer was silent, and seven probes in a row stayed unanswered. */
-  PEER_SILENT,
+  KEEP_ALIVE_TIMEOUT,
   /** No payload moved either way for the idle timeout. */
   IDLE;
 

@@ -23,7 +23,7 @@ final class PacketOutput implements DatagramOutput {
   /** Where the packet begins that the cipher will seal. */
   private int index;
 
-  private int besideBytes;
+  private int nonArqBytes;
 
   PacketOutput(PacketCipher cipher) {
     this.cipher = cipher;
@@ -43,7 +43,7 @@ final class PacketOutput implements DatagramOutput {
     this.fec = fec;
     this.mtuBytes = mtuBytes;
     this.nowMs = nowMs;
-    besideBytes = 0;
+    nonArqBytes = 0;
     return this;
   }
 
@@ -69,13 +69,13 @@ final class PacketOutput implements DatagramOutput {
     for (int i = 0; i < parity; i++) {
       beginPacket(fec.parityBytes());
       fec.writeParity(i, packet);
-      besideBytes += endPacket();
+      nonArqBytes += endPacket();
     }
   }
 
   @Override
   public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
-    if (cipher.isPlain() && !fec.isEncoding()) {
+    if (cipher.isUnencrypted() && !fec.isEncoding()) {
       output.send(data, index, bytes, datagramBytes);
     } else {
       DatagramOutput.super.send(data, index, bytes, datagramBytes);
@@ -90,12 +90,12 @@ final class PacketOutput implements DatagramOutput {
     packet.writeBytes(payload, payload.readerIndex(), bytes);
     FecPacket.write(
         packet, index, packet.writerIndex(), FecPacket.OUT_OF_BAND_SEQID, FecPacket.OUT_OF_BAND);
-    besideBytes += endPacket();
+    nonArqBytes += endPacket();
   }
 
   /** What was written since {@link #to} beside the ARQ's datagrams, in bytes. */
-  int besideBytes() {
-    return besideBytes;
+  int nonArqBytes() {
+    return nonArqBytes;
   }
 
   private void beginPacket(int bytes) {

@@ -19,10 +19,10 @@ import java.util.Objects;
  * it, the unreliable datagrams beside it, and the watch over its peer's silence. Made by {@link
  * SessionTable#newSession} and driven by that table; its owner closes it.
  */
-public final class Session extends DeadlineWheel.Entry {
+public final class Session extends TimerWheel.Entry {
 
-  /** The default of {@link #silenceTimeoutMs}. */
-  public static final int DEFAULT_SILENCE_TIMEOUT_MS = 60_000;
+  /** The default of {@link #keepAliveIntervalMs}. */
+  public static final int DEFAULT_KEEP_ALIVE_INTERVAL_MS = 60_000;
 
   /**
    * At a loss of 10 % each way a probe stays unanswered with a probability of 0.19: all of these do
@@ -45,7 +45,7 @@ public final class Session extends DeadlineWheel.Entry {
   private static final int READ_FIRST_MS = 1_000;
 
   /** A peer that is known to answer may be silent for this many timeouts before it is probed. */
-  private static final int MAX_SILENCE_TIMEOUTS = 4;
+  private static final int MAX_KEEP_ALIVE_INTERVALS = 4;
 
   private final SessionKey key;
   private final Kcp kcp;
@@ -67,15 +67,15 @@ public final class Session extends DeadlineWheel.Entry {
   boolean hasArrived;
 
   /** Whether the table has listed this session for the next flush, and what for. */
-  boolean isTouched;
+  boolean isFlushPending;
 
   boolean hasInput;
   boolean hasWritten;
   boolean isDue;
 
-  private int silenceTimeoutMs = DEFAULT_SILENCE_TIMEOUT_MS;
+  private int keepAliveIntervalMs = DEFAULT_KEEP_ALIVE_INTERVAL_MS;
   private int idleTimeoutMs;
-  private long heardAtMs;
+  private long lastReceivedAtMs;
   private long payloadMovedAtMs;
 
   /** Payload that has moved either way, in bytes, and unreliable datagrams. */
@@ -94,7 +94,7 @@ public final class Session extends DeadlineWheel.Entry {
   private boolean hasAnswered;
 
   /** To when the first probe of this silence was put off, if that is later than its beginning. */
-  private long putOffToMs;
+  private long deferredUntilMs;
 
   Session(
       InetSocketAddress remote,
@@ -146,11 +146,11 @@ public final class Session extends DeadlineWheel.Entry {
    * half a minute, end the session. A peer that has answered one before may be left alone for up to
    * four times as long if there are many.
    *
-   * @param ms in milliseconds, default {@value #DEFAULT_SILENCE_TIMEOUT_MS}; 0 never
+   * @param ms in milliseconds, default {@value #DEFAULT_KEEP_ALIVE_INTERVAL_MS}; 0 never
    */
-  public void silenceTimeoutMs(int ms) {
-    silenceTimeoutMs = ms;
-    putOffToMs = heardAtMs;
+  public void keepAliveIntervalMs(int ms) {
+    keepAliveIntervalMs = ms;
+    deferredUntilMs = lastReceivedAtMs;
     rearmWatch();
   }
 
@@ -218,7 +218,7 @@ public final class Session extends DeadlineWheel.Entry {
 
   /**
    * Queues an unreliable datagram, which leaves with the next flush; the buffer is the session's
-   * from then on. The table has to be told by {@link SessionTable#touch}.
+   * from then on. The table has to be told by {@link SessionTable#scheduleFlush}.
    *
    * @throws IllegalArgumentException if none can be sent, since the limit is 0 or FEC is off, or if
    *     it is larger than {@link #maxUnreliableBytes}; the buffer stays the caller's
@@ -335,8 +335,8 @@ public final class Session extends DeadlineWheel.Entry {
 
   void added(SessionTable table, long nowMs) {
     this.table = table;
-    heardAtMs = nowMs;
-    putOffToMs = nowMs;
+    lastReceivedAtMs = nowMs;
+    deferredUntilMs = nowMs;
     payloadMovedAtMs = nowMs;
     rearmWatch();
   }
@@ -347,7 +347,7 @@ public final class Session extends DeadlineWheel.Entry {
   }
 
   void heard(long nowMs) {
-    heardAtMs = nowMs;
+    lastReceivedAtMs = nowMs;
     if (unansweredProbes > 0 || isProbeWaiting) {
       hasAnswered |= unansweredProbes > 0;
       unansweredProbes = 0;
@@ -390,7 +390,7 @@ public final class Session extends DeadlineWheel.Entry {
     if (table == null) {
       return;
     }
-    long next = Math.min(silentAtMs(), idleAtMs());
+    long next = Math.min(keepAliveAtMs(), idleAtMs());
     if (next == Long.MAX_VALUE) {
       table.watches().cancel(watch);
     } else {
@@ -399,12 +399,12 @@ public final class Session extends DeadlineWheel.Entry {
   }
 
   /** When silence will have lasted long enough for a probe, or after the last one for the end. */
-  private long silentAtMs() {
-    if (silenceTimeoutMs == 0 || isProbeWaiting) {
+  private long keepAliveAtMs() {
+    if (keepAliveIntervalMs == 0 || isProbeWaiting) {
       return Long.MAX_VALUE;
     }
     return unansweredProbes == 0
-        ? Math.max(heardAtMs + silenceTimeoutMs, putOffToMs)
+        ? Math.max(lastReceivedAtMs + keepAliveIntervalMs, deferredUntilMs)
         : probedAtMs + probeWaitMs();
   }
 
@@ -414,7 +414,7 @@ public final class Session extends DeadlineWheel.Entry {
     for (int i = 1; i < unansweredProbes; i++) {
       waitMs += waitMs / 2;
     }
-    return Math.min(waitMs, silenceTimeoutMs);
+    return Math.min(waitMs, keepAliveIntervalMs);
   }
 
   private long idleAtMs() {
@@ -425,7 +425,7 @@ public final class Session extends DeadlineWheel.Entry {
    * Looks at a session when it may have been silent or idle long enough. Nothing touches the watch
    * when a datagram arrives: it finds out when it expires, and waits for the rest of the time.
    */
-  private final class Watch extends DeadlineWheel.Entry {
+  private final class Watch extends TimerWheel.Entry {
 
     @Override
     protected void expire(long nowMs) {
@@ -435,11 +435,11 @@ public final class Session extends DeadlineWheel.Entry {
           return;
         }
         payloadMovedAtMs = nowMs + READ_FIRST_MS - idleTimeoutMs;
-      } else if (nowMs >= silentAtMs()) {
+      } else if (nowMs >= keepAliveAtMs()) {
         if (unansweredProbes < MAX_UNANSWERED_PROBES) {
           probe(nowMs);
-        } else if (nowMs - silentAtMs() < HELD_UP_MS) {
-          table.end(Session.this, EndReason.PEER_SILENT, nowMs);
+        } else if (nowMs - keepAliveAtMs() < HELD_UP_MS) {
+          table.end(Session.this, EndReason.KEEP_ALIVE_TIMEOUT, nowMs);
           return;
         } else {
           probedAtMs = nowMs + READ_FIRST_MS - probeWaitMs();
@@ -449,24 +449,25 @@ public final class Session extends DeadlineWheel.Entry {
     }
 
     private void probe(long nowMs) {
-      if (!isPutOff(nowMs)) {
+      if (!isDeferred(nowMs)) {
         isProbeWaiting = true;
         fec.forget();
         kcp.probe();
-        table.touch(Session.this);
+        table.scheduleFlush(Session.this);
       }
     }
 
     /**
      * Whether a peer that is known to answer has to wait, once in a silence, for others' probes.
      */
-    private boolean isPutOff(long nowMs) {
-      if (!hasAnswered || unansweredProbes > 0 || putOffToMs > heardAtMs) {
+    private boolean isDeferred(long nowMs) {
+      if (!hasAnswered || unansweredProbes > 0 || deferredUntilMs > lastReceivedAtMs) {
         return false;
       }
-      putOffToMs =
-          table.planProbe(nowMs, heardAtMs + (long) MAX_SILENCE_TIMEOUTS * silenceTimeoutMs);
-      return putOffToMs > nowMs;
+      deferredUntilMs =
+          table.scheduleProbe(
+              nowMs, lastReceivedAtMs + (long) MAX_KEEP_ALIVE_INTERVALS * keepAliveIntervalMs);
+      return deferredUntilMs > nowMs;
     }
   }
 }

@@ -48,7 +48,7 @@ public final class SessionDirectory {
   }
 
   /** Whether strangers may ever begin a session. */
-  boolean admitsStrangers() {
+  boolean acceptsSessions() {
     return maxSessions > 0;
   }
 

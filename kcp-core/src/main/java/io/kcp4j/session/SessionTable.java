@@ -8,7 +8,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Origin;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecPacket;
@@ -25,16 +25,16 @@ import java.util.Objects;
  * ones begin, and drives them. No I/O and no clock; one thread.
  *
  * <p><b>How to drive it.</b> {@link #receive} for each datagram and {@link #endBatch} after a batch
- * of them; {@link #touch} after writing to a session; {@link #flushTouched} when the handler has
- * been asked for it; {@link #sweep} about once a second while there are sessions, and again soon if
- * it says so. Deadlines come from the {@link DeadlineWheel}, which other tables on the thread may
- * share.
+ * of them; {@link #scheduleFlush} after writing to a session; {@link #flushPending} when the
+ * handler has been asked for it; {@link #sweep} about once a second while there are sessions, and
+ * again soon if it says so. Deadlines come from the {@link TimerWheel}, which other tables on the
+ * thread may share.
  *
  * <p><b>Admission.</b> Nothing is kept for a stranger before a PUSH with sequence number 0 has
  * arrived from it, and nothing for a session that was closed within the last minute. A stranger's
  * window probe is answered by one WINS: protocol.md 8.2 and 8.3. A driver that accepts on another
- * thread calls {@link #postpone}, and {@link #settle} when it knows; what the stranger sends
- * meanwhile waits in a small backlog.
+ * thread calls {@link #deferAccept}, and {@link #completeAccept} when it knows; what the stranger
+ * sends meanwhile waits in a small backlog.
  */
 public final class SessionTable {
 
@@ -48,7 +48,7 @@ public final class SessionTable {
      * A stranger's first datagram has arrived.
      *
      * @return a new session, which the table adds; or null to turn it away, so that the peer will
-     *     try again, or after {@link #postpone}
+     *     try again, or after {@link #deferAccept}
      */
     Session accept(InetSocketAddress remote, int conv, long nowMs);
 
@@ -64,7 +64,7 @@ public final class SessionTable {
     /**
      * Where packets for {@code remote} are written. Asked again for every flush. They come with
      * room for the table's cipher before and behind, and the driver seals them before they leave.
-     * Only where the cipher {@linkplain PacketCipher#isPlain is none} do some come by {@link
+     * Only where the cipher {@linkplain PacketCipher#isUnencrypted is none} do some come by {@link
      * DatagramOutput#send}.
      */
     DatagramOutput output(InetSocketAddress remote);
@@ -78,7 +78,7 @@ public final class SessionTable {
      * #receiveOpened} and {@link #endBatch}, or drops it. The other table counts what this throws
      * as an allocation that failed. A driver of one table is never called.
      */
-    default void passedOn(InetSocketAddress remote, ByteBuf packet) {}
+    default void forward(InetSocketAddress remote, ByteBuf packet) {}
 
     /**
      * A datagram was refused that tells of a peer with other settings. Called for each: the driver
@@ -104,14 +104,14 @@ public final class SessionTable {
     }
 
     /**
-     * {@link #flushTouched} should be called soon. Asked once until that has been called; when the
+     * {@link #flushPending} should be called soon. Asked once until that has been called; when the
      * output is not writable the call has to wait until it is.
      */
     void requestFlush();
   }
 
   /** What a stranger's probe is told: the reference's receive window. */
-  private static final int STRANGERS_WINDOW = 128;
+  private static final int UNKNOWN_PEER_WINDOW = 128;
 
   /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
   private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
@@ -143,30 +143,30 @@ public final class SessionTable {
   private final KcpContext context;
   private final KcpCounters counters;
   private final FecContext fecContext;
-  private final DeadlineWheel deadlines;
+  private final TimerWheel deadlines;
   private final SessionDirectory directory;
   private final int maxDatagramBytes;
 
   private final Map<SessionKey, Session> sessions = new HashMap<>();
   private final SessionKey lookup = new SessionKey(null, 0);
-  private final FecLayer strangers;
+  private final FecLayer unprotected;
   private final ClosedSessions closed;
   private final Backlog backlog;
-  private final DeadlineWheel watches;
+  private final TimerWheel watches;
 
-  /** The latest time that {@link #planProbe} has given away. */
-  private long plannedAtMs;
+  /** The latest time that {@link #scheduleProbe} has given away. */
+  private long lastProbeAtMs;
 
   /** The sessions that have taken something in since the batch began. */
   private final List<Session> arrived = new ArrayList<>();
 
   /**
-   * The sessions that have to be flushed, in the order in which they were touched. While the output
-   * takes nothing they may be many, so that nothing but a flush goes through them.
+   * The sessions that have to be flushed, in the order in which that was scheduled. While the
+   * output takes nothing they may be many, so that nothing but a flush goes through them.
    */
-  private final List<Session> touched = new ArrayList<>();
+  private final List<Session> pendingFlushes = new ArrayList<>();
 
-  private final PacketBurst opening = new PacketBurst();
+  private final PacketBatch opening = new PacketBatch();
   private final PacketOutput output;
 
   private PacketCipher cipher;
@@ -184,7 +184,7 @@ public final class SessionTable {
    * @param cipher opens packets; the driver seals them with it or with one of the same keys
    * @param fecContext what FEC on this thread shares
    * @param deadlines where the sessions' deadlines are kept
-   * @param directory what this table shares with others; one that admits no strangers answers no
+   * @param directory what this table shares with others; one that admits no unprotected answers no
    *     probe of a session that it has forgotten
    * @param maxDatagramBytes larger datagrams are counted and not parsed
    * @param nowMs the time, in milliseconds
@@ -194,7 +194,7 @@ public final class SessionTable {
       KcpContext context,
       PacketCipher cipher,
       FecContext fecContext,
-      DeadlineWheel deadlines,
+      TimerWheel deadlines,
       SessionDirectory directory,
       int maxDatagramBytes,
       long nowMs) {
@@ -202,7 +202,7 @@ public final class SessionTable {
     this.context = context;
     this.counters = context.total();
     this.fecContext = fecContext.withBudget(context.budget());
-    this.strangers = new FecLayer(fecContext, counters);
+    this.unprotected = new FecLayer(fecContext, counters);
     this.backlog = new Backlog(context);
     this.closed = new ClosedSessions(name -> directory.release(name, this));
     this.cipher = Objects.requireNonNull(cipher, "cipher");
@@ -210,8 +210,8 @@ public final class SessionTable {
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
     this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
-    this.watches = new DeadlineWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
-    this.plannedAtMs = nowMs;
+    this.watches = new TimerWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
+    this.lastProbeAtMs = nowMs;
   }
 
   /**
@@ -305,7 +305,7 @@ public final class SessionTable {
     handler.ended(session, reason);
   }
 
-  DeadlineWheel watches() {
+  TimerWheel watches() {
     return watches;
   }
 
@@ -314,12 +314,12 @@ public final class SessionTable {
    * at the latest; one that has passed means now. Since watches expire by the tick, one tick's
    * worth of probes may leave at once.
    */
-  long planProbe(long nowMs, long latestMs) {
-    long nextMs = Math.max(nowMs - WATCH_TICK_MS, plannedAtMs + PROBE_SPACING_MS);
+  long scheduleProbe(long nowMs, long latestMs) {
+    long nextMs = Math.max(nowMs - WATCH_TICK_MS, lastProbeAtMs + PROBE_SPACING_MS);
     if (nextMs > latestMs) {
       return latestMs;
     }
-    plannedAtMs = nextMs;
+    lastProbeAtMs = nextMs;
     return nextMs;
   }
 
@@ -343,20 +343,20 @@ public final class SessionTable {
 
   /**
    * Takes in a packet that has been opened, by this table or by the one that has passed it on: see
-   * {@link Handler#passedOn}. The buffer stays the caller's.
+   * {@link Handler#forward}. The buffer stays the caller's.
    */
   public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
     inBatch = true;
     switch (fecType(packet)) {
-      case FecPacket.DATA -> receiveProtected(remote, packet, nowMs);
+      case FecPacket.DATA -> receiveFecData(remote, packet, nowMs);
       case FecPacket.PARITY -> receiveParity(remote, packet, nowMs);
       case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowMs);
-      default -> receivePlain(remote, packet, packet.readerIndex(), nowMs);
+      default -> receiveSegments(remote, packet, packet.readerIndex(), nowMs);
     }
   }
 
   private boolean open(InetSocketAddress remote, ByteBuf datagram) {
-    if (cipher.isPlain()) {
+    if (cipher.isUnencrypted()) {
       return true;
     }
     opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
@@ -407,7 +407,8 @@ public final class SessionTable {
    *
    * @return the session that took it in, or null if it was refused
    */
-  private Session receivePlain(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
+  private Session receiveSegments(
+      InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
     if (datagram.readableBytes() < Segment.HEADER_BYTES) {
       counters.add(KcpCounter.MALFORMED, 1);
       return null;
@@ -419,14 +420,14 @@ public final class SessionTable {
     return session != null && input(session, datagram, Origin.NETWORK, nowMs) ? session : null;
   }
 
-  private void receiveProtected(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+  private void receiveFecData(InetSocketAddress remote, ByteBuf packet, long nowMs) {
     int index = packet.readerIndex();
     if (!isSizeTrue(packet)) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
       return;
     }
     packet.readerIndex(index + FecPacket.DATA_HEADER_BYTES);
-    Session session = receivePlain(remote, packet, index, nowMs);
+    Session session = receiveSegments(remote, packet, index, nowMs);
     if (session == null) {
       return;
     }
@@ -481,7 +482,9 @@ public final class SessionTable {
     session.watchPayload(nowMs);
     session.heard(nowMs);
     arrived(session);
-    if (!session.kcp().isAtRest()) { // Its owner may read what else there is, and open the window.
+    if (!session
+        .kcp()
+        .isQuiescent()) { // Its owner may read what else there is, and open the window.
       session.hasInput = true;
       enqueue(session);
     }
@@ -491,11 +494,11 @@ public final class SessionTable {
     if (session.kcp().input(datagram, origin, nowMs) != InputResult.ACCEPTED) {
       return false;
     }
-    if (!session.kcp().isLastInputOld()) {
+    if (!session.kcp().isLastInputStale()) {
       session.heard(nowMs);
     }
     arrived(session);
-    if (session.kcp().isAtRest()) { // A last acknowledgement, for example, or a probe's answer.
+    if (session.kcp().isQuiescent()) { // A last acknowledgement, for example, or a probe's answer.
       deadlines.cancel(session);
     } else {
       session.hasInput = true;
@@ -528,10 +531,10 @@ public final class SessionTable {
   private void unknown(ByteBuf packet, int index) {
     SessionTable home = directory.otherHome(lookup, this);
     if (home != null) {
-      counters.add(KcpCounter.PASSED_ON, 1);
+      counters.add(KcpCounter.FORWARDED, 1);
       int bytes = packet.writerIndex() - index;
       try {
-        home.handler.passedOn(lookup.remote(), packet.slice(index, bytes));
+        home.handler.forward(lookup.remote(), packet.slice(index, bytes));
       } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
         counters.add(KcpCounter.ALLOCATION_FAILED, 1);
       }
@@ -549,7 +552,7 @@ public final class SessionTable {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
     } else if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptOnProbe)) {
       return accept(remote, datagram, index, nowMs);
-    } else if (first == FirstDatagram.PROBES && directory.admitsStrangers()) {
+    } else if (first == FirstDatagram.PROBES && directory.acceptsSessions()) {
       answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
@@ -579,7 +582,7 @@ public final class SessionTable {
     } catch (Throwable e) { // Whatever it is: handlers are others' code.
       SessionKey stranger = new SessionKey(remote, conv);
       if (!backlog.contains(stranger)) {
-        turnAway(stranger, nowMs);
+        refuse(stranger, nowMs);
       }
       throw e;
     }
@@ -588,12 +591,12 @@ public final class SessionTable {
     } else if (backlog.contains(lookup)) {
       unknown(datagram, index);
     } else {
-      turnAway(lookup, nowMs);
+      refuse(lookup, nowMs);
     }
     return accepted;
   }
 
-  private void turnAway(SessionKey stranger, long nowMs) {
+  private void refuse(SessionKey stranger, long nowMs) {
     directory.leave();
     counters.add(KcpCounter.ACCEPT_REFUSED, 1);
     if (!closed.contains(stranger, nowMs)) { // Its session may have come and gone.
@@ -602,12 +605,12 @@ public final class SessionTable {
   }
 
   /**
-   * Has a stranger wait for {@link #settle}; called by {@link Handler#accept}, which returns null
-   * then.
+   * Has a stranger wait for {@link #completeAccept}; called by {@link Handler#accept}, which
+   * returns null then.
    *
    * @return false if too many wait already, and this one is to be turned away
    */
-  public boolean postpone(InetSocketAddress remote, int conv) {
+  public boolean deferAccept(InetSocketAddress remote, int conv) {
     if (backlog.isFull()) {
       return false;
     }
@@ -622,14 +625,14 @@ public final class SessionTable {
    *
    * @param session null to turn it away
    */
-  public void settle(InetSocketAddress remote, int conv, Session session, long nowMs) {
+  public void completeAccept(InetSocketAddress remote, int conv, Session session, long nowMs) {
     SessionKey stranger = new SessionKey(remote, conv);
     List<ByteBuf> packets = backlog.remove(stranger);
     if (packets == null) {
       return;
     }
     if (session == null) {
-      turnAway(stranger, nowMs);
+      refuse(stranger, nowMs);
       backlog.release(packets);
       return;
     }
@@ -660,9 +663,9 @@ public final class SessionTable {
     if (!handler.isOutputWritable()) {
       return;
     }
-    output.to(handler.output(remote), strangers, maxDatagramBytes, 0);
+    output.to(handler.output(remote), unprotected, maxDatagramBytes, 0);
     ByteBuf out = output.begin(Segment.HEADER_BYTES);
-    Segment.write(out, conv, Segment.WINS, 0, STRANGERS_WINDOW, 0, 0, 0, 0);
+    Segment.write(out, conv, Segment.WINS, 0, UNKNOWN_PEER_WINDOW, 0, 0, 0, 0);
     output.end();
     outputPending = true;
   }
@@ -674,7 +677,7 @@ public final class SessionTable {
    */
   public void endBatch(long nowMs) {
     deliver(nowMs);
-    flushTouched(handler.readNowMs(nowMs));
+    flushPending(handler.readNowMs(nowMs));
   }
 
   /** If the handler throws, those after the session for which it did come with the next flush. */
@@ -706,7 +709,7 @@ public final class SessionTable {
    * Notes that the owner has sent to a session, received from it outside of {@link
    * Handler#progressed}, or asked for a probe: it will be flushed.
    */
-  public void touch(Session session) {
+  public void scheduleFlush(Session session) {
     session.hasWritten = true;
     enqueue(session);
   }
@@ -717,9 +720,9 @@ public final class SessionTable {
   }
 
   private void enqueue(Session session) {
-    if (!session.isTouched) {
-      session.isTouched = true;
-      touched.add(session);
+    if (!session.isFlushPending) {
+      session.isFlushPending = true;
+      pendingFlushes.add(session);
     }
     if (!inBatch) {
       requestFlush();
@@ -733,32 +736,32 @@ public final class SessionTable {
     }
   }
 
-  /** Flushes every session that was touched, as long as the output takes it. */
-  public void flushTouched(long nowMs) {
+  /** Flushes every session with a pending flush, as long as the output takes it. */
+  public void flushPending(long nowMs) {
     flushRequested = false;
     long timeMs = nowMs;
     if (!arrived.isEmpty() && !inBatch) {
       deliver(nowMs);
       timeMs = handler.readNowMs(nowMs);
     }
-    if (touched.isEmpty() && !outputPending) {
+    if (pendingFlushes.isEmpty() && !outputPending) {
       return;
     }
     inBatch = true;
     int flushed = 0;
     try {
-      while (flushed < touched.size() && handler.isOutputWritable()) {
-        Session session = touched.get(flushed++);
-        session.isTouched = false;
+      while (flushed < pendingFlushes.size() && handler.isOutputWritable()) {
+        Session session = pendingFlushes.get(flushed++);
+        session.isFlushPending = false;
         if (session.isIn(this)) {
           timeMs = flush(session, timeMs);
         }
       }
     } finally {
-      touched.subList(0, flushed).clear();
+      pendingFlushes.subList(0, flushed).clear();
       inBatch = false;
       outputPending = false;
-      if (!touched.isEmpty()) {
+      if (!pendingFlushes.isEmpty()) {
         requestFlush();
       }
       handler.flushOutput();
@@ -789,7 +792,7 @@ public final class SessionTable {
     if (delivers || (sendHeldUp && kcp.isSendable()) || kcp.takeSendWanted()) {
       handler.progressed(session, nowMs); // What moves on was held up, mostly for want of memory.
       if (delivers && session.isIn(this)) {
-        touch(session); // Its window may have opened.
+        scheduleFlush(session); // Its window may have opened.
       }
       return handler.readNowMs(nowMs);
     }
@@ -809,7 +812,7 @@ public final class SessionTable {
     if (session.hasInput) {
       kcp.afterInput(nowMs, output);
     }
-    kcp.charge(output.besideBytes(), nowMs);
+    kcp.charge(output.nonArqBytes(), nowMs);
   }
 
   private void outputTo(Session session, long nowMs) {

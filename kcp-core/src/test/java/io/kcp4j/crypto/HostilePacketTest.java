@@ -25,21 +25,21 @@ class HostilePacketTest {
   void randomBytesOfAnyLengthAreRefusedUnchanged(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     Random random = new Random(3);
-    PacketBurst burst = new PacketBurst();
+    PacketBatch batch = new PacketBatch();
     for (int round = 0; round < 100; round++) {
       int packets = random.nextInt(12);
       ByteBuf buffer = Unpooled.directBuffer(packets * 2000 + 1);
       buffer.writeBytes(TestPackets.randomBytes(random, buffer.capacity()));
       byte[] before = ByteBufUtil.getBytes(buffer);
-      burst.reset(buffer);
+      batch.reset(buffer);
       for (int i = 0, at = 0; i < packets; i++) {
         int length = random.nextInt(random.nextBoolean() ? 60 : 2000);
-        burst.add(at, at + length);
+        batch.add(at, at + length);
         at += length;
       }
-      cipher.open(burst);
+      cipher.open(batch);
       for (int i = 0; i < packets; i++) {
-        assertTrue(burst.isRefused(i));
+        assertTrue(batch.isRefused(i));
       }
       assertArrayEquals(before, ByteBufUtil.getBytes(buffer));
       buffer.release();
@@ -137,7 +137,7 @@ class HostilePacketTest {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     Random random = new Random(8);
     ByteBuf buffer = Unpooled.buffer(100_000).writeZero(100_000);
-    PacketBurst burst = new PacketBurst().reset(buffer);
+    PacketBatch batch = new PacketBatch().reset(buffer);
     byte[][] payloads = new byte[40][];
     int at = 0;
     for (int i = 0; i < payloads.length; i++) {
@@ -147,18 +147,18 @@ class HostilePacketTest {
         packet = Arrays.copyOf(flipped(packet, 8 * packet.length - 1), packet.length - i % 4);
       }
       buffer.setBytes(at, packet);
-      burst.add(at, at + packet.length);
+      batch.add(at, at + packet.length);
       at += packet.length;
     }
-    burst.add(at, at); // an empty datagram
-    cipher.open(burst);
+    batch.add(at, at); // an empty datagram
+    cipher.open(batch);
     for (int i = 0; i < payloads.length; i++) {
-      assertEquals(isBad(i), burst.isRefused(i), "packet " + i);
+      assertEquals(isBad(i), batch.isRefused(i), "packet " + i);
       if (!isBad(i)) {
-        assertArrayEquals(payloads[i], TestPackets.payload(burst, i));
+        assertArrayEquals(payloads[i], TestPackets.payload(batch, i));
       }
     }
-    assertTrue(burst.isRefused(payloads.length));
+    assertTrue(batch.isRefused(payloads.length));
   }
 
   private static boolean isBad(int i) {
@@ -171,12 +171,12 @@ class HostilePacketTest {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     byte[] packet = TestPackets.sealed(cipher, new byte[10]);
     ByteBuf buffer = Unpooled.copiedBuffer(packet);
-    PacketBurst burst = new PacketBurst().reset(buffer);
-    burst.add(0, packet.length);
-    burst.refuse(0);
-    cipher.open(burst);
-    assertTrue(burst.isRefused(0));
-    assertEquals(0, burst.start(0));
+    PacketBatch batch = new PacketBatch().reset(buffer);
+    batch.add(0, packet.length);
+    batch.refuse(0);
+    cipher.open(batch);
+    assertTrue(batch.isRefused(0));
+    assertEquals(0, batch.start(0));
     assertArrayEquals(packet, ByteBufUtil.getBytes(buffer));
   }
 }

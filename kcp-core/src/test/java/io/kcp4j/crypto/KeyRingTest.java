@@ -41,18 +41,18 @@ class KeyRingTest {
     List<PacketKey> keys = List.of(salsa20, gcm, aes, chacha);
     PacketCipher all = KeyRing.of(gcm, chacha, aes, salsa20).newCipher();
     ByteBuf buffer = Unpooled.buffer(10_000).writeZero(10_000);
-    PacketBurst burst = new PacketBurst().reset(buffer);
+    PacketBatch batch = new PacketBatch().reset(buffer);
     for (int i = 0, at = 0; i < 100; i++) {
       PacketCipher one = KeyRing.of(keys.get(i % keys.size())).newCipher();
       byte[] packet = TestPackets.sealed(one, new byte[] {(byte) i});
       buffer.setBytes(at, packet);
-      burst.add(at, at + packet.length);
+      batch.add(at, at + packet.length);
       at += packet.length;
     }
-    all.open(burst);
-    for (int i = 0; i < burst.size(); i++) {
-      assertFalse(burst.isRefused(i), "packet " + i);
-      assertArrayEquals(new byte[] {(byte) i}, TestPackets.payload(burst, i));
+    all.open(batch);
+    for (int i = 0; i < batch.size(); i++) {
+      assertFalse(batch.isRefused(i), "packet " + i);
+      assertArrayEquals(new byte[] {(byte) i}, TestPackets.payload(batch, i));
     }
   }
 
@@ -105,7 +105,7 @@ class KeyRingTest {
       PacketKey key = TestPackets.key(algorithm, 1);
       assertEquals(
           algorithm == CipherAlgorithm.NULL,
-          KeyRing.of(key).newCipher().isPlain(),
+          KeyRing.of(key).newCipher().isUnencrypted(),
           algorithm.kcptunName());
     }
   }
@@ -121,14 +121,14 @@ class KeyRingTest {
     PacketKey key = PacketKey.ofAead("throws", ThrowingAead::new);
     PacketCipher cipher = KeyRing.of(key).newCipher();
     ByteBuf buffer = Unpooled.directBuffer(300).writeZero(300);
-    PacketBurst burst = new PacketBurst().reset(buffer);
+    PacketBatch batch = new PacketBatch().reset(buffer);
     for (int i = 0; i < 3; i++) {
-      burst.add(i * 100, i * 100 + 100);
+      batch.add(i * 100, i * 100 + 100);
     }
-    assertThrows(IllegalStateException.class, () -> cipher.seal(burst));
-    assertNull(burst.direct(), "the view is kept");
-    assertThrows(IllegalStateException.class, () -> cipher.open(burst));
-    assertNull(burst.direct(), "the view is kept");
+    assertThrows(IllegalStateException.class, () -> cipher.seal(batch));
+    assertNull(batch.direct(), "the view is kept");
+    assertThrows(IllegalStateException.class, () -> cipher.open(batch));
+    assertNull(batch.direct(), "the view is kept");
     assertEquals(3, key.seals());
     buffer.release();
   }
@@ -204,11 +204,11 @@ class KeyRingTest {
     PacketCipher cipher = ring.newCipher();
     TestPackets.opened(cipher, TestPackets.sealed(cipher, PAYLOAD));
     ByteBuf buffer = Unpooled.buffer(1000).writeZero(1000);
-    PacketBurst burst = new PacketBurst().reset(buffer);
+    PacketBatch batch = new PacketBatch().reset(buffer);
     for (int i = 0; i < 10; i++) {
-      burst.add(i * 100, i * 100 + 100);
+      batch.add(i * 100, i * 100 + 100);
     }
-    ring.newCipher().seal(burst);
+    ring.newCipher().seal(batch);
     assertEquals(11, gcm.seals());
     assertEquals(0, aes.seals());
   }

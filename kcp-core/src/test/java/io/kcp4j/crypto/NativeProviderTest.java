@@ -90,18 +90,18 @@ class NativeProviderTest {
     PacketCipher cipher = computed.cipher();
     Random random = new Random(1);
     ByteBuf buffer = Unpooled.directBuffer(40 * 1500);
-    PacketBurst burst = new PacketBurst().reset(buffer);
+    PacketBatch batch = new PacketBatch().reset(buffer);
     byte[][] payloads = new byte[40][];
     int at = 0;
     for (int i = 0; i < payloads.length; i++) {
       payloads[i] = TestPackets.randomBytes(random, random.nextInt(1400));
-      at = TestPackets.add(burst, cipher, at, payloads[i]);
+      at = TestPackets.add(batch, cipher, at, payloads[i]);
     }
-    cipher.seal(burst);
-    cipher.open(burst);
+    cipher.seal(batch);
+    cipher.open(batch);
     for (int i = 0; i < payloads.length; i++) {
-      assertFalse(burst.isRefused(i), "packet " + i);
-      assertArrayEquals(payloads[i], TestPackets.payload(burst, i));
+      assertFalse(batch.isRefused(i), "packet " + i);
+      assertArrayEquals(payloads[i], TestPackets.payload(batch, i));
     }
     buffer.release();
   }
@@ -129,10 +129,10 @@ class NativeProviderTest {
 
   private static void assertRefusedUnchanged(PacketCipher cipher, byte[] packet) {
     ByteBuf buffer = Unpooled.copiedBuffer(packet);
-    PacketBurst burst = new PacketBurst().reset(buffer);
-    burst.add(0, packet.length);
-    cipher.open(burst);
-    assertTrue(burst.isRefused(0), packet.length + " bytes");
+    PacketBatch batch = new PacketBatch().reset(buffer);
+    batch.add(0, packet.length);
+    cipher.open(batch);
+    assertTrue(batch.isRefused(0), packet.length + " bytes");
     assertArrayEquals(packet, ByteBufUtil.getBytes(buffer));
   }
 

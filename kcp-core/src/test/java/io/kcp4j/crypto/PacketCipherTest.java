@@ -60,15 +60,15 @@ class PacketCipherTest {
                     Unpooled.buffer(bytes).writeZero(bytes)));
     PacketCipher cipher = TestPackets.cipher(algorithm);
     Random random = new Random(2);
-    PacketBurst burst = new PacketBurst();
+    PacketBatch batch = new PacketBatch();
     for (int packets : new int[] {0, 1, 2, 7, 8, 9, 31, 32, 33, 70}) {
       for (IntFunction<ByteBuf> kind : kinds) {
-        assertBurstOpensAgain(cipher, burst, kind, payloads(random, packets));
+        assertBurstOpensAgain(cipher, batch, kind, payloads(random, packets));
       }
     }
   }
 
-  /** Mostly of one length, as the packets of a session's burst are. */
+  /** Mostly of one length, as the packets of a session's batch are. */
   private static List<byte[]> payloads(Random random, int packets) {
     List<byte[]> payloads = new ArrayList<>();
     int usual = random.nextInt(1400);
@@ -80,22 +80,22 @@ class PacketCipherTest {
   }
 
   private static void assertBurstOpensAgain(
-      PacketCipher cipher, PacketBurst burst, IntFunction<ByteBuf> kind, List<byte[]> payloads) {
+      PacketCipher cipher, PacketBatch batch, IntFunction<ByteBuf> kind, List<byte[]> payloads) {
     int gapBytes = 3; // packets begin anywhere
     ByteBuf buffer = kind.apply((payloads.size() + 1) * (1520 + gapBytes));
     try {
       Arrays.asList(0, buffer.capacity() - 1).forEach(i -> buffer.setByte(i, 0x5a));
-      burst.reset(buffer);
+      batch.reset(buffer);
       int at = 1;
       for (byte[] payload : payloads) {
-        at = TestPackets.add(burst, cipher, at, payload) + gapBytes;
+        at = TestPackets.add(batch, cipher, at, payload) + gapBytes;
       }
-      cipher.seal(burst);
-      cipher.open(burst);
-      assertEquals(payloads.size(), burst.size());
+      cipher.seal(batch);
+      cipher.open(batch);
+      assertEquals(payloads.size(), batch.size());
       for (int i = 0; i < payloads.size(); i++) {
-        assertFalse(burst.isRefused(i), "packet " + i + " of " + payloads.size());
-        assertArrayEquals(payloads.get(i), TestPackets.payload(burst, i), "packet " + i);
+        assertFalse(batch.isRefused(i), "packet " + i + " of " + payloads.size());
+        assertArrayEquals(payloads.get(i), TestPackets.payload(batch, i), "packet " + i);
       }
       assertEquals(0x5a, buffer.getByte(0));
       assertEquals(0x5a, buffer.getByte(buffer.capacity() - 1));
@@ -109,18 +109,18 @@ class PacketCipherTest {
   void sealingTouchesNothingOutsideOfThePackets(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     ByteBuf buffer = Unpooled.directBuffer(10_000).writeZero(10_000);
-    PacketBurst burst = new PacketBurst().reset(buffer);
+    PacketBatch batch = new PacketBatch().reset(buffer);
     int at = 5;
     for (int i = 0; i < 12; i++) {
-      at = TestPackets.add(burst, cipher, at, new byte[30 + i]) + 5;
+      at = TestPackets.add(batch, cipher, at, new byte[30 + i]) + 5;
     }
-    cipher.seal(burst);
-    cipher.open(burst);
-    for (int i = 0, free = 0; i < burst.size(); i++) {
-      for (; free < burst.start(i) - cipher.headroom(); free++) {
+    cipher.seal(batch);
+    cipher.open(batch);
+    for (int i = 0, free = 0; i < batch.size(); i++) {
+      for (; free < batch.start(i) - cipher.headroom(); free++) {
         assertEquals(0, buffer.getByte(free), "byte " + free);
       }
-      free = burst.end(i) + cipher.tailroom();
+      free = batch.end(i) + cipher.tailroom();
     }
     buffer.release();
   }
@@ -153,13 +153,13 @@ class PacketCipherTest {
     PacketCipher cipher = TestPackets.cipher(CipherAlgorithm.AES_128_GCM);
     ByteBuf buffer = Unpooled.buffer(70_000).writeZero(70_000);
     for (int bytes : new int[] {0, 27, MAX_PACKET_BYTES + 1}) {
-      PacketBurst burst = new PacketBurst().reset(buffer);
-      burst.add(0, 100);
-      burst.add(100, 100 + bytes);
-      assertThrows(IllegalArgumentException.class, () -> cipher.seal(burst), bytes + " bytes");
+      PacketBatch batch = new PacketBatch().reset(buffer);
+      batch.add(0, 100);
+      batch.add(100, 100 + bytes);
+      assertThrows(IllegalArgumentException.class, () -> cipher.seal(batch), bytes + " bytes");
     }
     assertEquals(0, buffer.getByte(50));
-    PacketBurst smallest = new PacketBurst().reset(buffer);
+    PacketBatch smallest = new PacketBatch().reset(buffer);
     smallest.add(0, 28);
     cipher.seal(smallest);
     cipher.open(smallest);

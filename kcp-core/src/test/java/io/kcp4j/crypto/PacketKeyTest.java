@@ -112,7 +112,7 @@ class PacketKeyTest {
   void keyThatHoldsNothingIsNotDestroyed() {
     KeyRing.NONE.keys().forEach(PacketKey::destroy);
     assertFalse(KeyRing.NONE.keys().get(0).isDestroyed());
-    assertTrue(KeyRing.NONE.newCipher().isPlain());
+    assertTrue(KeyRing.NONE.newCipher().isUnencrypted());
   }
 
   @Test

@@ -27,11 +27,11 @@ final class TestPackets {
     return bytes;
   }
 
-  /** Adds a packet of this payload to the burst, at {@code start}, and returns its end. */
-  static int add(PacketBurst burst, PacketCipher cipher, int start, byte[] payload) {
+  /** Adds a packet of this payload to the batch, at {@code start}, and returns its end. */
+  static int add(PacketBatch batch, PacketCipher cipher, int start, byte[] payload) {
     int end = start + cipher.headroom() + payload.length + cipher.tailroom();
-    burst.buffer().setBytes(start + cipher.headroom(), payload);
-    burst.add(start, end);
+    batch.buffer().setBytes(start + cipher.headroom(), payload);
+    batch.add(start, end);
     return end;
   }
 
@@ -40,22 +40,22 @@ final class TestPackets {
     byte[] packet = new byte[cipher.headroom() + payload.length + cipher.tailroom()];
     System.arraycopy(payload, 0, packet, cipher.headroom(), payload.length);
     ByteBuf buffer = Unpooled.wrappedBuffer(packet);
-    PacketBurst burst = new PacketBurst().reset(buffer);
-    burst.add(0, packet.length);
-    cipher.seal(burst);
+    PacketBatch batch = new PacketBatch().reset(buffer);
+    batch.add(0, packet.length);
+    cipher.seal(batch);
     return packet;
   }
 
   /** The payload of a packet that arrived, or null if it is refused. */
   static byte[] opened(PacketCipher cipher, byte[] packet) {
     ByteBuf buffer = Unpooled.copiedBuffer(packet);
-    PacketBurst burst = new PacketBurst().reset(buffer);
-    burst.add(0, packet.length);
-    cipher.open(burst);
-    return burst.isRefused(0) ? null : payload(burst, 0);
+    PacketBatch batch = new PacketBatch().reset(buffer);
+    batch.add(0, packet.length);
+    cipher.open(batch);
+    return batch.isRefused(0) ? null : payload(batch, 0);
   }
 
-  static byte[] payload(PacketBurst burst, int i) {
-    return ByteBufUtil.getBytes(burst.buffer(), burst.start(i), burst.end(i) - burst.start(i));
+  static byte[] payload(PacketBatch batch, int i) {
+    return ByteBufUtil.getBytes(batch.buffer(), batch.start(i), batch.end(i) - batch.start(i));
   }
 }

@@ -144,11 +144,11 @@ class VectorsTest {
 
   private static byte[] open(PacketCipher cipher, byte[] sealed) {
     ByteBuf buffer = Unpooled.wrappedBuffer(sealed.clone());
-    PacketBurst burst = new PacketBurst().reset(buffer);
-    burst.add(0, sealed.length);
-    cipher.open(burst);
-    assertFalse(burst.isRefused(0), sealed.length + " bytes");
-    assertTrue(burst.end(0) <= sealed.length);
-    return ByteBufUtil.getBytes(buffer, burst.start(0), burst.end(0) - burst.start(0));
+    PacketBatch batch = new PacketBatch().reset(buffer);
+    batch.add(0, sealed.length);
+    cipher.open(batch);
+    assertFalse(batch.isRefused(0), sealed.length + " bytes");
+    assertTrue(batch.end(0) <= sealed.length);
+    return ByteBufUtil.getBytes(buffer, batch.start(0), batch.end(0) - batch.start(0));
   }
 }

@@ -2,7 +2,7 @@ package io.kcp4j.fuzz;
 
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.ByteBuf;
@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /**
- * Opens bursts of packets with every cipher: noise, and sealed ones, altered or not, at any place
+ * Opens batches of packets with every cipher: noise, and sealed ones, altered or not, at any place
  * of a direct or heap buffer. A packet that does not open keeps its bytes; nothing around a packet
  * is ever touched; what was sealed opens to what it was; an AEAD opens nothing that was altered.
  */
@@ -33,8 +33,8 @@ public final class PacketOpenFuzz {
   private static final ByteBuf DIRECT = Unpooled.directBuffer(CAPACITY, CAPACITY);
   private static final byte[] BEFORE = new byte[CAPACITY];
   private static final byte[] AFTER = new byte[CAPACITY];
-  private static final PacketBurst BURST = new PacketBurst();
-  private static final PacketBurst ONE = new PacketBurst();
+  private static final PacketBatch BURST = new PacketBatch();
+  private static final PacketBatch ONE = new PacketBatch();
 
   private final FuzzInput input;
   private final int ring;
@@ -76,7 +76,7 @@ public final class PacketOpenFuzz {
     return PacketKey.of(algorithm, key);
   }
 
-  /** One burst. */
+  /** One batch. */
   public static void fuzzerTestOneInput(byte[] bytes) {
     new PacketOpenFuzz(bytes).run();
   }

@@ -8,18 +8,18 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecEncoder;
 import io.kcp4j.fec.FecPacket;
-import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -70,13 +70,13 @@ public final class SessionTableFuzz implements SessionTable.Handler {
   private static final ByteBuf PACKET = Unpooled.buffer(4096, 4096);
   private static final ByteBuf[] PARITY = {Unpooled.buffer(2048), Unpooled.buffer(2048)};
   private static final ByteBuf SENT = Unpooled.wrappedBuffer(new byte[4096]);
-  private static final PacketBurst BURST = new PacketBurst();
+  private static final PacketBatch BURST = new PacketBatch();
 
   private final FuzzInput input;
   private final MemoryBudget budget = new MemoryBudget(LIMIT_BYTES);
   private final KcpContext context = new KcpContext(ALLOCATOR, budget, new KcpCounters());
   private final PacketCipher cipher;
-  private final DeadlineWheel deadlines = new DeadlineWheel(0);
+  private final TimerWheel deadlines = new TimerWheel(0);
   private final SessionTable table;
   private final List<Session> sessions = new ArrayList<>();
   private final FuzzOutput near = new FuzzOutput(0, 0);
@@ -130,13 +130,13 @@ public final class SessionTableFuzz implements SessionTable.Handler {
   private void step() {
     int op = input.unsignedByte();
     switch (op & 15) {
-      case 0, 1 -> receivePlain(op >> 4);
-      case 2, 3, 4, 5 -> receiveProtected(op >> 4);
+      case 0, 1 -> receiveSegments(op >> 4);
+      case 2, 3, 4, 5 -> receiveFecData(op >> 4);
       case 6 -> receiveUnreliable(op >> 4);
       case 7 -> receiveMadeUp(op >> 4);
       case 8 -> table.endBatch(nowMs);
       case 9 -> advance(input.unsignedByte() << (op >> 5));
-      case 10 -> table.flushTouched(nowMs);
+      case 10 -> table.flushPending(nowMs);
       case 11 -> withSession(this::write);
       case 12 ->
           withSession(session -> session.reconfigure(CONFIG, FECS[input.below(FECS.length)]));
@@ -160,7 +160,7 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     nowMs += ms;
     deadlines.advance(nowMs);
     table.sweep(nowMs);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
   }
 
   // What arrives
@@ -173,14 +173,14 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     PACKET.setIndex(1, 1).writeZero(cipher.headroom());
   }
 
-  private void receivePlain(int kind) {
+  private void receiveSegments(int kind) {
     begin();
     FuzzSegments.write(PACKET, input, conv(kind), near);
     receive(kind);
   }
 
   /** What a real encoder makes of it; it may be lost, and its parity with it. */
-  private void receiveProtected(int kind) {
+  private void receiveFecData(int kind) {
     begin();
     int index = PACKET.writerIndex();
     PACKET.writeZero(FecPacket.DATA_HEADER_BYTES);
@@ -234,7 +234,7 @@ public final class SessionTableFuzz implements SessionTable.Handler {
   private void write(Session session) {
     SENT.setIndex(0, input.unsignedShort() % 3000);
     session.kcp().send(SENT);
-    table.touch(session);
+    table.scheduleFlush(session);
   }
 
   private void writeUnreliable(Session session) {
@@ -242,7 +242,7 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     if (max > 0) {
       int bytes = input.unsignedByte() % (max + 1);
       session.sendUnreliable(ALLOCATOR.buffer(bytes).writeZero(bytes));
-      table.touch(session);
+      table.scheduleFlush(session);
     }
   }
 

@@ -13,7 +13,7 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Origin;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecDecoder;
@@ -75,7 +75,7 @@ class RecordedSessionTest {
     private final Set<Integer> sentSns = new HashSet<>();
     private final ByteBuf out = Unpooled.buffer(KcpConfig.MAX_MTU_BYTES);
     private final PacketCipher cipher;
-    private final PacketBurst burst = new PacketBurst();
+    private final PacketBatch batch = new PacketBatch();
     private final FecDecoder decoder;
     private final Delivery delivery;
     private Kcp kcp;
@@ -98,11 +98,11 @@ class RecordedSessionTest {
     void packet(byte[] recorded) {
       nowMs++;
       ByteBuf packet = Unpooled.copiedBuffer(recorded);
-      burst.reset(packet).add(0, recorded.length);
-      cipher.open(burst);
-      assertFalse(burst.isRefused(0));
-      int start = burst.start(0);
-      int end = burst.end(0);
+      batch.reset(packet).add(0, recorded.length);
+      cipher.open(batch);
+      assertFalse(batch.isRefused(0));
+      int start = batch.start(0);
+      int end = batch.end(0);
       int type = FecPacket.type(packet, start);
       if (!FecPacket.isFec(type)) {
         datagram(packet.slice(start, end - start), Origin.NETWORK);

@@ -79,7 +79,7 @@ class BlockedOutputTest {
   void sessionsBeyondWhatTheOutputTakesWaitForIt() {
     KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
     Socket socket = new Socket();
-    DeadlineWheel wheel = new DeadlineWheel(0);
+    TimerWheel wheel = new TimerWheel(0);
     SessionTable table =
         new SessionTable(socket, context, PLAIN, FEC, wheel, SessionDirectory.ofOne(10), 1500, 0);
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
@@ -88,17 +88,17 @@ class BlockedOutputTest {
       Session session = table.newSession(remote, kcp, null);
       table.add(session, 0);
       assertTrue(kcp.send(Unpooled.wrappedBuffer(new byte[100])));
-      table.touch(session);
+      table.scheduleFlush(session);
     }
     assertEquals(1, socket.flushRequests);
 
     socket.room = 2;
-    table.flushTouched(0);
+    table.flushPending(0);
     assertEquals(2, socket.sent);
     assertEquals(2, socket.flushRequests);
 
     socket.room = 10;
-    table.flushTouched(0);
+    table.flushPending(0);
     assertEquals(5, socket.sent);
     assertEquals(2, socket.flushRequests);
   }
@@ -109,7 +109,7 @@ class BlockedOutputTest {
     Socket socket = new Socket();
     SessionTable table =
         new SessionTable(
-            socket, context, PLAIN, FEC, new DeadlineWheel(0), SessionDirectory.ofOne(10), 1500, 0);
+            socket, context, PLAIN, FEC, new TimerWheel(0), SessionDirectory.ofOne(10), 1500, 0);
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     ByteBuf probe = Unpooled.buffer();
     Segment.write(probe, 7, Segment.WASK, 0, 128, 0, 0, 0, 0);
@@ -129,7 +129,7 @@ class BlockedOutputTest {
     assertEquals(0, socket.sent);
 
     socket.room = 1;
-    table.flushTouched(2);
+    table.flushPending(2);
     assertEquals(1, socket.sent);
   }
 }

@@ -43,7 +43,7 @@ class FakeHandler implements SessionTable.Handler {
   @Override
   public Session accept(InetSocketAddress remote, int conv, long nowMs) {
     onAccept.run();
-    if (!accepts || (postpones && table.postpone(remote, conv))) {
+    if (!accepts || (postpones && table.deferAccept(remote, conv))) {
       return null;
     }
     Session session = session(remote, conv);
@@ -97,7 +97,7 @@ class FakeHandler implements SessionTable.Handler {
   }
 
   @Override
-  public void passedOn(InetSocketAddress remote, ByteBuf packet) {
+  public void forward(InetSocketAddress remote, ByteBuf packet) {
     events.add("passed on");
     onPassedOn.accept(remote, packet);
   }

@@ -42,7 +42,7 @@ class FecSettingsTest {
           context,
           KeyRing.NONE.newCipher(),
           fecContext,
-          new DeadlineWheel(0),
+          new TimerWheel(0),
           SessionDirectory.ofOne(9),
           1500,
           0);

@@ -8,7 +8,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
@@ -54,7 +54,7 @@ final class Host implements SessionTable.Handler {
     address = InetSocketAddress.createUnresolved("host", port);
     cipher = keys.newCipher();
     FecContext fecContext = new FecContext(budget);
-    DeadlineWheel wheel = new DeadlineWheel(0);
+    TimerWheel wheel = new TimerWheel(0);
     table =
         new SessionTable(
             this, context, cipher, fecContext, wheel, SessionDirectory.ofOne(10), 1500, 0);
@@ -87,8 +87,8 @@ final class Host implements SessionTable.Handler {
       data.writeByte(i * 31 + i / 256);
     }
     session.kcp().send(data);
-    table.touch(session);
-    table.flushTouched(0);
+    table.scheduleFlush(session);
+    table.flushPending(0);
   }
 
   /** The packets since this was last asked, sealed. */
@@ -149,9 +149,9 @@ final class Host implements SessionTable.Handler {
 
       @Override
       public void end() {
-        PacketBurst burst = new PacketBurst().reset(packet);
-        burst.add(0, packet.writerIndex());
-        cipher.seal(burst);
+        PacketBatch batch = new PacketBatch().reset(packet);
+        batch.add(0, packet.writerIndex());
+        cipher.seal(batch);
         packets.add(packet);
       }
 

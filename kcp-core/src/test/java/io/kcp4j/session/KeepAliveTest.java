@@ -41,7 +41,7 @@ class KeepAliveTest {
           context,
           KeyRing.NONE.newCipher(),
           new FecContext(context.budget()),
-          new DeadlineWheel(0),
+          new TimerWheel(0),
           SessionDirectory.ofOne(9),
           1500,
           0);
@@ -93,7 +93,7 @@ class KeepAliveTest {
 
   private boolean sweep() {
     boolean isPartial = table.sweep(nowMs);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     for (String event : handler.events()) {
       if (event.startsWith("ended")) {
         ends.add(event);
@@ -126,16 +126,16 @@ class KeepAliveTest {
     }
     // 1, 1.5, 2.25, 3.375, 5.1 and 7.6 s, which are watched by the second.
     assertEquals(List.of(1000L, 2000L, 3000L, 4000L, 6000L, 8000L), gaps);
-    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
   void noProbeIsAwaitedForLongerThanTheTimeout() {
-    add(1).silenceTimeoutMs(2000);
+    add(1).keepAliveIntervalMs(2000);
     answers = false;
     runTo(16_000);
     assertEquals(List.of(2000L, 3000L, 5000L, 7000L, 9000L, 11_000L, 13_000L), probes);
-    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
@@ -221,7 +221,7 @@ class KeepAliveTest {
     runTo(360_000);
     assertEquals(2, probes.size());
     runTo(500_000);
-    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
@@ -253,8 +253,8 @@ class KeepAliveTest {
     table.add(session, nowMs);
     for (int i = 1; i <= segments; i++) {
       session.kcp().send(Unpooled.buffer().writeZero(10));
-      table.touch(session);
-      table.flushTouched(nowMs);
+      table.scheduleFlush(session);
+      table.flushPending(nowMs);
       receive(1, Segment.ACK, firstSn + i - 1, firstSn + i);
     }
     assertTrue(session.kcp().isDrained());
@@ -266,7 +266,7 @@ class KeepAliveTest {
     addUploader(0, 3); // Probes are answered as a new server does, with una 0.
     runTo(120_000);
     assertEquals(7, probes.size());
-    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
@@ -277,7 +277,7 @@ class KeepAliveTest {
     runTo(62_000);
     receive(1, Segment.WINS, 0, 1); // One of before the wrap's end: 2 has been seen.
     runTo(120_000);
-    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
@@ -308,18 +308,18 @@ class KeepAliveTest {
     Session session = addUploader(0, 3);
     ByteBuf closing = Unpooled.buffer();
     session.kcp().send(Unpooled.buffer().writeZero(10));
-    table.touch(session);
-    table.flushTouched(nowMs);
+    table.scheduleFlush(session);
+    table.flushPending(nowMs);
     Segment.write(closing, 1, Segment.ACK, 0, 0, 0, 3, 4, 0);
     table.receive(REMOTE, closing, nowMs);
     session.kcp().send(Unpooled.buffer().writeZero(10));
-    table.touch(session);
+    table.scheduleFlush(session);
     table.endBatch(nowMs);
     for (int s = 0; s < 120; s++) {
       receive(1, Segment.WINS, 0, 0);
       runTo(nowMs + 1000);
     }
-    assertEquals(List.of("ended 1 PEER_SILENT"), ends);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test

@@ -133,8 +133,8 @@ class KeyOrderTest {
     send(oldClient, 7);
     Session session = oldClient.sessions.get(7);
     session.sendUnreliable(oldClient.allocator.buffer());
-    oldClient.table.touch(session);
-    oldClient.table.flushTouched(0);
+    oldClient.table.scheduleFlush(session);
+    oldClient.table.flushPending(0);
     List<ByteBuf> packets = oldClient.packets();
     assertEquals(
         a.headroom() + SMALLEST_PACKET_BYTES + a.tailroom(), packets.get(0).readableBytes());

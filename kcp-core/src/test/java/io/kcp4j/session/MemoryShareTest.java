@@ -44,7 +44,7 @@ class MemoryShareTest implements SessionTable.Handler {
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = new MemoryBudget(LIMIT_BYTES);
   private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
-  private final DeadlineWheel wheel = new DeadlineWheel(0);
+  private final TimerWheel wheel = new TimerWheel(0);
   private final SessionTable table =
       new SessionTable(
           this,
@@ -150,7 +150,7 @@ class MemoryShareTest implements SessionTable.Handler {
       isWhole = session.kcp().send(message);
       data.skipBytes(message.readerIndex());
     }
-    table.touch(session);
+    table.scheduleFlush(session);
   }
 
   @Override

@@ -87,12 +87,12 @@ class PacketLayersTest {
     session.reconfigure(client.config, FecConfig.of(2, 1).withParityGapMs(0));
     for (int nowMs = 1000; nowMs <= 4000; nowMs += 1000) {
       client.table.due(session);
-      client.table.flushTouched(nowMs);
+      client.table.flushPending(nowMs);
       List<ByteBuf> packets = client.packets();
       packets.forEach(packet -> assertTrue(packet.readableBytes() <= 1500));
       server.take(client, packets);
       server.table.due(accepted());
-      server.table.flushTouched(0);
+      server.table.flushPending(0);
       client.take(server, server.packets());
     }
     assertEquals(0, server.count(KcpCounter.OVERSIZE));
@@ -169,8 +169,8 @@ class PacketLayersTest {
     client.send(session, 10);
     server.take(client, client.packets());
     accepted().kcp().probe();
-    server.table.touch(accepted());
-    server.table.flushTouched(20);
+    server.table.scheduleFlush(accepted());
+    server.table.flushPending(20);
     ByteBuf control = server.packets().get(0);
     assertEquals(7, Segment.conv(control, 0));
     assertEquals(Segment.ACK, Segment.cmd(control, 0));
@@ -185,8 +185,8 @@ class PacketLayersTest {
     client.send(session, 10);
     server.take(client, client.packets());
     accepted().kcp().probe();
-    server.table.touch(accepted());
-    server.table.flushTouched(20);
+    server.table.scheduleFlush(accepted());
+    server.table.flushPending(20);
     ByteBuf control = server.packets().get(0);
     assertEquals(FecPacket.DATA, type(control));
     assertEquals(FecPacket.DATA_HEADER_BYTES + 2 * Segment.HEADER_BYTES, control.readableBytes());
@@ -266,8 +266,8 @@ class PacketLayersTest {
     seal(CipherAlgorithm.AES);
     Session session = open(FecConfig.NONE);
     session.kcp().probe();
-    client.table.touch(session);
-    client.table.flushTouched(0);
+    client.table.scheduleFlush(session);
+    client.table.flushPending(0);
     server.take(client, client.packets());
     assertEquals(0, server.table.size());
     client.take(server, server.packets());
@@ -280,8 +280,8 @@ class PacketLayersTest {
     server.unreliableLimit = 1;
     Session session = open(FecConfig.of(1, 1));
     session.sendUnreliable(client.allocator.buffer().writeInt(42));
-    client.table.touch(session);
-    client.table.flushTouched(0);
+    client.table.scheduleFlush(session);
+    client.table.flushPending(0);
     List<ByteBuf> early = client.packets();
     assertEquals(FecPacket.OUT_OF_BAND, type(early.get(0)));
     server.take(client, early);
@@ -307,8 +307,8 @@ class PacketLayersTest {
       session.sendUnreliable(client.allocator.buffer().writeInt(i));
     }
     assertEquals(1, client.count(KcpCounter.UNRELIABLE_DROPPED));
-    client.table.touch(session);
-    client.table.flushTouched(0);
+    client.table.scheduleFlush(session);
+    client.table.flushPending(0);
     server.take(client, client.packets());
     assertEquals(1, server.count(KcpCounter.UNRELIABLE_DROPPED));
     ByteBuf first = accepted().receiveUnreliable();
@@ -323,8 +323,8 @@ class PacketLayersTest {
     accepted().idleTimeoutMs(10_000);
     for (long nowMs = 1000; nowMs <= untilMs; nowMs += 1000) {
       session.sendUnreliable(client.allocator.buffer().writeInt(42));
-      client.table.touch(session);
-      client.table.flushTouched(nowMs);
+      client.table.scheduleFlush(session);
+      client.table.flushPending(nowMs);
       for (ByteBuf packet : client.packets()) {
         server.table.receive(client.address, packet, nowMs);
       }
@@ -383,8 +383,8 @@ class PacketLayersTest {
     session.sendUnreliable(new Told(client.allocator.buffer().writeInt(1), fates));
     session.sendUnreliable(new Told(client.allocator.buffer().writeInt(2), fates));
     assertEquals(List.of("GAVE_WAY"), fates);
-    client.table.touch(session);
-    client.table.flushTouched(0);
+    client.table.scheduleFlush(session);
+    client.table.flushPending(0);
     assertEquals(List.of("GAVE_WAY", "sent"), fates);
     assertEquals(1, client.packets().size());
 
@@ -420,8 +420,8 @@ class PacketLayersTest {
     assertThrows(IllegalArgumentException.class, () -> session.sendUnreliable(large));
     session.sendUnreliable(large.writerIndex(max));
     assertTrue(session.hasUnreliableToSend());
-    client.table.touch(session);
-    client.table.flushTouched(0);
+    client.table.scheduleFlush(session);
+    client.table.flushPending(0);
     assertFalse(session.hasUnreliableToSend());
     assertEquals(MTU, client.packets().get(0).readableBytes());
   }

@@ -38,7 +38,7 @@ class SessionDirectoryTest {
     FakeHandler handler = new FakeHandler(context);
     PacketCipher cipher = KeyRing.NONE.newCipher();
     FecContext fec = new FecContext(context.budget());
-    DeadlineWheel deadlines = new DeadlineWheel(0);
+    TimerWheel deadlines = new TimerWheel(0);
     handler.table = new SessionTable(handler, context, cipher, fec, deadlines, directory, 1500, 0);
     handler.onPassedOn =
         (remote, packet) -> {
@@ -85,7 +85,7 @@ class SessionDirectoryTest {
     assertEquals(1, first.table.size());
     assertEquals(30, first.accepted.get(0).kcp().receive().readableBytes());
     assertEquals(0, second.table.size());
-    assertEquals(1, count(second, KcpCounter.PASSED_ON));
+    assertEquals(1, count(second, KcpCounter.FORWARDED));
     assertEquals(0, count(second, KcpCounter.UNKNOWN_SESSION));
     assertEquals(List.of(), second.events());
   }
@@ -111,7 +111,7 @@ class SessionDirectoryTest {
     receive(first, protectedBy(encoder, push(7, 0)));
     receive(second, protectedBy(encoder, push(7, 1)));
     assertEquals(20, first.accepted.get(0).kcp().receive().readableBytes());
-    assertEquals(1, count(second, KcpCounter.PASSED_ON));
+    assertEquals(1, count(second, KcpCounter.FORWARDED));
   }
 
   private static ByteBuf protectedBy(FecEncoder encoder, ByteBuf datagram) {
@@ -126,7 +126,7 @@ class SessionDirectoryTest {
     receive(second, push(7, 0));
     assertEquals(1, first.table.size());
     assertEquals(0, second.table.size());
-    assertEquals(1, first.accepted.get(0).kcp().stats().get(KcpCounter.REPEATED));
+    assertEquals(1, first.accepted.get(0).kcp().stats().get(KcpCounter.DUPLICATES));
   }
 
   @Test
@@ -138,7 +138,7 @@ class SessionDirectoryTest {
     assertEquals(0, second.table.size());
 
     Session session = first.session(REMOTE, 7);
-    first.table.settle(REMOTE, 7, session, nowMs);
+    first.table.completeAccept(REMOTE, 7, session, nowMs);
     first.table.endBatch(nowMs);
     assertEquals(20, session.kcp().receive().readableBytes());
   }
@@ -154,7 +154,7 @@ class SessionDirectoryTest {
     first.accepts = true;
     first.postpones = true;
     receive(first, push(8, 0));
-    first.table.settle(REMOTE, 8, null, nowMs);
+    first.table.completeAccept(REMOTE, 8, null, nowMs);
     receive(second, push(8, 0));
     assertEquals(2, second.table.size());
   }

@@ -39,7 +39,7 @@ class SessionTableTest {
 
   private final KcpContext context = context(MemoryBudget.unlimited());
   private final FakeHandler handler = new FakeHandler(context);
-  private final DeadlineWheel deadlines = new DeadlineWheel(0);
+  private final TimerWheel deadlines = new TimerWheel(0);
   private final SessionTable table = table(handler);
   private long nowMs;
 
@@ -90,7 +90,7 @@ class SessionTableTest {
     for (; nowMs < untilMs; nowMs += 100) {
       deadlines.advance(nowMs);
       table.sweep(nowMs);
-      table.flushTouched(nowMs);
+      table.flushPending(nowMs);
     }
   }
 
@@ -178,7 +178,7 @@ class SessionTableTest {
 
   private Session settle(int conv) {
     Session session = handler.session(REMOTE, conv);
-    table.settle(REMOTE, conv, session, nowMs);
+    table.completeAccept(REMOTE, conv, session, nowMs);
     table.endBatch(nowMs);
     return session;
   }
@@ -211,11 +211,11 @@ class SessionTableTest {
     table.receive(REMOTE, push(7, 0), nowMs);
     Session session = handler.session(REMOTE, 7);
     session.kcp().send(Unpooled.buffer().writeZero(5));
-    table.touch(session);
-    table.flushTouched(nowMs);
+    table.scheduleFlush(session);
+    table.flushPending(nowMs);
     assertEquals(List.of(), handler.events());
 
-    table.settle(REMOTE, 7, session, nowMs);
+    table.completeAccept(REMOTE, 7, session, nowMs);
     table.endBatch(nowMs);
 
     assertEquals(List.of("sent 7 PUSH"), handler.events());
@@ -225,7 +225,7 @@ class SessionTableTest {
   void strangerThatIsTurnedAwayAfterItsWaitLeavesNothingAndMayTryAgain() {
     handler.postpones = true;
     receive(REMOTE, push(7, 0));
-    table.settle(REMOTE, 7, null, nowMs);
+    table.completeAccept(REMOTE, 7, null, nowMs);
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
     assertEquals(0, context.budget().usedBytes());
 
@@ -241,7 +241,7 @@ class SessionTableTest {
       receive(REMOTE, push(conv, 0));
     }
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
-    table.settle(REMOTE, 1, null, nowMs);
+    table.completeAccept(REMOTE, 1, null, nowMs);
     receive(REMOTE, push(4, 0));
     assertEquals(2, count(KcpCounter.ACCEPT_REFUSED));
     settle(4);
@@ -285,7 +285,7 @@ class SessionTableTest {
     handler.writable = false;
     receive(REMOTE, wask(7));
     handler.writable = true;
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(List.of(), handler.events());
   }
 
@@ -353,7 +353,7 @@ class SessionTableTest {
 
   private void write(Session session, int bytes) {
     session.kcp().send(Unpooled.buffer().writeZero(bytes));
-    table.touch(session);
+    table.scheduleFlush(session);
   }
 
   @Test
@@ -366,10 +366,10 @@ class SessionTableTest {
     write(one, 5);
     write(two, 5);
     assertEquals(1, handler.flushRequests);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(List.of("sent 2 ACK", "sent 1 ACK"), handler.events());
     assertEquals(outputFlushes + 1, handler.outputFlushes);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(outputFlushes + 1, handler.outputFlushes);
   }
 
@@ -399,11 +399,11 @@ class SessionTableTest {
     Session session = begin(REMOTE, 1);
     handler.writable = false;
     write(session, 5);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(List.of(), handler.events());
     assertEquals(2, handler.flushRequests, "asked again");
     handler.writable = true;
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(List.of("sent 1 ACK"), handler.events());
   }
 
@@ -415,12 +415,12 @@ class SessionTableTest {
           throw new IllegalStateException();
         };
     write(session, 5);
-    assertThrows(IllegalStateException.class, () -> table.flushTouched(nowMs));
+    assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
     handler.onOutput = () -> {};
     handler.flushRequests = 0;
     write(session, 5);
     assertEquals(1, handler.flushRequests);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(List.of("sent 1 ACK"), handler.events());
   }
 
@@ -428,7 +428,7 @@ class SessionTableTest {
   void sessionsAreFlushedThoughTheOutputThrewForOneOfThem() {
     Session one = begin(REMOTE, 1);
     Session two = begin(OTHER, 2);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     handler.events();
     handler.onOutput =
         () -> {
@@ -437,10 +437,10 @@ class SessionTableTest {
     write(one, 5);
     write(two, 5);
     handler.flushRequests = 0;
-    assertThrows(IllegalStateException.class, () -> table.flushTouched(nowMs));
+    assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
     handler.onOutput = () -> {};
     assertEquals(1, handler.flushRequests);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(List.of("sent 2 ACK"), handler.events());
     runTo(nowMs + 200);
     assertEquals(List.of("sent 1 ACK"), handler.events());
@@ -460,7 +460,7 @@ class SessionTableTest {
     }
     assertThrows(IllegalStateException.class, () -> table.endBatch(nowMs));
     assertEquals(1, handler.flushRequests);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(
         List.of(
             "progressed 1",
@@ -487,7 +487,7 @@ class SessionTableTest {
             throw new IllegalStateException();
           }
         };
-    assertThrows(IllegalStateException.class, () -> table.flushTouched(nowMs));
+    assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
     assertEquals(List.of("sent 1 ACK"), handler.events());
     assertEquals(outputFlushes + 1, handler.outputFlushes);
   }
@@ -513,11 +513,11 @@ class SessionTableTest {
     assertEquals(20, deadlines.nextDeadline());
     deadlines.advance(20);
     assertEquals(1, handler.flushRequests);
-    table.flushTouched(20);
+    table.flushPending(20);
     assertEquals(List.of("sent 1 ACK"), handler.events());
     assertEquals(Long.MAX_VALUE, deadlines.nextDeadline());
     write(session, 5);
-    table.flushTouched(20);
+    table.flushPending(20);
     assertEquals(220, deadlines.nextDeadline());
     table.remove(session, 20);
     assertEquals(0, deadlines.size());
@@ -529,7 +529,7 @@ class SessionTableTest {
     Session session = begin(REMOTE, 1);
     runTo(100);
     write(session, 5);
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(1, deadlines.size());
     handler.events();
     handler.onOutput = () -> handler.events.add("asked for output");
@@ -569,7 +569,7 @@ class SessionTableTest {
     receiveIf(true, scarce.accepted.get(1));
     scarce.events();
     deadlines.advance(20);
-    small.flushTouched(20);
+    small.flushPending(20);
     assertTrue(scarce.events().contains("progressed 1"));
     assertEquals(1420, heldUp.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
   }
@@ -586,8 +586,8 @@ class SessionTableTest {
           handler.onOutput = () -> {};
           session.kcp().input(push(1, 0), nowMs);
         };
-    table.touch(session);
-    table.flushTouched(nowMs);
+    table.scheduleFlush(session);
+    table.flushPending(nowMs);
     assertEquals(List.of("progressed 1", "sent 1 ACK"), handler.events());
     assertEquals(1, session.kcp().counters().get(KcpCounter.DATAGRAMS_OUT));
   }
@@ -685,7 +685,7 @@ class SessionTableTest {
     int probed = 0;
     for (boolean isPartial = true; isPartial; nowMs++) {
       isPartial = table.sweep(nowMs);
-      table.flushTouched(nowMs);
+      table.flushPending(nowMs);
       int now = handler.events().size();
       assertTrue(now <= 64, "at once: " + now);
       probed += now;
@@ -738,7 +738,7 @@ class SessionTableTest {
   void longTimeoutOfOneDoesNotHoldUpOthers() {
     beginSilent(1, 100_000);
     Session other = handler.session(REMOTE, 2);
-    other.silenceTimeoutMs(2000);
+    other.keepAliveIntervalMs(2000);
     table.add(other, nowMs);
     answerProbes(101_100);
     List<List<Long>> probes = answerProbes(160_000);
@@ -746,10 +746,10 @@ class SessionTableTest {
     assertTrue(probes.get(0).size() >= 58 / 3, "probed at: " + probes);
   }
 
-  private void beginSilent(int sessions, int silenceTimeoutMs) {
+  private void beginSilent(int sessions, int keepAliveIntervalMs) {
     for (int conv = 1; conv <= sessions; conv++) {
       Session session = handler.session(REMOTE, conv);
-      session.silenceTimeoutMs(silenceTimeoutMs);
+      session.keepAliveIntervalMs(keepAliveIntervalMs);
       table.add(session, nowMs);
     }
   }
@@ -759,7 +759,7 @@ class SessionTableTest {
     Map<String, List<Long>> probes = new HashMap<>();
     for (; nowMs < untilMs; nowMs++) {
       table.sweep(nowMs);
-      table.flushTouched(nowMs);
+      table.flushPending(nowMs);
       for (String event : handler.events()) {
         String conv = event.replaceFirst("sent (\\d+) WASK", "$1");
         table.receive(REMOTE, segment(Integer.parseInt(conv), Segment.WINS, 0, 0, 0, 0), nowMs);
@@ -773,7 +773,7 @@ class SessionTableTest {
 
   @Test
   void silenceCanBeLeftAlone() {
-    begin(REMOTE, 1).silenceTimeoutMs(0);
+    begin(REMOTE, 1).keepAliveIntervalMs(0);
     runTo(400_000);
     assertEquals(1, table.size());
   }
@@ -784,8 +784,8 @@ class SessionTableTest {
     runTo(8_000);
     receive(REMOTE, push(1, 1));
     handler.accepted.get(0).kcp().receive().release();
-    table.touch(handler.accepted.get(0));
-    table.flushTouched(nowMs);
+    table.scheduleFlush(handler.accepted.get(0));
+    table.flushPending(nowMs);
     runTo(17_900);
     assertEquals(1, table.size());
     runTo(19_500);
@@ -807,7 +807,7 @@ class SessionTableTest {
 
   /** Has 100 segments written to a session whose queue takes two, as far as it takes them. */
   private Session writer(Delivery delivery) {
-    handler.config = KcpConfig.builder().delivery(delivery).sendQueue(2).burst(0).build();
+    handler.config = KcpConfig.builder().delivery(delivery).sendQueue(2).maxBurst(0).build();
     Session session = begin(REMOTE, 7);
     int mss = session.kcp().mssBytes();
     ByteBuf data = Unpooled.buffer().writeZero(100 * mss);
@@ -819,7 +819,7 @@ class SessionTableTest {
             taken = progressed.kcp().send(segment);
             data.skipBytes(segment.readerIndex());
           }
-          table.touch(progressed);
+          table.scheduleFlush(progressed);
         };
     handler.onProgress.accept(session);
     return session;
@@ -830,7 +830,7 @@ class SessionTableTest {
   void queueBelowTheWindowIsFilledAnewWithoutWaitingForThePeer(Delivery delivery) {
     Session session = writer(delivery);
     assertEquals(2, session.kcp().stats().queued());
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(100, session.kcp().stats().inFlight());
   }
 
@@ -838,7 +838,7 @@ class SessionTableTest {
   void ownerThatWritesNoMoreIsAskedOnceInAFlush() {
     Session session = writer(Delivery.STREAM);
     handler.onProgress = ignored -> {};
-    table.flushTouched(nowMs);
+    table.flushPending(nowMs);
     assertEquals(
         List.of("sent 7 ACK", "sent 7 PUSH", "sent 7 PUSH", "progressed 7"), handler.events());
     assertEquals(2, session.kcp().stats().inFlight());
@@ -852,11 +852,11 @@ class SessionTableTest {
     handler.onProgress =
         progressed -> {
           assertTrue(handler.events.size() < 10, () -> "asked without end: " + handler.events);
-          table.touch(progressed);
+          table.scheduleFlush(progressed);
         };
     assertFalse(session.kcp().send(Unpooled.buffer().writeZero(5000)));
-    table.touch(session);
-    table.flushTouched(nowMs);
+    table.scheduleFlush(session);
+    table.flushPending(nowMs);
     assertEquals(1, handler.events().stream().filter("progressed 7"::equals).count());
   }
 }

@@ -41,7 +41,7 @@ class SlowHandlerTest {
       new KcpContext(
           new UnpooledByteBufAllocator(true, true), new MemoryBudget(8000), new KcpCounters());
   private final ClockedHandler handler = new ClockedHandler(context);
-  private final DeadlineWheel deadlines = new DeadlineWheel(0);
+  private final TimerWheel deadlines = new TimerWheel(0);
   private final SessionTable table =
       new SessionTable(
           handler,
@@ -67,7 +67,7 @@ class SlowHandlerTest {
 
   private void write(Session session) {
     session.kcp().send(Unpooled.buffer().writeZero(10));
-    table.touch(session);
+    table.scheduleFlush(session);
   }
 
   private static void readAll(Session session) {
@@ -91,7 +91,7 @@ class SlowHandlerTest {
     table.endBatch(startMs);
     assertEquals(startMs + 240, clockMs);
     deadlines.advance(clockMs);
-    table.flushTouched(clockMs);
+    table.flushPending(clockMs);
     assertEquals(0, context.total().get(KcpCounter.TIMED_OUT));
     assertEquals(clockMs + 200, handler.accepted.get(0).kcp().nextDeadline());
   }
@@ -131,7 +131,7 @@ class SlowHandlerTest {
     long startMs = clockMs;
     deadlines.advance(startMs);
     write(other);
-    table.flushTouched(startMs);
+    table.flushPending(startMs);
     assertEquals(List.of(handler.accepted.get(0)), slow);
     assertEquals(clockMs + 200, other.kcp().nextDeadline());
   }
@@ -150,7 +150,7 @@ class SlowHandlerTest {
     table.receive(REMOTE, push(1, 0, 10), clockMs);
     table.receive(REMOTE, push(2, 0, 10), clockMs);
     assertThrows(IllegalStateException.class, () -> table.endBatch(clockMs));
-    table.flushTouched(clockMs);
+    table.flushPending(clockMs);
     assertEquals(1300, clockMs);
     assertEquals(clockMs + 200, handler.accepted.get(1).kcp().nextDeadline());
   }

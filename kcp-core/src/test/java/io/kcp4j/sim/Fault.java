@@ -60,7 +60,7 @@ public enum Fault {
   /** Forged: the ACK of a segment that was not sent. */
   ACK_OF_UNSENT(Origin.STRANGER),
   /** Forged: the ACK of a segment that did arrive, with a timestamp that was never sent. */
-  FALSE_TIMESTAMP(Origin.STRANGER),
+  INVALID_TIMESTAMP(Origin.STRANGER),
   /** Forged: a segment beyond the receive window. */
   BEYOND_WINDOW(Origin.STRANGER),
   /** Forged: a fragment of a message larger than the receiver takes. */

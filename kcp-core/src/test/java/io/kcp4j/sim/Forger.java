@@ -84,7 +84,7 @@ final class Forger {
       case ACK_OF_UNSENT ->
           Segment.write(
               target, conv, Segment.ACK, 0, 9, victimTs, victim.nextSn() - 1 + ahead(), una, 0);
-      case FALSE_TIMESTAMP -> {
+      case INVALID_TIMESTAMP -> {
         int ts = random.nextBoolean() ? victimTs + ahead() : victimTs - (1 << 30) - ahead() / 2;
         Segment.write(target, conv, Segment.ACK, 0, 0, ts, peer.unaOut() - 1, una - 1, 0);
       }

@@ -194,7 +194,7 @@ public record Scenario(
             .progressTimeoutMs(0)
             .writeStallTimeoutMs(0);
     if (random.nextBoolean()) {
-      config.fastResend(random.nextInt(6));
+      config.fastRetransmit(random.nextInt(6));
     }
     if (random.nextBoolean()) {
       config.noDelay(random.nextBoolean());

@@ -8,14 +8,14 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
-import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
@@ -65,7 +65,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = MemoryBudget.unlimited();
   private final KcpContext context;
-  private final DeadlineWheel wheel;
+  private final TimerWheel wheel;
   private final SessionTable table;
   private final Map<Integer, SimulatedConversation> conversations = new HashMap<>();
   private final Map<InetSocketAddress, Output> outputs = new HashMap<>();
@@ -94,7 +94,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     this.owner = owner;
     this.trace = trace;
     context = new KcpContext(allocators.apply(allocator), budget, new KcpCounters());
-    wheel = new DeadlineWheel(time.nowMs());
+    wheel = new TimerWheel(time.nowMs());
     cipher = keys.newCipher();
     datagram =
         random.nextBoolean()
@@ -191,7 +191,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   /** Writes what there is to write. */
   private void write(Session session) {
     if (conversationOf(session).write()) {
-      table.touch(session);
+      table.scheduleFlush(session);
     }
   }
 
@@ -300,7 +300,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
   }
 
   private void flush() {
-    table.flushTouched(time.nowMs());
+    table.flushPending(time.nowMs());
     checkFlushed();
     arm();
   }
@@ -335,7 +335,7 @@ final class SimulatedEndpoint implements SessionTable.Handler {
 
     private final InetSocketAddress remote;
     private final ByteBuf buffer = Unpooled.buffer(4096);
-    private final PacketBurst packets = new PacketBurst();
+    private final PacketBatch packets = new PacketBatch();
     private final List<byte[]> plain = new ArrayList<>();
     private int start;
     private int limit;

@@ -6,7 +6,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
@@ -264,7 +264,8 @@ public final class SimulatedEndpoints {
     public void ended(int conv, EndReason reason) {
       boolean alone = clientSides.get(conv).isClosed();
       Check.that(
-          alone && reason == EndReason.PEER_SILENT, () -> "conv " + conv + " ended: " + reason);
+          alone && reason == EndReason.KEEP_ALIVE_TIMEOUT,
+          () -> "conv " + conv + " ended: " + reason);
       long afterMs = time.nowMs() - abandonedAtMs.getOrDefault(conv, time.nowMs());
       Check.that(
           afterMs < SILENCE_FOUND_OUT_WITHIN_MS, () -> "silence was found out after " + afterMs);
@@ -282,7 +283,8 @@ public final class SimulatedEndpoints {
     public void ended(int conv, EndReason reason) {
       boolean alone = serverSides.get(conv).isClosed();
       Check.that(
-          alone && reason == EndReason.PEER_SILENT, () -> "conv " + conv + " ended: " + reason);
+          alone && reason == EndReason.KEEP_ALIVE_TIMEOUT,
+          () -> "conv " + conv + " ended: " + reason);
     }
   }
 
@@ -371,9 +373,9 @@ public final class SimulatedEndpoints {
       countedAs = KcpCounter.OPEN_FAILED; // No packet is as short: it is not opened.
     }
     datagram.writeZero(layers.firstKey().tailroom());
-    PacketBurst burst = new PacketBurst().reset(datagram);
-    burst.add(0, datagram.writerIndex());
-    stranger.seal(burst);
+    PacketBatch batch = new PacketBatch().reset(datagram);
+    batch.add(0, datagram.writerIndex());
+    stranger.seal(batch);
     byte[] sealed = Arrays.copyOf(datagram.array(), datagram.writerIndex());
     server.arrivedForNone(strangerAddress, sealed, countedAs);
   }

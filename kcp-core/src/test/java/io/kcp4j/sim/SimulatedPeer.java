@@ -345,7 +345,7 @@ public final class SimulatedPeer {
   /** PUSHes that were taken in and need no acknowledgement within the interval. */
   private long notNewPushes() {
     KcpCounters counters = kcp.counters();
-    return counters.get(KcpCounter.REPEATED)
+    return counters.get(KcpCounter.DUPLICATES)
         + counters.get(KcpCounter.OUT_OF_WINDOW)
         + counters.get(KcpCounter.FRAGMENT_REFUSED)
         + counters.get(KcpCounter.OVER_BUDGET)
@@ -373,7 +373,7 @@ public final class SimulatedPeer {
             && before.rtoMs() == after.rtoMs(),
         () -> kind + " changed the round-trip time");
     Check.that(before.remoteWindow() == after.remoteWindow(), () -> kind + " changed the window");
-    if (kind == Fault.FALSE_TIMESTAMP) {
+    if (kind == Fault.INVALID_TIMESTAMP) {
       // It does acknowledge a segment, one that did arrive.
       wire.takenInForgedAck(peer.wire.unaOut(), after.remoteWindow());
       return;
@@ -397,12 +397,13 @@ public final class SimulatedPeer {
     Check.that(
         counters.get(KcpCounter.TIMED_OUT) == timedOut,
         "the deadline had not come, and yet a segment had timed out");
-    long fast = counters.get(KcpCounter.FAST_RESENT);
+    long fast = counters.get(KcpCounter.FAST_RETRANSMITTED);
     int sent = wire.newSegments();
     long acks = wire.acks();
     kcp.flush(nowMs, output);
     Check.that(counters.get(KcpCounter.TIMED_OUT) == timedOut, "timed out twice at the same time");
-    Check.that(counters.get(KcpCounter.FAST_RESENT) == fast, "overtaken twice at the same time");
+    Check.that(
+        counters.get(KcpCounter.FAST_RETRANSMITTED) == fast, "overtaken twice at the same time");
     Check.that(wire.acks() == acks, "acknowledged twice at the same time");
     // Fast resends may have opened a congestion window; what that lets through was to wait.
     Check.that(
@@ -519,11 +520,11 @@ public final class SimulatedPeer {
     checkCounter(counters, KcpCounter.PAYLOAD_BYTES_IN, user.bytesRead());
     long byReason =
         counters.get(KcpCounter.TIMED_OUT)
-            + counters.get(KcpCounter.FAST_RESENT)
-            + counters.get(KcpCounter.EARLY_RESENT);
+            + counters.get(KcpCounter.FAST_RETRANSMITTED)
+            + counters.get(KcpCounter.EARLY_RETRANSMITTED);
     checkCounter(counters, KcpCounter.RETRANSMITTED, byReason);
     if (forgery == 0) {
-      checkCounter(counters, KcpCounter.FALSE_TIMESTAMP, 0);
+      checkCounter(counters, KcpCounter.INVALID_TIMESTAMP, 0);
     }
   }
 

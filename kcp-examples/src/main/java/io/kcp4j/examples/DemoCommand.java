@@ -182,7 +182,7 @@ final class DemoCommand extends SessionCommand {
   private static KcpConfig likeTcp(KcpConfig config) {
     return config.toBuilder()
         .mode(KcpMode.NORMAL)
-        .fastResend(3)
+        .fastRetransmit(3)
         .earlyRetransmit(false)
         .congestionControl(CongestionControl.RENO)
         .build();

@@ -11,10 +11,10 @@ final class PerfServerCommand extends ServerCommand {
 
   @Override
   ChannelHandler newHandler(SessionSettings settings) {
-    return new PerfAcceptor(settings.chunkBytes(), this::announce);
+    return new PerfAcceptor(settings.chunkBytes(), this::offerChild);
   }
 
-  private void announce(Hello hello, PerfSide side) {
+  private void offerChild(Hello hello, PerfSide side) {
     side.done().addListener(done -> summarise(hello, side, done.cause()));
   }
 

@@ -56,7 +56,7 @@ final class SessionOptions {
       names = "--resend",
       paramLabel = "N",
       description = "Acknowledgements of later segments that make one count as lost; 0: never.")
-  private Integer fastResend;
+  private Integer fastRetransmit;
 
   @Option(
       order = LAST,
@@ -159,7 +159,7 @@ final class SessionOptions {
       paramLabel = "NAME",
       defaultValue = "auto",
       description = "auto, epoll, nio or io_uring (default: ${DEFAULT-VALUE}).")
-  private Transport transport;
+  private TransportChoice transport;
 
   private static final class DeliveryOptions {
     @Option(
@@ -172,7 +172,7 @@ final class SessionOptions {
     private boolean message;
   }
 
-  Transport transport() {
+  TransportChoice transport() {
     return transport;
   }
 
@@ -221,8 +221,8 @@ final class SessionOptions {
     if (intervalMs != null) {
       config.intervalMs(intervalMs);
     }
-    if (fastResend != null) {
-      config.fastResend(fastResend);
+    if (fastRetransmit != null) {
+      config.fastRetransmit(fastRetransmit);
     }
     if (noCongestionControl != null) {
       config.congestionControl(

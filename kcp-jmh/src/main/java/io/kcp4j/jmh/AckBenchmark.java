@@ -57,7 +57,7 @@ public class AckBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Sessions {
 
-    private final Burst burst = new Burst();
+    private final DatagramSlots slots = new DatagramSlots();
     private final ByteBuf message = ALLOCATOR.directBuffer(MESSAGE_BYTES).writeZero(MESSAGE_BYTES);
     private Kcp[] sessions;
     private ByteBuf[] datagrams;
@@ -87,7 +87,7 @@ public class AckBenchmark extends KcpBenchmark {
         for (int sn = first; sn != next; sn++) {
           kcp.send(message.setIndex(0, MESSAGE_BYTES));
         }
-        kcp.flush(0, burst);
+        kcp.flush(0, slots);
       }
       for (int i = 0; i < datagrams.length; i++) {
         int offset = i * ACKS_PER_DATAGRAM;
@@ -110,7 +110,7 @@ public class AckBenchmark extends KcpBenchmark {
         datagram.release();
       }
       message.release();
-      burst.release();
+      slots.release();
     }
   }
 
@@ -161,15 +161,15 @@ public class AckBenchmark extends KcpBenchmark {
   @Benchmark
   @OperationsPerInvocation(ACKS)
   public boolean baselineLinear(Flight flight, Linear state) {
-    boolean isResendDue = false;
+    boolean isFastRetransmitDue = false;
     for (LinearAckBaseline buffer : state.buffers) {
       for (int offset = 0; offset < flight.window; offset += ACKS_PER_DATAGRAM) {
         buffer.acknowledgeBelow(flight.una(offset));
         for (int k = 0; k < ACKS_PER_DATAGRAM; k++) {
-          isResendDue |= buffer.acknowledge(flight.lost() + offset + k, 0);
+          isFastRetransmitDue |= buffer.acknowledge(flight.lost() + offset + k, 0);
         }
       }
     }
-    return isResendDue;
+    return isFastRetransmitDue;
   }
 }

@@ -36,7 +36,7 @@ final class EchoedChannels implements AutoCloseable {
       new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
   private final KcpServerChannel server;
   private final KcpContext peers = KcpContext.of(KcpBenchmark.ALLOCATOR);
-  private final Burst burst = new Burst();
+  private final DatagramSlots slots = new DatagramSlots();
 
   EchoedChannels() {
     Echo echo = new Echo();
@@ -91,12 +91,12 @@ final class EchoedChannels implements AutoCloseable {
   }
 
   private void flush(Kcp peer, DatagramSocket socket) throws IOException {
-    peer.flush(0, burst);
-    for (int i = 0; i < burst.size(); i++) {
-      byte[] bytes = ByteBufUtil.getBytes(burst.datagram(i));
+    peer.flush(0, slots);
+    for (int i = 0; i < slots.size(); i++) {
+      byte[] bytes = ByteBufUtil.getBytes(slots.datagram(i));
       socket.send(new DatagramPacket(bytes, bytes.length));
     }
-    burst.clear();
+    slots.clear();
   }
 
   /** Waits until the channel holds nothing: all that it sent has been acknowledged. */
@@ -112,7 +112,7 @@ final class EchoedChannels implements AutoCloseable {
   public void close() {
     server.close().syncUninterruptibly();
     group.shutdownGracefully(0, TIMEOUT_MS, TimeUnit.MILLISECONDS).syncUninterruptibly();
-    burst.release();
+    slots.release();
   }
 
   @Sharable

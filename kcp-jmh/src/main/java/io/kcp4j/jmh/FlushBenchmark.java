@@ -27,9 +27,9 @@ public class FlushBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Window {
 
-    final Burst burst = new Burst();
+    final DatagramSlots slots = new DatagramSlots();
     final ByteBuf payload = ALLOCATOR.directBuffer(WINDOW * PAYLOAD_BYTES);
-    final long[] resendAtMs = new long[WINDOW];
+    final long[] retransmitAtMs = new long[WINDOW];
     Kcp kcp;
     int next;
     long nowMs;
@@ -40,7 +40,7 @@ public class FlushBenchmark extends KcpBenchmark {
       payload.writeZero(WINDOW * PAYLOAD_BYTES);
       kcp = session(KcpConfig.builder().sendWindow(WINDOW));
       queue();
-      kcp.flush(nowMs, burst);
+      kcp.flush(nowMs, slots);
       check(kcp.stats().inFlight() == WINDOW, "the window is not full");
     }
 
@@ -56,7 +56,7 @@ public class FlushBenchmark extends KcpBenchmark {
       check(segments > 0 && segments % WINDOW == 0, "a flush was not of a window");
       kcp.close();
       payload.release();
-      burst.release();
+      slots.release();
     }
   }
 
@@ -75,15 +75,15 @@ public class FlushBenchmark extends KcpBenchmark {
   /** One flush, everything in flight and nothing due. */
   @Benchmark
   public void nothingDue(Window state) {
-    state.kcp.flush(state.nowMs, state.burst);
+    state.kcp.flush(state.nowMs, state.slots);
   }
 
   /** The baseline: one look at when each segment is due, which the reference takes every time. */
   @Benchmark
   public boolean baselineWalk(Window state) {
     boolean isDue = false;
-    for (long resendAtMs : state.resendAtMs) {
-      isDue |= resendAtMs > state.nowMs;
+    for (long retransmitAtMs : state.retransmitAtMs) {
+      isDue |= retransmitAtMs > state.nowMs;
     }
     return isDue;
   }
@@ -93,14 +93,14 @@ public class FlushBenchmark extends KcpBenchmark {
   @OperationsPerInvocation(WINDOW)
   public void everythingDue(Window state) {
     state.nowMs += EVERY_TIMEOUT_MS;
-    state.kcp.flush(state.nowMs, state.burst);
+    state.kcp.flush(state.nowMs, state.slots);
   }
 
   /** One segment of a flush that sends a window of new data. */
   @Benchmark
   @OperationsPerInvocation(WINDOW)
   public void newData(NewData state) {
-    state.kcp.flush(state.nowMs, state.burst);
+    state.kcp.flush(state.nowMs, state.slots);
   }
 
   /** The baseline: one segment's payload copied to a datagram. */
@@ -108,9 +108,9 @@ public class FlushBenchmark extends KcpBenchmark {
   @OperationsPerInvocation(WINDOW)
   public void baselineCopy(Window state) {
     for (int i = 0; i < WINDOW; i++) {
-      ByteBuf datagram = state.burst.begin(MTU_BYTES);
+      ByteBuf datagram = state.slots.begin(MTU_BYTES);
       datagram.writeBytes(state.payload, i * PAYLOAD_BYTES, PAYLOAD_BYTES);
-      state.burst.end();
+      state.slots.end();
     }
   }
 }

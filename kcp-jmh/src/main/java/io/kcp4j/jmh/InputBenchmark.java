@@ -20,7 +20,7 @@ public class InputBenchmark extends KcpBenchmark {
   private static final int BATCH = 32;
   private static final int RECEIVED_BYTES = 64 * 1024;
 
-  private final Burst acks = new Burst();
+  private final DatagramSlots acks = new DatagramSlots();
   private final ByteBuf datagram = fullPush();
   private Kcp kcp;
   private int sn;

@@ -46,7 +46,7 @@ public abstract class KcpBenchmark {
    */
   static Kcp session(KcpConfig.Builder config) {
     KcpConfig patient =
-        config.mtuBytes(MTU_BYTES).burst(0).deadLink(0).progressTimeoutMs(0).build();
+        config.mtuBytes(MTU_BYTES).maxBurst(0).deadLink(0).progressTimeoutMs(0).build();
     Kcp kcp = new Kcp(CONV, patient, KcpContext.of(ALLOCATOR), 0);
     openRemoteWindow(kcp);
     return kcp;

@@ -15,7 +15,7 @@ final class KcpStates implements AutoCloseable {
 
   private final KcpContext context = KcpContext.of(new PooledByteBufAllocator(true));
   private final KcpContext peers = KcpContext.of(KcpBenchmark.ALLOCATOR);
-  private final Burst burst = new Burst();
+  private final DatagramSlots slots = new DatagramSlots();
   private final List<Kcp> made = new ArrayList<>();
 
   KcpContext context() {
@@ -35,9 +35,9 @@ final class KcpStates implements AutoCloseable {
     send(request, peer, kcp);
     send(kcp.receive(), kcp, peer);
     peer.receive().release();
-    peer.flush(0, burst);
-    burst.deliverTo(kcp, 0);
-    kcp.afterInput(0, burst);
+    peer.flush(0, slots);
+    slots.deliverTo(kcp, 0);
+    kcp.afterInput(0, slots);
     peer.close();
     KcpBenchmark.check(
         kcp.isDrained() && kcp.nextDeadline() == Kcp.NO_DEADLINE, "the session is not idle");
@@ -47,20 +47,20 @@ final class KcpStates implements AutoCloseable {
   private void send(ByteBuf data, Kcp from, Kcp to) {
     from.send(data);
     data.release();
-    from.flush(0, burst);
-    burst.deliverTo(to, 0);
+    from.flush(0, slots);
+    slots.deliverTo(to, 0);
   }
 
   Kcp sending() {
     Kcp kcp = fresh();
-    kcp.reconfigure(kcp.config().toBuilder().burst(0).build());
+    kcp.reconfigure(kcp.config().toBuilder().maxBurst(0).build());
     KcpBenchmark.openRemoteWindow(kcp);
     int window = kcp.config().sendWindow();
     int bytes = window * KcpBenchmark.PAYLOAD_BYTES;
     ByteBuf data = KcpBenchmark.ALLOCATOR.directBuffer(bytes).writeZero(bytes);
     kcp.send(data);
     data.release();
-    kcp.flush(0, burst);
+    kcp.flush(0, slots);
     KcpBenchmark.check(kcp.stats().inFlight() == window, "the window is not full");
     return kcp;
   }
@@ -73,13 +73,13 @@ final class KcpStates implements AutoCloseable {
       kcp.input(datagram, 0);
     }
     datagram.release();
-    kcp.flush(0, burst);
+    kcp.flush(0, slots);
     return kcp;
   }
 
   @Override
   public void close() {
     made.forEach(Kcp::close);
-    burst.release();
+    slots.release();
   }
 }

@@ -7,7 +7,7 @@ package io.kcp4j.jmh;
  */
 final class LinearAckBaseline {
 
-  private static final int FAST_RESEND = 2;
+  private static final int FAST_RETRANSMIT = 2;
 
   private static final class Sent {
     int sn;
@@ -65,7 +65,7 @@ final class LinearAckBaseline {
   }
 
   private boolean passOver(int sn, int ts) {
-    boolean isResendDue = false;
+    boolean isFastRetransmitDue = false;
     for (int i = first; i < segments.length; i++) {
       Sent segment = segments[i];
       if (sn - segment.sn < 0) {
@@ -73,10 +73,10 @@ final class LinearAckBaseline {
       }
       if (sn != segment.sn && segment.ts - ts <= 0) {
         segment.fastAck++;
-        isResendDue |= segment.fastAck >= FAST_RESEND;
+        isFastRetransmitDue |= segment.fastAck >= FAST_RETRANSMIT;
       }
     }
-    return isResendDue;
+    return isFastRetransmitDue;
   }
 
   /** How many of the segments in flight have not been acknowledged. */

@@ -2,7 +2,7 @@ package io.kcp4j.jmh;
 
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.ByteBuf;
@@ -65,7 +65,7 @@ public class PacketCipherBenchmark extends KcpBenchmark {
     })
     String cipher;
 
-    private final PacketBurst burst = new PacketBurst();
+    private final PacketBatch batch = new PacketBatch();
     private final ByteBuf buffer =
         ALLOCATOR.directBuffer(LARGE_BURST * LARGEST_BYTES, LARGE_BURST * LARGEST_BYTES);
     private PacketCipher packetCipher;
@@ -88,19 +88,19 @@ public class PacketCipherBenchmark extends KcpBenchmark {
       return key.withProvider(provider.getConstructor().newInstance());
     }
 
-    PacketBurst seal(int packets, int bytes) {
-      burst.reset(buffer);
+    PacketBatch seal(int packets, int bytes) {
+      batch.reset(buffer);
       for (int i = 0; i < packets; i++) {
-        burst.add(i * bytes, (i + 1) * bytes);
+        batch.add(i * bytes, (i + 1) * bytes);
       }
-      packetCipher.seal(burst);
-      return burst;
+      packetCipher.seal(batch);
+      return batch;
     }
 
-    PacketBurst sealAndOpen(int packets, int bytes) {
+    PacketBatch sealAndOpen(int packets, int bytes) {
       seal(packets, bytes);
-      packetCipher.open(burst);
-      return burst;
+      packetCipher.open(batch);
+      return batch;
     }
 
     /** Frees the buffer. */
@@ -127,34 +127,34 @@ public class PacketCipherBenchmark extends KcpBenchmark {
 
   /** One packet of 1500 bytes sealed, and opened again. */
   @Benchmark
-  public PacketBurst sealAndOpen1500(Packets packets) {
+  public PacketBatch sealAndOpen1500(Packets packets) {
     return packets.sealAndOpen(1, LARGEST_BYTES);
   }
 
   /** One of 32 packets of 1500 bytes that are sealed together, and opened together. */
   @Benchmark
   @OperationsPerInvocation(LARGE_BURST)
-  public PacketBurst sealAndOpen1500In32(Packets packets) {
+  public PacketBatch sealAndOpen1500In32(Packets packets) {
     return packets.sealAndOpen(LARGE_BURST, LARGEST_BYTES);
   }
 
   /** One packet of 1400 bytes sealed alone. */
   @Benchmark
-  public PacketBurst seal1400(Packets packets) {
+  public PacketBatch seal1400(Packets packets) {
     return packets.seal(1, MTU_BYTES);
   }
 
   /** One of 8 packets of 1400 bytes that are sealed together. */
   @Benchmark
   @OperationsPerInvocation(SMALL_BURST)
-  public PacketBurst seal1400In8(Packets packets) {
+  public PacketBatch seal1400In8(Packets packets) {
     return packets.seal(SMALL_BURST, MTU_BYTES);
   }
 
   /** One of 32 packets of 1400 bytes that are sealed together. */
   @Benchmark
   @OperationsPerInvocation(LARGE_BURST)
-  public PacketBurst seal1400In32(Packets packets) {
+  public PacketBatch seal1400In32(Packets packets) {
     return packets.seal(LARGE_BURST, MTU_BYTES);
   }
 

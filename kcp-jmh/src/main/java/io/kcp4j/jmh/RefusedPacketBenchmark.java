@@ -2,7 +2,7 @@ package io.kcp4j.jmh;
 
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.ByteBuf;
@@ -35,7 +35,7 @@ public class RefusedPacketBenchmark extends KcpBenchmark {
     @Param({"64", "1400"})
     int packetBytes;
 
-    private final PacketBurst burst = new PacketBurst();
+    private final PacketBatch batch = new PacketBatch();
     private ByteBuf honest;
     private ByteBuf scratch;
     private ByteBuf junk;
@@ -56,24 +56,24 @@ public class RefusedPacketBenchmark extends KcpBenchmark {
       honest = ALLOCATOR.directBuffer(packetBytes).writeZero(packetBytes);
       scratch = ALLOCATOR.directBuffer(packetBytes);
       junk = ALLOCATOR.directBuffer(packetBytes).writeZero(packetBytes);
-      burst.reset(honest).add(0, packetBytes);
-      KeyRing.of(all[keys - 1]).newCipher().seal(burst);
+      batch.reset(honest).add(0, packetBytes);
+      KeyRing.of(all[keys - 1]).newCipher().seal(batch);
       check(!openHonest().isRefused(0), "a sealed packet did not open");
       check(openJunk().isRefused(0), "junk opened");
     }
 
-    PacketBurst openHonest() {
+    PacketBatch openHonest() {
       scratch.setBytes(0, honest, 0, packetBytes);
-      burst.reset(scratch).add(0, packetBytes);
-      opening.open(burst, 0, this);
-      return burst;
+      batch.reset(scratch).add(0, packetBytes);
+      opening.open(batch, 0, this);
+      return batch;
     }
 
-    PacketBurst openJunk() {
+    PacketBatch openJunk() {
       junk.setLong(0, nonce++);
-      burst.reset(junk).add(0, packetBytes);
-      opening.open(burst, 0, null);
-      return burst;
+      batch.reset(junk).add(0, packetBytes);
+      opening.open(batch, 0, null);
+      return batch;
     }
 
     /** Frees the buffers. */
@@ -87,13 +87,13 @@ public class RefusedPacketBenchmark extends KcpBenchmark {
 
   /** A packet of zeros under a nonce that no other had. */
   @Benchmark
-  public PacketBurst refused(Packets packets) {
+  public PacketBatch refused(Packets packets) {
     return packets.openJunk();
   }
 
   /** The baseline: a packet of a source that has sent one before. */
   @Benchmark
-  public PacketBurst opened(Packets packets) {
+  public PacketBatch opened(Packets packets) {
     return packets.openHonest();
   }
 }

@@ -20,8 +20,8 @@ public class SegmentLifeBenchmark extends KcpBenchmark {
 
   private static final int BATCH = 32;
 
-  private final Burst forth = new Burst();
-  private final Burst back = new Burst();
+  private final DatagramSlots forth = new DatagramSlots();
+  private final DatagramSlots back = new DatagramSlots();
   private final ByteBuf payload =
       ALLOCATOR.directBuffer(BATCH * PAYLOAD_BYTES).writeZero(BATCH * PAYLOAD_BYTES);
   private Kcp sender;

@@ -3,9 +3,9 @@ package io.kcp4j.jmh;
 import io.kcp4j.Kcp;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecContext;
-import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Locale;
 import java.util.function.Function;
@@ -74,7 +74,7 @@ public final class SessionMemory {
               states.context(),
               KeyRing.NONE.newCipher(),
               new FecContext(states.context().budget()),
-              new DeadlineWheel(0),
+              new TimerWheel(0),
               SessionDirectory.ofOne(Integer.MAX_VALUE),
               KcpBenchmark.MTU_BYTES,
               0);

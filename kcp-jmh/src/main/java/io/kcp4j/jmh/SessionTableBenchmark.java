@@ -6,10 +6,10 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecContext;
-import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -38,7 +38,7 @@ public class SessionTableBenchmark extends KcpBenchmark {
   @Param({"1", "10000", "100000"})
   int sessions;
 
-  private final Burst burst = new Burst();
+  private final DatagramSlots slots = new DatagramSlots();
   private final ByteBuf datagram = control(Segment.WINS, 0, 0, 0);
   private SessionTable table;
 
@@ -54,11 +54,11 @@ public class SessionTableBenchmark extends KcpBenchmark {
     KcpContext context = KcpContext.of(ALLOCATOR);
     table =
         new SessionTable(
-            new DiscardingHandler(burst),
+            new DiscardingHandler(slots),
             context,
             KeyRing.NONE.newCipher(),
             new FecContext(context.budget()),
-            new DeadlineWheel(0),
+            new TimerWheel(0),
             SessionDirectory.ofOne(sessions),
             MTU_BYTES,
             0);
@@ -108,7 +108,7 @@ public class SessionTableBenchmark extends KcpBenchmark {
     for (int i = 0; i < BATCH; i++) {
       Kcp kcp = kcps[next()];
       kcp.input(datagram, 0);
-      kcp.afterInput(0, burst);
+      kcp.afterInput(0, slots);
     }
   }
 
@@ -120,7 +120,7 @@ public class SessionTableBenchmark extends KcpBenchmark {
     for (int i = 0; i < BATCH; i++) {
       kcp.input(datagram, 0);
     }
-    kcp.afterInput(0, burst);
+    kcp.afterInput(0, slots);
   }
 
   /** Every session is still there. */
@@ -131,6 +131,6 @@ public class SessionTableBenchmark extends KcpBenchmark {
       check(kcp.failure() == null, "a session has failed");
     }
     datagram.release();
-    burst.release();
+    slots.release();
   }
 }

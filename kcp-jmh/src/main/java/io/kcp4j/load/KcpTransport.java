@@ -21,7 +21,7 @@ import java.net.InetSocketAddress;
 import picocli.CommandLine.Option;
 
 /** kcp4j, in its fastest mode; the options have kcptun's names. */
-final class KcpTransport implements Transport {
+final class KcpTransport implements LoadProtocol {
 
   @Option(
       names = "--sndwnd",

@@ -156,7 +156,7 @@ public final class Load implements Callable<Integer> {
     return protocol == Protocol.QUIC ? Quic.unavailabilityCause() : null;
   }
 
-  private Transport transport() {
+  private LoadProtocol transport() {
     return switch (protocol) {
       case KCP -> kcp;
       case TCP -> new TcpTransport();
@@ -165,7 +165,7 @@ public final class Load implements Callable<Integer> {
   }
 
   private void start(EventLoopGroup group) throws Exception {
-    Transport transport = transport();
+    LoadProtocol transport = transport();
     if (role.local != null) {
       Channel server = transport.listen(group, role.local, session(new Answerer(marks)));
       channels.add(server);
@@ -176,7 +176,7 @@ public final class Load implements Callable<Integer> {
     Payload payload = mode == Mode.ECHO ? Payload.ECHOED : Payload.COUNTED;
     channels.add(transport.connect(group, role.remote, session(new Saturator(payload, marks))));
     if (mode == Mode.PING) {
-      channels.add(transport.connect(group, role.remote, session(new Pinger(marks))));
+      channels.add(transport.connect(group, role.remote, session(new LoadPinger(marks))));
     }
   }
 

@@ -30,7 +30,7 @@ import java.util.concurrent.TimeUnit;
  * Netty's QUIC: a session is a connection of one stream. Flow control never limits it, datagrams
  * are as large as KCP's, and leave and arrive many at a time (UDP GSO and GRO).
  */
-final class QuicTransport implements Transport {
+final class QuicTransport implements LoadProtocol {
 
   private static final String PROTOCOL = "load";
   private static final int DATAGRAM_BYTES = 1400;

@@ -12,7 +12,7 @@ import io.netty.channel.epoll.EpollSocketChannel;
 import java.net.InetSocketAddress;
 
 /** The kernel's TCP: its buffers grow by themselves. */
-final class TcpTransport implements Transport {
+final class TcpTransport implements LoadProtocol {
 
   @Override
   public Channel listen(EventLoopGroup group, InetSocketAddress local, ChannelHandler handler)

@@ -12,16 +12,16 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
-import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
@@ -116,8 +116,8 @@ class AllocationTest {
       batch.markReaderIndex();
       assertTrue(session.kcp().send(batch));
       batch.resetReaderIndex();
-      client.table.touch(session);
-      client.table.flushTouched(client.nowMs);
+      client.table.scheduleFlush(session);
+      client.table.flushPending(client.nowMs);
       client.carryTo(server);
       server.carryTo(client);
     }
@@ -140,7 +140,7 @@ class AllocationTest {
     private final FecConfig fec;
     private final PacketCipher cipher;
     private final ByteBuf wire = PooledByteBufAllocator.DEFAULT.directBuffer(WIRE_BYTES);
-    private final PacketBurst packets = new PacketBurst().reset(wire);
+    private final PacketBatch packets = new PacketBatch().reset(wire);
     private Session session;
     private int start;
 
@@ -154,7 +154,7 @@ class AllocationTest {
               context,
               cipher,
               new FecContext(budget),
-              new DeadlineWheel(0),
+              new TimerWheel(0),
               SessionDirectory.ofOne(10),
               1500,
               0);

@@ -41,8 +41,8 @@ class BenchmarksTest {
   @Test
   void everyStateThatIsWeighedIsReached() {
     try (KcpStates states = new KcpStates()) {
-      assertTrue(states.fresh().isAtRest());
-      assertTrue(states.echoed().isAtRest());
+      assertTrue(states.fresh().isQuiescent());
+      assertTrue(states.echoed().isQuiescent());
       Kcp sending = states.sending();
       assertEquals(sending.config().sendWindow(), sending.stats().inFlight());
       assertTrue(states.unread().isReceivable());

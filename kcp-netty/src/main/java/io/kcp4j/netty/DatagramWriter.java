@@ -111,7 +111,7 @@ final class DatagramWriter {
       socket.write(datagram, socket.voidPromise());
       return;
     }
-    DatagramPacket batch = (DatagramPacket) Transport.segmented(data, datagramBytes, remote);
+    DatagramPacket batch = (DatagramPacket) UdpTransport.segmented(data, datagramBytes, remote);
     unanswered.add(batch.retain());
     socket.write(batch, answers);
   }
@@ -123,7 +123,7 @@ final class DatagramWriter {
 
   private void refused(DatagramPacket batch, Throwable cause) {
     counters.add(KcpCounter.GSO_REFUSED, 1);
-    if (Transport.isDeviceRefusal(cause)) {
+    if (UdpTransport.isDeviceRefusal(cause)) {
       if (!isRefusedByDevice) {
         logger.info("{} its device does not segment datagrams (GSO): {}", socket, cause.toString());
       }
@@ -149,7 +149,7 @@ final class DatagramWriter {
   private void writeSingly(DatagramPacket batch) {
     ByteBuf data = batch.content();
     int end = data.writerIndex();
-    int datagramBytes = Transport.segmentBytes(batch);
+    int datagramBytes = UdpTransport.segmentBytes(batch);
     for (int at = data.readerIndex(), bytes; at < end; at += bytes) {
       bytes = Math.min(datagramBytes, end - at);
       write(data.retainedSlice(at, bytes), bytes, batch.recipient());
@@ -182,7 +182,7 @@ final class DatagramWriter {
     public boolean tryFailure(Throwable cause) {
       DatagramPacket batch = unanswered.remove();
       try {
-        if (Transport.isGsoRefusal(cause)) {
+        if (UdpTransport.isGsoRefusal(cause)) {
           refused(batch, cause);
         } else if (socket.isRegistered()) {
           socket.pipeline().fireExceptionCaught(cause);

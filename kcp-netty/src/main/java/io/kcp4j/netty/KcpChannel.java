@@ -9,10 +9,10 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecConfig;
-import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
 import io.netty.channel.ChannelFuture;
@@ -108,7 +108,7 @@ public final class KcpChannel extends AbstractChannel {
   private ChannelPromise connectPromise;
 
   /** The one deadline of its own that a channel has at a time: for connecting or for closing. */
-  private DeadlineWheel.Entry timer;
+  private TimerWheel.Entry timer;
 
   private boolean lingering;
 
@@ -242,7 +242,7 @@ public final class KcpChannel extends AbstractChannel {
 
   @Override
   protected boolean isCompatible(EventLoop loop) {
-    return Transport.of(loop) != null;
+    return UdpTransport.of(loop) != null;
   }
 
   @Override
@@ -341,7 +341,7 @@ public final class KcpChannel extends AbstractChannel {
     }
     begun = true;
     if (!isOpen()) {
-      endpoint.forget(session);
+      endpoint.rememberClosed(session);
       return null;
     }
     return session;
@@ -411,7 +411,7 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   /** Asks the peer for a sign of life until it gives one or the time is up. */
-  private final class ConnectProbe extends DeadlineWheel.Entry {
+  private final class ConnectProbe extends TimerWheel.Entry {
 
     private final int timeoutMs = config.getConnectTimeoutMillis();
     private final long startMs = endpoint.nowMs();
@@ -483,7 +483,7 @@ public final class KcpChannel extends AbstractChannel {
       begin(session.remote(), session.conv());
       return;
     }
-    session.silenceTimeoutMs(config.silenceTimeoutMs());
+    session.keepAliveIntervalMs(config.keepAliveIntervalMs());
     session.idleTimeoutMs(config.idleTimeoutMs());
     session.unreliableLimit(config.unreliableQueue());
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
@@ -815,7 +815,7 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   /** Lets a closing channel go when its time is up. */
-  private final class Linger extends DeadlineWheel.Entry {
+  private final class Linger extends TimerWheel.Entry {
     @Override
     protected void expire(long nowMs) {
       kcpUnsafe().closeNow();

@@ -30,9 +30,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelConfig::idleTimeoutMs,
               KcpChannelConfig::setIdleTimeoutMs)
           .add(
-              KcpChannelOption.SILENCE_TIMEOUT,
-              KcpChannelConfig::silenceTimeoutMs,
-              KcpChannelConfig::setSilenceTimeoutMs)
+              KcpChannelOption.KEEP_ALIVE_INTERVAL,
+              KcpChannelConfig::keepAliveIntervalMs,
+              KcpChannelConfig::setKeepAliveIntervalMs)
           .add(KcpChannelOption.LINGER, KcpChannelConfig::lingerMs, KcpChannelConfig::setLingerMs)
           .add(
               KcpChannelOption.CONNECT_PROBE,
@@ -52,7 +52,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile KcpConfig kcp = KcpConfig.DEFAULT;
   private volatile int conv;
   private volatile int idleTimeoutMs;
-  private volatile int silenceTimeoutMs = Session.DEFAULT_SILENCE_TIMEOUT_MS;
+  private volatile int keepAliveIntervalMs = Session.DEFAULT_KEEP_ALIVE_INTERVAL_MS;
   private volatile int lingerMs = 3_000;
   private volatile boolean connectProbe;
   private volatile KeyRing keyRing = KeyRing.NONE;
@@ -95,8 +95,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return idleTimeoutMs;
   }
 
-  int silenceTimeoutMs() {
-    return silenceTimeoutMs;
+  int keepAliveIntervalMs() {
+    return keepAliveIntervalMs;
   }
 
   int lingerMs() {
@@ -140,8 +140,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     kcpChannel.reconfigured();
   }
 
-  private void setSilenceTimeoutMs(int ms) {
-    silenceTimeoutMs = checkMs(KcpChannelOption.SILENCE_TIMEOUT, ms);
+  private void setKeepAliveIntervalMs(int ms) {
+    keepAliveIntervalMs = checkMs(KcpChannelOption.KEEP_ALIVE_INTERVAL, ms);
     kcpChannel.reconfigured();
   }
 

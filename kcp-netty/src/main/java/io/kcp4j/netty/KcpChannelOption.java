@@ -39,8 +39,8 @@ public final class KcpChannelOption {
   /** In milliseconds; see {@link KcpConfig#intervalMs()}. */
   public static final ChannelOption<Integer> INTERVAL = option("INTERVAL");
 
-  /** See {@link KcpConfig#fastResend()}. */
-  public static final ChannelOption<Integer> FAST_RESEND = option("FAST_RESEND");
+  /** See {@link KcpConfig#fastRetransmit()}. */
+  public static final ChannelOption<Integer> FAST_RETRANSMIT = option("FAST_RETRANSMIT");
 
   /** See {@link KcpConfig#earlyRetransmit()}. */
   public static final ChannelOption<Boolean> EARLY_RETRANSMIT = option("EARLY_RETRANSMIT");
@@ -77,7 +77,7 @@ public final class KcpChannelOption {
   public static final ChannelOption<Integer> RATE_LIMIT = option("RATE_LIMIT");
 
   /** In datagrams per millisecond; see {@link KcpConfig#burst()}. */
-  public static final ChannelOption<Integer> BURST = option("BURST");
+  public static final ChannelOption<Integer> MAX_BURST = option("MAX_BURST");
 
   /**
    * The conversation id that a client opens. 0, the default, means a random one. Takes effect if
@@ -97,7 +97,7 @@ public final class KcpChannelOption {
    * one socket are silent, those that have answered a probe may wait up to four times as long for
    * the next one. Default 60000; 0 means never.
    */
-  public static final ChannelOption<Integer> SILENCE_TIMEOUT = option("SILENCE_TIMEOUT");
+  public static final ChannelOption<Integer> KEEP_ALIVE_INTERVAL = option("KEEP_ALIVE_INTERVAL");
 
   /**
    * How long {@code close()} waits for the peer to acknowledge what was flushed, in milliseconds.

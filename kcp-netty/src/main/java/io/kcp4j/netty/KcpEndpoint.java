@@ -7,11 +7,11 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
-import io.kcp4j.session.DeadlineWheel;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -55,10 +55,10 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     default void failed(IOException cause) {}
 
     /** The socket has got its first member. */
-    default void occupied() {}
+    default void onFirstMember() {}
 
     /** The socket has lost its last member. */
-    default void vacated(KcpEndpoint endpoint) {
+    default void onLastMemberLeft(KcpEndpoint endpoint) {
       endpoint.close();
     }
 
@@ -77,8 +77,8 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private static final int MAX_PASSED_ON = 1024;
 
   private final EventLoop eventLoop;
-  private final Transport transport;
-  private final KcpLoop loop;
+  private final UdpTransport transport;
+  private final EventLoopContext loop;
   private final Owner owner;
   private final KcpContext context;
   private final SessionTable table;
@@ -88,7 +88,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private final Set<Channel> members = new HashSet<>();
   private final Sweep sweep = new Sweep();
   private final AtomicInteger passedOn = new AtomicInteger();
-  private final Runnable flushTask = this::flushTouched;
+  private final Runnable flushTask = this::flushPending;
 
   private KeyRing keyRing;
   private PacketCipher cipher;
@@ -119,9 +119,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     this.options = options;
     this.context = context;
     this.keyRing = keyRing;
-    loop = KcpLoop.of(eventLoop);
+    loop = EventLoopContext.of(eventLoop);
     cipher = loop.acquireCipher(keyRing); // A user's own may throw.
-    transport = Transport.of(eventLoop);
+    transport = UdpTransport.of(eventLoop);
     try {
       socket = transport.newDatagramChannel();
     } catch (RuntimeException | Error e) {
@@ -241,7 +241,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     if (!socket.isOpen() || next == keyRing) {
       return;
     }
-    loop.burst().flush(writer);
+    loop.batchWriter().flush(writer);
     KeyRing old = keyRing;
     PacketCipher newCipher = loop.acquireCipher(next);
     table.cipher(newCipher);
@@ -262,7 +262,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** Adds a member, which keeps the socket open from now on. */
   void join(Channel member) {
     if (members.isEmpty()) {
-      owner.occupied();
+      owner.onFirstMember();
     }
     members.add(member);
   }
@@ -270,7 +270,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** A member has closed. */
   void leave(Channel member) {
     if (members.remove(member) && members.isEmpty()) {
-      owner.vacated(this);
+      owner.onLastMemberLeft(this);
     }
   }
 
@@ -301,23 +301,23 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
    * Has the table know as closed a session that its first handler has closed before it was added,
    * so that the peer's next attempt begins no new one.
    */
-  void forget(Session session) {
+  void rememberClosed(Session session) {
     table.add(session, nowMs());
     table.remove(session, nowMs());
   }
 
   /** The session has something to send; it leaves together with what others send in this turn. */
   void touch(Session session) {
-    table.touch(session);
+    table.scheduleFlush(session);
   }
 
   /** Arms a deadline of a channel's own. */
-  void arm(DeadlineWheel.Entry entry, long delayMs) {
+  void arm(TimerWheel.Entry entry, long delayMs) {
     loop.wheel().arm(entry, loop.readNowMs() + delayMs);
     loop.schedule();
   }
 
-  void cancel(DeadlineWheel.Entry entry) {
+  void cancel(TimerWheel.Entry entry) {
     loop.wheel().cancel(entry);
   }
 
@@ -400,7 +400,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private void socketClosed() {
     Steps.runAll(
         sweep::stop,
-        () -> loop.burst().drop(writer),
+        () -> loop.batchWriter().drop(writer),
         () -> loop.releaseCipher(keyRing),
         table::close,
         this::closeMembers,
@@ -433,9 +433,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     return accepted;
   }
 
-  /** See {@link SessionTable#postpone}. */
-  boolean postpone(InetSocketAddress remote, int conv) {
-    return table.postpone(remote, conv);
+  /** See {@link SessionTable#deferAccept}. */
+  boolean deferAccept(InetSocketAddress remote, int conv) {
+    return table.deferAccept(remote, conv);
   }
 
   /**
@@ -444,7 +444,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
    *
    * @param child null to turn the stranger away
    */
-  void settle(InetSocketAddress remote, int conv, KcpChannel child) {
+  void completeAccept(InetSocketAddress remote, int conv, KcpChannel child) {
     execute(
         () -> {
           Session accepted = child == null ? null : child.accepted();
@@ -452,7 +452,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
             sweep.start();
           }
           try {
-            table.settle(remote, conv, accepted, nowMs());
+            table.completeAccept(remote, conv, accepted, nowMs());
           } finally {
             endTableBatch(nowMs());
           }
@@ -460,7 +460,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   @Override
-  public void passedOn(InetSocketAddress remote, ByteBuf packet) {
+  public void forward(InetSocketAddress remote, ByteBuf packet) {
     if (passedOn.incrementAndGet() > MAX_PASSED_ON) {
       passedOn.decrementAndGet();
       return;
@@ -510,7 +510,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public void mismatched(KcpCounter counter, InetSocketAddress remote) {
-    if (counter == KcpCounter.NOT_KCP && !cipher.isPlain()) {
+    if (counter == KcpCounter.NOT_KCP && !cipher.isUnencrypted()) {
       return; // Whoever sent it has the key: nothing that settings explain.
     }
     if (mismatches == null) {
@@ -524,12 +524,12 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public DatagramOutput output(InetSocketAddress remote) {
-    return loop.burst().to(writer, cipher, socket.isConnected() ? null : remote);
+    return loop.batchWriter().to(writer, cipher, socket.isConnected() ? null : remote);
   }
 
   @Override
   public void flushOutput() {
-    loop.burst().flush(writer);
+    loop.batchWriter().flush(writer);
   }
 
   @Override
@@ -550,9 +550,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     }
   }
 
-  private void flushTouched() {
+  private void flushPending() {
     try {
-      table.flushTouched(nowMs());
+      table.flushPending(nowMs());
     } catch (Throwable e) {
       unexpected(e);
     } finally {
@@ -566,7 +566,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   /** Nonces are random: so many packets under one key, and two of them may share one. */
-  private void warnOfWornKey() {
+  private void warnOfKeyUsageLimit() {
     for (PacketKey key : keyRing.keys()) {
       if (key.takeWarning()) {
         logger.warn("{} {} packets have one key: {}; change it", socket, key.uses(), key);
@@ -579,7 +579,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
    * endpoints fall on the same moments, so that many idle clients do not wake the event loop more
    * often than one.
    */
-  private final class Sweep extends DeadlineWheel.Entry {
+  private final class Sweep extends TimerWheel.Entry {
 
     private boolean armed;
 
@@ -608,7 +608,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     protected void expire(long nowMs) {
       armed = false;
       boolean isPartial = table.sweep(nowMs);
-      warnOfWornKey();
+      warnOfKeyUsageLimit();
       if (table.size() > 0) {
         arm(isPartial ? nowMs + 1 : nextSecond(nowMs));
       }

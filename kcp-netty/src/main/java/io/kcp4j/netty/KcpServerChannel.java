@@ -122,7 +122,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   @Override
   protected boolean isCompatible(EventLoop loop) {
-    return Transport.of(loop) != null;
+    return UdpTransport.of(loop) != null;
   }
 
   @Override
@@ -263,11 +263,11 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   /** What a socket on {@code loop} asks when strangers come. */
   KcpEndpoint.Owner acceptorFor(EventLoop loop) {
-    return loop == eventLoop() ? new Acceptor() : new DistantAcceptor();
+    return loop == eventLoop() ? new Acceptor() : new CrossLoopAcceptor();
   }
 
   /** Announces a stranger's child; null if none is wanted. */
-  private KcpChannel announce(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+  private KcpChannel offerChild(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
     boolean wanted = readPending || (acceptedInBatch && config.isAutoRead());
     if (!wanted || !isActive() || sockets.hasLeft()) {
       return null;
@@ -279,7 +279,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
     return child;
   }
 
-  private void endAnnouncing() {
+  private void endOffering() {
     if (acceptedInBatch) {
       acceptedInBatch = false;
       pipeline().fireChannelReadComplete();
@@ -291,23 +291,23 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
     @Override
     public Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
-      KcpChannel child = announce(endpoint, remote, conv);
+      KcpChannel child = offerChild(endpoint, remote, conv);
       return child == null ? null : child.accepted();
     }
 
     @Override
     public void batchRead() {
-      endAnnouncing();
+      endOffering();
     }
 
     @Override
-    public void occupied() {
-      sockets.occupied();
+    public void onFirstMember() {
+      sockets.onFirstMember();
     }
 
     @Override
-    public void vacated(KcpEndpoint endpoint) {
-      sockets.vacated();
+    public void onLastMemberLeft(KcpEndpoint endpoint) {
+      sockets.onLastMemberLeft();
     }
 
     @Override
@@ -317,28 +317,28 @@ public final class KcpServerChannel extends AbstractServerChannel {
   }
 
   /** For sockets on other event loops, which call it. */
-  private final class DistantAcceptor extends Acceptor {
+  private final class CrossLoopAcceptor extends Acceptor {
 
     @Override
     public Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
-      if (endpoint.postpone(remote, conv)) {
+      if (endpoint.deferAccept(remote, conv)) {
         try {
-          eventLoop().execute(() -> announceAndSettle(endpoint, remote, conv));
+          eventLoop().execute(() -> offerChildAndComplete(endpoint, remote, conv));
         } catch (RejectedExecutionException e) {
-          endpoint.settle(remote, conv, null); // The server's event loop has ended.
+          endpoint.completeAccept(remote, conv, null); // The server's event loop has ended.
         }
       }
       return null;
     }
 
-    private void announceAndSettle(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+    private void offerChildAndComplete(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
       KcpChannel child = null;
       try {
-        child = announce(endpoint, remote, conv);
+        child = offerChild(endpoint, remote, conv);
       } finally {
-        endpoint.settle(remote, conv, child);
+        endpoint.completeAccept(remote, conv, child);
       }
-      endAnnouncing();
+      endOffering();
     }
 
     @Override

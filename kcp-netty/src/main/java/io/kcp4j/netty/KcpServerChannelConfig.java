@@ -104,7 +104,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   }
 
   private void setMaxDatagramBytes(int bytes) {
-    int max = Transport.SLOT_BYTES - 1;
+    int max = UdpTransport.SLOT_BYTES - 1;
     check(KcpServerChannelOption.MAX_DATAGRAM, bytes, Segment.HEADER_BYTES, max);
     maxDatagramBytes = bytes;
   }

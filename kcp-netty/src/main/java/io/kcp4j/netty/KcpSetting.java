@@ -37,7 +37,11 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
     add(all, KcpChannelOption.MTU, KcpConfig::mtuBytes, KcpConfig.Builder::mtuBytes);
     add(all, KcpChannelOption.NODELAY, KcpConfig::noDelay, KcpConfig.Builder::noDelay);
     add(all, KcpChannelOption.INTERVAL, KcpConfig::intervalMs, KcpConfig.Builder::intervalMs);
-    add(all, KcpChannelOption.FAST_RESEND, KcpConfig::fastResend, KcpConfig.Builder::fastResend);
+    add(
+        all,
+        KcpChannelOption.FAST_RETRANSMIT,
+        KcpConfig::fastRetransmit,
+        KcpConfig.Builder::fastRetransmit);
     add(
         all,
         KcpChannelOption.EARLY_RETRANSMIT,
@@ -69,7 +73,7 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
         KcpConfig::maxFragments,
         KcpConfig.Builder::maxFragments);
     add(all, KcpChannelOption.RATE_LIMIT, KcpConfig::rateLimit, KcpConfig.Builder::rateLimit);
-    add(all, KcpChannelOption.BURST, KcpConfig::burst, KcpConfig.Builder::burst);
+    add(all, KcpChannelOption.MAX_BURST, KcpConfig::maxBurst, KcpConfig.Builder::maxBurst);
     return Map.copyOf(all);
   }
 
@@ -87,7 +91,7 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
     for (KcpMode mode : KcpMode.values()) {
       if (config.noDelay() == mode.noDelay()
           && config.intervalMs() == mode.intervalMs()
-          && config.fastResend() == mode.fastResend()
+          && config.fastRetransmit() == mode.fastRetransmit()
           && config.congestionControl() == mode.congestionControl()) {
         return mode;
       }

@@ -247,12 +247,12 @@ final class KcpSockets {
   }
 
   /** A socket has got its first member. From its thread. */
-  void occupied() {
+  void onFirstMember() {
     occupied.incrementAndGet();
   }
 
   /** A socket has lost its last member. From its thread. */
-  void vacated() {
+  void onLastMemberLeft() {
     if (occupied.decrementAndGet() == 0) {
       endpoints.forEach(KcpEndpoint::close);
     }

@@ -29,7 +29,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   private static final int MIN_SLOTS = 8;
 
   /** The longest train. */
-  static final int TRAIN_BYTES = 64 * 1024;
+  static final int GRO_BATCH_BYTES = 64 * 1024;
 
   /** Bounds how long answers wait. */
   private static final int MAX_DATAGRAMS_PER_BATCH = 128;
@@ -82,7 +82,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
       socket.setUdpGro(coalesces);
     }
     // A size for each is what makes Netty use recvmmsg.
-    socket.setMaxDatagramPayloadSize(next == ReceiveMode.RECVMMSG ? Transport.SLOT_BYTES : 0);
+    socket.setMaxDatagramPayloadSize(next == ReceiveMode.RECVMMSG ? UdpTransport.SLOT_BYTES : 0);
     current = next;
   }
 
@@ -103,7 +103,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     @Override
     public void reset(ChannelConfig config) {
       super.reset(config);
-      datagramsBefore = space.datagramsOfTrains();
+      datagramsBefore = space.datagramsOfGroBatches();
       isDrained = false;
       if (isAuto) {
         judge();
@@ -130,19 +130,19 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     @Override
     public boolean continueReading(UncheckedBooleanSupplier maybeMoreDataSupplier) {
       return !isDrained
-          && space.datagramsOfTrains() - datagramsBefore < MAX_DATAGRAMS_PER_BATCH
+          && space.datagramsOfGroBatches() - datagramsBefore < MAX_DATAGRAMS_PER_BATCH
           && super.continueReading(maybeMoreDataSupplier);
     }
 
     @Override
     public ByteBuf allocate(ByteBufAllocator allocator) {
       return space.acquire(
-          current == ReceiveMode.RECVMMSG ? slots * Transport.SLOT_BYTES : TRAIN_BYTES);
+          current == ReceiveMode.RECVMMSG ? slots * UdpTransport.SLOT_BYTES : GRO_BATCH_BYTES);
     }
 
     @Override
     public int guess() {
-      return TRAIN_BYTES;
+      return GRO_BATCH_BYTES;
     }
 
     @Override
@@ -153,10 +153,10 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
       }
       reads++;
       if (current == ReceiveMode.RECVMMSG) {
-        int used = bytes / Transport.SLOT_BYTES;
+        int used = bytes / UdpTransport.SLOT_BYTES;
         isDrained = used < slots;
         adaptSlots(used);
-      } else if (bytes > Transport.SLOT_BYTES) {
+      } else if (bytes > UdpTransport.SLOT_BYTES) {
         trains++;
       }
     }

@@ -14,10 +14,10 @@ final class ReceiveSpace {
 
   /** What the largest read takes: one recvmmsg, or the longest train. */
   private static final int CAPACITY_BYTES =
-      Math.max(ReceiveBuffers.MAX_SLOTS * Transport.SLOT_BYTES, ReceiveBuffers.TRAIN_BYTES);
+      Math.max(ReceiveBuffers.MAX_SLOTS * UdpTransport.SLOT_BYTES, ReceiveBuffers.GRO_BATCH_BYTES);
 
   private Space space;
-  private int datagramsOfTrains;
+  private int datagramsOfGroBatches;
 
   /** An empty buffer with room for a read of so many bytes, which the caller releases. */
   ByteBuf acquire(int bytes) {
@@ -35,8 +35,8 @@ final class ReceiveSpace {
   }
 
   /** How many datagrams came in trains so far. */
-  int datagramsOfTrains() {
-    return datagramsOfTrains;
+  int datagramsOfGroBatches() {
+    return datagramsOfGroBatches;
   }
 
   /**
@@ -103,7 +103,7 @@ final class ReceiveSpace {
     public ByteBuf readRetainedSlice(int length) {
       int bytes = readableBytes();
       if (bytes > length) {
-        datagramsOfTrains += (bytes - 1) / length + 1;
+        datagramsOfGroBatches += (bytes - 1) / length + 1;
       }
       int first = start + readerIndex();
       readerIndex(writerIndex());

@@ -65,7 +65,7 @@ class AcceptTest {
       client.writeAndFlush(Fixture.buffer(client, new byte[10]));
 
       fixture.child().closeFuture().syncUninterruptibly();
-      assertEquals(0, loop.submit(() -> KcpLoop.of(loop).wheel().size()).get());
+      assertEquals(0, loop.submit(() -> EventLoopContext.of(loop).wheel().size()).get());
       assertEquals(0, server.sessions());
     }
   }
@@ -167,7 +167,7 @@ class AcceptTest {
   @OverEachTransport
   void clientWhoseSessionCannotBeMadeFailsToConnect(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, BROKEN);
 
       ChannelFuture connecting = fixture.bootstrap.handler(new Recorder()).connect(peer.address());

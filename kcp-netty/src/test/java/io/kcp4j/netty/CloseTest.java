@@ -50,7 +50,7 @@ class CloseTest {
   @OverEachTransport
   void nothingIsTakenAfterClose(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 500);
       KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[10])).syncUninterruptibly();
@@ -71,7 +71,7 @@ class CloseTest {
   @OverEachTransport
   void closeGivesUpAfterTheLingerTime(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 100);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(silent.address(), recorder);
@@ -90,7 +90,7 @@ class CloseTest {
   @OverEachTransport
   void withoutLingerCloseIsImmediate(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
       fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 0);
       fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 0);
@@ -170,7 +170,7 @@ class CloseTest {
   @OverEachTransport
   void deadLinkIsReportedBeforeTheChannelCloses(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 2);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(silent.address(), recorder);
@@ -191,11 +191,11 @@ class CloseTest {
   @Test
   void silentPeerIsProbedAndGivenUp() throws Exception {
     List<Fixture> fixtures = TransportUnderTest.available().map(Fixture::new).toList();
-    try (SilentPeer silent = new SilentPeer()) {
+    try (UnresponsivePeer silent = new UnresponsivePeer()) {
       List<Recorder> recorders = new ArrayList<>();
       List<KcpChannel> clients = new ArrayList<>();
       for (Fixture fixture : fixtures) {
-        fixture.bootstrap.option(KcpChannelOption.SILENCE_TIMEOUT, 1);
+        fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_INTERVAL, 1);
         recorders.add(new Recorder());
         clients.add(fixture.connectTo(silent.address(), recorders.get(recorders.size() - 1)));
       }
@@ -203,7 +203,7 @@ class CloseTest {
         KcpChannel client = clients.get(i);
         List<String> events = recorders.get(i).events;
         client.closeFuture().syncUninterruptibly();
-        assertEquals(EndReason.PEER_SILENT, client.endReason());
+        assertEquals(EndReason.KEEP_ALIVE_TIMEOUT, client.endReason());
         assertEquals(7, client.stats().get(KcpCounter.PROBES_OUT));
         await().until(() -> events.equals(List.of("active", "exception", "inactive")));
       }
@@ -215,7 +215,7 @@ class CloseTest {
   @OverEachTransport
   void silentPeerThatAnswersProbesIsKept(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.serverBootstrap.childOption(KcpChannelOption.SILENCE_TIMEOUT, 1);
+      fixture.serverBootstrap.childOption(KcpChannelOption.KEEP_ALIVE_INTERVAL, 1);
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);
@@ -393,7 +393,7 @@ class CloseTest {
           public void onAcknowledged(int remoteWindow) {}
 
           @Override
-          public void onFastResend(int inFlight, int fastResend) {}
+          public void onFastRetransmit(int inFlight, int fastRetransmit) {}
 
           @Override
           public void onTimeout(int effectiveWindow) {}
@@ -406,7 +406,7 @@ class CloseTest {
   @OverEachTransport
   void clientWhoseLastFlushThrowsClosesItsSocket(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       AtomicBoolean broken = new AtomicBoolean();
       fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
       fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, throwing(broken));

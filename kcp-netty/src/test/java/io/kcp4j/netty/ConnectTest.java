@@ -39,7 +39,7 @@ class ConnectTest {
   @OverEachTransport
   void clientIsActiveAtOnce(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       Recorder recorder = new Recorder();
 
       KcpChannel client = fixture.connectTo(peer.address(), recorder);
@@ -78,7 +78,7 @@ class ConnectTest {
   @OverEachTransport
   void probedClientGivesUpOnASilentPeer(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       fixture.bootstrap.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 300);
       Recorder recorder = new Recorder();
@@ -96,7 +96,7 @@ class ConnectTest {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       InetSocketAddress closed;
-      try (SilentPeer peer = new SilentPeer()) {
+      try (UnresponsivePeer peer = new UnresponsivePeer()) {
         closed = peer.address();
       }
 
@@ -110,7 +110,7 @@ class ConnectTest {
   @OverEachTransport
   void probingCanBeCancelled(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       ChannelFuture connecting = fixture.bootstrap.handler(new Recorder()).connect(peer.address());
 
@@ -124,7 +124,7 @@ class ConnectTest {
   @OverEachTransport
   void closingEndsProbing(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       ChannelFuture connecting = fixture.bootstrap.handler(new Recorder()).connect(peer.address());
 
@@ -217,7 +217,7 @@ class ConnectTest {
   void clientOutlivesItsServersAbsence(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       InetSocketAddress closed;
-      try (SilentPeer peer = new SilentPeer()) {
+      try (UnresponsivePeer peer = new UnresponsivePeer()) {
         closed = peer.address();
       }
       Recorder recorder = new Recorder();
@@ -259,7 +259,7 @@ class ConnectTest {
   @OverEachTransport
   void statsAreThereWhenAnAttemptIsGivenUp(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       CompletableFuture<Long> probes = new CompletableFuture<>();
       ChannelFuture connecting =
@@ -278,7 +278,7 @@ class ConnectTest {
   void congestionControlThatCannotBeMadeFailsTheConnect(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       for (CongestionControl.Factory factory : failingFactories()) {
         fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, factory);
         fixture.bootstrap.handler(new Recorder());

@@ -11,7 +11,7 @@ import ch.qos.logback.core.AppenderBase;
 import io.kcp4j.crypto.Aead;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
-import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.TimerWheel;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -61,7 +61,7 @@ class ExceptionLogTest {
   void endpointTellsOnceInTenSecondsWhateverItsTasksThrow(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       AtomicInteger thrown = new AtomicInteger();
       KeyRing broken = KeyRing.of(PacketKey.ofAead("broken", () -> new BrokenAead(thrown)));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, broken);
@@ -85,7 +85,7 @@ class ExceptionLogTest {
   @Test
   void eventLoopTellsOnceInTenSecondsWhatDeadlinesThrow() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
       AtomicInteger thrown = new AtomicInteger();
       client
@@ -99,7 +99,7 @@ class ExceptionLogTest {
       await().until(() -> thrown.get() == 2);
       client.eventLoop().submit(() -> {}).sync();
 
-      assertOneWarningOf(KcpLoop.class);
+      assertOneWarningOf(EventLoopContext.class);
     }
   }
 
@@ -121,7 +121,7 @@ class ExceptionLogTest {
         warnings.stream().map(ILoggingEvent::getFormattedMessage).toList());
   }
 
-  private static final class BrokenDeadline extends DeadlineWheel.Entry {
+  private static final class BrokenDeadline extends TimerWheel.Entry {
     private final AtomicInteger thrown;
 
     BrokenDeadline(AtomicInteger thrown) {

@@ -104,7 +104,7 @@ class FecOptionTest {
   void fecIsNotClaimedIfThereIsNoMemoryToCutWhatIsQueued() throws Exception {
     FailingAllocator allocator = new FailingAllocator();
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(ChannelOption.ALLOCATOR, allocator);
       fixture.bootstrap.option(KcpChannelOption.SEND_WINDOW, 1);
       fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 64);

@@ -26,7 +26,7 @@ class HostilePeerTest {
   void garbageIsCountedAndNothingElse(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (Stranger stranger = new Stranger(server.localAddress())) {
+      try (RawPeer stranger = new RawPeer(server.localAddress())) {
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < 2000; i++) {
           stranger.send(garbage(random));
@@ -54,13 +54,13 @@ class HostilePeerTest {
   void garbageInASessionsNameDoesNotDisturbIt(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Recorder::new);
-      try (Stranger stranger = new Stranger(server.localAddress())) {
-        stranger.send(Stranger.segment(7, Segment.PUSH, 0, HELLO));
+      try (RawPeer stranger = new RawPeer(server.localAddress())) {
+        stranger.send(RawPeer.segment(7, Segment.PUSH, 0, HELLO));
         KcpChannel child = fixture.child();
         Recorder recorder = child.pipeline().get(Recorder.class);
         await().until(() -> recorder.received() == HELLO.length);
         SplittableRandom random = new SplittableRandom(2);
-        byte[] valid = Stranger.segment(7, Segment.PUSH, 1, Fixture.randomBytes(100));
+        byte[] valid = RawPeer.segment(7, Segment.PUSH, 1, Fixture.randomBytes(100));
 
         for (int i = 0; i < 2000; i++) {
           byte[] broken = Arrays.copyOf(valid, random.nextInt(5, valid.length));
@@ -79,9 +79,9 @@ class HostilePeerTest {
   void twoConversationsOfOneAddressCoexist(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Recorder::new);
-      try (Stranger stranger = new Stranger(server.localAddress())) {
-        stranger.send(Stranger.segment(1, Segment.PUSH, 0, HELLO));
-        stranger.send(Stranger.segment(2, Segment.PUSH, 0, new byte[] {9}));
+      try (RawPeer stranger = new RawPeer(server.localAddress())) {
+        stranger.send(RawPeer.segment(1, Segment.PUSH, 0, HELLO));
+        stranger.send(RawPeer.segment(2, Segment.PUSH, 0, new byte[] {9}));
 
         KcpChannel first = fixture.child();
         KcpChannel second = fixture.child();
@@ -99,9 +99,9 @@ class HostilePeerTest {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_SESSIONS, 1);
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (Stranger stranger = new Stranger(server.localAddress())) {
-        stranger.send(Stranger.segment(1, Segment.PUSH, 0, HELLO));
-        stranger.send(Stranger.segment(2, Segment.PUSH, 0, HELLO));
+      try (RawPeer stranger = new RawPeer(server.localAddress())) {
+        stranger.send(RawPeer.segment(1, Segment.PUSH, 0, HELLO));
+        stranger.send(RawPeer.segment(2, Segment.PUSH, 0, HELLO));
 
         await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) == 1);
         assertEquals(1, server.sessions());
@@ -115,9 +115,9 @@ class HostilePeerTest {
       fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, 20_000L);
       fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
       KcpServerChannel server = fixture.serve(Recorder::new);
-      try (Stranger stranger = new Stranger(server.localAddress())) {
+      try (RawPeer stranger = new RawPeer(server.localAddress())) {
         for (int sn = 0; sn < 100; sn++) {
-          stranger.send(Stranger.segment(1, Segment.PUSH, sn, new byte[1000]));
+          stranger.send(RawPeer.segment(1, Segment.PUSH, sn, new byte[1000]));
         }
 
         await().until(() -> server.counters().get(KcpCounter.OVER_BUDGET) > 0);
@@ -130,8 +130,8 @@ class HostilePeerTest {
   void probeOfAStrangerIsAnsweredAndForgotten(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (Stranger stranger = new Stranger(server.localAddress())) {
-        stranger.send(Stranger.segment(5, Segment.WASK, 0, new byte[0]));
+      try (RawPeer stranger = new RawPeer(server.localAddress())) {
+        stranger.send(RawPeer.segment(5, Segment.WASK, 0, new byte[0]));
 
         ByteBuf answer = stranger.receive(10_000);
 
@@ -162,7 +162,7 @@ class HostilePeerTest {
       KcpServerChannel server = fixture.serve(Echo::new);
       InetSocketAddress nobody = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
       ByteBuf first =
-          Unpooled.wrappedBuffer(Stranger.segment(7, Segment.PUSH, 0, new byte[] {1, 2, 3}));
+          Unpooled.wrappedBuffer(RawPeer.segment(7, Segment.PUSH, 0, new byte[] {1, 2, 3}));
       KcpEndpoint endpoint = server.sockets().first();
 
       server

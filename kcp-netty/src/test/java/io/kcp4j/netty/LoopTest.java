@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.Kcp;
-import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.TimerWheel;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.ChannelHandlerContext;
@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 /** One wheel and at most one scheduled task for all that happens on an event loop. */
 class LoopTest {
 
-  private static final class Alarm extends DeadlineWheel.Entry {
+  private static final class Alarm extends TimerWheel.Entry {
     final CompletableFuture<Long> expired = new CompletableFuture<>();
 
     @Override
@@ -53,7 +53,7 @@ class LoopTest {
       }
       // What is left is the sweep for silent peers: one on each event loop's wheel and socket.
       EventLoop loop = fixture.server().eventLoop();
-      assertEquals(1, loop.submit(() -> KcpLoop.of(loop).wheel().size()).get());
+      assertEquals(1, loop.submit(() -> EventLoopContext.of(loop).wheel().size()).get());
     }
   }
 
@@ -65,7 +65,7 @@ class LoopTest {
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object msg) {
-      KcpLoop loop = KcpLoop.of(ctx.channel().eventLoop());
+      EventLoopContext loop = EventLoopContext.of(ctx.channel().eventLoop());
       long startMs = loop.nowMs();
       long startNs = System.nanoTime();
       while (System.nanoTime() - startNs < TimeUnit.MILLISECONDS.toNanos(BUSY_MS)) {
@@ -97,15 +97,15 @@ class LoopTest {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
       EventLoop loop = server.eventLoop();
-      assertFalse(loop.submit(() -> KcpLoop.of(loop).isScheduled()).get());
+      assertFalse(loop.submit(() -> EventLoopContext.of(loop).isScheduled()).get());
 
       KcpChannel client = fixture.connect(new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[1]));
       KcpChannel child = fixture.child();
-      assertTrue(loop.submit(() -> KcpLoop.of(loop).isScheduled()).get());
+      assertTrue(loop.submit(() -> EventLoopContext.of(loop).isScheduled()).get());
 
       child.close().syncUninterruptibly();
-      await().until(() -> !loop.submit(() -> KcpLoop.of(loop).isScheduled()).get());
+      await().until(() -> !loop.submit(() -> EventLoopContext.of(loop).isScheduled()).get());
     }
   }
 
@@ -118,7 +118,7 @@ class LoopTest {
       Alarm early = new Alarm();
       eventLoop.submit(
           () -> {
-            KcpLoop loop = KcpLoop.of(eventLoop);
+            EventLoopContext loop = EventLoopContext.of(eventLoop);
             loop.wheel().arm(late, loop.readNowMs() + 60_000);
             loop.schedule();
             loop.wheel().arm(early, loop.readNowMs() + 5);
@@ -140,10 +140,10 @@ class LoopTest {
       Alarm alarm = new Alarm();
       eventLoop.execute(
           () -> {
-            KcpLoop loop = KcpLoop.of(eventLoop);
+            EventLoopContext loop = EventLoopContext.of(eventLoop);
             loop.wheel()
                 .arm(
-                    new DeadlineWheel.Entry() {
+                    new TimerWheel.Entry() {
                       @Override
                       protected void expire(long nowMs) {
                         throw new IllegalStateException("a deadline that fails");
@@ -170,7 +170,7 @@ class LoopTest {
       List<String> order = new ArrayList<>();
       eventLoop.execute(
           () -> {
-            KcpLoop loop = KcpLoop.of(eventLoop);
+            EventLoopContext loop = EventLoopContext.of(eventLoop);
             long deadline = loop.readNowMs() + 1;
             loop.wheel().arm(alarm, deadline);
             loop.schedule();
@@ -198,7 +198,7 @@ class LoopTest {
     assumeTrue(transport != TransportUnderTest.IO_URING);
     EventLoopGroup group = transport.newGroup(1);
     UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
-    try (SilentPeer silent = new SilentPeer()) {
+    try (UnresponsivePeer silent = new UnresponsivePeer()) {
       KcpChannel client =
           (KcpChannel)
               new Bootstrap()

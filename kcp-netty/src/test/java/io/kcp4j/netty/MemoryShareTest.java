@@ -34,7 +34,7 @@ class MemoryShareTest {
       fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, LIMIT_BYTES);
       fixture.bootstrap.option(KcpChannelOption.ACK_NO_DELAY, true); // one segment a round trip
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (Stranger stranger = new Stranger(server.localAddress())) {
+      try (RawPeer stranger = new RawPeer(server.localAddress())) {
         List<KcpChannel> closed = new ArrayList<>();
         for (int conv = 1; conv <= 8; conv++) {
           stranger.send(hello(conv, 0));
@@ -65,7 +65,7 @@ class MemoryShareTest {
 
         closed.forEach(child -> child.config().setOption(KcpChannelOption.WRITE_STALL_TIMEOUT, 1));
         await().until(() -> closed.stream().noneMatch(KcpChannel::isOpen));
-        stranger.send(Stranger.segment(100, Segment.WASK, 0, new byte[0]));
+        stranger.send(RawPeer.segment(100, Segment.WASK, 0, new byte[0]));
         await().until(slow::isWritable);
         assertTrue(written.isSuccess());
       }

@@ -34,7 +34,7 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.MTU, 576),
         Arguments.of(KcpChannelOption.NODELAY, false),
         Arguments.of(KcpChannelOption.INTERVAL, 33),
-        Arguments.of(KcpChannelOption.FAST_RESEND, 5),
+        Arguments.of(KcpChannelOption.FAST_RETRANSMIT, 5),
         Arguments.of(KcpChannelOption.EARLY_RETRANSMIT, false),
         Arguments.of(KcpChannelOption.CONGESTION_CONTROL, CongestionControl.RENO),
         Arguments.of(KcpChannelOption.MIN_RTO, 55),
@@ -46,10 +46,10 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.SEND_QUEUE, 77),
         Arguments.of(KcpChannelOption.MAX_FRAGMENTS, 12),
         Arguments.of(KcpChannelOption.RATE_LIMIT, 1_000_000),
-        Arguments.of(KcpChannelOption.BURST, 32),
+        Arguments.of(KcpChannelOption.MAX_BURST, 32),
         Arguments.of(KcpChannelOption.CONV, -1),
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, 1),
-        Arguments.of(KcpChannelOption.SILENCE_TIMEOUT, 0),
+        Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0),
         Arguments.of(KcpChannelOption.LINGER, 0),
         Arguments.of(KcpChannelOption.CONNECT_PROBE, true),
         Arguments.of(KcpSocketOption.SEND_SEGMENTS, 16),
@@ -80,9 +80,9 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.INTERVAL, 0),
         Arguments.of(KcpChannelOption.MAX_FRAGMENTS, 256),
         Arguments.of(KcpChannelOption.RATE_LIMIT, -1),
-        Arguments.of(KcpChannelOption.BURST, 65536),
+        Arguments.of(KcpChannelOption.MAX_BURST, 65536),
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, -1),
-        Arguments.of(KcpChannelOption.SILENCE_TIMEOUT, -1),
+        Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, -1),
         Arguments.of(KcpChannelOption.LINGER, -1),
         Arguments.of(KcpSocketOption.SEND_SEGMENTS, 0),
         Arguments.of(KcpSocketOption.SEND_SEGMENTS, 65));
@@ -259,7 +259,7 @@ class OptionsTest {
   void windowForMessagesCannotBeMadeSmallerOnceTheSessionHasBegun(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        SilentPeer silent = new SilentPeer()) {
+        UnresponsivePeer silent = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
       int window = client.config().getOption(KcpChannelOption.RECEIVE_WINDOW);
@@ -275,7 +275,7 @@ class OptionsTest {
   @Test
   void settingThatCouldNotBePutIntoForceIsNotClaimedWhereAnotherThreadSetIt() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
       KcpConfig before = client.config().kcp();
       CongestionControl.Factory broken =

@@ -40,7 +40,7 @@ class ReceiveBuffersTest {
 
   private void receive(ReceiveMode mode) {
     space = new ReceiveSpace();
-    Transport.EPOLL.receive(socket, space, mode);
+    UdpTransport.EPOLL.receive(socket, space, mode);
     handle = socket.config().getRecvByteBufAllocator().newHandle();
   }
 
@@ -60,7 +60,7 @@ class ReceiveBuffersTest {
 
   private boolean usesRecvmmsg() {
     return !socket.config().isUdpGro()
-        && socket.config().getMaxDatagramPayloadSize() == Transport.SLOT_BYTES;
+        && socket.config().getMaxDatagramPayloadSize() == UdpTransport.SLOT_BYTES;
   }
 
   @Test
@@ -95,7 +95,7 @@ class ReceiveBuffersTest {
     wakeUps(60, 10, 1400);
     assertFalse(usesGro());
 
-    wakeUps(410, 10, 64 * Transport.SLOT_BYTES);
+    wakeUps(410, 10, 64 * UdpTransport.SLOT_BYTES);
     assertTrue(usesGro());
     wakeUps(60, 10, TRAIN);
 
@@ -169,13 +169,13 @@ class ReceiveBuffersTest {
   }
 
   private void readSlots(int slots) {
-    handle.lastBytesRead(slots * Transport.SLOT_BYTES);
+    handle.lastBytesRead(slots * UdpTransport.SLOT_BYTES);
   }
 
   private int slots() {
     ByteBuf room = handle.allocate(UnpooledByteBufAllocator.DEFAULT);
     room.release();
-    return room.writableBytes() / Transport.SLOT_BYTES;
+    return room.writableBytes() / UdpTransport.SLOT_BYTES;
   }
 
   @Test

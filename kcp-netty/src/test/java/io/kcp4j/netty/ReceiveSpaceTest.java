@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /** Reads share one memory for as long as nobody keeps any of it. */
 class ReceiveSpaceTest {
 
-  private static final int ROOM = ReceiveBuffers.MAX_SLOTS * Transport.SLOT_BYTES;
+  private static final int ROOM = ReceiveBuffers.MAX_SLOTS * UdpTransport.SLOT_BYTES;
 
   private final ReceiveSpace space = new ReceiveSpace();
 
@@ -38,7 +38,7 @@ class ReceiveSpaceTest {
     ByteBuf read = read(300);
     ByteBuf datagram = read.retainedSlice(100, 50);
     assertEquals(50, ReceiveSpace.datagramBytes(datagram));
-    assertEquals(0, space.datagramsOfTrains());
+    assertEquals(0, space.datagramsOfGroBatches());
     datagram.skipBytes(1);
     ByteBuf located = space.locate(datagram);
     assertSame(read, located);
@@ -60,7 +60,7 @@ class ReceiveSpaceTest {
     assertEquals(0, received.readableBytes());
     assertEquals(read.slice(20, 280), train);
     assertEquals(100, ReceiveSpace.datagramBytes(train));
-    assertEquals(3, space.datagramsOfTrains());
+    assertEquals(3, space.datagramsOfGroBatches());
     ByteBuf located = space.locate(train);
     assertSame(read, located);
     assertEquals(20, located.readerIndex());

@@ -370,7 +370,7 @@ class SocketsTest {
       for (Client client : clients) {
         await().until(() -> client.recorder.received() == bytes.length + more.length);
       }
-      assertTrue(server.counters().get(KcpCounter.PASSED_ON) > 0);
+      assertTrue(server.counters().get(KcpCounter.FORWARDED) > 0);
       assertEquals(CLIENTS, server.counters().get(KcpCounter.SESSIONS_OPENED));
       assertTrue(children.stream().allMatch(KcpChannel::isActive));
     }
@@ -490,17 +490,17 @@ class SocketsTest {
       CountDownLatch sent = new CountDownLatch(1);
       fixture.serverBootstrap.handler(new Pause(sent));
       KcpServerChannel server = fixture.serve(Echo::new);
-      byte[] first = Stranger.segment(1, Segment.PUSH, 0, new byte[] {1, 2, 3});
-      List<Stranger> strangers = new ArrayList<>();
+      byte[] first = RawPeer.segment(1, Segment.PUSH, 0, new byte[] {1, 2, 3});
+      List<RawPeer> strangers = new ArrayList<>();
       for (int i = 0; i < 16; i++) {
-        Stranger stranger = new Stranger(server.localAddress());
+        RawPeer stranger = new RawPeer(server.localAddress());
         strangers.add(stranger);
         stranger.send(first);
         stranger.send(first);
       }
       sent.countDown();
 
-      for (Stranger stranger : strangers) {
+      for (RawPeer stranger : strangers) {
         byte[] answer = ByteBufUtil.getBytes(stranger.receive(10_000));
         assertEquals(1, answer[0]);
         stranger.close();
@@ -552,7 +552,7 @@ class SocketsTest {
     FailingAllocator allocator =
         new FailingAllocator(new UnpooledByteBufAllocator(true), 1, 0, new FaultCounts());
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
-        SilentPeer peer = new SilentPeer()) {
+        UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(ChannelOption.ALLOCATOR, allocator);
       KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
       KcpEndpoint endpoint = client.endpoint();
@@ -560,14 +560,14 @@ class SocketsTest {
 
       for (int i = 0; i < 2000; i++) {
         try {
-          endpoint.passedOn(peer.address(), junk);
+          endpoint.forward(peer.address(), junk);
           fail("there is no memory");
         } catch (IllegalStateException | OutOfMemoryError e) {
           // The table at which the packet came in counts it.
         }
       }
       allocator.heal();
-      endpoint.passedOn(peer.address(), junk);
+      endpoint.forward(peer.address(), junk);
 
       await().until(() -> client.endpointCounters().get(KcpCounter.MALFORMED) == 1);
     }

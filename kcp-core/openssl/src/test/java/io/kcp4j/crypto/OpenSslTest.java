@@ -72,17 +72,17 @@ class OpenSslTest {
 
   private static void assertCross(PacketCipher sealing, PacketCipher opening, byte[][] payloads) {
     ByteBuf buffer = Unpooled.directBuffer(payloads.length * 1500);
-    PacketBurst burst = new PacketBurst().reset(buffer);
+    PacketBatch batch = new PacketBatch().reset(buffer);
     int at = 0;
     for (byte[] payload : payloads) {
-      at = TestPackets.add(burst, sealing, at, payload);
+      at = TestPackets.add(batch, sealing, at, payload);
     }
-    sealing.seal(burst);
-    opening.open(burst);
+    sealing.seal(batch);
+    opening.open(batch);
     for (int i = 0; i < payloads.length; i++) {
       String name = "packet " + i + " of " + payloads.length;
-      assertFalse(burst.isRefused(i), name);
-      assertArrayEquals(payloads[i], TestPackets.payload(burst, i), name);
+      assertFalse(batch.isRefused(i), name);
+      assertArrayEquals(payloads[i], TestPackets.payload(batch, i), name);
     }
     buffer.release();
   }
@@ -92,14 +92,14 @@ class OpenSslTest {
   void packetsAllocateNothing(CipherAlgorithm algorithm) {
     PacketCipher cipher = KeyRing.of(TestPackets.key(algorithm, 1)).newCipher();
     ByteBuf buffer = Unpooled.directBuffer(1_500);
-    PacketBurst burst = new PacketBurst();
+    PacketBatch batch = new PacketBatch();
     Allocations.awaitNone(
         () -> {
-          burst.reset(buffer).add(0, 1_400);
-          cipher.seal(burst);
-          cipher.open(burst);
+          batch.reset(buffer).add(0, 1_400);
+          cipher.seal(batch);
+          cipher.open(batch);
         });
-    assertFalse(burst.isRefused(0));
+    assertFalse(batch.isRefused(0));
     buffer.release();
   }
 
@@ -110,13 +110,13 @@ class OpenSslTest {
     PacketCipher cipher =
         KeyRing.of(TestPackets.key(algorithm, 1), TestPackets.key(algorithm, 2)).newCipher();
     ByteBuf buffer = Unpooled.directBuffer(1_500).writeZero(1_500);
-    PacketBurst burst = new PacketBurst();
+    PacketBatch batch = new PacketBatch();
     Allocations.awaitNone(
         () -> {
-          burst.reset(buffer).add(0, 1_400);
-          cipher.open(burst, 12, this);
+          batch.reset(buffer).add(0, 1_400);
+          cipher.open(batch, 12, this);
         });
-    assertTrue(burst.isRefused(0));
+    assertTrue(batch.isRefused(0));
     buffer.release();
   }
 

@@ -33,7 +33,7 @@ final class Kcp4jServer implements AutoCloseable {
     this.children = children;
   }
 
-  static Kcp4jServer start(Transport transport, SessionSettings settings) {
+  static Kcp4jServer start(PeerTransport transport, SessionSettings settings) {
     EventLoopGroup group = transport.newGroup();
     ChannelGroup children = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     ServerBootstrap bootstrap =

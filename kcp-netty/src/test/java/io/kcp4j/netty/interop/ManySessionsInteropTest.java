@@ -14,7 +14,7 @@ class ManySessionsInteropTest {
 
   @ParameterizedTest
   @EnumSource
-  void twoHundredGoClientsAreServedAtOnce(Transport transport) throws Exception {
+  void twoHundredGoClientsAreServedAtOnce(PeerTransport transport) throws Exception {
     SessionSettings settings = SessionSettings.DEFAULT;
     List<String> flags = settings.goFlags("--sessions=200", "--bytes=100000");
     try (Kcp4jServer server = Kcp4jServer.start(transport, settings);
@@ -27,7 +27,7 @@ class ManySessionsInteropTest {
   @EnabledOnOs(value = OS.LINUX, disabledReason = "needs the addresses of 127.0.0.0/8")
   void sessionsOfAThousandAddressesEchoAgainAfterAPause() throws Exception {
     List<String> flags = List.of("--sessions=1000", "--hold=0.5");
-    try (Kcp4jServer server = Kcp4jServer.start(Transport.NIO, SessionSettings.DEFAULT);
+    try (Kcp4jServer server = Kcp4jServer.start(PeerTransport.NIO, SessionSettings.DEFAULT);
         GoPeer load = GoPeer.client("load", server.address(), TIMEOUT_SECONDS, flags)) {
       load.assertSucceeds();
     }

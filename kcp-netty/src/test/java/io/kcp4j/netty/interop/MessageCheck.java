@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 
 /** Sends messages; the same messages have to come back, one for one. */
-final class MessageCheck extends EchoCheck {
+final class MessageCheck extends InteropEchoCheck {
 
   private final int[] sizes;
   private int sent;

@@ -21,7 +21,7 @@ class MessageInteropTest {
   @ParameterizedTest
   @CsvSource({"CLEAN, 256, 1400, NIO", "CLEAN, 32, 576, EPOLL", "LOSSY, 256, 1400, EPOLL"})
   void aGoClientGetsItsMessagesBackFromKcp4j(
-      Network network, int window, int mtuBytes, Transport transport) throws Exception {
+      Network network, int window, int mtuBytes, PeerTransport transport) throws Exception {
     SessionSettings settings = SessionSettings.messages(window, mtuBytes);
     List<String> flags = settings.goFlags("--rounds=3", "--fragments=" + FRAGMENTS);
     try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
@@ -38,7 +38,7 @@ class MessageInteropTest {
   @ParameterizedTest
   @CsvSource({"CLEAN, 256, 1400, EPOLL", "CLEAN, 32, 576, NIO", "LOSSY, 256, 1400, NIO"})
   void kcp4jGetsItsMessagesBackFromAGoServer(
-      Network network, int window, int mtuBytes, Transport transport) throws Exception {
+      Network network, int window, int mtuBytes, PeerTransport transport) throws Exception {
     SessionSettings settings = SessionSettings.messages(window, mtuBytes);
     try (GoPeer server = GoPeer.server("message-server", settings.goFlags())) {
       network.run(

@@ -33,8 +33,8 @@ enum Network {
       exchange.with(server);
       return;
     }
-    LossyRelay.Faults faults = new LossyRelay.Faults(loss, DUPLICATE, REORDER);
-    try (LossyRelay relay = new LossyRelay(server, faults, SEED)) {
+    InteropRelay.Faults faults = new InteropRelay.Faults(loss, DUPLICATE, REORDER);
+    try (InteropRelay relay = new InteropRelay(server, faults, SEED)) {
       exchange.with(relay.address());
       assertTrue(relay.sawEveryFault(), "too little traffic for the faults");
     }

@@ -59,7 +59,7 @@ class PacketLayersInteropTest {
     "NULL, CLIENT_3_2, NIO"
   })
   void aGoClientGetsItsBytesBackThroughTheLayers(
-      CipherAlgorithm cipher, Ratios ratios, Transport transport) throws Exception {
+      CipherAlgorithm cipher, Ratios ratios, PeerTransport transport) throws Exception {
     goClientToKcp4j(Network.CLEAN, ratios.withKcp4jServer(cipher), transport);
   }
 
@@ -72,7 +72,7 @@ class PacketLayersInteropTest {
     "NONE, CLIENT_3_2, EPOLL"
   })
   void kcp4jGetsItsBytesBackThroughTheLayers(
-      CipherAlgorithm cipher, Ratios ratios, Transport transport) throws Exception {
+      CipherAlgorithm cipher, Ratios ratios, PeerTransport transport) throws Exception {
     kcp4jToGoServer(Network.CLEAN, ratios.withKcp4jClient(cipher), transport);
   }
 
@@ -81,7 +81,7 @@ class PacketLayersInteropTest {
   @Tag("slow")
   void aGoClientGetsItsBytesBackThroughAnyLayers(CipherAlgorithm cipher, Ratios ratios)
       throws Exception {
-    goClientToKcp4j(Network.CLEAN, ratios.withKcp4jServer(cipher), Transport.EPOLL);
+    goClientToKcp4j(Network.CLEAN, ratios.withKcp4jServer(cipher), PeerTransport.EPOLL);
   }
 
   @ParameterizedTest
@@ -89,7 +89,7 @@ class PacketLayersInteropTest {
   @Tag("slow")
   void kcp4jGetsItsBytesBackThroughAnyLayers(CipherAlgorithm cipher, Ratios ratios)
       throws Exception {
-    kcp4jToGoServer(Network.CLEAN, ratios.withKcp4jClient(cipher), Transport.EPOLL);
+    kcp4jToGoServer(Network.CLEAN, ratios.withKcp4jClient(cipher), PeerTransport.EPOLL);
   }
 
   static Stream<Arguments> matrix() {
@@ -100,20 +100,20 @@ class PacketLayersInteropTest {
 
   @ParameterizedTest
   @CsvSource({"AES_128_GCM, EPOLL", "SALSA20, NIO"})
-  void aGoClientAndKcp4jRecoverWhatIsLost(CipherAlgorithm cipher, Transport transport)
+  void aGoClientAndKcp4jRecoverWhatIsLost(CipherAlgorithm cipher, PeerTransport transport)
       throws Exception {
     goClientToKcp4j(Network.LOSSIER, Ratios.BOTH_10_3.withKcp4jServer(cipher), transport);
   }
 
   @ParameterizedTest
   @CsvSource({"AES_128_GCM, NIO", "SALSA20, EPOLL"})
-  void kcp4jAndAGoServerRecoverWhatIsLost(CipherAlgorithm cipher, Transport transport)
+  void kcp4jAndAGoServerRecoverWhatIsLost(CipherAlgorithm cipher, PeerTransport transport)
       throws Exception {
     kcp4jToGoServer(Network.LOSSIER, Ratios.BOTH_10_3.withKcp4jClient(cipher), transport);
   }
 
   private static void goClientToKcp4j(
-      Network network, SessionSettings settings, Transport transport) throws Exception {
+      Network network, SessionSettings settings, PeerTransport transport) throws Exception {
     try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
       network.run(
           server.address(),
@@ -134,7 +134,7 @@ class PacketLayersInteropTest {
   }
 
   private static void kcp4jToGoServer(
-      Network network, SessionSettings settings, Transport transport) throws Exception {
+      Network network, SessionSettings settings, PeerTransport transport) throws Exception {
     try (GoPeer server = GoPeer.server("echo-server", settings.goFlags())) {
       network.run(
           server.address(),

@@ -30,7 +30,7 @@ class RatioInteropTest {
 
   @ParameterizedTest
   @CsvSource({"5, 2, NIO", "20, 10, EPOLL"})
-  void theRatioOfAGoClientIsFound(int dataShards, int parityShards, Transport transport)
+  void theRatioOfAGoClientIsFound(int dataShards, int parityShards, PeerTransport transport)
       throws Exception {
     SessionSettings settings = settings(UNTOLD, FecConfig.of(dataShards, parityShards));
     try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
@@ -55,7 +55,7 @@ class RatioInteropTest {
           server.address(),
           address -> {
             StreamCheck check = new StreamCheck(BYTES);
-            KcpStats stats = check.run(address, Transport.NIO, settings, TIMEOUT_SECONDS);
+            KcpStats stats = check.run(address, PeerTransport.NIO, settings, TIMEOUT_SECONDS);
             assertEquals(1, stats.get(KcpCounter.FEC_RATIO_CHANGES));
             assertTrue(stats.get(KcpCounter.FEC_RECOVERED) > 0);
           });
@@ -81,7 +81,7 @@ class RatioInteropTest {
             "--then-datashard=" + AFTER.dataShards(),
             "--then-parityshard=" + AFTER.parityShards(),
             "--then-after=" + pause);
-    try (Kcp4jServer server = Kcp4jServer.start(Transport.EPOLL, settings)) {
+    try (Kcp4jServer server = Kcp4jServer.start(PeerTransport.EPOLL, settings)) {
       Network.LOSSIER.run(
           server.address(),
           address -> {

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 
 /** Sends a number of bytes; their echo may come in other pieces. */
-final class StreamCheck extends EchoCheck {
+final class StreamCheck extends InteropEchoCheck {
 
   private static final int CHUNK_BYTES = 32 << 10;
   private static final int SEED = 7;

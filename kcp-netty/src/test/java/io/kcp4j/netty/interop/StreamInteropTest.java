@@ -28,7 +28,7 @@ class StreamInteropTest {
     "LOSSY, 2048, 1500, NIO"
   })
   void aGoClientGetsItsBytesBackFromKcp4j(
-      Network network, int window, int mtuBytes, Transport transport) throws Exception {
+      Network network, int window, int mtuBytes, PeerTransport transport) throws Exception {
     goClientToKcp4j(network, SessionSettings.stream(window, mtuBytes), transport, bytes(network));
   }
 
@@ -40,7 +40,7 @@ class StreamInteropTest {
     "LOSSY, 2048, 576, NIO"
   })
   void kcp4jGetsItsBytesBackFromAGoServer(
-      Network network, int window, int mtuBytes, Transport transport) throws Exception {
+      Network network, int window, int mtuBytes, PeerTransport transport) throws Exception {
     kcp4jToGoServer(network, SessionSettings.stream(window, mtuBytes), transport, bytes(network));
   }
 
@@ -48,7 +48,7 @@ class StreamInteropTest {
   @MethodSource("matrix")
   @Tag("slow")
   void aGoClientGetsItsBytesBackWithAnySettings(
-      Network network, SessionSettings settings, Transport transport) throws Exception {
+      Network network, SessionSettings settings, PeerTransport transport) throws Exception {
     goClientToKcp4j(network, settings, transport, bytes(network));
   }
 
@@ -56,7 +56,7 @@ class StreamInteropTest {
   @MethodSource("matrix")
   @Tag("slow")
   void kcp4jGetsItsBytesBackWithAnySettings(
-      Network network, SessionSettings settings, Transport transport) throws Exception {
+      Network network, SessionSettings settings, PeerTransport transport) throws Exception {
     kcp4jToGoServer(network, settings, transport, bytes(network));
   }
 
@@ -64,14 +64,14 @@ class StreamInteropTest {
   @EnumSource(names = {"CLEAN", "LOSSY"})
   @Tag("slow")
   void aHundredMegabytesComeBackFromKcp4j(Network network) throws Exception {
-    goClientToKcp4j(network, WIDE, Transport.EPOLL, HUNDRED_MEGABYTES);
+    goClientToKcp4j(network, WIDE, PeerTransport.EPOLL, HUNDRED_MEGABYTES);
   }
 
   @ParameterizedTest
   @EnumSource(names = {"CLEAN", "LOSSY"})
   @Tag("slow")
   void aHundredMegabytesComeBackFromAGoServer(Network network) throws Exception {
-    kcp4jToGoServer(network, WIDE, Transport.EPOLL, HUNDRED_MEGABYTES);
+    kcp4jToGoServer(network, WIDE, PeerTransport.EPOLL, HUNDRED_MEGABYTES);
   }
 
   static List<Arguments> matrix() {
@@ -79,7 +79,7 @@ class StreamInteropTest {
     for (Network network : List.of(Network.CLEAN, Network.LOSSY)) {
       for (int window : new int[] {32, 256, 2048}) {
         for (int mtuBytes : new int[] {576, 1400, 1500}) {
-          for (Transport transport : Transport.values()) {
+          for (PeerTransport transport : PeerTransport.values()) {
             all.add(arguments(network, SessionSettings.stream(window, mtuBytes), transport));
           }
         }
@@ -93,7 +93,8 @@ class StreamInteropTest {
   }
 
   private static void goClientToKcp4j(
-      Network network, SessionSettings settings, Transport transport, long bytes) throws Exception {
+      Network network, SessionSettings settings, PeerTransport transport, long bytes)
+      throws Exception {
     try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
       network.run(
           server.address(),
@@ -107,7 +108,8 @@ class StreamInteropTest {
   }
 
   private static void kcp4jToGoServer(
-      Network network, SessionSettings settings, Transport transport, long bytes) throws Exception {
+      Network network, SessionSettings settings, PeerTransport transport, long bytes)
+      throws Exception {
     try (GoPeer server = GoPeer.server("echo-server", settings.goFlags())) {
       network.run(
           server.address(),

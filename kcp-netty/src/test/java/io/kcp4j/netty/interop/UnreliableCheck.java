@@ -10,7 +10,7 @@ import java.util.BitSet;
  * Sends unreliable datagrams of all sizes once the session has begun; each has to come back. Few
  * are on their way at a time, so that no queue overflows.
  */
-final class UnreliableCheck extends EchoCheck {
+final class UnreliableCheck extends InteropEchoCheck {
 
   private static final int IN_FLIGHT = 32;
   private static final int INDEX_BYTES = 4;

@@ -10,7 +10,7 @@ import java.util.Arrays;
  * each packet. It borrows the buffer and neither retains nor releases it; the buffer's reader and
  * writer index mean nothing to it. Used by one thread.
  */
-public final class PacketBurst {
+public final class PacketBatch {
 
   private static final int INITIAL_CAPACITY = 16;
 
@@ -23,15 +23,15 @@ public final class PacketBurst {
   private ByteBuffer view;
   private int offset;
 
-  /** Makes an empty burst. */
-  public PacketBurst() {}
+  /** Makes an empty batch. */
+  public PacketBatch() {}
 
   /**
    * Forgets all packets; those that follow stand in {@code buffer}.
    *
    * @return this
    */
-  public PacketBurst reset(ByteBuf buffer) {
+  public PacketBatch reset(ByteBuf buffer) {
     this.buffer = buffer;
     size = 0;
     return this;

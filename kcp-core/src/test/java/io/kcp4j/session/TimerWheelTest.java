@@ -14,13 +14,13 @@ import java.util.Random;
 import java.util.function.LongConsumer;
 import org.junit.jupiter.api.Test;
 
-/** {@link DeadlineWheel} alone, and against a sorted model. */
-class DeadlineWheelTest {
+/** {@link TimerWheel} alone, and against a sorted model. */
+class TimerWheelTest {
 
-  private final DeadlineWheel wheel = new DeadlineWheel(0);
+  private final TimerWheel wheel = new TimerWheel(0);
   private final List<String> expired = new ArrayList<>();
 
-  private final class Named extends DeadlineWheel.Entry {
+  private final class Named extends TimerWheel.Entry {
     private final String name;
     private final LongConsumer action;
 
@@ -113,7 +113,7 @@ class DeadlineWheelTest {
 
   @Test
   void coarseTicksExpireUpToOneTickLateAndNeverEarly() {
-    DeadlineWheel coarse = new DeadlineWheel(0, 1000, 64);
+    TimerWheel coarse = new TimerWheel(0, 1000, 64);
     coarse.arm(new Named("a"), 1001);
     coarse.arm(new Named("b"), 2000);
     assertEquals(2000, coarse.nextDeadline());
@@ -225,10 +225,10 @@ class DeadlineWheelTest {
 
   @Test
   void numberOfSlotsIsAPowerOfTwoOfAtLeast64() {
-    assertThrows(IllegalArgumentException.class, () -> new DeadlineWheel(0, 1, 32));
-    assertThrows(IllegalArgumentException.class, () -> new DeadlineWheel(0, 1, 96));
-    assertThrows(IllegalArgumentException.class, () -> new DeadlineWheel(0, 0, 64));
-    assertEquals(0, new DeadlineWheel(0, 1, 64).size());
+    assertThrows(IllegalArgumentException.class, () -> new TimerWheel(0, 1, 32));
+    assertThrows(IllegalArgumentException.class, () -> new TimerWheel(0, 1, 96));
+    assertThrows(IllegalArgumentException.class, () -> new TimerWheel(0, 0, 64));
+    assertEquals(0, new TimerWheel(0, 1, 64).size());
   }
 
   @Test
@@ -245,11 +245,11 @@ class DeadlineWheelTest {
     private final List<Counted> entries = new ArrayList<>();
     private final Random random;
     private final int tickMs;
-    private final DeadlineWheel wheel;
+    private final TimerWheel wheel;
     private long now;
     private int expired;
 
-    private final class Counted extends DeadlineWheel.Entry {
+    private final class Counted extends TimerWheel.Entry {
       @Override
       protected void expire(long nowMs) {
         Long deadline = armed.remove(this);
@@ -265,7 +265,7 @@ class DeadlineWheelTest {
       random = new Random(seed);
       tickMs = 1 + random.nextInt(3);
       now = random.nextInt(10_000);
-      wheel = new DeadlineWheel(now, tickMs, 64);
+      wheel = new TimerWheel(now, tickMs, 64);
     }
 
     private void arm(Counted entry, long deadline) {

@@ -5,9 +5,9 @@ import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 
 /** A socket that takes in some datagrams and answers none. */
-record SilentPeer(DatagramSocket socket) implements AutoCloseable {
+record UnresponsivePeer(DatagramSocket socket) implements AutoCloseable {
 
-  SilentPeer() throws IOException {
+  UnresponsivePeer() throws IOException {
     this(new DatagramSocket(Fixture.ANY_PORT));
   }
 

@@ -8,7 +8,7 @@ import io.netty.buffer.ByteBuf;
  * Takes datagrams into equal slots of one direct buffer, as they would be handed to a socket. It
  * begins anew when the last slot is full: what was not delivered by then is lost.
  */
-final class Burst implements DatagramOutput {
+final class DatagramSlots implements DatagramOutput {
 
   private static final int SLOTS = 64;
 

@@ -24,7 +24,7 @@ import java.net.StandardSocketOptions;
  * What carries the datagrams; the event loop decides. All but NIO live in optional artifacts, whose
  * classes are touched only after an event loop of theirs has been seen.
  */
-enum Transport {
+enum UdpTransport {
   NIO("io.netty.channel.nio.NioIoHandler"),
   EPOLL("io.netty.channel.epoll.EpollIoHandler"),
   IO_URING("io.netty.channel.uring.IoUringIoHandler"),
@@ -48,13 +48,13 @@ enum Transport {
 
   private final Class<? extends IoHandler> handlerType;
 
-  Transport(String handlerTypeName) {
+  UdpTransport(String handlerTypeName) {
     handlerType = find(handlerTypeName);
   }
 
   private static Class<? extends IoHandler> find(String handlerTypeName) {
     try {
-      return Class.forName(handlerTypeName, false, Transport.class.getClassLoader())
+      return Class.forName(handlerTypeName, false, UdpTransport.class.getClassLoader())
           .asSubclass(IoHandler.class);
     } catch (ClassNotFoundException | LinkageError e) {
       return null;
@@ -62,9 +62,9 @@ enum Transport {
   }
 
   /** The transport of an event loop, or null if it has none that carries datagrams. */
-  static Transport of(EventLoop eventLoop) {
+  static UdpTransport of(EventLoop eventLoop) {
     if (eventLoop instanceof IoEventLoop loop) {
-      for (Transport transport : values()) {
+      for (UdpTransport transport : values()) {
         if (transport.handlerType != null && loop.isIoType(transport.handlerType)) {
           return transport;
         }

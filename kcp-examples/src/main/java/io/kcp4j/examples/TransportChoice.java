@@ -13,7 +13,7 @@ import io.netty.channel.uring.IoUringIoHandler;
 import java.util.Locale;
 
 /** Netty's transports. KCP's channels follow the event loop that they are registered with. */
-enum Transport {
+enum TransportChoice {
   AUTO,
   EPOLL,
   NIO,

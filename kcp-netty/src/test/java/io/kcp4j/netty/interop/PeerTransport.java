@@ -9,7 +9,7 @@ import io.netty.channel.nio.NioIoHandler;
 import org.junit.jupiter.api.Assumptions;
 
 /** The transports on which kcp4j meets the peers. */
-enum Transport {
+enum PeerTransport {
   NIO {
     @Override
     IoHandlerFactory ioHandlerFactory() {

@@ -4,7 +4,7 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
-import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
@@ -27,11 +27,12 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Belongs to the event loop's thread.
  */
-final class KcpLoop implements Runnable {
+final class EventLoopContext implements Runnable {
 
-  private static final FastThreadLocal<KcpLoop> CURRENT = new FastThreadLocal<>();
+  private static final FastThreadLocal<EventLoopContext> CURRENT = new FastThreadLocal<>();
 
-  private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpLoop.class);
+  private static final InternalLogger logger =
+      InternalLoggerFactory.getInstance(EventLoopContext.class);
 
   private static final long ORIGIN_NS = System.nanoTime();
 
@@ -39,9 +40,9 @@ final class KcpLoop implements Runnable {
   private static final int LATE_MS = 50;
 
   private final EventLoop eventLoop;
-  private final DeadlineWheel wheel = new DeadlineWheel(readClock());
+  private final TimerWheel wheel = new TimerWheel(readClock());
   private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
-  private final Burst burst = new Burst(PooledByteBufAllocator.DEFAULT);
+  private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
   private final ExceptionLog exceptions = new ExceptionLog(logger);
 
@@ -64,15 +65,15 @@ final class KcpLoop implements Runnable {
     }
   }
 
-  private KcpLoop(EventLoop eventLoop) {
+  private EventLoopContext(EventLoop eventLoop) {
     this.eventLoop = eventLoop;
   }
 
   /** What the endpoints on {@code eventLoop} share. To be called by its thread. */
-  static KcpLoop of(EventLoop eventLoop) {
-    KcpLoop loop = CURRENT.get();
+  static EventLoopContext of(EventLoop eventLoop) {
+    EventLoopContext loop = CURRENT.get();
     if (loop == null || loop.eventLoop != eventLoop) {
-      loop = new KcpLoop(eventLoop);
+      loop = new EventLoopContext(eventLoop);
       CURRENT.set(loop);
     }
     return loop;
@@ -93,8 +94,8 @@ final class KcpLoop implements Runnable {
     return nowMs;
   }
 
-  Burst burst() {
-    return burst;
+  UdpBatchWriter batchWriter() {
+    return batchWriter;
   }
 
   ReceiveSpace receiveSpace() {
@@ -105,7 +106,7 @@ final class KcpLoop implements Runnable {
     return fecContext;
   }
 
-  DeadlineWheel wheel() {
+  TimerWheel wheel() {
     return wheel;
   }
 
@@ -132,11 +133,11 @@ final class KcpLoop implements Runnable {
     sockets.add(socket);
   }
 
-  /** An endpoint is gone. The last one takes the memory of bursts and reads along. */
+  /** An endpoint is gone. The last one takes the memory of batches and reads along. */
   void leave(Channel socket) {
     sockets.remove(socket);
     if (sockets.isEmpty()) {
-      burst.release();
+      batchWriter.release();
       receiveSpace.release();
       if (eventLoop instanceof SingleThreadEventExecutor executor) {
         executor.removeShutdownHook(shutdownHook);

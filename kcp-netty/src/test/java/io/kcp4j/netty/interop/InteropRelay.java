@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.LongAdder;
  * both directions. Every client gets a socket of its own towards the server. One thread does it
  * all, from the constructor to {@link #close}.
  */
-final class LossyRelay implements AutoCloseable {
+final class InteropRelay implements AutoCloseable {
 
   private static final int MAX_DATAGRAM_BYTES = 2048;
   private static final int SOCKET_BUFFER_BYTES = 4 << 20;
@@ -57,7 +57,7 @@ final class LossyRelay implements AutoCloseable {
   private final CompletableFuture<Void> ended;
   private volatile boolean closed;
 
-  LossyRelay(InetSocketAddress server, Faults faults, long seed) throws IOException {
+  InteropRelay(InetSocketAddress server, Faults faults, long seed) throws IOException {
     this.server = server;
     this.faults = faults;
     this.random = new Random(seed);

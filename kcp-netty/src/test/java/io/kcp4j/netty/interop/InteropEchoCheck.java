@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
  * A client of kcp4j that sends something, as fast as the channel takes it, and compares what comes
  * back with it.
  */
-abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
+abstract class InteropEchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
 
   private static final int UNRELIABLE_QUEUE = 256;
 
@@ -32,7 +32,10 @@ abstract class EchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
    * @return what the session has counted by then
    */
   KcpStats run(
-      InetSocketAddress server, Transport transport, SessionSettings settings, int timeoutSeconds)
+      InetSocketAddress server,
+      PeerTransport transport,
+      SessionSettings settings,
+      int timeoutSeconds)
       throws Exception {
     EventLoopGroup group = transport.newGroup();
     Bootstrap bootstrap =

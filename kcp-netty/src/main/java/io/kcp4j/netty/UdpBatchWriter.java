@@ -1,7 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.DatagramOutput;
-import io.kcp4j.crypto.PacketBurst;
+import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -19,7 +19,7 @@ import java.util.Arrays;
  *
  * <p>What stands ready in a session's chunk leaves from there: such a run is a slice of the chunk.
  */
-final class Burst implements DatagramOutput {
+final class UdpBatchWriter implements DatagramOutput {
 
   /** Holds four of the longest runs. */
   private static final int CAPACITY_BYTES = 256 * 1024;
@@ -33,7 +33,7 @@ final class Burst implements DatagramOutput {
   private final ByteBufAllocator allocator;
 
   /** What has been written into the buffer for {@link #socket}, and is not sealed yet. */
-  private final PacketBurst packets = new PacketBurst();
+  private final PacketBatch packets = new PacketBatch();
 
   /** Where each of them goes; null for a connected socket. */
   private InetSocketAddress[] remotes = new InetSocketAddress[64];
@@ -49,7 +49,7 @@ final class Burst implements DatagramOutput {
   /** What chunks have given to {@link #socket} since it was flushed. */
   private int unflushedBytes;
 
-  Burst(ByteBufAllocator allocator) {
+  UdpBatchWriter(ByteBufAllocator allocator) {
     this.allocator = allocator;
   }
 

@@ -8,7 +8,7 @@ package io.kcp4j.session;
  * bit map finds the next slot that is not empty. An entry that lies further ahead than the wheel
  * reaches waits in the last slot and is moved on from there. Entries expire up to one tick late.
  */
-public final class DeadlineWheel {
+public final class TimerWheel {
 
   /** Something with a deadline. Belongs to at most one wheel at a time. */
   public abstract static class Entry {
@@ -46,7 +46,7 @@ public final class DeadlineWheel {
   private int size;
 
   /** Makes a wheel of one millisecond a tick that reaches a second ahead. */
-  public DeadlineWheel(long nowMs) {
+  public TimerWheel(long nowMs) {
     this(nowMs, 1, DEFAULT_SLOTS);
   }
 
@@ -57,7 +57,7 @@ public final class DeadlineWheel {
    * @param tickMs the length of a tick, in milliseconds
    * @param slots how many ticks the wheel reaches ahead: a power of two, at least 64
    */
-  public DeadlineWheel(long nowMs, int tickMs, int slots) {
+  public TimerWheel(long nowMs, int tickMs, int slots) {
     if (slots < Long.SIZE || Integer.bitCount(slots) != 1) {
       throw new IllegalArgumentException("slots: " + slots + " (expected: a power of two >= 64)");
     }

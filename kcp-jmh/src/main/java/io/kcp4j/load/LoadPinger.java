@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
  * it was due, so that a sender which comes too late is not spared. Sessions deliver in order, so
  * the bytes that have come back tell which message they are of.
  */
-final class Pinger extends Reported {
+final class LoadPinger extends Reported {
 
   private static final int MESSAGE_BYTES = 50;
   private static final long PERIOD_NS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -22,7 +22,7 @@ final class Pinger extends Reported {
   private long echoedBytes;
   private long echoes;
 
-  Pinger(Marks marks) {
+  LoadPinger(Marks marks) {
     this.marks = marks;
   }
 

@@ -7,7 +7,7 @@ import io.netty.channel.WriteBufferWaterMark;
 import java.net.InetSocketAddress;
 
 /** What carries streams of bytes between two processes. On epoll, as fast as it knows to be. */
-interface Transport {
+interface LoadProtocol {
 
   /** As much as a few system calls carry, so that the transport never waits for its writer. */
   WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 << 10, 512 << 10);

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Datagrams leave in order, each to its socket and address, and the buffer is used again. */
-class BurstTest {
+class UdpBatchWriterTest {
 
   private static final InetSocketAddress REMOTE =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
@@ -38,7 +38,7 @@ class BurstTest {
   private static final PacketCipher PLAIN = KeyRing.NONE.newCipher();
 
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
-  private final Burst burst = new Burst(allocator);
+  private final UdpBatchWriter batch = new UdpBatchWriter(allocator);
   private final EmbeddedChannel socket = new EmbeddedChannel();
 
   /** How many datagrams a batch holds at most. */
@@ -52,15 +52,15 @@ class BurstTest {
 
   @AfterEach
   void nothingIsLeft() {
-    burst.release();
+    batch.release();
     socket.finishAndReleaseAll();
     assertEquals(0, allocator.metric().usedDirectMemory());
   }
 
   private void write(DatagramWriter writer, InetSocketAddress remote, byte... bytes) {
-    burst.to(writer, PLAIN, remote);
-    burst.begin(1400).writeBytes(bytes);
-    burst.end();
+    batch.to(writer, PLAIN, remote);
+    batch.begin(1400).writeBytes(bytes);
+    batch.end();
   }
 
   /** A session's chunk, its bytes counting up. */
@@ -73,7 +73,7 @@ class BurstTest {
   }
 
   private void send(ByteBuf chunk, int index, int bytes, int datagramBytes) {
-    burst.to(writer, PLAIN, REMOTE).send(chunk, index, bytes, datagramBytes);
+    batch.to(writer, PLAIN, REMOTE).send(chunk, index, bytes, datagramBytes);
   }
 
   private static byte[] take(EmbeddedChannel socket) {
@@ -93,8 +93,8 @@ class BurstTest {
     write(toOther, null, (byte) 2);
     write(writer, null, (byte) 3);
 
-    burst.flush(writer);
-    burst.flush(toOther);
+    batch.flush(writer);
+    batch.flush(toOther);
 
     assertArrayEquals(new byte[] {1}, take(socket));
     assertArrayEquals(new byte[] {3}, take(socket));
@@ -106,7 +106,7 @@ class BurstTest {
   void unconnectedSocketIsToldTheAddress() {
     write(writer, REMOTE, (byte) 1);
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     DatagramPacket packet = socket.readOutbound();
     assertSame(REMOTE, packet.recipient());
@@ -118,11 +118,11 @@ class BurstTest {
     maxSegments = 1;
     int datagrams = 200;
     for (int i = 0; i < datagrams; i++) {
-      burst.to(writer, PLAIN, null).begin(1400).writeZero(1399).writeByte(i);
-      burst.end();
+      batch.to(writer, PLAIN, null).begin(1400).writeZero(1399).writeByte(i);
+      batch.end();
     }
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     for (int i = 0; i < datagrams; i++) {
       byte[] datagram = take(socket);
@@ -135,9 +135,9 @@ class BurstTest {
   void whatIsWrittenForAClosedSocketIsDropped() {
     write(writer, null, (byte) 1);
 
-    burst.drop(writer);
-    burst.release();
-    burst.flush(writer);
+    batch.drop(writer);
+    batch.release();
+    batch.flush(writer);
 
     assertNull(socket.readOutbound());
   }
@@ -168,7 +168,7 @@ class BurstTest {
       write(writer, REMOTE, new byte[bytes]);
     }
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     assertEquals(messages, sent());
   }
@@ -181,7 +181,7 @@ class BurstTest {
     send(chunk, 60, 2, 2);
     chunk.release(); // The session has closed.
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     assertEquals(List.of(List.of(9, 9, 9, 9), List.of(9, 9, 5), List.of(2)), sent());
   }
@@ -215,11 +215,11 @@ class BurstTest {
     write(writer, REMOTE, (byte) 1);
     write(writer, REMOTE, (byte) 2);
     send(chunk, 14, 2, 2);
-    burst.to(writer, PLAIN, null).send(chunk, 19, 2, 2);
+    batch.to(writer, PLAIN, null).send(chunk, 19, 2, 2);
     chunk.release();
     other.release();
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     assertArrayEquals(new byte[] {10, 11}, take(socket));
     assertArrayEquals(new byte[] {12, 13}, take(socket));
@@ -236,11 +236,11 @@ class BurstTest {
     DatagramWriter toOther = writer(other);
     ByteBuf chunk = chunk();
     send(chunk, 0, 2, 2);
-    burst.to(toOther, PLAIN, REMOTE).send(chunk, 2, 2, 2);
+    batch.to(toOther, PLAIN, REMOTE).send(chunk, 2, 2, 2);
     chunk.release();
 
-    burst.flush(toOther);
-    burst.flush(writer);
+    batch.flush(toOther);
+    batch.flush(writer);
 
     assertArrayEquals(new byte[] {0, 1}, take(socket));
     assertArrayEquals(new byte[] {2, 3}, take(other));
@@ -250,7 +250,7 @@ class BurstTest {
   void twoMegabytesOfRunsAreSentAtOnce() {
     ByteBuf chunk = allocator.directBuffer(46 * 1400).writeZero(46 * 1400);
     for (int run = 0; run < 33; run++) {
-      burst.to(writer, PLAIN, REMOTE).send(chunk, 0, 46 * 1400, 1400);
+      batch.to(writer, PLAIN, REMOTE).send(chunk, 0, 46 * 1400, 1400);
     }
     chunk.release();
 
@@ -258,7 +258,7 @@ class BurstTest {
       assertEquals(46 * 1400, take(socket).length);
     }
     assertNull(socket.readOutbound());
-    burst.flush(writer);
+    batch.flush(writer);
     assertEquals(46 * 1400, take(socket).length);
   }
 
@@ -269,7 +269,7 @@ class BurstTest {
     write(writer, other, (byte) 2);
     write(writer, REMOTE, (byte) 3);
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     assertArrayEquals(new byte[] {1}, take(socket));
     assertArrayEquals(new byte[] {2}, take(socket));
@@ -282,7 +282,7 @@ class BurstTest {
       write(writer, REMOTE, new byte[1400]);
     }
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     assertEquals(46 * 1400, take(socket).length);
     assertEquals(18 * 1400, take(socket).length);
@@ -292,11 +292,11 @@ class BurstTest {
   @Test
   void abortedDatagramIsNoPrefixOfTheNextPeers() {
     InetSocketAddress other = new InetSocketAddress(REMOTE.getAddress(), 2);
-    burst.to(writer, PLAIN, REMOTE).begin(1400).writeBytes(new byte[] {1, 2, 3});
+    batch.to(writer, PLAIN, REMOTE).begin(1400).writeBytes(new byte[] {1, 2, 3});
     // What wrote it has thrown: it never ends.
     write(writer, other, (byte) 9);
 
-    burst.flush(writer);
+    batch.flush(writer);
 
     DatagramPacket packet = socket.readOutbound();
     assertSame(other, packet.recipient());
@@ -308,12 +308,12 @@ class BurstTest {
   @Test
   void packetsThatCouldNotBeSealedNeverLeave() {
     PacketCipher broken = KeyRing.of(PacketKey.ofAead("broken", BrokenAead::new)).newCipher();
-    burst.to(writer, broken, REMOTE).begin(1400).writeZero(64);
-    burst.end();
+    batch.to(writer, broken, REMOTE).begin(1400).writeZero(64);
+    batch.end();
 
-    assertThrows(IllegalStateException.class, () -> burst.flush(writer));
+    assertThrows(IllegalStateException.class, () -> batch.flush(writer));
     write(writer, REMOTE, (byte) 9);
-    burst.flush(writer);
+    batch.flush(writer);
 
     assertArrayEquals(new byte[] {9}, take(socket));
     assertNull(socket.readOutbound());

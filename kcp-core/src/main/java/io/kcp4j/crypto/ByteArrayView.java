@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /** Byte arrays by words. */
-final class Words {
+final class ByteArrayView {
 
   static final VarHandle INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
@@ -15,7 +15,7 @@ final class Words {
   private static final VarHandle NATIVE_LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
-  private Words() {}
+  private ByteArrayView() {}
 
   /**
    * XORs the mask into [{@code start}, {@code end}) of the data, and up to 7 bytes more. Both stand

@@ -5,7 +5,7 @@ package io.kcp4j.crypto;
  * before it; the blocks at the same place of several packets do not depend on each other, and one
  * call encrypts the whole column of them.
  */
-final class LockStep {
+final class ParallelCfb {
 
   private static final int BLOCK_BYTES = 16;
 
@@ -23,7 +23,7 @@ final class LockStep {
    * @param cipher has blocks of 16 bytes
    * @param first the encrypted initial vector
    */
-  LockStep(BlockCipher cipher, byte[] first) {
+  ParallelCfb(BlockCipher cipher, byte[] first) {
     this.cipher = cipher;
     this.first = first;
   }
@@ -87,12 +87,15 @@ final class LockStep {
     for (int i = 0; i < active; i++) {
       int at = starts[i] + offset;
       int cell = i * BLOCK_BYTES;
-      long low = (long) Words.LONG.get(data, at) ^ (long) Words.LONG.get(masks, cell);
-      long high = (long) Words.LONG.get(data, at + 8) ^ (long) Words.LONG.get(masks, cell + 8);
-      Words.LONG.set(data, at, low);
-      Words.LONG.set(data, at + 8, high);
-      Words.LONG.set(column, cell, low);
-      Words.LONG.set(column, cell + 8, high);
+      long low =
+          (long) ByteArrayView.LONG.get(data, at) ^ (long) ByteArrayView.LONG.get(masks, cell);
+      long high =
+          (long) ByteArrayView.LONG.get(data, at + 8)
+              ^ (long) ByteArrayView.LONG.get(masks, cell + 8);
+      ByteArrayView.LONG.set(data, at, low);
+      ByteArrayView.LONG.set(data, at + 8, high);
+      ByteArrayView.LONG.set(column, cell, low);
+      ByteArrayView.LONG.set(column, cell + 8, high);
     }
   }
 }

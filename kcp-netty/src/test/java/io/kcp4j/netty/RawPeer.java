@@ -11,11 +11,11 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 
 /** A plain UDP socket that sends whatever a test makes up. */
-final class Stranger implements AutoCloseable {
+final class RawPeer implements AutoCloseable {
 
   private final DatagramSocket socket;
 
-  Stranger(InetSocketAddress remote) throws IOException {
+  RawPeer(InetSocketAddress remote) throws IOException {
     socket = new DatagramSocket(Fixture.ANY_PORT);
     socket.connect(remote);
   }

@@ -1,6 +1,6 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.session.DeadlineWheel;
+import io.kcp4j.session.TimerWheel;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -16,9 +16,9 @@ import org.openjdk.jmh.annotations.State;
  * write to the session, which is rarely in a cache when there are many.
  */
 @State(Scope.Thread)
-public class DeadlineBenchmark extends KcpBenchmark {
+public class TimerWheelBenchmark extends KcpBenchmark {
 
-  private static final class Timer extends DeadlineWheel.Entry {
+  private static final class Timer extends TimerWheel.Entry {
     long touched;
 
     @Override
@@ -29,7 +29,7 @@ public class DeadlineBenchmark extends KcpBenchmark {
   @Param({"1", "10000", "100000"})
   int sessions;
 
-  private final DeadlineWheel wheel = new DeadlineWheel(0);
+  private final TimerWheel wheel = new TimerWheel(0);
   private Timer[] timers;
   private int turn;
   private int deadlineMs;
