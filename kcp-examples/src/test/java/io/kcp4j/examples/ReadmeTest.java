@@ -1,6 +1,5 @@
 package io.kcp4j.examples;
 
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -8,49 +7,29 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The README's Java is quoted from files that compile. */
+/** The Java in README.md and src/docs is quoted from files that compile. */
 class ReadmeTest {
 
-  private static final Path ROOT = Path.of("..");
-  private static final Pattern JAVA_BLOCK = Pattern.compile("(?s)```java\n(.*?)```");
-
   @Test
-  void everyJavaBlockOfTheReadmeStandsInTheSources() throws IOException {
-    List<String> blocks =
-        JAVA_BLOCK
-            .matcher(Files.readString(ROOT.resolve("README.md")))
-            .results()
-            .map(block -> block.group(1).stripTrailing().lines())
-            .map(ReadmeTest::withoutIndentation)
-            .toList();
+  void everyJavaBlockIsInTheSources() throws IOException {
     List<String> sources = sources();
-    assertFalse(blocks.isEmpty());
-    for (String block : blocks) {
-      assertTrue(sources.stream().anyMatch(source -> source.contains(block)), block);
+    int blocks = 0;
+    for (MarkdownPage page : MarkdownPage.readmeAndDocs()) {
+      for (String block : page.codeBlocks("java")) {
+        blocks++;
+        String code = withoutIndentation(block.lines());
+        assertTrue(sources.stream().anyMatch(source -> source.contains(code)), page + "\n" + block);
+      }
     }
-  }
-
-  @Test
-  void everyLinkOfTheReadmeLeadsToAFile() throws IOException {
-    List<String> links =
-        Pattern.compile("\\]\\((?!http)([^)#]+)")
-            .matcher(Files.readString(ROOT.resolve("README.md")))
-            .results()
-            .map(link -> link.group(1))
-            .toList();
-    assertFalse(links.isEmpty());
-    for (String link : links) {
-      assertTrue(Files.exists(ROOT.resolve(link)), link);
-    }
+    assertTrue(blocks > 2, "blocks: " + blocks);
   }
 
   private static List<String> sources() throws IOException {
-    try (Stream<Path> examples = Files.walk(ROOT.resolve("kcp-examples/src/main"));
-        Stream<Path> tests = Files.walk(ROOT.resolve("kcp-netty/src/test"))) {
+    try (Stream<Path> examples = Files.walk(MarkdownPage.ROOT.resolve("kcp-examples/src/main"));
+        Stream<Path> tests = Files.walk(MarkdownPage.ROOT.resolve("kcp-netty/src/test"))) {
       return Stream.concat(examples, tests)
           .filter(file -> file.toString().endsWith(".java"))
           .map(ReadmeTest::lines)
