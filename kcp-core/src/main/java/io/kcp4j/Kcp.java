@@ -49,6 +49,7 @@ public final class Kcp {
   private final int tsOrigin;
   private final KcpCounters counters;
   private final SegmentWriter writer;
+  private final LossDetector losses;
   private final SendBuffer sending;
   private final ReceiveBuffer receiving;
   private final RttEstimator rtt = new RttEstimator();
@@ -86,6 +87,11 @@ public final class Kcp {
   private long sendAgainAtMs = NO_DEADLINE;
   private long progressAtMs;
 
+  // Retransmissions of the flush that is going on:
+
+  private int lostByAcks;
+  private int lostByTimeout;
+
   /**
    * Makes a session.
    *
@@ -106,11 +112,13 @@ public final class Kcp {
     this.tsOrigin = tsOrigin;
     counters = new KcpCounters(context.total());
     writer = new SegmentWriter(conv, counters, pacer);
-    sending = new SendBuffer(context, firstSn);
+    losses = new SkipCountDetector(rtt);
+    sending = new SendBuffer(context, losses, firstSn);
     receiving = new ReceiveBuffer(context, counters, config, firstSn);
     congestion = newCongestionControl(config, mssBytes());
     remoteUna = firstSn;
     rtt.update(config);
+    losses.configure(config);
     pacer.configure(config);
   }
 
@@ -146,7 +154,7 @@ public final class Kcp {
 
   /** What walks through the segments in flight have cost, in segments looked at. For tests. */
   long segmentsVisited() {
-    return sending.order().visits();
+    return losses.order.visits();
   }
 
   /** What this session has counted. */
@@ -166,7 +174,7 @@ public final class Kcp {
         rtt.rtoMs(),
         congestion.window(),
         remoteWindow,
-        sending.unacknowledged(),
+        losses.unacknowledged(),
         sending.queued(),
         (long) sending.heldBytes() + receiving.heldBytes(),
         counters.copy());
@@ -207,6 +215,7 @@ public final class Kcp {
     receiving.configure(config);
     tellIfOpened(full);
     rtt.update(config);
+    losses.configure(config);
     pacer.configure(config);
     congestion = control;
     if (isSameControl && mtuBytes != oldMtuBytes) {
@@ -297,7 +306,7 @@ public final class Kcp {
   private void apply(ByteBuf datagram, Origin origin, long nowMs) {
     lastReceivedAtMs = nowMs;
     int unaBefore = sending.una();
-    int awaitedBefore = sending.unacknowledged();
+    int awaitedBefore = losses.unacknowledged();
     int newestUna = remoteUna;
     int rttSampleMs = -1;
     int segments = 0;
@@ -333,16 +342,18 @@ public final class Kcp {
     }
     counters.add(KcpCounter.SEGMENTS_IN, segments);
     lastInputStale = una - newestUna < 0;
-    sending.acknowledgeBelow(una);
+    sending.acknowledgeBelow(una, nowMs);
     if (rttSampleMs >= 0 && origin == Origin.NETWORK) {
       rtt.sample(rttSampleMs, config);
     }
     if (sending.una() != unaBefore) {
       congestion.onAcknowledged(remoteWindow);
-      sending.resetHeadBackoff(nowMs, rtt.rtoMs());
+      if (sending.una() != sending.next()) {
+        losses.unaAdvanced(sending.index(sending.una()), nowMs);
+      }
       windowOpened = sending.queued() > 0;
     }
-    int acknowledged = awaitedBefore - sending.unacknowledged();
+    int acknowledged = awaitedBefore - losses.unacknowledged();
     if (acknowledged != 0) {
       progressAtMs = nowMs;
       pacer.acknowledged(acknowledged, nowMs);
@@ -369,8 +380,8 @@ public final class Kcp {
     if (!sending.isAwaited(sn)) {
       return rttSampleMs;
     }
-    boolean genuine = sending.wasSentAt(sn, ts);
-    sending.acknowledge(sn, ts);
+    boolean genuine = losses.wasSentAt(sending.index(sn), ts);
+    sending.acknowledge(sn, ts, nowMs);
     if (!genuine) {
       counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
       return rttSampleMs;
@@ -597,8 +608,7 @@ public final class Kcp {
    * Flushes what has to leave at once; the rest waits for the interval.
    */
   public void afterInput(long nowMs, DatagramOutput output) {
-    boolean urgent =
-        (windowOpened && isNewAllowed()) || isFastRetransmitDue(config.fastRetransmit());
+    boolean urgent = (windowOpened && isNewAllowed()) || losses.isLossDetected();
     if (urgent && pacer.isOpen(nowMs)) {
       flush(nowMs, output);
     } else if (tellWindow || isAckDue()) {
@@ -646,14 +656,15 @@ public final class Kcp {
     beginFlush(nowMs, output);
     int window = window();
     boolean newAllowed = isNewAllowed();
-    int overtaken = fastRetransmit(newAllowed, nowMs);
-    int timedOut = retransmitTimedOut(nowMs);
+    lostByAcks = 0;
+    lostByTimeout = 0;
+    retransmitLost(newAllowed, nowMs);
     sendNew(window, nowMs);
     writer.end();
-    if (overtaken > 0) {
+    if (lostByAcks > 0) {
       congestion.onFastRetransmit(sending.next() - sending.una(), config.fastRetransmit());
     }
-    if (timedOut > 0) {
+    if (lostByTimeout > 0) {
       congestion.onTimeout(window);
     }
     failOnNoProgress(nowMs);
@@ -688,51 +699,42 @@ public final class Kcp {
     tellWindow = false;
   }
 
-  /** Resends what later acknowledgements have passed over: protocol.md 4.4 and 4.5. */
-  private int fastRetransmit(boolean newAllowed, long nowMs) {
-    int resent = 0;
-    TransmissionOrder order = sending.order();
-    boolean early = config.earlyRetransmit() && !newAllowed;
-    int threshold = early ? Math.min(1, config.fastRetransmit()) : config.fastRetransmit();
-    while (isFastRetransmitDue(threshold) && pacer.isOpen(nowMs)) {
-      boolean fast = order.headSkipCount() >= config.fastRetransmit();
-      counters.add(fast ? KcpCounter.FAST_RETRANSMITTED : KcpCounter.EARLY_RETRANSMITTED, 1);
-      resend(order.head(), rtt.rtoMs(), nowMs);
-      resent++;
+  private void retransmitLost(boolean newAllowed, long nowMs) {
+    if (!losses.isSearchDue(newAllowed, nowMs)) {
+      return;
     }
-    return resent;
+    while (pacer.isOpen(nowMs)) {
+      int index = losses.nextLost(newAllowed, nowMs);
+      if (index == LossDetector.NONE) {
+        return;
+      }
+      if (losses.cause() == LossCause.TIMEOUT) {
+        lostByTimeout++;
+      } else {
+        lostByAcks++;
+      }
+      retransmit(index, nowMs);
+    }
   }
 
-  private int retransmitTimedOut(long nowMs) {
-    if (nowMs < sending.timeoutBoundMs()) {
-      return 0;
-    }
-    int resent = 0;
-    for (int i;
-        pacer.isOpen(nowMs) && (i = sending.nextTimedOut(nowMs)) != TransmissionOrder.NONE; ) {
-      counters.add(KcpCounter.TIMED_OUT, 1);
-      resend(i, rtt.backOff(sending.rtoMs(i), config.noDelay()), nowMs);
-      resent++;
-    }
-    return resent;
-  }
-
-  private void resend(int index, int segmentRtoMs, long nowMs) {
-    writer.push(sending, index, ts(nowMs), nowMs, segmentRtoMs);
+  private void retransmit(int index, long nowMs) {
+    writer.retransmit(sending, index, ts(nowMs));
+    losses.retransmitted(index, ts(nowMs), nowMs);
+    counters.add(losses.cause().counter(), 1);
     counters.add(KcpCounter.RETRANSMITTED, 1);
-    if (config.deadLink() > 0 && sending.transmissions(index) >= config.deadLink()) {
+    if (config.deadLink() > 0 && losses.transmissions(index) >= config.deadLink()) {
       failure = KcpFailure.DEAD_LINK;
     }
   }
 
   private void sendNew(int window, long nowMs) {
-    if (sending.unacknowledged() == 0) {
+    if (losses.unacknowledged() == 0) {
       progressAtMs = nowMs;
     }
     int left = Math.min(sending.queued(), window - (sending.next() - sending.una()));
     while (left > 0 && pacer.isOpen(nowMs)) {
       int most = Math.min(left, pacer.room());
-      left -= writer.pushNew(sending, most, ts(nowMs), nowMs, rtt.rtoMs());
+      left -= writer.pushNew(sending, most, ts(nowMs));
     }
   }
 
@@ -761,10 +763,6 @@ public final class Kcp {
     return remoteWindow == 0 && sending.queued() > 0;
   }
 
-  private boolean isFastRetransmitDue(int threshold) {
-    return threshold > 0 && sending.order().headSkipCount() >= threshold;
-  }
-
   /**
    * Whether acknowledgements cannot wait: a datagram of them is full, or half of our window is used
    * up: protocol.md 3.3.
@@ -788,14 +786,14 @@ public final class Kcp {
     if (closed || failure != null) {
       return NO_DEADLINE;
     }
-    long resend = Math.max(sending.timeoutBoundMs(), pacer.opensAtMs());
+    long resend = Math.max(losses.deadlineMs(), pacer.opensAtMs());
     long window = Math.min(probe.nextAtMs(), stall.overAtMs(config.writeStallTimeoutMs()));
     long flush = Math.min(flushAtMs, sendAgainAtMs);
     return Math.min(Math.min(flush, resend), Math.min(window, progressDeadline()));
   }
 
   private long progressDeadline() {
-    return sending.unacknowledged() > 0 && config.progressTimeoutMs() > 0
+    return losses.unacknowledged() > 0 && config.progressTimeoutMs() > 0
         ? progressAtMs + config.progressTimeoutMs()
         : NO_DEADLINE;
   }
@@ -831,9 +829,8 @@ public final class Kcp {
             || receiving.isHeldUp()
             || (windowWithheld && nowMs - lastReceivedAtMs < RECENTLY_RECEIVED_MS)
             || isNewAllowed()
-            || isFastRetransmitDue(config.fastRetransmit()) // held back by the rate limit
-            || (config.earlyRetransmit()
-                && isFastRetransmitDue(Math.min(1, config.fastRetransmit())));
+            || losses.isLossDetected() // deferred by the pacer
+            || losses.isLossSuspected();
     if (!waiting) {
       flushAtMs = NO_DEADLINE;
     } else if (flushAtMs == NO_DEADLINE) {

@@ -75,61 +75,76 @@ final class SegmentWriter {
   }
 
   /**
-   * Writes the segment at {@code index} of the send buffer. Only one that was cut for a larger MTU,
-   * and in stream mode sent before that shrank, may exceed the MTU; it has a datagram of its own.
-   *
-   * <p>One that is sent again is copied, whatever its size: what is resent seldom stands back to
-   * back in its chunk, but does so in the output; and what has left a chunk stays as it is there.
-   */
-  void push(SendBuffer buffer, int index, int ts, long nowMs, int segmentRtoMs) {
-    int bytes = buffer.bytes(index);
-    int length = bytes - Segment.HEADER_BYTES;
-    int sn = buffer.sn(index);
-    int frg = buffer.frg(index);
-    Chunk chunk = buffer.chunk(index);
-    int at = buffer.start(index);
-    makeRoom(bytes);
-    if (datagramBytes == 0 && buffer.transmissions(index) == 0) {
-      single = chunk;
-      singleIndex = at;
-      datagramBytes = bytes;
-      Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
-    } else {
-      ByteBuf shared = datagram(bytes);
-      Segment.write(shared, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
-      Copying.appendOwn(shared, chunk.memory(), at + Segment.HEADER_BYTES, length);
-    }
-    buffer.transmitted(index, ts, nowMs, segmentRtoMs);
-    segments++;
-  }
-
-  /**
    * Writes segments that are queued first, at most {@code most}: as many as fill a datagram each
    * and stand back to back, or else one. Returns how many.
    */
-  int pushNew(SendBuffer buffer, int most, int ts, long nowMs, int segmentRtoMs) {
+  int pushNew(SendBuffer buffer, int most, int ts) {
     int index = buffer.firstQueued();
-    int train = buffer.contiguousRun(mtuBytes, most);
-    if (train < 2) {
-      push(buffer, index, ts, nowMs, segmentRtoMs);
+    int run = buffer.contiguousRun(mtuBytes, most);
+    if (run < 2) {
+      pushNext(buffer, index, ts);
       return 1;
     }
     endDatagram();
     Chunk chunk = buffer.chunk(index);
     int start = buffer.start(index);
-    int end = start + train * mtuBytes;
+    int end = start + run * mtuBytes;
     int length = mtuBytes - Segment.HEADER_BYTES;
     int sn = buffer.next();
     for (int at = start; at < end; at += mtuBytes, sn++) {
-      int next = buffer.firstQueued();
-      Segment.set(chunk, at, conv, Segment.PUSH, buffer.frg(next), wnd, ts, sn, rcvNext, length);
-      buffer.transmitted(next, ts, nowMs, segmentRtoMs);
+      int frg = buffer.frg(buffer.firstQueued());
+      Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
+      buffer.sent(ts, nowMs);
     }
-    segments += train;
-    pacer.begin(train, nowMs);
-    count(train, mtuBytes);
+    segments += run;
+    pacer.begin(run, nowMs);
+    count(run, mtuBytes);
     addToRun(chunk, start, end - start, mtuBytes);
-    return train;
+    return run;
+  }
+
+  /** Writes the segment that is queued first, which stands at {@code index}. */
+  private void pushNext(SendBuffer buffer, int index, int ts) {
+    int bytes = buffer.bytes(index);
+    makeRoom(bytes);
+    if (datagramBytes == 0) {
+      Chunk chunk = buffer.chunk(index);
+      int at = buffer.start(index);
+      int length = bytes - Segment.HEADER_BYTES;
+      int sn = buffer.next();
+      int frg = buffer.frg(index);
+      Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
+      single = chunk;
+      singleIndex = at;
+      datagramBytes = bytes;
+    } else {
+      copy(buffer, index, bytes, ts);
+    }
+    buffer.sent(ts, nowMs);
+    segments++;
+  }
+
+  /**
+   * Writes the segment in flight at {@code index}. Only one that was sent before the MTU shrank may
+   * exceed the MTU; it has a datagram of its own.
+   *
+   * <p>It is copied, whatever its size: retransmitted segments are seldom contiguous in their
+   * chunk, but are in the output; and the bytes that have left from a chunk do not change there.
+   */
+  void retransmit(SendBuffer buffer, int index, int ts) {
+    int bytes = buffer.bytes(index);
+    makeRoom(bytes);
+    copy(buffer, index, bytes, ts);
+    segments++;
+  }
+
+  private void copy(SendBuffer buffer, int index, int bytes, int ts) {
+    int length = bytes - Segment.HEADER_BYTES;
+    int frg = buffer.frg(index);
+    ByteBuf shared = datagram(bytes);
+    Segment.write(shared, conv, Segment.PUSH, frg, wnd, ts, buffer.sn(index), rcvNext, length);
+    int payload = buffer.start(index) + Segment.HEADER_BYTES;
+    Copying.appendOwn(shared, buffer.chunk(index).memory(), payload, length);
   }
 
   /** Ends the flush. */

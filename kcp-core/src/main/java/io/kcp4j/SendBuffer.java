@@ -32,7 +32,7 @@ final class SendBuffer {
   private static final Chunk[] NO_CHUNKS = {};
 
   private final KcpContext context;
-  private final TransmissionOrder order = new TransmissionOrder();
+  private final LossDetector losses;
 
   private int una;
   private int next;
@@ -48,22 +48,6 @@ final class SendBuffer {
   private char[] length;
   private byte[] frg;
   private boolean[] acknowledged;
-  private int[] transmissions;
-  private int[] firstTs;
-  private int[] lastTs;
-  private int[] rtoMs;
-  private long[] retransmitAtMs;
-
-  /**
-   * No segment times out before this; while a scan for timeouts is unfinished, none of those that
-   * it has passed. Exact after a scan that was not interrupted.
-   */
-  private long timeoutBoundMs = Kcp.NO_DEADLINE;
-
-  /** Whether a scan for timeouts is unfinished, and the bound that had passed when it began. */
-  private boolean scanning;
-
-  private long scanBoundMs;
 
   /** How many segments right below {@link #una} are of the message that goes on there. */
   private int unfinishedBelowUna;
@@ -73,12 +57,19 @@ final class SendBuffer {
   private int spares;
   private int heldBytes;
 
-  SendBuffer(KcpContext context, int firstSn) {
+  /**
+   * Makes a buffer.
+   *
+   * @param losses learns of each segment that is sent and acknowledged
+   */
+  SendBuffer(KcpContext context, LossDetector losses, int firstSn) {
     this.context = context;
+    this.losses = losses;
     una = firstSn;
     next = firstSn;
     end = firstSn;
     use(SendRing.NONE);
+    losses.reset(SendRing.NONE);
   }
 
   /** The lowest sequence number that the peer may still lack. */
@@ -94,11 +85,6 @@ final class SendBuffer {
   /** Segments written and never sent. */
   int queued() {
     return end - next;
-  }
-
-  /** Segments sent and not acknowledged. */
-  int unacknowledged() {
-    return order.size();
   }
 
   boolean isEmpty() {
@@ -217,7 +203,6 @@ final class SendBuffer {
     chunk.advance(Segment.HEADER_BYTES + bytes);
     this.frg[i] = (byte) frg;
     acknowledged[i] = false;
-    transmissions[i] = 0;
     end++;
   }
 
@@ -300,7 +285,6 @@ final class SendBuffer {
       length[i] = length[sn & mask];
       frg[i] = 0;
       acknowledged[i] = false;
-      transmissions[i] = 0;
     }
     for (int sn = to; sn != end; sn++) {
       chunks[sn & mask] = null;
@@ -423,7 +407,7 @@ final class SendBuffer {
     for (int sn = una; sn != end; sn++) {
       old.copyTo(larger, sn);
     }
-    order.grow(una, mask, larger.capacity - 1, larger.links);
+    losses.grow(una, mask, larger);
     use(larger);
     context.budget().chargeToSend(ringBytes(larger) - ringBytes(old));
     old.giveBack();
@@ -439,8 +423,8 @@ final class SendBuffer {
   /** Gives back the ring, in which nothing is left. */
   private void giveRingBack() {
     SendRing old = ring;
-    order.clear();
     use(SendRing.NONE);
+    losses.reset(SendRing.NONE);
     context.budget().releaseToSend(ringBytes(old));
     old.giveBack();
   }
@@ -453,11 +437,6 @@ final class SendBuffer {
     length = ring.length;
     frg = ring.frg;
     acknowledged = ring.acknowledged;
-    transmissions = ring.transmissions;
-    firstTs = ring.firstTs;
-    lastTs = ring.lastTs;
-    rtoMs = ring.rtoMs;
-    retransmitAtMs = ring.retransmitAtMs;
   }
 
   // Sending
@@ -487,24 +466,10 @@ final class SendBuffer {
     return train;
   }
 
-  /**
-   * Counts on the acknowledgement of the segment at {@code index}, which leaves now. It is in
-   * flight or the first that is queued.
-   *
-   * @param segmentRtoMs when it counts as lost if nothing is heard of it
-   */
-  void transmitted(int index, int ts, long nowMs, int segmentRtoMs) {
-    if (transmissions[index]++ == 0) {
-      firstTs[index] = ts;
-      next++;
-    } else {
-      order.remove(index);
-    }
-    order.append(index);
-    lastTs[index] = ts;
-    rtoMs[index] = segmentRtoMs;
-    retransmitAtMs[index] = nowMs + segmentRtoMs;
-    timeoutBoundMs = Math.min(timeoutBoundMs, nowMs + segmentRtoMs);
+  /** The segment that is queued first leaves now, with the timestamp {@code ts}. */
+  void sent(int ts, long nowMs) {
+    losses.sent(next & mask, ts, nowMs);
+    next++;
   }
 
   /** The sequence number of the segment at {@code index}. */
@@ -532,54 +497,6 @@ final class SendBuffer {
     return Segment.HEADER_BYTES + length[index];
   }
 
-  int transmissions(int index) {
-    return transmissions[index];
-  }
-
-  int rtoMs(int index) {
-    return rtoMs[index];
-  }
-
-  /** The segments in flight, in the order of their last transmission. */
-  TransmissionOrder order() {
-    return order;
-  }
-
-  /** No segment in flight times out before this, in milliseconds. */
-  long timeoutBoundMs() {
-    return scanning && !order.isCursorAtEnd() ? scanBoundMs : timeoutBoundMs;
-  }
-
-  /**
-   * The next segment that has timed out, or {@link TransmissionOrder#NONE}. Goes on where the last
-   * call stopped, whose segment has been transmitted or acknowledged since, so that to go through
-   * all costs a few nanoseconds for each segment in flight, in however many flushes. Begins anew
-   * when a segment times out that had been passed.
-   */
-  int nextTimedOut(long nowMs) {
-    if (!scanning) {
-      scanBoundMs = timeoutBoundMs;
-      scanning = true;
-      order.cursor(TransmissionOrder.NONE);
-    }
-    int i = order.cursor();
-    if (i == TransmissionOrder.NONE || timeoutBoundMs <= nowMs) {
-      i = order.head();
-      timeoutBoundMs = Kcp.NO_DEADLINE;
-    } else if (order.isCursorAtEnd()) {
-      i = TransmissionOrder.NONE;
-    }
-    for (; i != TransmissionOrder.NONE; i = order.next(i)) {
-      if (retransmitAtMs[i] <= nowMs) {
-        order.cursor(i);
-        return i;
-      }
-      timeoutBoundMs = Math.min(timeoutBoundMs, retransmitAtMs[i]);
-    }
-    scanning = false;
-    return TransmissionOrder.NONE;
-  }
-
   // Acknowledgements
 
   /**
@@ -605,24 +522,16 @@ final class SendBuffer {
     return sn - una >= 0 && sn - next < 0 && !acknowledged[sn & mask];
   }
 
-  /** Whether {@code ts} is within what the awaited segment {@code sn} carried when it was sent. */
-  boolean wasSentAt(int sn, int ts) {
-    int i = sn & mask;
-    return ts - firstTs[i] >= 0 && ts - lastTs[i] <= 0;
+  /** The index of a segment. */
+  int index(int sn) {
+    return sn & mask;
   }
 
-  /**
-   * Takes the awaited segment {@code sn} as received. Only an answer to its last transmission tells
-   * that what was sent before that has been overtaken.
-   */
-  void acknowledge(int sn, int ts) {
+  /** An ACK with the timestamp {@code ts} has come for the segment {@code sn} in flight. */
+  void acknowledge(int sn, int ts, long nowMs) {
     int i = sn & mask;
-    if (ts == lastTs[i]) {
-      order.countSkippedBefore(i);
-    }
+    losses.acknowledged(i, ts, nowMs);
     acknowledged[i] = true;
-    order.remove(i);
-    clearTimeoutsIfNoneInFlight();
   }
 
   /**
@@ -630,11 +539,11 @@ final class SendBuffer {
    * that have been acknowledged one by one: nobody may have told the {@code una} beyond them, and
    * with nothing in flight there is no timeout either that would find it out.
    */
-  void acknowledgeBelow(int newUna) {
+  void acknowledgeBelow(int newUna, long nowMs) {
     while (newUna - una > 0 || (una != next && acknowledged[una & mask])) {
       int i = una & mask;
       if (!acknowledged[i]) {
-        order.remove(i);
+        losses.acknowledgedByUna(i, nowMs);
       }
       unfinishedBelowUna = frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
       Chunk left = chunks[i];
@@ -644,35 +553,13 @@ final class SendBuffer {
         free(left);
       }
     }
-    clearTimeoutsIfNoneInFlight();
     giveRingBackIfEmpty();
   }
 
-  /**
-   * Ends the back-off of the segment at {@link #una}: the peer has just made progress, so whatever
-   * made the timeouts grow is over, and this one segment holds up the rest.
-   */
-  void resetHeadBackoff(long nowMs, int currentRtoMs) {
-    int i = una & mask;
-    if (una != next && retransmitAtMs[i] > nowMs + currentRtoMs) {
-      retransmitAtMs[i] = nowMs + currentRtoMs;
-      rtoMs[i] = currentRtoMs;
-      timeoutBoundMs = Math.min(timeoutBoundMs, retransmitAtMs[i]);
-    }
-  }
-
-  private void clearTimeoutsIfNoneInFlight() {
-    if (order.size() == 0) {
-      timeoutBoundMs = Kcp.NO_DEADLINE;
-      scanning = false;
-    }
-  }
-
   void close() {
-    order.clear();
-    Arrays.fill(acknowledged, true);
+    Arrays.fill(acknowledged, true); // The detector is told of none of them.
     next = end;
-    acknowledgeBelow(end);
+    acknowledgeBelow(end, 0);
     giveRingBack();
     trim();
   }

@@ -14,21 +14,22 @@ class KcpIdleMemoryTest {
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = MemoryBudget.unlimited();
   private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+  private final LossDetector losses = new SkipCountDetector(new RttEstimator());
 
   @Test
   void sendBufferGivesItsRingBackWithTheLastSegment() {
-    SendBuffer buffer = new SendBuffer(context, -100);
+    SendBuffer buffer = new SendBuffer(context, losses, -100);
     for (int burst = 0; burst < 3; burst++) {
       buffer.appendStream(bytes(512 * 10), 512 * 10, 10);
       assertEquals(512, buffer.ringCapacity());
       assertTrue(budget.usedBytes() >= 512 * (48 + 10 + 24));
       assertEquals(budget.usedBytes(), buffer.heldBytes());
       while (buffer.queued() > 0) {
-        buffer.transmitted(buffer.firstQueued(), 0, 0, 100);
+        buffer.sent(0, 0);
       }
-      buffer.acknowledgeBelow(buffer.next() - 1);
+      buffer.acknowledgeBelow(buffer.next() - 1, 0);
       assertEquals(512, buffer.ringCapacity());
-      buffer.acknowledgeBelow(buffer.next());
+      buffer.acknowledgeBelow(buffer.next(), 0);
       assertEquals(0, buffer.ringCapacity());
       assertEquals(0, budget.usedBytes());
     }
@@ -36,13 +37,13 @@ class KcpIdleMemoryTest {
 
   @Test
   void ringOfAFewSegmentsStays() {
-    SendBuffer buffer = new SendBuffer(context, 0);
+    SendBuffer buffer = new SendBuffer(context, losses, 0);
     for (int i = 0; i < 3; i++) {
       buffer.appendStream(bytes(40), 40, 10);
       while (buffer.queued() > 0) {
-        buffer.transmitted(buffer.firstQueued(), 0, 0, 100);
+        buffer.sent(0, 0);
       }
-      buffer.acknowledgeBelow(buffer.next());
+      buffer.acknowledgeBelow(buffer.next(), 0);
       assertEquals(4, buffer.ringCapacity());
       assertEquals(0, budget.usedBytes());
     }

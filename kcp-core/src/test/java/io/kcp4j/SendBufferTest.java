@@ -13,10 +13,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.util.IllegalReferenceCountException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -30,7 +27,8 @@ class SendBufferTest {
 
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final KcpContext context = KcpContext.of(allocator);
-  private final SendBuffer buffer = new SendBuffer(context, FIRST);
+  private final LossDetector losses = new SkipCountDetector(new RttEstimator());
+  private final SendBuffer buffer = new SendBuffer(context, losses, FIRST);
 
   @AfterEach
   void nothingIsHeldOnceClosed() {
@@ -66,17 +64,14 @@ class SendBufferTest {
   }
 
   private SentSegment transmitNext(long nowMs) {
-    return transmit(buffer.firstQueued(), nowMs);
-  }
-
-  private SentSegment transmit(int index, long nowMs) {
+    int index = buffer.firstQueued();
     Chunk chunk = buffer.chunk(index);
     int start = buffer.start(index);
     int length = buffer.bytes(index) - Segment.HEADER_BYTES;
     int sn = buffer.sn(index);
     int frg = buffer.frg(index);
     Segment.set(chunk, start, 1, Segment.PUSH, frg, 0, (int) nowMs, sn, 0, length);
-    buffer.transmitted(index, (int) nowMs, nowMs, 100);
+    buffer.sent((int) nowMs, nowMs);
     ByteBuf sent = chunk.memory().slice(start, buffer.bytes(index));
     return SentSegment.in(Unpooled.copiedBuffer(sent)).get(0);
   }
@@ -87,14 +82,14 @@ class SendBufferTest {
     for (int round = 0; round < 20; round++) {
       append(bytes(10 * round), 7);
       sent.writeBytes(transmitAll(round));
-      buffer.acknowledgeBelow(buffer.una() + buffer.unacknowledged() / 2);
+      buffer.acknowledgeBelow(buffer.una() + losses.unacknowledged() / 2, 0);
     }
     ByteBuf expected = Unpooled.buffer();
     for (int round = 0; round < 20; round++) {
       expected.writeBytes(bytes(10 * round));
     }
     assertEquals(expected, sent);
-    buffer.acknowledgeBelow(buffer.next());
+    buffer.acknowledgeBelow(buffer.next(), 0);
     assertTrue(buffer.isEmpty());
     assertNothingHeld();
   }
@@ -126,7 +121,7 @@ class SendBufferTest {
     assertEquals(bytes(5000), sent);
     assertEquals(buffer.start(first) + 1024, buffer.start(first + 1 & 7));
     assertEquals(buffer.chunk(first), buffer.chunk(first + 1 & 7));
-    buffer.acknowledgeBelow(buffer.next());
+    buffer.acknowledgeBelow(buffer.next(), 0);
     assertNothingHeld();
   }
 
@@ -162,7 +157,7 @@ class SendBufferTest {
 
   @Test
   void chunksAreOfOnePiece() {
-    SendBuffer sending = new SendBuffer(KcpContext.of(new PiecemealAllocator()), FIRST);
+    SendBuffer sending = new SendBuffer(KcpContext.of(new PiecemealAllocator()), losses, FIRST);
     sending.appendStream(bytes(5000), 5000, 1000);
     ByteBuf payload = Unpooled.buffer();
     for (int i = 0; i < 5; i++) {
@@ -198,7 +193,7 @@ class SendBufferTest {
     buffer.appendStream(bytes(2_100_000), 2_100_000, 1376);
     transmitAll(0);
     ByteBuf memory = buffer.chunk(FIRST & 2047).memory();
-    buffer.acknowledgeBelow(buffer.next());
+    buffer.acknowledgeBelow(buffer.next(), 0);
     assertTrue(buffer.isTrimmable());
     assertEquals(32 * 65_536, chunkBytes());
 
@@ -210,11 +205,11 @@ class SendBufferTest {
     assertEquals(bytes(2_100_000), transmitAll(0));
     assertEquals(1, memory.refCnt());
 
-    buffer.acknowledgeBelow(buffer.next() - 1);
+    buffer.acknowledgeBelow(buffer.next() - 1, 0);
     assertEquals(33 * 65_536, chunkBytes());
     buffer.trim();
     assertEquals(2 * 65_536, chunkBytes());
-    buffer.acknowledgeBelow(buffer.next());
+    buffer.acknowledgeBelow(buffer.next(), 0);
     buffer.trim();
     assertFalse(buffer.isTrimmable());
     assertNothingHeld();
@@ -225,7 +220,7 @@ class SendBufferTest {
     buffer.appendStream(bytes(200_000), 200_000, 1376);
     transmitAll(0);
     ByteBuf held = buffer.chunk(FIRST & 255).memory().retainedSlice(24, 1376);
-    buffer.acknowledgeBelow(buffer.next());
+    buffer.acknowledgeBelow(buffer.next(), 0);
     buffer.appendStream(Unpooled.buffer().writeZero(200_000), 200_000, 1376);
     assertEquals(bytes(200_000).slice(0, 1376), held);
     held.release();
@@ -265,11 +260,11 @@ class SendBufferTest {
     append(bytes(300), 100);
     assertEquals(256 + 512, chunkBytes());
     transmitAll(0);
-    buffer.acknowledgeBelow(FIRST + 1);
+    buffer.acknowledgeBelow(FIRST + 1, 0);
     assertEquals(256 + 512, chunkBytes());
-    buffer.acknowledgeBelow(FIRST + 2);
+    buffer.acknowledgeBelow(FIRST + 2, 0);
     assertEquals(512, chunkBytes());
-    buffer.acknowledgeBelow(FIRST + 5);
+    buffer.acknowledgeBelow(FIRST + 5, 0);
     assertNothingHeld();
   }
 
@@ -284,7 +279,7 @@ class SendBufferTest {
   void emptySegmentHoldsAPlaceAndIsReleased() {
     buffer.append(Unpooled.EMPTY_BUFFER, 0, 0, 0);
     assertEquals(0, transmitNext(0).payload().readableBytes());
-    buffer.acknowledgeBelow(buffer.next());
+    buffer.acknowledgeBelow(buffer.next(), 0);
     assertNothingHeld();
   }
 
@@ -296,7 +291,7 @@ class SendBufferTest {
     assertEquals((1000 - 300 + 89) / 90, buffer.queued());
     sent.writeBytes(transmitAll(0));
     assertEquals(bytes(1000), sent);
-    buffer.acknowledgeBelow(buffer.next());
+    buffer.acknowledgeBelow(buffer.next(), 0);
     assertNothingHeld();
   }
 
@@ -310,14 +305,14 @@ class SendBufferTest {
   void acknowledgedSegmentsAreDroppedOnceTheOldestOfThemIs() {
     append(bytes(40), 10);
     transmitAll(5);
-    buffer.acknowledge(FIRST + 1, 5);
-    buffer.acknowledgeBelow(FIRST);
+    buffer.acknowledge(FIRST + 1, 5, 5);
+    buffer.acknowledgeBelow(FIRST, 0);
     assertEquals(FIRST, buffer.una());
     assertFalse(buffer.isAwaited(FIRST + 1));
-    buffer.acknowledge(FIRST, 5);
-    buffer.acknowledgeBelow(FIRST);
+    buffer.acknowledge(FIRST, 5, 5);
+    buffer.acknowledgeBelow(FIRST, 0);
     assertEquals(FIRST + 2, buffer.una());
-    assertEquals(2, buffer.unacknowledged());
+    assertEquals(2, losses.unacknowledged());
   }
 
   @Test
@@ -327,84 +322,6 @@ class SendBufferTest {
     assertFalse(buffer.isAwaited(FIRST - 1));
     assertTrue(buffer.isAwaited(FIRST));
     assertFalse(buffer.isAwaited(FIRST + 1));
-  }
-
-  @Test
-  void timestampsOfAllTransmissionsAreKnown() {
-    append(bytes(10), 10);
-    int index = buffer.firstQueued();
-    transmitNext(50);
-    transmit(index, 90);
-    assertFalse(buffer.wasSentAt(FIRST, 49));
-    assertTrue(buffer.wasSentAt(FIRST, 50));
-    assertTrue(buffer.wasSentAt(FIRST, 90));
-    assertFalse(buffer.wasSentAt(FIRST, 91));
-  }
-
-  @Test
-  void timeoutBoundIsTheEarliestTimeoutAndEndsWithTheFlight() {
-    assertEquals(Kcp.NO_DEADLINE, buffer.timeoutBoundMs());
-    append(bytes(20), 10);
-    transmitNext(10);
-    transmitNext(30);
-    assertEquals(110, buffer.timeoutBoundMs());
-    buffer.acknowledge(FIRST, 10);
-    assertEquals(110, buffer.timeoutBoundMs(), "a lower bound");
-    assertEquals(TransmissionOrder.NONE, buffer.nextTimedOut(110));
-    assertEquals(130, buffer.timeoutBoundMs());
-    buffer.acknowledgeBelow(FIRST + 2);
-    assertEquals(Kcp.NO_DEADLINE, buffer.timeoutBoundMs());
-  }
-
-  /** Whatever happens between the calls, and however early each scan is given up. */
-  @Test
-  void scanForTimeoutsFindsEverySegmentAndOnlyThose() {
-    Random random = new Random(1);
-    Map<Integer, Long> retransmitAtMs = new HashMap<>();
-    long nowMs = 0;
-    for (int step = 0; step < 5000; step++, nowMs += random.nextInt(3)) {
-      for (int i = random.nextInt(4); i > 0; i--) {
-        append(bytes(10), 10);
-        retransmitAtMs.put(buffer.next(), transmitFor(buffer.firstQueued(), nowMs, random));
-      }
-      if (random.nextInt(4) == 0 && !retransmitAtMs.isEmpty()) {
-        int sn = List.copyOf(retransmitAtMs.keySet()).get(random.nextInt(retransmitAtMs.size()));
-        retransmitAtMs.remove(sn);
-        buffer.acknowledge(sn, 0);
-      }
-      if (random.nextInt(100) == 0) {
-        buffer.acknowledgeBelow(buffer.una() + random.nextInt(buffer.next() - buffer.una() + 1));
-        retransmitAtMs.keySet().removeIf(sn -> sn - buffer.una() < 0);
-      }
-      if (random.nextInt(10) == 0 && buffer.isAwaited(buffer.una())) {
-        buffer.resetHeadBackoff(nowMs, 20);
-        retransmitAtMs.merge(buffer.una(), nowMs + 20, Math::min);
-      }
-      assertTimeoutsFound(retransmitAtMs, nowMs, random);
-    }
-  }
-
-  private void assertTimeoutsFound(Map<Integer, Long> retransmitAtMs, long nowMs, Random random) {
-    for (int most = random.nextInt(3); most >= 0 && buffer.timeoutBoundMs() <= nowMs; most--) {
-      int i = buffer.nextTimedOut(nowMs);
-      if (i == TransmissionOrder.NONE) {
-        long earliest = retransmitAtMs.values().stream().min(Long::compare).orElse(Kcp.NO_DEADLINE);
-        assertTrue(nowMs < earliest, "one was missed");
-        assertTrue(buffer.timeoutBoundMs() > nowMs && buffer.timeoutBoundMs() <= earliest);
-        return;
-      }
-      assertTrue(retransmitAtMs.get(buffer.sn(i)) <= nowMs);
-      retransmitAtMs.put(buffer.sn(i), transmitFor(i, nowMs, random));
-    }
-    for (long atMs : retransmitAtMs.values()) {
-      assertTrue(buffer.timeoutBoundMs() <= Math.max(atMs, nowMs));
-    }
-  }
-
-  private long transmitFor(int index, long nowMs, Random random) {
-    int rtoMs = 10 + random.nextInt(100);
-    buffer.transmitted(index, (int) nowMs, nowMs, rtoMs);
-    return nowMs + rtoMs;
   }
 
   /** {@link #nothingIsHeldOnceClosed} looks at what is left of it. */
