@@ -5,34 +5,21 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * What has been written and not yet acknowledged, cut into segments: those in flight, {@code una}
- * to {@code next}, and those queued, {@code next} to {@code end}. A segment has its sequence number
- * from the moment it is queued, so one ring serves both, and sending moves nothing.
+ * The send buffer: segments written and not yet acknowledged. Those from {@code una} to {@code
+ * next} are in flight, those from {@code next} to {@code end} are queued. A segment has its
+ * sequence number from the moment it is queued, so one ring serves both and sending moves nothing.
  *
- * <p>The fields of segment {@code sn} stand at index {@code sn & mask} of parallel arrays, which
- * grow on demand and are given back when nothing is left. Payload is copied in once, into chunks
- * that double in size up to 64 KiB, and there stands behind room for its header: a segment can
- * leave as it is. A chunk is free when the last segment in it is acknowledged and everything before
- * it is too; it needs no count, since segments leave in the order in which they came. Of the
- * largest some are kept for what is written next; {@link #trim} gives back more than a stream
- * needs.
+ * <p>The fields of segment {@code sn} are at index {@code sn & mask} of parallel arrays, which grow
+ * on demand and are given back when the buffer is empty. Payload is copied once, into a chunk of
+ * {@link SendChunks}, behind room for its header, so that a segment can leave from there. A chunk
+ * is freed with the last segment in it; segments are dropped in order, so chunks need no count.
  */
 @SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
 final class SendBuffer {
 
-  private static final int MIN_SPARES = 4;
-  private static final int MIN_CHUNK_BYTES = 256;
-
-  /** As much as leaves as one train of datagrams. */
-  private static final int MAX_CHUNK_BYTES = 64 * 1024;
-
-  /** The most chunks that are kept free: more than a window of 1024 segments takes. */
-  private static final int MAX_SPARE_CHUNKS = 32;
-
-  private static final Chunk[] NO_CHUNKS = {};
-
   private final KcpContext context;
   private final LossDetector losses;
+  private final SendChunks memory;
 
   private int una;
   private int next;
@@ -52,11 +39,6 @@ final class SendBuffer {
   /** How many segments right below {@link #una} are of the message that goes on there. */
   private int unfinishedBelowUna;
 
-  private Chunk chunk;
-  private Chunk[] spare = NO_CHUNKS;
-  private int spares;
-  private int heldBytes;
-
   /**
    * Makes a buffer.
    *
@@ -65,6 +47,7 @@ final class SendBuffer {
   SendBuffer(KcpContext context, LossDetector losses, int firstSn) {
     this.context = context;
     this.losses = losses;
+    memory = new SendChunks(context);
     una = firstSn;
     next = firstSn;
     end = firstSn;
@@ -91,9 +74,9 @@ final class SendBuffer {
     return una == end;
   }
 
-  /** The bytes of all chunks, and of a ring that is larger than it always may be. */
+  /** The bytes of all chunks, and of the ring unless it is of the smallest size. */
   int heldBytes() {
-    return heldBytes + ringBytes(ring);
+    return memory.heldBytes() + ringBytes(ring);
   }
 
   private static int ringBytes(SendRing ring) {
@@ -115,30 +98,30 @@ final class SendBuffer {
    *     cannot be read
    */
   void append(ByteBuf data, int bytes, int frg, int expectedBytes) {
-    ensureRing(1);
-    ensureChunk(bytes, expectedBytes, true);
+    Chunk chunk = reserve(bytes, expectedBytes);
     try {
-      chunk.set(nextPayload(), data, data.readerIndex(), bytes);
+      chunk.set(chunk.end() + Segment.HEADER_BYTES, data, data.readerIndex(), bytes);
     } catch (RuntimeException | Error e) { // It has been released, for example.
       dropUnusedChunk();
       throw e;
     }
-    queue(bytes, frg);
+    queue(chunk, bytes, frg);
     data.skipBytes(bytes);
   }
 
   /**
    * Queues the next {@code bytes} of {@code data} as segments of {@code mssBytes}, the last of
-   * which may be shorter. Stops where the memory budget has no room, but not before the first if
-   * nothing else is held.
+   * which may be shorter. Stops where the memory budget has no room, but always queues the first
+   * segment of an empty buffer.
    *
-   * @throws OutOfMemoryError if there is no memory; {@code data} has lost what was queued before
+   * @throws OutOfMemoryError if there is no memory; the bytes queued before are read from {@code
+   *     data}
    */
   void appendStream(ByteBuf data, int bytes, int mssBytes) {
     int first = data.readerIndex();
     boolean several = bytes > mssBytes && data.nioBufferCount() == 1;
     ByteBuffer from = several ? data.nioBuffer(first, bytes) : null;
-    int fromFirst = several ? from.position() : 0; // Netty's read-only view does not begin at 0.
+    int fromFirst = several ? from.position() : 0; // A read-only view does not begin at 0.
     int at = 0;
     try {
       if (context.budget().hasRoomToSend(bytes)) { // All of it will be taken: one growth suffices.
@@ -147,15 +130,17 @@ final class SendBuffer {
       for (int taken; at < bytes; at += taken) {
         taken = Math.min(mssBytes, bytes - at);
         ensureRing(1);
-        if (!ensureChunk(taken, bytes - at, isEmpty())) {
+        if (!memory.ensureRoom(taken, bytes - at, isEmpty())) {
           break;
         }
+        Chunk chunk = memory.current();
+        int payload = chunk.end() + Segment.HEADER_BYTES;
         if (several) {
-          chunk.set(nextPayload(), from, fromFirst + at, taken);
+          chunk.set(payload, from, fromFirst + at, taken);
         } else {
-          chunk.set(nextPayload(), data, first + at, taken);
+          chunk.set(payload, data, first + at, taken);
         }
-        queue(taken, 0);
+        queue(chunk, taken, 0);
       }
     } finally {
       dropUnusedChunk();
@@ -165,37 +150,27 @@ final class SendBuffer {
   }
 
   /**
-   * Makes room for a segment.
-   *
-   * @param always whether it is made even if the memory budget has none
-   * @return whether there is room now
+   * Whether the memory budget has room for segments of so many bytes in all, headers included. An
+   * empty buffer always takes a segment: a session makes progress whatever others hold.
    */
-  private boolean ensureChunk(int bytes, int expectedBytes, boolean always) {
-    return (chunk != null && chunk.room() >= Segment.HEADER_BYTES + bytes)
-        || newChunk(bytes, Math.max(bytes, Math.min(expectedBytes, MAX_CHUNK_BYTES)), always);
+  boolean isAffordable(int bytes) {
+    return isEmpty() || memory.isAffordable(bytes);
   }
 
   /**
-   * Whether the memory budget allows to append segments of so many bytes in all, headers included.
-   * Always if nothing is held: a session may go on slowly when others hold all there is.
+   * Makes room for a segment, whatever the memory budget has left, and returns the chunk behind
+   * whose end to write it.
+   *
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
-  boolean isAffordable(int bytes) {
-    return isEmpty()
-        || context.budget().hasRoomToSend(bytes > MAX_CHUNK_BYTES ? bytes : chunkBytes(bytes))
-        || (chunk != null && chunk.room() >= bytes)
-        || (spares > 0 && bytes <= MAX_CHUNK_BYTES);
+  Chunk reserve(int bytes, int expectedBytes) {
+    ensureRing(1);
+    memory.ensureRoom(bytes, expectedBytes, true);
+    return memory.current();
   }
 
-  private static int chunkBytes(int bytes) {
-    return Math.max(MIN_CHUNK_BYTES, powerOfTwo(bytes));
-  }
-
-  private int nextPayload() {
-    return chunk.end() + Segment.HEADER_BYTES;
-  }
-
-  /** Queues what has been put into the chunk; there is room for it in the ring. */
-  private void queue(int bytes, int frg) {
+  /** Queues the segment that has been written behind the end of {@code chunk}. */
+  void queue(Chunk chunk, int bytes, int frg) {
     int i = end & mask;
     chunks[i] = chunk;
     start[i] = chunk.end();
@@ -207,14 +182,15 @@ final class SendBuffer {
   }
 
   /**
-   * Lets the last queued segment grow up to {@code mssBytes} with the next bytes of {@code data},
-   * if there is one and its chunk has room behind it.
+   * Extends the last queued segment, if there is one, up to {@code mssBytes} with the next bytes of
+   * {@code data}, as far as its chunk has room behind it.
    */
   void extendLast(ByteBuf data, int mssBytes) {
     if (end == next) {
       return;
     }
     int i = (end - 1) & mask;
+    Chunk chunk = chunks[i];
     int bytes = Math.min(mssBytes - length[i], Math.min(chunk.room(), data.readableBytes()));
     if (bytes > 0) {
       chunk.set(chunk.end(), data, data.readerIndex(), bytes);
@@ -225,7 +201,8 @@ final class SendBuffer {
   }
 
   /**
-   * Cuts what is queued anew, into segments of at most {@code mssBytes}. For stream mode only.
+   * Re-segments the queue: its bytes become segments of at most {@code mssBytes}. For stream mode
+   * only.
    *
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
@@ -233,7 +210,7 @@ final class SendBuffer {
     int queued = queued();
     int oldEnd = end;
     try {
-      copyQueued(oldEnd, mssBytes);
+      Resegmenter.appendCopy(this, mssBytes);
     } catch (OutOfMemoryError e) {
       dropQueuedBeyond(queued);
       throw e;
@@ -241,40 +218,14 @@ final class SendBuffer {
     replaceQueued(oldEnd);
   }
 
-  /** Copies all that is queued before {@code oldEnd} into segments behind that. */
-  private void copyQueued(int oldEnd, int mssBytes) {
-    int left = 0;
-    for (int sn = next; sn != oldEnd; sn++) {
-      left += length[sn & mask];
-    }
-    int from = next;
-    int taken = 0;
-    for (int bytes; left > 0; left -= bytes) {
-      bytes = Math.min(mssBytes, left);
-      ensureRing(1);
-      ensureChunk(bytes, left, true);
-      for (int at = 0, part; at < bytes; at += part) {
-        int i = from & mask;
-        part = Math.min(bytes - at, length[i] - taken);
-        chunk.set(nextPayload() + at, chunks[i], start[i] + Segment.HEADER_BYTES + taken, part);
-        taken += part;
-        if (taken == length[i]) {
-          from++;
-          taken = 0;
-        }
-      }
-      queue(bytes, 0);
-    }
-  }
-
-  /** Drops what is queued before {@code oldEnd}; what stands behind that takes its place. */
+  /** Replaces the segments queued before {@code oldEnd} by those behind it. */
   private void replaceQueued(int oldEnd) {
     Chunk inFlight = una == next ? null : chunks[(next - 1) & mask];
     for (int sn = next; sn != oldEnd; sn++) {
       Chunk left = chunks[sn & mask];
       chunks[sn & mask] = null;
       if (left != inFlight && left != chunks[(sn + 1) & mask]) {
-        free(left);
+        memory.free(left);
       }
     }
     int to = next;
@@ -292,7 +243,7 @@ final class SendBuffer {
     end = to;
   }
 
-  /** Drops what was queued last until so many segments are queued. */
+  /** Drops the newest queued segments until so many are left. */
   void dropQueuedBeyond(int segments) {
     while (queued() > segments) {
       int i = (end - 1) & mask;
@@ -300,7 +251,7 @@ final class SendBuffer {
       chunks[i] = null;
       end--;
       if (una == end || chunks[(end - 1) & mask] != dropped) {
-        free(dropped);
+        memory.free(dropped);
       } else {
         dropped.rewind(start[i]);
       }
@@ -309,92 +260,22 @@ final class SendBuffer {
     giveRingBackIfEmpty();
   }
 
-  /** Has the chunk be that of the last segment again, if nothing has come into a new one. */
+  /** Makes the chunk of the last segment current again if nothing was copied into a new one. */
   private void dropUnusedChunk() {
-    Chunk last = una == end ? null : chunks[(end - 1) & mask];
-    if (chunk != last) {
-      if (chunk != null) {
-        free(chunk);
-      }
-      chunk = last;
-    }
+    memory.continueWith(una == end ? null : chunks[(end - 1) & mask]);
   }
 
-  private boolean newChunk(int segmentBytes, int expectedBytes, boolean always) {
-    if (spares > 0) {
-      chunk = spare[--spares];
-      spare[spares] = null;
-      return true;
-    }
-    int segments = (expectedBytes - 1) / Math.max(1, segmentBytes) + 1;
-    int bytes = expectedBytes + segments * Segment.HEADER_BYTES;
-    int atLeast = chunk == null ? 0 : 2 * chunk.capacity();
-    int size = Math.min(Math.max(atLeast, chunkBytes(bytes)), MAX_CHUNK_BYTES);
-    MemoryBudget budget = context.budget();
-    int least = chunkBytes(Segment.HEADER_BYTES + segmentBytes);
-    while (!budget.hasRoomToSend(size) && size > least) {
-      size /= 2;
-    }
-    if (!always && !budget.hasRoomToSend(size)) {
-      return false;
-    }
-    chunk = Chunk.allocate(context, size);
-    heldBytes += size;
-    budget.chargeToSend(size);
-    return true;
-  }
-
-  private static int powerOfTwo(int bytes) {
-    return bytes >= MAX_CHUNK_BYTES ? MAX_CHUNK_BYTES : Integer.highestOneBit(2 * bytes - 1 | 1);
-  }
-
-  private void free(Chunk freed) {
-    if (freed == chunk) {
-      chunk = null;
-    }
-    if (freed.capacity() == MAX_CHUNK_BYTES && hasRoomForSpare() && !freed.isShared()) {
-      freed.clear();
-      spare[spares++] = freed;
-    } else {
-      release(freed);
-    }
-  }
-
-  private boolean hasRoomForSpare() {
-    if (spares == spare.length && spares < MAX_SPARE_CHUNKS) {
-      try {
-        spare = Arrays.copyOf(spare, Math.max(MIN_SPARES, 2 * spares));
-      } catch (OutOfMemoryError e) {
-        return false; // All the better to give it back.
-      }
-    }
-    return spares < spare.length;
-  }
-
-  private void release(Chunk released) {
-    heldBytes -= released.capacity();
-    context.budget().releaseToSend(released.capacity());
-    released.release();
-  }
-
-  /** Whether nothing is held but what {@link #trim} gives back. */
+  /** Whether the buffer is empty and holds chunks that {@link #trim} releases. */
   boolean isTrimmable() {
-    return spares > 0 && isEmpty();
+    return memory.hasSpares() && isEmpty();
   }
 
-  /** Gives back what is kept free beyond as much as is in use. */
+  /** Releases free chunks beyond as much memory as is in use. */
   void trim() {
-    int inUse = heldBytes - spares * MAX_CHUNK_BYTES;
-    while (spares * MAX_CHUNK_BYTES > inUse) {
-      release(spare[--spares]);
-      spare[spares] = null;
-    }
-    if (spares == 0) {
-      spare = NO_CHUNKS;
-    }
+    memory.trim();
   }
 
-  /** Makes room in the ring for so many segments more. */
+  /** Makes room in the ring for so many more segments. */
   private void ensureRing(int segments) {
     if (end - una + segments > ring.capacity) {
       grow(end - una + segments);
@@ -413,14 +294,14 @@ final class SendBuffer {
     old.giveBack();
   }
 
-  /** A small one may stay: most sessions send a segment now and a segment then. */
+  /** A small ring stays: most sessions send single segments. */
   private void giveRingBackIfEmpty() {
     if (una == end && ring.capacity > RingPool.MIN_CAPACITY) {
       giveRingBack();
     }
   }
 
-  /** Gives back the ring, in which nothing is left. */
+  /** Gives back the ring, which is empty. */
   private void giveRingBack() {
     SendRing old = ring;
     use(SendRing.NONE);
@@ -456,14 +337,14 @@ final class SendBuffer {
     int first = firstQueued();
     Chunk chunk = chunks[first];
     int at = start[first];
-    int train = 0;
+    int run = 0;
     for (int i = first;
-        train < most && bytes(i) == bytesEach && chunks[i] == chunk && start[i] == at;
+        run < most && bytes(i) == bytesEach && chunks[i] == chunk && start[i] == at;
         i = i + 1 & mask) {
-      train++;
+      run++;
       at += bytesEach;
     }
-    return train;
+    return run;
   }
 
   /** The segment that is queued first leaves now, with the timestamp {@code ts}. */
@@ -550,7 +431,7 @@ final class SendBuffer {
       chunks[i] = null;
       una++;
       if (left != null && (una == end || chunks[una & mask] != left)) {
-        free(left);
+        memory.free(left);
       }
     }
     giveRingBackIfEmpty();

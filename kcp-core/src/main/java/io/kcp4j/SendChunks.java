@@ -1,0 +1,161 @@
+package io.kcp4j;
+
+import java.util.Arrays;
+
+/**
+ * The memory of a {@link SendBuffer}: the chunk into which the next segment is copied, and up to
+ * {@value #MAX_SPARE_CHUNKS} free chunks of the largest size for what is written next. Chunks
+ * double in size up to 64 KiB. All of them, free ones included, count against the memory budget.
+ */
+@SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
+final class SendChunks {
+
+  private static final int MIN_SPARES = 4;
+  private static final int MIN_CHUNK_BYTES = 256;
+
+  /** As much as leaves as one GSO batch. */
+  private static final int MAX_CHUNK_BYTES = 64 * 1024;
+
+  /** More than a window of 1024 segments takes. */
+  private static final int MAX_SPARE_CHUNKS = 32;
+
+  private static final Chunk[] NO_CHUNKS = {};
+
+  private final KcpContext context;
+
+  private Chunk current;
+  private Chunk[] spare = NO_CHUNKS;
+  private int spares;
+  private int heldBytes;
+
+  SendChunks(KcpContext context) {
+    this.context = context;
+  }
+
+  /** The chunk into which the next segment is copied, or null. */
+  Chunk current() {
+    return current;
+  }
+
+  /** The bytes of all chunks. */
+  int heldBytes() {
+    return heldBytes;
+  }
+
+  /**
+   * Makes room for a segment in the current chunk, or makes another chunk the current one.
+   *
+   * @param payloadBytes the payload of the segment
+   * @param expectedBytes how much is about to be queued in all, to choose the size of a new chunk
+   * @param always whether to allocate a chunk even if the memory budget has no room
+   * @return whether there is room now
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
+   */
+  boolean ensureRoom(int payloadBytes, int expectedBytes, boolean always) {
+    return (current != null && current.room() >= Segment.HEADER_BYTES + payloadBytes)
+        || next(payloadBytes, Math.max(payloadBytes, expectedBytes), always);
+  }
+
+  private boolean next(int payloadBytes, int expectedBytes, boolean always) {
+    if (spares > 0) {
+      current = spare[--spares];
+      spare[spares] = null;
+      return true;
+    }
+    int size = sizeOfNext(payloadBytes, Math.min(expectedBytes, MAX_CHUNK_BYTES));
+    if (!always && !context.budget().hasRoomToSend(size)) {
+      return false;
+    }
+    current = Chunk.allocate(context, size);
+    heldBytes += size;
+    context.budget().chargeToSend(size);
+    return true;
+  }
+
+  private int sizeOfNext(int payloadBytes, int expectedBytes) {
+    int segments = (expectedBytes - 1) / Math.max(1, payloadBytes) + 1;
+    int bytes = expectedBytes + segments * Segment.HEADER_BYTES;
+    int atLeast = current == null ? 0 : 2 * current.capacity();
+    int size = Math.min(Math.max(atLeast, chunkBytes(bytes)), MAX_CHUNK_BYTES);
+    int least = chunkBytes(Segment.HEADER_BYTES + payloadBytes);
+    while (!context.budget().hasRoomToSend(size) && size > least) {
+      size /= 2;
+    }
+    return size;
+  }
+
+  private static int chunkBytes(int bytes) {
+    return Math.max(MIN_CHUNK_BYTES, powerOfTwo(bytes));
+  }
+
+  private static int powerOfTwo(int bytes) {
+    return bytes >= MAX_CHUNK_BYTES ? MAX_CHUNK_BYTES : Integer.highestOneBit(2 * bytes - 1 | 1);
+  }
+
+  /** Whether there is room, or would be, for segments of so many bytes, headers included. */
+  boolean isAffordable(int bytes) {
+    return context.budget().hasRoomToSend(bytes > MAX_CHUNK_BYTES ? bytes : chunkBytes(bytes))
+        || (current != null && current.room() >= bytes)
+        || (spares > 0 && bytes <= MAX_CHUNK_BYTES);
+  }
+
+  /**
+   * Makes {@code last}, that of the last segment or null, the current chunk again. Frees the
+   * current one if no segment is in it.
+   */
+  void continueWith(Chunk last) {
+    if (current != last) {
+      if (current != null) {
+        free(current);
+      }
+      current = last;
+    }
+  }
+
+  /** Takes back a chunk in which no segment is left. Keeps it if it is of the largest size. */
+  void free(Chunk freed) {
+    if (freed == current) {
+      current = null;
+    }
+    if (freed.capacity() == MAX_CHUNK_BYTES && hasRoomForSpare() && !freed.isShared()) {
+      freed.clear();
+      spare[spares++] = freed;
+    } else {
+      release(freed);
+    }
+  }
+
+  private boolean hasRoomForSpare() {
+    if (spares == spare.length && spares < MAX_SPARE_CHUNKS) {
+      try {
+        spare = Arrays.copyOf(spare, Math.max(MIN_SPARES, 2 * spares));
+      } catch (OutOfMemoryError e) {
+        return false; // All the more reason to release the chunk.
+      }
+    }
+    return spares < spare.length;
+  }
+
+  private void release(Chunk released) {
+    heldBytes -= released.capacity();
+    context.budget().releaseToSend(released.capacity());
+    released.release();
+  }
+
+  /** Whether there are free chunks. */
+  boolean hasSpares() {
+    return spares > 0;
+  }
+
+  /** Releases free chunks beyond as much as is in use. */
+  void trim() {
+    int inUse = heldBytes - spares * MAX_CHUNK_BYTES;
+    while (spares * MAX_CHUNK_BYTES > inUse) {
+      release(spare[--spares]);
+      spare[spares] = null;
+    }
+    if (spares == 0) {
+      spare = NO_CHUNKS;
+    }
+  }
+}
