@@ -15,10 +15,9 @@ import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecEncoder;
 import io.kcp4j.fec.FecPacket;
-import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
-import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TestDriver;
 import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -34,7 +33,7 @@ import java.util.List;
  * write, change their FEC and close. It begins no more than it may, keeps to its memory, and holds
  * nothing in the end.
  */
-public final class SessionTableFuzz implements SessionTable.Handler {
+public final class SessionTableFuzz {
 
   private static final int MAX_SESSIONS = 3;
   private static final int LIMIT_BYTES = 60_000;
@@ -89,9 +88,19 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     int kind = input.unsignedByte();
     cipher = CIPHERS[kind & 1];
     peer = new FecEncoder(FECS[1 + (kind >> 1) % 3], FEC.withBudget(peersBudget));
-    table =
-        new SessionTable(
-            this, context, cipher, FEC, deadlines, SessionDirectory.ofOne(MAX_SESSIONS), 1500, 0);
+    TestDriver driver =
+        TestDriver.builder(context)
+            .cipher(cipher)
+            .fecContext(FEC)
+            .deadlines(deadlines)
+            .maxSessions(MAX_SESSIONS)
+            .build();
+    table = driver.table;
+    driver.acceptor = this::accept;
+    driver.onProgress = this::progressed;
+    driver.onEnd = (session, reason) -> sessions.remove(session);
+    driver.output = remote -> new CheckedOutput();
+    driver.outputWritable = () -> !input.oneIn(16);
     table.acceptOnProbe((kind & 0x40) != 0);
   }
 
@@ -252,10 +261,9 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     session.close();
   }
 
-  // The table's handler
+  // The table's driver
 
-  @Override
-  public Session accept(InetSocketAddress remote, int conv, long now) {
+  private Session accept(InetSocketAddress remote, int conv) {
     if (input.oneIn(8)) {
       return null;
     }
@@ -266,8 +274,7 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     return session;
   }
 
-  @Override
-  public void progressed(Session session, long now) {
+  private void progressed(Session session) {
     if (input.oneIn(4)) {
       return;
     }
@@ -282,38 +289,18 @@ public final class SessionTableFuzz implements SessionTable.Handler {
     }
   }
 
-  @Override
-  public void ended(Session session, EndReason reason) {
-    sessions.remove(session);
-    session.close();
+  private static final class CheckedOutput implements DatagramOutput {
+    private int limit;
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      limit = maxBytes;
+      return OUT.setIndex(0, 0);
+    }
+
+    @Override
+    public void end() {
+      Promise.that(OUT.writerIndex() <= limit, "wrote more than it had asked for");
+    }
   }
-
-  @Override
-  public DatagramOutput output(InetSocketAddress remote) {
-    return new DatagramOutput() {
-      private int limit;
-
-      @Override
-      public ByteBuf begin(int maxBytes) {
-        limit = maxBytes;
-        return OUT.setIndex(0, 0);
-      }
-
-      @Override
-      public void end() {
-        Promise.that(OUT.writerIndex() <= limit, "wrote more than it had asked for");
-      }
-    };
-  }
-
-  @Override
-  public void flushOutput() {}
-
-  @Override
-  public boolean isOutputWritable() {
-    return !input.oneIn(16);
-  }
-
-  @Override
-  public void requestFlush() {}
 }

@@ -7,27 +7,22 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketCipher;
-import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** No session is flushed while the output takes nothing, and none is forgotten. */
 class BlockedOutputTest {
 
   /** An output that takes as many datagrams as it is told to. */
-  private static final class Socket implements SessionTable.Handler, DatagramOutput {
+  private static final class Socket implements DatagramOutput {
     int room;
     int sent;
-    int flushRequests;
-    int progressed;
 
     @Override
     public ByteBuf begin(int maxBytes) {
@@ -39,49 +34,22 @@ class BlockedOutputTest {
       room--;
       sent++;
     }
-
-    @Override
-    public DatagramOutput output(InetSocketAddress remote) {
-      return this;
-    }
-
-    @Override
-    public boolean isOutputWritable() {
-      return room > 0;
-    }
-
-    @Override
-    public void requestFlush() {
-      flushRequests++;
-    }
-
-    @Override
-    public void flushOutput() {}
-
-    @Override
-    public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-      return null;
-    }
-
-    @Override
-    public void progressed(Session session, long nowMs) {
-      progressed++;
-    }
-
-    @Override
-    public void ended(Session session, EndReason reason) {}
   }
 
-  private static final PacketCipher PLAIN = KeyRing.NONE.newCipher();
-  private static final FecContext FEC = new FecContext(MemoryBudget.unlimited());
+  private final Socket socket = new Socket();
+
+  private TestDriver driver(KcpContext context) {
+    TestDriver driver = TestDriver.of(context);
+    driver.output = remote -> socket;
+    driver.outputWritable = () -> socket.room > 0;
+    return driver;
+  }
 
   @Test
   void sessionsBeyondWhatTheOutputTakesWaitForIt() {
     KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
-    Socket socket = new Socket();
-    TimerWheel wheel = new TimerWheel(0);
-    SessionTable table =
-        new SessionTable(socket, context, PLAIN, FEC, wheel, SessionDirectory.ofOne(10), 1500, 0);
+    TestDriver driver = driver(context);
+    SessionTable table = driver.table;
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     for (int conv = 1; conv <= 5; conv++) {
       Kcp kcp = new Kcp(conv, KcpConfig.DEFAULT, context, 0);
@@ -90,26 +58,26 @@ class BlockedOutputTest {
       assertTrue(kcp.send(Unpooled.wrappedBuffer(new byte[100])));
       table.scheduleFlush(session);
     }
-    assertEquals(1, socket.flushRequests);
+    assertEquals(1, driver.flushRequests);
 
     socket.room = 2;
     table.flushPending(0);
     assertEquals(2, socket.sent);
-    assertEquals(2, socket.flushRequests);
+    assertEquals(2, driver.flushRequests);
 
     socket.room = 10;
     table.flushPending(0);
     assertEquals(5, socket.sent);
-    assertEquals(2, socket.flushRequests);
+    assertEquals(2, driver.flushRequests);
   }
 
   @Test
   void sessionThatWaitsForTheOutputHearsOnlyOfItsOwnInput() {
     KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true));
-    Socket socket = new Socket();
-    SessionTable table =
-        new SessionTable(
-            socket, context, PLAIN, FEC, new TimerWheel(0), SessionDirectory.ofOne(10), 1500, 0);
+    TestDriver driver = driver(context);
+    SessionTable table = driver.table;
+    AtomicInteger progressed = new AtomicInteger();
+    driver.onProgress = session -> progressed.incrementAndGet();
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     ByteBuf probe = Unpooled.buffer();
     Segment.write(probe, 7, Segment.WASK, 0, 128, 0, 0, 0, 0);
@@ -117,15 +85,15 @@ class BlockedOutputTest {
 
     table.receive(remote, probe, 0);
     table.endBatch(0);
-    assertEquals(1, socket.progressed);
+    assertEquals(1, progressed.get());
 
     table.receive(remote, Unpooled.wrappedBuffer(new byte[Segment.HEADER_BYTES]), 1);
     table.endBatch(1);
-    assertEquals(1, socket.progressed);
+    assertEquals(1, progressed.get());
 
     table.receive(remote, probe, 2);
     table.endBatch(2);
-    assertEquals(2, socket.progressed);
+    assertEquals(2, progressed.get());
     assertEquals(0, socket.sent);
 
     socket.room = 1;

@@ -9,7 +9,6 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecEncoder;
@@ -35,22 +34,12 @@ class FecSettingsTest {
           new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
   private final FecContext fecContext = new FecContext(context.budget());
   private final FecEncoder peer = new FecEncoder(PEERS, fecContext);
-  private final FakeHandler handler = new FakeHandler(context);
   private final SessionTable table =
-      new SessionTable(
-          handler,
-          context,
-          KeyRing.NONE.newCipher(),
-          fecContext,
-          new TimerWheel(0),
-          SessionDirectory.ofOne(9),
-          1500,
-          0);
+      TestDriver.builder(context).fecContext(fecContext).build().table;
   private final Session session =
       table.newSession(REMOTE, new Kcp(7, KcpConfig.DEFAULT, context, 0), null);
 
   FecSettingsTest() {
-    handler.table = table;
     table.add(session, 0);
   }
 

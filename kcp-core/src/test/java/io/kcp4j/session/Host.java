@@ -11,7 +11,6 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecConfig;
-import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -25,7 +24,7 @@ import java.util.Map;
  * A {@link SessionTable} with all layers, as a test drives it: packets pile up sealed, the test
  * carries them over, and what sessions receive can be looked at.
  */
-final class Host implements SessionTable.Handler {
+final class Host {
 
   final InetSocketAddress address;
   final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
@@ -53,11 +52,11 @@ final class Host implements SessionTable.Handler {
   Host(int port, KeyRing keys) {
     address = InetSocketAddress.createUnresolved("host", port);
     cipher = keys.newCipher();
-    FecContext fecContext = new FecContext(budget);
-    TimerWheel wheel = new TimerWheel(0);
-    table =
-        new SessionTable(
-            this, context, cipher, fecContext, wheel, SessionDirectory.ofOne(10), 1500, 0);
+    TestDriver driver = TestDriver.builder(context).cipher(cipher).maxSessions(10).build();
+    driver.acceptor = this::session;
+    driver.output = remote -> new SealingOutput();
+    driver.onMismatch = (counter, remote) -> mismatches.add(counter + " host:" + remote.getPort());
+    table = driver.table;
   }
 
   /** Changes the keys. */
@@ -125,57 +124,28 @@ final class Host implements SessionTable.Handler {
     }
   }
 
-  @Override
-  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    return session(remote, conv);
-  }
+  private final class SealingOutput implements DatagramOutput {
 
-  @Override
-  public void progressed(Session session, long nowMs) {}
+    private ByteBuf packet;
 
-  @Override
-  public void ended(Session session, EndReason reason) {}
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      packet = Unpooled.buffer(maxBytes, maxBytes);
+      return packet;
+    }
 
-  @Override
-  public DatagramOutput output(InetSocketAddress remote) {
-    return new DatagramOutput() {
-      private ByteBuf packet;
+    @Override
+    public void end() {
+      PacketBatch batch = new PacketBatch().reset(packet);
+      batch.add(0, packet.writerIndex());
+      cipher.seal(batch);
+      packets.add(packet);
+    }
 
-      @Override
-      public ByteBuf begin(int maxBytes) {
-        packet = Unpooled.buffer(maxBytes, maxBytes);
-        return packet;
-      }
-
-      @Override
-      public void end() {
-        PacketBatch batch = new PacketBatch().reset(packet);
-        batch.add(0, packet.writerIndex());
-        cipher.seal(batch);
-        packets.add(packet);
-      }
-
-      @Override
-      public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
-        readyPackets += (bytes - 1) / datagramBytes + 1;
-        DatagramOutput.super.send(data, index, bytes, datagramBytes);
-      }
-    };
-  }
-
-  @Override
-  public void flushOutput() {}
-
-  @Override
-  public boolean isOutputWritable() {
-    return true;
-  }
-
-  @Override
-  public void requestFlush() {}
-
-  @Override
-  public void mismatched(KcpCounter counter, InetSocketAddress remote) {
-    mismatches.add(counter + " host:" + remote.getPort());
+    @Override
+    public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
+      readyPackets += (bytes - 1) / datagramBytes + 1;
+      DatagramOutput.super.send(data, index, bytes, datagramBytes);
+    }
   }
 }

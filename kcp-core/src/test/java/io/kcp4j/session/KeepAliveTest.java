@@ -10,8 +10,6 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStarts;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -34,17 +32,8 @@ class KeepAliveTest {
   private final KcpContext context =
       new KcpContext(
           new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
-  private final FakeHandler handler = new FakeHandler(context);
-  private final SessionTable table =
-      new SessionTable(
-          handler,
-          context,
-          KeyRing.NONE.newCipher(),
-          new FecContext(context.budget()),
-          new TimerWheel(0),
-          SessionDirectory.ofOne(9),
-          1500,
-          0);
+  private final TestDriver driver = TestDriver.of(context).recordEvents();
+  private final SessionTable table = driver.table;
 
   /** An answer to a probe, and when it arrives. */
   private record Answer(long atMs, int conv) {}
@@ -62,12 +51,8 @@ class KeepAliveTest {
   /** When probes left. */
   private final List<Long> probes = new ArrayList<>();
 
-  KeepAliveTest() {
-    handler.table = table;
-  }
-
   private Session add(int conv) {
-    Session session = handler.session(REMOTE, conv);
+    Session session = driver.newSession(REMOTE, conv);
     table.add(session, nowMs);
     return session;
   }
@@ -94,7 +79,7 @@ class KeepAliveTest {
   private boolean sweep() {
     boolean isPartial = table.sweep(nowMs);
     table.flushPending(nowMs);
-    for (String event : handler.events()) {
+    for (String event : driver.events()) {
       if (event.startsWith("ended")) {
         ends.add(event);
       } else if (event.endsWith("WASK")) {
@@ -186,10 +171,10 @@ class KeepAliveTest {
     table.sweep(nowMs);
     ByteBuf push = Unpooled.buffer();
     Segment.write(push, 1, Segment.PUSH, 0, 128, 0, 0, 0, 10);
-    handler.onProgress = s -> s.kcp().receive().release();
+    driver.onProgress = s -> s.kcp().receive().release();
     table.receive(REMOTE, push.writeZero(10), nowMs);
     table.endBatch(nowMs);
-    handler.onProgress = s -> {};
+    driver.onProgress = s -> {};
     runTo(nowMs + 9_000);
     assertEquals(List.of(), ends);
     runTo(nowMs + 3_000);
@@ -209,12 +194,12 @@ class KeepAliveTest {
   void probeIsAwaitedOnlyOnceItHasLeft() {
     add(1);
     answers = false;
-    handler.writable = false;
+    driver.outputWritable = () -> false;
     runTo(300_000);
     assertEquals(List.of(), ends);
     assertEquals(0, context.total().get(KcpCounter.PROBES_OUT));
 
-    handler.writable = true;
+    driver.outputWritable = () -> true;
     runTo(302_000);
     assertEquals(List.of(300_000L, 301_000L), probes);
     answer(1);
@@ -228,10 +213,10 @@ class KeepAliveTest {
   void datagramThatComesBeforeTheProbeHasLeftEndsTheSilence() {
     add(1);
     answers = false;
-    handler.writable = false;
+    driver.outputWritable = () -> false;
     runTo(70_000);
     answer(1);
-    handler.writable = true;
+    driver.outputWritable = () -> true;
     runTo(130_000);
     assertEquals(List.of(70_000L), probes, "on its way already");
     runTo(131_000);

@@ -12,8 +12,6 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -31,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * A server that writes whatever its sessions take, many peers that close their windows, and one
  * that is honest: what one holds, another has to do without.
  */
-class MemoryShareTest implements SessionTable.Handler {
+class MemoryShareTest {
 
   private static final int LIMIT_BYTES = 1 << 20;
   private static final int CLOSED_PEERS = 200;
@@ -44,17 +42,9 @@ class MemoryShareTest implements SessionTable.Handler {
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = new MemoryBudget(LIMIT_BYTES);
   private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
-  private final TimerWheel wheel = new TimerWheel(0);
-  private final SessionTable table =
-      new SessionTable(
-          this,
-          context,
-          KeyRing.NONE.newCipher(),
-          new FecContext(MemoryBudget.unlimited()),
-          wheel,
-          SessionDirectory.ofOne(CLOSED_PEERS + 1),
-          1500,
-          0);
+  private final TestDriver driver =
+      TestDriver.builder(context).maxSessions(CLOSED_PEERS + 1).build();
+  private final SessionTable table = driver.table;
 
   /** What each session has still to be sent. */
   private final Map<Session, ByteBuf> unsent = new HashMap<>();
@@ -62,14 +52,17 @@ class MemoryShareTest implements SessionTable.Handler {
   private final List<EndReason> ends = new ArrayList<>();
   private final Queue<ByteBuf> toHonest = new ArrayDeque<>();
   private final Queue<ByteBuf> toServer = new ArrayDeque<>();
-  private KcpConfig config;
   private Kcp honest;
   private int honestReceived;
   private int serverReceived;
   private long nowMs;
 
   private void start(Delivery delivery) {
-    config = KcpConfig.builder().delivery(delivery).build();
+    KcpConfig config = KcpConfig.builder().delivery(delivery).build();
+    driver.config = config;
+    driver.onProgress = this::readAndWrite;
+    driver.onEnd = (session, reason) -> ends.add(reason);
+    driver.output = remote -> to(remote.equals(HONEST) ? toHonest : new ArrayDeque<>());
     honest = new Kcp(HONEST_CONV, config, KcpContext.of(allocator), 0);
     for (int conv = 1; conv <= CLOSED_PEERS; conv++) {
       ByteBuf push = Unpooled.buffer();
@@ -82,7 +75,7 @@ class MemoryShareTest implements SessionTable.Handler {
   /** Lets a millisecond pass. */
   private void step() {
     nowMs++;
-    wheel.advance(nowMs);
+    driver.deadlines.advance(nowMs);
     for (ByteBuf datagram; (datagram = toServer.poll()) != null; ) {
       table.receive(HONEST, datagram, nowMs);
     }
@@ -131,19 +124,12 @@ class MemoryShareTest implements SessionTable.Handler {
     honest.close();
   }
 
-  @Override
-  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
-    unsent.put(session, Unpooled.buffer().writeZero(HONEST_BYTES));
-    return session;
-  }
-
-  @Override
-  public void progressed(Session session, long nowMs) {
+  private void readAndWrite(Session session) {
     for (ByteBuf read; (read = session.kcp().receive()) != null; read.release()) {
       serverReceived += read.readableBytes();
     }
-    ByteBuf data = unsent.get(session);
+    ByteBuf data =
+        unsent.computeIfAbsent(session, begun -> Unpooled.buffer().writeZero(HONEST_BYTES));
     boolean isWhole = true;
     while (isWhole && data.isReadable()) {
       ByteBuf message = data.slice(data.readerIndex(), Math.min(10_000, data.readableBytes()));
@@ -151,17 +137,6 @@ class MemoryShareTest implements SessionTable.Handler {
       data.skipBytes(message.readerIndex());
     }
     table.scheduleFlush(session);
-  }
-
-  @Override
-  public void ended(Session session, EndReason reason) {
-    ends.add(reason);
-    session.close();
-  }
-
-  @Override
-  public DatagramOutput output(InetSocketAddress remote) {
-    return to(remote.equals(HONEST) ? toHonest : new ArrayDeque<>());
   }
 
   private static DatagramOutput to(Queue<ByteBuf> queue) {
@@ -180,15 +155,4 @@ class MemoryShareTest implements SessionTable.Handler {
       }
     };
   }
-
-  @Override
-  public void flushOutput() {}
-
-  @Override
-  public boolean isOutputWritable() {
-    return true;
-  }
-
-  @Override
-  public void requestFlush() {}
 }

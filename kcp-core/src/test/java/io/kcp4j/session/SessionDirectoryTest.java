@@ -7,8 +7,6 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecEncoder;
@@ -27,25 +25,21 @@ class SessionDirectoryTest {
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
 
   private final SessionDirectory directory = SessionDirectory.ofSeveral(2);
-  private final FakeHandler first = handler();
-  private final FakeHandler second = handler();
+  private final TestDriver first = driver();
+  private final TestDriver second = driver();
   private long nowMs;
 
-  private FakeHandler handler() {
+  private TestDriver driver() {
     KcpContext context =
         new KcpContext(
             new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
-    FakeHandler handler = new FakeHandler(context);
-    PacketCipher cipher = KeyRing.NONE.newCipher();
-    FecContext fec = new FecContext(context.budget());
-    TimerWheel deadlines = new TimerWheel(0);
-    handler.table = new SessionTable(handler, context, cipher, fec, deadlines, directory, 1500, 0);
-    handler.onPassedOn =
+    TestDriver driver = TestDriver.builder(context).directory(directory).build();
+    driver.onForward =
         (remote, packet) -> {
-          handler.table.receiveOpened(remote, packet, nowMs);
-          handler.table.endBatch(nowMs);
+          driver.table.receiveOpened(remote, packet, nowMs);
+          driver.table.endBatch(nowMs);
         };
-    return handler;
+    return driver.recordEvents();
   }
 
   private static ByteBuf push(int conv, int sn) {
@@ -54,13 +48,13 @@ class SessionDirectoryTest {
     return out.writeZero(10);
   }
 
-  private void receive(FakeHandler handler, ByteBuf datagram) {
-    handler.table.receive(REMOTE, datagram, nowMs);
-    handler.table.endBatch(nowMs);
+  private void receive(TestDriver driver, ByteBuf datagram) {
+    driver.table.receive(REMOTE, datagram, nowMs);
+    driver.table.endBatch(nowMs);
   }
 
-  private static long count(FakeHandler handler, KcpCounter counter) {
-    return handler.context.total().get(counter);
+  private static long count(TestDriver driver, KcpCounter counter) {
+    return driver.context.total().get(counter);
   }
 
   @Test
@@ -93,7 +87,7 @@ class SessionDirectoryTest {
   @Test
   void packetThatThereIsNoMemoryToPassOnIsDropped() {
     receive(first, push(7, 0));
-    first.onPassedOn =
+    first.onForward =
         (remote, packet) -> {
           throw new IllegalStateException("no memory for a copy");
         };
@@ -131,13 +125,13 @@ class SessionDirectoryTest {
 
   @Test
   void strangerWhoWaitsAtOneTableIsNotAcceptedAtAnother() {
-    first.postpones = true;
+    first.defersAccept = true;
     receive(first, push(7, 0));
     receive(second, push(7, 0));
     receive(second, push(7, 1));
     assertEquals(0, second.table.size());
 
-    Session session = first.session(REMOTE, 7);
+    Session session = first.newSession(REMOTE, 7);
     first.table.completeAccept(REMOTE, 7, session, nowMs);
     first.table.endBatch(nowMs);
     assertEquals(20, session.kcp().receive().readableBytes());
@@ -145,14 +139,14 @@ class SessionDirectoryTest {
 
   @Test
   void strangerThatOneTableTurnedAwayMayTryAtAnother() {
-    first.accepts = false;
+    first.acceptor = (remote, conv) -> null;
     receive(first, push(7, 0));
     assertEquals(0, directory.names());
     receive(second, push(7, 0));
     assertEquals(1, second.table.size());
 
-    first.accepts = true;
-    first.postpones = true;
+    first.acceptor = first::newSession;
+    first.defersAccept = true;
     receive(first, push(8, 0));
     first.table.completeAccept(REMOTE, 8, null, nowMs);
     receive(second, push(8, 0));
@@ -196,7 +190,7 @@ class SessionDirectoryTest {
     receive(first, push(8, 0));
     Session left = first.accepted.get(0);
     first.table.remove(first.accepted.get(1), nowMs);
-    first.postpones = true;
+    first.defersAccept = true;
     receive(first, push(9, 0));
     assertEquals(3, directory.names());
 

@@ -14,9 +14,6 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpFailure;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketCipher;
-import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -38,22 +35,17 @@ class SessionTableTest {
   private static final InetSocketAddress OTHER = new InetSocketAddress(NetUtil.LOCALHOST, 2222);
 
   private final KcpContext context = context(MemoryBudget.unlimited());
-  private final FakeHandler handler = new FakeHandler(context);
   private final TimerWheel deadlines = new TimerWheel(0);
-  private final SessionTable table = table(handler);
+  private final TestDriver driver = driver(context);
+  private final SessionTable table = driver.table;
   private long nowMs;
 
   private static KcpContext context(MemoryBudget budget) {
     return new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
   }
 
-  private SessionTable table(FakeHandler handler) {
-    PacketCipher cipher = KeyRing.NONE.newCipher();
-    FecContext fec = new FecContext(handler.context.budget());
-    handler.table =
-        new SessionTable(
-            handler, handler.context, cipher, fec, deadlines, SessionDirectory.ofOne(3), 1500, 0);
-    return handler.table;
+  private TestDriver driver(KcpContext context) {
+    return TestDriver.builder(context).deadlines(deadlines).build().recordEvents();
   }
 
   private static ByteBuf segment(int conv, int cmd, int frg, int sn, int una, int bytes) {
@@ -78,8 +70,8 @@ class SessionTableTest {
 
   private Session begin(InetSocketAddress remote, int conv) {
     receive(remote, push(conv, 0));
-    handler.events();
-    return handler.accepted.get(handler.accepted.size() - 1);
+    driver.events();
+    return driver.accepted.get(driver.accepted.size() - 1);
   }
 
   private long count(KcpCounter counter) {
@@ -100,10 +92,10 @@ class SessionTableTest {
   void firstSegmentBeginsASession() {
     receive(REMOTE, push(7, 0));
     assertEquals(1, table.size());
-    assertEquals(7, handler.accepted.get(0).conv());
-    assertSame(REMOTE, handler.accepted.get(0).remote());
-    assertEquals(List.of("progressed 7"), handler.events());
-    assertEquals(10, handler.accepted.get(0).kcp().receive().readableBytes());
+    assertEquals(7, driver.accepted.get(0).conv());
+    assertSame(REMOTE, driver.accepted.get(0).remote());
+    assertEquals(List.of("progressed 7"), driver.events());
+    assertEquals(10, driver.accepted.get(0).kcp().receive().readableBytes());
     assertEquals(1, count(KcpCounter.SESSIONS_OPENED));
   }
 
@@ -115,7 +107,7 @@ class SessionTableTest {
     receive(REMOTE, segment(7, Segment.WINS, 0, 0, 0, 0));
     assertEquals(0, table.size());
     assertEquals(4, count(KcpCounter.UNKNOWN_SESSION));
-    assertEquals(List.of(), handler.events());
+    assertEquals(List.of(), driver.events());
   }
 
   @Test
@@ -141,7 +133,7 @@ class SessionTableTest {
     begin(REMOTE, 7);
     receive(REMOTE, segment(7, Segment.PUSH, 0, 1, 1, 10));
     assertEquals(1, count(KcpCounter.ACKNOWLEDGES_UNSENT));
-    assertEquals(List.of(), handler.events());
+    assertEquals(List.of(), driver.events());
   }
 
   @Test
@@ -151,9 +143,9 @@ class SessionTableTest {
     begin(REMOTE, 8);
     assertEquals(3, table.size());
     receive(OTHER, push(7, 1));
-    assertEquals(List.of("progressed 7"), handler.events());
-    assertEquals(20, handler.accepted.get(1).kcp().receive().readableBytes());
-    assertEquals(10, handler.accepted.get(0).kcp().receive().readableBytes());
+    assertEquals(List.of("progressed 7"), driver.events());
+    assertEquals(20, driver.accepted.get(1).kcp().receive().readableBytes());
+    assertEquals(10, driver.accepted.get(0).kcp().receive().readableBytes());
   }
 
   @Test
@@ -163,21 +155,21 @@ class SessionTableTest {
     }
     assertEquals(3, table.size());
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
-    table.remove(handler.accepted.get(0), nowMs);
+    table.remove(driver.accepted.get(0), nowMs);
     receive(REMOTE, push(4, 0));
     assertEquals(3, table.size());
   }
 
   @Test
   void handlerMayTurnAStrangerAway() {
-    handler.accepts = false;
+    driver.acceptor = (remote, conv) -> null;
     receive(REMOTE, push(7, 0));
     assertEquals(0, table.size());
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
   }
 
   private Session settle(int conv) {
-    Session session = handler.session(REMOTE, conv);
+    Session session = driver.newSession(REMOTE, conv);
     table.completeAccept(REMOTE, conv, session, nowMs);
     table.endBatch(nowMs);
     return session;
@@ -185,7 +177,7 @@ class SessionTableTest {
 
   @Test
   void whatAStrangerSendsWhileItWaitsIsTakenInInTheEnd() {
-    handler.postpones = true;
+    driver.defersAccept = true;
     receive(REMOTE, push(7, 0));
     receive(REMOTE, push(7, 0));
     receive(REMOTE, push(7, 1));
@@ -197,7 +189,7 @@ class SessionTableTest {
     Session session = settle(7);
 
     assertEquals(1, table.size());
-    assertEquals(List.of("progressed 7"), handler.events());
+    assertEquals(List.of("progressed 7"), driver.events());
     assertEquals(20, session.kcp().receive().readableBytes());
     assertEquals(1, count(KcpCounter.SESSIONS_OPENED));
     assertEquals(0, count(KcpCounter.ACCEPT_REFUSED));
@@ -205,38 +197,38 @@ class SessionTableTest {
 
   @Test
   void whatAFirstHandlerHasWrittenWhileTheStrangerWaitedIsSent() {
-    FakeHandler handler = new FakeHandler(context(new MemoryBudget(1))); // Keeps no packet.
-    SessionTable table = table(handler);
-    handler.postpones = true;
+    TestDriver driver = driver(context(new MemoryBudget(1))); // Keeps no packet.
+    SessionTable table = driver.table;
+    driver.defersAccept = true;
     table.receive(REMOTE, push(7, 0), nowMs);
-    Session session = handler.session(REMOTE, 7);
+    Session session = driver.newSession(REMOTE, 7);
     session.kcp().send(Unpooled.buffer().writeZero(5));
     table.scheduleFlush(session);
     table.flushPending(nowMs);
-    assertEquals(List.of(), handler.events());
+    assertEquals(List.of(), driver.events());
 
     table.completeAccept(REMOTE, 7, session, nowMs);
     table.endBatch(nowMs);
 
-    assertEquals(List.of("sent 7 PUSH"), handler.events());
+    assertEquals(List.of("sent 7 PUSH"), driver.events());
   }
 
   @Test
   void strangerThatIsTurnedAwayAfterItsWaitLeavesNothingAndMayTryAgain() {
-    handler.postpones = true;
+    driver.defersAccept = true;
     receive(REMOTE, push(7, 0));
     table.completeAccept(REMOTE, 7, null, nowMs);
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
     assertEquals(0, context.budget().usedBytes());
 
-    handler.postpones = false;
+    driver.defersAccept = false;
     receive(REMOTE, push(7, 0));
     assertEquals(1, table.size());
   }
 
   @Test
   void strangersWhoWaitCountAsSessions() {
-    handler.postpones = true;
+    driver.defersAccept = true;
     for (int conv = 1; conv <= 4; conv++) {
       receive(REMOTE, push(conv, 0));
     }
@@ -250,7 +242,7 @@ class SessionTableTest {
 
   @Test
   void aStrangerWhoWaitsKeepsNoMoreThanItsShare() {
-    handler.postpones = true;
+    driver.defersAccept = true;
     for (int sn = 0; sn <= Backlog.MAX_PACKETS; sn++) {
       receive(REMOTE, push(7, sn));
     }
@@ -260,7 +252,7 @@ class SessionTableTest {
 
   @Test
   void closedTableForgetsWhoWaits() {
-    handler.postpones = true;
+    driver.defersAccept = true;
     receive(REMOTE, push(7, 0));
     receive(REMOTE, push(8, 0));
 
@@ -274,19 +266,19 @@ class SessionTableTest {
   @Test
   void strangersProbeIsAnsweredOnceAndNothingIsKept() {
     receive(REMOTE, Unpooled.copiedBuffer(wask(7), wask(7)));
-    assertEquals(List.of("sent 7 WINS"), handler.events());
-    assertEquals(1, handler.outputFlushes);
+    assertEquals(List.of("sent 7 WINS"), driver.events());
+    assertEquals(1, driver.outputFlushes);
     assertEquals(0, table.size());
     assertEquals(0, count(KcpCounter.UNKNOWN_SESSION));
   }
 
   @Test
   void strangersProbeIsDroppedWhileTheOutputIsFull() {
-    handler.writable = false;
+    driver.outputWritable = () -> false;
     receive(REMOTE, wask(7));
-    handler.writable = true;
+    driver.outputWritable = () -> true;
     table.flushPending(nowMs);
-    assertEquals(List.of(), handler.events());
+    assertEquals(List.of(), driver.events());
   }
 
   @Test
@@ -294,7 +286,7 @@ class SessionTableTest {
     table.acceptOnProbe(true);
     receive(REMOTE, wask(7));
     assertEquals(1, table.size());
-    assertEquals(List.of("progressed 7", "sent 7 WINS"), handler.events());
+    assertEquals(List.of("progressed 7", "sent 7 WINS"), driver.events());
   }
 
   @Test
@@ -324,7 +316,7 @@ class SessionTableTest {
     receive(REMOTE, push(7, 0));
     receive(REMOTE, wask(7));
     assertEquals(2, count(KcpCounter.CLOSED_SESSION));
-    assertEquals(List.of(), handler.events());
+    assertEquals(List.of(), driver.events());
     receive(OTHER, push(7, 0));
     assertEquals(1, table.size(), "another address");
     nowMs = 60_000;
@@ -334,8 +326,8 @@ class SessionTableTest {
 
   @Test
   void clientsSessionIsAddedOnce() {
-    table.add(handler.session(REMOTE, 7), nowMs);
-    Session second = handler.session(REMOTE, 7);
+    table.add(driver.newSession(REMOTE, 7), nowMs);
+    Session second = driver.newSession(REMOTE, 7);
     assertThrows(IllegalArgumentException.class, () -> table.add(second, nowMs));
     assertEquals(1, table.size());
   }
@@ -360,68 +352,68 @@ class SessionTableTest {
   void sessionsAreFlushedOnceAndInTheOrderInWhichTheyWereTouched() {
     Session one = begin(REMOTE, 1);
     Session two = begin(REMOTE, 2);
-    int outputFlushes = handler.outputFlushes;
-    handler.flushRequests = 0;
+    int outputFlushes = driver.outputFlushes;
+    driver.flushRequests = 0;
     write(two, 5);
     write(one, 5);
     write(two, 5);
-    assertEquals(1, handler.flushRequests);
+    assertEquals(1, driver.flushRequests);
     table.flushPending(nowMs);
-    assertEquals(List.of("sent 2 ACK", "sent 1 ACK"), handler.events());
-    assertEquals(outputFlushes + 1, handler.outputFlushes);
+    assertEquals(List.of("sent 2 ACK", "sent 1 ACK"), driver.events());
+    assertEquals(outputFlushes + 1, driver.outputFlushes);
     table.flushPending(nowMs);
-    assertEquals(outputFlushes + 1, handler.outputFlushes);
+    assertEquals(outputFlushes + 1, driver.outputFlushes);
   }
 
   @Test
   void everySessionOfABatchProgressesBeforeAnyIsFlushed() {
-    handler.config = KcpConfig.builder().ackNoDelay(true).build();
+    driver.config = KcpConfig.builder().ackNoDelay(true).build();
     table.receive(REMOTE, push(1, 0), nowMs);
     table.receive(REMOTE, push(2, 0), nowMs);
     table.receive(REMOTE, push(1, 1), nowMs);
-    assertEquals(List.of(), handler.events());
+    assertEquals(List.of(), driver.events());
     table.endBatch(nowMs);
     assertEquals(
-        List.of("progressed 1", "progressed 2", "sent 1 ACK", "sent 2 ACK"), handler.events());
-    assertEquals(0, handler.flushRequests);
+        List.of("progressed 1", "progressed 2", "sent 1 ACK", "sent 2 ACK"), driver.events());
+    assertEquals(0, driver.flushRequests);
   }
 
   @Test
   void answerWrittenWhileProgressingLeavesWithTheBatch() {
-    handler.onProgress = session -> write(session, 5);
+    driver.onProgress = session -> write(session, 5);
     receive(REMOTE, push(1, 0));
-    assertEquals(List.of("progressed 1", "sent 1 ACK"), handler.events());
-    assertEquals(1, handler.accepted.get(0).kcp().stats().inFlight());
+    assertEquals(List.of("progressed 1", "sent 1 ACK"), driver.events());
+    assertEquals(1, driver.accepted.get(0).kcp().stats().inFlight());
   }
 
   @Test
   void fullOutputHoldsFlushesBackUntilItTakesMore() {
     Session session = begin(REMOTE, 1);
-    handler.writable = false;
+    driver.outputWritable = () -> false;
     write(session, 5);
     table.flushPending(nowMs);
-    assertEquals(List.of(), handler.events());
-    assertEquals(2, handler.flushRequests, "asked again");
-    handler.writable = true;
+    assertEquals(List.of(), driver.events());
+    assertEquals(2, driver.flushRequests, "asked again");
+    driver.outputWritable = () -> true;
     table.flushPending(nowMs);
-    assertEquals(List.of("sent 1 ACK"), handler.events());
+    assertEquals(List.of("sent 1 ACK"), driver.events());
   }
 
   @Test
   void outputThatThrowsDoesNotKeepTheTableFromAskingForFlushes() {
     Session session = begin(REMOTE, 1);
-    handler.onOutput =
+    driver.onOutput =
         () -> {
           throw new IllegalStateException();
         };
     write(session, 5);
     assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
-    handler.onOutput = () -> {};
-    handler.flushRequests = 0;
+    driver.onOutput = () -> {};
+    driver.flushRequests = 0;
     write(session, 5);
-    assertEquals(1, handler.flushRequests);
+    assertEquals(1, driver.flushRequests);
     table.flushPending(nowMs);
-    assertEquals(List.of("sent 1 ACK"), handler.events());
+    assertEquals(List.of("sent 1 ACK"), driver.events());
   }
 
   @Test
@@ -429,27 +421,27 @@ class SessionTableTest {
     Session one = begin(REMOTE, 1);
     Session two = begin(OTHER, 2);
     table.flushPending(nowMs);
-    handler.events();
-    handler.onOutput =
+    driver.events();
+    driver.onOutput =
         () -> {
           throw new IllegalStateException();
         };
     write(one, 5);
     write(two, 5);
-    handler.flushRequests = 0;
+    driver.flushRequests = 0;
     assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
-    handler.onOutput = () -> {};
-    assertEquals(1, handler.flushRequests);
+    driver.onOutput = () -> {};
+    assertEquals(1, driver.flushRequests);
     table.flushPending(nowMs);
-    assertEquals(List.of("sent 2 ACK"), handler.events());
+    assertEquals(List.of("sent 2 ACK"), driver.events());
     runTo(nowMs + 200);
-    assertEquals(List.of("sent 1 ACK"), handler.events());
+    assertEquals(List.of("sent 1 ACK"), driver.events());
   }
 
   @Test
   void handlerThatThrowsForOneSessionHoldsUpNoOther() {
-    handler.config = KcpConfig.builder().ackNoDelay(true).build();
-    handler.onProgress =
+    driver.config = KcpConfig.builder().ackNoDelay(true).build();
+    driver.onProgress =
         session -> {
           if (session.conv() == 1) {
             throw new IllegalStateException();
@@ -459,7 +451,7 @@ class SessionTableTest {
       table.receive(REMOTE, push(conv, 0), nowMs);
     }
     assertThrows(IllegalStateException.class, () -> table.endBatch(nowMs));
-    assertEquals(1, handler.flushRequests);
+    assertEquals(1, driver.flushRequests);
     table.flushPending(nowMs);
     assertEquals(
         List.of(
@@ -469,9 +461,9 @@ class SessionTableTest {
             "sent 1 ACK",
             "sent 2 ACK",
             "sent 3 ACK"),
-        handler.events());
-    write(handler.accepted.get(1), 5);
-    assertEquals(2, handler.flushRequests);
+        driver.events());
+    write(driver.accepted.get(1), 5);
+    assertEquals(2, driver.flushRequests);
   }
 
   @Test
@@ -480,29 +472,29 @@ class SessionTableTest {
     Session two = begin(REMOTE, 2);
     write(one, 5);
     write(two, 5);
-    int outputFlushes = handler.outputFlushes;
-    handler.onOutput =
+    int outputFlushes = driver.outputFlushes;
+    driver.onOutput =
         () -> {
-          if (!handler.events.isEmpty()) {
+          if (!driver.events.isEmpty()) {
             throw new IllegalStateException();
           }
         };
     assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
-    assertEquals(List.of("sent 1 ACK"), handler.events());
-    assertEquals(outputFlushes + 1, handler.outputFlushes);
+    assertEquals(List.of("sent 1 ACK"), driver.events());
+    assertEquals(outputFlushes + 1, driver.outputFlushes);
   }
 
   @Test
   void strangerForWhomTheHandlerThrowsTakesNoPlace() {
-    handler.onAccept =
-        () -> {
+    driver.acceptor =
+        (remote, conv) -> {
           throw new IllegalStateException();
         };
     for (int i = 0; i < 5; i++) {
       assertThrows(IllegalStateException.class, () -> table.receive(REMOTE, push(7, 0), nowMs));
       table.endBatch(nowMs);
     }
-    handler.onAccept = () -> {};
+    driver.acceptor = driver::newSession;
     begin(REMOTE, 7);
     assertEquals(1, table.size());
   }
@@ -512,9 +504,9 @@ class SessionTableTest {
     Session session = begin(REMOTE, 1);
     assertEquals(20, deadlines.nextDeadline());
     deadlines.advance(20);
-    assertEquals(1, handler.flushRequests);
+    assertEquals(1, driver.flushRequests);
     table.flushPending(20);
-    assertEquals(List.of("sent 1 ACK"), handler.events());
+    assertEquals(List.of("sent 1 ACK"), driver.events());
     assertEquals(Long.MAX_VALUE, deadlines.nextDeadline());
     write(session, 5);
     table.flushPending(20);
@@ -525,36 +517,36 @@ class SessionTableTest {
 
   @Test
   void datagramThatLeavesASessionAtRestIsNotFollowedByAFlush() {
-    handler.onProgress = session -> receiveIf(true, session);
+    driver.onProgress = session -> receiveIf(true, session);
     Session session = begin(REMOTE, 1);
     runTo(100);
     write(session, 5);
     table.flushPending(nowMs);
     assertEquals(1, deadlines.size());
-    handler.events();
-    handler.onOutput = () -> handler.events.add("asked for output");
+    driver.events();
+    driver.onOutput = () -> driver.events.add("asked for output");
     receive(REMOTE, segment(1, Segment.ACK, 0, 0, 1, 0));
-    assertEquals(List.of("progressed 1"), handler.events());
+    assertEquals(List.of("progressed 1"), driver.events());
     assertEquals(0, deadlines.size());
     receive(REMOTE, segment(1, Segment.WINS, 0, 0, 1, 0));
-    assertEquals(List.of("progressed 1"), handler.events());
+    assertEquals(List.of("progressed 1"), driver.events());
     receive(REMOTE, wask(1));
-    assertEquals(List.of("progressed 1", "asked for output", "sent 1 WINS"), handler.events());
+    assertEquals(List.of("progressed 1", "asked for output", "sent 1 WINS"), driver.events());
   }
 
   @Test
   void sessionRemovedWhileProgressingIsNotFlushed() {
-    handler.onProgress = session -> table.remove(session, nowMs);
-    handler.config = KcpConfig.builder().ackNoDelay(true).build();
+    driver.onProgress = session -> table.remove(session, nowMs);
+    driver.config = KcpConfig.builder().ackNoDelay(true).build();
     receive(REMOTE, push(1, 0));
-    assertEquals(List.of("progressed 1"), handler.events());
+    assertEquals(List.of("progressed 1"), driver.events());
     assertEquals(0, deadlines.size());
   }
 
   @Test
   void whatWasHeldUpForWantOfMemoryIsDeliveredWhenThereIsSome() {
-    FakeHandler scarce = new FakeHandler(context(new MemoryBudget(8000)));
-    SessionTable small = table(scarce);
+    TestDriver scarce = driver(context(new MemoryBudget(8000)));
+    SessionTable small = scarce.table;
     scarce.onProgress = session -> receiveIf(session.conv() == 1, session);
     small.receive(REMOTE, push(1, 0), 0);
     small.receive(REMOTE, segment(1, Segment.PUSH, 0, 2, 0, 1400), 0);
@@ -576,30 +568,30 @@ class SessionTableTest {
 
   @Test
   void windowThatAReaderOpensAmidAFlushIsTold() {
-    handler.config = KcpConfig.builder().receiveWindow(1).build();
-    Session session = handler.session(REMOTE, 1);
+    driver.config = KcpConfig.builder().receiveWindow(1).build();
+    Session session = driver.newSession(REMOTE, 1);
     table.add(session, nowMs);
-    handler.onProgress = s -> receiveIf(true, s);
+    driver.onProgress = s -> receiveIf(true, s);
     // As if the segment had waited for memory, and this flush had found some.
-    handler.onOutput =
+    driver.onOutput =
         () -> {
-          handler.onOutput = () -> {};
+          driver.onOutput = () -> {};
           session.kcp().input(push(1, 0), nowMs);
         };
     table.scheduleFlush(session);
     table.flushPending(nowMs);
-    assertEquals(List.of("progressed 1", "sent 1 ACK"), handler.events());
+    assertEquals(List.of("progressed 1", "sent 1 ACK"), driver.events());
     assertEquals(1, session.kcp().counters().get(KcpCounter.DATAGRAMS_OUT));
   }
 
   @Test
   void windowThatAReaderOpensForAnUnreliableDatagramIsTold() {
-    handler.config = KcpConfig.builder().receiveWindow(1).build();
+    driver.config = KcpConfig.builder().receiveWindow(1).build();
     Session session = begin(REMOTE, 1);
     session.unreliableLimit(1);
     runTo(100);
-    handler.events();
-    handler.onProgress = s -> receiveIf(true, s);
+    driver.events();
+    driver.onProgress = s -> receiveIf(true, s);
     ByteBuf unreliable = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);
     unreliable.writeIntLE(1).writeInt(42);
     FecPacket.write(
@@ -609,7 +601,7 @@ class SessionTableTest {
         FecPacket.OUT_OF_BAND_SEQID,
         FecPacket.OUT_OF_BAND);
     receive(REMOTE, unreliable);
-    assertEquals(List.of("progressed 1", "sent 1 WINS"), handler.events());
+    assertEquals(List.of("progressed 1", "sent 1 WINS"), driver.events());
     session.receiveUnreliable().release();
   }
 
@@ -623,11 +615,11 @@ class SessionTableTest {
 
   @Test
   void failureEndsTheSessionAfterItWasFlushed() {
-    handler.config = KcpConfig.builder().delivery(Delivery.MESSAGE).build();
+    driver.config = KcpConfig.builder().delivery(Delivery.MESSAGE).build();
     Session session = begin(REMOTE, 1);
     receive(REMOTE, segment(1, Segment.PUSH, 3, 1, 0, 5));
     receive(REMOTE, segment(1, Segment.PUSH, 0, 2, 0, 5));
-    assertTrue(handler.events().contains("ended 1 PROTOCOL_VIOLATION"));
+    assertTrue(driver.events().contains("ended 1 PROTOCOL_VIOLATION"));
     assertEquals(0, table.size());
     assertFalse(session.isIn(table));
     receive(REMOTE, push(1, 0));
@@ -636,12 +628,12 @@ class SessionTableTest {
 
   @Test
   void deadLinkEndsTheSession() {
-    handler.config = KcpConfig.builder().deadLink(3).build();
+    driver.config = KcpConfig.builder().deadLink(3).build();
     write(begin(REMOTE, 1), 5);
     runTo(400);
     assertEquals(1, table.size());
     runTo(700);
-    assertTrue(handler.events().contains("ended 1 DEAD_LINK"));
+    assertTrue(driver.events().contains("ended 1 DEAD_LINK"));
   }
 
   @Test
@@ -653,11 +645,11 @@ class SessionTableTest {
 
   @Test
   void endedHandlerMayWriteToAnotherSession() {
-    handler.config = KcpConfig.builder().deadLink(2).build();
+    driver.config = KcpConfig.builder().deadLink(2).build();
     Session failing = begin(REMOTE, 1);
-    handler.config = KcpConfig.DEFAULT;
+    driver.config = KcpConfig.DEFAULT;
     Session other = begin(REMOTE, 2);
-    handler.onEnd = session -> write(other, 5);
+    driver.onEnd = (session, reason) -> write(other, 5);
     write(failing, 5);
     runTo(1000);
     assertEquals(1, other.kcp().stats().inFlight());
@@ -667,10 +659,10 @@ class SessionTableTest {
   void answeredProbeKeepsTheSession() {
     begin(REMOTE, 1);
     for (int round = 1; round < 5; round++) {
-      handler.events();
+      driver.events();
       runTo(round * 62_000L);
       receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
-      assertTrue(handler.events().contains("sent 1 WASK"));
+      assertTrue(driver.events().contains("sent 1 WASK"));
     }
     assertEquals(1, table.size());
   }
@@ -679,14 +671,14 @@ class SessionTableTest {
   void manySilentPeersAreProbedByAndBy() {
     int sessions = 1000;
     for (int conv = 1; conv <= sessions; conv++) {
-      table.add(handler.session(REMOTE, conv), nowMs);
+      table.add(driver.newSession(REMOTE, conv), nowMs);
     }
     nowMs = 62_000;
     int probed = 0;
     for (boolean isPartial = true; isPartial; nowMs++) {
       isPartial = table.sweep(nowMs);
       table.flushPending(nowMs);
-      int now = handler.events().size();
+      int now = driver.events().size();
       assertTrue(now <= 64, "at once: " + now);
       probed += now;
     }
@@ -727,17 +719,17 @@ class SessionTableTest {
     runTo(90_000);
     receive(REMOTE, push(1, 1));
     runTo(91_000);
-    handler.events();
+    driver.events();
     runTo(149_000);
-    assertEquals(List.of(), handler.events());
+    assertEquals(List.of(), driver.events());
     runTo(150_900);
-    assertEquals(List.of("sent 1 WASK"), handler.events());
+    assertEquals(List.of("sent 1 WASK"), driver.events());
   }
 
   @Test
   void longTimeoutOfOneDoesNotHoldUpOthers() {
     beginSilent(1, 100_000);
-    Session other = handler.session(REMOTE, 2);
+    Session other = driver.newSession(REMOTE, 2);
     other.keepAliveIntervalMs(2000);
     table.add(other, nowMs);
     answerProbes(101_100);
@@ -748,7 +740,7 @@ class SessionTableTest {
 
   private void beginSilent(int sessions, int keepAliveIntervalMs) {
     for (int conv = 1; conv <= sessions; conv++) {
-      Session session = handler.session(REMOTE, conv);
+      Session session = driver.newSession(REMOTE, conv);
       session.keepAliveIntervalMs(keepAliveIntervalMs);
       table.add(session, nowMs);
     }
@@ -760,13 +752,13 @@ class SessionTableTest {
     for (; nowMs < untilMs; nowMs++) {
       table.sweep(nowMs);
       table.flushPending(nowMs);
-      for (String event : handler.events()) {
+      for (String event : driver.events()) {
         String conv = event.replaceFirst("sent (\\d+) WASK", "$1");
         table.receive(REMOTE, segment(Integer.parseInt(conv), Segment.WINS, 0, 0, 0, 0), nowMs);
         probes.computeIfAbsent(conv, c -> new ArrayList<>()).add(nowMs);
       }
       table.endBatch(nowMs);
-      handler.events();
+      driver.events();
     }
     return List.copyOf(probes.values());
   }
@@ -783,13 +775,13 @@ class SessionTableTest {
     begin(REMOTE, 1).idleTimeoutMs(10_000);
     runTo(8_000);
     receive(REMOTE, push(1, 1));
-    handler.accepted.get(0).kcp().receive().release();
-    table.scheduleFlush(handler.accepted.get(0));
+    driver.accepted.get(0).kcp().receive().release();
+    table.scheduleFlush(driver.accepted.get(0));
     table.flushPending(nowMs);
     runTo(17_900);
     assertEquals(1, table.size());
     runTo(19_500);
-    assertTrue(handler.events().contains("ended 1 IDLE"));
+    assertTrue(driver.events().contains("ended 1 IDLE"));
   }
 
   @Test
@@ -800,18 +792,18 @@ class SessionTableTest {
       runTo(s * 1000L);
     }
     runTo(12_000);
-    assertTrue(handler.events().contains("ended 1 IDLE"));
+    assertTrue(driver.events().contains("ended 1 IDLE"));
   }
 
   // A queue that is smaller than the window
 
   /** Has 100 segments written to a session whose queue takes two, as far as it takes them. */
   private Session writer(Delivery delivery) {
-    handler.config = KcpConfig.builder().delivery(delivery).sendQueue(2).maxBurst(0).build();
+    driver.config = KcpConfig.builder().delivery(delivery).sendQueue(2).maxBurst(0).build();
     Session session = begin(REMOTE, 7);
     int mss = session.kcp().mssBytes();
     ByteBuf data = Unpooled.buffer().writeZero(100 * mss);
-    handler.onProgress =
+    driver.onProgress =
         progressed -> {
           boolean taken = true;
           while (taken && data.isReadable()) {
@@ -821,7 +813,7 @@ class SessionTableTest {
           }
           table.scheduleFlush(progressed);
         };
-    handler.onProgress.accept(session);
+    driver.onProgress.accept(session);
     return session;
   }
 
@@ -837,26 +829,26 @@ class SessionTableTest {
   @Test
   void ownerThatWritesNoMoreIsAskedOnceInAFlush() {
     Session session = writer(Delivery.STREAM);
-    handler.onProgress = ignored -> {};
+    driver.onProgress = ignored -> {};
     table.flushPending(nowMs);
     assertEquals(
-        List.of("sent 7 ACK", "sent 7 PUSH", "sent 7 PUSH", "progressed 7"), handler.events());
+        List.of("sent 7 ACK", "sent 7 PUSH", "sent 7 PUSH", "progressed 7"), driver.events());
     assertEquals(2, session.kcp().stats().inFlight());
   }
 
   @Test
   void ownerThatGivesUpWhatWasNotTakenIsAskedForItOnce() {
-    handler.config = KcpConfig.builder().sendQueue(1).build();
+    driver.config = KcpConfig.builder().sendQueue(1).build();
     Session session = begin(REMOTE, 7);
-    handler.events();
-    handler.onProgress =
+    driver.events();
+    driver.onProgress =
         progressed -> {
-          assertTrue(handler.events.size() < 10, () -> "asked without end: " + handler.events);
+          assertTrue(driver.events.size() < 10, () -> "asked without end: " + driver.events);
           table.scheduleFlush(progressed);
         };
     assertFalse(session.kcp().send(Unpooled.buffer().writeZero(5000)));
     table.scheduleFlush(session);
     table.flushPending(nowMs);
-    assertEquals(1, handler.events().stream().filter("progressed 7"::equals).count());
+    assertEquals(1, driver.events().stream().filter("progressed 7"::equals).count());
   }
 }

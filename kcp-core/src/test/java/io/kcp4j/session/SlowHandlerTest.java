@@ -8,8 +8,6 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -24,39 +22,22 @@ class SlowHandlerTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
 
-  /** A driver with a clock, which the test moves. */
-  private final class ClockedHandler extends FakeHandler {
-    ClockedHandler(KcpContext context) {
-      super(context);
-    }
-
-    @Override
-    public long readNowMs(long nowMs) {
-      clockReads++;
-      return clockMs;
-    }
-  }
-
   private final KcpContext context =
       new KcpContext(
           new UnpooledByteBufAllocator(true, true), new MemoryBudget(8000), new KcpCounters());
-  private final ClockedHandler handler = new ClockedHandler(context);
   private final TimerWheel deadlines = new TimerWheel(0);
-  private final SessionTable table =
-      new SessionTable(
-          handler,
-          context,
-          KeyRing.NONE.newCipher(),
-          new FecContext(context.budget()),
-          deadlines,
-          SessionDirectory.ofOne(9),
-          1500,
-          0);
+  private final TestDriver driver =
+      TestDriver.builder(context).deadlines(deadlines).maxSessions(9).build();
+  private final SessionTable table = driver.table;
   private long clockMs = 1000;
   private int clockReads;
 
   SlowHandlerTest() {
-    handler.table = table;
+    driver.clock =
+        nowMs -> {
+          clockReads++;
+          return clockMs;
+        };
   }
 
   private static ByteBuf push(int conv, int sn, int bytes) {
@@ -78,7 +59,7 @@ class SlowHandlerTest {
 
   @Test
   void answersAreNotTakenForLostBecauseHandlersWereSlow() {
-    handler.onProgress =
+    driver.onProgress =
         session -> {
           readAll(session);
           clockMs += 40;
@@ -93,7 +74,7 @@ class SlowHandlerTest {
     deadlines.advance(clockMs);
     table.flushPending(clockMs);
     assertEquals(0, context.total().get(KcpCounter.TIMED_OUT));
-    assertEquals(clockMs + 200, handler.accepted.get(0).kcp().nextDeadline());
+    assertEquals(clockMs + 200, driver.accepted.get(0).kcp().nextDeadline());
   }
 
   @Test
@@ -115,14 +96,14 @@ class SlowHandlerTest {
       table.receive(REMOTE, push(2, sn, 1400), clockMs);
     }
     table.endBatch(clockMs);
-    readAll(handler.accepted.get(0));
+    readAll(driver.accepted.get(0));
     table.receive(REMOTE, push(1, 1, 10), clockMs);
     table.endBatch(clockMs);
-    readAll(handler.accepted.get(0));
-    readAll(handler.accepted.get(1));
-    Session other = handler.session(REMOTE, 3);
+    readAll(driver.accepted.get(0));
+    readAll(driver.accepted.get(1));
+    Session other = driver.newSession(REMOTE, 3);
     table.add(other, clockMs);
-    handler.onProgress =
+    driver.onProgress =
         session -> {
           slow.add(session);
           clockMs += 300;
@@ -132,13 +113,13 @@ class SlowHandlerTest {
     deadlines.advance(startMs);
     write(other);
     table.flushPending(startMs);
-    assertEquals(List.of(handler.accepted.get(0)), slow);
+    assertEquals(List.of(driver.accepted.get(0)), slow);
     assertEquals(clockMs + 200, other.kcp().nextDeadline());
   }
 
   @Test
   void handlerThatIsSlowAfterAnotherHasThrownMakesNoDatagramLookOld() {
-    handler.onProgress =
+    driver.onProgress =
         session -> {
           readAll(session);
           if (session.conv() == 1) {
@@ -152,6 +133,6 @@ class SlowHandlerTest {
     assertThrows(IllegalStateException.class, () -> table.endBatch(clockMs));
     table.flushPending(clockMs);
     assertEquals(1300, clockMs);
-    assertEquals(clockMs + 200, handler.accepted.get(1).kcp().nextDeadline());
+    assertEquals(clockMs + 200, driver.accepted.get(1).kcp().nextDeadline());
   }
 }

@@ -10,11 +10,10 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
-import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
-import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TestDriver;
 import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -35,7 +34,7 @@ import java.util.function.Function;
  * One socket of {@link SimulatedEndpoints}: a {@link SessionTable}, its wheel, its timer and its
  * cipher.
  */
-final class SimulatedEndpoint implements SessionTable.Handler {
+final class SimulatedEndpoint {
 
   private static final int MAX_DATAGRAM_BYTES = 1500;
 
@@ -100,16 +99,22 @@ final class SimulatedEndpoint implements SessionTable.Handler {
         random.nextBoolean()
             ? Unpooled.buffer(4096)
             : Unpooled.wrappedBuffer(ByteBuffer.allocateDirect(4096));
-    table =
-        new SessionTable(
-            this,
-            context,
-            cipher,
-            new FecContext(budget),
-            wheel,
-            SessionDirectory.ofOne(maxSessions),
-            MAX_DATAGRAM_BYTES,
-            time.nowMs());
+    TestDriver driver =
+        TestDriver.builder(context)
+            .cipher(cipher)
+            .deadlines(wheel)
+            .maxSessions(maxSessions)
+            .maxDatagramBytes(MAX_DATAGRAM_BYTES)
+            .nowMs(time.nowMs())
+            .build();
+    table = driver.table;
+    driver.acceptor = this::accept;
+    driver.onProgress = this::progressed;
+    driver.onEnd = this::ended;
+    driver.output = to -> outputs.computeIfAbsent(to, Output::new);
+    driver.onOutputFlush = this::flushOutput;
+    driver.outputWritable = this::isOutputWritable;
+    driver.onFlushRequest = this::requestFlush;
   }
 
   InetSocketAddress address() {
@@ -258,44 +263,34 @@ final class SimulatedEndpoint implements SessionTable.Handler {
     }
   }
 
-  // The table's handler
+  // The table's driver
 
-  @Override
-  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
+  private Session accept(InetSocketAddress remote, int conv) {
     SimulatedConversation conversation = owner.accept(remote, conv);
     return conversation == null ? null : session(remote, conv, conversation.config(), conversation);
   }
 
-  @Override
-  public void progressed(Session session, long nowMs) {
+  private void progressed(Session session) {
     SimulatedConversation conversation = conversationOf(session);
     conversation.read();
     write(session);
     conversation.tellWhenDone();
   }
 
-  @Override
-  public DatagramOutput output(InetSocketAddress remote) {
-    return outputs.computeIfAbsent(remote, Output::new);
-  }
-
-  @Override
-  public void flushOutput() {
+  private void flushOutput() {
     unflushed.forEach(Output::flush);
     unflushed.clear();
   }
 
   /** Now and then the socket takes nothing for some milliseconds. */
-  @Override
-  public boolean isOutputWritable() {
+  private boolean isOutputWritable() {
     if (time.nowMs() >= blockedUntilMs && random.nextInt(100) == 0) {
       blockedUntilMs = time.nowMs() + 1 + random.nextInt(20);
     }
     return time.nowMs() >= blockedUntilMs;
   }
 
-  @Override
-  public void requestFlush() {
+  private void requestFlush() {
     time.at(Math.max(time.nowMs(), blockedUntilMs), this::flush);
   }
 
@@ -311,11 +306,9 @@ final class SimulatedEndpoint implements SessionTable.Handler {
         "datagrams were left behind unflushed");
   }
 
-  @Override
-  public void ended(Session session, EndReason reason) {
+  private void ended(Session session, EndReason reason) {
     owner.ended(session.conv(), reason);
     conversationOf(session).closed();
-    session.close();
   }
 
   private static SimulatedConversation conversationOf(Session session) {

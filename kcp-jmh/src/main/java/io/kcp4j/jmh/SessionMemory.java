@@ -1,11 +1,8 @@
 package io.kcp4j.jmh;
 
 import io.kcp4j.Kcp;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.fec.FecContext;
-import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.session.TestDriver;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Locale;
 import java.util.function.Function;
@@ -69,15 +66,11 @@ public final class SessionMemory {
   private static void printSession(String what) throws Exception {
     try (KcpStates states = new KcpStates()) {
       SessionTable table =
-          new SessionTable(
-              new DiscardingHandler(null),
-              states.context(),
-              KeyRing.NONE.newCipher(),
-              new FecContext(states.context().budget()),
-              new TimerWheel(0),
-              SessionDirectory.ofOne(Integer.MAX_VALUE),
-              KcpBenchmark.MTU_BYTES,
-              0);
+          TestDriver.builder(states.context())
+              .maxSessions(Integer.MAX_VALUE)
+              .maxDatagramBytes(KcpBenchmark.MTU_BYTES)
+              .build()
+              .table;
       print(
           what,
           table,

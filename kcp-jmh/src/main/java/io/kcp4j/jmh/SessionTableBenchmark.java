@@ -4,12 +4,9 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.Session;
-import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.session.TestDriver;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -52,16 +49,10 @@ public class SessionTableBenchmark extends KcpBenchmark {
   @Setup
   public void open() {
     KcpContext context = KcpContext.of(ALLOCATOR);
-    table =
-        new SessionTable(
-            new DiscardingHandler(slots),
-            context,
-            KeyRing.NONE.newCipher(),
-            new FecContext(context.budget()),
-            new TimerWheel(0),
-            SessionDirectory.ofOne(sessions),
-            MTU_BYTES,
-            0);
+    TestDriver driver =
+        TestDriver.builder(context).maxSessions(sessions).maxDatagramBytes(MTU_BYTES).build();
+    driver.output = remote -> slots;
+    table = driver.table;
     List<Session> shuffled = new ArrayList<>();
     for (int i = 0; i < sessions; i++) {
       Kcp kcp = new Kcp(Segment.conv(datagram, 0), KcpConfig.DEFAULT, context, 0);

@@ -16,12 +16,10 @@ import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
-import io.kcp4j.fec.FecContext;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
-import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.session.TestDriver;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
@@ -124,7 +122,7 @@ class AllocationTest {
   }
 
   /** A table and the buffer that it writes packets into, which are carried over from there. */
-  private final class End implements SessionTable.Handler, DatagramOutput {
+  private final class End implements DatagramOutput {
 
     private static final int WIRE_BYTES = 1 << 20;
 
@@ -148,16 +146,12 @@ class AllocationTest {
       address = InetSocketAddress.createUnresolved("host", port);
       this.fec = fec;
       cipher = keys.newCipher();
-      table =
-          new SessionTable(
-              this,
-              context,
-              cipher,
-              new FecContext(budget),
-              new TimerWheel(0),
-              SessionDirectory.ofOne(10),
-              1500,
-              0);
+      TestDriver driver = TestDriver.builder(context).cipher(cipher).build();
+      driver.acceptor = this::session;
+      driver.onProgress = this::read;
+      driver.onEnd = AllocationTest::failEnded;
+      driver.output = remote -> this;
+      table = driver.table;
     }
 
     Session session(InetSocketAddress remote, int conv) {
@@ -194,37 +188,14 @@ class AllocationTest {
       start = wire.writerIndex();
     }
 
-    @Override
-    public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-      return session(remote, conv);
-    }
-
-    @Override
-    public void progressed(Session session, long nowMs) {
+    private void read(Session session) {
       for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
         receivedBytes += part.readableBytes();
       }
     }
+  }
 
-    @Override
-    public void ended(Session session, EndReason reason) {
-      throw new AssertionError(reason);
-    }
-
-    @Override
-    public DatagramOutput output(InetSocketAddress remote) {
-      return this;
-    }
-
-    @Override
-    public void flushOutput() {}
-
-    @Override
-    public boolean isOutputWritable() {
-      return true;
-    }
-
-    @Override
-    public void requestFlush() {}
+  private static void failEnded(Session session, EndReason reason) {
+    throw new AssertionError("conv " + session.conv() + " ended: " + reason);
   }
 }
