@@ -2,15 +2,12 @@ package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpCounter;
-import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 
@@ -22,44 +19,18 @@ import java.util.Objects;
 public final class Session extends TimerWheel.Entry {
 
   /** The default of {@link #keepAliveIntervalMs}. */
-  public static final int DEFAULT_KEEP_ALIVE_INTERVAL_MS = 60_000;
-
-  /**
-   * At a loss of 10 % each way a probe stays unanswered with a probability of 0.19: all of these do
-   * so in one silence of 110,000, and three would in one of 150.
-   */
-  private static final int MAX_UNANSWERED_PROBES = 7;
-
-  /**
-   * How long a silent peer has to answer the first probe; half as long again for each further one,
-   * some 32 s in all. Never longer than the silence timeout.
-   */
-  private static final int FIRST_PROBE_WAIT_MS = 1_000;
-
-  /**
-   * Sessions are looked at by the second. Whoever comes later than that was held up, and what the
-   * peer has sent meanwhile may wait in the socket: no session ends before that can be read.
-   */
-  private static final int HELD_UP_MS = 3_000;
-
-  private static final int READ_FIRST_MS = 1_000;
-
-  /** A peer that is known to answer may be silent for this many timeouts before it is probed. */
-  private static final int MAX_KEEP_ALIVE_INTERVALS = 4;
+  public static final int DEFAULT_KEEP_ALIVE_INTERVAL_MS = KeepAlive.DEFAULT_INTERVAL_MS;
 
   private final SessionKey key;
   private final Kcp kcp;
   private final Object owner;
   private final FecLayer fec;
-  private final MemoryBudget budget;
+  private final UnreliableQueues unreliable;
 
   /** What the cipher of the table adds to each packet, in bytes. */
-  private int cipherBytes;
+  private final int cipherBytes;
 
-  private UnreliableQueue unread;
-  private UnreliableSendQueue unsent;
-  private int unreliableLimit;
-  private final Watch watch = new Watch();
+  private final KeepAlive keepAlive = new KeepAlive(this);
 
   private SessionTable table;
 
@@ -73,29 +44,6 @@ public final class Session extends TimerWheel.Entry {
   boolean hasWritten;
   boolean isDue;
 
-  private int keepAliveIntervalMs = DEFAULT_KEEP_ALIVE_INTERVAL_MS;
-  private int idleTimeoutMs;
-  private long lastReceivedAtMs;
-  private long payloadMovedAtMs;
-
-  /** Payload that has moved either way, in bytes, and unreliable datagrams. */
-  private long payloadMoved;
-
-  /** How many probes have left since the peer was last heard. */
-  private int unansweredProbes;
-
-  /** When the last of them left. */
-  private long probedAtMs;
-
-  /** Whether a probe is to leave with the next flush; its answer cannot be awaited yet. */
-  private boolean isProbeWaiting;
-
-  /** Whether a probe has ever been answered. */
-  private boolean hasAnswered;
-
-  /** To when the first probe of this silence was put off, if that is later than its beginning. */
-  private long deferredUntilMs;
-
   Session(
       InetSocketAddress remote,
       Kcp kcp,
@@ -107,7 +55,7 @@ public final class Session extends TimerWheel.Entry {
     this.kcp = kcp;
     this.owner = owner;
     this.fec = new FecLayer(fecContext, kcp.counters());
-    this.budget = budget;
+    this.unreliable = new UnreliableQueues(budget, kcp.counters());
     this.cipherBytes = cipherBytes;
     kcp.reconfigure(kcp.config(), cipherBytes);
   }
@@ -142,27 +90,24 @@ public final class Session extends TimerWheel.Entry {
   }
 
   /**
-   * Sets after how much silence the peer is probed. Seven unanswered probes, which leave over some
-   * half a minute, end the session. A peer that has answered one before may be left alone for up to
-   * four times as long if there are many.
+   * Sets the keep-alive interval: when nothing has been received from the peer for that long, it is
+   * probed. Seven unanswered probes, which leave over some half a minute, end the session. A peer
+   * that has answered before is probed after up to four intervals if there are many sessions.
    *
-   * @param ms in milliseconds, default {@value #DEFAULT_KEEP_ALIVE_INTERVAL_MS}; 0 never
+   * @param ms in milliseconds, default {@value #DEFAULT_KEEP_ALIVE_INTERVAL_MS}; 0 for no probes
    */
   public void keepAliveIntervalMs(int ms) {
-    keepAliveIntervalMs = ms;
-    deferredUntilMs = lastReceivedAtMs;
-    rearmWatch();
+    keepAlive.intervalMs(ms);
   }
 
   /**
-   * Ends the session when no payload moves either way for that long. Unreliable datagrams that are
-   * sent or taken in are payload.
+   * Sets the idle timeout: the session ends when no payload moves either way for that long.
+   * Unreliable datagrams that are sent or received count as payload.
    *
-   * @param ms in milliseconds; 0, the default, never
+   * @param ms in milliseconds; 0, the default, for none
    */
   public void idleTimeoutMs(int ms) {
-    idleTimeoutMs = ms;
-    rearmWatch();
+    keepAlive.idleTimeoutMs(ms);
   }
 
   /**
@@ -197,12 +142,13 @@ public final class Session extends TimerWheel.Entry {
   // Unreliable datagrams
 
   /**
-   * Sets how many unreliable datagrams may wait, each way; beyond that the oldest are dropped.
+   * Sets how many unreliable datagrams may wait, in each direction. Beyond that the oldest are
+   * dropped.
    *
    * @param datagrams 0, the default: none are taken
    */
   public void unreliableLimit(int datagrams) {
-    unreliableLimit = datagrams;
+    unreliable.limit(datagrams);
   }
 
   /**
@@ -210,36 +156,35 @@ public final class Session extends TimerWheel.Entry {
    * and FEC be on, since kcp-go takes them from sessions with FEC only.
    */
   public int maxUnreliableBytes() {
-    if (unreliableLimit == 0 || !fec.isEncoding()) {
+    if (unreliable.limit() == 0 || !fec.isEncoding()) {
       return 0;
     }
     return kcp.mssBytes() + Segment.HEADER_BYTES - Integer.BYTES;
   }
 
   /**
-   * Queues an unreliable datagram, which leaves with the next flush; the buffer is the session's
-   * from then on. The table has to be told by {@link SessionTable#scheduleFlush}.
+   * Queues an unreliable datagram, which leaves with the next flush. The session takes over the
+   * buffer. The caller schedules the flush by {@link SessionTable#scheduleFlush}.
    *
    * @throws IllegalArgumentException if none can be sent, since the limit is 0 or FEC is off, or if
    *     it is larger than {@link #maxUnreliableBytes}; the buffer stays the caller's
    */
   public void sendUnreliable(ByteBuf datagram) {
-    sendUnreliable(new Untold(datagram));
+    sendUnreliable(new Unobserved(datagram));
   }
 
   /**
-   * The same, for a datagram that wants to know what becomes of it. It is told also within this
-   * method, if there is no memory for it.
+   * Queues an unreliable datagram that is notified of its fate. The notification may come from
+   * within this method, if there is no memory for the datagram.
+   *
+   * @throws IllegalArgumentException as {@link #sendUnreliable(ByteBuf)}
    */
   public void sendUnreliable(UnreliableSend datagram) {
     checkUnreliable(datagram.content());
-    if (unsent == null) {
-      unsent = new UnreliableSendQueue(budget);
-    }
-    countDropped(unsent.add(datagram, unreliableLimit));
+    unreliable.send(datagram);
   }
 
-  private record Untold(ByteBuf content) implements UnreliableSend {
+  private record Unobserved(ByteBuf content) implements UnreliableSend {
     @Override
     public void sent() {}
 
@@ -248,7 +193,7 @@ public final class Session extends TimerWheel.Entry {
   }
 
   private void checkUnreliable(ByteBuf datagram) {
-    if (unreliableLimit == 0) {
+    if (unreliable.limit() == 0) {
       throw new IllegalArgumentException("unreliableLimit: 0 (expected: >= 1, to send datagrams)");
     }
     if (!fec.isEncoding()) {
@@ -264,210 +209,50 @@ public final class Session extends TimerWheel.Entry {
     }
   }
 
-  /** Takes what has come in at {@code index}; copies it, or drops it if there is no memory. */
-  void unreliableArrived(ByteBuf packet, int index, ByteBufAllocator allocator) {
-    if (unreliableLimit == 0) {
-      countDropped(1);
-      return;
-    }
-    int bytes = packet.writerIndex() - index;
-    kcp.counters().add(KcpCounter.UNRELIABLE_IN, 1);
-    int dropped;
-    try {
-      if (unread == null) {
-        unread = new UnreliableQueue(budget);
-      }
-      ByteBuf copy = allocator.buffer(bytes);
-      dropped = unread.add(copy.writeBytes(packet, index, bytes), unreliableLimit);
-    } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
-      kcp.counters().add(KcpCounter.ALLOCATION_FAILED, 1);
-      dropped = 1;
-    }
-    countDropped(dropped);
-  }
-
-  private void countDropped(int datagrams) {
-    if (datagrams > 0) {
-      kcp.counters().add(KcpCounter.UNRELIABLE_DROPPED, datagrams);
-    }
-  }
-
-  /** The next unreliable datagram that has come in, which becomes the caller's, or null. */
+  /** The oldest unreliable datagram that was received, which becomes the caller's, or null. */
   public ByteBuf receiveUnreliable() {
-    return unread == null ? null : unread.poll();
+    return unreliable.poll();
   }
 
-  /** Whether {@link #receiveUnreliable} would return something. */
+  /** Whether {@link #receiveUnreliable} would return a datagram. */
   public boolean isUnreliableReceivable() {
-    return unread != null && !unread.isEmpty();
+    return unreliable.isReceivable();
   }
 
   /** Whether an unreliable datagram waits to be sent. */
   public boolean hasUnreliableToSend() {
-    return unsent != null && !unsent.isEmpty();
+    return unreliable.hasDatagramsToSend();
   }
 
-  /** Writes what waits to be sent. */
-  void flushUnreliable(PacketOutput output) {
-    if (unsent == null) {
-      return;
-    }
-    for (UnreliableSend datagram; (datagram = unsent.peek()) != null; ) {
-      output.unreliable(conv(), datagram.content()); // May throw: then it waits for the next flush.
-      kcp.counters().add(KcpCounter.UNRELIABLE_OUT, 1);
-      unsent.remove().sent();
-    }
+  UnreliableQueues unreliable() {
+    return unreliable;
   }
 
   /** Releases every buffer, the state machine's too. */
   public void close() {
     kcp.close();
     fec.close();
-    if (unread != null) {
-      unread.close();
-    }
-    if (unsent != null) {
-      unsent.close();
-    }
+    unreliable.close();
   }
 
-  // Silence
+  // The table's side
 
-  void added(SessionTable table, long nowMs) {
+  void added(SessionTable table, KeepAliveSchedule schedule, long nowMs) {
     this.table = table;
-    lastReceivedAtMs = nowMs;
-    deferredUntilMs = nowMs;
-    payloadMovedAtMs = nowMs;
-    rearmWatch();
+    keepAlive.start(schedule, nowMs);
   }
 
   void removed() {
-    table.watches().cancel(watch);
+    keepAlive.stop();
     table = null;
   }
 
-  void heard(long nowMs) {
-    lastReceivedAtMs = nowMs;
-    if (unansweredProbes > 0 || isProbeWaiting) {
-      hasAnswered |= unansweredProbes > 0;
-      unansweredProbes = 0;
-      isProbeWaiting = false;
-      rearmWatch();
-    }
-  }
-
-  /** All that waited has been written; a probe's answer is awaited from now on. */
-  void flushed(long nowMs) {
-    if (isProbeWaiting) {
-      isProbeWaiting = false;
-      unansweredProbes++;
-      probedAtMs = nowMs;
-      rearmWatch();
-    }
-    watchPayload(nowMs);
-  }
-
-  /** Notes whether payload has moved since this was called last, unreliable datagrams included. */
-  void watchPayload(long nowMs) {
-    KcpCounters counters = kcp.counters();
-    long moved =
-        counters.get(KcpCounter.PAYLOAD_BYTES_IN)
-            + counters.get(KcpCounter.PAYLOAD_BYTES_OUT)
-            + counters.get(KcpCounter.UNRELIABLE_IN)
-            + counters.get(KcpCounter.UNRELIABLE_OUT);
-    if (moved != payloadMoved) {
-      payloadMoved = moved;
-      payloadMovedAtMs = nowMs;
-    }
+  KeepAlive keepAlive() {
+    return keepAlive;
   }
 
   @Override
   protected void expire(long nowMs) {
     table.due(this);
-  }
-
-  private void rearmWatch() {
-    if (table == null) {
-      return;
-    }
-    long next = Math.min(keepAliveAtMs(), idleAtMs());
-    if (next == Long.MAX_VALUE) {
-      table.watches().cancel(watch);
-    } else {
-      table.watches().arm(watch, next);
-    }
-  }
-
-  /** When silence will have lasted long enough for a probe, or after the last one for the end. */
-  private long keepAliveAtMs() {
-    if (keepAliveIntervalMs == 0 || isProbeWaiting) {
-      return Long.MAX_VALUE;
-    }
-    return unansweredProbes == 0
-        ? Math.max(lastReceivedAtMs + keepAliveIntervalMs, deferredUntilMs)
-        : probedAtMs + probeWaitMs();
-  }
-
-  /** How long the answer to the last probe is awaited. */
-  private int probeWaitMs() {
-    int waitMs = FIRST_PROBE_WAIT_MS;
-    for (int i = 1; i < unansweredProbes; i++) {
-      waitMs += waitMs / 2;
-    }
-    return Math.min(waitMs, keepAliveIntervalMs);
-  }
-
-  private long idleAtMs() {
-    return idleTimeoutMs == 0 ? Long.MAX_VALUE : payloadMovedAtMs + idleTimeoutMs;
-  }
-
-  /**
-   * Looks at a session when it may have been silent or idle long enough. Nothing touches the watch
-   * when a datagram arrives: it finds out when it expires, and waits for the rest of the time.
-   */
-  private final class Watch extends TimerWheel.Entry {
-
-    @Override
-    protected void expire(long nowMs) {
-      if (nowMs >= idleAtMs()) {
-        if (nowMs - idleAtMs() < HELD_UP_MS) {
-          table.end(Session.this, EndReason.IDLE, nowMs);
-          return;
-        }
-        payloadMovedAtMs = nowMs + READ_FIRST_MS - idleTimeoutMs;
-      } else if (nowMs >= keepAliveAtMs()) {
-        if (unansweredProbes < MAX_UNANSWERED_PROBES) {
-          probe(nowMs);
-        } else if (nowMs - keepAliveAtMs() < HELD_UP_MS) {
-          table.end(Session.this, EndReason.KEEP_ALIVE_TIMEOUT, nowMs);
-          return;
-        } else {
-          probedAtMs = nowMs + READ_FIRST_MS - probeWaitMs();
-        }
-      }
-      rearmWatch();
-    }
-
-    private void probe(long nowMs) {
-      if (!isDeferred(nowMs)) {
-        isProbeWaiting = true;
-        fec.forget();
-        kcp.probe();
-        table.scheduleFlush(Session.this);
-      }
-    }
-
-    /**
-     * Whether a peer that is known to answer has to wait, once in a silence, for others' probes.
-     */
-    private boolean isDeferred(long nowMs) {
-      if (!hasAnswered || unansweredProbes > 0 || deferredUntilMs > lastReceivedAtMs) {
-        return false;
-      }
-      deferredUntilMs =
-          table.scheduleProbe(
-              nowMs, lastReceivedAtMs + (long) MAX_KEEP_ALIVE_INTERVALS * keepAliveIntervalMs);
-      return deferredUntilMs > nowMs;
-    }
   }
 }

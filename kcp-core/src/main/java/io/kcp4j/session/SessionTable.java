@@ -122,23 +122,6 @@ public final class SessionTable {
    */
   private static final int MIN_PACKET_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
 
-  /** Silence and idleness are watched by the second; the wheel reaches four minutes ahead. */
-  private static final int WATCH_TICK_MS = 1000;
-
-  private static final int WATCH_SLOTS = 256;
-
-  /**
-   * How far apart those are probed that are known to answer, as long as {@link Session} lets them
-   * wait: 100,000 idle sessions shall take less than a hundredth of a core.
-   */
-  private static final int PROBE_SPACING_MS = 2;
-
-  /**
-   * Sessions that are looked at in one sweep. Whoever probed many thousands at once would keep all
-   * others waiting, and find the socket's buffer too small for the answers.
-   */
-  private static final int SESSIONS_PER_SWEEP = 64;
-
   private final Handler handler;
   private final KcpContext context;
   private final KcpCounters counters;
@@ -152,10 +135,7 @@ public final class SessionTable {
   private final FecLayer unprotected;
   private final ClosedSessions closed;
   private final Backlog backlog;
-  private final TimerWheel watches;
-
-  /** The latest time that {@link #scheduleProbe} has given away. */
-  private long lastProbeAtMs;
+  private final KeepAliveSchedule keepAlives;
 
   /** The sessions that have taken something in since the batch began. */
   private final List<Session> arrived = new ArrayList<>();
@@ -210,8 +190,7 @@ public final class SessionTable {
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
     this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
-    this.watches = new TimerWheel(nowMs, WATCH_TICK_MS, WATCH_SLOTS);
-    this.lastProbeAtMs = nowMs;
+    this.keepAlives = new KeepAliveSchedule(this, nowMs);
   }
 
   /**
@@ -277,7 +256,7 @@ public final class SessionTable {
       throw new IllegalArgumentException(
           "session: conv " + session.conv() + " at " + session.remote() + " exists already");
     }
-    session.added(this, nowMs);
+    session.added(this, keepAlives, nowMs);
     counters.add(KcpCounter.SESSIONS_OPENED, 1);
   }
 
@@ -303,24 +282,6 @@ public final class SessionTable {
   void end(Session session, EndReason reason, long nowMs) {
     remove(session, nowMs);
     handler.ended(session, reason);
-  }
-
-  TimerWheel watches() {
-    return watches;
-  }
-
-  /**
-   * Finds a time for the probe of a peer that is known to answer, in milliseconds, {@code latestMs}
-   * at the latest; one that has passed means now. Since watches expire by the tick, one tick's
-   * worth of probes may leave at once.
-   */
-  long scheduleProbe(long nowMs, long latestMs) {
-    long nextMs = Math.max(nowMs - WATCH_TICK_MS, lastProbeAtMs + PROBE_SPACING_MS);
-    if (nextMs > latestMs) {
-      return latestMs;
-    }
-    lastProbeAtMs = nextMs;
-    return nextMs;
   }
 
   // Input
@@ -478,9 +439,9 @@ public final class SessionTable {
       unknown(packet, index);
       return;
     }
-    session.unreliableArrived(packet, payload, context.allocator());
-    session.watchPayload(nowMs);
-    session.heard(nowMs);
+    session.unreliable().receive(packet, payload, context.allocator());
+    session.keepAlive().updateIdle(nowMs);
+    session.keepAlive().onReceived(nowMs);
     arrived(session);
     if (!session
         .kcp()
@@ -495,7 +456,7 @@ public final class SessionTable {
       return false;
     }
     if (!session.kcp().isLastInputStale()) {
-      session.heard(nowMs);
+      session.keepAlive().onReceived(nowMs);
     }
     arrived(session);
     if (session.kcp().isQuiescent()) { // A last acknowledgement, for example, or a probe's answer.
@@ -779,7 +740,7 @@ public final class SessionTable {
       deadlines.arm(session, nowMs + kcp.config().intervalMs());
       throw e;
     }
-    session.flushed(nowMs);
+    session.keepAlive().onFlushed(nowMs);
     session.isDue = false;
     session.hasWritten = false;
     session.hasInput = false;
@@ -802,7 +763,7 @@ public final class SessionTable {
   private void write(Session session, long nowMs) {
     Kcp kcp = session.kcp();
     outputTo(session, nowMs);
-    session.flushUnreliable(output);
+    session.unreliable().flush(session.conv(), output);
     if (session.isDue) {
       kcp.flush(nowMs, output);
     }
@@ -823,7 +784,7 @@ public final class SessionTable {
   /** Flushes a session that is about to be closed, whatever it was that it waited for. */
   public void flushNow(Session session, long nowMs) {
     outputTo(session, nowMs);
-    session.flushUnreliable(output);
+    session.unreliable().flush(session.conv(), output);
     session.kcp().flush(nowMs, output);
     handler.flushOutput();
   }
@@ -845,6 +806,6 @@ public final class SessionTable {
    */
   public boolean sweep(long nowMs) {
     closed.forget(nowMs);
-    return watches.advance(nowMs, SESSIONS_PER_SWEEP);
+    return keepAlives.sweep(nowMs);
   }
 }

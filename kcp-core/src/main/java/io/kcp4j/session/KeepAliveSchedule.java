@@ -1,0 +1,70 @@
+package io.kcp4j.session;
+
+/**
+ * The {@link KeepAlive} timers of all sessions of a table. They expire in {@link #sweep}, a bounded
+ * number at a time, and probes of peers that have answered before are spread over time.
+ */
+final class KeepAliveSchedule {
+
+  /** Timers have a resolution of a second; the wheel reaches four minutes ahead. */
+  private static final int TICK_MS = 1000;
+
+  private static final int SLOTS = 256;
+
+  /**
+   * The time between probes of peers that have answered before, as far as {@link KeepAlive} lets
+   * them wait: 100,000 idle sessions take less than a hundredth of a core.
+   */
+  private static final int PROBE_SPACING_MS = 2;
+
+  /**
+   * How many timers expire in one sweep. Many thousands of probes at once would delay all other
+   * sessions, and their answers would overflow the socket's receive buffer.
+   */
+  private static final int TIMERS_PER_SWEEP = 64;
+
+  private final SessionTable table;
+  private final TimerWheel wheel;
+
+  /** The latest time that {@link #takeProbeTime} has returned. */
+  private long lastProbeAtMs;
+
+  KeepAliveSchedule(SessionTable table, long nowMs) {
+    this.table = table;
+    this.wheel = new TimerWheel(nowMs, TICK_MS, SLOTS);
+    this.lastProbeAtMs = nowMs;
+  }
+
+  TimerWheel wheel() {
+    return wheel;
+  }
+
+  /** Lets timers expire; returns whether some are left, for another sweep soon. */
+  boolean sweep(long nowMs) {
+    return wheel.advance(nowMs, TIMERS_PER_SWEEP);
+  }
+
+  /**
+   * Takes the next time for a probe, in milliseconds, {@code latestMs} at the latest; one that has
+   * passed means now. Timers expire by the tick, so one tick's worth of probes may leave at once.
+   */
+  long takeProbeTime(long nowMs, long latestMs) {
+    long nextMs = Math.max(nowMs - TICK_MS, lastProbeAtMs + PROBE_SPACING_MS);
+    if (nextMs > latestMs) {
+      return latestMs;
+    }
+    lastProbeAtMs = nextMs;
+    return nextMs;
+  }
+
+  /** Sends a probe with the session's next flush. */
+  void probe(Session session) {
+    session.fec().forget(); // Incomplete groups hold memory, and nothing completes them any more.
+    session.kcp().probe();
+    table.scheduleFlush(session);
+  }
+
+  void end(Session session, EndReason reason, long nowMs) {
+    table.end(session, reason, nowMs);
+  }
+}
