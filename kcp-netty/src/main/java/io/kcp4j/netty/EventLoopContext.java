@@ -4,6 +4,8 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
+import io.kcp4j.netty.udp.ReceiveSpace;
+import io.kcp4j.netty.udp.UdpBatchWriter;
 import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;

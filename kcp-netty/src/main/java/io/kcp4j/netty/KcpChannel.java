@@ -9,6 +9,7 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;

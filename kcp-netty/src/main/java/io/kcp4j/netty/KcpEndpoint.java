@@ -7,6 +7,9 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.netty.udp.DatagramWriter;
+import io.kcp4j.netty.udp.ReceiveSpace;
+import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
@@ -128,7 +131,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
       loop.releaseCipher(keyRing);
       throw e;
     }
-    transport.receive(socket, loop.receiveSpace(), options.receiveMode());
+    transport.receive(socket, loop.receiveSpace(), options.receiveMode().calls());
     boolean isGso = transport.sendsSegments();
     writer =
         new DatagramWriter(

@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.netty.udp.UdpTransport;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;

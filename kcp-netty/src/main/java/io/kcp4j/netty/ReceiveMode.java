@@ -1,5 +1,8 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.netty.udp.ReceiveCall;
+import java.util.Set;
+
 /**
  * How a socket takes datagrams in, see {@link KcpSocketOption#RECEIVE}. All but {@link #SINGLE} are
  * epoll's; on other event loops every mode means that one.
@@ -21,5 +24,15 @@ public enum ReceiveMode {
   RECVMMSG,
 
   /** One system call takes one datagram. */
-  SINGLE
+  SINGLE;
+
+  /** The system calls that a socket may receive by. */
+  Set<ReceiveCall> calls() {
+    return switch (this) {
+      case AUTO -> Set.of(ReceiveCall.GRO, ReceiveCall.RECVMMSG);
+      case GRO -> Set.of(ReceiveCall.GRO);
+      case RECVMMSG -> Set.of(ReceiveCall.RECVMMSG);
+      case SINGLE -> Set.of(ReceiveCall.RECVMSG);
+    };
+  }
 }

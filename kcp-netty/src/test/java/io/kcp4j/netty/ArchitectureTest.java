@@ -30,12 +30,28 @@ class ArchitectureTest {
           .resideInAnyPackage("io.kcp4j.netty.metrics..", "io.micrometer..");
 
   @ArchTest
-  static final ArchRule optionalTransportsStayInTwoPlaces =
+  static final ArchRule udpDoesNotDependOnChannels =
       noClasses()
           .that()
-          .doNotHaveSimpleName("UdpTransport")
-          .and()
-          .haveNameNotMatching(".*\\.ReceiveBuffers(\\$.*)?")
+          .resideInAPackage("io.kcp4j.netty.udp..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("io.kcp4j.netty", "io.kcp4j.netty.metrics..", "io.kcp4j.session..");
+
+  @ArchTest
+  static final ArchRule onlyChannelsUseUdp =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages("io.kcp4j.netty", "io.kcp4j.netty.udp..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("io.kcp4j.netty.udp..");
+
+  @ArchTest
+  static final ArchRule optionalTransportsStayInTwoClasses =
+      noClasses()
+          .that()
+          .haveNameNotMatching("io\\.kcp4j\\.netty\\.udp\\.(UdpTransport|ReceiveBuffers)(\\$.*)?")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(

@@ -1,4 +1,4 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.udp;
 
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.crypto.PacketBatch;
@@ -19,7 +19,7 @@ import java.util.Arrays;
  *
  * <p>What stands ready in a session's chunk leaves from there: such a run is a slice of the chunk.
  */
-final class UdpBatchWriter implements DatagramOutput {
+public final class UdpBatchWriter implements DatagramOutput {
 
   /** Holds four of the longest runs. */
   private static final int CAPACITY_BYTES = 256 * 1024;
@@ -49,7 +49,8 @@ final class UdpBatchWriter implements DatagramOutput {
   /** What chunks have given to {@link #socket} since it was flushed. */
   private int unflushedBytes;
 
-  UdpBatchWriter(ByteBufAllocator allocator) {
+  /** Makes a writer, which takes its buffer from {@code allocator} with the first packet. */
+  public UdpBatchWriter(ByteBufAllocator allocator) {
     this.allocator = allocator;
   }
 
@@ -58,7 +59,7 @@ final class UdpBatchWriter implements DatagramOutput {
    *
    * @param remote null for a connected socket
    */
-  DatagramOutput to(DatagramWriter socket, PacketCipher cipher, InetSocketAddress remote) {
+  public DatagramOutput to(DatagramWriter socket, PacketCipher cipher, InetSocketAddress remote) {
     if (this.socket != socket || this.cipher != cipher) {
       write();
       this.socket = socket;
@@ -154,7 +155,7 @@ final class UdpBatchWriter implements DatagramOutput {
   }
 
   /** Sends what has been written for {@code socket}. */
-  void flush(DatagramWriter socket) {
+  public void flush(DatagramWriter socket) {
     to(socket, cipher, null);
     send();
     this.socket = null;
@@ -172,7 +173,7 @@ final class UdpBatchWriter implements DatagramOutput {
   }
 
   /** Drops what has been written for {@code socket}, which is closed. */
-  void drop(DatagramWriter socket) {
+  public void drop(DatagramWriter socket) {
     if (this.socket == socket) {
       Arrays.fill(remotes, 0, packets.size(), null);
       packets.reset(buffer);
@@ -182,7 +183,7 @@ final class UdpBatchWriter implements DatagramOutput {
   }
 
   /** Gives the buffer back; the next packet takes a new one. */
-  void release() {
+  public void release() {
     if (buffer != null) {
       packets.reset(null);
       buffer.release();

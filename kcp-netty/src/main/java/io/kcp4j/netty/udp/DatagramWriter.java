@@ -1,4 +1,4 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.udp;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -29,7 +29,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Used by the socket's event loop.
  */
-final class DatagramWriter {
+public final class DatagramWriter {
 
   /**
    * Linux forgets a path MTU that it has learned after ten minutes (net.ipv4.route.mtu_expires).
@@ -66,17 +66,13 @@ final class DatagramWriter {
    * @param maxSegments the most datagrams of a batch, 1 for no batches; asked each time
    * @param nowMs the time, in milliseconds
    */
-  DatagramWriter(
+  public DatagramWriter(
       Channel socket, KcpCounters counters, IntSupplier maxSegments, LongSupplier nowMs) {
     this.socket = socket;
     this.counters = counters;
     this.maxSegments = maxSegments;
     this.nowMs = nowMs;
     answers = new Answers(socket);
-  }
-
-  Channel socket() {
-    return socket;
   }
 
   /**

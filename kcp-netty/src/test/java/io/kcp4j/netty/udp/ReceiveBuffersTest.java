@@ -1,4 +1,4 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.udp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,6 +10,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollDatagramChannel;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -28,7 +29,7 @@ class ReceiveBuffersTest {
   void openSocket() {
     assumeTrue(Epoll.isAvailable(), "epoll is not available on this system");
     socket = new EpollDatagramChannel();
-    receive(ReceiveMode.AUTO);
+    receive(ReceiveCall.GRO, ReceiveCall.RECVMMSG);
   }
 
   @AfterEach
@@ -38,9 +39,9 @@ class ReceiveBuffersTest {
     }
   }
 
-  private void receive(ReceiveMode mode) {
+  private void receive(ReceiveCall... allowed) {
     space = new ReceiveSpace();
-    UdpTransport.EPOLL.receive(socket, space, mode);
+    UdpTransport.EPOLL.receive(socket, space, Set.of(allowed));
     handle = socket.config().getRecvByteBufAllocator().newHandle();
   }
 
@@ -135,7 +136,7 @@ class ReceiveBuffersTest {
 
   @Test
   void roomOfRecvmmsgFollowsWhatComes() {
-    receive(ReceiveMode.RECVMMSG);
+    receive(ReceiveCall.RECVMMSG);
     assertEquals(8, slots());
     for (int full = 8; full < 64; full *= 2) {
       readSlots(full);
@@ -155,7 +156,7 @@ class ReceiveBuffersTest {
 
   @Test
   void recvmmsgThatIsNotFilledEndsTheBatch() {
-    receive(ReceiveMode.RECVMMSG);
+    receive(ReceiveCall.RECVMMSG);
     for (int batch = 0; batch < 2; batch++) {
       handle.reset(socket.config());
       handle.incMessagesRead(slots());
@@ -180,15 +181,15 @@ class ReceiveBuffersTest {
 
   @Test
   void modesThatAreAskedForStay() {
-    receive(ReceiveMode.GRO);
+    receive(ReceiveCall.GRO);
     wakeUps(1000, 10, 1400);
     assertTrue(usesGro());
 
-    receive(ReceiveMode.RECVMMSG);
+    receive(ReceiveCall.RECVMMSG);
     wakeUps(1000, 10, 1400);
     assertTrue(usesRecvmmsg());
 
-    receive(ReceiveMode.SINGLE);
+    receive(ReceiveCall.RECVMSG);
     wakeUps(1000, 10, 1400);
     assertFalse(usesGro());
     assertFalse(usesRecvmmsg());

@@ -1,4 +1,4 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.udp;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
@@ -19,19 +19,20 @@ import io.netty.channel.unix.UnixChannelOption;
 import io.netty.channel.uring.IoUringDatagramChannel;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
+import java.util.Set;
 
 /**
  * What carries the datagrams; the event loop decides. All but NIO live in optional artifacts, whose
  * classes are touched only after an event loop of theirs has been seen.
  */
-enum UdpTransport {
+public enum UdpTransport {
   NIO("io.netty.channel.nio.NioIoHandler"),
   EPOLL("io.netty.channel.epoll.EpollIoHandler"),
   IO_URING("io.netty.channel.uring.IoUringIoHandler"),
   KQUEUE("io.netty.channel.kqueue.KQueueIoHandler");
 
   /** Larger than any datagram that we take, so that one which is too large shows. */
-  static final int SLOT_BYTES = 2048;
+  public static final int SLOT_BYTES = 2048;
 
   /** As many datagrams as one wake-up takes in without epoll's help. */
   private static final int DATAGRAMS_PER_BATCH = 64;
@@ -62,7 +63,7 @@ enum UdpTransport {
   }
 
   /** The transport of an event loop, or null if it has none that carries datagrams. */
-  static UdpTransport of(EventLoop eventLoop) {
+  public static UdpTransport of(EventLoop eventLoop) {
     if (eventLoop instanceof IoEventLoop loop) {
       for (UdpTransport transport : values()) {
         if (transport.handlerType != null && loop.isIoType(transport.handlerType)) {
@@ -74,7 +75,7 @@ enum UdpTransport {
   }
 
   /** Makes a datagram channel for event loops of this transport. */
-  DatagramChannel newDatagramChannel() {
+  public DatagramChannel newDatagramChannel() {
     DatagramChannel channel = open();
     channel.config().setOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT);
     channel.config().setOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
@@ -86,10 +87,15 @@ enum UdpTransport {
     return channel;
   }
 
-  /** Has a channel receive in {@code mode} and into {@code space}, if this transport can. */
-  void receive(DatagramChannel channel, ReceiveSpace space, ReceiveMode mode) {
+  /**
+   * Has a channel receive into {@code space} by one of the {@code allowed} calls, if this transport
+   * can; the others know only {@link ReceiveCall#RECVMSG}.
+   *
+   * @param allowed one call, or GRO and RECVMMSG, of which the socket then uses the better one
+   */
+  public void receive(DatagramChannel channel, ReceiveSpace space, Set<ReceiveCall> allowed) {
     if (this == EPOLL) {
-      ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), space, mode);
+      ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), space, allowed);
     }
   }
 
@@ -98,7 +104,7 @@ enum UdpTransport {
    *
    * @return whether the system has that
    */
-  boolean shareAddress(DatagramChannel channel) {
+  public boolean shareAddress(DatagramChannel channel) {
     ChannelOption<Boolean> reusePort =
         this == NIO
             ? NioChannelOption.of(StandardSocketOptions.SO_REUSEPORT)
@@ -107,7 +113,7 @@ enum UdpTransport {
   }
 
   /** Whether channels of this transport can send several datagrams as one. */
-  boolean sendsSegments() {
+  public boolean sendsSegments() {
     return this == EPOLL && EpollDatagramChannel.isSegmentedDatagramPacketSupported();
   }
 

@@ -1,4 +1,4 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.udp;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -9,10 +9,11 @@ import io.netty.channel.epoll.EpollDatagramChannelConfig;
 import io.netty.util.UncheckedBooleanSupplier;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.util.Set;
 
 /**
- * Gives an epoll socket the buffers that its {@link ReceiveMode} needs, and in mode AUTO finds the
- * mode that suits what comes.
+ * Gives an epoll socket the buffers that its {@link ReceiveCall} needs, and chooses between GRO and
+ * recvmmsg, if both are allowed, by what comes.
  *
  * <p>With UDP_GRO one read returns a train of datagrams of one peer, if they came as a train; with
  * recvmmsg it returns whatever waits. So GRO is given up when a sample of reads, several at each
@@ -47,8 +48,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   private final ReceiveSpace space;
   private final boolean isAuto;
 
-  /** The mode in force, never AUTO. */
-  private ReceiveMode current;
+  private ReceiveCall current;
 
   /** For how many datagrams the next recvmmsg has room; follows what comes. */
   private int slots = MIN_SLOTS;
@@ -58,31 +58,33 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   private int wakeUps;
   private int trains;
 
-  private ReceiveBuffers(EpollDatagramChannelConfig socket, ReceiveSpace space, ReceiveMode mode) {
+  private ReceiveBuffers(
+      EpollDatagramChannelConfig socket, ReceiveSpace space, Set<ReceiveCall> allowed) {
     super(MAX_DATAGRAMS_PER_BATCH);
     this.socket = socket;
     this.space = space;
-    isAuto = mode == ReceiveMode.AUTO;
+    isAuto = allowed.size() > 1;
     try {
-      use(isAuto ? ReceiveMode.GRO : mode);
+      use(isAuto ? ReceiveCall.GRO : allowed.iterator().next());
     } catch (ChannelException e) {
       logger.debug("UDP_GRO is not to be had, by Linux before 5.0 for example", e);
-      use(ReceiveMode.RECVMMSG);
+      use(ReceiveCall.RECVMMSG);
     }
   }
 
-  /** Has {@code socket} receive in {@code mode}, into {@code space}. */
-  static void install(EpollDatagramChannelConfig socket, ReceiveSpace space, ReceiveMode mode) {
-    socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, space, mode));
+  /** Has {@code socket} receive by one of the {@code allowed} calls, into {@code space}. */
+  static void install(
+      EpollDatagramChannelConfig socket, ReceiveSpace space, Set<ReceiveCall> allowed) {
+    socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, space, allowed));
   }
 
-  private void use(ReceiveMode next) {
-    boolean coalesces = next == ReceiveMode.GRO;
+  private void use(ReceiveCall next) {
+    boolean coalesces = next == ReceiveCall.GRO;
     if (socket.isUdpGro() != coalesces) {
       socket.setUdpGro(coalesces);
     }
     // A size for each is what makes Netty use recvmmsg.
-    socket.setMaxDatagramPayloadSize(next == ReceiveMode.RECVMMSG ? UdpTransport.SLOT_BYTES : 0);
+    socket.setMaxDatagramPayloadSize(next == ReceiveCall.RECVMMSG ? UdpTransport.SLOT_BYTES : 0);
     current = next;
   }
 
@@ -112,14 +114,14 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     private void judge() {
-      boolean coalesces = current == ReceiveMode.GRO;
+      boolean coalesces = current == ReceiveCall.GRO;
       if (reads < (coalesces ? SAMPLE_READS : READS_BETWEEN_SAMPLES)) {
         return;
       }
       if (!coalesces) {
-        use(ReceiveMode.GRO);
+        use(ReceiveCall.GRO);
       } else if (trains == 0 && reads >= MANY_READS * wakeUps) {
-        use(ReceiveMode.RECVMMSG);
+        use(ReceiveCall.RECVMMSG);
       }
       reads = 0;
       wakeUps = 0;
@@ -137,7 +139,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     @Override
     public ByteBuf allocate(ByteBufAllocator allocator) {
       return space.acquire(
-          current == ReceiveMode.RECVMMSG ? slots * UdpTransport.SLOT_BYTES : GRO_BATCH_BYTES);
+          current == ReceiveCall.RECVMMSG ? slots * UdpTransport.SLOT_BYTES : GRO_BATCH_BYTES);
     }
 
     @Override
@@ -152,7 +154,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
         return;
       }
       reads++;
-      if (current == ReceiveMode.RECVMMSG) {
+      if (current == ReceiveCall.RECVMMSG) {
         int used = bytes / UdpTransport.SLOT_BYTES;
         isDrained = used < slots;
         adaptSlots(used);

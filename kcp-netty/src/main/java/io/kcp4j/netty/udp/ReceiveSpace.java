@@ -1,4 +1,4 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.udp;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.SlicedByteBuf;
@@ -10,7 +10,7 @@ import io.netty.buffer.UnpooledDirectByteBuf;
  * the same as long as nobody holds on to it, so that it stays in the processor's cache. No leak
  * detector looks at it.
  */
-final class ReceiveSpace {
+public final class ReceiveSpace {
 
   /** What the largest read takes: one recvmmsg, or the longest train. */
   private static final int CAPACITY_BYTES =
@@ -18,6 +18,9 @@ final class ReceiveSpace {
 
   private Space space;
   private int datagramsOfGroBatches;
+
+  /** Makes a space, which takes its memory when it is first read into. */
+  public ReceiveSpace() {}
 
   /** An empty buffer with room for a read of so many bytes, which the caller releases. */
   ByteBuf acquire(int bytes) {
@@ -30,7 +33,7 @@ final class ReceiveSpace {
   }
 
   /** How large each datagram of {@code content} is; only the last of a train may be shorter. */
-  static int datagramBytes(ByteBuf content) {
+  public static int datagramBytes(ByteBuf content) {
     return content instanceof Range range ? range.datagramBytes : content.readableBytes();
   }
 
@@ -45,7 +48,7 @@ final class ReceiveSpace {
    * copied from it, where Netty has no Unsafe. What is no such slice is returned as it is.
    */
   @SuppressWarnings("ReferenceEquality")
-  ByteBuf locate(ByteBuf datagram) {
+  public ByteBuf locate(ByteBuf datagram) {
     if (!(datagram instanceof Range range) || range.unwrap() != space) {
       return datagram;
     }
@@ -54,7 +57,7 @@ final class ReceiveSpace {
   }
 
   /** Gives the memory back; the next read takes new one. */
-  void release() {
+  public void release() {
     if (space != null) {
       space.release();
       space = null;
