@@ -53,7 +53,7 @@ final class BitPlaneKernel implements ShardKernel {
       short[] program, int length, long[][] inputs, long[][] outputs, int longs) {
     Scratch scratch = Scratch.ofThread();
     BitPlaneLoops.run(program, length, scratch.rows(inputs, outputs, longs), longs);
-    scratch.forget(inputs.length + outputs.length);
+    scratch.clear(inputs.length + outputs.length);
   }
 
   private static final class PreparedProduct implements Product {

@@ -43,7 +43,7 @@ final class BitPlaneLoops {
       at += 2;
       switch (kind) {
         case SUM -> sum(target, sources, program, at, rows, longs);
-        case DOUBLE -> twice(target, sources, program, at, rows, longs);
+        case DOUBLE -> doubleAndAdd(target, sources, program, at, rows, longs);
         default -> add(target, sources, program, at, rows, longs);
       }
       at += sources;
@@ -101,15 +101,16 @@ final class BitPlaneLoops {
     }
   }
 
-  private static void twice(
+  private static void doubleAndAdd(
       long[] to, int sources, short[] program, int at, long[][] rows, int longs) {
     switch (sources) {
-      case 0 -> twice(to, longs);
-      case 1 -> twice(to, rows[program[at]], longs);
-      case 2 -> twice(to, rows[program[at]], rows[program[at + 1]], longs);
-      case 3 -> twice(to, rows[program[at]], rows[program[at + 1]], rows[program[at + 2]], longs);
+      case 0 -> doubleAndAdd(to, longs);
+      case 1 -> doubleAndAdd(to, rows[program[at]], longs);
+      case 2 -> doubleAndAdd(to, rows[program[at]], rows[program[at + 1]], longs);
+      case 3 ->
+          doubleAndAdd(to, rows[program[at]], rows[program[at + 1]], rows[program[at + 2]], longs);
       case 4 ->
-          twice(
+          doubleAndAdd(
               to,
               rows[program[at]],
               rows[program[at + 1]],
@@ -117,7 +118,7 @@ final class BitPlaneLoops {
               rows[program[at + 3]],
               longs);
       default ->
-          twice(
+          doubleAndAdd(
               to,
               rows[program[at]],
               rows[program[at + 1]],
@@ -128,40 +129,40 @@ final class BitPlaneLoops {
     }
   }
 
-  private static void twice(long[] to, int longs) {
+  private static void doubleAndAdd(long[] to, int longs) {
     for (int i = 0; i < longs; i++) {
-      to[i] = twice(to[i]);
+      to[i] = doubled(to[i]);
     }
   }
 
-  private static void twice(long[] to, long[] a, int longs) {
+  private static void doubleAndAdd(long[] to, long[] a, int longs) {
     for (int i = 0; i < longs; i++) {
-      to[i] = twice(to[i]) ^ a[i];
+      to[i] = doubled(to[i]) ^ a[i];
     }
   }
 
-  private static void twice(long[] to, long[] a, long[] b, int longs) {
+  private static void doubleAndAdd(long[] to, long[] a, long[] b, int longs) {
     for (int i = 0; i < longs; i++) {
-      to[i] = twice(to[i]) ^ a[i] ^ b[i];
+      to[i] = doubled(to[i]) ^ a[i] ^ b[i];
     }
   }
 
-  private static void twice(long[] to, long[] a, long[] b, long[] c, int longs) {
+  private static void doubleAndAdd(long[] to, long[] a, long[] b, long[] c, int longs) {
     for (int i = 0; i < longs; i++) {
-      to[i] = twice(to[i]) ^ a[i] ^ b[i] ^ c[i];
+      to[i] = doubled(to[i]) ^ a[i] ^ b[i] ^ c[i];
     }
   }
 
-  private static void twice(long[] to, long[] a, long[] b, long[] c, long[] d, int longs) {
+  private static void doubleAndAdd(long[] to, long[] a, long[] b, long[] c, long[] d, int longs) {
     for (int i = 0; i < longs; i++) {
-      to[i] = twice(to[i]) ^ a[i] ^ b[i] ^ c[i] ^ d[i];
+      to[i] = doubled(to[i]) ^ a[i] ^ b[i] ^ c[i] ^ d[i];
     }
   }
 
-  private static void twice(
+  private static void doubleAndAdd(
       long[] to, long[] a, long[] b, long[] c, long[] d, long[] e, int longs) {
     for (int i = 0; i < longs; i++) {
-      to[i] = twice(to[i]) ^ a[i] ^ b[i] ^ c[i] ^ d[i] ^ e[i];
+      to[i] = doubled(to[i]) ^ a[i] ^ b[i] ^ c[i] ^ d[i] ^ e[i];
     }
   }
 
@@ -222,7 +223,7 @@ final class BitPlaneLoops {
   }
 
   /** Eight elements of the field times 2. */
-  private static long twice(long a) {
+  private static long doubled(long a) {
     long top = a & TOP_BITS;
     return (a ^ top) << 1 ^ (top - (top >>> 7) & REDUCTION);
   }

@@ -45,15 +45,15 @@ public final class FecContext {
   }
 
   /** An array for a shard of so many bytes, or null if the budget has no room for it. */
-  byte[] take(int bytes) {
+  byte[] acquire(int bytes) {
     int size = ShardPool.sizeFor(bytes);
-    return budget.tryReserveSpare(size) ? pool.take(size) : null;
+    return budget.tryReserveSpare(size) ? pool.acquire(size) : null;
   }
 
-  /** Takes back what {@link #take} gave. */
-  void give(byte[] shard) {
+  /** Takes back what {@link #acquire} gave. */
+  void release(byte[] shard) {
     budget.release(shard.length);
-    pool.give(shard);
+    pool.release(shard);
   }
 
   /** The code of a ratio. */

@@ -82,7 +82,7 @@ public final class FecDecoder {
     }
     FecResult result = groups().add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
     if (groups.hasJumped()) {
-      ratio.doubt();
+      ratio.requireProof();
     }
     return result;
   }
@@ -155,11 +155,11 @@ public final class FecDecoder {
     groups.loadRecoverable(codec, this);
     boolean isRecovered = codec.reconstruct();
     assert isRecovered;
-    place = isGenuine() ? 0 : ratio.dataShards();
+    place = isConsistent() ? 0 : ratio.dataShards();
   }
 
   /** If one size cannot be, packets of the group do not belong together: none of it is used. */
-  private boolean isGenuine() {
+  private boolean isConsistent() {
     int refused = 0;
     for (int i = 0; i < ratio.dataShards(); i++) {
       if (!codec.isPresent(i) && !isDatagram(i)) {

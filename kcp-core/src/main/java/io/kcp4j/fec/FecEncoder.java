@@ -28,7 +28,7 @@ public final class FecEncoder {
   private static final int AHEAD_STEP = 1 << 20;
 
   /** More packets than kcp-go's receiver remembers when it looks for the ratio: 258. */
-  private static final int RECEIVERS_MEMORY = 1024;
+  private static final int RECEIVER_HISTORY = 1024;
 
   private final FecConfig config;
   private final FecContext context;
@@ -99,7 +99,7 @@ public final class FecEncoder {
     for (long ahead = SUCCESSOR_DISTANCE; ahead < MAX_AHEAD; ahead += AHEAD_STEP) {
       long seqid = roundUp(next + ahead, shards);
       long wrapped = seqid < newPaws ? seqid : seqid - newPaws;
-      if (isFollowed(wrapped, shards) && isFollowed(wrapped + RECEIVERS_MEMORY, shards)) {
+      if (isFollowed(wrapped, shards) && isFollowed(wrapped + RECEIVER_HISTORY, shards)) {
         return wrapped;
       }
     }
@@ -166,7 +166,7 @@ public final class FecEncoder {
     advance(1);
     int index = headerIndex + FecPacket.HEADER_BYTES;
     longest = Math.max(longest, end - index);
-    boolean isLate = isLate(nowMs);
+    boolean isAfterGap = isAfterGap(nowMs);
     hasSent = true;
     sentAtMs = nowMs;
     count++;
@@ -174,11 +174,11 @@ public final class FecEncoder {
       keep(buf, index, end - index);
       return 0;
     }
-    return endGroup(buf, index, end - index, isLate);
+    return endGroup(buf, index, end - index, isAfterGap);
   }
 
   /** Whether the datagram that leaves now comes after a gap; the first of all does. */
-  private boolean isLate(long nowMs) {
+  private boolean isAfterGap(long nowMs) {
     int gapMs = config.parityGapMs();
     return gapMs > 0 && (!hasSent || nowMs - sentAtMs >= gapMs);
   }
@@ -187,9 +187,9 @@ public final class FecEncoder {
     if (isUnprotected) {
       return;
     }
-    byte[] copy = context.take(bytes);
+    byte[] copy = context.acquire(bytes);
     if (copy == null) {
-      forget();
+      dropGroup();
       return;
     }
     if (kept == null) {
@@ -202,8 +202,8 @@ public final class FecEncoder {
     heldBytes += copy.length;
   }
 
-  private int endGroup(ByteBuf buf, int index, int bytes, boolean isLate) {
-    boolean isSent = !isLate && !isUnprotected;
+  private int endGroup(ByteBuf buf, int index, int bytes, boolean isAfterGap) {
+    boolean isSent = !isAfterGap && !isUnprotected;
     if (isSent) {
       encode(buf, index, bytes);
     }
@@ -273,7 +273,7 @@ public final class FecEncoder {
    * Gives up the copies of the unfinished group, which then gets no parity: for sessions that have
    * been idle for so long that nobody waits for it.
    */
-  public void forget() {
+  public void dropGroup() {
     isUnprotected |= count > 0;
     release();
     kept = null;
@@ -286,7 +286,7 @@ public final class FecEncoder {
     }
     for (byte[] copy : kept) {
       if (copy != null) {
-        context.give(copy);
+        context.release(copy);
       }
     }
     Arrays.fill(kept, null);
@@ -295,7 +295,7 @@ public final class FecEncoder {
 
   /** Releases everything. What is still sent afterwards is numbered, and gets no parity. */
   public void close() {
-    forget();
+    dropGroup();
     isClosed = true;
     isUnprotected = true;
   }

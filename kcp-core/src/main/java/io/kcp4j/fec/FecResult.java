@@ -8,7 +8,7 @@ public enum FecResult {
   /** Kept, or it was the last that its group needed. */
   KEPT,
   /** It has been here before, or its group has been completed without it. */
-  DUPLICATES,
+  DUPLICATE,
   /** Its group has been given up, or it is far from where the peer's sequence is. */
   STALE,
   /** It contradicts the ratio in force, or does not fit the other packets of its group. */

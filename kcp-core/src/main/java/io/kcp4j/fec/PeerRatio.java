@@ -45,11 +45,11 @@ final class PeerRatio {
   PeerRatio(FecConfig config) {
     maxShards = config.maxDetectedShards();
     if (config.isEncoding()) {
-      become(config.dataShards(), config.parityShards());
+      use(config.dataShards(), config.parityShards());
     }
   }
 
-  private void become(int dataShards, int parityShards) {
+  private void use(int dataShards, int parityShards) {
     this.dataShards = dataShards;
     this.parityShards = parityShards;
     paws = FecPacket.paws(dataShards + parityShards);
@@ -115,7 +115,7 @@ final class PeerRatio {
       if (fits) {
         return false;
       }
-      doubt();
+      requireProof();
     }
     search.add(seqid, isData);
     untilSearch--;
@@ -124,17 +124,17 @@ final class PeerRatio {
     }
     searchPackets = Math.min(searchPackets + 1 + searchPackets / 8, MAX_SEARCH_PACKETS);
     untilSearch = searchPackets;
-    return search.find() && settle(search.dataShards(), search.parityShards(), nowMs);
+    return search.find() && accept(search.dataShards(), search.parityShards(), nowMs);
   }
 
   /** Demands a new proof. */
-  void doubt() {
+  void requireProof() {
     search = new RatioSearch();
     searchPackets = 1;
     untilSearch = 1;
   }
 
-  private boolean settle(int dataShards, int parityShards, long nowMs) {
+  private boolean accept(int dataShards, int parityShards, long nowMs) {
     if (dataShards == this.dataShards && parityShards == this.parityShards) {
       search = null;
       return false;
@@ -143,7 +143,7 @@ final class PeerRatio {
     if (isTooSoon || dataShards + parityShards > maxShards) {
       return false;
     }
-    become(dataShards, parityShards);
+    use(dataShards, parityShards);
     changes++;
     changedAtMs = nowMs;
     search = null;

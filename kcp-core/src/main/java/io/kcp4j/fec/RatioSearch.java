@@ -32,13 +32,13 @@ final class RatioSearch {
   private static final int MAX_STEP = WINDOW / 2;
 
   /** How many numbers in a row have to be elsewhere to move the window there. */
-  private static final int MAX_STRAYS = 8;
+  private static final int MAX_OUTLIERS = 8;
 
   private final long[] data = new long[WORDS];
   private final long[] parity = new long[WORDS];
   private boolean isEmpty = true;
   private long base;
-  private int strays;
+  private int outliers;
 
   private int shards;
   private int lastData;
@@ -53,13 +53,13 @@ final class RatioSearch {
     if (offset >= WINDOW && offset < WINDOW + MAX_STEP) {
       slide((int) (offset - WINDOW) / Long.SIZE + 1);
     } else if (offset < 0 || offset >= WINDOW) {
-      strays++;
-      if (strays < MAX_STRAYS) {
+      outliers++;
+      if (outliers < MAX_OUTLIERS) {
         return;
       }
       restart(seqid);
     }
-    strays = 0;
+    outliers = 0;
     int bit = (int) (seqid - base);
     long[] words = isData ? data : parity;
     words[bit >>> 6] |= 1L << bit;
@@ -75,7 +75,7 @@ final class RatioSearch {
     Arrays.fill(data, 0);
     Arrays.fill(parity, 0);
     isEmpty = true;
-    strays = 0;
+    outliers = 0;
   }
 
   private void slide(int words) {
@@ -96,7 +96,7 @@ final class RatioSearch {
    * @return whether it is known now; then {@link #dataShards} and {@link #parityShards} tell it
    */
   boolean find() {
-    if (strays > 0 || !hasSeenBoth()) {
+    if (outliers > 0 || !hasSeenBoth()) {
       return false;
     }
     int found = 0;

@@ -43,13 +43,13 @@ final class RecentShards {
     }
     int i = (int) seqid & (CAPACITY - 1);
     if (shards[i] != null && seqids[i] == (int) seqid) {
-      return FecResult.DUPLICATES;
+      return FecResult.DUPLICATE;
     }
     drop(i);
     if (heldBytes + ShardPool.sizeFor(bytes) > ShardGroups.MAX_HELD_BYTES) {
       return FecResult.NOT_KEPT;
     }
-    byte[] copy = context.take(bytes);
+    byte[] copy = context.acquire(bytes);
     if (copy == null) {
       return FecResult.NOT_KEPT;
     }
@@ -82,7 +82,7 @@ final class RecentShards {
   private void drop(int i) {
     if (shards[i] != null) {
       heldBytes -= shards[i].length;
-      context.give(shards[i]);
+      context.release(shards[i]);
       shards[i] = null;
     }
   }

@@ -44,7 +44,7 @@ final class Scratch {
     return planner;
   }
 
-  /** The table, until {@link #forget}. */
+  /** The table, until {@link #clear}. */
   long[][] rows(long[][] inputs, long[][] outputs, int longs) {
     if (longs > MAX_KEPT_LONGS) {
       rows = Arrays.copyOf(new long[ROWS][longs], rows.length);
@@ -58,7 +58,7 @@ final class Scratch {
   }
 
   /** Lets go of the caller's rows, and of large ones. */
-  void forget(int count) {
+  void clear(int count) {
     Arrays.fill(rows, ROWS, ROWS + count, null);
     System.arraycopy(kept, 0, rows, 0, ROWS);
   }

@@ -33,7 +33,7 @@ final class ShardGroups {
   private static final int FULL_PACKET_BYTES = 1536;
 
   /** So many packets in a row may be elsewhere; the next one moves the ring there. */
-  private static final int MAX_STRAYS = 2;
+  private static final int MAX_OUTLIERS = 2;
 
   private static final int NONE = -1;
 
@@ -66,10 +66,10 @@ final class ShardGroups {
   private int recoverable;
   private int heldBytes;
 
-  private int strays;
+  private int outliers;
   private boolean hasJumped;
-  private final int[] strayNumbers = new int[MAX_STRAYS];
-  private final int[] strayPlaces = new int[MAX_STRAYS];
+  private final int[] outlierNumbers = new int[MAX_OUTLIERS];
+  private final int[] outlierPlaces = new int[MAX_OUTLIERS];
 
   /** Where the packet at hand belongs. */
   private int atNumber;
@@ -109,7 +109,7 @@ final class ShardGroups {
    */
   FecResult add(int number, int place, ByteBuf packet, int index, int bytes) {
     boolean isData = place < dataShards;
-    FecResult result = judge(number, place, isData, bytes);
+    FecResult result = classify(number, place, isData, bytes);
     if (result != FecResult.KEPT) {
       if (result == FecResult.MISPLACED && isData) {
         noteArrival(atSlot, atPlace);
@@ -120,7 +120,7 @@ final class ShardGroups {
       complete(atSlot);
       return FecResult.KEPT;
     }
-    byte[] copy = take(bytes);
+    byte[] copy = acquire(bytes);
     if (copy == null) {
       if (isData) {
         noteArrival(atSlot, atPlace);
@@ -135,8 +135,8 @@ final class ShardGroups {
   /** Takes in a packet whose shard is ours already, and becomes this group's. */
   void add(int number, int place, byte[] shard, int bytes) {
     boolean isData = place < dataShards;
-    if (judge(number, place, isData, bytes) != FecResult.KEPT) {
-      context.give(shard);
+    if (classify(number, place, isData, bytes) != FecResult.KEPT) {
+      context.release(shard);
       return;
     }
     heldBytes += shard.length;
@@ -173,30 +173,30 @@ final class ShardGroups {
   }
 
   /** Whether a packet is to be kept; then {@code atSlot} and {@code atPlace} tell where. */
-  private FecResult judge(int number, int place, boolean isData, int bytes) {
+  private FecResult classify(int number, int place, boolean isData, int bytes) {
     atPlace = place;
     if (number != atNumber) {
       atNumber = number;
       atSlot = number % numbers.length;
     }
-    if (!follows(number) || !claim(atSlot, number)) {
+    if (!advanceTo(number) || !claim(atSlot, number)) {
       return FecResult.STALE;
     }
     if (states[atSlot] != OPEN || shards[atSlot * groupShards + atPlace] != null) {
       if (states[atSlot] == RECOVERABLE && isData) {
         noteLateArrival();
       }
-      return FecResult.DUPLICATES;
+      return FecResult.DUPLICATE;
     }
     if (!isFitting(isData, bytes)) {
       return FecResult.MISPLACED;
     }
-    strays = 0;
+    outliers = 0;
     return FecResult.KEPT;
   }
 
   /** Whether a group is within the ring, which moves on if it is just ahead. */
-  private boolean follows(int number) {
+  private boolean advanceTo(int number) {
     int ahead = newest == NONE ? 1 : distance(number, newest);
     if (ahead > 0 && ahead <= numbers.length / 2) {
       newest = number;
@@ -211,31 +211,31 @@ final class ShardGroups {
 
   /** Whether packets elsewhere have come in a row, and from near each other; then goes there. */
   private boolean isConfirmed(int number) {
-    if (strays > 0) {
-      int last = strays - 1;
-      if (Math.abs(distance(number, strayNumbers[last])) >= numbers.length) {
-        strays = 0;
-      } else if (number == strayNumbers[last] && atPlace == strayPlaces[last]) {
+    if (outliers > 0) {
+      int last = outliers - 1;
+      if (Math.abs(distance(number, outlierNumbers[last])) >= numbers.length) {
+        outliers = 0;
+      } else if (number == outlierNumbers[last] && atPlace == outlierPlaces[last]) {
         return false;
       }
     }
-    if (strays < MAX_STRAYS) {
-      strayNumbers[strays] = number;
-      strayPlaces[strays] = atPlace;
-      strays++;
+    if (outliers < MAX_OUTLIERS) {
+      outlierNumbers[outliers] = number;
+      outlierPlaces[outliers] = atPlace;
+      outliers++;
       return false;
     }
     release();
     hasJumped = true;
     newest = number;
-    for (int i = 0; i < MAX_STRAYS; i++) {
-      noteStray(strayNumbers[i], strayPlaces[i]);
+    for (int i = 0; i < MAX_OUTLIERS; i++) {
+      noteOutlier(outlierNumbers[i], outlierPlaces[i]);
     }
-    strays = 0;
+    outliers = 0;
     return true;
   }
 
-  private void noteStray(int number, int place) {
+  private void noteOutlier(int number, int place) {
     int slot = number % numbers.length;
     if (place < dataShards && isInRing(distance(number, newest)) && claim(slot, number)) {
       noteArrival(slot, place);
@@ -265,19 +265,19 @@ final class ShardGroups {
     return parityLength == 0 ? bytes >= longestData[atSlot] : bytes == parityLength;
   }
 
-  private byte[] take(int bytes) {
-    byte[] array = tryTake(bytes);
+  private byte[] acquire(int bytes) {
+    byte[] array = tryAcquire(bytes);
     if (array == null && dropOldestOther()) {
-      array = tryTake(bytes);
+      array = tryAcquire(bytes);
     }
     return array;
   }
 
-  private byte[] tryTake(int bytes) {
+  private byte[] tryAcquire(int bytes) {
     if (heldBytes + ShardPool.sizeFor(bytes) > maxHeldBytes) {
       return null;
     }
-    byte[] array = context.take(bytes);
+    byte[] array = context.acquire(bytes);
     heldBytes += array == null ? 0 : array.length;
     return array;
   }
@@ -374,7 +374,7 @@ final class ShardGroups {
     for (int i = slot * groupShards; i < (slot + 1) * groupShards; i++) {
       if (shards[i] != null) {
         heldBytes -= shards[i].length;
-        context.give(shards[i]);
+        context.release(shards[i]);
         shards[i] = null;
       }
     }

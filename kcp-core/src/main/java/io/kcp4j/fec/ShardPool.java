@@ -27,7 +27,7 @@ final class ShardPool {
     return queues;
   }
 
-  /** The size of the array that {@link #take} gives for so many bytes. */
+  /** The size of the array that {@link #acquire} gives for so many bytes. */
   static int sizeFor(int bytes) {
     for (int size : SIZES) {
       if (bytes <= size) {
@@ -38,14 +38,14 @@ final class ShardPool {
   }
 
   /** An array of such a size, with anything in it. */
-  byte[] take(int size) {
+  byte[] acquire(int size) {
     ArrayDeque<byte[]> queue = queue(size);
     byte[] array = queue == null ? null : queue.pollLast();
     return array == null ? new byte[size] : array;
   }
 
   /** Takes an array back. */
-  void give(byte[] array) {
+  void release(byte[] array) {
     ArrayDeque<byte[]> queue = queue(array.length);
     if (queue != null && queue.size() < MAX_FREE) {
       queue.addLast(array);

@@ -126,7 +126,7 @@ final class FecLayer {
   /** Gives up what unfinished groups hold, which nobody waits for any more. */
   void forget() {
     if (encoder != null) {
-      encoder.forget();
+      encoder.dropGroup();
     }
     if (decoder != null) {
       decoder.forget();

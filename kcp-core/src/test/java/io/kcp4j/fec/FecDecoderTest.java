@@ -59,7 +59,7 @@ class FecDecoderTest {
     assertTrue(receiver.decoder.heldBytes() > 0);
     assertInput(FecResult.KEPT, group.get(2));
     assertEquals(0, receiver.decoder.heldBytes());
-    assertInput(FecResult.DUPLICATES, group.get(3));
+    assertInput(FecResult.DUPLICATE, group.get(3));
     assertRecovered();
   }
 
@@ -89,8 +89,8 @@ class FecDecoderTest {
     List<byte[]> group = group();
     receiver.inputAll(group.subList(1, 4));
     assertRecovered(group.get(0));
-    assertInput(FecResult.DUPLICATES, group.get(0));
-    assertInput(FecResult.DUPLICATES, group.get(4));
+    assertInput(FecResult.DUPLICATE, group.get(0));
+    assertInput(FecResult.DUPLICATE, group.get(4));
     assertRecovered();
     assertEquals(0, receiver.decoder.heldBytes());
   }
@@ -99,7 +99,7 @@ class FecDecoderTest {
   void datagramThatArrivesBeforeItsRecoveryIsNotRecovered() {
     List<byte[]> group = group();
     receiver.inputAll(group.subList(2, 5));
-    assertInput(FecResult.DUPLICATES, group.get(0));
+    assertInput(FecResult.DUPLICATE, group.get(0));
     prove();
     assertRecovered(group.get(1));
   }
@@ -108,10 +108,10 @@ class FecDecoderTest {
   void groupWhoseDataAllArriveBeforeItsRecoveryHoldsNothing() {
     List<byte[]> group = group();
     receiver.inputAll(group.subList(2, 5));
-    assertInput(FecResult.DUPLICATES, group.get(0));
-    assertInput(FecResult.DUPLICATES, group.get(0));
+    assertInput(FecResult.DUPLICATE, group.get(0));
+    assertInput(FecResult.DUPLICATE, group.get(0));
     assertTrue(receiver.decoder.heldBytes() > 0);
-    assertInput(FecResult.DUPLICATES, group.get(1));
+    assertInput(FecResult.DUPLICATE, group.get(1));
     assertEquals(0, receiver.decoder.heldBytes());
     prove();
     assertRecovered();
@@ -142,8 +142,8 @@ class FecDecoderTest {
     prove();
     List<byte[]> group = group();
     for (int i = 0; i < 3; i++) {
-      assertInput(i == 0 ? FecResult.KEPT : FecResult.DUPLICATES, group.get(1));
-      assertInput(i == 0 ? FecResult.KEPT : FecResult.DUPLICATES, group.get(3));
+      assertInput(i == 0 ? FecResult.KEPT : FecResult.DUPLICATE, group.get(1));
+      assertInput(i == 0 ? FecResult.KEPT : FecResult.DUPLICATE, group.get(3));
     }
     assertRecovered();
     receiver.input(group.get(2));
@@ -331,7 +331,7 @@ class FecDecoderTest {
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
     sender.sendRandom(4 * 3 + 3 * 7, 100, 0);
-    byte[] other = new FecContext(budget).take(256);
+    byte[] other = new FecContext(budget).acquire(256);
     List<byte[]> group = sender.sendRandom(3, 200, 0);
     List<byte[]> large = List.of(new byte[150], new byte[150], new byte[150]);
     List<byte[]> packets = new java.util.ArrayList<>(sender.send(large.get(0), 0));
@@ -341,7 +341,7 @@ class FecDecoderTest {
     assertInput(FecResult.KEPT, packets.get(3));
     assertInput(FecResult.NOT_KEPT, packets.get(1));
     assertRecovered();
-    new FecContext(budget).give(other);
+    new FecContext(budget).release(other);
     assertInput(FecResult.KEPT, packets.get(2));
     assertRecovered(packets.get(0));
     assertInput(FecResult.KEPT, group.get(0));
@@ -439,6 +439,6 @@ class FecDecoderTest {
 
   private static void input(FecDecoder decoder, byte[] packet) {
     FecResult result = decoder.input(Unpooled.wrappedBuffer(packet), 0, packet.length, 0);
-    assertTrue(result == FecResult.KEPT || result == FecResult.DUPLICATES);
+    assertTrue(result == FecResult.KEPT || result == FecResult.DUPLICATE);
   }
 }

@@ -101,14 +101,14 @@ class FecEncoderTest {
   void groupOverTheBudgetGoesWithoutParityAndTheNextOneDoesNot() {
     MemoryBudget budget = new MemoryBudget(2 * (2 * 1536 + 128));
     FecSender sender = sender(FecConfig.of(3, 1), budget);
-    byte[] other = new FecContext(budget).take(129);
+    byte[] other = new FecContext(budget).acquire(129);
     assertArrayEquals(new int[] {0, 0, 1}, counts(sender, 3, 0));
     sender.send(new byte[1400], 0);
     assertEquals(1536, sender.encoder.heldBytes());
     sender.send(new byte[1400], 0);
     assertEquals(0, sender.encoder.heldBytes(), "the rest of the group is of no use");
     assertEquals(1, sender.send(new byte[1400], 0).size());
-    new FecContext(budget).give(other);
+    new FecContext(budget).release(other);
     sender.send(new byte[1400], 0);
     sender.send(new byte[1400], 0);
     List<byte[]> last = sender.send(new byte[1400], 0);
@@ -121,10 +121,10 @@ class FecEncoderTest {
   void forgottenGroupGoesWithoutParityAndTheNextOneDoesNot() {
     FecSender sender = new FecSender(3, 2);
     sender.send(new byte[100], 0);
-    sender.encoder.forget();
+    sender.encoder.dropGroup();
     assertEquals(0, sender.budget.usedBytes());
     assertArrayEquals(new int[] {0, 0, 0, 0, 2}, counts(sender, 5, 0));
-    sender.encoder.forget();
+    sender.encoder.dropGroup();
     assertArrayEquals(new int[] {0, 0, 2}, counts(sender, 3, 0));
   }
 

@@ -101,7 +101,7 @@ public final class FecDecodeFuzz {
         isHonest = false; // A change can go unnoticed: protocol.md 11.10.
       }
       case 14 -> decoder.forget();
-      default -> encoder.forget();
+      default -> encoder.dropGroup();
     }
   }
 

@@ -151,7 +151,7 @@ public final class SessionTableFuzz {
           withSession(session -> session.reconfigure(CONFIG, FECS[input.below(FECS.length)]));
       case 13 -> withSession(this::writeUnreliable);
       case 14 -> withSession(this::close);
-      default -> peer.forget();
+      default -> peer.dropGroup();
     }
   }
 

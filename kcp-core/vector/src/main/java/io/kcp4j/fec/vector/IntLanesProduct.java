@@ -50,13 +50,13 @@ final class IntLanesProduct implements ShardKernel.Product {
         for (int i = 0; i < bit; i++) {
           tables[half + bit + i] = tables[half + i] ^ multiple;
         }
-        multiple = twice(multiple);
+        multiple = doubled(multiple);
       }
     }
   }
 
   /** Four elements of the field times 2. */
-  private static int twice(int a) {
+  private static int doubled(int a) {
     int top = a & TOP_BITS;
     return (a ^ top) << 1 ^ (top - (top >>> 7) & REDUCTION);
   }

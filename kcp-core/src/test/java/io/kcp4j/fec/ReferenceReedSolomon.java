@@ -5,7 +5,7 @@ package io.kcp4j.fec;
  * top, Gauss-Jordan elimination, multiplication bit by bit. Shares nothing with the code under
  * test.
  */
-final class PlainReedSolomon {
+final class ReferenceReedSolomon {
 
   private static final int[][] PRODUCTS = new int[256][256];
 
@@ -22,7 +22,7 @@ final class PlainReedSolomon {
 
   private final int dataShards;
 
-  PlainReedSolomon(int dataShards, int parityShards) {
+  ReferenceReedSolomon(int dataShards, int parityShards) {
     this.dataShards = dataShards;
     int[][] vandermonde = new int[dataShards + parityShards][dataShards];
     int[][] top = new int[dataShards][dataShards];
