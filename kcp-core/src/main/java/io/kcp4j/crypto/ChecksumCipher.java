@@ -29,7 +29,7 @@ final class ChecksumCipher extends KeyCipher {
       int first = i;
       group.clear();
       while (i < batch.size() && !group.isFull()) {
-        takeForSealing(batch, i++);
+        copyForSealing(batch, i++);
       }
       cipher.encrypt(group);
       for (int k = first; k < i; k++) {
@@ -38,7 +38,7 @@ final class ChecksumCipher extends KeyCipher {
     }
   }
 
-  private void takeForSealing(PacketBatch batch, int i) {
+  private void copyForSealing(PacketBatch batch, int i) {
     int bytes = batch.end(i) - batch.start(i);
     int at = group.start(group.add(bytes));
     byte[] data = group.data();
@@ -49,45 +49,46 @@ final class ChecksumCipher extends KeyCipher {
 
   @Override
   int open(PacketBatch batch, int[] pending, int count, int minPayloadBytes) {
-    int fitting = moveToFront(batch, pending, count, HEADROOM + minPayloadBytes);
+    int longEnough = moveLongEnoughToFront(batch, pending, count, HEADROOM + minPayloadBytes);
     int refused = 0;
-    for (int i = 0; i < fitting; ) {
+    for (int i = 0; i < longEnough; ) {
       int first = i;
       group.clear();
-      while (i < fitting && !group.isFull()) {
-        takeForOpening(batch, pending[i++]);
+      while (i < longEnough && !group.isFull()) {
+        copyForOpening(batch, pending[i++]);
       }
       cipher.decrypt(group);
       for (int k = first; k < i; k++) {
-        if (!giveBackOpened(batch, pending[k], k - first)) {
+        if (!writeBackIfValid(batch, pending[k], k - first)) {
           pending[refused++] = pending[k];
         }
       }
     }
-    System.arraycopy(pending, fitting, pending, refused, count - fitting);
-    return refused + count - fitting;
+    System.arraycopy(pending, longEnough, pending, refused, count - longEnough);
+    return refused + count - longEnough;
   }
 
   /** Sorts the packets that have at least so many bytes before the others, and counts them. */
-  private static int moveToFront(PacketBatch batch, int[] pending, int count, int minBytes) {
-    int fitting = 0;
+  private static int moveLongEnoughToFront(
+      PacketBatch batch, int[] pending, int count, int minBytes) {
+    int longEnough = 0;
     for (int k = 0; k < count; k++) {
       int i = pending[k];
       if (batch.end(i) - batch.start(i) >= minBytes) {
-        pending[k] = pending[fitting];
-        pending[fitting++] = i;
+        pending[k] = pending[longEnough];
+        pending[longEnough++] = i;
       }
     }
-    return fitting;
+    return longEnough;
   }
 
-  private void takeForOpening(PacketBatch batch, int i) {
+  private void copyForOpening(PacketBatch batch, int i) {
     int bytes = batch.end(i) - batch.start(i);
     int at = group.start(group.add(bytes));
     batch.read(batch.start(i), group.data(), at, bytes);
   }
 
-  private boolean giveBackOpened(PacketBatch batch, int i, int k) {
+  private boolean writeBackIfValid(PacketBatch batch, int i, int k) {
     int bytes = batch.end(i) - batch.start(i);
     int at = group.start(k);
     byte[] data = group.data();

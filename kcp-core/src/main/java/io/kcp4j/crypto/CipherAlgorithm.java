@@ -41,7 +41,7 @@ public enum CipherAlgorithm {
   /** Nonce and checksum, and nothing encrypted. */
   NONE("none", 0, Layout.CHECKSUM),
   /** No crypto layer at all. */
-  NULL("null", 0, Layout.PLAIN);
+  NULL("null", 0, Layout.UNENCRYPTED);
 
   private final String kcptunName;
   private final int keyBytes;
@@ -92,7 +92,7 @@ public enum CipherAlgorithm {
   private enum Layout {
     CHECKSUM(20, 0),
     AEAD(12, 16),
-    PLAIN(0, 0);
+    UNENCRYPTED(0, 0);
 
     final int headroom;
     final int tailroom;

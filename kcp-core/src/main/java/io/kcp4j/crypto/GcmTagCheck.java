@@ -69,7 +69,7 @@ final class GcmTagCheck {
    *
    * @param length of ciphertext and tag
    */
-  boolean isRight(byte[] nonce, byte[] in, int inIndex, int length)
+  boolean isValid(byte[] nonce, byte[] in, int inIndex, int length)
       throws GeneralSecurityException {
     if (Arrays.equals(nonce, lastNonce)) { // With this one in a row it would refuse to encrypt.
       lastNonce[0]++;

@@ -101,14 +101,14 @@ final class JceAead implements Aead {
   public boolean open(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
     if (packetsToCheck > 0) {
       packetsToCheck--;
-      if (isKnownWrong(nonce, in, inIndex, length)) {
+      if (hasWrongTag(nonce, in, inIndex, length)) {
         packetsToCheck = CHECKED_PACKETS;
         return false;
       }
     }
     try {
       if (Arrays.equals(nonce, lastOpened)) {
-        forgetNonce(nonce);
+        resetNonce(nonce);
       }
       System.arraycopy(nonce, 0, lastOpened, 0, NONCE_BYTES);
       opening.init(Cipher.DECRYPT_MODE, key, parameters.apply(nonce));
@@ -120,12 +120,12 @@ final class JceAead implements Aead {
     }
   }
 
-  private boolean isKnownWrong(byte[] nonce, byte[] in, int inIndex, int length) {
+  private boolean hasWrongTag(byte[] nonce, byte[] in, int inIndex, int length) {
     try {
       if (check == null) {
         check = new GcmTagCheck(key, NONCE_BYTES, provider);
       }
-      return !check.isRight(nonce, in, inIndex, length);
+      return !check.isValid(nonce, in, inIndex, length);
     } catch (GeneralSecurityException | RuntimeException e) { // The provider does not take it.
       isCheckable = false;
       packetsToCheck = 0;
@@ -137,7 +137,7 @@ final class JceAead implements Aead {
    * JDK 17's ChaCha20 refuses the nonce that it was given last, for decryption too, so that the
    * second of two equal datagrams would not open. With another one in between it takes it.
    */
-  private void forgetNonce(byte[] nonce) throws GeneralSecurityException {
+  private void resetNonce(byte[] nonce) throws GeneralSecurityException {
     byte[] another = nonce.clone();
     another[0]++;
     opening.init(Cipher.DECRYPT_MODE, key, parameters.apply(another));

@@ -46,7 +46,7 @@ record LibraryChoice(CipherLibrary library, String reason) {
           CipherLibrary library = services.next();
           if (name != null && !library.name().equals(name)) {
             reason = library.name() + " is not " + name;
-          } else if (isRight(library)) {
+          } else if (isCorrect(library)) {
             return new LibraryChoice(library, "found, and computes as the JVM does");
           } else {
             reason = library.name() + " computes wrongly";
@@ -68,18 +68,18 @@ record LibraryChoice(CipherLibrary library, String reason) {
   }
 
   /** Whether a library agrees with the JVM's ciphers. */
-  static boolean isRight(CipherLibrary library) {
+  static boolean isCorrect(CipherLibrary library) {
     try {
       for (CipherAlgorithm algorithm : CipherAlgorithm.values()) {
         byte[] key = pattern(algorithm.keyBytes(), 1);
-        boolean isRight =
+        boolean isCorrect =
             switch (algorithm) {
               case AES, AES_192, AES_128 -> agree(library.aes(key), JceLibrary.PREFERRED.aes(key));
               case AES_128_GCM, AES_192_GCM, AES_256_GCM, CHACHA20_POLY1305 ->
                   agree(library.aead(algorithm, key), JceLibrary.PREFERRED.aead(algorithm, key));
               default -> true;
             };
-        if (!isRight) {
+        if (!isCorrect) {
           return false;
         }
       }

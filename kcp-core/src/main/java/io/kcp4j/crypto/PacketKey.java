@@ -32,7 +32,7 @@ public final class PacketKey implements Destroyable {
    * the chance that two of them are equal, which would give an AEAD away, is then about
    * 2<sup>-35</sup>.
    */
-  public static final long SEALS_WARNING = 1L << 31;
+  public static final long USAGE_LIMIT = 1L << 31;
 
   private static final byte[] KCPTUN_SALT = "kcp-go".getBytes(StandardCharsets.US_ASCII);
   private static final int KCPTUN_ROUNDS = 4096;
@@ -273,17 +273,17 @@ public final class PacketKey implements Destroyable {
     return (long) Uses.OPENS.getOpaque(uses);
   }
 
-  /** Packets sealed and opened, to be held against {@link #SEALS_WARNING}. */
+  /** Packets sealed and opened, to be held against {@link #USAGE_LIMIT}. */
   public long uses() {
     return seals() + opens();
   }
 
   /**
-   * Whether a warning is due: the key has been used for {@link #SEALS_WARNING} packets, and nobody
+   * Whether a warning is due: the key has been used for {@link #USAGE_LIMIT} packets, and nobody
    * has been told so before. True once for each key; the caller warns. On any thread.
    */
-  public boolean takeWarning() {
-    return uses() >= SEALS_WARNING && Uses.WARNED.compareAndSet(uses, false, true);
+  public boolean claimUsageWarning() {
+    return uses() >= USAGE_LIMIT && Uses.WARNED.compareAndSet(uses, false, true);
   }
 
   /** Counts packets sealed. */

@@ -23,7 +23,7 @@ final class RingCipher implements PacketCipher {
   private final int[] opens;
 
   private final int minOverheadBytes;
-  private final boolean isPlain;
+  private final boolean isUnencrypted;
 
   /** The number of the last key for each source; null if there is one key only. */
   private final byte[] lastKeys;
@@ -37,13 +37,13 @@ final class RingCipher implements PacketCipher {
     ciphers = ring.keys().stream().map(PacketKey::newCipher).toArray(KeyCipher[]::new);
     minOverheadBytes =
         ring.keys().stream().mapToInt(key -> key.headroom() + key.tailroom()).min().getAsInt();
-    isPlain = ciphers[0] instanceof NoCipher;
+    isUnencrypted = ciphers[0] instanceof NoCipher;
     lastKeys = ciphers.length == 1 ? null : new byte[1 << SOURCE_BITS];
   }
 
   @Override
   public boolean isUnencrypted() {
-    return isPlain;
+    return isUnencrypted;
   }
 
   @Override
@@ -69,7 +69,7 @@ final class RingCipher implements PacketCipher {
             "packet: " + bytes + " bytes (expected: " + minBytes + " to " + MAX_PACKET_BYTES + ")");
       }
     }
-    if (!isPlain) {
+    if (!isUnencrypted) {
       newest.addSeals(batch.size()); // Before what may throw: nonces are used up from now on.
       for (int k = 0; k < keys.length; k++) {
         addOpens(k, 1);
@@ -85,7 +85,7 @@ final class RingCipher implements PacketCipher {
 
   @Override
   public void open(PacketBatch batch, int minPayloadBytes, Object source) {
-    if (isPlain) {
+    if (isUnencrypted) {
       return;
     }
     int count = collect(batch, minOverheadBytes + minPayloadBytes);

@@ -12,9 +12,9 @@ final class ShardKernelTrial implements KernelChoice.Trial<ShardKernel> {
   /** Shorter than any vector, whole ones, and a little more and less. */
   private static final int[] CHECKED_LONGS = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 41};
 
-  private static final int RACE_INPUTS = 10;
-  private static final int RACE_OUTPUTS = 3;
-  private static final int RACE_LONGS = 175;
+  private static final int BENCHMARK_INPUTS = 10;
+  private static final int BENCHMARK_OUTPUTS = 3;
+  private static final int BENCHMARK_LONGS = 175;
 
   // Behind what it needs.
   static final KernelChoice<ShardKernel> CHOICE =
@@ -50,10 +50,11 @@ final class ShardKernelTrial implements KernelChoice.Trial<ShardKernel> {
   @Override
   public Runnable work(ShardKernel kernel) {
     Noise noise = new Noise();
-    ShardKernel.Product product = kernel.prepare(randomMatrix(RACE_INPUTS, RACE_OUTPUTS, noise));
-    long[][] inputs = randomRows(RACE_INPUTS, RACE_LONGS, noise);
-    long[][] outputs = new long[RACE_OUTPUTS][RACE_LONGS];
-    return () -> product.multiply(inputs, outputs, RACE_LONGS);
+    ShardKernel.Product product =
+        kernel.prepare(randomMatrix(BENCHMARK_INPUTS, BENCHMARK_OUTPUTS, noise));
+    long[][] inputs = randomRows(BENCHMARK_INPUTS, BENCHMARK_LONGS, noise);
+    long[][] outputs = new long[BENCHMARK_OUTPUTS][BENCHMARK_LONGS];
+    return () -> product.multiply(inputs, outputs, BENCHMARK_LONGS);
   }
 
   private static byte[][] randomMatrix(int inputs, int outputs, Noise noise) {

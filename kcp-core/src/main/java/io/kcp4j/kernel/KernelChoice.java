@@ -24,9 +24,9 @@ public final class KernelChoice<K> {
   /** More services than that are not looked at, should one fail again and again. */
   private static final int MAX_SERVICES = 16;
 
-  private static final int RACE_ROUNDS = 5_000;
+  private static final int BENCHMARK_ROUNDS = 5_000;
   private static final int CALLS_PER_ROUND = 4;
-  private static final long RACE_NANOS = 10_000_000_000L;
+  private static final long BENCHMARK_NANOS = 10_000_000_000L;
 
   private final Trial<K> trial;
   private final K portable;
@@ -63,9 +63,9 @@ public final class KernelChoice<K> {
     if (name != null) {
       current = named(name, candidates);
     } else if (!candidates.isEmpty()) {
-      Thread race = new Thread(() -> current = fastest(candidates), "kcp4j-kernel-race");
-      race.setDaemon(true);
-      race.start();
+      Thread benchmark = new Thread(() -> current = fastest(candidates), "kcp4j-kernel-benchmark");
+      benchmark.setDaemon(true);
+      benchmark.start();
     }
     return this;
   }
@@ -96,7 +96,7 @@ public final class KernelChoice<K> {
   /** The candidate of that name if it is right, else the portable kernel. */
   public K named(String name, List<K> candidates) {
     for (K candidate : candidates) {
-      if (trial.name(candidate).equals(name) && isRight(candidate)) {
+      if (trial.name(candidate).equals(name) && isCorrect(candidate)) {
         return candidate;
       }
     }
@@ -104,7 +104,7 @@ public final class KernelChoice<K> {
   }
 
   /** Whether a kernel agrees with the portable one. */
-  public boolean isRight(K kernel) {
+  public boolean isCorrect(K kernel) {
     try {
       return trial.agrees(kernel);
     } catch (RuntimeException | LinkageError e) {
@@ -114,31 +114,32 @@ public final class KernelChoice<K> {
 
   /** The fastest of those that are right. */
   public K fastest(List<K> candidates) {
-    List<Runner> runners = new ArrayList<>();
-    runners.add(new Runner(portable));
+    List<Contender> contenders = new ArrayList<>();
+    contenders.add(new Contender(portable));
     for (K candidate : candidates) {
-      if (isRight(candidate)) {
-        runners.add(new Runner(candidate));
+      if (isCorrect(candidate)) {
+        contenders.add(new Contender(candidate));
       }
     }
     // In turn, since machines are not as fast at all times, and first come first compiled.
     long start = System.nanoTime();
-    for (int i = 0; i < RACE_ROUNDS && System.nanoTime() - start < RACE_NANOS; i++) {
-      for (Runner runner : runners) {
-        runner.run();
+    for (int i = 0; i < BENCHMARK_ROUNDS && System.nanoTime() - start < BENCHMARK_NANOS; i++) {
+      for (Contender contender : contenders) {
+        contender.run();
       }
     }
-    return Collections.min(runners, Comparator.comparingLong(runner -> runner.leastNanos)).kernel;
+    return Collections.min(contenders, Comparator.comparingLong(contender -> contender.leastNanos))
+        .kernel;
   }
 
   /** A kernel at work, and the least time that it took. */
-  private final class Runner {
+  private final class Contender {
 
     final K kernel;
     private final Runnable work;
     private long leastNanos = Long.MAX_VALUE;
 
-    Runner(K kernel) {
+    Contender(K kernel) {
       this.kernel = kernel;
       work = trial.work(kernel);
     }

@@ -69,16 +69,16 @@ class GcmTagCheckTest {
     aead.seal(nonce, TestPackets.randomBytes(random, length), 0, length, sealed, index);
     int bytes = length + TAG_BYTES;
     for (int i = 0; i < 2; i++) { // the same nonce in a row, too
-      assertTrue(check.isRight(nonce, sealed, index, bytes), length + " bytes");
+      assertTrue(check.isValid(nonce, sealed, index, bytes), length + " bytes");
       int bit = random.nextInt(8 * bytes);
       sealed[index + bit / 8] ^= (byte) (1 << bit % 8);
-      assertFalse(check.isRight(nonce, sealed, index, bytes), length + " bytes, bit " + bit);
+      assertFalse(check.isValid(nonce, sealed, index, bytes), length + " bytes, bit " + bit);
       sealed[index + bit / 8] ^= (byte) (1 << bit % 8);
     }
     nonce[3]++;
-    assertFalse(check.isRight(nonce, sealed, index, bytes), length + " bytes");
+    assertFalse(check.isValid(nonce, sealed, index, bytes), length + " bytes");
     if (length > 0) {
-      assertFalse(check.isRight(nonce, sealed, index, bytes - 1), length + " bytes");
+      assertFalse(check.isValid(nonce, sealed, index, bytes - 1), length + " bytes");
     }
   }
 

@@ -186,13 +186,13 @@ class KeyRingTest {
     for (PacketKey key : List.of(gcm, aes)) {
       key.addSeals(1 << 30);
       key.addOpens((1 << 30) - 1);
-      assertFalse(key.takeWarning());
+      assertFalse(key.claimUsageWarning());
       key.addOpens(1);
     }
     int warnings = 0;
     for (int i = 0; i < 3; i++) {
       for (PacketKey key : List.of(gcm, aes, twin, salsa20)) {
-        warnings += key.takeWarning() ? 1 : 0;
+        warnings += key.claimUsageWarning() ? 1 : 0;
       }
     }
     assertEquals(2, warnings);

@@ -12,11 +12,11 @@ import org.junit.jupiter.api.Test;
 
 class LibraryChoiceTest {
 
-  private static final CipherLibrary RIGHT = new Disguise("right");
+  private static final CipherLibrary RIGHT = new RenamedLibrary("right");
 
   @Test
   void firstThatIsRightIsUsed() {
-    LibraryChoice choice = choose(null, new WrongBlocks(), RIGHT, new Disguise("later"));
+    LibraryChoice choice = choose(null, new WrongBlocks(), RIGHT, new RenamedLibrary("later"));
     assertSame(RIGHT, choice.library());
     assertEquals("found, and computes as the JVM does", choice.reason());
   }
@@ -31,7 +31,7 @@ class LibraryChoiceTest {
 
   @Test
   void nameChoosesAmongSeveral() {
-    CipherLibrary later = new Disguise("later");
+    CipherLibrary later = new RenamedLibrary("later");
     assertSame(later, choose("later", RIGHT, later).library());
     assertSame(JceLibrary.PREFERRED, choose("jce", RIGHT).library());
     LibraryChoice absent = choose("absent", RIGHT);
@@ -46,14 +46,14 @@ class LibraryChoiceTest {
             new WrongBlocks(),
             new WrongTag(),
             new WrongOffHeap(),
-            new Credulous(),
-            new Failing())) {
-      assertFalse(LibraryChoice.isRight(wrong), wrong.name());
+            new AcceptsAnyTag(),
+            new FailingLibrary())) {
+      assertFalse(LibraryChoice.isCorrect(wrong), wrong.name());
       LibraryChoice choice = choose(wrong.name(), wrong);
       assertSame(JceLibrary.PREFERRED, choice.library());
       assertEquals(wrong.name() + " computes wrongly", choice.reason());
     }
-    assertTrue(LibraryChoice.isRight(RIGHT));
+    assertTrue(LibraryChoice.isCorrect(RIGHT));
   }
 
   @Test
@@ -99,11 +99,11 @@ class LibraryChoiceTest {
   }
 
   /** The JVM's ciphers under another name. */
-  private static class Disguise implements CipherLibrary {
+  private static class RenamedLibrary implements CipherLibrary {
 
     private final String name;
 
-    Disguise(String name) {
+    RenamedLibrary(String name) {
       this.name = name;
     }
 
@@ -123,7 +123,7 @@ class LibraryChoiceTest {
     }
   }
 
-  private static final class WrongBlocks extends Disguise {
+  private static final class WrongBlocks extends RenamedLibrary {
 
     WrongBlocks() {
       super("wrong blocks");
@@ -135,7 +135,7 @@ class LibraryChoiceTest {
     }
   }
 
-  private static final class WrongTag extends Disguise {
+  private static final class WrongTag extends RenamedLibrary {
 
     WrongTag() {
       super("wrong tag");
@@ -143,7 +143,7 @@ class LibraryChoiceTest {
 
     @Override
     public Aead aead(CipherAlgorithm algorithm, byte[] key) {
-      return new DisguisedAead(super.aead(algorithm, key)) {
+      return new ForwardingAead(super.aead(algorithm, key)) {
         @Override
         public void seal(
             byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
@@ -154,7 +154,7 @@ class LibraryChoiceTest {
     }
   }
 
-  private static final class WrongOffHeap extends Disguise {
+  private static final class WrongOffHeap extends RenamedLibrary {
 
     WrongOffHeap() {
       super("wrong off the heap");
@@ -167,7 +167,7 @@ class LibraryChoiceTest {
   }
 
   /** Does nothing in direct buffers. */
-  private static final class IdleOffHeap extends DisguisedAead implements DirectAead {
+  private static final class IdleOffHeap extends ForwardingAead implements DirectAead {
 
     IdleOffHeap(Aead aead) {
       super(aead);
@@ -183,15 +183,15 @@ class LibraryChoiceTest {
   }
 
   /** Opens whatever comes. */
-  private static final class Credulous extends Disguise {
+  private static final class AcceptsAnyTag extends RenamedLibrary {
 
-    Credulous() {
+    AcceptsAnyTag() {
       super("credulous");
     }
 
     @Override
     public Aead aead(CipherAlgorithm algorithm, byte[] key) {
-      return new DisguisedAead(super.aead(algorithm, key)) {
+      return new ForwardingAead(super.aead(algorithm, key)) {
         @Override
         public boolean open(
             byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
@@ -202,9 +202,9 @@ class LibraryChoiceTest {
     }
   }
 
-  private static final class Failing extends Disguise {
+  private static final class FailingLibrary extends RenamedLibrary {
 
-    Failing() {
+    FailingLibrary() {
       super("failing");
     }
 
@@ -214,11 +214,11 @@ class LibraryChoiceTest {
     }
   }
 
-  private static class DisguisedAead implements Aead {
+  private static class ForwardingAead implements Aead {
 
     private final Aead aead;
 
-    DisguisedAead(Aead aead) {
+    ForwardingAead(Aead aead) {
       this.aead = aead;
     }
 

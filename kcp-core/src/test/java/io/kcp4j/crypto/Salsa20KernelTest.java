@@ -64,7 +64,7 @@ class Salsa20KernelTest {
 
   @Test
   void rightKernelIsRight() {
-    assertTrue(choice.isRight(portable));
+    assertTrue(choice.isCorrect(portable));
     assertSame(portable, choice.named("portable", List.of()));
     assertEquals("portable", portable.name());
   }
@@ -72,7 +72,7 @@ class Salsa20KernelTest {
   @Test
   void kernelThatForgetsTheLastLaneIsWrong() {
     assertFalse(
-        choice.isRight(
+        choice.isCorrect(
             new Altered() {
               @Override
               void compute(Lanes lanes, int used) {
@@ -85,7 +85,7 @@ class Salsa20KernelTest {
   @Test
   void kernelWithLanesOfItsOwnNumberIsWrong() {
     assertFalse(
-        choice.isRight(
+        choice.isCorrect(
             new Altered() {
               @Override
               public Lanes prepare(byte[] key, int count) {
@@ -118,7 +118,7 @@ class Salsa20KernelTest {
             }
           }
         };
-    assertTrue(choice.isRight(slow));
+    assertTrue(choice.isCorrect(slow));
     assertSame(portable, choice.fastest(List.of(slow)));
     assertSame(slow, choice.named("altered", List.of(slow)));
   }

@@ -16,14 +16,14 @@ class ShardKernelTrialTest {
 
   @Test
   void rightKernelIsRight() {
-    assertTrue(choice.isRight(new Disguise("other")));
+    assertTrue(choice.isCorrect(new RenamedKernel("other")));
   }
 
   @Test
   void kernelThatForgetsTheLastLongIsWrong() {
     assertFalse(
-        choice.isRight(
-            new Disguise("short") {
+        choice.isCorrect(
+            new RenamedKernel("short") {
               @Override
               void multiply(Product product, long[][] inputs, long[][] outputs, int longs) {
                 product.multiply(inputs, outputs, Math.max(longs - 1, 0));
@@ -34,8 +34,8 @@ class ShardKernelTrialTest {
   @Test
   void kernelThatWritesBehindTheEndIsWrong() {
     assertFalse(
-        choice.isRight(
-            new Disguise("long") {
+        choice.isCorrect(
+            new RenamedKernel("long") {
               @Override
               void multiply(Product product, long[][] inputs, long[][] outputs, int longs) {
                 product.multiply(inputs, outputs, longs);
@@ -46,15 +46,15 @@ class ShardKernelTrialTest {
 
   @Test
   void kernelThatFailsIsWrong() {
-    assertFalse(choice.isRight(new Failing()));
-    assertSame(portable, choice.fastest(List.of(new Failing())));
-    assertSame(portable, choice.named("failing", List.of(new Failing())));
+    assertFalse(choice.isCorrect(new FailingKernel()));
+    assertSame(portable, choice.fastest(List.of(new FailingKernel())));
+    assertSame(portable, choice.named("failing", List.of(new FailingKernel())));
   }
 
   @Test
   void kernelIsTakenByItsNameWhateverItsSpeed() {
     ShardKernel slow = new Slow();
-    assertSame(slow, choice.named("slow", List.of(new Failing(), slow)));
+    assertSame(slow, choice.named("slow", List.of(new FailingKernel(), slow)));
     assertSame(portable, choice.named("fast", List.of(slow)));
     assertSame(portable, choice.named("portable", List.of(slow)));
   }
@@ -67,7 +67,7 @@ class ShardKernelTrialTest {
   @Test
   void kernelThatDoesNothingWouldWinTheRaceWereItRight() {
     ShardKernel idle =
-        new Disguise("idle") {
+        new RenamedKernel("idle") {
           @Override
           void multiply(Product product, long[][] inputs, long[][] outputs, int longs) {
             if (longs < 100) { // as the check does
@@ -75,15 +75,15 @@ class ShardKernelTrialTest {
             }
           }
         };
-    assertSame(idle, choice.fastest(List.of(new Failing(), idle, new Slow())));
+    assertSame(idle, choice.fastest(List.of(new FailingKernel(), idle, new Slow())));
   }
 
   /** The portable kernel under another name. */
-  private static class Disguise implements ShardKernel {
+  private static class RenamedKernel implements ShardKernel {
 
     private final String name;
 
-    Disguise(String name) {
+    RenamedKernel(String name) {
       this.name = name;
     }
 
@@ -103,7 +103,7 @@ class ShardKernelTrialTest {
     }
   }
 
-  private static final class Slow extends Disguise {
+  private static final class Slow extends RenamedKernel {
 
     Slow() {
       super("slow");
@@ -117,9 +117,9 @@ class ShardKernelTrialTest {
     }
   }
 
-  private static final class Failing extends Disguise {
+  private static final class FailingKernel extends RenamedKernel {
 
-    Failing() {
+    FailingKernel() {
       super("failing");
     }
 

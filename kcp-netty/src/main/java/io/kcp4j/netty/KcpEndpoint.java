@@ -571,7 +571,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   /** Nonces are random: so many packets under one key, and two of them may share one. */
   private void warnOfKeyUsageLimit() {
     for (PacketKey key : keyRing.keys()) {
-      if (key.takeWarning()) {
+      if (key.claimUsageWarning()) {
         logger.warn("{} {} packets have one key: {}; change it", socket, key.uses(), key);
       }
     }

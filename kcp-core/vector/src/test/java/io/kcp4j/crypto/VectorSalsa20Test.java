@@ -23,7 +23,7 @@ class VectorSalsa20Test {
     Salsa20Kernel kernel = Salsa20Kernel.preferred();
     assertEquals(System.getProperty(Salsa20Kernel.PROPERTY), kernel.name());
     assertTrue(
-        new KernelChoice<>(Salsa20Kernel.portable(), new Salsa20KernelTrial()).isRight(kernel));
+        new KernelChoice<>(Salsa20Kernel.portable(), new Salsa20KernelTrial()).isCorrect(kernel));
   }
 
   @Test
