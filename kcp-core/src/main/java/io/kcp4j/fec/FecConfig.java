@@ -80,6 +80,11 @@ public final class FecConfig {
     return dataShards > 0;
   }
 
+  /** What FEC adds to each datagram that is sent, in bytes: 8 if it encodes, else 0. */
+  public int headerBytes() {
+    return isEncoding() ? FecPacket.DATA_HEADER_BYTES : 0;
+  }
+
   /**
    * A group whose last datagram comes so long or longer after the datagram before it gets no
    * parity, in milliseconds; 0: parity is always sent. Default {@value #DEFAULT_PARITY_GAP_MS}.

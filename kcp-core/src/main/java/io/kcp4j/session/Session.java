@@ -6,7 +6,6 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
-import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.Objects;
@@ -132,7 +131,7 @@ public final class Session extends TimerWheel.Entry {
 
   /** What the layers around the ARQ add to each datagram, in bytes. */
   public static int overheadBytes(int cipherBytes, FecConfig fecConfig) {
-    return cipherBytes + (fecConfig.isEncoding() ? FecPacket.DATA_HEADER_BYTES : 0);
+    return cipherBytes + fecConfig.headerBytes();
   }
 
   FecLayer fec() {

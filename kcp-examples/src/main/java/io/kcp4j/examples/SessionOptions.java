@@ -9,7 +9,6 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
-import io.kcp4j.session.Session;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -188,7 +187,7 @@ final class SessionOptions {
     try {
       KeyRing keys = keys(defaultKeys);
       FecConfig fec = fec(defaultFec);
-      int overhead = Session.overheadBytes(keys.headroom() + keys.tailroom(), fec);
+      int overhead = keys.headroom() + keys.tailroom() + fec.headerBytes();
       checked("--mtu", mtuBytes, overhead + Segment.HEADER_BYTES + 1, KcpConfig.MAX_MTU_BYTES);
       return new SessionSettings(
           config(),
