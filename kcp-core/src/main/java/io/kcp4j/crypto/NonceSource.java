@@ -17,7 +17,7 @@ import javax.crypto.spec.IvParameterSpec;
  * clone, a CRaC checkpoint) gives the same nonces as the original only until then: protocol.md
  * 10.5.
  */
-public final class NonceSource {
+final class NonceSource {
 
   /** What one key is used for stays small, and so does what a copy of the process repeats. */
   static final int NONCES_PER_SEED = 1 << 16;
@@ -45,7 +45,7 @@ public final class NonceSource {
    *
    * @param system where its keys come from
    */
-  public NonceSource(SecureRandom system) {
+  NonceSource(SecureRandom system) {
     // The time of day, since it jumps when a copy of the machine wakes up and its clock is set. The
     // monotonic clock goes on where it was.
     this(system, System::currentTimeMillis);
@@ -70,7 +70,7 @@ public final class NonceSource {
    * Reads the clock, and has the next nonce come from a new key if this one has been in use for a
    * second, or if the clock has gone back. To be called before each batch of nonces.
    */
-  public void expire() {
+  void expire() {
     long ageMs = clockMs.getAsLong() - seededAtMs;
     if (ageMs < 0 || ageMs >= MAX_AGE_MS) {
       noncesLeft = 0;
@@ -82,7 +82,7 @@ public final class NonceSource {
    *
    * @throws IllegalStateException if the JVM's AES fails; then nothing has been written
    */
-  public void next(byte[] to, int index, int bytes) {
+  void next(byte[] to, int index, int bytes) {
     if (noncesLeft == 0 || used + bytes > BATCH_BYTES) {
       refill();
     }

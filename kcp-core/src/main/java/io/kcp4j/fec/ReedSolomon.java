@@ -20,10 +20,10 @@ import java.util.Objects;
  * long[]}, eight bytes in each long in any byte order, the same for all: the arrays are what the
  * JIT compilers vectorise best.
  */
-public final class ReedSolomon {
+final class ReedSolomon {
 
   /** The field has no more points. */
-  public static final int MAX_SHARDS = GaloisField.SIZE;
+  static final int MAX_SHARDS = GaloisField.SIZE;
 
   private static final int CACHE_LINE_LONGS = 8;
 
@@ -79,7 +79,7 @@ public final class ReedSolomon {
    * @param parityShards 1 to 255, with the data shards at most {@value #MAX_SHARDS}
    * @throws IllegalArgumentException if one is out of range
    */
-  public static ReedSolomon of(int dataShards, int parityShards) {
+  static ReedSolomon of(int dataShards, int parityShards) {
     checkShards(dataShards, parityShards);
     int slot = dataShards * 31 + parityShards & (SHARED.length - 1);
     ReedSolomon shared = SHARED[slot];
@@ -91,7 +91,7 @@ public final class ReedSolomon {
   }
 
   /** The same code, bound to a kernel; for tests and benchmarks. Not shared. */
-  public ReedSolomon withKernel(ShardKernel kernel) {
+  ReedSolomon withKernel(ShardKernel kernel) {
     return new ReedSolomon(dataShards, parityShards, Objects.requireNonNull(kernel, "kernel"));
   }
 
@@ -112,17 +112,17 @@ public final class ReedSolomon {
   }
 
   /** How many shards carry data, 1 to 255. */
-  public int dataShards() {
+  int dataShards() {
     return dataShards;
   }
 
   /** How many shards of parity protect them, 1 to 255. */
-  public int parityShards() {
+  int parityShards() {
     return parityShards;
   }
 
   /** The kernel in use now. */
-  public ShardKernel kernel() {
+  ShardKernel kernel() {
     return ownKernel == null ? ShardKernel.preferred() : ownKernel;
   }
 
@@ -132,7 +132,7 @@ public final class ReedSolomon {
    * rows allocated one after the other lie alike in cache lines, which saves up to a quarter of the
    * time.
    */
-  public static int rowLongs(int bytes) {
+  static int rowLongs(int bytes) {
     int longs = (bytes + Long.BYTES - 1) / Long.BYTES;
     return (longs + HEADER_LONGS + CACHE_LINE_LONGS - 1) / CACHE_LINE_LONGS * CACHE_LINE_LONGS
         - HEADER_LONGS;
@@ -146,7 +146,7 @@ public final class ReedSolomon {
    * @param longs how much of each row to use, 0 to the length of the shortest
    * @throws IllegalArgumentException if rows are missing or too short
    */
-  public void encode(long[][] data, long[][] parity, int longs) {
+  void encode(long[][] data, long[][] parity, int longs) {
     checkRows("data", data, dataShards, longs);
     checkRows("parity", parity, parityShards, longs);
     parityProduct().multiply(data, parity, longs);
@@ -188,7 +188,7 @@ public final class ReedSolomon {
    * @return false, with nothing changed, if fewer than {@link #dataShards} are present
    * @throws IllegalArgumentException if rows are missing or too short
    */
-  public boolean reconstructData(long[][] shards, boolean[] present, int longs) {
+  boolean reconstructData(long[][] shards, boolean[] present, int longs) {
     checkCount("shards", shards.length);
     checkCount("present", present.length);
     Repair repair = repairOf(present);

@@ -1,6 +1,6 @@
-package io.kcp4j.jmh;
+package io.kcp4j.crypto;
 
-import io.kcp4j.crypto.NonceSource;
+import io.kcp4j.jmh.KcpBenchmark;
 import java.security.SecureRandom;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Scope;

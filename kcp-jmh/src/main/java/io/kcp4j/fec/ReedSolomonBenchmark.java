@@ -1,6 +1,6 @@
-package io.kcp4j.jmh;
+package io.kcp4j.fec;
 
-import io.kcp4j.fec.ReedSolomon;
+import io.kcp4j.jmh.KcpBenchmark;
 import java.util.Arrays;
 import java.util.Random;
 import org.openjdk.jmh.annotations.Benchmark;

@@ -1,6 +1,4 @@
-package io.kcp4j.jmh;
-
-import io.kcp4j.fec.ReedSolomon;
+package io.kcp4j.fec;
 
 /**
  * Reed-Solomon as it is usually written in Java: for each output and input a loop over bytes with a

@@ -31,7 +31,7 @@ import org.openjdk.jmh.annotations.Warmup;
     })
 public abstract class KcpBenchmark {
 
-  static final int MTU_BYTES = 1400;
+  protected static final int MTU_BYTES = 1400;
   static final int PAYLOAD_BYTES = MTU_BYTES - Segment.HEADER_BYTES;
 
   static final PooledByteBufAllocator ALLOCATOR = PooledByteBufAllocator.DEFAULT;
@@ -97,7 +97,7 @@ public abstract class KcpBenchmark {
   }
 
   /** Guards against a benchmark that has left the state in which it was meant to run. */
-  static void check(boolean expected, String what) {
+  protected static void check(boolean expected, String what) {
     if (!expected) {
       throw new IllegalStateException(what);
     }

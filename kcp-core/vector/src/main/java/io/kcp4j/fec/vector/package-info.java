@@ -1,5 +1,5 @@
 /**
- * Kernels for {@link io.kcp4j.fec.ReedSolomon} in the Vector API of JDK 25. With this artifact on
+ * Kernels for Reed-Solomon codes in the Vector API of JDK 25. With this artifact on
  * the class path or module path, {@code --add-modules jdk.incubator.vector} turns them on; nothing
  * else has to be said. {@link io.kcp4j.fec.ShardKernel#preferred} tells which kernel is in use.
  */
