@@ -51,7 +51,7 @@ class ArchitectureTest {
           .dependOnClassesThat(
               resideInAnyPackage("io.kcp4j..")
                   .and(not(resideInAnyPackage("io.kcp4j.fec..", KERNEL_CHOICE)))
-                  .and(not(belongToAnyOf(MemoryBudget.class))));
+                  .and(not(belongToAnyOf(MemoryBudget.class, Unstable.class))));
 
   @ArchTest
   static final ArchRule noClocks =
@@ -95,7 +95,8 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat(
               resideInAPackage("io.kcp4j..")
-                  .and(not(resideInAnyPackage("io.kcp4j.crypto", KERNEL_CHOICE))));
+                  .and(not(resideInAnyPackage("io.kcp4j.crypto", KERNEL_CHOICE)))
+                  .and(not(belongToAnyOf(Unstable.class))));
 
   @ArchTest
   static final ArchRule choiceOfKernelsKnowsNothingOfThem =

@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.Unstable;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -73,6 +74,7 @@ public final class KeyRing {
    *
    * @throws IllegalStateException if a key has been destroyed
    */
+  @Unstable
   public PacketCipher newCipher() {
     return new RingCipher(this);
   }

@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -10,6 +11,7 @@ import java.util.Arrays;
  * each packet. It borrows the buffer and neither retains nor releases it; the buffer's reader and
  * writer index mean nothing to it. Used by one thread.
  */
+@Unstable
 public final class PacketBatch {
 
   private static final int INITIAL_CAPACITY = 16;

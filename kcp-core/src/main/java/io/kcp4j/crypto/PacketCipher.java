@@ -1,10 +1,13 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.Unstable;
+
 /**
  * Seals and opens packets in place, a batch at a time. It has state of its own (key schedules,
  * scratch, nonces): used by one thread, one for each event loop and {@link KeyRing}. It never keeps
  * a buffer beyond a call.
  */
+@Unstable
 public interface PacketCipher {
 
   /**

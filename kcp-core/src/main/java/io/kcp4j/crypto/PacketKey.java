@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.Unstable;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
@@ -282,6 +283,7 @@ public final class PacketKey implements Destroyable {
    * Whether a warning is due: the key has been used for {@link #USAGE_LIMIT} packets, and nobody
    * has been told so before. True once for each key; the caller warns. On any thread.
    */
+  @Unstable
   public boolean claimUsageWarning() {
     return uses() >= USAGE_LIMIT && Uses.WARNED.compareAndSet(uses, false, true);
   }

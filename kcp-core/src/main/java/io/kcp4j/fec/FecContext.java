@@ -1,6 +1,7 @@
 package io.kcp4j.fec;
 
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.Unstable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -12,6 +13,7 @@ import java.util.Objects;
  * <p>Endpoints on one thread that have memory budgets of their own share a context by {@link
  * #withBudget}.
  */
+@Unstable
 public final class FecContext {
 
   /** Peers can make us use others by changing their ratio; then the collection starts anew. */

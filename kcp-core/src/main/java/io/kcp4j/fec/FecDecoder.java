@@ -1,5 +1,6 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.Objects;
@@ -19,6 +20,7 @@ import java.util.Objects;
  * What is held is bounded per decoder and charged to the context's budget; between complete groups
  * it is nothing.
  */
+@Unstable
 public final class FecDecoder {
 
   private final boolean isDecoding;

@@ -1,5 +1,6 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.Objects;
@@ -16,6 +17,7 @@ import java.util.Objects;
  *
  * <p>Used by one thread. Buffers handed in stay the caller's.
  */
+@Unstable
 public final class FecEncoder {
 
   /** More packets than any receiver looks back or ahead. */

@@ -1,5 +1,6 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -7,6 +8,7 @@ import io.netty.buffer.ByteBuf;
  * and for data and out-of-band packets a size of 2, which counts itself and the payload:
  * protocol.md 11.1. All are little-endian.
  */
+@Unstable
 public final class FecPacket {
 
   /** What a parity packet has in front of its shard. */

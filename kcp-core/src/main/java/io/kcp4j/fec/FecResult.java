@@ -1,9 +1,12 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.Unstable;
+
 /**
  * What became of a data or parity packet in the decoder. It concerns the packet's use for
  * recovering others: the payload of a data packet is good unless the packet is {@link #REFUSED}.
  */
+@Unstable
 public enum FecResult {
   /** Kept, or it was the last that its group needed. */
   KEPT,

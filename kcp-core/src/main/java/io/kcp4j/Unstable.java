@@ -1,0 +1,16 @@
+package io.kcp4j;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Public for other modules of kcp4j and for drivers other than {@code kcp-netty}, but not part of
+ * the stable API: it may change in any release.
+ */
+@Documented
+@Retention(RetentionPolicy.CLASS)
+@Target({ElementType.TYPE, ElementType.METHOD})
+public @interface Unstable {}
