@@ -14,6 +14,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/klauspost/reedsolomon"
 	"github.com/xtaci/kcp-go/v5"
 )
@@ -42,12 +44,12 @@ func codecs(flags *flag.FlagSet, args []string) error {
 	match := flags.String("match", "", "only those whose name this regular `expression` finds")
 	duration := flags.Duration("time", 250*time.Millisecond, "`time` for each")
 	count := flags.Int("count", 1, "how often to measure each")
-	if err := parse(flags, args); err != nil {
+	if err := cli.Parse(flags, args); err != nil {
 		return err
 	}
 	pattern, err := regexp.Compile(*match)
 	if err != nil {
-		return usageErrorf("--match: %v", err)
+		return cli.UsageErrorf("--match: %v", err)
 	}
 	testing.Init()
 	if err := flag.Set("test.benchtime", duration.String()); err != nil {
@@ -62,7 +64,7 @@ func codecs(flags *flag.FlagSet, args []string) error {
 			return fmt.Errorf("%s failed", benchmark.name)
 		}
 		packets := float64(result.N) * float64(benchmark.packets)
-		err := printJSON(codecSpeed{benchmark.name, float64(result.T.Nanoseconds()) / packets})
+		err := cli.PrintJSON(codecSpeed{benchmark.name, float64(result.T.Nanoseconds()) / packets})
 		if err != nil {
 			return err
 		}
@@ -75,15 +77,15 @@ func codecBenchmarks() []codecBenchmark {
 	add := func(name string, run func(b *testing.B)) {
 		all = append(all, codecBenchmark{name, 1, run})
 	}
-	for _, c := range packetCiphers {
-		if c.name == "null" {
+	for _, c := range kcpgo.Ciphers {
+		if c.Name == "null" {
 			continue
 		}
 		if !isAEAD(c) {
-			add("crypt/"+c.name, func(b *testing.B) { cryptAlone(b, c) })
+			add("crypt/"+c.Name, func(b *testing.B) { cryptAlone(b, c) })
 		}
-		add("seal+open/"+c.name, func(b *testing.B) { sealAndOpen(b, c) })
-		add("seal/"+c.name, func(b *testing.B) { sealOnly(b, c) })
+		add("seal+open/"+c.Name, func(b *testing.B) { sealAndOpen(b, c) })
+		add("seal/"+c.Name, func(b *testing.B) { sealOnly(b, c) })
 	}
 	for _, ratio := range [][2]int{{10, 3}, {20, 10}} {
 		data, parity := ratio[0], ratio[1]
@@ -100,8 +102,8 @@ func codecBenchmarks() []codecBenchmark {
 		codecBenchmark{"fec-recover/10+3", 10, func(b *testing.B) { fecDecode(b, 10, 3, 1) }})
 }
 
-func isAEAD(c packetCipher) bool {
-	return strings.HasSuffix(c.name, "-gcm") || strings.HasSuffix(c.name, "-poly1305")
+func isAEAD(c kcpgo.Cipher) bool {
+	return strings.HasSuffix(c.Name, "-gcm") || strings.HasSuffix(c.Name, "-poly1305")
 }
 
 func randomBytes(size int) []byte {
@@ -116,8 +118,8 @@ type packetSealer struct {
 	open func(packet []byte) error
 }
 
-func newPacketSealer(c packetCipher) (packetSealer, error) {
-	cipher, err := c.make(randomBytes(c.keyBytes))
+func newPacketSealer(c kcpgo.Cipher) (packetSealer, error) {
+	cipher, err := c.New(randomBytes(c.KeyBytes))
 	if err != nil {
 		return packetSealer{}, err
 	}
@@ -166,8 +168,8 @@ func sealerOf(cipher aead, random io.Reader) packetSealer {
 }
 
 // cryptAlone is what kcp-go's own benchmarks count: no nonce, no checksum, not in place.
-func cryptAlone(b *testing.B, c packetCipher) {
-	cipher, err := c.make(randomBytes(c.keyBytes))
+func cryptAlone(b *testing.B, c kcpgo.Cipher) {
+	cipher, err := c.New(randomBytes(c.KeyBytes))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -178,7 +180,7 @@ func cryptAlone(b *testing.B, c packetCipher) {
 	}
 }
 
-func sealAndOpen(b *testing.B, c packetCipher) {
+func sealAndOpen(b *testing.B, c kcpgo.Cipher) {
 	sealer, err := newPacketSealer(c)
 	if err != nil {
 		b.Fatal(err)
@@ -192,7 +194,7 @@ func sealAndOpen(b *testing.B, c packetCipher) {
 	}
 }
 
-func sealOnly(b *testing.B, c packetCipher) {
+func sealOnly(b *testing.B, c kcpgo.Cipher) {
 	sealer, err := newPacketSealer(c)
 	if err != nil {
 		b.Fatal(err)

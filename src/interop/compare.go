@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 )
 
 // A comparison is of what a codecBenchmark does with what a JMH benchmark of kcp4j does.
@@ -29,15 +32,15 @@ func comparisons() []comparison {
 		all = append(all, comparison{
 			cipher + how, kcpGo + "/" + cipher, "PacketCipherBenchmark." + method, "cipher", cipher})
 	}
-	for _, c := range packetCiphers {
-		if c.name == "null" {
+	for _, c := range kcpgo.Ciphers {
+		if c.Name == "null" {
 			continue
 		}
-		addCipher("seal+open", ", sealed and opened", "sealAndOpen1500", c.name)
-		if !isAEAD(c) && c.name != "none" {
+		addCipher("seal+open", ", sealed and opened", "sealAndOpen1500", c.Name)
+		if !isAEAD(c) && c.Name != "none" {
 			all = append(all, comparison{
-				c.name + ", cipher alone", "crypt/" + c.name,
-				"StreamCipherBenchmark.encryptAndDecrypt1500", "streamCipher", c.name})
+				c.Name + ", cipher alone", "crypt/" + c.Name,
+				"StreamCipherBenchmark.encryptAndDecrypt1500", "streamCipher", c.Name})
 		}
 	}
 	for _, c := range []string{"aes", "aes-128-gcm", "chacha20-poly1305", "salsa20"} {
@@ -90,12 +93,12 @@ func compareCodecs(flags *flag.FlagSet, args []string) error {
 	columns := []*column{newColumn("kcp-go", runGo)}
 	var jvms jvms
 	jvms.flag(flags)
-	if err := parse(flags, args); err != nil {
+	if err := cli.Parse(flags, args); err != nil {
 		return err
 	}
 	pattern, err := regexp.Compile(*match)
 	if err != nil {
-		return usageErrorf("--match: %v", err)
+		return cli.UsageErrorf("--match: %v", err)
 	}
 	for _, jvm := range jvms.orDefault() {
 		columns = append(columns, newColumn(jvm.name, jmhRunner(jvm.command, classPath)))

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kcp4j/kcp4j/interop/cli"
 )
 
 func compareLoad(flags *flag.FlagSet, args []string) error {
@@ -24,12 +26,12 @@ func compareLoad(flags *flag.FlagSet, args []string) error {
 	plotFile := flags.String("plot", "", "draw them as SVG into this `file`")
 	var given jvms
 	given.flag(flags)
-	if err := parse(flags, args); err != nil {
+	if err := cli.Parse(flags, args); err != nil {
 		return err
 	}
 	pattern, err := regexp.Compile(*match)
 	if err != nil {
-		return usageErrorf("--match: %v", err)
+		return cli.UsageErrorf("--match: %v", err)
 	}
 
 	jvms := given.orDefault()

@@ -12,62 +12,37 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/xtaci/kcp-go/v5"
 )
 
 const chunkBytes = 64 << 10
 
 func echoServer(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 lets the system choose")
 	count := flags.Int("count", 0, "exit after that many `sessions` have ended; 0: never")
 	quiet := flags.Duration("quiet", time.Minute, "a session without traffic for this `time` has ended")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
-	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
+	s.SessionFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
 		return err
 	}
 	if *untilEOF {
-		exitOnEOF()
+		kcpgo.ExitOnEOF()
 	}
-	return serve(&s, *address, *count, func(session *kcp.UDPSession) {
-		if s.dataShards > 0 {
+	return s.Serve(*address, *count, func(session *kcp.UDPSession) {
+		if s.DataShards > 0 {
 			echoOOB(session)
 		}
 		echo(session, *quiet)
 	})
 }
 
-// serve hands every session to a goroutine of its own; with a count other than 0 it returns when
-// so many of them are done.
-func serve(s *settings, address string, count int, handle func(*kcp.UDPSession)) error {
-	listener, err := s.listen(address)
-	if err != nil {
-		return err
-	}
-	var handlers sync.WaitGroup
-	defer func() {
-		handlers.Wait()
-		printJSON(countersNow())
-	}()
-	for accepted := 0; count == 0 || accepted < count; accepted++ {
-		session, err := s.accept(listener)
-		if err != nil {
-			return err
-		}
-		handlers.Add(1)
-		go func() {
-			defer handlers.Done()
-			defer session.Close()
-			handle(session)
-		}()
-	}
-	return nil
-}
-
 func echo(session *kcp.UDPSession, quiet time.Duration) {
 	var received atomic.Int64
-	go closeWhenQuiet(session, &received, quiet)
+	go kcpgo.CloseWhenQuiet(session, &received, quiet)
 	chunk := make([]byte, chunkBytes)
 	for {
 		n, err := session.Read(chunk)
@@ -87,7 +62,7 @@ type echoResult struct {
 	Bytes    int64   `json:"bytes"`
 	Seconds  float64 `json:"seconds"`
 	MBps     float64 `json:"mb_s"`
-	counters
+	kcpgo.Counters
 }
 
 // A ratioChange is what happens when the first half of the echo is there; its zero value is none.
@@ -102,30 +77,30 @@ func (c *ratioChange) flags(flags *flag.FlagSet) {
 	flags.DurationVar(&c.pause, "then-after", 0, "`pause` half-way, before the change")
 }
 
-func (c *ratioChange) check(s *settings) error {
+func (c *ratioChange) check(s *kcpgo.Settings) error {
 	if *c == (ratioChange{}) {
 		return nil
 	}
-	if s.dataShards == 0 {
-		return usageErrorf("--then-datashard: there is no FEC to change")
+	if s.DataShards == 0 {
+		return cli.UsageErrorf("--then-datashard: there is no FEC to change")
 	}
-	return checkRatio(c.dataShards, c.parityShards)
+	return kcpgo.CheckRatio(c.dataShards, c.parityShards)
 }
 
 func echoClient(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	remote := flags.String("remote", "", "`address` of the server")
 	size := flags.Int64("bytes", 1<<20, "`bytes` to send in each session")
 	sessions := flags.Int("sessions", 1, "concurrent `sessions`, each with its own socket and conv")
 	timeout := flags.Duration("timeout", time.Minute, "give up after this `time`")
 	var change ratioChange
 	change.flags(flags)
-	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.checkSession(), change.check(&s)); err != nil {
+	s.SessionFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckSession(), change.check(&s)); err != nil {
 		return err
 	}
 	if *remote == "" {
-		return usageErrorf("--remote is missing")
+		return cli.UsageErrorf("--remote is missing")
 	}
 
 	start := time.Now()
@@ -150,21 +125,21 @@ func echoClient(flags *flag.FlagSet, args []string) error {
 	}
 	result.Seconds = time.Since(start).Seconds()
 	result.MBps = float64(result.Bytes) / 1e6 / result.Seconds
-	result.counters = countersNow()
-	return errors.Join(append(errs, printJSON(result))...)
+	result.Counters = kcpgo.CountersNow()
+	return errors.Join(append(errs, cli.PrintJSON(result))...)
 }
 
 // checkEcho sends size bytes of the pseudo-random stream that seed names and compares what comes
 // back with it.
 func checkEcho(
-	s *settings, change *ratioChange, remote string, size int64, seed uint64, deadline time.Time,
+	s *kcpgo.Settings, change *ratioChange, remote string, size int64, seed uint64, deadline time.Time,
 ) error {
-	session, err := s.dial(remote)
+	session, err := s.Dial(remote)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	defer s.linger()
+	defer s.Linger()
 	session.SetDeadline(deadline)
 
 	sent, expected := randomStream(seed), randomStream(seed)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"golang.org/x/net/ipv4"
 )
 
@@ -132,14 +134,14 @@ func load(flags *flag.FlagSet, args []string) error {
 	inFlight := flags.Int("in-flight", 128, "how many sessions may wait for an echo at the same time")
 	timeout := flags.Duration("timeout", 5*time.Minute, "give up after this `time`, the hold not counted")
 	sockBuf := flags.Int("sockbuf", 4<<20, "socket buffers in `bytes`")
-	if err := parse(flags, args); err != nil {
+	if err := cli.Parse(flags, args); err != nil {
 		return err
 	}
 	if *tick < 0 || *warmUp < 0 {
-		return usageErrorf("--tick %v, --warm-up %v: expected at least 0", *tick, *warmUp)
+		return cli.UsageErrorf("--tick %v, --warm-up %v: expected at least 0", *tick, *warmUp)
 	}
 	if *sessions < 1 || *sessions > maxSessions || *inFlight < 1 {
-		return usageErrorf("--sessions %d, --in-flight %d: expected 1 to %d, and at least 1",
+		return cli.UsageErrorf("--sessions %d, --in-flight %d: expected 1 to %d, and at least 1",
 			*sessions, *inFlight, maxSessions)
 	}
 	l, err := newLoader(*remote, *sessions, *sockBuf)
@@ -182,7 +184,7 @@ func load(flags *flag.FlagSet, args []string) error {
 	result.Failures = *sessions - result.EchoedAfter
 	result.Retransmitted = l.retransmitted
 	result.Seconds = time.Since(l.start).Seconds()
-	if err := printJSON(result); err != nil {
+	if err := cli.PrintJSON(result); err != nil {
 		return err
 	}
 	if result.Failures > 0 {
@@ -219,7 +221,7 @@ func newLoader(remote string, sessions, sockBuf int) (*loader, error) {
 		l.sessions[i] = loadSession{source: source, conv: 1 + rand.Uint32N(1<<32-1), from: from}
 	}
 	// The kernel tells to which address a datagram came: that is the session's.
-	return l, errors.Join(setBuffers(conn, sockBuf), l.conn.SetControlMessage(ipv4.FlagDst, true))
+	return l, errors.Join(kcpgo.SetBuffers(conn, sockBuf), l.conn.SetControlMessage(ipv4.FlagDst, true))
 }
 
 // sourceAddress is 127.1.0.1 for the first session; the last byte is 1 to 254.

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/xtaci/kcp-go/v5"
 )
 
@@ -77,7 +79,7 @@ func (m *meter) answerMarks() error {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		if lines.Text() == "mark" {
-			if err := printJSON(m.mark()); err != nil {
+			if err := cli.PrintJSON(m.mark()); err != nil {
 				return err
 			}
 		}
@@ -87,19 +89,19 @@ func (m *meter) answerMarks() error {
 
 // measured is what compare-load measures of kcp-go. kcp4j's twin is io.kcp4j.load.Load.
 func measured(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	local := flags.String("listen", "", "be a server on this `address`; port 0 lets the system choose")
 	remote := flags.String("remote", "", "be a client of the server at this `address`")
 	mode := flags.String("mode", "sink", "what a client does: sink: send; echo: send and read back; ping: sink, and small echoed messages in a second session")
-	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
+	s.SessionFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
 		return err
 	}
 	m := &meter{start: time.Now()}
 	var err error
 	switch {
 	case (*local == "") == (*remote == ""):
-		err = usageErrorf("expected --listen or --remote")
+		err = cli.UsageErrorf("expected --listen or --remote")
 	case *local != "":
 		err = m.serve(&s, *local)
 	case *mode == "sink":
@@ -109,7 +111,7 @@ func measured(flags *flag.FlagSet, args []string) error {
 	case *mode == "ping":
 		err = errors.Join(m.saturate(&s, *remote, counted), m.ping(&s, *remote))
 	default:
-		err = usageErrorf("--mode %q: expected sink, echo or ping", *mode)
+		err = cli.UsageErrorf("--mode %q: expected sink, echo or ping", *mode)
 	}
 	if err != nil {
 		return err
@@ -117,14 +119,14 @@ func measured(flags *flag.FlagSet, args []string) error {
 	return m.answerMarks()
 }
 
-func (m *meter) serve(s *settings, address string) error {
-	listener, err := s.listen(address)
+func (m *meter) serve(s *kcpgo.Settings, address string) error {
+	listener, err := s.Listen(address)
 	if err != nil {
 		return err
 	}
 	go func() {
 		for {
-			session, err := s.accept(listener)
+			session, err := s.Accept(listener)
 			if err != nil {
 				fail(err)
 			}
@@ -152,8 +154,8 @@ func (m *meter) answer(session *kcp.UDPSession) {
 }
 
 // saturate starts to write as fast as the session takes it, and to count what comes back.
-func (m *meter) saturate(s *settings, remote string, content byte) error {
-	session, err := s.dial(remote)
+func (m *meter) saturate(s *kcpgo.Settings, remote string, content byte) error {
+	session, err := s.Dial(remote)
 	if err != nil {
 		return err
 	}
@@ -180,8 +182,8 @@ func (m *meter) saturate(s *settings, remote string, content byte) error {
 
 // ping starts to send small messages at a steady pace. A round trip begins when its message is due,
 // so that a sender which comes too late is not spared.
-func (m *meter) ping(s *settings, remote string) error {
-	session, err := s.dial(remote)
+func (m *meter) ping(s *kcpgo.Settings, remote string) error {
+	session, err := s.Dial(remote)
 	if err != nil {
 		return err
 	}

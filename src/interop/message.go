@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/xtaci/kcp-go/v5"
 )
 
@@ -29,16 +31,16 @@ type messagePeer struct {
 	received func(message []byte) // called with the lock held
 }
 
-func newMessagePeer(s *settings, conv uint32, output func(datagram []byte)) *messagePeer {
-	p := &messagePeer{buffer: make([]byte, maxFragments*s.mtu)}
+func newMessagePeer(s *kcpgo.Settings, conv uint32, output func(datagram []byte)) *messagePeer {
+	p := &messagePeer{buffer: make([]byte, maxFragments*s.MTU)}
 	p.kcp = kcp.NewKCP(conv, func(buf []byte, size int) {
 		if size >= headerBytes {
 			output(buf[:size])
 		}
 	})
-	p.kcp.NoDelay(s.noDelay, s.interval, s.resend, s.nc)
-	p.kcp.WndSize(s.sndWnd, s.rcvWnd)
-	p.kcp.SetMtu(s.mtu)
+	p.kcp.NoDelay(s.NoDelay, s.Interval, s.Resend, s.NC)
+	p.kcp.WndSize(s.SndWnd, s.RcvWnd)
+	p.kcp.SetMtu(s.MTU)
 	return p
 }
 
@@ -78,15 +80,15 @@ func (p *messagePeer) tick(done <-chan struct{}) {
 }
 
 func messageServer(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 lets the system choose")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
-	s.arqFlags(flags)
-	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+	s.ARQFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckARQ()); err != nil {
 		return err
 	}
 	if *untilEOF {
-		exitOnEOF()
+		kcpgo.ExitOnEOF()
 	}
 	udpAddress, err := net.ResolveUDPAddr("udp", *address)
 	if err != nil {
@@ -96,7 +98,7 @@ func messageServer(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := setBuffers(conn, s.sockBuf); err != nil {
+	if err := kcpgo.SetBuffers(conn, s.SockBuf); err != nil {
 		return err
 	}
 	fmt.Printf("listening %v\n", conn.LocalAddr())
@@ -109,9 +111,9 @@ type path struct {
 	conv   uint32
 }
 
-func echoMessages(s *settings, conn *net.UDPConn) error {
+func echoMessages(s *kcpgo.Settings, conn *net.UDPConn) error {
 	peers := make(map[path]*messagePeer)
-	datagram := make([]byte, s.mtu+1)
+	datagram := make([]byte, s.MTU+1)
 	for {
 		n, remote, err := conn.ReadFromUDPAddrPort(datagram)
 		if err != nil {
@@ -142,38 +144,38 @@ type messageResult struct {
 }
 
 func messageClient(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	remote := flags.String("remote", "", "`address` of the server")
 	conv := flags.Uint("conv", 0, "conversation `id`; 0: a random one")
 	fragments := flags.Int("fragments", 30, "the largest message, in `segments`; both receive windows must have room for it")
 	rounds := flags.Int("rounds", 10, "how often to send a message of each size")
 	inFlight := flags.Int("in-flight", 8, "how many messages may be on their way")
 	timeout := flags.Duration("timeout", time.Minute, "give up after this `time`")
-	s.arqFlags(flags)
-	if err := errors.Join(parse(flags, args), s.check()); err != nil {
+	s.ARQFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckARQ()); err != nil {
 		return err
 	}
 	if *remote == "" {
-		return usageErrorf("--remote is missing")
+		return cli.UsageErrorf("--remote is missing")
 	}
 	if *fragments < 1 || *fragments > maxFragments {
-		return usageErrorf("--fragments %d: expected 1 to %d", *fragments, maxFragments)
+		return cli.UsageErrorf("--fragments %d: expected 1 to %d", *fragments, maxFragments)
 	}
 	conn, err := net.Dial("udp", *remote)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := setBuffers(conn.(*net.UDPConn), s.sockBuf); err != nil {
+	if err := kcpgo.SetBuffers(conn.(*net.UDPConn), s.SockBuf); err != nil {
 		return err
 	}
 	if *conv == 0 {
 		*conv = uint(1 + rand.Uint32N(1<<32-1))
 	}
-	check := newMessageCheck(messageSizes(s.mtu-headerBytes, *fragments, *rounds), *inFlight)
+	check := newMessageCheck(messageSizes(s.MTU-headerBytes, *fragments, *rounds), *inFlight)
 	peer := newMessagePeer(&s, uint32(*conv), func(datagram []byte) { conn.Write(datagram) })
 	peer.received = check.received
-	return check.run(peer, conn, *timeout, s.linger)
+	return check.run(peer, conn, *timeout, s.Linger)
 }
 
 // messageSizes are those around the borders of fragments, and random ones, in random order.
@@ -227,7 +229,7 @@ func (c *messageCheck) run(
 	}
 	seconds := time.Since(start).Seconds()
 	linger()
-	return printJSON(messageResult{
+	return cli.PrintJSON(messageResult{
 		len(c.sizes), c.bytes, seconds, kcp.DefaultSnmp.Copy().RetransSegs})
 }
 

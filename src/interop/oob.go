@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/xtaci/kcp-go/v5"
 )
 
@@ -29,34 +31,34 @@ type oobResult struct {
 	Again    int     `json:"again"`    // further copies
 	Wrong    int     `json:"wrong"`
 	Seconds  float64 `json:"seconds"`
-	counters
+	kcpgo.Counters
 }
 
 func oobClient(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	remote := flags.String("remote", "", "`address` of the server")
 	packets := flags.Int("packets", 1000, "how many `packets` to send; they have all sizes")
 	atLeast := flags.Int("at-least", 0, "how many `packets` have to come back; 0: all of them")
 	quiet := flags.Duration("quiet", time.Second, "no more will come after this `time` without any")
 	timeout := flags.Duration("timeout", time.Minute, "give up after this `time`")
-	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
+	s.SessionFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
 		return err
 	}
 	if *remote == "" {
-		return usageErrorf("--remote is missing")
+		return cli.UsageErrorf("--remote is missing")
 	}
-	if s.dataShards == 0 {
-		return usageErrorf("--datashard and --parityshard are missing: out-of-band packets need FEC")
+	if s.DataShards == 0 {
+		return cli.UsageErrorf("--datashard and --parityshard are missing: out-of-band packets need FEC")
 	}
 	if *packets < 1 || *atLeast < 0 || *atLeast > *packets {
-		return usageErrorf("--packets %d, --at-least %d: expected at least 1, and no more than that",
+		return cli.UsageErrorf("--packets %d, --at-least %d: expected at least 1, and no more than that",
 			*packets, *atLeast)
 	}
 	if *atLeast == 0 {
 		*atLeast = *packets
 	}
-	session, err := s.dial(*remote)
+	session, err := s.Dial(*remote)
 	if err != nil {
 		return err
 	}
@@ -161,9 +163,9 @@ func (c *oobCheck) counts() (returned, again int) {
 func (c *oobCheck) report(atLeast int, elapsed time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	result := oobResult{Sent: len(c.times), Wrong: c.wrong, Seconds: elapsed.Seconds(), counters: countersNow()}
+	result := oobResult{Sent: len(c.times), Wrong: c.wrong, Seconds: elapsed.Seconds(), Counters: kcpgo.CountersNow()}
 	result.Returned, result.Again = c.counts()
-	if err := printJSON(result); err != nil {
+	if err := cli.PrintJSON(result); err != nil {
 		return err
 	}
 	if result.Wrong > 0 || result.Returned < atLeast {

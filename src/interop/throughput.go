@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/xtaci/kcp-go/v5"
 )
 
@@ -20,12 +22,12 @@ type throughput struct {
 	Bytes   int64   `json:"bytes"`
 	Seconds float64 `json:"seconds"`
 	MBps    float64 `json:"mb_s"`
-	counters
+	kcpgo.Counters
 }
 
 func newThroughput(bytes int64, elapsed time.Duration) throughput {
 	seconds := elapsed.Seconds()
-	result := throughput{Bytes: bytes, Seconds: seconds, counters: countersNow()}
+	result := throughput{Bytes: bytes, Seconds: seconds, Counters: kcpgo.CountersNow()}
 	if seconds > 0 {
 		result.MBps = float64(bytes) / 1e6 / seconds
 	}
@@ -33,20 +35,20 @@ func newThroughput(bytes int64, elapsed time.Duration) throughput {
 }
 
 func sink(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 lets the system choose")
 	count := flags.Int("count", 0, "exit after that many `sessions` have ended; 0: never")
 	quiet := flags.Duration("quiet", time.Second, "a session without traffic for this `time` has ended")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
-	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
+	s.SessionFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
 		return err
 	}
 	if *untilEOF {
-		exitOnEOF()
+		kcpgo.ExitOnEOF()
 	}
-	return serve(&s, *address, *count, func(session *kcp.UDPSession) {
-		printJSON(drain(session, *quiet))
+	return s.Serve(*address, *count, func(session *kcp.UDPSession) {
+		cli.PrintJSON(drain(session, *quiet))
 	})
 }
 
@@ -54,7 +56,7 @@ func sink(flags *flag.FlagSet, args []string) error {
 func drain(session *kcp.UDPSession, quiet time.Duration) throughput {
 	var received atomic.Int64
 	var first, last time.Time
-	go closeWhenQuiet(session, &received, quiet)
+	go kcpgo.CloseWhenQuiet(session, &received, quiet)
 	chunk := make([]byte, chunkBytes)
 	for {
 		n, err := session.Read(chunk)
@@ -70,22 +72,22 @@ func drain(session *kcp.UDPSession, quiet time.Duration) throughput {
 }
 
 func source(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	remote := flags.String("remote", "", "`address` of the sink")
 	duration := flags.Float64("duration", 10, "how long to send, in `seconds`")
-	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
+	s.SessionFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
 		return err
 	}
 	if *remote == "" {
-		return usageErrorf("--remote is missing")
+		return cli.UsageErrorf("--remote is missing")
 	}
-	session, err := s.dial(*remote)
+	session, err := s.Dial(*remote)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	defer s.linger()
+	defer s.Linger()
 
 	chunk := make([]byte, chunkBytes)
 	io.ReadFull(randomStream(0), chunk)
@@ -103,7 +105,7 @@ func source(flags *flag.FlagSet, args []string) error {
 		}
 		written += int64(n)
 	}
-	return printJSON(newThroughput(written, time.Since(start)))
+	return cli.PrintJSON(newThroughput(written, time.Since(start)))
 }
 
 func isTimeout(err error) bool {
@@ -113,10 +115,10 @@ func isTimeout(err error) bool {
 
 // flood prints what the sink has counted, with the retransmissions that the source has counted.
 func flood(flags *flag.FlagSet, args []string) error {
-	var s settings
+	var s kcpgo.Settings
 	duration := flags.Float64("duration", 10, "how long to send, in `seconds`")
-	s.sessionFlags(flags)
-	if err := errors.Join(parse(flags, args), s.checkSession()); err != nil {
+	s.SessionFlags(flags)
+	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
 		return err
 	}
 	var shared []string
@@ -158,7 +160,7 @@ func flood(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	received.Retransmitted = sent.Retransmitted
-	return errors.Join(receiver.Wait(), printJSON(received))
+	return errors.Join(receiver.Wait(), cli.PrintJSON(received))
 }
 
 func self(args []string) *exec.Cmd {

@@ -1,4 +1,4 @@
-package main
+package kcpgo
 
 import (
 	"crypto/pbkdf2"
@@ -6,18 +6,20 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kcp4j/kcp4j/interop/cli"
 	"github.com/xtaci/kcp-go/v5"
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// A packetCipher is what a name stands for: kcptun's names, and three more AEADs.
-type packetCipher struct {
-	name     string
-	keyBytes int
-	make     func(key []byte) (kcp.BlockCrypt, error)
+// A Cipher is what a name of the flag --crypt stands for.
+type Cipher struct {
+	Name     string
+	KeyBytes int
+	New      func(key []byte) (kcp.BlockCrypt, error)
 }
 
-var packetCiphers = []packetCipher{
+// Ciphers are those of kcptun, under its names, and three more AEADs.
+var Ciphers = []Cipher{
 	{"aes", 32, kcp.NewAESBlockCrypt},
 	{"aes-192", 24, kcp.NewAESBlockCrypt},
 	{"aes-128", 16, kcp.NewAESBlockCrypt},
@@ -38,14 +40,14 @@ var packetCiphers = []packetCipher{
 	{"null", 32, func([]byte) (kcp.BlockCrypt, error) { return nil, nil }},
 }
 
-// A serialCipher does one thing at a time.
+// A serialCipher encrypts or decrypts one packet at a time.
 type serialCipher struct {
 	mu     sync.Mutex
 	cipher kcp.BlockCrypt
 }
 
-// newSM4 is kcp-go's with a lock: the SM4 that it takes from a library has one scratch for both
-// directions, so that a session spoils some of its packets when it seals and opens at once.
+// newSM4 is kcp-go's with a lock. The SM4 of the library that kcp-go uses has one scratch buffer for
+// both directions: a session that encrypts and decrypts at the same time corrupts packets.
 func newSM4(key []byte) (kcp.BlockCrypt, error) {
 	cipher, err := kcp.NewSM4BlockCrypt(key)
 	return &serialCipher{cipher: cipher}, err
@@ -71,13 +73,13 @@ func newChaCha20Poly1305(key []byte) (kcp.BlockCrypt, error) {
 	return kcp.NewAEADCrypt(aead), nil
 }
 
-func cipherOf(name string) (packetCipher, error) {
-	for _, c := range packetCiphers {
-		if c.name == name {
+func cipherOf(name string) (Cipher, error) {
+	for _, c := range Ciphers {
+		if c.Name == name {
 			return c, nil
 		}
 	}
-	return packetCipher{}, usageErrorf("--crypt %q: expected one of %s", name, cipherNames())
+	return Cipher{}, cli.UsageErrorf("--crypt %q: expected one of %s", name, cipherNames())
 }
 
 // newCipher derives the key as kcptun does. The cipher of "null" is nil: no crypto layer.
@@ -90,13 +92,13 @@ func newCipher(name, passphrase string) (kcp.BlockCrypt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.make(key[:c.keyBytes])
+	return c.New(key[:c.KeyBytes])
 }
 
 func cipherNames() string {
-	names := make([]string, len(packetCiphers))
-	for i, c := range packetCiphers {
-		names[i] = c.name
+	names := make([]string, len(Ciphers))
+	for i, c := range Ciphers {
+		names[i] = c.Name
 	}
 	return strings.Join(names, ", ")
 }

@@ -1,15 +1,19 @@
-package main
+package kcpgo
 
 import (
+	"io"
+	"os"
+
+	"github.com/kcp4j/kcp4j/interop/cli"
 	"github.com/xtaci/kcp-go/v5"
 )
 
-// counters are kcp-go's own, of all sessions of this process.
-type counters struct {
+// Counters are those of kcp-go, summed over all sessions of this process.
+type Counters struct {
 	Retransmitted  uint64 `json:"retransmitted"`
 	Lost           uint64 `json:"lost"`
 	Repeated       uint64 `json:"repeated"`
-	ChecksumErrors uint64 `json:"checksum_errors"` // a failed AEAD tag is one, too
+	ChecksumErrors uint64 `json:"checksum_errors"` // AEAD tags that do not match included
 	KCPErrors      uint64 `json:"kcp_errors"`
 	FECParity      uint64 `json:"fec_parity"` // received
 	FECRecovered   uint64 `json:"fec_recovered"`
@@ -17,9 +21,10 @@ type counters struct {
 	OOB            uint64 `json:"oob"` // received
 }
 
-func countersNow() counters {
+// CountersNow reads the counters.
+func CountersNow() Counters {
 	c := kcp.DefaultSnmp.Copy()
-	return counters{
+	return Counters{
 		Retransmitted:  c.RetransSegs,
 		Lost:           c.LostSegs,
 		Repeated:       c.RepeatSegs,
@@ -30,4 +35,14 @@ func countersNow() counters {
 		FECErrors:      c.FECErrs,
 		OOB:            c.OOBPackets,
 	}
+}
+
+// ExitOnEOF prints the counters and ends the process when standard input ends, so that the process
+// cannot outlive its parent.
+func ExitOnEOF() {
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		cli.PrintJSON(CountersNow())
+		os.Exit(0)
+	}()
 }
