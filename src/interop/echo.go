@@ -21,9 +21,11 @@ const chunkBytes = 64 << 10
 
 func echoServer(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
-	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 lets the system choose")
-	count := flags.Int("count", 0, "exit after that many `sessions` have ended; 0: never")
-	quiet := flags.Duration("quiet", time.Minute, "a session without traffic for this `time` has ended")
+	address := flags.String("listen", "127.0.0.1:0",
+		"`address` to listen on; port 0 lets the system choose")
+	count := flags.Int("count", 0, "exit after so many `sessions` have ended; 0: never")
+	quiet := flags.Duration("quiet", time.Minute,
+		"a session without traffic for this `time` has ended")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
 	s.SessionFlags(flags)
 	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
@@ -65,14 +67,15 @@ type echoResult struct {
 	kcpgo.Counters
 }
 
-// A ratioChange is what happens when the first half of the echo is there; its zero value is none.
+// A ratioChange happens when the first half of the echo has arrived. Its zero value is no change.
 type ratioChange struct {
 	dataShards, parityShards int
 	pause                    time.Duration
 }
 
 func (c *ratioChange) flags(flags *flag.FlagSet) {
-	flags.IntVar(&c.dataShards, "then-datashard", 0, "change the FEC ratio half-way: data packets of a `group`; 0: no change")
+	flags.IntVar(&c.dataShards, "then-datashard", 0,
+		"change the FEC ratio half-way: data packets of a `group`; 0: no change")
 	flags.IntVar(&c.parityShards, "then-parityshard", 0, "parity packets of a `group` then")
 	flags.DurationVar(&c.pause, "then-after", 0, "`pause` half-way, before the change")
 }
@@ -129,10 +132,10 @@ func echoClient(flags *flag.FlagSet, args []string) error {
 	return errors.Join(append(errs, cli.PrintJSON(result))...)
 }
 
-// checkEcho sends size bytes of the pseudo-random stream that seed names and compares what comes
-// back with it.
+// checkEcho sends size bytes of the pseudo-random stream of a seed and compares the echo with it.
 func checkEcho(
-	s *kcpgo.Settings, change *ratioChange, remote string, size int64, seed uint64, deadline time.Time,
+	s *kcpgo.Settings, change *ratioChange,
+	remote string, size int64, seed uint64, deadline time.Time,
 ) error {
 	session, err := s.Dial(remote)
 	if err != nil {
@@ -164,7 +167,7 @@ func checkEcho(
 	return nil
 }
 
-// exchange sends size bytes and waits until their echo has come back.
+// exchange sends size bytes and waits for their echo.
 func exchange(session *kcp.UDPSession, sent, expected io.Reader, size int64) error {
 	written := make(chan error, 1)
 	go func() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 )
 
 const (
-	headerBytes  = 24
+	headerBytes  = kcp.IKCP_OVERHEAD
 	maxFragments = 255
 )
 
@@ -44,7 +45,7 @@ func newMessagePeer(s *kcpgo.Settings, conv uint32, output func(datagram []byte)
 	return p
 }
 
-// input takes in a datagram and hands up the messages that it completes.
+// input processes a datagram and delivers the messages that it completes.
 func (p *messagePeer) input(datagram []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +64,7 @@ func (p *messagePeer) send(message []byte) error {
 	return nil
 }
 
-// tick updates the session until done is closed. Often enough is right: Update keeps the interval.
+// tick updates the session until done is closed, more often than Update needs to.
 func (p *messagePeer) tick(done <-chan struct{}) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -81,7 +82,8 @@ func (p *messagePeer) tick(done <-chan struct{}) {
 
 func messageServer(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
-	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 lets the system choose")
+	address := flags.String("listen", "127.0.0.1:0",
+		"`address` to listen on; port 0 lets the system choose")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
 	s.ARQFlags(flags)
 	if err := errors.Join(cli.Parse(flags, args), s.CheckARQ()); err != nil {
@@ -105,7 +107,7 @@ func messageServer(flags *flag.FlagSet, args []string) error {
 	return echoMessages(&s, conn)
 }
 
-// A path is how the server tells its peers apart.
+// A path identifies a peer of the server.
 type path struct {
 	remote netip.AddrPort
 	conv   uint32
@@ -122,7 +124,7 @@ func echoMessages(s *kcpgo.Settings, conn *net.UDPConn) error {
 		if n < headerBytes {
 			continue
 		}
-		key := path{remote, readSegment(datagram).conv}
+		key := path{remote, binary.LittleEndian.Uint32(datagram)}
 		peer := peers[key]
 		if peer == nil {
 			peer = newMessagePeer(s, key.conv, func(datagram []byte) {
@@ -147,9 +149,10 @@ func messageClient(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
 	remote := flags.String("remote", "", "`address` of the server")
 	conv := flags.Uint("conv", 0, "conversation `id`; 0: a random one")
-	fragments := flags.Int("fragments", 30, "the largest message, in `segments`; both receive windows must have room for it")
+	fragments := flags.Int("fragments", 30,
+		"the largest message, in `segments`; both receive windows must have room for it")
 	rounds := flags.Int("rounds", 10, "how often to send a message of each size")
-	inFlight := flags.Int("in-flight", 8, "how many messages may be on their way")
+	inFlight := flags.Int("in-flight", 8, "how many messages may be in flight")
 	timeout := flags.Duration("timeout", time.Minute, "give up after this `time`")
 	s.ARQFlags(flags)
 	if err := errors.Join(cli.Parse(flags, args), s.CheckARQ()); err != nil {
@@ -178,7 +181,7 @@ func messageClient(flags *flag.FlagSet, args []string) error {
 	return check.run(peer, conn, *timeout, s.Linger)
 }
 
-// messageSizes are those around the borders of fragments, and random ones, in random order.
+// messageSizes are sizes around multiples of a fragment, and random ones, in random order.
 func messageSizes(mss, fragments, rounds int) []int {
 	var sizes []int
 	for range rounds {
@@ -192,13 +195,13 @@ func messageSizes(mss, fragments, rounds int) []int {
 	return sizes
 }
 
-// A messageCheck compares the echoes with the messages sent: one for one, in order.
+// A messageCheck compares the echoes with the messages sent, in order.
 type messageCheck struct {
 	sizes   []int
-	slots   chan struct{} // one for each message on its way
+	slots   chan struct{} // one for each message in flight
 	results chan error
 
-	// Of received alone.
+	// Only received uses these.
 	next  int
 	bytes int
 }
@@ -208,7 +211,7 @@ func newMessageCheck(sizes []int, inFlight int) *messageCheck {
 		sizes: sizes, slots: make(chan struct{}, inFlight), results: make(chan error, 1)}
 }
 
-// run drives the peer until all echoes are there, and as long again as linger takes.
+// run drives the peer until all echoes have arrived and linger has returned.
 func (c *messageCheck) run(
 	peer *messagePeer, conn net.Conn, timeout time.Duration, linger func(),
 ) error {
@@ -225,7 +228,7 @@ func (c *messageCheck) run(
 			return err
 		}
 	case <-time.After(timeout):
-		return fmt.Errorf("no echo of all messages within %v", timeout)
+		return fmt.Errorf("not all messages were echoed within %v", timeout)
 	}
 	seconds := time.Since(start).Seconds()
 	linger()
@@ -261,11 +264,11 @@ func (c *messageCheck) receive(peer *messagePeer, conn net.Conn) {
 
 func (c *messageCheck) received(message []byte) {
 	if c.next == len(c.sizes) {
-		c.report(fmt.Errorf("a message of %d bytes too many", len(message)))
+		c.report(fmt.Errorf("a message of %d bytes that was not sent", len(message)))
 		return
 	}
 	if want := c.message(c.next); !bytes.Equal(message, want) {
-		c.report(fmt.Errorf("message %d: %d bytes came back that are not the %d bytes sent",
+		c.report(fmt.Errorf("message %d: the %d bytes received are not the %d bytes sent",
 			c.next, len(message), len(want)))
 		return
 	}
@@ -277,7 +280,7 @@ func (c *messageCheck) received(message []byte) {
 	}
 }
 
-// report hands in a result; nobody waits for more than one.
+// report passes the first result to run and drops any further one.
 func (c *messageCheck) report(err error) {
 	select {
 	case c.results <- err:

@@ -18,6 +18,7 @@ import (
 const (
 	oobIndexBytes = 4
 	oobPace       = 500 * time.Microsecond
+	pollTime      = 20 * time.Millisecond
 )
 
 // echoOOB sends out-of-band packets back as such. It must be set before the peer sends one.
@@ -27,8 +28,8 @@ func echoOOB(session *kcp.UDPSession) error {
 
 type oobResult struct {
 	Sent     int     `json:"sent"`
-	Returned int     `json:"returned"` // each counts once
-	Again    int     `json:"again"`    // further copies
+	Returned int     `json:"returned"` // without duplicates
+	Again    int     `json:"again"`    // duplicates
 	Wrong    int     `json:"wrong"`
 	Seconds  float64 `json:"seconds"`
 	kcpgo.Counters
@@ -37,9 +38,9 @@ type oobResult struct {
 func oobClient(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
 	remote := flags.String("remote", "", "`address` of the server")
-	packets := flags.Int("packets", 1000, "how many `packets` to send; they have all sizes")
-	atLeast := flags.Int("at-least", 0, "how many `packets` have to come back; 0: all of them")
-	quiet := flags.Duration("quiet", time.Second, "no more will come after this `time` without any")
+	packets := flags.Int("packets", 1000, "how many `packets` to send, of all sizes")
+	atLeast := flags.Int("at-least", 0, "how many `packets` have to be echoed; 0: all of them")
+	quiet := flags.Duration("quiet", time.Second, "stop waiting after this `time` without any")
 	timeout := flags.Duration("timeout", time.Minute, "give up after this `time`")
 	s.SessionFlags(flags)
 	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
@@ -49,10 +50,12 @@ func oobClient(flags *flag.FlagSet, args []string) error {
 		return cli.UsageErrorf("--remote is missing")
 	}
 	if s.DataShards == 0 {
-		return cli.UsageErrorf("--datashard and --parityshard are missing: out-of-band packets need FEC")
+		return cli.UsageErrorf(
+			"--datashard and --parityshard are missing: out-of-band packets need FEC")
 	}
 	if *packets < 1 || *atLeast < 0 || *atLeast > *packets {
-		return cli.UsageErrorf("--packets %d, --at-least %d: expected at least 1, and no more than that",
+		return cli.UsageErrorf(
+			"--packets %d, --at-least %d: expected at least 1 packet, and --at-least up to --packets",
 			*packets, *atLeast)
 	}
 	if *atLeast == 0 {
@@ -69,7 +72,7 @@ func oobClient(flags *flag.FlagSet, args []string) error {
 	if err := session.SetOOBHandler(check.received); err != nil {
 		return err
 	}
-	// Out-of-band packets belong to a session that the peer knows.
+	// The peer needs the session before it accepts out-of-band packets of it.
 	if err := exchange(session, randomStream(0), randomStream(0), 1); err != nil {
 		return err
 	}
@@ -80,12 +83,12 @@ func oobClient(flags *flag.FlagSet, args []string) error {
 	return check.report(*atLeast, time.Since(start))
 }
 
-// An oobCheck knows which packets have come back. The lock guards the counts.
+// An oobCheck counts the packets that are echoed. The lock guards the counts.
 type oobCheck struct {
 	maxBytes int
 
 	mu       sync.Mutex
-	times    []int // how often each has come back
+	times    []int // how often each packet has been echoed
 	wrong    int
 	latestAt time.Time
 }
@@ -94,7 +97,7 @@ func newOOBCheck(packets, maxBytes int) *oobCheck {
 	return &oobCheck{maxBytes: maxBytes, times: make([]int, packets)}
 }
 
-// packet has its index first; the sizes go through all that there are, in both directions.
+// packet begins with its index. Sizes ascend for even indices and descend for odd ones.
 func (c *oobCheck) packet(i int) []byte {
 	span := c.maxBytes - oobIndexBytes
 	size := oobIndexBytes + i/2*37%(span+1)
@@ -133,7 +136,7 @@ func (c *oobCheck) received(packet []byte) {
 	c.times[i]++
 }
 
-// wait returns when all have come back, or when no more will.
+// wait returns when all packets have been echoed, or none has been for the quiet time.
 func (c *oobCheck) wait(quiet time.Duration, deadline time.Time) {
 	c.mu.Lock()
 	c.latestAt = time.Now()
@@ -163,13 +166,15 @@ func (c *oobCheck) counts() (returned, again int) {
 func (c *oobCheck) report(atLeast int, elapsed time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	result := oobResult{Sent: len(c.times), Wrong: c.wrong, Seconds: elapsed.Seconds(), Counters: kcpgo.CountersNow()}
+	result := oobResult{
+		Sent: len(c.times), Wrong: c.wrong, Seconds: elapsed.Seconds(),
+		Counters: kcpgo.CountersNow()}
 	result.Returned, result.Again = c.counts()
 	if err := cli.PrintJSON(result); err != nil {
 		return err
 	}
 	if result.Wrong > 0 || result.Returned < atLeast {
-		return fmt.Errorf("%d of %d packets came back, and %d that are not those sent",
+		return fmt.Errorf("%d of %d packets were echoed, and %d differ from those sent",
 			result.Returned, result.Sent, result.Wrong)
 	}
 	return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/xtaci/kcp-go/v5"
 )
 
-// changeRatio gives a session another FEC encoder, which kcp-go has no public way to do: the names
-// are those of the version that go.mod pins. The sequence goes on at a group of the new ratio, past
-// what the old encoder may send meanwhile; what that holds of an unfinished group is dropped.
+// changeRatio gives a session another FEC encoder. kcp-go has no public way to do that: the private
+// names are those of the version that go.mod pins. The sequence goes on with a group of the new
+// ratio, past what the old encoder may send meanwhile. Its unfinished group is dropped.
 //
-// kcp-go's own receivers look for the new ratio, but while they do they may recover groups by the
-// old one. That makes packets that nobody has sent and whose headers look right, because a code word
+// kcp-go's own receivers detect the new ratio, but until then they may recover groups with the old
+// one. That produces packets that were never sent and whose headers look valid, because a code word
 // of equal bytes is equal bytes: the stream can be wrong after that.
 func changeRatio(session *kcp.UDPSession, dataShards, parityShards int) error {
 	field := reflect.ValueOf(session).Elem().FieldByName("fecEncoder")

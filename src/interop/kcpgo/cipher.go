@@ -46,8 +46,8 @@ type serialCipher struct {
 	cipher kcp.BlockCrypt
 }
 
-// newSM4 is kcp-go's with a lock. The SM4 of the library that kcp-go uses has one scratch buffer for
-// both directions: a session that encrypts and decrypts at the same time corrupts packets.
+// newSM4 is kcp-go's with a lock. The library that kcp-go takes SM4 from has one scratch buffer
+// for both directions: a session that encrypts and decrypts at the same time corrupts packets.
 func newSM4(key []byte) (kcp.BlockCrypt, error) {
 	cipher, err := kcp.NewSM4BlockCrypt(key)
 	return &serialCipher{cipher: cipher}, err

@@ -10,25 +10,19 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Scanner;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
-import org.junit.jupiter.api.Assumptions;
 
 /**
- * A process of the program in {@code src/interop}: kcp-go as a client, or as a server. Closing it
- * ends the process. The program is built once per process that runs tests.
- *
- * <p>Where it cannot be built, because Go or the network is missing, the test is skipped, or fails
- * if the system property {@code kcp4j.interop.required} is {@code true}.
+ * A process of a {@link GoProgram}: a client, or a server. Closing this ends the process. Where the
+ * program cannot be built, the test is skipped, or fails.
  */
 final class GoPeer implements AutoCloseable {
 
-  private static final int BUILD_TIMEOUT_SECONDS = 300;
   private static final int START_TIMEOUT_SECONDS = 20;
   private static final int GRACE_SECONDS = 10;
   private static final String LISTENING = "listening ";
@@ -53,24 +47,33 @@ final class GoPeer implements AutoCloseable {
   static GoPeer server(String command, List<String> flags) {
     List<String> arguments = new ArrayList<>(List.of(command, "--exit-on-eof"));
     arguments.addAll(flags);
-    return start(arguments, 0);
+    return start(GoProgram.INTEROP, arguments, 0);
   }
 
   /** Starts a client, which ends when it is done or when {@code timeoutSeconds} have passed. */
   static GoPeer client(
       String command, InetSocketAddress remote, int timeoutSeconds, List<String> flags) {
+    return client(GoProgram.INTEROP, command, remote, timeoutSeconds, flags);
+  }
+
+  static GoPeer client(
+      GoProgram program,
+      String command,
+      InetSocketAddress remote,
+      int timeoutSeconds,
+      List<String> flags) {
     String host = remote.getAddress().getHostAddress();
     List<String> arguments = new ArrayList<>();
     arguments.add(command);
     arguments.add("--remote=" + host + ":" + remote.getPort());
     arguments.add("--timeout=" + timeoutSeconds + "s");
     arguments.addAll(flags);
-    return start(arguments, timeoutSeconds);
+    return start(program, arguments, timeoutSeconds);
   }
 
-  private static GoPeer start(List<String> arguments, int timeoutSeconds) {
+  private static GoPeer start(GoProgram program, List<String> arguments, int timeoutSeconds) {
     List<String> commandLine = new ArrayList<>(arguments);
-    commandLine.add(0, Build.binary().toString());
+    commandLine.add(0, program.binary().toString());
     try {
       return new GoPeer(
           new ProcessBuilder(commandLine).redirectErrorStream(true).start(), timeoutSeconds);
@@ -157,49 +160,5 @@ final class GoPeer implements AutoCloseable {
     int colon = hostAndPort.lastIndexOf(':');
     return new InetSocketAddress(
         hostAndPort.substring(0, colon), Integer.parseInt(hostAndPort.substring(colon + 1)));
-  }
-
-  /** Builds the program when it is first asked for. */
-  private static final class Build {
-
-    private static final Path SOURCES = Path.of("..", "src", "interop");
-
-    /** Of this process alone: another one that runs tests may be building its own. */
-    private static final Path BINARY =
-        Path.of("target", "interop-" + ProcessHandle.current().pid()).toAbsolutePath();
-
-    private static final String FAILURE = run();
-
-    static Path binary() {
-      if (FAILURE != null) {
-        if (Boolean.getBoolean("kcp4j.interop.required")) {
-          throw new AssertionError(FAILURE);
-        }
-        Assumptions.abort("Skipped, no kcp-go to talk to: " + FAILURE);
-      }
-      return BINARY;
-    }
-
-    /** Returns what went wrong, or null. */
-    private static String run() {
-      BINARY.toFile().deleteOnExit();
-      ProcessBuilder builder =
-          new ProcessBuilder("go", "build", "-buildvcs=false", "-o", BINARY.toString(), ".")
-              .directory(SOURCES.toFile())
-              .redirectErrorStream(true);
-      try {
-        Process build = builder.start();
-        build
-            .onExit()
-            .orTimeout(BUILD_TIMEOUT_SECONDS, SECONDS)
-            .whenComplete((p, e) -> build.destroyForcibly());
-        String messages = new String(build.getInputStream().readAllBytes(), UTF_8);
-        return build.waitFor() == 0 ? null : "go build: " + messages;
-      } catch (IOException e) {
-        return "Go is not installed (" + e.getMessage() + ")";
-      } catch (InterruptedException e) {
-        throw new AssertionError(e);
-      }
-    }
   }
 }

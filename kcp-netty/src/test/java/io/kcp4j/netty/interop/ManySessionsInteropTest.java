@@ -28,7 +28,8 @@ class ManySessionsInteropTest {
   void sessionsOfAThousandAddressesEchoAgainAfterAPause() throws Exception {
     List<String> flags = List.of("--sessions=1000", "--hold=0.5");
     try (Kcp4jServer server = Kcp4jServer.start(PeerTransport.NIO, SessionSettings.DEFAULT);
-        GoPeer load = GoPeer.client("load", server.address(), TIMEOUT_SECONDS, flags)) {
+        GoPeer load =
+            GoPeer.client(GoProgram.BENCH, "load", server.address(), TIMEOUT_SECONDS, flags)) {
       load.assertSucceeds();
     }
   }

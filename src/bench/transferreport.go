@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A transferReport is what compare-load has found, and where.
+// A transferReport has the results of compare-load, and describes the machine.
 type transferReport struct {
 	Commit   string            `json:"commit,omitempty"`
 	Machine  string            `json:"machine"`
@@ -26,7 +26,7 @@ type transferReport struct {
 	Results  []*transferResult `json:"results"`
 }
 
-// A transferResult is all samples of a transfer.
+// A transferResult has all samples of a transfer.
 type transferResult struct {
 	*transfer   `json:"-"`
 	Work        string   `json:"work"`
@@ -39,12 +39,12 @@ type transferResult struct {
 	speeds      []speed
 }
 
-// A summary is of one figure in all rounds.
+// A summary describes one figure of all rounds.
 type summary struct {
 	Median  float64   `json:"median"`
 	Least   float64   `json:"least"`
 	Most    float64   `json:"most"`
-	Ratio   float64   `json:"times_kcp_go,omitempty"` // 0: not known
+	Ratio   float64   `json:"times_kcp_go,omitempty"` // 0: unknown
 	Samples []float64 `json:"samples"`
 }
 
@@ -100,7 +100,8 @@ func machine() string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s, %d cores, %s %s", model, runtime.NumCPU(), runtime.GOOS, bytes.TrimSpace(kernel))
+	return fmt.Sprintf("%s, %d cores, %s %s",
+		model, runtime.NumCPU(), runtime.GOOS, bytes.TrimSpace(kernel))
 }
 
 func versions(jvms jvms, classPath string) map[string]string {
@@ -130,7 +131,8 @@ func (r *transferReport) print() {
 	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
 		fmt.Printf("%s: %s. ", name, r.Versions[name])
 	}
-	fmt.Printf("\n%s. Medians (least to most) of %d rounds of %v s, after %v s.\n", r.Session, r.Rounds, r.Time, r.WarmUp)
+	fmt.Printf("\n%s. Medians (least to most) of %d rounds of %v s, after %v s.\n",
+		r.Session, r.Rounds, r.Time, r.WarmUp)
 
 	table := func(ping bool, columns ...transferColumn) {
 		var rows []*transferResult
@@ -144,14 +146,16 @@ func (r *transferReport) print() {
 		}
 	}
 	throughput := transferColumn{"MB/s", func(r *transferResult) *summary { return r.MBps }}
-	table(false, throughput, transferColumn{"CPU s/GB", func(r *transferResult) *summary { return r.CPUPerGB }})
+	table(false,
+		throughput,
+		transferColumn{"CPU s/GB", func(r *transferResult) *summary { return r.CPUPerGB }})
 	table(true,
 		transferColumn{"p50, ms", func(r *transferResult) *summary { return r.PingP50 }},
 		transferColumn{"p99, ms", func(r *transferResult) *summary { return r.PingP99 }},
 		throughput)
 }
 
-// source is what of kcp4j was measured, and when.
+// source is the version of kcp4j that was measured, and the date.
 func (r *transferReport) source() string {
 	return strings.TrimSpace(r.Commit + " " + r.Date)
 }
@@ -192,14 +196,15 @@ func (s *summary) cells() string {
 	if s == nil {
 		return " - | - |"
 	}
-	cells := fmt.Sprintf(" %s (%s to %s) |", threeDigits(s.Median), threeDigits(s.Least), threeDigits(s.Most))
+	cells := fmt.Sprintf(" %s (%s to %s) |",
+		threeDigits(s.Median), threeDigits(s.Least), threeDigits(s.Most))
 	if s.Ratio == 0 {
 		return cells + " - |"
 	}
 	return cells + fmt.Sprintf(" %.2f |", s.Ratio)
 }
 
-// threeDigits are as many as a figure of a few rounds deserves.
+// threeDigits formats a figure with the precision that a few rounds have.
 func threeDigits(figure float64) string {
 	switch {
 	case figure >= 100:

@@ -13,14 +13,14 @@ const (
 	plotWidth  = 760
 	plotMargin = 16
 	labelWidth = 170
-	figureRoom = 60 // behind the longest bar
+	figureRoom = 60 // right of the longest bar
 	titleStep  = 34
 	workStep   = 24
 	barStep    = 19
 	barHeight  = 13
 )
 
-// A panel has bars of one scale, in groups by what is moved.
+// A panel has bars of one scale, grouped by what is sent.
 type panel struct {
 	title  string
 	mode   string
@@ -34,7 +34,7 @@ var panels = []panel{
 		func(r *transferResult) *summary { return r.PingP99 }},
 }
 
-// plot draws SVG: a bar for each median, and a line over it from the least to the most.
+// plot returns SVG: a bar for each median, and a line over it from the least to the most.
 func (r *transferReport) plot() []byte {
 	var body bytes.Buffer
 	y := plotMargin
@@ -55,8 +55,18 @@ func (r *transferReport) plot() []byte {
 	y += plotMargin
 
 	var svg bytes.Buffer
-	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
-<style>.title{font-size:15px;font-weight:bold}.work{font-weight:bold}.where{fill:#666;font-size:11px}.peers,.figure{fill:#333}.peers{text-anchor:end}.kcp4j{fill:#2a7de1}.other{fill:#a9b4c2}.range{stroke:#222}</style>
+	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"
+ font-family="sans-serif" font-size="12">
+<style>
+.title{font-size:15px;font-weight:bold}
+.work{font-weight:bold}
+.where{fill:#666;font-size:11px}
+.peers,.figure{fill:#333}
+.peers{text-anchor:end}
+.kcp4j{fill:#2a7de1}
+.other{fill:#a9b4c2}
+.range{stroke:#222}
+</style>
 <rect width="100%%" height="100%%" fill="#fff"/>
 `, plotWidth, y)
 	svg.Write(body.Bytes())
@@ -85,7 +95,8 @@ func (p panel) draw(svg *bytes.Buffer, rows []*transferResult, y int) int {
 		text(svg, "peers", left-8, y+11, r.Peers)
 		fmt.Fprintf(svg, `<rect class="%s" x="%d" y="%d" width="%.1f" height="%d"/>`+"\n",
 			barClass(r), left, y, s.Median*perUnit, barHeight)
-		fmt.Fprintf(svg, `<path class="range" d="M%.1f %dH%.1f"/>`+"\n", x(s.Least), y+barHeight/2, x(s.Most))
+		fmt.Fprintf(svg, `<path class="range" d="M%.1f %dH%.1f"/>`+"\n",
+			x(s.Least), y+barHeight/2, x(s.Most))
 		text(svg, "figure", int(x(s.Most))+6, y+11, threeDigits(s.Median))
 		y += barStep
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,20 +22,20 @@ import (
 )
 
 const (
-	largestPacket = 1500 // bytes; what kcp-go's own cipher benchmarks take
+	largestPacket = 1500 // bytes, as in kcp-go's own cipher benchmarks
 	usualPacket   = 1400
-	nonceBytes    = 16 // of ciphers that are no AEAD
+	nonceBytes    = 16 // of ciphers other than AEADs
 	cryptoHeader  = nonceBytes + 4
 )
 
-// A codecBenchmark measures what kcp-go does to a packet, or to as many at a time as it says.
+// A codecBenchmark measures what kcp-go does to a packet. One iteration handles so many packets.
 type codecBenchmark struct {
 	name    string
 	packets int
 	run     func(b *testing.B)
 }
 
-// A codecSpeed is one result of it.
+// A codecSpeed is a result of a codecBenchmark, for one packet.
 type codecSpeed struct {
 	Name        string  `json:"name"`
 	Nanoseconds float64 `json:"ns"`
@@ -42,8 +43,8 @@ type codecSpeed struct {
 
 func codecs(flags *flag.FlagSet, args []string) error {
 	match := flags.String("match", "", "only those whose name this regular `expression` finds")
-	duration := flags.Duration("time", 250*time.Millisecond, "`time` for each")
-	count := flags.Int("count", 1, "how often to measure each")
+	duration := flags.Duration("time", 250*time.Millisecond, "`time` of each measurement")
+	count := flags.Int("count", 1, "how many measurements of each benchmark")
 	if err := cli.Parse(flags, args); err != nil {
 		return err
 	}
@@ -107,12 +108,16 @@ func isAEAD(c kcpgo.Cipher) bool {
 }
 
 func randomBytes(size int) []byte {
+	return randomBytesOf(0, size)
+}
+
+func randomBytesOf(seed byte, size int) []byte {
 	b := make([]byte, size)
-	io.ReadFull(randomStream(0), b)
+	rand.NewChaCha8([32]byte{seed}).Read(b)
 	return b
 }
 
-// A packetSealer does with packets what kcp-go's sessions do, in place.
+// A packetSealer encrypts and decrypts packets in place, as kcp-go's sessions do.
 type packetSealer struct {
 	seal func(packet []byte)
 	open func(packet []byte) error
@@ -144,7 +149,7 @@ func newPacketSealer(c kcpgo.Cipher) (packetSealer, error) {
 	}, nil
 }
 
-// aead is what kcp-go's AEADs have, besides the methods of kcp.BlockCrypt.
+// aead has the methods of kcp-go's AEADs that kcp.BlockCrypt lacks.
 type aead interface {
 	Seal(dst, nonce, plaintext, additionalData []byte) []byte
 	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
@@ -167,13 +172,14 @@ func sealerOf(cipher aead, random io.Reader) packetSealer {
 	}
 }
 
-// cryptAlone is what kcp-go's own benchmarks count: no nonce, no checksum, not in place.
+// cryptAlone does the same as kcp-go's own benchmarks: no nonce, no checksum, not in place.
 func cryptAlone(b *testing.B, c kcpgo.Cipher) {
 	cipher, err := c.New(randomBytes(c.KeyBytes))
 	if err != nil {
 		b.Fatal(err)
 	}
-	data, sealed, opened := randomBytes(largestPacket), make([]byte, largestPacket), make([]byte, largestPacket)
+	data := randomBytes(largestPacket)
+	sealed, opened := make([]byte, largestPacket), make([]byte, largestPacket)
 	for b.Loop() {
 		cipher.Encrypt(sealed, data)
 		cipher.Decrypt(opened, sealed)
@@ -213,7 +219,7 @@ func nonce(b *testing.B) {
 	}
 }
 
-// checksum takes as many bytes as kcp-go's own benchmark.
+// checksum is of as many bytes as in kcp-go's own benchmark.
 func checksum(b *testing.B) {
 	content := randomBytes(1024)
 	for b.Loop() {
@@ -224,13 +230,12 @@ func checksum(b *testing.B) {
 func shardsOf(data, parity int) [][]byte {
 	shards := make([][]byte, data+parity)
 	for i := range shards {
-		shards[i] = make([]byte, usualPacket)
-		io.ReadFull(randomStream(uint64(i)), shards[i])
+		shards[i] = randomBytesOf(byte(i), usualPacket)
 	}
 	return shards
 }
 
-// reedSolomonEncode makes the parity of one group.
+// reedSolomonEncode computes the parity of one group.
 func reedSolomonEncode(b *testing.B, data, parity int) {
 	codec, err := reedsolomon.New(data, parity)
 	if err != nil {
@@ -264,7 +269,7 @@ func reedSolomonDecode(b *testing.B, data, parity, lost int) {
 	}
 }
 
-const parityGap = 500 // ms, as kcp-go's sessions have it
+const parityGap = 500 // ms, as in kcp-go's sessions
 
 // fecEncode sends a group.
 func fecEncode(b *testing.B, data, parity int) {
@@ -277,7 +282,7 @@ func fecEncode(b *testing.B, data, parity int) {
 	}
 }
 
-// fecDecode takes in a group whose first packets, as many as lost says, are missing.
+// fecDecode receives groups of which the first packets, lost in number, are missing.
 func fecDecode(b *testing.B, data, parity, lost int) {
 	encoder := newFECEncoder(data, parity, 0)
 	var group [][]byte
@@ -314,6 +319,9 @@ func newFECDecoder(dataShards, parityShards int) unsafe.Pointer
 
 //go:linkname fecDecoderDecode github.com/xtaci/kcp-go/v5.(*fecDecoder).decode
 func fecDecoderDecode(decoder unsafe.Pointer, packet []byte) [][]byte
+
+//go:linkname newFECEncoder github.com/xtaci/kcp-go/v5.newFECEncoder
+func newFECEncoder(dataShards, parityShards, headerOffset int) unsafe.Pointer
 
 //go:linkname defaultBufferPool github.com/xtaci/kcp-go/v5.defaultBufferPool
 var defaultBufferPool unsafe.Pointer

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/xtaci/kcp-go/v5"
 )
+
+const chunkBytes = 64 << 10 // of a read or write
 
 type throughput struct {
 	Bytes   int64   `json:"bytes"`
@@ -36,9 +37,11 @@ func newThroughput(bytes int64, elapsed time.Duration) throughput {
 
 func sink(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
-	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 lets the system choose")
-	count := flags.Int("count", 0, "exit after that many `sessions` have ended; 0: never")
-	quiet := flags.Duration("quiet", time.Second, "a session without traffic for this `time` has ended")
+	address := flags.String("listen", "127.0.0.1:0",
+		"`address` to listen on; port 0 lets the system choose")
+	count := flags.Int("count", 0, "exit after so many `sessions` have ended; 0: never")
+	quiet := flags.Duration("quiet", time.Second,
+		"a session without traffic for this `time` has ended")
 	untilEOF := flags.Bool("exit-on-eof", false, "exit when standard input ends")
 	s.SessionFlags(flags)
 	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
@@ -52,7 +55,7 @@ func sink(flags *flag.FlagSet, args []string) error {
 	})
 }
 
-// drain counts what arrives; the time runs from the first bytes to the last.
+// drain counts what arrives. The time runs from the first read to the last.
 func drain(session *kcp.UDPSession, quiet time.Duration) throughput {
 	var received atomic.Int64
 	var first, last time.Time
@@ -89,8 +92,7 @@ func source(flags *flag.FlagSet, args []string) error {
 	defer session.Close()
 	defer s.Linger()
 
-	chunk := make([]byte, chunkBytes)
-	io.ReadFull(randomStream(0), chunk)
+	chunk := randomBytes(chunkBytes)
 	start := time.Now()
 	limit := time.Duration(*duration * float64(time.Second))
 	session.SetWriteDeadline(start.Add(limit))
@@ -113,7 +115,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// flood prints what the sink has counted, with the retransmissions that the source has counted.
+// flood prints the counts of the sink, with the retransmissions of the source.
 func flood(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
 	duration := flags.Float64("duration", 10, "how long to send, in `seconds`")
@@ -145,7 +147,7 @@ func flood(flags *flag.FlagSet, args []string) error {
 	lines.Scan()
 	address, ok := strings.CutPrefix(lines.Text(), "listening ")
 	if !ok {
-		return fmt.Errorf("the sink said %q", lines.Text())
+		return fmt.Errorf("unexpected output of the sink: %q", lines.Text())
 	}
 
 	sender := self(append([]string{
@@ -156,7 +158,8 @@ func flood(flags *flag.FlagSet, args []string) error {
 	}
 	lines.Scan()
 	var sent, received throughput
-	if err := errors.Join(json.Unmarshal(report, &sent), json.Unmarshal(lines.Bytes(), &received)); err != nil {
+	err = errors.Join(json.Unmarshal(report, &sent), json.Unmarshal(lines.Bytes(), &received))
+	if err != nil {
 		return err
 	}
 	received.Retransmitted = sent.Retransmitted

@@ -17,7 +17,7 @@ import (
 	"github.com/xtaci/kcp-go/v5"
 )
 
-// What clients of the measured command send: each byte says what the server has to do with it.
+// Each byte that a measured client sends tells the server what to do with it.
 const (
 	counted = 0
 	echoed  = 1
@@ -29,8 +29,8 @@ const (
 	pingPeriod = 10 * time.Millisecond
 )
 
-// A mark is what has happened so far: the payload that was delivered to this side, when that was,
-// and the round trips since the last mark.
+// A mark reports the payload that has been delivered to this side, the time, and the round trips
+// since the last mark.
 type mark struct {
 	Bytes int64   `json:"bytes"`
 	Ns    int64   `json:"ns"`
@@ -39,7 +39,7 @@ type mark struct {
 	P99   float64 `json:"p99_us"`
 }
 
-// A meter counts for marks.
+// A meter counts what its marks report.
 type meter struct {
 	start      time.Time
 	bytes      atomic.Int64
@@ -65,7 +65,7 @@ func (m *meter) mark() mark {
 	return now
 }
 
-// percentile is the least of the sorted times that so many percent do not exceed, in microseconds.
+// percentile is the nearest-rank percentile of the sorted times, in microseconds.
 func percentile(sorted []time.Duration, percent float64) float64 {
 	rank := int(math.Ceil(float64(len(sorted)) * percent / 100))
 	if rank == 0 {
@@ -87,12 +87,14 @@ func (m *meter) answerMarks() error {
 	return lines.Err()
 }
 
-// measured is what compare-load measures of kcp-go. kcp4j's twin is io.kcp4j.load.Load.
+// measured is the side of kcp-go in compare-load. The side of kcp4j is io.kcp4j.load.Load.
 func measured(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
-	local := flags.String("listen", "", "be a server on this `address`; port 0 lets the system choose")
+	local := flags.String("listen", "",
+		"be a server on this `address`; port 0 lets the system choose")
 	remote := flags.String("remote", "", "be a client of the server at this `address`")
-	mode := flags.String("mode", "sink", "what a client does: sink: send; echo: send and read back; ping: sink, and small echoed messages in a second session")
+	mode := flags.String("mode", "sink", "what a client does: sink: send; echo: send and read back; "+
+		"ping: sink, and small echoed messages in a second session")
 	s.SessionFlags(flags)
 	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
 		return err
@@ -136,7 +138,7 @@ func (m *meter) serve(s *kcpgo.Settings, address string) error {
 	return nil
 }
 
-// answer does with what arrives as it says.
+// answer counts what arrives, and echoes it if its sender asks for that.
 func (m *meter) answer(session *kcp.UDPSession) {
 	chunk := make([]byte, chunkBytes)
 	for {
@@ -153,7 +155,7 @@ func (m *meter) answer(session *kcp.UDPSession) {
 	}
 }
 
-// saturate starts to write as fast as the session takes it, and to count what comes back.
+// saturate starts to write as fast as the session accepts, and to count the echo.
 func (m *meter) saturate(s *kcpgo.Settings, remote string, content byte) error {
 	session, err := s.Dial(remote)
 	if err != nil {
@@ -180,8 +182,8 @@ func (m *meter) saturate(s *kcpgo.Settings, remote string, content byte) error {
 	return nil
 }
 
-// ping starts to send small messages at a steady pace. A round trip begins when its message is due,
-// so that a sender which comes too late is not spared.
+// ping starts to send small messages at a constant rate. A round trip begins when its message is
+// due: the delay of a late sender counts.
 func (m *meter) ping(s *kcpgo.Settings, remote string) error {
 	session, err := s.Dial(remote)
 	if err != nil {
@@ -213,8 +215,8 @@ func (m *meter) ping(s *kcpgo.Settings, remote string) error {
 	return nil
 }
 
-// fail ends the process: what it would measure from here on would be wrong.
+// fail ends the process: further measurements would be wrong.
 func fail(err error) {
-	os.Stderr.WriteString("interop measured: " + err.Error() + "\n")
+	os.Stderr.WriteString("bench measured: " + err.Error() + "\n")
 	os.Exit(1)
 }

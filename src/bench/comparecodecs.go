@@ -17,7 +17,7 @@ import (
 	"github.com/kcp4j/kcp4j/interop/kcpgo"
 )
 
-// A comparison is of what a codecBenchmark does with what a JMH benchmark of kcp4j does.
+// A comparison pairs a codecBenchmark with the JMH benchmark of kcp4j that does the same.
 type comparison struct {
 	name   string
 	kcpGo  string // name of the codecBenchmark
@@ -56,12 +56,13 @@ func comparisons() []comparison {
 		}
 		addCode("rs-encode", ", parity", "encode")
 		addCode("rs-decode-one", ", one lost", "reconstruct1")
-		addCode("rs-decode", ", as many lost as it can bear", "reconstructAll")
+		addCode("rs-decode", ", as many lost as it can recover", "reconstructAll")
 	}
 	return append(all,
 		comparison{"FEC 10/3, sent", "fec-encode/10+3", "FecBenchmark.encode", "", ""},
 		comparison{"FEC 10/3, received", "fec-decode/10+3", "FecBenchmark.decodeWithoutLoss", "", ""},
-		comparison{"FEC 10/3, one of ten lost", "fec-recover/10+3", "FecBenchmark.decodeOneLostPerGroup", "", ""},
+		comparison{"FEC 10/3, one of ten lost",
+			"fec-recover/10+3", "FecBenchmark.decodeOneLostPerGroup", "", ""},
 		comparison{"a nonce", "nonce", "NonceBenchmark.nonce16", "", ""},
 		comparison{"CRC-32 of 1 KiB", "crc32", "PacketCipherBenchmark.crc1024", "", ""})
 }
@@ -73,7 +74,7 @@ type samples map[string][]float64
 // given time.
 type runner func(alike []comparison, duration time.Duration) (samples, error)
 
-// A column has, of what a runner has measured, the least of each round.
+// A column holds the least sample of each round of a runner.
 type column struct {
 	name  string
 	run   runner
@@ -85,11 +86,13 @@ func newColumn(name string, run runner) *column {
 }
 
 func compareCodecs(flags *flag.FlagSet, args []string) error {
-	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar", "where the JMH benchmarks of kcp4j are")
+	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
+		"class path of the JMH benchmarks of kcp4j")
 	rounds := flags.Int("rounds", 2, "how often to run each side, in turn")
-	duration := flags.Duration("time", 100*time.Millisecond, "`time` for each of a round's samples")
-	match := flags.String("match", "", "only those whose name this regular `expression` finds")
-	jsonFile := flags.String("json", "", "write the figures to this `file`, too")
+	duration := flags.Duration("time", 100*time.Millisecond, "`time` of each sample of a round")
+	match := flags.String("match", "",
+		"only comparisons whose name this regular `expression` matches")
+	jsonFile := flags.String("json", "", "also write the figures to this `file`")
 	columns := []*column{newColumn("kcp-go", runGo)}
 	var jvms jvms
 	jvms.flag(flags)
@@ -103,11 +106,13 @@ func compareCodecs(flags *flag.FlagSet, args []string) error {
 	for _, jvm := range jvms.orDefault() {
 		columns = append(columns, newColumn(jvm.name, jmhRunner(jvm.command, classPath)))
 	}
-	all := slices.DeleteFunc(comparisons(), func(c comparison) bool { return !pattern.MatchString(c.name) })
+	all := slices.DeleteFunc(comparisons(),
+		func(c comparison) bool { return !pattern.MatchString(c.name) })
 	alike := groups(all)
 	for round := range *rounds {
 		for i, group := range alike {
-			fmt.Fprintf(os.Stderr, "\rround %d of %d: %d of %d benchmarks", round+1, *rounds, i+1, len(alike))
+			fmt.Fprintf(os.Stderr, "\rround %d of %d: %d of %d benchmarks",
+				round+1, *rounds, i+1, len(alike))
 			for _, c := range columns {
 				measured, err := c.run(group, *duration)
 				if err != nil {
@@ -127,8 +132,8 @@ func compareCodecs(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// groups has comparisons that share a benchmark of kcp4j's side by side. All sides of a group are
-// measured one soon after the other, since a shared machine is not as fast at all times.
+// groups puts comparisons with the same benchmark of kcp4j together. All sides of a group are
+// measured shortly after each other, because the speed of a shared machine varies.
 func groups(all []comparison) [][]comparison {
 	var alike [][]comparison
 	for _, c := range all {
@@ -144,8 +149,8 @@ func groups(all []comparison) [][]comparison {
 	return alike
 }
 
-// A round takes so many samples of everything, and the least of them counts: whatever else a
-// machine does can only add to it.
+// samplesPerRound is the number of samples of each benchmark in a round. The least of them counts:
+// other load of the machine can only increase a sample.
 const samplesPerRound = 20
 
 // runGo measures kcp-go in a process of its own, on one core.
@@ -176,7 +181,7 @@ func runGo(all []comparison, duration time.Duration) (samples, error) {
 	return measured, nil
 }
 
-// A jmhResult is one entry of what JMH writes with "-rf json".
+// A jmhResult is one entry of the JSON that JMH writes with "-rf json".
 type jmhResult struct {
 	Benchmark string            `json:"benchmark"`
 	Params    map[string]string `json:"params"`
@@ -207,9 +212,11 @@ func jmhRunner(java []string, classPath *string) runner {
 	}
 }
 
-// runJMH takes one fork: the rounds are more of them. Warming up takes longer than all samples,
-// since on one core the compiler takes its time from the benchmark: AES-GCM needs 3 s.
-func runJMH(java []string, classPath string, benchmark comparison, duration time.Duration) ([]jmhResult, error) {
+// runJMH runs one fork: each round is another one. The warm-up is longer than all samples together,
+// because on one core the compiler competes with the benchmark: AES-GCM needs 3 s.
+func runJMH(
+	java []string, classPath string, benchmark comparison, duration time.Duration,
+) ([]jmhResult, error) {
 	directory, err := os.MkdirTemp("", "codecs")
 	if err != nil {
 		return nil, err
@@ -236,8 +243,8 @@ func runJMH(java []string, classPath string, benchmark comparison, duration time
 	return results, json.Unmarshal(content, &results)
 }
 
-// printTable prints Markdown: the least of all rounds in nanoseconds with how far the others are from
-// it, and how many times kcp-go's speed that is.
+// printTable prints Markdown: the least of all rounds in nanoseconds, how far the greatest exceeds
+// it, and the speed relative to kcp-go's.
 func printTable(all []comparison, columns []*column) {
 	header, rule := "| nanoseconds |", "|---|"
 	for i, c := range columns {
@@ -258,7 +265,8 @@ func printTable(all []comparison, columns []*column) {
 				row += " - | - |"
 				continue
 			}
-			row += fmt.Sprintf(" %s + %.0f %% |", digits(slices.Min(c.least[name])), 100*excess(c.least[name]))
+			row += fmt.Sprintf(" %s + %.0f %% |",
+				digits(slices.Min(c.least[name])), 100*excess(c.least[name]))
 			if i > 0 {
 				row += fmt.Sprintf(" %.2f |", slices.Min(columns[0].least[name])/slices.Min(c.least[name]))
 			}
@@ -274,7 +282,7 @@ func digits(nanoseconds float64) string {
 	return fmt.Sprintf("%.0f", nanoseconds)
 }
 
-// excess is how far the greatest sample is above the least, as a share of that.
+// excess is the difference of the greatest and the least sample, relative to the least.
 func excess(samples []float64) float64 {
 	return slices.Max(samples)/slices.Min(samples) - 1
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// median is NaN if there are no samples.
+// median is NaN without samples.
 func median(samples []float64) float64 {
 	sorted := slices.Sorted(slices.Values(samples))
 	if len(sorted) == 0 {
@@ -20,17 +20,7 @@ func median(samples []float64) float64 {
 	return (sorted[middle] + sorted[(len(sorted)-1)/2]) / 2
 }
 
-// spread is how far the samples are from their median at most, as a share of it.
-func spread(samples []float64) float64 {
-	middle := median(samples)
-	furthest := 0.0
-	for _, sample := range samples {
-		furthest = max(furthest, math.Abs(sample-middle))
-	}
-	return furthest / middle
-}
-
-// A jvm is a column or a line of a comparison.
+// A jvm is a column or a row of a comparison.
 type jvm struct {
 	name    string
 	command []string
@@ -39,7 +29,8 @@ type jvm struct {
 type jvms []jvm
 
 func (all *jvms) flag(flags *flag.FlagSet) {
-	flags.Func("java", "`NAME=COMMAND` of a JVM, with its options; may be given several times; default: kcp4j=java", func(s string) error {
+	usage := "`NAME=COMMAND` of a JVM, with its options; repeatable; default: kcp4j=java"
+	flags.Func("java", usage, func(s string) error {
 		name, command, ok := strings.Cut(s, "=")
 		if !ok || len(strings.Fields(command)) == 0 {
 			return fmt.Errorf("expected NAME=COMMAND")

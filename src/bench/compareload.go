@@ -14,16 +14,19 @@ import (
 )
 
 func compareLoad(flags *flag.FlagSet, args []string) error {
-	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar", "where io.kcp4j.load.Load is")
+	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
+		"class path of io.kcp4j.load.Load")
 	rounds := flags.Int("rounds", 5, "how often to run each transfer, in turn")
-	warmUp := flags.Duration("warm-up", 20*time.Second, "`time` before each measurement with a JVM, whose compiler needs it")
+	warmUp := flags.Duration("warm-up", 20*time.Second,
+		"`time` before each measurement with a JVM, for its compiler")
 	duration := flags.Duration("time", 10*time.Second, "`time` of each measurement")
 	window := flags.Int("window", 1024, "of KCP sessions, both ways, in `segments`")
 	mtu := flags.Int("mtu", 1400, "of KCP sessions, in `bytes`")
-	match := flags.String("match", "", "only those whose name, as progress shows it, this regular `expression` finds")
-	commit := flags.String("commit", "", "what to call the `version` of kcp4j that is measured")
-	jsonFile := flags.String("json", "", "write the figures to this `file`, too")
-	plotFile := flags.String("plot", "", "draw them as SVG into this `file`")
+	match := flags.String("match", "",
+		"only transfers whose name, as the progress shows it, this regular `expression` matches")
+	commit := flags.String("commit", "", "`version` of kcp4j, for the report")
+	jsonFile := flags.String("json", "", "also write the figures to this `file`")
+	plotFile := flags.String("plot", "", "also plot the figures as SVG to this `file`")
 	var given jvms
 	given.flag(flags)
 	if err := cli.Parse(flags, args); err != nil {
@@ -44,7 +47,8 @@ func compareLoad(flags *flag.FlagSet, args []string) error {
 	report := newTransferReport(results)
 	report.Commit = *commit
 	report.Versions = versions(jvms, *classPath)
-	report.Session = fmt.Sprintf("nodelay 1, interval 10, resend 2, nc 1; window %d, MTU %d", *window, *mtu)
+	report.Session = fmt.Sprintf(
+		"nodelay 1, interval 10, resend 2, nc 1; window %d, MTU %d", *window, *mtu)
 	report.Rounds, report.WarmUp, report.Time = *rounds, warmUp.Seconds(), duration.Seconds()
 	report.print()
 	if *jsonFile != "" {
@@ -56,7 +60,7 @@ func compareLoad(flags *flag.FlagSet, args []string) error {
 	return err
 }
 
-// programs are what can be a server or a client. The first JVM also runs those that are not KCP.
+// programs can be a server or a client. The first JVM also runs those that do not speak KCP.
 type programs struct {
 	kcpGo     program
 	kcp4j     []program
@@ -79,25 +83,25 @@ func newPrograms(jvms jvms, classPath string) *programs {
 	return p
 }
 
-// A layering is what stands between KCP and the network. Its others are what to compare with that
-// is no KCP.
+// A layering is a combination of cipher and FEC.
 type layering struct {
 	name   string
 	flags  []string
-	mixed  bool // also measured with kcp4j on one side and kcp-go on the other
-	others []program
+	mixed  bool      // also measured with kcp4j on one side and kcp-go on the other
+	others []program // to compare with, without KCP
 }
 
 func (p *programs) layerings() []layering {
+	fec := []string{"--datashard=10", "--parityshard=3"}
 	return []layering{
 		{"plain", nil, true, []program{p.tcp}},
 		{"aes-128-gcm", []string{"--crypt=aes-128-gcm"}, false, []program{p.quic}},
-		{"salsa20 + FEC 10/3", []string{"--crypt=salsa20", "--datashard=10", "--parityshard=3"}, false, nil},
-		{"aes + FEC 10/3", []string{"--crypt=aes", "--datashard=10", "--parityshard=3"}, false, nil},
+		{"salsa20 + FEC 10/3", append([]string{"--crypt=salsa20"}, fec...), false, nil},
+		{"aes + FEC 10/3", append([]string{"--crypt=aes"}, fec...), false, nil},
 	}
 }
 
-// transfers are all that can be compared.
+// transfers returns all transfers.
 func transfers(p *programs, session []string) []*transfer {
 	var all []*transfer
 	add := func(mode, work string, layers layering, client, server program) {
@@ -126,8 +130,10 @@ func transfers(p *programs, session []string) []*transfer {
 	return all
 }
 
-// runInTurn goes on when a run has failed, and says so in the end.
-func runInTurn(all []*transfer, rounds int, warmUp, duration time.Duration) ([]*transferResult, error) {
+// runInTurn continues after a failed run, and returns an error at the end.
+func runInTurn(
+	all []*transfer, rounds int, warmUp, duration time.Duration,
+) ([]*transferResult, error) {
 	results := make([]*transferResult, len(all))
 	for i, t := range all {
 		results[i] = &transferResult{transfer: t, Work: t.work, Peers: t.peers}
@@ -138,7 +144,8 @@ func runInTurn(all []*transfer, rounds int, warmUp, duration time.Duration) ([]*
 			if r.Unavailable != "" {
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "round %d of %d, %d of %d: %s\n", round+1, rounds, i+1, len(results), r.name())
+			fmt.Fprintf(os.Stderr, "round %d of %d, %d of %d: %s\n",
+				round+1, rounds, i+1, len(results), r.name())
 			if err := r.run(warmUp, duration); err != nil {
 				fmt.Fprintln(os.Stderr, strings.TrimSpace(err.Error()))
 				failed++
@@ -151,7 +158,7 @@ func runInTurn(all []*transfer, rounds int, warmUp, duration time.Duration) ([]*
 	return results, nil
 }
 
-// run adds a sample, or notes why there is none.
+// run adds a sample, or records why the transfer is unavailable.
 func (r *transferResult) run(warmUp, duration time.Duration) error {
 	s, err := r.transfer.run(warmUp, duration)
 	var missing errUnavailable

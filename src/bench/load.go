@@ -15,82 +15,47 @@ import (
 
 	"github.com/kcp4j/kcp4j/interop/cli"
 	"github.com/kcp4j/kcp4j/interop/kcpgo"
+	"github.com/xtaci/kcp-go/v5"
 	"golang.org/x/net/ipv4"
 )
 
 // The commands of a KCP segment.
 const (
-	push = 81
-	ack  = 82
-	wask = 83
-	wins = 84
+	push = kcp.IKCP_CMD_PUSH
+	ack  = kcp.IKCP_CMD_ACK
+	wask = kcp.IKCP_CMD_WASK
+	wins = kcp.IKCP_CMD_WINS
 )
 
-// A segment is one of a datagram; its header has 24 bytes, little-endian.
-type segment struct {
-	conv    uint32
-	cmd     byte
-	ts      uint32
-	sn      uint32
-	una     uint32
-	payload []byte
-}
-
-// readSegment needs the 24 bytes of the header to be there; the payload stays what it was.
-func readSegment(b []byte) segment {
-	return segment{
-		conv: binary.LittleEndian.Uint32(b),
-		cmd:  b[4],
-		ts:   binary.LittleEndian.Uint32(b[8:]),
-		sn:   binary.LittleEndian.Uint32(b[12:]),
-		una:  binary.LittleEndian.Uint32(b[16:]),
-	}
-}
-
-// eachSegment calls f for the segments of a datagram and stops at the first that is cut short.
-func eachSegment(datagram []byte, f func(segment)) {
-	for len(datagram) >= headerBytes {
-		seg := readSegment(datagram)
-		length := uint64(binary.LittleEndian.Uint32(datagram[20:]))
-		datagram = datagram[headerBytes:]
-		if length > uint64(len(datagram)) {
-			return
-		}
-		seg.payload = datagram[:length]
-		datagram = datagram[length:]
-		f(seg)
-	}
-}
-
-// A loadSession is one conversation of the load tool, told apart by its source address.
+// A loadSession is one conversation of a loader, identified by its source address.
 type loadSession struct {
 	source   net.IP
 	conv     uint32
-	una      uint32 // what the server has acknowledged
+	una      uint32 // of the server: the next sn that it expects
 	received uint32 // echoes received: the next sn to come
 	sent     uint32 // messages sent: the next sn to go
 	failed   bool
 
-	firstSentAt time.Time // of the message under way
+	firstSentAt time.Time // of the message in flight
 	sentAt      time.Time
 	attempts    int
 
 	from []byte // the control message that makes datagrams leave from source
 }
 
-// A loader speaks plain KCP, by hand, for all sessions over one socket, in batches. A session has one
-// message under way at most.
+// A loader implements the sender and the receiver of all sessions over one socket, in batches,
+// without cipher and FEC. A session has at most one message in flight.
 type loader struct {
 	conn     *ipv4.PacketConn
 	sessions []loadSession
 	start    time.Time
 	in       []ipv4.Message
-	datagram []byte         // the one that is being made
-	out      []ipv4.Message // room for a batch, of which waiting ones have been written
-	waiting  int
+	datagram []byte         // under construction
+	out      []ipv4.Message // room for a batch
+	waiting  int            // how many messages of out are to be sent
 
 	retransmitted int
-	roundTrips    []time.Duration // of echoes since they were last asked for
+	roundTrips    []time.Duration // of echoes since the last hold began
 }
 
 type loadResult struct {
@@ -106,10 +71,10 @@ type loadResult struct {
 	*ticks
 }
 
-// ticks are the messages that were sent during the hold.
+// ticks describes the messages that were sent during the hold.
 type ticks struct {
 	Messages      int     `json:"messages"`
-	Late          int     `json:"late"` // turns at which a session still waited for its last echo
+	Late          int     `json:"late"` // ticks at which a session still waited for its last echo
 	P50           float64 `json:"p50_us"`
 	P99           float64 `json:"p99_us"`
 	CPUPerMessage float64 `json:"server_cpu_us_per_message,omitempty"`
@@ -126,13 +91,17 @@ const (
 
 func load(flags *flag.FlagSet, args []string) error {
 	remote := flags.String("remote", "", "`address` of an echo server on 127.0.0.1")
-	sessions := flags.Int("sessions", 20000, "how many `sessions`, each from an address of its own in 127.0.0.0/8")
-	hold := flags.Float64("hold", 10, "how long to leave them idle, in `seconds`")
-	tick := flags.Duration("tick", 0, "meanwhile send a message of 50 bytes in each session every so much `time`; 0: none")
-	warmUp := flags.Duration("warm-up", 0, "how long to do the same before it is measured, until a JVM's compiler is done, in `time`")
-	serverPID := flags.Int("server-pid", 0, "`process` whose processor time and memory to report")
+	sessions := flags.Int("sessions", 20000,
+		"how many `sessions`, each from an address of its own in 127.0.0.0/8")
+	hold := flags.Float64("hold", 10, "how long to hold them, in `seconds`")
+	tick := flags.Duration("tick", 0,
+		"`interval` of a message of 50 bytes in each session during the hold; 0: none, sessions are idle")
+	warmUp := flags.Duration("warm-up", 0,
+		"`time` to do the same before the measurement, for the compiler of a JVM")
+	serverPID := flags.Int("server-pid", 0, "`process` whose CPU time and memory to report")
 	inFlight := flags.Int("in-flight", 128, "how many sessions may wait for an echo at the same time")
-	timeout := flags.Duration("timeout", 5*time.Minute, "give up after this `time`, the hold not counted")
+	timeout := flags.Duration("timeout", 5*time.Minute,
+		"give up after this `time`; the hold does not count")
 	sockBuf := flags.Int("sockbuf", 4<<20, "socket buffers in `bytes`")
 	if err := cli.Parse(flags, args); err != nil {
 		return err
@@ -151,7 +120,7 @@ func load(flags *flag.FlagSet, args []string) error {
 	defer l.conn.Close()
 	pause := time.Duration(*hold * float64(time.Second))
 	time.AfterFunc(*warmUp+pause+*timeout, func() {
-		fmt.Fprintf(os.Stderr, "interop load: not done within %v\n", *timeout)
+		fmt.Fprintf(os.Stderr, "bench load: not done within %v\n", *timeout)
 		os.Exit(1)
 	})
 
@@ -161,10 +130,10 @@ func load(flags *flag.FlagSet, args []string) error {
 	result.EchoedBefore = l.count(func(s *loadSession) bool { return s.received > 0 })
 	fmt.Fprintf(os.Stderr, "holding %d sessions for %v\n", result.EchoedBefore, pause)
 	l.spend(*warmUp, *tick)
-	before := processorTime(*serverPID)
+	before := cpuTimeOf(*serverPID)
 	result.ticks = l.spend(pause, *tick)
 	if *serverPID != 0 {
-		used := processorTime(*serverPID) - before
+		used := cpuTimeOf(*serverPID) - before
 		result.HoldCPU = 100 * used.Seconds() / pause.Seconds()
 		result.ServerMB = residentMB(*serverPID)
 		if result.ticks != nil {
@@ -220,8 +189,9 @@ func newLoader(remote string, sessions, sockBuf int) (*loader, error) {
 		from := (&ipv4.ControlMessage{Src: source}).Marshal()
 		l.sessions[i] = loadSession{source: source, conv: 1 + rand.Uint32N(1<<32-1), from: from}
 	}
-	// The kernel tells to which address a datagram came: that is the session's.
-	return l, errors.Join(kcpgo.SetBuffers(conn, sockBuf), l.conn.SetControlMessage(ipv4.FlagDst, true))
+	// The destination address of a datagram identifies its session.
+	return l, errors.Join(
+		kcpgo.SetBuffers(conn, sockBuf), l.conn.SetControlMessage(ipv4.FlagDst, true))
 }
 
 // sourceAddress is 127.1.0.1 for the first session; the last byte is 1 to 254.
@@ -229,7 +199,7 @@ func sourceAddress(i int) net.IP {
 	return net.IPv4(127, byte(1+i/254/256), byte(i/254%256), byte(1+i%254)).To4()
 }
 
-// sessionOf is the inverse, or nil for an address that is none of ours.
+// sessionOf is the inverse of sourceAddress. It returns nil for other addresses.
 func (l *loader) sessionOf(address net.IP) *loadSession {
 	a := address.To4()
 	if a == nil || a[0] != 127 {
@@ -252,8 +222,8 @@ func (l *loader) count(condition func(*loadSession) bool) int {
 	return n
 }
 
-// echoAll sends a message on every session that has not failed and waits for the echoes; never
-// more than inFlight at a time, so that socket buffers do not overflow.
+// echoAll sends a message on every session that has not failed and waits for the echoes. At most
+// inFlight sessions wait at a time, so that socket buffers do not overflow.
 func (l *loader) echoAll(inFlight int) {
 	waiting := make([]*loadSession, 0, inFlight)
 	for next := 0; next < len(l.sessions) || len(waiting) > 0; {
@@ -272,20 +242,21 @@ func (l *loader) echoAll(inFlight int) {
 	}
 }
 
-// stillWaiting drops who has its echo and who has failed, and sends again where it is time.
+// stillWaiting removes the sessions that have their echo or have failed, and retransmits the
+// messages of others when they are due.
 func (l *loader) stillWaiting(waiting []*loadSession) []*loadSession {
 	now := time.Now()
 	still := waiting[:0]
 	for _, s := range waiting {
-		if s.isWaiting() && !l.sendAgainIfDue(s, now) {
+		if s.isWaiting() && !l.retransmitIfDue(s, now) {
 			still = append(still, s)
 		}
 	}
 	return still
 }
 
-// sendAgainIfDue tells whether the session has failed.
-func (l *loader) sendAgainIfDue(s *loadSession, now time.Time) bool {
+// retransmitIfDue returns whether the session has failed.
+func (l *loader) retransmitIfDue(s *loadSession, now time.Time) bool {
 	if now.Sub(s.sentAt) < firstTimeout<<(s.attempts-1) {
 		return false
 	}
@@ -307,21 +278,22 @@ func (l *loader) spend(hold, interval time.Duration) *ticks {
 	return nil
 }
 
-// tick sends a message on every session once in an interval, evenly spread. A session whose last
-// echo is still missing then passes its turn.
+// tick sends a message on every session once in an interval, evenly spread. A session that still
+// waits for its last echo sends none.
 func (l *loader) tick(interval, hold time.Duration) *ticks {
 	t := &ticks{}
 	l.roundTrips = l.roundTrips[:0]
 	start := time.Now()
 	turn := 0
 	for now := start; now.Sub(start) < hold; now = time.Now() {
-		for due := int(now.Sub(start).Seconds() / interval.Seconds() * float64(len(l.sessions))); turn < due; turn++ {
+		due := int(now.Sub(start).Seconds() / interval.Seconds() * float64(len(l.sessions)))
+		for ; turn < due; turn++ {
 			s := &l.sessions[turn%len(l.sessions)]
 			switch {
 			case s.failed:
 			case s.isWaiting():
 				t.Late++
-				l.sendAgainIfDue(s, now)
+				l.retransmitIfDue(s, now)
 			default:
 				t.Messages++
 				l.sendNext(s)
@@ -337,20 +309,20 @@ func (l *loader) tick(interval, hold time.Duration) *ticks {
 	return t
 }
 
-// idle sends nothing of its own, and answers.
+// idle answers and sends nothing else.
 func (l *loader) idle(hold time.Duration) {
 	for end := time.Now().Add(hold); time.Now().Before(end); {
 		l.receive(end)
 	}
 }
 
-// receive sends what is waiting, waits until the deadline for datagrams, takes them in and answers.
+// receive sends pending datagrams, waits until the deadline for datagrams, and answers them.
 func (l *loader) receive(deadline time.Time) {
 	l.flush()
 	l.conn.SetReadDeadline(deadline)
 	n, err := l.conn.ReadBatch(l.in, 0)
 	if err != nil {
-		return // nothing in time, or a refusal by ICMP: the retransmission decides
+		return // a timeout or an ICMP error: the retransmission timer handles both
 	}
 	for i := range l.in[:n] {
 		m := &l.in[i]
@@ -360,14 +332,14 @@ func (l *loader) receive(deadline time.Time) {
 		}
 		if s := l.sessionOf(control.Dst); s != nil {
 			l.datagram = l.datagram[:0]
-			eachSegment(m.Buffers[0][:m.N], func(seg segment) { l.take(s, seg) })
+			eachSegment(m.Buffers[0][:m.N], func(seg segment) { l.input(s, seg) })
 			l.write(s)
 		}
 	}
 	l.flush()
 }
 
-func (l *loader) take(s *loadSession, seg segment) {
+func (l *loader) input(s *loadSession, seg segment) {
 	if seg.conv != s.conv {
 		return
 	}
@@ -390,7 +362,7 @@ func (l *loader) take(s *loadSession, seg segment) {
 	}
 }
 
-// isWaiting tells whether a message has been sent whose echo is missing.
+// isWaiting returns whether a message has been sent whose echo is missing.
 func (s *loadSession) isWaiting() bool {
 	return s.sent > s.received
 }
@@ -402,7 +374,7 @@ func (l *loader) sendNext(s *loadSession) {
 	l.send(s)
 }
 
-// send sends the message under way, for the first time or again.
+// send transmits or retransmits the message in flight.
 func (l *loader) send(s *loadSession) {
 	s.sentAt = time.Now()
 	s.attempts++
@@ -412,7 +384,7 @@ func (l *loader) send(s *loadSession) {
 	l.write(s)
 }
 
-// message is what a session sends as its message sn: no two are equal.
+// message returns the content of message sn of a session. No two are equal.
 func message(s *loadSession, sn uint32) []byte {
 	m := make([]byte, messageBytes)
 	copy(m, s.source)
@@ -421,7 +393,7 @@ func message(s *loadSession, sn uint32) []byte {
 	return m
 }
 
-// add appends a segment to the datagram that is being made.
+// add appends a segment to the datagram under construction.
 func (l *loader) add(s *loadSession, cmd byte, ts, sn uint32, payload []byte) {
 	const window = 128
 	l.datagram = binary.LittleEndian.AppendUint32(l.datagram, s.conv)
@@ -434,7 +406,7 @@ func (l *loader) add(s *loadSession, cmd byte, ts, sn uint32, payload []byte) {
 	l.datagram = append(l.datagram, payload...)
 }
 
-// write queues the datagram, if there is anything in it, to leave from the session's address.
+// write queues the datagram, if it has any segment, to be sent from the session's address.
 func (l *loader) write(s *loadSession) {
 	if len(l.datagram) == 0 {
 		return
@@ -448,7 +420,7 @@ func (l *loader) write(s *loadSession) {
 	l.waiting++
 }
 
-// flush sends what is waiting. What cannot be sent counts as lost.
+// flush sends the queued datagrams. Those that cannot be sent count as lost.
 func (l *loader) flush() {
 	for sent := 0; sent < l.waiting; {
 		n, err := l.conn.WriteBatch(l.out[sent:l.waiting], 0)
@@ -460,8 +432,8 @@ func (l *loader) flush() {
 	l.waiting = 0
 }
 
-// processorTime is 0 if there is no process to look at.
-func processorTime(pid int) time.Duration {
+// cpuTimeOf is 0 for process 0.
+func cpuTimeOf(pid int) time.Duration {
 	if pid == 0 {
 		return 0
 	}
@@ -472,7 +444,7 @@ func processorTime(pid int) time.Duration {
 	return used
 }
 
-// residentMB is 0 if it is not known.
+// residentMB is 0 if it is unknown.
 func residentMB(pid int) float64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(status)) {

@@ -21,7 +21,7 @@ type program struct {
 	protocol protocol
 }
 
-// A protocol is what a program speaks, and by whose code.
+// A protocol is what a program speaks, and whose implementation it uses.
 type protocol int
 
 const (
@@ -30,10 +30,10 @@ const (
 	notKCP
 )
 
-// A transfer is one thing to measure: what is moved, and by whom.
+// A transfer is a measurement: what is sent, and by whom.
 type transfer struct {
-	work           string   // what is moved, and how
-	peers          string   // who moves it
+	work           string   // what is sent, and how
+	peers          string   // names of client and server
 	mode           string   // of the client
 	session        []string // arguments of KCP sessions
 	client, server program
@@ -43,7 +43,7 @@ func (t *transfer) name() string {
 	return t.work + ": " + t.peers
 }
 
-// A speed is what one run of a transfer has shown.
+// A speed is the result of one run of a transfer.
 type speed struct {
 	MBps         float64 `json:"mb_s"`
 	CPUPerGB     float64 `json:"cpu_s_per_gb"` // both processes, user and system
@@ -52,15 +52,15 @@ type speed struct {
 	bytes, pings int64
 }
 
-// compiledWarmUp is what programs need that are compiled already: to fill their windows.
+// compiledWarmUp is the warm-up of programs that need no compiler, only to fill their windows.
 const compiledWarmUp = 2 * time.Second
 
-// errUnavailable is of a peer which this machine has not got.
+// errUnavailable says why a peer cannot run on this machine.
 type errUnavailable struct{ reason string }
 
 func (e errUnavailable) Error() string { return e.reason }
 
-// run starts both processes, lets them warm up, and measures them for a while in their steady state.
+// run starts both processes, waits for the warm-up, and measures them for the duration.
 func (t *transfer) run(warmUp, duration time.Duration) (speed, error) {
 	server, err := t.start(t.server, "--listen=127.0.0.1:0")
 	if err != nil {
@@ -98,7 +98,8 @@ func (t *transfer) run(warmUp, duration time.Duration) (speed, error) {
 	if result.bytes == 0 || (t.mode == "ping" && result.pings == 0) {
 		client.end()
 		server.end()
-		return speed{}, fmt.Errorf("nothing arrived\n%s%s", server.stderr.String(), client.stderr.String())
+		return speed{}, fmt.Errorf("nothing arrived\n%s%s",
+			server.stderr.String(), client.stderr.String())
 	}
 	return result, nil
 }
@@ -122,7 +123,7 @@ func (t *transfer) start(p program, role ...string) (*measuredProcess, error) {
 	return process, process.cmd.Start()
 }
 
-// A view is what both sides have done so far.
+// A view is a mark of both sides, and the CPU time of both processes.
 type view struct {
 	server, client mark
 	cpu            time.Duration
@@ -140,8 +141,8 @@ func glance(server, client *measuredProcess) (view, error) {
 	return v, errors.Join(errs[:]...)
 }
 
-// until is what has happened between two views. Bytes are counted where they are delivered, and by
-// that side's clock.
+// until returns the speed between two views. Bytes and time are those of the side that receives the
+// bytes.
 func (v view) until(later view, mode string) speed {
 	from, to := v.server, later.server
 	if mode == "echo" {
@@ -187,7 +188,7 @@ func (p *measuredProcess) mark() (mark, error) {
 	return m, json.Unmarshal([]byte(line), &m)
 }
 
-// end is patient with a JVM that closes its sessions.
+// end gives a JVM time to close its sessions.
 func (p *measuredProcess) end() {
 	p.stdin.Close()
 	kill := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
@@ -195,7 +196,7 @@ func (p *measuredProcess) end() {
 	p.cmd.Wait()
 }
 
-// cpuTime is what the system has accounted to a process, all its threads together (Linux only).
+// cpuTime is the CPU time of all threads of a process (Linux only).
 func cpuTime(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -205,9 +206,9 @@ func cpuTime(pid int) (time.Duration, error) {
 }
 
 // parseCPUTime adds user and system time, the 14th and 15th field. The second field is the
-// program's name in parentheses, and may contain anything.
+// program's name in parentheses, and may contain any character.
 func parseCPUTime(stat string) (time.Duration, error) {
-	const tick = time.Second / 100 // USER_HZ, on every architecture that Go knows
+	const tick = time.Second / 100 // USER_HZ, on every architecture that Go supports
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("unexpected: %q", stat)

@@ -1,0 +1,1 @@
+// Empty: its presence lets codecs.go declare functions without bodies.

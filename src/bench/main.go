@@ -1,0 +1,19 @@
+// Command bench measures kcp4j beside kcp-go and other transports.
+package main
+
+import "github.com/kcp4j/kcp4j/interop/cli"
+
+func main() {
+	cli.Main("bench",
+		cli.NewCommand("compare-load",
+			"whole transfers of kcp-go, kcp4j and others, in turn, as a table", compareLoad),
+		cli.NewCommand("measured", "one side of a transfer, for compare-load", measured),
+		cli.NewCommand("compare-codecs",
+			"ciphers and FEC of kcp-go and kcp4j, in turn, as a table", compareCodecs),
+		cli.NewCommand("codecs", "ciphers and FEC of kcp-go, for compare-codecs", codecs),
+		cli.NewCommand("load", "hold thousands of sessions open over one socket (Linux)", load),
+		cli.NewCommand("sink", "count what arrives (one-way throughput, receiver)", sink),
+		cli.NewCommand("source", "send as fast as possible (one-way throughput, sender)", source),
+		cli.NewCommand("flood", "run sink and source as two processes on loopback", flood),
+	)
+}
