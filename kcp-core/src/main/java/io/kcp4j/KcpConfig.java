@@ -237,6 +237,20 @@ public final class KcpConfig {
     }
   }
 
+  /**
+   * Checks whether the MTU leaves room for payload.
+   *
+   * @param overheadBytes what the layers below add to each datagram
+   * @throws IllegalArgumentException if it does not
+   */
+  void checkOverhead(int overheadBytes) {
+    int least = overheadBytes + Segment.HEADER_BYTES + 1;
+    if (mtuBytes < least) {
+      throw new IllegalArgumentException(
+          "mtuBytes: " + mtuBytes + " (expected: >= " + least + " with the headers of all layers)");
+    }
+  }
+
   /** The largest payload of a segment, in bytes: the MTU less the header. */
   public int mssBytes() {
     return mtuBytes - Segment.HEADER_BYTES;

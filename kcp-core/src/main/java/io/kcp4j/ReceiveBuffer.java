@@ -22,6 +22,7 @@ final class ReceiveBuffer {
   private int window;
   private int maxFragments;
   private boolean stream;
+  private boolean ackNoDelay;
 
   /** Counts the flushes, so that a repeated segment is acknowledged once for each. */
   private int flushes;
@@ -38,6 +39,7 @@ final class ReceiveBuffer {
 
   void configure(KcpConfig config) {
     window = config.receiveWindow();
+    ackNoDelay = config.ackNoDelay();
     stream = config.delivery() == Delivery.STREAM;
     // A message of more fragments than the window could never be put together: protocol.md 5.3.
     maxFragments = stream ? 1 : config.receivedFragments();
@@ -50,6 +52,16 @@ final class ReceiveBuffer {
 
   PendingAcks acks() {
     return acks;
+  }
+
+  /**
+   * Whether acknowledgements leave at the end of the batch: a datagram of them is full, or half of
+   * the window is used up: protocol.md 3.3.
+   */
+  boolean isAckDue(int mtuBytes) {
+    int arrivals = acks.arrivals();
+    return arrivals > 0
+        && (ackNoDelay || arrivals >= mtuBytes / Segment.HEADER_BYTES || arrivals >= window / 2);
   }
 
   /** The free window, in segments. */

@@ -2,8 +2,8 @@ package io.kcp4j;
 
 /**
  * Round-trip time and retransmission timeout after RFC 6298, in whole milliseconds, with two of
- * kcp-go's refinements: a sample far below what is expected widens the variation only a little, and
- * the flush interval is part of every round trip: protocol.md 4.2 and 4.3.
+ * kcp-go's refinements: a sample far below the expected range widens the variation only a little,
+ * and the flush interval is part of every round trip: protocol.md 4.2 and 4.3.
  */
 final class RttEstimator {
 
@@ -22,6 +22,18 @@ final class RttEstimator {
   private int rttVarMs;
   private int rtoMs = INITIAL_RTO_MS;
   private boolean sampled;
+  private int minRtoMs;
+  private int intervalMs;
+
+  /** Takes over limits that may have changed. */
+  void configure(KcpConfig config) {
+    minRtoMs = config.minRtoMs();
+    if (minRtoMs == 0) {
+      minRtoMs = config.noDelay() ? MIN_RTO_NO_DELAY_MS : MIN_RTO_MS;
+    }
+    intervalMs = config.intervalMs();
+    update();
+  }
 
   int srttMs() {
     return srttMs;
@@ -35,7 +47,7 @@ final class RttEstimator {
     return rtoMs;
   }
 
-  void sample(int rttMs, KcpConfig config) {
+  void sample(int rttMs) {
     if (!sampled) {
       sampled = true;
       srttMs = rttMs;
@@ -47,20 +59,15 @@ final class RttEstimator {
       boolean farBelow = rttMs < srttMs - rttVarMs;
       rttVarMs += (distance - rttVarMs) >> (farBelow ? 5 : 2);
     }
-    update(config);
+    update();
   }
 
-  /** Takes over limits that have changed. */
-  void update(KcpConfig config) {
-    int min = config.minRtoMs();
-    if (min == 0) {
-      min = config.noDelay() ? MIN_RTO_NO_DELAY_MS : MIN_RTO_MS;
-    }
-    int rto = sampled ? srttMs + Math.max(config.intervalMs(), 4 * rttVarMs) : INITIAL_RTO_MS;
-    rtoMs = Math.min(Math.max(rto, min), MAX_RTO_MS);
+  private void update() {
+    int rto = sampled ? srttMs + Math.max(intervalMs, 4 * rttVarMs) : INITIAL_RTO_MS;
+    rtoMs = Math.min(Math.max(rto, minRtoMs), MAX_RTO_MS);
   }
 
-  /** The timeout that follows {@code segmentRtoMs} when that has passed without an answer. */
+  /** The timeout after {@code segmentRtoMs} has passed without an acknowledgement. */
   int backOff(int segmentRtoMs, boolean noDelay) {
     return Math.min(segmentRtoMs + (noDelay ? (segmentRtoMs + 1) / 2 : segmentRtoMs), MAX_RTO_MS);
   }

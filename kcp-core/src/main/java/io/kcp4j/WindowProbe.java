@@ -1,8 +1,9 @@
 package io.kcp4j;
 
 /**
- * Asks a peer whose window is closed for news of it: after half a second, then ever more seldom.
- * Runs only while there is something to send: protocol.md 6.1.
+ * Window probes (WASK). While the peer's window is closed and there is something to send, the first
+ * leaves after half a second, and each further one after a wait that is half as long again:
+ * protocol.md 6.1. A probe can also be requested, to see whether the peer still answers.
  */
 final class WindowProbe {
 
@@ -12,11 +13,21 @@ final class WindowProbe {
   /** The reference's IKCP_PROBE_LIMIT. */
   private static final int MAX_WAIT_MS = 120_000;
 
+  private boolean requested;
   private boolean running;
   private int waitMs;
   private long nextAtMs;
 
-  /** Starts or stops, as the state of the window demands. */
+  /** Sends a probe with the next flush. */
+  void request() {
+    requested = true;
+  }
+
+  boolean isRequested() {
+    return requested;
+  }
+
+  /** Starts or stops the timer, as the state of the window demands. */
   void update(boolean needed, long nowMs) {
     if (needed && !running) {
       waitMs = FIRST_WAIT_MS;
@@ -25,17 +36,19 @@ final class WindowProbe {
     running = needed;
   }
 
-  /** Whether a probe has to leave now; if so, sets the time of the next one. */
-  boolean isDue(long nowMs) {
-    if (!running || nowMs < nextAtMs) {
-      return false;
+  /** Whether to write a probe in this flush, which counts as done. */
+  boolean take(long nowMs) {
+    boolean due = running && nowMs >= nextAtMs;
+    if (due) {
+      waitMs = Math.min(waitMs + waitMs / 2, MAX_WAIT_MS);
+      nextAtMs = nowMs + waitMs;
     }
-    waitMs = Math.min(waitMs + waitMs / 2, MAX_WAIT_MS);
-    nextAtMs = nowMs + waitMs;
-    return true;
+    boolean taken = due || requested;
+    requested = false;
+    return taken;
   }
 
-  /** When {@link #isDue} will hold, or {@link Kcp#NO_DEADLINE}. */
+  /** When the timer expires, or {@link Kcp#NO_DEADLINE}. */
   long nextAtMs() {
     return running ? nextAtMs : Kcp.NO_DEADLINE;
   }

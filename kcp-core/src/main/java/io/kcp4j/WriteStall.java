@@ -42,8 +42,8 @@ final class WriteStall {
     }
   }
 
-  /** Does not count so many milliseconds. */
-  void forgive(long ms) {
+  /** Excludes so many milliseconds from the stall. */
+  void exclude(long ms) {
     sinceMs += ms;
   }
 

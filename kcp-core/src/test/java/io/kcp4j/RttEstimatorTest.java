@@ -11,6 +11,10 @@ class RttEstimatorTest {
 
   private final RttEstimator rtt = new RttEstimator();
 
+  RttEstimatorTest() {
+    rtt.configure(CONFIG);
+  }
+
   private void assertState(int srttMs, int rttVarMs, int rtoMs) {
     assertEquals(srttMs, rtt.srttMs(), "srtt");
     assertEquals(rttVarMs, rtt.rttVarMs(), "rttVar");
@@ -19,72 +23,73 @@ class RttEstimatorTest {
 
   @Test
   void beforeTheFirstSampleTheTimeoutIs200() {
-    rtt.update(CONFIG);
     assertState(0, 0, 200);
   }
 
   @Test
   void firstSampleSetsBoth() {
-    rtt.sample(100, CONFIG);
+    rtt.sample(100);
     assertState(100, 50, 300);
   }
 
   @Test
   void samplesAreSmoothed() {
-    rtt.sample(100, CONFIG);
-    rtt.sample(180, CONFIG); // 100 + 80/8; 50 + (80 - 50)/4
+    rtt.sample(100);
+    rtt.sample(180); // 100 + 80/8; 50 + (80 - 50)/4
     assertState(110, 57, 338);
-    rtt.sample(110, CONFIG); // 110 + 0; 57 + (0 - 57)/4, rounded down
+    rtt.sample(110); // 110 + 0; 57 + (0 - 57)/4, rounded down
     assertState(110, 42, 278);
   }
 
   @Test
   void sampleFarBelowWidensTheVariationOnlyALittle() {
-    rtt.sample(100, CONFIG);
-    rtt.sample(20, CONFIG); // 100 - 80/8 = 90; 20 < 90 - 50: 50 + (80 - 50)/32
+    rtt.sample(100);
+    rtt.sample(20); // 100 - 80/8 = 90; 20 < 90 - 50: 50 + (80 - 50)/32
     assertState(90, 50, 290);
   }
 
   @Test
   void sampleAtTheLowerBoundOfTheVariationCountsInFull() {
-    rtt.sample(100, CONFIG);
-    rtt.sample(44, CONFIG); // 100 - 56/8 = 93; 44 is not below 93 - 50: 50 + (56 - 50)/4
+    rtt.sample(100);
+    rtt.sample(44); // 100 - 56/8 = 93; 44 is not below 93 - 50: 50 + (56 - 50)/4
     assertState(93, 51, 297);
   }
 
   @Test
   void intervalIsPartOfTheTimeoutWhereTheVariationIsSmaller() {
     KcpConfig slow = KcpConfig.builder().intervalMs(500).build();
-    rtt.sample(100, slow);
+    rtt.configure(slow);
+    rtt.sample(100);
     assertState(100, 50, 600);
   }
 
   @Test
   void sampleOfZeroIsASample() {
-    rtt.sample(0, CONFIG);
+    rtt.sample(0);
     assertState(0, 0, 30);
-    rtt.sample(80, CONFIG);
+    rtt.sample(80);
     assertState(10, 20, 90);
   }
 
   @Test
   void lowerLimitFollowsNoDelayUnlessItIsSet() {
     KcpConfig.Builder config = CONFIG.toBuilder();
-    rtt.sample(1, config.noDelay(true).build());
+    rtt.configure(config.noDelay(true).build());
+    rtt.sample(1);
     assertEquals(30, rtt.rtoMs());
-    rtt.update(config.noDelay(false).build());
+    rtt.configure(config.noDelay(false).build());
     assertEquals(100, rtt.rtoMs());
-    rtt.update(config.minRtoMs(5).build());
+    rtt.configure(config.minRtoMs(5).build());
     assertEquals(11, rtt.rtoMs());
-    rtt.update(config.minRtoMs(400).build());
+    rtt.configure(config.minRtoMs(400).build());
     assertEquals(400, rtt.rtoMs());
   }
 
   @Test
   void timeoutNeverExceedsAMinute() {
-    rtt.sample(20_000, CONFIG);
+    rtt.sample(20_000);
     assertEquals(60_000, rtt.rtoMs());
-    rtt.sample(20_000, CONFIG);
+    rtt.sample(20_000);
     assertState(20_000, 7_500, 50_000);
   }
 

@@ -35,6 +35,7 @@ class SkipCountDetectorTest {
 
   private void configure(KcpConfig.Builder config) {
     losses.configure(config.build());
+    rtt.configure(config.build());
   }
 
   private int sendNew(long nowMs) {
@@ -166,7 +167,7 @@ class SkipCountDetectorTest {
     Map<Integer, Integer> timeouts = new HashMap<>();
     long nowMs = 0;
     for (int step = 0; step < 5000; step++, nowMs += random.nextInt(3)) {
-      rtt.sample(random.nextInt(60), config.build());
+      rtt.sample(random.nextInt(60));
       for (int i = random.nextInt(4); i > 0; i--) {
         int sn = sendNew(nowMs);
         timeouts.put(sn, rtt.rtoMs());

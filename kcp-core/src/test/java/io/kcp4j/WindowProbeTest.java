@@ -13,16 +13,16 @@ class WindowProbeTest {
 
   @Test
   void restsUntilItIsNeeded() {
-    assertFalse(probe.isDue(1_000_000));
+    assertFalse(probe.take(1_000_000));
     assertEquals(Kcp.NO_DEADLINE, probe.nextAtMs());
   }
 
   @Test
   void firstProbeIsDueAfterHalfASecondAndTheNextWaitsHalfAsLongAgain() {
     probe.update(true, 1000);
-    assertFalse(probe.isDue(1499));
-    assertTrue(probe.isDue(1500));
-    assertFalse(probe.isDue(1500));
+    assertFalse(probe.take(1499));
+    assertTrue(probe.take(1500));
+    assertFalse(probe.take(1500));
     assertEquals(2250, probe.nextAtMs());
   }
 
@@ -30,24 +30,24 @@ class WindowProbeTest {
   void neverWaitsLongerThanTwoMinutes() {
     probe.update(true, 0);
     for (int i = 0; i < 50; i++) {
-      assertTrue(probe.isDue(probe.nextAtMs()));
+      assertTrue(probe.take(probe.nextAtMs()));
     }
     long last = probe.nextAtMs();
-    probe.isDue(last);
+    probe.take(last);
     assertEquals(last + 120_000, probe.nextAtMs());
   }
 
   @Test
   void lateProbeIsSentOnce() {
     probe.update(true, 0);
-    assertTrue(probe.isDue(60_000));
+    assertTrue(probe.take(60_000));
     assertEquals(60_750, probe.nextAtMs());
   }
 
   @Test
   void beginsAnewAfterARest() {
     probe.update(true, 0);
-    probe.isDue(500);
+    probe.take(500);
     probe.update(false, 600);
     assertEquals(Kcp.NO_DEADLINE, probe.nextAtMs());
     probe.update(true, 700);

@@ -1,0 +1,94 @@
+package io.kcp4j;
+
+/**
+ * The receive window that we advertise: the free window as far as the memory budget has room for
+ * it, and the window updates (WINS) that tell the peer when it opens: protocol.md 3.4.
+ */
+final class AdvertisedWindow {
+
+  /**
+   * For how long after its last datagram a peer gets a WINS at once when a window opens that was
+   * closed for lack of memory. Later it has to probe.
+   */
+  private static final int RECENTLY_RECEIVED_MS = 1000;
+
+  private final ReceiveBuffer receiving;
+
+  /** The largest segment that may arrive, in bytes. */
+  private int segmentBytes;
+
+  private boolean updatePending;
+
+  /** Whether the last flush has advertised a closed window only for lack of memory. */
+  private boolean withheld;
+
+  private long lastReceivedAtMs;
+
+  AdvertisedWindow(ReceiveBuffer receiving, KcpConfig config) {
+    this.receiving = receiving;
+    segmentBytes = config.mtuBytes();
+  }
+
+  /** Takes over settings that have changed, which can open the window. */
+  void configure(KcpConfig config) {
+    segmentBytes = config.mtuBytes();
+    boolean wasFull = receiving.freeWindow() == 0;
+    receiving.configure(config);
+    updateIfOpened(wasFull);
+  }
+
+  /** The window to advertise now, in segments. */
+  private int segments() {
+    return Math.min(receiving.affordableWindow(segmentBytes), KcpConfig.MAX_WINDOW);
+  }
+
+  /** A datagram has arrived from the peer. */
+  void received(long nowMs) {
+    lastReceivedAtMs = nowMs;
+  }
+
+  /** Sends a WINS with the next flush. */
+  void requestUpdate() {
+    updatePending = true;
+  }
+
+  /** Whether a WINS is to be sent. */
+  boolean isUpdatePending() {
+    return updatePending;
+  }
+
+  /** Whether the peer believes that the window is closed. */
+  boolean isClosed() {
+    return withheld || receiving.freeWindow() == 0;
+  }
+
+  /** Sends a WINS with the next flush if the window {@code wasClosed} and is open now. */
+  void updateIfOpened(boolean wasClosed) {
+    updatePending |= wasClosed && segments() > 0;
+  }
+
+  /** Returns the window that all segments of the flush that begins now advertise. */
+  int beginFlush() {
+    int segments = segments();
+    updatePending |= withheld && segments > 0;
+    withheld = segments == 0 && receiving.freeWindow() > 0;
+    return segments;
+  }
+
+  /** Whether to write a WINS in this flush, which counts as done. */
+  boolean takeUpdate() {
+    boolean pending = updatePending;
+    updatePending = false;
+    return pending;
+  }
+
+  /** Whether the window is closed for lack of memory alone. */
+  boolean isWithheld() {
+    return withheld;
+  }
+
+  /** Whether to look after an interval if there is memory again. */
+  boolean isReviewDue(long nowMs) {
+    return withheld && nowMs - lastReceivedAtMs < RECENTLY_RECEIVED_MS;
+  }
+}

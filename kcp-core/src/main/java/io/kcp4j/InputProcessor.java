@@ -1,0 +1,181 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+
+/** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
+final class InputProcessor {
+
+  /** No round-trip time. */
+  private static final int NO_SAMPLE = -1;
+
+  private final DatagramValidator validator;
+  private final SendBuffer sending;
+  private final LossDetector losses;
+  private final ReceiveBuffer receiving;
+  private final RemoteWindow remote;
+  private final AdvertisedWindow advertised;
+  private final RttEstimator rtt;
+  private final CongestionFeed congestion;
+  private final Pacer pacer;
+  private final Liveness liveness;
+  private final KcpCounters counters;
+
+  private boolean windowOpened;
+  private boolean lastInputStale;
+
+  InputProcessor(
+      int conv,
+      SendBuffer sending,
+      LossDetector losses,
+      ReceiveBuffer receiving,
+      RemoteWindow remote,
+      AdvertisedWindow advertised,
+      RttEstimator rtt,
+      CongestionFeed congestion,
+      Pacer pacer,
+      Liveness liveness,
+      KcpCounters counters) {
+    validator = new DatagramValidator(conv);
+    this.sending = sending;
+    this.losses = losses;
+    this.receiving = receiving;
+    this.remote = remote;
+    this.advertised = advertised;
+    this.rtt = rtt;
+    this.congestion = congestion;
+    this.pacer = pacer;
+    this.liveness = liveness;
+    this.counters = counters;
+  }
+
+  /**
+   * Takes in one datagram; see {@link Kcp#input}.
+   *
+   * @param tsNow what the timestamp of a segment would be that is sent now
+   */
+  InputResult input(ByteBuf datagram, Origin origin, int tsNow, long nowMs) {
+    if (!liveness.isOpen()) {
+      return InputResult.SESSION_ENDED;
+    }
+    if (origin == Origin.NETWORK) {
+      counters.add(KcpCounter.DATAGRAMS_IN, 1);
+      counters.add(KcpCounter.BYTES_IN, datagram.readableBytes());
+    }
+    InputResult result = validator.validate(datagram, sending.next());
+    switch (result) {
+      case ACCEPTED -> apply(datagram, origin, tsNow, nowMs);
+      case MALFORMED -> counters.add(KcpCounter.MALFORMED, 1);
+      case WRONG_CONV -> counters.add(KcpCounter.WRONG_CONV, 1);
+      case UNKNOWN_COMMAND -> counters.add(KcpCounter.UNKNOWN_COMMAND, 1);
+      case ACKNOWLEDGES_UNSENT -> counters.add(KcpCounter.ACKNOWLEDGES_UNSENT, 1);
+      case SESSION_ENDED -> throw new AssertionError(result);
+    }
+    return result;
+  }
+
+  /**
+   * Applies a datagram. Every ACK comes before any {@code una}, which would drop the segment that
+   * the ACK has to be compared with: protocol.md 2.3.
+   */
+  private void apply(ByteBuf datagram, Origin origin, int tsNow, long nowMs) {
+    advertised.received(nowMs);
+    int newestUna = remote.una();
+    int rttSampleMs = NO_SAMPLE;
+    int unacknowledged = losses.unacknowledged();
+    int segments = 0;
+    int end = datagram.writerIndex();
+    int index = datagram.readerIndex();
+    int una = Segment.una(Segment.third(datagram, index));
+    while (end - index >= Segment.HEADER_BYTES && liveness.failure() == null) {
+      segments++;
+      long first = Segment.first(datagram, index);
+      long second = Segment.second(datagram, index);
+      long third = Segment.third(datagram, index);
+      int segmentUna = Segment.una(third);
+      if (origin == Origin.NETWORK && remote.update(segmentUna, Segment.wnd(first), sending)) {
+        windowOpened = sending.queued() > 0;
+      }
+      if (segmentUna - una > 0) {
+        una = segmentUna;
+      }
+      int sn = Segment.sn(second);
+      int ts = Segment.ts(second);
+      int length = Segment.length(third);
+      switch (Segment.cmd(first)) {
+        case Segment.ACK -> rttSampleMs = acknowledge(sn, ts, tsNow, nowMs, rttSampleMs);
+        case Segment.PUSH -> {
+          int payload = index + Segment.HEADER_BYTES;
+          receiving.push(sn, ts, Segment.frg(first), datagram, payload, length);
+          failOnBadFragments();
+        }
+        case Segment.WASK -> advertised.requestUpdate();
+        default -> {} // WINS: its window has been taken above
+      }
+      index += Segment.HEADER_BYTES + length;
+    }
+    counters.add(KcpCounter.SEGMENTS_IN, segments);
+    lastInputStale = una - newestUna < 0;
+    if (rttSampleMs >= 0 && origin == Origin.NETWORK) {
+      rtt.sample(rttSampleMs);
+    }
+    acknowledgeBelow(una, unacknowledged, nowMs);
+  }
+
+  /** Takes one ACK, returns the shortest round trip of the datagram so far: protocol.md 2.4. */
+  private int acknowledge(int sn, int ts, int tsNow, long nowMs, int rttSampleMs) {
+    if (!sending.isAwaited(sn)) {
+      return rttSampleMs;
+    }
+    boolean genuine = losses.wasSentAt(sending.index(sn), ts);
+    sending.acknowledge(sn, ts, nowMs);
+    if (!genuine) {
+      counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
+      return rttSampleMs;
+    }
+    int rttMs = tsNow - ts;
+    return rttSampleMs < 0 ? rttMs : Math.min(rttMs, rttSampleMs);
+  }
+
+  /**
+   * Ends the acknowledgements of a datagram, before which so many segments were {@code
+   * unacknowledged}.
+   */
+  private void acknowledgeBelow(int una, int unacknowledged, long nowMs) {
+    int unaBefore = sending.una();
+    sending.acknowledgeBelow(una, nowMs);
+    if (sending.una() != unaBefore) {
+      congestion.acknowledged(remote.segments());
+      if (sending.una() != sending.next()) {
+        losses.unaAdvanced(sending.index(sending.una()), nowMs);
+      }
+      windowOpened = sending.queued() > 0;
+    }
+    int acknowledged = unacknowledged - losses.unacknowledged();
+    if (acknowledged != 0) {
+      liveness.progress(nowMs);
+      pacer.acknowledged(acknowledged, nowMs);
+    }
+  }
+
+  /** Fails the session if fragments have come that do not count down. */
+  void failOnBadFragments() {
+    if (receiving.isViolated()) {
+      liveness.fail(KcpFailure.PROTOCOL_VIOLATION);
+    }
+  }
+
+  /** Whether queued segments may have become sendable since the end of the last batch. */
+  boolean isWindowOpened() {
+    return windowOpened;
+  }
+
+  /** A batch has ended. */
+  void endBatch() {
+    windowOpened = false;
+  }
+
+  /** See {@link Kcp#isLastInputStale}. */
+  boolean isLastInputStale() {
+    return lastInputStale;
+  }
+}

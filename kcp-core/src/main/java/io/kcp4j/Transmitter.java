@@ -1,0 +1,107 @@
+package io.kcp4j;
+
+/** Sends segments in a flush, lost ones first, as far as the windows and the pacer allow. */
+final class Transmitter {
+
+  private final SendBuffer sending;
+  private final LossDetector losses;
+  private final SegmentWriter writer;
+  private final Pacer pacer;
+  private final RemoteWindow remote;
+  private final CongestionFeed congestion;
+  private final Liveness liveness;
+  private final KcpCounters counters;
+
+  private int sendWindow;
+
+  Transmitter(
+      SendBuffer sending,
+      LossDetector losses,
+      SegmentWriter writer,
+      Pacer pacer,
+      RemoteWindow remote,
+      CongestionFeed congestion,
+      Liveness liveness,
+      KcpCounters counters) {
+    this.sending = sending;
+    this.losses = losses;
+    this.writer = writer;
+    this.pacer = pacer;
+    this.remote = remote;
+    this.congestion = congestion;
+    this.liveness = liveness;
+    this.counters = counters;
+  }
+
+  void configure(KcpConfig config) {
+    sendWindow = config.sendWindow();
+  }
+
+  /** The window in force: how far beyond {@code una} segments may be in flight. */
+  int window() {
+    return Math.min(Math.min(sendWindow, remote.segments()), congestion.window());
+  }
+
+  /** Whether there are new segments and the window has room for one. */
+  boolean isNewAllowed() {
+    return sending.queued() > 0 && isWindowFree();
+  }
+
+  boolean isWindowFree() {
+    return inFlight() < window();
+  }
+
+  /** Whether there are new segments and the peer has no room for any. */
+  boolean isRemoteWindowClosed() {
+    return remote.segments() == 0 && sending.queued() > 0;
+  }
+
+  /** Segments from the oldest that is unacknowledged to the newest sent. */
+  int inFlight() {
+    return sending.next() - sending.una();
+  }
+
+  /**
+   * Writes all that may leave now.
+   *
+   * @param window the window in force
+   * @param ts the timestamp of the segments
+   */
+  void transmit(int window, int ts, long nowMs) {
+    retransmitLost(isNewAllowed(), ts, nowMs);
+    if (losses.unacknowledged() == 0) {
+      liveness.progress(nowMs);
+    }
+    sendNew(window, ts, nowMs);
+  }
+
+  private void retransmitLost(boolean newAllowed, int ts, long nowMs) {
+    if (!losses.isSearchDue(newAllowed, nowMs)) {
+      return;
+    }
+    while (pacer.isOpen(nowMs)) {
+      int index = losses.nextLost(newAllowed, nowMs);
+      if (index == LossDetector.NONE) {
+        return;
+      }
+      retransmit(index, ts, nowMs);
+    }
+  }
+
+  private void retransmit(int index, int ts, long nowMs) {
+    LossCause cause = losses.cause();
+    writer.retransmit(sending, index, ts);
+    losses.retransmitted(index, ts, nowMs);
+    congestion.lost(cause);
+    counters.add(cause.counter(), 1);
+    counters.add(KcpCounter.RETRANSMITTED, 1);
+    liveness.retransmitted(losses.transmissions(index));
+  }
+
+  private void sendNew(int window, int ts, long nowMs) {
+    int left = Math.min(sending.queued(), window - inFlight());
+    while (left > 0 && pacer.isOpen(nowMs)) {
+      left -= writer.pushNew(sending, Math.min(left, pacer.room()), ts);
+    }
+  }
+}
