@@ -92,22 +92,16 @@ final class InputProcessor {
       long second = Segment.second(datagram, index);
       long third = Segment.third(datagram, index);
       int segmentUna = Segment.una(third);
-      if (origin == Origin.NETWORK && remote.update(segmentUna, Segment.wnd(first), sending)) {
-        windowOpened = sending.queued() > 0;
+      if (origin == Origin.NETWORK) {
+        updateRemoteWindow(segmentUna, Segment.wnd(first));
       }
       if (segmentUna - una > 0) {
         una = segmentUna;
       }
-      int sn = Segment.sn(second);
-      int ts = Segment.ts(second);
       int length = Segment.length(third);
       switch (Segment.cmd(first)) {
-        case Segment.ACK -> rttSampleMs = acknowledge(sn, ts, tsNow, nowMs, rttSampleMs);
-        case Segment.PUSH -> {
-          int payload = index + Segment.HEADER_BYTES;
-          receiving.push(sn, ts, Segment.frg(first), datagram, payload, length);
-          failOnBadFragments();
-        }
+        case Segment.ACK -> rttSampleMs = acknowledge(second, tsNow, nowMs, rttSampleMs);
+        case Segment.PUSH -> push(first, second, datagram, index, length);
         case Segment.WASK -> advertised.requestUpdate();
         default -> {} // WINS: its window has been taken above
       }
@@ -121,8 +115,23 @@ final class InputProcessor {
     acknowledgeBelow(una, unacknowledged, nowMs);
   }
 
+  private void updateRemoteWindow(int una, int wnd) {
+    if (remote.update(una, wnd, sending)) {
+      windowOpened = sending.queued() > 0;
+    }
+  }
+
+  private void push(long first, long second, ByteBuf datagram, int index, int length) {
+    int payload = index + Segment.HEADER_BYTES;
+    int frg = Segment.frg(first);
+    receiving.push(Segment.sn(second), Segment.ts(second), frg, datagram, payload, length);
+    failOnBadFragments();
+  }
+
   /** Takes one ACK, returns the shortest round trip of the datagram so far: protocol.md 2.4. */
-  private int acknowledge(int sn, int ts, int tsNow, long nowMs, int rttSampleMs) {
+  private int acknowledge(long second, int tsNow, long nowMs, int rttSampleMs) {
+    int sn = Segment.sn(second);
+    int ts = Segment.ts(second);
     if (!sending.isAwaited(sn)) {
       return rttSampleMs;
     }
