@@ -15,7 +15,7 @@ import java.util.Objects;
  * it, the unreliable datagrams beside it, and the watch over its peer's silence. Made by {@link
  * SessionTable#newSession} and driven by that table; its owner closes it.
  */
-public final class Session extends TimerWheel.Entry {
+public final class Session extends FlushQueue.Entry {
 
   /** The default of {@link #keepAliveIntervalMs}. */
   public static final int DEFAULT_KEEP_ALIVE_INTERVAL_MS = KeepAlive.DEFAULT_INTERVAL_MS;
@@ -30,18 +30,6 @@ public final class Session extends TimerWheel.Entry {
   private final int cipherBytes;
 
   private final KeepAlive keepAlive = new KeepAlive(this);
-
-  private SessionTable table;
-
-  /** Whether the table has listed this session for the end of the batch. */
-  boolean hasArrived;
-
-  /** Whether the table has listed this session for the next flush, and what for. */
-  boolean isFlushPending;
-
-  boolean hasInput;
-  boolean hasWritten;
-  boolean isDue;
 
   Session(
       InetSocketAddress remote,
@@ -81,11 +69,6 @@ public final class Session extends TimerWheel.Entry {
 
   SessionKey key() {
     return key;
-  }
-
-  /** Whether the session is in a table. */
-  boolean isIn(SessionTable other) {
-    return table == other;
   }
 
   /**
@@ -234,24 +217,7 @@ public final class Session extends TimerWheel.Entry {
     unreliable.close();
   }
 
-  // The table's side
-
-  void added(SessionTable table, KeepAliveSchedule schedule, long nowMs) {
-    this.table = table;
-    keepAlive.start(schedule, nowMs);
-  }
-
-  void removed() {
-    keepAlive.stop();
-    table = null;
-  }
-
   KeepAlive keepAlive() {
     return keepAlive;
-  }
-
-  @Override
-  protected void expire(long nowMs) {
-    table.due(this);
   }
 }

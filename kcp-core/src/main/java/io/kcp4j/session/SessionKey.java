@@ -30,6 +30,10 @@ final class SessionKey implements Comparable<SessionKey> {
     return remote;
   }
 
+  int conv() {
+    return conv;
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof SessionKey key && conv == key.conv && remote.equals(key.remote);

@@ -1,23 +1,15 @@
 package io.kcp4j.session;
 
 import io.kcp4j.DatagramOutput;
-import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Origin;
-import io.kcp4j.Segment;
-import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
-import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -110,51 +102,19 @@ public final class SessionTable {
     void requestFlush();
   }
 
-  /** What a stranger's probe is told: the reference's receive window. */
-  private static final int UNKNOWN_PEER_WINDOW = 128;
-
-  /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
-  private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
-
-  /**
-   * What every packet has after opening that has any effect: an unreliable datagram's headers, or
-   * parity up to the conv. Plain datagrams are longer.
-   */
-  private static final int MIN_PACKET_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
-
   private final Handler handler;
   private final KcpContext context;
   private final KcpCounters counters;
   private final FecContext fecContext;
-  private final TimerWheel deadlines;
   private final SessionDirectory directory;
   private final int maxDatagramBytes;
-
-  private final Map<SessionKey, Session> sessions = new HashMap<>();
-  private final SessionKey lookup = new SessionKey(null, 0);
-  private final FecLayer unprotected;
-  private final ClosedSessions closed;
-  private final Backlog backlog;
-  private final KeepAliveSchedule keepAlives;
-
-  /** The sessions that have taken something in since the batch began. */
-  private final List<Session> arrived = new ArrayList<>();
-
-  /**
-   * The sessions that have to be flushed, in the order in which that was scheduled. While the
-   * output takes nothing they may be many, so that nothing but a flush goes through them.
-   */
-  private final List<Session> pendingFlushes = new ArrayList<>();
-
-  private final PacketBatch opening = new PacketBatch();
   private final PacketOutput output;
-
+  private final SessionIndex index;
+  private final FlushQueue flushQueue;
+  private final KeepAliveSchedule keepAlives;
+  private final Admission admission;
+  private final PacketDemux demux;
   private PacketCipher cipher;
-  private boolean acceptOnProbe;
-  private Session lastFound;
-  private boolean inBatch;
-  private boolean flushRequested;
-  private boolean outputPending;
 
   /**
    * Makes a table.
@@ -182,15 +142,19 @@ public final class SessionTable {
     this.context = context;
     this.counters = context.total();
     this.fecContext = fecContext.withBudget(context.budget());
-    this.unprotected = new FecLayer(fecContext, counters);
-    this.backlog = new Backlog(context);
-    this.closed = new ClosedSessions(name -> directory.release(name, this));
-    this.cipher = Objects.requireNonNull(cipher, "cipher");
-    this.output = new PacketOutput(cipher);
-    this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
     this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
-    this.keepAlives = new KeepAliveSchedule(this, nowMs);
+    this.cipher = Objects.requireNonNull(cipher, "cipher");
+    output = new PacketOutput(cipher);
+    index = new SessionIndex(this, directory);
+    keepAlives = new KeepAliveSchedule(this, nowMs);
+    flushQueue =
+        new FlushQueue(this, handler, Objects.requireNonNull(deadlines, "deadlines"), output);
+    FecLayer unprotected = new FecLayer(fecContext, counters);
+    ProbeResponder probeResponder =
+        new ProbeResponder(handler, flushQueue, output, unprotected, maxDatagramBytes);
+    admission = new Admission(this, handler, context, index, directory, probeResponder);
+    demux = new PacketDemux(handler, context, cipher, index, admission, flushQueue);
   }
 
   /**
@@ -198,7 +162,7 @@ public final class SessionTable {
    * forgotten.
    */
   public void acceptOnProbe(boolean accept) {
-    acceptOnProbe = accept;
+    admission.acceptOnProbe(accept);
   }
 
   /**
@@ -218,6 +182,7 @@ public final class SessionTable {
     }
     this.cipher = cipher;
     output.cipher(cipher);
+    demux.cipher(cipher);
   }
 
   private static int cipherBytes(PacketCipher cipher) {
@@ -238,7 +203,7 @@ public final class SessionTable {
 
   /** How many sessions there are. */
   public int size() {
-    return sessions.size();
+    return index.size();
   }
 
   /**
@@ -251,12 +216,10 @@ public final class SessionTable {
     directory.enter();
   }
 
-  private void insert(Session session, long nowMs) {
-    if (sessions.putIfAbsent(session.key(), session) != null) {
-      throw new IllegalArgumentException(
-          "session: conv " + session.conv() + " at " + session.remote() + " exists already");
-    }
-    session.added(this, keepAlives, nowMs);
+  void insert(Session session, long nowMs) {
+    index.add(session);
+    flushQueue.add(session);
+    session.keepAlive().start(keepAlives, nowMs);
     counters.add(KcpCounter.SESSIONS_OPENED, 1);
   }
 
@@ -265,18 +228,22 @@ public final class SessionTable {
    * is not in the table.
    */
   public void remove(Session session, long nowMs) {
-    if (!session.isIn(this)) {
+    if (!contains(session)) {
       return;
     }
-    sessions.remove(session.key());
-    closed.add(session.key(), nowMs);
-    deadlines.cancel(session);
-    session.removed();
+    index.remove(session, nowMs);
+    flushQueue.remove(session);
+    session.keepAlive().stop();
     directory.leave();
-    if (lastFound == session) {
-      lastFound = null;
-    }
     counters.add(KcpCounter.SESSIONS_CLOSED, 1);
+  }
+
+  boolean contains(Session session) {
+    return flushQueue.contains(session);
+  }
+
+  Handler handler() {
+    return handler;
   }
 
   void end(Session session, EndReason reason, long nowMs) {
@@ -295,11 +262,9 @@ public final class SessionTable {
       counters.add(KcpCounter.OVERSIZE, 1);
       return;
     }
-    if (!open(remote, datagram)) {
-      openFailed(remote, datagram);
-      return;
+    if (demux.open(remote, datagram)) {
+      receiveOpened(remote, datagram, nowMs);
     }
-    receiveOpened(remote, datagram, nowMs);
   }
 
   /**
@@ -307,262 +272,8 @@ public final class SessionTable {
    * {@link Handler#forward}. The buffer stays the caller's.
    */
   public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
-    inBatch = true;
-    switch (fecType(packet)) {
-      case FecPacket.DATA -> receiveFecData(remote, packet, nowMs);
-      case FecPacket.PARITY -> receiveParity(remote, packet, nowMs);
-      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowMs);
-      default -> receiveSegments(remote, packet, packet.readerIndex(), nowMs);
-    }
-  }
-
-  private boolean open(InetSocketAddress remote, ByteBuf datagram) {
-    if (cipher.isUnencrypted()) {
-      return true;
-    }
-    opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
-    cipher.open(opening, MIN_PACKET_BYTES, remote);
-    if (opening.isRefused(0)) {
-      return false;
-    }
-    datagram.setIndex(opening.start(0), opening.end(0));
-    return true;
-  }
-
-  private void openFailed(InetSocketAddress remote, ByteBuf packet) {
-    counters.add(KcpCounter.OPEN_FAILED, 1);
-    boolean unsealed = isUnsealed(packet);
-    if (unsealed) {
-      counters.add(KcpCounter.UNSEALED, 1);
-    }
-    handler.mismatched(unsealed ? KcpCounter.UNSEALED : KcpCounter.OPEN_FAILED, remote);
-  }
-
-  /** Whether a packet that no key opens, and which is as it came, begins a session in plaintext. */
-  private static boolean isUnsealed(ByteBuf packet) {
-    int index = packet.readerIndex();
-    if (fecType(packet) == FecPacket.DATA && isSizeTrue(packet)) {
-      packet.readerIndex(index + FecPacket.DATA_HEADER_BYTES);
-    }
-    FirstDatagram first = FirstDatagram.judge(packet);
-    packet.readerIndex(index);
-    return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
-  }
-
-  /** The type of an FEC packet, or something else for plain datagrams. */
-  private static int fecType(ByteBuf packet) {
-    return packet.readableBytes() < FecPacket.HEADER_BYTES
-        ? 0
-        : FecPacket.type(packet, packet.readerIndex());
-  }
-
-  /** Whether the size that a data or out-of-band packet tells is its own. */
-  private static boolean isSizeTrue(ByteBuf packet) {
-    int bytes = packet.readableBytes();
-    return bytes >= FecPacket.DATA_HEADER_BYTES
-        && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
-  }
-
-  /**
-   * Takes in a datagram, whose packet begins at {@code index}.
-   *
-   * @return the session that took it in, or null if it was refused
-   */
-  private Session receiveSegments(
-      InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
-    if (datagram.readableBytes() < Segment.HEADER_BYTES) {
-      counters.add(KcpCounter.MALFORMED, 1);
-      return null;
-    }
-    Session session = find(remote, Segment.conv(datagram, datagram.readerIndex()));
-    if (session == null) {
-      session = admit(remote, datagram, index, nowMs);
-    }
-    return session != null && input(session, datagram, Origin.NETWORK, nowMs) ? session : null;
-  }
-
-  private void receiveFecData(InetSocketAddress remote, ByteBuf packet, long nowMs) {
-    int index = packet.readerIndex();
-    if (!isSizeTrue(packet)) {
-      counters.add(KcpCounter.FEC_REFUSED, 1);
-      return;
-    }
-    packet.readerIndex(index + FecPacket.DATA_HEADER_BYTES);
-    Session session = receiveSegments(remote, packet, index, nowMs);
-    if (session == null) {
-      return;
-    }
-    if (session.fec().mayDecode()) {
-      session.fec().startDecoding();
-    }
-    if (session.fec().isDecoding()) {
-      recover(session, packet, index, nowMs);
-    }
-  }
-
-  private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowMs) {
-    int index = packet.readerIndex();
-    if (packet.readableBytes() < PARITY_CONV_OFFSET + Integer.BYTES) {
-      counters.add(KcpCounter.FEC_REFUSED, 1);
-      return;
-    }
-    Session session = find(remote, packet.getIntLE(index + PARITY_CONV_OFFSET));
-    if (session == null) {
-      unknown(packet, index);
-      return;
-    }
-    session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
-    if (session.fec().isDecoding()) {
-      recover(session, packet, index, nowMs);
-    }
-  }
-
-  private void recover(Session session, ByteBuf packet, int index, long nowMs) {
-    FecLayer fec = session.fec();
-    fec.input(packet, index, nowMs);
-    for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
-      if (input(session, recovered, Origin.RECOVERED, nowMs)) {
-        session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
-      }
-    }
-  }
-
-  private void receiveUnreliable(InetSocketAddress remote, ByteBuf packet, long nowMs) {
-    int index = packet.readerIndex();
-    int payload = index + FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
-    if (!isSizeTrue(packet) || packet.writerIndex() < payload) {
-      counters.add(KcpCounter.FEC_REFUSED, 1);
-      return;
-    }
-    Session session = find(remote, packet.getIntLE(payload - Integer.BYTES));
-    if (session == null) {
-      unknown(packet, index);
-      return;
-    }
-    session.unreliable().receive(packet, payload, context.allocator());
-    session.keepAlive().updateIdle(nowMs);
-    session.keepAlive().onReceived(nowMs);
-    arrived(session);
-    if (!session
-        .kcp()
-        .isQuiescent()) { // Its owner may read what else there is, and open the window.
-      session.hasInput = true;
-      enqueue(session);
-    }
-  }
-
-  private boolean input(Session session, ByteBuf datagram, Origin origin, long nowMs) {
-    if (session.kcp().input(datagram, origin, nowMs) != InputResult.ACCEPTED) {
-      return false;
-    }
-    if (!session.kcp().isLastInputStale()) {
-      session.keepAlive().onReceived(nowMs);
-    }
-    arrived(session);
-    if (session.kcp().isQuiescent()) { // A last acknowledgement, for example, or a probe's answer.
-      deadlines.cancel(session);
-    } else {
-      session.hasInput = true;
-      enqueue(session);
-    }
-    return true;
-  }
-
-  private void arrived(Session session) {
-    if (!session.hasArrived) {
-      session.hasArrived = true;
-      arrived.add(session);
-    }
-  }
-
-  private Session find(InetSocketAddress remote, int conv) {
-    Session last = lastFound;
-    if (last != null && last.conv() == conv && last.remote().equals(remote)) {
-      return last;
-    }
-    lookup.set(remote, conv);
-    Session found = sessions.get(lookup);
-    if (found != null) {
-      lastFound = found;
-    }
-    return found;
-  }
-
-  /** A packet of none of our sessions, which {@link #lookup} names, and of none to begin here. */
-  private void unknown(ByteBuf packet, int index) {
-    SessionTable home = directory.otherHome(lookup, this);
-    if (home != null) {
-      counters.add(KcpCounter.FORWARDED, 1);
-      int bytes = packet.writerIndex() - index;
-      try {
-        home.handler.forward(lookup.remote(), packet.slice(index, bytes));
-      } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
-        counters.add(KcpCounter.ALLOCATION_FAILED, 1);
-      }
-    } else if (!backlog.keep(lookup, packet, index)) {
-      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-    }
-  }
-
-  /** Judges a datagram of no session; {@link #lookup} still names it. */
-  private Session admit(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
-    FirstDatagram first = FirstDatagram.judge(datagram);
-    if (backlog.contains(lookup) || directory.otherHome(lookup, this) != null) {
-      unknown(datagram, index);
-    } else if (closed.contains(lookup, nowMs)) {
-      counters.add(KcpCounter.CLOSED_SESSION, 1);
-    } else if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptOnProbe)) {
-      return accept(remote, datagram, index, nowMs);
-    } else if (first == FirstDatagram.PROBES && directory.acceptsSessions()) {
-      answerProbe(remote, Segment.conv(datagram, datagram.readerIndex()));
-    } else {
-      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-      if (first == FirstDatagram.NOT_KCP) {
-        counters.add(KcpCounter.NOT_KCP, 1);
-        handler.mismatched(KcpCounter.NOT_KCP, remote);
-      }
-    }
-    return null;
-  }
-
-  private Session accept(InetSocketAddress remote, ByteBuf datagram, int index, long nowMs) {
-    if (!directory.tryEnter()) {
-      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-      return null;
-    }
-    if (!directory.claim(lookup, this)) {
-      directory.leave();
-      unknown(datagram, index); // It has just begun elsewhere.
-      return null;
-    }
-    closed.remove(lookup);
-    int conv = Segment.conv(datagram, datagram.readerIndex());
-    Session accepted;
-    try {
-      accepted = handler.accept(remote, conv, nowMs);
-    } catch (Throwable e) { // Whatever it is: handlers are others' code.
-      SessionKey stranger = new SessionKey(remote, conv);
-      if (!backlog.contains(stranger)) {
-        refuse(stranger, nowMs);
-      }
-      throw e;
-    }
-    if (accepted != null) {
-      insert(accepted, nowMs);
-    } else if (backlog.contains(lookup)) {
-      unknown(datagram, index);
-    } else {
-      refuse(lookup, nowMs);
-    }
-    return accepted;
-  }
-
-  private void refuse(SessionKey stranger, long nowMs) {
-    directory.leave();
-    counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-    if (!closed.contains(stranger, nowMs)) { // Its session may have come and gone.
-      directory.release(stranger, this);
-    }
+    flushQueue.beginBatch();
+    demux.receive(remote, packet, nowMs);
   }
 
   /**
@@ -572,11 +283,7 @@ public final class SessionTable {
    * @return false if too many wait already, and this one is to be turned away
    */
   public boolean deferAccept(InetSocketAddress remote, int conv) {
-    if (backlog.isFull()) {
-      return false;
-    }
-    backlog.add(new SessionKey(remote, conv));
-    return true;
+    return admission.deferAccept(remote, conv);
   }
 
   /**
@@ -587,24 +294,14 @@ public final class SessionTable {
    * @param session null to turn it away
    */
   public void completeAccept(InetSocketAddress remote, int conv, Session session, long nowMs) {
-    SessionKey stranger = new SessionKey(remote, conv);
-    List<ByteBuf> packets = backlog.remove(stranger);
-    if (packets == null) {
-      return;
-    }
-    if (session == null) {
-      refuse(stranger, nowMs);
-      backlog.release(packets);
-      return;
-    }
-    insert(session, nowMs);
-    inBatch = true;
-    enqueue(session); // Its owner may have written already, when no flush would find it.
-    try {
-      packets.forEach(packet -> receiveOpened(remote, packet, nowMs));
-    } finally {
-      backlog.release(packets);
-    }
+    admission.completeAccept(remote, conv, session, nowMs);
+  }
+
+  /** Takes in what has waited for a session to be accepted. */
+  void receiveWaiting(Session session, List<ByteBuf> packets, long nowMs) {
+    flushQueue.beginBatch();
+    flushQueue.schedule(session); // Its owner may have written before it was in the table.
+    packets.forEach(packet -> demux.receive(session.remote(), packet, nowMs));
   }
 
   /**
@@ -612,23 +309,8 @@ public final class SessionTable {
    * To be called at the end; sessions are their owners' to close, now or later.
    */
   public void close() {
-    for (SessionKey stranger : backlog.clear()) {
-      directory.release(stranger, this);
-      directory.leave();
-    }
-    sessions.keySet().forEach(name -> directory.release(name, this));
-    closed.clear();
-  }
-
-  private void answerProbe(InetSocketAddress remote, int conv) {
-    if (!handler.isOutputWritable()) {
-      return;
-    }
-    output.to(handler.output(remote), unprotected, maxDatagramBytes, 0);
-    ByteBuf out = output.begin(Segment.HEADER_BYTES);
-    Segment.write(out, conv, Segment.WINS, 0, UNKNOWN_PEER_WINDOW, 0, 0, 0, 0);
-    output.end();
-    outputPending = true;
+    admission.close();
+    index.close();
   }
 
   /**
@@ -637,165 +319,25 @@ public final class SessionTable {
    * to send is flushed.
    */
   public void endBatch(long nowMs) {
-    deliver(nowMs);
-    flushPending(handler.readNowMs(nowMs));
+    flushQueue.endBatch(nowMs);
   }
-
-  /** If the handler throws, those after the session for which it did come with the next flush. */
-  private void deliver(long nowMs) {
-    int delivered = 0;
-    boolean isDone = false;
-    inBatch = true;
-    try {
-      while (delivered < arrived.size()) {
-        Session session = arrived.get(delivered++);
-        session.hasArrived = false;
-        if (session.isIn(this)) {
-          handler.progressed(session, nowMs);
-        }
-      }
-      isDone = true;
-    } finally {
-      arrived.subList(0, delivered).clear();
-      inBatch = false;
-      if (!isDone) {
-        requestFlush();
-      }
-    }
-  }
-
-  // Output
 
   /**
    * Notes that the owner has sent to a session, received from it outside of {@link
    * Handler#progressed}, or asked for a probe: it will be flushed.
    */
   public void scheduleFlush(Session session) {
-    session.hasWritten = true;
-    enqueue(session);
-  }
-
-  void due(Session session) {
-    session.isDue = true;
-    enqueue(session);
-  }
-
-  private void enqueue(Session session) {
-    if (!session.isFlushPending) {
-      session.isFlushPending = true;
-      pendingFlushes.add(session);
-    }
-    if (!inBatch) {
-      requestFlush();
-    }
-  }
-
-  private void requestFlush() {
-    if (!flushRequested) {
-      flushRequested = true;
-      handler.requestFlush();
-    }
+    flushQueue.onWrite(session);
   }
 
   /** Flushes every session with a pending flush, as long as the output takes it. */
   public void flushPending(long nowMs) {
-    flushRequested = false;
-    long timeMs = nowMs;
-    if (!arrived.isEmpty() && !inBatch) {
-      deliver(nowMs);
-      timeMs = handler.readNowMs(nowMs);
-    }
-    if (pendingFlushes.isEmpty() && !outputPending) {
-      return;
-    }
-    inBatch = true;
-    int flushed = 0;
-    try {
-      while (flushed < pendingFlushes.size() && handler.isOutputWritable()) {
-        Session session = pendingFlushes.get(flushed++);
-        session.isFlushPending = false;
-        if (session.isIn(this)) {
-          timeMs = flush(session, timeMs);
-        }
-      }
-    } finally {
-      pendingFlushes.subList(0, flushed).clear();
-      inBatch = false;
-      outputPending = false;
-      if (!pendingFlushes.isEmpty()) {
-        requestFlush();
-      }
-      handler.flushOutput();
-    }
-  }
-
-  /** Returns the time after it, which is another only if the driver has been called. */
-  private long flush(Session session, long nowMs) {
-    Kcp kcp = session.kcp();
-    boolean receivable = kcp.isReceivable();
-    boolean sendHeldUp = kcp.isSendHeldUp();
-    try {
-      write(session, nowMs);
-    } catch (RuntimeException | Error e) { // for want of memory: the session will be tried again
-      deadlines.arm(session, nowMs + kcp.config().intervalMs());
-      throw e;
-    }
-    session.keepAlive().onFlushed(nowMs);
-    session.isDue = false;
-    session.hasWritten = false;
-    session.hasInput = false;
-    if (kcp.failure() != null) {
-      end(session, EndReason.of(kcp.failure()), nowMs);
-      return handler.readNowMs(nowMs);
-    }
-    rearm(session);
-    boolean delivers = !receivable && kcp.isReceivable();
-    if (delivers || (sendHeldUp && kcp.isSendable()) || kcp.takeSendWanted()) {
-      handler.progressed(session, nowMs); // What moves on was held up, mostly for want of memory.
-      if (delivers && session.isIn(this)) {
-        scheduleFlush(session); // Its window may have opened.
-      }
-      return handler.readNowMs(nowMs);
-    }
-    return nowMs;
-  }
-
-  private void write(Session session, long nowMs) {
-    Kcp kcp = session.kcp();
-    outputTo(session, nowMs);
-    session.unreliable().flush(session.conv(), output);
-    if (session.isDue) {
-      kcp.flush(nowMs, output);
-    }
-    if (session.hasWritten) {
-      kcp.afterSend(nowMs, output);
-    }
-    if (session.hasInput) {
-      kcp.afterInput(nowMs, output);
-    }
-    kcp.charge(output.nonArqBytes(), nowMs);
-  }
-
-  private void outputTo(Session session, long nowMs) {
-    int mtuBytes = session.kcp().config().mtuBytes();
-    output.to(handler.output(session.remote()), session.fec(), mtuBytes, nowMs);
+    flushQueue.flushPending(nowMs);
   }
 
   /** Flushes a session that is about to be closed, whatever it was that it waited for. */
   public void flushNow(Session session, long nowMs) {
-    outputTo(session, nowMs);
-    session.unreliable().flush(session.conv(), output);
-    session.kcp().flush(nowMs, output);
-    handler.flushOutput();
-  }
-
-  private void rearm(Session session) {
-    long deadlineMs = session.kcp().nextDeadline();
-    if (deadlineMs == Kcp.NO_DEADLINE) {
-      deadlines.cancel(session);
-    } else {
-      deadlines.arm(session, deadlineMs);
-    }
+    flushQueue.flushNow(session, nowMs);
   }
 
   /**
@@ -805,7 +347,7 @@ public final class SessionTable {
    * @return whether that was not all: then to be called again a millisecond later
    */
   public boolean sweep(long nowMs) {
-    closed.forget(nowMs);
+    index.forgetClosed(nowMs);
     return keepAlives.sweep(nowMs);
   }
 }

@@ -86,12 +86,12 @@ class PacketLayersTest {
     client.packets(); // All are lost.
     session.reconfigure(client.config, FecConfig.of(2, 1).withParityGapMs(0));
     for (int nowMs = 1000; nowMs <= 4000; nowMs += 1000) {
-      client.table.due(session);
+      session.expire(nowMs);
       client.table.flushPending(nowMs);
       List<ByteBuf> packets = client.packets();
       packets.forEach(packet -> assertTrue(packet.readableBytes() <= 1500));
       server.take(client, packets);
-      server.table.due(accepted());
+      accepted().expire(nowMs);
       server.table.flushPending(0);
       client.take(server, server.packets());
     }

@@ -621,7 +621,7 @@ class SessionTableTest {
     receive(REMOTE, segment(1, Segment.PUSH, 0, 2, 0, 5));
     assertTrue(driver.events().contains("ended 1 PROTOCOL_VIOLATION"));
     assertEquals(0, table.size());
-    assertFalse(session.isIn(table));
+    assertFalse(table.contains(session));
     receive(REMOTE, push(1, 0));
     assertEquals(1, count(KcpCounter.CLOSED_SESSION));
   }

@@ -1,0 +1,291 @@
+package io.kcp4j.session;
+
+import io.kcp4j.Kcp;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The sessions of a table that have received something since the batch began, and those that have
+ * to be flushed: drives each once, whatever it waits for, as long as the output takes datagrams.
+ * Keeps the sessions' deadlines on the timer wheel.
+ *
+ * <p>At the end of a batch of input every session that has received something delivers before any
+ * session is flushed, so that answers leave together with acknowledgements.
+ */
+final class FlushQueue {
+
+  /** What the queue knows of a session, and the timer of the session's deadline. */
+  abstract static class Entry extends TimerWheel.Entry {
+
+    /** The queue of the table that the session is in, or null. */
+    private FlushQueue queue;
+
+    private boolean isDeliveryPending;
+    private boolean isFlushPending;
+
+    // What the next flush is for.
+    private boolean hasInput;
+    private boolean hasWritten;
+    private boolean isDue;
+
+    @Override
+    protected final void expire(long nowMs) {
+      queue.onDeadline((Session) this);
+    }
+  }
+
+  private final SessionTable table;
+  private final SessionTable.Handler handler;
+  private final TimerWheel deadlines;
+  private final PacketOutput output;
+
+  private final List<Session> pendingDeliveries = new ArrayList<>();
+
+  /**
+   * In the order in which the flushes were scheduled. There may be many while the output is
+   * blocked, so nothing but a flush iterates over them.
+   */
+  private final List<Session> pendingFlushes = new ArrayList<>();
+
+  /** Whether the queue will be flushed without a request. */
+  private boolean inBatch;
+
+  private boolean isFlushRequested;
+  private boolean isOutputPending;
+
+  FlushQueue(
+      SessionTable table,
+      SessionTable.Handler handler,
+      TimerWheel deadlines,
+      PacketOutput output) {
+    this.table = table;
+    this.handler = handler;
+    this.deadlines = deadlines;
+    this.output = output;
+  }
+
+  void add(Entry session) {
+    session.queue = this;
+  }
+
+  void remove(Entry session) {
+    deadlines.cancel(session);
+    session.queue = null;
+  }
+
+  boolean contains(Entry session) {
+    return session.queue == this;
+  }
+
+  // Input
+
+  /** A batch of input has begun, which {@link #endBatch} ends. */
+  void beginBatch() {
+    inBatch = true;
+  }
+
+  /** The session has received a datagram of the ARQ. */
+  void onDatagram(Session session) {
+    scheduleDelivery(session);
+    if (session.kcp().isQuiescent()) { // After a last acknowledgement, or a probe's answer.
+      deadlines.cancel(session);
+    } else {
+      scheduleAfterInput(session);
+    }
+  }
+
+  /** The session has received an unreliable datagram. */
+  void onUnreliableDatagram(Session session) {
+    scheduleDelivery(session);
+    if (!session.kcp().isQuiescent()) { // Its owner may read, and open the receive window.
+      scheduleAfterInput(session);
+    }
+  }
+
+  private void scheduleDelivery(Session session) {
+    Entry entry = session;
+    if (!entry.isDeliveryPending) {
+      entry.isDeliveryPending = true;
+      pendingDeliveries.add(session);
+    }
+  }
+
+  private void scheduleAfterInput(Session session) {
+    Entry entry = session;
+    entry.hasInput = true;
+    schedule(session);
+  }
+
+  /** Delivers what sessions have received, and then flushes. */
+  void endBatch(long nowMs) {
+    deliver(nowMs);
+    flushPending(handler.readNowMs(nowMs));
+  }
+
+  /** If the handler throws for a session, those after it are delivered to with the next flush. */
+  private void deliver(long nowMs) {
+    int delivered = 0;
+    boolean isDone = false;
+    inBatch = true;
+    try {
+      while (delivered < pendingDeliveries.size()) {
+        Session session = pendingDeliveries.get(delivered++);
+        Entry entry = session;
+        entry.isDeliveryPending = false;
+        if (contains(entry)) {
+          handler.progressed(session, nowMs);
+        }
+      }
+      isDone = true;
+    } finally {
+      pendingDeliveries.subList(0, delivered).clear();
+      inBatch = false;
+      if (!isDone) {
+        requestFlush();
+      }
+    }
+  }
+
+  // Output
+
+  /** The session's owner has written to it, read from it, or asked for a probe. */
+  void onWrite(Session session) {
+    Entry entry = session;
+    entry.hasWritten = true;
+    schedule(session);
+  }
+
+  void onDeadline(Session session) {
+    Entry entry = session;
+    entry.isDue = true;
+    schedule(session);
+  }
+
+  /** Schedules a flush of the session, whatever it has to send. */
+  void schedule(Session session) {
+    Entry entry = session;
+    if (!entry.isFlushPending) {
+      entry.isFlushPending = true;
+      pendingFlushes.add(session);
+    }
+    if (!inBatch) {
+      requestFlush();
+    }
+  }
+
+  private void requestFlush() {
+    if (!isFlushRequested) {
+      isFlushRequested = true;
+      handler.requestFlush();
+    }
+  }
+
+  /** A datagram of no session was written, which leaves with the next flush. */
+  void onOutput() {
+    isOutputPending = true;
+  }
+
+  /** Flushes every session with a pending flush, as long as the output takes datagrams. */
+  void flushPending(long nowMs) {
+    isFlushRequested = false;
+    long timeMs = nowMs;
+    if (!pendingDeliveries.isEmpty() && !inBatch) {
+      deliver(nowMs);
+      timeMs = handler.readNowMs(nowMs);
+    }
+    if (pendingFlushes.isEmpty() && !isOutputPending) {
+      return;
+    }
+    inBatch = true;
+    int flushed = 0;
+    try {
+      while (flushed < pendingFlushes.size() && handler.isOutputWritable()) {
+        Session session = pendingFlushes.get(flushed++);
+        Entry entry = session;
+        entry.isFlushPending = false;
+        if (contains(entry)) {
+          timeMs = flush(session, timeMs);
+        }
+      }
+    } finally {
+      pendingFlushes.subList(0, flushed).clear();
+      inBatch = false;
+      isOutputPending = false;
+      if (!pendingFlushes.isEmpty()) {
+        requestFlush();
+      }
+      handler.flushOutput();
+    }
+  }
+
+  /** Returns the time after the flush, which differs only if the handler was called. */
+  private long flush(Session session, long nowMs) {
+    Kcp kcp = session.kcp();
+    boolean wasReceivable = kcp.isReceivable();
+    boolean wasSendBlocked = kcp.isSendHeldUp();
+    try {
+      write(session, nowMs);
+    } catch (RuntimeException | Error e) { // For want of memory: the session will be tried again.
+      deadlines.arm(session, nowMs + kcp.config().intervalMs());
+      throw e;
+    }
+    session.keepAlive().onFlushed(nowMs);
+    Entry entry = session;
+    entry.isDue = false;
+    entry.hasWritten = false;
+    entry.hasInput = false;
+    if (kcp.failure() != null) {
+      table.end(session, EndReason.of(kcp.failure()), nowMs);
+      return handler.readNowMs(nowMs);
+    }
+    rearm(session);
+    boolean delivers = !wasReceivable && kcp.isReceivable();
+    if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendWanted()) {
+      handler.progressed(session, nowMs); // What moves on was blocked, mostly for want of memory.
+      if (delivers && contains(session)) {
+        onWrite(session); // Its receive window may have opened.
+      }
+      return handler.readNowMs(nowMs);
+    }
+    return nowMs;
+  }
+
+  private void write(Session session, long nowMs) {
+    Kcp kcp = session.kcp();
+    Entry entry = session;
+    outputTo(session, nowMs);
+    session.unreliable().flush(session.conv(), output);
+    if (entry.isDue) {
+      kcp.flush(nowMs, output);
+    }
+    if (entry.hasWritten) {
+      kcp.afterSend(nowMs, output);
+    }
+    if (entry.hasInput) {
+      kcp.afterInput(nowMs, output);
+    }
+    kcp.charge(output.nonArqBytes(), nowMs);
+  }
+
+  /** Flushes a session that is about to be closed, whatever it waits for. */
+  void flushNow(Session session, long nowMs) {
+    outputTo(session, nowMs);
+    session.unreliable().flush(session.conv(), output);
+    session.kcp().flush(nowMs, output);
+    handler.flushOutput();
+  }
+
+  private void outputTo(Session session, long nowMs) {
+    int mtuBytes = session.kcp().config().mtuBytes();
+    output.to(handler.output(session.remote()), session.fec(), mtuBytes, nowMs);
+  }
+
+  private void rearm(Session session) {
+    long deadlineMs = session.kcp().nextDeadline();
+    if (deadlineMs == Kcp.NO_DEADLINE) {
+      deadlines.cancel(session);
+    } else {
+      deadlines.arm(session, deadlineMs);
+    }
+  }
+}

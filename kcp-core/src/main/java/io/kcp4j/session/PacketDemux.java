@@ -1,0 +1,211 @@
+package io.kcp4j.session;
+
+import io.kcp4j.InputResult;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.Origin;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.PacketBatch;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
+
+/**
+ * Opens packets, tells segments, FEC data, parity and unreliable datagrams apart, and gives each to
+ * its session. Packets of no session go to {@link Admission}.
+ */
+final class PacketDemux {
+
+  /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
+  private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
+
+  /**
+   * The least that a packet with any effect has after opening: the headers of an unreliable
+   * datagram, or parity up to the conv. Plain segments are longer.
+   */
+  private static final int MIN_PACKET_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
+
+  private final SessionTable.Handler handler;
+  private final KcpContext context;
+  private final KcpCounters counters;
+  private final SessionIndex index;
+  private final Admission admission;
+  private final FlushQueue flushQueue;
+  private final PacketBatch opening = new PacketBatch();
+  private PacketCipher cipher;
+
+  PacketDemux(
+      SessionTable.Handler handler,
+      KcpContext context,
+      PacketCipher cipher,
+      SessionIndex index,
+      Admission admission,
+      FlushQueue flushQueue) {
+    this.handler = handler;
+    this.context = context;
+    this.counters = context.total();
+    this.cipher = cipher;
+    this.index = index;
+    this.admission = admission;
+    this.flushQueue = flushQueue;
+  }
+
+  void cipher(PacketCipher cipher) {
+    this.cipher = cipher;
+  }
+
+  /** Opens a datagram in place; returns false, and counts it, if no key opens it. */
+  boolean open(InetSocketAddress remote, ByteBuf datagram) {
+    if (cipher.isUnencrypted()) {
+      return true;
+    }
+    opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
+    cipher.open(opening, MIN_PACKET_BYTES, remote);
+    if (opening.isRefused(0)) {
+      countOpenFailed(remote, datagram);
+      return false;
+    }
+    datagram.setIndex(opening.start(0), opening.end(0));
+    return true;
+  }
+
+  private void countOpenFailed(InetSocketAddress remote, ByteBuf packet) {
+    counters.add(KcpCounter.OPEN_FAILED, 1);
+    boolean unsealed = isUnsealed(packet);
+    if (unsealed) {
+      counters.add(KcpCounter.UNSEALED, 1);
+    }
+    handler.mismatched(unsealed ? KcpCounter.UNSEALED : KcpCounter.OPEN_FAILED, remote);
+  }
+
+  /** Whether a packet that no key opens would begin a session if it were not to be sealed. */
+  private static boolean isUnsealed(ByteBuf packet) {
+    int start = packet.readerIndex();
+    if (fecType(packet) == FecPacket.DATA && isSizeTrue(packet)) {
+      packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
+    }
+    FirstDatagram first = FirstDatagram.judge(packet);
+    packet.readerIndex(start);
+    return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
+  }
+
+  /** The type of an FEC packet, or another number for plain segments. */
+  private static int fecType(ByteBuf packet) {
+    return packet.readableBytes() < FecPacket.HEADER_BYTES
+        ? 0
+        : FecPacket.type(packet, packet.readerIndex());
+  }
+
+  /** Whether the size field of a data or out-of-band packet is right. */
+  private static boolean isSizeTrue(ByteBuf packet) {
+    int bytes = packet.readableBytes();
+    return bytes >= FecPacket.DATA_HEADER_BYTES
+        && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
+  }
+
+  /** Takes in an opened packet. The buffer stays the caller's. */
+  void receive(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    switch (fecType(packet)) {
+      case FecPacket.DATA -> receiveFecData(remote, packet, nowMs);
+      case FecPacket.PARITY -> receiveParity(remote, packet, nowMs);
+      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowMs);
+      default -> receiveSegments(remote, packet, packet.readerIndex(), nowMs);
+    }
+  }
+
+  /**
+   * Takes in the segments of a packet that begins at {@code start}, the FEC header included.
+   *
+   * @return the session that accepted them, or null
+   */
+  private Session receiveSegments(
+      InetSocketAddress remote, ByteBuf segments, int start, long nowMs) {
+    if (segments.readableBytes() < Segment.HEADER_BYTES) {
+      counters.add(KcpCounter.MALFORMED, 1);
+      return null;
+    }
+    Session session = index.find(remote, Segment.conv(segments, segments.readerIndex()));
+    if (session == null) {
+      session = admission.admit(remote, segments, start, nowMs);
+    }
+    return session != null && input(session, segments, Origin.NETWORK, nowMs) ? session : null;
+  }
+
+  private void receiveFecData(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    int start = packet.readerIndex();
+    if (!isSizeTrue(packet)) {
+      counters.add(KcpCounter.FEC_REFUSED, 1);
+      return;
+    }
+    packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
+    Session session = receiveSegments(remote, packet, start, nowMs);
+    if (session == null) {
+      return;
+    }
+    if (session.fec().mayDecode()) {
+      session.fec().startDecoding();
+    }
+    if (session.fec().isDecoding()) {
+      recover(session, packet, start, nowMs);
+    }
+  }
+
+  private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    int start = packet.readerIndex();
+    if (packet.readableBytes() < PARITY_CONV_OFFSET + Integer.BYTES) {
+      counters.add(KcpCounter.FEC_REFUSED, 1);
+      return;
+    }
+    Session session = index.find(remote, packet.getIntLE(start + PARITY_CONV_OFFSET));
+    if (session == null) {
+      admission.receiveUnclaimed(packet, start);
+      return;
+    }
+    session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
+    if (session.fec().isDecoding()) {
+      recover(session, packet, start, nowMs);
+    }
+  }
+
+  private void recover(Session session, ByteBuf packet, int start, long nowMs) {
+    FecLayer fec = session.fec();
+    fec.input(packet, start, nowMs);
+    for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
+      if (input(session, recovered, Origin.RECOVERED, nowMs)) {
+        session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
+      }
+    }
+  }
+
+  private void receiveUnreliable(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+    int start = packet.readerIndex();
+    int payload = start + FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
+    if (!isSizeTrue(packet) || packet.writerIndex() < payload) {
+      counters.add(KcpCounter.FEC_REFUSED, 1);
+      return;
+    }
+    Session session = index.find(remote, packet.getIntLE(payload - Integer.BYTES));
+    if (session == null) {
+      admission.receiveUnclaimed(packet, start);
+      return;
+    }
+    session.unreliable().receive(packet, payload, context.allocator());
+    session.keepAlive().updateIdle(nowMs);
+    session.keepAlive().onReceived(nowMs);
+    flushQueue.onUnreliableDatagram(session);
+  }
+
+  /** Gives segments to the session; returns whether it has accepted them. */
+  private boolean input(Session session, ByteBuf segments, Origin origin, long nowMs) {
+    if (session.kcp().input(segments, origin, nowMs) != InputResult.ACCEPTED) {
+      return false;
+    }
+    if (!session.kcp().isLastInputStale()) {
+      session.keepAlive().onReceived(nowMs);
+    }
+    flushQueue.onDatagram(session);
+    return true;
+  }
+}

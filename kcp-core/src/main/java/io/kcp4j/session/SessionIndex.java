@@ -1,0 +1,180 @@
+package io.kcp4j.session;
+
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Finds the session of a packet by its key, remote address and conversation id. A session has one
+ * key from the beginning and may have further ones, as when its peer's address changes. The index
+ * remembers the keys of closed sessions, and asks the {@link SessionDirectory} for those that
+ * belong to another table.
+ */
+final class SessionIndex {
+
+  private final SessionTable table;
+  private final SessionDirectory directory;
+  private final ClosedSessions closed;
+  private final Map<SessionKey, Session> sessions = new HashMap<>();
+
+  /** The keys that sessions have beside their first; few have any. */
+  private final Map<Session, List<SessionKey>> furtherKeys = new HashMap<>();
+
+  private final SessionKey lookup = new SessionKey(null, 0);
+
+  /** What was found last, and by which key: most packets of a batch come from one peer. */
+  private Session lastFound;
+
+  private InetSocketAddress lastRemote;
+  private int lastConv;
+  private int size;
+
+  /** Makes an empty index of {@code table}, the owner of its keys in the directory. */
+  SessionIndex(SessionTable table, SessionDirectory directory) {
+    this.table = table;
+    this.directory = directory;
+    this.closed = new ClosedSessions(key -> directory.release(key, table));
+  }
+
+  /** How many sessions there are. */
+  int size() {
+    return size;
+  }
+
+  /** The session of a key, or null; then {@link #lastKey} is the key. */
+  Session find(InetSocketAddress remote, int conv) {
+    Session last = lastFound;
+    if (last != null
+        && conv == lastConv
+        && (remote == lastRemote || remote.equals(lastRemote))) {
+      return last;
+    }
+    lookup.set(remote, conv);
+    Session found = sessions.get(lookup);
+    if (found != null) {
+      lastFound = found;
+      lastRemote = remote;
+      lastConv = conv;
+    }
+    return found;
+  }
+
+  /** The key of the last {@link #find} that returned null; valid until the next one. */
+  SessionKey lastKey() {
+    return lookup;
+  }
+
+  /**
+   * Adds a session by its first key.
+   *
+   * @throws IllegalArgumentException if another session has that key
+   */
+  void add(Session session) {
+    put(session.key(), session);
+    size++;
+  }
+
+  private void put(SessionKey key, Session session) {
+    if (sessions.putIfAbsent(key, session) != null) {
+      throw new IllegalArgumentException(
+          "session: conv " + key.conv() + " at " + key.remote() + " exists already");
+    }
+  }
+
+  /**
+   * Adds a further key of a session that is in the index.
+   *
+   * @throws IllegalArgumentException if another session has that key, at this table or another
+   */
+  void addKey(Session session, SessionKey key) {
+    if (!directory.claim(key, table)) {
+      throw new IllegalArgumentException(
+          "session: conv " + key.conv() + " at " + key.remote() + " belongs to another table");
+    }
+    put(key, session);
+    closed.remove(key);
+    furtherKeys.computeIfAbsent(session, s -> new ArrayList<>(1)).add(key);
+  }
+
+  /** Removes a further key of a session and remembers it as closed. */
+  void removeKey(Session session, SessionKey key, long nowMs) {
+    List<SessionKey> keys = furtherKeys.get(session);
+    if (keys == null || !keys.remove(key)) {
+      return;
+    }
+    if (keys.isEmpty()) {
+      furtherKeys.remove(session);
+    }
+    close(key, nowMs);
+    forgetLastFound(session);
+  }
+
+  /** Removes a session and remembers its keys as closed. */
+  void remove(Session session, long nowMs) {
+    close(session.key(), nowMs);
+    List<SessionKey> further = furtherKeys.remove(session);
+    if (further != null) {
+      further.forEach(key -> close(key, nowMs));
+    }
+    size--;
+    forgetLastFound(session);
+  }
+
+  private void close(SessionKey key, long nowMs) {
+    sessions.remove(key);
+    closed.add(key, nowMs);
+  }
+
+  private void forgetLastFound(Session session) {
+    if (lastFound == session) {
+      lastFound = null;
+      lastRemote = null;
+    }
+  }
+
+  // Keys without a session
+
+  /** The other table that a key belongs to, or null. */
+  SessionTable otherHome(SessionKey key) {
+    return directory.otherHome(key, table);
+  }
+
+  /** Reserves a key for a session of this table; returns whether no other table has it. */
+  boolean claim(SessionKey key) {
+    if (!directory.claim(key, table)) {
+      return false;
+    }
+    closed.remove(key);
+    return true;
+  }
+
+  /** Gives up a key that was claimed, unless a session had it meanwhile and is remembered. */
+  void releaseUnlessClosed(SessionKey key, long nowMs) {
+    if (!closed.contains(key, nowMs)) {
+      directory.release(key, table);
+    }
+  }
+
+  /** Gives up a key that was claimed. */
+  void release(SessionKey key) {
+    directory.release(key, table);
+  }
+
+  /** Whether a session of that key was closed within the last minute. */
+  boolean isClosed(SessionKey key, long nowMs) {
+    return closed.contains(key, nowMs);
+  }
+
+  /** Forgets sessions that were closed long enough ago. */
+  void forgetClosed(long nowMs) {
+    closed.forget(nowMs);
+  }
+
+  /** Gives up every key, so that other tables may begin sessions of them. */
+  void close() {
+    sessions.keySet().forEach(key -> directory.release(key, table));
+    closed.clear();
+  }
+}

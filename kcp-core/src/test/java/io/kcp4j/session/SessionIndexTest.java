@@ -1,0 +1,109 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpContext;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import org.junit.jupiter.api.Test;
+
+/** {@link SessionIndex}: sessions with one key and with several. */
+class SessionIndexTest {
+
+  private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
+  private static final InetSocketAddress MOVED = new InetSocketAddress(NetUtil.LOCALHOST, 2222);
+
+  private final TestDriver driver =
+      TestDriver.of(KcpContext.of(new UnpooledByteBufAllocator(true, true)));
+  private final SessionDirectory directory = SessionDirectory.ofSeveral(9);
+  private final SessionIndex index = new SessionIndex(driver.table, directory);
+  private final Session session = driver.newSession(REMOTE, 7);
+
+  private static SessionKey key(InetSocketAddress remote, int conv) {
+    return new SessionKey(remote, conv);
+  }
+
+  @Test
+  void sessionIsFoundByAddressAndConv() {
+    index.add(session);
+    assertSame(session, index.find(REMOTE, 7));
+    assertSame(session, index.find(new InetSocketAddress(NetUtil.LOCALHOST, 1111), 7));
+    assertNull(index.find(REMOTE, 8));
+    assertNull(index.find(MOVED, 7));
+    assertEquals(key(MOVED, 7), index.lastKey());
+  }
+
+  @Test
+  void sessionIsFoundByEachOfItsKeysAndCountsOnce() {
+    index.add(session);
+    index.addKey(session, key(MOVED, 7));
+    assertSame(session, index.find(MOVED, 7));
+    assertSame(session, index.find(REMOTE, 7));
+    assertSame(session, index.find(MOVED, 7));
+    assertEquals(1, index.size());
+  }
+
+  @Test
+  void removedKeyNoLongerFindsTheSessionAndIsRememberedAsClosed() {
+    index.add(session);
+    index.addKey(session, key(MOVED, 7));
+    assertSame(session, index.find(MOVED, 7));
+    index.removeKey(session, key(MOVED, 7), 1000);
+    assertNull(index.find(MOVED, 7));
+    assertSame(session, index.find(REMOTE, 7));
+    assertTrue(index.isClosed(key(MOVED, 7), 60_999));
+    assertFalse(index.isClosed(key(MOVED, 7), 61_000));
+    assertEquals(1, index.size());
+  }
+
+  @Test
+  void removedSessionIsFoundByNoKey() {
+    index.add(session);
+    index.addKey(session, key(MOVED, 7));
+    assertSame(session, index.find(MOVED, 7));
+    index.remove(session, 0);
+    assertNull(index.find(MOVED, 7));
+    assertNull(index.find(REMOTE, 7));
+    assertTrue(index.isClosed(key(REMOTE, 7), 0));
+    assertTrue(index.isClosed(key(MOVED, 7), 0));
+    assertEquals(0, index.size());
+  }
+
+  @Test
+  void keyOfAnotherSessionIsRefused() {
+    index.add(session);
+    Session other = driver.newSession(MOVED, 7);
+    index.add(other);
+    assertThrows(
+        IllegalArgumentException.class, () -> index.addKey(session, key(MOVED, 7)));
+    assertSame(other, index.find(MOVED, 7));
+  }
+
+  @Test
+  void keyThatBelongsToAnotherTableIsRefused() {
+    index.add(session);
+    TestDriver elsewhere = TestDriver.of(driver.context);
+    assertTrue(directory.claim(key(MOVED, 7), elsewhere.table));
+    assertThrows(
+        IllegalArgumentException.class, () -> index.addKey(session, key(MOVED, 7)));
+    assertNull(index.find(MOVED, 7));
+  }
+
+  @Test
+  void furtherKeyBelongsToTheTableUntilItIsForgotten() {
+    index.add(session);
+    index.addKey(session, key(MOVED, 7));
+    assertEquals(1, directory.names());
+    index.removeKey(session, key(MOVED, 7), 0);
+    index.forgetClosed(59_999);
+    assertEquals(1, directory.names());
+    index.forgetClosed(60_000);
+    assertEquals(0, directory.names());
+  }
+}
