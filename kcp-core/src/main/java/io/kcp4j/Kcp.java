@@ -153,6 +153,14 @@ public final class Kcp {
     return losses.order.visits();
   }
 
+  /**
+   * Whether a round-trip time was measured: the peer has returned the timestamp of a segment, and
+   * so has received it.
+   */
+  public boolean hasRttSample() {
+    return rtt.hasSample();
+  }
+
   /** The counters of this session. */
   public KcpCounters counters() {
     return counters;

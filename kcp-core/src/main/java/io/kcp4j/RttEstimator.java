@@ -35,6 +35,10 @@ final class RttEstimator {
     update();
   }
 
+  boolean hasSample() {
+    return sampled;
+  }
+
   int srttMs() {
     return srttMs;
   }
