@@ -203,7 +203,7 @@ final class FlushQueue {
         Session session = pendingFlushes.get(flushed++);
         Entry entry = session;
         entry.isFlushPending = false;
-        if (contains(entry)) {
+        if (contains(entry) && session.maySend()) {
           timeMs = flush(session, timeMs);
         }
       }
@@ -277,7 +277,8 @@ final class FlushQueue {
 
   private void outputTo(Session session, long nowMs) {
     int mtuBytes = session.kcp().config().mtuBytes();
-    output.to(handler.output(session.remote()), session.fec(), mtuBytes, nowMs);
+    Path path = session.path();
+    output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowMs);
   }
 
   private void rearm(Session session) {

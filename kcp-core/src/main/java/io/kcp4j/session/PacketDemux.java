@@ -36,6 +36,9 @@ final class PacketDemux {
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
+  /** What the cipher has added to each packet, in bytes. */
+  private final int cipherBytes;
+
   PacketDemux(
       SessionTable.Handler handler,
       KcpContext context,
@@ -47,6 +50,7 @@ final class PacketDemux {
     this.context = context;
     this.counters = context.total();
     this.cipher = cipher;
+    this.cipherBytes = cipher.headroom() + cipher.tailroom();
     this.index = index;
     this.admission = admission;
     this.flushQueue = flushQueue;
@@ -130,7 +134,11 @@ final class PacketDemux {
     if (session == null) {
       session = admission.admit(remote, segments, start, nowMs);
     }
-    return session != null && input(session, segments, Origin.NETWORK, nowMs) ? session : null;
+    if (session == null) {
+      return null;
+    }
+    countReceived(session, segments, start);
+    return input(session, segments, Origin.NETWORK, nowMs) ? session : null;
   }
 
   private void receiveFecData(InetSocketAddress remote, ByteBuf packet, long nowMs) {
@@ -163,6 +171,7 @@ final class PacketDemux {
       admission.receiveUnclaimed(packet, start);
       return;
     }
+    countReceived(session, packet, start);
     session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
     if (session.fec().isDecoding()) {
       recover(session, packet, start, nowMs);
@@ -191,10 +200,15 @@ final class PacketDemux {
       admission.receiveUnclaimed(packet, start);
       return;
     }
+    countReceived(session, packet, start);
     session.unreliable().receive(packet, payload, context.allocator());
     session.keepAlive().updateIdle(nowMs);
     session.keepAlive().onReceived(nowMs);
     flushQueue.onUnreliableDatagram(session);
+  }
+
+  private void countReceived(Session session, ByteBuf packet, int start) {
+    session.path().onReceived(packet.writerIndex() - start + cipherBytes);
   }
 
   /** Gives segments to the session; returns whether it has accepted them. */
@@ -204,6 +218,9 @@ final class PacketDemux {
     }
     if (!session.kcp().isLastInputStale()) {
       session.keepAlive().onReceived(nowMs);
+    }
+    if (!session.path().isValidated() && session.kcp().hasRttSample()) {
+      session.path().validate();
     }
     flushQueue.onDatagram(session);
     return true;

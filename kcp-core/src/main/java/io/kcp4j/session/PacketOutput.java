@@ -14,6 +14,7 @@ final class PacketOutput implements DatagramOutput {
 
   private PacketCipher cipher;
   private DatagramOutput output;
+  private Path path;
   private FecLayer fec;
   private long nowMs;
   private int mtuBytes;
@@ -36,10 +37,12 @@ final class PacketOutput implements DatagramOutput {
   /**
    * Says whose datagrams are written from now on, and where to.
    *
+   * @param path counts what is sent
    * @param mtuBytes the largest packet
    */
-  PacketOutput to(DatagramOutput output, FecLayer fec, int mtuBytes, long nowMs) {
+  PacketOutput to(DatagramOutput output, Path path, FecLayer fec, int mtuBytes, long nowMs) {
     this.output = output;
+    this.path = path;
     this.fec = fec;
     this.mtuBytes = mtuBytes;
     this.nowMs = nowMs;
@@ -76,6 +79,7 @@ final class PacketOutput implements DatagramOutput {
   @Override
   public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
     if (cipher.isUnencrypted() && !fec.isEncoding()) {
+      path.onSent(bytes);
       output.send(data, index, bytes, datagramBytes);
     } else {
       DatagramOutput.super.send(data, index, bytes, datagramBytes);
@@ -109,7 +113,9 @@ final class PacketOutput implements DatagramOutput {
     int end = packet.writerIndex() + cipher.tailroom();
     packet.writerIndex(end);
     output.end();
-    return end - index + cipher.headroom();
+    int bytes = end - index + cipher.headroom();
+    path.onSent(bytes);
+    return bytes;
   }
 
   /**

@@ -37,7 +37,7 @@ final class ProbeResponder {
     if (!handler.isOutputWritable()) {
       return;
     }
-    output.to(handler.output(remote), unprotected, maxDatagramBytes, 0);
+    output.to(handler.output(remote), new Path(remote), unprotected, maxDatagramBytes, 0);
     ByteBuf out = output.begin(Segment.HEADER_BYTES);
     Segment.write(out, conv, Segment.WINS, 0, WINDOW, 0, 0, 0, 0);
     output.end();

@@ -21,6 +21,7 @@ public final class Session extends FlushQueue.Entry {
   public static final int DEFAULT_KEEP_ALIVE_INTERVAL_MS = KeepAlive.DEFAULT_INTERVAL_MS;
 
   private final SessionKey key;
+  private final Path path;
   private final Kcp kcp;
   private final Object owner;
   private final FecLayer fec;
@@ -39,6 +40,7 @@ public final class Session extends FlushQueue.Entry {
       MemoryBudget budget,
       int cipherBytes) {
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
+    this.path = new Path(remote);
     this.kcp = kcp;
     this.owner = owner;
     this.fec = new FecLayer(fecContext, kcp.counters());
@@ -47,9 +49,19 @@ public final class Session extends FlushQueue.Entry {
     kcp.reconfigure(kcp.config(), cipherBytes);
   }
 
-  /** Where the peer is. */
+  /** The address of the peer. */
   public InetSocketAddress remote() {
-    return key.remote();
+    return path.remote();
+  }
+
+  /** The path to the peer. */
+  public Path path() {
+    return path;
+  }
+
+  /** A session that may not send is flushed when something has been received on its path. */
+  boolean maySend() {
+    return path.maySend(kcp.config().mtuBytes());
   }
 
   /** The conversation id. */

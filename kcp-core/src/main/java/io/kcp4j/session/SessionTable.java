@@ -213,6 +213,7 @@ public final class SessionTable {
    */
   public void add(Session session, long nowMs) {
     insert(session, nowMs);
+    session.path().validate();
     directory.enter();
   }
 
