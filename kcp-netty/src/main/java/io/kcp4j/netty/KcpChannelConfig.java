@@ -137,12 +137,12 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private void setIdleTimeoutMs(int ms) {
     idleTimeoutMs = checkMs(KcpChannelOption.IDLE_TIMEOUT, ms);
-    kcpChannel.reconfigured();
+    kcpChannel.session().configChanged();
   }
 
   private void setKeepAliveIntervalMs(int ms) {
     keepAliveIntervalMs = checkMs(KcpChannelOption.KEEP_ALIVE_INTERVAL, ms);
-    kcpChannel.reconfigured();
+    kcpChannel.session().configChanged();
   }
 
   private void setLingerMs(int ms) {
@@ -157,7 +157,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       KcpServerChannelConfig.checkSuccessor(KcpChannelOption.KEY_RING, keyRing, ring);
     }
     keyRing = ring;
-    kcpChannel.reconfigured();
+    kcpChannel.session().configChanged();
   }
 
   private IllegalArgumentException misplacedKeyRing(ChannelOption<KeyRing> option) {
@@ -178,7 +178,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     FecConfig before = this.fec;
     this.fec = fec;
     try {
-      kcpChannel.reconfigured();
+      kcpChannel.session().configChanged();
     } catch (RuntimeException | Error e) { // There may be no memory for smaller segments.
       fecRefused(fec, before);
       throw e;
@@ -205,7 +205,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
           KcpChannelOption.UNRELIABLE_QUEUE + ": " + datagrams + " (expected: >= 0)");
     }
     unreliableQueue = datagrams;
-    kcpChannel.reconfigured();
+    kcpChannel.session().configChanged();
   }
 
   /** What the layers around the ARQ add counts as part of the MTU. */
@@ -231,13 +231,13 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
             ? KcpSetting.of(option).set().apply(kcp, value)
             : cache.change(kcp, option, value);
     checkRoom(changed, fec);
-    if (kcpChannel.hasBegun()) {
+    if (kcpChannel.session().hasBegun()) {
       kcp.checkSuccessor(changed);
     }
     KcpConfig before = kcp;
     kcp = changed;
     try {
-      kcpChannel.reconfigured();
+      kcpChannel.session().configChanged();
     } catch (RuntimeException | Error e) { // The user's congestion control may throw.
       refused(changed, before);
       throw e;
@@ -303,6 +303,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   @Override
   protected void autoReadCleared() {
-    kcpChannel.clearReadPending();
+    kcpChannel.reader().autoReadCleared();
   }
 }

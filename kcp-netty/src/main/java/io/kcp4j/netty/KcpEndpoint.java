@@ -310,7 +310,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   /** The session has something to send; it leaves together with what others send in this turn. */
-  void touch(Session session) {
+  void scheduleFlush(Session session) {
     table.scheduleFlush(session);
   }
 

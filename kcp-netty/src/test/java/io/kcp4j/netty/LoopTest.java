@@ -49,7 +49,7 @@ class LoopTest {
       }
 
       for (KcpChannel session : sessions) {
-        await().until(() -> session.nextDeadline() == Kcp.NO_DEADLINE);
+        await().until(() -> session.session().kcp().nextDeadline() == Kcp.NO_DEADLINE);
       }
       // What is left is the sweep for silent peers: one on each event loop's wheel and socket.
       EventLoop loop = fixture.server().eventLoop();
@@ -74,7 +74,9 @@ class LoopTest {
       ctx.writeAndFlush(msg);
       KcpChannel channel = (KcpChannel) ctx.channel();
       // After the batch, and before the next.
-      channel.eventLoop().execute(() -> timeoutMs.complete(channel.nextDeadline() - startMs));
+      channel
+          .eventLoop()
+          .execute(() -> timeoutMs.complete(channel.session().kcp().nextDeadline() - startMs));
     }
   }
 

@@ -1,0 +1,193 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpStats;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.session.Session;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+
+/**
+ * The session of a channel: made with the channel's configuration, reconfigured when that changes,
+ * and closed with the channel. Used by the channel's event loop, except where noted.
+ */
+final class ChannelSession {
+
+  private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpChannel.class);
+
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  private static final KcpStats NO_STATS = new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters());
+
+  private final KcpChannel channel;
+
+  private volatile Session session;
+
+  /** Set when the session is closed. */
+  private volatile KcpStats lastStats;
+
+  /** Whether anything has been sent or received, so that the delivery is fixed. */
+  private volatile boolean hasBegun;
+
+  ChannelSession(KcpChannel channel) {
+    this.channel = channel;
+  }
+
+  /** The session, or null before {@link #open}. From any thread. */
+  Session get() {
+    return session;
+  }
+
+  /** The state machine of the session, which has been made. */
+  Kcp kcp() {
+    return session.kcp();
+  }
+
+  /** The session has something to send, or its window may have opened. */
+  void scheduleFlush() {
+    channel.endpoint().scheduleFlush(session);
+  }
+
+  /** See {@link KcpChannel#stats}. From any thread. */
+  KcpStats stats() {
+    KcpStats last = lastStats;
+    Session session = this.session;
+    if (last != null) {
+      return last;
+    }
+    return session == null ? NO_STATS : session.kcp().stats();
+  }
+
+  /** Whether it is too late to change what both sides must agree upon. From any thread. */
+  boolean hasBegun() {
+    return hasBegun;
+  }
+
+  /** Something is sent or has been received. */
+  void markBegun() {
+    if (!hasBegun) {
+      hasBegun = true;
+    }
+  }
+
+  /** Makes the session; if that fails, the one that there was before stays. */
+  void open(InetSocketAddress remote, int conv) {
+    Session before = session;
+    KcpEndpoint endpoint = channel.endpoint();
+    Kcp kcp = new Kcp(conv, channel.config().kcp(), endpoint.context(), RANDOM.nextInt());
+    session = endpoint.newSession(remote, kcp, channel);
+    try {
+      applyConfig();
+    } catch (RuntimeException | Error e) {
+      session.close();
+      session = before;
+      throw e;
+    }
+    if (before != null) {
+      before.close();
+    }
+  }
+
+  /** A conversation id other than 0. */
+  static int randomConv() {
+    int conv;
+    do {
+      conv = RANDOM.nextInt();
+    } while (conv == 0);
+    return conv;
+  }
+
+  // Configuration.
+
+  /** The channel's configuration has changed. From any thread. */
+  void configChanged() {
+    if (session == null) {
+      return;
+    }
+    if (channel.eventLoop().inEventLoop()) {
+      applyConfig();
+    } else {
+      channel.eventLoop().execute(this::applyConfigOrRevert);
+    }
+  }
+
+  /** The caller of {@code setOption} is on another thread: an exception cannot reach it. */
+  private void applyConfigOrRevert() {
+    KcpChannelConfig config = channel.config();
+    KcpConfig settings = config.kcp();
+    FecConfig fec = config.fec();
+    try {
+      applyConfig();
+    } catch (Throwable e) { // The user's congestion control may throw.
+      logger.warn("{} keeps its previous settings", channel, e);
+      config.refused(settings, session.kcp().config());
+      config.fecRefused(fec, session.fecConfig());
+    }
+  }
+
+  private void applyConfig() {
+    if (!channel.isOpen()) {
+      return;
+    }
+    Session session = this.session;
+    KcpChannelConfig config = channel.config();
+    KcpConfig settings = config.kcp();
+    if (!hasBegun && session.kcp().config() != settings) {
+      open(session.remote(), session.conv());
+      return;
+    }
+    session.keepAliveIntervalMs(config.keepAliveIntervalMs());
+    session.idleTimeoutMs(config.idleTimeoutMs());
+    session.unreliableLimit(config.unreliableQueue());
+    if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
+      applySettings(settings, config.fec());
+    }
+    if (channel.parent() == null) {
+      channel.endpoint().keyRing(config.keyRing());
+    }
+  }
+
+  /** FEC may refuse another ratio; the rest changes nevertheless. */
+  private void applySettings(KcpConfig settings, FecConfig fec) {
+    FecConfig inForce = session.fecConfig();
+    try {
+      session.reconfigure(settings, fec);
+    } catch (IllegalStateException e) {
+      channel.config().fecRefused(fec, inForce);
+      session.reconfigure(settings, inForce);
+      throw e;
+    } finally {
+      scheduleFlush();
+    }
+  }
+
+  // Closing.
+
+  /**
+   * Closes the session, if there is one.
+   *
+   * @param flushes whether what is queued is sent once more before
+   */
+  void close(boolean flushes) {
+    Session session = this.session;
+    if (session == null) {
+      return;
+    }
+    KcpEndpoint endpoint = channel.endpoint();
+    Steps.runAll(
+        () -> flushLast(flushes),
+        () -> endpoint.remove(session),
+        () -> lastStats = session.kcp().stats(),
+        session::close);
+  }
+
+  private void flushLast(boolean flushes) {
+    if (flushes) {
+      channel.endpoint().flush(session);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.session.Session;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
+import io.netty.util.internal.StringUtil;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetConnectedException;
+
+/**
+ * Writes to a channel's session: the stream or messages from the channel's outbound buffer, and
+ * unreliable datagrams past it, see {@link UnreliableWrites}. As the channel's {@code Unsafe} it
+ * sees these first. Used by the channel's event loop.
+ */
+final class ChannelWriter extends ForwardingUnsafe {
+
+  private static final int MEMORY_WRITABILITY = 30;
+
+  private final KcpChannel channel;
+
+  /** Null until the first unreliable datagram is written. */
+  private UnreliableWrites unreliableWrites;
+
+  /** Whether the memory limit keeps the first pending write from the send queue. */
+  private boolean isShortOfMemory;
+
+  ChannelWriter(KcpChannel channel, Channel.Unsafe unsafe) {
+    super(unsafe);
+    this.channel = channel;
+  }
+
+  /** Refuses what cannot be written as a stream or message. */
+  Object filter(Object msg) throws ClosedChannelException {
+    if (channel.isLingering()) {
+      throw new ClosedChannelException();
+    }
+    if (msg instanceof ByteBuf) {
+      return msg;
+    }
+    throw new UnsupportedOperationException(
+        "unsupported message type: "
+            + StringUtil.simpleClassName(msg)
+            + " (expected: ByteBuf, UnreliableDatagram)");
+  }
+
+  /** Moves pending writes into the session's send queue, as far as that takes them. */
+  void write(ChannelOutboundBuffer in) {
+    channel.session().markBegun();
+    Kcp kcp = channel.session().kcp();
+    boolean sent = false;
+    for (Object message = in.current(); message != null; message = in.current()) {
+      if (message instanceof ByteBuf data) {
+        int before = data.readableBytes();
+        boolean all;
+        try {
+          all = kcp.send(data);
+        } catch (IllegalArgumentException e) {
+          in.remove(e); // Larger than any message can be.
+          continue;
+        }
+        sent |= all || data.readableBytes() < before;
+        in.progress(before - data.readableBytes());
+        if (!all) {
+          break;
+        }
+      }
+      in.remove();
+    }
+    boolean isShort = kcp.isSendShort();
+    if (isShort != isShortOfMemory) {
+      isShortOfMemory = isShort;
+      in.setUserDefinedWritability(MEMORY_WRITABILITY, !isShort);
+    }
+    if (sent || kcp.isSendHeldUp()) {
+      channel.session().scheduleFlush(); // If the allocator had no memory, it will be asked again.
+    }
+  }
+
+  @Override
+  public void write(Object msg, ChannelPromise promise) {
+    if (!(msg instanceof UnreliableDatagram datagram)) {
+      super.write(msg, promise);
+      return;
+    }
+    Exception refusal = unreliableRefusal(datagram.content());
+    if (refusal != null) {
+      datagram.release();
+      if (!promise.isVoid()) {
+        promise.tryFailure(refusal);
+      }
+      return;
+    }
+    if (unreliableWrites == null) {
+      unreliableWrites = new UnreliableWrites(channel.eventLoop(), channel::closedBy);
+    }
+    int limit = channel.config().unreliableQueue();
+    int dropped = unreliableWrites.add(datagram.content(), promise, limit);
+    channel.session().kcp().counters().add(KcpCounter.UNRELIABLE_DROPPED, dropped);
+  }
+
+  @Override
+  public void flush() {
+    if (unreliableWrites != null
+        && channel.isActive()
+        && unreliableWrites.flush(channel.session().get())) {
+      channel.session().markBegun();
+      channel.session().scheduleFlush();
+    }
+    super.flush();
+  }
+
+  /** Why an unreliable datagram cannot be sent, or null. */
+  private Exception unreliableRefusal(ByteBuf content) {
+    if (!channel.isOpen() || channel.isLingering()) {
+      return channel.closedBy();
+    }
+    if (!channel.isActive()) {
+      return new NotYetConnectedException();
+    }
+    if (channel.config().unreliableQueue() == 0) {
+      return new IllegalStateException(
+          KcpChannelOption.UNRELIABLE_QUEUE
+              + ": 0 (expected: >= 1, to send an UnreliableDatagram)");
+    }
+    Session session = channel.session().get();
+    if (!session.fecConfig().isEncoding()) {
+      return new IllegalStateException(
+          KcpChannelOption.FEC + ": off (expected: on, to send an UnreliableDatagram)");
+    }
+    int max = session.maxUnreliableBytes();
+    return content.readableBytes() <= max
+        ? null
+        : new IllegalArgumentException(
+            "datagram: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+  }
+
+  /** Fails the unreliable datagrams that wait, after the session has been closed. */
+  void close() {
+    if (unreliableWrites != null) {
+      unreliableWrites.close();
+    }
+  }
+}
