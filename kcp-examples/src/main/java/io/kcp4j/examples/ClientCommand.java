@@ -5,7 +5,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoopGroup;
 import picocli.CommandLine.Option;
 
-/** A command that has one session with a server. */
+/** A command that opens one session to a server. */
 abstract class ClientCommand extends SessionCommand {
 
   @Option(
@@ -17,7 +17,7 @@ abstract class ClientCommand extends SessionCommand {
   private HostPort remote;
 
   /** Connects, with {@code handler} at the end of the session's pipeline. */
-  final KcpChannel connect(EventLoopGroup group, SessionSettings settings, SessionHandler handler)
+  final KcpChannel connect(EventLoopGroup group, BootstrapSettings settings, SessionHandler handler)
       throws CommandFailure, InterruptedException {
     ChannelFuture connected =
         settings.client(group).handler(handler).connect(remote.remote()).await();
@@ -28,7 +28,7 @@ abstract class ClientCommand extends SessionCommand {
     return (KcpChannel) connected.channel();
   }
 
-  /** A server that leaves us waiting has failed. */
+  /** A server that sends nothing for this long is taken to have failed. */
   @Override
   final int defaultIdleTimeoutS() {
     return 30;

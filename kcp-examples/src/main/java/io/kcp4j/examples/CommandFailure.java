@@ -2,7 +2,7 @@ package io.kcp4j.examples;
 
 import java.nio.file.NoSuchFileException;
 
-/** A failure that its message explains to the user in one line. */
+/** A failure whose message is one line for the user. */
 final class CommandFailure extends Exception {
 
   CommandFailure(String message) {

@@ -35,8 +35,8 @@ import picocli.CommandLine.Option;
 @Command(
     name = "demo",
     description = {
-      "See what KCP is for: server and client on this machine, a bad network between them.",
-      "Echoes data through it, checks every byte, and does the same again with settings like TCP's."
+      "Run an echo server and a client on this machine, with a simulated lossy network between.",
+      "Echoes data, checks every byte, and repeats the run with settings similar to TCP's."
     })
 final class DemoCommand extends SessionCommand {
 
@@ -61,52 +61,52 @@ final class DemoCommand extends SessionCommand {
       names = "--loss",
       paramLabel = "PERCENT",
       defaultValue = "5",
-      description = "How many datagrams get lost, each way (default: ${DEFAULT-VALUE}).")
+      description = "Datagrams lost in each direction (default: ${DEFAULT-VALUE}).")
   private double lossPercent;
 
   @Option(
       names = "--delay",
       paramLabel = "MS",
       defaultValue = "20",
-      description = "How long they take, each way (default: ${DEFAULT-VALUE}).")
+      description = "One-way delay (default: ${DEFAULT-VALUE}).")
   private int delayMs;
 
   @Option(
       names = "--jitter",
       paramLabel = "MS",
       defaultValue = "5",
-      description = "How much longer at random (default: ${DEFAULT-VALUE}).")
+      description = "Additional random one-way delay, at most (default: ${DEFAULT-VALUE}).")
   private int jitterMs;
 
   @Option(
       names = "--reorder",
       paramLabel = "PERCENT",
       defaultValue = "1",
-      description = "How many are overtaken by later ones (default: ${DEFAULT-VALUE}).")
+      description = "Datagrams delivered after later ones (default: ${DEFAULT-VALUE}).")
   private double reorderPercent;
 
   @Option(
       names = "--duplicate",
       paramLabel = "PERCENT",
       defaultValue = "1",
-      description = "How many arrive twice (default: ${DEFAULT-VALUE}).")
+      description = "Datagrams that arrive twice (default: ${DEFAULT-VALUE}).")
   private double duplicatePercent;
 
   @Option(
       names = "--pings",
       paramLabel = "N",
       defaultValue = "100",
-      description = "Send at least so many pings beside the data (default: ${DEFAULT-VALUE}).")
+      description = "Minimum number of pings sent beside the data (default: ${DEFAULT-VALUE}).")
   private int pings;
 
   @Option(
       names = "--seed",
       paramLabel = "N",
       defaultValue = "1",
-      description = "Of the network's moods and of the data (default: ${DEFAULT-VALUE}).")
+      description = "Seed of the simulated network and of the data (default: ${DEFAULT-VALUE}).")
   private long seed;
 
-  /** A column of the table. */
+  /** One column of the table: the results of one run. */
   private record Figures(
       String name,
       double seconds,
@@ -131,7 +131,7 @@ final class DemoCommand extends SessionCommand {
     return 30;
   }
 
-  /** A key that nobody else has. */
+  /** A random key. */
   @Override
   KeyRing defaultKeys() {
     byte[] key = new byte[CipherAlgorithm.AES_128_GCM.keyBytes()];
@@ -145,7 +145,7 @@ final class DemoCommand extends SessionCommand {
   }
 
   @Override
-  int run(EventLoopGroup group, SessionSettings settings) throws Exception {
+  int run(EventLoopGroup group, BootstrapSettings settings) throws Exception {
     requireRange("--bytes", source.bytes, 1L, Long.MAX_VALUE);
     requireRange("--pings", pings, 1, 1_000_000);
     requireRange("--delay", delayMs, 0, 10_000);
@@ -159,14 +159,14 @@ final class DemoCommand extends SessionCommand {
             rate("--duplicate", duplicatePercent),
             seed);
     print(
-        "A network with %d to %d ms of delay, %.1f %% loss, %.1f %% reordered, %.1f %% duplicated,"
-            + " each way; seed %d.",
+        "Network, each way: %d to %d ms delay, %.1f %% loss, %.1f %% reordered, %.1f %% duplicated;"
+            + " seed %d.",
         delayMs, delayMs + jitterMs, lossPercent, reorderPercent, duplicatePercent, seed);
     print(
-        "Packets sealed with %s; kcp4j's with FEC %s.",
+        "Cipher: %s. FEC of the kcp4j run: %s.",
         settings.keys().keys().get(0).name(), settings.fec());
-    // The slow one first: what the JVM has to learn at the start matters less to it.
-    SessionSettings likeTcp = settings.with(likeTcp(settings.config()), FecConfig.NONE);
+    // The slower run goes first: JIT warm-up affects it less.
+    BootstrapSettings likeTcp = settings.with(likeTcp(settings.config()), FecConfig.NONE);
     Figures tcp = echo("like TCP", group, likeTcp, network);
     Figures kcp = echo("kcp4j", group, settings, network);
     printTable(List.of(kcp, tcp));
@@ -178,7 +178,7 @@ final class DemoCommand extends SessionCommand {
     return percent / 100;
   }
 
-  /** Patient timers, three duplicate acknowledgements, and Reno. */
+  /** Long timeouts, fast retransmit after three duplicate acknowledgements, and Reno. */
   private static KcpConfig likeTcp(KcpConfig config) {
     return config.toBuilder()
         .mode(KcpMode.NORMAL)
@@ -188,9 +188,9 @@ final class DemoCommand extends SessionCommand {
         .build();
   }
 
-  /** Echoes the source through the network, with pings in a session of their own beside it. */
+  /** Echoes the source through the network, with pings in a second session at the same time. */
   private Figures echo(
-      String name, EventLoopGroup group, SessionSettings settings, LossyRelay.Conditions network)
+      String name, EventLoopGroup group, BootstrapSettings settings, LossyRelay.Conditions network)
       throws Exception {
     Queue<KcpChannel> sessions = new ConcurrentLinkedQueue<>();
     Channel server = listen(group, settings, sessions);
@@ -233,7 +233,7 @@ final class DemoCommand extends SessionCommand {
   }
 
   private static Channel listen(
-      EventLoopGroup group, SessionSettings settings, Queue<KcpChannel> sessions)
+      EventLoopGroup group, BootstrapSettings settings, Queue<KcpChannel> sessions)
       throws InterruptedException {
     ChannelInitializer<KcpChannel> echo =
         new ChannelInitializer<>() {
@@ -252,7 +252,7 @@ final class DemoCommand extends SessionCommand {
   }
 
   private static KcpChannel connect(
-      EventLoopGroup group, SessionSettings settings, LossyRelay relay, SessionHandler handler)
+      EventLoopGroup group, BootstrapSettings settings, LossyRelay relay, SessionHandler handler)
       throws InterruptedException {
     return (KcpChannel)
         settings.client(group).handler(handler).connect(relay.address()).sync().channel();
@@ -264,7 +264,7 @@ final class DemoCommand extends SessionCommand {
         : Files.newInputStream(source.file);
   }
 
-  /** Shows the bytes that are back on one line of a terminal; elsewhere nothing. */
+  /** Shows the progress on one line of a terminal; prints nothing elsewhere. */
   private Future<?> showProgress(String name, EventLoopGroup group, EchoCheck check)
       throws IOException {
     if (!Ansi.AUTO.enabled()) {
@@ -281,10 +281,10 @@ final class DemoCommand extends SessionCommand {
 
   private void printTable(List<Figures> columns) {
     printRow(columns, "", figures -> figures.name());
-    printRow(columns, "bytes back, all right", figures -> Long.toString(figures.bytes()));
+    printRow(columns, "bytes echoed", figures -> Long.toString(figures.bytes()));
     printRow(columns, "datagrams lost", figures -> format("%.1f %%", figures.lossPercent()));
     printRow(columns, "recovered by FEC", figures -> Long.toString(figures.recovered()));
-    printRow(columns, "segments sent again", figures -> Long.toString(figures.retransmitted()));
+    printRow(columns, "retransmitted", figures -> Long.toString(figures.retransmitted()));
     printRow(columns, "seconds", figures -> format("%.2f", figures.seconds()));
     printRow(columns, "goodput", figures -> format("%.2f MB/s", figures.megabytesPerSecond()));
     for (int percent : new int[] {50, 90, 99}) {

@@ -8,24 +8,24 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Compares every byte that comes back with the byte that was written. */
+/** Compares every echoed byte with the byte that was written. */
 final class EchoCheck extends SessionHandler {
 
-  /** What was written and has not come back, oldest first; slices of the written buffers. */
+  /** What was written and not echoed yet, oldest first; slices of the written buffers. */
   private final Deque<ByteBuf> awaited = new ArrayDeque<>();
 
   private boolean allWritten;
   private final AtomicLong checkedBytes = new AtomicLong();
 
-  /** How many bytes have come back right; for any thread. */
+  /** The number of bytes echoed correctly; for any thread. */
   long checkedBytes() {
     return checkedBytes.get();
   }
 
-  /** Nothing more will be written: it is done when the last byte is back. For the event loop. */
+  /** Ends the writing: the check succeeds when the last byte is echoed. Event loop only. */
   void allWritten() {
     allWritten = true;
-    succeedIfAllIsBack();
+    succeedIfAllIsEchoed();
   }
 
   @Override
@@ -41,7 +41,7 @@ final class EchoCheck extends SessionHandler {
       while (echo.isReadable()) {
         check(echo);
       }
-      succeedIfAllIsBack();
+      succeedIfAllIsEchoed();
     } catch (CommandFailure e) {
       fail(ctx, e);
     } finally {
@@ -49,11 +49,11 @@ final class EchoCheck extends SessionHandler {
     }
   }
 
-  /** Compares as much as the oldest awaited buffer holds. */
+  /** Compares at most as much as the oldest buffer in {@link #awaited} holds. */
   private void check(ByteBuf echo) throws CommandFailure {
     ByteBuf sent = awaited.peek();
     if (sent == null) {
-      throw new CommandFailure("more came back than the " + checkedBytes + " bytes sent");
+      throw new CommandFailure("more bytes were echoed than the " + checkedBytes + " bytes sent");
     }
     int length = Math.min(echo.readableBytes(), sent.readableBytes());
     if (!ByteBufUtil.equals(echo, echo.readerIndex(), sent, sent.readerIndex(), length)) {
@@ -73,13 +73,13 @@ final class EchoCheck extends SessionHandler {
       i++;
     }
     return String.format(
-        "byte %d came back as 0x%02x, 0x%02x was sent",
+        "byte %d was echoed as 0x%02x, but 0x%02x was sent",
         checkedBytes.get() + i,
         echo.getByte(echo.readerIndex() + i),
         sent.getByte(sent.readerIndex() + i));
   }
 
-  private void succeedIfAllIsBack() {
+  private void succeedIfAllIsEchoed() {
     if (allWritten && awaited.isEmpty()) {
       succeed();
     }

@@ -11,7 +11,7 @@ import picocli.CommandLine.Option;
 /** {@code kcp echo-client}. */
 @Command(
     name = "echo-client",
-    description = "Send bytes to an echo server and check each one that comes back.")
+    description = "Send bytes to an echo server and check every echoed byte.")
 final class EchoClientCommand extends ClientCommand {
 
   @Option(
@@ -21,7 +21,7 @@ final class EchoClientCommand extends ClientCommand {
   private Long bytes;
 
   @Override
-  int run(EventLoopGroup group, SessionSettings settings) throws Exception {
+  int run(EventLoopGroup group, BootstrapSettings settings) throws Exception {
     if (bytes != null) {
       requireRange("--bytes", bytes, 0L, Long.MAX_VALUE);
     }
@@ -36,7 +36,7 @@ final class EchoClientCommand extends ClientCommand {
       double seconds = transfer.seconds();
       KcpStats stats = statsOf(channel);
       print(
-          "%d bytes came back right in %.2f s: %.2f MB/s, %d segments retransmitted, srtt %d ms",
+          "%d bytes echoed correctly in %.2f s: %.2f MB/s, %d segments retransmitted, srtt %d ms",
           check.checkedBytes(),
           seconds,
           check.checkedBytes() / seconds / 1e6,

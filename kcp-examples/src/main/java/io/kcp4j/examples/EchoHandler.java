@@ -5,7 +5,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 
-/** Sends back what it receives, and reads no faster than it can do so. */
+/** Echoes what it receives, and reads no faster than it can write. */
 final class EchoHandler extends ChannelInboundHandlerAdapter {
 
   @Override

@@ -4,11 +4,11 @@ import io.netty.channel.ChannelHandler;
 import picocli.CommandLine.Command;
 
 /** {@code kcp echo-server}. */
-@Command(name = "echo-server", description = "Send back whatever comes, to any number of clients.")
+@Command(name = "echo-server", description = "Echo all received data, for any number of clients.")
 final class EchoServerCommand extends ServerCommand {
 
   @Override
-  ChannelHandler newHandler(SessionSettings settings) {
+  ChannelHandler newHandler(BootstrapSettings settings) {
     return new EchoHandler();
   }
 }

@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Sends a source of bytes to an echo server and waits until all of it is back. */
+/** Sends all bytes of a source to an echo server and waits until all of them are echoed. */
 final class EchoTransfer {
 
   private final KcpChannel channel;
@@ -23,7 +23,7 @@ final class EchoTransfer {
   }
 
   /**
-   * Returns when every byte has come back right; throws what went wrong otherwise. Another thread
+   * Returns when every byte has been echoed correctly; throws the failure otherwise. Another thread
    * reads the source, because a read of the standard input cannot be interrupted.
    */
   void run(InputStream source, int chunkBytes) throws InterruptedException {
@@ -37,7 +37,7 @@ final class EchoTransfer {
     }
   }
 
-  /** A write is done when the session has taken it, so the source is read no faster than sent. */
+  /** A write completes when the session has accepted it: the source is read no faster than sent. */
   private void send(InputStream source, int chunkBytes) {
     try {
       for (ByteBuf chunk; (chunk = next(source, chunkBytes)) != null; ) {
@@ -60,7 +60,7 @@ final class EchoTransfer {
     }
   }
 
-  /** How long it has taken so far. */
+  /** The elapsed time. */
   double seconds() {
     return (System.nanoTime() - startedAtNs) / 1e9;
   }

@@ -21,14 +21,14 @@ import java.net.InetAddress;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A game of one ball that every player may push. The server ticks 20 times a second and tells all
- * players where the ball is. In message mode one write is one message: nothing to frame.
+ * A game of one ball that every player may push. The server ticks 20 times a second and sends the
+ * position of the ball to all players. In message mode each write is one message, without framing.
  */
 public final class GameTick {
 
   private static final int LAST_TICK = 20;
 
-  /** One event loop runs the whole game, so that its state needs no locks. */
+  /** One event loop runs the whole game: its state needs no locks. */
   private final EventLoopGroup group =
       new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
 
@@ -36,7 +36,7 @@ public final class GameTick {
   private int tick;
   private int ball;
 
-  /** Plays a second with one player. Server and client share this JVM. */
+  /** Plays for one second with one player. Server and client share this JVM. */
   public static void main(String[] args) throws InterruptedException {
     new GameTick().play();
   }
@@ -60,7 +60,7 @@ public final class GameTick {
     players.writeAndFlush(Unpooled.buffer().writeInt(++tick).writeInt(ball));
   }
 
-  /** The server's side of a player: each message pushes the ball. */
+  /** The handler of each player on the server: each message pushes the ball. */
   @Sharable
   private final class Pushes extends SimpleChannelInboundHandler<ByteBuf> {
     @Override
@@ -74,7 +74,7 @@ public final class GameTick {
     }
   }
 
-  /** Pushes the ball once to join the game, and again whenever it hears where the ball is. */
+  /** Pushes the ball once to join the game, and again after each position that it receives. */
   private static final class Player extends SimpleChannelInboundHandler<ByteBuf> {
     @Override
     public void channelActive(ChannelHandlerContext ctx) {

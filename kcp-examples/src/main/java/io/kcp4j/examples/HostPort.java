@@ -7,8 +7,8 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /**
- * An address as it stands on the command line: {@code example.org:4000}, {@code [::1]:4000}, or
- * {@code :4000} for every local address.
+ * An address on the command line: {@code example.org:4000}, {@code [::1]:4000}, or {@code :4000}
+ * for every local address.
  */
 record HostPort(String host, int port) {
 
@@ -23,7 +23,7 @@ record HostPort(String host, int port) {
           return new HostPort(withoutBrackets(text.substring(0, colon)), port);
         }
       } catch (NumberFormatException e) {
-        // Said below.
+        // Reported below.
       }
       throw new TypeConversionException("'" + text + "' is not HOST:PORT with a port up to 65535");
     }

@@ -11,10 +11,10 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 
-/** The command line {@code kcp}: its subcommands are the classes beside this one. */
+/** The command line {@code kcp}; its subcommands are other classes of this package. */
 @Command(
     name = "kcp",
-    description = "KCP, reliable UDP with low latency: see it, test it, measure it.",
+    description = "KCP, reliable UDP with low latency: demonstrate it, test it, measure it.",
     synopsisSubcommandLabel = "COMMAND",
     versionProvider = KcpCommand.Version.class,
     subcommands = {
@@ -25,12 +25,12 @@ import picocli.CommandLine.IVersionProvider;
       PerfClientCommand.class,
       PingCommand.class
     })
-public final class KcpCommand extends HelpfulCommand {
+public final class KcpCommand extends BaseCommand {
 
-  /** How long Ctrl-C waits for a command to say goodbye to its peers, in seconds. */
-  private static final int GOODBYE_S = 5;
+  /** How long Ctrl-C waits until a command has closed its sessions, in seconds. */
+  private static final int SHUTDOWN_TIMEOUT_S = 5;
 
-  /** Netty's own loggers: what matters of theirs is reported by the commands, in one line. */
+  /** Netty's loggers: the commands report relevant failures themselves, in one line each. */
   private static final Logger NETTY_LOG = Logger.getLogger("io.netty");
 
   private KcpCommand() {}
@@ -57,7 +57,7 @@ public final class KcpCommand extends HelpfulCommand {
             });
   }
 
-  /** Ctrl-C interrupts the command, which then ends in good order. */
+  /** Ctrl-C interrupts the command, which then closes its sessions. */
   private static void interruptOnShutdown(Thread command, CountDownLatch ended) {
     Thread hook =
         new Thread(
@@ -67,7 +67,7 @@ public final class KcpCommand extends HelpfulCommand {
               }
               command.interrupt();
               try {
-                ended.await(GOODBYE_S, TimeUnit.SECONDS);
+                ended.await(SHUTDOWN_TIMEOUT_S, TimeUnit.SECONDS);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
               }

@@ -18,32 +18,32 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * A UDP relay on loopback that does to datagrams what a bad network does. Clients send to {@link
- * #address}; the server sees one address for each of them.
+ * A UDP relay on loopback that delays, drops, reorders and duplicates datagrams. Clients send to
+ * {@link #address}; the server sees one address for each client.
  *
- * <p>What becomes of a datagram depends on the seed and on how many went the same way before it,
- * and on nothing else. One thread does everything.
+ * <p>The treatment of a datagram depends only on the seed and on the number of datagrams sent
+ * before it in the same direction of the same client. One thread does all the work.
  */
 final class LossyRelay implements AutoCloseable {
 
   /**
-   * How bad the network is, each way. Rates are from 0 to 1.
+   * The impairments in each direction. Rates are from 0 to 1.
    *
-   * @param delayMs how long every datagram takes
-   * @param jitterMs how much longer it may take, evenly spread; order is kept
-   * @param loss how many are dropped
-   * @param reorder how many are held back for another delay and jitter, so that later ones overtake
-   * @param duplicate how many arrive twice
-   * @param seed of all chance
+   * @param delayMs the delay of every datagram
+   * @param jitterMs the maximum of the additional, uniformly distributed delay; order is kept
+   * @param loss the rate of dropped datagrams
+   * @param reorder the rate of datagrams delayed twice, which arrive after later ones
+   * @param duplicate the rate of datagrams that arrive twice
+   * @param seed of all random decisions
    */
   record Conditions(
       int delayMs, int jitterMs, double loss, double reorder, double duplicate, long seed) {}
 
-  /** A datagram on its way. Those due at one time leave in the order of their numbers. */
-  private record Delivery(long dueNs, long number, ByteBuffer data, Link link)
-      implements Comparable<Delivery> {
+  /** A datagram in flight. Datagrams due at the same time leave in the order of their numbers. */
+  private record InFlight(long dueNs, long number, ByteBuffer data, Link link)
+      implements Comparable<InFlight> {
     @Override
-    public int compareTo(Delivery other) {
+    public int compareTo(InFlight other) {
       int byTime = Long.compare(dueNs - other.dueNs, 0);
       return byTime != 0 ? byTime : Long.compare(number, other.number);
     }
@@ -59,12 +59,12 @@ final class LossyRelay implements AutoCloseable {
   private final InetSocketAddress address;
   private final Map<SocketAddress, Link> clients = new HashMap<>();
   private final SplittableRandom random;
-  private final PriorityQueue<Delivery> onTheWay = new PriorityQueue<>();
+  private final PriorityQueue<InFlight> inFlight = new PriorityQueue<>();
   private final ByteBuffer datagram = ByteBuffer.allocate(MAX_DATAGRAM_BYTES);
   private final LongAdder received = new LongAdder();
   private final LongAdder dropped = new LongAdder();
   private final Thread thread = new Thread(this::run, "lossy-relay");
-  private long deliveries;
+  private long sequence;
 
   /** Opens a relay in front of {@code server}, on a free port. */
   LossyRelay(InetSocketAddress server, Conditions conditions) throws IOException {
@@ -79,17 +79,17 @@ final class LossyRelay implements AutoCloseable {
     thread.start();
   }
 
-  /** Where clients send to. */
+  /** The address that clients send to. */
   InetSocketAddress address() {
     return address;
   }
 
-  /** How many datagrams have come in, both ways. */
+  /** The number of datagrams received, in both directions. */
   long received() {
     return received.sum();
   }
 
-  /** How many of them were dropped. */
+  /** The number of datagrams dropped. */
   long dropped() {
     return dropped.sum();
   }
@@ -118,7 +118,7 @@ final class LossyRelay implements AutoCloseable {
   }
 
   private void awaitNext() throws IOException {
-    Delivery next = onTheWay.peek();
+    InFlight next = inFlight.peek();
     if (next == null) {
       selector.select();
       return;
@@ -131,7 +131,9 @@ final class LossyRelay implements AutoCloseable {
     }
   }
 
-  /** Takes in what waits at a socket: at the front from any client, else from the server. */
+  /**
+   * Reads all pending datagrams of a socket: from any client at the front, else from the server.
+   */
   private void receiveAll(DatagramChannel socket, Link toClient) throws IOException {
     for (SocketAddress sender; (sender = receive(socket)) != null; datagram.clear()) {
       Link link = toClient == null ? toServer(sender) : toClient;
@@ -143,7 +145,7 @@ final class LossyRelay implements AutoCloseable {
     try {
       return socket.receive(datagram);
     } catch (PortUnreachableException e) {
-      return null; // The server is gone; to a client that looks like silence.
+      return null; // The server is gone; its clients receive nothing.
     }
   }
 
@@ -162,8 +164,8 @@ final class LossyRelay implements AutoCloseable {
 
   private void deliverDue() throws IOException {
     long nowNs = System.nanoTime();
-    for (Delivery next; (next = onTheWay.peek()) != null && next.dueNs - nowNs <= 0; ) {
-      onTheWay.remove();
+    for (InFlight next; (next = inFlight.peek()) != null && next.dueNs - nowNs <= 0; ) {
+      inFlight.remove();
       try {
         next.link.socket.send(next.data, next.link.target);
       } catch (PortUnreachableException e) {
@@ -186,7 +188,7 @@ final class LossyRelay implements AutoCloseable {
     selector.close();
   }
 
-  /** One way between one client and the server. */
+  /** One direction between one client and the server. */
   private final class Link {
 
     private final DatagramChannel socket;
@@ -200,10 +202,10 @@ final class LossyRelay implements AutoCloseable {
       this.random = random;
     }
 
-    /** Decides a datagram's fate. Draws the same random numbers for each, whatever it is. */
+    /** Drops or schedules a datagram. Draws the same number of random values for each. */
     void carry(ByteBuffer data) {
       boolean isLost = random.nextDouble() < conditions.loss();
-      boolean isHeldBack = random.nextDouble() < conditions.reorder();
+      boolean isReordered = random.nextDouble() < conditions.reorder();
       boolean isDuplicated = random.nextDouble() < conditions.duplicate();
       double latencyMs = conditions.delayMs() + random.nextDouble() * conditions.jitterMs();
       received.increment();
@@ -213,15 +215,15 @@ final class LossyRelay implements AutoCloseable {
       }
       long latencyNs = (long) (latencyMs * 1e6);
       long dueNs = System.nanoTime() + latencyNs;
-      if (isHeldBack) {
+      if (isReordered) {
         dueNs += latencyNs;
       } else {
         dueNs = lastDueNs = lastDueNs + Math.max(0, dueNs - lastDueNs);
       }
       ByteBuffer copy = ByteBuffer.allocate(data.remaining()).put(data).flip();
-      onTheWay.add(new Delivery(dueNs, deliveries++, copy, this));
+      inFlight.add(new InFlight(dueNs, sequence++, copy, this));
       if (isDuplicated) {
-        onTheWay.add(new Delivery(dueNs, deliveries++, copy.duplicate(), this));
+        inFlight.add(new InFlight(dueNs, sequence++, copy.duplicate(), this));
       }
     }
   }

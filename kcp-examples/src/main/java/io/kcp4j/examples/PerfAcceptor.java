@@ -7,7 +7,7 @@ import io.netty.handler.codec.ByteToMessageDecoder;
 import java.util.List;
 import java.util.function.BiConsumer;
 
-/** Waits for a client's hello and makes way for the side that it asks for. */
+/** Waits for a client's hello and replaces itself by the sender or receiver that it asks for. */
 final class PerfAcceptor extends ByteToMessageDecoder {
 
   private final int frameBytes;
@@ -16,8 +16,8 @@ final class PerfAcceptor extends ByteToMessageDecoder {
   /**
    * Makes an acceptor.
    *
-   * @param frameBytes how much to write at once
-   * @param onHello is told of the measurement before it starts
+   * @param frameBytes the size of each write
+   * @param onHello called before the measurement starts
    */
   PerfAcceptor(int frameBytes, BiConsumer<Hello, PerfSide> onHello) {
     this.frameBytes = frameBytes;

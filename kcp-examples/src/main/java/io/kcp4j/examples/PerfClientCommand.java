@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
     name = "perf-client",
     description = {
       "Measure one-way throughput to or from a perf-server, as iperf3 does.",
-      "All figures are what the receiver has counted; 1 MB is 10^6 bytes."
+      "All figures are counted by the receiver; 1 MB is 10^6 bytes."
     })
 final class PerfClientCommand extends ClientCommand {
 
@@ -34,7 +34,7 @@ final class PerfClientCommand extends ClientCommand {
   @Option(
       names = "--json",
       description = {
-        "Make the last line one JSON object:",
+        "Print one JSON object as the last line:",
         "mb_s, bytes, seconds, retransmitted, srtt_ms."
       })
   private boolean json;
@@ -42,7 +42,7 @@ final class PerfClientCommand extends ClientCommand {
   private Report previous = new Report(false, 0, 0);
 
   @Override
-  int run(EventLoopGroup group, SessionSettings settings) throws Exception {
+  int run(EventLoopGroup group, BootstrapSettings settings) throws Exception {
     requireRange("--duration", durationS, 0.001, MAX_DURATION_S);
     Hello hello = new Hello(reverse, (int) Math.ceil(durationS * 1000));
     PerfSide side =

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
 /**
- * What {@code perf-client} and {@code perf-server} say to each other inside a session. Integers are
+ * The protocol of {@code perf-client} and {@code perf-server} inside a session. Integers are
  * big-endian.
  *
  * <pre>
@@ -26,7 +26,7 @@ final class PerfProtocol {
   static final int END_BYTES = 16;
   static final int REPORT_BYTES = 17;
 
-  /** What is longer is no frame, but something that another program has sent. */
+  /** A longer frame comes from another program. */
   static final int MAX_FRAME_BYTES = 1 << 20;
 
   private static final int MAGIC = 0x4b435050;
@@ -34,7 +34,7 @@ final class PerfProtocol {
 
   private PerfProtocol() {}
 
-  /** What a client asks for. */
+  /** The request of a client. */
   record Hello(boolean reverse, int durationMs) {
 
     ByteBuf encode(ByteBufAllocator alloc) {
@@ -48,7 +48,7 @@ final class PerfProtocol {
 
     static Hello decode(ByteBuf in) throws CommandFailure {
       if (in.readInt() != MAGIC || in.readByte() != VERSION) {
-        throw new CommandFailure("the peer is no perf-client of version " + VERSION);
+        throw new CommandFailure("the peer is not a perf-client of version " + VERSION);
       }
       return new Hello(in.readBoolean(), in.readInt());
     }
@@ -67,7 +67,7 @@ final class PerfProtocol {
     }
   }
 
-  /** What the receiver has counted so far. */
+  /** What the receiver has counted since the start. */
   record Report(boolean isFinal, long bytes, long nanos) {
 
     ByteBuf encode(ByteBufAllocator alloc) {
@@ -81,7 +81,7 @@ final class PerfProtocol {
     static Report decode(ByteBuf in) throws CommandFailure {
       byte isFinal = in.readByte();
       if (isFinal != 0 && isFinal != 1) {
-        throw new CommandFailure("the peer is no perf-server");
+        throw new CommandFailure("the peer is not a perf-server");
       }
       return new Report(isFinal == 1, in.readLong(), in.readLong());
     }
@@ -90,7 +90,7 @@ final class PerfProtocol {
       return nanos / 1e9;
     }
 
-    /** 10^6 bytes a second. */
+    /** In 10^6 bytes per second. */
     double megabytesPerSecond() {
       return nanos == 0 ? 0 : bytes * 1e3 / nanos;
     }

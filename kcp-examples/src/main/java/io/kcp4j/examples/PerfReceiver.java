@@ -9,12 +9,12 @@ import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** Counts what a {@link PerfSender} sends, and tells it every second and at the end. */
+/** Counts what a {@link PerfSender} sends, and reports it every second and at the end. */
 final class PerfReceiver extends PerfSide {
 
   private static final End NOT_YET = new End(0, 0);
 
-  /** The start of a frame: its length, or the whole of the last one. */
+  /** The length field of a frame, or the whole of the last frame. */
   private final ByteBuf head = Unpooled.buffer(PerfProtocol.END_BYTES, PerfProtocol.END_BYTES);
 
   private long bytes;
@@ -77,7 +77,8 @@ final class PerfReceiver extends PerfSide {
 
   private void startFrame(int length) throws CommandFailure {
     if (length < 0 || length > PerfProtocol.MAX_FRAME_BYTES) {
-      throw new CommandFailure("the peer does not send what perf-client and perf-server agree on");
+      throw new CommandFailure(
+          "the peer does not speak the protocol of perf-client and perf-server");
     }
     frameBytesLeft = length;
     bytes += Integer.BYTES;

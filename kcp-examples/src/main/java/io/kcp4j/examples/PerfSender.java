@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Fills the session for a time. The hot path is one write of one shared buffer for as long as the
- * channel is writable; nothing happens per segment.
+ * Sends as fast as the session accepts it, for a given time. The hot path writes one shared buffer
+ * while the channel is writable; nothing happens per segment.
  */
 final class PerfSender extends PerfSide {
 
@@ -27,7 +27,7 @@ final class PerfSender extends PerfSide {
   /**
    * Makes a sender that starts when {@link #start} is called.
    *
-   * @param frameBytes how much to write at once, the frame's length field included
+   * @param frameBytes the size of each write, the length field of the frame included
    */
   PerfSender(int frameBytes, int durationMs, Consumer<Report> onReport) {
     super(onReport);
@@ -83,7 +83,7 @@ final class PerfSender extends PerfSide {
     }
   }
 
-  /** A closing channel may be writable for a while, yet takes no more. */
+  /** A closing channel may still be writable, but fails all writes. */
   @Override
   public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
     ended = true;

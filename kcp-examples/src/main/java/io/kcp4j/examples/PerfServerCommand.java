@@ -5,23 +5,23 @@ import io.kcp4j.examples.PerfProtocol.Report;
 import io.netty.channel.ChannelHandler;
 import picocli.CommandLine.Command;
 
-/** {@code kcp perf-server}; see {@link PerfProtocol} for what it speaks. */
-@Command(name = "perf-server", description = "The other end of perf-client.")
+/** {@code kcp perf-server}; see {@link PerfProtocol} for the protocol. */
+@Command(name = "perf-server", description = "Serve perf-client.")
 final class PerfServerCommand extends ServerCommand {
 
   @Override
-  ChannelHandler newHandler(SessionSettings settings) {
-    return new PerfAcceptor(settings.chunkBytes(), this::offerChild);
+  ChannelHandler newHandler(BootstrapSettings settings) {
+    return new PerfAcceptor(settings.chunkBytes(), this::summariseWhenDone);
   }
 
-  private void offerChild(Hello hello, PerfSide side) {
+  private void summariseWhenDone(Hello hello, PerfSide side) {
     side.done().addListener(done -> summarise(hello, side, done.cause()));
   }
 
   private void summarise(Hello hello, PerfSide side, Throwable failure) {
     String verb = hello.reverse() ? "sent" : "received";
     if (failure != null) {
-      print("%s nothing to the end: %s", verb, CommandFailure.describe(failure));
+      print("%s data, but the measurement failed: %s", verb, CommandFailure.describe(failure));
       return;
     }
     Report report = side.result().report();

@@ -4,7 +4,7 @@ import io.kcp4j.examples.PerfProtocol.End;
 import io.kcp4j.examples.PerfProtocol.Report;
 import java.util.function.Consumer;
 
-/** One side of a throughput measurement, sender or receiver: it ends with the final report. */
+/** One side of a throughput measurement, sender or receiver. It succeeds with the final report. */
 abstract class PerfSide extends SessionHandler {
 
   /**
@@ -21,13 +21,13 @@ abstract class PerfSide extends SessionHandler {
   /**
    * Makes a side.
    *
-   * @param onReport is shown every report, on the event loop
+   * @param onReport receives every report, on the event loop
    */
   PerfSide(Consumer<Report> onReport) {
     this.onReport = onReport;
   }
 
-  /** What was measured last, null before the first report; for any thread. */
+  /** The latest result, null before the first report; for any thread. */
   final Result result() {
     return result;
   }

@@ -13,25 +13,25 @@ final class PingCommand extends ClientCommand {
       names = {"-c", "--count"},
       paramLabel = "N",
       defaultValue = "20",
-      description = "How many pings (default: ${DEFAULT-VALUE}).")
+      description = "Number of pings (default: ${DEFAULT-VALUE}).")
   private int count;
 
   @Option(
       names = {"-i", "--period"},
       paramLabel = "MS",
       defaultValue = "100",
-      description = "From one ping to the next (default: ${DEFAULT-VALUE}).")
+      description = "Interval between pings (default: ${DEFAULT-VALUE}).")
   private int periodMs;
 
   @Option(
       names = {"-s", "--size"},
       paramLabel = "BYTES",
       defaultValue = "32",
-      description = "Of each ping (default: ${DEFAULT-VALUE}).")
+      description = "Size of each ping (default: ${DEFAULT-VALUE}).")
   private int sizeBytes;
 
   @Override
-  int run(EventLoopGroup group, SessionSettings settings) throws Exception {
+  int run(EventLoopGroup group, BootstrapSettings settings) throws Exception {
     requireRange("--count", count, 1, Integer.MAX_VALUE);
     requireRange("--period", periodMs, 1, 60_000);
     requireRange("--size", sizeBytes, 1, settings.chunkBytes());
@@ -43,7 +43,7 @@ final class PingCommand extends ClientCommand {
     } finally {
       channel.close().awaitUninterruptibly();
       RttSamples samples = pinger.samples();
-      print("%d of %d pings came back, %s", samples.size(), count, samples);
+      print("%d of %d pings answered, %s", samples.size(), count, samples);
     }
   }
 }

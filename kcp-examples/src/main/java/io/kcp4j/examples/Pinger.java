@@ -8,8 +8,8 @@ import java.util.Deque;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Sends small packets at a steady pace to an echo server and measures how long each takes to come
- * back. KCP delivers in order, so the oldest packet on the way is the one that arrives.
+ * Sends small packets to an echo server at a constant rate and measures the round-trip time of
+ * each. KCP delivers in order: an echo belongs to the oldest unanswered packet.
  */
 final class Pinger extends SessionHandler {
 
@@ -18,7 +18,7 @@ final class Pinger extends SessionHandler {
   private final int sizeBytes;
   private final RttSamples samples = new RttSamples();
 
-  /** When each packet left that has not come back, in nanoseconds, oldest first. */
+  /** The send time of each unanswered packet, in nanoseconds, oldest first. */
   private final Deque<Long> sentAtNs = new ArrayDeque<>();
 
   private Future<?> schedule;
@@ -26,7 +26,7 @@ final class Pinger extends SessionHandler {
   private int partBytes;
 
   /**
-   * Makes a pinger that is done when {@code count} packets have come back.
+   * Makes a pinger that succeeds when {@code count} packets have been echoed.
    *
    * @param sizeBytes of each packet, at least 1
    */
@@ -52,7 +52,7 @@ final class Pinger extends SessionHandler {
   void endAfter(int min) {
     count = Math.max(sent, min);
     stopWhenSent();
-    succeedWhenBack();
+    succeedWhenAnswered();
   }
 
   private void ping(ChannelHandlerContext ctx) {
@@ -68,7 +68,7 @@ final class Pinger extends SessionHandler {
     }
   }
 
-  private void succeedWhenBack() {
+  private void succeedWhenAnswered() {
     if (samples.size() == count) {
       succeed();
     }
@@ -83,7 +83,7 @@ final class Pinger extends SessionHandler {
     for (; partBytes >= sizeBytes && !sentAtNs.isEmpty(); partBytes -= sizeBytes) {
       samples.add(nowNs - sentAtNs.remove());
     }
-    succeedWhenBack();
+    succeedWhenAnswered();
   }
 
   @Override

@@ -19,12 +19,12 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 
-/** The smallest server and the smallest client. */
+/** A minimal server and a minimal client. */
 public final class Quickstart {
 
   private Quickstart() {}
 
-  /** Says hello to an echo server, both in this JVM. */
+  /** Sends a greeting to an echo server. Server and client share this JVM. */
   public static void main(String[] args) throws InterruptedException {
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
     try {
@@ -56,7 +56,7 @@ public final class Quickstart {
     return session;
   }
 
-  /** Sends back what it receives. */
+  /** Echoes what it receives. */
   private static final class Echo extends ChannelInboundHandlerAdapter {
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object msg) {
@@ -64,7 +64,7 @@ public final class Quickstart {
     }
   }
 
-  /** Prints what it receives, once. */
+  /** Prints the first message that it receives, and closes. */
   private static final class Printer extends SimpleChannelInboundHandler<ByteBuf> {
     @Override
     protected void channelRead0(ChannelHandlerContext ctx, ByteBuf msg) {

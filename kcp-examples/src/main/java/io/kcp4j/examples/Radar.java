@@ -23,8 +23,8 @@ import io.netty.util.ReferenceCountUtil;
 import java.net.InetAddress;
 
 /**
- * A ship's position, encrypted and ten times over: each is worth something only until the next one
- * is there, so they are sent as unreliable datagrams. Beginning and end are told by the stream.
+ * Sends ten positions of a ship, encrypted. A position is obsolete as soon as the next one arrives,
+ * so positions are unreliable datagrams. The stream carries the request and the end mark.
  */
 public final class Radar {
 
@@ -32,7 +32,7 @@ public final class Radar {
 
   private Radar() {}
 
-  /** Shows a ship to one client, both in this JVM. */
+  /** Shows the ship to one client. Server and client share this JVM. */
   public static void main(String[] args) throws InterruptedException {
     String passphrase = args.length > 0 ? args[0] : "change me";
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
@@ -64,7 +64,7 @@ public final class Radar {
     client.option(KcpChannelOption.UNRELIABLE_QUEUE, POSITIONS);
   }
 
-  /** Sends the positions of a ship to whoever says something. */
+  /** Sends the positions of the ship to each client that sends a request. */
   private static final class Ships extends ChannelInitializer<KcpChannel> {
     @Override
     protected void initChannel(KcpChannel session) {
@@ -84,7 +84,7 @@ public final class Radar {
     }
   }
 
-  /** Prints positions until the stream says that there are no more. */
+  /** Prints positions until the end mark arrives in the stream. */
   private static final class Screen extends ChannelInboundHandlerAdapter {
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object msg) {

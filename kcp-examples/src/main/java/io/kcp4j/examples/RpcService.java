@@ -24,16 +24,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 
-/** Remote calls: a session is a byte stream like TCP's, so Netty's own codecs frame them. */
+/** Remote procedure calls: a session is a byte stream like TCP's, framed by Netty's codecs. */
 public final class RpcService {
 
-  /** A request, or the answer that has its id. */
+  /** A request, or the answer with the same id. */
   record Call(int id, String text) {}
 
   private final Map<Integer, CompletableFuture<String>> unanswered = new ConcurrentHashMap<>();
   private Channel session;
 
-  /** Calls a service that turns text around. Server and client share this JVM. */
+  /** Calls a service that reverses text. Server and client share this JVM. */
   public static void main(String[] args) throws Exception {
     new RpcService().run();
   }

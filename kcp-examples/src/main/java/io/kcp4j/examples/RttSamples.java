@@ -33,7 +33,7 @@ final class RttSamples {
     return nanos[Math.max(rank, 1) - 1] / 1e6;
   }
 
-  /** The percentiles that tell a link, in milliseconds. */
+  /** Minimum, p50, p90, p99 and maximum, in milliseconds. */
   @Override
   public String toString() {
     return String.format(

@@ -14,7 +14,7 @@ import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import picocli.CommandLine.Option;
 
-/** A command that listens until Ctrl-C, and then prints what it has counted. */
+/** A command that listens until Ctrl-C, and then prints its counters. */
 abstract class ServerCommand extends SessionCommand {
 
   @Option(
@@ -22,14 +22,14 @@ abstract class ServerCommand extends SessionCommand {
       required = true,
       paramLabel = "HOST:PORT",
       converter = HostPort.Converter.class,
-      description = "Where to listen; port 0 takes a free one.")
+      description = "The address to listen on; port 0 selects a free port.")
   private HostPort listen;
 
   /** The handler of a new session. */
-  abstract ChannelHandler newHandler(SessionSettings settings);
+  abstract ChannelHandler newHandler(BootstrapSettings settings);
 
   @Override
-  final int run(EventLoopGroup group, SessionSettings settings) throws Exception {
+  final int run(EventLoopGroup group, BootstrapSettings settings) throws Exception {
     ChannelGroup sessions = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     ServerBootstrap bootstrap =
         settings
@@ -72,7 +72,7 @@ abstract class ServerCommand extends SessionCommand {
     printMismatches(counters);
   }
 
-  /** A peer may be silent for as long as it likes. */
+  /** A server keeps idle sessions without limit. */
   @Override
   final int defaultIdleTimeoutS() {
     return 0;

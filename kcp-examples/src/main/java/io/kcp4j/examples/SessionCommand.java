@@ -15,10 +15,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** A command that has sessions: their options, and an event loop group while it runs. */
-abstract class SessionCommand extends HelpfulCommand implements Callable<Integer> {
+/** A command that uses sessions: it parses their options and provides the event loop group. */
+abstract class SessionCommand extends BaseCommand implements Callable<Integer> {
 
-  /** The shell's exit code for what Ctrl-C has ended. */
+  /** The shell's exit code for interruption by Ctrl-C. */
   static final int INTERRUPTED = 130;
 
   @Spec private CommandSpec spec;
@@ -29,26 +29,26 @@ abstract class SessionCommand extends HelpfulCommand implements Callable<Integer
    * Runs the command on a group that is shut down afterwards.
    *
    * @return the exit code
-   * @throws InterruptedException if the user has pressed Ctrl-C and there is nothing to say
+   * @throws InterruptedException if the user has pressed Ctrl-C
    */
-  abstract int run(EventLoopGroup group, SessionSettings settings) throws Exception;
+  abstract int run(EventLoopGroup group, BootstrapSettings settings) throws Exception;
 
-  /** When a session ends in which nothing moves, in seconds, unless the user says otherwise. */
+  /** The default idle timeout, in seconds. */
   abstract int defaultIdleTimeoutS();
 
-  /** What packets are sealed with, unless the user says otherwise. */
+  /** The default keys. */
   KeyRing defaultKeys() {
     return KeyRing.NONE;
   }
 
-  /** The forward error correction, unless the user says otherwise. */
+  /** The default forward error correction. */
   FecConfig defaultFec() {
     return FecConfig.NONE;
   }
 
   @Override
   public final Integer call() throws Exception {
-    SessionSettings settings =
+    BootstrapSettings settings =
         sessionOptions.settings(defaultIdleTimeoutS(), defaultKeys(), defaultFec());
     EventLoopGroup group = sessionOptions.transport().newGroup(threads());
     try {
@@ -60,7 +60,7 @@ abstract class SessionCommand extends HelpfulCommand implements Callable<Integer
     }
   }
 
-  /** How many event loops it needs: one for each socket that is to have its own. */
+  /** The number of event loops. */
   int threads() {
     return 1;
   }
@@ -73,18 +73,18 @@ abstract class SessionCommand extends HelpfulCommand implements Callable<Integer
     }
   }
 
-  /** Prints a line on the standard output, formatted alike everywhere. */
+  /** Prints a line on the standard output, formatted for {@link Locale#ROOT}. */
   final void print(String format, Object... args) {
     out().println(String.format(Locale.ROOT, format, args));
     out().flush();
   }
 
-  /** Prints what tells of peers whose options are others. */
+  /** Prints a warning for each kind of mismatch with the options of peers. */
   final void printMismatches(KcpCounters counters) {
-    Mismatches.lines(counters).forEach(line -> print("%s", line));
+    MismatchReport.lines(counters).forEach(line -> print("%s", line));
   }
 
-  /** The state of a session now; for any thread but an event loop. */
+  /** A snapshot of a session; for any thread but an event loop. */
   static KcpStats statsOf(KcpChannel session) {
     return session.eventLoop().submit(session::stats).syncUninterruptibly().getNow();
   }

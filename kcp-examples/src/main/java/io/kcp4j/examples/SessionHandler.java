@@ -6,12 +6,12 @@ import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ImmediateEventExecutor;
 import io.netty.util.concurrent.Promise;
 
-/** A handler with an end: it succeeds, or its session fails first. */
+/** A handler that completes: it succeeds, or fails with its session. */
 abstract class SessionHandler extends ChannelDuplexHandler {
 
   private final Promise<Void> done = ImmediateEventExecutor.INSTANCE.newPromise();
 
-  /** Succeeds when the handler has done its work, fails with what went wrong. */
+  /** Succeeds when the handler has completed its work, and fails with its failure. */
   final Future<Void> done() {
     return done;
   }
@@ -20,7 +20,7 @@ abstract class SessionHandler extends ChannelDuplexHandler {
     done.trySuccess(null);
   }
 
-  /** Ends the session as failed. */
+  /** Fails the handler and closes the session. */
   final void fail(ChannelHandlerContext ctx, Throwable cause) {
     done.tryFailure(cause);
     ctx.close();
@@ -33,7 +33,7 @@ abstract class SessionHandler extends ChannelDuplexHandler {
 
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
-    done.tryFailure(new CommandFailure("the session was closed before its end"));
+    done.tryFailure(new CommandFailure("the session was closed early"));
     ctx.fireChannelInactive();
   }
 }

@@ -17,10 +17,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
-/** The options of every session, with kcptun's names. What is not given keeps its default. */
+/** The options of every session, with the names that kcptun uses. */
 final class SessionOptions {
 
-  /** Behind the options of the command itself. */
+  /** After the options of the command itself. */
   private static final int LAST = 1;
 
   @Spec(Spec.Target.MIXEE)
@@ -31,8 +31,10 @@ final class SessionOptions {
       names = "--mode",
       paramLabel = "MODE",
       defaultValue = "fast2",
-      description =
-          "Preset: normal, fast, fast2 or fast3 (default: ${DEFAULT-VALUE}); the next four override it.")
+      description = {
+        "Preset: normal, fast, fast2 or fast3 (default: ${DEFAULT-VALUE});",
+        "the next four options override it."
+      })
   private KcpMode mode;
 
   @Option(
@@ -40,21 +42,22 @@ final class SessionOptions {
       names = "--nodelay",
       paramLabel = "0|1",
       converter = SwitchConverter.class,
-      description = "1: timeouts grow by half, not twofold, from 30 ms on, not 100.")
+      description =
+          "1: retransmission timeouts start at 30 ms, not 100, and grow by half, not twofold.")
   private Switch noDelay;
 
   @Option(
       order = LAST,
       names = "--interval",
       paramLabel = "MS",
-      description = "How long acknowledgements may wait for company.")
+      description = "Flush interval: how long acknowledgements may be delayed.")
   private Integer intervalMs;
 
   @Option(
       order = LAST,
       names = "--resend",
       paramLabel = "N",
-      description = "Acknowledgements of later segments that make one count as lost; 0: never.")
+      description = "Fast retransmit after N acknowledgements of later segments; 0: never.")
   private Integer fastRetransmit;
 
   @Option(
@@ -62,7 +65,7 @@ final class SessionOptions {
       names = "--nc",
       paramLabel = "0|1",
       converter = SwitchConverter.class,
-      description = "1: no congestion control, 0: TCP's.")
+      description = "1: no congestion control, 0: Reno.")
   private Switch noCongestionControl;
 
   @Option(
@@ -119,7 +122,7 @@ final class SessionOptions {
       order = LAST,
       names = "--parityshard",
       paramLabel = "N",
-      description = "Parity packets of an FEC group: so many of it may be lost (default: 0).")
+      description = "Parity packets of an FEC group: it tolerates N losses (default: 0).")
   private Integer parityShards;
 
   @Option(
@@ -132,14 +135,14 @@ final class SessionOptions {
       order = LAST,
       names = "--sockbuf",
       paramLabel = "BYTES",
-      description = "The UDP socket's buffers, each way.")
+      description = "Size of the send and receive buffers of the UDP socket.")
   private int socketBufferBytes;
 
   @Option(
       order = LAST,
       names = "--conv",
       paramLabel = "N",
-      description = "A client's conversation id (default: random). A server takes any.")
+      description = "Conversation id of a client (default: random). A server accepts any.")
   private long conv;
 
   @ArgGroup(order = LAST)
@@ -149,7 +152,8 @@ final class SessionOptions {
       order = LAST,
       names = "--idle-timeout",
       paramLabel = "SECONDS",
-      description = "End a session in which nothing moves; 0: never (default: 30, servers 0).")
+      description =
+          "Close sessions without payload for this long; 0: never (default: 30, servers 0).")
   private Integer idleTimeoutS;
 
   @Option(
@@ -164,10 +168,13 @@ final class SessionOptions {
     @Option(
         order = LAST,
         names = "--stream",
-        description = "A stream of bytes, as kcptun's (the default).")
+        description = "A stream of bytes, as in kcptun (the default).")
     private boolean stream;
 
-    @Option(order = LAST, names = "--message", description = "Messages. Both sides have to agree.")
+    @Option(
+        order = LAST,
+        names = "--message",
+        description = "Messages. Both sides need the same setting.")
     private boolean message;
   }
 
@@ -176,20 +183,20 @@ final class SessionOptions {
   }
 
   /**
-   * The settings that these options make.
+   * The settings that result from these options.
    *
-   * @param defaultIdleTimeoutS unless the user says otherwise; 0 means never
-   * @param defaultKeys unless the user says otherwise
-   * @param defaultFec unless the user says otherwise
+   * @param defaultIdleTimeoutS the default of {@code --idle-timeout}; 0 means never
+   * @param defaultKeys the keys without {@code --crypt} and {@code --key}
+   * @param defaultFec the default of {@code --datashard} and {@code --parityshard}
    * @throws ParameterException if one is out of range
    */
-  SessionSettings settings(int defaultIdleTimeoutS, KeyRing defaultKeys, FecConfig defaultFec) {
+  BootstrapSettings settings(int defaultIdleTimeoutS, KeyRing defaultKeys, FecConfig defaultFec) {
     try {
       KeyRing keys = keys(defaultKeys);
       FecConfig fec = fec(defaultFec);
       int overhead = keys.headroom() + keys.tailroom() + fec.headerBytes();
       checked("--mtu", mtuBytes, overhead + Segment.HEADER_BYTES + 1, KcpConfig.MAX_MTU_BYTES);
-      return new SessionSettings(
+      return new BootstrapSettings(
           config(),
           keys,
           fec,
@@ -260,7 +267,7 @@ final class SessionOptions {
     return (int) value;
   }
 
-  /** kcptun writes its switches as 0 and 1. No Boolean: picocli gives that no word of its own. */
+  /** kcptun writes its switches as 0 and 1. Not a Boolean: picocli treats that as a flag. */
   private enum Switch {
     OFF,
     ON

@@ -12,7 +12,7 @@ import io.netty.channel.uring.IoUring;
 import io.netty.channel.uring.IoUringIoHandler;
 import java.util.Locale;
 
-/** Netty's transports. KCP's channels follow the event loop that they are registered with. */
+/** Netty's transports. A KCP channel uses the transport of its event loop. */
 enum TransportChoice {
   AUTO,
   EPOLL,
@@ -22,7 +22,7 @@ enum TransportChoice {
   /**
    * An event loop group of this transport.
    *
-   * @throws CommandFailure if this machine has not got it
+   * @throws CommandFailure if it is not available on this machine
    */
   EventLoopGroup newGroup(int threads) throws CommandFailure {
     return new MultiThreadIoEventLoopGroup(threads, ioHandlerFactory());

@@ -7,7 +7,7 @@ import picocli.CommandLine;
 /** Runs commands in this JVM. */
 final class Cli {
 
-  /** What a command left behind. */
+  /** The result of a command. */
   record Outcome(int exitCode, String out, String err) {
 
     String lastLine() {
@@ -33,7 +33,7 @@ final class Cli {
     return new Outcome(command.execute(args), out.toString(), err.toString());
   }
 
-  /** A command that runs in a thread of its own until it is closed, as Ctrl-C would. */
+  /** A command on a thread of its own; closing it interrupts the command, as Ctrl-C does. */
   static final class Background implements AutoCloseable {
 
     private final Cli cli = new Cli();

@@ -25,7 +25,7 @@ class EchoCheckTest {
   }
 
   @Test
-  void anEchoMayBeCutAnywhere() {
+  void echoMayBeSplitAtEveryByte() {
     for (int cut = 0; cut <= DATA.length; cut++) {
       write(DATA);
       channel.writeInbound(Unpooled.copiedBuffer(DATA, 0, cut));
@@ -38,7 +38,7 @@ class EchoCheckTest {
   }
 
   @Test
-  void oneEchoMayAnswerManyWrites() {
+  void oneReadMayEchoManyWrites() {
     write(DATA);
     write(DATA);
     check.allWritten();
@@ -49,26 +49,26 @@ class EchoCheckTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 3, 6})
-  void aDifferenceIsToldWithItsPlace(int index) {
+  void differenceIsReportedWithItsOffset(int index) {
     write(DATA);
     byte[] wrong = DATA.clone();
     wrong[index] = 0x7f;
     channel.writeInbound(Unpooled.wrappedBuffer(wrong));
     assertEquals(
-        String.format("byte %d came back as 0x7f, 0x%02x was sent", index, DATA[index]),
+        String.format("byte %d was echoed as 0x7f, but 0x%02x was sent", index, DATA[index]),
         check.done().cause().getMessage());
     assertFalse(channel.isOpen());
   }
 
   @Test
-  void aByteTooManyIsAFailure() {
+  void excessByteFails() {
     write(DATA);
     channel.writeInbound(Unpooled.wrappedBuffer(DATA, new byte[1]));
-    assertEquals("more came back than the 7 bytes sent", check.done().cause().getMessage());
+    assertEquals("more bytes were echoed than the 7 bytes sent", check.done().cause().getMessage());
   }
 
   @Test
-  void aSessionThatEndsEarlyIsAFailure() {
+  void sessionThatClosesEarlyFails() {
     write(DATA);
     channel.close();
     assertFalse(check.done().isSuccess());

@@ -42,13 +42,13 @@ class EchoCommandsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"--stream", "--message"})
-  void everyByteComesBack(String delivery) throws Exception {
+  void everyByteIsEchoed(String delivery) throws Exception {
     try (RunningServer server = new RunningServer("echo-server", delivery)) {
       Outcome outcome =
           Cli.run("echo-client", "--remote", server.address(), "--bytes", "1000000", delivery);
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
-      assertTrue(outcome.out().startsWith("1000000 bytes came back right"), outcome.out());
+      assertTrue(outcome.out().startsWith("1000000 bytes echoed correctly"), outcome.out());
       assertEquals(130, server.stop().exitCode());
     }
   }
@@ -72,7 +72,7 @@ class EchoCommandsTest {
         "--crypt none --datashard 3 --parityshard 2",
         "--crypt null"
       })
-  void everyByteComesBackThroughTheLayers(String layers) throws Exception {
+  void everyByteIsEchoedThroughCipherAndFec(String layers) throws Exception {
     try (RunningServer server = new RunningServer("echo-server", layers.split(" "))) {
       String line = "echo-client " + layers + " --bytes 100000 --remote " + server.address();
       Outcome outcome = Cli.run(line.split(" "));
@@ -89,12 +89,12 @@ class EchoCommandsTest {
       assertEquals(1, outcome.exitCode());
       assertTrue(outcome.err().contains("no answer"), outcome.err());
       String end = server.stop().out();
-      assertTrue(end.contains("packets that no key opens: a peer has another --key"), end);
+      assertTrue(end.contains("packets that no key decrypts: a peer has another --key"), end);
     }
   }
 
   @Test
-  void theServerTellsInTheEndWhatItHasCountedAndWhatDidNotFit() throws Exception {
+  void serverPrintsCountersAndMismatchesWhenStopped() throws Exception {
     try (RunningServer server = new RunningServer("echo-server", "--stream")) {
       Cli.run("echo-client", "--message", "--bytes", "50000", "--remote", server.address());
       String end = server.stop().out();
@@ -104,29 +104,29 @@ class EchoCommandsTest {
   }
 
   @Test
-  void theStandardInputIsEchoed() throws Exception {
+  void standardInputIsEchoed() throws Exception {
     InputStream original = System.in;
     System.setIn(new ByteArrayInputStream(new byte[12345]));
     try (RunningServer server = new RunningServer("echo-server")) {
       Outcome outcome = Cli.run("echo-client", "--remote", server.address());
       assertEquals(0, outcome.exitCode());
-      assertTrue(outcome.out().startsWith("12345 bytes came back right"), outcome.out());
+      assertTrue(outcome.out().startsWith("12345 bytes echoed correctly"), outcome.out());
     } finally {
       System.setIn(original);
     }
   }
 
   @Test
-  void aByteThatWasAlteredIsFound() throws Exception {
+  void alteredByteIsReported() throws Exception {
     Outcome outcome = echoAgainst(AlteringEcho::new, "--bytes", "200000");
     assertEquals(1, outcome.exitCode());
     String expected =
-        "kcp echo-client: byte 123456 came back as 0x[0-9a-f]{2}, 0x[0-9a-f]{2} .*\\R";
+        "kcp echo-client: byte 123456 was echoed as 0x[0-9a-f]{2}, but 0x[0-9a-f]{2} .*\\R";
     assertTrue(outcome.err().matches(expected), outcome.err());
   }
 
   @Test
-  void aServerThatKeepsEverythingIsGivenUp() throws Exception {
+  void serverThatDoesNotEchoTimesOut() throws Exception {
     Outcome outcome = echoAgainst(Sink::new, "--bytes", "1000", "--idle-timeout", "1");
     assertEquals(1, outcome.exitCode());
     assertTrue(outcome.err().contains("IDLE"), outcome.err());
@@ -134,14 +134,14 @@ class EchoCommandsTest {
   }
 
   @Test
-  void ctrlCEndsAClientWithItsSummary() throws Exception {
+  void interruptedClientPrintsItsSummary() throws Exception {
     Channel server = listen(Sink::new);
     try (Background client =
         new Background("echo-client", "--remote", address(server), "--bytes", "1000000000")) {
       await().until(() -> server.pipeline().get(Children.class).count.get() > 0);
       Outcome outcome = client.stop();
       assertEquals(130, outcome.exitCode());
-      assertTrue(outcome.out().startsWith("0 bytes came back right"), outcome.out());
+      assertTrue(outcome.out().startsWith("0 bytes echoed correctly"), outcome.out());
       assertEquals("", outcome.err());
     }
   }
@@ -204,7 +204,7 @@ class EchoCommandsTest {
     }
   }
 
-  /** Reads and says nothing. */
+  /** Reads and does not answer. */
   private static final class Sink extends ChannelInboundHandlerAdapter {
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object msg) {

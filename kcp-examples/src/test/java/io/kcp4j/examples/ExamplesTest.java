@@ -17,18 +17,18 @@ import org.junit.jupiter.api.Test;
 class ExamplesTest {
 
   @Test
-  void theQuickstartSaysHello() throws Exception {
+  void quickstartEchoesItsGreeting() throws Exception {
     assertEquals(List.of("hello, KCP"), linesOf(() -> Quickstart.main(new String[0])));
   }
 
   @Test
-  void theRpcServiceAnswersEveryCall() throws Exception {
+  void rpcServiceAnswersEveryCall() throws Exception {
     assertEquals(
         List.of("elbailer", "deredro", "tsaf"), linesOf(() -> RpcService.main(new String[0])));
   }
 
   @Test
-  void theGameEndsAtItsLastTick() throws Exception {
+  void gameEndsAtItsLastTick() throws Exception {
     List<String> lines = linesOf(() -> GameTick.main(new String[0]));
     assertTrue(lines.stream().allMatch(line -> line.matches("tick \\d+: the ball is at \\d+")));
     String last = lines.get(lines.size() - 1);
@@ -36,7 +36,7 @@ class ExamplesTest {
   }
 
   @Test
-  void theRadarShowsTheShipInOrder() throws Exception {
+  void radarPrintsThePositionsInOrder() throws Exception {
     List<String> expected = IntStream.range(0, 10).mapToObj(i -> "the ship is at " + i).toList();
     assertEquals(expected, linesOf(() -> Radar.main(new String[0])));
   }

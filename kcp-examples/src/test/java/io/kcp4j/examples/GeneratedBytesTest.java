@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class GeneratedBytesTest {
 
   @Test
-  void thereAreAsManyAsAskedForAndTheSameForASeed() throws IOException {
+  void bytesAreReproducibleAndOfTheGivenNumber() throws IOException {
     byte[] bytes = new GeneratedBytes(1001, 7).readAllBytes();
     assertEquals(1001, bytes.length);
     assertArrayEquals(bytes, new GeneratedBytes(1001, 7).readAllBytes());
@@ -19,7 +19,7 @@ class GeneratedBytesTest {
   }
 
   @Test
-  void afterTheLastThereIsNone() throws IOException {
+  void readAfterTheLastByteReturnsEndOfStream() throws IOException {
     assertEquals(-1, new GeneratedBytes(0, 1).read());
     GeneratedBytes one = new GeneratedBytes(1, 1);
     one.read();

@@ -27,7 +27,7 @@ class KcpCommandTest {
   }
 
   @Test
-  void theVersionIsTheBuilds() {
+  void versionIsThatOfTheBuild() {
     Outcome version = Cli.run("--version");
     assertEquals(0, version.exitCode());
     assertTrue(version.out().matches("kcp4j \\d+\\.\\d+.*\\R"), version.out());
@@ -51,7 +51,7 @@ class KcpCommandTest {
         "echo-client --remote 127.0.0.1:1 --interval 0",
         "echo-client --remote 127.0.0.1:1 --conv 4294967296",
         "echo-client --remote 127.0.0.1:1 --stream --message",
-        "echo-client --remote 127.0.0.1:1 --transport carrier-pigeon",
+        "echo-client --remote 127.0.0.1:1 --transport no-such-transport",
         "echo-client --remote 127.0.0.1:1 --crypt aes",
         "echo-client --remote 127.0.0.1:1 --crypt rot13 --key k",
         "echo-client --remote 127.0.0.1:1 --datashard 10",
@@ -63,7 +63,7 @@ class KcpCommandTest {
         "demo --loss 91",
         "demo --bytes 0"
       })
-  void whatCannotBeUnderstoodExitsWithTwo(String line) {
+  void invalidCommandLineExitsWithTwo(String line) {
     Outcome outcome = Cli.run(line.isEmpty() ? new String[0] : line.split(" "));
     assertEquals(2, outcome.exitCode());
     assertEquals("", outcome.out());
@@ -72,14 +72,14 @@ class KcpCommandTest {
   }
 
   @Test
-  void anUnknownHostIsOneLine() {
+  void unknownHostIsReportedInOneLine() {
     Outcome outcome = Cli.run("ping", "--remote", "[::g]:4000");
     assertEquals(1, outcome.exitCode());
     assertEquals("kcp ping: unknown host: ::g", outcome.err().strip());
   }
 
   @Test
-  void aPortInUseIsOneLine() throws Exception {
+  void portInUseIsReportedInOneLine() throws Exception {
     try (DatagramSocket other = loopbackSocket()) {
       String address = "127.0.0.1:" + other.getLocalPort();
       Outcome outcome = Cli.run("echo-server", "--listen", address);
@@ -91,9 +91,9 @@ class KcpCommandTest {
   }
 
   @Test
-  void aSilentPeerIsOneLine() throws Exception {
-    try (DatagramSocket silent = loopbackSocket()) {
-      String address = "127.0.0.1:" + silent.getLocalPort();
+  void unresponsivePeerIsReportedInOneLine() throws Exception {
+    try (DatagramSocket unresponsive = loopbackSocket()) {
+      String address = "127.0.0.1:" + unresponsive.getLocalPort();
       Outcome outcome = Cli.run("ping", "--remote", address);
       assertEquals(1, outcome.exitCode());
       assertTrue(outcome.err().startsWith("kcp ping: no answer from " + address), outcome.err());

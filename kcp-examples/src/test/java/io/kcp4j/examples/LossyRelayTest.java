@@ -22,17 +22,17 @@ class LossyRelayTest {
 
   private static final int DATAGRAMS = 100;
 
-  /** Nothing more is on the way when nothing has come for so long. */
+  /** After this long without a datagram, none is in flight, in milliseconds. */
   private static final int QUIET_MS = 300;
 
   @Test
-  void aGoodNetworkChangesNothing() throws IOException {
+  void networkWithoutImpairmentsChangesNothing() throws IOException {
     List<Integer> arrived = arrivalsThrough(new Conditions(1, 5, 0, 0, 0, 1));
     assertEquals(range(), arrived);
   }
 
   @Test
-  void lossIsAsOftenAsToldAndTheSameForASeed() throws IOException {
+  void lossHasTheConfiguredRateAndIsReproducible() throws IOException {
     List<Integer> first = arrivalsThrough(new Conditions(0, 0, 0.2, 0, 0, 7));
     assertEquals(0.8 * DATAGRAMS, first.size(), 0.1 * DATAGRAMS);
     assertEquals(first, arrivalsThrough(new Conditions(0, 0, 0.2, 0, 0, 7)));
@@ -47,14 +47,14 @@ class LossyRelayTest {
   }
 
   @Test
-  void heldBackDatagramsAreOvertaken() throws IOException {
+  void reorderedDatagramsArriveAfterLaterOnes() throws IOException {
     List<Integer> arrived = arrivalsThrough(new Conditions(20, 0, 0, 0.2, 0, 1));
     assertNotEquals(range(), arrived);
     assertEquals(range(), arrived.stream().sorted().toList());
   }
 
   @Test
-  void theWayBackLeadsToEachClient() throws IOException {
+  void answersReachTheRightClient() throws IOException {
     try (DatagramSocket server = socket();
         LossyRelay relay = new LossyRelay(addressOf(server), new Conditions(0, 0, 0, 0, 0, 1));
         DatagramSocket one = socket();
@@ -109,7 +109,7 @@ class LossyRelayTest {
     from.send(new DatagramPacket(data, data.length, to));
   }
 
-  /** The next datagram, or null if none comes in time. */
+  /** The next datagram, or null after the timeout. */
   private static DatagramPacket receive(DatagramSocket socket) throws IOException {
     DatagramPacket packet = new DatagramPacket(new byte[Integer.BYTES], Integer.BYTES);
     try {

@@ -26,7 +26,7 @@ class PerfCommandsTest {
     "--message, --no-reverse, received",
     "--message, --reverse, sent"
   })
-  void theLastLineIsJsonOfWhatTheReceiverCounted(String delivery, String reverse, String verb)
+  void lastLineIsJsonOfTheReceiversCounts(String delivery, String reverse, String verb)
       throws Exception {
     try (RunningServer server = new RunningServer("perf-server", delivery)) {
       String line = "perf-client --duration 0.3 --json " + delivery + " " + reverse + " --remote ";
@@ -46,9 +46,9 @@ class PerfCommandsTest {
   }
 
   @Test
-  void withoutJsonEachSecondAndTheWholeAreLines() throws Exception {
+  void eachSecondAndTheTotalAreLines() throws Exception {
     try (RunningServer server = new RunningServer("perf-server")) {
-      // The receiver counts from the first byte, which a slow machine may see late.
+      // The receiver counts from the first byte, which may arrive late on a slow machine.
       Outcome outcome = Cli.run("perf-client", "--duration", "3", "--remote", server.address());
       assertEquals(0, outcome.exitCode());
       assertTrue(outcome.out().lines().count() >= 3, outcome.out());
@@ -61,7 +61,7 @@ class PerfCommandsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"--reverse", "--no-reverse"})
-  void aServerThatIsNoPerfServerIsAFailure(String reverse) throws Exception {
+  void serverOfAnotherProtocolFails(String reverse) throws Exception {
     try (RunningServer server = new RunningServer("echo-server")) {
       Outcome outcome = Cli.run("perf-client", reverse, "--remote", server.address());
       assertEquals(1, outcome.exitCode());

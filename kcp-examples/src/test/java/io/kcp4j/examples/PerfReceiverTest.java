@@ -18,7 +18,7 @@ class PerfReceiverTest {
   private static final End END = new End(12, 34);
 
   @Test
-  void framesMayBeCutAnywhere() throws CommandFailure {
+  void framesMayBeSplitAtEveryByte() throws CommandFailure {
     ByteBuf whole = Unpooled.buffer();
     whole.writeInt(5).writeZero(5).writeInt(1).writeByte(7);
     ByteBuf end = END.encode(whole.alloc());
@@ -40,7 +40,7 @@ class PerfReceiverTest {
 
   @ParameterizedTest
   @ValueSource(ints = {-1, PerfProtocol.MAX_FRAME_BYTES + 1})
-  void whatIsNoFrameEndsTheSession(int length) {
+  void invalidFrameLengthClosesTheSession(int length) {
     PerfReceiver receiver = new PerfReceiver(report -> {});
     EmbeddedChannel channel = new EmbeddedChannel(receiver);
     channel.writeInbound(Unpooled.buffer().writeInt(length).writeZero(100));
@@ -50,7 +50,7 @@ class PerfReceiverTest {
   }
 
   @Test
-  void theLargestFrameIsTaken() {
+  void largestFrameIsAccepted() {
     PerfReceiver receiver = new PerfReceiver(report -> {});
     EmbeddedChannel channel = new EmbeddedChannel(receiver);
     channel.writeInbound(Unpooled.buffer().writeInt(PerfProtocol.MAX_FRAME_BYTES).writeZero(100));

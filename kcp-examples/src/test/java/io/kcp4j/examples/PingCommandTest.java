@@ -21,7 +21,7 @@ class PingCommandTest {
       assertTrue(
           outcome
               .out()
-              .matches("10 of 10 pings came back, rtt min/p50/p90/p99/max " + times + " ms\\R"),
+              .matches("10 of 10 pings answered, rtt min/p50/p90/p99/max " + times + " ms\\R"),
           outcome.out());
     }
   }

@@ -9,12 +9,12 @@ class RttSamplesTest {
   private final RttSamples samples = new RttSamples();
 
   @Test
-  void withoutSamplesEveryPercentileIsZero() {
+  void percentilesWithoutSamplesAreZero() {
     assertEquals(0, samples.percentileMs(50));
   }
 
   @Test
-  void aPercentileIsTheSampleOfThatRank() {
+  void percentileIsTheSampleOfThatRank() {
     for (int ms = 1000; ms >= 1; ms--) {
       samples.add(ms * 1_000_000L);
     }
@@ -26,7 +26,7 @@ class RttSamplesTest {
   }
 
   @Test
-  void samplesMayComeAfterAPercentileWasAsked() {
+  void samplesMayBeAddedAfterAPercentileWasComputed() {
     samples.add(2_000_000);
     assertEquals(2, samples.percentileMs(100));
     samples.add(1_000_000);

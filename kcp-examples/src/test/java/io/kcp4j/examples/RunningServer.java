@@ -27,7 +27,7 @@ final class RunningServer implements AutoCloseable {
     address = listening.group(1);
   }
 
-  /** What clients give as {@code --remote}. */
+  /** The address for {@code --remote} of clients. */
   String address() {
     return address;
   }

@@ -16,16 +16,16 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
 
 /**
- * What a session is set to, as bootstraps that carry it.
+ * The settings of sessions, applied to bootstraps.
  *
- * @param config the ARQ's settings
- * @param keys what packets are sealed with
+ * @param config the settings of the ARQ
+ * @param keys the keys of both sides
  * @param fec the forward error correction of both sides
- * @param conv a client's conversation id, 0 for a random one
- * @param socketBufferBytes the UDP socket's buffers, in bytes, 0 for the endpoint's default
- * @param idleTimeoutS when a session ends in which nothing moves, in seconds; 0 never
+ * @param conv the conversation id of a client, 0 for a random one
+ * @param socketBufferBytes each buffer of the UDP socket, in bytes, 0 for the endpoint's default
+ * @param idleTimeoutS how long a session without payload stays open, in seconds; 0 means forever
  */
-record SessionSettings(
+record BootstrapSettings(
     KcpConfig config,
     KeyRing keys,
     FecConfig fec,
@@ -33,24 +33,25 @@ record SessionSettings(
     int socketBufferBytes,
     int idleTimeoutS) {
 
-  /** How long a client waits for the first sign of its server. */
+  /** How long a client waits for the first datagram of its server, in milliseconds. */
   private static final int CONNECT_TIMEOUT_MS = 3000;
 
-  /** As much as a few system calls carry, so that the session never waits for its writer. */
+  /** The data of a few system calls: the session never runs out of data to send. */
   private static final WriteBufferWaterMark WATER_MARK =
       new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
   /** These settings with another ARQ configuration and other FEC. */
-  SessionSettings with(KcpConfig otherConfig, FecConfig otherFec) {
-    return new SessionSettings(otherConfig, keys, otherFec, conv, socketBufferBytes, idleTimeoutS);
+  BootstrapSettings with(KcpConfig otherConfig, FecConfig otherFec) {
+    return new BootstrapSettings(
+        otherConfig, keys, otherFec, conv, socketBufferBytes, idleTimeoutS);
   }
 
-  /** How many bytes to write at once: a message that any peer takes, or a good part of a stream. */
+  /** The size of each write, in bytes: a message that every peer accepts, or a part of a stream. */
   int chunkBytes() {
     return config.delivery() == Delivery.MESSAGE ? 16 * config.mssBytes() : 64 * 1024;
   }
 
-  /** A server of sessions with these settings. */
+  /** A bootstrap of servers with these settings. */
   ServerBootstrap server(EventLoopGroup group) {
     ServerBootstrap bootstrap =
         new ServerBootstrap()
@@ -65,7 +66,7 @@ record SessionSettings(
     return bootstrap;
   }
 
-  /** A client with these settings, which is connected when the server has answered. */
+  /** A bootstrap of clients with these settings, which connect when the server has answered. */
   Bootstrap client(EventLoopGroup group) {
     Bootstrap bootstrap =
         new Bootstrap()

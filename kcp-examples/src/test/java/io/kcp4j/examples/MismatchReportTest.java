@@ -7,20 +7,20 @@ import io.kcp4j.KcpCounters;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class MismatchesTest {
+class MismatchReportTest {
 
   @Test
-  void eachKindHasALineAndOnlyIfThereIsAny() {
+  void eachKindOfMismatchHasOneLine() {
     KcpCounters counters = new KcpCounters();
-    assertEquals(List.of(), Mismatches.lines(counters));
+    assertEquals(List.of(), MismatchReport.lines(counters));
     counters.add(KcpCounter.OPEN_FAILED, 5);
     counters.add(KcpCounter.UNSEALED, 2);
     counters.add(KcpCounter.NOT_KCP, 1);
     assertEquals(
         List.of(
-            "3 packets that no key opens: a peer has another --key or --crypt",
-            "2 packets in plaintext: a peer has no --key",
+            "3 packets that no key decrypts: a peer has another --key or --crypt",
+            "2 unencrypted packets: a peer has no --key",
             "1 packets that are not KCP: a peer has a --key"),
-        Mismatches.lines(counters));
+        MismatchReport.lines(counters));
   }
 }

@@ -5,18 +5,18 @@ import io.kcp4j.KcpCounters;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What counters tell of peers whose options are others. */
-final class Mismatches {
+/** Describes counters that indicate peers with different options. */
+final class MismatchReport {
 
-  private Mismatches() {}
+  private MismatchReport() {}
 
-  /** A line for each kind of mismatch that was seen. */
+  /** One line for each kind of mismatch that was counted. */
   static List<String> lines(KcpCounters counters) {
     long unsealed = counters.get(KcpCounter.UNSEALED);
     long unopened = counters.get(KcpCounter.OPEN_FAILED) - unsealed;
     List<String> lines = new ArrayList<>();
-    add(lines, unopened, "packets that no key opens: a peer has another --key or --crypt");
-    add(lines, unsealed, "packets in plaintext: a peer has no --key");
+    add(lines, unopened, "packets that no key decrypts: a peer has another --key or --crypt");
+    add(lines, unsealed, "unencrypted packets: a peer has no --key");
     add(lines, counters.get(KcpCounter.NOT_KCP), "packets that are not KCP: a peer has a --key");
     add(
         lines,
