@@ -6,12 +6,12 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.State;
 
-/** One nonce of 16 bytes; beside kcp-go's BenchmarkCsprngAES128. */
+/** One nonce of 16 bytes; compares with kcp-go's BenchmarkCsprngAES128. */
 public class NonceBenchmark extends KcpBenchmark {
 
   private static final int NONCE_BYTES = 16;
 
-  /** Sources and where their bytes go. */
+  /** The sources of random bytes, and a target array. */
   @State(Scope.Thread)
   public static class Sources {
 
@@ -20,14 +20,14 @@ public class NonceBenchmark extends KcpBenchmark {
     private final byte[] nonce = new byte[NONCE_BYTES];
   }
 
-  /** From the counter cipher. */
+  /** A nonce of {@link NonceSource}. */
   @Benchmark
   public byte[] nonce16(Sources sources) {
     sources.nonces.next(sources.nonce, 0, NONCE_BYTES);
     return sources.nonce;
   }
 
-  /** The baseline: from the system. */
+  /** The baseline: the random source of the system. */
   @Benchmark
   public byte[] baselineSystem(Sources sources) {
     sources.system.nextBytes(sources.nonce);

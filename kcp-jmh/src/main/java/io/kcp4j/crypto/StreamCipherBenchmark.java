@@ -9,9 +9,9 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * What encrypts packets that are no AEAD's, without nonce, checksum and copies: to hold beside
- * kcp-go's BenchmarkAES128 and its like. It stands in this package to get at it; what a session
- * pays for a packet, {@link io.kcp4j.jmh.PacketCipherBenchmark} tells.
+ * The ciphers of packets without an AEAD, without nonce, checksum and copies: to compare with
+ * kcp-go's BenchmarkAES128 and similar ones. In this package for access; the cost of a packet in a
+ * session is measured by {@link io.kcp4j.jmh.PacketCipherBenchmark}.
  */
 public class StreamCipherBenchmark extends KcpBenchmark {
 
@@ -21,7 +21,7 @@ public class StreamCipherBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Packet {
 
-    /** By kcptun's name. Not "cipher": whoever chooses those of other benchmarks may name AEADs. */
+    /** The kcptun name. Not called "cipher": that parameter of other benchmarks may name AEADs. */
     @Param({
       "aes",
       "aes-192",

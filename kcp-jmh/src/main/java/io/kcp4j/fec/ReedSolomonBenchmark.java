@@ -10,16 +10,16 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * Reed-Solomon over the packets of one group, {@value KcpBenchmark#MTU_BYTES} bytes each: all its
- * parity, and the data packets at its front rebuilt, one or as many as there is parity.
+ * Reed-Solomon over the packets of one group of {@value KcpBenchmark#MTU_BYTES} bytes each:
+ * encoding all parity, and reconstructing the first data packet or as many as there is parity.
  *
- * <p>For the kernel of JDK 25, build there and run with {@code -jvmArgsAppend "--add-modules
- * jdk.incubator.vector -Dkcp4j.fec.kernel=vector512"}. Without that name the first results may
- * still be the portable kernel's.
+ * <p>For the kernel of JDK 25, build with JDK 25 and run with {@code -jvmArgsAppend "--add-modules
+ * jdk.incubator.vector -Dkcp4j.fec.kernel=vector512"}. Without the name of the kernel the first
+ * results may still be those of the portable kernel.
  */
 public class ReedSolomonBenchmark extends KcpBenchmark {
 
-  /** The shape of the group. */
+  /** The ratio of the group. */
   @State(Scope.Thread)
   public static class Ratio {
 
@@ -33,7 +33,7 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
     }
   }
 
-  /** A group as the codec takes it, and what was lost of it. */
+  /** A group in the form that the codec takes, and its losses. */
   @State(Scope.Thread)
   public static class Group {
 
@@ -73,7 +73,7 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
     }
   }
 
-  /** The same in bytes, for the baseline. */
+  /** The same group in bytes, for the baseline. */
   @State(Scope.Thread)
   public static class Bytes {
 

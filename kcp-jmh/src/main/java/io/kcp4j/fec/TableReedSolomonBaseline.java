@@ -1,8 +1,8 @@
 package io.kcp4j.fec;
 
 /**
- * Reed-Solomon as it is usually written in Java: for each output and input a loop over bytes with a
- * table of the products of one coefficient. Coefficients are read off a real code, which keeps the
+ * Reed-Solomon as usually written in Java: for each output and input a loop over bytes with a table
+ * of the products of one coefficient. Coefficients come from the code under test, to keep the
  * results comparable.
  */
 final class TableReedSolomonBaseline {
@@ -24,7 +24,10 @@ final class TableReedSolomonBaseline {
     this.coefficients = coefficients;
   }
 
-  /** Encodes as {@code code} does: parity of a one in one shard and nothing else is its column. */
+  /**
+   * Encodes as {@code code} does: the parity of a single one in one shard is a column of its
+   * matrix.
+   */
   static TableReedSolomonBaseline encoder(ReedSolomon code) {
     byte[][] coefficients = new byte[code.parityShards()][code.dataShards()];
     for (int in = 0; in < code.dataShards(); in++) {
@@ -39,7 +42,9 @@ final class TableReedSolomonBaseline {
     return new TableReedSolomonBaseline(coefficients);
   }
 
-  /** Rebuilds the first {@code missing} data shards from the others and the first of parity. */
+  /**
+   * Reconstructs the first {@code missing} data shards from the others and the first parity shards.
+   */
   static TableReedSolomonBaseline decoder(ReedSolomon code, int missing) {
     int dataShards = code.dataShards();
     byte[][] coefficients = new byte[missing][dataShards];
@@ -58,7 +63,7 @@ final class TableReedSolomonBaseline {
     return new TableReedSolomonBaseline(coefficients);
   }
 
-  /** Computes as many outputs as this has been made for. */
+  /** Computes all outputs. */
   void multiply(byte[][] inputs, byte[][] outputs, int bytes) {
     for (int out = 0; out < coefficients.length; out++) {
       set(inputs[0], outputs[out], PRODUCTS[coefficients[out][0] & 0xFF], bytes);

@@ -16,11 +16,11 @@ import org.openjdk.jmh.annotations.TearDown;
 
 /**
  * The cost of one ACK, while a window in flight is acknowledged from front to back by datagrams of
- * {@value #ACKS_PER_DATAGRAM}. With a hole the segment in front stays lost, so that {@code una}
- * stands still; without, {@code una} is beyond the ACKs of its datagram, as peers send it.
+ * {@value #ACKS_PER_DATAGRAM}. With a hole the first segment stays lost, and {@code una} does not
+ * advance. Without, {@code una} is beyond the ACKs of its datagram, as peers send it.
  *
- * <p>An invocation takes {@value #ACKS} ACKs at any window, by as many sessions as that needs, so
- * that refilling the windows in between does not disturb the clock.
+ * <p>An invocation takes {@value #ACKS} ACKs with any window, in as many sessions as needed: the
+ * time for refilling the windows between invocations does not count.
  */
 public class AckBenchmark extends KcpBenchmark {
 
@@ -29,7 +29,7 @@ public class AckBenchmark extends KcpBenchmark {
 
   private static final int MESSAGE_BYTES = 64;
 
-  /** What varies. */
+  /** The parameters. */
   @State(Scope.Thread)
   public static class Flight {
 
@@ -46,14 +46,15 @@ public class AckBenchmark extends KcpBenchmark {
     }
 
     /**
-     * What the datagram whose ACKs begin at {@code offset} says, counted from the first segment.
+     * The {@code una} of the datagram whose ACKs begin at {@code offset}, from the first segment
+     * on.
      */
     int una(int offset) {
       return hole ? 0 : offset + ACKS_PER_DATAGRAM;
     }
   }
 
-  /** Sessions in lock step, so that the same datagrams serve all of them. */
+  /** Sessions in the same state: the same datagrams acknowledge the segments of each. */
   @State(Scope.Thread)
   public static class Sessions {
 
@@ -157,7 +158,7 @@ public class AckBenchmark extends KcpBenchmark {
     }
   }
 
-  /** The baseline: the reference's walks alone, without parsing. */
+  /** The baseline: the linear searches of the reference alone, without parsing. */
   @Benchmark
   @OperationsPerInvocation(ACKS)
   public boolean baselineLinear(Flight flight, Linear state) {

@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 
-/** Addresses of as many peers as are wanted. */
+/** Distinct addresses of peers. */
 final class Addresses {
 
   private static final int PORT = 40_000;
@@ -16,7 +16,7 @@ final class Addresses {
     return of(new byte[] {10, (byte) (i >> 16), (byte) (i >> 8), (byte) i}, PORT);
   }
 
-  /** An equal address that shares no object with the given one, as a socket brings them. */
+  /** An equal address that shares no object with the given one, as a socket delivers them. */
   static InetSocketAddress copyOf(InetSocketAddress address) {
     return of(address.getAddress().getAddress(), address.getPort());
   }

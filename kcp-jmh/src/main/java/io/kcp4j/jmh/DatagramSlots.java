@@ -5,8 +5,8 @@ import io.kcp4j.Kcp;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Takes datagrams into equal slots of one direct buffer, as they would be handed to a socket. It
- * begins anew when the last slot is full: what was not delivered by then is lost.
+ * Stores datagrams in equal slots of one direct buffer, as they would be handed to a socket. It
+ * starts over when the last slot is full: undelivered datagrams are then lost.
  */
 final class DatagramSlots implements DatagramOutput {
 
@@ -31,12 +31,12 @@ final class DatagramSlots implements DatagramOutput {
     ends[count++] = buffer.writerIndex();
   }
 
-  /** How many datagrams have been taken since then, or since {@link #clear}. */
+  /** The number of datagrams stored since it started over, or since {@link #clear}. */
   int size() {
     return count;
   }
 
-  /** One of these; it is valid until the next is asked for. */
+  /** One of these datagrams, valid until the next call. */
   ByteBuf datagram(int i) {
     return buffer.setIndex(i * KcpBenchmark.MTU_BYTES, ends[i]);
   }
@@ -45,7 +45,7 @@ final class DatagramSlots implements DatagramOutput {
     count = 0;
   }
 
-  /** Hands them to a session, and forgets them. */
+  /** Delivers them to a session, and clears the slots. */
   void deliverTo(Kcp kcp, long nowMs) {
     for (int i = 0; i < count; i++) {
       kcp.input(datagram(i), nowMs);

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A server over loopback whose channels, with one handler each, have echoed once and are idle since
- * then. Its peers are gone.
+ * then. Its peers no longer exist.
  */
 final class EchoedChannels implements AutoCloseable {
 
@@ -64,7 +64,7 @@ final class EchoedChannels implements AutoCloseable {
   }
 
   /**
-   * Lets a new peer send something, waits for the echo, acknowledges it and leaves.
+   * Lets a new peer send a message, wait for the echo and acknowledge it.
    *
    * @param conv its conversation id: 1 for the first peer, and so on
    */
@@ -99,7 +99,7 @@ final class EchoedChannels implements AutoCloseable {
     slots.clear();
   }
 
-  /** Waits until the channel holds nothing: all that it sent has been acknowledged. */
+  /** Waits until the channel holds no data: all that it sent has been acknowledged. */
   private void awaitIdle(int conv) {
     long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MS);
     while (server.heldBytes() > 0) {

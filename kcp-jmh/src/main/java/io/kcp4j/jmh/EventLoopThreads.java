@@ -6,12 +6,12 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs benchmarks on threads like those of Netty's event loops: pooled buffers come from a cache of
- * the thread's own there, and from a shared arena elsewhere. JMH makes it by its name.
+ * Runs benchmarks on threads such as those of Netty's event loops, where pooled buffers come from a
+ * thread-local cache; elsewhere they come from a shared arena. JMH instantiates it by name.
  */
 public final class EventLoopThreads extends ThreadPoolExecutor {
 
-  /** JMH asks for exactly these parameters. */
+  /** The parameters that JMH requires. */
   public EventLoopThreads(int threads, String prefix) {
     super(
         threads,

@@ -15,8 +15,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Forward error correction by groups of 10 datagrams and 3 parity packets, all full: what it costs
- * for each datagram, its share of parity included. At the least a datagram is copied once.
+ * Forward error correction in groups of 10 full datagrams and 3 parity packets: the cost of each
+ * datagram, its share of parity included. The lower bound is one copy of a datagram.
  */
 @State(Scope.Thread)
 public class FecBenchmark extends KcpBenchmark {
@@ -36,7 +36,7 @@ public class FecBenchmark extends KcpBenchmark {
   private final byte[] copy = new byte[MTU_BYTES];
   private int seqid;
 
-  /** The packets of one group, and a decoder to which enough of them have proven their ratio. */
+  /** The packets of one group, and a decoder with a proven ratio. */
   @Setup
   public void encodeOnce() {
     for (int i = 0; i < SHARDS; i++) {
@@ -113,7 +113,7 @@ public class FecBenchmark extends KcpBenchmark {
     return copy;
   }
 
-  /** Everything that was kept has been released. */
+  /** All held packets have been released. */
   @TearDown
   public void close() {
     check(encoder.heldBytes() == 0 && decoder.heldBytes() == 0, "something is held");

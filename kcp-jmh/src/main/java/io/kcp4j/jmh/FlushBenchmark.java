@@ -13,8 +13,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Flushes with a window of {@value #WINDOW} full segments. When segments leave it costs one copy of
- * the payload at the least; when none is due the reference still looks at each.
+ * Flushes with a window of {@value #WINDOW} full segments. The lower bound of sending is one copy
+ * of the payload. When no segment is due, the reference still examines each.
  */
 public class FlushBenchmark extends KcpBenchmark {
 
@@ -49,7 +49,7 @@ public class FlushBenchmark extends KcpBenchmark {
       next += WINDOW;
     }
 
-    /** The flushes were about the whole window. */
+    /** The flushes covered the whole window. */
     @TearDown
     public void close() {
       long segments = kcp.counters().get(KcpCounter.SEGMENTS_OUT);
@@ -64,7 +64,7 @@ public class FlushBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class NewData extends Window {
 
-    /** Replaces what is in flight by new data. */
+    /** Replaces the data in flight by new data. */
     @Setup(Level.Invocation)
     public void replace() {
       acknowledgeBelow(next, kcp, 0);
@@ -78,7 +78,7 @@ public class FlushBenchmark extends KcpBenchmark {
     state.kcp.flush(state.nowMs, state.slots);
   }
 
-  /** The baseline: one look at when each segment is due, which the reference takes every time. */
+  /** The baseline: reading the deadline of each segment, as the reference does on every flush. */
   @Benchmark
   public boolean baselineWalk(Window state) {
     boolean isDue = false;
@@ -88,7 +88,7 @@ public class FlushBenchmark extends KcpBenchmark {
     return isDue;
   }
 
-  /** One segment of a flush that sends all of the window again. */
+  /** One segment of a flush that retransmits the whole window. */
   @Benchmark
   @OperationsPerInvocation(WINDOW)
   public void everythingDue(Window state) {

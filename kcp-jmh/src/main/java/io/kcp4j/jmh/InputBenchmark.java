@@ -11,8 +11,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Taking in full datagrams that arrive in order, by batches as they are read from a socket: input,
- * receive, and the acknowledgements. At the least it costs one copy of the payload.
+ * Input of full datagrams that arrive in order, in batches as they are read from a socket: input,
+ * receive, and the acknowledgements. The lower bound is one copy of the payload.
  */
 @State(Scope.Thread)
 public class InputBenchmark extends KcpBenchmark {
@@ -57,7 +57,7 @@ public class InputBenchmark extends KcpBenchmark {
     return bytes;
   }
 
-  /** Everything that was sent has been taken in. */
+  /** All sent data has been received. */
   @TearDown
   public void close() {
     acknowledgeBelow(0, kcp, 0);

@@ -15,8 +15,8 @@ import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What all benchmarks share. Sampling for leaks is off, since it would allocate in the place of
- * what is measured.
+ * The settings that all benchmarks share. Leak detection is off, since its allocations would
+ * distort the results.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -40,19 +40,16 @@ public abstract class KcpBenchmark {
 
   private static final int SN_OFFSET = 12;
 
-  /**
-   * Makes a session whose peer takes any number of segments, which sends as many at once, and which
-   * never gives up.
-   */
+  /** Makes a session without limits on the window, the burst and the time without progress. */
   static Kcp session(KcpConfig.Builder config) {
-    KcpConfig patient =
+    KcpConfig unlimited =
         config.mtuBytes(MTU_BYTES).maxBurst(0).deadLink(0).progressTimeoutMs(0).build();
-    Kcp kcp = new Kcp(CONV, patient, KcpContext.of(ALLOCATOR), 0);
+    Kcp kcp = new Kcp(CONV, unlimited, KcpContext.of(ALLOCATOR), 0);
     openRemoteWindow(kcp);
     return kcp;
   }
 
-  /** Lets the peer of a session that has sent nothing yet tell the largest window. */
+  /** Lets the peer of a session that has sent nothing yet advertise the largest window. */
   static void openRemoteWindow(Kcp kcp) {
     acknowledgeBelow(0, kcp, 0);
   }
@@ -86,7 +83,7 @@ public abstract class KcpBenchmark {
     datagram.release();
   }
 
-  /** Takes all that has arrived and returns how many bytes that was. */
+  /** Receives all available data and returns its number of bytes. */
   static int drain(Kcp kcp) {
     int bytes = 0;
     for (ByteBuf taken = kcp.receive(); taken != null; taken = kcp.receive()) {
@@ -96,7 +93,7 @@ public abstract class KcpBenchmark {
     return bytes;
   }
 
-  /** Guards against a benchmark that has left the state in which it was meant to run. */
+  /** Fails a benchmark that has left the state that it is meant to measure. */
   protected static void check(boolean expected, String what) {
     if (!expected) {
       throw new IllegalStateException(what);

@@ -8,7 +8,7 @@ import io.netty.buffer.PooledByteBufAllocator;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Brings sessions of one context into the states in which they are weighed. */
+/** Brings sessions of one context into the states whose memory is measured. */
 final class KcpStates implements AutoCloseable {
 
   private static final int ECHO_BYTES = 100;

@@ -1,9 +1,9 @@
 package io.kcp4j.jmh;
 
 /**
- * Acknowledgements as the reference takes them: a walk from the oldest segment to the acknowledged
- * one, to mark it, and another, to count how often each segment before it was passed over.
- * Acknowledged segments stay in place until {@code una} passes them, as in kcp-go.
+ * Acknowledgements as in the reference: a linear search from the oldest segment to the acknowledged
+ * one, to mark it, and a second pass, to increment the skip count of each segment before it.
+ * Acknowledged segments stay in place until {@code una} covers them, as in kcp-go.
  */
 final class LinearAckBaseline {
 
@@ -42,7 +42,7 @@ final class LinearAckBaseline {
     }
   }
 
-  /** Whether a segment is to be sent again since others have overtaken it. */
+  /** Whether a segment is due for fast retransmit. */
   boolean acknowledge(int sn, int ts) {
     if (first == segments.length || sn - segments[first].sn < 0) {
       return false;

@@ -18,11 +18,11 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Sealing and opening packets of one direct buffer, for each cipher, as a session does: fresh
- * nonces, checksums and copies to and from the heap included.
+ * Sealing and opening packets of one direct buffer with each cipher, as a session does: nonces,
+ * checksums and copies to and from the heap included.
  *
- * <p>kcp-go's benchmarks to hold beside it: BenchmarkCFB_AES_128_CRC32 and its like, which have no
- * nonce, beside {@link #seal1400}. The ciphers alone are in {@link
+ * <p>The benchmarks of kcp-go to compare {@link #seal1400} with are BenchmarkCFB_AES_128_CRC32 and
+ * similar ones, which generate no nonce. The ciphers alone are in {@link
  * io.kcp4j.crypto.StreamCipherBenchmark}.
  *
  * <p>The system property {@value #PROVIDER} names the class of a JCE provider to compute with; the
@@ -42,7 +42,7 @@ public class PacketCipherBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Packets {
 
-    /** The cipher, by kcptun's name. */
+    /** The cipher, by its kcptun name. */
     @Param({
       "aes",
       "aes-192",
@@ -110,7 +110,7 @@ public class PacketCipherBenchmark extends KcpBenchmark {
     }
   }
 
-  /** A packet's worth of bytes. */
+  /** The bytes of one packet. */
   @State(Scope.Thread)
   public static class Bytes {
 

@@ -14,8 +14,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Packets that no key opens, beside one that the last key of the ring opens. In a server the JCE's
- * exceptions cost more than here, where the stack is short.
+ * Packets that no key opens, compared with one that the last key of the ring opens. In a server the
+ * exceptions of the JCE cost more than here, since its stack is deeper.
  */
 public class RefusedPacketBenchmark extends KcpBenchmark {
 
@@ -23,7 +23,7 @@ public class RefusedPacketBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Packets {
 
-    /** The cipher of all keys, by kcptun's name. */
+    /** The cipher of all keys, by its kcptun name. */
     @Param({"aes-128-gcm", "chacha20-poly1305", "aes"})
     String cipher;
 
@@ -85,13 +85,13 @@ public class RefusedPacketBenchmark extends KcpBenchmark {
     }
   }
 
-  /** A packet of zeros under a nonce that no other had. */
+  /** A packet of zeros with a new nonce. */
   @Benchmark
   public PacketBatch refused(Packets packets) {
     return packets.openJunk();
   }
 
-  /** The baseline: a packet of a source that has sent one before. */
+  /** The baseline: a valid packet of a known source. */
   @Benchmark
   public PacketBatch opened(Packets packets) {
     return packets.openHonest();

@@ -12,8 +12,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * The whole life of a full segment: sent, flushed, taken in by the peer, received and acknowledged.
- * At the least it costs three copies: into the send buffer, the datagram, and the reader's buffer.
+ * The whole life of a full segment: sent, flushed, input at the peer, received and acknowledged.
+ * The lower bound is three copies: into the send buffer, the datagram and the reader's buffer.
  */
 @State(Scope.Thread)
 public class SegmentLifeBenchmark extends KcpBenchmark {

@@ -10,12 +10,12 @@ import java.util.function.LongSupplier;
 import org.openjdk.jol.info.GraphLayout;
 
 /**
- * Prints what a session costs in memory, on average over many: the heap that they retain, without
- * the allocator, and the direct memory that they hold.
+ * Prints the average memory of a session: its retained heap, without the allocator, and the direct
+ * memory that it holds.
  */
 public final class SessionMemory {
 
-  /** Not counted: they bring along what all sessions share. */
+  /** Excluded: they refer to objects that all sessions share. */
   private static final int FIRST_SESSIONS = 100;
 
   private static final int SESSIONS = 1000;
@@ -91,7 +91,7 @@ public final class SessionMemory {
     }
   }
 
-  /** Weighs sessions that {@code root} leads to. */
+  /** Measures the sessions reachable from {@code root}. */
   private static void print(
       String what, Object root, ByteBufAllocator allocator, LongSupplier direct, Sessions sessions)
       throws Exception {

@@ -22,9 +22,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * The smallest datagram, a window tell, brought to one session among many that are idle, by batches
- * as they are read from a socket. At the least it costs what the session does with it; the rest is
- * the table's.
+ * The smallest datagram, a WINS segment, demultiplexed to one of many idle sessions, in batches as
+ * they are read from a socket. The baseline is the input of the session; the rest is the cost of
+ * the table.
  */
 @State(Scope.Thread)
 public class SessionTableBenchmark extends KcpBenchmark {
@@ -39,7 +39,7 @@ public class SessionTableBenchmark extends KcpBenchmark {
   private final ByteBuf datagram = control(Segment.WINS, 0, 0, 0);
   private SessionTable table;
 
-  /** In random order; the addresses equal those in the table and are not the same. */
+  /** In random order; the addresses are equal to those in the table, but other objects. */
   private InetSocketAddress[] addresses;
 
   private Kcp[] kcps;

@@ -12,14 +12,14 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * Setting the deadline of one session among many, picked in random order. At the least it costs one
- * write to the session, which is rarely in a cache when there are many.
+ * Setting the deadline of one session among many, picked in random order. The lower bound is one
+ * write to the session, which is rarely cached when there are many.
  */
 @State(Scope.Thread)
 public class TimerWheelBenchmark extends KcpBenchmark {
 
   private static final class Timer extends TimerWheel.Entry {
-    long touched;
+    long written;
 
     @Override
     protected void expire(long nowMs) {}
@@ -47,7 +47,7 @@ public class TimerWheelBenchmark extends KcpBenchmark {
     timers = shuffled.toArray(new Timer[0]);
   }
 
-  /** 1 to 512 ms ahead, each another than the one before. */
+  /** 1 to 512 ms ahead, each different from the one before. */
   private int soon() {
     deadlineMs = deadlineMs + 37 & 511;
     return 1 + deadlineMs;
@@ -64,7 +64,7 @@ public class TimerWheelBenchmark extends KcpBenchmark {
     wheel.arm(next(), soon());
   }
 
-  /** Takes a deadline back and sets it again. */
+  /** Cancels a deadline and sets it again. */
   @Benchmark
   public void cancelAndArm() {
     Timer timer = next();
@@ -76,7 +76,7 @@ public class TimerWheelBenchmark extends KcpBenchmark {
   @Benchmark
   public long baselineTouch() {
     Timer timer = next();
-    timer.touched += soon();
-    return timer.touched;
+    timer.written += soon();
+    return timer.written;
   }
 }

@@ -31,7 +31,7 @@ import picocli.CommandLine.Option;
 /**
  * A server or a client that runs until its standard input ends. A server prints {@code listening
  * HOST:PORT} first. Either prints {@code unavailable REASON} instead if this machine lacks a native
- * library, and answers each line {@code mark}, as {@link Marks} tells.
+ * library, and answers each line {@code mark} with {@link LoadStats}.
  */
 @Command(
     name = "load",
@@ -44,9 +44,9 @@ public final class Load implements Callable<Integer> {
   enum Mode {
     /** Sends as fast as it can. */
     SINK,
-    /** Sends what is to be echoed, as fast as it can. */
+    /** Sends data to be echoed, as fast as it can. */
     ECHO,
-    /** SINK, and small echoed messages in a second session. */
+    /** As SINK, with small echoed messages in a second session. */
     PING
   }
 
@@ -61,7 +61,7 @@ public final class Load implements Callable<Integer> {
         names = "--listen",
         required = true,
         paramLabel = "HOST:PORT",
-        description = "Be a server; port 0 takes a free one.")
+        description = "Be a server; port 0 selects a free port.")
     private InetSocketAddress local;
 
     @Option(
@@ -72,7 +72,7 @@ public final class Load implements Callable<Integer> {
     private InetSocketAddress remote;
   }
 
-  /** Of the JVM and the libraries, on one line. */
+  /** The versions of the JVM and of Netty, in one line. */
   static final class Versions implements IVersionProvider {
     @Override
     public String[] getVersion() {
@@ -98,11 +98,11 @@ public final class Load implements Callable<Integer> {
       description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
   private Protocol protocol;
 
-  @Mixin private KcpTransport kcp;
+  @Mixin private KcpProtocol kcp;
 
   private final BufferedReader in;
   private final PrintStream out;
-  private final Marks marks = new Marks();
+  private final LoadStats stats = new LoadStats();
   private final ChannelGroup channels = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
 
   private Load(InputStream in, PrintStream out) {
@@ -141,7 +141,7 @@ public final class Load implements Callable<Integer> {
             new DefaultThreadFactory("load", true), EpollIoHandler.newFactory());
     try {
       start(group);
-      marks.answer(in, out);
+      stats.answer(in, out);
     } finally {
       channels.close().awaitUninterruptibly();
       group.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
@@ -156,31 +156,32 @@ public final class Load implements Callable<Integer> {
     return protocol == Protocol.QUIC ? Quic.unavailabilityCause() : null;
   }
 
-  private LoadProtocol transport() {
+  private LoadProtocol loadProtocol() {
     return switch (protocol) {
       case KCP -> kcp;
-      case TCP -> new TcpTransport();
-      case QUIC -> new QuicTransport();
+      case TCP -> new TcpProtocol();
+      case QUIC -> new QuicProtocol();
     };
   }
 
   private void start(EventLoopGroup group) throws Exception {
-    LoadProtocol transport = transport();
+    LoadProtocol loadProtocol = loadProtocol();
     if (role.local != null) {
-      Channel server = transport.listen(group, role.local, session(new Answerer(marks)));
+      Channel server =
+          loadProtocol.listen(group, role.local, session(new LoadServerHandler(stats)));
       channels.add(server);
       InetSocketAddress bound = (InetSocketAddress) server.localAddress();
       out.println("listening " + bound.getAddress().getHostAddress() + ":" + bound.getPort());
       return;
     }
-    Payload payload = mode == Mode.ECHO ? Payload.ECHOED : Payload.COUNTED;
-    channels.add(transport.connect(group, role.remote, session(new Saturator(payload, marks))));
+    LoadPayload payload = mode == Mode.ECHO ? LoadPayload.ECHOED : LoadPayload.COUNTED;
+    channels.add(loadProtocol.connect(group, role.remote, session(new LoadSender(payload, stats))));
     if (mode == Mode.PING) {
-      channels.add(transport.connect(group, role.remote, session(new LoadPinger(marks))));
+      channels.add(loadProtocol.connect(group, role.remote, session(new LoadPinger(stats))));
     }
   }
 
-  /** Adds the handler, and sees to it that the session is closed in the end. */
+  /** Adds the handler, and registers the session to be closed at the end. */
   private ChannelHandler session(ChannelHandler handler) {
     return new ChannelInitializer<>() {
       @Override

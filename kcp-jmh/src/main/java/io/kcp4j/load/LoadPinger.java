@@ -6,29 +6,29 @@ import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Sends a small message at a steady pace and measures when its echo is back: from the instant when
- * it was due, so that a sender which comes too late is not spared. Sessions deliver in order, so
- * the bytes that have come back tell which message they are of.
+ * Sends a small message at a constant rate and measures the time until its echo arrives, from the
+ * instant when the message was due: delays of the sender count. Sessions deliver in order, so the
+ * number of echoed bytes identifies the message.
  */
-final class LoadPinger extends Reported {
+final class LoadPinger extends LoadHandler {
 
   private static final int MESSAGE_BYTES = 50;
   private static final long PERIOD_NS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  private final Marks marks;
+  private final LoadStats stats;
   private ByteBuf message;
   private Future<?> schedule;
   private long startedAtNs;
   private long echoedBytes;
   private long echoes;
 
-  LoadPinger(Marks marks) {
-    this.marks = marks;
+  LoadPinger(LoadStats stats) {
+    this.stats = stats;
   }
 
   @Override
   public void handlerAdded(ChannelHandlerContext ctx) {
-    message = Payload.ECHOED.fill(ctx.alloc().directBuffer(MESSAGE_BYTES, MESSAGE_BYTES));
+    message = LoadPayload.ECHOED.fill(ctx.alloc().directBuffer(MESSAGE_BYTES, MESSAGE_BYTES));
   }
 
   @Override
@@ -49,7 +49,7 @@ final class LoadPinger extends Reported {
     echo.release();
     long nowNs = System.nanoTime();
     for (; echoes < echoedBytes / MESSAGE_BYTES; echoes++) {
-      marks.addRoundTrip(nowNs - startedAtNs - echoes * PERIOD_NS);
+      stats.addRoundTrip(nowNs - startedAtNs - echoes * PERIOD_NS);
     }
   }
 

@@ -6,13 +6,16 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
 import java.net.InetSocketAddress;
 
-/** What carries streams of bytes between two processes. On epoll, as fast as it knows to be. */
+/**
+ * A protocol that carries streams of bytes between two processes, on epoll, with its fastest
+ * settings.
+ */
 interface LoadProtocol {
 
-  /** As much as a few system calls carry, so that the transport never waits for its writer. */
+  /** The data of a few system calls: the protocol never runs out of data to send. */
   WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 << 10, 512 << 10);
 
-  /** Of UDP sockets, each way, in bytes. */
+  /** Size of each buffer of UDP sockets, in bytes. */
   int SOCKET_BUFFER_BYTES = 4 << 20;
 
   /**

@@ -14,14 +14,14 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * Benchmarks check the states that they measure: what no longer gets there fails here, and not only
- * when somebody wants figures.
+ * Runs each benchmark once. Benchmarks check the states that they measure, so a broken one fails
+ * here.
  */
 class BenchmarksTest {
 
   @Test
   void everyBenchmarkRuns() throws RunnerException {
-    System.setProperty("jmh.ignoreLock", "true"); // Nothing is measured here.
+    System.setProperty("jmh.ignoreLock", "true"); // No figures are taken here.
     Options once =
         new OptionsBuilder()
             .include("io.kcp4j")
@@ -39,7 +39,7 @@ class BenchmarksTest {
   }
 
   @Test
-  void everyStateThatIsWeighedIsReached() {
+  void sessionsReachTheStatesWhoseMemoryIsMeasured() {
     try (KcpStates states = new KcpStates()) {
       assertTrue(states.fresh().isQuiescent());
       assertTrue(states.echoed().isQuiescent());

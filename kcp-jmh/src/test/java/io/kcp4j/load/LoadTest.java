@@ -18,13 +18,13 @@ class LoadTest {
     String with = "--transport=" + transport;
     try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", with);
         RunningLoad client = new RunningLoad(remote(server), "--mode=echo", with)) {
-      double back = client.awaitPositive("bytes");
-      assertTrue(server.awaitPositive("bytes") >= back);
+      double echoed = client.awaitPositive("bytes");
+      assertTrue(server.awaitPositive("bytes") >= echoed);
     }
   }
 
   @Test
-  void pingsComeBackWhileTheServerCounts() throws IOException {
+  void pingsAreEchoedWhileTheServerCounts() throws IOException {
     try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0");
         RunningLoad client = new RunningLoad(remote(server), "--mode=ping")) {
       server.awaitPositive("bytes");

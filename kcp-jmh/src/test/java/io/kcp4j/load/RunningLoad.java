@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A {@link Load} on a thread of its own, which ends when this is closed. */
+/** A {@link Load} on a thread of its own, stopped by {@link #close}. */
 final class RunningLoad implements AutoCloseable {
 
   private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":([0-9.]+)");
@@ -29,7 +29,7 @@ final class RunningLoad implements AutoCloseable {
     out = new BufferedReader(new InputStreamReader(stdout, StandardCharsets.UTF_8));
     PrintStream printed =
         new PrintStream(new PipedOutputStream(stdout), true, StandardCharsets.UTF_8);
-    // Not by the common pool, which on two cores has one thread from JDK 25 on.
+    // Not on the common pool: with two cores it has one thread from JDK 25 on.
     status =
         CompletableFuture.supplyAsync(
             () -> Load.run(stdin, printed, args), task -> new Thread(task, "load").start());
@@ -39,7 +39,7 @@ final class RunningLoad implements AutoCloseable {
     return out.readLine();
   }
 
-  /** Asks for marks until the field is more than 0. */
+  /** Requests stats until the field is more than 0. */
   double awaitPositive(String field) throws IOException {
     double value = 0;
     while (value == 0) {

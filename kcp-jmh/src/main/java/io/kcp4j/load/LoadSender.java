@@ -5,19 +5,19 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 
-/** Writes as fast as its channel takes it, always the same buffer, and counts what comes back. */
-final class Saturator extends Reported {
+/** Writes the same buffer as fast as its channel accepts it, and counts echoed bytes. */
+final class LoadSender extends LoadHandler {
 
   private static final int WRITE_BYTES = 64 << 10;
 
-  private final Payload payload;
-  private final Marks marks;
+  private final LoadPayload payload;
+  private final LoadStats stats;
   private ByteBuf buffer;
   private boolean closing;
 
-  Saturator(Payload payload, Marks marks) {
+  LoadSender(LoadPayload payload, LoadStats stats) {
     this.payload = payload;
-    this.marks = marks;
+    this.stats = stats;
   }
 
   @Override
@@ -46,11 +46,11 @@ final class Saturator extends Reported {
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     ByteBuf echo = (ByteBuf) msg;
-    marks.addBytes(echo.readableBytes());
+    stats.addBytes(echo.readableBytes());
     echo.release();
   }
 
-  /** A closing channel may be writable for a while, yet takes no more. */
+  /** A closing channel may still be writable, but fails all writes. */
   @Override
   public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
     closing = true;

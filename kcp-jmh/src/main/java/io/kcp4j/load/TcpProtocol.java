@@ -11,8 +11,8 @@ import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import java.net.InetSocketAddress;
 
-/** The kernel's TCP: its buffers grow by themselves. */
-final class TcpTransport implements LoadProtocol {
+/** The kernel's TCP, which sizes its buffers itself. */
+final class TcpProtocol implements LoadProtocol {
 
   @Override
   public Channel listen(EventLoopGroup group, InetSocketAddress local, ChannelHandler handler)

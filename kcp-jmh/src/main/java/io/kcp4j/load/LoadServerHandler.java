@@ -5,21 +5,21 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 
-/** The server's side of every session. Reads no faster than it can send back. */
+/** The handler of every session on the server. Reads no faster than it can echo. */
 @Sharable
-final class Answerer extends Reported {
+final class LoadServerHandler extends LoadHandler {
 
-  private final Marks marks;
+  private final LoadStats stats;
 
-  Answerer(Marks marks) {
-    this.marks = marks;
+  LoadServerHandler(LoadStats stats) {
+    this.stats = stats;
   }
 
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     ByteBuf received = (ByteBuf) msg;
-    marks.addBytes(received.readableBytes());
-    if (Payload.ECHOED.is(received)) {
+    stats.addBytes(received.readableBytes());
+    if (LoadPayload.ECHOED.is(received)) {
       ctx.write(received, ctx.voidPromise());
     } else {
       received.release();

@@ -27,10 +27,10 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Netty's QUIC: a session is a connection of one stream. Flow control never limits it, datagrams
- * are as large as KCP's, and leave and arrive many at a time (UDP GSO and GRO).
+ * Netty's QUIC: a session is a connection with one stream. Flow control never limits it. Datagrams
+ * are as large as those of KCP, and use UDP GSO and GRO.
  */
-final class QuicTransport implements LoadProtocol {
+final class QuicProtocol implements LoadProtocol {
 
   private static final String PROTOCOL = "load";
   private static final int DATAGRAM_BYTES = 1400;

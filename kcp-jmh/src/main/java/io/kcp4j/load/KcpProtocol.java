@@ -20,8 +20,8 @@ import io.netty.channel.EventLoopGroup;
 import java.net.InetSocketAddress;
 import picocli.CommandLine.Option;
 
-/** kcp4j, in its fastest mode; the options have kcptun's names. */
-final class KcpTransport implements LoadProtocol {
+/** kcp4j in its fastest mode. The options have the names that kcptun uses. */
+final class KcpProtocol implements LoadProtocol {
 
   @Option(
       names = "--sndwnd",
@@ -48,14 +48,14 @@ final class KcpTransport implements LoadProtocol {
       names = "--crypt",
       paramLabel = "NAME",
       defaultValue = "null",
-      description = "KCP's packet cipher, as kcptun names it (default: ${DEFAULT-VALUE}).")
+      description = "Packet cipher of KCP, by its kcptun name (default: ${DEFAULT-VALUE}).")
   private String crypt;
 
   @Option(
       names = "--key",
       paramLabel = "PASSPHRASE",
       defaultValue = "",
-      description = "What the cipher's key is made of.")
+      description = "The passphrase that the key of the cipher is derived from.")
   private String passphrase;
 
   @Option(

@@ -3,10 +3,10 @@ package io.kcp4j.load;
 import io.netty.buffer.ByteBuf;
 
 /**
- * What clients send. Every byte of it says what the server has to do with it, so the server needs
- * to know nothing else about a session.
+ * The payload of clients. Every byte tells the server what to do with it: the server keeps no state
+ * for a session.
  */
-enum Payload {
+enum LoadPayload {
   /** To be counted. */
   COUNTED(0),
   /** To be sent back. */
@@ -14,7 +14,7 @@ enum Payload {
 
   private final int content;
 
-  Payload(int content) {
+  LoadPayload(int content) {
     this.content = content;
   }
 

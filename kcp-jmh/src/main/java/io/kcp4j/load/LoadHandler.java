@@ -4,13 +4,13 @@ import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 
 /**
- * A handler that says on standard error what went wrong: whoever measures finds no bytes moving.
+ * A handler that prints exceptions on standard error, to explain a measurement without progress.
  */
-abstract class Reported extends ChannelDuplexHandler {
+abstract class LoadHandler extends ChannelDuplexHandler {
 
   @Override
   public final void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    // What a closed channel has left to write fails, too, and says nothing new.
+    // Pending writes of a closed channel fail, too, without new information.
     if (ctx.channel().isActive()) {
       System.err.println(ctx.channel() + ": " + cause);
       ctx.close();

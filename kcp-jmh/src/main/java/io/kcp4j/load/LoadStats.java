@@ -8,21 +8,21 @@ import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What has happened so far, told to whoever asks: the answer to a line {@code mark} is a line of
- * JSON. Event loops add, one other thread tells.
+ * Counts delivered bytes and round trips. The answer to a line {@code mark} is a line of JSON.
+ * Event loops add, one other thread answers.
  */
-final class Marks {
+final class LoadStats {
 
   private final LongAdder bytes = new LongAdder();
   private long[] roundTripsNs = new long[256];
   private int roundTrips;
 
-  /** Counts payload that has been delivered. */
+  /** Counts delivered payload. */
   void addBytes(int delivered) {
     bytes.add(delivered);
   }
 
-  /** Adds one message's time to the server and back. */
+  /** Adds the round-trip time of one message. */
   synchronized void addRoundTrip(long ns) {
     if (roundTrips == roundTripsNs.length) {
       roundTripsNs = Arrays.copyOf(roundTripsNs, 2 * roundTrips);
@@ -30,17 +30,17 @@ final class Marks {
     roundTripsNs[roundTrips++] = ns;
   }
 
-  /** Answers until the input ends. */
+  /** Answers requests until the input ends. */
   void answer(BufferedReader in, PrintStream out) throws IOException {
     for (String line; (line = in.readLine()) != null; ) {
       if (line.equals("mark")) {
-        out.println(mark());
+        out.println(toJson());
       }
     }
   }
 
-  /** The bytes so far, and the round trips since the last mark. */
-  private synchronized String mark() {
+  /** The bytes since the start, and the round trips since the previous request. */
+  private synchronized String toJson() {
     Arrays.sort(roundTripsNs, 0, roundTrips);
     String line =
         String.format(
@@ -55,7 +55,9 @@ final class Marks {
     return line;
   }
 
-  /** The smallest of the sorted times that {@code percent} of all do not exceed; 0 if none. */
+  /**
+   * The smallest of the sorted times that {@code percent} of all do not exceed; 0 without times.
+   */
   private double percentileUs(int percent) {
     int rank = (roundTrips * percent + 99) / 100;
     return rank == 0 ? 0 : roundTripsNs[rank - 1] / 1e3;
