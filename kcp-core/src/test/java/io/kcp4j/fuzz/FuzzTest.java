@@ -72,10 +72,10 @@ class FuzzTest {
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), JAZZER));
     command.add("--target_class=io.kcp4j.fuzz." + target);
     command.add("--instrumentation_includes=io.kcp4j.**");
-    command.add("--instrumentation_excludes=" + String.join(":", NOT_INSTRUMENTED));
+    command.add("--instrumentation_excludes=" + String.join(File.pathSeparator, NOT_INSTRUMENTED));
     // Hooks look for vulnerabilities of another kind, and make start and run slow.
     command.add("--custom_hook_excludes=**");
-    command.add("--disabled_hooks=" + String.join(":", SANITIZER_HOOK_NAMES));
+    command.add("--disabled_hooks=" + String.join(File.pathSeparator, SANITIZER_HOOK_NAMES));
     command.add("--reproducer_path=" + directory);
     command.add("-artifact_prefix=" + directory + File.separator);
     command.addAll(List.of("-seed=1", "-max_len=200", "-runs=" + runs));

@@ -118,7 +118,7 @@ class TraceTest {
         () -> {
           String state = state(pair.a().kcp().stats());
           if (!state.equals(last[0])) {
-            trace.append(String.format(Locale.ROOT, "%9d%s%n", pair.time().nowMs(), state));
+            trace.append(String.format(Locale.ROOT, "%9d%s\n", pair.time().nowMs(), state));
             last[0] = state;
           }
         });
