@@ -3,7 +3,6 @@ package io.kcp4j.session;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.List;

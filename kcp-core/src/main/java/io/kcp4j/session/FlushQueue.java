@@ -54,10 +54,7 @@ final class FlushQueue {
   private boolean isOutputPending;
 
   FlushQueue(
-      SessionTable table,
-      SessionTable.Handler handler,
-      TimerWheel deadlines,
-      PacketOutput output) {
+      SessionTable table, SessionTable.Handler handler, TimerWheel deadlines, PacketOutput output) {
     this.table = table;
     this.handler = handler;
     this.deadlines = deadlines;

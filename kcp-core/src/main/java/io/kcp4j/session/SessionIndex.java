@@ -46,9 +46,7 @@ final class SessionIndex {
   /** The session of a key, or null; then {@link #lastKey} is the key. */
   Session find(InetSocketAddress remote, int conv) {
     Session last = lastFound;
-    if (last != null
-        && conv == lastConv
-        && (remote == lastRemote || remote.equals(lastRemote))) {
+    if (last != null && conv == lastConv && (remote == lastRemote || remote.equals(lastRemote))) {
       return last;
     }
     lookup.set(remote, conv);

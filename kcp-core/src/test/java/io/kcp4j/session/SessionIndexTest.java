@@ -80,8 +80,7 @@ class SessionIndexTest {
     index.add(session);
     Session other = driver.newSession(MOVED, 7);
     index.add(other);
-    assertThrows(
-        IllegalArgumentException.class, () -> index.addKey(session, key(MOVED, 7)));
+    assertThrows(IllegalArgumentException.class, () -> index.addKey(session, key(MOVED, 7)));
     assertSame(other, index.find(MOVED, 7));
   }
 
@@ -90,8 +89,7 @@ class SessionIndexTest {
     index.add(session);
     TestDriver elsewhere = TestDriver.of(driver.context);
     assertTrue(directory.claim(key(MOVED, 7), elsewhere.table));
-    assertThrows(
-        IllegalArgumentException.class, () -> index.addKey(session, key(MOVED, 7)));
+    assertThrows(IllegalArgumentException.class, () -> index.addKey(session, key(MOVED, 7)));
     assertNull(index.find(MOVED, 7));
   }
 
