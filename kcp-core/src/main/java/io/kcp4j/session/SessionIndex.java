@@ -44,6 +44,7 @@ final class SessionIndex {
   }
 
   /** The session of a key, or null; then {@link #lastKey} is the key. */
+  @SuppressWarnings("ReferenceEquality") // The same address object usually: no need to compare.
   Session find(InetSocketAddress remote, int conv) {
     Session last = lastFound;
     if (last != null && conv == lastConv && (remote == lastRemote || remote.equals(lastRemote))) {
