@@ -11,6 +11,7 @@ module io.kcp4j.core {
   requires org.bouncycastle.provider;
 
   exports io.kcp4j;
+  exports io.kcp4j.congestion;
   exports io.kcp4j.crypto;
   exports io.kcp4j.fec;
   exports io.kcp4j.session;

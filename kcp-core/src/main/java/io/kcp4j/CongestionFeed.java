@@ -1,19 +1,29 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.LossSample;
+import io.kcp4j.congestion.Pacer;
 import java.util.Objects;
 
-/** Tells the session's congestion control of acknowledgements and losses. */
+/**
+ * Reports to the session's {@link CongestionControl} what is sent, acknowledged and lost, and sets
+ * the pacer to its rate. While there is no congestion control nothing is counted: callers look at
+ * {@link #isActive} before they report single segments.
+ */
 final class CongestionFeed {
+
+  private final Pacer pacer;
 
   private CongestionControl control;
   private CongestionControl.Factory factory;
   private int mssBytes;
 
-  // Since the last flush:
-  private int lostByAcks;
-  private int lostByTimeout;
+  /** What is handed to the control; null while there is none. */
+  private Samples samples;
 
-  CongestionFeed(KcpConfig config, int mssBytes) {
+  CongestionFeed(KcpConfig config, int mssBytes, Pacer pacer) {
+    this.pacer = pacer;
     use(create(config, mssBytes), config, mssBytes);
   }
 
@@ -30,17 +40,21 @@ final class CongestionFeed {
   /** Continues with the {@link #successor}, and tells it if the segment size has changed. */
   void use(CongestionControl next, KcpConfig config, int mssBytes) {
     boolean isResized = next == control && mssBytes != this.mssBytes;
+    if (next != control) {
+      samples = config.congestionControl() == CongestionControl.NONE ? null : new Samples();
+    }
     control = next;
     factory = config.congestionControl();
     this.mssBytes = mssBytes;
     if (isResized) {
       control.onMssChanged(mssBytes);
     }
+    pacer.controlRate(control.pacingBytesPerSecond());
   }
 
-  /** {@code una} has advanced. */
-  void acknowledged(int remoteWindow) {
-    control.onAcknowledged(remoteWindow);
+  /** Whether there is a congestion control. */
+  boolean isActive() {
+    return samples != null;
   }
 
   /** How many segments may be in flight. */
@@ -48,13 +62,48 @@ final class CongestionFeed {
     return control.window();
   }
 
-  /** A segment is retransmitted. */
-  void lost(LossCause cause) {
+  /** A segment has been sent, header included {@code bytes} long. */
+  void sent(int sn, int bytes, int transmissions, long nowMs) {
+    control.onSegmentSent(sn, bytes, transmissions, nowMs);
+  }
+
+  /** A segment is acknowledged by the datagram that is taken in. */
+  void acknowledged(int sn, int bytes, long nowMs) {
+    samples.acknowledgedSegments++;
+    samples.deliveredSegments++;
+    samples.deliveredBytes += bytes;
+    control.onSegmentAcknowledged(sn, nowMs);
+  }
+
+  /** A segment counts as lost. */
+  void lost(int sn, LossCause cause, long nowMs) {
+    samples.lostSegments++;
     if (cause == LossCause.TIMEOUT) {
-      lostByTimeout++;
+      samples.lostByTimeout++;
     } else {
-      lostByAcks++;
+      samples.lostByAcks++;
     }
+    control.onSegmentLost(sn, nowMs);
+  }
+
+  /**
+   * A datagram has been taken in.
+   *
+   * @param rttMs its shortest round-trip time, or {@link AckSample#NO_RTT}
+   */
+  void endInput(int rttMs, boolean unaAdvanced, int inFlight, int remoteWindow, long nowMs) {
+    if (samples.acknowledgedSegments == 0 && !unaAdvanced) {
+      return;
+    }
+    samples.rttMs = rttMs;
+    samples.unaAdvanced = unaAdvanced;
+    samples.inFlightSegments = inFlight;
+    samples.remoteWindow = remoteWindow;
+    samples.nowMs = nowMs;
+    control.onAck(samples);
+    samples.acknowledgedSegments = 0;
+    samples.lostSegments = 0;
+    pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   /**
@@ -63,14 +112,112 @@ final class CongestionFeed {
    * @param inFlight segments from the oldest that is unacknowledged to the newest sent
    * @param window the window in force when the flush began
    */
-  void endFlush(int inFlight, int window, int fastRetransmit) {
-    if (lostByAcks > 0) {
-      control.onFastRetransmit(inFlight, fastRetransmit);
-      lostByAcks = 0;
+  void endFlush(int inFlight, int window, int fastRetransmit, long nowMs) {
+    if (samples.lostByAcks + samples.lostByTimeout > 0) {
+      samples.inFlightSegments = inFlight;
+      samples.window = window;
+      samples.fastRetransmit = fastRetransmit;
+      samples.nowMs = nowMs;
+      control.onLoss(samples);
+      samples.lostByAcks = 0;
+      samples.lostByTimeout = 0;
     }
-    if (lostByTimeout > 0) {
-      control.onTimeout(window);
-      lostByTimeout = 0;
+    pacer.controlRate(control.pacingBytesPerSecond());
+  }
+
+  /** The application has nothing more to send while {@code unacknowledged} are in flight. */
+  void applicationLimited(int unacknowledged) {
+    samples.limitedUntil = samples.deliveredSegments + unacknowledged;
+  }
+
+  /** Both samples of a session. */
+  private static final class Samples implements AckSample, LossSample {
+
+    private long nowMs;
+    private int rttMs;
+    private int acknowledgedSegments;
+    private int lostSegments;
+    private long deliveredSegments;
+    private long deliveredBytes;
+    private int inFlightSegments;
+    private int remoteWindow;
+    private boolean unaAdvanced;
+    private int lostByAcks;
+    private int lostByTimeout;
+    private int window;
+    private int fastRetransmit;
+
+    /** The last segment that was sent while the application was the limit, counted as delivered. */
+    private long limitedUntil;
+
+    @Override
+    public long nowMs() {
+      return nowMs;
+    }
+
+    @Override
+    public int rttMs() {
+      return rttMs;
+    }
+
+    @Override
+    public int acknowledgedSegments() {
+      return acknowledgedSegments;
+    }
+
+    @Override
+    public int lostSegments() {
+      return lostSegments;
+    }
+
+    @Override
+    public long deliveredSegments() {
+      return deliveredSegments;
+    }
+
+    @Override
+    public long deliveredBytes() {
+      return deliveredBytes;
+    }
+
+    @Override
+    public int inFlightSegments() {
+      return inFlightSegments;
+    }
+
+    @Override
+    public int remoteWindow() {
+      return remoteWindow;
+    }
+
+    @Override
+    public boolean isUnaAdvanced() {
+      return unaAdvanced;
+    }
+
+    @Override
+    public boolean isApplicationLimited() {
+      return deliveredSegments <= limitedUntil;
+    }
+
+    @Override
+    public int lostByAcks() {
+      return lostByAcks;
+    }
+
+    @Override
+    public int lostByTimeout() {
+      return lostByTimeout;
+    }
+
+    @Override
+    public int window() {
+      return window;
+    }
+
+    @Override
+    public int fastRetransmit() {
+      return fastRetransmit;
     }
   }
 }

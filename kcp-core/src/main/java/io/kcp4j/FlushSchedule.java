@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.Pacer;
+
 /**
  * Schedules flushes: the earliest of all deadlines of a session. What can wait to share datagrams,
  * such as acknowledgements, leaves one interval after the first of it began to wait; a

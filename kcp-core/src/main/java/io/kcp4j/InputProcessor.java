@@ -1,12 +1,11 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
 final class InputProcessor {
-
-  /** No round-trip time. */
-  private static final int NO_SAMPLE = -1;
 
   private final DatagramValidator validator;
   private final SendBuffer sending;
@@ -80,7 +79,7 @@ final class InputProcessor {
   private void apply(ByteBuf datagram, Origin origin, int tsNow, long nowMs) {
     advertised.received(nowMs);
     int newestUna = remote.una();
-    int rttSampleMs = NO_SAMPLE;
+    int rttSampleMs = AckSample.NO_RTT;
     int unacknowledged = losses.unacknowledged();
     int segments = 0;
     int end = datagram.writerIndex();
@@ -109,10 +108,13 @@ final class InputProcessor {
     }
     counters.add(KcpCounter.SEGMENTS_IN, segments);
     lastInputStale = una - newestUna < 0;
-    if (rttSampleMs >= 0 && origin == Origin.NETWORK) {
+    if (origin == Origin.RECOVERED) {
+      rttSampleMs = AckSample.NO_RTT;
+    }
+    if (rttSampleMs >= 0) {
       rtt.sample(rttSampleMs);
     }
-    acknowledgeBelow(una, unacknowledged, nowMs);
+    acknowledgeBelow(una, unacknowledged, rttSampleMs, nowMs);
   }
 
   private void updateRemoteWindow(int una, int wnd) {
@@ -136,6 +138,9 @@ final class InputProcessor {
       return rttSampleMs;
     }
     boolean genuine = losses.wasSentAt(sending.index(sn), ts);
+    if (congestion.isActive()) {
+      congestion.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
+    }
     sending.acknowledge(sn, ts, nowMs);
     if (!genuine) {
       counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
@@ -149,11 +154,18 @@ final class InputProcessor {
    * Ends the acknowledgements of a datagram, before which so many segments were {@code
    * unacknowledged}.
    */
-  private void acknowledgeBelow(int una, int unacknowledged, long nowMs) {
+  private void acknowledgeBelow(int una, int unacknowledged, int rttSampleMs, long nowMs) {
     int unaBefore = sending.una();
+    if (congestion.isActive()) {
+      reportBelow(una, nowMs);
+    }
     sending.acknowledgeBelow(una, nowMs);
-    if (sending.una() != unaBefore) {
-      congestion.acknowledged(remote.segments());
+    boolean advanced = sending.una() != unaBefore;
+    if (congestion.isActive()) {
+      int inFlight = losses.unacknowledged();
+      congestion.endInput(rttSampleMs, advanced, inFlight, remote.segments(), nowMs);
+    }
+    if (advanced) {
       if (sending.una() != sending.next()) {
         losses.unaAdvanced(sending.index(sending.una()), nowMs);
       }
@@ -163,6 +175,14 @@ final class InputProcessor {
     if (acknowledged != 0) {
       liveness.progress(nowMs);
       pacer.acknowledged(acknowledged, nowMs);
+    }
+  }
+
+  private void reportBelow(int una, long nowMs) {
+    for (int sn = sending.una(); sn - una < 0; sn++) {
+      if (sending.isAwaited(sn)) {
+        congestion.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
+      }
     }
   }
 

@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
@@ -81,7 +83,7 @@ public final class Kcp {
     remote = new RemoteWindow(firstSn);
     advertised = new AdvertisedWindow(receiving, config);
     admission = new SendAdmission(sending, remote, liveness, counters);
-    congestion = new CongestionFeed(config, mssBytes());
+    congestion = new CongestionFeed(config, mssBytes(), pacer);
     transmitter =
         new Transmitter(sending, losses, writer, pacer, remote, congestion, liveness, counters);
     control = new ControlSegments(receiving, advertised, probe, transmitter, writer, counters);
@@ -117,7 +119,7 @@ public final class Kcp {
     rtt.configure(config);
     losses.configure(config);
     liveness.configure(config);
-    pacer.configure(config);
+    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst());
     schedule.configure(config);
     admission.configure(config, mssBytes());
     transmitter.configure(config);
@@ -397,7 +399,7 @@ public final class Kcp {
     int window = transmitter.window();
     transmitter.transmit(window, ts(nowMs), nowMs);
     writer.end();
-    congestion.endFlush(transmitter.inFlight(), window, config.fastRetransmit());
+    transmitter.reportFlush(window, config.fastRetransmit(), nowMs);
     liveness.check(nowMs);
     schedule.update(nowMs);
     schedule.continueBurst(nowMs);

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.Objects;
 
 /**

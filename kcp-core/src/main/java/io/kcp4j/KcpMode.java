@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.CongestionControl;
+
 /**
  * The four presets of kcptun, from polite to aggressive. A preset sets the delay behaviour, the
  * interval, the fast-resend threshold and the congestion control of a {@link KcpConfig}; anything

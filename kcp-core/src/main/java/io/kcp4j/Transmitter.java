@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.Pacer;
+
 /** Sends segments in a flush, lost ones first, as far as the windows and the pacer allow. */
 final class Transmitter {
 
@@ -92,7 +94,11 @@ final class Transmitter {
     LossCause cause = losses.cause();
     writer.retransmit(sending, index, ts);
     losses.retransmitted(index, ts, nowMs);
-    congestion.lost(cause);
+    if (congestion.isActive()) {
+      int sn = sending.sn(index);
+      congestion.lost(sn, cause, nowMs);
+      congestion.sent(sn, sending.bytes(index), losses.transmissions(index), nowMs);
+    }
     counters.add(cause.counter(), 1);
     counters.add(KcpCounter.RETRANSMITTED, 1);
     liveness.retransmitted(losses.transmissions(index));
@@ -101,7 +107,28 @@ final class Transmitter {
   private void sendNew(int window, int ts, long nowMs) {
     int left = Math.min(sending.queued(), window - inFlight());
     while (left > 0 && pacer.isOpen(nowMs)) {
-      left -= writer.pushNew(sending, Math.min(left, pacer.room()), ts);
+      int sent = writer.pushNew(sending, Math.min(left, pacer.room()), ts);
+      left -= sent;
+      if (congestion.isActive()) {
+        reportNew(sent, nowMs);
+      }
+    }
+  }
+
+  private void reportNew(int segments, long nowMs) {
+    for (int sn = sending.next() - segments; sn != sending.next(); sn++) {
+      congestion.sent(sn, sending.bytes(sending.index(sn)), 1, nowMs);
+    }
+  }
+
+  /** Reports the flush, which has been written, to the congestion control. */
+  void reportFlush(int window, int fastRetransmit, long nowMs) {
+    if (!congestion.isActive()) {
+      return;
+    }
+    congestion.endFlush(inFlight(), window, fastRetransmit, nowMs);
+    if (sending.queued() == 0 && isWindowFree()) {
+      congestion.applicationLimited(losses.unacknowledged());
     }
   }
 }

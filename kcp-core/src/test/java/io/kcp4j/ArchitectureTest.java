@@ -54,6 +54,16 @@ class ArchitectureTest {
                   .and(not(belongToAnyOf(MemoryBudget.class, Unstable.class))));
 
   @ArchTest
+  static final ArchRule congestionControlDependsOnNothingElse =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.congestion..")
+          .should()
+          .dependOnClassesThat(
+              resideInAnyPackage("io.kcp4j..")
+                  .and(not(resideInAnyPackage("io.kcp4j.congestion.."))));
+
+  @ArchTest
   static final ArchRule noClocks =
       noClasses()
           .that()

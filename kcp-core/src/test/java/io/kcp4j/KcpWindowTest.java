@@ -4,6 +4,7 @@ import static io.kcp4j.DrivenKcp.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,6 +1,5 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
@@ -11,6 +10,7 @@ import io.kcp4j.KcpStarts;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Origin;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;

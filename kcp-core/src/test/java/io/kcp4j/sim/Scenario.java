@@ -1,9 +1,9 @@
 package io.kcp4j.sim;
 
-import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;

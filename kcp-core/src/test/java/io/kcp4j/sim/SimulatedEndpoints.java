@@ -1,11 +1,11 @@
 package io.kcp4j.sim;
 
-import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecConfig;

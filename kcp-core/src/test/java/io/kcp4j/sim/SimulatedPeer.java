@@ -1,6 +1,5 @@
 package io.kcp4j.sim;
 
-import io.kcp4j.CongestionControl;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
@@ -12,6 +11,7 @@ import io.kcp4j.KcpStarts;
 import io.kcp4j.KcpStats;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.sim.Scenario.Act;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

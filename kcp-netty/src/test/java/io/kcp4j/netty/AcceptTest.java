@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;

@@ -9,8 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.LossSample;
 import io.kcp4j.session.EndReason;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
@@ -390,13 +392,10 @@ class CloseTest {
           }
 
           @Override
-          public void onAcknowledged(int remoteWindow) {}
+          public void onAck(AckSample sample) {}
 
           @Override
-          public void onFastRetransmit(int inFlight, int fastRetransmit) {}
-
-          @Override
-          public void onTimeout(int effectiveWindow) {}
+          public void onLoss(LossSample sample) {}
 
           @Override
           public void onMssChanged(int mssBytes) {}

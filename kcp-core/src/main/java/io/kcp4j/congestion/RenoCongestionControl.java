@@ -1,9 +1,9 @@
-package io.kcp4j;
+package io.kcp4j.congestion;
 
 /**
  * The congestion control of the reference ({@code ikcp.c}, after RFC 5681): slow start up to {@code
- * ssthresh}, then about one segment a round trip; half the flight after a fast resend; one segment
- * after a timeout. The window never exceeds what the peer can take.
+ * ssthresh}, then about one segment per round trip; half the flight after fast retransmit; one
+ * segment after a timeout. The window never exceeds the peer's.
  */
 final class RenoCongestionControl implements CongestionControl {
 
@@ -28,10 +28,13 @@ final class RenoCongestionControl implements CongestionControl {
   }
 
   @Override
-  public void onAcknowledged(int remoteWindow) {
-    if (window >= remoteWindow) {
-      return;
+  public void onAck(AckSample sample) {
+    if (sample.isUnaAdvanced() && window < sample.remoteWindow()) {
+      grow(sample.remoteWindow());
     }
+  }
+
+  private void grow(int remoteWindow) {
     if (window < threshold) {
       window++;
       windowBytes += mssBytes;
@@ -49,17 +52,17 @@ final class RenoCongestionControl implements CongestionControl {
   }
 
   @Override
-  public void onFastRetransmit(int inFlight, int fastRetransmit) {
-    threshold = Math.max(inFlight / 2, MIN_THRESHOLD);
-    window = threshold + fastRetransmit;
-    windowBytes = (long) window * mssBytes;
-  }
-
-  @Override
-  public void onTimeout(int effectiveWindow) {
-    threshold = Math.max(effectiveWindow / 2, MIN_THRESHOLD);
-    window = 1;
-    windowBytes = mssBytes;
+  public void onLoss(LossSample sample) {
+    if (sample.lostByAcks() > 0) {
+      threshold = Math.max(sample.inFlightSegments() / 2, MIN_THRESHOLD);
+      window = threshold + sample.fastRetransmit();
+      windowBytes = (long) window * mssBytes;
+    }
+    if (sample.lostByTimeout() > 0) {
+      threshold = Math.max(sample.window() / 2, MIN_THRESHOLD);
+      window = 1;
+      windowBytes = mssBytes;
+    }
   }
 
   @Override

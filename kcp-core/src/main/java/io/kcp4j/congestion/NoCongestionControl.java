@@ -1,6 +1,6 @@
-package io.kcp4j;
+package io.kcp4j.congestion;
 
-/** Leaves it to the windows. */
+/** Has no limits of its own. */
 final class NoCongestionControl implements CongestionControl {
 
   static final NoCongestionControl INSTANCE = new NoCongestionControl();
@@ -13,13 +13,10 @@ final class NoCongestionControl implements CongestionControl {
   }
 
   @Override
-  public void onAcknowledged(int remoteWindow) {}
+  public void onAck(AckSample sample) {}
 
   @Override
-  public void onFastRetransmit(int inFlight, int fastRetransmit) {}
-
-  @Override
-  public void onTimeout(int effectiveWindow) {}
+  public void onLoss(LossSample sample) {}
 
   @Override
   public void onMssChanged(int mssBytes) {}

@@ -1,0 +1,64 @@
+package io.kcp4j.congestion;
+
+/**
+ * Congestion control: limits the segments in flight, beside the limits of the send window and of
+ * the peer's window, and the rate at which segments leave.
+ *
+ * <p>One object serves one session, on that session's thread, and must not throw. Windows are in
+ * segments. The session reads {@link #window} and {@link #pacingBytesPerSecond} after each of the
+ * {@code on} methods; it calls none of these for {@link #NONE}.
+ */
+public interface CongestionControl {
+
+  /** Makes the congestion control of one session. */
+  @FunctionalInterface
+  interface Factory {
+    /**
+     * Makes a congestion control.
+     *
+     * @param mssBytes the largest payload of a segment, in bytes
+     */
+    CongestionControl create(int mssBytes);
+  }
+
+  /** No congestion control: only the send window and the peer's window limit what is in flight. */
+  Factory NONE = Factories.NONE;
+
+  /** The reference's: slow start, congestion avoidance, half the flight after fast retransmit. */
+  Factory RENO = Factories.RENO;
+
+  /** How many segments may be in flight; at least 1. */
+  int window();
+
+  /**
+   * The rate at which segments may leave, in bytes per second, headers included, or 0 for no limit.
+   * Where the session has a rate limit, the smaller of the two applies.
+   */
+  default long pacingBytesPerSecond() {
+    return 0;
+  }
+
+  /**
+   * A segment is sent.
+   *
+   * @param sn its sequence number; the first transmissions of a session count up from 0
+   * @param bytes its size, header included
+   * @param transmissions how often it has been sent, this transmission included
+   */
+  default void onSegmentSent(int sn, int bytes, int transmissions, long nowMs) {}
+
+  /** A segment has been acknowledged for the first time; {@link #onAck} follows. */
+  default void onSegmentAcknowledged(int sn, long nowMs) {}
+
+  /** A segment counts as lost; it is sent again next, and {@link #onLoss} follows. */
+  default void onSegmentLost(int sn, long nowMs) {}
+
+  /** A datagram has acknowledged segments. Called at most once for each datagram. */
+  void onAck(AckSample sample);
+
+  /** A flush has retransmitted lost segments. Called at most once for each flush, at its end. */
+  void onLoss(LossSample sample);
+
+  /** The largest payload of a segment has changed to {@code mssBytes}. */
+  void onMssChanged(int mssBytes);
+}

@@ -1,0 +1,135 @@
+package io.kcp4j.congestion;
+
+/**
+ * Pacing: when the datagrams of a session may leave.
+ *
+ * <p>The pacer holds the session to a rate, the smaller of its rate limit and of the rate of its
+ * {@link CongestionControl}: the virtual scheduling algorithm of ITU-T I.371, which needs only the
+ * time at which everything sent so far would have left at exactly that rate. Sending may be two
+ * intervals ahead of it, so that a flush at the end of each interval keeps to the rate.
+ *
+ * <p>The pacer also limits bursts, which may exceed the receiver's socket buffer or the queue of a
+ * slow link: in a millisecond one burst may leave, and one more datagram for each segment that the
+ * peer has acknowledged meanwhile, which is no longer on the path. So acknowledgements clock
+ * transmissions, and the number in flight can still grow.
+ *
+ * <p>Used by {@link io.kcp4j.Kcp} alone, on its thread. Times are in milliseconds of the session's
+ * clock.
+ */
+public final class Pacer {
+
+  private static final int INTERVALS_AHEAD = 2;
+
+  /** How much later than acknowledgements the flush of their batch may be. */
+  private static final int CREDIT_MS = 100;
+
+  private int limitBytesPerSecond;
+  private long controlBytesPerSecond;
+
+  /** The smaller of the two rates that are not 0; 0 if there is none. */
+  private long bytesPerSecond;
+
+  private long aheadUs;
+  private long leftAtUs;
+
+  private int burst;
+  private int allowance;
+  private long allowedAtMs = Long.MIN_VALUE;
+
+  /** What was acknowledged at {@link #allowedAtMs}, and has not been followed by a datagram yet. */
+  private int credit;
+
+  /**
+   * Takes over settings that may have changed.
+   *
+   * @param bytesPerSecond the rate limit, or 0 for none
+   * @param intervalMs the flush interval, in milliseconds
+   * @param maxBurst the most datagrams of a burst, or 0 for no limit
+   */
+  public void configure(int bytesPerSecond, int intervalMs, int maxBurst) {
+    if (bytesPerSecond != limitBytesPerSecond) {
+      leftAtUs = 0;
+    }
+    limitBytesPerSecond = bytesPerSecond;
+    aheadUs = 1000L * INTERVALS_AHEAD * intervalMs;
+    burst = maxBurst;
+    updateRate();
+  }
+
+  /** Sets the rate of the congestion control, in bytes per second, or 0 for none. */
+  public void controlRate(long bytesPerSecond) {
+    if (bytesPerSecond != controlBytesPerSecond) {
+      controlBytesPerSecond = bytesPerSecond;
+      updateRate();
+    }
+  }
+
+  private void updateRate() {
+    bytesPerSecond =
+        limitBytesPerSecond == 0 || controlBytesPerSecond == 0
+            ? Math.max(limitBytesPerSecond, controlBytesPerSecond)
+            : Math.min(limitBytesPerSecond, controlBytesPerSecond);
+  }
+
+  /** Whether another datagram may leave. */
+  public boolean isOpen(long nowMs) {
+    return (bytesPerSecond == 0 || leftAtUs <= nowMs * 1000 + aheadUs) && !isBurstSpent(nowMs);
+  }
+
+  /** How many datagrams may leave before {@link #isOpen}, which holds, is called again. */
+  public int room() {
+    if (bytesPerSecond != 0) {
+      return 1;
+    }
+    return burst == 0 ? Integer.MAX_VALUE : allowance;
+  }
+
+  /** Whether the burst is spent: datagrams wait for the next millisecond or acknowledgement. */
+  public boolean isBurstSpent(long nowMs) {
+    renew(nowMs);
+    return isBurstSpent();
+  }
+
+  private boolean isBurstSpent() {
+    return burst > 0 && allowance <= 0;
+  }
+
+  /** From when on another datagram may leave, in milliseconds; any time in the past if it may. */
+  public long opensAtMs() {
+    long rateAtMs = bytesPerSecond == 0 ? 0 : (leftAtUs - aheadUs + 999) / 1000;
+    return isBurstSpent() ? Math.max(rateAtMs, allowedAtMs + 1) : rateAtMs;
+  }
+
+  /** Begins a burst. Acknowledgements count even if handlers took until the next millisecond. */
+  private void renew(long nowMs) {
+    if (nowMs != allowedAtMs) {
+      allowance = burst + (nowMs - allowedAtMs <= CREDIT_MS ? credit : 0);
+      allowedAtMs = nowMs;
+      credit = 0;
+    }
+  }
+
+  /** Segments have been acknowledged, and so have left the path. */
+  public void acknowledged(int segments, long nowMs) {
+    if (nowMs != allowedAtMs) {
+      credit = 0;
+    }
+    renew(nowMs);
+    allowance += segments;
+    credit += segments;
+  }
+
+  /** Counts datagrams that begin. */
+  public void begin(int datagrams, long nowMs) {
+    renew(nowMs);
+    allowance -= datagrams;
+    credit = 0;
+  }
+
+  /** Counts {@code bytes} that have been sent against the rate. */
+  public void charge(int bytes, long nowMs) {
+    if (bytesPerSecond != 0) {
+      leftAtUs = Math.max(leftAtUs, nowMs * 1000) + bytes * 1_000_000L / bytesPerSecond;
+    }
+  }
+}

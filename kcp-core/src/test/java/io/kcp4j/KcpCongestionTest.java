@@ -1,0 +1,262 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.LossSample;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a session reports to its congestion control, and that it obeys it. */
+class KcpCongestionTest {
+
+  private static final int TS = DrivenKcp.TS_ORIGIN;
+
+  /** Notes what it is told; its window and rate are what the test says. */
+  private static final class Recorder implements CongestionControl {
+
+    final List<String> events = new ArrayList<>();
+    AckSample lastAck;
+    boolean applicationLimited;
+    int window = 100;
+    long pacingBytesPerSecond;
+
+    @Override
+    public int window() {
+      return window;
+    }
+
+    @Override
+    public long pacingBytesPerSecond() {
+      return pacingBytesPerSecond;
+    }
+
+    @Override
+    public void onSegmentSent(int sn, int bytes, int transmissions, long nowMs) {
+      events.add("sent " + sn + " " + bytes + " x" + transmissions + " @" + nowMs);
+    }
+
+    @Override
+    public void onSegmentAcknowledged(int sn, long nowMs) {
+      events.add("acknowledged " + sn + " @" + nowMs);
+    }
+
+    @Override
+    public void onSegmentLost(int sn, long nowMs) {
+      events.add("lost " + sn + " @" + nowMs);
+    }
+
+    @Override
+    public void onAck(AckSample s) {
+      events.add(
+          "ack rtt=%d new=%d lost=%d delivered=%d/%d flight=%d una=%b @%d"
+              .formatted(
+                  s.rttMs(),
+                  s.acknowledgedSegments(),
+                  s.lostSegments(),
+                  s.deliveredSegments(),
+                  s.deliveredBytes(),
+                  s.inFlightSegments(),
+                  s.isUnaAdvanced(),
+                  s.nowMs()));
+      assertTrue(lastAck == null || lastAck == s, "one sample for all");
+      lastAck = s;
+      applicationLimited = s.isApplicationLimited();
+    }
+
+    @Override
+    public void onLoss(LossSample s) {
+      events.add(
+          "loss acks=%d timeout=%d flight=%d window=%d threshold=%d @%d"
+              .formatted(
+                  s.lostByAcks(),
+                  s.lostByTimeout(),
+                  s.inFlightSegments(),
+                  s.window(),
+                  s.fastRetransmit(),
+                  s.nowMs()));
+    }
+
+    @Override
+    public void onMssChanged(int mssBytes) {
+      events.add("mss " + mssBytes);
+    }
+
+    /** The events since this was last called. */
+    List<String> take() {
+      List<String> taken = List.copyOf(events);
+      events.clear();
+      return taken;
+    }
+  }
+
+  private final Recorder control = new Recorder();
+  private final KcpConfig config =
+      KcpConfig.builder()
+          .earlyRetransmit(false)
+          .deadLink(0)
+          .congestionControl(mssBytes -> control)
+          .build();
+  private final DrivenKcp driven = new DrivenKcp(config);
+
+  @Test
+  void everySegmentSentIsReported() {
+    driven.nowMs = 5;
+    driven.kcp.send(DrivenKcp.bytes(1376 + 10));
+    driven.kcp.afterSend(5, driven);
+    assertEquals(List.of("sent 0 1400 x1 @5", "sent 1 34 x1 @5"), control.take());
+  }
+
+  @Test
+  void segmentsOfAContiguousRunAreReportedOneByOne() {
+    driven.sendSegments(5);
+    assertEquals(5, control.take().size());
+  }
+
+  @Test
+  void ackAndUnaReportEachSegmentOnceAndOneSample() {
+    driven.sendSegments(4);
+    control.take();
+    driven.nowMs = 30;
+    driven.hear(driven.ack(2, TS));
+    assertEquals(
+        List.of(
+            "acknowledged 2 @30",
+            "ack rtt=30 new=1 lost=0 delivered=1/1400 flight=3 una=false @30"),
+        control.take());
+    driven.nowMs = 40;
+    driven.peerUna = 3;
+    driven.hear(driven.ack(2, TS), driven.wins());
+    assertEquals(
+        List.of(
+            "acknowledged 0 @40",
+            "acknowledged 1 @40",
+            "ack rtt=-1 new=2 lost=0 delivered=3/4200 flight=1 una=true @40"),
+        control.take());
+  }
+
+  @Test
+  void datagramThatAcknowledgesNothingIsNotReported() {
+    driven.sendSegments(1);
+    control.take();
+    driven.hear(driven.push(0, DrivenKcp.bytes(10)));
+    assertEquals(List.of(), control.take());
+  }
+
+  @Test
+  void recoveredDatagramHasNoRoundTrip() {
+    driven.sendSegments(1);
+    control.take();
+    driven.nowMs = 30;
+    driven.kcp.input(driven.ack(0, TS), Origin.RECOVERED, 30);
+    assertEquals(
+        "ack rtt=-1 new=1 lost=0 delivered=1/1400 flight=0 una=true @30", control.take().get(1));
+  }
+
+  @Test
+  void fastRetransmitIsReportedAsALossOfTheFlush() {
+    driven.sendSegments(4);
+    control.take();
+    driven.nowMs = 30;
+    driven.hear(driven.ack(1, TS), driven.ack(2, TS));
+    List<String> events = control.take();
+    assertEquals(
+        List.of(
+            "lost 0 @30",
+            "sent 0 1400 x2 @30",
+            "loss acks=1 timeout=0 flight=4 window=100" + " threshold=2 @30"),
+        events.subList(3, events.size()));
+    driven.hear(driven.ack(3, TS));
+    assertTrue(control.take().get(1).contains(" lost=1 "));
+    driven.hear(driven.ack(0, TS));
+    assertTrue(control.take().get(1).contains(" lost=0 "));
+  }
+
+  @Test
+  void timeoutsOfAFlushAreReportedTogether() {
+    driven.sendSegments(2);
+    control.take();
+    driven.runTo(200);
+    assertEquals(
+        List.of(
+            "lost 0 @200",
+            "sent 0 1400 x2 @200",
+            "lost 1 @200",
+            "sent 1 1400 x2 @200",
+            "loss acks=0 timeout=2 flight=2 window=32 threshold=2 @200"),
+        control.take());
+  }
+
+  @Test
+  void windowLimitsTheFlight() {
+    control.window = 3;
+    driven.sendSegments(5);
+    assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
+    control.window = 4;
+    driven.hear(driven.ack(0, TS));
+    assertEquals(List.of(3, 4), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void pacingRateSpreadsNewSegments() {
+    control.pacingBytesPerSecond = 140_000; // a datagram in 10 ms, two intervals of 20 ms ahead
+    driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
+    driven.peerWnd = 100;
+    driven.hear(driven.wins());
+    driven.sendSegments(50);
+    assertEquals(6, driven.sentSns(Segment.PUSH).size(), "the last goes beyond the rate");
+    driven.runTo(100);
+    assertEquals(10, driven.sentSns(Segment.PUSH).size());
+  }
+
+  @Test
+  void pacingRateIsReadAfterEachAcknowledgement() {
+    driven.sendSegments(2);
+    control.pacingBytesPerSecond = 140_000;
+    driven.hear(driven.ack(0, TS));
+    driven.sendSegments(20);
+    driven.sentDatagrams();
+    control.pacingBytesPerSecond = 0;
+    driven.hear(driven.ack(1, TS));
+    assertEquals(20 - 6, driven.sentSns(Segment.PUSH).size());
+  }
+
+  @Test
+  void sampleIsApplicationLimitedWhileNothingIsQueued() {
+    driven.sendSegments(2);
+    driven.hear(driven.ack(0, TS));
+    assertTrue(control.applicationLimited);
+    control.window = 2;
+    driven.sendSegments(20);
+    driven.hear(driven.ack(1, TS));
+    assertTrue(control.applicationLimited, "sent while nothing was queued");
+    for (int sn = 2; sn < 10; sn++) {
+      driven.hear(driven.ack(sn, TS));
+      assertFalse(control.applicationLimited);
+    }
+  }
+
+  @Test
+  void anotherMtuIsReportedAndKeepsTheControl() {
+    driven.kcp.reconfigure(config.toBuilder().mtuBytes(1000).build());
+    assertEquals(List.of("mss 976"), control.take());
+    driven.kcp.reconfigure(config.toBuilder().mtuBytes(1000).sendWindow(7).build());
+    assertEquals(List.of(), control.take());
+  }
+
+  @Test
+  void controlThatIsReplacedHearsNothingMore() {
+    driven.kcp.reconfigure(
+        config.toBuilder().congestionControl(CongestionControl.NONE).mtuBytes(1000).build());
+    driven.sendSegments(3);
+    driven.hear(driven.ack(0, TS));
+    assertEquals(List.of(), control.take());
+    assertSame(CongestionControl.NONE, driven.kcp.config().congestionControl());
+    assertEquals(Integer.MAX_VALUE, driven.kcp.stats().congestionWindow());
+  }
+}
