@@ -5,8 +5,9 @@ import io.netty.buffer.ByteBuf;
 /**
  * Takes the datagrams of a session as they are written: {@code begin}, the session writes into the
  * buffer, {@code end}. The buffer belongs to the output; the session neither retains nor releases
- * it, and touches nothing before the writer index that it found. What stands ready in a buffer of
- * the session's comes by {@code send}.
+ * it, and changes nothing before the writer index that it found. Datagrams that are complete in a
+ * buffer of the session come by {@code send}. After the last one of a flush follows {@code
+ * endFlush}.
  */
 public interface DatagramOutput {
 
@@ -18,11 +19,11 @@ public interface DatagramOutput {
    */
   ByteBuf begin(int maxBytes);
 
-  /** Ends the datagram that was begun: all that was written since then is its payload. */
+  /** Ends the datagram that was begun: the bytes written since then are its payload. */
   void end();
 
   /**
-   * Takes whole datagrams that stand back to back in {@code data}; by default copies each between
+   * Takes whole datagrams that are contiguous in {@code data}; by default copies each between
    * {@code begin} and {@code end}. The buffer belongs to the session, which may release it after
    * the call: an output that has not sent the bytes by then retains it. Neither of the two writes
    * to these bytes any more.
@@ -38,4 +39,10 @@ public interface DatagramOutput {
       end();
     }
   }
+
+  /**
+   * Ends a flush. Called once after each flush that has written a datagram; if a flush throws,
+   * after the next one. Does nothing by default.
+   */
+  default void endFlush() {}
 }

@@ -152,12 +152,16 @@ final class SegmentWriter {
   void end() {
     endDatagram();
     sendRun();
+    boolean isWritten = datagrams > 0;
     counters.add(KcpCounter.SEGMENTS_OUT, segments);
     counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
     counters.add(KcpCounter.BYTES_OUT, bytesOut);
     segments = 0;
     datagrams = 0;
     bytesOut = 0;
+    if (isWritten) {
+      output.endFlush();
+    }
     output = null;
   }
 

@@ -330,4 +330,81 @@ class KcpFlushTest {
     driven.sendSegments(1);
     assertEquals(DrivenKcp.TS_ORIGIN + 77, driven.sent().get(0).ts());
   }
+
+  /** Writes down what a flush calls. */
+  private static final class CallOrder implements DatagramOutput {
+
+    private final StringBuilder calls = new StringBuilder();
+    private boolean broken;
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      if (broken) {
+        throw new IllegalStateException("broken");
+      }
+      calls.append("begin ");
+      return Unpooled.buffer(maxBytes);
+    }
+
+    @Override
+    public void end() {
+      calls.append("end ");
+    }
+
+    @Override
+    public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
+      calls.append("send ");
+    }
+
+    @Override
+    public void endFlush() {
+      calls.append("endFlush ");
+    }
+
+    String take() {
+      String taken = calls.toString().trim();
+      calls.setLength(0);
+      return taken;
+    }
+  }
+
+  @Test
+  void eachFlushThatHasWrittenEndsOnce() {
+    CallOrder output = new CallOrder();
+    driven.kcp.send(bytes(3 * 1376));
+    driven.kcp.afterSend(0, output);
+    assertEquals("send endFlush", output.take());
+    driven.input(driven.push(0, bytes(1)));
+    driven.kcp.afterInput(0, output);
+    assertEquals("", output.take(), "the acknowledgement waits");
+    driven.kcp.flush(20, output);
+    assertEquals("begin end endFlush", output.take());
+    driven.input(driven.wask());
+    driven.kcp.afterInput(20, output);
+    assertEquals("begin end endFlush", output.take(), "control segments alone");
+  }
+
+  @Test
+  void flushThatHasWrittenNothingDoesNotEnd() {
+    CallOrder output = new CallOrder();
+    driven.kcp.flush(0, output);
+    driven.kcp.afterInput(0, output);
+    driven.kcp.afterSend(0, output);
+    assertEquals("", output.take());
+  }
+
+  @Test
+  void flushThatHasFailedEndsWithTheNextOne() {
+    CallOrder output = new CallOrder();
+    driven.kcp.send(bytes(2 * 1376));
+    driven.kcp.send(bytes(10));
+    driven.kcp.afterSend(0, output);
+    output.take();
+    driven.kcp.reconfigure(KcpConfig.builder().mtuBytes(700).build());
+    output.broken = true;
+    assertThrows(IllegalStateException.class, () -> driven.kcp.flush(200, output));
+    output.broken = false;
+    driven.kcp.flush(200, output);
+    assertTrue(output.take().endsWith("end endFlush"));
+  }
 }

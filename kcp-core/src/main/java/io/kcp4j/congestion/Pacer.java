@@ -1,5 +1,7 @@
 package io.kcp4j.congestion;
 
+import io.kcp4j.Unstable;
+
 /**
  * Pacing: when the datagrams of a session may leave.
  *
@@ -16,6 +18,7 @@ package io.kcp4j.congestion;
  * <p>Used by {@link io.kcp4j.Kcp} alone, on its thread. Times are in milliseconds of the session's
  * clock.
  */
+@Unstable
 public final class Pacer {
 
   private static final int INTERVALS_AHEAD = 2;

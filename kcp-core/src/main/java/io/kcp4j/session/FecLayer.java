@@ -28,6 +28,7 @@ final class FecLayer {
   private FecDecoder decoder;
   private int ratioChanges;
   private long refusedShards;
+  private long flushes;
 
   FecLayer(FecContext context, KcpCounters counters) {
     this.context = context;
@@ -84,6 +85,16 @@ final class FecLayer {
   void writeParity(int i, ByteBuf out) {
     encoder.writeParity(i, out);
     counters.add(KcpCounter.FEC_PARITY_OUT, 1);
+  }
+
+  /** A flush of the session has ended; all of its datagrams have been written. */
+  void endFlush() {
+    flushes++;
+  }
+
+  /** How many flushes have written datagrams. */
+  long flushes() {
+    return flushes;
   }
 
   // Input

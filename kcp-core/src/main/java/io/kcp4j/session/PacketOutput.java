@@ -86,6 +86,12 @@ final class PacketOutput implements DatagramOutput {
     }
   }
 
+  @Override
+  public void endFlush() {
+    fec.endFlush();
+    output.endFlush();
+  }
+
   /** Writes an unreliable datagram: protocol.md 12. */
   void unreliable(int conv, ByteBuf payload) {
     int bytes = payload.readableBytes();
