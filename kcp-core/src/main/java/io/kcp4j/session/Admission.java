@@ -5,9 +5,15 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.List;
 
-/** Decides what becomes of packets that belong to no session of the table: protocol.md 8. */
+/**
+ * Decides what becomes of packets that belong to no session of the table: protocol.md 8. Nothing is
+ * kept for an unknown peer before it sends a PUSH with sequence number 0, or a window probe if
+ * these begin sessions, and nothing for a session that was closed within the last minute.
+ *
+ * <p>A packet that begins a session makes an {@link Incoming}. The driver is given it by {@link
+ * #offer} once the packet has been classified, so that user code never runs in the middle of that.
+ */
 final class Admission {
 
   private final SessionTable table;
@@ -18,6 +24,9 @@ final class Admission {
   private final ProbeResponder probeResponder;
   private final Backlog backlog;
   private boolean acceptsOnProbe;
+
+  /** The attempt that the last packet has begun, until it is offered to the driver. */
+  private Incoming begun;
 
   Admission(
       SessionTable table,
@@ -38,6 +47,8 @@ final class Admission {
   void acceptOnProbe(boolean accept) {
     acceptsOnProbe = accept;
   }
+
+  // Packets of no session
 
   /**
    * Takes in a packet of a session that is not in the table, and that cannot begin one: the session
@@ -62,103 +73,132 @@ final class Admission {
   }
 
   /**
-   * Takes in segments of a session that is not in the table.
+   * Takes in segments of a session that is not in the table, which may begin one.
    *
    * @param start where their packet begins
-   * @return the session that they have begun, or null
    */
-  Session admit(InetSocketAddress remote, ByteBuf segments, int start, long nowMs) {
+  void receiveSegments(InetSocketAddress remote, ByteBuf segments, int start, long nowMs) {
     SessionKey key = index.lastKey();
     if (backlog.contains(key) || index.otherHome(key) != null) {
       receiveUnclaimed(segments, start);
-      return null;
+      return;
     }
     if (index.isClosed(key, nowMs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
-      return null;
+      return;
     }
-    FirstDatagram first = FirstDatagram.judge(segments);
-    if (first == FirstDatagram.BEGINS || (first == FirstDatagram.PROBES && acceptsOnProbe)) {
-      return accept(remote, segments, start, nowMs);
+    switch (FirstDatagram.classify(segments)) {
+      case BEGINS -> begin(segments, start);
+      case PROBES -> receiveProbe(remote, segments, start);
+      case NOT_KCP -> {
+        counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+        counters.add(KcpCounter.NOT_KCP, 1);
+        handler.mismatched(KcpCounter.NOT_KCP, remote);
+      }
+      case OTHER -> counters.add(KcpCounter.UNKNOWN_SESSION, 1);
     }
-    if (first == FirstDatagram.PROBES && directory.acceptsSessions()) {
-      probeResponder.answer(remote, key.conv());
-      return null;
-    }
-    counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-    if (first == FirstDatagram.NOT_KCP) {
-      counters.add(KcpCounter.NOT_KCP, 1);
-      handler.mismatched(KcpCounter.NOT_KCP, remote);
-    }
-    return null;
   }
 
-  private Session accept(InetSocketAddress remote, ByteBuf segments, int start, long nowMs) {
-    if (!directory.tryEnter()) {
+  private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start) {
+    if (acceptsOnProbe) {
+      begin(segments, start);
+    } else if (directory.acceptsSessions()) {
+      probeResponder.answer(remote, index.lastKey().conv());
+    } else {
+      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+    }
+  }
+
+  // Attempts to begin a session
+
+  private void begin(ByteBuf segments, int start) {
+    if (backlog.isFull() || !directory.tryEnter()) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-      return null;
+      return;
     }
     SessionKey key = index.lastKey().copy();
     if (!index.claim(key)) {
       directory.leave();
-      receiveUnclaimed(segments, start); // It has just begun elsewhere.
-      return null;
+      receiveUnclaimed(segments, start); // It has just begun at another table.
+      return;
     }
-    Session accepted;
+    begun = new Incoming(this, key);
+    backlog.add(begun);
+  }
+
+  /** Whether the last packet has begun an attempt, to be offered by {@link #offer}. */
+  boolean hasBegun() {
+    return begun != null;
+  }
+
+  /**
+   * Gives the driver the attempt that {@code packet} has begun. If the driver does not answer at
+   * once, the packet is kept.
+   *
+   * @return whether there is a session now, to take in the packet
+   */
+  boolean offer(ByteBuf packet, long nowMs) {
+    Incoming incoming = begun;
+    begun = null;
     try {
-      accepted = handler.accept(remote, key.conv(), nowMs);
-    } catch (Throwable e) { // Whatever it is: handlers are others' code.
-      if (!backlog.contains(key)) {
-        refuse(key, nowMs);
-      }
+      handler.incoming(incoming, nowMs);
+    } catch (Throwable e) { // Drivers run user code, which may throw anything.
+      refuse(incoming);
       throw e;
     }
-    if (accepted != null) {
-      table.insert(accepted, nowMs);
-    } else if (backlog.contains(key)) {
-      receiveUnclaimed(segments, start);
-    } else {
-      refuse(key, nowMs);
+    if (backlog.contains(incoming)) {
+      incoming.defer();
+      if (!backlog.keep(incoming.key(), packet, packet.readerIndex())) {
+        counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      }
     }
-    return accepted;
+    return incoming.session() != null && table.contains(incoming.session());
   }
 
-  private void refuse(SessionKey key, long nowMs) {
-    directory.leave();
-    counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-    index.releaseUnlessClosed(key, nowMs);
-  }
-
-  boolean deferAccept(InetSocketAddress remote, int conv) {
-    if (backlog.isFull()) {
+  boolean accept(Incoming incoming, Session session, long nowMs) {
+    if (!backlog.contains(incoming)) {
       return false;
     }
-    backlog.add(new SessionKey(remote, conv));
+    table.insert(session, nowMs);
+    backlog.remove(incoming);
+    incoming.accepted(session);
+    try {
+      if (incoming.isDeferred() || !incoming.packets().isEmpty()) {
+        table.receiveDeferred(session, incoming.packets(), nowMs);
+      }
+    } finally {
+      backlog.release(incoming);
+    }
     return true;
   }
 
-  void completeAccept(InetSocketAddress remote, int conv, Session session, long nowMs) {
-    SessionKey key = new SessionKey(remote, conv);
-    List<ByteBuf> packets = backlog.remove(key);
-    if (packets == null) {
-      return;
-    }
-    try {
-      if (session == null) {
-        refuse(key, nowMs);
-      } else {
-        table.insert(session, nowMs);
-        table.receiveWaiting(session, packets, nowMs);
-      }
-    } finally {
-      backlog.release(packets);
+  void refuse(Incoming incoming) {
+    if (drop(incoming)) {
+      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      index.releaseUnlessClosed(incoming.key());
     }
   }
 
-  /** Refuses all that wait. */
+  void ignore(Incoming incoming, long nowMs) {
+    if (drop(incoming)) {
+      index.rememberClosed(incoming.key(), nowMs);
+    }
+  }
+
+  private boolean drop(Incoming incoming) {
+    if (!backlog.contains(incoming)) {
+      return false;
+    }
+    backlog.remove(incoming);
+    backlog.release(incoming);
+    directory.leave();
+    return true;
+  }
+
+  /** Drops all attempts that were not answered. */
   void close() {
-    for (SessionKey key : backlog.clear()) {
-      index.release(key);
+    for (Incoming incoming : backlog.clear()) {
+      index.release(incoming.key());
       directory.leave();
     }
   }

@@ -3,15 +3,15 @@ package io.kcp4j.session;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.netty.buffer.ByteBuf;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * Strangers who wait to be accepted on another thread, and copies of what they have sent so far.
- * Bounded in strangers, in packets of each, and by the memory budget: what finds no room is
- * dropped, and its peer sends it again. Owns the copies; used by the table's thread.
+ * The attempts to begin a session that the driver has not answered yet, and copies of the packets
+ * that their peers have sent. Bounded in attempts, in packets of each, and by the memory budget.
+ * Packets that find no room are dropped; the peers retransmit them. Owns the copies.
  */
 final class Backlog {
 
@@ -21,41 +21,45 @@ final class Backlog {
   static final int MAX_PACKETS = 128;
 
   private final KcpContext context;
-  private final Map<SessionKey, List<ByteBuf>> waiting = new HashMap<>();
+  private final Map<SessionKey, Incoming> pending = new HashMap<>();
 
   Backlog(KcpContext context) {
     this.context = context;
   }
 
   boolean isFull() {
-    return waiting.size() == MAX_PENDING_ACCEPTS;
+    return pending.size() == MAX_PENDING_ACCEPTS;
   }
 
   boolean contains(SessionKey key) {
-    return waiting.containsKey(key);
+    return pending.containsKey(key);
   }
 
-  void add(SessionKey key) {
-    waiting.put(key, new ArrayList<>(1));
+  boolean contains(Incoming incoming) {
+    return pending.get(incoming.key()) == incoming;
+  }
+
+  void add(Incoming incoming) {
+    pending.put(incoming.key(), incoming);
   }
 
   /**
-   * Keeps a copy of what stands at {@code index} and after.
+   * Keeps a copy of a packet, from {@code start} to its writer index.
    *
-   * @return false if nobody of that name waits, or there is no room
+   * @return false if there is no attempt of that key, or no room
    */
-  boolean keep(SessionKey key, ByteBuf packet, int index) {
-    List<ByteBuf> packets = waiting.get(key);
-    int bytes = packet.writerIndex() - index;
-    if (packets == null
-        || packets.size() == MAX_PACKETS
+  boolean keep(SessionKey key, ByteBuf packet, int start) {
+    Incoming incoming = pending.get(key);
+    int bytes = packet.writerIndex() - start;
+    if (incoming == null
+        || incoming.packets().size() == MAX_PACKETS
         || !context.budget().tryReserveSpare(bytes)) {
       return false;
     }
     ByteBuf copy = null;
     try {
       copy = context.allocator().buffer(bytes, bytes);
-      packets.add(copy);
+      incoming.packets().add(copy);
     } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
       context.total().add(KcpCounter.ALLOCATION_FAILED, 1);
       context.budget().release(bytes);
@@ -64,27 +68,29 @@ final class Backlog {
       }
       return false;
     }
-    copy.writeBytes(packet, index, bytes);
+    copy.writeBytes(packet, start, bytes);
     return true;
   }
 
-  /** Takes out a stranger: its packets, to be given to {@link #release}, or null if unknown. */
-  List<ByteBuf> remove(SessionKey key) {
-    return waiting.remove(key);
+  /** Removes an attempt; {@link #release} its packets afterwards. */
+  void remove(Incoming incoming) {
+    pending.remove(incoming.key());
   }
 
-  void release(List<ByteBuf> packets) {
-    for (ByteBuf packet : packets) {
+  /** Releases the packets of an attempt that was removed. */
+  void release(Incoming incoming) {
+    for (ByteBuf packet : incoming.packets()) {
       context.budget().release(packet.maxCapacity());
       packet.release();
     }
+    incoming.packets().clear();
   }
 
-  /** Forgets everybody, and returns who there was. */
-  List<SessionKey> clear() {
-    List<SessionKey> strangers = List.copyOf(waiting.keySet());
-    waiting.values().forEach(this::release);
-    waiting.clear();
-    return strangers;
+  /** Removes all attempts, releases their packets, and returns the attempts. */
+  Collection<Incoming> clear() {
+    List<Incoming> removed = List.copyOf(pending.values());
+    pending.clear();
+    removed.forEach(this::release);
+    return removed;
   }
 }

@@ -39,6 +39,11 @@ final class ClosedSessions {
     return until != null && nowMs < until;
   }
 
+  /** Whether the key is remembered, for however long already. */
+  boolean remembers(SessionKey key) {
+    return forgetAtMs.containsKey(key);
+  }
+
   /** The session has begun anew. */
   void remove(SessionKey key) {
     forgetAtMs.remove(key);

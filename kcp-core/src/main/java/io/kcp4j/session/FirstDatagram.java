@@ -3,7 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 
-/** What a stranger's datagram wants. */
+/** What the first datagram of an unknown peer is for. */
 enum FirstDatagram {
   /** Well formed, and with a PUSH of sequence number 0: a session begins. */
   BEGINS,
@@ -15,13 +15,13 @@ enum FirstDatagram {
   OTHER;
 
   /**
-   * Judges a datagram; one without a whole header is {@link #OTHER}. A stranger's that acknowledges
-   * something is not well formed: a new session has sent nothing and would refuse it.
+   * Classifies a datagram. One without a whole header is {@link #OTHER}. So is one that
+   * acknowledges something: a new session has sent nothing and would refuse it.
    */
-  static FirstDatagram judge(ByteBuf datagram) {
+  static FirstDatagram classify(ByteBuf datagram) {
     int index = datagram.readerIndex();
     int end = datagram.writerIndex();
-    FirstDatagram verdict = OTHER;
+    FirstDatagram result = OTHER;
     int conv = end - index < Segment.HEADER_BYTES ? 0 : Segment.conv(datagram, index);
     while (end - index >= Segment.HEADER_BYTES) {
       int cmd = Segment.cmd(datagram, index);
@@ -35,12 +35,12 @@ enum FirstDatagram {
         return OTHER;
       }
       if (cmd == Segment.PUSH && Segment.sn(datagram, index) == 0) {
-        verdict = BEGINS;
-      } else if (cmd == Segment.WASK && verdict == OTHER) {
-        verdict = PROBES;
+        result = BEGINS;
+      } else if (cmd == Segment.WASK && result == OTHER) {
+        result = PROBES;
       }
       index += Segment.HEADER_BYTES + length;
     }
-    return verdict;
+    return result;
   }
 }

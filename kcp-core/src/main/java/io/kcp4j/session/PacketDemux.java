@@ -90,7 +90,7 @@ final class PacketDemux {
     if (fecType(packet) == FecPacket.DATA && isSizeTrue(packet)) {
       packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
     }
-    FirstDatagram first = FirstDatagram.judge(packet);
+    FirstDatagram first = FirstDatagram.classify(packet);
     packet.readerIndex(start);
     return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
   }
@@ -132,9 +132,7 @@ final class PacketDemux {
     }
     Session session = index.find(remote, Segment.conv(segments, segments.readerIndex()));
     if (session == null) {
-      session = admission.admit(remote, segments, start, nowMs);
-    }
-    if (session == null) {
+      admission.receiveSegments(remote, segments, start, nowMs);
       return null;
     }
     countReceived(session, segments, start);

@@ -77,8 +77,7 @@ final class SessionIndex {
 
   private void put(SessionKey key, Session session) {
     if (sessions.putIfAbsent(key, session) != null) {
-      throw new IllegalArgumentException(
-          "session: conv " + key.conv() + " at " + key.remote() + " exists already");
+      throw new IllegalArgumentException("session: " + key + " exists already");
     }
   }
 
@@ -89,8 +88,7 @@ final class SessionIndex {
    */
   void addKey(Session session, SessionKey key) {
     if (!directory.claim(key, table)) {
-      throw new IllegalArgumentException(
-          "session: conv " + key.conv() + " at " + key.remote() + " belongs to another table");
+      throw new IllegalArgumentException("session: " + key + " belongs to another table");
     }
     put(key, session);
     closed.remove(key);
@@ -149,9 +147,9 @@ final class SessionIndex {
     return true;
   }
 
-  /** Gives up a key that was claimed, unless a session had it meanwhile and is remembered. */
-  void releaseUnlessClosed(SessionKey key, long nowMs) {
-    if (!closed.contains(key, nowMs)) {
+  /** Gives up a key that was claimed, unless a session of that key has come and gone. */
+  void releaseUnlessClosed(SessionKey key) {
+    if (!closed.remembers(key)) {
       directory.release(key, table);
     }
   }
@@ -159,6 +157,11 @@ final class SessionIndex {
   /** Gives up a key that was claimed. */
   void release(SessionKey key) {
     directory.release(key, table);
+  }
+
+  /** Remembers a key that was claimed as that of a closed session. */
+  void rememberClosed(SessionKey key, long nowMs) {
+    closed.add(key, nowMs);
   }
 
   /** Whether a session of that key was closed within the last minute. */

@@ -55,4 +55,9 @@ final class SessionKey implements Comparable<SessionKey> {
         ? order
         : Arrays.compare(remote.getAddress().getAddress(), other.remote.getAddress().getAddress());
   }
+
+  @Override
+  public String toString() {
+    return "conv " + conv + " at " + remote;
+  }
 }

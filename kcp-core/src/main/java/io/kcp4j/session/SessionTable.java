@@ -22,11 +22,10 @@ import java.util.Objects;
  * again soon if it says so. Deadlines come from the {@link TimerWheel}, which other tables on the
  * thread may share.
  *
- * <p><b>Admission.</b> Nothing is kept for a stranger before a PUSH with sequence number 0 has
- * arrived from it, and nothing for a session that was closed within the last minute. A stranger's
- * window probe is answered by one WINS: protocol.md 8.2 and 8.3. A driver that accepts on another
- * thread calls {@link #deferAccept}, and {@link #completeAccept} when it knows; what the stranger
- * sends meanwhile waits in a small backlog.
+ * <p><b>Admission.</b> Nothing is kept for an unknown peer before a PUSH with sequence number 0 has
+ * been received from it, and nothing for a session that was closed within the last minute. A window
+ * probe of an unknown peer is answered by one WINS: protocol.md 8.2 and 8.3. The driver decides on
+ * each attempt to begin a session: see {@link Incoming}.
  */
 public final class SessionTable {
 
@@ -37,12 +36,11 @@ public final class SessionTable {
   public interface Handler {
 
     /**
-     * A stranger's first datagram has arrived.
-     *
-     * @return a new session, which the table adds; or null to turn it away, so that the peer will
-     *     try again, or after {@link #deferAccept}
+     * A peer attempts to begin a session. The driver answers the attempt in this method or later.
+     * It is called as the last thing in {@link #receive} or {@link #receiveOpened}, and may call
+     * any method of the table. An attempt for which it throws is refused.
      */
-    Session accept(InetSocketAddress remote, int conv, long nowMs);
+    void incoming(Incoming incoming, long nowMs);
 
     /**
      * A session has taken in datagrams, or memory that it waited for, or has sent all that was
@@ -86,8 +84,9 @@ public final class SessionTable {
 
     /**
      * The time, in milliseconds: asked for before sessions are flushed, once for each batch, since
-     * what the driver has done for {@link #accept}, {@link #progressed} and {@link #ended} may have
-     * taken some. A segment that were said to have left before it did would soon count as lost.
+     * what the driver has done for {@link #incoming}, {@link #progressed} and {@link #ended} may
+     * have taken some. A segment that were said to have left before it did would soon count as
+     * lost.
      *
      * @param nowMs what the driver has said last: in virtual time, the default, it still is
      */
@@ -274,32 +273,15 @@ public final class SessionTable {
    */
   public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
     flushQueue.beginBatch();
+    int start = packet.readerIndex();
     demux.receive(remote, packet, nowMs);
-  }
-
-  /**
-   * Has a stranger wait for {@link #completeAccept}; called by {@link Handler#accept}, which
-   * returns null then.
-   *
-   * @return false if too many wait already, and this one is to be turned away
-   */
-  public boolean deferAccept(InetSocketAddress remote, int conv) {
-    return admission.deferAccept(remote, conv);
-  }
-
-  /**
-   * Answers a stranger that was told to wait: adds its session, which takes in what has come
-   * meanwhile, or turns it away. To be followed by {@link #endBatch}. Nothing happens after {@link
-   * #close}.
-   *
-   * @param session null to turn it away
-   */
-  public void completeAccept(InetSocketAddress remote, int conv, Session session, long nowMs) {
-    admission.completeAccept(remote, conv, session, nowMs);
+    if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nowMs)) {
+      demux.receive(remote, packet, nowMs);
+    }
   }
 
   /** Takes in what has waited for a session to be accepted. */
-  void receiveWaiting(Session session, List<ByteBuf> packets, long nowMs) {
+  void receiveDeferred(Session session, List<ByteBuf> packets, long nowMs) {
     flushQueue.beginBatch();
     flushQueue.schedule(session); // Its owner may have written before it was in the table.
     packets.forEach(packet -> demux.receive(session.remote(), packet, nowMs));

@@ -132,7 +132,7 @@ class SessionDirectoryTest {
     assertEquals(0, second.table.size());
 
     Session session = first.newSession(REMOTE, 7);
-    first.table.completeAccept(REMOTE, 7, session, nowMs);
+    first.deferred.get(0).accept(session, nowMs);
     first.table.endBatch(nowMs);
     assertEquals(20, session.kcp().receive().readableBytes());
   }
@@ -148,7 +148,7 @@ class SessionDirectoryTest {
     first.acceptor = first::newSession;
     first.defersAccept = true;
     receive(first, push(8, 0));
-    first.table.completeAccept(REMOTE, 8, null, nowMs);
+    first.deferred.get(0).refuse();
     receive(second, push(8, 0));
     assertEquals(2, second.table.size());
   }

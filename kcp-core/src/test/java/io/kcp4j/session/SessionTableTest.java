@@ -168,9 +168,13 @@ class SessionTableTest {
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
   }
 
-  private Session settle(int conv) {
+  private Incoming deferred(int conv) {
+    return driver.deferred.stream().filter(i -> i.conv() == conv).findFirst().orElseThrow();
+  }
+
+  private Session acceptDeferred(int conv) {
     Session session = driver.newSession(REMOTE, conv);
-    table.completeAccept(REMOTE, conv, session, nowMs);
+    deferred(conv).accept(session, nowMs);
     table.endBatch(nowMs);
     return session;
   }
@@ -186,7 +190,7 @@ class SessionTableTest {
     assertEquals(1, count(KcpCounter.UNKNOWN_SESSION));
     assertTrue(context.budget().usedBytes() > 0);
 
-    Session session = settle(7);
+    Session session = acceptDeferred(7);
 
     assertEquals(1, table.size());
     assertEquals(List.of("progressed 7"), driver.events());
@@ -207,7 +211,7 @@ class SessionTableTest {
     table.flushPending(nowMs);
     assertEquals(List.of(), driver.events());
 
-    table.completeAccept(REMOTE, 7, session, nowMs);
+    driver.deferred.get(0).accept(session, nowMs);
     table.endBatch(nowMs);
 
     assertEquals(List.of("sent 7 PUSH"), driver.events());
@@ -217,7 +221,7 @@ class SessionTableTest {
   void strangerThatIsTurnedAwayAfterItsWaitLeavesNothingAndMayTryAgain() {
     driver.defersAccept = true;
     receive(REMOTE, push(7, 0));
-    table.completeAccept(REMOTE, 7, null, nowMs);
+    deferred(7).refuse();
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
     assertEquals(0, context.budget().usedBytes());
 
@@ -233,10 +237,10 @@ class SessionTableTest {
       receive(REMOTE, push(conv, 0));
     }
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
-    table.completeAccept(REMOTE, 1, null, nowMs);
+    deferred(1).refuse();
     receive(REMOTE, push(4, 0));
     assertEquals(2, count(KcpCounter.ACCEPT_REFUSED));
-    settle(4);
+    acceptDeferred(4);
     assertEquals(1, table.size());
   }
 
@@ -257,7 +261,7 @@ class SessionTableTest {
     receive(REMOTE, push(8, 0));
 
     table.close();
-    settle(7).close();
+    acceptDeferred(7).close();
 
     assertEquals(0, table.size());
     assertEquals(0, context.budget().usedBytes());

@@ -51,8 +51,11 @@ public final class TestDriver implements SessionTable.Handler {
   /** Called for each attempt to begin a session that is not deferred. */
   public Acceptor acceptor = this::newSession;
 
-  /** Whether attempts are deferred, as long as the table has room for them. */
+  /** Whether attempts are left unanswered. */
   public boolean defersAccept;
+
+  /** The attempts that were left unanswered, in order. */
+  public final List<Incoming> deferred = new ArrayList<>();
 
   /** Called when a session has progressed. */
   public Consumer<Session> onProgress = session -> {};
@@ -214,15 +217,18 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
-  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    if (defersAccept && table.deferAccept(remote, conv)) {
-      return null;
+  public void incoming(Incoming incoming, long nowMs) {
+    if (defersAccept) {
+      deferred.add(incoming);
+      return;
     }
-    Session session = acceptor.accept(remote, conv);
-    if (session != null) {
+    Session session = acceptor.accept(incoming.remote(), incoming.conv());
+    if (session == null) {
+      incoming.refuse();
+    } else {
       accepted.add(session);
+      incoming.accept(session, nowMs);
     }
-    return session;
   }
 
   @Override

@@ -11,6 +11,7 @@ import io.kcp4j.netty.udp.DatagramWriter;
 import io.kcp4j.netty.udp.ReceiveSpace;
 import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.EndReason;
+import io.kcp4j.session.Incoming;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
@@ -46,9 +47,9 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   /** What the channel that opened the socket has to say. */
   interface Owner {
-    /** See {@link SessionTable.Handler#accept}. */
-    default Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
-      return null;
+    /** A peer attempts to begin a session; {@link KcpEndpoint#answer} answers the attempt. */
+    default void incoming(KcpEndpoint endpoint, Incoming incoming) {
+      incoming.refuse();
     }
 
     /** A batch of datagrams has been taken in. */
@@ -428,34 +429,37 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   // The session table's side.
 
   @Override
-  public Session accept(InetSocketAddress remote, int conv, long nowMs) {
-    Session accepted = owner.accept(this, remote, conv);
-    if (accepted != null) {
-      sweep.start();
-    }
-    return accepted;
-  }
-
-  /** See {@link SessionTable#deferAccept}. */
-  boolean deferAccept(InetSocketAddress remote, int conv) {
-    return table.deferAccept(remote, conv);
+  public void incoming(Incoming incoming, long nowMs) {
+    owner.incoming(this, incoming);
   }
 
   /**
-   * Answers a stranger that was told to wait. From any thread; happens after whatever that thread
+   * Answers an attempt to begin a session. On the endpoint's event loop, from within {@link
+   * Owner#incoming}.
+   *
+   * @param child null to refuse it
+   */
+  void answer(Incoming incoming, KcpChannel child) {
+    Session accepted = child == null ? null : child.accepted();
+    if (accepted == null) {
+      incoming.refuse();
+    } else {
+      sweep.start();
+      incoming.accept(accepted, nowMs());
+    }
+  }
+
+  /**
+   * Answers an attempt to begin a session later. From any thread; happens after what that thread
    * has had the event loop do before, such as registering the child.
    *
-   * @param child null to turn the stranger away
+   * @param child null to refuse it
    */
-  void completeAccept(InetSocketAddress remote, int conv, KcpChannel child) {
+  void answerLater(Incoming incoming, KcpChannel child) {
     execute(
         () -> {
-          Session accepted = child == null ? null : child.accepted();
-          if (accepted != null) {
-            sweep.start();
-          }
           try {
-            table.completeAccept(remote, conv, accepted, nowMs());
+            answer(incoming, child);
           } finally {
             endTableBatch(nowMs());
           }

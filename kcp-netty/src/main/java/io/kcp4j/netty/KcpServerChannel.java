@@ -2,7 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.KcpCounters;
 import io.kcp4j.netty.udp.UdpTransport;
-import io.kcp4j.session.Session;
+import io.kcp4j.session.Incoming;
 import io.netty.channel.AbstractServerChannel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelPromise;
@@ -34,11 +34,11 @@ import java.util.concurrent.RejectedExecutionException;
  *
  * <p><b>Accepting on several event loops.</b> The server's pipeline runs on the server's event loop
  * alone, a child's on its socket's. Where they are the same, a child has been through both before
- * its first datagram is taken in. Where not, the stranger waits in its socket's backlog, with what
- * it sends, while three tasks go back and forth: the server's loop announces the child; the
- * bootstrap's acceptor has the socket's loop register it; and the socket's loop, when it is done
- * with that, adds the session or turns the stranger away. Each loop runs what another gives it in
- * order, so that nothing has to be synchronized.
+ * its first datagram is taken in. Where not, the peer's datagrams wait in the backlog of the socket
+ * while three tasks run: the server's loop passes the child through its pipeline; the bootstrap's
+ * acceptor has the socket's loop register the child; and the socket's loop, when that is done, adds
+ * the session or refuses it. Each loop runs what another gives it in order, so that nothing has to
+ * be synchronized.
  */
 public final class KcpServerChannel extends AbstractServerChannel {
 
@@ -262,20 +262,20 @@ public final class KcpServerChannel extends AbstractServerChannel {
     }
   }
 
-  /** What a socket on {@code loop} asks when strangers come. */
+  /** Accepts the sessions of a socket on {@code loop}. */
   KcpEndpoint.Owner acceptorFor(EventLoop loop) {
     return loop == eventLoop() ? new Acceptor() : new CrossLoopAcceptor();
   }
 
-  /** Announces a stranger's child; null if none is wanted. */
-  private KcpChannel offerChild(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+  /** Passes a new child through the server's pipeline; returns null if no child is wanted. */
+  private KcpChannel offerChild(KcpEndpoint endpoint, Incoming incoming) {
     boolean wanted = readPending || (acceptedInBatch && config.isAutoRead());
     if (!wanted || !isActive() || sockets.hasLeft()) {
       return null;
     }
     readPending = false;
     acceptedInBatch = true;
-    KcpChannel child = new KcpChannel(this, endpoint, configs, remote, conv);
+    KcpChannel child = new KcpChannel(this, endpoint, configs, incoming.remote(), incoming.conv());
     pipeline().fireChannelRead(child);
     return child;
   }
@@ -291,9 +291,8 @@ public final class KcpServerChannel extends AbstractServerChannel {
   private class Acceptor implements KcpEndpoint.Owner {
 
     @Override
-    public Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
-      KcpChannel child = offerChild(endpoint, remote, conv);
-      return child == null ? null : child.accepted();
+    public void incoming(KcpEndpoint endpoint, Incoming incoming) {
+      endpoint.answer(incoming, offerChild(endpoint, incoming));
     }
 
     @Override
@@ -321,23 +320,20 @@ public final class KcpServerChannel extends AbstractServerChannel {
   private final class CrossLoopAcceptor extends Acceptor {
 
     @Override
-    public Session accept(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
-      if (endpoint.deferAccept(remote, conv)) {
-        try {
-          eventLoop().execute(() -> offerChildAndComplete(endpoint, remote, conv));
-        } catch (RejectedExecutionException e) {
-          endpoint.completeAccept(remote, conv, null); // The server's event loop has ended.
-        }
+    public void incoming(KcpEndpoint endpoint, Incoming incoming) {
+      try {
+        eventLoop().execute(() -> offerChildAndAnswer(endpoint, incoming));
+      } catch (RejectedExecutionException e) {
+        incoming.refuse(); // The server's event loop has ended.
       }
-      return null;
     }
 
-    private void offerChildAndComplete(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+    private void offerChildAndAnswer(KcpEndpoint endpoint, Incoming incoming) {
       KcpChannel child = null;
       try {
-        child = offerChild(endpoint, remote, conv);
+        child = offerChild(endpoint, incoming);
       } finally {
-        endpoint.completeAccept(remote, conv, child);
+        endpoint.answerLater(incoming, child);
       }
       endOffering();
     }

@@ -1,0 +1,108 @@
+package io.kcp4j.session;
+
+import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * An attempt of a peer to begin a session. The driver is given it by {@link
+ * SessionTable.Handler#incoming} and answers it once, there or later, by {@link #accept}, {@link
+ * #refuse} or {@link #ignore}. Until then it counts as a session, and what the peer sends waits in
+ * a bounded backlog.
+ *
+ * <p>It may be handed to another thread, to decide there. The answers, however, are called by the
+ * thread of the table. Answers after the first have no effect, nor do those after {@link
+ * SessionTable#close}.
+ */
+public final class Incoming {
+
+  private final Admission admission;
+  private final SessionKey key;
+  private final List<ByteBuf> packets = new ArrayList<>(1);
+
+  /** Null until the attempt is accepted. */
+  private Session session;
+
+  /** Whether the driver has left the attempt unanswered for later. */
+  private boolean isDeferred;
+
+  Incoming(Admission admission, SessionKey key) {
+    this.admission = admission;
+    this.key = key;
+  }
+
+  /** The address of the peer. From any thread. */
+  public InetSocketAddress remote() {
+    return key.remote();
+  }
+
+  /** The conversation id that the peer has chosen. From any thread. */
+  public int conv() {
+    return key.conv();
+  }
+
+  /**
+   * Adds a session for the peer, which takes in what the peer has sent up to now. When this is
+   * called after {@link SessionTable.Handler#incoming} has returned, the driver calls {@link
+   * SessionTable#endBatch} next.
+   *
+   * @param session a new session of the same address and conversation id
+   * @param nowMs the time, in milliseconds
+   * @return false if the attempt was answered before, or the table has closed: the session was not
+   *     added
+   * @throws IllegalArgumentException if the session has another address or conversation id, or if
+   *     the table has one of the same meanwhile
+   */
+  public boolean accept(Session session, long nowMs) {
+    if (!session.key().equals(key)) {
+      throw new IllegalArgumentException(
+          "session: " + session.key() + " (expected: " + key + " of the peer)");
+    }
+    return admission.accept(this, session, nowMs);
+  }
+
+  /**
+   * Refuses the attempt, which is counted as {@link io.kcp4j.KcpCounter#ACCEPT_REFUSED}. Nothing is
+   * sent, since KCP has no refusal. When the peer retransmits, it makes another attempt.
+   */
+  public void refuse() {
+    admission.refuse(this);
+  }
+
+  /**
+   * Drops the attempt, and for the next 60 s all that the peer sends in this conversation, as that
+   * of a closed session.
+   *
+   * @param nowMs the time, in milliseconds
+   */
+  public void ignore(long nowMs) {
+    admission.ignore(this, nowMs);
+  }
+
+  SessionKey key() {
+    return key;
+  }
+
+  /** The copies of packets that wait, which belong to the {@link Backlog}. */
+  List<ByteBuf> packets() {
+    return packets;
+  }
+
+  void accepted(Session session) {
+    this.session = session;
+  }
+
+  /** The session, if the attempt was accepted, or null. */
+  Session session() {
+    return session;
+  }
+
+  void defer() {
+    isDeferred = true;
+  }
+
+  boolean isDeferred() {
+    return isDeferred;
+  }
+}
