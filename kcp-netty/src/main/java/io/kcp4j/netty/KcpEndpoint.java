@@ -5,11 +5,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketCipher;
-import io.kcp4j.crypto.PacketKey;
-import io.kcp4j.netty.udp.DatagramWriter;
-import io.kcp4j.netty.udp.ReceiveSpace;
-import io.kcp4j.netty.udp.UdpTransport;
+import io.kcp4j.netty.udp.UdpSocket;
 import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Incoming;
 import io.kcp4j.session.Session;
@@ -19,20 +15,14 @@ import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.DatagramChannel;
-import io.netty.channel.socket.DatagramPacket;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.util.HashSet;
-import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * One socket and the sessions over it, all on one event loop: hands datagrams to the {@link
@@ -43,7 +33,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * then with the last of all, see {@link KcpSockets}. When it closes for another reason, such as the
  * end of the event loop, its members close.
  */
-final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionTable.Handler {
+final class KcpEndpoint implements SessionTable.Handler {
 
   /** What the channel that opened the socket has to say. */
   interface Owner {
@@ -75,39 +65,21 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpEndpoint.class);
 
-  private static final int SWEEP_MS = 1000;
-
-  /** The most packets on their way from other sockets; more are dropped, as if the socket's own. */
-  private static final int MAX_PASSED_ON = 1024;
-
   private final EventLoop eventLoop;
-  private final UdpTransport transport;
   private final EventLoopContext loop;
   private final Owner owner;
   private final KcpContext context;
   private final SessionTable table;
-  private final DatagramChannel socket;
-  private final DatagramWriter writer;
+  private final UdpSocket socket;
+  private final EndpointKeys keys;
   private final SocketOptions options;
-  private final Set<Channel> members = new HashSet<>();
-  private final Sweep sweep = new Sweep();
-  private final AtomicInteger passedOn = new AtomicInteger();
-  private final Runnable flushTask = this::flushPending;
+  private final EndpointMembers members;
+  private final ForwardedPackets forwarded;
+  private final KeepAliveSweep sweep;
+  private final EndpointLog log;
+  private final FlushRequests flushRequests;
 
-  private KeyRing keyRing;
-  private PacketCipher cipher;
-  private boolean inBatch;
-
-  private final ExceptionLog exceptions = new ExceptionLog(logger);
-
-  /** Null until a peer's settings have turned out to be others than ours. */
-  private MismatchLog mismatches;
-
-  /** How many fragments in streams there were when somebody was last found who sent them. */
-  private long fragmentsInStreams;
-
-  /** The session table wants to flush, and waits for the socket. */
-  private boolean flushWaits;
+  private final DatagramReceiver receiver;
 
   KcpEndpoint(
       EventLoop eventLoop,
@@ -122,47 +94,61 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
     this.owner = owner;
     this.options = options;
     this.context = context;
-    this.keyRing = keyRing;
     loop = EventLoopContext.of(eventLoop);
-    cipher = loop.acquireCipher(keyRing); // A user's own may throw.
-    transport = UdpTransport.of(eventLoop);
+    keys = new EndpointKeys(loop, keyRing);
     try {
-      socket = transport.newDatagramChannel();
+      socket = newSocket();
     } catch (RuntimeException | Error e) {
-      loop.releaseCipher(keyRing);
+      keys.release();
       throw e;
     }
-    transport.receive(socket, loop.receiveSpace(), options.receiveMode().calls());
-    boolean isGso = transport.sendsSegments();
-    writer =
-        new DatagramWriter(
-            socket, context.total(), () -> isGso ? options.sendSegments() : 1, loop::nowMs);
     table =
         new SessionTable(
             this,
             context,
-            cipher,
+            keys.cipher(),
             loop.fecContext(),
             loop.wheel(),
             directory,
             maxDatagramBytes,
             loop.readNowMs());
     table.acceptOnProbe(acceptOnProbe);
+    members = new EndpointMembers(this, owner);
+    forwarded = new ForwardedPackets(this, context);
+    log = new EndpointLog(socket.channel(), context.total());
+    sweep = new KeepAliveSweep(loop, table, this::nowMs, this::warnOfKeyUsageLimit);
+    receiver = new DatagramReceiver(this, loop, table, context.total());
+    flushRequests = new FlushRequests(eventLoop, socket, this::flushPending);
+  }
+
+  private UdpSocket newSocket() {
+    return new UdpSocket(
+        eventLoop,
+        loop.receiveSpace(),
+        options.receiveMode().calls(),
+        context.total(),
+        options::sendSegments,
+        loop::nowMs);
+  }
+
+  private void warnOfKeyUsageLimit() {
+    log.warnOfKeyUsageLimit(keys.ring());
   }
 
   /** Registers the socket, whose first member is {@code opener}. */
   ChannelFuture register(Channel opener) {
-    options.apply(socket);
+    DatagramChannel channel = socket.channel();
+    options.apply(channel);
     join(opener);
-    loop.enter(socket);
-    socket.closeFuture().addListener(future -> socketClosed());
-    socket.pipeline().addLast(this);
-    return eventLoop.register(socket);
+    loop.enter(channel);
+    channel.closeFuture().addListener(future -> socketClosed());
+    channel.pipeline().addLast(receiver);
+    return eventLoop.register(channel);
   }
 
   /** Binds the socket, at once. */
   void bind(SocketAddress local) {
-    socket.bind(local).syncUninterruptibly();
+    socket.bind(local);
   }
 
   /**
@@ -171,7 +157,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
    * @throws UnsupportedOperationException if the system does not have that
    */
   void shareAddress() {
-    if (!transport.shareAddress(socket)) {
+    if (!socket.shareAddress()) {
       throw new UnsupportedOperationException(
           KcpServerChannelOption.SOCKETS + ": no SO_REUSEPORT is to be had for " + socket);
     }
@@ -224,7 +210,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   }
 
   private void unexpected(Throwable cause) {
-    exceptions.warn(socket, cause, loop.nowMs());
+    log.unexpected(cause, loop.nowMs());
   }
 
   /** From any thread. */
@@ -242,16 +228,11 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   /** Changes the keys for all sessions; the new ones add as many bytes to a packet as the old. */
   void keyRing(KeyRing next) {
-    if (!socket.isOpen() || next == keyRing) {
+    if (!socket.isOpen() || next == keys.ring()) {
       return;
     }
-    loop.batchWriter().flush(writer);
-    KeyRing old = keyRing;
-    PacketCipher newCipher = loop.acquireCipher(next);
-    table.cipher(newCipher);
-    cipher = newCipher;
-    keyRing = next;
-    loop.releaseCipher(old);
+    loop.batchWriter().flush(socket.writer());
+    keys.change(next, table);
   }
 
   int sessions() {
@@ -260,22 +241,17 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   /** The time, in milliseconds; the same for everything that a batch of datagrams sets off. */
   long nowMs() {
-    return inBatch ? loop.nowMs() : loop.readNowMs();
+    return receiver.nowMs();
   }
 
   /** Adds a member, which keeps the socket open from now on. */
   void join(Channel member) {
-    if (members.isEmpty()) {
-      owner.onFirstMember();
-    }
-    members.add(member);
+    members.join(member);
   }
 
   /** A member has closed. */
   void leave(Channel member) {
-    if (members.remove(member) && members.isEmpty()) {
-      owner.onLastMemberLeft(this);
-    }
+    members.leave(member);
   }
 
   /** Makes a session, to be added. */
@@ -327,75 +303,30 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   // The socket's side.
 
-  @Override
-  public void channelRead(ChannelHandlerContext ctx, Object msg) {
-    DatagramPacket packet = (DatagramPacket) msg;
-    if (packet.sender().getPort() == 0) {
-      context.total().add(KcpCounter.INVALID_SOURCE, 1); // Nobody could be answered there.
-      packet.release();
-      return;
-    }
-    int datagramBytes = ReceiveSpace.datagramBytes(packet.content());
-    ByteBuf datagrams = loop.receiveSpace().locate(packet.content());
-    int end = datagrams.writerIndex();
-    int start = datagrams.readerIndex();
-    beginBatch();
-    try {
-      do {
-        int next = Math.min(start + datagramBytes, end);
-        table.receive(packet.sender(), datagrams.setIndex(start, next), loop.nowMs());
-        start = next;
-      } while (start < end);
-    } finally {
-      packet.release();
-    }
+  DatagramReceiver receiver() {
+    return receiver;
   }
 
-  @Override
-  public void channelReadComplete(ChannelHandlerContext ctx) {
-    if (inBatch) {
-      endBatch();
-    }
+  /** A batch of datagrams has been received. */
+  void batchRead() {
+    owner.batchRead();
   }
 
-  private void beginBatch() {
-    if (!inBatch) {
-      inBatch = true;
-      loop.readNowMs();
-    }
-  }
-
-  private void endBatch() {
-    try {
-      owner.batchRead();
-    } finally {
-      endTableBatch(loop.nowMs());
-    }
-  }
-
-  /** Whatever is thrown for one session, the next batch and the deadlines come. */
   private void endTableBatch(long nowMs) {
-    try {
-      table.endBatch(nowMs);
-    } finally {
-      inBatch = false;
-      loop.schedule();
-    }
+    receiver.endTableBatch(nowMs);
   }
 
-  @Override
-  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
-    if (flushWaits && socket.isWritable()) {
-      requestFlush();
-    }
+  /** The writability of the socket has changed. */
+  void writabilityChanged() {
+    flushRequests.writabilityChanged();
   }
 
-  @Override
-  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+  /** The socket reports a failure, or something has thrown while datagrams were received. */
+  void socketFailed(Throwable cause) {
     if (cause instanceof IOException failure) {
-      // A datagram that is refused by the system or the peer's host is a datagram lost.
+      // A datagram that the system or the peer's host refuses counts as lost.
       logger.debug("{} {}", socket, failure.toString());
-      execute(() -> owner.failed(failure)); // Not in the midst of sending.
+      execute(() -> owner.failed(failure)); // Later: it may be about to send.
     } else {
       unexpected(cause);
     }
@@ -404,26 +335,12 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   private void socketClosed() {
     Steps.runAll(
         sweep::stop,
-        () -> loop.batchWriter().drop(writer),
-        () -> loop.releaseCipher(keyRing),
+        () -> loop.batchWriter().drop(socket.writer()),
+        keys::release,
         table::close,
-        this::closeMembers,
-        () -> loop.leave(socket),
+        members::closeAll,
+        () -> loop.leave(socket.channel()),
         owner::closed);
-  }
-
-  private void closeMembers() {
-    Steps.runAll(
-        members.stream().map(member -> (Runnable) () -> close(member)).toArray(Runnable[]::new));
-  }
-
-  private void close(Channel member) {
-    if (member.eventLoop() == eventLoop) {
-      member.unsafe().close(member.unsafe().voidPromise());
-    } else {
-      member.close();
-      leave(member);
-    }
   }
 
   // The session table's side.
@@ -468,75 +385,32 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public void forward(InetSocketAddress remote, ByteBuf packet) {
-    if (passedOn.incrementAndGet() > MAX_PASSED_ON) {
-      passedOn.decrementAndGet();
-      return;
-    }
-    ByteBuf copy;
-    try {
-      copy = context.allocator().buffer(packet.readableBytes());
-    } catch (RuntimeException | Error e) {
-      passedOn.decrementAndGet();
-      throw e;
-    }
-    copy.writeBytes(packet);
-    if (!execute(() -> takeOver(remote, copy))) {
-      copy.release();
-    }
-  }
-
-  private void takeOver(InetSocketAddress remote, ByteBuf packet) {
-    passedOn.decrementAndGet();
-    if (!socket.isOpen()) {
-      packet.release();
-      return;
-    }
-    beginBatch();
-    try {
-      table.receiveOpened(remote, packet, loop.nowMs());
-    } finally {
-      packet.release();
-      endBatch();
-    }
+    forwarded.add(remote, packet);
   }
 
   @Override
   public void progressed(Session session, long nowMs) {
-    if (context.total().get(KcpCounter.FRAGMENT_IN_STREAM) != fragmentsInStreams) {
-      findSenderOfFragments(session);
-    }
+    log.received(session, nowMs);
     ((KcpChannel) session.owner()).progressed();
-  }
-
-  private void findSenderOfFragments(Session session) {
-    if (session.kcp().counters().get(KcpCounter.FRAGMENT_IN_STREAM) > 0) {
-      fragmentsInStreams = context.total().get(KcpCounter.FRAGMENT_IN_STREAM);
-      mismatched(KcpCounter.FRAGMENT_IN_STREAM, session.remote());
-    }
   }
 
   @Override
   public void mismatched(KcpCounter counter, InetSocketAddress remote) {
-    if (counter == KcpCounter.NOT_KCP && !cipher.isUnencrypted()) {
+    if (counter == KcpCounter.NOT_KCP && !keys.cipher().isUnencrypted()) {
       return; // Whoever sent it has the key: nothing that settings explain.
     }
-    if (mismatches == null) {
-      mismatches = new MismatchLog();
-    }
-    String line = mismatches.line(counter, remote, loop.nowMs());
-    if (line != null) {
-      logger.info("{} {}", socket, line);
-    }
+    log.mismatched(counter, remote, loop.nowMs());
   }
 
   @Override
   public DatagramOutput output(InetSocketAddress remote) {
-    return loop.batchWriter().to(writer, cipher, socket.isConnected() ? null : remote);
+    InetSocketAddress recipient = socket.isConnected() ? null : remote;
+    return loop.batchWriter().to(socket.writer(), keys.cipher(), recipient);
   }
 
   @Override
   public void flushOutput() {
-    loop.batchWriter().flush(writer);
+    loop.batchWriter().flush(socket.writer());
   }
 
   @Override
@@ -551,10 +425,7 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
 
   @Override
   public void requestFlush() {
-    flushWaits = !socket.isWritable();
-    if (!flushWaits) {
-      eventLoop.execute(flushTask);
-    }
+    flushRequests.add();
   }
 
   private void flushPending() {
@@ -570,55 +441,5 @@ final class KcpEndpoint extends ChannelInboundHandlerAdapter implements SessionT
   @Override
   public void ended(Session session, EndReason reason) {
     ((KcpChannel) session.owner()).ended(reason);
-  }
-
-  /** Nonces are random: so many packets under one key, and two of them may share one. */
-  private void warnOfKeyUsageLimit() {
-    for (PacketKey key : keyRing.keys()) {
-      if (key.claimUsageWarning()) {
-        logger.warn("{} {} packets have one key: {}; change it", socket, key.uses(), key);
-      }
-    }
-  }
-
-  /**
-   * Has the table look for silent and idle sessions, as long as there are any. The sweeps of all
-   * endpoints fall on the same moments, so that many idle clients do not wake the event loop more
-   * often than one.
-   */
-  private final class Sweep extends TimerWheel.Entry {
-
-    private boolean armed;
-
-    void start() {
-      if (!armed) {
-        arm(nextSecond(nowMs()));
-      }
-    }
-
-    private void arm(long atMs) {
-      armed = true;
-      loop.wheel().arm(this, atMs);
-      loop.schedule();
-    }
-
-    private static long nextSecond(long nowMs) {
-      return (nowMs / SWEEP_MS + 1) * SWEEP_MS;
-    }
-
-    void stop() {
-      armed = false;
-      loop.wheel().cancel(this);
-    }
-
-    @Override
-    protected void expire(long nowMs) {
-      armed = false;
-      boolean isPartial = table.sweep(nowMs);
-      warnOfKeyUsageLimit();
-      if (table.size() > 0) {
-        arm(isPartial ? nowMs + 1 : nextSecond(nowMs));
-      }
-    }
   }
 }

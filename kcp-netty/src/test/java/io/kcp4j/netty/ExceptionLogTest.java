@@ -76,7 +76,7 @@ class ExceptionLogTest {
           () -> {
             throw new IllegalStateException("task");
           });
-      client.eventLoop().submit(() -> endpoint.exceptionCaught(null, new Error("read"))).sync();
+      client.eventLoop().submit(() -> endpoint.socketFailed(new Error("read"))).sync();
 
       assertOneWarningOf(KcpEndpoint.class);
     }

@@ -30,7 +30,7 @@ class FecOptionTest {
     fixture.serve(Echo::new);
     fixture.bootstrap.option(KcpChannelOption.FEC, BEFORE);
     KcpChannel client = fixture.connect(new Recorder());
-    Object encoder = get(get(get(client, "session"), "fec"), "encoder");
+    Object encoder = get(get(client.session().get(), "fec"), "encoder");
     Field next = encoder.getClass().getDeclaredField("next");
     next.setAccessible(true);
     long last = 0xffffffffL / 13 * 13 - 26;

@@ -170,9 +170,10 @@ class HostilePeerTest {
           .submit(
               () -> {
                 // A socket cannot be bound to port 0; only a raw one could send this.
-                endpoint.channelRead(
-                    null, new DatagramPacket(first, server.localAddress(), nobody));
-                endpoint.channelReadComplete(null);
+                endpoint
+                    .receiver()
+                    .channelRead(null, new DatagramPacket(first, server.localAddress(), nobody));
+                endpoint.receiver().channelReadComplete(null);
               })
           .sync();
 

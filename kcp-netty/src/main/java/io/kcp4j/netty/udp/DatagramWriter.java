@@ -66,7 +66,7 @@ public final class DatagramWriter {
    * @param maxSegments the most datagrams of a batch, 1 for no batches; asked each time
    * @param nowMs the time, in milliseconds
    */
-  public DatagramWriter(
+  DatagramWriter(
       Channel socket, KcpCounters counters, IntSupplier maxSegments, LongSupplier nowMs) {
     this.socket = socket;
     this.counters = counters;

@@ -75,7 +75,7 @@ public enum UdpTransport {
   }
 
   /** Makes a datagram channel for event loops of this transport. */
-  public DatagramChannel newDatagramChannel() {
+  DatagramChannel newDatagramChannel() {
     DatagramChannel channel = open();
     channel.config().setOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT);
     channel.config().setOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
@@ -93,7 +93,7 @@ public enum UdpTransport {
    *
    * @param allowed one call, or GRO and RECVMMSG, of which the socket then uses the better one
    */
-  public void receive(DatagramChannel channel, ReceiveSpace space, Set<ReceiveCall> allowed) {
+  void receive(DatagramChannel channel, ReceiveSpace space, Set<ReceiveCall> allowed) {
     if (this == EPOLL) {
       ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), space, allowed);
     }
@@ -104,7 +104,7 @@ public enum UdpTransport {
    *
    * @return whether the system has that
    */
-  public boolean shareAddress(DatagramChannel channel) {
+  boolean shareAddress(DatagramChannel channel) {
     ChannelOption<Boolean> reusePort =
         this == NIO
             ? NioChannelOption.of(StandardSocketOptions.SO_REUSEPORT)
@@ -113,7 +113,7 @@ public enum UdpTransport {
   }
 
   /** Whether channels of this transport can send several datagrams as one. */
-  public boolean sendsSegments() {
+  boolean sendsSegments() {
     return this == EPOLL && EpollDatagramChannel.isSegmentedDatagramPacketSupported();
   }
 

@@ -1,0 +1,115 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.netty.udp.ReceiveSpace;
+import io.kcp4j.session.SessionTable;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.DatagramPacket;
+import java.net.InetSocketAddress;
+
+/**
+ * Hands the datagrams that an endpoint's socket receives to its session table, in batches: all of a
+ * batch are received at one time, and the sessions are flushed after the last. Used by the
+ * endpoint's event loop.
+ */
+final class DatagramReceiver extends ChannelInboundHandlerAdapter {
+
+  private final KcpEndpoint endpoint;
+  private final EventLoopContext loop;
+  private final SessionTable table;
+  private final KcpCounters counters;
+
+  private boolean inBatch;
+
+  DatagramReceiver(
+      KcpEndpoint endpoint, EventLoopContext loop, SessionTable table, KcpCounters counters) {
+    this.endpoint = endpoint;
+    this.loop = loop;
+    this.table = table;
+    this.counters = counters;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+    DatagramPacket packet = (DatagramPacket) msg;
+    if (packet.sender().getPort() == 0) {
+      counters.add(KcpCounter.INVALID_SOURCE, 1); // No answer could be sent to that port.
+      packet.release();
+      return;
+    }
+    int datagramBytes = ReceiveSpace.datagramBytes(packet.content());
+    ByteBuf datagrams = loop.receiveSpace().locate(packet.content());
+    int end = datagrams.writerIndex();
+    int start = datagrams.readerIndex();
+    beginBatch();
+    try {
+      do {
+        int next = Math.min(start + datagramBytes, end);
+        table.receive(packet.sender(), datagrams.setIndex(start, next), loop.nowMs());
+        start = next;
+      } while (start < end);
+    } finally {
+      packet.release();
+    }
+  }
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext ctx) {
+    if (inBatch) {
+      endBatch();
+    }
+  }
+
+  /** Takes in a packet of this endpoint that another socket of its port has received. */
+  void receiveForwarded(InetSocketAddress remote, ByteBuf packet) {
+    beginBatch();
+    try {
+      table.receiveOpened(remote, packet, loop.nowMs());
+    } finally {
+      endBatch();
+    }
+  }
+
+  private void beginBatch() {
+    if (!inBatch) {
+      inBatch = true;
+      loop.readNowMs();
+    }
+  }
+
+  private void endBatch() {
+    try {
+      endpoint.batchRead();
+    } finally {
+      endTableBatch(loop.nowMs());
+    }
+  }
+
+  /** Ends the table's batch, so that whatever one session throws, the others go on. */
+  void endTableBatch(long nowMs) {
+    try {
+      table.endBatch(nowMs);
+    } finally {
+      inBatch = false;
+      loop.schedule();
+    }
+  }
+
+  /** The time, in milliseconds; the same for all that a batch of datagrams causes. */
+  long nowMs() {
+    return inBatch ? loop.nowMs() : loop.readNowMs();
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    endpoint.writabilityChanged();
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    endpoint.socketFailed(cause);
+  }
+}

@@ -1,0 +1,55 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.KcpContext;
+import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The packets of an endpoint's sessions that other sockets of its port have received: copied on
+ * their event loop, and taken in on the endpoint's.
+ */
+final class ForwardedPackets {
+
+  /** The most packets on their way; more are dropped, as by a socket whose buffer is full. */
+  private static final int MAX_PACKETS = 1024;
+
+  private final KcpEndpoint endpoint;
+  private final KcpContext context;
+  private final AtomicInteger packets = new AtomicInteger();
+
+  ForwardedPackets(KcpEndpoint endpoint, KcpContext context) {
+    this.endpoint = endpoint;
+    this.context = context;
+  }
+
+  /** Copies a packet and has the endpoint take it in, or drops it. From any event loop. */
+  void add(InetSocketAddress remote, ByteBuf packet) {
+    if (packets.incrementAndGet() > MAX_PACKETS) {
+      packets.decrementAndGet();
+      return;
+    }
+    ByteBuf copy;
+    try {
+      copy = context.allocator().buffer(packet.readableBytes());
+    } catch (RuntimeException | Error e) {
+      packets.decrementAndGet();
+      throw e;
+    }
+    copy.writeBytes(packet);
+    if (!endpoint.execute(() -> deliver(remote, copy))) {
+      copy.release();
+    }
+  }
+
+  private void deliver(InetSocketAddress remote, ByteBuf packet) {
+    packets.decrementAndGet();
+    try {
+      if (endpoint.isOpen()) {
+        endpoint.receiver().receiveForwarded(remote, packet);
+      }
+    } finally {
+      packet.release();
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package io.kcp4j.netty.udp;
+
+import io.kcp4j.KcpCounters;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.EventLoop;
+import io.netty.channel.socket.DatagramChannel;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.Set;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+
+/** A UDP socket on an event loop, and the writer of its datagrams. */
+public final class UdpSocket {
+
+  private final UdpTransport transport;
+  private final DatagramChannel channel;
+  private final DatagramWriter writer;
+
+  /**
+   * Opens a socket, to be registered with {@code eventLoop}.
+   *
+   * @param space where an epoll socket receives, shared by all sockets of the event loop
+   * @param allowed the calls by which an epoll socket may receive, see {@link UdpTransport#receive}
+   * @param counters where refused GSO batches are counted
+   * @param maxSegments the most datagrams of a GSO batch, 1 for no batches; asked each time
+   * @param nowMs the time, in milliseconds
+   */
+  public UdpSocket(
+      EventLoop eventLoop,
+      ReceiveSpace space,
+      Set<ReceiveCall> allowed,
+      KcpCounters counters,
+      IntSupplier maxSegments,
+      LongSupplier nowMs) {
+    transport = UdpTransport.of(eventLoop);
+    channel = transport.newDatagramChannel();
+    transport.receive(channel, space, allowed);
+    writer =
+        new DatagramWriter(
+            channel, counters, transport.sendsSegments() ? maxSegments : () -> 1, nowMs);
+  }
+
+  /** The channel that sends and receives. */
+  public DatagramChannel channel() {
+    return channel;
+  }
+
+  /** The writer of datagrams, for a {@link UdpBatchWriter}. */
+  public DatagramWriter writer() {
+    return writer;
+  }
+
+  /** Binds the socket at once, or throws the failure. */
+  public void bind(SocketAddress local) {
+    channel.bind(local).syncUninterruptibly();
+  }
+
+  /**
+   * Lets other sockets be bound to the same address (SO_REUSEPORT).
+   *
+   * @return whether the system has that
+   */
+  public boolean shareAddress() {
+    return transport.shareAddress(channel);
+  }
+
+  /** Connects the socket: from then on it receives from {@code remote} only. */
+  public ChannelFuture connect(SocketAddress remote, SocketAddress local) {
+    return channel.connect(remote, local);
+  }
+
+  /** The address that the socket is bound to, or null. */
+  public InetSocketAddress localAddress() {
+    return channel.localAddress();
+  }
+
+  /** The address that the socket is connected to, or null. */
+  public InetSocketAddress remoteAddress() {
+    return channel.remoteAddress();
+  }
+
+  /** Whether the socket is connected. */
+  public boolean isConnected() {
+    return channel.isConnected();
+  }
+
+  /** Whether the socket has not been closed. */
+  public boolean isOpen() {
+    return channel.isOpen();
+  }
+
+  /** Whether the socket can send. */
+  public boolean isActive() {
+    return channel.isActive();
+  }
+
+  /** Whether the socket takes more datagrams; if not, what it has takes too much memory. */
+  public boolean isWritable() {
+    return channel.isWritable();
+  }
+
+  /** Closes the socket. */
+  public void close() {
+    channel.close();
+  }
+
+  @Override
+  public String toString() {
+    return channel.toString();
+  }
+}
