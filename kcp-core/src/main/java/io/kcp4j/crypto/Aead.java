@@ -1,9 +1,9 @@
 package io.kcp4j.crypto;
 
 /**
- * An authenticated cipher of a user's own, for {@link PacketKey#ofAead}. There is no associated
- * data. An instance has state and is used by one thread; {@link PacketKey} asks its supplier for
- * one whenever a {@link PacketCipher} is made.
+ * A custom authenticated cipher for {@link PacketKey#ofAead}, without associated data. An instance
+ * has state and is used by one thread; {@link PacketKey} gets a new one from its supplier for each
+ * {@link PacketCipher}.
  */
 public interface Aead {
 
@@ -14,7 +14,7 @@ public interface Aead {
   int tagBytes();
 
   /**
-   * Encrypts {@code length} bytes of {@code in} to {@code out}, and writes the tag behind them.
+   * Encrypts {@code length} bytes of {@code in} to {@code out}, and appends the tag.
    *
    * @param nonce of {@link #nonceBytes} random bytes, valid during the call
    * @param out another array than {@code in}
@@ -26,9 +26,8 @@ public interface Aead {
    *
    * @param nonce valid during the call
    * @param length at least {@link #tagBytes}
-   * @param out another array than {@code in}; what is written there counts only if this returns
-   *     true
-   * @return whether the tag is right. What a peer sent is never a reason for an exception
+   * @param out another array than {@code in}; its content is valid only if this returns true
+   * @return whether the tag is valid. Input from a peer never causes an exception
    */
   boolean open(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex);
 }

@@ -4,14 +4,14 @@ import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 
 /**
- * Packets of an AEAD: nonce, ciphertext, tag. It works on copies on the heap, where the JCE is
- * fast, unless the AEAD needs none, and writes back what has succeeded: protocol.md 10.2.
+ * Packets of an AEAD: nonce, ciphertext, tag; protocol.md 10.2. It works on heap copies, where the
+ * JCE is fast, unless the AEAD is a {@link DirectAead}, and writes back what has succeeded.
  */
 final class AeadCipher extends KeyCipher {
 
   private final Aead aead;
 
-  /** The same, or null. */
+  /** The same cipher if it is a {@link DirectAead}, or null. */
   private final DirectAead direct;
 
   private final NonceSource nonces = new NonceSource(new SecureRandom());

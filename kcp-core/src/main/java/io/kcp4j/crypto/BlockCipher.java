@@ -1,9 +1,9 @@
 package io.kcp4j.crypto;
 
 /**
- * A block cipher of a user's own, for {@link PacketKey#ofBlockCipher}, which runs it in CFB mode:
- * that needs only the direction of encryption. An instance may have state and is used by one
- * thread; {@link PacketKey} asks its supplier for one whenever a {@link PacketCipher} is made.
+ * A custom block cipher for {@link PacketKey#ofBlockCipher}, which runs it in CFB mode and
+ * therefore needs only encryption. An instance may have state and is used by one thread; {@link
+ * PacketKey} gets a new one from its supplier for each {@link PacketCipher}.
  */
 public interface BlockCipher {
 
@@ -14,8 +14,8 @@ public interface BlockCipher {
   void encrypt(byte[] in, int inIndex, byte[] out, int outIndex);
 
   /**
-   * Encrypts blocks that stand back to back, each by itself: ECB mode. Only ciphers that a {@link
-   * CipherLibrary} has made are asked for it.
+   * Encrypts consecutive blocks in ECB mode. Called only on ciphers made by a {@link
+   * CipherLibrary}.
    *
    * @param out another array than {@code in}
    */

@@ -2,7 +2,7 @@ package io.kcp4j.crypto;
 
 import org.bouncycastle.crypto.params.KeyParameter;
 
-/** A block cipher of Bouncy Castle, past its JCE provider. */
+/** A block cipher of Bouncy Castle, called without its JCE provider. */
 final class BouncyCastleBlockCipher implements BlockCipher {
 
   private final org.bouncycastle.crypto.BlockCipher engine;

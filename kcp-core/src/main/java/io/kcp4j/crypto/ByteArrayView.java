@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** Byte arrays by words. */
+/** Access to byte arrays by ints and longs. */
 final class ByteArrayView {
 
   static final VarHandle INT =
@@ -18,8 +18,8 @@ final class ByteArrayView {
   private ByteArrayView() {}
 
   /**
-   * XORs the mask into [{@code start}, {@code end}) of the data, and up to 7 bytes more. Both stand
-   * at the same indices: C2 makes vectors of it only then.
+   * XORs the mask into [{@code start}, {@code end}) of the data, and up to 7 bytes more. Both use
+   * the same indices, without which C2 does not vectorise the loop.
    */
   static void xor(byte[] data, byte[] mask, int start, int end) {
     for (int i = start; i < end; i += Long.BYTES) {

@@ -1,9 +1,9 @@
 package io.kcp4j.crypto;
 
-/** What all ciphers in CFB mode share. */
+/** The initial vector of all ciphers in CFB mode. */
 final class Cfb {
 
-  /** kcp-go's fixed one; ciphers with a block of 8 bytes take the first half. */
+  /** The fixed one of kcp-go; ciphers with blocks of 8 bytes use the first half. */
   private static final byte[] INITIAL_VECTOR = {
     (byte) 0xa7,
     0x73,

@@ -5,8 +5,8 @@ import java.util.zip.CRC32;
 
 /**
  * Packets of a stream cipher or of a block cipher in CFB mode: a nonce, the CRC-32 of the payload
- * and the payload, all encrypted: protocol.md 10.3. It works on copies on the heap, a group of
- * packets at a time, and writes back what has succeeded.
+ * and the payload, all encrypted; protocol.md 10.3. It works on heap copies of a group of packets
+ * at a time, and writes back what has succeeded.
  */
 final class ChecksumCipher extends KeyCipher {
 
@@ -68,7 +68,7 @@ final class ChecksumCipher extends KeyCipher {
     return refused + count - longEnough;
   }
 
-  /** Sorts the packets that have at least so many bytes before the others, and counts them. */
+  /** Moves the packets of at least {@code minBytes} to the front, and returns their number. */
   private static int moveLongEnoughToFront(
       PacketBatch batch, int[] pending, int count, int minBytes) {
     int longEnough = 0;

@@ -1,9 +1,9 @@
 package io.kcp4j.crypto;
 
 /**
- * The packet ciphers that are built in, by kcptun's names, and three AEADs beyond those. Only the
- * AEADs notice every alteration: all others carry a CRC-32, which someone without the key can
- * adjust. {@link #AES_128_GCM} is the one to choose.
+ * The built-in packet ciphers: those of kcptun, by its names, and three more AEADs. Only AEADs
+ * detect every modification: all others carry a CRC-32, which an attacker without the key can
+ * adjust. {@link #AES_128_GCM} is recommended.
  */
 public enum CipherAlgorithm {
   /** AES-256 in CFB mode. */
@@ -34,7 +34,7 @@ public enum CipherAlgorithm {
   TEA("tea", 16, Layout.CHECKSUM),
   /** XTEA of 64 rounds in CFB mode. */
   XTEA("xtea", 16, Layout.CHECKSUM),
-  /** XOR with one pad for all packets, which hides nothing from anyone who looks. */
+  /** XOR with one pad for all packets, which provides no confidentiality. */
   XOR("xor", 32, Layout.CHECKSUM),
   /** SM4 in CFB mode. */
   SM4("sm4", 16, Layout.CHECKSUM),
@@ -83,12 +83,12 @@ public enum CipherAlgorithm {
     return layout.tailroom;
   }
 
-  /** Whether it is an AEAD, so that no alteration of a packet goes unnoticed. */
+  /** Whether it is an AEAD, which detects every modification of a packet. */
   public boolean isAuthenticated() {
     return layout == Layout.AEAD;
   }
 
-  /** Where the payload stands in a packet: protocol.md 10.1. */
+  /** The position of the payload in a packet; protocol.md 10.1. */
   private enum Layout {
     CHECKSUM(20, 0),
     AEAD(12, 16),

@@ -1,19 +1,19 @@
 package io.kcp4j.crypto;
 
 /**
- * AES and the AEADs, as computed by one body of code. Safe for all threads; what it makes has state
- * and is used by one.
+ * An implementation of AES and the AEADs. Safe for all threads; the ciphers that it makes have
+ * state and are used by one thread each.
  *
- * <p>There is always the JVM's own, {@code "jce"}. Others come from the class path or module path
- * as services of this type, such as that of the artifact {@code kcp-core-openssl}; the first that
- * has shown that it computes the same is used, with every key that names no provider. See {@link
- * #preferred}.
+ * <p>The one of the JVM, {@code "jce"}, is always available. Others are services of this type on
+ * the class path or module path, such as that of the artifact {@code kcp-core-openssl}. Keys
+ * without a provider of their own use the first service whose results agree with those of the JVM.
+ * See {@link #preferred}.
  */
 public interface CipherLibrary {
 
   /**
-   * The system property with the name of the library to use, {@code "jce"} for the JVM's own. One
-   * that is not there, or computes wrongly, gives way to that.
+   * The system property with the name of the library to use, {@code "jce"} for that of the JVM. If
+   * the named library is missing or its results are wrong, that of the JVM is used.
    */
   String PROPERTY = "kcp4j.crypto.library";
 
@@ -29,18 +29,20 @@ public interface CipherLibrary {
   Aead aead(CipherAlgorithm algorithm, byte[] key);
 
   /**
-   * AES as a block cipher, whose {@link BlockCipher#encryptBlocks} is what counts.
+   * AES as a block cipher. Its speed depends on {@link BlockCipher#encryptBlocks}.
    *
    * @param key 16, 24 or 32 bytes; neither changed nor kept
    */
   BlockCipher aes(byte[] key);
 
-  /** The library in use: the one named by {@link #PROPERTY}, else the first that is right. */
+  /**
+   * The library in use: the one named by {@link #PROPERTY}, else the first with correct results.
+   */
   static CipherLibrary preferred() {
     return LibraryChoice.CURRENT.library();
   }
 
-  /** Why {@link #preferred} is the one it is, in words for a log. */
+  /** Why {@link #preferred} was selected, for logs. */
   static String reason() {
     return LibraryChoice.CURRENT.reason();
   }

@@ -8,14 +8,14 @@ import javax.crypto.SecretKey;
 import javax.crypto.spec.GCMParameterSpec;
 
 /**
- * Says whether a packet's AES-GCM tag is right. The JCE can only throw an exception for a wrong
- * one, which costs as much as opening three packets or more; this costs one.
+ * Verifies the AES-GCM tag of a packet. The JCE reports a wrong tag by an exception, which costs as
+ * much as opening three packets or more; this check costs as much as opening one.
  *
- * <p>GCM's tag is E(nonce) ^ GHASH(associated data | ciphertext | both lengths). The JCE computes
- * one for the ciphertext taken as associated data. Only the last block of what is hashed is another
- * then: it has the length in its first half and not in its second. The hash is linear, so the right
- * tag is that one ^ D * H, where D has the length in both halves and H, the hash's key, is E(0). H
- * times each bit of D is known beforehand.
+ * <p>GCM's tag is E(nonce) ^ GHASH(associated data | ciphertext | both lengths). Here the JCE
+ * computes a tag with the ciphertext as associated data. This changes only the last hashed block:
+ * it has the length in its first half instead of its second. The hash is linear, so the valid tag
+ * is the computed one ^ D * H, where D has the length in both halves and H, the key of the hash, is
+ * E(0). The products of H and each bit of D are precomputed.
  *
  * <p>Used by one thread.
  */
@@ -28,7 +28,7 @@ final class GcmTagCheck {
   private final byte[] lastNonce;
   private final byte[] tag = new byte[TAG_BYTES];
 
-  // What each bit of the length in bytes adds to the tag: its first and its second eight bytes.
+  // What each bit of the length in bytes adds to the first and second eight bytes of the tag.
   private final long[] first = new long[Integer.SIZE];
   private final long[] second = new long[Integer.SIZE];
 
@@ -65,13 +65,13 @@ final class GcmTagCheck {
   }
 
   /**
-   * Whether the tag is right.
+   * Whether the tag is valid.
    *
    * @param length of ciphertext and tag
    */
   boolean isValid(byte[] nonce, byte[] in, int inIndex, int length)
       throws GeneralSecurityException {
-    if (Arrays.equals(nonce, lastNonce)) { // With this one in a row it would refuse to encrypt.
+    if (Arrays.equals(nonce, lastNonce)) { // The JCE refuses to encrypt with the same nonce again.
       lastNonce[0]++;
       init(lastNonce);
     }

@@ -10,7 +10,7 @@ final class Jce {
   private Jce() {}
 
   /**
-   * A cipher of {@code provider}, or if that is null of the one that the JVM prefers.
+   * A cipher of {@code provider}, or of the JVM's preferred provider if that is null.
    *
    * @throws IllegalArgumentException if there is none
    */

@@ -13,17 +13,17 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * AES-GCM and ChaCha20-Poly1305 of a JCE provider. The JCE throws an exception for a wrong tag.
- * With GCM it does so once: the next packets are checked beforehand, for as many as make up in cost
- * for the exception, and as long as there are wrong ones among them. ChaCha20-Poly1305 has no such
- * check: each packet would have to be decrypted and encrypted for it, which at 1400 bytes costs
- * more than the exception.
+ * With GCM it does so once: a {@link GcmTagCheck} verifies the next packets first, as many as
+ * amortise the exception, and continues while wrong ones are among them. ChaCha20-Poly1305 has no
+ * such check: it would have to decrypt and encrypt each packet, which at 1400 bytes costs more than
+ * the exception.
  */
 final class JceAead implements Aead {
 
   private static final int NONCE_BYTES = 12;
   private static final int TAG_BYTES = 16;
 
-  /** How many packets behind a wrong one are checked; so many checks cost one exception. */
+  /** How many packets after a wrong one are checked: as many as cost one exception. */
   private static final int CHECKED_PACKETS = 4;
 
   private final SecretKey key;
@@ -33,7 +33,7 @@ final class JceAead implements Aead {
   private final byte[] lastOpened = new byte[NONCE_BYTES];
   private final Provider provider;
 
-  /** Whether there is a check; it is made when it is needed first. */
+  /** Whether {@link #check} is available; it is created on first use. */
   private boolean isCheckable;
 
   private GcmTagCheck check;
@@ -126,7 +126,7 @@ final class JceAead implements Aead {
         check = new GcmTagCheck(key, NONCE_BYTES, provider);
       }
       return !check.isValid(nonce, in, inIndex, length);
-    } catch (GeneralSecurityException | RuntimeException e) { // The provider does not take it.
+    } catch (GeneralSecurityException | RuntimeException e) { // The provider does not support it.
       isCheckable = false;
       packetsToCheck = 0;
       return false;
@@ -134,8 +134,8 @@ final class JceAead implements Aead {
   }
 
   /**
-   * JDK 17's ChaCha20 refuses the nonce that it was given last, for decryption too, so that the
-   * second of two equal datagrams would not open. With another one in between it takes it.
+   * ChaCha20 of JDK 17 rejects the previous nonce, for decryption, too, so that the second of two
+   * equal datagrams would not open. It accepts it after another nonce.
    */
   private void resetNonce(byte[] nonce) throws GeneralSecurityException {
     byte[] another = nonce.clone();

@@ -5,7 +5,7 @@ import java.security.Provider;
 import javax.crypto.Cipher;
 import javax.crypto.ShortBufferException;
 
-/** A block cipher of a JCE provider: its ECB mode. */
+/** A block cipher of a JCE provider, in ECB mode. */
 final class JceBlockCipher implements BlockCipher {
 
   private final Cipher ecb;

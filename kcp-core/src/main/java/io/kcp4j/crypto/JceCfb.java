@@ -7,23 +7,23 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
 
 /**
- * AES and Triple DES in CFB mode, by the modes that processors are fast at. With E the block
- * cipher, P plaintext and C ciphertext, CFB is C[j+1] = P[j+1] ^ E(C[j]), C[0] = P[0] ^ E(IV).
+ * AES and Triple DES in CFB mode, computed by faster modes of the JCE. With E the block cipher, P
+ * plaintext and C ciphertext, CFB is C[j+1] = P[j+1] ^ E(C[j]), C[0] = P[0] ^ E(IV).
  *
  * <ul>
  *   <li>Encryption: CBC of the plaintext under E(IV) computes X[0] = E(P[0] ^ E(IV)) = E(C[0]) and
- *       X[j+1] = E(P[j+1] ^ X[j]) = E(C[j+1]): its output, one block later, is the mask. Many
- *       packets at once go in {@link ParallelCfb}.
+ *       X[j+1] = E(P[j+1] ^ X[j]) = E(C[j+1]): its output, one block later, is the mask. {@link
+ *       ParallelCfb} encrypts many packets at once.
  *   <li>Decryption: the mask is E of each block of ciphertext, which is ECB.
  * </ul>
  *
- * CBC is always the JCE's: where each block waits for the one before, no library is faster.
+ * CBC always uses the JCE: no library is faster where each block depends on the previous one.
  *
- * <p>Group after group the same scratch is used.
+ * <p>All groups use the same scratch arrays.
  */
 final class JceCfb implements StreamCipher {
 
-  /** From here on one ECB call a column costs less than the chains of CBC. */
+  /** From this many packets on, one ECB call per column costs less than CBC for each packet. */
   private static final int PARALLEL_PACKETS = 8;
 
   private final BlockCipher ecb;
@@ -48,11 +48,11 @@ final class JceCfb implements StreamCipher {
     } finally {
       secret.destroy();
     }
-    // Triple DES gains nothing: it has no instructions that could overlap.
+    // No gain for Triple DES, which has no hardware instructions to pipeline.
     parallelCfb = blockBytes == PacketGroup.ALIGNMENT ? new ParallelCfb(ecb, first) : null;
   }
 
-  /** AES, whose blocks {@code ecb} encrypts under the same key. */
+  /** AES; {@code ecb} encrypts blocks with the same key. */
   static JceCfb aes(BlockCipher ecb, byte[] key, Provider provider) {
     return new JceCfb(ecb, "AES", key, provider);
   }
@@ -85,8 +85,8 @@ final class JceCfb implements StreamCipher {
   }
 
   /**
-   * A few packets that are longer than the others are finished one by one, beginning with their
-   * last encrypted block: as plaintext it would have been that block ^ E(IV).
+   * Completes the few packets that are longer than the others one by one, starting with their last
+   * encrypted block: the plaintext that yields it as a first block is that block ^ E(IV).
    */
   private void encryptParallel(PacketGroup group) throws GeneralSecurityException {
     byte[] data = group.data();

@@ -5,7 +5,7 @@ import java.security.Provider;
 /**
  * Ciphers of the JCE.
  *
- * @param provider whose, or null for those that the JVM prefers
+ * @param provider of the ciphers, or null for the JVM's preferred providers
  */
 record JceLibrary(Provider provider) implements CipherLibrary {
 

@@ -2,14 +2,14 @@ package io.kcp4j.crypto;
 
 import java.util.Arrays;
 
-/** The bytes of a key, until they are destroyed. Safe for all threads. */
+/** The bytes of a key, until {@link #destroy}. Safe for all threads. */
 final class KeyMaterial {
 
   private final byte[] bytes;
   private boolean isDestroyed;
 
   /**
-   * Takes a key.
+   * Wraps a key.
    *
    * @param bytes kept, not copied
    */
@@ -25,7 +25,7 @@ final class KeyMaterial {
   byte[] copy() {
     synchronized (this) {
       if (isDestroyed) {
-        throw new IllegalStateException("key: destroyed (expected: one that is not)");
+        throw new IllegalStateException("key: destroyed (expected: usable)");
       }
       return bytes.clone();
     }

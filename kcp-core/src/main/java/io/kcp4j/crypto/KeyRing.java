@@ -5,19 +5,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The keys that packets may be sealed with: the newest seals, and each opens, tried in turn. To
- * change a key without a gap, first let every peer open with the new one, then let each seal with
- * it, then drop the old one. Every key more makes refusing a packet dearer by one failed opening;
- * what is not refused is mostly tried with the right key first, that of its source's last packet.
+ * The keys of a socket: the newest seals packets, and all are tried in turn to open them. To rotate
+ * keys without interruption, first add the new key to every peer for opening, then let each seal
+ * with it, then remove the old one. Each additional key adds one failed opening to the cost of
+ * refusing a packet. Valid packets mostly open at the first attempt: the key that opened the last
+ * packet of their source is tried first.
  *
  * <p>Immutable and safe to share between threads.
  */
 public final class KeyRing {
 
-  /** How many keys a ring may have. */
+  /** The maximum number of keys of a ring. */
   public static final int MAX_KEYS = 8;
 
-  /** No crypto layer at all, kcptun's {@code null}: nothing is added, everything opens. */
+  /** No crypto layer, as {@code null} of kcptun: packets are not changed, and all are accepted. */
   public static final KeyRing NONE = of(PacketKey.of(CipherAlgorithm.NULL, new byte[0]));
 
   private final List<PacketKey> keys;
@@ -30,10 +31,10 @@ public final class KeyRing {
    * A ring of keys.
    *
    * @param newest the one that seals
-   * @param older further ones that open, in the order in which to try them; they may be of other
+   * @param older further keys for opening, in the order of attempts; they may be of other
    *     algorithms
    * @throws IllegalArgumentException if there are more than {@value #MAX_KEYS}, or if one of
-   *     several is {@link CipherAlgorithm#NULL}, which would open everything
+   *     several is {@link CipherAlgorithm#NULL}, which would accept everything
    */
   public static KeyRing of(PacketKey newest, PacketKey... older) {
     List<PacketKey> keys = new ArrayList<>(List.of(older));
@@ -44,7 +45,7 @@ public final class KeyRing {
     }
     if (keys.size() > 1 && keys.stream().anyMatch(key -> key.headroom() == 0)) {
       throw new IllegalArgumentException(
-          "keys: " + keys + " (expected: null alone, or not at all)");
+          "keys: " + keys + " (expected: null only as the single key)");
     }
     return new KeyRing(List.copyOf(keys));
   }
@@ -54,23 +55,23 @@ public final class KeyRing {
     return keys;
   }
 
-  /** How many bytes sealing with the newest key needs before the payload. */
+  /** The bytes that sealing with the newest key adds before the payload. */
   public int headroom() {
     return keys.get(0).headroom();
   }
 
-  /** How many bytes sealing with the newest key needs behind the payload. */
+  /** The bytes that sealing with the newest key adds after the payload. */
   public int tailroom() {
     return keys.get(0).tailroom();
   }
 
-  /** Whether every key is one of an AEAD, so that no alteration of a packet goes unnoticed. */
+  /** Whether every key belongs to an AEAD, which detects every modification of a packet. */
   public boolean isAuthenticated() {
     return keys.stream().allMatch(PacketKey::isAuthenticated);
   }
 
   /**
-   * A cipher with state of its own, for one thread.
+   * A new cipher for one thread.
    *
    * @throws IllegalStateException if a key has been destroyed
    */

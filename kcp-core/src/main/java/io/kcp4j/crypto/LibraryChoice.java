@@ -7,20 +7,20 @@ import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 
 /**
- * Which library is in use, and why. One that was found as a service must agree with the JVM's own
- * ciphers on every algorithm, and refuse what has been altered, before it is considered.
+ * Which library is in use, and why. A service is used only if it agrees with the ciphers of the JVM
+ * on every algorithm, and refuses modified packets.
  */
 record LibraryChoice(CipherLibrary library, String reason) {
 
-  /** More services than that are not looked at, should one fail again and again. */
+  /** Limits the number of services examined, in case one fails repeatedly. */
   private static final int MAX_SERVICES = 16;
 
-  /** Nothing, less than a block, whole blocks, more than a kernel takes at a time. */
+  /** Empty, less than a block, whole blocks, and more than a kernel processes at a time. */
   private static final int[] CHECKED_LENGTHS = {0, 1, 15, 16, 17, 128, 255, 1400, 4097};
 
   private static final int[] CHECKED_BLOCKS = {1, 2, 7, 8, 9, 32, 200};
 
-  /** Where checked bytes begin: arrays are used from any index on. */
+  /** The index of the first checked byte: arrays are used at any offset. */
   private static final int INDEX = 3;
 
   static final LibraryChoice CURRENT =
@@ -31,13 +31,13 @@ record LibraryChoice(CipherLibrary library, String reason) {
   /**
    * Chooses among services.
    *
-   * @param name of the only one to consider, or null
+   * @param name of the only library to consider, or null
    */
   static LibraryChoice choose(String name, Iterator<CipherLibrary> services) {
     if (JceLibrary.NAME.equals(name)) {
       return new LibraryChoice(JceLibrary.PREFERRED, "named by " + CipherLibrary.PROPERTY);
     }
-    String reason = "no other is on the path";
+    String reason = "no other library found";
     boolean isMore = true;
     for (int i = 0; i < MAX_SERVICES && isMore; i++) {
       try {
@@ -47,13 +47,13 @@ record LibraryChoice(CipherLibrary library, String reason) {
           if (name != null && !library.name().equals(name)) {
             reason = library.name() + " is not " + name;
           } else if (isCorrect(library)) {
-            return new LibraryChoice(library, "found, and computes as the JVM does");
+            return new LibraryChoice(library, "found, and agrees with the JVM");
           } else {
-            reason = library.name() + " computes wrongly";
+            reason = library.name() + " gives wrong results";
           }
         }
       } catch (ServiceConfigurationError | LinkageError e) {
-        reason = "another does not load: " + cause(e);
+        reason = "a library does not load: " + cause(e);
       }
     }
     return new LibraryChoice(JceLibrary.PREFERRED, reason);
@@ -67,7 +67,7 @@ record LibraryChoice(CipherLibrary library, String reason) {
     return cause;
   }
 
-  /** Whether a library agrees with the JVM's ciphers. */
+  /** Whether a library agrees with the ciphers of the JVM. */
   static boolean isCorrect(CipherLibrary library) {
     try {
       for (CipherAlgorithm algorithm : CipherAlgorithm.values()) {
@@ -133,7 +133,7 @@ record LibraryChoice(CipherLibrary library, String reason) {
     return true;
   }
 
-  /** Whether it opens what was sealed, as often as it comes, and nothing else. */
+  /** Whether it opens sealed packets, also repeatedly, and nothing else. */
   private static boolean opens(Aead aead, byte[] nonce, byte[] sealed, byte[] in, int length) {
     int bytes = length + aead.tagBytes();
     for (int i = 0; i < 2; i++) {
@@ -151,7 +151,7 @@ record LibraryChoice(CipherLibrary library, String reason) {
     return true;
   }
 
-  /** Has its packets in direct buffers, at an odd index. */
+  /** Puts its packets in direct buffers, at an odd index. */
   private record OffHeap(DirectAead aead, ByteBuffer packet, ByteBuffer payload) implements Aead {
 
     OffHeap(DirectAead aead) {
@@ -190,7 +190,7 @@ record LibraryChoice(CipherLibrary library, String reason) {
     }
   }
 
-  /** Bytes in which no two blocks are equal. */
+  /** Bytes without two equal blocks. */
   private static byte[] pattern(int bytes, int seed) {
     byte[] pattern = new byte[bytes];
     int state = seed;

@@ -1,6 +1,6 @@
 package io.kcp4j.crypto;
 
-/** No crypto layer: protocol.md 10.1. */
+/** No crypto layer; protocol.md 10.1. */
 final class NoCipher extends KeyCipher {
 
   @Override

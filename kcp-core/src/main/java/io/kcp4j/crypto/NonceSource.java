@@ -8,21 +8,21 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
 
 /**
- * Nonces, from a block cipher that encrypts a counter: AES under a key and from a first count that
- * the system's random source gives. Asking the system for each packet would cost as much as the
- * packet. Used by one thread; each has its own keys, so that no two give the same.
+ * Generates nonces with a block cipher that encrypts a counter: AES, with a key and an initial
+ * count from the random source of the system. Calling that source for each packet would cost as
+ * much as the packet. Used by one thread; each instance has its own key, so that no two give equal
+ * nonces.
  *
- * <p>The system is asked anew after 2<sup>16</sup> nonces and, where {@link #expire} is called
- * before each batch, after 1 s of use. A copy of the process (a virtual machine's snapshot or
- * clone, a CRaC checkpoint) gives the same nonces as the original only until then: protocol.md
- * 10.5.
+ * <p>It takes a new key after 2<sup>16</sup> nonces and, where {@link #expire} is called before
+ * each batch, after 1 s of use. A copy of the process (a snapshot or clone of a virtual machine, a
+ * CRaC checkpoint) repeats the nonces of the original only until then; protocol.md 10.5.
  */
 final class NonceSource {
 
-  /** What one key is used for stays small, and so does what a copy of the process repeats. */
+  /** Limits the use of one key, and the number of nonces that a copy of the process repeats. */
   static final int NONCES_PER_SEED = 1 << 16;
 
-  /** The same in time, in milliseconds. */
+  /** The maximum age of a key, in milliseconds. */
   static final int MAX_AGE_MS = 1000;
 
   private static final int BLOCK_BYTES = 16;
@@ -37,17 +37,17 @@ final class NonceSource {
   private int noncesLeft;
   private long seededAtMs;
 
-  /** Whether {@link #system} keeps a state of its own, which a copy of the process has, too. */
+  /** Whether {@link #system} keeps state, which a copy of the process shares. */
   private boolean reseedsSystem = true;
 
   /**
    * Makes a source.
    *
-   * @param system where its keys come from
+   * @param system the source of its keys
    */
   NonceSource(SecureRandom system) {
-    // The time of day, since it jumps when a copy of the machine wakes up and its clock is set. The
-    // monotonic clock goes on where it was.
+    // The time of day, since it jumps when a copy of the machine resumes and its clock is set. The
+    // monotonic clock continues where it was.
     this(system, System::currentTimeMillis);
   }
 
@@ -67,8 +67,8 @@ final class NonceSource {
   }
 
   /**
-   * Reads the clock, and has the next nonce come from a new key if this one has been in use for a
-   * second, or if the clock has gone back. To be called before each batch of nonces.
+   * Reads the clock, and expires the key if it has been in use for a second, or if the clock has
+   * gone back. To be called before each batch of nonces.
    */
   void expire() {
     long ageMs = clockMs.getAsLong() - seededAtMs;
@@ -80,7 +80,7 @@ final class NonceSource {
   /**
    * Writes {@code bytes} random bytes, at most 64.
    *
-   * @throws IllegalStateException if the JVM's AES fails; then nothing has been written
+   * @throws IllegalStateException if the AES of the JVM fails; nothing has been written then
    */
   void next(byte[] to, int index, int bytes) {
     if (noncesLeft == 0 || used + bytes > BATCH_BYTES) {
@@ -93,7 +93,7 @@ final class NonceSource {
 
   private void refill() {
     int left = noncesLeft;
-    noncesLeft = 0; // What fails half-way is not gone on with: it might give the same bytes again.
+    noncesLeft = 0; // A failure expires the key, since continuing might give the same bytes again.
     try {
       if (left == 0) {
         seed();
@@ -121,7 +121,9 @@ final class NonceSource {
     seededAtMs = clockMs.getAsLong();
   }
 
-  /** Those that read the operating system's random source each time cannot, and need not. */
+  /**
+   * Sources that read that of the operating system each time cannot be reseeded, and need not be.
+   */
   private void reseedSystem() {
     if (reseedsSystem) {
       try {

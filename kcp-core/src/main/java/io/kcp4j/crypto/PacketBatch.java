@@ -6,10 +6,10 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Packets of one buffer, direct or heap, that are sealed or opened together. It is made once and
- * used again: {@link #reset}, {@link #add} each packet, hand it to a {@link PacketCipher}, look at
- * each packet. It borrows the buffer and neither retains nor releases it; the buffer's reader and
- * writer index mean nothing to it. Used by one thread.
+ * Packets of one buffer, direct or heap, that are sealed or opened together. A batch is reused:
+ * {@link #reset}, {@link #add} each packet, pass it to a {@link PacketCipher}, examine each packet.
+ * It borrows the buffer, which it neither retains nor releases, and ignores its reader and writer
+ * index. Used by one thread.
  */
 @Unstable
 public final class PacketBatch {
@@ -29,7 +29,7 @@ public final class PacketBatch {
   public PacketBatch() {}
 
   /**
-   * Forgets all packets; those that follow stand in {@code buffer}.
+   * Removes all packets; those added next are in {@code buffer}.
    *
    * @return this
    */
@@ -42,7 +42,7 @@ public final class PacketBatch {
   /**
    * Adds the packet at [{@code start}, {@code end}), which must not overlap another.
    *
-   * @throws IllegalArgumentException if that is not within the buffer's capacity
+   * @throws IllegalArgumentException if it is not within the capacity of the buffer
    */
   public void add(int start, int end) {
     if (start < 0 || end < start || end > buffer.capacity()) {
@@ -59,34 +59,36 @@ public final class PacketBatch {
     refused[size++] = false;
   }
 
-  /** The buffer that the packets stand in; {@code null} before the first {@link #reset}. */
+  /** The buffer of the packets; {@code null} before the first {@link #reset}. */
   public ByteBuf buffer() {
     return buffer;
   }
 
-  /** How many packets there are. */
+  /** The number of packets. */
   public int size() {
     return size;
   }
 
-  /** Index of the first byte of packet {@code i}, which counts from 0. */
+  /** The index of the first byte of packet {@code i}, from 0 on. */
   public int start(int i) {
     return starts[i];
   }
 
-  /** Index behind the last byte of packet {@code i}. */
+  /** The index after the last byte of packet {@code i}. */
   public int end(int i) {
     return ends[i];
   }
 
-  /** Takes {@code head} bytes off the front of packet {@code i}, and {@code tail} off its end. */
+  /**
+   * Removes {@code head} bytes from the front of packet {@code i}, and {@code tail} from its end.
+   */
   public void narrow(int i, int head, int tail) {
     starts[i] += head;
     ends[i] -= tail;
     assert starts[i] <= ends[i] : starts[i] + " > " + ends[i];
   }
 
-  /** Marks packet {@code i} as one that is not to be looked at; start and end stay. */
+  /** Marks packet {@code i} as refused; start and end do not change. */
   public void refuse(int i) {
     refused[i] = true;
   }
@@ -97,9 +99,8 @@ public final class PacketBatch {
   }
 
   /**
-   * Makes ready for {@link #read} and {@link #write}, until the buffer is used otherwise. A direct
-   * buffer is used through its NIO view: with that copies make no garbage, whatever access to
-   * memory Netty has.
+   * Prepares for {@link #read} and {@link #write}, until the buffer is used otherwise. A direct
+   * buffer is accessed by its NIO view: its copies allocate nothing, with and without Unsafe.
    */
   void map() {
     array = null;
@@ -113,18 +114,18 @@ public final class PacketBatch {
     }
   }
 
-  /** Forgets what {@link #map} found. */
+  /** Clears what {@link #map} has set. */
   void unmap() {
     array = null;
     view = null;
   }
 
-  /** The buffer's view if it is direct memory, or null; see {@link #directIndex}. */
+  /** The view of the buffer if it is direct memory, or null; see {@link #directIndex}. */
   ByteBuffer direct() {
     return view != null && view.isDirect() && !view.isReadOnly() ? view : null;
   }
 
-  /** Where in {@link #direct} the buffer's {@code index} is. */
+  /** The index in {@link #direct} of {@code index} of the buffer. */
   int directIndex(int index) {
     return offset + index;
   }

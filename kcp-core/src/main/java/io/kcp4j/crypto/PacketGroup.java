@@ -3,16 +3,18 @@ package io.kcp4j.crypto;
 import java.util.Arrays;
 
 /**
- * Copies of a few packets in one heap array, each at a multiple of 16 and with room up to the next,
- * so that ciphers may work on whole blocks. A group is small enough to stay in the cache, and many
- * enough to be encrypted in lock step.
+ * Copies of a few packets in one heap array, each at a multiple of 16 and padded up to the next, so
+ * that ciphers may process whole blocks. A group fits into the cache, and has enough packets for
+ * parallel encryption.
  */
 final class PacketGroup {
 
   static final int ALIGNMENT = 16;
   static final int MAX_PACKETS = 32;
 
-  /** A group takes another packet while it has fewer bytes; all of an Ethernet's MTU find room. */
+  /**
+   * A group accepts packets while it has fewer bytes: {@link #MAX_PACKETS} of an Ethernet MTU fit.
+   */
   private static final int FULL_BYTES = 48 << 10;
 
   private byte[] data = new byte[4096];
@@ -30,7 +32,7 @@ final class PacketGroup {
     return size == MAX_PACKETS || end >= FULL_BYTES;
   }
 
-  /** Makes room for a packet of {@code bytes} and returns its number. */
+  /** Reserves space for a packet of {@code bytes} and returns its number. */
   int add(int bytes) {
     starts[size] = end;
     lengths[size] = bytes;
@@ -61,7 +63,7 @@ final class PacketGroup {
     return lengths[i];
   }
 
-  /** Index behind the room of the last packet. */
+  /** The index after the padding of the last packet. */
   int end() {
     return end;
   }

@@ -16,21 +16,21 @@ import org.bouncycastle.crypto.engines.TwofishEngine;
 import org.bouncycastle.crypto.engines.XTEAEngine;
 
 /**
- * A packet cipher with its key, to be put into a {@link KeyRing}. Immutable but for the count of
- * what it was used for, and safe to share between threads. Equality is identity, and {@link
- * #toString} does not show the key.
+ * A cipher algorithm with its key, for a {@link KeyRing}. Immutable except for its counts of
+ * packets, and safe to share between threads. Equality is identity, and {@link #toString} does not
+ * show the key.
  *
- * <p>{@link #destroy} zeroes the key's bytes here. Zeroed as soon as they have been used are also
- * what a passphrase is turned into on the way to the key, and keys handed to ciphers. Nobody can
- * zero the passphrase's {@link String}; what ciphers keep until they are collected, such as the
- * expanded keys of the JCE's; and copies that the garbage collector leaves behind where it has
- * moved any of this.
+ * <p>{@link #destroy} zeroes the bytes of the key in this object. Intermediate results of deriving
+ * a key from a passphrase, and the keys passed to ciphers, are zeroed directly after their use. Not
+ * zeroed are the {@link String} of the passphrase, the state of ciphers until it is collected, such
+ * as the expanded keys of the JCE, and copies that the garbage collector leaves behind when it
+ * moves any of this.
  */
 public final class PacketKey implements Destroyable {
 
   /**
-   * Change the key after so many packets, whoever has sealed them: with random nonces of 12 bytes
-   * the chance that two of them are equal, which would give an AEAD away, is then about
+   * The usage limit of a key, in packets sealed by all peers together. With random nonces of 12
+   * bytes, the probability that two of them are equal, which would break an AEAD, is then about
    * 2<sup>-35</sup>.
    */
   public static final long USAGE_LIMIT = 1L << 31;
@@ -45,7 +45,7 @@ public final class PacketKey implements Destroyable {
   private final BiFunction<byte[], Provider, KeyCipher> ciphers;
   private final Provider provider;
 
-  /** Shared by all keys that differ in the provider only; empty for ciphers of a user's own. */
+  /** Shared by all keys that differ in the provider only; empty for custom ciphers. */
   private final KeyMaterial material;
 
   /** Whether there is anything to destroy. */
@@ -77,7 +77,7 @@ public final class PacketKey implements Destroyable {
   /**
    * A raw key.
    *
-   * @param key {@link CipherAlgorithm#keyBytes} bytes, which are copied
+   * @param key of {@link CipherAlgorithm#keyBytes} bytes, which are copied
    * @throws IllegalArgumentException if it is of another length
    */
   public static PacketKey of(CipherAlgorithm algorithm, byte[] key) {
@@ -98,7 +98,7 @@ public final class PacketKey implements Destroyable {
         new Uses());
   }
 
-  /** Finding what computes may take half a second: now, and not on an event loop. */
+  /** Selecting an implementation may take half a second: do it here, not on an event loop. */
   private static void preload(CipherAlgorithm algorithm) {
     if (algorithm == CipherAlgorithm.SALSA20) {
       Salsa20Kernel.preferred();
@@ -137,10 +137,10 @@ public final class PacketKey implements Destroyable {
   }
 
   /**
-   * An AEAD of a user's own; the packet is nonce, ciphertext and tag.
+   * A custom AEAD; a packet consists of nonce, ciphertext and tag.
    *
    * @param name for {@link #name}
-   * @param aeads gives a new instance whenever a {@link PacketCipher} is made, on any thread
+   * @param aeads supplies a new instance for each {@link PacketCipher}, on any thread
    * @throws IllegalArgumentException if its nonce or tag is out of range
    */
   public static PacketKey ofAead(String name, Supplier<? extends Aead> aeads) {
@@ -160,11 +160,11 @@ public final class PacketKey implements Destroyable {
   }
 
   /**
-   * A block cipher of a user's own, in CFB mode with nonce and checksum.
+   * A custom block cipher, in CFB mode with nonce and checksum.
    *
    * @param name for {@link #name}
-   * @param blockCiphers gives a new instance whenever a {@link PacketCipher} is made, on any thread
-   * @throws IllegalArgumentException if its block is of neither 8 nor 16 bytes
+   * @param blockCiphers supplies a new instance for each {@link PacketCipher}, on any thread
+   * @throws IllegalArgumentException if its blocks have neither 8 nor 16 bytes
    */
   public static PacketKey ofBlockCipher(String name, Supplier<? extends BlockCipher> blockCiphers) {
     int blockBytes = blockCiphers.get().blockBytes();
@@ -192,7 +192,7 @@ public final class PacketKey implements Destroyable {
     };
   }
 
-  /** What encrypts the packets of an algorithm that is not an AEAD. */
+  /** The cipher of an algorithm that is not an AEAD. */
   static StreamCipher streamCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
     return switch (algorithm) {
       case AES, AES_192, AES_128 -> JceCfb.aes(library(provider).aes(key), key, provider);
@@ -227,7 +227,7 @@ public final class PacketKey implements Destroyable {
 
   /**
    * The same key, and the same count, with AES, GCM, ChaCha20 and Triple DES computed by this JCE
-   * provider and not by {@link CipherLibrary#preferred}; the other algorithms have their own code.
+   * provider and not by {@link CipherLibrary#preferred}; the other algorithms do not use the JCE.
    *
    * @throws IllegalArgumentException if the provider lacks the algorithm
    * @throws IllegalStateException if the key has been destroyed
@@ -236,52 +236,52 @@ public final class PacketKey implements Destroyable {
     PacketKey key =
         new PacketKey(
             name, headroom, tailroom, isAuthenticated, ciphers, provider, material, isSecret, uses);
-    key.newCipher(); // now, where the caller can see it, and not when the first packet comes
+    key.newCipher(); // Throws here if the provider lacks the algorithm, not at the first packet.
     return key;
   }
 
-  /** kcptun's name of the algorithm, or the name that the user gave his own. */
+  /** The kcptun name of the algorithm, or the name of the custom cipher. */
   public String name() {
     return name;
   }
 
-  /** Bytes before the payload. */
+  /** The bytes that sealing adds before the payload. */
   public int headroom() {
     return headroom;
   }
 
-  /** Bytes behind the payload. */
+  /** The bytes that sealing adds after the payload. */
   public int tailroom() {
     return tailroom;
   }
 
-  /** Whether it is an AEAD, so that no alteration of a packet goes unnoticed. */
+  /** Whether it is an AEAD, which detects every modification of a packet. */
   public boolean isAuthenticated() {
     return isAuthenticated;
   }
 
-  /** How many packets have been sealed with this key, on all threads. */
+  /** The number of packets sealed with this key, on all threads. */
   public long seals() {
     return (long) Uses.SEALS.getOpaque(uses);
   }
 
   /**
-   * How many packets this key has opened, on all threads: others have sealed as many with it, or
-   * the network has repeated them. A thread adds what it has opened when it seals, and else after
-   * some 256 packets.
+   * The number of packets opened with this key, on all threads: peers have sealed as many, unless
+   * the network has duplicated some. A thread updates it when it seals, and otherwise after about
+   * 256 packets.
    */
   public long opens() {
     return (long) Uses.OPENS.getOpaque(uses);
   }
 
-  /** Packets sealed and opened, to be held against {@link #USAGE_LIMIT}. */
+  /** The number of packets sealed and opened, to compare with {@link #USAGE_LIMIT}. */
   public long uses() {
     return seals() + opens();
   }
 
   /**
-   * Whether a warning is due: the key has been used for {@link #USAGE_LIMIT} packets, and nobody
-   * has been told so before. True once for each key; the caller warns. On any thread.
+   * Whether the caller has to warn that the key has reached {@link #USAGE_LIMIT}. True once for
+   * each key. On any thread.
    */
   @Unstable
   public boolean claimUsageWarning() {
@@ -313,10 +313,10 @@ public final class PacketKey implements Destroyable {
   }
 
   /**
-   * Zeroes the key's bytes: no cipher is made with it any more, nor with the same key with another
-   * provider. Those that have been made go on, so that sockets that use it do. Ciphers of a user's
-   * own have their own keys, which stay. {@link CipherAlgorithm#NULL} and {@link
-   * CipherAlgorithm#NONE} have no key and cannot be destroyed. On any thread.
+   * Zeroes the bytes of the key: no further ciphers can be made with it, nor with the same key with
+   * another provider. Existing ciphers continue to work, and with them sockets that use the key.
+   * Custom ciphers have keys of their own, which are not destroyed. {@link CipherAlgorithm#NULL}
+   * and {@link CipherAlgorithm#NONE} have no key and cannot be destroyed. On any thread.
    */
   @Override
   public void destroy() {

@@ -1,9 +1,9 @@
 package io.kcp4j.crypto;
 
 /**
- * CFB encryption of many packets side by side. Within a packet each block has to wait for the one
- * before it; the blocks at the same place of several packets do not depend on each other, and one
- * call encrypts the whole column of them.
+ * CFB encryption of many packets in parallel. Within a packet each block depends on the previous
+ * one; blocks at the same offset of several packets are independent, and one call encrypts a whole
+ * column of them.
  */
 final class ParallelCfb {
 
@@ -58,17 +58,17 @@ final class ParallelCfb {
     return active;
   }
 
-  /** Where the last encrypted block stands of packet {@code i} of those that have more. */
+  /** The index of the last encrypted block of packet {@code i} of those that have more. */
   int start(int i) {
     return starts[i];
   }
 
-  /** How many bytes that packet has from there on. */
+  /** The number of bytes of that packet from there on. */
   int length(int i) {
     return lengths[i];
   }
 
-  /** Longest first, so that those that still have blocks are always the first ones. */
+  /** Sorts by descending length: packets that still have blocks are always the first ones. */
   private void sort(PacketGroup group) {
     active = group.size();
     for (int i = 0; i < active; i++) {

@@ -4,7 +4,7 @@ import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import javax.crypto.Mac;
 
-/** PBKDF2 of RFC 8018 section 5.2 over bytes; the JDK's takes characters. */
+/** PBKDF2 of RFC 8018 section 5.2 over bytes; that of the JDK takes characters. */
 final class Pbkdf2 {
 
   private static final int SHA1_BLOCK_BYTES = 64;
@@ -14,7 +14,7 @@ final class Pbkdf2 {
   static byte[] hmacSha1(byte[] secret, byte[] salt, int rounds, int bytes) {
     try {
       Mac mac = Mac.getInstance("HmacSHA1");
-      // HMAC fills short keys up with zeros; an empty one, which the JDK refuses, is all zeros.
+      // HMAC pads short keys with zeros. The JDK refuses an empty key, which is equal to all zeros.
       byte[] filledUp = Arrays.copyOf(secret, Math.max(SHA1_BLOCK_BYTES, secret.length));
       ShortLivedKey key = new ShortLivedKey(filledUp, "HmacSHA1");
       try {

@@ -1,31 +1,31 @@
 package io.kcp4j.crypto;
 
 /**
- * The keys of a ring on one thread: the first seals, and what one refuses the next may open. Which
- * key opened the last packet of a source is remembered, in a table that sources share by chance:
- * whoever finds another's key there has it tried first, for nothing.
+ * The keys of a ring on one thread: the first seals, and each opens what the previous ones refused.
+ * A hash table remembers the key that opened the last packet of each source. A collision of two
+ * sources costs an attempt with the wrong key.
  */
 final class RingCipher implements PacketCipher {
 
-  /** More than any UDP payload. */
+  /** Longer than any UDP payload. */
   static final int MAX_PACKET_BYTES = 1 << 16;
 
   private static final int SOURCE_BITS = 12;
 
-  /** Packets opened are counted in steps: threads would contend for a counter of each. */
+  /** Opened packets are counted in steps, to avoid contention of threads for the counter. */
   private static final int OPENS_STEP = 256;
 
   private final PacketKey newest;
   private final PacketKey[] keys;
   private final KeyCipher[] ciphers;
 
-  /** What each has opened, and {@link PacketKey#opens} does not count yet. */
+  /** The packets opened by each key that {@link PacketKey#opens} does not include yet. */
   private final int[] opens;
 
   private final int minOverheadBytes;
   private final boolean isUnencrypted;
 
-  /** The number of the last key for each source; null if there is one key only. */
+  /** The index of the last key of each source; null if there is only one key. */
   private final byte[] lastKeys;
 
   private int[] pending = new int[16];
@@ -70,7 +70,7 @@ final class RingCipher implements PacketCipher {
       }
     }
     if (!isUnencrypted) {
-      newest.addSeals(batch.size()); // Before what may throw: nonces are used up from now on.
+      newest.addSeals(batch.size()); // Before sealing, which may throw after it has used nonces.
       for (int k = 0; k < keys.length; k++) {
         addOpens(k, 1);
       }
@@ -139,7 +139,7 @@ final class RingCipher implements PacketCipher {
     }
   }
 
-  /** Lists the packets that are to be opened. */
+  /** Collects the packets to open, and refuses those of invalid length. */
   private int collect(PacketBatch batch, int minBytes) {
     if (pending.length < batch.size()) {
       pending = new int[Math.max(batch.size(), 2 * pending.length)];

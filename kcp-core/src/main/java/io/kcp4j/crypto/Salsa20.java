@@ -1,9 +1,9 @@
 package io.kcp4j.crypto;
 
 /**
- * Salsa20/20 of D. J. Bernstein, keyed by the first 8 bytes of each packet, which stay as they are.
- * Blocks are computed side by side, whether of one packet or of several, by the {@link
- * Salsa20Kernel} that is preferred at that time.
+ * Salsa20/20 of D. J. Bernstein. The first 8 bytes of each packet are its nonce and not encrypted.
+ * The preferred {@link Salsa20Kernel} computes many blocks in parallel, of one packet or of
+ * several.
  */
 final class Salsa20 implements StreamCipher {
 
@@ -73,7 +73,7 @@ final class Salsa20 implements StreamCipher {
     lanes.xor(from, used, data, starts);
   }
 
-  /** A packet's last block, which is shorter. */
+  /** The last block of a packet, which is shorter. */
   private void xorLast(Salsa20Kernel.Lanes lanes, int lane, byte[] data) {
     int start = starts[lane];
     int bytes = ends[lane] - start;

@@ -1,25 +1,25 @@
 package io.kcp4j.crypto;
 
 /**
- * The inner loop of Salsa20/20: its key stream, many blocks at a time. Kernels have no state of
- * their own and are safe for all threads.
+ * The inner loop of Salsa20/20: its key stream, many blocks at a time. Kernels are stateless and
+ * safe for all threads.
  *
- * <p>There is always the {@linkplain #portable portable} kernel. Others come from the class path or
- * module path as services of this type, such as that of the artifact {@code kcp-core-vector}; they
- * are used once they have shown that they compute the same, and faster. See {@link #preferred}.
+ * <p>The {@linkplain #portable portable} kernel is always available. Others are services of this
+ * type on the class path or module path, such as that of the artifact {@code kcp-core-vector}. The
+ * fastest kernel whose results are correct is used. See {@link #preferred}.
  */
 public interface Salsa20Kernel {
 
   /**
-   * The system property with the name of the kernel to use. One that is not there, or computes
-   * wrongly, gives way to the portable one.
+   * The system property with the name of the kernel to use. If the named kernel is missing or its
+   * results are wrong, the portable one is used.
    */
   String PROPERTY = "kcp4j.salsa20.kernel";
 
-  /** As many lanes as the largest packet has blocks. */
+  /** The number of lanes for the blocks of one packet of the largest size. */
   int FEW = 24;
 
-  /** As many lanes as the blocks of several packets keep busy. */
+  /** The number of lanes for the blocks of several packets. */
   int MANY = 48;
 
   /** A short name, for logs and for {@link #PROPERTY}. */
@@ -29,11 +29,11 @@ public interface Salsa20Kernel {
    * Makes lanes for one key.
    *
    * @param key 32 bytes; neither changed nor kept
-   * @param count how many: {@link #FEW} or {@link #MANY}
+   * @param count the number of lanes: {@link #FEW} or {@link #MANY}
    */
   Lanes prepare(byte[] key, int count);
 
-  /** The kernel that needs no flags: plain loops, which HotSpot's C2 vectorises. */
+  /** The kernel that needs no JVM flags: plain loops, which C2 of HotSpot vectorises. */
   static Salsa20Kernel portable() {
     return Salsa20Lanes.Kernel.INSTANCE;
   }
@@ -47,16 +47,16 @@ public interface Salsa20Kernel {
     return Salsa20KernelTrial.CHOICE.current();
   }
 
-  /** Blocks of the key stream side by side, each with a nonce and a number of its own. */
+  /** Blocks of the key stream computed in parallel, each with its own nonce and number. */
   interface Lanes {
 
-    /** How many there are. */
+    /** The number of lanes. */
     int count();
 
-    /** Chooses a lane's block. No packet has so many that the number's upper word would count. */
+    /** Sets the block of a lane. Its number has 32 bits, which exceeds the blocks of any packet. */
     void set(int lane, int nonceLow, int nonceHigh, int block);
 
-    /** Computes the blocks of the first {@code used} lanes, at least. */
+    /** Computes the blocks of at least the first {@code used} lanes. */
     void compute(int used);
 
     /**

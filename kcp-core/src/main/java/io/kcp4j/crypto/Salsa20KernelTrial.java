@@ -3,14 +3,16 @@ package io.kcp4j.crypto;
 import io.kcp4j.kernel.KernelChoice;
 import java.util.Arrays;
 
-/** Kernels of Salsa20 XOR blocks of several packets into data, and race with one packet. */
+/**
+ * Verifies kernels of Salsa20 with the blocks of several packets, and times them with one packet.
+ */
 final class Salsa20KernelTrial implements KernelChoice.Trial<Salsa20Kernel> {
 
   private static final int BLOCK_BYTES = 64;
   private static final int[] COUNTS = {Salsa20Kernel.FEW, Salsa20Kernel.MANY};
   private static final int PACKET_BLOCKS = 22;
 
-  // Behind what it needs.
+  // After the constants that it needs.
   static final KernelChoice<Salsa20Kernel> CHOICE =
       new KernelChoice<>(Salsa20Kernel.portable(), new Salsa20KernelTrial())
           .start(Salsa20Kernel.class, System.getProperty(Salsa20Kernel.PROPERTY));
@@ -38,7 +40,7 @@ final class Salsa20KernelTrial implements KernelChoice.Trial<Salsa20Kernel> {
     return true;
   }
 
-  /** Data that has been XORed with the first {@code used} lanes, the last of them first. */
+  /** Data XORed with the first {@code used} lanes, in reverse order. */
   private static byte[] xored(Salsa20Kernel.Lanes lanes, int used) {
     byte[] data = pattern((used + 2) * BLOCK_BYTES);
     int[] starts = new int[lanes.count()];

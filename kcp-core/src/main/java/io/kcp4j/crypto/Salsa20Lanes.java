@@ -3,23 +3,23 @@ package io.kcp4j.crypto;
 import java.util.Arrays;
 
 /**
- * The portable kernel: blocks of Salsa20's key stream side by side, one in each lane.
+ * The portable kernel: computes blocks of the key stream of Salsa20 in parallel, one in each lane.
  *
- * <p>A block is a square of words. Its four diagonals stand one behind the other in an array, and
- * there one word of all lanes before the next word of all lanes. So the quarter rounds of all four
- * columns in all lanes are one loop, which C2 turns into vector instructions. For those of the rows
- * three of the diagonals have to be turned, by one, two and three words. Hence the columns write
- * these a second time, four words further on, and the rows find them turned in what is there twice;
- * the rows write what they have turned a second time, four words back, and the columns find them as
- * they were. What of the second writing is of no use falls into gaps.
+ * <p>A block is a square of words. An array holds its four diagonals one after the other, and in
+ * each diagonal word 0 of all lanes, then word 1 of all lanes, and so on. The quarter rounds of all
+ * four columns in all lanes are thus one loop, which C2 vectorises. The quarter rounds of the rows
+ * need three of the diagonals rotated by one, two and three words. Therefore the column step writes
+ * these diagonals a second time, four words further on: together the two copies contain the rotated
+ * diagonal. The row step writes its results a second time, four words back, where the column step
+ * finds them unrotated. Gaps between the diagonals take the words that neither step needs.
  *
- * <p>C2 makes wide vectors only of loops whose ends and offsets are constants, and knows only of
- * one array that its parts are apart; hence the single one, and the two sizes, each with its own
- * loops.
+ * <p>C2 uses wide vectors only for loops with constant bounds and offsets, and proves only within a
+ * single array that accesses do not overlap; hence the single array, and the two sizes with loops
+ * of their own.
  */
 final class Salsa20Lanes implements Salsa20Kernel.Lanes {
 
-  /** Makes them. With the larger number a block takes less time, on JDK 17 half of it. */
+  /** Makes lanes. With the larger number a block takes less time, on JDK 17 half as much. */
   static final class Kernel implements Salsa20Kernel {
 
     static final Kernel INSTANCE = new Kernel();
@@ -40,9 +40,10 @@ final class Salsa20Lanes implements Salsa20Kernel.Lanes {
   private static final int DOUBLE_ROUNDS = 10;
   private static final int[] SIGMA = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
 
-  // Where the diagonals begin, in words of all lanes. The first has words 0, 5, 10, 15 of the
-  // square; B has 4, 9, 14, 3, C has 8, 13, 2, 7 and D has 12, 1, 6, 11. Behind each of these are
-  // four words of room, in front at least one, two and three. Even places make aligned vectors.
+  // The offsets of the diagonals, in words of all lanes. The first has words 0, 5, 10, 15 of the
+  // square; B has 4, 9, 14, 3, C has 8, 13, 2, 7 and D has 12, 1, 6, 11. Each of B, C and D is
+  // followed by a gap of four words, and preceded by one of at least one, two and three. Even
+  // offsets align vectors.
   private static final int B = 6;
   private static final int C = 16;
   private static final int D = 28;

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import javax.crypto.SecretKey;
 
 /**
- * A key to initialise a JCE cipher with, which takes its own copy, and to destroy then: a {@link
+ * A key to initialise a JCE cipher with, which copies it, and to destroy afterwards: a {@link
  * javax.crypto.spec.SecretKeySpec} cannot be destroyed.
  */
 final class ShortLivedKey implements SecretKey {
@@ -42,7 +42,7 @@ final class ShortLivedKey implements SecretKey {
   @Override
   public byte[] getEncoded() {
     if (isDestroyed) {
-      throw new IllegalStateException("key: destroyed (expected: one that is not)");
+      throw new IllegalStateException("key: destroyed (expected: usable)");
     }
     return bytes.clone();
   }

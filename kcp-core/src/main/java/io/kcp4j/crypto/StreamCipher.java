@@ -1,6 +1,6 @@
 package io.kcp4j.crypto;
 
-/** Encrypts and decrypts whole packets in place, and keeps their lengths. */
+/** Encrypts and decrypts whole packets in place, without changing their lengths. */
 interface StreamCipher {
 
   /** Encrypts every packet of the group. */

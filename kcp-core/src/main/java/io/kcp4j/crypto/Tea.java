@@ -1,6 +1,6 @@
 package io.kcp4j.crypto;
 
-/** TEA of Wheeler and Needham with kcp-go's 16 rounds, which are 8 cycles; big-endian. */
+/** TEA of Wheeler and Needham with 16 rounds, which are 8 cycles, as in kcp-go; big-endian. */
 final class Tea implements BlockCipher {
 
   private static final int CYCLES = 8;

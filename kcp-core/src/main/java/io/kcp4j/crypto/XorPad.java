@@ -3,8 +3,8 @@ package io.kcp4j.crypto;
 import java.nio.charset.StandardCharsets;
 
 /**
- * kcp-go's "xor": every packet is XORed with the same pad. The pad is as long as kcp-go's largest
- * packet; beyond that it begins anew.
+ * The cipher "xor" of kcp-go: every packet is XORed with the same pad, which is as long as the
+ * largest packet of kcp-go and repeats beyond that.
  */
 final class XorPad implements StreamCipher {
 

@@ -9,19 +9,18 @@ import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 
 /**
- * Which kernel of a kind is in use. A kernel that was found as a service must have shown that it
- * computes what the portable one does before it is considered, and without a name win a race
- * against it: the Vector API without the intrinsics of the JIT compiler is right, and a thousand
- * times too slow.
+ * Selects one of several kernels for the same computation. A kernel found as a service is used only
+ * if its results agree with those of the portable kernel and, unless it was named, if it is faster:
+ * the Vector API without intrinsics of the JIT compiler is correct, but a thousand times slower.
  *
- * <p>The race runs on a thread of its own, so that no event loop waits for it; it also makes the
- * JIT compile the kernels.
+ * <p>The benchmark runs on a thread of its own, so that no event loop waits for it; it also warms
+ * up the kernels.
  *
- * @param <K> the type of the kernels, which is that of the service
+ * @param <K> the type of the kernels and of the service
  */
 public final class KernelChoice<K> {
 
-  /** More services than that are not looked at, should one fail again and again. */
+  /** Limits the number of services examined, in case one fails repeatedly. */
   private static final int MAX_SERVICES = 16;
 
   private static final int BENCHMARK_ROUNDS = 5_000;
@@ -32,20 +31,20 @@ public final class KernelChoice<K> {
   private final K portable;
   private volatile K current;
 
-  /** What has to be known of a kind of kernels. */
+  /** How to verify and time kernels of a type. */
   public interface Trial<K> {
 
-    /** The name by which users choose a kernel. */
+    /** The name by which users select a kernel. */
     String name(K kernel);
 
-    /** Whether it agrees with the portable kernel; if it throws, it does not. */
+    /** Whether its results agree with those of the portable kernel. An exception means no. */
     boolean agrees(K kernel);
 
-    /** What a kernel does most often, on a state of its own. */
+    /** The most frequent operation of a kernel, with its own state. */
     Runnable work(K kernel);
   }
 
-  /** Makes a choice of which only the portable kernel is known; {@link #start} looks for others. */
+  /** Selects the portable kernel; {@link #start} looks for others. */
   public KernelChoice(K portable, Trial<K> trial) {
     this.portable = portable;
     this.trial = trial;
@@ -55,7 +54,7 @@ public final class KernelChoice<K> {
   /**
    * Looks for services.
    *
-   * @param name of the kernel to use, or null to have those that are found race
+   * @param name of the kernel to use, or null to select the fastest
    * @return this
    */
   public KernelChoice<K> start(Class<K> service, String name) {
@@ -75,7 +74,7 @@ public final class KernelChoice<K> {
     return current;
   }
 
-  /** What can be loaded here. A kernel may need a module that this JVM runs without. */
+  /** The services that can be loaded. A kernel may need a module that is missing in this JVM. */
   private static <K> List<K> services(Class<K> service) {
     List<K> found = new ArrayList<>();
     Iterator<K> services = ServiceLoader.load(service, service.getClassLoader()).iterator();
@@ -87,13 +86,13 @@ public final class KernelChoice<K> {
           found.add(services.next());
         }
       } catch (ServiceConfigurationError | LinkageError e) {
-        // Not for this JVM; perhaps the next one is.
+        // Not available in this JVM; try the next one.
       }
     }
     return found;
   }
 
-  /** The candidate of that name if it is right, else the portable kernel. */
+  /** The candidate of that name if it is correct, else the portable kernel. */
   public K named(String name, List<K> candidates) {
     for (K candidate : candidates) {
       if (trial.name(candidate).equals(name) && isCorrect(candidate)) {
@@ -112,7 +111,7 @@ public final class KernelChoice<K> {
     }
   }
 
-  /** The fastest of those that are right. */
+  /** The fastest of the correct kernels. */
   public K fastest(List<K> candidates) {
     List<Contender> contenders = new ArrayList<>();
     contenders.add(new Contender(portable));
@@ -121,7 +120,7 @@ public final class KernelChoice<K> {
         contenders.add(new Contender(candidate));
       }
     }
-    // In turn, since machines are not as fast at all times, and first come first compiled.
+    // Interleaved, since the speed of machines varies, and the first kernel is compiled first.
     long start = System.nanoTime();
     for (int i = 0; i < BENCHMARK_ROUNDS && System.nanoTime() - start < BENCHMARK_NANOS; i++) {
       for (Contender contender : contenders) {
@@ -132,7 +131,7 @@ public final class KernelChoice<K> {
         .kernel;
   }
 
-  /** A kernel at work, and the least time that it took. */
+  /** A kernel and the least time that its operation took. */
   private final class Contender {
 
     final K kernel;

@@ -1,2 +1,2 @@
-/** How the fastest of several implementations of a loop is found: not for users. */
+/** Selects the fastest of several implementations of a loop. Not exported. */
 package io.kcp4j.kernel;

@@ -18,14 +18,14 @@ class LibraryChoiceTest {
   void firstThatIsRightIsUsed() {
     LibraryChoice choice = choose(null, new WrongBlocks(), RIGHT, new RenamedLibrary("later"));
     assertSame(RIGHT, choice.library());
-    assertEquals("found, and computes as the JVM does", choice.reason());
+    assertEquals("found, and agrees with the JVM", choice.reason());
   }
 
   @Test
   void withoutOthersTheJvmsIsUsed() {
     LibraryChoice choice = choose(null);
     assertSame(JceLibrary.PREFERRED, choice.library());
-    assertEquals("no other is on the path", choice.reason());
+    assertEquals("no other library found", choice.reason());
     assertEquals("jce", CipherLibrary.preferred().name());
   }
 
@@ -51,7 +51,7 @@ class LibraryChoiceTest {
       assertFalse(LibraryChoice.isCorrect(wrong), wrong.name());
       LibraryChoice choice = choose(wrong.name(), wrong);
       assertSame(JceLibrary.PREFERRED, choice.library());
-      assertEquals(wrong.name() + " computes wrongly", choice.reason());
+      assertEquals(wrong.name() + " gives wrong results", choice.reason());
     }
     assertTrue(LibraryChoice.isCorrect(RIGHT));
   }
@@ -62,7 +62,7 @@ class LibraryChoiceTest {
     Iterator<CipherLibrary> none = new Broken(missing, List.<CipherLibrary>of().iterator());
     LibraryChoice choice = LibraryChoice.choose(null, none);
     assertSame(JceLibrary.PREFERRED, choice.library());
-    assertEquals("another does not load: " + missing, choice.reason());
+    assertEquals("a library does not load: " + missing, choice.reason());
     Iterator<CipherLibrary> next = new Broken(missing, List.of(RIGHT).iterator());
     assertSame(RIGHT, LibraryChoice.choose(null, next).library());
   }
@@ -71,7 +71,7 @@ class LibraryChoiceTest {
     return LibraryChoice.choose(name, List.of(services).iterator());
   }
 
-  /** Services of which the first does not load. */
+  /** Services whose first one does not load. */
   private static final class Broken implements Iterator<CipherLibrary> {
 
     private final Iterator<CipherLibrary> others;

@@ -41,7 +41,7 @@ class OpenSslTest {
   @Test
   void isInUse() {
     assertEquals("openssl", CipherLibrary.preferred().name());
-    assertEquals("found, and computes as the JVM does", CipherLibrary.reason());
+    assertEquals("found, and agrees with the JVM", CipherLibrary.reason());
   }
 
   @ParameterizedTest
