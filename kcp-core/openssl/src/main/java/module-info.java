@@ -1,6 +1,6 @@
 /**
- * AES and the AEADs by the system's OpenSSL 3. It is used where {@code libcrypto.so.3} is found,
- * and ignored where it is not.
+ * AES and the AEADs of OpenSSL 3 of the system. Used if {@code libcrypto.so.3} is found, and
+ * ignored otherwise.
  *
  * @provides io.kcp4j.crypto.CipherLibrary
  */

@@ -1,6 +1,6 @@
 /**
- * Kernels of Reed-Solomon and Salsa20 in the Vector API. They are used where the JVM runs with
- * {@code --add-modules jdk.incubator.vector}, and ignored where it does not.
+ * Kernels of Reed-Solomon and Salsa20 in the Vector API. They are used if the JVM runs with {@code
+ * --add-modules jdk.incubator.vector}, and ignored otherwise.
  *
  * @provides io.kcp4j.crypto.Salsa20Kernel
  * @provides io.kcp4j.fec.ShardKernel

@@ -3,21 +3,20 @@ package io.kcp4j.fec;
 import java.util.Arrays;
 
 /**
- * The kernel that needs nothing but a JIT compiler which vectorises plain loops over {@code
+ * The portable kernel: it needs only a JIT compiler that vectorises plain loops over {@code
  * long[]}.
  *
- * <p>Theory. A coefficient is a sum of powers of 2, so by Horner's rule an output is doubled seven
- * times and takes in, at each of the eight bits, the inputs whose coefficients have that bit: a
- * <i>plane</i>. All of it is XOR, and doubling eight bytes in a long.
+ * <p>Theory. A coefficient is a sum of powers of 2. By Horner's rule an output is doubled seven
+ * times, and at each of the eight bits the inputs whose coefficients have that bit are added to it:
+ * a <i>plane</i>. The operations are XOR, and doubling the eight bytes of a long.
  *
- * <p>Inputs are put into groups of one to four, and the sums of all subsets of a group are made
- * first, in {@link Scratch}: a plane then takes in at most one row of each group. The more outputs,
- * the larger the groups that pay. More than {@value #CHUNK_INPUTS} inputs are worked off in chunks,
- * to keep the scratch rows few.
+ * <p>Inputs are divided into groups of one to four, and the sums of all subsets of a group are
+ * computed first, in {@link Scratch}: a plane then adds at most one row of each group. More outputs
+ * amortise larger groups. More than {@value #CHUNK_INPUTS} inputs are processed in chunks, to limit
+ * the number of scratch rows.
  *
- * <p>A matrix becomes a list of {@linkplain BitPlaneLoops loops} over rows, all decided beforehand:
- * to look at the bits of coefficients while working costs a third of the speed in mispredicted
- * branches.
+ * <p>A matrix is compiled to a list of {@linkplain BitPlaneLoops loops} over rows: testing the bits
+ * of coefficients during the computation costs a third of the speed in mispredicted branches.
  */
 final class BitPlaneKernel implements ShardKernel {
 
@@ -25,7 +24,7 @@ final class BitPlaneKernel implements ShardKernel {
 
   static final int MAX_GROUP = 4;
 
-  /** As many groups of four as one loop takes in. */
+  /** The groups of four that one loop adds. */
   static final int CHUNK_INPUTS = MAX_GROUP * BitPlaneLoops.MAX_SOURCES;
 
   private BitPlaneKernel() {}

@@ -3,9 +3,9 @@ package io.kcp4j.fec;
 import java.util.Arrays;
 
 /**
- * The loops of a {@link BitPlaneKernel}, in the only form that HotSpot's C2 vectorises on JDK 17 as
- * on 25: over heap arrays, at most six of them, all indexed by the same variable. With one array
- * more the code is five times slower.
+ * The loops of a {@link BitPlaneKernel}, in the only form that C2 of HotSpot vectorises both on JDK
+ * 17 and 25: over at most six heap arrays, all with the same index. With one more array the code is
+ * five times slower.
  */
 final class BitPlaneLoops {
 
@@ -25,7 +25,7 @@ final class BitPlaneLoops {
 
   private static final long TOP_BITS = 0x8080808080808080L;
 
-  /** What x^8 comes to in each byte, x^4 + x^3 + x^2 + 1. */
+  /** The reduction of x^8 in each byte, x^4 + x^3 + x^2 + 1. */
   private static final long REDUCTION = 0x1D1D1D1D1D1D1D1DL;
 
   private BitPlaneLoops() {}

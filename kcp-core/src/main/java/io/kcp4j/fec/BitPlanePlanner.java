@@ -3,24 +3,24 @@ package io.kcp4j.fec;
 import java.util.Arrays;
 
 /**
- * Turns matrices into programs of a {@link BitPlaneKernel}: for each loop the number of its code,
- * the row that it writes and the rows that it reads. Belongs to one thread and is used again and
- * again: when packets are lost, each loss needs a program of its own.
+ * Compiles matrices to programs of a {@link BitPlaneKernel}: for each loop its code, the row that
+ * it writes and the rows that it reads. Belongs to one thread and is reused, since each pattern of
+ * loss needs its own program.
  */
 final class BitPlanePlanner {
 
   private static final int TOP_PLANE = 7;
 
-  /** What making a sum costs, in rows taken in by a plane. */
+  /** The cost of computing a sum, in rows added by a plane. */
   private static final int SUM_COST = 4;
 
-  /** And what a plane's second loop costs. */
+  /** The cost of the second loop of a plane. */
   private static final int SECOND_LOOP_COST = 3;
 
   /** Code and target, and the sources of a loop. */
   private static final int MAX_LOOP = 2 + BitPlaneLoops.MAX_SOURCES;
 
-  /** A byte's bits, each in a nibble of its own, so that four bytes interleave into an int. */
+  /** The bits of a byte, each in a nibble of its own, so that four bytes interleave in an int. */
   private static final int[] SPREAD = new int[1 << Byte.SIZE];
 
   static {
@@ -41,13 +41,13 @@ final class BitPlanePlanner {
   private int groupSize;
   private int groups;
 
-  /** The row that has the sum of a subset, by group and subset, where bit i stands for input i. */
+  /** The row with the sum of a subset, by group and subset; bit i means input i. */
   private final short[] sums = new short[BitPlaneKernel.CHUNK_INPUTS << BitPlaneKernel.MAX_GROUP];
 
-  /** For each group the subsets that the planes take in, a nibble for each plane. */
+  /** For each group the subsets that the planes add, a nibble for each plane. */
   private final int[] subsets = new int[BitPlaneKernel.CHUNK_INPUTS];
 
-  /** The rows that one plane takes in. */
+  /** The rows that one plane adds. */
   private final short[] sources = new short[BitPlaneKernel.CHUNK_INPUTS + 1];
 
   /** Plans the multiplication with a matrix. Returns the length of the {@link #program}. */
@@ -65,12 +65,12 @@ final class BitPlanePlanner {
     return length;
   }
 
-  /** Until the next plan. */
+  /** The program, valid until the next plan. */
   short[] program() {
     return program;
   }
 
-  /** Groups of the size that costs least by a rough model. */
+  /** Selects the group size with the least cost in an approximate model. */
   private void chooseGroups(int outputs) {
     int chunk = end - first;
     float bestCost = Float.MAX_VALUE;
@@ -88,7 +88,7 @@ final class BitPlanePlanner {
     }
   }
 
-  /** How many subsets of a group have more than one member. */
+  /** The number of subsets of a group with more than one member. */
   private static int sumsOf(int size) {
     return (1 << size) - 1 - size;
   }
@@ -151,7 +151,7 @@ final class BitPlanePlanner {
   }
 
   /**
-   * Finds what a plane takes in, and returns how many rows that are. Without branches: bits are
+   * Finds the rows that a plane adds, and returns their number. Without branches, since bits are
    * random.
    */
   private int findSources(int plane) {

@@ -1,25 +1,25 @@
 package io.kcp4j.fec;
 
 /**
- * The settings of forward error correction of one session. Immutable, so that many sessions share
- * one.
+ * The settings of forward error correction of a session. Immutable; many sessions can share one.
  *
- * <p>What is sent and what is received are independent: the peer may use another ratio, or none.
+ * <p>Both directions are independent: the peer may use another ratio, or none.
  */
 public final class FecConfig {
 
   /**
-   * The most shards of a group, data and parity together: Reed-Solomon over GF(2^8) has no more.
+   * The maximum number of shards of a group, data and parity together, a limit of Reed-Solomon over
+   * GF(2^8).
    */
   public static final int MAX_SHARDS = 256;
 
-  /** kcp-go's: after so long a gap the peer has been told of a loss by other means. */
+  /** kcp-go uses 500 ms: after such a gap the ARQ has already recovered from a loss. */
   public static final int DEFAULT_PARITY_GAP_MS = 500;
 
-  /** Larger codecs take milliseconds to build, and a peer could make us build them. */
+  /** Limits the work that a peer can cause: larger codecs take milliseconds to build. */
   public static final int DEFAULT_MAX_DETECTED_SHARDS = 64;
 
-  /** Sends no parity; decodes whatever a peer sends. */
+  /** Sends no parity, but decodes what a peer sends. */
   public static final FecConfig NONE =
       new FecConfig(0, 0, DEFAULT_PARITY_GAP_MS, false, true, DEFAULT_MAX_DETECTED_SHARDS);
 
@@ -60,22 +60,22 @@ public final class FecConfig {
         dataShards, parityShards, DEFAULT_PARITY_GAP_MS, false, true, DEFAULT_MAX_DETECTED_SHARDS);
   }
 
-  /** Data packets of a group, 0 if nothing is encoded. */
+  /** Data packets of a group, 0 without encoding. */
   public int dataShards() {
     return dataShards;
   }
 
-  /** Parity packets of a group, 0 if nothing is encoded. */
+  /** Parity packets of a group, 0 without encoding. */
   public int parityShards() {
     return parityShards;
   }
 
-  /** Packets of a group, 0 if nothing is encoded. */
+  /** Packets of a group, 0 without encoding. */
   public int shards() {
     return dataShards + parityShards;
   }
 
-  /** Whether what is sent is protected. */
+  /** Whether sent datagrams are protected. */
   public boolean isEncoding() {
     return dataShards > 0;
   }
@@ -86,8 +86,9 @@ public final class FecConfig {
   }
 
   /**
-   * A group whose last datagram comes so long or longer after the datagram before it gets no
-   * parity, in milliseconds; 0: parity is always sent. Default {@value #DEFAULT_PARITY_GAP_MS}.
+   * The gap, in milliseconds, after which a group gets no parity: if its last datagram is sent so
+   * long or longer after the previous one. 0: parity is always sent. Default {@value
+   * #DEFAULT_PARITY_GAP_MS}.
    */
   public int parityGapMs() {
     return parityGapMs;
@@ -104,8 +105,8 @@ public final class FecConfig {
   }
 
   /**
-   * Whether datagrams that hold nothing but acknowledgements and window probes are protected too,
-   * as in kcp-go. Default false: the next one makes up for a lost one.
+   * Whether datagrams that contain only acknowledgements and window probes are protected, too, as
+   * in kcp-go. Default false: the next acknowledgement compensates for a lost one.
    */
   public boolean protectsAcks() {
     return protectsAcks;
@@ -129,8 +130,8 @@ public final class FecConfig {
   }
 
   /**
-   * The largest groups, data and parity together, that the decoder takes up when the peer's ratio
-   * is another than the configured one. Default {@value #DEFAULT_MAX_DETECTED_SHARDS}.
+   * The largest groups, data and parity together, that the decoder accepts when it detects a ratio
+   * of the peer other than the configured one. Default {@value #DEFAULT_MAX_DETECTED_SHARDS}.
    */
   public int maxDetectedShards() {
     return maxDetectedShards;
@@ -139,7 +140,7 @@ public final class FecConfig {
   /**
    * These settings with another limit on detected groups.
    *
-   * @param shards 2 to {@value #MAX_SHARDS}, or 0 to stay with the configured ratio
+   * @param shards 2 to {@value #MAX_SHARDS}, or 0 to use only the configured ratio
    */
   public FecConfig withMaxDetectedShards(int shards) {
     if (shards != 0) {

@@ -7,16 +7,15 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What the encoders and decoders of one thread share: arrays for packets, codes by ratio, and the
- * rows to compute in. All of it is plain arrays, so that there is nothing to close.
+ * The resources that the encoders and decoders of one thread share: arrays for packets, codes by
+ * ratio, and the rows of the computation. They are heap arrays and need no closing.
  *
- * <p>Endpoints on one thread that have memory budgets of their own share a context by {@link
- * #withBudget}.
+ * <p>Endpoints on one thread with different memory budgets share resources by {@link #withBudget}.
  */
 @Unstable
 public final class FecContext {
 
-  /** Peers can make us use others by changing their ratio; then the collection starts anew. */
+  /** Limits the codecs that peers can cause by changing their ratio; beyond it all are dropped. */
   private static final int MAX_CODECS = 64;
 
   private final MemoryBudget budget;
@@ -27,7 +26,7 @@ public final class FecContext {
   /**
    * Makes a context.
    *
-   * @param budget what kept packets are charged to; they fill at most half of it
+   * @param budget charged for held packets, which use at most half of it
    */
   public FecContext(MemoryBudget budget) {
     this(budget, new ShardPool(), new ShardRows(), new HashMap<>());
@@ -46,13 +45,13 @@ public final class FecContext {
     return new FecContext(budget, pool, rows, codecs);
   }
 
-  /** An array for a shard of so many bytes, or null if the budget has no room for it. */
+  /** An array for a shard of {@code bytes}, or null if the budget does not allow it. */
   byte[] acquire(int bytes) {
     int size = ShardPool.sizeFor(bytes);
     return budget.tryReserveSpare(size) ? pool.acquire(size) : null;
   }
 
-  /** Takes back what {@link #acquire} gave. */
+  /** Releases an array of {@link #acquire}. */
   void release(byte[] shard) {
     budget.release(shard.length);
     pool.release(shard);
@@ -72,7 +71,7 @@ public final class FecContext {
     return codec;
   }
 
-  /** An array for bytes in passing, valid until a codec of this thread is used. */
+  /** A temporary array, valid until a codec of this thread is used. */
   byte[] staging(int bytes) {
     return rows.staging(bytes);
   }

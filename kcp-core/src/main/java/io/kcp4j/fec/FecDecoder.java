@@ -6,19 +6,17 @@ import io.netty.buffer.Unpooled;
 import java.util.Objects;
 
 /**
- * Recovers datagrams that a peer has sent under parity and the network has lost: protocol.md 11.5
- * to 11.11.
+ * Recovers lost datagrams of a peer from its parity packets; protocol.md 11.5 to 11.11.
  *
- * <p>Packets are sorted into groups by their sequence numbers. A group whose data have all arrived
- * needs nothing more; one that misses some, but has as many packets in all, gives them back.
- * Packets are sorted by the configured ratio, or, where none is configured or the packets
- * contradict it, by the one that is found from the packets alone. Either way nothing is given back
- * until the packets have proven the ratio, which takes one group and the beginning of the next
- * where nothing is lost.
+ * <p>Packets belong to groups by their sequence numbers. A group whose data have all arrived is
+ * complete; one that misses data, but has as many packets in total, recovers them. The ratio is the
+ * configured one or, where none is configured or the packets contradict it, the one detected from
+ * the packets. Either way nothing is recovered until the packets have proven the ratio, which takes
+ * one group and the beginning of the next where nothing is lost.
  *
- * <p>Used by one thread. Packets handed in are copied as far as need be, and stay the caller's.
- * What is held is bounded per decoder and charged to the context's budget; between complete groups
- * it is nothing.
+ * <p>Used by one thread. The caller keeps the ownership of packets, which are copied as needed. The
+ * held memory is limited per decoder and charged to the budget of the context; after a complete
+ * group it is zero.
  */
 @Unstable
 public final class FecDecoder {
@@ -32,18 +30,18 @@ public final class FecDecoder {
   private ShardCodec codec;
   private boolean isClosed;
 
-  /** The next place of the group in the codec to look at for a recovered datagram. */
+  /** The next place of the group in the codec to examine for a recovered datagram. */
   private int place;
 
   private ByteBuf recovered;
   private long refusedShards;
 
   /**
-   * Makes a decoder. It begins with the configured ratio, if there is one, and finds the peer's by
-   * itself if that is another.
+   * Makes a decoder. It begins with the configured ratio, if there is one, and detects the ratio of
+   * the peer if that is different.
    *
    * @param config the settings
-   * @param context what the thread's decoders share
+   * @param context shared by the decoders of a thread
    */
   public FecDecoder(FecConfig config, FecContext context) {
     this.context = Objects.requireNonNull(context, "context");
@@ -52,12 +50,12 @@ public final class FecDecoder {
   }
 
   /**
-   * Takes in a data or parity packet. Never throws for what a peer sent. What can be recovered then
-   * comes from {@link #nextRecovered}; the payload of a data packet itself does not.
+   * Processes a data or parity packet. Input from a peer never causes an exception. {@link
+   * #nextRecovered} returns what can be recovered then, but not the payload of the packet itself.
    *
-   * @param packet holds the packet; neither its indices nor its reference count change
-   * @param index where the FEC header begins
-   * @param end where the packet ends
+   * @param packet the buffer of the packet; its indices and reference count do not change
+   * @param index of the FEC header
+   * @param end the index after the packet
    * @param nowMs the time
    */
   public FecResult input(ByteBuf packet, int index, int end, long nowMs) {
@@ -101,7 +99,7 @@ public final class FecDecoder {
     };
   }
 
-  /** Drops what has been sorted by another ratio, and sorts in what has waited for this one. */
+  /** Drops the groups of the former ratio, and adds the packets that arrived before this one. */
   private void regroup(long seqid) {
     if (groups != null) {
       groups.release();
@@ -129,11 +127,11 @@ public final class FecDecoder {
   }
 
   /**
-   * The next recovered datagram, between reader and writer index, or null if there are no more. To
-   * be called after each {@link #input} until it returns null, before anything else is done with an
-   * encoder or decoder of the same context: what is not fetched by then may be lost.
+   * The next recovered datagram, between reader and writer index, or null if there are no more. Has
+   * to be called after each {@link #input} until it returns null, before an encoder or decoder of
+   * the same context is used otherwise: datagrams not fetched by then may be lost.
    *
-   * @return a buffer that stays the decoder's; it is valid until the next call
+   * @return a buffer owned by the decoder, valid until the next call
    */
   public ByteBuf nextRecovered() {
     while (true) {
@@ -160,7 +158,7 @@ public final class FecDecoder {
     place = isConsistent() ? 0 : ratio.dataShards();
   }
 
-  /** If one size cannot be, packets of the group do not belong together: none of it is used. */
+  /** If one size is impossible, the packets are not of one group: nothing of it is used. */
   private boolean isConsistent() {
     int refused = 0;
     for (int i = 0; i < ratio.dataShards(); i++) {
@@ -177,7 +175,7 @@ public final class FecDecoder {
     return size >= FecPacket.SIZE_BYTES && size <= codec.shardBytes();
   }
 
-  /** What has been recovered at a place, or null if it is not needed. */
+  /** The recovered datagram at a place, or null if it is not needed. */
   private ByteBuf datagram(int place) {
     if (!codec.isWanted(place)) {
       return null;
@@ -189,27 +187,27 @@ public final class FecDecoder {
     return recovered.setIndex(FecPacket.SIZE_BYTES, codec.size(place));
   }
 
-  /** Data packets of a group by the ratio in force, 0 while it is unknown. */
+  /** Data packets of a group by the current ratio, 0 while it is unknown. */
   public int dataShards() {
     return ratio.dataShards();
   }
 
-  /** Parity packets of a group by the ratio in force, 0 while it is unknown. */
+  /** Parity packets of a group by the current ratio, 0 while it is unknown. */
   public int parityShards() {
     return ratio.parityShards();
   }
 
-  /** How often another ratio than the one in force, or than none, has been found. */
+  /** How often the ratio has changed, the first detection without a configured ratio included. */
   public int ratioChanges() {
     return ratio.changes();
   }
 
-  /** How many recovered shards could not be datagrams; their groups were dropped. */
+  /** The number of recovered shards that cannot be datagrams; their groups were dropped. */
   public long refusedShards() {
     return refusedShards;
   }
 
-  /** The bytes that are held of unfinished groups, by capacity. */
+  /** The capacity of the held packets of incomplete groups, in bytes. */
   public int heldBytes() {
     return (groups == null ? 0 : groups.heldBytes()) + (recent == null ? 0 : recent.heldBytes());
   }

@@ -6,30 +6,30 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * Numbers the datagrams that a session sends and makes parity for them: protocol.md 11.2 to 11.4.
+ * Numbers the datagrams of a session and computes their parity; protocol.md 11.2 to 11.4.
  *
- * <p>Datagrams are taken in groups as they come. A copy of each is kept until its group is full;
- * then parity is computed over the whole group at once, and all copies are released. Between groups
- * nothing is held. The last datagram of a group is never copied.
+ * <p>Consecutive datagrams form a group. A copy of each is kept until the group is full; then
+ * parity is computed over the whole group at once, and all copies are released. Between groups the
+ * encoder holds no memory. The last datagram of a group is never copied.
  *
- * <p>Where the memory budget has no room for a copy, the group goes without parity. To the peer
- * that looks like a group after a gap: the numbers of its parity are used up all the same.
+ * <p>Where the memory budget does not allow a copy, the group gets no parity. To the peer this
+ * looks like a group after a gap: the sequence numbers of its parity are skipped.
  *
- * <p>Used by one thread. Buffers handed in stay the caller's.
+ * <p>Used by one thread. The caller keeps the ownership of buffers.
  */
 @Unstable
 public final class FecEncoder {
 
-  /** More packets than any receiver looks back or ahead. */
+  /** More packets than the window of any receiver. */
   private static final int SUCCESSOR_DISTANCE = 4096;
 
   /** Serial numbers compare only over less than 2^31. */
   private static final long MAX_AHEAD = (1L << 31) - 65_536;
 
-  /** A period of what is looked for is 34 million numbers at least. */
+  /** The suitable numbers recur with a period of at least 34 million. */
   private static final int AHEAD_STEP = 1 << 20;
 
-  /** More packets than kcp-go's receiver remembers when it looks for the ratio: 258. */
+  /** More than the 258 packets that the receiver of kcp-go keeps to detect the ratio. */
   private static final int RECEIVER_HISTORY = 1024;
 
   private final FecConfig config;
@@ -37,7 +37,7 @@ public final class FecEncoder {
   private final int dataShards;
   private final int parityShards;
 
-  /** Sequence numbers run modulo this, a multiple of the group's size. */
+  /** The modulus of sequence numbers, a multiple of the group size. */
   private final long paws;
 
   private long next;
@@ -60,21 +60,21 @@ public final class FecEncoder {
    * Makes an encoder whose first sequence number is 0.
    *
    * @param config one that encodes
-   * @param context what the thread's encoders share
+   * @param context shared by the encoders of a thread
    */
   public FecEncoder(FecConfig config, FecContext context) {
     this(config, context, 0);
   }
 
   /**
-   * Makes an encoder with other settings that takes over from this one, which is closed, or has
-   * been. Sequence numbers go on at some distance, so that no receiver can take the packets of one
-   * encoder for those of the other: protocol.md 11.12.
+   * Closes this encoder and makes one with other settings that continues its stream. The sequence
+   * numbers skip a distance, so that no receiver mistakes packets of one encoder for those of the
+   * other; protocol.md 11.12.
    *
    * @param config one that encodes
    * @throws IllegalArgumentException if it does not encode
-   * @throws IllegalStateException if too few sequence numbers are left before they would begin
-   *     anew; nothing has changed then
+   * @throws IllegalStateException if too few sequence numbers are left before they wrap; nothing
+   *     has changed then
    */
   public FecEncoder successor(FecConfig config) {
     checkEncodes(config);
@@ -84,7 +84,7 @@ public final class FecEncoder {
   }
 
   /**
-   * Makes sure that {@link #successor} can be had.
+   * Checks that {@link #successor} is possible.
    *
    * @throws IllegalStateException if it cannot
    */
@@ -93,8 +93,8 @@ public final class FecEncoder {
   }
 
   /**
-   * Where groups of another size begin: the first number from which kcp-go's receiver would go on,
-   * or, if there is none, the first that is far enough ahead.
+   * The first sequence number of groups of another size: the first one that the receiver of kcp-go
+   * would follow or, if there is none, the first that is far enough ahead.
    */
   private long successorSeqid(int shards) {
     long newPaws = FecPacket.paws(shards);
@@ -112,15 +112,15 @@ public final class FecEncoder {
               + shards
               + " (expected: "
               + config.shards()
-              + " as before, until sequence numbers have begun anew)");
+              + " as before, until sequence numbers have wrapped)");
     }
     return seqid;
   }
 
   /**
-   * Whether kcp-go's receiver takes a group of {@code shards} that begins at a sequence number for
-   * a new one. It keeps the number of the newest group when it finds another ratio; and until it
-   * does it may read new packets by the old ratio, where groups have other numbers: protocol.md
+   * Whether the receiver of kcp-go treats a group of {@code shards} that begins at a sequence
+   * number as a new one. It keeps the number of the newest group when it detects another ratio, and
+   * until then it may interpret new packets by the old ratio, with other group numbers; protocol.md
    * 11.12. It computes modulo 2^32.
    */
   private boolean isFollowed(long seqid, int shards) {
@@ -134,7 +134,7 @@ public final class FecEncoder {
     return (seqid + shards - 1) / shards * shards;
   }
 
-  /** Makes an encoder with another first sequence number, a multiple of the group's size. */
+  /** Makes an encoder with another first sequence number, a multiple of the group size. */
   FecEncoder(FecConfig config, FecContext context, long firstSeqid) {
     checkEncodes(config);
     this.config = config;
@@ -153,15 +153,14 @@ public final class FecEncoder {
   }
 
   /**
-   * Fills in the header of a data packet, and keeps a copy of what follows it until the group is
-   * full.
+   * Writes the header of a data packet, and keeps a copy of its shard until the group is full.
    *
    * @param buf the packet; neither its indices nor its reference count change
-   * @param headerIndex where the header's {@value FecPacket#DATA_HEADER_BYTES} bytes begin
-   * @param end where the payload behind it ends
+   * @param headerIndex of the header of {@value FecPacket#DATA_HEADER_BYTES} bytes
+   * @param end the index after the payload that follows it
    * @param nowMs the time
-   * @return how many parity packets have to follow now: 0, or the configured number
-   * @throws IllegalArgumentException if the payload is longer than the header can tell
+   * @return the number of parity packets to send now: 0, or the configured number
+   * @throws IllegalArgumentException if the payload is longer than the size field allows
    */
   public int protect(ByteBuf buf, int headerIndex, int end, long nowMs) {
     FecPacket.write(buf, headerIndex, end, (int) next, FecPacket.DATA);
@@ -179,7 +178,7 @@ public final class FecEncoder {
     return endGroup(buf, index, end - index, isAfterGap);
   }
 
-  /** Whether the datagram that leaves now comes after a gap; the first of all does. */
+  /** Whether the current datagram is sent after a gap; the first one always is. */
   private boolean isAfterGap(long nowMs) {
     int gapMs = config.parityGapMs();
     return gapMs > 0 && (!hasSent || nowMs - sentAtMs >= gapMs);
@@ -238,20 +237,20 @@ public final class FecEncoder {
   }
 
   /**
-   * The length of each parity packet of the group just ended, header included, in bytes; 0 if it
-   * has none.
+   * The length of each parity packet of the group just completed, header included, in bytes; 0 if
+   * it has none.
    */
   public int parityBytes() {
     return parityBytes;
   }
 
   /**
-   * Writes a parity packet of the group just ended. To be called before anything else is done with
-   * an encoder or decoder of the same context.
+   * Writes a parity packet of the group just completed. Has to be called before an encoder or
+   * decoder of the same context is used otherwise.
    *
-   * @param i which: 0 to the configured number less 1
-   * @param out where to, at its writer index
-   * @throws IllegalStateException if there is none, or it is gone
+   * @param i the index of the packet: 0 to the configured number less 1
+   * @param out the target, written at its writer index
+   * @throws IllegalStateException if there is no parity, or it has been overwritten
    */
   public void writeParity(int i, ByteBuf out) {
     if (i < 0 || i >= parityShards) {
@@ -259,21 +258,21 @@ public final class FecEncoder {
           "i: " + i + " (expected: 0 to " + (parityShards - 1) + ")");
     }
     if (parityBytes == 0 || !codec.isOwnedBy(this)) {
-      throw new IllegalStateException("no parity, or no longer");
+      throw new IllegalStateException("no parity, or it has been overwritten");
     }
     out.writeIntLE((int) (firstParity + i));
     out.writeShortLE(FecPacket.PARITY);
     out.writeBytes(codec.bytes(dataShards + i), 0, parityBytes - FecPacket.HEADER_BYTES);
   }
 
-  /** The bytes that are held for the unfinished group, by capacity. */
+  /** The capacity of the copies of the incomplete group, in bytes. */
   public int heldBytes() {
     return heldBytes;
   }
 
   /**
-   * Gives up the copies of the unfinished group, which then gets no parity: for sessions that have
-   * been idle for so long that nobody waits for it.
+   * Drops the copies of the incomplete group, which then gets no parity. For sessions that have
+   * been idle for so long that the peer no longer needs it.
    */
   public void dropGroup() {
     isUnprotected |= count > 0;
@@ -295,7 +294,7 @@ public final class FecEncoder {
     heldBytes = 0;
   }
 
-  /** Releases everything. What is still sent afterwards is numbered, and gets no parity. */
+  /** Releases all memory. Datagrams sent afterwards are numbered, but get no parity. */
   public void close() {
     dropGroup();
     isClosed = true;

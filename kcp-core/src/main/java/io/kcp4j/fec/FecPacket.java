@@ -4,20 +4,19 @@ import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The header in front of a datagram that FEC knows: a sequence number of 4 bytes and a type of 2,
- * and for data and out-of-band packets a size of 2, which counts itself and the payload:
- * protocol.md 11.1. All are little-endian.
+ * The FEC header: a sequence number of 4 bytes and a type of 2, and in data and out-of-band packets
+ * a size of 2, which counts itself and the payload; protocol.md 11.1. All are little-endian.
  */
 @Unstable
 public final class FecPacket {
 
-  /** What a parity packet has in front of its shard. */
+  /** The header of a parity packet, before its shard. */
   public static final int HEADER_BYTES = 6;
 
-  /** What a data or out-of-band packet has in front of its payload. */
+  /** The header of a data or out-of-band packet, before its payload. */
   public static final int DATA_HEADER_BYTES = 8;
 
-  /** The size field, which is part of a data packet's shard. */
+  /** The size field, which is part of the shard of a data packet. */
   static final int SIZE_BYTES = DATA_HEADER_BYTES - HEADER_BYTES;
 
   /** Type of a packet with a datagram. */
@@ -29,27 +28,27 @@ public final class FecPacket {
   /** Type of an unreliable datagram, which is in no group. */
   public static final int OUT_OF_BAND = 0xf3;
 
-  /** The sequence number of every out-of-band packet; none of a group has it. */
+  /** The sequence number of every out-of-band packet; packets of groups never have it. */
   public static final int OUT_OF_BAND_SEQID = 0xffffffff;
 
-  /** The largest shard, in bytes: what the size field can tell. */
+  /** The largest shard, in bytes: the maximum of the size field. */
   static final int MAX_SHARD_BYTES = 0xffff;
 
   private FecPacket() {}
 
   /**
-   * The first number that is no sequence number: the largest multiple of the group's size in 32
-   * bits, so that groups begin at multiples of their size for ever.
+   * The modulus of sequence numbers: the largest multiple of the group size in 32 bits, so that
+   * groups always begin at multiples of their size.
    */
   static long paws(int shards) {
     return 0xffffffffL / shards * shards;
   }
 
   /**
-   * What stands where the type would be. In a plain KCP datagram that is a command and a fragment
-   * number, which are never one of the types.
+   * The type field. In a KCP datagram without FEC its place has a command and a fragment number,
+   * which never equal one of the types.
    *
-   * @param index where the packet begins, with at least {@value #HEADER_BYTES} bytes behind it
+   * @param index of a packet of at least {@value #HEADER_BYTES} bytes
    */
   public static int type(ByteBuf packet, int index) {
     return packet.getUnsignedShortLE(index + 4);
@@ -70,12 +69,12 @@ public final class FecPacket {
     return packet.getUnsignedShortLE(index + HEADER_BYTES);
   }
 
-  /** Copies bytes out of a packet that nobody else uses meanwhile. */
+  /** Copies bytes out of a packet that no other thread uses at the same time. */
   static void read(ByteBuf packet, int index, byte[] to, int bytes) {
     if (packet.hasArray() || packet.nioBufferCount() != 1) {
       packet.getBytes(index, to, 0, bytes);
     } else {
-      // By the view that it keeps of itself: without Unsafe Netty would make another.
+      // By its cached NIO view: without Unsafe, getBytes would allocate one.
       packet.internalNioBuffer(index, bytes).get(to, 0, bytes);
     }
   }
@@ -83,8 +82,8 @@ public final class FecPacket {
   /**
    * Writes the header of a data or out-of-band packet.
    *
-   * @param index where the packet begins
-   * @param end where its payload ends
+   * @param index of the packet
+   * @param end the index after its payload
    */
   public static void write(ByteBuf packet, int index, int end, int seqid, int type) {
     int size = end - index - HEADER_BYTES;

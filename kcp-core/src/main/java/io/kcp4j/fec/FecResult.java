@@ -3,21 +3,21 @@ package io.kcp4j.fec;
 import io.kcp4j.Unstable;
 
 /**
- * What became of a data or parity packet in the decoder. It concerns the packet's use for
- * recovering others: the payload of a data packet is good unless the packet is {@link #REFUSED}.
+ * How the decoder has treated a data or parity packet. It concerns only the recovery of other
+ * packets: the payload of a data packet is valid unless the packet is {@link #REFUSED}.
  */
 @Unstable
 public enum FecResult {
-  /** Kept, or it was the last that its group needed. */
+  /** Kept, or the last packet that its group needed. */
   KEPT,
-  /** It has been here before, or its group has been completed without it. */
+  /** It arrived before, or its group has been completed without it. */
   DUPLICATE,
-  /** Its group has been given up, or it is far from where the peer's sequence is. */
+  /** Its group has been dropped, or it is far from the current sequence numbers of the peer. */
   STALE,
-  /** It contradicts the ratio in force, or does not fit the other packets of its group. */
+  /** It contradicts the current ratio or the other packets of its group. */
   MISPLACED,
-  /** Not kept: decoding is off, or the memory budget has no room. */
+  /** Not kept: decoding is disabled, or the memory limit is reached. */
   NOT_KEPT,
-  /** Malformed: nothing of it is to be used. */
+  /** Malformed: its payload must not be used. */
   REFUSED
 }

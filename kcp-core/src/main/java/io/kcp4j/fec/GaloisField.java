@@ -1,10 +1,10 @@
 package io.kcp4j.fec;
 
 /**
- * Arithmetic in GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1 (0x11D), for setting up codes; the bytes
- * of shards go through a {@link ShardKernel}. Addition is XOR.
+ * Arithmetic in GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1 (0x11D), for constructing codes; a {@link
+ * ShardKernel} processes the bytes of shards. Addition is XOR.
  *
- * <p>2 generates the field, so that products of many factors are sums of logarithms.
+ * <p>2 generates the field: products of many factors are sums of logarithms.
  */
 final class GaloisField {
 
@@ -13,7 +13,7 @@ final class GaloisField {
   private static final int POLYNOMIAL = 0x11D;
   private static final int GROUP_ORDER = SIZE - 1;
 
-  /** Three rounds, so that sums and differences of logarithms need no division. */
+  /** Repeated three times, so that sums and differences of logarithms need no division. */
   private static final byte[] EXP = new byte[3 * GROUP_ORDER];
 
   private static final short[] LOG = new short[SIZE];

@@ -1,21 +1,20 @@
 package io.kcp4j.fec;
 
 /**
- * The ratio of data to parity that the peer uses, as far as it is known, and whether it is proven:
- * protocol.md 11.9 to 11.11.
+ * The ratio of data to parity that the peer uses, if known, and whether it is proven; protocol.md
+ * 11.9 to 11.11.
  *
- * <p>With a wrong ratio parity is held against data that it does not cover. What comes out looks
- * much like a datagram, since all that the datagrams of a session have in common is reproduced, the
- * conv first of all. So nothing may be recovered by a ratio that is only assumed, or contradicted,
- * or older than a jump in the sequence numbers, where the peer may have begun with another: a
- * {@link RatioSearch} has to prove it first, from the packets themselves. A proven ratio costs
- * nothing.
+ * <p>With a wrong ratio parity is combined with data that it does not cover. The result looks much
+ * like a datagram, since it reproduces everything that the datagrams of a session have in common,
+ * the conv above all. Therefore nothing is recovered with a ratio that is only assumed, or
+ * contradicted, or older than a jump of the sequence numbers, where the peer may have changed it: a
+ * {@link RatioSearch} has to prove the ratio from the packets first. A proven ratio costs nothing.
  *
- * <p>Changes are rare: flapping does no more than stop recovery.
+ * <p>Changes are rate-limited: a flapping ratio only stops recovery.
  */
 final class PeerRatio {
 
-  /** Each change drops the groups in hand; a peer has no reason to change more often. */
+  /** Each change drops the current groups; a peer has no reason to change more often. */
   static final int CHANGE_INTERVAL_MS = 10_000;
 
   private static final int MAX_SEARCH_PACKETS = 256;
@@ -25,9 +24,7 @@ final class PeerRatio {
   private int parityShards;
   private long paws;
 
-  /**
-   * The group that was located last, and its first number: the next packet is often of the same.
-   */
+  /** The group located last, and its first number: the next packet is often in the same group. */
   private int group;
 
   private long groupStart;
@@ -61,7 +58,7 @@ final class PeerRatio {
     return dataShards > 0;
   }
 
-  /** Whether what is recovered by the ratio is what the peer has sent. */
+  /** Whether recovery with the ratio yields what the peer has sent. */
   boolean isProven() {
     return search == null;
   }
@@ -79,8 +76,8 @@ final class PeerRatio {
   }
 
   /**
-   * Whether a packet stands where such a packet stands by the ratio in force. Then {@link #group}
-   * and {@link #place} tell where that is.
+   * Whether the current ratio allows a packet of this type at this sequence number. {@link #group}
+   * and {@link #place} then return its position.
    */
   boolean fits(long seqid, boolean isData) {
     int shards = dataShards + parityShards;
@@ -94,20 +91,20 @@ final class PeerRatio {
     return seqid < paws && place < dataShards == isData;
   }
 
-  /** The number of the group of the packet that {@link #fits}. */
+  /** The group number of the packet last passed to {@link #fits}. */
   int group() {
     return group;
   }
 
-  /** Its place in the group. */
+  /** The place of that packet in its group. */
   int place() {
     return place;
   }
 
   /**
-   * Takes note of a packet.
+   * Records a packet.
    *
-   * @param fits what {@link #fits} says of it; false while no ratio is known
+   * @param fits the result of {@link #fits}; false while no ratio is known
    * @return whether the ratio has changed
    */
   boolean observe(long seqid, boolean isData, boolean fits, long nowMs) {

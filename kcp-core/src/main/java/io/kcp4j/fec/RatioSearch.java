@@ -3,23 +3,23 @@ package io.kcp4j.fec;
 import java.util.Arrays;
 
 /**
- * Finds how many data and parity packets a peer's groups have, from which of its recent sequence
- * numbers were data and which parity: protocol.md 11.9.
+ * Detects how many data and parity packets the groups of a peer have, from the types of its packets
+ * by sequence number; protocol.md 11.9.
  *
  * <p>Theory. Numbers start at 0 and run modulo a multiple of the group's size n, so every group
- * begins at a multiple of n, and in every group all data stand before all parity. A size is
- * possible if nothing seen contradicts that. The true one is never contradicted, whatever is lost
- * and whatever parity is left out; so when only one size from 2 to 256 is left, it is the true one.
- * Then the boundary is known as soon as both of its neighbours have been seen: the last data and
- * the first parity place. If no size is left, the packets come from two ratios, or not all from the
- * peer, and the collection starts anew.
+ * begins at a multiple of n, and in every group data precede parity. A size is possible if no
+ * received packet contradicts that. The true size is never contradicted, whatever is lost and
+ * whatever parity is not sent; so the only possible size from 2 to 256 is the true one. Then the
+ * boundary is known as soon as the last data and the first parity place have both been seen. If no
+ * size is possible, the packets have two ratios, or are not all from the peer, and the search
+ * starts over.
  *
- * <p>Where parity is mostly left out, multiples of the true size stay possible for long. That the
- * smallest looks likely is no proof: a network that drops in step with the groups can make 3+1 look
- * like 1+1 for ever.
+ * <p>Where most parity is not sent, multiples of the true size remain possible for long. The
+ * smallest possible size is likely, but not proven: losses with the period of the groups can make
+ * 3+1 look like 1+1 indefinitely.
  *
- * <p>Sequence numbers are seen in a window that follows the newest. A few far from it are ignored;
- * many in a row move the window.
+ * <p>Sequence numbers are recorded in a window that follows the newest. Outliers far from it are
+ * ignored; many consecutive ones move the window.
  */
 final class RatioSearch {
 
@@ -28,10 +28,10 @@ final class RatioSearch {
   /** Eight groups of the largest size detected by default. */
   private static final int WINDOW = WORDS * Long.SIZE;
 
-  /** How far ahead of the window a number may be to move it at once. */
+  /** How far ahead of the window a single number may be to advance it. */
   private static final int MAX_STEP = WINDOW / 2;
 
-  /** How many numbers in a row have to be elsewhere to move the window there. */
+  /** How many consecutive outliers move the window. */
   private static final int MAX_OUTLIERS = 8;
 
   private final long[] data = new long[WORDS];
@@ -44,7 +44,7 @@ final class RatioSearch {
   private int lastData;
   private int firstParity;
 
-  /** Notes that a packet of such a kind has arrived. */
+  /** Records a packet. */
   void add(long seqid, boolean isData) {
     if (isEmpty) {
       restart(seqid);
@@ -90,10 +90,10 @@ final class RatioSearch {
   }
 
   /**
-   * Looks for the ratio. Takes some microseconds when several sizes are still possible. When the
-   * last number lay elsewhere nothing is found: the peer may have gone there, with another ratio.
+   * Searches the ratio. Takes some microseconds while several sizes are possible. Finds nothing if
+   * the last number was an outlier: the peer may have jumped there, with another ratio.
    *
-   * @return whether it is known now; then {@link #dataShards} and {@link #parityShards} tell it
+   * @return whether it is known now, as {@link #dataShards} and {@link #parityShards}
    */
   boolean find() {
     if (outliers > 0 || !hasSeenBoth()) {
@@ -133,7 +133,7 @@ final class RatioSearch {
     return shards - firstParity;
   }
 
-  /** Whether no data stand behind parity if groups have that size; notes where they meet. */
+  /** Whether no data follow parity in groups of that size; records the boundary. */
   private boolean isPossible(int shards) {
     this.shards = shards;
     lastData = -1;
@@ -157,7 +157,7 @@ final class RatioSearch {
     return true;
   }
 
-  /** {@code width} bits from an index that may be outside the window, where there are none. */
+  /** {@code width} bits from an index on; bits outside the window are zero. */
   private static long bits(long[] words, int index, int width) {
     if (index < 0) {
       return -index >= width ? 0 : bits(words, 0, width + index) << -index;

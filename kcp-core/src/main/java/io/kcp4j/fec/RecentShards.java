@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * The newest packets of a peer whose ratio is not known yet, so that losses among them can be
- * recovered once it is. After {@link #MAX_PACKETS} without a ratio it gives up.
+ * recovered once it is. It keeps no packets after {@link #MAX_PACKETS} without a ratio.
  */
 final class RecentShards {
 
@@ -62,7 +62,10 @@ final class RecentShards {
     return FecResult.KEPT;
   }
 
-  /** Hands those near {@code seqid} that fit the ratio over in their order; drops the others. */
+  /**
+   * Moves the packets near {@code seqid} that fit the ratio to the groups, in order; drops the
+   * rest.
+   */
   void moveTo(ShardGroups groups, PeerRatio ratio, long seqid) {
     if (shards == null) {
       return;

@@ -4,30 +4,30 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * A systematic Reed-Solomon code over GF(2^8), polynomial 0x11D: from d data shards it makes p
- * parity shards, and any d of the d + p give the data back. Byte for byte the code of Backblaze and
- * of klauspost/reedsolomon, and with it kcp-go's.
+ * A systematic Reed-Solomon code over GF(2^8), polynomial 0x11D: from d data shards it computes p
+ * parity shards, and any d of the d + p shards determine the data. Byte for byte the code of
+ * Backblaze and of klauspost/reedsolomon, which kcp-go uses.
  *
- * <p>Theory. Those build their matrix as a Vandermonde matrix, row r being the powers of r, times
- * the inverse of its top d rows. What that computes is interpolation: byte k of the data shards is
- * taken as the values at 0 to d - 1 of a polynomial of degree below d, and byte k of shard r is its
- * value at r. So the value at one point follows from those at any d others by Lagrange's formula,
- * for parity as for what was lost, and no matrix is ever inverted: to rebuild n shards takes time
- * proportional to n * d for the coefficients, a microsecond for two lost of ten, and the {@link
+ * <p>Theory. They construct the matrix as a Vandermonde matrix, with the powers of r in row r,
+ * times the inverse of its top d rows. This is interpolation: byte k of the data shards is taken as
+ * the values at 0 to d - 1 of a polynomial of degree below d, and byte k of shard r is its value at
+ * r. So the value at one point follows from those at any d others by Lagrange's formula, for parity
+ * and for lost shards alike, without inverting a matrix. To reconstruct n shards, computing the
+ * coefficients takes time proportional to n * d, a microsecond for two lost of ten; the {@link
  * ShardKernel} does the rest.
  *
  * <p>Immutable and safe for all threads; shared by all users of a ratio. Shards are rows of {@code
- * long[]}, eight bytes in each long in any byte order, the same for all: the arrays are what the
- * JIT compilers vectorise best.
+ * long[]}, eight bytes in each long in any byte order, the same for all: JIT compilers vectorise
+ * loops over them best.
  */
 final class ReedSolomon {
 
-  /** The field has no more points. */
+  /** The number of points of the field. */
   static final int MAX_SHARDS = GaloisField.SIZE;
 
   private static final int CACHE_LINE_LONGS = 8;
 
-  /** Of an array in HotSpot with compressed class pointers. */
+  /** The array header in HotSpot with compressed class pointers. */
   private static final int HEADER_LONGS = 2;
 
   /** Up to 2 KiB each. */
@@ -37,8 +37,8 @@ final class ReedSolomon {
   private static final int HASH_FACTOR = 0x9E3779B9;
 
   /**
-   * Codes kept for sharing. One that finds its slot taken replaces the other; threads that race do
-   * no harm, since codes of one ratio are alike, and safe however they are passed on.
+   * A cache of codes. A new code replaces another one in its slot. Races are harmless, since codes
+   * of one ratio are equivalent and safely published.
    */
   private static final ReedSolomon[] SHARED = new ReedSolomon[64];
 
@@ -47,19 +47,19 @@ final class ReedSolomon {
   private final int dataShards;
   private final int parityShards;
 
-  /** Null: the preferred one, which may change. */
+  /** Null means the preferred kernel, which may change. */
   private final ShardKernel ownKernel;
 
-  /** For each shard the sum of the logarithms of its distances to the data shards but itself. */
+  /** For each shard the sum of the logarithms of its distances to all other data shards. */
   private final int[] logDistances;
 
   /**
-   * Recent losses, by a hash of what was present: those that come again, as single ones do, need no
-   * preparing. Races do no harm, as with {@link #SHARED}.
+   * A cache of repairs by the hash of the present shards: frequent patterns, such as single losses,
+   * need no preparation. Races are harmless, as with {@link #SHARED}.
    */
   private final Repair[] repairs = new Repair[1 << REPAIRS_BITS];
 
-  /** Made when first needed: who only decodes never does. */
+  /** Created on first use: not needed for decoding. */
   private volatile Parity parity;
 
   private ReedSolomon(int dataShards, int parityShards, ShardKernel ownKernel) {
@@ -73,7 +73,7 @@ final class ReedSolomon {
   }
 
   /**
-   * The code of a ratio. Cheap; codes are shared.
+   * The code of a ratio. Cheap, since codes are cached.
    *
    * @param dataShards 1 to 255
    * @param parityShards 1 to 255, with the data shards at most {@value #MAX_SHARDS}
@@ -90,7 +90,7 @@ final class ReedSolomon {
     return shared;
   }
 
-  /** The same code, bound to a kernel; for tests and benchmarks. Not shared. */
+  /** The same code with a fixed kernel, for tests and benchmarks. Not cached. */
   ReedSolomon withKernel(ShardKernel kernel) {
     return new ReedSolomon(dataShards, parityShards, Objects.requireNonNull(kernel, "kernel"));
   }
@@ -111,12 +111,12 @@ final class ReedSolomon {
     }
   }
 
-  /** How many shards carry data, 1 to 255. */
+  /** The number of data shards, 1 to 255. */
   int dataShards() {
     return dataShards;
   }
 
-  /** How many shards of parity protect them, 1 to 255. */
+  /** The number of parity shards, 1 to 255. */
   int parityShards() {
     return parityShards;
   }
@@ -127,10 +127,10 @@ final class ReedSolomon {
   }
 
   /**
-   * How long rows should be made for shards of up to this many bytes. Any length that holds them
-   * works; this one makes the size of the array, its header included, a multiple of 64, so that
-   * rows allocated one after the other lie alike in cache lines, which saves up to a quarter of the
-   * time.
+   * The recommended length of rows for shards of up to {@code bytes}. Any sufficient length works;
+   * with this one the size of the array, its header included, is a multiple of 64, so that rows
+   * allocated consecutively have the same alignment to cache lines, which saves up to a quarter of
+   * the time.
    */
   static int rowLongs(int bytes) {
     int longs = (bytes + Long.BYTES - 1) / Long.BYTES;
@@ -143,7 +143,7 @@ final class ReedSolomon {
    *
    * @param data the data shards; not changed
    * @param parity the parity shards, overwritten
-   * @param longs how much of each row to use, 0 to the length of the shortest
+   * @param longs how many longs of each row to use, 0 to the length of the shortest
    * @throws IllegalArgumentException if rows are missing or too short
    */
   void encode(long[][] data, long[][] parity, int longs) {
@@ -179,12 +179,12 @@ final class ReedSolomon {
   }
 
   /**
-   * Rebuilds missing data shards from any {@link #dataShards} others. Missing parity stays missing.
+   * Reconstructs missing data shards from any {@link #dataShards} others, but no missing parity.
    *
-   * @param shards all rows, parity behind data; those of missing data shards are overwritten, the
-   *     others are not changed, and those of missing parity shards may be null
-   * @param present which shards are there; not changed
-   * @param longs how much of each row to use, 0 to the length of the shortest
+   * @param shards all rows, parity after data; rows of missing data shards are overwritten, others
+   *     are not changed, and rows of missing parity shards may be null
+   * @param present which shards are present; not changed
+   * @param longs how many longs of each row to use, 0 to the length of the shortest
    * @return false, with nothing changed, if fewer than {@link #dataShards} are present
    * @throws IllegalArgumentException if rows are missing or too short
    */
@@ -264,9 +264,9 @@ final class ReedSolomon {
   }
 
   /**
-   * Lagrange's formula: what the values at {@code known} count in the values at {@code wanted}. The
-   * known points are those of the data shards, but {@code repairing} in place of {@code wanted} if
-   * there are any.
+   * Lagrange's formula: the coefficients of the values at {@code known} in the values at {@code
+   * wanted}. The known points are those of the data shards, with {@code repairing} in place of
+   * {@code wanted} if there are any.
    */
   private byte[][] coefficients(int[] known, int[] wanted, int[] repairing) {
     int[] missing = repairing.length == 0 ? repairing : wanted;

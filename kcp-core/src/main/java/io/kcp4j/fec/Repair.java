@@ -2,16 +2,16 @@ package io.kcp4j.fec;
 
 import java.util.Arrays;
 
-/** How the data shards that one pattern of loss leaves missing are rebuilt. Immutable. */
+/** How to reconstruct the data shards that are missing in one pattern of loss. Immutable. */
 final class Repair {
 
-  /** Coefficients beyond which the preparation is not worth its memory. */
+  /** The maximum number of coefficients that are prepared and cached. */
   private static final int MAX_KEPT = 256;
 
   private final boolean[] present;
   private final ShardKernel kernel;
 
-  /** The shards to compute from, and those to compute. */
+  /** The shards to compute from; {@link #missing} are those to compute. */
   private final int[] sources;
 
   private final int[] missing;
@@ -19,7 +19,7 @@ final class Repair {
   /** Null if too many are missing. */
   private final byte[][] coefficients;
 
-  /** Null if there is nothing to compute, or it is too large to be kept. */
+  /** Null if there is nothing to compute, or if it is too large to cache. */
   private final ShardKernel.Product product;
 
   Repair(

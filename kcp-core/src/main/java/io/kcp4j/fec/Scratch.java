@@ -11,12 +11,12 @@ import java.util.Arrays;
  */
 final class Scratch {
 
-  /** The sum over one chunk of inputs, where there are several. */
+  /** The row of the sum over one chunk of inputs, where there are several. */
   static final int PARTIAL = 0;
 
   static final int FIRST_SUM = 1;
 
-  /** With the eleven sums in each of the five largest groups. */
+  /** With the eleven sums of each of the five largest groups. */
   static final int ROWS = FIRST_SUM + 55;
 
   /** Enough for the 1500 bytes of a packet; see {@link ReedSolomon#rowLongs}. */
@@ -57,7 +57,7 @@ final class Scratch {
     return rows;
   }
 
-  /** Lets go of the caller's rows, and of large ones. */
+  /** Drops the references to the rows of the caller, and large scratch rows. */
   void clear(int count) {
     Arrays.fill(rows, ROWS, ROWS + count, null);
     System.arraycopy(kept, 0, rows, 0, ROWS);

@@ -4,11 +4,12 @@ import java.nio.LongBuffer;
 import java.util.Arrays;
 
 /**
- * A {@link ReedSolomon} code over shards of different lengths: each counts as padded with zeros to
- * the longest of its group. Shards are loaded into rows, computed with, and stored from there.
+ * A {@link ReedSolomon} code over shards of different lengths: each is padded with zeros to the
+ * longest of its group. Shards are loaded into rows, processed, and stored from there.
  *
- * <p>Bytes go to rows of longs and back by bulk copies through one array that is viewed as longs: a
- * loop of single accesses takes twice as long on JDK 17, and a view of each array is garbage.
+ * <p>Bytes are copied to rows of longs and back in bulk, through one array with a view as longs: a
+ * loop of single accesses takes twice as long on JDK 17, and a view of each array would be an
+ * allocation.
  */
 final class ShardCodec {
 
@@ -35,7 +36,7 @@ final class ShardCodec {
   /**
    * Begins with a group.
    *
-   * @param owner on whose behalf; see {@link #isOwnedBy}
+   * @param owner the user of the codec; see {@link #isOwnedBy}
    * @param shardBytes the length of its longest shard
    */
   void begin(Object owner, int shardBytes) {
@@ -51,7 +52,7 @@ final class ShardCodec {
     Arrays.fill(wanted, false);
   }
 
-  /** Whether nobody has begun with another group since {@code owner} did. */
+  /** Whether no other group has been begun since {@code owner} began one. */
   boolean isOwnedBy(Object owner) {
     return rows.isClaimedBy(owner);
   }
@@ -62,9 +63,9 @@ final class ShardCodec {
   }
 
   /**
-   * Puts a shard in its place.
+   * Loads a shard.
    *
-   * @param shard holds it from 0 on; may be the staging array
+   * @param shard the array of the shard, from index 0 on; may be the staging array
    */
   void load(int place, byte[] shard, int bytes) {
     byte[] staging = rows.staging(bytes);
@@ -89,12 +90,12 @@ final class ShardCodec {
     return present[place];
   }
 
-  /** Asks for a shard that has not been loaded. */
+  /** Marks a shard that has not been loaded as wanted. */
   void want(int place) {
     wanted[place] = true;
   }
 
-  /** Whether a shard has been asked for. */
+  /** Whether a shard is wanted. */
   boolean isWanted(int place) {
     return wanted[place];
   }
@@ -104,17 +105,17 @@ final class ShardCodec {
     code.encode(data, parity, longs);
   }
 
-  /** Computes the missing data shards; as many as there are have been loaded, of either kind. */
+  /** Computes the missing data shards from as many loaded shards of either type. */
   boolean reconstruct() {
     return code.reconstructData(all, present, longs);
   }
 
-  /** The first two bytes of a shard, which are its size if it carries data. */
+  /** The first two bytes of a shard, which are the size of a data shard. */
   int size(int place) {
     return (int) (all[place][0] & 0xffff);
   }
 
-  /** A shard as bytes, from 0 on, in an array that is valid until the next call. */
+  /** The bytes of a shard, from index 0 on, in an array that is valid until the next call. */
   byte[] bytes(int place) {
     byte[] staging = rows.staging(longs << 3);
     rows.stagingLongs().put(0, all[place], 0, longs);

@@ -4,18 +4,17 @@ import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
 /**
- * The newest groups of a peer whose ratio is known: who of each has arrived, and copies of them
- * until the group is complete: protocol.md 11.5 to 11.8.
+ * The newest groups of a peer with a known ratio: which packets of each have arrived, and copies of
+ * them until the group is complete; protocol.md 11.5 to 11.8.
  *
- * <p>Groups stand in a ring by number. Each is open until all its data have arrived, or as many
- * packets of either kind, which then wait in it for {@link #loadRecoverable}; from then on it holds
- * nothing, and only remembers that it is complete. A group is given up when a newer one needs its
- * place in the ring, or when the decoder holds too much.
+ * <p>A ring holds the groups by number. A group is open until all its data have arrived, or as many
+ * packets of either type, which it keeps for {@link #loadRecoverable}. From then on it holds no
+ * packets, and only the state that it is complete. A group is dropped when a newer one needs its
+ * slot, or when the decoder reaches its memory limit.
  *
- * <p>The ring follows the newest group. One step ahead is at most half the ring, so that a single
- * forged number cannot push honest groups out; where several numbers in a row lie elsewhere, the
- * peer has gone there, and the ring begins anew: what has the same numbers as before is not the
- * same.
+ * <p>The ring follows the newest group. A single packet advances it by at most half of the ring, so
+ * that one forged number cannot drop all valid groups. After several consecutive outliers the peer
+ * has jumped, and the ring starts over: equal numbers no longer mean equal groups.
  */
 final class ShardGroups {
 
@@ -23,21 +22,22 @@ final class ShardGroups {
   private static final int MIN_GROUPS = 4;
 
   /**
-   * Small groups stand as much reordering as large ones: so many packets before the newest group.
+   * The packets kept before the newest group: small groups tolerate as much reordering as large
+   * ones.
    */
   private static final int MIN_PACKETS = 128;
 
-  /** What a decoder holds at most, or two full groups of full packets if that is more. */
+  /** The memory limit of a decoder, or two full groups of full packets if that is more. */
   static final int MAX_HELD_BYTES = 256 * 1024;
 
   private static final int FULL_PACKET_BYTES = 1536;
 
-  /** So many packets in a row may be elsewhere; the next one moves the ring there. */
+  /** The number of consecutive outliers that are ignored; the next one moves the ring. */
   private static final int MAX_OUTLIERS = 2;
 
   private static final int NONE = -1;
 
-  /** In place of the length of data of which there is no copy; no shard is so short. */
+  /** The length of data that have arrived but are not kept; no shard is so short. */
   private static final char ARRIVED = 1;
 
   private static final byte OPEN = 0;
@@ -56,7 +56,9 @@ final class ShardGroups {
   private final char[] parityCounts;
   private final char[] longestData;
 
-  /** Length of the group's parity shards, all of which are equally long; 0 while there is none. */
+  /**
+   * The length of the parity shards of the group, all of which are equal; 0 while there is none.
+   */
   private final char[] parityLengths;
 
   private final byte[][] shards;
@@ -71,7 +73,7 @@ final class ShardGroups {
   private final int[] outlierNumbers = new int[MAX_OUTLIERS];
   private final int[] outlierPlaces = new int[MAX_OUTLIERS];
 
-  /** Where the packet at hand belongs. */
+  /** The position of the current packet. */
   private int atNumber;
 
   private int atSlot;
@@ -101,11 +103,11 @@ final class ShardGroups {
   }
 
   /**
-   * Takes in a packet.
+   * Adds a packet.
    *
-   * @param number its group's number
-   * @param place its place in the group, which is one for its kind
-   * @param packet holds its shard, {@code bytes} from {@code index} on, which is copied if need be
+   * @param number of its group
+   * @param place in the group, which is valid for its type
+   * @param packet the buffer of its shard, {@code bytes} from {@code index} on, copied if needed
    */
   FecResult add(int number, int place, ByteBuf packet, int index, int bytes) {
     boolean isData = place < dataShards;
@@ -132,7 +134,7 @@ final class ShardGroups {
     return FecResult.KEPT;
   }
 
-  /** Takes in a packet whose shard is ours already, and becomes this group's. */
+  /** Adds a packet and takes the ownership of its shard. */
   void add(int number, int place, byte[] shard, int bytes) {
     boolean isData = place < dataShards;
     if (classify(number, place, isData, bytes) != FecResult.KEPT) {
@@ -146,12 +148,12 @@ final class ShardGroups {
     }
   }
 
-  /** Keeps in mind that data have arrived of which there is no copy: they need no recovery. */
+  /** Records that data have arrived without being kept: they need no recovery. */
   private void noteArrival(int slot, int place) {
     lengths[slot * groupShards + place] = ARRIVED;
   }
 
-  /** Data that come before they are recovered need no recovery any more. */
+  /** Records data that arrive before their recovery, and make it unnecessary. */
   private void noteLateArrival() {
     int i = atSlot * groupShards + atPlace;
     if (shards[i] == null && lengths[i] != ARRIVED) {
@@ -163,7 +165,7 @@ final class ShardGroups {
     }
   }
 
-  /** How far one group is behind another, negative if it is before it; numbers wrap with paws. */
+  /** The distance of a group after another one, negative before it; numbers wrap with paws. */
   private int distance(int number, int from) {
     int distance = number - from;
     if (distance > groupsInPaws / 2) {
@@ -172,7 +174,7 @@ final class ShardGroups {
     return distance < -(groupsInPaws / 2) ? distance + groupsInPaws : distance;
   }
 
-  /** Whether a packet is to be kept; then {@code atSlot} and {@code atPlace} tell where. */
+  /** Whether to keep a packet, at {@code atSlot} and {@code atPlace}. */
   private FecResult classify(int number, int place, boolean isData, int bytes) {
     atPlace = place;
     if (number != atNumber) {
@@ -195,7 +197,7 @@ final class ShardGroups {
     return FecResult.KEPT;
   }
 
-  /** Whether a group is within the ring, which moves on if it is just ahead. */
+  /** Whether a group is in the ring, which advances if the group is just ahead. */
   private boolean advanceTo(int number) {
     int ahead = newest == NONE ? 1 : distance(number, newest);
     if (ahead > 0 && ahead <= numbers.length / 2) {
@@ -209,7 +211,7 @@ final class ShardGroups {
     return ahead <= 0 && ahead > -numbers.length;
   }
 
-  /** Whether packets elsewhere have come in a row, and from near each other; then goes there. */
+  /** Whether consecutive outliers near each other confirm a jump; then moves the ring. */
   private boolean isConfirmed(int number) {
     if (outliers > 0) {
       int last = outliers - 1;
@@ -242,7 +244,7 @@ final class ShardGroups {
     }
   }
 
-  /** Gives a group its slot, unless a newer one has it. */
+  /** Assigns a slot to a group, unless a newer one has it. */
   private boolean claim(int slot, int number) {
     int old = numbers[slot];
     if (old == number) {
@@ -282,7 +284,7 @@ final class ShardGroups {
     return array;
   }
 
-  /** Gives up the oldest group that holds anything, but not the one that something is kept for. */
+  /** Drops the oldest group that holds packets, except for the current one. */
   private boolean dropOldestOther() {
     int oldest = NONE;
     for (int i = 0; i < numbers.length; i++) {
@@ -315,7 +317,7 @@ final class ShardGroups {
     }
   }
 
-  /** Whether the peer has gone elsewhere since this was asked last. */
+  /** Whether the sequence numbers have jumped since the previous call. */
   boolean hasJumped() {
     boolean jumped = hasJumped;
     hasJumped = false;
@@ -328,8 +330,8 @@ final class ShardGroups {
   }
 
   /**
-   * Loads a group that has as many packets as it needs, but not all data, and releases it. There is
-   * one.
+   * Loads a group that has enough packets, but not all data, and releases it. The caller has
+   * checked {@link #isRecoverable}.
    */
   void loadRecoverable(ShardCodec codec, Object owner) {
     int slot = 0;
@@ -380,7 +382,7 @@ final class ShardGroups {
     }
   }
 
-  /** Gives up every group. */
+  /** Drops every group. */
   void release() {
     for (int slot = 0; slot < numbers.length; slot++) {
       drop(slot);

@@ -2,17 +2,17 @@ package io.kcp4j.fec;
 
 /**
  * The inner loop of Reed-Solomon: multiplies a matrix over GF(2^8), polynomial 0x11D, with shards.
- * Kernels have no state of their own and are safe for all threads.
+ * Kernels are stateless and safe for all threads.
  *
- * <p>There is always the {@linkplain #portable portable} kernel. Others come from the class path or
- * module path as services of this type, such as those of the artifact {@code kcp-core-vector}; they
- * are used once they have shown that they compute the same, and faster. See {@link #preferred}.
+ * <p>The {@linkplain #portable portable} kernel is always available. Others are services of this
+ * type on the class path or module path, such as those of the artifact {@code kcp-core-vector}. The
+ * fastest kernel whose results are correct is used. See {@link #preferred}.
  */
 public interface ShardKernel {
 
   /**
-   * The system property with the name of the kernel to use. One that is not there, or computes
-   * wrongly, gives way to the portable one.
+   * The system property with the name of the kernel to use. If the named kernel is missing or its
+   * results are wrong, the portable one is used.
    */
   String PROPERTY = "kcp4j.fec.kernel";
 
@@ -29,13 +29,13 @@ public interface ShardKernel {
   Product prepare(byte[][] coefficients);
 
   /**
-   * Multiplies with a matrix that is used once. As {@link #prepare} and {@link Product#multiply}.
+   * Multiplies with a matrix that is used once, as {@link #prepare} and {@link Product#multiply}.
    */
   default void multiply(byte[][] coefficients, long[][] inputs, long[][] outputs, int longs) {
     prepare(coefficients).multiply(inputs, outputs, longs);
   }
 
-  /** The kernel that needs no flags: plain loops, which HotSpot's C2 vectorises. */
+  /** The kernel that needs no JVM flags: plain loops, which C2 of HotSpot vectorises. */
   static ShardKernel portable() {
     return BitPlaneKernel.INSTANCE;
   }
@@ -59,7 +59,7 @@ public interface ShardKernel {
      *     bytes of the shard in each long; not changed
      * @param outputs as many rows as the matrix has, each of at least {@code longs}; none of them
      *     is an input
-     * @param longs how many of each row to use; nothing behind them is read or changed
+     * @param longs how many of each row to use; longs after them are neither read nor changed
      */
     void multiply(long[][] inputs, long[][] outputs, int longs);
   }

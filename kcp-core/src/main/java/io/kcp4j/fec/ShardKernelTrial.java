@@ -3,20 +3,20 @@ package io.kcp4j.fec;
 import io.kcp4j.kernel.KernelChoice;
 import java.util.Arrays;
 
-/** Kernels of Reed-Solomon compute products of random matrices, and race with 10+3 packets. */
+/** Verifies kernels of Reed-Solomon with random matrices, and times them with 10+3 packets. */
 final class ShardKernelTrial implements KernelChoice.Trial<ShardKernel> {
 
-  /** Every size of group, and a second chunk, of the portable kernel. */
+  /** Every group size, and a second chunk, of the portable kernel. */
   private static final int[][] CHECKED_SIZES = {{1, 1}, {3, 1}, {2, 3}, {10, 3}, {20, 10}, {23, 5}};
 
-  /** Shorter than any vector, whole ones, and a little more and less. */
+  /** Shorter than any vector, whole vectors, and slightly more and less. */
   private static final int[] CHECKED_LONGS = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 41};
 
   private static final int BENCHMARK_INPUTS = 10;
   private static final int BENCHMARK_OUTPUTS = 3;
   private static final int BENCHMARK_LONGS = 175;
 
-  // Behind what it needs.
+  // After the constants that it needs.
   static final KernelChoice<ShardKernel> CHOICE =
       new KernelChoice<>(ShardKernel.portable(), new ShardKernelTrial())
           .start(ShardKernel.class, System.getProperty(ShardKernel.PROPERTY));
@@ -75,7 +75,7 @@ final class ShardKernelTrial implements KernelChoice.Trial<ShardKernel> {
     return rows;
   }
 
-  /** The same at each run: the check is part of the core, which has no randomness of its own. */
+  /** Deterministic: the core has no random numbers of its own. */
   private static final class Noise {
 
     private long state = 1;

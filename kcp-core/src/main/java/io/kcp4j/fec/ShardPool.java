@@ -2,17 +2,14 @@ package io.kcp4j.fec;
 
 import java.util.ArrayDeque;
 
-/**
- * Byte arrays for shards, used again and again. They come in a few sizes, so that what a shard
- * costs follows what it holds.
- */
+/** A pool of byte arrays for shards, in a few sizes, so that a short shard takes a small array. */
 final class ShardPool {
 
-  /** The largest takes any packet of 1500 bytes. */
+  /** The largest fits any packet of 1500 bytes. */
   private static final int[] SIZES = {128, 256, 512, 1024, 1536};
 
   /**
-   * As many of one size as a dozen busy sessions need at a time; more are left to the collector.
+   * As many of one size as a dozen busy sessions need at a time; the garbage collector takes more.
    */
   private static final int MAX_FREE = 128;
 
@@ -27,7 +24,7 @@ final class ShardPool {
     return queues;
   }
 
-  /** The size of the array that {@link #acquire} gives for so many bytes. */
+  /** The size of the array to {@link #acquire} for a number of bytes. */
   static int sizeFor(int bytes) {
     for (int size : SIZES) {
       if (bytes <= size) {
@@ -37,14 +34,14 @@ final class ShardPool {
     return bytes;
   }
 
-  /** An array of such a size, with anything in it. */
+  /** An array of that size, with arbitrary content. */
   byte[] acquire(int size) {
     ArrayDeque<byte[]> queue = queue(size);
     byte[] array = queue == null ? null : queue.pollLast();
     return array == null ? new byte[size] : array;
   }
 
-  /** Takes an array back. */
+  /** Returns an array to the pool. */
   void release(byte[] array) {
     ArrayDeque<byte[]> queue = queue(array.length);
     if (queue != null && queue.size() < MAX_FREE) {

@@ -5,12 +5,12 @@ import java.nio.ByteOrder;
 import java.nio.LongBuffer;
 
 /**
- * The rows of longs in which all codes of a thread compute, and the array through which their bytes
- * go in and out. What stands in them belongs to whoever claimed them last.
+ * The rows of longs that all codes of a thread compute with, and the array through which bytes are
+ * copied in and out. Their content belongs to the last owner that claimed them.
  */
 final class ShardRows {
 
-  /** For the longest packet that kcp-go takes, 1500 bytes, so that rows seldom have to grow. */
+  /** For the longest packet that kcp-go accepts, 1500 bytes, so that rows rarely have to grow. */
   private static final int MIN_LONGS = ReedSolomon.rowLongs(1500);
 
   private final long[][] rows = new long[FecConfig.MAX_SHARDS][];
@@ -18,7 +18,7 @@ final class ShardRows {
   private LongBuffer stagingLongs;
   private Object owner;
 
-  /** Takes possession: what others have left in the rows is lost. */
+  /** Makes {@code owner} the owner: the content of the rows is lost. */
   void claim(Object owner) {
     this.owner = owner;
   }
@@ -46,7 +46,7 @@ final class ShardRows {
     return staging;
   }
 
-  /** The staging array as longs. */
+  /** A view of the staging array as longs. */
   LongBuffer stagingLongs() {
     return stagingLongs;
   }

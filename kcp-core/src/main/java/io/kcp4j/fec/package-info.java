@@ -1,5 +1,5 @@
 /**
- * Forward error correction as kcp-go does it: parity packets from which a receiver rebuilds lost
- * packets without waiting for them to be sent again. Knows nothing of KCP itself.
+ * Forward error correction as in kcp-go: parity packets from which a receiver recovers lost packets
+ * without waiting for a retransmission. Independent of the ARQ.
  */
 package io.kcp4j.fec;

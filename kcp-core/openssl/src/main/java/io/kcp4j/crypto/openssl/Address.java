@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 
 /**
- * Where direct buffers begin, the last of which is remembered: a segment to ask would be an object.
- * Checks bounds, which the library cannot.
+ * Determines addresses in direct buffers. It caches that of the last buffer, since each query would
+ * allocate a segment. It checks bounds, which the library cannot.
  */
 @SuppressWarnings("ReferenceEquality") // Equal buffers may be of different memory.
 final class Address {
@@ -15,9 +15,9 @@ final class Address {
   private long start;
 
   /**
-   * The address of bytes of a direct buffer, counted from its first, wherever its position is.
+   * The address of bytes of a direct buffer; its position is ignored.
    *
-   * @param bytes to be kept alive by the caller
+   * @param bytes kept reachable by the caller
    */
   long of(ByteBuffer bytes, int index, int length) {
     Objects.checkFromIndexSize(index, length, bytes.limit());

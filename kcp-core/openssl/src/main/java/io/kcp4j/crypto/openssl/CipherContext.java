@@ -9,15 +9,15 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * A cipher with its key, for one direction. Used by one thread. Nobody closes ciphers: it is freed,
- * and the key in it wiped, some time after the last reference to it is gone.
+ * A cipher with its key, for one direction. Used by one thread. Ciphers are not closed: the garbage
+ * collector frees the native context, and OpenSSL wipes its key, after it became unreachable.
  */
 final class CipherContext {
 
   /** {@code OSSL_PARAM_OCTET_STRING}. */
   private static final int OCTET_STRING = 5;
 
-  /** Of a parameter: its name, type, data, their size, and how many bytes were written. */
+  /** An {@code OSSL_PARAM}: name, type, data, size of the data, and number of bytes written. */
   private static final int PARAMETER_BYTES = 40;
 
   private static final int DATA_OFFSET = 16;
@@ -26,16 +26,16 @@ final class CipherContext {
   private final boolean isEncrypting;
   private final MemorySegment context;
 
-  /** Where the provider tells how many bytes it wrote. */
+  /** The place where the provider returns the number of bytes written. */
   private final MemorySegment written;
 
-  /** One parameter, the tag, and zeros behind the last one. */
+  /** One parameter, the tag, and a terminator of zeros. */
   private final MemorySegment parameters;
 
   /**
-   * Makes one.
+   * Makes a context.
    *
-   * @param tagBytes 0 for a cipher without
+   * @param tagBytes 0 for a cipher without a tag
    */
   CipherContext(String cipher, byte[] key, boolean isEncrypting, int tagBytes) {
     this.isEncrypting = isEncrypting;
@@ -59,8 +59,8 @@ final class CipherContext {
   }
 
   /**
-   * Encrypts a message, and writes its tag. All of them are addresses of memory that the caller
-   * keeps.
+   * Encrypts a message, and writes its tag. The addresses are of memory that the caller keeps
+   * reachable.
    */
   void seal(long nonce, long nonceBytes, long message, long bytes, long tag) {
     functions.init(isEncrypting, context, 0, 0, nonce, nonceBytes, MemorySegment.NULL);
@@ -70,7 +70,7 @@ final class CipherContext {
     functions.getParameters(context, parameters);
   }
 
-  /** Decrypts a message. Whether the tag is right. */
+  /** Decrypts a message, and returns whether the tag is valid. */
   boolean open(long nonce, long nonceBytes, long in, long bytes, long tag, long out) {
     parameters.set(JAVA_LONG, DATA_OFFSET, tag);
     functions.init(isEncrypting, context, 0, 0, nonce, nonceBytes, parameters);
@@ -78,7 +78,7 @@ final class CipherContext {
     return functions.finish(context, written);
   }
 
-  /** Encrypts whole blocks, each by itself. They may be on the heap. */
+  /** Encrypts whole blocks in ECB mode. They may be on the heap. */
   void encryptBlocks(MemorySegment in, long bytes, MemorySegment out) {
     functions.cipher(context, in, bytes, out, written);
   }

@@ -11,10 +11,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * What the provider has for one cipher, with numbers and types of provider-cipher(7): the functions
- * behind {@code EVP_CipherInit} and its like, which take 100 ns more for a packet, since they ask
- * for parameters by name. Handles have to be constants for the JIT compiler. Packets are handed
- * over as numbers: a segment would be an object each time.
+ * The functions of the provider for one cipher, with numbers and types of provider-cipher(7). The
+ * functions {@code EVP_CipherInit} and so on call them, but take 100 ns more for a packet, since
+ * they look up parameters by name. Handles have to be constants for the JIT compiler. Packets are
+ * passed as addresses: each segment would be an allocation.
  */
 final class CipherFunctions {
 
@@ -91,7 +91,7 @@ final class CipherFunctions {
   /**
    * Begins a message.
    *
-   * @param keyBytes 0 to go on with the key
+   * @param keyBytes 0 to keep the key
    * @param nonceBytes 0 for no nonce
    * @param parameters to set, or null
    */
@@ -111,7 +111,7 @@ final class CipherFunctions {
     }
   }
 
-  /** As many bytes come out as go in. */
+  /** Processes bytes; the output has the same length. */
   void update(MemorySegment context, long in, long bytes, long out, MemorySegment written) {
     try {
       check((int) UPDATE.invokeExact(update, context, out, written, bytes, in, bytes));
@@ -120,7 +120,7 @@ final class CipherFunctions {
     }
   }
 
-  /** Ends a message, of which nothing more comes out, and says whether its tag is right. */
+  /** Ends a message, without further output, and returns whether its tag is valid. */
   boolean finish(MemorySegment context, MemorySegment written) {
     try {
       return (int) FINAL.invokeExact(finish, context, written, written, 0L) == 1;
@@ -129,7 +129,7 @@ final class CipherFunctions {
     }
   }
 
-  /** All of a message. It may be on the heap. */
+  /** Processes a whole message, which may be on the heap. */
   void cipher(
       MemorySegment context,
       MemorySegment in,
@@ -157,7 +157,7 @@ final class CipherFunctions {
     }
   }
 
-  /** Handles declare everything, and throw what is not checked. */
+  /** Handles declare {@link Throwable}, but throw only unchecked exceptions. */
   private static RuntimeException failure(Throwable t) {
     if (t instanceof Error e) {
       throw e;

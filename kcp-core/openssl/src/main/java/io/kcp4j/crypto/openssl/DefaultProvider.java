@@ -13,12 +13,12 @@ import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 
 /**
- * OpenSSL's default provider, in a library context of its own: neither the system's configuration
- * nor what else uses OpenSSL in this process matters to it, nor it to them. See provider(7).
+ * The default provider of OpenSSL, in a library context of its own: independent of the system
+ * configuration and of other users of OpenSSL in this process. See provider(7).
  */
 final class DefaultProvider {
 
-  /** All of OpenSSL 3 has this name and one ABI. */
+  /** All versions of OpenSSL 3 have this name and one ABI. */
   private static final String FILE = "libcrypto.so.3";
 
   private static final SymbolLookup SYMBOLS = SymbolLookup.libraryLookup(FILE, Arena.global());
@@ -26,20 +26,20 @@ final class DefaultProvider {
   /** {@code OSSL_OP_CIPHER}. */
   private static final int CIPHERS = 2;
 
-  /** Of an {@code OSSL_ALGORITHM}: names, properties, functions, description. */
+  /** An {@code OSSL_ALGORITHM}: names, properties, functions, description. */
   private static final long ALGORITHM_BYTES = 4 * ADDRESS.byteSize();
 
   private static final long FUNCTIONS_OFFSET = 2 * ADDRESS.byteSize();
 
-  /** Of an {@code OSSL_DISPATCH}: a number, padded, and the function. */
+  /** An {@code OSSL_DISPATCH}: a number, padded, and the function. */
   private static final long FUNCTION_BYTES = 2 * ADDRESS.byteSize();
 
   private static final long FUNCTION_OFFSET = ADDRESS.byteSize();
 
-  /** What the provider's functions know it by. */
+  /** The provider context, passed to the functions of the provider. */
   private static final MemorySegment CONTEXT;
 
-  /** Ends with one that has no names. */
+  /** Terminated by an entry without names. */
   private static final MemorySegment ALGORITHMS;
 
   static {
@@ -65,7 +65,7 @@ final class DefaultProvider {
   private DefaultProvider() {}
 
   /**
-   * Looks for all of it.
+   * Loads the library and the provider.
    *
    * @throws LinkageError if the library, a function or the provider is missing
    */
@@ -76,7 +76,7 @@ final class DefaultProvider {
         .downcallHandle(SYMBOLS.findOrThrow(name), FunctionDescriptor.of(ADDRESS, parameters));
   }
 
-  /** A pointer that a function returned, which fails by returning none. */
+  /** Checks a pointer that a function returned: a null pointer means failure. */
   static MemorySegment present(MemorySegment pointer) {
     if (pointer.equals(MemorySegment.NULL)) {
       throw new IllegalStateException("libcrypto failed");
@@ -89,7 +89,7 @@ final class DefaultProvider {
   }
 
   /**
-   * The functions for one cipher, to be looked up by {@link #function}.
+   * The functions of one cipher, for {@link #function}.
    *
    * @throws IllegalArgumentException if the provider has no such cipher
    */
@@ -97,7 +97,7 @@ final class DefaultProvider {
     for (long at = 0; ; at += ALGORITHM_BYTES) {
       MemorySegment names = ALGORITHMS.get(ADDRESS, at);
       if (names.equals(MemorySegment.NULL)) {
-        throw new IllegalArgumentException("cipher: " + cipher + " (expected: one it has)");
+        throw new IllegalArgumentException("cipher: " + cipher + " (expected: a known one)");
       }
       if (Arrays.asList(present(names).getString(0).split(":")).contains(cipher)) {
         return present(ALGORITHMS.get(ADDRESS, at + FUNCTIONS_OFFSET));
@@ -106,7 +106,7 @@ final class DefaultProvider {
   }
 
   /**
-   * One of several functions.
+   * One of the functions of a cipher.
    *
    * @param number of core_dispatch.h
    */
@@ -114,7 +114,7 @@ final class DefaultProvider {
     for (long at = 0; ; at += FUNCTION_BYTES) {
       int found = functions.get(JAVA_INT, at);
       if (found == 0) {
-        throw new IllegalStateException("function: " + number + " (expected: one it has)");
+        throw new IllegalStateException("function: " + number + " (expected: a known one)");
       }
       if (found == number) {
         return functions.get(ADDRESS, at + FUNCTION_OFFSET);

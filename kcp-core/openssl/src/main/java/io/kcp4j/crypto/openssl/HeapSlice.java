@@ -4,9 +4,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Bytes of an array from an index on, as a segment to hand to the library. Checks their bounds,
- * which the library cannot. A segment is kept as long as it can be: most calls have the scratch of
- * the one before, and the JIT compiler does not get rid of segments that are handed to a function.
+ * The bytes of an array from an index on, as a segment to pass to the library. It checks bounds,
+ * which the library cannot. It caches the last segment: most calls use the same scratch array, and
+ * the JIT compiler does not eliminate the allocation of segments passed to a function.
  */
 final class HeapSlice {
 

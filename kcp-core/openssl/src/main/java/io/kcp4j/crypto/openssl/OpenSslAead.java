@@ -16,10 +16,10 @@ final class OpenSslAead implements DirectAead {
   private final Address address = new Address();
   private final Address outAddress = new Address();
 
-  /** A packet that is on the heap. */
+  /** A copy of a packet that is on the heap. */
   private ByteBuffer packet = ByteBuffer.allocateDirect(2048);
 
-  /** What has been opened of it. */
+  /** The decrypted payload of {@link #packet}. */
   private ByteBuffer payload = ByteBuffer.allocateDirect(2048);
 
   OpenSslAead(String algorithm, byte[] key) {

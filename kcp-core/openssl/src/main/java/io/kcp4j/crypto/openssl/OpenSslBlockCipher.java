@@ -2,7 +2,7 @@ package io.kcp4j.crypto.openssl;
 
 import io.kcp4j.crypto.BlockCipher;
 
-/** AES in ECB mode, several blocks of a call side by side. */
+/** AES in ECB mode; OpenSSL pipelines the blocks of a call. */
 final class OpenSslBlockCipher implements BlockCipher {
 
   private static final int BLOCK_BYTES = 16;

@@ -6,13 +6,13 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.CipherLibrary;
 
 /**
- * OpenSSL's libcrypto, called by the foreign function API on heap arrays as they are: nothing is
- * copied, and a call costs some ten nanoseconds. In return the garbage collector waits for a call
- * to end, the longest of which has a group of packets to encrypt: ten microseconds.
+ * libcrypto of OpenSSL, called by the foreign function API directly on heap arrays: nothing is
+ * copied, and a call costs about ten nanoseconds. In return the garbage collector waits until a
+ * call returns; the longest ones encrypt a group of packets in ten microseconds.
  */
 public final class OpenSslLibrary implements CipherLibrary {
 
-  /** Made by services only. */
+  /** For the service loader. */
   public OpenSslLibrary() {
     DefaultProvider.load();
   }

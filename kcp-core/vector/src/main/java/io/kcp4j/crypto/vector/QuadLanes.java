@@ -5,7 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** Lanes whose blocks are computed in {@link Quads}. */
+/** Lanes whose blocks {@link Quads} compute. */
 final class QuadLanes implements Salsa20Kernel.Lanes {
 
   private static final VarHandle INT =
@@ -37,7 +37,7 @@ final class QuadLanes implements Salsa20Kernel.Lanes {
     System.arraycopy(square, 0, initial, start(lane) + diagonal, square.length);
   }
 
-  /** Where a lane's part of its quad's first diagonal begins. */
+  /** The index of a lane in the first diagonal of its quad. */
   private static int start(int lane) {
     return lane / Quads.BLOCKS * Quads.INTS + lane % Quads.BLOCKS * Quads.SIDE_INTS;
   }

@@ -10,15 +10,15 @@ import jdk.incubator.vector.VectorShuffle;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Quads of Salsa20's blocks. A block is a square of words, of which the columns are rounded and
- * then the rows. Of each of its four diagonals, which are the operands of the four quarter rounds
- * of a round, a vector has those of four blocks. Turning three of them, by one, two and three
- * words, makes columns of rows, as in D. J. Bernstein's implementations for SSE2.
+ * Quads: four blocks of Salsa20 each. A block is a square of words; a round processes its columns,
+ * the next one its rows. The four diagonals are the operands of the four quarter rounds of a round;
+ * a vector has one diagonal of four blocks. Rotating three of the diagonals, by one, two and three
+ * words, exchanges columns and rows, as in D. J. Bernstein's implementations for SSE2.
  *
- * <p>In memory the vectors of a quad follow each other: the diagonals, and at the end the blocks.
+ * <p>In memory the vectors of a quad are consecutive: first the diagonals, at the end the blocks.
  *
- * <p>Species, shuffles and masks have to be constants for the JIT compiler. It gives up on methods
- * with much more of the Vector API in them than these have, and allocates vectors on the heap.
+ * <p>Species, shuffles and masks have to be constants for the JIT compiler. In methods with much
+ * more code of the Vector API it allocates vectors on the heap.
  */
 final class Quads {
 
@@ -27,19 +27,20 @@ final class Quads {
 
   static final int BLOCKS = 4;
 
-  /** Of a diagonal or row of one block. */
+  /** The ints of a diagonal or row of one block. */
   static final int SIDE_INTS = 4;
 
-  /** Of a diagonal or row of all blocks. */
+  /** The ints of a diagonal or row of all blocks. */
   static final int ROW_INTS = BLOCKS * SIDE_INTS;
 
-  /** Of a quad. */
+  /** The ints of a quad. */
   static final int INTS = SIDE_INTS * ROW_INTS;
 
-  /** Quads that are rounded side by side, so that none waits for its own last instruction. */
+  /** Quads processed in parallel, to hide the latency of instructions. */
   static final int AT_ONCE = 3;
 
-  // Where the diagonals begin: words 0, 5, 10, 15 of the square; 4, 9, 14, 3; 8, 13, 2, 7; and 12,
+  // The offsets of the diagonals: words 0, 5, 10, 15 of the square; 4, 9, 14, 3; 8, 13, 2, 7; and
+  // 12,
   // 1, 6, 11.
   static final int A = 0;
   static final int B = ROW_INTS;
@@ -48,9 +49,9 @@ final class Quads {
 
   private static final int ROUNDS = 20;
 
-  private static final VectorShuffle<Integer> TURN1 = turn(1);
-  private static final VectorShuffle<Integer> TURN2 = turn(2);
-  private static final VectorShuffle<Integer> TURN3 = turn(3);
+  private static final VectorShuffle<Integer> ROTATE1 = rotate(1);
+  private static final VectorShuffle<Integer> ROTATE2 = rotate(2);
+  private static final VectorShuffle<Integer> ROTATE3 = rotate(3);
 
   private static final VectorMask<Integer> SECOND = words(1);
   private static final VectorMask<Integer> THIRD = words(2);
@@ -76,27 +77,27 @@ final class Quads {
     }
   }
 
-  /** Within each block's four words. */
-  private static VectorShuffle<Integer> turn(int by) {
+  /** A rotation of the four words of each block. */
+  private static VectorShuffle<Integer> rotate(int by) {
     return VectorShuffle.fromOp(WORDS, i -> (i & -SIDE_INTS) | ((i + by) & (SIDE_INTS - 1)));
   }
 
-  /** The word of that number of each block. */
+  /** Selects the word {@code number} of each block. */
   private static VectorMask<Integer> words(int number) {
     return VectorMask.fromLong(WORDS, 0x1111L << number);
   }
 
-  /** Has the part of the block by that much further on in the place of each. */
+  /** Replaces each block by the one {@code by} blocks further on, cyclically. */
   private static VectorShuffle<Integer> up(int by) {
     return VectorShuffle.fromOp(WORDS, i -> (i + by * SIDE_INTS) & (ROW_INTS - 1));
   }
 
-  /** The words of that row of a block. */
+  /** Selects the words of the row {@code number} of a block. */
   private static VectorMask<Integer> row(int number) {
     return VectorMask.fromLong(WORDS, 0xfL << (number * SIDE_INTS));
   }
 
-  /** All rounds of the quads from {@code at} on. */
+  /** Computes all rounds of the quads from {@code at} on. */
   static void rounds(int[] initial, int[] words, int at) {
     int at1 = at + INTS;
     int at2 = at1 + INTS;
@@ -125,18 +126,18 @@ final class Quads {
       a0 = a0.lanewise(XOR, d0.add(c0).lanewise(ROL, 18));
       a1 = a1.lanewise(XOR, d1.add(c1).lanewise(ROL, 18));
       a2 = a2.lanewise(XOR, d2.add(c2).lanewise(ROL, 18));
-      IntVector turned0 = b0.rearrange(TURN3);
-      IntVector turned1 = b1.rearrange(TURN3);
-      IntVector turned2 = b2.rearrange(TURN3);
-      b0 = d0.rearrange(TURN1);
-      b1 = d1.rearrange(TURN1);
-      b2 = d2.rearrange(TURN1);
-      c0 = c0.rearrange(TURN2);
-      c1 = c1.rearrange(TURN2);
-      c2 = c2.rearrange(TURN2);
-      d0 = turned0;
-      d1 = turned1;
-      d2 = turned2;
+      IntVector rotated0 = b0.rearrange(ROTATE3);
+      IntVector rotated1 = b1.rearrange(ROTATE3);
+      IntVector rotated2 = b2.rearrange(ROTATE3);
+      b0 = d0.rearrange(ROTATE1);
+      b1 = d1.rearrange(ROTATE1);
+      b2 = d2.rearrange(ROTATE1);
+      c0 = c0.rearrange(ROTATE2);
+      c1 = c1.rearrange(ROTATE2);
+      c2 = c2.rearrange(ROTATE2);
+      d0 = rotated0;
+      d1 = rotated1;
+      d2 = rotated2;
     }
     a0.intoArray(words, at + A);
     b0.intoArray(words, at + B);
@@ -152,7 +153,7 @@ final class Quads {
     d2.intoArray(words, at2 + D);
   }
 
-  /** Adds the first state of the quad at {@code at}, and makes blocks of diagonals. */
+  /** Adds the initial state of the quad at {@code at}, and converts diagonals to blocks. */
   static void finish(int[] initial, int[] words, int at) {
     IntVector a = sum(initial, words, at + A);
     IntVector b = sum(initial, words, at + B);

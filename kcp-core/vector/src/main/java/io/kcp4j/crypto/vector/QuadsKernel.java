@@ -2,10 +2,10 @@ package io.kcp4j.crypto.vector;
 
 import io.kcp4j.crypto.Salsa20Kernel;
 
-/** For vectors of 512 bits: four blocks side by side in each. */
+/** A kernel for vectors of 512 bits, with four blocks in each vector. */
 public final class QuadsKernel implements Salsa20Kernel {
 
-  /** Made by services only. */
+  /** For the service loader. */
   public QuadsKernel() {
     Quads.check();
   }

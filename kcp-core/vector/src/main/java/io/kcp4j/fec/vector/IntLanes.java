@@ -16,13 +16,13 @@ final class IntLanes {
   private static final VectorSpecies<Integer> INTS = IntVector.SPECIES_512;
   private static final VectorSpecies<Long> WORDS = LongVector.SPECIES_512;
 
-  /** Longs of a vector. */
+  /** The longs of a vector. */
   static final int LONGS = 8;
 
-  /** Outputs that are computed at a time: the bytes of an int. */
+  /** The outputs computed at a time: the bytes of an int. */
   static final int OUTPUTS = 4;
 
-  /** For each input the products with low nibbles, and those with high ones. */
+  /** For each input the products with low nibbles, then those with high nibbles. */
   static final int TABLE_INTS = 32;
 
   private static final int HALF = TABLE_INTS / 2;
@@ -51,7 +51,7 @@ final class IntLanes {
       int firstOut,
       int start,
       int end) {
-    // Where there are fewer, the last one is written several times, and what belongs there last.
+    // With fewer outputs the last one is written several times, with its own result last.
     int last = outputs.length - 1;
     long[] output0 = outputs[firstOut];
     long[] output1 = outputs[Math.min(firstOut + 1, last)];

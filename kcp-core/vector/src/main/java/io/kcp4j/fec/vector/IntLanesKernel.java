@@ -3,18 +3,19 @@ package io.kcp4j.fec.vector;
 import io.kcp4j.fec.ShardKernel;
 
 /**
- * For vectors of 512 bits: four outputs at a time. A table of sixteen ints, which is one vector,
- * has the products of a nibble with the coefficients of four outputs, a byte for each; one
- * instruction looks up sixteen nibbles. Byte tables of that width would need AVX-512 VBMI.
+ * A kernel for vectors of 512 bits that computes four outputs at a time. A table of sixteen ints,
+ * which is one vector, has the products of a nibble with the coefficients of four outputs, a byte
+ * for each; one instruction looks up sixteen nibbles. Byte tables of that width would need AVX-512
+ * VBMI.
  *
- * <p>A single output, as when one packet was lost, would leave most of the bytes unused. It goes to
- * the portable kernel.
+ * <p>A single output, as after the loss of one packet, would not use most of the bytes. The
+ * portable kernel computes it.
  */
 public final class IntLanesKernel implements ShardKernel {
 
   private static final int MIN_OUTPUTS = 2;
 
-  /** Made by services only. */
+  /** For the service loader. */
   public IntLanesKernel() {
     IntLanes.check();
   }

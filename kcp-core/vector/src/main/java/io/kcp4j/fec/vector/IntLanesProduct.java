@@ -2,15 +2,15 @@ package io.kcp4j.fec.vector;
 
 import io.kcp4j.fec.ShardKernel;
 
-/** A matrix as tables for {@link IntLanes}: by four outputs, by input. */
+/** A matrix as tables for {@link IntLanes}: for each four outputs, for each input. */
 final class IntLanesProduct implements ShardKernel.Product {
 
   private static final int TOP_BITS = 0x80808080;
 
-  /** What x^8 comes to in each byte. */
+  /** The reduction of x^8 in each byte. */
   private static final int REDUCTION = 0x1D1D1D1D;
 
-  /** Of twenty inputs 16 KiB. */
+  /** 16 KiB of twenty inputs. */
   private static final int BLOCK_LONGS = 96;
 
   private final int[] tables;
@@ -67,7 +67,7 @@ final class IntLanesProduct implements ShardKernel.Product {
       portable.multiply(inputs, outputs, longs);
       return;
     }
-    // Where several quads follow each other, they find the inputs in the nearest cache.
+    // Consecutive quads find the inputs in the L1 cache.
     for (int start = 0; start < longs; start += BLOCK_LONGS) {
       multiply(
           inputs,
