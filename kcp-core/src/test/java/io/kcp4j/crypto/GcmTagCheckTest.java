@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Wrong tags are found without the JCE's exceptions, and right ones are never taken for wrong. */
+/** Invalid tags are detected without exceptions of the JCE, and valid tags are always accepted. */
 class GcmTagCheckTest {
 
   private static final int NONCE_BYTES = 12;
@@ -33,7 +33,7 @@ class GcmTagCheckTest {
 
   @ParameterizedTest
   @ValueSource(ints = {16, 24, 32})
-  void tagsOfAllLengthsAreRightUntilABitIsFlipped(int keyBytes) throws GeneralSecurityException {
+  void tagsOfAllLengthsAreValidUntilABitIsFlipped(int keyBytes) throws GeneralSecurityException {
     assertJudges(keyBytes);
   }
 
@@ -83,7 +83,7 @@ class GcmTagCheckTest {
   }
 
   @Test
-  void floodOfWrongPacketsThrowsOneException() {
+  void floodOfInvalidPacketsThrowsOneException() {
     ThrowingProvider provider = new ThrowingProvider();
     PacketCipher cipher = cipher(provider);
     for (int i = 0; i < 200; i++) {
@@ -97,7 +97,7 @@ class GcmTagCheckTest {
   }
 
   @Test
-  void honestPacketsInAFloodOpenAndCostNoMoreExceptions() {
+  void validPacketsInAFloodOpenWithoutMoreExceptions() {
     ThrowingProvider provider = new ThrowingProvider();
     PacketCipher cipher = cipher(provider);
     byte[] payload = TestPackets.randomBytes(random, 500);
@@ -114,7 +114,7 @@ class GcmTagCheckTest {
   }
 
   @Test
-  void providerThatDoesNotTakeTheCheckGoesOnWithExceptions() {
+  void providerWithoutSupportForTheCheckUsesExceptions() {
     ThrowingProvider provider = new ThrowingProvider();
     PacketCipher cipher = cipher(provider);
     provider.takesAssociatedData = false;
@@ -131,7 +131,7 @@ class GcmTagCheckTest {
     return KeyRing.of(key.withProvider(provider)).newCipher();
   }
 
-  /** The JVM's AES-GCM; counts what it throws for wrong tags. */
+  /** AES-GCM of the JVM; counts its exceptions for invalid tags. */
   private static final class ThrowingProvider extends Provider {
 
     private static final long serialVersionUID = 1;
@@ -151,7 +151,7 @@ class GcmTagCheckTest {
     }
   }
 
-  /** What {@link JceAead} asks of a cipher. */
+  /** The methods of a cipher that {@link JceAead} calls. */
   private static final class Gcm extends CipherSpi {
 
     private final ThrowingProvider provider;

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
-/** Whatever arrives is refused as it came, or was sealed with the key. */
+/** Every packet either is refused unchanged, or was sealed with the key. */
 class HostilePacketTest {
 
   private static final int HEADER_CRC_BYTES = 20;
@@ -91,7 +91,7 @@ class HostilePacketTest {
     assertNotNull(TestPackets.opened(cipher, packet));
   }
 
-  /** The nonce is covered by nothing; only what is not payload may open in spite of a flip. */
+  /** The checksum does not cover the nonce: a flipped bit may open only outside of the payload. */
   @ParameterizedTest
   @EnumSource(
       mode = Mode.EXCLUDE,
@@ -117,7 +117,7 @@ class HostilePacketTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "NULL")
-  void aDuplicateOpensAgainAndSpoilsNothing(CipherAlgorithm algorithm) {
+  void duplicateOpensAgainWithoutSideEffects(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     byte[] payload = TestPackets.randomBytes(new Random(7), 200);
     byte[] packet = TestPackets.sealed(cipher, payload);
@@ -133,7 +133,7 @@ class HostilePacketTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "NULL")
-  void goodPacketsOpenBetweenBadOnes(CipherAlgorithm algorithm) {
+  void validPacketsOpenBetweenInvalidOnes(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     Random random = new Random(8);
     ByteBuf buffer = Unpooled.buffer(100_000).writeZero(100_000);
@@ -167,7 +167,7 @@ class HostilePacketTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "NULL")
-  void whatWasRefusedBeforeIsNotLookedAt(CipherAlgorithm algorithm) {
+  void refusedPacketsAreNotOpened(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     byte[] packet = TestPackets.sealed(cipher, new byte[10]);
     ByteBuf buffer = Unpooled.copiedBuffer(packet);

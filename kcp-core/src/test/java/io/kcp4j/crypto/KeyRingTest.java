@@ -37,7 +37,7 @@ class KeyRingTest {
   }
 
   @Test
-  void burstOfPacketsOfAllKeysOpens() {
+  void batchOfPacketsOfAllKeysOpens() {
     List<PacketKey> keys = List.of(salsa20, gcm, aes, chacha);
     PacketCipher all = KeyRing.of(gcm, chacha, aes, salsa20).newCipher();
     ByteBuf buffer = Unpooled.buffer(10_000).writeZero(10_000);
@@ -67,7 +67,7 @@ class KeyRingTest {
   }
 
   @Test
-  void roomIsThatOfTheNewest() {
+  void headroomAndTailroomAreThoseOfTheNewestKey() {
     KeyRing ring = KeyRing.of(aes, gcm);
     assertEquals(20, ring.headroom());
     assertEquals(0, ring.tailroom());
@@ -82,7 +82,7 @@ class KeyRingTest {
   }
 
   @Test
-  void eightKeysMakeARingAndNineDoNot() {
+  void ringHasAtMostEightKeys() {
     PacketKey[] older = new PacketKey[KeyRing.MAX_KEYS - 1];
     Arrays.fill(older, aes);
     assertEquals(KeyRing.MAX_KEYS, KeyRing.of(gcm, older).keys().size());
@@ -92,7 +92,7 @@ class KeyRingTest {
   }
 
   @Test
-  void nullStandsAloneOrNotAtAll() {
+  void nullIsOnlyAllowedAsTheSingleKey() {
     PacketKey none = TestPackets.key(CipherAlgorithm.NULL, 0);
     assertEquals(0, KeyRing.of(none).headroom());
     assertThrows(IllegalArgumentException.class, () -> KeyRing.of(gcm, none));
@@ -100,7 +100,7 @@ class KeyRingTest {
   }
 
   @Test
-  void onlyNullIsPlain() {
+  void onlyNullIsUnencrypted() {
     for (CipherAlgorithm algorithm : CipherAlgorithm.values()) {
       PacketKey key = TestPackets.key(algorithm, 1);
       assertEquals(
@@ -117,7 +117,7 @@ class KeyRingTest {
   }
 
   @Test
-  void cipherThatThrowsWhileSealingKeepsNothingAndCountsItsNonces() {
+  void cipherThatThrowsOnSealKeepsNoBufferAndCountsItsNonces() {
     PacketKey key = PacketKey.ofAead("throws", ThrowingAead::new);
     PacketCipher cipher = KeyRing.of(key).newCipher();
     ByteBuf buffer = Unpooled.directBuffer(300).writeZero(300);
@@ -181,7 +181,7 @@ class KeyRingTest {
   }
 
   @Test
-  void eachKeyThatWasUsedTooOftenIsToldOnce() {
+  void eachKeyBeyondItsUsageLimitWarnsOnce() {
     PacketKey twin = gcm.withProvider(new BouncyCastleProvider());
     for (PacketKey key : List.of(gcm, aes)) {
       key.addSeals(1 << 30);

@@ -15,14 +15,14 @@ class LibraryChoiceTest {
   private static final CipherLibrary RIGHT = new RenamedLibrary("right");
 
   @Test
-  void firstThatIsRightIsUsed() {
+  void firstCorrectLibraryIsUsed() {
     LibraryChoice choice = choose(null, new WrongBlocks(), RIGHT, new RenamedLibrary("later"));
     assertSame(RIGHT, choice.library());
     assertEquals("found, and agrees with the JVM", choice.reason());
   }
 
   @Test
-  void withoutOthersTheJvmsIsUsed() {
+  void libraryOfTheJvmIsUsedWithoutOthers() {
     LibraryChoice choice = choose(null);
     assertSame(JceLibrary.PREFERRED, choice.library());
     assertEquals("no other library found", choice.reason());
@@ -30,7 +30,7 @@ class LibraryChoiceTest {
   }
 
   @Test
-  void nameChoosesAmongSeveral() {
+  void nameSelectsOneOfSeveralLibraries() {
     CipherLibrary later = new RenamedLibrary("later");
     assertSame(later, choose("later", RIGHT, later).library());
     assertSame(JceLibrary.PREFERRED, choose("jce", RIGHT).library());
@@ -40,7 +40,7 @@ class LibraryChoiceTest {
   }
 
   @Test
-  void oneThatComputesWronglyIsNotUsedEvenIfNamed() {
+  void incorrectLibraryIsNotUsedEvenIfNamed() {
     for (CipherLibrary wrong :
         List.of(
             new WrongBlocks(),
@@ -57,7 +57,7 @@ class LibraryChoiceTest {
   }
 
   @Test
-  void oneThatDoesNotLoadGivesWayToTheNext() {
+  void libraryThatDoesNotLoadIsSkipped() {
     UnsatisfiedLinkError missing = new UnsatisfiedLinkError("no such file");
     Iterator<CipherLibrary> none = new Broken(missing, List.<CipherLibrary>of().iterator());
     LibraryChoice choice = LibraryChoice.choose(null, none);
@@ -98,7 +98,7 @@ class LibraryChoiceTest {
     }
   }
 
-  /** The JVM's ciphers under another name. */
+  /** The ciphers of the JVM under another name. */
   private static class RenamedLibrary implements CipherLibrary {
 
     private final String name;
@@ -166,7 +166,7 @@ class LibraryChoiceTest {
     }
   }
 
-  /** Does nothing in direct buffers. */
+  /** Does not process direct buffers. */
   private static final class IdleOffHeap extends ForwardingAead implements DirectAead {
 
     IdleOffHeap(Aead aead) {
@@ -182,7 +182,7 @@ class LibraryChoiceTest {
     }
   }
 
-  /** Opens whatever comes. */
+  /** Opens every packet. */
   private static final class AcceptsAnyTag extends RenamedLibrary {
 
     AcceptsAnyTag() {

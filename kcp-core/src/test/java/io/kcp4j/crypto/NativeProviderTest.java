@@ -17,12 +17,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The AEADs as JCE providers of native code compute them, where their libraries load. */
+/** The AEADs of JCE providers with native code, where their libraries load. */
 class NativeProviderTest {
 
   private static final CryptoVectors VECTORS = CryptoVectors.INSTANCE;
 
-  /** An algorithm, and who computes it. */
+  /** An algorithm and its provider. */
   enum Computed {
     AES_128_GCM_BY_CONSCRYPT(CipherAlgorithm.AES_128_GCM, Library.CONSCRYPT),
     AES_256_GCM_BY_CONSCRYPT(CipherAlgorithm.AES_256_GCM, Library.CONSCRYPT),
@@ -67,7 +67,7 @@ class NativeProviderTest {
 
   @ParameterizedTest
   @EnumSource
-  void vectorsOpenAndSealAsByTheJvm(Computed computed) {
+  void vectorsOpenAndSealAsInTheJvm(Computed computed) {
     Provider provider = computed.library.provider();
     byte[] key = VECTORS.key(computed.algorithm);
     Aead aead = new JceLibrary(provider).aead(computed.algorithm, key);
@@ -86,7 +86,7 @@ class NativeProviderTest {
 
   @ParameterizedTest
   @EnumSource
-  void burstsOpenAgain(Computed computed) {
+  void batchesOpenAgain(Computed computed) {
     PacketCipher cipher = computed.cipher();
     Random random = new Random(1);
     ByteBuf buffer = Unpooled.directBuffer(40 * 1500);
@@ -121,7 +121,7 @@ class NativeProviderTest {
   }
 
   @Test
-  void keyOfALengthThatTheProviderLacksIsTheCallersError() {
+  void keyLengthThatTheProviderLacksIsRejected() {
     Provider provider = Library.CONSCRYPT.provider();
     PacketKey key = TestPackets.key(CipherAlgorithm.AES_192_GCM, 1);
     assertThrows(IllegalArgumentException.class, () -> key.withProvider(provider));

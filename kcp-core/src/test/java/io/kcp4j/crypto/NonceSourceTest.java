@@ -13,13 +13,13 @@ import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Nonces never come twice, and their keys are changed in time. */
+/** Nonces never repeat, and their keys are changed in time. */
 class NonceSourceTest {
 
   private long nowMs;
 
   @Test
-  void noncesOfOneSourceAndOfAnotherAllDiffer() {
+  void noncesOfTwoSourcesAllDiffer() {
     NonceSource one = new NonceSource(new SecureRandom());
     NonceSource other = new NonceSource(new SecureRandom());
     Set<ByteBuffer> seen = new HashSet<>();
@@ -47,7 +47,7 @@ class NonceSourceTest {
   }
 
   @Test
-  void systemIsAskedForAnotherKeyAfterTheLimit() {
+  void keyIsChangedAfterItsUsageLimit() {
     CountingRandom system = new CountingRandom();
     NonceSource source = new NonceSource(system, () -> 0);
     for (int bytes : new int[] {8, 12, 16, 64}) {
@@ -61,7 +61,7 @@ class NonceSourceTest {
   }
 
   @Test
-  void systemIsAskedForAnotherKeyAfterASecondOfUse() {
+  void keyIsChangedAfterASecondOfUse() {
     CountingRandom system = new CountingRandom();
     NonceSource source = new NonceSource(system, () -> nowMs);
     nextBatch(source);
@@ -77,7 +77,7 @@ class NonceSourceTest {
   }
 
   @Test
-  void clockThatJumpsEitherWayBringsAnotherKey() {
+  void clockJumpInEitherDirectionChangesTheKey() {
     CountingRandom system = new CountingRandom();
     NonceSource source = new NonceSource(system, () -> nowMs);
     long[] jumpsMs = {-1, -3_600_000, 3_600_000, Long.MIN_VALUE, Long.MIN_VALUE};
@@ -89,9 +89,9 @@ class NonceSourceTest {
     }
   }
 
-  /** Both sides of a snapshot have the same state; here each has it from an equal system. */
+  /** Both copies after a snapshot have the same state; here each gets it from an equal source. */
   @Test
-  void copyOfASourceGivesOtherNoncesAfterASecond() {
+  void copyOfASourceGivesDifferentNoncesAfterASecond() {
     long[] copysMs = {0};
     NonceSource source = new NonceSource(new CopiedRandom(1), () -> nowMs);
     NonceSource copy = new NonceSource(new CopiedRandom(2), () -> copysMs[0]);
@@ -102,7 +102,7 @@ class NonceSourceTest {
   }
 
   @Test
-  void systemThatHasAStateIsReseeded() throws GeneralSecurityException {
+  void statefulSystemSourceIsReseeded() throws GeneralSecurityException {
     ReseedableRandom system = new ReseedableRandom();
     NonceSource source = new NonceSource(system, () -> nowMs);
     nextBatch(source);
@@ -113,7 +113,7 @@ class NonceSourceTest {
   }
 
   @Test
-  void sourceThatFailedGivesNothingUntilTheSystemHasGivenAKey() {
+  void failedSourceGivesNoNoncesUntilItHasANewKey() {
     CountingRandom system = new CountingRandom();
     NonceSource source = new NonceSource(system, () -> nowMs);
     Set<ByteBuffer> seen = new HashSet<>();
@@ -157,7 +157,7 @@ class NonceSourceTest {
     }
   }
 
-  /** Gives the same seed first, and then what is its own. */
+  /** Returns the same first seed, then different ones. */
   private static final class CopiedRandom extends CountingRandom {
 
     private static final long serialVersionUID = 1;

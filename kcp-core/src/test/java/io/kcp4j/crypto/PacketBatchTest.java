@@ -17,7 +17,7 @@ class PacketBatchTest {
   private final PacketBatch batch = new PacketBatch().reset(buffer);
 
   @Test
-  void packetsStandWhereTheyWereAdded() {
+  void packetsKeepTheirPositions() {
     for (int i = 0; i < 100; i++) {
       batch.add(10 * i, 10 * i + i % 10);
     }
@@ -31,7 +31,7 @@ class PacketBatchTest {
   }
 
   @Test
-  void narrowingTakesBytesOffBothEnds() {
+  void narrowRemovesBytesFromBothEnds() {
     batch.add(100, 200);
     batch.narrow(0, 20, 16);
     assertEquals(120, batch.start(0));
@@ -39,7 +39,7 @@ class PacketBatchTest {
   }
 
   @Test
-  void resettingForgetsWhatWasRefused() {
+  void resetClearsRefusals() {
     batch.add(0, 1);
     batch.refuse(0);
     assertTrue(batch.isRefused(0));

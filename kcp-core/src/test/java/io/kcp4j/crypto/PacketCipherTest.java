@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What every cipher promises: each packet that is sealed opens again, and to the same payload. */
+/** The contract of every cipher: each sealed packet opens again, with the same payload. */
 class PacketCipherTest {
 
   private static final int MAX_PACKET_BYTES = 1 << 16;
@@ -46,7 +46,7 @@ class PacketCipherTest {
 
   @ParameterizedTest
   @EnumSource
-  void burstsOfAllSizesAndLengthsOpenAgainInEveryKindOfBuffer(CipherAlgorithm algorithm) {
+  void batchesOfAllSizesAndLengthsOpenAgainInEveryKindOfBuffer(CipherAlgorithm algorithm) {
     List<IntFunction<ByteBuf>> kinds =
         List.of(
             Unpooled::buffer,
@@ -68,7 +68,7 @@ class PacketCipherTest {
     }
   }
 
-  /** Mostly of one length, as the packets of a session's batch are. */
+  /** Mostly of one length, as the packets in a batch of a session. */
   private static List<byte[]> payloads(Random random, int packets) {
     List<byte[]> payloads = new ArrayList<>();
     int usual = random.nextInt(1400);
@@ -106,7 +106,7 @@ class PacketCipherTest {
 
   @ParameterizedTest
   @EnumSource
-  void sealingTouchesNothingOutsideOfThePackets(CipherAlgorithm algorithm) {
+  void sealingChangesNothingOutsideOfThePackets(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     ByteBuf buffer = Unpooled.directBuffer(10_000).writeZero(10_000);
     PacketBatch batch = new PacketBatch().reset(buffer);
@@ -129,7 +129,7 @@ class PacketCipherTest {
   @EnumSource(
       mode = EnumSource.Mode.EXCLUDE,
       names = {"XOR", "NONE", "NULL"})
-  void equalPayloadsLookDifferentOnTheWire(CipherAlgorithm algorithm) {
+  void equalPayloadsDifferOnTheWire(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     byte[] first = TestPackets.sealed(cipher, new byte[100]);
     byte[] second = TestPackets.sealed(cipher, new byte[100]);
@@ -142,14 +142,14 @@ class PacketCipherTest {
 
   @ParameterizedTest
   @EnumSource
-  void ciphersAskForTheRoomThatTheirAlgorithmNames(CipherAlgorithm algorithm) {
+  void headroomAndTailroomAreThoseOfTheAlgorithm(CipherAlgorithm algorithm) {
     PacketCipher cipher = TestPackets.cipher(algorithm);
     assertEquals(algorithm.headroom(), cipher.headroom());
     assertEquals(algorithm.tailroom(), cipher.tailroom());
   }
 
   @Test
-  void aPacketOutOfRangeIsTheCallersErrorAndNothingIsSealed() {
+  void invalidPacketRangeThrowsAndNothingIsSealed() {
     PacketCipher cipher = TestPackets.cipher(CipherAlgorithm.AES_128_GCM);
     ByteBuf buffer = Unpooled.buffer(70_000).writeZero(70_000);
     for (int bytes : new int[] {0, 27, MAX_PACKET_BYTES + 1}) {

@@ -21,14 +21,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Keys, and ciphers of a user's own. */
+/** Keys, and custom ciphers. */
 class PacketKeyTest {
 
   private static final byte[] PAYLOAD = new byte[77];
 
   @ParameterizedTest
   @EnumSource
-  void keysAreAsLongAsTheAlgorithmAsks(CipherAlgorithm algorithm) {
+  void keyLengthIsThatOfTheAlgorithm(CipherAlgorithm algorithm) {
     int bytes = algorithm.keyBytes();
     assertEquals(algorithm.kcptunName(), PacketKey.of(algorithm, new byte[bytes]).name());
     byte[] longer = new byte[bytes + 1];
@@ -46,7 +46,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void unknownNameIsTheCallersError() {
+  void unknownNameIsRejected() {
     assertThrows(IllegalArgumentException.class, () -> CipherAlgorithm.of("rot13"));
     assertThrows(IllegalArgumentException.class, () -> CipherAlgorithm.of("AES"));
   }
@@ -61,7 +61,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void textDoesNotShowTheKey() {
+  void toStringDoesNotShowTheKey() {
     byte[] bytes = new byte[16];
     Arrays.fill(bytes, (byte) 0x41);
     PacketKey key = PacketKey.of(CipherAlgorithm.AES_128_GCM, bytes);
@@ -79,7 +79,7 @@ class PacketKeyTest {
   @EnumSource(
       mode = EnumSource.Mode.EXCLUDE,
       names = {"NONE", "NULL"})
-  void destroyedKeyMakesNoMoreCiphersAndThoseThatAreMadeGoOn(CipherAlgorithm algorithm) {
+  void destroyedKeyMakesNoMoreCiphersAndExistingOnesContinue(CipherAlgorithm algorithm) {
     PacketKey key = TestPackets.key(algorithm, 1);
     PacketKey twin = key.withProvider(new BouncyCastleProvider());
     PacketCipher cipher = KeyRing.of(key).newCipher();
@@ -101,7 +101,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void userCipherOfADestroyedKeyIsNotMade() {
+  void customCipherOfADestroyedKeyIsNotMade() {
     PacketKey key = PacketKey.ofAead("sum", SumAead::new);
     key.destroy();
     assertTrue(key.isDestroyed());
@@ -109,7 +109,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void keyThatHoldsNothingIsNotDestroyed() {
+  void keyWithoutBytesIsNotDestroyed() {
     KeyRing.NONE.keys().forEach(PacketKey::destroy);
     assertFalse(KeyRing.NONE.keys().get(0).isDestroyed());
     assertTrue(KeyRing.NONE.newCipher().isUnencrypted());
@@ -132,7 +132,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void emptyPassphraseAndSaltAreTaken() {
+  void emptyPassphraseAndSaltAreAccepted() {
     PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.AES, "", new byte[0], 1);
     byte[] sealed = TestPackets.sealed(KeyRing.of(key).newCipher(), PAYLOAD);
     assertArrayEquals(PAYLOAD, TestPackets.opened(KeyRing.of(key).newCipher(), sealed));
@@ -182,7 +182,7 @@ class PacketKeyTest {
 
   @ParameterizedTest
   @EnumSource
-  void anotherProviderSpeaksTheSame(CipherAlgorithm algorithm) {
+  void anotherProviderInteroperates(CipherAlgorithm algorithm) {
     PacketKey key = TestPackets.key(algorithm, 1);
     PacketKey other = key.withProvider(new BouncyCastleProvider());
     for (int length : new int[] {0, 1, 100, 1400}) {
@@ -198,7 +198,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void providerWithoutTheAlgorithmIsTheCallersError() {
+  void providerWithoutTheAlgorithmIsRejected() {
     Provider provider = Security.getProvider("SUN");
     PacketKey gcm = TestPackets.key(CipherAlgorithm.AES_128_GCM, 1);
     assertThrows(IllegalArgumentException.class, () -> gcm.withProvider(provider));
@@ -207,7 +207,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void userAeadSealsAndOpens() {
+  void customAeadSealsAndOpens() {
     PacketKey key = PacketKey.ofAead("sum", SumAead::new);
     KeyRing ring = KeyRing.of(key);
     assertTrue(ring.isAuthenticated());
@@ -221,7 +221,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void userBlockCipherSealsAndOpensInCfbMode() {
+  void customBlockCipherSealsAndOpensInCfbMode() {
     byte[] bytes = new byte[16];
     PacketKey key = PacketKey.ofBlockCipher("my tea", () -> new Tea(bytes));
     assertFalse(key.isAuthenticated());
@@ -231,7 +231,7 @@ class PacketKeyTest {
   }
 
   @Test
-  void userCipherOutOfRangeIsTheCallersError() {
+  void customCipherWithInvalidSizesIsRejected() {
     assertThrows(
         IllegalArgumentException.class,
         () -> PacketKey.ofBlockCipher("odd", () -> new OddBlockCipher(12)));

@@ -24,7 +24,7 @@ class Salsa20KernelTest {
       new KernelChoice<>(portable, new Salsa20KernelTrial());
 
   @Test
-  void packetsOfAllLengthsAreBouncyCastles() {
+  void packetsOfAllLengthsAgreeWithBouncyCastle() {
     Random random = new Random(1);
     byte[] key = bytes(random, CipherAlgorithm.SALSA20.keyBytes());
     Salsa20 salsa20 = new Salsa20(key);
@@ -63,14 +63,14 @@ class Salsa20KernelTest {
   }
 
   @Test
-  void rightKernelIsRight() {
+  void correctKernelIsAccepted() {
     assertTrue(choice.isCorrect(portable));
     assertSame(portable, choice.named("portable", List.of()));
     assertEquals("portable", portable.name());
   }
 
   @Test
-  void kernelThatForgetsTheLastLaneIsWrong() {
+  void kernelWithoutTheLastLaneIsIncorrect() {
     assertFalse(
         choice.isCorrect(
             new Altered() {
@@ -83,7 +83,7 @@ class Salsa20KernelTest {
   }
 
   @Test
-  void kernelWithLanesOfItsOwnNumberIsWrong() {
+  void kernelWithAnotherNumberOfLanesIsIncorrect() {
     assertFalse(
         choice.isCorrect(
             new Altered() {
@@ -95,7 +95,7 @@ class Salsa20KernelTest {
   }
 
   @Test
-  void kernelThatFailsIsWrong() {
+  void failingKernelIsNotUsed() {
     Salsa20Kernel failing =
         new Altered() {
           @Override
@@ -108,7 +108,7 @@ class Salsa20KernelTest {
   }
 
   @Test
-  void slowerKernelLosesTheRace() {
+  void slowerKernelIsNotSelected() {
     Salsa20Kernel slow =
         new Altered() {
           @Override

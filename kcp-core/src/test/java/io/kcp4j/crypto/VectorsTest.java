@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What kcp-go seals opens, and what is sealed here is byte for byte what kcp-go would send. */
+/** Packets of kcp-go open, and packets sealed here are equal to those of kcp-go, byte for byte. */
 class VectorsTest {
 
   private static final CryptoVectors VECTORS = CryptoVectors.INSTANCE;
@@ -51,7 +51,7 @@ class VectorsTest {
 
   @ParameterizedTest
   @MethodSource("checksumAlgorithms")
-  void packetsAreEncryptedOneByOneAsByKcpGo(CipherAlgorithm algorithm) {
+  void singlePacketsAreEncryptedAsInKcpGo(CipherAlgorithm algorithm) {
     StreamCipher cipher = streamCipher(algorithm);
     for (Checksum vector : checksums(algorithm)) {
       PacketGroup group = new PacketGroup();
@@ -65,7 +65,7 @@ class VectorsTest {
 
   @ParameterizedTest
   @MethodSource("checksumAlgorithms")
-  void packetsAreEncryptedTogetherAsByKcpGo(CipherAlgorithm algorithm) {
+  void groupsOfPacketsAreEncryptedAsInKcpGo(CipherAlgorithm algorithm) {
     StreamCipher cipher = streamCipher(algorithm);
     List<Checksum> vectors = checksums(algorithm);
     Random random = new Random(1);

@@ -22,7 +22,7 @@ class FecConfigTest {
   }
 
   @Test
-  void theDefaultsAreKcpGosButForAcknowledgements() {
+  void defaultsAreThoseOfKcpGoExceptForAcknowledgements() {
     FecConfig config = FecConfig.of(10, 3);
     assertTrue(config.isEncoding());
     assertTrue(config.isDecoding());
@@ -33,7 +33,7 @@ class FecConfigTest {
   }
 
   @Test
-  void groupsHaveDataAndParityAndNoMoreShardsThanTheFieldHasElements() {
+  void groupSizesAreLimitedByTheField() {
     assertEquals(256, FecConfig.of(255, 1).shards());
     assertEquals(256, FecConfig.of(1, 255).shards());
     assertEquals(256, FecConfig.of(200, 56).shards());
@@ -43,7 +43,7 @@ class FecConfigTest {
   }
 
   @Test
-  void everySettingKeepsTheOthers() {
+  void eachSettingKeepsTheOthers() {
     FecConfig config =
         FecConfig.of(3, 2)
             .withParityGapMs(0)
@@ -59,7 +59,7 @@ class FecConfigTest {
   }
 
   @Test
-  void whatIsOutOfRangeIsRefused() {
+  void valuesOutOfRangeAreRejected() {
     FecConfig config = FecConfig.NONE;
     assertThrows(IllegalArgumentException.class, () -> config.withParityGapMs(-1));
     assertThrows(IllegalArgumentException.class, () -> config.withMaxDetectedShards(1));

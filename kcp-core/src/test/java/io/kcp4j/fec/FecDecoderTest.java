@@ -22,7 +22,7 @@ class FecDecoderTest {
   private FecReceiver receiver = new FecReceiver(RATIO);
 
   @AfterEach
-  void nothingIsHeldOnceClosed() {
+  void closedDecoderHoldsNoMemory() {
     receiver.close();
   }
 
@@ -30,7 +30,7 @@ class FecDecoderTest {
     return Arrays.copyOfRange(packet, FecPacket.DATA_HEADER_BYTES, packet.length);
   }
 
-  /** Lets whole groups arrive until the ratio is proven. */
+  /** Inputs whole groups until the ratio is proven. */
   private void prove() {
     receiver.inputAll(sender.sendRandom(4 * 3, 200, 0));
   }
@@ -52,7 +52,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void groupWithAllItsDataHoldsNothing() {
+  void completeGroupHoldsNoMemory() {
     List<byte[]> group = group();
     receiver.input(group.get(0));
     receiver.input(group.get(1));
@@ -64,7 +64,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void lostDatagramsComeInTheirOrderWithTheLastPacketThatIsNeeded() {
+  void lostDatagramsAreRecoveredInOrderWithTheLastNeededPacket() {
     prove();
     List<byte[]> group = group();
     receiver.input(group.get(4));
@@ -76,7 +76,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void groupWithTooFewPacketsGivesNothing() {
+  void groupWithTooFewPacketsRecoversNothing() {
     List<byte[]> group = group();
     receiver.input(group.get(4));
     receiver.input(group.get(1));
@@ -84,7 +84,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void datagramThatArrivesAfterItsRecoveryIsARepetition() {
+  void datagramThatArrivesAfterItsRecoveryIsADuplicate() {
     prove();
     List<byte[]> group = group();
     receiver.inputAll(group.subList(1, 4));
@@ -105,7 +105,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void groupWhoseDataAllArriveBeforeItsRecoveryHoldsNothing() {
+  void groupWhoseDataAllArriveBeforeItsRecoveryHoldsNoMemory() {
     List<byte[]> group = group();
     receiver.inputAll(group.subList(2, 5));
     assertInput(FecResult.DUPLICATE, group.get(0));
@@ -118,7 +118,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void whatAllDatagramsOfAGroupHaveInCommonTheirParityHasToo() {
+  void parityHasTheBytesThatAllDatagramsOfItsGroupShare() {
     Random random = new Random(1);
     for (int parity = 1; parity < 200; parity += 9) {
       FecSender peer = new FecSender(40, parity);
@@ -138,7 +138,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void repetitionsDoNotCountTwice() {
+  void duplicatesDoNotCountTwice() {
     prove();
     List<byte[]> group = group();
     for (int i = 0; i < 3; i++) {
@@ -151,7 +151,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void smallGroupsAreRememberedForAsManyPacketsAsLargeOnes() {
+  void smallGroupsAreKeptForAsManyPacketsAsLargeOnes() {
     for (int[] ratio : new int[][] {{1, 1}, {3, 2}, {10, 3}, {30, 2}, {60, 4}}) {
       FecSender peer = new FecSender(ratio[0], ratio[1]);
       FecReceiver far = new FecReceiver(FecConfig.of(ratio[0], ratio[1]));
@@ -172,7 +172,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void olderGroupsAreGivenUp() {
+  void oldGroupsAreDropped() {
     List<byte[]> first = group();
     receiver.input(first.get(0));
     int groupsBefore = (128 + 4) / 5;
@@ -187,7 +187,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void packetsOutOfPlaceAreNotKept() {
+  void misplacedPacketsAreNotKept() {
     assertInput(FecResult.MISPLACED, FecReceiver.packet(3, FecPacket.DATA, 10));
     assertInput(FecResult.MISPLACED, FecReceiver.packet(5, FecPacket.PARITY, 10));
     assertInput(FecResult.KEPT, FecReceiver.packet(2, FecPacket.DATA, 10));
@@ -203,7 +203,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void parityShorterThanItsDataIsNotKeptNorDataLongerThanTheirParity() {
+  void parityShorterThanDataAndDataLongerThanParityAreNotKept() {
     assertInput(FecResult.KEPT, FecReceiver.packet(0, FecPacket.DATA, 100));
     assertInput(FecResult.MISPLACED, FecReceiver.packet(3, FecPacket.PARITY, 99));
     assertInput(FecResult.KEPT, FecReceiver.packet(3, FecPacket.PARITY, 100));
@@ -229,7 +229,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void recoveredShardWithAFalseSizeIsDropped() {
+  void recoveredShardWithInvalidSizeIsDropped() {
     receiver = new FecReceiver(FecConfig.of(1, 1));
     receiver.prove(0, 1, 1);
     int[] sizes = {0, 1, 2, 49, 50, 51, 0xffff};
@@ -246,7 +246,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void decodingGoesOnAcrossTheWrap() {
+  void decodingContinuesAcrossTheWrap() {
     long paws = 0xffffffffL / 13 * 13;
     FecConfig config = FecConfig.of(10, 3);
     FecSender peer = new FecSender(config, paws - 20 * 13, MemoryBudget.unlimited(), new Random(3));
@@ -281,7 +281,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void oneForgedNumberDoesNotDisturb() {
+  void oneForgedNumberHasNoEffect() {
     for (long forged : new long[] {1 << 20, 0xffffff00L, 5 * 14, 5 * 12, 500, 0x80000000L}) {
       FecReceiver disturbed = new FecReceiver(RATIO);
       FecSender peer = new FecSender(3, 2);
@@ -297,7 +297,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void decoderFollowsAPeerThatHasGoneElsewhere() {
+  void decoderFollowsAJumpOfThePeer() {
     long[] elsewhere = {5_000, 0x7fffff00L, 0x80000010L, 0xffffff00L};
     for (long ahead : elsewhere) {
       FecReceiver left = new FecReceiver(RATIO);
@@ -326,7 +326,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void whatTheBudgetRefusedHasArrivedAndIsNotRecovered() {
+  void datagramRefusedByTheBudgetIsNotRecovered() {
     MemoryBudget budget = new MemoryBudget(2 * 3 * 256);
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
@@ -348,7 +348,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void newGroupsPushOutOldOnesWhereTheBudgetIsShort() {
+  void newGroupsReplaceOldOnesWhenTheBudgetIsExhausted() {
     MemoryBudget budget = new MemoryBudget(2 * 3 * 128);
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
@@ -384,7 +384,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void decoderThatIsOffTakesNothing() {
+  void disabledDecoderKeepsNoPackets() {
     receiver = new FecReceiver(RATIO.withDecoding(false));
     for (byte[] packet : group().subList(1, 5)) {
       assertInput(FecResult.NOT_KEPT, packet);
@@ -393,7 +393,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void closedDecoderTakesNothing() {
+  void closedDecoderKeepsNoPackets() {
     List<byte[]> group = group();
     receiver.input(group.get(1));
     receiver.decoder.close();
@@ -403,7 +403,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void forgottenGroupsAreGoneAndLaterOnesAreRecovered() {
+  void droppedGroupsAreLostAndLaterOnesAreRecovered() {
     prove();
     receiver.input(group().get(0));
     receiver.decoder.forget();
@@ -414,7 +414,7 @@ class FecDecoderTest {
   }
 
   @Test
-  void recoveredDatagramsAreLostNotMixedUpWhereAnotherDecoderComesBetween() {
+  void recoveredDatagramsAreDroppedIfAnotherDecoderIntervenes() {
     FecContext context = new FecContext(MemoryBudget.unlimited());
     FecDecoder one = new FecDecoder(RATIO, context);
     FecDecoder other = new FecDecoder(RATIO, context);

@@ -70,7 +70,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void numbersOfParityThatIsNotSentAreUsedUp() {
+  void numbersOfParityThatIsNotSentAreSkipped() {
     FecSender sender = new FecSender(2, 3);
     sender.send(new byte[9], 0);
     sender.send(new byte[9], 1000);
@@ -78,7 +78,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void withoutAGapParityIsAlwaysSent() {
+  void parityIsAlwaysSentWithoutAGapLimit() {
     FecConfig config = FecConfig.of(1, 1).withParityGapMs(0);
     FecSender sender = sender(config, MemoryBudget.unlimited());
     assertEquals(2, sender.send(new byte[9], 0).size());
@@ -86,7 +86,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void copiesAreHeldWhileTheGroupIsIncompleteOnly() {
+  void copiesAreHeldOnlyWhileTheGroupIsIncomplete() {
     FecSender sender = new FecSender(4, 2);
     int[] held = {128, 128 + 1536, 128 + 1536 + 256, 0};
     int[] bytes = {126, 1400, 127, 1400};
@@ -98,7 +98,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void groupOverTheBudgetGoesWithoutParityAndTheNextOneDoesNot() {
+  void groupBeyondTheBudgetGetsNoParityAndTheNextOneDoes() {
     MemoryBudget budget = new MemoryBudget(2 * (2 * 1536 + 128));
     FecSender sender = sender(FecConfig.of(3, 1), budget);
     byte[] other = new FecContext(budget).acquire(129);
@@ -118,7 +118,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void forgottenGroupGoesWithoutParityAndTheNextOneDoesNot() {
+  void droppedGroupGetsNoParityAndTheNextOneDoes() {
     FecSender sender = new FecSender(3, 2);
     sender.send(new byte[100], 0);
     sender.encoder.dropGroup();
@@ -129,7 +129,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void closingReleasesEverythingAndNothingIsKeptAfterwards() {
+  void closeReleasesAllMemoryAndNothingIsKeptAfterwards() {
     FecSender sender = new FecSender(3, 2);
     counts(sender, 2, 0);
     sender.encoder.close();
@@ -152,7 +152,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void successorGoesOnFarAheadAtABeginningOfAGroup() {
+  void successorContinuesFarAheadAtTheStartOfAGroup() {
     FecSender sender = new FecSender(3, 2);
     counts(sender, 5, 0);
     FecEncoder before = sender.encoder;
@@ -169,7 +169,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void theCallersBufferIsOnlyWrittenWhereTheHeaderIs() {
+  void onlyTheHeaderOfTheBufferIsWritten() {
     FecEncoder encoder = new FecSender(1, 1).encoder;
     ByteBuf buf = Unpooled.buffer().writeZero(40);
     buf.setIndex(5, 30);
@@ -196,7 +196,7 @@ class FecEncoderTest {
   }
 
   @Test
-  void parityIsGoneOnceAnotherGroupIsInHand() {
+  void parityIsUnavailableOnceAnotherGroupIsEncoded() {
     FecContext context = new FecContext(MemoryBudget.unlimited());
     FecEncoder one = new FecEncoder(FecConfig.of(1, 1).withParityGapMs(0), context);
     FecEncoder other = new FecEncoder(FecConfig.of(1, 1).withParityGapMs(0), context);

@@ -15,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Whatever arrives: no exception, nothing handed out that cannot be a datagram, no more memory than
- * allowed, none after closing, and honest packets are of use again afterwards.
+ * Hostile input causes no exception, no impossible datagram and no memory beyond the limit or after
+ * close, and valid packets are recovered afterwards.
  */
 class FecHostilityTest {
 
@@ -24,7 +24,7 @@ class FecHostilityTest {
   private static final int BUDGET_BYTES = 1 << 20;
   private static final int DECODERS = 6;
 
-  /** What a stranger may send. */
+  /** The packets of an attacker. */
   private enum Attack {
     RANDOM_BYTES {
       @Override
@@ -147,13 +147,13 @@ class FecHostilityTest {
     encoder.close();
     for (FecDecoder decoder : decoders) {
       assertTrue(decoder.ratioChanges() <= 2 + PACKETS / PeerRatio.CHANGE_INTERVAL_MS);
-      recoversHonestPackets(decoder);
+      recoversValidPackets(decoder);
       decoder.close();
     }
     assertEquals(0, budget.usedBytes());
   }
 
-  /** Never throws, and gives datagrams out of packets only, no longer than these. */
+  /** Never throws, and recovers datagrams no longer than the packets, only from packets. */
   private static void input(FecDecoder decoder, byte[] packet, long nowMs) {
     ByteBuf buf = Unpooled.wrappedBuffer(packet);
     FecResult result = decoder.input(buf, 0, packet.length, nowMs);
@@ -168,8 +168,8 @@ class FecHostilityTest {
     assertTrue(recovered < FecConfig.MAX_SHARDS * 2);
   }
 
-  /** Whatever ratio it has been led to believe in, it finds the way back. */
-  private static void recoversHonestPackets(FecDecoder decoder) {
+  /** It detects the true ratio again, whatever ratio it has assumed. */
+  private static void recoversValidPackets(FecDecoder decoder) {
     FecSender sender =
         new FecSender(
             FecConfig.of(10, 3).withParityGapMs(0),
@@ -196,7 +196,7 @@ class FecHostilityTest {
   }
 
   @Test
-  void budgetThatOthersHaveUsedUpRefusesEverythingAndNothingBreaks() {
+  void exhaustedBudgetRefusesEveryPacketWithoutErrors() {
     MemoryBudget budget = new MemoryBudget(1);
     FecReceiver receiver = new FecReceiver(FecConfig.of(10, 3), budget);
     FecSender sender = new FecSender(FecConfig.of(10, 3), 0, new MemoryBudget(1), new Random(1));

@@ -8,7 +8,7 @@ import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A decoder and what it has recovered. */
+/** A decoder and its recovered datagrams. */
 final class FecReceiver {
 
   final MemoryBudget budget;
@@ -45,7 +45,7 @@ final class FecReceiver {
     packets.forEach(this::input);
   }
 
-  /** Lets whole groups follow the one of {@code seqid}, until the ratio must be proven. */
+  /** Inputs whole groups after that of {@code seqid}, enough to prove the ratio. */
   void prove(long seqid, int dataShards, int parityShards) {
     int shards = dataShards + parityShards;
     long paws = FecPacket.paws(shards);
@@ -60,7 +60,7 @@ final class FecReceiver {
     return decoder.dataShards() + "/" + decoder.parityShards();
   }
 
-  /** What is charged is held, and after closing nothing is. */
+  /** The held memory is what the budget is charged, and zero after close. */
   void close() {
     assertEquals(decoder.heldBytes(), budget.usedBytes());
     decoder.close();
@@ -76,7 +76,7 @@ final class FecReceiver {
     return FecPacket.type(Unpooled.wrappedBuffer(packet), 0) == FecPacket.DATA;
   }
 
-  /** A well-formed packet with a shard of so many bytes. */
+  /** A well-formed packet with a shard of {@code bytes}. */
   static byte[] packet(long seqid, int type, int shardBytes) {
     ByteBuf buf = Unpooled.buffer();
     buf.writeZero(FecPacket.HEADER_BYTES + shardBytes);

@@ -21,8 +21,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Streams through a network that loses, repeats and reorders, drawn from seeds: whatever parity
- * covers is recovered, once and unaltered, and nothing else is.
+ * Streams over a seeded network with loss, duplication and reordering: every loss that parity
+ * covers is recovered, once and unchanged, and nothing else.
  */
 class FecRecoveryTest {
 
@@ -31,8 +31,8 @@ class FecRecoveryTest {
   /**
    * A packet's arrival.
    *
-   * @param sent its place among the packets sent
-   * @param at when it arrives, among their places
+   * @param sent its index among the packets sent
+   * @param at its arrival, in terms of those indices
    */
   private record Arrival(int sent, int at) {}
 
@@ -40,7 +40,7 @@ class FecRecoveryTest {
   @CsvSource({
     "1,1", "2,1", "1,3", "3,2", "10,3", "5,5", "20,10", "30,2", "60,4", "100,28", "255,1", "1,255"
   })
-  void whatParityCoversIsRecoveredOnceAndUnaltered(int dataShards, int parityShards) {
+  void everyLossCoveredByParityIsRecoveredOnceAndUnchanged(int dataShards, int parityShards) {
     int recovered = 0;
     for (int seed = 0; seed < SEEDS; seed++) {
       recovered += run(FecConfig.of(dataShards, parityShards), new Random(seed));
@@ -98,7 +98,7 @@ class FecRecoveryTest {
                 .sum();
   }
 
-  /** A number, and random bytes behind it. */
+  /** A number, followed by random bytes. */
   private static byte[] payload(int number, Random random) {
     byte[] payload = new byte[4 + random.nextInt(random.nextInt(4) == 0 ? 1400 : 60)];
     random.nextBytes(payload);
@@ -111,8 +111,8 @@ class FecRecoveryTest {
   }
 
   /**
-   * The first packets arrive as sent, so that the ratio is proven. Up to 60 later packets overtake
-   * one.
+   * The first packets arrive in order, to prove the ratio. A packet may arrive after up to 60 later
+   * ones.
    */
   private static List<Arrival> transmit(int packets, int intact, double worstLoss, Random random) {
     double loss = random.nextInt(4) * worstLoss / 3;
@@ -132,7 +132,7 @@ class FecRecoveryTest {
   }
 
   @Test
-  void bothDirectionsMayHaveRatiosOfTheirOwnOnOneContext() {
+  void bothDirectionsMayHaveDifferentRatiosInOneContext() {
     FecContext context = new FecContext(MemoryBudget.unlimited());
     MemoryBudget budget = MemoryBudget.unlimited();
     FecReceiver one = new FecReceiver(FecConfig.of(10, 3), context.withBudget(budget), budget);

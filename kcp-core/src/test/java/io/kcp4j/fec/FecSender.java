@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** An encoder and what it has sent, each packet an array of its own. */
+/** An encoder and the packets that it has sent, each in an array of its own. */
 final class FecSender {
 
   private static final int HEADROOM = 20;
@@ -18,7 +18,7 @@ final class FecSender {
   final MemoryBudget budget;
   FecEncoder encoder;
 
-  /** The payload that was sent under each sequence number. */
+  /** The payload of each sequence number. */
   final Map<Integer, byte[]> payloads = new HashMap<>();
 
   private final Random random;

@@ -11,12 +11,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** From which number {@link FecEncoder} goes on with another ratio, and who follows. */
+/** The first number of {@link FecEncoder} after a change of ratio, and receivers that follow it. */
 class FecSuccessorTest {
 
   /**
-   * What kcp-go v5.6.72 keeps of groups: the number of the newest one, in groups of whichever size
-   * it takes them to have, modulo 2^32. Those more than three before it are dropped.
+   * The group state of kcp-go v5.6.72: the number of the newest group, by the group size that it
+   * assumes, modulo 2^32. Groups more than three before it are dropped.
    */
   private static final class GroupsOfKcpGo {
     int shards;
@@ -40,7 +40,7 @@ class FecSuccessorTest {
   /**
    * Whether kcp-go's receiver keeps the groups of the new ratio.
    *
-   * @param misread how many of its packets are taken for some of the old ratio's before
+   * @param misread how many of its packets it interprets by the old ratio before
    */
   private static boolean isFollowed(FecConfig before, FecConfig after, long packets, int misread) {
     FecSender sender = sender(before, packets);
@@ -76,7 +76,7 @@ class FecSuccessorTest {
     "128, 127, 1, 1",
     "20, 10, 10, 3"
   })
-  void receiverOfKcpGoFollowsWhateverItTakesTheFirstPacketsFor(int d, int p, int newD, int newP) {
+  void receiverOfKcpGoFollowsHoweverItReadsTheFirstPackets(int d, int p, int newD, int newP) {
     FecConfig before = FecConfig.of(d, p);
     FecConfig after = FecConfig.of(newD, newP);
     for (long packets : new long[] {1000, 100_000, 20_000_000}) {
@@ -87,7 +87,7 @@ class FecSuccessorTest {
   }
 
   @Test
-  void numbersGoOnAtLeastFarEnoughAndByLessThanHalfOfThem() {
+  void numbersSkipFarEnoughButLessThanHalfOfTheirRange() {
     Random random = new Random(1);
     for (int i = 0; i < 1000; i++) {
       FecConfig before = FecConfig.of(1 + random.nextInt(128), 1 + random.nextInt(128));
@@ -104,7 +104,7 @@ class FecSuccessorTest {
   }
 
   @Test
-  void slightlyLargerGroupsGoOnAsSoonAsTheyMay() {
+  void slightlyLargerGroupsContinueAsSoonAsPossible() {
     FecSender sender = sender(FecConfig.of(10, 3), 13_000);
     sender.encoder = sender.encoder.successor(FecConfig.of(13, 4));
     assertEquals(
@@ -112,7 +112,7 @@ class FecSuccessorTest {
   }
 
   @Test
-  void changeIsRefusedWhereNumbersRunOutAndNothingChanges() {
+  void changeIsRefusedWithoutEffectWhereNumbersRunOut() {
     FecConfig before = FecConfig.of(10, 3);
     FecSender sender = sender(before, FecPacket.paws(13) - 26);
     FecEncoder encoder = sender.encoder;
@@ -127,7 +127,7 @@ class FecSuccessorTest {
   }
 
   @Test
-  void sameRatioGoesOnAcrossTheEndOfTheNumbers() {
+  void sameRatioContinuesAcrossTheWrap() {
     FecConfig config = FecConfig.of(10, 3);
     FecSender sender = sender(config, FecPacket.paws(13) - 26);
     sender.encoder = sender.encoder.successor(config);

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The decoder finds out the peer's ratio by itself, and follows its changes. */
+/** The decoder detects the ratio of the peer, and follows its changes. */
 class RatioDetectionTest {
 
   private static final int SEEDS = 12;
@@ -46,14 +46,14 @@ class RatioDetectionTest {
 
   @ParameterizedTest
   @MethodSource("ratiosAndLosses")
-  void theRatioIsFoundWithinAFewGroupsAndNeverAnother(int data, int parity, int lossPercent) {
+  void ratioIsDetectedWithinAFewGroupsAndNeverAnotherOne(int data, int parity, int lossPercent) {
     detect(data, parity, lossPercent, QUICK_SEEDS);
   }
 
   @ParameterizedTest
   @MethodSource("ratiosAndLosses")
   @Tag("slow")
-  void theRatioIsFoundWhateverTheSeed(int data, int parity, int lossPercent) {
+  void ratioIsDetectedWithEverySeed(int data, int parity, int lossPercent) {
     detect(data, parity, lossPercent, SEEDS);
   }
 
@@ -85,7 +85,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void ratioIsFoundWhereParityIsMostlyLeftOut() {
+  void ratioIsDetectedWhereMostParityIsNotSent() {
     for (int seed = 0; seed < SEEDS; seed++) {
       Random random = new Random(seed);
       FecSender sender =
@@ -102,7 +102,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void reorderingAndRepetitionDoNotHinder() {
+  void reorderingAndDuplicationDoNotPreventRecovery() {
     for (int seed = 0; seed < SEEDS; seed++) {
       Random random = new Random(seed);
       List<byte[]> packets = sender(10, 3, 1 << 30, random).sendRandom(200, 20, 0);
@@ -134,7 +134,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void nothingIsRecoveredBeforeTheConfiguredRatioIsProvenAndNothingIsLostByThat() {
+  void recoveryWaitsForTheProofOfTheConfiguredRatioWithoutLoss() {
     FecReceiver receiver = new FecReceiver(FecConfig.of(3, 2));
     FecSender sender = new FecSender(3, 2);
     List<byte[]> group = sender.sendRandom(3, 20, 0);
@@ -147,7 +147,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void nothingIsRecoveredByAConfiguredRatioThatIsNotThePeers() {
+  void wrongConfiguredRatioRecoversNothing() {
     int recovered = 0;
     for (int seed = 0; seed < 300; seed++) {
       Random random = new Random(seed);
@@ -168,7 +168,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void afterAJumpTheRatioHasToBeProvenAnew() {
+  void ratioHasToBeProvenAgainAfterAJump() {
     FecReceiver receiver = new FecReceiver(FecConfig.of(3, 1));
     receiver.inputAll(sender(3, 1, 0, new Random(1)).sendRandom(60, 20, 0));
     FecSender gone = sender(7, 1, 4096, new Random(2));
@@ -181,9 +181,11 @@ class RatioDetectionTest {
     receiver.close();
   }
 
-  /** Just behind the jump nothing has shown it yet, and what came before is complete evidence. */
+  /**
+   * Directly after the jump no packet has indicated it, and the packets before it prove the ratio.
+   */
   @Test
-  void whatCameBeforeAJumpProvesNothingBehindIt() {
+  void packetsBeforeAJumpDoNotProveTheRatioAfterIt() {
     for (int before = 1; before < 12; before++) {
       for (long first = 3000; first < 3000 + 13 * 3; first += 3) {
         FecReceiver receiver = new FecReceiver(FecConfig.of(10, 3));
@@ -224,7 +226,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void configuredRatioThatIsNotThePeersIsReplacedAtOnce() {
+  void wrongConfiguredRatioIsReplacedAtOnce() {
     for (int[] ratio : RATIOS) {
       Random random = new Random(7);
       FecReceiver receiver = new FecReceiver(FecConfig.of(12, 3));
@@ -237,7 +239,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void changeIsFollowedWhetherNumbersGoOnOrBeginAnew() {
+  void changeIsFollowedWhetherNumbersContinueOrRestart() {
     for (int seed = 0; seed < SEEDS; seed++) {
       Random random = new Random(seed);
       int[] before = RATIOS[random.nextInt(RATIOS.length)];
@@ -257,7 +259,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void afterAChangeLossesAreRecoveredAgain() {
+  void lossesAreRecoveredAfterARatioChange() {
     Random random = new Random(9);
     FecReceiver receiver = new FecReceiver(FecConfig.of(10, 3));
     FecSender changed = sender(3, 2, 0, random);
@@ -270,7 +272,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void theSecondChangeWaitsForTenSeconds() {
+  void secondChangeWaitsForTenSeconds() {
     Random random = new Random(3);
     FecReceiver receiver = new FecReceiver(FecConfig.NONE);
     receiver.nowMs = 5;
@@ -322,7 +324,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void ratioIsFoundAmongSeldomForgedPackets() {
+  void ratioIsDetectedDespiteRareForgedPackets() {
     Random random = new Random(6);
     FecReceiver receiver = new FecReceiver(FecConfig.NONE);
     FecSender sender = sender(10, 3, 0, random);
@@ -338,7 +340,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void largerGroupsThanTheLimitAreNotTakenUp() {
+  void groupsBeyondTheLimitAreNotDetected() {
     for (int limit : new int[] {13, 12, 0}) {
       FecReceiver receiver = new FecReceiver(FecConfig.NONE.withMaxDetectedShards(limit));
       receiver.inputAll(sender(10, 3, 0, new Random(1)).sendRandom(2000, 20, 0));
@@ -349,7 +351,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void groupsOfMoreThanTheSearchSeesAreNotTakenForOthers() {
+  void groupsLargerThanTheSearchWindowAreNotMistaken() {
     for (int[] ratio :
         new int[][] {{62, 3}, {100, 28}, {128, 128}, {200, 55}, {254, 1}, {1, 254}}) {
       for (int seed = 0; seed < 4; seed++) {
@@ -364,7 +366,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void largeGroupsAreFoundWhereTheLimitAllows() {
+  void largeGroupsAreDetectedUpToTheLimit() {
     for (int[] ratio : new int[][] {{62, 3}, {100, 28}, {128, 128}, {200, 55}}) {
       Random random = new Random(8);
       FecReceiver receiver = new FecReceiver(FecConfig.NONE.withMaxDetectedShards(256));
@@ -376,7 +378,7 @@ class RatioDetectionTest {
   }
 
   @Test
-  void ratioIsFoundAcrossTheWrap() {
+  void ratioIsDetectedAcrossTheWrap() {
     Random random = new Random(2);
     FecReceiver receiver = new FecReceiver(FecConfig.NONE);
     receiver.inputAll(sender(10, 3, (1L << 32) - 40, random).sendRandom(100, 20, 0));

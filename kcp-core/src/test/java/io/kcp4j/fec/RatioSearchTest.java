@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What proves a ratio, packet by packet. */
+/** The packets that prove a ratio. */
 class RatioSearchTest {
 
   private static final int QUICK_SEEDS = 10;
@@ -33,7 +33,7 @@ class RatioSearchTest {
   }
 
   @Test
-  void manyGroupsThatLackOnePlaceDoNotProveTheSmallerOfTwoSizes() {
+  void manyGroupsWithoutOnePlaceDoNotProveTheSmallerOfTwoSizes() {
     for (int group = 0; group < 100; group++) {
       add(true, 4 * group, 4 * group + 2);
       add(false, 4 * group + 3);
@@ -62,7 +62,7 @@ class RatioSearchTest {
   @ParameterizedTest
   @CsvSource({"1, 1", "3, 1", "5, 1", "3, 2", "4, 4", "10, 3", "20, 10"})
   @Tag("slow")
-  void noLossProvesAnotherRatioWhateverTheSeed(int dataShards, int parityShards) {
+  void noLossProvesAnotherRatioWithAnySeed(int dataShards, int parityShards) {
     prove(dataShards, parityShards, SEEDS);
   }
 
@@ -78,7 +78,7 @@ class RatioSearchTest {
     }
   }
 
-  /** The ratio that is found first in numbers of which some are lost, or null. */
+  /** The first ratio detected in sequence numbers with losses, or null. */
   private static String find(int dataShards, int parityShards, int lossPercent, Random random) {
     int shards = dataShards + parityShards;
     long first = random.nextLong(1L << 31) / shards * shards;

@@ -13,7 +13,7 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * What kcp-go's FEC encoder made of some payloads.
+ * The packets of the FEC encoder of kcp-go for some payloads.
  *
  * @param steps one for each payload
  */
@@ -25,7 +25,7 @@ record RecordedFecStream(
 
     final byte[] data;
 
-    /** Whether it came 500 ms or more after the packet before it. */
+    /** Whether it was sent 500 ms or more after the previous packet. */
     final boolean isLate;
 
     final List<byte[]> parity = new ArrayList<>();

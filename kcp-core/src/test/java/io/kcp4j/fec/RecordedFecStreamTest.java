@@ -11,7 +11,7 @@ import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Byte for byte what kcp-go sends, and everything recovered from it that can be. */
+/** Streams are equal to those of kcp-go, byte for byte, and every recoverable loss is recovered. */
 class RecordedFecStreamTest {
 
   static List<RecordedFecStream> streams() {
@@ -20,7 +20,7 @@ class RecordedFecStreamTest {
 
   @ParameterizedTest
   @MethodSource("streams")
-  void theEncoderSendsWhatKcpGoSends(RecordedFecStream stream) {
+  void encoderSendsWhatKcpGoSends(RecordedFecStream stream) {
     FecConfig config = FecConfig.of(stream.dataShards(), stream.parityShards());
     FecSender sender =
         new FecSender(config, stream.firstSeqid(), MemoryBudget.unlimited(), new Random(0));

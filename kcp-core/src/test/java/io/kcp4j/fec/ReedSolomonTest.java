@@ -37,7 +37,7 @@ class ReedSolomonTest {
   @CsvSource({
     "1,1", "1,255", "255,1", "128,128", "2,254", "254,2", "10,3", "20,10", "64,64", "200,55", "3,2"
   })
-  void shardsOfAllRatiosAgreeWithPlainArithmetic(int dataShards, int parityShards) {
+  void shardsOfAllRatiosAgreeWithTheReference(int dataShards, int parityShards) {
     ReedSolomon code = ReedSolomon.of(dataShards, parityShards);
     assertEquals(dataShards, code.dataShards());
     assertEquals(parityShards, code.parityShards());
@@ -51,7 +51,7 @@ class ReedSolomonTest {
 
   @ParameterizedTest
   @CsvSource({"1,1", "1,4", "4,1", "3,3", "5,3", "6,4"})
-  void everyLossThatCanBeRepairedIs(int dataShards, int parityShards) {
+  void everyRecoverableLossIsReconstructed(int dataShards, int parityShards) {
     ReedSolomon code = ReedSolomon.of(dataShards, parityShards);
     byte[][] data = Shards.random(dataShards, 11, random);
     byte[][] parity = parity(code, data);
@@ -70,7 +70,7 @@ class ReedSolomonTest {
   }
 
   @Test
-  void everyLengthIsWholeAndNothingBehindItIsTouched() {
+  void everyLengthIsCompleteAndLaterBytesDoNotChange() {
     ReedSolomon code = ReedSolomon.of(10, 3);
     ReferenceReedSolomon plain = new ReferenceReedSolomon(10, 3);
     for (int bytes = 0; bytes <= 1500; bytes += bytes < 300 ? 1 : 97) {
@@ -89,7 +89,7 @@ class ReedSolomonTest {
   }
 
   @Test
-  void ratiosOutsideTheFieldAreRefused() {
+  void ratiosBeyondTheFieldAreRejected() {
     for (int[] ratio :
         new int[][] {{0, 1}, {1, 0}, {1, 256}, {255, 2}, {256, 1}, {-1, 3}, {3, -1}}) {
       IllegalArgumentException refusal =
@@ -121,7 +121,7 @@ class ReedSolomonTest {
     assertArrayEquals(before, rows);
   }
 
-  /** All rows, with nonsense in those that are missing. */
+  /** All rows, with arbitrary content in those that are missing. */
   private long[][] rows(byte[][] data, byte[][] parity, boolean[] present) {
     byte[][] shards = Arrays.copyOf(data, data.length + parity.length);
     System.arraycopy(parity, 0, shards, data.length, parity.length);
@@ -134,7 +134,7 @@ class ReedSolomonTest {
     return rows;
   }
 
-  /** As many shards missing as can be. */
+  /** As many missing shards as possible. */
   private boolean[] randomLoss(int shards, int missing) {
     List<Integer> order = IntStream.range(0, shards).boxed().collect(toCollection(ArrayList::new));
     Collections.shuffle(order, random);

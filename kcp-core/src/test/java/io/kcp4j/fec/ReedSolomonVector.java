@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 
-/** Shards that the Go implementation made. */
+/** Shards of the Go implementation. */
 @SuppressWarnings("ArrayRecordComponent") // nobody compares vectors
 record ReedSolomonVector(byte[][] data, byte[][] parity) {
 

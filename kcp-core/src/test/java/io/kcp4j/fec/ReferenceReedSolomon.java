@@ -1,8 +1,8 @@
 package io.kcp4j.fec;
 
 /**
- * The code as its definition has it, to compare with: a Vandermonde matrix times the inverse of its
- * top, Gauss-Jordan elimination, multiplication bit by bit. Shares nothing with the code under
+ * A reference implementation by definition: a Vandermonde matrix times the inverse of its top,
+ * Gauss-Jordan elimination, multiplication bit by bit. Shares no code with the implementation under
  * test.
  */
 final class ReferenceReedSolomon {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Random matrices, against plain arithmetic. */
+/** Random matrices, compared with the reference implementation. */
 class ShardKernelTest {
 
   private static final int GUARD = 42;
@@ -67,7 +67,7 @@ class ShardKernelTest {
   }
 
   @Test
-  void theMatrixMayChangeAfterwards() {
+  void matrixMayChangeAfterPrepare() {
     byte[][] matrix = randomMatrix(2, 3);
     byte[][] input = Shards.random(3, 16, random);
     byte[][] expected = ReferenceReedSolomon.product(matrix, input);

@@ -15,12 +15,12 @@ class ShardKernelTrialTest {
       new KernelChoice<>(portable, new ShardKernelTrial());
 
   @Test
-  void rightKernelIsRight() {
+  void correctKernelIsAccepted() {
     assertTrue(choice.isCorrect(new RenamedKernel("other")));
   }
 
   @Test
-  void kernelThatForgetsTheLastLongIsWrong() {
+  void kernelWithoutTheLastLongIsIncorrect() {
     assertFalse(
         choice.isCorrect(
             new RenamedKernel("short") {
@@ -32,7 +32,7 @@ class ShardKernelTrialTest {
   }
 
   @Test
-  void kernelThatWritesBehindTheEndIsWrong() {
+  void kernelThatWritesAfterTheEndIsIncorrect() {
     assertFalse(
         choice.isCorrect(
             new RenamedKernel("long") {
@@ -45,14 +45,14 @@ class ShardKernelTrialTest {
   }
 
   @Test
-  void kernelThatFailsIsWrong() {
+  void failingKernelIsNotUsed() {
     assertFalse(choice.isCorrect(new FailingKernel()));
     assertSame(portable, choice.fastest(List.of(new FailingKernel())));
     assertSame(portable, choice.named("failing", List.of(new FailingKernel())));
   }
 
   @Test
-  void kernelIsTakenByItsNameWhateverItsSpeed() {
+  void namedKernelIsUsedWhateverItsSpeed() {
     ShardKernel slow = new Slow();
     assertSame(slow, choice.named("slow", List.of(new FailingKernel(), slow)));
     assertSame(portable, choice.named("fast", List.of(slow)));
@@ -60,12 +60,12 @@ class ShardKernelTrialTest {
   }
 
   @Test
-  void slowerKernelLosesTheRace() {
+  void slowerKernelIsNotSelected() {
     assertSame(portable, choice.fastest(List.of(new Slow())));
   }
 
   @Test
-  void kernelThatDoesNothingWouldWinTheRaceWereItRight() {
+  void fasterKernelIsSelected() {
     ShardKernel idle =
         new RenamedKernel("idle") {
           @Override

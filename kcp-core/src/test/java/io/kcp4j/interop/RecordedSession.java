@@ -17,11 +17,10 @@ import java.util.List;
 import java.util.zip.GZIPInputStream;
 
 /**
- * An echo session of kcp-go as it crossed the wire: UDP payloads in sending order, lost ones left
- * out.
+ * A recorded echo session of kcp-go: UDP payloads in sending order, without lost ones.
  *
  * @param fec the ratio of both directions
- * @param streamBytes how many bytes each direction carried
+ * @param streamBytes the number of bytes in each direction
  * @param streamSha256 the hash of those bytes, in hexadecimal digits
  */
 record RecordedSession(
@@ -78,12 +77,12 @@ record RecordedSession(
     return sessions.get(sessions.size() - 1);
   }
 
-  /** What opens its packets. */
+  /** The cipher of its packets. */
   KeyRing keys() {
     return KeyRing.of(PacketKey.ofPassphrase(cipher, PASSPHRASE));
   }
 
-  /** Whether packets were lost on the way. */
+  /** Whether packets were lost. */
   boolean isLossy() {
     return name.endsWith("-loss");
   }

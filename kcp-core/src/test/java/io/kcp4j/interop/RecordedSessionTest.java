@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** One side of real sessions, replayed into a receiver. */
+/** One direction of recorded sessions, replayed to a receiver. */
 class RecordedSessionTest {
 
   private static final int UNA_OFFSET = 16;
@@ -46,13 +46,13 @@ class RecordedSessionTest {
 
   @ParameterizedTest
   @MethodSource("sessionsAndDeliveries")
-  void theServerReceivesWhatTheClientSent(RecordedSession session, Delivery delivery) {
+  void serverReceivesWhatTheClientSent(RecordedSession session, Delivery delivery) {
     assertDelivered(session, session.clientToServer(), delivery);
   }
 
   @ParameterizedTest
   @MethodSource("sessionsAndDeliveries")
-  void theClientReceivesWhatTheServerSent(RecordedSession session, Delivery delivery) {
+  void clientReceivesWhatTheServerSent(RecordedSession session, Delivery delivery) {
     assertDelivered(session, session.serverToClient(), delivery);
   }
 
@@ -68,7 +68,7 @@ class RecordedSessionTest {
     assertEquals(session.isLossy() && session.fec().isEncoding(), replay.recovered > 0);
   }
 
-  /** A receiver without a sender behind it. */
+  /** A receiver that sends no data. */
   private static final class Replay implements DatagramOutput {
 
     private final MessageDigest sha256;
@@ -138,8 +138,8 @@ class RecordedSessionTest {
     }
 
     /**
-     * What the receiver can take: an ACK, or a {@code una} above 0, would acknowledge what this
-     * receiver has never sent.
+     * The segments for the receiver: an ACK, or a {@code una} above 0, would acknowledge segments
+     * that this receiver has never sent.
      */
     private ByteBuf pushesOf(ByteBuf datagram) {
       ByteBuf pushes = Unpooled.buffer();

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The tests of the core with OpenSSL's ciphers, where the system has them. */
+/** The tests of the core with the ciphers of OpenSSL, where the system has them. */
 class OpenSslTest {
 
   private static final Provider JVM = Security.getProvider("SunJCE");
@@ -55,7 +55,7 @@ class OpenSslTest {
         "AES_256_GCM",
         "CHACHA20_POLY1305"
       })
-  void burstsOfOneToFortyPacketsCrossToTheJvmsCiphersAndBack(CipherAlgorithm algorithm) {
+  void batchesOfOneToFortyPacketsInteroperateWithCiphersOfTheJvm(CipherAlgorithm algorithm) {
     PacketKey key = TestPackets.key(algorithm, 1);
     PacketCipher here = KeyRing.of(key).newCipher();
     PacketCipher there = KeyRing.of(key.withProvider(JVM)).newCipher();
@@ -103,7 +103,7 @@ class OpenSslTest {
     buffer.release();
   }
 
-  /** An exception would be garbage. */
+  /** An exception would be an allocation. */
   @ParameterizedTest
   @EnumSource(names = {"AES", "AES_128_GCM", "CHACHA20_POLY1305"})
   void refusedPacketsAllocateNothing(CipherAlgorithm algorithm) {
@@ -121,7 +121,7 @@ class OpenSslTest {
   }
 
   @Test
-  void whatIsOutOfBoundsNeverReachesTheLibrary() {
+  void invalidBoundsNeverReachTheLibrary() {
     byte[] bytes = new byte[100];
     byte[] nonce = new byte[12];
     ByteBuffer direct = ByteBuffer.allocateDirect(100);
@@ -154,7 +154,7 @@ class OpenSslTest {
   }
 
   @Test
-  void keyOfAnotherLengthIsTheCallersError() {
+  void keyOfWrongLengthIsRejected() {
     byte[] key = new byte[17];
     assertThrows(IllegalArgumentException.class, () -> library.aes(key));
     assertThrows(

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
-/** The artifact on the class path of a JVM whose property names the JVM's own ciphers. */
+/** The artifact on the class path of a JVM whose property names the ciphers of the JVM. */
 class TurnedOffTest {
 
   @Test
