@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.util.Recycler;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Memory in which segments of a session stand back to back as they leave, each header followed by
@@ -98,6 +99,25 @@ final class Chunk {
   /** Copies bytes of a buffer, whose position stays. */
   void set(int index, ByteBuffer from, int fromIndex, int bytes) {
     view.limit(viewEnd).put(viewStart + index, from, fromIndex, bytes);
+  }
+
+  /**
+   * Has {@code source} write up to {@code maxBytes} at {@code index}, and returns how many it has
+   * written.
+   */
+  int pull(int index, int maxBytes, SegmentSource source) {
+    int start = viewStart + index;
+    try {
+      source.pull(view.limit(start + maxBytes).position(start));
+      int bytes = view.position() - start;
+      if (bytes < 0 || bytes > maxBytes) {
+        throw new IllegalStateException(
+            "source wrote " + bytes + " bytes (expected: 0 to " + maxBytes + ")");
+      }
+      return bytes;
+    } finally {
+      view.order(ByteOrder.BIG_ENDIAN); // setLong relies on it.
+    }
   }
 
   /** Writes 8 bytes, little-endian. */

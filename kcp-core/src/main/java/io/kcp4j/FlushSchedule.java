@@ -11,6 +11,7 @@ import io.kcp4j.congestion.Pacer;
 final class FlushSchedule {
 
   private final SendBuffer sending;
+  private final SegmentPuller puller;
   private final ReceiveBuffer receiving;
   private final RemoteWindow remote;
   private final AdvertisedWindow advertised;
@@ -29,6 +30,7 @@ final class FlushSchedule {
 
   FlushSchedule(
       SendBuffer sending,
+      SegmentPuller puller,
       ReceiveBuffer receiving,
       RemoteWindow remote,
       AdvertisedWindow advertised,
@@ -39,6 +41,7 @@ final class FlushSchedule {
       Transmitter transmitter,
       Liveness liveness) {
     this.sending = sending;
+    this.puller = puller;
     this.receiving = receiving;
     this.remote = remote;
     this.advertised = advertised;
@@ -83,7 +86,7 @@ final class FlushSchedule {
   void update(long nowMs) {
     probe.update(transmitter.isRemoteWindowClosed(), nowMs);
     int window = Math.min(sendWindow, remote.largest());
-    liveness.updateStall(sending.queued() > 0, remote.segments(), sending.una(), window, nowMs);
+    liveness.updateStall(puller.hasNew(), remote.segments(), sending.una(), window, nowMs);
     if (!isWaiting(nowMs)) {
       flushAtMs = Kcp.NO_DEADLINE;
     } else if (flushAtMs == Kcp.NO_DEADLINE) {

@@ -9,6 +9,7 @@ final class InputProcessor {
 
   private final DatagramValidator validator;
   private final SendBuffer sending;
+  private final SegmentPuller puller;
   private final LossDetector losses;
   private final ReceiveBuffer receiving;
   private final RemoteWindow remote;
@@ -25,6 +26,7 @@ final class InputProcessor {
   InputProcessor(
       int conv,
       SendBuffer sending,
+      SegmentPuller puller,
       LossDetector losses,
       ReceiveBuffer receiving,
       RemoteWindow remote,
@@ -36,6 +38,7 @@ final class InputProcessor {
       KcpCounters counters) {
     validator = new DatagramValidator(conv);
     this.sending = sending;
+    this.puller = puller;
     this.losses = losses;
     this.receiving = receiving;
     this.remote = remote;
@@ -119,7 +122,7 @@ final class InputProcessor {
 
   private void updateRemoteWindow(int una, int wnd) {
     if (remote.update(una, wnd, sending)) {
-      windowOpened = sending.queued() > 0;
+      windowOpened = puller.hasNew();
     }
   }
 
@@ -169,7 +172,7 @@ final class InputProcessor {
       if (sending.una() != sending.next()) {
         losses.unaAdvanced(sending.index(sending.una()), nowMs);
       }
-      windowOpened = sending.queued() > 0;
+      windowOpened = puller.hasNew();
     }
     int acknowledged = unacknowledged - losses.unacknowledged();
     if (acknowledged != 0) {

@@ -23,9 +23,8 @@ import java.util.Objects;
  * receive window that the peer advertises, and the window of the {@link CongestionControl}.
  *
  * <p>There is no clock tick. What must leave at once leaves after the batch that caused it, so that
- * throughput follows the link; acknowledgements and delayed writes wait at most one interval, to
- * share datagrams; and a session with nothing in flight and nothing to acknowledge has no deadline
- * at all.
+ * throughput follows the link. Acknowledgements and delayed writes wait at most one interval, to
+ * share datagrams. A session with nothing in flight and nothing to acknowledge has no deadline.
  *
  * <p><b>Buffers.</b> Buffers that are passed in are copied and stay the caller's; those that {@link
  * #receive} returns belong to the caller.
@@ -39,7 +38,7 @@ public final class Kcp {
   private final int tsOrigin;
   private final KcpCounters counters;
   private final RttEstimator rtt = new RttEstimator();
-  private final LossDetector losses = new SkipCountDetector(rtt);
+  final LossDetector losses = new SkipCountDetector(rtt);
   private final Liveness liveness = new Liveness(losses);
   private final Pacer pacer = new Pacer();
   private final WindowProbe probe = new WindowProbe();
@@ -49,6 +48,7 @@ public final class Kcp {
   private final RemoteWindow remote;
   private final AdvertisedWindow advertised;
   private final SendAdmission admission;
+  private final SegmentPuller puller;
   private final CongestionFeed congestion;
   private final Transmitter transmitter;
   private final ControlSegments control;
@@ -83,13 +83,16 @@ public final class Kcp {
     remote = new RemoteWindow(firstSn);
     advertised = new AdvertisedWindow(receiving, config);
     admission = new SendAdmission(sending, remote, liveness, counters);
+    puller = new SegmentPuller(sending, admission, liveness);
     congestion = new CongestionFeed(config, mssBytes(), pacer);
     transmitter =
-        new Transmitter(sending, losses, writer, pacer, remote, congestion, liveness, counters);
+        new Transmitter(
+            sending, puller, losses, writer, pacer, remote, congestion, liveness, counters);
     control = new ControlSegments(receiving, advertised, probe, transmitter, writer, counters);
     schedule =
         new FlushSchedule(
             sending,
+            puller,
             receiving,
             remote,
             advertised,
@@ -103,6 +106,7 @@ public final class Kcp {
         new InputProcessor(
             conv,
             sending,
+            puller,
             losses,
             receiving,
             remote,
@@ -122,6 +126,7 @@ public final class Kcp {
     pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst());
     schedule.configure(config);
     admission.configure(config, mssBytes());
+    puller.configure(mssBytes());
     transmitter.configure(config);
   }
 
@@ -150,11 +155,6 @@ public final class Kcp {
     return liveness.failure();
   }
 
-  /** How many segments searches for lost segments have visited. For tests. */
-  long segmentsVisited() {
-    return losses.order.visits();
-  }
-
   /**
    * Whether a round-trip time was measured: the peer has returned the timestamp of a segment, and
    * so has received it.
@@ -175,16 +175,7 @@ public final class Kcp {
    */
   public KcpStats stats() {
     VarHandle.acquireFence(); // Nothing below may be taken from an earlier call of the same thread.
-    return new KcpStats(
-        rtt.srttMs(),
-        rtt.rttVarMs(),
-        rtt.rtoMs(),
-        congestion.window(),
-        remote.segments(),
-        losses.unacknowledged(),
-        sending.queued(),
-        (long) sending.heldBytes() + receiving.heldBytes(),
-        counters.copy());
+    return KcpStats.of(rtt, congestion, remote, losses, sending, receiving, counters);
   }
 
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */
@@ -324,9 +315,18 @@ public final class Kcp {
     return admission.maxMessageBytes();
   }
 
-  /** Whether all that was sent has been acknowledged. */
+  /**
+   * Sets the source from which segments are pulled when they can leave, or null for none, as at
+   * first. Call {@link #afterSend} when the source becomes ready.
+   */
+  @Unstable
+  public void source(SegmentSource source) {
+    puller.source(source);
+  }
+
+  /** Whether all that was sent has been acknowledged, and the source has nothing left. */
   public boolean isDrained() {
-    return sending.isEmpty();
+    return sending.isEmpty() && !puller.isSourceReady();
   }
 
   /**
@@ -334,7 +334,7 @@ public final class Kcp {
    * nothing, and there is no deadline.
    */
   public boolean isQuiescent() {
-    return sending.isEmpty()
+    return isDrained()
         && !sending.isTrimmable()
         && !receiving.isReceivable()
         && !receiving.acks().isPending()
@@ -395,7 +395,7 @@ public final class Kcp {
     schedule.beginFlush(nowMs);
     receiving.closeGap();
     processor.failOnBadFragments();
-    beginFlush(nowMs, output);
+    control.begin(output, mtuBytes(), overheadBytes, ts(nowMs), nowMs);
     int window = transmitter.window();
     transmitter.transmit(window, ts(nowMs), nowMs);
     writer.end();
@@ -403,17 +403,14 @@ public final class Kcp {
     liveness.check(nowMs);
     schedule.update(nowMs);
     schedule.continueBurst(nowMs);
+    puller.endFlush();
   }
 
   private void flushControl(long nowMs, DatagramOutput output) {
     if (liveness.isOpen()) {
-      beginFlush(nowMs, output);
+      control.begin(output, mtuBytes(), overheadBytes, ts(nowMs), nowMs);
       writer.end();
     }
-  }
-
-  private void beginFlush(long nowMs, DatagramOutput output) {
-    control.begin(output, mtuBytes(), overheadBytes, ts(nowMs), nowMs);
   }
 
   /**
@@ -443,6 +440,7 @@ public final class Kcp {
   public void close() {
     if (!liveness.isClosed()) {
       liveness.close();
+      puller.source(null);
       sending.close();
       receiving.close();
     }

@@ -28,4 +28,25 @@ public record KcpStats(
   public long get(KcpCounter counter) {
     return counters.get(counter);
   }
+
+  /** Reads the state of the parts of a session. */
+  static KcpStats of(
+      RttEstimator rtt,
+      CongestionFeed congestion,
+      RemoteWindow remote,
+      LossDetector losses,
+      SendBuffer sending,
+      ReceiveBuffer receiving,
+      KcpCounters counters) {
+    return new KcpStats(
+        rtt.srttMs(),
+        rtt.rttVarMs(),
+        rtt.rtoMs(),
+        congestion.window(),
+        remote.segments(),
+        losses.unacknowledged(),
+        sending.queued(),
+        (long) sending.heldBytes() + receiving.heldBytes(),
+        counters.copy());
+  }
 }

@@ -137,7 +137,7 @@ final class SendAdmission {
   // Failures of the allocator
 
   /** Admits nothing until one interval after the batch. */
-  private void allocationFailed() {
+  void allocationFailed() {
     counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     deferred = true;
   }

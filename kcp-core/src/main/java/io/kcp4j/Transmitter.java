@@ -6,6 +6,7 @@ import io.kcp4j.congestion.Pacer;
 final class Transmitter {
 
   private final SendBuffer sending;
+  private final SegmentPuller puller;
   private final LossDetector losses;
   private final SegmentWriter writer;
   private final Pacer pacer;
@@ -18,6 +19,7 @@ final class Transmitter {
 
   Transmitter(
       SendBuffer sending,
+      SegmentPuller puller,
       LossDetector losses,
       SegmentWriter writer,
       Pacer pacer,
@@ -26,6 +28,7 @@ final class Transmitter {
       Liveness liveness,
       KcpCounters counters) {
     this.sending = sending;
+    this.puller = puller;
     this.losses = losses;
     this.writer = writer;
     this.pacer = pacer;
@@ -46,7 +49,7 @@ final class Transmitter {
 
   /** Whether there are new segments and the window has room for one. */
   boolean isNewAllowed() {
-    return sending.queued() > 0 && isWindowFree();
+    return puller.hasNew() && isWindowFree();
   }
 
   boolean isWindowFree() {
@@ -55,7 +58,7 @@ final class Transmitter {
 
   /** Whether there are new segments and the peer has no room for any. */
   boolean isRemoteWindowClosed() {
-    return remote.segments() == 0 && sending.queued() > 0;
+    return remote.segments() == 0 && puller.hasNew();
   }
 
   /** Segments from the oldest that is unacknowledged to the newest sent. */
@@ -74,7 +77,8 @@ final class Transmitter {
     if (losses.unacknowledged() == 0) {
       liveness.progress(nowMs);
     }
-    sendNew(window, ts, nowMs);
+    sendQueued(window, ts, nowMs);
+    sendPulled(window, ts, nowMs);
   }
 
   private void retransmitLost(boolean newAllowed, int ts, long nowMs) {
@@ -104,13 +108,27 @@ final class Transmitter {
     liveness.retransmitted(losses.transmissions(index));
   }
 
-  private void sendNew(int window, int ts, long nowMs) {
+  private void sendQueued(int window, int ts, long nowMs) {
     int left = Math.min(sending.queued(), window - inFlight());
     while (left > 0 && pacer.isOpen(nowMs)) {
       int sent = writer.pushNew(sending, Math.min(left, pacer.room()), ts);
       left -= sent;
       if (congestion.isActive()) {
         reportNew(sent, nowMs);
+      }
+    }
+  }
+
+  /** The source is asked only when nothing is queued and a segment can leave. */
+  private void sendPulled(int window, int ts, long nowMs) {
+    while (puller.isReady()
+        && sending.queued() == 0
+        && inFlight() < window
+        && pacer.isOpen(nowMs)
+        && puller.pull()) {
+      writer.pushNew(sending, 1, ts);
+      if (congestion.isActive()) {
+        reportNew(1, nowMs);
       }
     }
   }
@@ -127,7 +145,7 @@ final class Transmitter {
       return;
     }
     congestion.endFlush(inFlight(), window, fastRetransmit, nowMs);
-    if (sending.queued() == 0 && isWindowFree()) {
+    if (!puller.hasNew() && isWindowFree()) {
       congestion.applicationLimited(losses.unacknowledged());
     }
   }

@@ -1,0 +1,40 @@
+package io.kcp4j;
+
+import java.nio.ByteBuffer;
+
+/**
+ * Supplies the payload of segments at the time they can leave, in place of a queue that is filled
+ * ahead: what a segment carries is decided as late as possible. {@link Kcp#source} sets it.
+ *
+ * <p>The session pulls a segment only while its window and its pacer let the segment leave, nothing
+ * that was passed to {@link Kcp#send} is queued, and memory is left for it. A segment that has been
+ * pulled is retransmitted by the session like any other. In message mode each segment is a message.
+ *
+ * <p>All calls come from the thread of the session, within a call of the session. A source must not
+ * call the session from {@link #isReady} or {@link #pull}.
+ */
+@Unstable
+public interface SegmentSource {
+
+  /**
+   * Whether there is payload. The session asks often, so the answer must be cheap. When it turns to
+   * true outside of a flush, the driver calls {@link Kcp#afterSend}.
+   */
+  boolean isReady();
+
+  /**
+   * Writes the payload of the next segment. Called only when {@link #isReady} holds.
+   *
+   * @param payload where to write, from its position to its limit at most; its position tells
+   *     afterwards how much was written. If that is nothing, no segment leaves, and no more are
+   *     pulled in this flush. The buffer belongs to the session and is valid during the call only.
+   *     Its limit and mark are not to be changed; its byte order is big-endian
+   */
+  void pull(ByteBuffer payload);
+
+  /**
+   * So many segments, in the order in which they were pulled, have been written to the output.
+   * Called at the end of the flush, when the source may call the session.
+   */
+  void onSent(int segments);
+}
