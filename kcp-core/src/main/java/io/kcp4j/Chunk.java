@@ -7,11 +7,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Memory in which segments of a session stand back to back as they leave, each header followed by
- * its payload. It is written through one view that lives as long: a buffer's own methods look at
- * its kind, its bounds and its references each time.
+ * A direct buffer of contiguous segments in wire format, each header followed by its payload. It is
+ * written through one view that exists as long as the buffer: the buffer's own methods check its
+ * kind, bounds and reference count on each call.
  *
- * <p>An output that has been given a part of it holds a reference to the {@link #memory}.
+ * <p>An output to which a part has been passed holds a reference to the {@link #memory}.
  */
 final class Chunk {
 
@@ -27,10 +27,10 @@ final class Chunk {
 
   private ByteBuf memory;
 
-  /** The buffer's own view of itself; others, too, move its position and its limit. */
+  /** The buffer's internal view; other users change its position and limit, too. */
   private ByteBuffer view;
 
-  /** Where in the view the memory begins and ends. */
+  /** Start and end of the memory within the view. */
   private int viewStart;
 
   private int viewEnd;
@@ -41,14 +41,14 @@ final class Chunk {
   }
 
   /**
-   * An empty one of so many bytes.
+   * An empty chunk of so many bytes.
    *
    * @throws OutOfMemoryError if there is no memory; nothing is held then
    */
   static Chunk allocate(KcpContext context, int bytes) {
     Chunk chunk = RECYCLER.get();
     ByteBuf memory = context.directBuffer(bytes, bytes);
-    if (memory.nioBufferCount() != 1) { // A user's own allocator may give it in pieces.
+    if (memory.nioBufferCount() != 1) { // As a user's own allocator may return.
       memory.release();
       memory = Unpooled.directBuffer(bytes, bytes);
     }
@@ -60,32 +60,32 @@ final class Chunk {
     return chunk;
   }
 
-  /** What it consists of; the indices of this buffer mean nothing. */
+  /** The buffer; its indices have no meaning. */
   ByteBuf memory() {
     return memory;
   }
 
-  /** All of it, in bytes. */
+  /** The size of the chunk, in bytes. */
   int capacity() {
     return viewEnd - viewStart;
   }
 
-  /** Where the next segment begins. */
+  /** The index at which the next segment begins. */
   int end() {
     return end;
   }
 
-  /** The bytes that are left behind {@link #end}. */
+  /** The free bytes behind {@link #end}. */
   int room() {
     return capacity() - end;
   }
 
-  /** Takes the next {@code bytes} as used. */
+  /** Marks the next {@code bytes} as used. */
   void advance(int bytes) {
     end += bytes;
   }
 
-  /** Copies bytes of {@code from}, anyone's buffer, whose indices stay. */
+  /** Copies bytes of {@code from}, a buffer of any kind, whose indices do not change. */
   void set(int index, ByteBuf from, int fromIndex, int bytes) {
     int at = viewStart + index;
     from.getBytes(fromIndex, view.limit(at + bytes).position(at));
@@ -96,7 +96,7 @@ final class Chunk {
     set(index, from.view.limit(from.viewEnd), from.viewStart + fromIndex, bytes);
   }
 
-  /** Copies bytes of a buffer, whose position stays. */
+  /** Copies bytes of a buffer, whose position does not change. */
   void set(int index, ByteBuffer from, int fromIndex, int bytes) {
     view.limit(viewEnd).put(viewStart + index, from, fromIndex, bytes);
   }
@@ -125,22 +125,22 @@ final class Chunk {
     view.limit(viewEnd).putLong(viewStart + index, Long.reverseBytes(value));
   }
 
-  /** Takes what stands at {@code index} and after as unused; nothing of it has been given out. */
+  /** Marks the bytes from {@code index} on as unused; no output holds any of them. */
   void rewind(int index) {
     end = index;
   }
 
-  /** Whether an output still holds a part of it. */
+  /** Whether an output still holds a part of the chunk. */
   boolean isShared() {
     return memory.refCnt() > 1;
   }
 
-  /** Makes it empty again. */
+  /** Makes the chunk empty. */
   void clear() {
     end = 0;
   }
 
-  /** Gives the memory back. */
+  /** Releases the memory. */
   void release() {
     ByteBuf released = memory;
     memory = null;

@@ -3,14 +3,14 @@ package io.kcp4j;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Copies from buffer to buffer through the view that a buffer keeps of itself. Where Netty has no
- * Unsafe, from JDK 24 on, its own copying makes several objects each time.
+ * Copies between buffers through their internal views. Where Netty has no Unsafe, from JDK 24 on,
+ * its own methods allocate several objects for each copy.
  */
 final class Copying {
 
   private Copying() {}
 
-  /** Appends bytes of {@code from}, which nobody else uses meanwhile, to {@code to}, ours. */
+  /** Appends bytes of {@code from} to {@code to}. No other thread uses either. */
   static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {
     if (to.nioBufferCount() != 1 || from.nioBufferCount() != 1) {
       to.writeBytes(from, index, bytes);

@@ -97,7 +97,7 @@ final class FlushSchedule {
 
   private boolean isWaiting(long nowMs) {
     return receiving.acks().isPending()
-        || receiving.isHeldUp()
+        || receiving.isMovePending()
         || advertised.isReviewDue(nowMs)
         || transmitter.isNewAllowed()
         || losses.isLossDetected() // deferred by the pacer

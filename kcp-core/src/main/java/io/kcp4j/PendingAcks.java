@@ -3,18 +3,18 @@ package io.kcp4j;
 import java.util.Arrays;
 
 /**
- * The acknowledgements that wait for the next flush. Of segments that arrived in order only the
- * newest needs an ACK of its own, for its timestamp: {@code una} speaks for the rest. Segments
- * beyond a gap need one each, but no more than one between two flushes however often they arrive:
- * protocol.md 3.2.
+ * The acknowledgements that wait for the next flush: protocol.md 3.2. Of the segments that arrived
+ * in order only the newest has an ACK of its own, for its timestamp; {@code una} acknowledges the
+ * others. Segments beyond a gap have one each, but only one between two flushes however often they
+ * arrive.
  *
- * <p>The list of these is given back when there is no gap any more.
+ * <p>The list of the latter is released when the gap has closed.
  */
 final class PendingAcks {
 
   private static final int[] EMPTY = {};
 
-  /** A list of so many counts as part of the session. */
+  /** A list of this capacity is kept and does not count against the memory budget. */
   private static final int MIN_CAPACITY = 8;
 
   private static final int ENTRY_BYTES = 8;
@@ -38,13 +38,13 @@ final class PendingAcks {
     return pending;
   }
 
-  /** How many segments that had not been seen before arrived since the last flush. */
+  /** How many segments arrived since the last flush, without duplicates. */
   int arrivals() {
     return arrivals;
   }
 
   /**
-   * Makes room for the next one that is beyond a gap, so that adding it cannot fail.
+   * Makes room for the ACK of one more segment beyond a gap, so that adding it cannot fail.
    *
    * @return false if the memory budget has no room
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
@@ -69,14 +69,14 @@ final class PendingAcks {
     return capacity <= MIN_CAPACITY ? 0 : capacity * ENTRY_BYTES;
   }
 
-  /** What is counted against the memory budget. */
+  /** How much is counted against the memory budget, in bytes. */
   int heldBytes() {
     return chargedBytes(sns.length);
   }
 
   /**
-   * There is no gap any more: {@code una} speaks for all that is listed. Gives back a list that is
-   * larger than it always may be.
+   * The gap has closed: {@code una} acknowledges all listed segments. Releases the list if it is
+   * larger than the smallest.
    */
   void gapClosed() {
     count = 0;
@@ -101,17 +101,17 @@ final class PendingAcks {
   }
 
   /**
-   * A segment arrived that is already beyond a gap, and whose ACK has left since then; there is
-   * room for it.
+   * A duplicate of a segment beyond a gap arrived, whose ACK has been sent since; there is room for
+   * another.
    */
   void addDuplicateBeyondGap(int sn, int ts) {
     newest(sn, ts);
     list(sn, ts);
   }
 
-  /** A segment arrived again that {@code una} speaks for. */
+  /** A duplicate arrived of a segment that {@code una} acknowledges. */
   void addDuplicate(int sn, int ts) {
-    if (!pending) { // else a replayed segment could keep the peer from measuring the round trip
+    if (!pending) { // Else replayed segments could prevent the peer's RTT samples.
       newest(sn, ts);
     }
   }
@@ -127,7 +127,7 @@ final class PendingAcks {
     tss[count++] = ts;
   }
 
-  /** Writes what has to be acknowledged and forgets it. */
+  /** Writes all pending ACKs. */
   void flush(int rcvNext, SegmentWriter writer) {
     for (int i = 0; i < count; i++) {
       if (sns[i] - rcvNext >= 0) {

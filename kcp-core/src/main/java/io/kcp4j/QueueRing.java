@@ -6,10 +6,10 @@ import io.netty.util.Recycler;
 /** The arrays of a {@link ReceiveQueue}: buffers, and how many segments end in each. */
 final class QueueRing {
 
-  /** What both arrays take for an entry, in bytes. */
+  /** The size of an entry of both arrays, in bytes. */
   static final int ENTRY_BYTES = 8;
 
-  /** The ring of a queue that holds nothing. */
+  /** The ring of an empty queue. */
   static final QueueRing NONE = new QueueRing(0, null);
 
   private static final RingPool<QueueRing> POOL = new RingPool<>(ENTRY_BYTES, QueueRing::new);
@@ -38,12 +38,12 @@ final class QueueRing {
     return buffers.length;
   }
 
-  /** What it counts against the memory budget. */
+  /** How much the ring counts against the memory budget, in bytes. */
   int chargedBytes() {
     return RingPool.chargedBytes(buffers.length, ENTRY_BYTES);
   }
 
-  /** Leaves it, without buffers, to others. */
+  /** Returns the ring, which holds no buffers, to the pool. */
   void giveBack() {
     if (handle != null) {
       handle.recycle(this);

@@ -3,13 +3,13 @@ package io.kcp4j;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The receiving half: puts segments in order, acknowledges them and says how large the free window
- * is. A segment that arrives in order goes straight to the queue, one beyond a gap to the reorder
- * buffer until the gap closes.
+ * The receive buffer: puts segments in order, acknowledges them and computes the free window. A
+ * segment that arrives in order goes straight to the queue, one beyond a gap to the reorder buffer
+ * until the gap closes.
  */
 final class ReceiveBuffer {
 
-  /** More than the fragments of any message, so that whoever reads finds a whole one. */
+  /** At least the fragments of the longest message, so that the reader finds a whole message. */
   private static final int MAX_MOVED_AT_ONCE = 256;
 
   private final KcpCounters counters;
@@ -24,7 +24,7 @@ final class ReceiveBuffer {
   private boolean stream;
   private boolean ackNoDelay;
 
-  /** Counts the flushes, so that a repeated segment is acknowledged once for each. */
+  /** Counts the flushes, so that a duplicate is acknowledged once per flush. */
   private int flushes;
 
   ReceiveBuffer(KcpContext context, KcpCounters counters, KcpConfig config, int firstSn) {
@@ -41,7 +41,7 @@ final class ReceiveBuffer {
     window = config.receiveWindow();
     ackNoDelay = config.ackNoDelay();
     stream = config.delivery() == Delivery.STREAM;
-    // A message of more fragments than the window could never be put together: protocol.md 5.3.
+    // A message of more fragments than the window could never be reassembled: protocol.md 5.3.
     maxFragments = stream ? 1 : config.receivedFragments();
   }
 
@@ -70,9 +70,9 @@ final class ReceiveBuffer {
   }
 
   /**
-   * As much of the free window as the memory budget has room for now.
+   * The free window as far as the memory budget has room for it now, in segments.
    *
-   * @param segmentBytes how large a segment may be
+   * @param segmentBytes the largest segment
    */
   int affordableWindow(int segmentBytes) {
     int free = freeWindow();
@@ -93,16 +93,16 @@ final class ReceiveBuffer {
     return reordered.heldBytes() + queue.heldBytes() + acks.heldBytes();
   }
 
-  /** Takes in one PUSH. One that there is no memory for is dropped, and not acknowledged. */
+  /** Takes in one PUSH. If there is no memory for it, it is dropped and not acknowledged. */
   void push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     try {
-      judge(sn, ts, frg, data, index, bytes);
+      accept(sn, ts, frg, data, index, bytes);
     } catch (OutOfMemoryError e) {
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     }
   }
 
-  private void judge(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+  private void accept(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     int distance = sn - next;
     if (distance >= window) {
       counters.add(KcpCounter.OUT_OF_WINDOW, 1);
@@ -123,7 +123,7 @@ final class ReceiveBuffer {
     }
   }
 
-  /** A fragment that should not be. A stream takes it nevertheless, for the bytes that it has. */
+  /** Counts an unexpected fragment. A stream takes its bytes nevertheless. */
   private boolean refusesFragment() {
     counters.add(stream ? KcpCounter.FRAGMENT_IN_STREAM : KcpCounter.FRAGMENT_REFUSED, 1);
     return !stream;
@@ -149,31 +149,30 @@ final class ReceiveBuffer {
     }
   }
 
-  /** Whether a segment that is next in order waits for memory, or for its turn. */
-  boolean isHeldUp() {
+  /** Whether the reorder buffer holds the next segment in order and the queue has room for it. */
+  boolean isMovePending() {
     return reordered.contains(next) && queue.segments() < window;
   }
 
   /**
-   * Moves what has become in order to the queue, as far as that has room, and so much at a time
-   * that no call takes long. The reader has the next of it moved whenever it takes something, and a
-   * flush does so, too.
+   * Moves segments that have become in order to the queue, as far as the queue has room. Moves a
+   * limited number at a time, so that no call takes long; each read and each flush continues.
    */
   void closeGap() {
     try {
       int last = next + MAX_MOVED_AT_ONCE;
-      while (isHeldUp() && next != last && reordered.moveTo(queue, next)) {
+      while (isMovePending() && next != last && reordered.moveTo(queue, next)) {
         next++;
         if (reordered.isEmpty()) {
           acks.gapClosed();
         }
       }
-    } catch (OutOfMemoryError e) { // It stays where it is, and is tried again.
+    } catch (OutOfMemoryError e) { // The segment stays in the reorder buffer until the next try.
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     }
   }
 
-  /** The next buffer for the reader, who owns it then, or null. */
+  /** The next buffer, which becomes the caller's, or null. */
   ByteBuf receive() {
     ByteBuf taken = queue.take();
     if (taken != null) {

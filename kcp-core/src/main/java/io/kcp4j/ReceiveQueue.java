@@ -3,21 +3,21 @@ package io.kcp4j;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Payload in order, waiting for the reader: in stream mode bytes, copied together into buffers
- * whose size follows the traffic, in message mode whole messages, the last one perhaps unfinished.
- * The buffers are handed to the reader as they are.
+ * Payload in order that the reader has not taken: in stream mode bytes, collected in buffers whose
+ * size follows the traffic; in message mode messages, the last of which may be incomplete. The
+ * buffers are passed to the reader without copying.
  */
 final class ReceiveQueue {
 
   private static final int MIN_BUFFER_BYTES = 256;
 
-  /** What Netty's allocator still keeps in its thread cache. */
+  /** The largest buffer that Netty's allocator caches per thread. */
   private static final int MAX_BUFFER_BYTES = 32 * 1024;
 
-  /** What a buffer costs beside its bytes, roughly: counted so that empty messages are not free. */
+  /** The approximate overhead of a buffer, counted so that empty messages are not free. */
   static final int BUFFER_OVERHEAD_BYTES = 128;
 
-  /** At first for a message of several fragments: a peer can promise more than it sends. */
+  /** The first buffer of a fragmented message: a peer can announce more than it sends. */
   private static final int FIRST_MESSAGE_BYTES = 4096;
 
   private static final int NOTHING_EXPECTED = -1;
@@ -25,7 +25,7 @@ final class ReceiveQueue {
   private final KcpContext context;
   private final Delivery delivery;
 
-  /** Buffers, and how many segments end in each. The last one may still be open. */
+  /** Buffers, and how many segments end in each. The last buffer may still be open. */
   private QueueRing ring = QueueRing.NONE;
 
   // The arrays of the ring.
@@ -47,22 +47,22 @@ final class ReceiveQueue {
     this.delivery = delivery;
   }
 
-  /** Segments that the reader has not taken; those of an unfinished message count. */
+  /** Segments that the reader has not taken, including those of an incomplete message. */
   int segments() {
     return segments;
   }
 
-  /** The bytes of all buffers, and of a ring that is larger than it always may be. */
+  /** The bytes of all buffers, and of the ring unless it is of the smallest size. */
   int heldBytes() {
     return heldBytes + ring.chargedBytes();
   }
 
-  /** How many buffers there is room for in the ring. */
+  /** How many buffers the ring has room for. */
   int ringCapacity() {
     return ring.capacity();
   }
 
-  /** Whether fragments came that do not count down: the stream of messages cannot be told apart. */
+  /** Whether fragments came that do not count down: message boundaries are lost. */
   boolean isViolated() {
     return violated;
   }
@@ -85,7 +85,7 @@ final class ReceiveQueue {
     if (count == 0) {
       lastIsOpen = false;
       if (taken.readableBytes() < nextBufferBytes / 4) {
-        // To half of what was used: it has been doubled since.
+        // To half of the size of this buffer: it has been doubled since.
         nextBufferBytes = Math.max(nextBufferBytes / 4, MIN_BUFFER_BYTES);
       }
     }
@@ -99,7 +99,7 @@ final class ReceiveQueue {
   /**
    * Adds the payload of the next segment, copying it.
    *
-   * @return false if it cannot be kept now; nothing has changed then
+   * @return false if the memory budget has no room or the fragment is wrong; nothing was added then
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
   boolean add(ByteBuf data, int index, int bytes, int frg) {
@@ -202,8 +202,8 @@ final class ReceiveQueue {
   }
 
   /**
-   * A buffer of a size that has been accounted for, and a place for it in the ring; or null, and no
-   * longer accounted for, if the budget has no room for the ring.
+   * Allocates a buffer of a size that has been accounted for, with room for it in the ring. Returns
+   * null, with the size no longer accounted for, if the budget has no room for the ring.
    */
   private ByteBuf allocate(int size) {
     ByteBuf allocated = null;
@@ -257,7 +257,7 @@ final class ReceiveQueue {
     return true;
   }
 
-  /** Goes on with another ring. */
+  /** Replaces the ring, which is empty or has been copied. */
   private void use(QueueRing next) {
     context.budget().charge(next.chargedBytes());
     context.budget().release(ring.chargedBytes());

@@ -5,34 +5,34 @@ import io.netty.buffer.Unpooled;
 import io.netty.util.Recycler;
 
 /**
- * Segments that arrived beyond a gap. Their fields stand in pages of {@value Page#SEGMENTS}
- * sequence numbers each; a directory, a ring indexed by the page's number, grows on demand. So
- * memory follows what is held, and not how far ahead it lies. Pages and the directory are given
- * back as they become empty.
+ * The reorder buffer: segments that arrived beyond a gap. Their fields are in pages of {@value
+ * Page#SEGMENTS} sequence numbers each, which a directory, a ring indexed by page number, finds. So
+ * memory is proportional to the number of segments, not to their distance. Pages and the directory
+ * are released when they become empty.
  *
  * <p>Payload is copied out of the datagram, since one retained slice would pin a whole receive
- * buffer. Large payloads get a buffer of their own; small ones share blocks of 4 KiB, so that
- * memory follows content however small the segments are. A block is retained once for each segment
- * in it.
+ * buffer. Large payloads have buffers of their own; small ones share blocks of 4 KiB, so that
+ * memory is proportional to content however small the segments are. A block is retained once for
+ * each segment in it.
  */
 final class ReorderBuffer {
 
   private static final int SMALL_BYTES = 512;
   private static final int BLOCK_BYTES = 4096;
 
-  /** A directory of so many pages is not given back; it counts as part of the session. */
+  /** A directory of this capacity is kept and does not count against the memory budget. */
   private static final int MIN_DIRECTORY = 8;
 
   private static final int DIRECTORY_ENTRY_BYTES = 4;
   private static final Page[] NO_PAGES = {};
 
-  /** What is kept of the segments whose sequence numbers have all but the last bits in common. */
+  /** The fields of the segments whose sequence numbers differ only in the lowest bits. */
   private static final class Page {
 
     static final int BITS = 5;
     static final int SEGMENTS = 1 << BITS;
 
-    /** What it counts against the memory budget: 15 for each segment, and the objects. */
+    /** How much a page counts against the memory budget: 15 for each segment, and the objects. */
     static final int BYTES = 640;
 
     private static final int MAX_POOLED = 128;
@@ -65,7 +65,7 @@ final class ReorderBuffer {
       return page;
     }
 
-    /** Leaves it, empty, to others. */
+    /** Returns the page, which is empty, to the pool. */
     void giveBack() {
       handle.recycle(this);
     }
@@ -94,17 +94,17 @@ final class ReorderBuffer {
     return size == 0;
   }
 
-  /** The bytes of payload, of pages, and of a directory that is larger than it always may be. */
+  /** The bytes of payload, pages, and the directory unless it is of the smallest size. */
   int heldBytes() {
     return heldBytes;
   }
 
-  /** For how many pages there is room in the directory. */
+  /** How many pages the directory has room for. */
   int directoryCapacity() {
     return pages.length;
   }
 
-  /** Whether a segment is kept. */
+  /** Whether the segment {@code sn} is in the buffer. */
   boolean contains(int sn) {
     if (size == 0) {
       return false;
@@ -113,7 +113,7 @@ final class ReorderBuffer {
     return page != null && page.payload[Page.index(sn)] != null;
   }
 
-  /** The page that {@code sn} belongs to, or null. */
+  /** The page of {@code sn}, or null. */
   private Page page(int sn) {
     int number = Page.number(sn);
     Page page = pages[number & (pages.length - 1)];
@@ -121,9 +121,9 @@ final class ReorderBuffer {
   }
 
   /**
-   * Keeps a segment that is not contained.
+   * Adds a segment that is not contained.
    *
-   * @param distance how far {@code sn} lies beyond the next one in order; nothing is kept that lies
+   * @param distance how far {@code sn} is beyond the next segment in order; the buffer holds none
    *     before that
    * @param flush the number of the current flush, for {@link #acknowledgeAgain}
    * @return false if the memory budget has no room
@@ -139,7 +139,7 @@ final class ReorderBuffer {
       }
     } finally {
       if (target == null) {
-        giveBackWhatIsEmpty(page);
+        releaseIfEmpty(page);
       }
     }
     if (target == null) {
@@ -157,10 +157,10 @@ final class ReorderBuffer {
     return true;
   }
 
-  /** Makes room in the directory for all pages between the next segment in order and {@code sn}. */
+  /** Makes room in the directory for all pages from the next segment in order to {@code sn}. */
   private boolean ensureDirectory(int sn, int distance) {
     int needed = Page.number(sn) - Page.number(sn - distance) + 1;
-    if (needed < 1) { // over the wrap
+    if (needed < 1) { // Sequence numbers wrap.
       needed += 1 << (Integer.SIZE - Page.BITS);
     }
     if (needed <= pages.length) {
@@ -198,8 +198,8 @@ final class ReorderBuffer {
     return fresh;
   }
 
-  /** Gives back {@code page}, if there is one and it is empty, and with the last one all else. */
-  private void giveBackWhatIsEmpty(Page page) {
+  /** Releases {@code page} if it is empty, and block and directory if the buffer is. */
+  private void releaseIfEmpty(Page page) {
     if (page != null && page.size == 0) {
       pages[page.number & (pages.length - 1)] = null;
       page.giveBack();
@@ -215,7 +215,8 @@ final class ReorderBuffer {
   }
 
   /**
-   * Whether the contained segment {@code sn} has not been acknowledged in this flush; now it is.
+   * Marks the contained segment {@code sn} as acknowledged in {@code flush}. Returns whether it was
+   * not.
    */
   boolean acknowledgeAgain(int sn, int flush) {
     int[] acknowledgedIn = page(sn).acknowledgedIn;
@@ -225,7 +226,7 @@ final class ReorderBuffer {
     return again;
   }
 
-  /** Offers the contained segment {@code sn} to the queue; drops it from here if that takes it. */
+  /** Moves the contained segment {@code sn} to the queue. Returns whether the queue had room. */
   boolean moveTo(ReceiveQueue queue, int sn) {
     Page page = page(sn);
     int i = Page.index(sn);
@@ -238,7 +239,7 @@ final class ReorderBuffer {
     size--;
     release(from);
     if (page.size == 0) {
-      giveBackWhatIsEmpty(page);
+      releaseIfEmpty(page);
     }
     return true;
   }
@@ -310,10 +311,10 @@ final class ReorderBuffer {
           }
         }
         page.size = 0;
-        giveBackWhatIsEmpty(page);
+        releaseIfEmpty(page);
       }
     }
     size = 0;
-    giveBackWhatIsEmpty(null);
+    releaseIfEmpty(null);
   }
 }

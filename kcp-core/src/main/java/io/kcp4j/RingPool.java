@@ -5,26 +5,26 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Rings that the sessions of a thread lend each other: a session gives its ring back whenever that
- * is empty, so that an idle one holds none but a small one, and one that goes on at once makes no
- * garbage. What the pool keeps is bounded for each thread; rings of more than {@value #MAX_POOLED}
- * entries are left to the garbage collector.
+ * A pool of rings, which the sessions of a thread share: a session returns its ring whenever the
+ * ring is empty, so that an idle session holds a small one at most, and a busy one produces no
+ * garbage. The size of the pool is limited for each thread; rings of more than {@value #MAX_POOLED}
+ * entries are not pooled.
  *
  * @param <R> the ring, whose capacity is a power of two
  */
 final class RingPool<R> {
 
-  /** A ring of up to so many entries a session keeps for good, as part of itself. */
+  /** A session keeps a ring of this capacity; it does not count against the memory budget. */
   static final int MIN_CAPACITY = 4;
 
   private static final int MAX_POOLED = 2048;
 
-  /** What is kept at most of rings of one capacity, unless four of them are more. */
+  /** The limit on pooled rings of one capacity, unless four rings exceed it. */
   private static final int MAX_BYTES_OF_ONE_CAPACITY = 64 * 1024;
 
   /** Makes rings. */
   interface Factory<R> {
-    /** A ring of so many entries, which goes back to {@code handle}. */
+    /** Makes a ring of so many entries, which returns to the pool by {@code handle}. */
     R make(int capacity, Recycler.Handle<R> handle);
   }
 
@@ -34,7 +34,7 @@ final class RingPool<R> {
   /**
    * Makes a pool.
    *
-   * @param entryBytes what an entry takes, roughly
+   * @param entryBytes the approximate size of an entry
    */
   RingPool(int entryBytes, Factory<R> factory) {
     this.factory = factory;
@@ -52,18 +52,18 @@ final class RingPool<R> {
     };
   }
 
-  /** The least power of two that is a capacity and not below {@code entries}. */
+  /** The smallest capacity, a power of two, for so many {@code entries}. */
   static int capacityFor(int entries) {
     return entries <= MIN_CAPACITY ? MIN_CAPACITY : Integer.highestOneBit(2 * entries - 1);
   }
 
-  /** What a ring counts against the memory budget, in bytes. */
+  /** How much a ring counts against the memory budget, in bytes. */
   static int chargedBytes(int capacity, int entryBytes) {
     return capacity <= MIN_CAPACITY ? 0 : capacity * entryBytes;
   }
 
   /**
-   * A ring of so many entries, each of them as the last user has left it.
+   * A ring of so many entries, whose content is undefined.
    *
    * @throws OutOfMemoryError if there is no memory
    */

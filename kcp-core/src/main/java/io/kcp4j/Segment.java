@@ -3,8 +3,8 @@ package io.kcp4j;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The segment header: 24 bytes, little-endian, at a given index of a buffer. Read and written as
- * three longs where all of it is needed.
+ * The segment header: 24 bytes, little-endian, at a given index of a buffer. It is read and written
+ * as three longs where all of it is needed.
  *
  * <pre>
  *   0 conv 4 | cmd 1 | frg 1 | wnd 2
@@ -23,17 +23,17 @@ public final class Segment {
   /** Acknowledges one PUSH. */
   public static final int ACK = 82;
 
-  /** Asks for the peer's window. */
+  /** Window probe: requests a {@link #WINS}. */
   public static final int WASK = 83;
 
-  /** Tells the window. */
+  /** Window update: advertises the window and carries nothing else. */
   public static final int WINS = 84;
 
   private static final int LENGTH_OFFSET = 20;
 
   private Segment() {}
 
-  // The three longs, and what stands in each.
+  // The three longs, and their fields.
 
   /** Bytes 0 to 7: conv, cmd, frg and wnd. */
   static long first(ByteBuf buf, int index) {
@@ -119,7 +119,7 @@ public final class Segment {
     return buf.getIntLE(index + 16);
   }
 
-  /** The payload length, as it stands there: negative values mean more than 2^31. */
+  /** The payload length as a signed number: negative values mean 2^31 bytes and more. */
   public static int length(ByteBuf buf, int index) {
     return buf.getIntLE(index + LENGTH_OFFSET);
   }

@@ -4,10 +4,10 @@ import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Packs the segments of one flush into datagrams of at most the MTU. Those that stand ready in the
- * send buffer are handed on together, as far as they stand back to back.
+ * Packs the segments of one flush into datagrams of at most the MTU. New segments that fill a
+ * datagram leave from their chunks; contiguous ones are passed to the output as one run.
  */
-@SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
+@SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SegmentWriter {
 
   private final int conv;
@@ -21,18 +21,18 @@ final class SegmentWriter {
   private int wnd;
   private int rcvNext;
 
-  /** The size of the datagram that is open; 0 if none is. */
+  /** The size of the open datagram; 0 if there is none. */
   private int datagramBytes;
 
-  /** What it is written into; null as long as it is one segment of the send buffer alone ... */
+  /** The buffer of the open datagram; null while the datagram is a single segment in a chunk. */
   private ByteBuf datagram;
 
-  /** ... which stands in this chunk, and leaves from there if it stays alone. */
+  /** The chunk of that segment, which leaves from there if no other segment joins it. */
   private Chunk single;
 
   private int singleIndex;
 
-  /** Datagrams that have stayed alone and stand back to back in this chunk; null if none do. */
+  /** The chunk of the pending contiguous run of single-segment datagrams, or null. */
   private Chunk run;
 
   private int runIndex;
@@ -54,7 +54,7 @@ final class SegmentWriter {
    * Begins a flush. Every segment of it carries the same {@code wnd} and {@code rcvNext}.
    *
    * @param mtuBytes the largest datagram
-   * @param overheadBytes what the layers beneath add to each
+   * @param overheadBytes what the layers below add to each
    */
   void begin(
       DatagramOutput output, long nowMs, int mtuBytes, int overheadBytes, int wnd, int rcvNext) {
@@ -64,7 +64,7 @@ final class SegmentWriter {
     this.overheadBytes = overheadBytes;
     this.wnd = wnd;
     this.rcvNext = rcvNext;
-    discardDatagram(); // of a flush that has failed
+    discardDatagram(); // Of a flush that has failed.
     run = null;
   }
 
@@ -76,8 +76,8 @@ final class SegmentWriter {
   }
 
   /**
-   * Writes segments that are queued first, at most {@code most}: as many as fill a datagram each
-   * and stand back to back, or else one. Returns how many.
+   * Writes the oldest queued segments, at most {@code most}: as many as fill a datagram each and
+   * are contiguous, or else one. Returns how many.
    */
   int pushNew(SendBuffer buffer, int most, int ts) {
     int index = buffer.firstQueued();
@@ -104,7 +104,7 @@ final class SegmentWriter {
     return run;
   }
 
-  /** Writes the segment that is queued first, which stands at {@code index}. */
+  /** Writes the oldest queued segment, whose index is {@code index}. */
   private void pushNext(SendBuffer buffer, int index, int ts) {
     int bytes = buffer.bytes(index);
     makeRoom(bytes);
@@ -126,11 +126,11 @@ final class SegmentWriter {
   }
 
   /**
-   * Writes the segment in flight at {@code index}. Only one that was sent before the MTU shrank may
-   * exceed the MTU; it has a datagram of its own.
+   * Writes the segment in flight at {@code index}. A segment that was sent before the MTU shrank
+   * may exceed the MTU; it has a datagram of its own.
    *
    * <p>It is copied, whatever its size: retransmitted segments are seldom contiguous in their
-   * chunk, but are in the output; and the bytes that have left from a chunk do not change there.
+   * chunks, but are in the output; and bytes that have left from a chunk must not change.
    */
   void retransmit(SendBuffer buffer, int index, int ts) {
     int bytes = buffer.bytes(index);
@@ -177,7 +177,7 @@ final class SegmentWriter {
     }
   }
 
-  /** Where to write the next {@code bytes}, for which there is room. */
+  /** The buffer to write the next {@code bytes} into, for which there is room. */
   private ByteBuf datagram(int bytes) {
     if (datagram == null) {
       sendRun();
@@ -223,7 +223,7 @@ final class SegmentWriter {
     }
     runBytes += bytes;
     if (bytesEach < runDatagramBytes) {
-      sendRun(); // Only its last may be shorter.
+      sendRun(); // Only the last datagram of a run may be shorter.
     }
   }
 

@@ -14,7 +14,7 @@ import java.util.Arrays;
  * {@link SendChunks}, behind room for its header, so that a segment can leave from there. A chunk
  * is freed with the last segment in it; segments are dropped in order, so chunks need no count.
  */
-@SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
+@SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SendBuffer {
 
   private final KcpContext context;
@@ -36,7 +36,7 @@ final class SendBuffer {
   private byte[] frg;
   private boolean[] acknowledged;
 
-  /** How many segments right below {@link #una} are of the message that goes on there. */
+  /** How many segments right below {@link #una} belong to a message that continues there. */
   private int unfinishedBelowUna;
 
   /**
@@ -83,7 +83,7 @@ final class SendBuffer {
     return RingPool.chargedBytes(ring.capacity, SendRing.ENTRY_BYTES);
   }
 
-  /** How many segments there is room for. */
+  /** How many segments the ring has room for. */
   int ringCapacity() {
     return ring.capacity;
   }
@@ -101,7 +101,7 @@ final class SendBuffer {
     Chunk chunk = reserve(bytes, expectedBytes);
     try {
       chunk.set(chunk.end() + Segment.HEADER_BYTES, data, data.readerIndex(), bytes);
-    } catch (RuntimeException | Error e) { // It has been released, for example.
+    } catch (RuntimeException | Error e) { // As when it has been released.
       dropUnusedChunk();
       throw e;
     }
@@ -124,7 +124,7 @@ final class SendBuffer {
     int fromFirst = several ? from.position() : 0; // A read-only view does not begin at 0.
     int at = 0;
     try {
-      if (context.budget().hasRoomToSend(bytes)) { // All of it will be taken: one growth suffices.
+      if (context.budget().hasRoomToSend(bytes)) { // All of it will be queued: grow once.
         ensureRing((bytes + mssBytes - 1) / mssBytes);
       }
       for (int taken; at < bytes; at += taken) {
@@ -322,16 +322,15 @@ final class SendBuffer {
 
   // Sending
 
-  /** The index of the segment that is queued first. */
+  /** The index of the oldest queued segment. */
   int firstQueued() {
     return next & mask;
   }
 
   /**
-   * How many of the segments that are queued first are of so many bytes each and stand back to back
-   * in one chunk.
+   * How many of the oldest queued segments are of so many bytes each and contiguous in one chunk.
    *
-   * @param most how many to look at; that many are queued
+   * @param most how many segments to consider; at least so many are queued
    */
   int contiguousRun(int bytesEach, int most) {
     int first = firstQueued();
@@ -347,7 +346,7 @@ final class SendBuffer {
     return run;
   }
 
-  /** The segment that is queued first leaves now, with the timestamp {@code ts}. */
+  /** The oldest queued segment is sent, with the timestamp {@code ts}. */
   void sent(int ts, long nowMs) {
     losses.sent(next & mask, ts, nowMs);
     next++;
@@ -363,12 +362,12 @@ final class SendBuffer {
     return frg[index] & 0xff;
   }
 
-  /** What a segment stands in: room for its header, and its payload. */
+  /** The chunk that holds a segment: room for its header, and its payload. */
   Chunk chunk(int index) {
     return chunks[index];
   }
 
-  /** Where in its chunk a segment begins. */
+  /** The index in its chunk at which a segment begins. */
   int start(int index) {
     return start[index];
   }
@@ -381,8 +380,8 @@ final class SendBuffer {
   // Acknowledgements
 
   /**
-   * How many fragments of an unfinished message a peer holds that has received everything below
-   * {@code newUna}: its reader cannot have taken them. 0 in stream mode.
+   * How many fragments of an incomplete message a peer holds that has received everything below
+   * {@code newUna}: its reader cannot have taken them yet. 0 in stream mode.
    */
   int unfinishedFragments(int newUna) {
     if (newUna - una < 0) {
@@ -416,9 +415,9 @@ final class SendBuffer {
   }
 
   /**
-   * Drops every segment below {@code newUna}, which is at most {@link #next}, and those after it
-   * that have been acknowledged one by one: nobody may have told the {@code una} beyond them, and
-   * with nothing in flight there is no timeout either that would find it out.
+   * Drops every segment below {@code newUna}, which is at most {@link #next}, and those right after
+   * it that ACKs have acknowledged: a {@code una} beyond them may never come, and with nothing in
+   * flight there is no timeout that would retransmit them.
    */
   void acknowledgeBelow(int newUna, long nowMs) {
     while (newUna - una > 0 || (una != next && acknowledged[una & mask])) {
@@ -438,7 +437,7 @@ final class SendBuffer {
   }
 
   void close() {
-    Arrays.fill(acknowledged, true); // The detector is told of none of them.
+    Arrays.fill(acknowledged, true); // Not reported to the detector.
     next = end;
     acknowledgeBelow(end, 0);
     giveRingBack();

@@ -7,13 +7,13 @@ import java.util.Arrays;
  * {@value #MAX_SPARE_CHUNKS} free chunks of the largest size for what is written next. Chunks
  * double in size up to 64 KiB. All of them, free ones included, count against the memory budget.
  */
-@SuppressWarnings("ReferenceEquality") // chunks are told apart by identity
+@SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SendChunks {
 
   private static final int MIN_SPARES = 4;
   private static final int MIN_CHUNK_BYTES = 256;
 
-  /** As much as leaves as one GSO batch. */
+  /** The largest GSO batch. */
   private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
   /** More than a window of 1024 segments takes. */
@@ -46,7 +46,7 @@ final class SendChunks {
    * Makes room for a segment in the current chunk, or makes another chunk the current one.
    *
    * @param payloadBytes the payload of the segment
-   * @param expectedBytes how much is about to be queued in all, to choose the size of a new chunk
+   * @param expectedBytes how much is about to be queued in all, which sets the size of a new chunk
    * @param always whether to allocate a chunk even if the memory budget has no room
    * @return whether there is room now
    * @throws OutOfMemoryError if there is no memory; nothing has changed then

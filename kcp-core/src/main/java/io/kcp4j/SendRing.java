@@ -3,13 +3,13 @@ package io.kcp4j;
 import io.netty.util.Recycler;
 import java.util.Arrays;
 
-/** The arrays of a {@link SendBuffer}: what is kept of segment {@code sn} stands at one index. */
+/** The arrays of a {@link SendBuffer} and its {@link LossDetector}: one index for each segment. */
 final class SendRing {
 
-  /** What all arrays take for an entry, in bytes. */
+  /** The size of an entry of all arrays, in bytes. */
   static final int ENTRY_BYTES = 48;
 
-  /** The ring of a session that has nothing to send. */
+  /** The ring of an empty buffer. */
   static final SendRing NONE = new SendRing(0, null);
 
   private static final RingPool<SendRing> POOL = new RingPool<>(ENTRY_BYTES, SendRing::new);
@@ -19,7 +19,7 @@ final class SendRing {
   final int capacity;
   final Chunk[] chunks;
 
-  /** Where in its chunk the header stands, and behind it the payload. */
+  /** The index of the header in its chunk; the payload follows. */
   final int[] start;
 
   final char[] length;
@@ -57,7 +57,7 @@ final class SendRing {
     return POOL.take(RingPool.capacityFor(entries));
   }
 
-  /** Copies all that is kept of segment {@code sn} to its place in another ring. */
+  /** Copies the fields of segment {@code sn} to another ring, except for the links. */
   void copyTo(SendRing other, int sn) {
     int from = sn & capacity - 1;
     int to = sn & other.capacity - 1;
@@ -73,7 +73,7 @@ final class SendRing {
     other.retransmitAtMs[to] = retransmitAtMs[from];
   }
 
-  /** Leaves it to others. */
+  /** Returns the ring to the pool. */
   void giveBack() {
     if (handle != null) {
       Arrays.fill(chunks, null);

@@ -3,13 +3,14 @@ package io.kcp4j;
 import java.util.Arrays;
 
 /**
- * The unacknowledged segments in the order of their last transmission, and how often each has been
- * passed over: how many acknowledgements came for segments that were sent after it.
+ * The unacknowledged segments in the order of their last transmission, and the skip count of each:
+ * how many acknowledgements have come for segments that were sent after it.
  *
- * <p>kcp-go walks its whole send buffer for every ACK to count this. Here an acknowledgement costs
- * the same at any window: it passes over a prefix of the list, so the counts never rise from head
- * to tail, and only differences are kept. {@code passed[i]} is what entry i counts more than its
- * successor; the count of the head is their sum. Whatever is lost is found at the head.
+ * <p>kcp-go walks its whole send buffer for every ACK to count them. Here an acknowledgement costs
+ * the same at any window: it skips a prefix of the list, so the counts never rise from head to
+ * tail, and only differences are kept. {@code skips[i]} is how much the count of entry i exceeds
+ * that of its successor; the count of the head is the sum of all. The head is the first fast
+ * retransmit candidate.
  *
  * <p>Entries are the ring indices of {@link SendBuffer}.
  */
@@ -22,23 +23,23 @@ final class TransmissionOrder {
 
   private static final Links NO_LINKS = new Links(0);
 
-  /** What is kept of each entry; it belongs to the ring. */
+  /** The fields of all entries, which belong to the ring. */
   static final class Links {
 
     private final int[] previous;
     private final int[] next;
-    private final int[] passed;
+    private final int[] skips;
 
     Links(int capacity) {
       previous = new int[capacity];
       next = new int[capacity];
-      passed = new int[capacity];
+      skips = new int[capacity];
     }
   }
 
   private int[] previous = NO_LINKS.previous;
   private int[] next = NO_LINKS.next;
-  private int[] passed = NO_LINKS.passed;
+  private int[] skips = NO_LINKS.skips;
   private int head = NONE;
   private int tail = NONE;
   private int headSkipCount;
@@ -66,39 +67,39 @@ final class TransmissionOrder {
     return next[entry];
   }
 
-  /** How often {@link #next} has been called: what walks have cost. For tests. */
+  /** How often {@link #next} has been called: the cost of all walks. For tests. */
   long visits() {
     return visits;
   }
 
   /**
-   * The entry at which an interrupted walk goes on, {@link #NONE} if it has to begin anew, or what
-   * {@link #isCursorAtEnd} tells. It follows when entries leave the list.
+   * The entry at which an interrupted walk resumes, {@link #NONE} if it has to start again, or
+   * another negative value if {@link #isCursorAtEnd}. Moves on when its entry leaves the list.
    */
   int cursor() {
     return cursor;
   }
 
-  /** Whether nothing is left of the walk but entries that were appended after it got there. */
+  /** Whether only entries are left of the walk that were appended after it had reached the end. */
   boolean isCursorAtEnd() {
     return cursor == END;
   }
 
-  /** Notes where a walk is interrupted: at an entry, or {@link #NONE}. */
+  /** Sets where a walk is interrupted: at an entry, or {@link #NONE}. */
   void cursor(int entry) {
     cursor = entry;
   }
 
-  /** How often the head has been passed over; no entry more often. */
+  /** The skip count of the head; that of no entry is greater. */
   int headSkipCount() {
     return headSkipCount;
   }
 
-  /** {@code entry}, not in the list, has just been transmitted. */
+  /** Appends {@code entry}, which is not in the list and is being transmitted. */
   void append(int entry) {
     previous[entry] = tail;
     next[entry] = NONE;
-    passed[entry] = 0;
+    skips[entry] = 0;
     if (tail == NONE) {
       head = entry;
     } else {
@@ -108,13 +109,11 @@ final class TransmissionOrder {
     size++;
   }
 
-  /**
-   * The last transmission of {@code entry} has arrived: everything sent before it is passed over.
-   */
+  /** Counts a skip of all entries before {@code entry}, whose last transmission has arrived. */
   void countSkippedBefore(int entry) {
     int before = previous[entry];
     if (before != NONE) {
-      passed[before]++;
+      skips[before]++;
       headSkipCount++;
     }
   }
@@ -127,10 +126,10 @@ final class TransmissionOrder {
     }
     if (before == NONE) {
       head = after;
-      headSkipCount -= passed[entry];
+      headSkipCount -= skips[entry];
     } else {
       next[before] = after;
-      passed[before] += passed[entry];
+      skips[before] += skips[entry];
     }
     if (after == NONE) {
       tail = before;
@@ -140,11 +139,11 @@ final class TransmissionOrder {
     size--;
   }
 
-  /** Makes an empty list with room for the entries that {@code links} has. */
+  /** Makes the list empty, with room for the entries of {@code links}. */
   private void reset(Links links) {
     previous = links.previous;
     next = links.next;
-    passed = links.passed;
+    skips = links.skips;
     head = NONE;
     tail = NONE;
     headSkipCount = 0;
@@ -153,23 +152,23 @@ final class TransmissionOrder {
   }
 
   /**
-   * Follows a ring that has grown.
+   * Renames all entries after the ring has grown.
    *
    * @param una a sequence number not above any in the list
-   * @param oldMask the mask under which the entries were named
-   * @param newMask the mask under which they are named from now on
-   * @param links room for so many entries, which is the list's from now on
+   * @param oldMask the mask of the old ring
+   * @param newMask the mask of the new ring
+   * @param links the fields of the entries of the new ring
    */
   void grow(int una, int oldMask, int newMask, Links links) {
     int[] oldNext = next;
-    int[] oldPassed = passed;
+    int[] oldSkips = skips;
     int entry = head;
     int counted = headSkipCount;
     reset(links);
     for (; entry != NONE; entry = oldNext[entry]) {
       int sn = una + (entry - una & oldMask);
       append(sn & newMask);
-      passed[tail] = oldPassed[entry];
+      skips[tail] = oldSkips[entry];
     }
     headSkipCount = counted;
   }

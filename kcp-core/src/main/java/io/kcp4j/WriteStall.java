@@ -1,12 +1,11 @@
 package io.kcp4j;
 
 /**
- * Tells for how long a peer has had no room for what is queued: protocol.md 7.2.
+ * How long a peer has had no room for queued segments: protocol.md 7.2.
  *
- * <p>To open the window by a segment now and then does not end a stall, or one segment a minute
- * would keep what is queued for ever. It ends when the peer has taken a sixteenth of the window, at
- * most 16 segments, or when nothing is queued any more. A window below that counts as closed; one
- * that opens wide gives the peer the whole time anew, once.
+ * <p>A stall ends when the peer has taken a sixteenth of the window, at most 16 segments, or when
+ * nothing is queued any more: a peer that takes a segment per minute must not keep memory for ever.
+ * A window below that size counts as closed. A window that opens wider restarts the timer, once.
  */
 final class WriteStall {
 
@@ -18,13 +17,13 @@ final class WriteStall {
   private long sinceMs;
 
   /**
-   * Notes how things stand.
+   * Updates the stall.
    *
    * @param queued whether there is something to send
    * @param remoteWindow the peer's window, in segments
    * @param una the oldest segment that the peer has not taken
-   * @param window the smaller of our send window and the largest that the peer has shown: what a
-   *     peer with little room takes is much to it
+   * @param window the smaller of the send window and the largest window that the peer has
+   *     advertised, in segments
    */
   void update(boolean queued, int remoteWindow, int una, int window, long nowMs) {
     int enough = Math.min(Math.max(1, window / 16), MOST_SEGMENTS);
@@ -47,7 +46,10 @@ final class WriteStall {
     sinceMs += ms;
   }
 
-  /** When the stall will have lasted {@code timeoutMs}, or {@link Kcp#NO_DEADLINE}; 0 is never. */
+  /**
+   * When the stall will have lasted {@code timeoutMs}, or {@link Kcp#NO_DEADLINE} if there is none
+   * or {@code timeoutMs} is 0.
+   */
   long overAtMs(int timeoutMs) {
     return running && timeoutMs > 0 ? sinceMs + timeoutMs : Kcp.NO_DEADLINE;
   }
