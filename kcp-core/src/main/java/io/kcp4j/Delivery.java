@@ -1,16 +1,16 @@
 package io.kcp4j;
 
-/** What a session hands to its reader: a stream of bytes, or the messages that were sent. */
+/** What a session delivers: a stream of bytes, or messages. */
 public enum Delivery {
   /**
-   * Bytes in order, without boundaries. Small writes share segments. The only mode that kcp-go's
-   * own sessions and kcptun speak.
+   * Bytes in order, without boundaries. Small writes share segments. The only mode of kcp-go's
+   * sessions and of kcptun.
    */
   STREAM,
 
   /**
-   * Each write arrives as one message, cut into fragments and put together again by KCP itself. For
-   * peers that use C KCP, or kcp-go's raw {@code KCP} type.
+   * Each write arrives as one message, which KCP fragments and reassembles. For peers that use C
+   * KCP, or kcp-go's {@code KCP} type directly.
    */
   MESSAGE
 }

@@ -1,13 +1,11 @@
 package io.kcp4j;
 
 /**
- * What became of a datagram. Anything but {@link #ACCEPTED} means that it was refused as a whole:
- * counted, and without any effect on the session.
+ * The result of {@link Kcp#input}. Any other result than {@link #ACCEPTED} means that the datagram
+ * was refused as a whole: it was counted and had no effect on the session.
  */
 public enum InputResult {
-  /**
-   * Well formed, for this session, and taken. Single segments of it may still have been dropped.
-   */
+  /** The datagram was valid and applied. Single segments of it may have been dropped. */
   ACCEPTED,
   /** Shorter than a header, or a segment's length points beyond the end. */
   MALFORMED,
@@ -15,7 +13,7 @@ public enum InputResult {
   WRONG_CONV,
   /** A segment's command is none of KCP's four. */
   UNKNOWN_COMMAND,
-  /** Acknowledges what was never sent, by {@code una} or by an ACK. */
+  /** An ACK or a {@code una} acknowledges a segment that was never sent. */
   ACKNOWLEDGES_UNSENT,
   /** The session has ended; see {@link Kcp#failure()}. */
   SESSION_ENDED

@@ -270,7 +270,7 @@ public final class Kcp {
    * segment, or one message.
    *
    * @return whether all of it was taken; if not, try again when {@link #isSendable} holds, in
-   *     message mode when {@link #takeSendWanted} does. While the allocator has no memory that is
+   *     message mode when {@link #takeSendRetry} does. While the allocator has no memory that is
    *     after one interval; {@link #afterSend} has to be called then, too
    * @throws IllegalArgumentException if a message is larger than {@link #maxMessageBytes}: it can
    *     never be sent; nothing was taken
@@ -284,8 +284,8 @@ public final class Kcp {
     return admission.isOpen();
   }
 
-  /** Whether {@link #send} has found no memory, and the interval until the next try is not over. */
-  public boolean isSendHeldUp() {
+  /** Whether the allocator has failed in {@link #send}, which takes nothing for one interval. */
+  public boolean isSendDeferred() {
     return admission.isDeferred();
   }
 
@@ -294,16 +294,16 @@ public final class Kcp {
    * polled: a session that is short of memory holds something, so an acknowledgement or an open
    * window is still to come.
    */
-  public boolean isSendShort() {
+  public boolean isSendShortOfMemory() {
     return admission.isShortOfMemory();
   }
 
   /**
-   * Whether to {@link #send} what was not taken at once, without waiting for the peer: nothing is
-   * queued any more though the window has room, and there is memory. True once for each {@link
-   * #send} of which something was not taken.
+   * Whether to {@link #send} again now what was not taken, without waiting for the peer: nothing is
+   * queued, the window is open, and there is memory. True once for each {@link #send} that did not
+   * take everything.
    */
-  public boolean takeSendWanted() {
+  public boolean takeSendRetry() {
     return transmitter.isWindowFree() && admission.takeRetry();
   }
 

@@ -11,7 +11,7 @@ import java.util.Objects;
  */
 public final class KcpConfig {
 
-  /** The smallest MTU, in bytes: a header and a little payload. The reference asks for 50. */
+  /** The smallest MTU, in bytes, as in the reference: a header and a little payload. */
   public static final int MIN_MTU_BYTES = 50;
 
   /** The largest MTU, in bytes: kcp-go's receivers take no larger UDP payload. */
@@ -20,7 +20,7 @@ public final class KcpConfig {
   /** The largest window, in segments: the header has 16 bits for it. */
   public static final int MAX_WINDOW = 65535;
 
-  /** Linux's default buffer takes 92 datagrams of Ethernet's size, and parity may come along. */
+  /** Linux's default socket buffer takes 92 full datagrams; the rest is room for parity. */
   private static final int DEFAULT_MAX_BURST = 64;
 
   /** The most fragments of a message that C peers take: their receive window's default less one. */
@@ -50,7 +50,7 @@ public final class KcpConfig {
   private final int sendQueue;
   private final int maxFragments;
   private final int rateLimit;
-  private final int burst;
+  private final int maxBurst;
 
   private KcpConfig(Builder builder) {
     delivery = builder.delivery;
@@ -71,7 +71,7 @@ public final class KcpConfig {
     sendQueue = builder.sendQueue;
     maxFragments = builder.maxFragments;
     rateLimit = builder.rateLimit;
-    burst = builder.burst;
+    maxBurst = builder.maxBurst;
   }
 
   /** Stream or messages. Both sides must agree. Default {@link Delivery#STREAM}. */
@@ -106,30 +106,30 @@ public final class KcpConfig {
   }
 
   /**
-   * How long acknowledgements and, with {@link #writeDelay()}, writes may wait for company, in
-   * milliseconds: 1 to 5000, default 20.
+   * The flush interval: how long acknowledgements and, with {@link #writeDelay()}, writes may wait
+   * to share datagrams, in milliseconds: 1 to 5000, default 20.
    */
   public int intervalMs() {
     return intervalMs;
   }
 
   /**
-   * How many acknowledgements of later segments make a segment count as lost: 0 turns fast resend
-   * off, default 2.
+   * The fast retransmit threshold: how many acknowledgements of segments sent later make a segment
+   * count as lost. Default 2; 0 turns fast and early retransmit off.
    */
   public int fastRetransmit() {
     return fastRetransmit;
   }
 
   /**
-   * Whether one such acknowledgement is enough when there is nothing new to send, as in kcp-go.
-   * Default true.
+   * Early retransmit: whether one such acknowledgement suffices while nothing new may be sent, as
+   * in kcp-go. Default true.
    */
   public boolean earlyRetransmit() {
     return earlyRetransmit;
   }
 
-  /** Default {@link CongestionControl#NONE}. */
+  /** What makes the congestion control. Default {@link CongestionControl#NONE}. */
   public CongestionControl.Factory congestionControl() {
     return congestionControl;
   }
@@ -153,8 +153,8 @@ public final class KcpConfig {
   }
 
   /**
-   * How often one segment is sent before the link counts as dead: at least 1, default 20. 0 turns
-   * this check off.
+   * The number of transmissions of one segment after which the link counts as dead: at least 1,
+   * default 20. 0 turns this check off.
    */
   public int deadLink() {
     return deadLink;
@@ -169,9 +169,9 @@ public final class KcpConfig {
   }
 
   /**
-   * How long the peer may take next to nothing while its window is closed and there is something to
-   * send, in milliseconds, default 60000: a window that opens by a segment now and then does not
-   * count. 0 means for ever.
+   * How long the window of the peer may stay closed while segments are queued, in milliseconds,
+   * default 60000. A window that opens only for single segments counts as closed. 0 means without
+   * limit.
    */
   public int writeStallTimeoutMs() {
     return writeStallTimeoutMs;
@@ -194,34 +194,34 @@ public final class KcpConfig {
   }
 
   /**
-   * The most bytes per second that the session sends, headers, resent segments and parity included,
-   * but only averaged over some intervals; 0, the default: no limit. Acknowledgements and probes
-   * are counted, too, and do not wait.
+   * The rate limit, in bytes per second, averaged over some intervals, or 0 (the default) for none.
+   * Headers, retransmissions and parity count. Acknowledgements and probes count, too, but do not
+   * wait.
    */
   public int rateLimit() {
     return rateLimit;
   }
 
   /**
-   * The most datagrams that the session sends in a millisecond, beyond one for each segment
-   * acknowledged meanwhile. Parity comes on top; acknowledgements do not wait. 0: no limit. The
-   * default, {@value #DEFAULT_MAX_BURST}, finds room in a socket buffer of Linux's default size,
-   * 208 KiB.
+   * The most datagrams that leave in a millisecond, beyond one for each segment acknowledged
+   * meanwhile: 0 to {@value #MAX_WINDOW}, where 0 means no limit. Parity does not count, and
+   * acknowledgements do not wait. The default, {@value #DEFAULT_MAX_BURST}, fits a socket buffer of
+   * 208 KiB, Linux's default.
    */
   public int maxBurst() {
-    return burst;
+    return maxBurst;
   }
 
-  /** The most fragments of a message that can be received: all of them have to fit the window. */
+  /** The most fragments of a message that can be received: all of them must fit the window. */
   int receivedFragments() {
     return Math.min(maxFragments, receiveWindow);
   }
 
   /**
-   * Checks whether a session that runs with these settings may go on with others.
+   * Checks whether a session with these settings may change to others.
    *
    * @throws IllegalArgumentException if the delivery would change, or in message mode the receive
-   *     window or the limit on fragments would shrink: an unfinished message could never end
+   *     window or the limit on fragments would shrink: an incomplete message could never end
    */
   public void checkSuccessor(KcpConfig next) {
     if (next.delivery != delivery) {
@@ -283,7 +283,7 @@ public final class KcpConfig {
     builder.sendQueue = sendQueue;
     builder.maxFragments = maxFragments;
     builder.rateLimit = rateLimit;
-    builder.burst = burst;
+    builder.maxBurst = maxBurst;
     return builder;
   }
 
@@ -311,11 +311,11 @@ public final class KcpConfig {
     private int sendQueue;
     private int maxFragments = DEFAULT_MAX_FRAGMENTS;
     private int rateLimit;
-    private int burst = DEFAULT_MAX_BURST;
+    private int maxBurst = DEFAULT_MAX_BURST;
 
     private Builder() {}
 
-    /** Sets the four settings of a preset; what is set afterwards overrides it. */
+    /** Applies the four settings of a preset; settings made later override them. */
     public Builder mode(KcpMode mode) {
       noDelay = mode.noDelay();
       intervalMs = mode.intervalMs();
@@ -434,7 +434,7 @@ public final class KcpConfig {
 
     /** See {@link KcpConfig#maxBurst()}. */
     public Builder maxBurst(int datagrams) {
-      burst = checkRange("burst", datagrams, 0, MAX_WINDOW);
+      maxBurst = checkRange("maxBurst", datagrams, 0, MAX_WINDOW);
       return this;
     }
 

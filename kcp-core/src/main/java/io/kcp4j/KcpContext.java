@@ -7,9 +7,9 @@ import java.util.Objects;
 /**
  * What the sessions of one endpoint share. Used by one thread.
  *
- * @param allocator where payload is kept; direct buffers are taken from it
- * @param budget the limit on what all sessions hold together
- * @param total the counters to which every session adds beside its own
+ * @param allocator allocates the direct buffers for payload
+ * @param budget the limit on the memory of all sessions
+ * @param total the counters to which every session adds, beside its own
  */
 public record KcpContext(ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total) {
 
@@ -28,12 +28,12 @@ public record KcpContext(ByteBufAllocator allocator, MemoryBudget budget, KcpCou
   /**
    * A direct buffer of so many bytes, which may grow to {@code maxBytes}.
    *
-   * @throws OutOfMemoryError if the allocator throws, whatever that is
+   * @throws OutOfMemoryError if the allocator throws any exception
    */
   ByteBuf directBuffer(int bytes, int maxBytes) {
     try {
       return allocator.directBuffer(bytes, maxBytes);
-    } catch (RuntimeException e) { // A user's own allocator may have errors of its own.
+    } catch (RuntimeException e) { // As a user's own allocator may throw.
       OutOfMemoryError error = new OutOfMemoryError("allocator has failed: " + e);
       error.initCause(e);
       throw error;

@@ -1,46 +1,46 @@
 package io.kcp4j;
 
-/** What a session counts. Every counter only grows. */
+/** The counters of a session or an endpoint. A counter never decreases. */
 public enum KcpCounter {
-  /** Datagrams taken in, well formed or not. */
+  /** Datagrams received, valid or not. */
   DATAGRAMS_IN("datagrams.in", "datagrams"),
-  /** Datagrams given out. */
+  /** Datagrams sent. */
   DATAGRAMS_OUT("datagrams.out", "datagrams"),
-  /** Bytes of the datagrams taken in. */
+  /** Bytes of the datagrams received. */
   BYTES_IN("bytes.in", "bytes"),
-  /** Bytes of the datagrams given out. */
+  /** Bytes of the datagrams sent. */
   BYTES_OUT("bytes.out", "bytes"),
-  /** Segments of all four commands taken in. */
+  /** Segments of all four commands received. */
   SEGMENTS_IN("segments.in", "segments"),
-  /** Segments of all four commands given out, repeated ones included. */
+  /** Segments of all four commands sent, retransmissions included. */
   SEGMENTS_OUT("segments.out", "segments"),
-  /** Bytes handed to the reader. */
+  /** Bytes of payload passed to the reader. */
   PAYLOAD_BYTES_IN("payload.in", "bytes"),
-  /** Bytes taken from the writer. */
+  /** Bytes of payload taken from the writer. */
   PAYLOAD_BYTES_OUT("payload.out", "bytes"),
-  /** Segments sent again, for whatever reason. */
+  /** Segments retransmitted, for any reason. */
   RETRANSMITTED("segments.retransmitted", "segments"),
-  /** Segments sent again because their timeout had passed; kcp-go's "lost". */
+  /** Segments retransmitted after their timeout; kcp-go's "lost". */
   TIMED_OUT("segments.timed.out", "segments"),
-  /** Segments sent again because later ones had been acknowledged often enough. */
-  FAST_RETRANSMITTED("segments.fast.resent", "segments"),
-  /** Segments sent again after one later acknowledgement, nothing new being there to send. */
-  EARLY_RETRANSMITTED("segments.early.resent", "segments"),
-  /** Segments that had been received before; kcp-go's "repeated". */
-  DUPLICATES("segments.repeated", "segments"),
+  /** Fast retransmits: enough segments sent later had been acknowledged. */
+  FAST_RETRANSMITTED("segments.fast.retransmitted", "segments"),
+  /** Early retransmits: one segment sent later had been acknowledged, and nothing new was left. */
+  EARLY_RETRANSMITTED("segments.early.retransmitted", "segments"),
+  /** Segments received before; kcp-go's "repeated". */
+  DUPLICATES("segments.duplicates", "segments"),
   /** Segments beyond the receive window: dropped and not acknowledged. */
   OUT_OF_WINDOW("segments.out.of.window", "segments"),
-  /** Fragments of messages larger than we take: dropped and not acknowledged. */
+  /** Fragments of messages larger than the limit: dropped and not acknowledged. */
   FRAGMENT_REFUSED("segments.fragment.refused", "segments"),
-  /** Fragments of messages that came into a stream: the peer's delivery is another, most likely. */
+  /** Fragments of messages received in stream mode: most likely the peer uses message mode. */
   FRAGMENT_IN_STREAM("segments.fragment.in.stream", "segments"),
-  /** Segments that the memory budget had no room for: dropped and not acknowledged. */
+  /** Segments for which the memory budget had no room: dropped and not acknowledged. */
   OVER_BUDGET("segments.over.budget", "segments"),
-  /** How often the allocator failed: what came in was dropped as above, what goes out waits. */
+  /** Failures of the allocator: segments received were dropped as above, writes are deferred. */
   ALLOCATION_FAILED("allocations.failed", "allocations"),
-  /** Acknowledgements whose timestamp is none that we sent: they give no round-trip time. */
-  INVALID_TIMESTAMP("acks.false.timestamp", "segments"),
-  /** Window probes given out. */
+  /** Acknowledgements with a timestamp that was never sent: they give no round-trip time. */
+  INVALID_TIMESTAMP("acks.invalid.timestamp", "segments"),
+  /** Window probes sent. */
   PROBES_OUT("probes.out", "segments"),
   /** Datagrams refused as {@link InputResult#MALFORMED}. */
   MALFORMED("datagrams.malformed", "datagrams"),
@@ -50,41 +50,41 @@ public enum KcpCounter {
   UNKNOWN_COMMAND("datagrams.unknown.command", "datagrams"),
   /** Datagrams refused as {@link InputResult#ACKNOWLEDGES_UNSENT}. */
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
-  /** FEC packets with a header that cannot be right, and recovered ones that cannot be. */
+  /** FEC packets with an invalid header, and recovered datagrams that are invalid. */
   FEC_REFUSED("fec.refused", "datagrams"),
-  /** Parity packets given out. */
+  /** Parity packets sent. */
   FEC_PARITY_OUT("fec.parity.out", "datagrams"),
-  /** Parity packets taken in. */
+  /** Parity packets received. */
   FEC_PARITY_IN("fec.parity.in", "datagrams"),
-  /** Datagrams that were lost and have been recovered. */
+  /** Lost datagrams that were recovered. */
   FEC_RECOVERED("fec.recovered", "datagrams"),
-  /** How often another ratio of data to parity was found than the one before. */
+  /** Changes of the detected ratio of data to parity. */
   FEC_RATIO_CHANGES("fec.ratio.changes", "changes"),
-  /** Unreliable datagrams given out. */
+  /** Unreliable datagrams sent. */
   UNRELIABLE_OUT("unreliable.out", "datagrams"),
-  /** Unreliable datagrams taken in. */
+  /** Unreliable datagrams received. */
   UNRELIABLE_IN("unreliable.in", "datagrams"),
-  /** Unreliable datagrams, of either direction, that gave way to newer ones or were unwanted. */
+  /** Unreliable datagrams of either direction that were dropped for newer ones or not wanted. */
   UNRELIABLE_DROPPED("unreliable.dropped", "datagrams"),
-  /** Packets that no key opens; counted by the endpoint, they belong to no session. */
+  /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
-  /** Those of them that are KCP in plaintext: of a peer without keys, most likely. */
+  /** Those of them that are KCP in plaintext, most likely of a peer without keys. */
   UNSEALED("datagrams.unsealed", "datagrams"),
-  /** Datagrams larger than we take; counted by the endpoint, they belong to no session. */
+  /** Datagrams above the size limit; counted by the endpoint, since they belong to no session. */
   OVERSIZE("datagrams.oversize", "datagrams"),
-  /** Datagrams whose source is port 0, where nobody can be answered; counted by the endpoint. */
+  /** Datagrams from port 0, which cannot be answered; counted by the endpoint. */
   INVALID_SOURCE("datagrams.invalid.source", "datagrams"),
-  /** GSO batches that the system refused, sent as single datagrams instead; endpoint's count. */
+  /** GSO batches that the system refused, sent as single datagrams; counted by the endpoint. */
   GSO_REFUSED("gso.refused", "batches"),
-  /** Datagrams of no session that do not begin one; counted by the endpoint. */
+  /** Datagrams that belong to no session and do not begin one; counted by the endpoint. */
   UNKNOWN_SESSION("datagrams.unknown.session", "datagrams"),
-  /** Those of them that are not KCP: of a peer that has keys where we have none, most likely. */
+  /** Those of them that are not KCP, most likely of a peer with keys; this side has none. */
   NOT_KCP("datagrams.not.kcp", "datagrams"),
-  /** Datagrams for a session that has been closed; counted by the endpoint. */
+  /** Datagrams of a session that has been closed; counted by the endpoint. */
   CLOSED_SESSION("datagrams.closed.session", "datagrams"),
-  /** Datagrams passed on from the socket they came in at to their session's; endpoint's count. */
-  FORWARDED("datagrams.passed.on", "datagrams"),
-  /** First datagrams that were turned away: a limit was reached; counted by the endpoint. */
+  /** Datagrams forwarded to the socket of their session from another; counted by the endpoint. */
+  FORWARDED("datagrams.forwarded", "datagrams"),
+  /** First datagrams that were refused since a limit was reached; counted by the endpoint. */
   ACCEPT_REFUSED("accepts.refused", "datagrams"),
   /** Sessions begun; counted by the endpoint. */
   SESSIONS_OPENED("sessions.opened", "sessions"),
@@ -104,7 +104,7 @@ public enum KcpCounter {
     return metricName;
   }
 
-  /** What is counted: bytes, segments, datagrams, batches, sessions or else. */
+  /** The unit: bytes, segments, datagrams, batches, sessions, and so on. */
   public String unit() {
     return unit;
   }

@@ -7,10 +7,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * One value for each {@link KcpCounter}. Written by one thread. Any other may read, and sees each
- * value whole and soon after it was written, also in a loop that waits for it; but not all values
- * of the same moment. Where several threads count, each has its own and {@link #sumOf} reads them
- * all.
+ * One value for each {@link KcpCounter}. One thread writes; any thread may read, and sees each
+ * value whole and soon after it was written, also in a loop that waits for it, but not all values
+ * of the same moment. Where several threads count, each has its own counters, which {@link #sumOf}
+ * adds.
  */
 @SuppressWarnings("EnumOrdinal") // the ordinal is an array index and never leaves this class
 public final class KcpCounters {
@@ -18,15 +18,15 @@ public final class KcpCounters {
   private static final int SIZE = KcpCounter.values().length;
 
   /**
-   * For readers on other threads, whose loops may not be hoisted then. Writing stays plain: opaque
-   * writes cost bulk transfers some per cent.
+   * For readers on other threads: prevents that reads are hoisted out of loops. Writes are plain:
+   * opaque writes slow bulk transfers by some per cent.
    */
   private static final VarHandle VALUES = MethodHandles.arrayElementVarHandle(long[].class);
 
   private final long[] values = new long[SIZE];
   private final KcpCounters total;
 
-  /** What is added up on reading, or null. */
+  /** The counters whose sum this object shows, or null. */
   private final List<KcpCounters> parts;
 
   /** Makes counters that add to nothing else. */
@@ -44,7 +44,7 @@ public final class KcpCounters {
     this.parts = parts;
   }
 
-  /** Counters that always show the sum of others. Nothing can be added to them. */
+  /** Counters that show the sum of others, always the current one. They are read-only. */
   public static KcpCounters sumOf(List<KcpCounters> parts) {
     return new KcpCounters(null, List.copyOf(parts));
   }

@@ -3,9 +3,9 @@ package io.kcp4j;
 import io.kcp4j.congestion.CongestionControl;
 
 /**
- * The four presets of kcptun, from polite to aggressive. A preset sets the delay behaviour, the
- * interval, the fast-resend threshold and the congestion control of a {@link KcpConfig}; anything
- * set after it overrides it.
+ * The four presets of kcptun, from the slowest to the fastest. A preset sets {@code noDelay}, the
+ * interval, the fast retransmit threshold and the congestion control of a {@link KcpConfig};
+ * settings made later override it.
  */
 public enum KcpMode {
   /** Interval 40 ms, RTO doubled on every timeout, at least 100 ms. */
@@ -25,7 +25,7 @@ public enum KcpMode {
     this.intervalMs = intervalMs;
   }
 
-  /** Whether timeouts back off gently; see {@link KcpConfig#noDelay()}. */
+  /** See {@link KcpConfig#noDelay()}. */
   public boolean noDelay() {
     return noDelay;
   }
@@ -35,7 +35,7 @@ public enum KcpMode {
     return intervalMs;
   }
 
-  /** The fast-resend threshold: 2 in every mode. */
+  /** The fast retransmit threshold: 2 in every mode. */
   public int fastRetransmit() {
     return 2;
   }

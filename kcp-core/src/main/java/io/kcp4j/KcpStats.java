@@ -7,11 +7,11 @@ package io.kcp4j;
  * @param rttVarMs the round-trip time's variation, in milliseconds
  * @param rtoMs the retransmission timeout of a segment that is sent now, in milliseconds
  * @param congestionWindow the congestion control's window, in segments
- * @param remoteWindow the free receive window that the peer told last, in segments
+ * @param remoteWindow the free receive window that the peer advertised last, in segments
  * @param inFlight segments sent and not yet acknowledged
  * @param queued segments written and not yet sent
  * @param heldBytes the capacity of all buffers that the session holds, in bytes
- * @param counters what has been counted so far
+ * @param counters a copy of the counters
  */
 public record KcpStats(
     int srttMs,

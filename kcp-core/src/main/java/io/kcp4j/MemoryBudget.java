@@ -4,21 +4,21 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A limit on the memory that all sessions of one endpoint hold together, counted by capacity and
- * not by content, so that many tiny segments cannot cost more than they seem to. Used by one
- * thread; others may read what is used.
+ * A limit on the memory that all sessions of an endpoint hold together. Memory counts by capacity,
+ * not by content, so that many tiny segments cannot exceed the limit. Used by one thread; other
+ * threads may read the usage.
  *
- * <p>What is written and not acknowledged has a share of its own, half of the limit, so that peers
- * that take nothing cannot keep the other half from what is received. Data in order may have all
- * that sending leaves; what waits behind a gap three quarters of that, and what can be done without
- * half of it.
+ * <p>Segments written and not acknowledged have a share of their own, half of the limit, so that
+ * peers that take nothing cannot use up the other half, which is for receiving. Data in order may
+ * use all that sending leaves; data beyond a gap three quarters of that, and data that only spares
+ * a retransmission, half.
  *
- * <p>What is held exceeds the limit by no more than the least that every session may always queue:
- * one segment, or in message mode one message, of each session that has nothing else to send.
+ * <p>The limit can be exceeded by the minimum that every session may always queue: one segment, or
+ * in message mode one message, of each session that has nothing else to send.
  */
 public final class MemoryBudget {
 
-  /** For readers on other threads; see {@link #usedBytes()}. */
+  /** For readers on other threads. */
   private static final VarHandle USED_BYTES = field("usedBytes");
 
   private static final VarHandle SEND_BYTES = field("sendBytes");
@@ -26,7 +26,7 @@ public final class MemoryBudget {
   private final long limitBytes;
   private long usedBytes;
 
-  /** What is used to send, of {@link #usedBytes}. */
+  /** The part of {@link #usedBytes} that sending holds. */
   private long sendBytes;
 
   /**
@@ -60,24 +60,32 @@ public final class MemoryBudget {
   }
 
   /**
-   * What is held now, in bytes. Exceeds the limit at most by a segment or a message of each session
-   * that sends. Other threads may ask, too, and see it a little late.
+   * The memory held now, in bytes. Exceeds the limit at most by a segment or a message of each
+   * session that sends. Other threads may call this, too; they may see a value that is a little
+   * old.
    */
   public long usedBytes() {
     return (long) USED_BYTES.getOpaque(this);
   }
 
-  /** What of it is held to send, in bytes. Other threads may ask, too, and see it a little late. */
+  /**
+   * The part of {@link #usedBytes()} that sending holds, in bytes. Other threads may call this,
+   * too; they may see a value that is a little old.
+   */
   public long sendBytes() {
     return (long) SEND_BYTES.getOpaque(this);
   }
 
-  /** What {@link #tryReserve} still has, in bytes. */
+  /** How much {@link #tryReserve} has left, in bytes. */
   long roomBytes() {
     return Math.max(0, receiveLimitBytes() - receiveBytes());
   }
 
-  /** Reserves {@code bytes} if the limit allows; what a peer makes us keep asks here. */
+  /**
+   * Reserves {@code bytes} for received data.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
   public boolean tryReserve(int bytes) {
     if (bytes > receiveLimitBytes() - receiveBytes()) {
       return false;
@@ -87,8 +95,8 @@ public final class MemoryBudget {
   }
 
   /**
-   * Reserves {@code bytes} for what waits behind a gap. A quarter of what sending leaves stays free
-   * for what closes gaps: else nothing could be delivered any more, and nothing released.
+   * Reserves {@code bytes} for data beyond a gap. A quarter of what sending leaves stays free for
+   * the data that closes gaps: otherwise nothing could be delivered and released any more.
    */
   boolean tryReserveBeyondGap(int bytes) {
     long receiveLimitBytes = receiveLimitBytes();
@@ -96,8 +104,8 @@ public final class MemoryBudget {
   }
 
   /**
-   * Reserves {@code bytes} for what only spares a retransmission, such as copies for forward error
-   * correction. Half of what sending leaves stays free for what cannot be done without.
+   * Reserves {@code bytes} for data that only spares a retransmission, such as copies for forward
+   * error correction. Half of what sending leaves stays free for everything else.
    *
    * @return false, with nothing reserved, if there is no room
    */
@@ -106,7 +114,7 @@ public final class MemoryBudget {
     return bytes <= receiveLimitBytes - receiveLimitBytes / 2 - receiveBytes() && tryReserve(bytes);
   }
 
-  /** What sending leaves for all else: half of the limit, whatever it holds. */
+  /** What sending leaves for receiving: at least half of the limit. */
   private long receiveLimitBytes() {
     return limitBytes - Math.min(sendBytes, limitBytes / 2);
   }
@@ -115,30 +123,30 @@ public final class MemoryBudget {
     return usedBytes - sendBytes;
   }
 
-  /** Whether the share of what is sent, and the limit, have room for {@code bytes} more. */
+  /** Whether the share of sending, and the limit, have room for {@code bytes} more. */
   boolean hasRoomToSend(long bytes) {
     return bytes <= limitBytes / 2 - sendBytes && bytes <= limitBytes - usedBytes;
   }
 
-  /** Counts {@code bytes} of what is sent; see {@link #hasRoomToSend}. */
+  /** Counts {@code bytes} in the share of sending, without a check. */
   void chargeToSend(int bytes) {
     sendBytes += bytes;
     charge(bytes);
   }
 
-  /** Gives back {@code bytes} of the share of what is sent. */
+  /** Releases {@code bytes} of the share of sending. */
   void releaseToSend(int bytes) {
     sendBytes -= bytes;
     assert sendBytes >= 0 : sendBytes;
     release(bytes);
   }
 
-  /** Counts {@code bytes} without asking. */
+  /** Counts {@code bytes} without a check. */
   void charge(int bytes) {
     usedBytes += bytes;
   }
 
-  /** Gives back {@code bytes} that had been reserved. */
+  /** Releases {@code bytes} that were reserved. */
   public void release(long bytes) {
     usedBytes -= bytes;
     assert usedBytes >= 0 : usedBytes;

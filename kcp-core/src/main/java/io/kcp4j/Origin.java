@@ -1,12 +1,12 @@
 package io.kcp4j;
 
-/** How a datagram has come to be here. */
+/** Where a datagram comes from. */
 public enum Origin {
-  /** It came over the network as it is. */
+  /** It was received. */
   NETWORK,
   /**
-   * It was lost, and has been made again from others. How long it took says nothing about the path,
-   * and its window may be an old one: protocol.md 2.6.
+   * It was lost and recovered from others. Its delay is no round-trip time, and its window may be
+   * outdated: protocol.md 2.6.
    */
   RECOVERED
 }

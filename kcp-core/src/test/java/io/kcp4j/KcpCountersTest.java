@@ -49,7 +49,7 @@ class KcpCountersTest {
     KcpCounters counters = new KcpCounters();
     counters.add(KcpCounter.BYTES_IN, 5);
     counters.add(KcpCounter.DUPLICATES, 1);
-    assertEquals("[bytes.in=5, segments.repeated=1]", counters.toString());
+    assertEquals("[bytes.in=5, segments.duplicates=1]", counters.toString());
   }
 
   @Test

@@ -152,7 +152,7 @@ class KcpMemoryTest {
     DrivenKcp driven = limited(100_000);
     ByteBuf data = bytes(200_000);
     assertFalse(driven.kcp.send(data));
-    assertTrue(driven.kcp.isSendShort());
+    assertTrue(driven.kcp.isSendShortOfMemory());
     assertFalse(driven.kcp.isSendable());
     int taken = data.readerIndex();
     assertTrue(taken > 40_000, "taken: " + taken);
@@ -170,9 +170,9 @@ class KcpMemoryTest {
     ByteBuf data = bytes(30_000);
     assertFalse(driven.kcp.send(data));
     assertEquals(30_000, data.readableBytes());
-    assertTrue(driven.kcp.isSendShort());
+    assertTrue(driven.kcp.isSendShortOfMemory());
     assertTrue(driven.kcp.send(bytes(100)), "a smaller one has room");
-    assertFalse(driven.kcp.isSendShort());
+    assertFalse(driven.kcp.isSendShortOfMemory());
   }
 
   @Test
@@ -204,11 +204,11 @@ class KcpMemoryTest {
     assertFalse(driven.kcp.send(bytes(10_000)));
     driven.kcp.afterSend(0, driven);
     assertEquals(200, driven.kcp.nextDeadline(), "the retransmission timeout");
-    assertFalse(driven.kcp.takeSendWanted());
+    assertFalse(driven.kcp.takeSendRetry());
     driven.budget.release(97_000);
     driven.peerUna = 1;
     driven.hear(driven.wins());
-    assertTrue(driven.kcp.takeSendWanted());
+    assertTrue(driven.kcp.takeSendRetry());
   }
 
   @Test
@@ -218,7 +218,7 @@ class KcpMemoryTest {
     driven.hear(driven.wins());
     assertFalse(driven.kcp.send(bytes(200_000)));
     driven.kcp.afterSend(0, driven);
-    assertTrue(driven.kcp.isSendShort());
+    assertTrue(driven.kcp.isSendShortOfMemory());
     assertEquals(500, driven.kcp.nextDeadline());
   }
 

@@ -219,7 +219,7 @@ final class FlushQueue {
   private long flush(Session session, long nowMs) {
     Kcp kcp = session.kcp();
     boolean wasReceivable = kcp.isReceivable();
-    boolean wasSendBlocked = kcp.isSendHeldUp();
+    boolean wasSendBlocked = kcp.isSendDeferred();
     try {
       write(session, nowMs);
     } catch (RuntimeException | Error e) { // For want of memory: the session will be tried again.
@@ -237,7 +237,7 @@ final class FlushQueue {
     }
     rearm(session);
     boolean delivers = !wasReceivable && kcp.isReceivable();
-    if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendWanted()) {
+    if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendRetry()) {
       handler.progressed(session, nowMs); // What moves on was blocked, mostly for want of memory.
       if (delivers && contains(session)) {
         onWrite(session); // Its receive window may have opened.

@@ -125,7 +125,7 @@ final class SimulatedConversation {
       int before = unsent.readableBytes();
       boolean all = session.kcp().send(unsent);
       bytesWritten += before - unsent.readableBytes();
-      wrote |= unsent.readableBytes() < before || session.kcp().isSendHeldUp();
+      wrote |= unsent.readableBytes() < before || session.kcp().isSendDeferred();
       if (!all) {
         break;
       }

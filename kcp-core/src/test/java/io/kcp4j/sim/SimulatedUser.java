@@ -139,7 +139,7 @@ final class SimulatedUser {
       int taken = before - unsent.readableBytes();
       bytesWritten += taken;
       // Also where nothing was taken for want of memory: the session has to wait for it then.
-      wrote |= taken > 0 || all || (sendable && kcp.isSendHeldUp());
+      wrote |= taken > 0 || all || (sendable && kcp.isSendDeferred());
       unsentIsWaiting = !all;
       Check.that(all || unsent.isReadable() || before == 0, "all was taken, but send says no");
       Check.that(!all || !unsent.isReadable(), "send says that all was taken");

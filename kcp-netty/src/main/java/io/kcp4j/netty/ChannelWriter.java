@@ -70,12 +70,12 @@ final class ChannelWriter extends ForwardingUnsafe {
       }
       in.remove();
     }
-    boolean isShort = kcp.isSendShort();
+    boolean isShort = kcp.isSendShortOfMemory();
     if (isShort != isShortOfMemory) {
       isShortOfMemory = isShort;
       in.setUserDefinedWritability(MEMORY_WRITABILITY, !isShort);
     }
-    if (sent || kcp.isSendHeldUp()) {
+    if (sent || kcp.isSendDeferred()) {
       channel.session().scheduleFlush(); // If the allocator had no memory, it will be asked again.
     }
   }
