@@ -6,26 +6,27 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Remembers which sessions have been closed, for a minute: a peer that does not know of it goes on,
- * and its retransmitted first segment would begin a ghost session and execute a request twice.
- * Bounded; the oldest is forgotten first: protocol.md 7.5.
+ * The keys of sessions that were closed within the last minute. A peer that has not noticed
+ * retransmits its first segment, which would begin a second session and execute a request twice.
+ * Bounded; the oldest key is forgotten first: protocol.md 7.5.
  */
 final class ClosedSessions {
 
   private static final int REMEMBERED_MS = 60_000;
+
   private static final int MAX_REMEMBERED = 65_536;
 
   private final Map<SessionKey, Long> forgetAtMs = new LinkedHashMap<>();
   private final Consumer<SessionKey> forgotten;
 
-  /** Makes an empty memory, which tells {@code forgotten} what it no longer knows. */
+  /** Makes an empty set, which calls {@code forgotten} for each key that it forgets. */
   ClosedSessions(Consumer<SessionKey> forgotten) {
     this.forgotten = forgotten;
   }
 
   void add(SessionKey key, long nowMs) {
     forget(nowMs);
-    forgetAtMs.remove(key); // so that it moves to the end: the oldest come first
+    forgetAtMs.remove(key); // Moves to the end: the oldest come first.
     if (forgetAtMs.size() == MAX_REMEMBERED) {
       SessionKey oldest = forgetAtMs.keySet().iterator().next();
       forgetAtMs.remove(oldest);
@@ -44,12 +45,12 @@ final class ClosedSessions {
     return forgetAtMs.containsKey(key);
   }
 
-  /** The session has begun anew. */
+  /** Removes the key of a session that begins again. */
   void remove(SessionKey key) {
     forgetAtMs.remove(key);
   }
 
-  /** Drops what has been remembered long enough. */
+  /** Forgets the keys that have been remembered for a minute. */
   void forget(long nowMs) {
     Iterator<Map.Entry<SessionKey, Long>> oldestFirst = forgetAtMs.entrySet().iterator();
     while (oldestFirst.hasNext()) {
@@ -62,7 +63,7 @@ final class ClosedSessions {
     }
   }
 
-  /** Drops everything. */
+  /** Forgets all keys. */
   void clear() {
     forgetAtMs.keySet().forEach(forgotten);
     forgetAtMs.clear();

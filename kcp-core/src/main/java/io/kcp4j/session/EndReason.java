@@ -2,7 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.KcpFailure;
 
-/** Why a session ended that its user did not end. */
+/** Why a session has ended that its user has not closed. */
 public enum EndReason {
   /** See {@link KcpFailure#DEAD_LINK}. */
   DEAD_LINK,
@@ -12,9 +12,9 @@ public enum EndReason {
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
-  /** The peer was silent, and seven probes in a row stayed unanswered. */
+  /** Nothing was received from the peer, and seven keep-alive probes in a row stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
-  /** No payload moved either way for the idle timeout. */
+  /** No payload moved in either direction for the idle timeout. */
   IDLE;
 
   static EndReason of(KcpFailure failure) {

@@ -10,9 +10,9 @@ import io.kcp4j.fec.FecResult;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The forward error correction of one session: protects what leaves if it is configured to, and
- * recovers what was lost on its way here once the peer is seen to protect what it sends. Each
- * direction has its own ratio, or none.
+ * Forward error correction of one session. Adds parity to packets that are sent, if configured, and
+ * recovers lost packets once the peer is seen to send FEC packets. Each direction has a ratio of
+ * its own, or none.
  */
 final class FecLayer {
 
@@ -22,7 +22,7 @@ final class FecLayer {
   private FecConfig config = FecConfig.NONE;
   private FecEncoder encoder;
 
-  /** The encoder, or the one before while there is none: the next goes on behind it. */
+  /** The last encoder, even if FEC is off now: the next one continues its sequence numbers. */
   private FecEncoder last;
 
   private FecDecoder decoder;
@@ -36,7 +36,7 @@ final class FecLayer {
   }
 
   /**
-   * Makes sure that {@link #configure} will not fail.
+   * Checks that {@link #configure} will not fail.
    *
    * @throws IllegalStateException if the sequence numbers do not allow another ratio now
    */
@@ -46,7 +46,7 @@ final class FecLayer {
     }
   }
 
-  /** Changes the settings. The peer finds a new ratio by itself. */
+  /** Changes the settings. The peer detects a new ratio by itself. */
   void configure(FecConfig next) {
     if (next == config) {
       return;
@@ -72,7 +72,7 @@ final class FecLayer {
   /**
    * Fills the header of the data packet that begins at {@code index}.
    *
-   * @return how many parity packets must follow it
+   * @return how many parity packets have to follow it
    */
   int protect(ByteBuf packet, int index, long nowMs) {
     return encoder.protect(packet, index, packet.writerIndex(), nowMs);
@@ -104,17 +104,17 @@ final class FecLayer {
     return decoder != null;
   }
 
-  /** Whether packets would be kept if there were any, and are not yet. */
+  /** Whether decoding is configured, and waits for a first FEC packet. */
   boolean mayDecode() {
     return decoder == null && config.isDecoding();
   }
 
-  /** Begins to keep packets. */
+  /** Begins to keep packets, to recover others from. */
   void startDecoding() {
     decoder = new FecDecoder(config, context);
   }
 
-  /** Takes in a data or parity packet; what can be recovered now is to be had next. */
+  /** Takes in a data or parity packet; {@link #nextRecovered} returns what it has recovered. */
   void input(ByteBuf packet, int index, long nowMs) {
     if (decoder.input(packet, index, packet.writerIndex(), nowMs) == FecResult.REFUSED) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
@@ -134,7 +134,7 @@ final class FecLayer {
     return decoder.nextRecovered();
   }
 
-  /** Gives up what unfinished groups hold, which nobody waits for any more. */
+  /** Releases the packets of incomplete groups. */
   void forget() {
     if (encoder != null) {
       encoder.dropGroup();

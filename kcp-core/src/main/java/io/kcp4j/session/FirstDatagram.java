@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBuf;
 
 /** What the first datagram of an unknown peer is for. */
 enum FirstDatagram {
-  /** Well formed, and with a PUSH of sequence number 0: a session begins. */
+  /** Well formed, with a PUSH of sequence number 0: begins a session. */
   BEGINS,
   /** Well formed, with a window probe and nothing that begins a session. */
   PROBES,

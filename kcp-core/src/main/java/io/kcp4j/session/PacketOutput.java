@@ -7,8 +7,8 @@ import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Makes packets of a session's datagrams: leaves room for the cipher before and behind, writes the
- * FEC header, and lets parity follow when a group of them is full. The driver seals them.
+ * Makes packets of the datagrams of a session: leaves room for the cipher at both ends, writes the
+ * FEC header, and writes parity when a group is full. The driver seals the packets.
  */
 final class PacketOutput implements DatagramOutput {
 
@@ -21,7 +21,7 @@ final class PacketOutput implements DatagramOutput {
 
   private ByteBuf packet;
 
-  /** Where the packet begins that the cipher will seal. */
+  /** Where the part of the packet begins that the cipher will seal. */
   private int index;
 
   private int nonArqBytes;
@@ -35,10 +35,10 @@ final class PacketOutput implements DatagramOutput {
   }
 
   /**
-   * Says whose datagrams are written from now on, and where to.
+   * Sets the session whose datagrams are written from now on.
    *
    * @param path counts what is sent
-   * @param mtuBytes the largest packet
+   * @param mtuBytes the size of the largest packet
    */
   PacketOutput to(DatagramOutput output, Path path, FecLayer fec, int mtuBytes, long nowMs) {
     this.output = output;
@@ -103,7 +103,7 @@ final class PacketOutput implements DatagramOutput {
     nonArqBytes += endPacket();
   }
 
-  /** What was written since {@link #to} beside the ARQ's datagrams, in bytes. */
+  /** The bytes of parity and unreliable datagrams since {@link #to}. */
   int nonArqBytes() {
     return nonArqBytes;
   }
@@ -114,7 +114,7 @@ final class PacketOutput implements DatagramOutput {
     packet.writerIndex(index);
   }
 
-  /** Returns the packet's size. */
+  /** Returns the size of the packet, in bytes. */
   private int endPacket() {
     int end = packet.writerIndex() + cipher.tailroom();
     packet.writerIndex(end);
@@ -125,14 +125,14 @@ final class PacketOutput implements DatagramOutput {
   }
 
   /**
-   * Whether the packet is within the MTU. One whose segment was cut before there was an FEC header,
-   * or for a larger MTU, is not; its parity would be as long.
+   * Whether the packet is within the MTU. It is not if its segment was cut before FEC was switched
+   * on, or for a larger MTU; parity would be as long.
    */
   private boolean fits() {
     return packet.writerIndex() + cipher.tailroom() - index + cipher.headroom() <= mtuBytes;
   }
 
-  /** Whether a datagram holds a PUSH; they come last in it, and with it most of its bytes. */
+  /** Whether a datagram holds a PUSH. Control segments come first and have no payload. */
   private static boolean carriesPush(ByteBuf datagram, int index) {
     int end = datagram.writerIndex();
     while (index < end && Segment.cmd(datagram, index) != Segment.PUSH) {
@@ -142,8 +142,8 @@ final class PacketOutput implements DatagramOutput {
   }
 
   /**
-   * Acknowledgements alone are not worth a place in a group; they leave without a header, and so
-   * does what would be too large with it.
+   * Removes the FEC header. Acknowledgements alone are not protected, nor is a packet that would be
+   * too large.
    */
   private void dropHeader(int payload) {
     int bytes = packet.writerIndex() - payload;

@@ -11,9 +11,9 @@ import java.net.InetSocketAddress;
 import java.util.Objects;
 
 /**
- * One conversation with one remote address: a {@link Kcp} and the forward error correction around
- * it, the unreliable datagrams beside it, and the watch over its peer's silence. Made by {@link
- * SessionTable#newSession} and driven by that table; its owner closes it.
+ * One conversation with a peer: a {@link Kcp} with forward error correction, unreliable datagrams
+ * and keep-alive. Made by {@link SessionTable#newSession} and driven by that table. Its owner
+ * closes it. Used by the table's thread.
  */
 public final class Session extends FlushQueue.Entry {
 
@@ -74,7 +74,7 @@ public final class Session extends FlushQueue.Entry {
     return kcp;
   }
 
-  /** What was given as owner. */
+  /** The owner that was given to {@link SessionTable#newSession}. */
   public Object owner() {
     return owner;
   }
@@ -105,8 +105,8 @@ public final class Session extends FlushQueue.Entry {
   }
 
   /**
-   * Changes the settings of the ARQ and of FEC, each as long as it may: see {@link
-   * Kcp#reconfigure}. What FEC holds of the peer's is dropped if its settings differ.
+   * Changes the settings of the ARQ, as far as {@link Kcp#reconfigure} allows, and of FEC. If those
+   * of FEC differ, the packets that FEC keeps are dropped.
    *
    * @throws IllegalArgumentException if {@link Kcp#reconfigure} does, or if the MTU has no room for
    *     the headers; nothing has changed then
@@ -124,7 +124,7 @@ public final class Session extends FlushQueue.Entry {
     return fec.config();
   }
 
-  /** What the layers around the ARQ add to each datagram, in bytes. */
+  /** The bytes that cipher and FEC add to each datagram. */
   public static int overheadBytes(int cipherBytes, FecConfig fecConfig) {
     return cipherBytes + fecConfig.headerBytes();
   }

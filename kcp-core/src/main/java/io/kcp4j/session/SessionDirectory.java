@@ -5,23 +5,23 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What the session tables of one endpoint have in common: how many sessions there may be at a time
- * and, where there are several tables, which of them each session is in. Thread-safe: the tables
- * may be on different threads. They come here when sessions come and go, and with packets that none
- * of their own sessions wants.
+ * What the session tables of one endpoint share: the limit on the number of sessions and, where
+ * there are several tables, which table each session key belongs to. Thread-safe, since the tables
+ * may be on different threads. Tables use it when sessions begin and end, and for packets that
+ * belong to none of their own sessions.
  *
- * <p>Of several sockets at one port the system chooses the one at which a peer's packets come in,
- * and chooses anew when a socket joins or leaves. A session stays where it was begun: its name
- * belongs to the first table that claims it, until that table has forgotten the session, a minute
- * after its end, or has closed. Other tables pass its packets on, and none begins it a second time:
- * protocol.md 8.5.
+ * <p>Of several sockets at one port the system chooses the one that receives a peer's packets, and
+ * chooses again when a socket joins or leaves. A session stays in the table in which it has begun:
+ * its key belongs to the first table that claims it, until that table has forgotten the session, a
+ * minute after its end, or has closed. Other tables forward its packets to that table, and none
+ * begins the session a second time: protocol.md 8.5.
  */
 public final class SessionDirectory {
 
   private final int maxSessions;
   private final AtomicInteger sessions = new AtomicInteger();
 
-  /** Which table a name belongs to; null where there is but one. */
+  /** The table that each key belongs to; null where there is only one table. */
   private final Map<SessionKey, SessionTable> homes;
 
   private SessionDirectory(int maxSessions, Map<SessionKey, SessionTable> homes) {
@@ -30,9 +30,10 @@ public final class SessionDirectory {
   }
 
   /**
-   * Makes the directory of a table that is alone.
+   * Makes the directory of a single table.
    *
-   * @param maxSessions strangers beyond this number are turned away; a table of clients has 0
+   * @param maxSessions the number of sessions at which peers' attempts to begin one are refused; 0
+   *     for a table of clients
    */
   public static SessionDirectory ofOne(int maxSessions) {
     return new SessionDirectory(maxSessions, null);
@@ -41,56 +42,57 @@ public final class SessionDirectory {
   /**
    * Makes the directory of several tables.
    *
-   * @param maxSessions strangers beyond this number, of all tables together, are turned away
+   * @param maxSessions the number of sessions of all tables at which peers' attempts to begin one
+   *     are refused
    */
   public static SessionDirectory ofSeveral(int maxSessions) {
     return new SessionDirectory(maxSessions, new ConcurrentHashMap<>());
   }
 
-  /** Whether strangers may ever begin a session. */
+  /** Whether peers may ever begin a session. */
   boolean acceptsSessions() {
     return maxSessions > 0;
   }
 
-  /** Counts a stranger's session if there is room for it. */
+  /** Counts a session that a peer begins, if there is room for it. */
   boolean tryEnter() {
     return sessions.getAndUpdate(n -> n < maxSessions ? n + 1 : n) < maxSessions;
   }
 
-  /** Counts a session that no stranger has begun. */
+  /** Counts a session that this side begins. */
   void enter() {
     sessions.incrementAndGet();
   }
 
-  /** One session less. */
+  /** Counts a session that has ended. */
   void leave() {
     sessions.decrementAndGet();
   }
 
-  /** Whether a name, of which {@code claimant} has nothing, belongs to it from now on. */
-  boolean claim(SessionKey name, SessionTable claimant) {
+  /** Gives a key to a table; returns false if it belongs to another. */
+  boolean claim(SessionKey key, SessionTable claimant) {
     if (homes == null) {
       return true;
     }
-    SessionTable home = homes.putIfAbsent(name.copy(), claimant);
+    SessionTable home = homes.putIfAbsent(key.copy(), claimant);
     return home == null || home == claimant;
   }
 
-  /** The name belongs to nobody any more, if it has belonged to this table. */
-  void release(SessionKey name, SessionTable home) {
+  /** Takes a key from the table {@code home}, if it belongs to that table. */
+  void release(SessionKey key, SessionTable home) {
     if (homes != null) {
-      homes.remove(name, home);
+      homes.remove(key, home);
     }
   }
 
-  /** Which other table a name belongs to, or null if to none. */
-  SessionTable otherHome(SessionKey name, SessionTable asking) {
-    SessionTable home = homes == null ? null : homes.get(name);
+  /** The table that a key belongs to, or null if it belongs to none or to {@code asking}. */
+  SessionTable otherHome(SessionKey key, SessionTable asking) {
+    SessionTable home = homes == null ? null : homes.get(key);
     return home == asking ? null : home;
   }
 
-  /** How many names belong to a table. */
-  int names() {
+  /** How many keys belong to a table. */
+  int size() {
     return homes == null ? 0 : homes.size();
   }
 }

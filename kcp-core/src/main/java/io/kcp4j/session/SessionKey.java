@@ -4,8 +4,8 @@ import java.net.InetSocketAddress;
 import java.util.Arrays;
 
 /**
- * Names a session: remote address and conversation id. Comparable, so that a hash map bears any
- * number of keys that a stranger has chosen to collide: it sorts them.
+ * The key of a session: remote address and conversation id. Comparable, so that a hash map stays
+ * fast with keys that somebody has chosen to collide: it keeps them in a tree.
  */
 final class SessionKey implements Comparable<SessionKey> {
 
@@ -16,7 +16,7 @@ final class SessionKey implements Comparable<SessionKey> {
     set(remote, conv);
   }
 
-  /** Turns this key, which must not be in a map, into another. */
+  /** Changes this key, which must not be in a map. */
   void set(InetSocketAddress remote, int conv) {
     this.remote = remote;
     this.conv = conv;

@@ -13,14 +13,19 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The sessions of one socket: opens each packet, finds the session that it belongs to, lets new
- * ones begin, and drives them. No I/O and no clock; one thread.
+ * The sessions of one socket. Opens each packet, finds its session, lets peers begin new sessions,
+ * and drives them. No I/O and no clock. Used by one thread.
  *
- * <p><b>How to drive it.</b> {@link #receive} for each datagram and {@link #endBatch} after a batch
- * of them; {@link #scheduleFlush} after writing to a session; {@link #flushPending} when the
- * handler has been asked for it; {@link #sweep} about once a second while there are sessions, and
- * again soon if it says so. Deadlines come from the {@link TimerWheel}, which other tables on the
- * thread may share.
+ * <p><b>How to drive it.</b> Call {@link #receive} for each datagram and {@link #endBatch} after a
+ * batch of them; {@link #scheduleFlush} after a write to a session; {@link #flushPending} after
+ * {@link Handler#requestFlush}; {@link #sweep} once a second while there are sessions, and again
+ * soon if it says so. The deadlines of sessions are on the {@link TimerWheel}, which other tables
+ * on the thread may share.
+ *
+ * <p><b>Parts.</b> {@link PacketDemux} opens and classifies packets, {@link SessionIndex} finds
+ * sessions, {@link Admission} decides on packets of unknown peers, {@link FlushQueue} drives
+ * sessions that have received something or have something to send, and {@link KeepAliveSchedule}
+ * ends those of unresponsive peers.
  *
  * <p><b>Admission.</b> Nothing is kept for an unknown peer before a PUSH with sequence number 0 has
  * been received from it, and nothing for a session that was closed within the last minute. A window
@@ -30,73 +35,81 @@ import java.util.Objects;
 public final class SessionTable {
 
   /**
-   * What the table asks of its driver. Called on the table's thread, from within its methods,
-   * unless noted.
+   * What the table asks of its driver. Called on the table's thread, from within the table's
+   * methods, unless noted otherwise.
    */
   public interface Handler {
 
     /**
      * A peer attempts to begin a session. The driver answers the attempt in this method or later.
-     * It is called as the last thing in {@link #receive} or {@link #receiveOpened}, and may call
+     * This is called as the last thing in {@link #receive} or {@link #receiveOpened}, and may call
      * any method of the table. An attempt for which it throws is refused.
+     *
+     * @param nowMs the time that the table was given, in milliseconds
      */
     void incoming(Incoming incoming, long nowMs);
 
     /**
-     * A session has taken in datagrams, or memory that it waited for, or has sent all that was
-     * queued: there may be something to receive, or room to send again.
+     * A session has received datagrams, has obtained memory that it waited for, or has sent all
+     * that was queued: there may be something to read, or room to write.
+     *
+     * @param nowMs the time that the table was given, in milliseconds
      */
     void progressed(Session session, long nowMs);
 
-    /** A session cannot go on. It has been removed from the table, and is not closed yet. */
+    /**
+     * A session has ended. It is no longer in the table; the driver closes it.
+     *
+     * @param reason why it has ended
+     */
     void ended(Session session, EndReason reason);
 
     /**
-     * Where packets for {@code remote} are written. Asked again for every flush. They come with
-     * room for the table's cipher before and behind, and the driver seals them before they leave.
-     * Only where the cipher {@linkplain PacketCipher#isUnencrypted is none} do some come by {@link
-     * DatagramOutput#send}.
+     * Returns where packets for {@code remote} are written. Called for every flush of a session.
+     * Packets have room for the table's cipher at both ends; the driver seals them before it sends
+     * them. Only where packets are {@linkplain PacketCipher#isUnencrypted unencrypted} are some
+     * passed to {@link DatagramOutput#send}.
      */
     DatagramOutput output(InetSocketAddress remote);
 
-    /** All that was written to outputs since the last call should leave now. */
+    /** Sends all packets that were written to outputs since the last call. */
     void flushOutput();
 
     /**
-     * A packet of this table's has come in at another table, which has opened it. Called on the
-     * other's thread: the driver copies the packet and has its own thread call {@link
-     * #receiveOpened} and {@link #endBatch}, or drops it. The other table counts what this throws
-     * as an allocation that failed. A driver of one table is never called.
+     * Another table has received and opened a packet of a session of this table. Called on the
+     * thread of the other table. The driver copies the packet and has its own thread call {@link
+     * #receiveOpened} and {@link #endBatch}, or drops the packet. An exception is counted by the
+     * other table as a failed allocation. Never called where there is only one table.
      */
     default void forward(InetSocketAddress remote, ByteBuf packet) {}
 
     /**
-     * A datagram was refused that tells of a peer with other settings. Called for each: the driver
-     * limits what it logs.
+     * A datagram was refused whose peer seems to have other settings. Called for each such
+     * datagram: the driver limits what it logs.
      *
-     * @param counter what has counted it: {@link KcpCounter#OPEN_FAILED}, {@link
+     * @param counter the counter that has counted it: {@link KcpCounter#OPEN_FAILED}, {@link
      *     KcpCounter#UNSEALED} or {@link KcpCounter#NOT_KCP}
      */
     default void mismatched(KcpCounter counter, InetSocketAddress remote) {}
 
-    /** Whether the socket takes more; while it does not, no session is flushed. */
+    /** Whether the socket takes more packets. While it does not, no session is flushed. */
     boolean isOutputWritable();
 
     /**
-     * The time, in milliseconds: asked for before sessions are flushed, once for each batch, since
-     * what the driver has done for {@link #incoming}, {@link #progressed} and {@link #ended} may
-     * have taken some. A segment that were said to have left before it did would soon count as
-     * lost.
+     * Returns the time, in milliseconds. Called once for each batch, before sessions are flushed,
+     * since {@link #incoming}, {@link #progressed} and {@link #ended} may have run for long. A
+     * segment with an earlier send time than its real one would soon count as lost.
      *
-     * @param nowMs what the driver has said last: in virtual time, the default, it still is
+     * @param nowMs the time that the table was given last, in milliseconds; returned by default,
+     *     which is right for virtual time
      */
     default long readNowMs(long nowMs) {
       return nowMs;
     }
 
     /**
-     * {@link #flushPending} should be called soon. Asked once until that has been called; when the
-     * output is not writable the call has to wait until it is.
+     * Asks for a call of {@link #flushPending} soon, or once the output is writable. Not called
+     * again before that.
      */
     void requestFlush();
   }
@@ -119,13 +132,13 @@ public final class SessionTable {
    * Makes a table.
    *
    * @param handler the driver
-   * @param context what the sessions share; its total counts what belongs to no session, too
+   * @param context what the sessions share; its total also counts what belongs to no session
    * @param cipher opens packets; the driver seals them with it or with one of the same keys
    * @param fecContext what FEC on this thread shares
-   * @param deadlines where the sessions' deadlines are kept
-   * @param directory what this table shares with others; one that admits no unprotected answers no
-   *     probe of a session that it has forgotten
-   * @param maxDatagramBytes larger datagrams are counted and not parsed
+   * @param deadlines the wheel for the deadlines of sessions
+   * @param directory what this table shares with others; with one that lets peers begin no
+   *     sessions, window probes of unknown peers are not answered
+   * @param maxDatagramBytes the largest datagram that is parsed, in bytes; larger ones are counted
    * @param nowMs the time, in milliseconds
    */
   public SessionTable(
@@ -157,18 +170,19 @@ public final class SessionTable {
   }
 
   /**
-   * Whether a stranger's window probe begins a session. If not, the default, it is answered and
-   * forgotten.
+   * Sets whether a window probe of an unknown peer begins a session. If not, the default, the probe
+   * is answered and nothing is kept.
    */
   public void acceptOnProbe(boolean accept) {
     admission.acceptOnProbe(accept);
   }
 
   /**
-   * Changes the keys. Sessions go on: their packets are sealed and opened with the new ones.
+   * Changes the keys. Packets of all sessions are opened with the new cipher from now on, and are
+   * given room for it.
    *
-   * @param cipher one that adds as many bytes to a packet as the one before
-   * @throws IllegalArgumentException if it adds more or fewer
+   * @param cipher adds as many bytes to a packet as the one before
+   * @throws IllegalArgumentException if it adds more or fewer bytes
    */
   public void cipher(PacketCipher cipher) {
     if (cipherBytes(cipher) != cipherBytes(this.cipher)) {
@@ -189,11 +203,12 @@ public final class SessionTable {
   }
 
   /**
-   * Makes a session for this table, which is not in it yet.
+   * Makes a session for this table. It is not in the table until {@link #add} or {@link
+   * Incoming#accept}.
    *
-   * @param remote where its peer is
-   * @param kcp its state machine; closed with the session
-   * @param owner whatever the driver wants to find again, such as a channel
+   * @param remote the address of the peer
+   * @param kcp the state machine, which is closed with the session
+   * @param owner an object of the driver's, such as a channel; may be null
    * @throws IllegalArgumentException if the MTU has no room for the cipher's headers
    */
   public Session newSession(InetSocketAddress remote, Kcp kcp, Object owner) {
@@ -206,9 +221,10 @@ public final class SessionTable {
   }
 
   /**
-   * Adds a session that no stranger has begun: a client's.
+   * Adds a session that this side begins, as a client. Its path counts as validated.
    *
-   * @throws IllegalArgumentException if there is one of the same address and conversation
+   * @param nowMs the time, in milliseconds
+   * @throws IllegalArgumentException if there is one of the same address and conversation id
    */
   public void add(Session session, long nowMs) {
     insert(session, nowMs);
@@ -224,8 +240,10 @@ public final class SessionTable {
   }
 
   /**
-   * Removes a session and remembers it as closed for 60 s. Does not close it. Nothing happens if it
-   * is not in the table.
+   * Removes a session and remembers it as closed for 60 s: what its peer sends is dropped. Does not
+   * close the session. Nothing happens if it is not in the table.
+   *
+   * @param nowMs the time, in milliseconds
    */
   public void remove(Session session, long nowMs) {
     if (!contains(session)) {
@@ -254,8 +272,11 @@ public final class SessionTable {
   // Input
 
   /**
-   * Takes in one datagram, which is opened in place; the buffer stays the caller's, its content and
+   * Takes in one datagram, which is opened in place. The buffer stays the caller's; its content and
    * indices change.
+   *
+   * @param remote the address that it has come from
+   * @param nowMs the time, in milliseconds
    */
   public void receive(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
     if (datagram.readableBytes() > maxDatagramBytes) {
@@ -268,8 +289,11 @@ public final class SessionTable {
   }
 
   /**
-   * Takes in a packet that has been opened, by this table or by the one that has passed it on: see
-   * {@link Handler#forward}. The buffer stays the caller's.
+   * Takes in a packet that was opened by the table that has forwarded it: see {@link
+   * Handler#forward}. The buffer stays the caller's; its indices change.
+   *
+   * @param remote the address that it has come from
+   * @param nowMs the time, in milliseconds
    */
   public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
     flushQueue.beginBatch();
@@ -280,7 +304,7 @@ public final class SessionTable {
     }
   }
 
-  /** Takes in what has waited for a session to be accepted. */
+  /** Takes in packets that have waited until the session was accepted. */
   void receiveDeferred(Session session, List<ByteBuf> packets, long nowMs) {
     flushQueue.beginBatch();
     flushQueue.schedule(session); // Its owner may have written before it was in the table.
@@ -288,8 +312,8 @@ public final class SessionTable {
   }
 
   /**
-   * Turns away all who wait, and lets other tables begin sessions of the names that are known here.
-   * To be called at the end; sessions are their owners' to close, now or later.
+   * Ends the use of the table: drops attempts that were not answered, and lets other tables begin
+   * sessions of the keys of this one. Sessions are closed by the driver, now or later.
    */
   public void close() {
     admission.close();
@@ -297,37 +321,48 @@ public final class SessionTable {
   }
 
   /**
-   * Ends a batch of {@link #receive}: first every session that has taken something in may deliver
-   * it and be answered, then, at the time that it is after that, every session that has something
-   * to send is flushed.
+   * Ends a batch of {@link #receive}. Calls {@link Handler#progressed} for every session that has
+   * received something, and then flushes every session that has something to send.
+   *
+   * @param nowMs the time, in milliseconds
    */
   public void endBatch(long nowMs) {
     flushQueue.endBatch(nowMs);
   }
 
   /**
-   * Notes that the owner has sent to a session, received from it outside of {@link
-   * Handler#progressed}, or asked for a probe: it will be flushed.
+   * Schedules a flush of a session. To be called when the owner has written to it, has read from it
+   * outside of {@link Handler#progressed}, or has asked for a probe.
    */
   public void scheduleFlush(Session session) {
     flushQueue.onWrite(session);
   }
 
-  /** Flushes every session with a pending flush, as long as the output takes it. */
+  /**
+   * Flushes every session with a pending flush, as long as the output takes packets.
+   *
+   * @param nowMs the time, in milliseconds
+   */
   public void flushPending(long nowMs) {
     flushQueue.flushPending(nowMs);
   }
 
-  /** Flushes a session that is about to be closed, whatever it was that it waited for. */
+  /**
+   * Flushes a session that is about to be closed, without regard to delays and pending flushes.
+   *
+   * @param nowMs the time, in milliseconds
+   */
   public void flushNow(Session session, long nowMs) {
     flushQueue.flushNow(session, nowMs);
   }
 
   /**
-   * Probes peers that have been silent for long, and ends the sessions of dead and idle ones. To be
-   * called about once a second while there are sessions.
+   * Probes peers from which nothing has been received for the keep-alive interval, and ends
+   * sessions that are idle or whose peers do not respond. To be called once a second while there
+   * are sessions.
    *
-   * @return whether that was not all: then to be called again a millisecond later
+   * @param nowMs the time, in milliseconds
+   * @return whether some sessions are left for another call, a millisecond later
    */
   public boolean sweep(long nowMs) {
     index.forgetClosed(nowMs);

@@ -2,11 +2,11 @@ package io.kcp4j.session;
 
 /**
  * A timer wheel for all sessions of one thread. Entries are intrusive: arming one takes a few
- * nanoseconds and allocates nothing, and an empty wheel costs nothing.
+ * nanoseconds and allocates nothing, and an empty wheel costs nothing. Used by one thread.
  *
- * <p>Time is cut into ticks; a slot holds a doubly linked list of the entries of one tick, and a
- * bit map finds the next slot that is not empty. An entry that lies further ahead than the wheel
- * reaches waits in the last slot and is moved on from there. Entries expire up to one tick late.
+ * <p>Time is divided into ticks. A slot holds a doubly linked list of the entries of one tick, and
+ * a bit map finds the next slot that is not empty. An entry beyond the range of the wheel waits in
+ * the last slot and is moved on from there. Entries expire up to one tick late.
  */
 public final class TimerWheel {
 
@@ -20,7 +20,11 @@ public final class TimerWheel {
     private int slot = NOT_ARMED;
     private long deadlineMs;
 
-    /** The deadline has come. The entry is no longer armed; it may be armed again here. */
+    /**
+     * The deadline has passed. The entry is no longer armed; this method may arm it again.
+     *
+     * @param nowMs the time, in milliseconds
+     */
     protected abstract void expire(long nowMs);
   }
 
@@ -34,7 +38,7 @@ public final class TimerWheel {
   private final long[] occupied;
   private final int mask;
 
-  /** The first of those that were taken out of their slot to expire. They still name that slot. */
+  /** The first of the entries that were taken out of their slot to expire; they keep its number. */
   private Entry taken;
 
   /** The slots of all ticks before this one have been taken. */
@@ -45,7 +49,7 @@ public final class TimerWheel {
 
   private int size;
 
-  /** Makes a wheel of one millisecond a tick that reaches a second ahead. */
+  /** Makes a wheel with ticks of one millisecond and a range of a second. */
   public TimerWheel(long nowMs) {
     this(nowMs, 1, DEFAULT_SLOTS);
   }
@@ -55,7 +59,8 @@ public final class TimerWheel {
    *
    * @param nowMs the time, in milliseconds
    * @param tickMs the length of a tick, in milliseconds
-   * @param slots how many ticks the wheel reaches ahead: a power of two, at least 64
+   * @param slots the range in ticks: a power of two, at least 64
+   * @throws IllegalArgumentException if {@code tickMs} or {@code slots} is out of range
    */
   public TimerWheel(long nowMs, int tickMs, int slots) {
     if (slots < Long.SIZE || Integer.bitCount(slots) != 1) {
@@ -78,8 +83,10 @@ public final class TimerWheel {
   }
 
   /**
-   * Arms an entry, or moves one that is armed. A deadline that has passed comes at the next {@link
-   * #advance}.
+   * Arms an entry, or moves one that is armed. An entry whose deadline has passed expires in the
+   * next {@link #advance(long)}.
+   *
+   * @param deadlineMs the deadline, in milliseconds
    */
   public void arm(Entry entry, long deadlineMs) {
     long due = Math.max(-Math.floorDiv(-deadlineMs, tickMs), now);
@@ -129,8 +136,8 @@ public final class TimerWheel {
   }
 
   /**
-   * When {@link #advance} has to be called at the latest, in milliseconds, or {@link
-   * Long#MAX_VALUE} if no entry is armed. It may then find nothing to do.
+   * The time for the next {@link #advance(long)}, in milliseconds, or {@link Long#MAX_VALUE} if no
+   * entry is armed. No entry expires before that time; at that time there may be none either.
    */
   public long nextDeadline() {
     if (size == 0) {
@@ -159,21 +166,24 @@ public final class TimerWheel {
 
   /**
    * Expires every entry whose deadline is not after {@code nowMs}. An entry that is armed meanwhile
-   * for a time that has come may have to wait for the next call.
+   * with a deadline that has passed may wait for the next call.
+   *
+   * @param nowMs the time, in milliseconds
    */
   public void advance(long nowMs) {
     advance(nowMs, Integer.MAX_VALUE);
   }
 
   /**
-   * Expires as {@link #advance(long)} does, but {@code most} entries at most.
+   * Expires entries as {@link #advance(long)} does, but at most {@code most} of them.
    *
-   * @return whether some may be left; the next call goes on with them
+   * @param nowMs the time, in milliseconds
+   * @return whether some may be left, for the next call
    */
   public boolean advance(long nowMs, int most) {
     now = Math.max(Math.floorDiv(nowMs, tickMs), now);
-    tick = Math.max(tick, now - mask); // Beyond that they are the same slots again.
-    int left = most - expireTaken(nowMs, most); // What the last call has left.
+    tick = Math.max(tick, now - mask); // Earlier ticks have the same slots.
+    int left = most - expireTaken(nowMs, most); // Those that the last call has left.
     for (long cursor = tick; left > 0 && size > 0; cursor++) {
       cursor += distanceToOccupied((int) cursor & mask);
       if (cursor > now) {
@@ -189,7 +199,7 @@ public final class TimerWheel {
     return left == 0 && nextDeadline() <= nowMs;
   }
 
-  /** Empties a slot, since whoever expires may arm and cancel any other. */
+  /** Empties a slot first, since an entry that expires may arm and cancel any other. */
   private void take(int slot) {
     taken = slots[slot];
     slots[slot] = null;

@@ -6,8 +6,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Unreliable datagrams that wait to be read. When it is full the oldest gives way: of what may be
- * lost, the newest is worth most. Owns its buffers, and counts them against the budget.
+ * Unreliable datagrams that wait to be read. When the queue is full the oldest is dropped: the
+ * newest are of most use. Owns its buffers, and charges them to the budget.
  */
 final class UnreliableQueue {
 
@@ -23,9 +23,9 @@ final class UnreliableQueue {
   }
 
   /**
-   * Takes a datagram, which is the queue's from then on.
+   * Adds a datagram and takes over its buffer.
    *
-   * @return how many were dropped: the oldest ones beyond {@code limit}, or this one for want of
+   * @return how many were dropped: the oldest beyond {@code limit}, or this one if there is no
    *     memory
    * @throws OutOfMemoryError if there is no memory for the queue itself; nothing is held then
    */
@@ -48,7 +48,7 @@ final class UnreliableQueue {
     return dropped;
   }
 
-  /** The oldest, which is the caller's from then on, or null. */
+  /** Removes the oldest datagram, which becomes the caller's, or returns null. */
   ByteBuf poll() {
     ByteBuf oldest = waiting.poll();
     if (oldest != null) {

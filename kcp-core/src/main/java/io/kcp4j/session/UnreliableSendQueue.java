@@ -5,9 +5,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Unreliable datagrams that wait to be sent. When it is full the oldest gives way, as in {@link
- * UnreliableQueue}. Owns the buffers, counts them against the budget, and tells each datagram what
- * becomes of it.
+ * Unreliable datagrams that wait to be sent. When the queue is full the oldest is dropped, as in
+ * {@link UnreliableQueue}. Owns the buffers, charges them to the budget, and notifies each datagram
+ * of its fate.
  */
 final class UnreliableSendQueue {
 
@@ -23,9 +23,9 @@ final class UnreliableSendQueue {
   }
 
   /**
-   * Takes a datagram.
+   * Adds a datagram and takes over its buffer.
    *
-   * @return how many were dropped: the oldest ones beyond {@code limit}, or this one for want of
+   * @return how many were dropped: the oldest beyond {@code limit}, or this one if there is no
    *     memory
    */
   int add(UnreliableSend datagram, int limit) {
@@ -42,12 +42,12 @@ final class UnreliableSendQueue {
     return dropped;
   }
 
-  /** The oldest, which stays in the queue, or null. */
+  /** The oldest datagram, which stays in the queue, or null. */
   UnreliableSend peek() {
     return waiting.peek();
   }
 
-  /** Takes out the oldest, which there must be, and releases its buffer. */
+  /** Removes the oldest datagram and releases its buffer. The queue must not be empty. */
   UnreliableSend remove() {
     UnreliableSend oldest = waiting.remove();
     budget.release(oldest.content().capacity());

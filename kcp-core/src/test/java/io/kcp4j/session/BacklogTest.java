@@ -14,7 +14,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 
-/** {@link Backlog} alone. */
+/** {@link Backlog}: packets are dropped if there is no memory. */
 class BacklogTest {
 
   private final FailingAllocator allocator =
@@ -23,7 +23,7 @@ class BacklogTest {
   private final KcpContext context = KcpContext.of(allocator);
 
   @Test
-  void packetThatThereIsNoMemoryForIsDroppedAndHoldsNothing() {
+  void packetWithoutMemoryForACopyIsDropped() {
     Backlog backlog = new Backlog(context);
     SessionKey key = new SessionKey(InetSocketAddress.createUnresolved("host", 1), 1);
     ByteBuf packet = Unpooled.buffer().writeZero(100);

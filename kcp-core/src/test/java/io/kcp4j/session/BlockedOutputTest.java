@@ -16,10 +16,10 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** No session is flushed while the output takes nothing, and none is forgotten. */
+/** While the output is blocked no session is flushed, and pending flushes are kept. */
 class BlockedOutputTest {
 
-  /** An output that takes as many datagrams as it is told to. */
+  /** An output with room for a number of datagrams. */
   private static final class Socket implements DatagramOutput {
     int room;
     int sent;
@@ -46,7 +46,7 @@ class BlockedOutputTest {
   }
 
   @Test
-  void sessionsBeyondWhatTheOutputTakesWaitForIt() {
+  void sessionsThatTheOutputDoesNotTakeWait() {
     KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
     TestDriver driver = driver(context);
     SessionTable table = driver.table;
@@ -72,7 +72,7 @@ class BlockedOutputTest {
   }
 
   @Test
-  void sessionThatWaitsForTheOutputHearsOnlyOfItsOwnInput() {
+  void blockedSessionProgressesOnlyOnItsOwnInput() {
     KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true));
     TestDriver driver = driver(context);
     SessionTable table = driver.table;

@@ -42,7 +42,7 @@ class ClosedSessionsTest {
   }
 
   @Test
-  void sessionThatClosesAgainIsRememberedAnewAndKeepsNoOtherFromBeingForgotten() {
+  void sessionThatClosesAgainMovesToTheEndOfTheQueue() {
     closed.add(key(1), 0);
     closed.add(key(2), 10);
     closed.add(key(1), 30_000);
@@ -53,7 +53,7 @@ class ClosedSessionsTest {
   }
 
   @Test
-  void sessionThatBeginsAnewIsNeitherClosedNorForgotten() {
+  void sessionThatBeginsAgainIsNotRemembered() {
     closed.add(key(1), 0);
     closed.remove(key(1));
     closed.forget(60_000);

@@ -21,11 +21,11 @@ import java.net.InetSocketAddress;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A session whose settings of FEC change while a peer sends FEC packets to it. */
+/** A session whose FEC settings change while a peer sends FEC packets to it. */
 class FecSettingsTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
-  private static final FecConfig DEAF = FecConfig.NONE.withDecoding(false);
+  private static final FecConfig NOT_DECODING = FecConfig.NONE.withDecoding(false);
   private static final FecConfig PEERS =
       FecConfig.of(2, 1).withParityGapMs(0).withMaxDetectedShards(0);
 
@@ -50,7 +50,7 @@ class FecSettingsTest {
     assertEquals(0, context.budget().usedBytes());
   }
 
-  /** A group of the peer's, the first datagram of which is lost if so wanted. */
+  /** Receives a group, whose first datagram may be lost. */
   private void receiveGroup(int sn, boolean loses) {
     for (int i = 0; i < 2; i++) {
       ByteBuf packet = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);
@@ -78,8 +78,8 @@ class FecSettingsTest {
   }
 
   @Test
-  void sessionThatDoesNotDecodeTakesManyPacketsAndLosesWhatIsLost() {
-    session.reconfigure(KcpConfig.DEFAULT, DEAF);
+  void sessionThatDoesNotDecodeRecoversNothing() {
+    session.reconfigure(KcpConfig.DEFAULT, NOT_DECODING);
     receiveGroup(0, false);
     receiveGroup(2, true);
     assertEquals(0, recovered());
@@ -93,7 +93,7 @@ class FecSettingsTest {
     receiveGroup(2, false);
     receiveGroup(4, true);
     assertEquals(1, recovered());
-    session.reconfigure(KcpConfig.DEFAULT, DEAF);
+    session.reconfigure(KcpConfig.DEFAULT, NOT_DECODING);
     receiveGroup(6, false);
     receiveGroup(8, false);
     receiveGroup(10, true);
@@ -116,7 +116,7 @@ class FecSettingsTest {
   }
 
   @Test
-  void parityMustBeLongEnoughToShowItsConv() {
+  void parityTooShortForItsConvIsRefused() {
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
     receiveGroup(0, false);
     ByteBuf parity = Unpooled.buffer().writeIntLE(5).writeShortLE(FecPacket.PARITY);
@@ -130,7 +130,7 @@ class FecSettingsTest {
   }
 
   @Test
-  void parityThatComesRightAfterAChangeIsNoReasonToFail() {
+  void parityThatIsReceivedRightAfterAChangeIsHarmless() {
     session.reconfigure(KcpConfig.DEFAULT, PEERS);
     receiveGroup(0, false);
     session.reconfigure(KcpConfig.DEFAULT, FecConfig.of(3, 1));

@@ -21,8 +21,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A {@link SessionTable} with all layers, as a test drives it: packets pile up sealed, the test
- * carries them over, and what sessions receive can be looked at.
+ * A {@link SessionTable} with all layers. Its sealed packets wait until the test passes them to
+ * another host.
  */
 final class Host {
 
@@ -33,17 +33,17 @@ final class Host {
   final SessionTable table;
   final Map<Integer, Session> sessions = new HashMap<>();
 
-  /** What sessions begin with that others have begun. */
+  /** The settings of accepted sessions. */
   KcpConfig config = KcpConfig.DEFAULT;
 
   FecConfig fec = FecConfig.NONE;
 
-  /** How many packets stood ready in a buffer of their session's. */
+  /** How many packets were sent without a copy, from buffers of their session. */
   int readyPackets;
 
   int unreliableLimit;
 
-  /** What was refused of peers with other settings, and from where. */
+  /** The counters of refused datagrams of peers with other settings, and the addresses. */
   final List<String> mismatches = new ArrayList<>();
 
   private PacketCipher cipher;
@@ -79,7 +79,7 @@ final class Host {
     return session;
   }
 
-  /** Sends so many bytes at once, each telling its place. */
+  /** Sends a number of bytes whose values follow from their positions. */
   void send(Session session, int bytes) {
     ByteBuf data = Unpooled.buffer(bytes);
     for (int i = 0; i < bytes; i++) {
@@ -90,7 +90,7 @@ final class Host {
     table.flushPending(0);
   }
 
-  /** The packets since this was last asked, sealed. */
+  /** Returns the sealed packets and removes them. */
   List<ByteBuf> packets() {
     List<ByteBuf> sent = List.copyOf(packets);
     packets.clear();
@@ -116,7 +116,7 @@ final class Host {
     return context.total().get(counter);
   }
 
-  /** Closes every session; nothing may be left. */
+  /** Closes every session, and checks that no memory is held. */
   void close() {
     sessions.values().forEach(Session::close);
     if (budget.usedBytes() != 0 || allocator.metric().usedDirectMemory() != 0) {

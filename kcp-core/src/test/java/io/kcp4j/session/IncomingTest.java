@@ -56,7 +56,7 @@ class IncomingTest {
 
   private void assertNothingIsHeld() {
     assertEquals(0, context.budget().usedBytes());
-    assertEquals(0, directory.names());
+    assertEquals(0, directory.size());
   }
 
   @Test
@@ -199,7 +199,7 @@ class IncomingTest {
     receive(push(7, 0), 0);
     assertEquals(0, table.size());
     assertEquals(1, count(KcpCounter.CLOSED_SESSION));
-    assertEquals(1, directory.names());
+    assertEquals(1, directory.size());
   }
 
   @Test

@@ -35,20 +35,20 @@ class KeepAliveTest {
   private final TestDriver driver = TestDriver.of(context).recordEvents();
   private final SessionTable table = driver.table;
 
-  /** An answer to a probe, and when it arrives. */
+  /** An answer to a probe, and the time at which it is received. */
   private record Answer(long atMs, int conv) {}
 
   private final Queue<Answer> onTheirWay = new ArrayDeque<>();
   private final Random random = new Random(1);
   private long nowMs;
 
-  /** Of probes, and of answers. */
+  /** The probability that a probe or an answer is lost. */
   private double loss;
 
   private boolean answers = true;
   private final List<String> ends = new ArrayList<>();
 
-  /** When probes left. */
+  /** The times at which probes were sent. */
   private final List<Long> probes = new ArrayList<>();
 
   private Session add(int conv) {
@@ -63,7 +63,7 @@ class KeepAliveTest {
     }
   }
 
-  /** Sweeps by the second, and has the peers answer the probes that leave. */
+  /** Sweeps every second, and has the peers answer probes. */
   private void runTo(long untilMs) {
     while (nowMs < untilMs) {
       long nextMs = nowMs + (sweep() ? 1 : 1000 - nowMs % 1000);
@@ -101,7 +101,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void sevenProbesLeaveAtGrowingDistances() {
+  void sevenProbesLeaveAtGrowingIntervals() {
     add(1);
     answers = false;
     runTo(200_000);
@@ -109,13 +109,13 @@ class KeepAliveTest {
     for (int i = 1; i < probes.size(); i++) {
       gaps.add(probes.get(i) - probes.get(i - 1));
     }
-    // 1, 1.5, 2.25, 3.375, 5.1 and 7.6 s, which are watched by the second.
+    // 1, 1.5, 2.25, 3.375, 5.1 and 7.6 s, rounded up to the resolution of the timer.
     assertEquals(List.of(1000L, 2000L, 3000L, 4000L, 6000L, 8000L), gaps);
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
-  void noProbeIsAwaitedForLongerThanTheTimeout() {
+  void noAnswerIsAwaitedForLongerThanTheInterval() {
     add(1).keepAliveIntervalMs(2000);
     answers = false;
     runTo(16_000);
@@ -134,7 +134,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void answersThatCameInAPauseAreReadBeforeSessionsEnd() {
+  void answersReceivedDuringAPauseAreReadBeforeSessionsEnd() {
     addMany(1000);
     answers = false;
     runTo(92_000);
@@ -153,7 +153,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void silentPeersAreGivenUpAfterAPauseToo() {
+  void sessionsOfUnresponsivePeersEndAfterAPauseToo() {
     addMany(100);
     answers = false;
     runTo(92_000);
@@ -163,7 +163,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void pauseDoesNotMakeASessionIdleWhoseDataWaits() {
+  void pauseDoesNotEndASessionAsIdleWhoseInputWaits() {
     Session session = add(1);
     session.idleTimeoutMs(10_000);
     runTo(5_000);
@@ -191,7 +191,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void probeIsAwaitedOnlyOnceItHasLeft() {
+  void answerIsAwaitedOnlyOnceTheProbeHasLeft() {
     add(1);
     answers = false;
     driver.outputWritable = () -> false;
@@ -210,7 +210,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void datagramThatComesBeforeTheProbeHasLeftEndsTheSilence() {
+  void datagramReceivedBeforeThePendingProbeLeavesRestartsTheInterval() {
     add(1);
     answers = false;
     driver.outputWritable = () -> false;
@@ -218,7 +218,7 @@ class KeepAliveTest {
     answer(1);
     driver.outputWritable = () -> true;
     runTo(130_000);
-    assertEquals(List.of(70_000L), probes, "on its way already");
+    assertEquals(List.of(70_000L), probes, "the pending probe");
     runTo(131_000);
     assertEquals(2, probes.size());
     assertEquals(130_000L, probes.get(1));
@@ -231,7 +231,7 @@ class KeepAliveTest {
     table.endBatch(nowMs);
   }
 
-  /** A session that has sent so many segments, all of which the peer has. */
+  /** A session that has sent a number of segments, all of which were acknowledged. */
   private Session addUploader(int firstSn, int segments) {
     Session session =
         table.newSession(REMOTE, KcpStarts.kcp(1, KcpConfig.DEFAULT, context, 0, firstSn), null);
@@ -247,7 +247,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void serverThatHasForgottenTheSessionIsNoticedByAClientThatOnlySends() {
+  void clientThatOnlySendsNoticesThatTheServerHasLostTheSession() {
     addUploader(0, 3); // Probes are answered as a new server does, with una 0.
     runTo(120_000);
     assertEquals(7, probes.size());
@@ -260,13 +260,13 @@ class KeepAliveTest {
     runTo(59_000);
     answers = false;
     runTo(62_000);
-    receive(1, Segment.WINS, 0, 1); // One of before the wrap's end: 2 has been seen.
+    receive(1, Segment.WINS, 0, 1); // Stale: una 2 was received before.
     runTo(120_000);
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
-  void answerThatAcknowledgesAllIsALife() {
+  void answerThatAcknowledgesAllCountsAsAlive() {
     addUploader(-2, 4);
     answers = false;
     runTo(61_000);
@@ -276,7 +276,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void overtakenDatagramsDoNoHarmBesideNewerOnes() {
+  void reorderedDatagramsDoNoHarmBesideNewerOnes() {
     Session session = addUploader(0, 3);
     answers = false;
     for (int s = 1; s <= 300; s++) {
@@ -289,7 +289,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void answersToWindowProbesOfAServerThatHasForgottenTheSessionAreNoLifeEither() {
+  void windowProbeAnswersOfAServerWithoutTheSessionDoNotCountAsAlive() {
     Session session = addUploader(0, 3);
     ByteBuf closing = Unpooled.buffer();
     session.kcp().send(Unpooled.buffer().writeZero(10));
@@ -308,7 +308,7 @@ class KeepAliveTest {
   }
 
   @Test
-  void clientThatHasSentNothingCannotTell() {
+  void clientThatHasSentNothingDoesNotNotice() {
     add(1);
     runTo(300_000);
     assertEquals(List.of(), ends);

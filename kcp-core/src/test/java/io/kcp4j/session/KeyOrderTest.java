@@ -17,13 +17,13 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Which keys of a ring a packet costs work with. */
+/** The order in which the keys of a ring are tried for a packet. */
 class KeyOrderTest {
 
   /** An empty unreliable datagram: FEC header, size and conv. */
   private static final int SMALLEST_PACKET_BYTES = 12;
 
-  /** The keys that have been asked to open a packet, in that order. */
+  /** The keys that were tried, in order. */
   private final List<String> asked = new ArrayList<>();
 
   private final PacketKey a = key("a");
@@ -98,7 +98,7 @@ class KeyOrderTest {
   }
 
   @Test
-  void packetThatNothingFitsIntoIsRefusedWithoutCipherWork() {
+  void packetTooSmallForAnyPayloadIsRefusedWithoutDecryption() {
     int overhead = a.headroom() + a.tailroom();
     for (int bytes = 0; bytes < overhead + SMALLEST_PACKET_BYTES; bytes++) {
       sendJunk(oldClient, bytes);
@@ -110,7 +110,7 @@ class KeyOrderTest {
   }
 
   @Test
-  void keyWhoseHeadersDoNotFitIsNotAsked() {
+  void keyWhoseHeadersDoNotFitIsNotTried() {
     PacketKey checked = PacketKey.ofBlockCipher("d", () -> new NamedBlockCipher(asked));
     Host mixed = new Host(4, KeyRing.of(checked, a));
     asked();
@@ -126,7 +126,7 @@ class KeyOrderTest {
   }
 
   @Test
-  void smallestPacketThatMeansSomethingIsOpened() {
+  void smallestPacketWithAnEffectIsOpened() {
     server.unreliableLimit = 1;
     oldClient.fec = FecConfig.of(1, 1);
     oldClient.unreliableLimit = 1;

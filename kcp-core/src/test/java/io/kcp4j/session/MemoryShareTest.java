@@ -26,8 +26,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A server that writes whatever its sessions take, many peers that close their windows, and one
- * that is honest: what one holds, another has to do without.
+ * A server that writes whatever its sessions take, many peers that close their windows, and an
+ * honest one, all with one memory limit.
  */
 class MemoryShareTest {
 
@@ -46,7 +46,7 @@ class MemoryShareTest {
       TestDriver.builder(context).maxSessions(CLOSED_PEERS + 1).build();
   private final SessionTable table = driver.table;
 
-  /** What each session has still to be sent. */
+  /** The data that each session still has to send. */
   private final Map<Session, ByteBuf> unsent = new HashMap<>();
 
   private final List<EndReason> ends = new ArrayList<>();
@@ -72,7 +72,7 @@ class MemoryShareTest {
     }
   }
 
-  /** Lets a millisecond pass. */
+  /** Advances the time by a millisecond. */
   private void step() {
     nowMs++;
     driver.deadlines.advance(nowMs);
@@ -94,7 +94,7 @@ class MemoryShareTest {
 
   @ParameterizedTest
   @EnumSource(Delivery.class)
-  void peersThatTakeNothingLeaveTheOthersTheirShareUntilTheyStall(Delivery delivery) {
+  void peersWithClosedWindowsLeaveMemoryToOthersUntilTheirWritesStall(Delivery delivery) {
     start(delivery);
     long least = delivery == Delivery.STREAM ? 2048 : 16_384;
     assertTrue(budget.usedBytes() <= LIMIT_BYTES / 2 + CLOSED_PEERS * least);

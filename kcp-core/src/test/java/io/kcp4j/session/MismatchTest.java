@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Two sides whose settings differ, as the side that is called counts it. */
+/** What a server counts when the settings of a client differ from its own. */
 class MismatchTest {
 
   private static KeyRing keys(CipherAlgorithm algorithm, String passphrase) {

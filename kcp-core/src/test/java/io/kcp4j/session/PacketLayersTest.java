@@ -49,7 +49,7 @@ class PacketLayersTest {
     return client.open(server.address, 7);
   }
 
-  /** Sends groups that lose nothing, until the server must know the ratio. */
+  /** Sends complete groups until the server has detected the ratio. */
   private void prove(Session session) {
     for (int i = 4 * session.fecConfig().dataShards(); i > 0; i--) {
       client.send(session, session.kcp().mssBytes());
@@ -76,7 +76,7 @@ class PacketLayersTest {
 
   @ParameterizedTest
   @EnumSource
-  void segmentsCutBeforeFecWasSwitchedOnLeaveWithoutItsHeader(Delivery delivery) {
+  void segmentsMadeBeforeFecWasSwitchedOnAreSentWithoutItsHeader(Delivery delivery) {
     int mss = 1500 - Segment.HEADER_BYTES;
     client.config =
         KcpConfig.builder().mtuBytes(1500).delivery(delivery).sendWindow(4).sendQueue(8).build();
@@ -116,7 +116,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void datagramsLeaveAsTheyStandWhereNoLayerIsAdded() {
+  void datagramsAreSentWithoutACopyIfNoLayerIsAdded() {
     client.send(open(FecConfig.NONE), 2000);
     assertEquals(2, client.readyPackets);
     server.take(client, client.packets());
@@ -134,7 +134,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void whatIsLostIsRecoveredOnceTheRatioIsProven() {
+  void lostPacketsAreRecoveredOnceTheRatioIsDetected() {
     server.fec = FecConfig.of(3, 2);
     Session session = open(FecConfig.of(3, 2));
     prove(session);
@@ -149,7 +149,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void recoveredWindowIsNotTaken() {
+  void windowOfARecoveredDatagramIsIgnored() {
     server.fec = FecConfig.of(1, 1);
     client.config = KcpConfig.builder().receiveWindow(99).build();
     Session session = open(FecConfig.of(1, 1));
@@ -163,7 +163,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void acknowledgementsStayOutsideTheGroups() {
+  void acknowledgementsAreNotProtected() {
     server.fec = FecConfig.of(2, 1);
     Session session = open(FecConfig.NONE);
     client.send(session, 10);
@@ -213,7 +213,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void parityOfStrangersIsDropped() {
+  void parityOfUnknownPeersIsDropped() {
     server.fec = FecConfig.of(1, 1);
     Session session = open(FecConfig.of(2, 1));
     client.send(session, 2 * session.kcp().mssBytes());
@@ -262,7 +262,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void strangersProbeIsAnsweredSealed() {
+  void probeOfAnUnknownPeerIsAnsweredSealed() {
     seal(CipherAlgorithm.AES);
     Session session = open(FecConfig.NONE);
     session.kcp().probe();
@@ -297,7 +297,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void tooManyUnreliableDatagramsPushTheOldestOut() {
+  void oldestUnreliableDatagramIsDroppedFromAFullQueue() {
     client.unreliableLimit = 3;
     server.unreliableLimit = 2;
     Session session = open(FecConfig.of(1, 1));
@@ -334,7 +334,7 @@ class PacketLayersTest {
     }
   }
 
-  private record Told(ByteBuf content, List<String> fates) implements UnreliableSend {
+  private record Observed(ByteBuf content, List<String> fates) implements UnreliableSend {
     @Override
     public void sent() {
       fates.add("sent");
@@ -347,7 +347,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void unreliableDatagramsAreNoIdlenessOfEitherSide() {
+  void unreliableDatagramsCountAsPayloadOnBothSides() {
     client.unreliableLimit = 1;
     server.unreliableLimit = 1;
     Session session = open(FecConfig.of(2, 1));
@@ -365,7 +365,7 @@ class PacketLayersTest {
   }
 
   @Test
-  void unreliableDatagramsThatNobodyWantsDoNotKeepASession() {
+  void unreliableDatagramsThatAreNotTakenDoNotKeepASession() {
     client.unreliableLimit = 1;
     Session session = open(FecConfig.of(2, 1));
     client.send(session, 10);
@@ -376,19 +376,19 @@ class PacketLayersTest {
   }
 
   @Test
-  void unreliableDatagramIsToldWhatBecomesOfIt() {
+  void unreliableDatagramIsNotifiedOfItsFate() {
     client.unreliableLimit = 1;
     Session session = open(FecConfig.of(1, 1));
     List<String> fates = new ArrayList<>();
-    session.sendUnreliable(new Told(client.allocator.buffer().writeInt(1), fates));
-    session.sendUnreliable(new Told(client.allocator.buffer().writeInt(2), fates));
+    session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(1), fates));
+    session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(2), fates));
     assertEquals(List.of("GAVE_WAY"), fates);
     client.table.scheduleFlush(session);
     client.table.flushPending(0);
     assertEquals(List.of("GAVE_WAY", "sent"), fates);
     assertEquals(1, client.packets().size());
 
-    session.sendUnreliable(new Told(client.allocator.buffer().writeInt(3), fates));
+    session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(3), fates));
     client.table.remove(session, 0);
     session.close();
     assertEquals(List.of("GAVE_WAY", "sent", "CLOSED"), fates);

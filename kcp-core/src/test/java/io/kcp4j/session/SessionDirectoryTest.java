@@ -58,7 +58,7 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void sessionsCountTogether() {
+  void sessionLimitHoldsForAllTablesTogether() {
     receive(first, push(1, 0));
     receive(second, push(2, 0));
     receive(second, push(3, 0));
@@ -71,7 +71,7 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void packetsThatComeInAtAnotherTableReachTheirSession() {
+  void packetsThatAnotherTableReceivesReachTheirSession() {
     receive(first, push(7, 0));
     receive(second, push(7, 1));
     receive(first, push(7, 2));
@@ -85,7 +85,7 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void packetThatThereIsNoMemoryToPassOnIsDropped() {
+  void packetIsDroppedIfThereIsNoMemoryToForwardIt() {
     receive(first, push(7, 0));
     first.onForward =
         (remote, packet) -> {
@@ -99,7 +99,7 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void protectedPacketsArePassedOnAsTheyCame() {
+  void fecPacketsAreForwardedWhole() {
     FecContext fec = new FecContext(MemoryBudget.unlimited());
     FecEncoder encoder = new FecEncoder(FecConfig.of(2, 1), fec);
     receive(first, protectedBy(encoder, push(7, 0)));
@@ -115,7 +115,7 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void firstSegmentThatIsRepeatedAtAnotherTableBeginsNoSecondSession() {
+  void duplicateFirstSegmentAtAnotherTableBeginsNoSecondSession() {
     receive(first, push(7, 0));
     receive(second, push(7, 0));
     assertEquals(1, first.table.size());
@@ -124,7 +124,7 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void strangerWhoWaitsAtOneTableIsNotAcceptedAtAnother() {
+  void attemptThatWaitsAtOneTableIsNotAcceptedAtAnother() {
     first.defersAccept = true;
     receive(first, push(7, 0));
     receive(second, push(7, 0));
@@ -138,10 +138,10 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void strangerThatOneTableTurnedAwayMayTryAtAnother() {
+  void peerThatOneTableHasRefusedMayTryAtAnother() {
     first.acceptor = (remote, conv) -> null;
     receive(first, push(7, 0));
-    assertEquals(0, directory.names());
+    assertEquals(0, directory.size());
     receive(second, push(7, 0));
     assertEquals(1, second.table.size());
 
@@ -166,17 +166,17 @@ class SessionDirectoryTest {
 
     nowMs = 60_000;
     first.table.sweep(nowMs);
-    assertEquals(0, directory.names());
+    assertEquals(0, directory.size());
     receive(second, push(7, 0));
     assertEquals(1, second.table.size());
   }
 
   @Test
-  void sessionThatBeginsAnewKeepsItsName() {
+  void sessionThatBeginsAgainBelongsToTheSameTable() {
     receive(first, push(7, 0));
     first.table.remove(first.accepted.get(0), nowMs);
     nowMs = 60_000;
-    receive(second, push(7, 0)); // It still is the first table's, which has not looked yet.
+    receive(second, push(7, 0)); // The first table has not forgotten the key yet.
     assertEquals(1, first.table.size());
 
     first.table.sweep(nowMs);
@@ -185,17 +185,17 @@ class SessionDirectoryTest {
   }
 
   @Test
-  void closedTablesNamesAreForgottenAndItsPlacesFreeOnceItsSessionsClose() {
+  void closedTableReleasesItsKeysAndItsSessionsCountUntilTheyEnd() {
     receive(first, push(7, 0));
     receive(first, push(8, 0));
     Session left = first.accepted.get(0);
     first.table.remove(first.accepted.get(1), nowMs);
     first.defersAccept = true;
     receive(first, push(9, 0));
-    assertEquals(3, directory.names());
+    assertEquals(3, directory.size());
 
     first.table.close();
-    assertEquals(0, directory.names());
+    assertEquals(0, directory.size());
 
     receive(second, push(7, 0));
     assertEquals(1, second.table.size(), "the other place is of the session that is left");
@@ -203,7 +203,7 @@ class SessionDirectoryTest {
     assertEquals(1, second.table.size());
     first.table.remove(left, nowMs);
     first.table.sweep(nowMs + 70_000);
-    assertEquals(1, directory.names(), "by now it is the second table's");
+    assertEquals(1, directory.size(), "by now it is the second table's");
     receive(second, push(9, 0));
     assertEquals(2, second.table.size());
     receive(second, push(7, 1));

@@ -97,11 +97,11 @@ class SessionIndexTest {
   void furtherKeyBelongsToTheTableUntilItIsForgotten() {
     index.add(session);
     index.addKey(session, key(MOVED, 7));
-    assertEquals(1, directory.names());
+    assertEquals(1, directory.size());
     index.removeKey(session, key(MOVED, 7), 0);
     index.forgetClosed(59_999);
-    assertEquals(1, directory.names());
+    assertEquals(1, directory.size());
     index.forgetClosed(60_000);
-    assertEquals(0, directory.names());
+    assertEquals(0, directory.size());
   }
 }

@@ -51,7 +51,7 @@ class SessionKeyTest {
     }
   }
 
-  /** The hash map sorts what collides: were it to walk a list, this would take minutes. */
+  /** The hash map keeps colliding keys in a tree; with a list this would take minutes. */
   @Test
   void collidingKeysAreFoundByTheirOrder() {
     List<SessionKey> colliding = new ArrayList<>();

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** {@link SessionTable}: who is let in, in which order sessions are driven, and how they end. */
+/** {@link SessionTable}: admission, the order in which sessions are driven, and how they end. */
 class SessionTableTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
@@ -149,7 +149,7 @@ class SessionTableTest {
   }
 
   @Test
-  void sessionsBeyondTheLimitAreTurnedAwayAndMayTryAgain() {
+  void sessionsBeyondTheLimitAreRefusedAndMayTryAgain() {
     for (int conv = 1; conv <= 4; conv++) {
       receive(REMOTE, push(conv, 0));
     }
@@ -161,7 +161,7 @@ class SessionTableTest {
   }
 
   @Test
-  void handlerMayTurnAStrangerAway() {
+  void driverMayRefuseAPeer() {
     driver.acceptor = (remote, conv) -> null;
     receive(REMOTE, push(7, 0));
     assertEquals(0, table.size());
@@ -180,7 +180,7 @@ class SessionTableTest {
   }
 
   @Test
-  void whatAStrangerSendsWhileItWaitsIsTakenInInTheEnd() {
+  void packetsThatWaitForTheAnswerAreTakenIn() {
     driver.defersAccept = true;
     receive(REMOTE, push(7, 0));
     receive(REMOTE, push(7, 0));
@@ -200,7 +200,7 @@ class SessionTableTest {
   }
 
   @Test
-  void whatAFirstHandlerHasWrittenWhileTheStrangerWaitedIsSent() {
+  void dataWrittenBeforeTheSessionIsAddedIsSent() {
     TestDriver driver = driver(context(new MemoryBudget(1))); // Keeps no packet.
     SessionTable table = driver.table;
     driver.defersAccept = true;
@@ -218,7 +218,7 @@ class SessionTableTest {
   }
 
   @Test
-  void strangerThatIsTurnedAwayAfterItsWaitLeavesNothingAndMayTryAgain() {
+  void peerThatIsRefusedLaterLeavesNothingAndMayTryAgain() {
     driver.defersAccept = true;
     receive(REMOTE, push(7, 0));
     deferred(7).refuse();
@@ -231,7 +231,7 @@ class SessionTableTest {
   }
 
   @Test
-  void strangersWhoWaitCountAsSessions() {
+  void unansweredAttemptsCountAsSessions() {
     driver.defersAccept = true;
     for (int conv = 1; conv <= 4; conv++) {
       receive(REMOTE, push(conv, 0));
@@ -245,7 +245,7 @@ class SessionTableTest {
   }
 
   @Test
-  void aStrangerWhoWaitsKeepsNoMoreThanItsShare() {
+  void packetsOfAnAttemptAreBounded() {
     driver.defersAccept = true;
     for (int sn = 0; sn <= Backlog.MAX_PACKETS; sn++) {
       receive(REMOTE, push(7, sn));
@@ -255,7 +255,7 @@ class SessionTableTest {
   }
 
   @Test
-  void closedTableForgetsWhoWaits() {
+  void closedTableDropsUnansweredAttempts() {
     driver.defersAccept = true;
     receive(REMOTE, push(7, 0));
     receive(REMOTE, push(8, 0));
@@ -268,7 +268,7 @@ class SessionTableTest {
   }
 
   @Test
-  void strangersProbeIsAnsweredOnceAndNothingIsKept() {
+  void probeOfAnUnknownPeerIsAnsweredOnceAndNothingIsKept() {
     receive(REMOTE, Unpooled.copiedBuffer(wask(7), wask(7)));
     assertEquals(List.of("sent 7 WINS"), driver.events());
     assertEquals(1, driver.outputFlushes);
@@ -277,7 +277,7 @@ class SessionTableTest {
   }
 
   @Test
-  void strangersProbeIsDroppedWhileTheOutputIsFull() {
+  void probeOfAnUnknownPeerIsDroppedWhileTheOutputIsBlocked() {
     driver.outputWritable = () -> false;
     receive(REMOTE, wask(7));
     driver.outputWritable = () -> true;
@@ -286,7 +286,7 @@ class SessionTableTest {
   }
 
   @Test
-  void strangersProbeCanBeginASession() {
+  void probeOfAnUnknownPeerCanBeginASession() {
     table.acceptOnProbe(true);
     receive(REMOTE, wask(7));
     assertEquals(1, table.size());
@@ -313,7 +313,7 @@ class SessionTableTest {
   }
 
   @Test
-  void peerOfAClosedSessionMeetsSilenceForAMinute() {
+  void packetsOfAClosedSessionAreDroppedSilentlyForAMinute() {
     Session session = begin(REMOTE, 7);
     table.remove(session, nowMs);
     nowMs = 59_999;
@@ -353,7 +353,7 @@ class SessionTableTest {
   }
 
   @Test
-  void sessionsAreFlushedOnceAndInTheOrderInWhichTheyWereTouched() {
+  void sessionsAreFlushedOnceInTheOrderInWhichFlushesWereScheduled() {
     Session one = begin(REMOTE, 1);
     Session two = begin(REMOTE, 2);
     int outputFlushes = driver.outputFlushes;
@@ -391,7 +391,7 @@ class SessionTableTest {
   }
 
   @Test
-  void fullOutputHoldsFlushesBackUntilItTakesMore() {
+  void blockedOutputDefersFlushes() {
     Session session = begin(REMOTE, 1);
     driver.outputWritable = () -> false;
     write(session, 5);
@@ -443,7 +443,7 @@ class SessionTableTest {
   }
 
   @Test
-  void handlerThatThrowsForOneSessionHoldsUpNoOther() {
+  void handlerThatThrowsForOneSessionBlocksNoOther() {
     driver.config = KcpConfig.builder().ackNoDelay(true).build();
     driver.onProgress =
         session -> {
@@ -471,7 +471,7 @@ class SessionTableTest {
   }
 
   @Test
-  void whatWasWrittenBeforeAnExceptionLeaves() {
+  void packetsWrittenBeforeAnExceptionAreSent() {
     Session one = begin(REMOTE, 1);
     Session two = begin(REMOTE, 2);
     write(one, 5);
@@ -489,7 +489,7 @@ class SessionTableTest {
   }
 
   @Test
-  void strangerForWhomTheHandlerThrowsTakesNoPlace() {
+  void attemptForWhichTheDriverThrowsDoesNotCountAsASession() {
     driver.acceptor =
         (remote, conv) -> {
           throw new IllegalStateException();
@@ -520,7 +520,7 @@ class SessionTableTest {
   }
 
   @Test
-  void datagramThatLeavesASessionAtRestIsNotFollowedByAFlush() {
+  void datagramThatLeavesASessionQuiescentIsNotFollowedByAFlush() {
     driver.onProgress = session -> receiveIf(true, session);
     Session session = begin(REMOTE, 1);
     runTo(100);
@@ -548,7 +548,7 @@ class SessionTableTest {
   }
 
   @Test
-  void whatWasHeldUpForWantOfMemoryIsDeliveredWhenThereIsSome() {
+  void segmentsThatWaitedForMemoryAreDeliveredWhenThereIsSome() {
     TestDriver scarce = driver(context(new MemoryBudget(8000)));
     SessionTable small = scarce.table;
     scarce.onProgress = session -> receiveIf(session.conv() == 1, session);
@@ -571,7 +571,7 @@ class SessionTableTest {
   }
 
   @Test
-  void windowThatAReaderOpensAmidAFlushIsTold() {
+  void windowThatAReaderOpensDuringAFlushIsAdvertised() {
     driver.config = KcpConfig.builder().receiveWindow(1).build();
     Session session = driver.newSession(REMOTE, 1);
     table.add(session, nowMs);
@@ -589,7 +589,7 @@ class SessionTableTest {
   }
 
   @Test
-  void windowThatAReaderOpensForAnUnreliableDatagramIsTold() {
+  void windowThatAReaderOpensOnAnUnreliableDatagramIsAdvertised() {
     driver.config = KcpConfig.builder().receiveWindow(1).build();
     Session session = begin(REMOTE, 1);
     session.unreliableLimit(1);
@@ -672,7 +672,7 @@ class SessionTableTest {
   }
 
   @Test
-  void manySilentPeersAreProbedByAndBy() {
+  void probesOfManyPeersAreBoundedPerSweep() {
     int sessions = 1000;
     for (int conv = 1; conv <= sessions; conv++) {
       table.add(driver.newSession(REMOTE, conv), nowMs);
@@ -691,8 +691,8 @@ class SessionTableTest {
   }
 
   @Test
-  void manyPeersThatAnswerAreAskedAgainOverSomeTime() {
-    beginSilent(2000, 2000);
+  void probesOfPeersThatAnswerAreSpreadOverTime() {
+    addUnresponsive(2000, 2000);
     assertEquals(2000, answerProbes(3_000).size());
     // Each is silent enough after 2 s, but 2000 take 4 s at 2 ms each.
     int perTenSeconds = answerProbes(23_000).stream().mapToInt(List::size).sum() / 2;
@@ -701,9 +701,9 @@ class SessionTableTest {
   }
 
   @Test
-  void noPeerIsLeftAloneForMoreThanFourTimesTheTimeout() {
+  void peersThatAnswerAreProbedWithinFourIntervals() {
     int sessions = 10_000; // They take 20 s, at 2 ms each.
-    beginSilent(sessions, 1000);
+    addUnresponsive(sessions, 1000);
     List<List<Long>> probes = answerProbes(20_000);
     assertEquals(sessions, probes.size());
     for (List<Long> times : probes) {
@@ -716,7 +716,7 @@ class SessionTableTest {
   }
 
   @Test
-  void peerThatAnsweredAndSpokeSinceIsProbedAfterTheTimeout() {
+  void peerThatAnsweredAndSentSinceIsProbedAfterTheInterval() {
     begin(REMOTE, 1);
     runTo(62_000);
     receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
@@ -731,8 +731,8 @@ class SessionTableTest {
   }
 
   @Test
-  void longTimeoutOfOneDoesNotHoldUpOthers() {
-    beginSilent(1, 100_000);
+  void longIntervalOfOneSessionDoesNotDelayOthers() {
+    addUnresponsive(1, 100_000);
     Session other = driver.newSession(REMOTE, 2);
     other.keepAliveIntervalMs(2000);
     table.add(other, nowMs);
@@ -742,7 +742,7 @@ class SessionTableTest {
     assertTrue(probes.get(0).size() >= 58 / 3, "probed at: " + probes);
   }
 
-  private void beginSilent(int sessions, int keepAliveIntervalMs) {
+  private void addUnresponsive(int sessions, int keepAliveIntervalMs) {
     for (int conv = 1; conv <= sessions; conv++) {
       Session session = driver.newSession(REMOTE, conv);
       session.keepAliveIntervalMs(keepAliveIntervalMs);
@@ -768,7 +768,7 @@ class SessionTableTest {
   }
 
   @Test
-  void silenceCanBeLeftAlone() {
+  void keepAliveIntervalOfZeroSendsNoProbes() {
     begin(REMOTE, 1).keepAliveIntervalMs(0);
     runTo(400_000);
     assertEquals(1, table.size());
@@ -823,7 +823,7 @@ class SessionTableTest {
 
   @ParameterizedTest
   @EnumSource(Delivery.class)
-  void queueBelowTheWindowIsFilledAnewWithoutWaitingForThePeer(Delivery delivery) {
+  void queueBelowTheWindowIsRefilledWithoutWaitingForThePeer(Delivery delivery) {
     Session session = writer(delivery);
     assertEquals(2, session.kcp().stats().queued());
     table.flushPending(nowMs);
@@ -831,7 +831,7 @@ class SessionTableTest {
   }
 
   @Test
-  void ownerThatWritesNoMoreIsAskedOnceInAFlush() {
+  void ownerThatWritesNoMoreIsCalledOnceInAFlush() {
     Session session = writer(Delivery.STREAM);
     driver.onProgress = ignored -> {};
     table.flushPending(nowMs);
@@ -841,7 +841,7 @@ class SessionTableTest {
   }
 
   @Test
-  void ownerThatGivesUpWhatWasNotTakenIsAskedForItOnce() {
+  void ownerThatDropsARejectedWriteIsCalledOnce() {
     driver.config = KcpConfig.builder().sendQueue(1).build();
     Session session = begin(REMOTE, 7);
     driver.events();

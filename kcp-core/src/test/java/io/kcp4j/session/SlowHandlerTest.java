@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Handlers that take their time: what is sent after them leaves at the time that it is then. */
+/** Handlers that take long: segments that are sent after them count from their real send time. */
 class SlowHandlerTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
@@ -58,7 +58,7 @@ class SlowHandlerTest {
   }
 
   @Test
-  void answersAreNotTakenForLostBecauseHandlersWereSlow() {
+  void answersDoNotCountAsLostBecauseHandlersWereSlow() {
     driver.onProgress =
         session -> {
           readAll(session);
@@ -87,7 +87,7 @@ class SlowHandlerTest {
   }
 
   @Test
-  void handlerThatIsSlowAmidAFlushMakesNoDatagramAfterItLookOld() {
+  void sessionsFlushedAfterASlowHandlerCountFromTheirOwnSendTime() {
     List<Session> slow = new ArrayList<>();
     // The first session's reordered segment waits for memory, which the second one holds.
     table.receive(REMOTE, push(1, 0, 10), clockMs);
@@ -118,7 +118,7 @@ class SlowHandlerTest {
   }
 
   @Test
-  void handlerThatIsSlowAfterAnotherHasThrownMakesNoDatagramLookOld() {
+  void sessionsFlushedAfterAHandlerHasThrownCountFromTheirOwnSendTime() {
     driver.onProgress =
         session -> {
           readAll(session);

@@ -59,7 +59,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void deadlineThatHasPassedComesWithTheNextAdvance() {
+  void entryWithAPastDeadlineExpiresInTheNextAdvance() {
     wheel.advance(500);
     wheel.arm(new Named("a"), 20);
     assertEquals(500, wheel.nextDeadline());
@@ -84,7 +84,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void deadlineBeyondTheReachOfTheWheelWaits() {
+  void deadlineBeyondTheRangeOfTheWheelWaits() {
     wheel.arm(new Named("a"), 10_000);
     long now = 0;
     int wakes = 0;
@@ -140,7 +140,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void entryThatArmsItselfForThePastDoesNotHoldUpAdvance() {
+  void entryThatArmsItselfForThePastDoesNotBlockAdvance() {
     Named[] self = new Named[1];
     self[0] = new Named("a", now -> wheel.arm(self[0], now - 1));
     wheel.arm(self[0], 10);
@@ -153,7 +153,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void nextDeadlineCanBeAskedWhileEntriesExpire() {
+  void nextDeadlineCanBeCalledWhileEntriesExpire() {
     List<Long> deadlines = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       wheel.arm(new Named("" + i, now -> deadlines.add(wheel.nextDeadline())), 10);
@@ -183,7 +183,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void entryThatThrowsHoldsUpNoLaterSlot() {
+  void entryThatThrowsBlocksNoLaterSlot() {
     Named thrower =
         new Named(
             "thrower",
@@ -199,7 +199,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void soManyExpireInOneAdvanceAndTheOthersInTheNext() {
+  void advanceExpiresABoundedNumberAndTheNextTheOthers() {
     for (int i = 0; i < 5; i++) {
       wheel.arm(new Named("" + i), i < 3 ? 10 : 11);
     }
@@ -214,7 +214,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void nothingIsLeftWhenAsManyExpireAsMay() {
+  void nothingIsLeftWhenTheBoundIsJustReached() {
     wheel.arm(new Named("a"), 10);
     wheel.arm(new Named("b"), 11);
     wheel.arm(new Named("later"), 30);
@@ -238,7 +238,7 @@ class TimerWheelTest {
     }
   }
 
-  /** Deadlines by entry, all of which are looked at on every step. */
+  /** Deadlines by entry, all of which are checked on every step. */
   private static final class Model {
 
     private final Map<Counted, Long> armed = new HashMap<>();
