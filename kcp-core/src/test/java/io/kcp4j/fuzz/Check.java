@@ -1,9 +1,9 @@
 package io.kcp4j.fuzz;
 
-/** What must hold whatever is sent: said without a condition on assertions being enabled. */
-final class Promise {
+/** Assertions of the fuzz targets, which hold whether or not Java assertions are enabled. */
+final class Check {
 
-  private Promise() {}
+  private Check() {}
 
   static void that(boolean holds, String otherwise) {
     if (!holds) {

@@ -11,8 +11,8 @@ import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 
 /**
- * Gives a decoder what an encoder makes: late, twice, or never, altered, and with made-up packets
- * among it; the ratio changes on the way, and is not the configured one. As long as nothing was
+ * Gives a decoder what an encoder makes: late, twice, or never, altered, and with forged packets
+ * among it; the ratio changes meanwhile, and is not the configured one. As long as nothing was
  * altered and the ratio has not changed, what is recovered is what was sent. Memory stays within
  * its limits, and none is held in the end.
  */
@@ -69,13 +69,13 @@ public final class FecDecodeFuzz {
   private void run() {
     while (!input.isAtEnd()) {
       step();
-      Promise.that(budget.usedBytes() <= LIMIT_BYTES, "beyond the budget");
-      Promise.that(budget.usedBytes() == decoder.heldBytes(), "charged and held differ");
+      Check.that(budget.usedBytes() <= LIMIT_BYTES, "beyond the budget");
+      Check.that(budget.usedBytes() == decoder.heldBytes(), "charged and held differ");
     }
     decoder.close();
     encoder.close();
-    Promise.that(decoder.heldBytes() == 0 && budget.usedBytes() == 0, "the decoder leaks");
-    Promise.that(peersBudget.usedBytes() == 0, "an encoder leaks");
+    Check.that(decoder.heldBytes() == 0 && budget.usedBytes() == 0, "the decoder leaks");
+    Check.that(peersBudget.usedBytes() == 0, "an encoder leaks");
   }
 
   private void step() {
@@ -125,7 +125,7 @@ public final class FecDecodeFuzz {
     packet.getBytes(packet.readerIndex(), PACKETS[slot], 0, LENGTHS[slot]);
   }
 
-  /** A datagram that shows which it is, as long as its number wants. */
+  /** A datagram with its number, whose length follows from the number. */
   private static void writeDatagram(ByteBuf out, int number) {
     out.writeIntLE(CONV).writeIntLE(number);
     int word = number * 0x9e3779b9;
@@ -137,7 +137,7 @@ public final class FecDecodeFuzz {
 
   // The network
 
-  /** Delivers what has been sent since, or loses it. */
+  /** Delivers what has been sent since the last call, or loses it. */
   private void deliverAll(int op) {
     boolean isLost = (op & 0x10) != 0;
     for (; delivered < sent; delivered++) {
@@ -169,7 +169,7 @@ public final class FecDecodeFuzz {
     take(copy, bytes);
   }
 
-  /** A packet whose header is near what is to be expected, or is not. */
+  /** A packet whose header may be near the expected one. */
   private void makeUp() {
     isHonest = false;
     byte[] packet = new byte[MAX_PACKET_BYTES];
@@ -192,21 +192,21 @@ public final class FecDecodeFuzz {
   private void take(byte[] packet, int bytes) {
     ByteBuf buffer = input.oneIn(4) ? DIRECT : HEAP;
     buffer.setBytes(MARGIN, packet, 0, bytes);
-    Promise.that(decoder.input(buffer, MARGIN, MARGIN + bytes, nowMs) != null, "no result");
+    Check.that(decoder.input(buffer, MARGIN, MARGIN + bytes, nowMs) != null, "no result");
     for (int i = 0; i < bytes; i++) {
-      Promise.that(buffer.getByte(MARGIN + i) == packet[i], "altered the packet");
+      Check.that(buffer.getByte(MARGIN + i) == packet[i], "altered the packet");
     }
     for (ByteBuf recovered; (recovered = decoder.nextRecovered()) != null; ) {
       check(recovered);
     }
-    Promise.that(decoder.nextRecovered() == null, "more where there was no more");
+    Check.that(decoder.nextRecovered() == null, "more where there was no more");
   }
 
   private void check(ByteBuf recovered) {
     if (!isHonest) {
       return;
     }
-    Promise.that(recovered.readableBytes() >= 2 * Integer.BYTES, "shorter than any that was sent");
+    Check.that(recovered.readableBytes() >= 2 * Integer.BYTES, "shorter than any that was sent");
     int number = recovered.getIntLE(recovered.readerIndex() + Integer.BYTES);
     SCRATCH.clear();
     writeDatagram(SCRATCH, number);

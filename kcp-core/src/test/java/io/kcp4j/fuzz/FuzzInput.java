@@ -1,6 +1,6 @@
 package io.kcp4j.fuzz;
 
-/** The bytes of one execution, read from the front. Behind their end there are zeros. */
+/** The bytes of one execution, read from the front. After their end there are zeros. */
 final class FuzzInput {
 
   private final byte[] bytes;
@@ -18,7 +18,7 @@ final class FuzzInput {
     return at < bytes.length ? bytes[at++] & 0xff : 0;
   }
 
-  /** -128 to 127: mostly used for what is near the right value. */
+  /** -128 to 127: mostly used for values near the right one. */
   int signedByte() {
     return (byte) unsignedByte();
   }

@@ -7,7 +7,7 @@ import io.netty.buffer.Unpooled;
 
 /**
  * Takes what one session sends, checks that it is well formed, and remembers what a peer would know
- * from it: what is near the truth gets deeper into a session than noise.
+ * from it: input that is nearly valid gets deeper into a session than noise.
  */
 final class FuzzOutput implements DatagramOutput {
 
@@ -42,28 +42,28 @@ final class FuzzOutput implements DatagramOutput {
   @Override
   public void end() {
     int end = BUFFER.writerIndex();
-    Promise.that(end - HEADROOM <= maxBytes, "wrote more than it had asked for");
+    Check.that(end - HEADROOM <= maxBytes, "wrote more than it had asked for");
     int at = HEADROOM;
     while (at < end) {
-      Promise.that(end - at >= Segment.HEADER_BYTES, "sent a header cut short");
-      Promise.that(Segment.conv(BUFFER, at) == conv, "sent a wrong conv");
+      Check.that(end - at >= Segment.HEADER_BYTES, "sent a header cut short");
+      Check.that(Segment.conv(BUFFER, at) == conv, "sent a wrong conv");
       int length = Segment.length(BUFFER, at);
-      Promise.that(length >= 0 && length <= end - at - Segment.HEADER_BYTES, "sent a wrong length");
+      Check.that(length >= 0 && length <= end - at - Segment.HEADER_BYTES, "sent a wrong length");
       note(at);
       at += Segment.HEADER_BYTES + length;
     }
-    Promise.that(at > HEADROOM, "sent an empty datagram");
+    Check.that(at > HEADROOM, "sent an empty datagram");
   }
 
   private void note(int at) {
     int una = Segment.una(BUFFER, at);
-    Promise.that(una - rcvNxt >= 0, "una went back");
+    Check.that(una - rcvNxt >= 0, "una went back");
     rcvNxt = una;
     int cmd = Segment.cmd(BUFFER, at);
-    Promise.that(Segment.isCommand(cmd), "sent an unknown command");
+    Check.that(Segment.isCommand(cmd), "sent an unknown command");
     if (cmd == Segment.PUSH) {
       int sn = Segment.sn(BUFFER, at);
-      Promise.that(sn - sndNxt <= 0, "sent beyond what is next");
+      Check.that(sn - sndNxt <= 0, "sent beyond what is next");
       sndNxt = sn == sndNxt ? sn + 1 : sndNxt;
       ts = Segment.ts(BUFFER, at);
     }

@@ -3,12 +3,12 @@ package io.kcp4j.fuzz;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 
-/** Makes up segments that are near what a session expects, or are not. */
+/** Makes segments, some of which are near those that a session expects. */
 final class FuzzSegments {
 
   private FuzzSegments() {}
 
-  /** Appends a few segments, the last of which may be cut short or tell a false length. */
+  /** Appends a few segments, the last of which may be truncated or have a false length. */
   static void write(ByteBuf out, FuzzInput input, int conv, FuzzOutput known) {
     int kinds = input.unsignedByte();
     for (int i = kinds & 3; i >= 0; i--) {

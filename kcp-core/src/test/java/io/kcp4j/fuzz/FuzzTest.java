@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * Fuzzes each target by Jazzer, guided by coverage, in a process of its own: from an empty corpus
  * and a fixed seed, as many executions as fit into some seconds. {@code -Dkcp4j.fuzz.runs=10000000}
- * makes it more, and keeps the corpus, see CONTRIBUTING.md. What is found stands in {@code
+ * sets more, and keeps the corpus, see CONTRIBUTING.md. Findings are written to {@code
  * target/fuzz}.
  */
 class FuzzTest {
@@ -31,8 +31,8 @@ class FuzzTest {
   private static final long MORE_RUNS = Long.getLong("kcp4j.fuzz.runs", 0);
 
   /**
-   * What coverage does not count: the targets, and loops over shards and candidates that take the
-   * same few branches for any input, and most of the time when each is counted.
+   * Classes without coverage: the targets, and loops over shards and candidates that take the same
+   * few branches for any input, and most of the time when each is counted.
    */
   private static final List<String> NOT_INSTRUMENTED =
       List.of(

@@ -16,9 +16,9 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 
 /**
- * Gives a session whatever datagrams, from the network or recovered, while it sends, receives,
- * waits and changes its settings. It says what it has to say in good order, keeps to its memory,
- * and holds nothing in the end.
+ * Gives a session arbitrary datagrams, from the network or recovered, while it sends, receives,
+ * waits and changes its settings. What it sends is well formed, its memory stays within its limit,
+ * and it holds nothing in the end.
  */
 public final class KcpInputFuzz {
 
@@ -73,7 +73,7 @@ public final class KcpInputFuzz {
     return configs;
   }
 
-  /** One life of a session. */
+  /** One session. */
   public static void fuzzerTestOneInput(byte[] bytes) {
     KcpInputFuzz fuzz = new KcpInputFuzz(bytes);
     try {
@@ -81,15 +81,15 @@ public final class KcpInputFuzz {
     } finally {
       fuzz.kcp.close();
     }
-    Promise.that(fuzz.budget.usedBytes() == 0, "still charged when closed");
+    Check.that(fuzz.budget.usedBytes() == 0, "still charged when closed");
     long leaked = ALLOCATOR.metric().usedHeapMemory() + ALLOCATOR.metric().usedDirectMemory();
-    Promise.that(leaked == 0, "leaks");
+    Check.that(leaked == 0, "leaks");
   }
 
   private void run() {
     while (!input.isAtEnd()) {
       step();
-      Promise.that(budget.usedBytes() <= LIMIT_BYTES + MAX_SENT_BYTES, "beyond its memory");
+      Check.that(budget.usedBytes() <= LIMIT_BYTES + MAX_SENT_BYTES, "beyond its memory");
     }
   }
 
@@ -126,8 +126,8 @@ public final class KcpInputFuzz {
   private void takeIn(Origin origin) {
     int from = DATAGRAM.readerIndex();
     int to = DATAGRAM.writerIndex();
-    Promise.that(kcp.input(DATAGRAM, origin, nowMs) != null, "no result");
-    Promise.that(
+    Check.that(kcp.input(DATAGRAM, origin, nowMs) != null, "no result");
+    Check.that(
         DATAGRAM.readerIndex() == from && DATAGRAM.writerIndex() == to && DATAGRAM.refCnt() == 1,
         "changed the datagram");
   }
@@ -140,25 +140,25 @@ public final class KcpInputFuzz {
     }
     boolean isSendable = kcp.isSendable();
     boolean isWhole = kcp.send(SENT);
-    Promise.that(isSendable || SENT.readerIndex() == 0, "took what it has no room for");
-    Promise.that(isWhole == !SENT.isReadable() || SENT.writerIndex() == 0, "half taken");
+    Check.that(isSendable || SENT.readerIndex() == 0, "took what it has no room for");
+    Check.that(isWhole == !SENT.isReadable() || SENT.writerIndex() == 0, "half taken");
   }
 
   private void receive(int most) {
     for (int i = 0; i <= most && kcp.isReceivable(); i++) {
       ByteBuf received = kcp.receive();
-      Promise.that(received != null, "receivable, but nothing to receive");
-      Promise.that(received.refCnt() == 1, "of several owners");
+      Check.that(received != null, "receivable, but nothing to receive");
+      Check.that(received.refCnt() == 1, "of several owners");
       received.release();
     }
     if (!kcp.isReceivable()) {
-      Promise.that(kcp.receive() == null, "not receivable, but received");
+      Check.that(kcp.receive() == null, "not receivable, but received");
     }
   }
 
   private void flush() {
     kcp.flush(nowMs, output);
-    Promise.that(
+    Check.that(
         kcp.failure() != null || kcp.nextDeadline() > nowMs, "due again as soon as it was flushed");
   }
 

@@ -15,7 +15,7 @@ import java.util.zip.CRC32;
 /**
  * Opens batches of packets with every cipher: noise, and sealed ones, altered or not, at any place
  * of a direct or heap buffer. A packet that does not open keeps its bytes; nothing around a packet
- * is ever touched; what was sealed opens to what it was; an AEAD opens nothing that was altered.
+ * is ever changed; what was sealed opens to what it was; an AEAD opens nothing that was altered.
  */
 public final class PacketOpenFuzz {
 
@@ -33,7 +33,7 @@ public final class PacketOpenFuzz {
   private static final ByteBuf DIRECT = Unpooled.directBuffer(CAPACITY, CAPACITY);
   private static final byte[] BEFORE = new byte[CAPACITY];
   private static final byte[] AFTER = new byte[CAPACITY];
-  private static final PacketBatch BURST = new PacketBatch();
+  private static final PacketBatch BATCH = new PacketBatch();
   private static final PacketBatch ONE = new PacketBatch();
 
   private final FuzzInput input;
@@ -82,28 +82,28 @@ public final class PacketOpenFuzz {
   }
 
   private void run() {
-    BURST.reset(buffer);
+    BATCH.reset(buffer);
     do {
       addPacket();
-    } while (!input.isAtEnd() && BURST.size() < MAX_PACKETS);
+    } while (!input.isAtEnd() && BATCH.size() < MAX_PACKETS);
     margin();
     buffer.getBytes(0, BEFORE, 0, end);
-    int[] starts = new int[BURST.size()];
-    int[] ends = new int[BURST.size()];
+    int[] starts = new int[BATCH.size()];
+    int[] ends = new int[BATCH.size()];
     for (int i = 0; i < starts.length; i++) {
-      starts[i] = BURST.start(i);
-      ends[i] = BURST.end(i);
+      starts[i] = BATCH.start(i);
+      ends[i] = BATCH.end(i);
     }
-    CIPHERS[ring].open(BURST);
+    CIPHERS[ring].open(BATCH);
     buffer.getBytes(0, AFTER, 0, end);
-    int untouched = 0;
+    int unchanged = 0;
     for (int i = 0; i < starts.length; i++) {
-      equal(untouched, starts[i], "touched what is between packets");
+      equal(unchanged, starts[i], "changed what is between packets");
       check(i, starts[i], ends[i]);
-      untouched = ends[i];
+      unchanged = ends[i];
     }
-    equal(untouched, end, "touched what is behind the packets");
-    Promise.that(buffer.refCnt() == 1, "kept the buffer");
+    equal(unchanged, end, "changed what is after the packets");
+    Check.that(buffer.refCnt() == 1, "kept the buffer");
   }
 
   private void margin() {
@@ -123,16 +123,16 @@ public final class PacketOpenFuzz {
     } else {
       seal(kind);
     }
-    int number = BURST.size();
-    BURST.add(start, end);
+    int number = BATCH.size();
+    BATCH.add(start, end);
     skipped[number] = kind >= 248;
     if (skipped[number]) {
-      BURST.refuse(number);
+      BATCH.refuse(number);
     }
   }
 
   private void seal(int kind) {
-    int number = BURST.size();
+    int number = BATCH.size();
     PacketCipher cipher = CIPHERS[ring];
     int start = end;
     byte[] payload = input.take(input.unsignedByte());
@@ -161,27 +161,27 @@ public final class PacketOpenFuzz {
   }
 
   private void check(int number, int start, int packetEnd) {
-    if (BURST.isRefused(number)) {
-      Promise.that(
+    if (BATCH.isRefused(number)) {
+      Check.that(
           skipped[number] || payloads[number] == null || altered[number], "sealed, and refused");
-      Promise.that(
-          BURST.start(number) == start && BURST.end(number) == packetEnd, "moved a refused packet");
+      Check.that(
+          BATCH.start(number) == start && BATCH.end(number) == packetEnd, "moved a refused packet");
       equal(start, packetEnd, "altered a refused packet");
       return;
     }
-    Promise.that(!skipped[number], "opened what was not to be opened");
-    int payloadStart = BURST.start(number);
-    int payloadEnd = BURST.end(number);
-    Promise.that(
+    Check.that(!skipped[number], "opened what was not to be opened");
+    int payloadStart = BATCH.start(number);
+    int payloadEnd = BATCH.end(number);
+    Check.that(
         payloadStart >= start && payloadEnd <= packetEnd && payloadStart <= payloadEnd,
         "a payload outside of its packet");
     if (payloads[number] != null && !altered[number]) {
-      Promise.that(
+      Check.that(
           Arrays.equals(
               AFTER, payloadStart, payloadEnd, payloads[number], 0, payloads[number].length),
           "opened to something else");
     } else if (RINGS.get(ring).isAuthenticated()) {
-      Promise.that(
+      Check.that(
           payloads[number] != null && isAsSealed(number, payloadStart, payloadEnd),
           "opened what was not sealed");
     } else if (CIPHERS[ring].headroom() > 0 && RINGS.get(ring).keys().size() == 1) {
@@ -200,13 +200,13 @@ public final class PacketOpenFuzz {
       CRC32 crc = new CRC32();
       crc.update(AFTER, payloadStart, payloadEnd - payloadStart);
       int header = payloadStart - CIPHERS[ring].headroom();
-      Promise.that(
+      Check.that(
           buffer.getIntLE(header + CRC_INDEX) == (int) crc.getValue(),
           "opened with a false checksum");
     }
   }
 
   private void equal(int from, int to, String otherwise) {
-    Promise.that(Arrays.equals(BEFORE, from, to, AFTER, from, to), otherwise);
+    Check.that(Arrays.equals(BEFORE, from, to, AFTER, from, to), otherwise);
   }
 }

@@ -28,10 +28,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Gives a table of sessions whatever packets, sealed or not: plain, protected by a real encoder,
- * parity, unreliable ones and noise, from two addresses with two conversations each, while sessions
- * write, change their FEC and close. It begins no more than it may, keeps to its memory, and holds
- * nothing in the end.
+ * Gives a table of sessions arbitrary packets, sealed or not: segments, FEC data of a real encoder,
+ * parity, unreliable datagrams and noise, from two addresses with two conversations each, while
+ * sessions write, change their FEC and close. The table keeps to the limits on sessions and memory,
+ * and holds nothing in the end.
  */
 public final class SessionTableFuzz {
 
@@ -69,7 +69,7 @@ public final class SessionTableFuzz {
   private static final ByteBuf PACKET = Unpooled.buffer(4096, 4096);
   private static final ByteBuf[] PARITY = {Unpooled.buffer(2048), Unpooled.buffer(2048)};
   private static final ByteBuf SENT = Unpooled.wrappedBuffer(new byte[4096]);
-  private static final PacketBatch BURST = new PacketBatch();
+  private static final PacketBatch BATCH = new PacketBatch();
 
   private final FuzzInput input;
   private final MemoryBudget budget = new MemoryBudget(LIMIT_BYTES);
@@ -104,7 +104,7 @@ public final class SessionTableFuzz {
     table.acceptOnProbe((kind & 0x40) != 0);
   }
 
-  /** One life of a table. */
+  /** One table. */
   public static void fuzzerTestOneInput(byte[] bytes) {
     SessionTableFuzz fuzz = new SessionTableFuzz(bytes);
     try {
@@ -112,19 +112,19 @@ public final class SessionTableFuzz {
     } finally {
       fuzz.closeAll();
     }
-    Promise.that(fuzz.table.size() == 0, "sessions left");
-    Promise.that(fuzz.budget.usedBytes() == 0, "still charged when all are closed");
-    Promise.that(fuzz.peersBudget.usedBytes() == 0, "an encoder leaks");
+    Check.that(fuzz.table.size() == 0, "sessions left");
+    Check.that(fuzz.budget.usedBytes() == 0, "still charged when all are closed");
+    Check.that(fuzz.peersBudget.usedBytes() == 0, "an encoder leaks");
     long leaked = ALLOCATOR.metric().usedHeapMemory() + ALLOCATOR.metric().usedDirectMemory();
-    Promise.that(leaked == 0, "leaks");
+    Check.that(leaked == 0, "leaks");
   }
 
   private void run() {
     while (!input.isAtEnd()) {
       step();
-      Promise.that(table.size() <= MAX_SESSIONS, "more sessions than allowed");
-      Promise.that(table.size() == sessions.size(), "sessions that nobody knows");
-      Promise.that(budget.usedBytes() <= LIMIT_BYTES + MAX_SENT_BYTES, "beyond its memory");
+      Check.that(table.size() <= MAX_SESSIONS, "more sessions than allowed");
+      Check.that(table.size() == sessions.size(), "sessions without an owner");
+      Check.that(budget.usedBytes() <= LIMIT_BYTES + MAX_SENT_BYTES, "beyond its memory limit");
     }
     table.endBatch(nowMs);
   }
@@ -172,7 +172,7 @@ public final class SessionTableFuzz {
     table.flushPending(nowMs);
   }
 
-  // What arrives
+  // Input
 
   private static int conv(int kind) {
     return 1 + (kind >> 1 & 1);
@@ -228,14 +228,14 @@ public final class SessionTableFuzz {
 
   private void receive(int kind) {
     PACKET.writeZero(cipher.tailroom());
-    BURST.reset(PACKET).add(1, PACKET.writerIndex());
-    cipher.seal(BURST);
+    BATCH.reset(PACKET).add(1, PACKET.writerIndex());
+    cipher.seal(BATCH);
     if (input.oneIn(8)) {
       int at = 1 + input.below(Math.min(256, PACKET.readableBytes()));
       PACKET.setByte(at, PACKET.getByte(at) ^ input.unsignedByte());
     }
     table.receive(REMOTES[kind & 1], PACKET, nowMs);
-    Promise.that(PACKET.refCnt() == 1, "kept the packet");
+    Check.that(PACKET.refCnt() == 1, "kept the packet");
   }
 
   // What sessions do
@@ -279,10 +279,10 @@ public final class SessionTableFuzz {
       return;
     }
     for (ByteBuf data; (data = session.kcp().receive()) != null; data.release()) {
-      Promise.that(data.refCnt() == 1, "of several owners");
+      Check.that(data.refCnt() == 1, "of several owners");
     }
     for (ByteBuf data; (data = session.receiveUnreliable()) != null; data.release()) {
-      Promise.that(data.readableBytes() <= MTU, "an unreliable datagram too large");
+      Check.that(data.readableBytes() <= MTU, "an unreliable datagram too large");
     }
     if (input.oneIn(4)) {
       write(session);
@@ -300,7 +300,7 @@ public final class SessionTableFuzz {
 
     @Override
     public void end() {
-      Promise.that(OUT.writerIndex() <= limit, "wrote more than it had asked for");
+      Check.that(OUT.writerIndex() <= limit, "wrote more than it had asked for");
     }
   }
 }

@@ -2,7 +2,7 @@ package io.kcp4j.sim;
 
 import java.util.function.Supplier;
 
-/** What a simulation says when a promise is broken; its message is made only then. */
+/** Assertions of the simulator. A message that is supplied is made only on failure. */
 final class Check {
 
   private Check() {}

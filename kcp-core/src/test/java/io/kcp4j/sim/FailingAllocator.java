@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.SplittableRandom;
 
-/** An allocator that fails at random, in one way or another, until it is told to stop. */
+/** An allocator that fails at random, in several ways, until {@link #heal}. */
 public final class FailingAllocator extends AbstractByteBufAllocator {
 
   private final UnpooledByteBufAllocator allocator;
@@ -16,8 +16,8 @@ public final class FailingAllocator extends AbstractByteBufAllocator {
   /**
    * Makes an allocator.
    *
-   * @param allocator where buffers come from
-   * @param rate how often it fails, 0 to 1
+   * @param allocator the allocator of the buffers
+   * @param rate the probability that an allocation fails, 0 to 1
    * @param faults where failures are counted
    */
   public FailingAllocator(
@@ -35,7 +35,7 @@ public final class FailingAllocator extends AbstractByteBufAllocator {
     return random.nextInt(8) == 0 ? LinkProfile.logUniform(random, 0.01, 0.5) : 0;
   }
 
-  /** It fails no more. */
+  /** Stops failing. */
   public void heal() {
     rate = 0;
   }

@@ -1,36 +1,36 @@
 package io.kcp4j.sim;
 
-/** What a simulated network, machine or stranger does to a session. */
+/** What a simulated network, machine or attacker does to a session. */
 public enum Fault {
   /** A datagram was lost at random. */
   LOST,
   /** A datagram was lost in a burst. */
   LOST_IN_BURST,
-  /** A datagram came twice or more often. */
+  /** A datagram was duplicated, once or more often. */
   DUPLICATED,
-  /** A datagram was overtaken by a later one. */
+  /** A datagram was delayed so that later ones arrived first. */
   REORDERED,
-  /** Bits of a datagram were flipped; a checksum below KCP, or the cipher, found it out. */
+  /** Bits of a datagram were flipped; a checksum below KCP, or the cipher, detected it. */
   CORRUPTED,
-  /** A datagram was cut short and arrived so. */
+  /** A datagram was truncated. */
   TRUNCATED,
-  /** A datagram arrived with junk behind it, less than a header. */
+  /** Bytes were appended to a datagram, fewer than a header has. */
   PADDED,
-  /** The link went silent for a while. */
+  /** The link was down for a while. */
   PARTITION,
-  /** A datagram was lost because the link was silent. */
+  /** A datagram was lost because the link was down. */
   LOST_IN_PARTITION,
-  /** A datagram waited because the link's rate is limited. */
+  /** A datagram was delayed because the link's rate is limited. */
   QUEUED,
   /** A datagram was lost because the link's queue was full. */
   QUEUE_FULL,
   /** A machine did nothing for a while; its input waited. */
   MACHINE_PAUSED,
-  /** A machine's clock leapt forward. */
+  /** A machine's clock jumped forward. */
   CLOCK_JUMPED,
   /** A reader took nothing for a while. */
   READING_PAUSED,
-  /** A segment that told a closed window went out. */
+  /** A segment with a closed window was sent. */
   WINDOW_CLOSED,
   /** The MTU changed while data was under way. */
   MTU_CHANGED,
@@ -40,35 +40,35 @@ public enum Fault {
   MESSAGE_TOO_LARGE,
 
   /** Forged: random bytes. */
-  GARBAGE(Origin.STRANGER),
+  GARBAGE(Origin.ATTACKER),
   /** Forged: no bytes at all. */
-  EMPTY(Origin.STRANGER),
+  EMPTY(Origin.ATTACKER),
   /** Forged: less than a header. */
-  SHORT_HEADER(Origin.STRANGER),
+  SHORT_HEADER(Origin.ATTACKER),
   /** Forged: another conversation. */
-  WRONG_CONV(Origin.STRANGER),
+  WRONG_CONV(Origin.ATTACKER),
   /** Forged: a command that is none of the four. */
-  UNKNOWN_COMMAND(Origin.STRANGER),
+  UNKNOWN_COMMAND(Origin.ATTACKER),
   /** Forged: a length beyond the end of the datagram. */
-  LENGTH_BEYOND_END(Origin.STRANGER),
+  LENGTH_BEYOND_END(Origin.ATTACKER),
   /** Forged: a length of 2^31 or more. */
-  LENGTH_NEGATIVE(Origin.STRANGER),
-  /** Forged: a good segment with false payload before a bad one. */
-  BAD_TAIL(Origin.STRANGER),
+  LENGTH_NEGATIVE(Origin.ATTACKER),
+  /** Forged: a valid segment with a false payload before an invalid one. */
+  BAD_TAIL(Origin.ATTACKER),
   /** Forged: una beyond all that was sent. */
-  UNA_OF_UNSENT(Origin.STRANGER),
+  UNA_OF_UNSENT(Origin.ATTACKER),
   /** Forged: the ACK of a segment that was not sent. */
-  ACK_OF_UNSENT(Origin.STRANGER),
+  ACK_OF_UNSENT(Origin.ATTACKER),
   /** Forged: the ACK of a segment that did arrive, with a timestamp that was never sent. */
-  INVALID_TIMESTAMP(Origin.STRANGER),
+  INVALID_TIMESTAMP(Origin.ATTACKER),
   /** Forged: a segment beyond the receive window. */
-  BEYOND_WINDOW(Origin.STRANGER),
+  BEYOND_WINDOW(Origin.ATTACKER),
   /** Forged: a fragment of a message larger than the receiver takes. */
-  TOO_MANY_FRAGMENTS(Origin.STRANGER);
+  TOO_MANY_FRAGMENTS(Origin.ATTACKER);
 
   private enum Origin {
     NATURE,
-    STRANGER
+    ATTACKER
   }
 
   private final Origin origin;
@@ -81,8 +81,8 @@ public enum Fault {
     this.origin = origin;
   }
 
-  /** Whether it is a datagram that a stranger made up. */
+  /** Whether it is a forged datagram. */
   public boolean isForged() {
-    return origin == Origin.STRANGER;
+    return origin == Origin.ATTACKER;
   }
 }

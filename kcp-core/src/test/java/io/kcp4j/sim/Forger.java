@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Makes up the datagrams of a stranger who knows as much as one who watches the wire. Each is one
- * that a session must survive without harm.
+ * Forges datagrams of an attacker who observes the packets of a session. Each is one that a session
+ * must survive without harm.
  */
 final class Forger {
 
@@ -33,12 +33,12 @@ final class Forger {
   /** Draws a kind of forgery that does no harm in this mode. */
   Fault drawKind(Delivery delivery) {
     Fault kind = KINDS.get(random.nextInt(KINDS.size()));
-    // A stream has no fragments to count: what looks like one would be taken for data.
+    // A stream ignores fragment numbers, and would take the payload.
     boolean harmful = kind == Fault.TOO_MANY_FRAGMENTS && delivery == Delivery.STREAM;
     return harmful ? Fault.GARBAGE : kind;
   }
 
-  /** What a session must say to it; null where any refusal will do. */
+  /** The result of a session for such a datagram; null where any refusal is right. */
   static InputResult expectedResult(Fault kind) {
     return switch (kind) {
       case GARBAGE -> null;
@@ -54,7 +54,7 @@ final class Forger {
   /**
    * Appends a datagram to {@code target}.
    *
-   * @param victim what the session that will take it in has sent and received
+   * @param victim what the attacked session has sent and received
    * @param peer the same of its peer
    * @param victimTs the victim's timestamp now
    */
@@ -110,7 +110,7 @@ final class Forger {
     target.writeZero(length);
   }
 
-  /** A PUSH of ten bytes that says it has {@code length}. */
+  /** A PUSH of ten bytes with {@code length} in its header. */
   private void length(ByteBuf target, int sn, int una, int length) {
     Segment.write(target, conv, Segment.PUSH, 0, 0, random.nextInt(), sn, una, length);
     target.writeZero(10);

@@ -11,11 +11,11 @@ import java.util.SplittableRandom;
  * @param burstBegin the probability that a burst of losses begins (Gilbert-Elliott)
  * @param burstEnd the probability that it ends; while it lasts nine of ten are lost
  * @param duplication the probability that a copy follows; copies may be copied again
- * @param reordering the probability of being held back so that later datagrams overtake
- * @param heldBackMs how long a datagram is held back at most
+ * @param reordering the probability of a delay so that later datagrams are received first
+ * @param heldBackMs the longest such delay
  * @param corruption the probability that bits flip
  * @param truncation the probability that the end is cut off
- * @param padding the probability that junk is appended, less than a header
+ * @param padding the probability that bytes are appended, fewer than a header has
  * @param bytesPerSecond the rate limit, or 0
  * @param queueBytes how much may wait for the rate limit before datagrams are dropped
  */
@@ -39,7 +39,7 @@ public record LinkProfile(
     return new LinkProfile(delayMs, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0);
   }
 
-  /** A network that holds back one datagram in {@code 1 / reordering}. */
+  /** A network that reorders one datagram in {@code 1 / reordering}. */
   public static LinkProfile reordering(int delayMs, double reordering, int heldBackMs) {
     return new LinkProfile(delayMs, 0, 0, 0, 1, 0, reordering, heldBackMs, 0, 0, 0, 0, 0);
   }

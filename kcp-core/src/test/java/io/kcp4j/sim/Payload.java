@@ -6,8 +6,8 @@ import io.netty.buffer.Unpooled;
 import java.util.SplittableRandom;
 
 /**
- * Endless bytes that writer and reader know without storing them: a random block, again and again.
- * Its length is a prime above 2^16, so that no misplaced segment finds its own bytes there.
+ * Endless bytes that writer and reader know without storing them: a random block, repeated. The
+ * length of the block is a prime above 2^16, so that no misplaced segment matches.
  */
 final class Payload {
 
@@ -33,7 +33,7 @@ final class Payload {
     }
   }
 
-  /** Takes back the last bytes, which nobody has seen. */
+  /** Withdraws the last bytes, which were not sent. */
   void unwrite(int bytes) {
     written = Math.floorMod(written - bytes, PERIOD);
   }

@@ -5,7 +5,7 @@ import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 
-/** A packet as it was before it was sealed: a KCP datagram, in FEC's wrapping or without. */
+/** A packet before it was sealed: a KCP datagram, with an FEC header or without. */
 final class PlainPacket {
 
   private final byte[] bytes;
@@ -22,12 +22,12 @@ final class PlainPacket {
     return bytes;
   }
 
-  /** Its session's: parity shows it where protected data do. */
+  /** The conv of its session, which parity has where protected data have it. */
   int conv() {
     return buffer.getIntLE(datagramIndex());
   }
 
-  /** Whether it begins a session: its first segment is the first of all. */
+  /** Whether it begins a session: its first segment has sequence number 0. */
   boolean isFirst() {
     int index = datagramIndex();
     return hasSegments()
@@ -35,7 +35,7 @@ final class PlainPacket {
         && Segment.sn(buffer, index) == 0;
   }
 
-  /** Whether it is one WINS of that session, and plain. */
+  /** Whether it is one WINS of that session, without an FEC header. */
   boolean isWins(int conv) {
     return bytes.length == Segment.HEADER_BYTES
         && Segment.cmd(buffer, 0) == Segment.WINS

@@ -11,14 +11,14 @@ import java.util.SplittableRandom;
 /**
  * Everything that is to happen in one run of a {@link SimulatedPair}.
  *
- * @param seed what the run's randomness is drawn from
+ * @param seed the seed of the run
  * @param conv the conversation id
  * @param firstSn the first sequence number of both directions
  * @param a one side
  * @param b the other side
  * @param healAt when both sides have sent this share of their segments the network heals
- * @param forgery the probability, per turn of a side, that a stranger's datagram comes in
- * @param earlyFlush the probability, per turn of a side, of flushes that nobody needs
+ * @param forgery the probability, per turn of a side, that a forged datagram is received
+ * @param earlyFlush the probability, per turn of a side, of flushes that are not needed
  */
 public record Scenario(
     long seed,
@@ -36,13 +36,13 @@ public record Scenario(
    * @param config its settings
    * @param link what the network does to the datagrams that it sends
    * @param budgetBytes how much memory it may hold
-   * @param clockMs what its clock shows when the run begins
-   * @param tsOrigin what the timestamp field shows at its clock's 0
+   * @param clockMs the time of its clock when the run begins
+   * @param tsOrigin the timestamp at its clock's 0
    * @param segments how many new segments it sends before it stops writing
    * @param writing how it writes
    * @param reading how it reads
    * @param acts what happens to it, by progress
-   * @param allocationFailures how often its allocator fails until the network heals, 0 to 1
+   * @param allocationFailures the probability that its allocator fails until the network heals
    */
   public record Side(
       KcpConfig config,
@@ -104,11 +104,11 @@ public record Scenario(
 
   /** Something that happens once to one side. */
   public enum ActKind {
-    /** The network is silent for {@code amount} ms. */
+    /** The network is down for {@code amount} ms. */
     PARTITION,
     /** The machine does nothing for {@code amount} ms. */
     PAUSE,
-    /** The clock leaps forward by {@code amount} ms. */
+    /** The clock jumps forward by {@code amount} ms. */
     CLOCK_JUMP,
     /** Nothing is read for {@code amount} ms. */
     STOP_READING,
@@ -189,7 +189,7 @@ public record Scenario(
             .earlyRetransmit(random.nextBoolean())
             .ackNoDelay(random.nextBoolean())
             .writeDelay(random.nextInt(3) == 0)
-            // Partitions last long, and the network may lose a third: no link is to count as dead.
+            // Partitions last long, and a third may be lost: no link is to count as dead.
             .deadLink(0)
             .progressTimeoutMs(0)
             .writeStallTimeoutMs(0);

@@ -10,23 +10,23 @@ import io.netty.buffer.Unpooled;
 import java.util.SplittableRandom;
 
 /**
- * What one side of a session says and hears: so many bytes each way, and unreliable datagrams
- * beside them; then it closes.
+ * One side of a session: writes and reads a number of bytes, sends and receives unreliable
+ * datagrams, and closes.
  */
 final class SimulatedConversation {
 
-  /** One in so many turns to write says something unreliable. */
+  /** One in so many calls of {@link #write} sends unreliable datagrams. */
   private static final int UNRELIABLE_EVERY = 8;
 
   private final int conv;
   private final KcpConfig config;
   private final int unreliableLimit;
-  private final UnreliableTalk saidBeside;
-  private final UnreliableTalk heardBeside;
+  private final UnreliableTraffic sentUnreliable;
+  private final UnreliableTraffic receivedUnreliable;
   private final long bytesToWrite;
-  private final Payload said;
+  private final Payload written;
   private final long bytesToRead;
-  private final Payload heard;
+  private final Payload received;
   private final SplittableRandom random;
   private final Runnable done;
 
@@ -37,13 +37,13 @@ final class SimulatedConversation {
   private long bytesWritten;
   private long bytesRead;
   private boolean mayExceedMtu;
-  private boolean doneWasTold;
+  private boolean isDoneReported;
   private boolean isClosed;
 
   /**
    * Makes one side.
    *
-   * @param fec its settings of FEC at first
+   * @param fec its initial settings of FEC
    * @param unreliableLimit how many unreliable datagrams may wait for it
    * @param done called once, when all was written, acknowledged and read
    */
@@ -52,24 +52,24 @@ final class SimulatedConversation {
       KcpConfig config,
       FecConfig fec,
       int unreliableLimit,
-      UnreliableTalk saidBeside,
-      UnreliableTalk heardBeside,
+      UnreliableTraffic sentUnreliable,
+      UnreliableTraffic receivedUnreliable,
       long bytesToWrite,
-      Payload said,
+      Payload written,
       long bytesToRead,
-      Payload heard,
+      Payload received,
       SplittableRandom random,
       Runnable done) {
     this.conv = conv;
     this.config = config;
     this.fec = fec;
     this.unreliableLimit = unreliableLimit;
-    this.saidBeside = saidBeside;
-    this.heardBeside = heardBeside;
+    this.sentUnreliable = sentUnreliable;
+    this.receivedUnreliable = receivedUnreliable;
     this.bytesToWrite = bytesToWrite;
-    this.said = said;
+    this.written = written;
     this.bytesToRead = bytesToRead;
-    this.heard = heard;
+    this.received = received;
     this.random = random;
     this.done = done;
   }
@@ -99,8 +99,8 @@ final class SimulatedConversation {
     if (session != null && !isClosed) {
       try {
         session.reconfigure(config, next);
-      } catch (OutOfMemoryError e) { // What is queued could not be cut anew.
-        Check.that(session.fecConfig() == fec, "has changed for all that");
+      } catch (OutOfMemoryError e) { // Queued segments could not be re-segmented.
+        Check.that(session.fecConfig() == fec, "has changed nevertheless");
         return;
       }
     }
@@ -109,7 +109,7 @@ final class SimulatedConversation {
     fec = next;
   }
 
-  /** The largest packet that may leave, in bytes: what was cut already keeps its size. */
+  /** The size of the largest packet, in bytes. Segments that exist keep their size. */
   int maxPacketBytes() {
     return config.mtuBytes() + (mayExceedMtu ? FecPacket.DATA_HEADER_BYTES : 0);
   }
@@ -120,7 +120,8 @@ final class SimulatedConversation {
     while (bytesWritten < bytesToWrite) {
       if (!unsent.isReadable()) {
         unsent.clear();
-        said.write(unsent, (int) Math.min(1 + random.nextInt(5000), bytesToWrite - bytesWritten));
+        written.write(
+            unsent, (int) Math.min(1 + random.nextInt(5000), bytesToWrite - bytesWritten));
       }
       int before = unsent.readableBytes();
       boolean all = session.kcp().send(unsent);
@@ -130,53 +131,53 @@ final class SimulatedConversation {
         break;
       }
     }
-    return sayBeside() || wrote;
+    return sendUnreliable() || wrote;
   }
 
-  /** Says something unreliable now and then, or several things at once. */
-  private boolean sayBeside() {
+  /** Sends unreliable datagrams at random times; returns whether it has sent any. */
+  private boolean sendUnreliable() {
     int maxBytes = session.maxUnreliableBytes();
-    if (doneWasTold
-        || maxBytes < UnreliableTalk.MIN_BYTES
+    if (isDoneReported
+        || maxBytes < UnreliableTraffic.MIN_BYTES
         || random.nextInt(UNRELIABLE_EVERY) > 0) {
       return false;
     }
     for (int i = random.nextInt(4); i >= 0; i--) {
-      int bytes = random.nextInt(UnreliableTalk.MIN_BYTES, maxBytes + 1);
-      session.sendUnreliable(saidBeside.say(bytes, allocator));
+      int bytes = random.nextInt(UnreliableTraffic.MIN_BYTES, maxBytes + 1);
+      session.sendUnreliable(sentUnreliable.next(bytes, allocator));
     }
     return true;
   }
 
-  /** Reads and checks all there is. */
+  /** Reads and checks all that was received. */
   void read() {
     Check.that(!isClosed, "progresses after it was closed");
     while (session.kcp().isReceivable()) {
       ByteBuf data = session.kcp().receive();
       bytesRead += data.readableBytes();
-      Check.that(bytesRead <= bytesToRead, "hears more than was said");
-      Check.that(heard.matchesNext(data), () -> "altered within " + bytesRead + " bytes");
+      Check.that(bytesRead <= bytesToRead, "reads more than was written");
+      Check.that(received.matchesNext(data), () -> "altered within " + bytesRead + " bytes");
       data.release();
     }
     for (ByteBuf datagram; (datagram = session.receiveUnreliable()) != null; datagram.release()) {
-      heardBeside.hear(datagram);
+      receivedUnreliable.check(datagram);
     }
   }
 
-  /** Calls {@code done} if it is. */
-  void tellWhenDone() {
-    boolean saidAll = bytesWritten == bytesToWrite && session.kcp().isDrained();
-    if (saidAll && hasHeardAll() && !doneWasTold) {
-      doneWasTold = true;
+  /** Calls {@code done} once all was written, acknowledged and read. */
+  void reportWhenDone() {
+    boolean sentAll = bytesWritten == bytesToWrite && session.kcp().isDrained();
+    if (sentAll && hasReceivedAll() && !isDoneReported) {
+      isDoneReported = true;
       done.run();
     }
   }
 
   boolean isDone() {
-    return doneWasTold;
+    return isDoneReported;
   }
 
-  boolean hasHeardAll() {
+  boolean hasReceivedAll() {
     return bytesRead == bytesToRead;
   }
 

@@ -42,16 +42,16 @@ final class SimulatedEndpoint {
 
   /** Where its packets go. */
   interface Wire {
-    /** Takes a packet: what it holds, and what becomes of that when it is sealed. */
+    /** Sends a packet, given unsealed and sealed. */
     void send(InetSocketAddress from, InetSocketAddress to, byte[] plain, byte[] sealed);
   }
 
-  /** Who knows what is to come of its sessions. */
+  /** Knows the conversations of the endpoint. */
   interface Owner {
-    /** The conversation of a stranger's session, or null to turn it away. */
+    /** The conversation of a session that a peer begins, or null to refuse it. */
     SimulatedConversation accept(InetSocketAddress remote, int conv);
 
-    /** A session has ended that nobody has closed. */
+    /** A session has ended that was not closed here. */
     void ended(int conv, EndReason reason);
   }
 
@@ -129,24 +129,24 @@ final class SimulatedEndpoint {
     return context.total();
   }
 
-  /** Changes the keys, while packets wait to be sealed too. */
+  /** Changes the keys, perhaps while packets wait to be sealed. */
   void rekey(KeyRing keys) {
     cipher = keys.newCipher();
     table.cipher(cipher);
   }
 
-  void arrived(InetSocketAddress from, byte[] bytes) {
-    arrived(() -> takeIn(from, bytes));
+  void received(InetSocketAddress from, byte[] bytes) {
+    received(() -> takeIn(from, bytes));
   }
 
   /**
-   * A packet arrives that no session may take in.
+   * A packet arrives that no session may accept.
    *
-   * @param countedAs what it must be counted as, once, and as nothing else but what that is a part
-   *     of; null if as nothing
+   * @param countedAs the counter that must count it, once; no other may but {@link #wholeOf} that
+   *     counter; null if none may
    */
-  void arrivedForNone(InetSocketAddress from, byte[] bytes, KcpCounter countedAs) {
-    arrived(
+  void receiveUnclaimed(InetSocketAddress from, byte[] bytes, KcpCounter countedAs) {
+    received(
         () -> {
           KcpCounters before = counters().copy();
           takeIn(from, bytes);
@@ -163,12 +163,12 @@ final class SimulatedEndpoint {
     }
   }
 
-  /** The counter that counts the same packets and others, or null. */
+  /** The counter of which this one counts a part, or null. */
   private static KcpCounter wholeOf(KcpCounter counter) {
     return counter == KcpCounter.NOT_KCP ? KcpCounter.UNKNOWN_SESSION : null;
   }
 
-  private void arrived(Runnable takingIn) {
+  private void received(Runnable takingIn) {
     inbox.add(takingIn);
     if (inbox.size() == 1) {
       time.after(0, this::turn);
@@ -193,7 +193,7 @@ final class SimulatedEndpoint {
     return session;
   }
 
-  /** Writes what there is to write. */
+  /** Writes as much as there is room for. */
   private void write(Session session) {
     if (conversationOf(session).write()) {
       table.scheduleFlush(session);
@@ -213,7 +213,7 @@ final class SimulatedEndpoint {
     datagram.setIndex(offset, offset);
     datagram.writeBytes(bytes);
     table.receive(from, datagram, time.nowMs());
-    // The sessions copy what they keep.
+    // Sessions copy what they keep.
     datagram.setZero(0, datagram.capacity());
   }
 
@@ -274,7 +274,7 @@ final class SimulatedEndpoint {
     SimulatedConversation conversation = conversationOf(session);
     conversation.read();
     write(session);
-    conversation.tellWhenDone();
+    conversation.reportWhenDone();
   }
 
   private void flushOutput() {
@@ -282,7 +282,7 @@ final class SimulatedEndpoint {
     unflushed.clear();
   }
 
-  /** Now and then the socket takes nothing for some milliseconds. */
+  /** At random times the socket takes nothing for some milliseconds. */
   private boolean isOutputWritable() {
     if (time.nowMs() >= blockedUntilMs && random.nextInt(100) == 0) {
       blockedUntilMs = time.nowMs() + 1 + random.nextInt(20);

@@ -30,34 +30,34 @@ import java.util.zip.CRC32C;
 
 /**
  * Some clients, each with several sessions, and their server: {@link SessionTable}s in virtual
- * time. Sessions begin and end at all times; strangers knock; the first datagram of a closed
- * session comes again and must not begin it a second time; some clients vanish, which the server
- * has to find out by itself. Packets are sealed, or not, and protected by FEC, or not; keys and FEC
- * settings change while sessions go on.
+ * time. Sessions begin and end at all times; unknown peers attack; the first datagram of a closed
+ * session is replayed and must not begin it a second time; some clients vanish, which the server
+ * has to detect. Packets are sealed, or not, and protected by FEC, or not; keys and FEC settings
+ * change meanwhile.
  */
 public final class SimulatedEndpoints {
 
   private static final int OPENING_MS = 20_000;
   private static final int LINGER_MS = 30_000;
 
-  /** Long enough for silent peers to be probed several times. */
+  /** Long enough for idle peers to be probed several times. */
   private static final int LONG_LINGER_MS = 300_000;
 
-  /** 60 s of silence, three probes 5 s apart, and what the network held back. */
-  private static final int SILENCE_FOUND_OUT_WITHIN_MS = 120_000;
+  /** A keep-alive interval of 60 s, seven unanswered probes, and what the network has delayed. */
+  private static final int KEEP_ALIVE_TIMEOUT_WITHIN_MS = 120_000;
 
   /** Less than the 60 s for which a closed session is remembered. */
   private static final int REPLAYED_WITHIN_MS = 50_000;
 
-  /** An hour; the longest timeout comes once for each session that waits for a place. */
+  /** An hour; the longest timeout passes once for each session that waits for room. */
   private static final long LATEST_END_MS = 3_600_000;
 
   private static final int MIN_MTU_BYTES = 100;
 
-  /** When FEC is switched on, its header comes on top of what has been cut already. */
+  /** When FEC is switched on, segments that exist get its header on top. */
   private static final int MAX_MTU_BYTES = 1500 - FecPacket.DATA_HEADER_BYTES;
 
-  /** Shorter parity does not show its conv: protocol.md 12.4. */
+  /** Shorter parity does not have a conv: protocol.md 12.4. */
   private static final int PARITY_BYTES_UP_TO_CONV = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
 
   private record Path(InetSocketAddress from, InetSocketAddress to) {}
@@ -68,7 +68,7 @@ public final class SimulatedEndpoints {
   private final VirtualTime time = new VirtualTime();
   private final SimulatedNetwork network;
   private final InetSocketAddress serverAddress = address(0);
-  private final InetSocketAddress strangerAddress = address(99);
+  private final InetSocketAddress attackerAddress = address(99);
   private final Map<InetSocketAddress, SimulatedEndpoint> endpoints = new HashMap<>();
   private final Map<Path, SimulatedLink> links = new HashMap<>();
   private final Map<Integer, SimulatedConversation> clientSides = new HashMap<>();
@@ -78,13 +78,13 @@ public final class SimulatedEndpoints {
   private final CRC32C digest = new CRC32C();
   private final int guestConv;
   private final SimulatedLayers layers;
-  private final PacketCipher stranger;
+  private final PacketCipher attackerCipher;
   private SimulatedEndpoint server;
   private Consumer<String> trace;
-  private int probesOfStrangers;
-  private int answersToStrangers;
+  private int attackerProbes;
+  private int attackerAnswers;
 
-  /** Makes what the seed says; nothing happens before {@link #run}. */
+  /** Makes the endpoints of the seed; nothing happens before {@link #run}. */
   public SimulatedEndpoints(long seed) {
     this.seed = seed;
     allocationFailures = FailingAllocator.drawRate(seed);
@@ -92,13 +92,13 @@ public final class SimulatedEndpoints {
     network = new SimulatedNetwork(time, random.split());
     guestConv = random.nextInt();
     layers = new SimulatedLayers(random);
-    stranger = layers.firstKey().newCipher();
+    attackerCipher = layers.firstKey().newCipher();
     if (layers.isSealed()) {
       network.dropChecksum();
     }
   }
 
-  /** Tells every datagram as one line. */
+  /** Reports every datagram as one line. */
   public SimulatedEndpoints trace(Consumer<String> trace) {
     this.trace = trace;
     return this;
@@ -107,7 +107,7 @@ public final class SimulatedEndpoints {
   /**
    * Runs until all sessions are closed and nothing is left to happen.
    *
-   * @throws AssertionError if a promise was broken
+   * @throws AssertionError if a check fails
    */
   public SimulationReport run() {
     int sessions = 5 + random.nextInt(25);
@@ -122,7 +122,7 @@ public final class SimulatedEndpoints {
       time.after(random.nextInt(OPENING_MS), () -> open(client));
     }
     for (int i = random.nextInt(50); i >= 0; i--) {
-      time.after(random.nextInt(2 * OPENING_MS), this::knock);
+      time.after(random.nextInt(2 * OPENING_MS), this::attack);
     }
     if (layers.hasKeys() && random.nextInt(4) == 0) {
       changeKey();
@@ -162,7 +162,7 @@ public final class SimulatedEndpoints {
     return endpoint;
   }
 
-  /** First all open with the new key, then each seals with it; what is under way still opens. */
+  /** First all open with the new key, then each seals with it, so that every packet opens. */
   private void changeKey() {
     int halfMs = OPENING_MS / 2;
     for (SimulatedEndpoint endpoint : endpoints.values()) {
@@ -185,8 +185,8 @@ public final class SimulatedEndpoints {
     Payload responsePayload = new Payload(random.split());
     boolean closesAtOnce = random.nextBoolean();
     SimulatedLayers.FecSides fec = SimulatedLayers.drawFecSides(random);
-    UnreliableTalk requestsBeside = new UnreliableTalk(conv, 0);
-    UnreliableTalk responsesBeside = new UnreliableTalk(conv, 1);
+    UnreliableTraffic requestsBeside = new UnreliableTraffic(conv, 0);
+    UnreliableTraffic responsesBeside = new UnreliableTraffic(conv, 1);
     SimulatedConversation clientSide =
         new SimulatedConversation(
             conv,
@@ -231,7 +231,7 @@ public final class SimulatedEndpoints {
     time.after(random.nextInt(OPENING_MS / 2), () -> side.changeFec(next));
   }
 
-  /** None are taken, or so few that some give way to others. */
+  /** None are taken, or so few that some are dropped. */
   private int drawUnreliableLimit() {
     return random.nextInt(4) == 0 ? 0 : 1 + random.nextInt(6);
   }
@@ -268,7 +268,8 @@ public final class SimulatedEndpoints {
           () -> "conv " + conv + " ended: " + reason);
       long afterMs = time.nowMs() - abandonedAtMs.getOrDefault(conv, time.nowMs());
       Check.that(
-          afterMs < SILENCE_FOUND_OUT_WITHIN_MS, () -> "silence was found out after " + afterMs);
+          afterMs < KEEP_ALIVE_TIMEOUT_WITHIN_MS,
+          () -> "the peer was found unresponsive after " + afterMs);
     }
   }
 
@@ -296,7 +297,7 @@ public final class SimulatedEndpoints {
     }
   }
 
-  /** All the client's bytes are acknowledged and so the server has them; it has no more to say. */
+  /** All bytes of the client are acknowledged, and those of the server were read. */
   private void clientIsDone(SimulatedEndpoint client, int conv, boolean closesAtOnce) {
     int lingerMs = 0;
     if (closesAtOnce) {
@@ -326,7 +327,7 @@ public final class SimulatedEndpoints {
 
   /** The server remembers the session, or {@link SimulatedConversation#attach} will complain. */
   private void replay(SimulatedEndpoint client, int conv) {
-    server.arrivedForNone(client.address(), firstDatagrams.get(conv), KcpCounter.CLOSED_SESSION);
+    server.receiveUnclaimed(client.address(), firstDatagrams.get(conv), KcpCounter.CLOSED_SESSION);
   }
 
   // The network
@@ -338,7 +339,7 @@ public final class SimulatedEndpoints {
     digest.update(to.getPort());
     digest.update(plain);
     PlainPacket packet = new PlainPacket(plain);
-    if (to.equals(strangerAddress)) {
+    if (to.equals(attackerAddress)) {
       answered(packet);
       return;
     }
@@ -351,42 +352,42 @@ public final class SimulatedEndpoints {
   private SimulatedLink link(Path path) {
     SimulatedEndpoint target = endpoints.get(path.to);
     LinkProfile profile = LinkProfile.draw(random, 100_000);
-    return network.connect(profile, bytes -> target.arrived(path.from, bytes));
+    return network.connect(profile, bytes -> target.received(path.from, bytes));
   }
 
-  // Strangers
+  // Unknown peers
 
-  private void knock() {
+  private void attack() {
     ByteBuf datagram = Unpooled.buffer(2048);
     int headroom = layers.firstKey().headroom();
     datagram.writeZero(headroom);
     if (layers.isSealed() && random.nextInt(3) == 0) {
-      // Without the key: none of it is looked at.
+      // Without the key: it is not parsed.
       byte[] noise = new byte[random.nextInt(1500)];
       random.nextBytes(noise);
-      server.arrivedForNone(strangerAddress, noise, KcpCounter.OPEN_FAILED);
+      server.receiveUnclaimed(attackerAddress, noise, KcpCounter.OPEN_FAILED);
       return;
     }
-    KcpCounter countedAs = writeKnock(datagram);
+    KcpCounter countedAs = writeAttack(datagram);
     if (layers.isSealed()
         && datagram.writerIndex() - headroom < FecPacket.DATA_HEADER_BYTES + Integer.BYTES) {
-      countedAs = KcpCounter.OPEN_FAILED; // No packet is as short: it is not opened.
+      countedAs = KcpCounter.OPEN_FAILED; // Too short for a packet: not opened.
     }
     datagram.writeZero(layers.firstKey().tailroom());
     PacketBatch batch = new PacketBatch().reset(datagram);
     batch.add(0, datagram.writerIndex());
-    stranger.seal(batch);
+    attackerCipher.seal(batch);
     byte[] sealed = Arrays.copyOf(datagram.array(), datagram.writerIndex());
-    server.arrivedForNone(strangerAddress, sealed, countedAs);
+    server.receiveUnclaimed(attackerAddress, sealed, countedAs);
   }
 
   /** Returns what the server must count it as, or null if it is to answer. */
-  private KcpCounter writeKnock(ByteBuf datagram) {
+  private KcpCounter writeAttack(ByteBuf datagram) {
     int start = datagram.writerIndex();
     int sn = 1 + random.nextInt(100);
     switch (random.nextInt(9)) {
       case 0 -> {
-        probesOfStrangers++;
+        attackerProbes++;
         Segment.write(datagram, guestConv, Segment.WASK, 0, 9, 0, 0, 0, 0);
         return null;
       }
@@ -435,8 +436,8 @@ public final class SimulatedEndpoints {
   }
 
   private void answered(PlainPacket packet) {
-    Check.that(packet.isWins(guestConv), () -> "a stranger was sent " + packet);
-    answersToStrangers++;
+    Check.that(packet.isWins(guestConv), () -> "an unknown peer was sent " + packet);
+    attackerAnswers++;
   }
 
   // The end
@@ -446,11 +447,11 @@ public final class SimulatedEndpoints {
     clientSides.forEach(
         (conv, client) -> {
           SimulatedConversation server = serverSides.get(conv);
-          boolean allHeard = client.hasHeardAll() && server.hasHeardAll();
+          boolean allReceived = client.hasReceivedAll() && server.hasReceivedAll();
           boolean serverIsClosed = server.isClosed() || server.session() == null;
           if (!client.isClosed()
               || !serverIsClosed
-              || (!allHeard && !abandonedAtMs.containsKey(conv))) {
+              || (!allReceived && !abandonedAtMs.containsKey(conv))) {
             unfinished.add(conv + ": " + client + " and " + server);
           }
         });
@@ -465,8 +466,8 @@ public final class SimulatedEndpoints {
     int sessions = clientSides.size();
     checkCounter(KcpCounter.SESSIONS_OPENED, sessions - abandonedAtMs.size(), sessions);
     checkCounter(KcpCounter.SESSIONS_CLOSED, sessions - abandonedAtMs.size(), sessions);
-    // A socket that is blocked swallows the answer.
-    Check.that(answersToStrangers <= probesOfStrangers, "more answers to strangers than probes");
+    // A blocked socket drops the answer.
+    Check.that(attackerAnswers <= attackerProbes, "more answers than probes");
   }
 
   private void checkCounter(KcpCounter counter, long min, long max) {

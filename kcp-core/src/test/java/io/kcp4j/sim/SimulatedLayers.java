@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Draws what stands around the ARQ: one cipher for all endpoints of a run, and the forward error
+ * Draws the layers around the ARQ: one cipher for all endpoints of a run, and the forward error
  * correction of each side of each session. Keys are fixed. Nonces are not, so that no two runs have
  * the same bytes on the wire; nothing in a run depends on those.
  */
@@ -49,7 +49,7 @@ final class SimulatedLayers {
     return keys;
   }
 
-  /** Whether packets are sealed, so that altered ones are found out. */
+  /** Whether packets are sealed, so that altered ones are detected. */
   boolean isSealed() {
     return algorithm != CipherAlgorithm.NULL;
   }
@@ -81,8 +81,8 @@ final class SimulatedLayers {
   /**
    * The settings of FEC of both sides of a session.
    *
-   * @param client the client's at first
-   * @param server the server's at first
+   * @param client the initial settings of the client
+   * @param server the initial settings of the server
    */
   record FecSides(FecConfig client, FecConfig server) {}
 

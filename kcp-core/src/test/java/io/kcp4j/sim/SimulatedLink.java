@@ -11,9 +11,9 @@ import java.util.zip.CRC32;
  * One direction of a network. Datagrams pass, in this order: partition, scripted loss, random and
  * burst loss, the rate limit and its queue, delay and reordering, alteration, duplication.
  *
- * <p>KCP has no checksum of its own; below it there always is one. So datagrams with flipped bits
- * are dropped here when a CRC-32 finds them out, unless it is to be shown that a cipher finds them
- * out. Truncated and padded ones arrive as they are.
+ * <p>KCP has no checksum of its own, since UDP has one. So datagrams with flipped bits are dropped
+ * here when a CRC-32 detects them, unless a cipher is to detect them. Truncated and padded ones are
+ * delivered.
  */
 public final class SimulatedLink {
 
@@ -27,7 +27,7 @@ public final class SimulatedLink {
 
   private LinkProfile profile;
   private Predicate<byte[]> scriptedLoss = datagram -> false;
-  private long silentUntilMs;
+  private long downUntilMs;
   private boolean inBurst;
   private double rateFreeAtMs;
   private long lastArrivalMs;
@@ -50,12 +50,12 @@ public final class SimulatedLink {
     this.destination = destination;
   }
 
-  /** What the link does now. */
+  /** The present profile of the link. */
   public LinkProfile profile() {
     return profile;
   }
 
-  /** Changes what the link does from now on. */
+  /** Changes the profile of the link. */
   public void profile(LinkProfile profile) {
     this.profile = profile;
   }
@@ -66,9 +66,9 @@ public final class SimulatedLink {
   }
 
   /** Loses everything until the given time. */
-  public void silence(long untilMs) {
+  public void takeDown(long untilMs) {
     faults.add(Fault.PARTITION);
-    silentUntilMs = Math.max(silentUntilMs, untilMs);
+    downUntilMs = Math.max(downUntilMs, untilMs);
   }
 
   /** Ends every fault. */
@@ -76,15 +76,15 @@ public final class SimulatedLink {
     healed = true;
     profile = profile.healed();
     inBurst = false;
-    silentUntilMs = 0;
+    downUntilMs = 0;
   }
 
-  /** How many datagrams passed before the link healed, and so may have met each of its faults. */
+  /** How many datagrams were sent before the link healed, and could meet each of its faults. */
   long datagramsUnderFaults() {
     return datagramsUnderFaults;
   }
 
-  /** Sends a datagram. The array becomes the link's. */
+  /** Sends a datagram, and takes over the array. */
   public void send(byte[] datagram) {
     if (isLost(datagram)) {
       return;
@@ -105,7 +105,7 @@ public final class SimulatedLink {
   }
 
   private boolean isLost(byte[] datagram) {
-    if (time.nowMs() < silentUntilMs) {
+    if (time.nowMs() < downUntilMs) {
       faults.add(Fault.LOST_IN_PARTITION);
       return true;
     }
@@ -125,7 +125,7 @@ public final class SimulatedLink {
     return false;
   }
 
-  /** When the last bit has left, or -1 if the queue is full. */
+  /** The time at which the last bit leaves, or -1 if the queue is full. */
   private double leavesAtMs(int bytes) {
     double nowMs = (double) time.nowMs();
     if (profile.bytesPerSecond() == 0) {

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** The links between some machines, and what happens to all of them at once. */
+/** The links between some machines, and the faults of all of them at once. */
 public final class SimulatedNetwork {
 
   private final VirtualTime time;
@@ -19,14 +19,14 @@ public final class SimulatedNetwork {
   /**
    * Makes a network without links.
    *
-   * @param random what all that is random on its links is drawn from
+   * @param random the source of randomness of its links
    */
   public SimulatedNetwork(VirtualTime time, SplittableRandom random) {
     this.time = time;
     this.random = random;
   }
 
-  /** Lets altered datagrams arrive on the links to be made: the machines themselves notice. */
+  /** Lets altered datagrams pass on links that are made later, for the machines to detect. */
   public void dropChecksum() {
     hasChecksum = false;
   }
@@ -47,12 +47,12 @@ public final class SimulatedNetwork {
     return faults;
   }
 
-  /** Nothing passes for a while. */
+  /** Takes all links down for a while. */
   public void partition(long durationMs) {
-    links.forEach(link -> link.silence(time.nowMs() + durationMs));
+    links.forEach(link -> link.takeDown(time.nowMs() + durationMs));
   }
 
-  /** Has {@code action} run when the network heals. */
+  /** Runs {@code action} when the network heals. */
   void onHealed(Runnable action) {
     onHealed.add(action);
   }

@@ -14,36 +14,36 @@ class SimulatedNetworkTest {
 
   private static final int DATAGRAMS = 10_000;
 
-  private record Arrival(long atMs, int number, int length) {}
+  private record Received(long atMs, int number, int length) {}
 
   private final VirtualTime time = new VirtualTime();
   private final SimulatedNetwork network = new SimulatedNetwork(time, new SplittableRandom(1));
-  private final List<Arrival> arrivals = new ArrayList<>();
+  private final List<Received> received = new ArrayList<>();
 
   @Test
   void aCleanLinkOnlyDelays() {
     sendAll(LinkProfile.clean(25));
-    assertEquals(DATAGRAMS, arrivals.size());
+    assertEquals(DATAGRAMS, received.size());
     for (int i = 0; i < DATAGRAMS; i++) {
-      assertEquals(new Arrival(i + 25, i, 100), arrivals.get(i));
+      assertEquals(new Received(i + 25, i, 100), received.get(i));
     }
   }
 
   @Test
   void randomLossLosesItsShare() {
     sendAll(new LinkProfile(1, 0, 0.2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0));
-    assertEquals(DATAGRAMS, arrivals.size() + count(Fault.LOST));
+    assertEquals(DATAGRAMS, received.size() + count(Fault.LOST));
     assertNear(2000, count(Fault.LOST));
   }
 
   @Test
-  void lossesInBurstsComeTogether() {
+  void burstLossesAreConsecutive() {
     sendAll(new LinkProfile(1, 0, 0, 0.01, 0.1, 0, 0, 0, 0, 0, 0, 0, 0));
     long lost = count(Fault.LOST_IN_BURST);
-    assertEquals(DATAGRAMS, arrivals.size() + lost);
+    assertEquals(DATAGRAMS, received.size() + lost);
     long gaps = 0;
-    for (int i = 1; i < arrivals.size(); i++) {
-      gaps += arrivals.get(i).number > arrivals.get(i - 1).number + 1 ? 1 : 0;
+    for (int i = 1; i < received.size(); i++) {
+      gaps += received.get(i).number > received.get(i - 1).number + 1 ? 1 : 0;
     }
     assertTrue(lost > 3 * gaps, lost + " lost in " + gaps + " gaps");
   }
@@ -51,48 +51,48 @@ class SimulatedNetworkTest {
   @Test
   void jitterAloneKeepsTheOrder() {
     sendAll(new LinkProfile(5, 50, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0));
-    assertEquals(inOrder(), arrivals);
+    assertEquals(inOrder(), received);
     assertEquals(0, count(Fault.REORDERED));
   }
 
   @Test
-  void whatIsHeldBackIsOvertaken() {
+  void delayedDatagramsAreReordered() {
     sendAll(LinkProfile.reordering(5, 0.1, 30));
-    assertEquals(DATAGRAMS, arrivals.size());
+    assertEquals(DATAGRAMS, received.size());
     assertTrue(count(Fault.REORDERED) > 100);
-    assertNotEquals(inOrder(), arrivals);
+    assertNotEquals(inOrder(), received);
   }
 
   @Test
   void duplicatesArriveTwice() {
     sendAll(new LinkProfile(5, 0, 0, 0, 1, 0.1, 0, 0, 0, 0, 0, 0, 0));
-    assertEquals(DATAGRAMS + count(Fault.DUPLICATED), arrivals.size());
+    assertEquals(DATAGRAMS + count(Fault.DUPLICATED), received.size());
     assertNear(1100, count(Fault.DUPLICATED));
   }
 
   @Test
-  void flippedBitsAreFoundOutByTheChecksum() {
+  void flippedBitsAreDetectedByTheChecksum() {
     sendAll(new LinkProfile(5, 0, 0, 0, 1, 0, 0, 0, 0.1, 0, 0, 0, 0));
-    assertEquals(DATAGRAMS, arrivals.size() + count(Fault.CORRUPTED));
+    assertEquals(DATAGRAMS, received.size() + count(Fault.CORRUPTED));
     assertNear(1000, count(Fault.CORRUPTED));
   }
 
   @Test
   void truncatedAndPaddedDatagramsArriveAsTheyAre() {
     sendAll(new LinkProfile(5, 0, 0, 0, 1, 0, 0, 0, 0, 0.1, 0.1, 0, 0));
-    assertEquals(count(Fault.TRUNCATED), arrivals.stream().filter(a -> a.length < 100).count());
-    assertEquals(count(Fault.PADDED), arrivals.stream().filter(a -> a.length > 100).count());
+    assertEquals(count(Fault.TRUNCATED), received.stream().filter(a -> a.length < 100).count());
+    assertEquals(count(Fault.PADDED), received.stream().filter(a -> a.length > 100).count());
     assertTrue(count(Fault.TRUNCATED) > 0 && count(Fault.PADDED) > 0);
   }
 
   @Test
   void theRateLimitDelaysAndItsFullQueueDrops() {
-    // 100 bytes a millisecond are offered, 50 pass, and 20 of them can wait.
+    // 100 bytes a millisecond are sent, 50 pass, and 20 datagrams can wait.
     sendAll(new LinkProfile(5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 50_000, 1000));
-    assertEquals(DATAGRAMS, arrivals.size() + count(Fault.QUEUE_FULL));
-    assertNear(DATAGRAMS / 2, arrivals.size());
+    assertEquals(DATAGRAMS, received.size() + count(Fault.QUEUE_FULL));
+    assertNear(DATAGRAMS / 2, received.size());
     assertTrue(count(Fault.QUEUED) > 1000);
-    assertEquals(inOrder(), arrivals);
+    assertEquals(inOrder(), received);
   }
 
   @Test
@@ -100,7 +100,7 @@ class SimulatedNetworkTest {
     time.at(999, () -> network.partition(1000));
     sendAll(LinkProfile.clean(5));
     assertEquals(1000, count(Fault.LOST_IN_PARTITION));
-    assertEquals(DATAGRAMS - 1000, arrivals.size());
+    assertEquals(DATAGRAMS - 1000, received.size());
   }
 
   @Test
@@ -116,7 +116,7 @@ class SimulatedNetworkTest {
   }
 
   private void sendAll(LinkProfile profile) {
-    SimulatedLink link = network.connect(profile, bytes -> arrivals.add(arrival(bytes)));
+    SimulatedLink link = network.connect(profile, bytes -> received.add(arrival(bytes)));
     for (int i = 0; i < DATAGRAMS; i++) {
       byte[] datagram = new byte[100];
       datagram[0] = (byte) (i >> 8);
@@ -126,17 +126,17 @@ class SimulatedNetworkTest {
     time.runUntil(Long.MAX_VALUE);
   }
 
-  private Arrival arrival(byte[] bytes) {
+  private Received arrival(byte[] bytes) {
     int number = bytes.length < 2 ? -1 : ((bytes[0] & 0xff) << 8) | (bytes[1] & 0xff);
-    return new Arrival(time.nowMs(), number, bytes.length);
+    return new Received(time.nowMs(), number, bytes.length);
   }
 
   private static void assertNear(long expected, long actual) {
     assertTrue(Math.abs(actual - expected) < 150, actual + " is not near " + expected);
   }
 
-  private List<Arrival> inOrder() {
-    List<Arrival> sorted = new ArrayList<>(arrivals);
+  private List<Received> inOrder() {
+    List<Received> sorted = new ArrayList<>(received);
     sorted.sort((a, b) -> Integer.compare(a.number, b.number));
     return Collections.unmodifiableList(sorted);
   }

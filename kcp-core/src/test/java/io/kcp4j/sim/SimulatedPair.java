@@ -10,15 +10,15 @@ import java.util.zip.CRC32C;
 
 /**
  * Two sessions that send each other data through a {@link SimulatedNetwork}, as a {@link Scenario}
- * says. A run ends when nothing is left to happen: both sides have sent and read everything and
- * have no timer.
+ * specifies. A run ends when no event is left: both sides have sent and read everything and have no
+ * timer.
  */
 public final class SimulatedPair {
 
   /** The network heals at the latest after this time, whatever has been sent until then. */
   private static final long HEALED_AT_THE_LATEST_MS = 300_000;
 
-  /** Two of the longest timeouts: what a side may sleep through after the network has healed. */
+  /** Two of the longest timeouts: how long a side may wait after the network has healed. */
   private static final long LONGEST_SLEEP_MS = 120_000;
 
   private final Scenario scenario;
@@ -50,17 +50,17 @@ public final class SimulatedPair {
     return b;
   }
 
-  /** The run's time, to script it. */
+  /** The virtual time, for scripts. */
   public VirtualTime time() {
     return time;
   }
 
-  /** The network between the two, to script it. */
+  /** The network between the two, for scripts. */
   public SimulatedNetwork network() {
     return network;
   }
 
-  /** Tells every datagram and every act as one line. */
+  /** Reports every datagram and every act as one line. */
   public SimulatedPair trace(Consumer<String> trace) {
     a.trace(trace);
     b.trace(trace);
@@ -70,7 +70,7 @@ public final class SimulatedPair {
   /**
    * Runs to the end.
    *
-   * @throws AssertionError if a promise was broken
+   * @throws AssertionError if a check fails
    */
   public SimulationReport run() {
     return run(() -> {});
@@ -142,7 +142,7 @@ public final class SimulatedPair {
     long roundTripMs = longestDelayMs(from.link()) + longestDelayMs(to.link());
     long roundMs = roundTripMs + 2L * (from.config().intervalMs() + to.config().intervalMs());
     long waitMs = (long) from.writing().gapMs() + to.reading().gapMs();
-    // What is queued and the last write come on top, perhaps cut anew for the smallest MTU.
+    // The queue and the last write come on top, perhaps re-segmented for the smallest MTU.
     int smallestMss = KcpConfig.MIN_MTU_BYTES - Segment.HEADER_BYTES;
     int cuts = 1 + KcpConfig.MAX_MTU_BYTES / smallestMss;
     long segments =

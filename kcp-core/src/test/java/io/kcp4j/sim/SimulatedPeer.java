@@ -24,13 +24,12 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * One machine of a {@link SimulatedPair}: a {@link Kcp}, who writes to it, who reads from it, its
- * clock and its timer. Everything that happens to it ends in a {@link #turn}, after which all that
- * can be checked is checked.
+ * One machine of a {@link SimulatedPair}: a {@link Kcp}, its user, its clock and its timer. Every
+ * event ends in a {@link #turn}, after which all that can be checked is checked.
  */
 public final class SimulatedPeer {
 
-  /** What stands before the writer index of every output buffer, and must be there afterwards. */
+  /** The bytes before the writer index of every output buffer, which must stay. */
   private static final long CANARY = 0x6b63_7034_6a21_5f5fL;
 
   private static final long LARGEST_BUFFER_BYTES = 64 * 1024;
@@ -119,7 +118,7 @@ public final class SimulatedPeer {
     return kcp;
   }
 
-  /** The link on which its datagrams leave, to be scripted. */
+  /** The link of the datagrams that it sends, for scripts. */
   public SimulatedLink link() {
     return link;
   }
@@ -136,7 +135,7 @@ public final class SimulatedPeer {
             side.link(),
             bytes -> {
               recorder.accept(bytes);
-              peer.arrived(bytes);
+              peer.received(bytes);
             });
   }
 
@@ -144,7 +143,7 @@ public final class SimulatedPeer {
     this.trace = trace;
   }
 
-  /** What this machine's clock shows. */
+  /** The time of this machine's clock, in milliseconds. */
   public long clockMs() {
     return time.nowMs() + clockOffsetMs;
   }
@@ -154,15 +153,15 @@ public final class SimulatedPeer {
     return wire.newSegments() >= share * side.segments() || user.isWritten();
   }
 
-  /** When the last thing that was to happen to it will be over. */
+  /** The time at which the last of its acts is over. */
   long disturbedUntilMs() {
     return disturbedUntilMs;
   }
 
-  private void arrived(byte[] bytes) {
+  private void received(byte[] bytes) {
     inbox.add(bytes);
     if (inbox.size() == 1) {
-      // After what else arrives in this millisecond: one batch.
+      // One batch with all that is received in this millisecond.
       time.after(0, this::turn);
     }
   }
@@ -273,7 +272,7 @@ public final class SimulatedPeer {
     try {
       kcp.reconfigure(before.toBuilder().mtuBytes(bytes).build());
       wire.reconfigure(kcp.config());
-    } catch (OutOfMemoryError e) { // What is queued could not be cut anew.
+    } catch (OutOfMemoryError e) { // Queued segments could not be re-segmented.
       Check.that(
           kcp.config() == before
               && kcp.stats().queued() == stats.queued()
@@ -321,7 +320,7 @@ public final class SimulatedPeer {
         ackDueAtMs = Math.min(ackDueAtMs, nowMs + kcp.config().intervalMs());
       }
     }
-    // The session copies what it keeps.
+    // Sessions copy what they keep.
     datagram.setZero(0, datagram.writerIndex());
   }
 
@@ -331,7 +330,7 @@ public final class SimulatedPeer {
     datagram.writeBytes(bytes);
   }
 
-  /** Whether truncation has left whole segments, at least one of them. */
+  /** Whether truncation has left only whole segments, at least one. */
   private boolean isWhole() {
     int at = datagram.readerIndex();
     int segments = 0;
@@ -374,7 +373,7 @@ public final class SimulatedPeer {
         () -> kind + " changed the round-trip time");
     Check.that(before.remoteWindow() == after.remoteWindow(), () -> kind + " changed the window");
     if (kind == Fault.INVALID_TIMESTAMP) {
-      // It does acknowledge a segment, one that did arrive.
+      // It does acknowledge a segment, one that was received.
       wire.takenInForgedAck(peer.wire.unaOut(), after.remoteWindow());
       return;
     }
@@ -389,7 +388,7 @@ public final class SimulatedPeer {
 
   // Checks
 
-  /** A flush that nobody asked for finds no timeout; a second one finds nothing new at all. */
+  /** An extra flush finds no timeout; a second one finds nothing to send at all. */
   private void flushEarly(long nowMs) {
     KcpCounters counters = kcp.counters();
     long timedOut = counters.get(KcpCounter.TIMED_OUT);
@@ -403,9 +402,10 @@ public final class SimulatedPeer {
     kcp.flush(nowMs, output);
     Check.that(counters.get(KcpCounter.TIMED_OUT) == timedOut, "timed out twice at the same time");
     Check.that(
-        counters.get(KcpCounter.FAST_RETRANSMITTED) == fast, "overtaken twice at the same time");
+        counters.get(KcpCounter.FAST_RETRANSMITTED) == fast,
+        "a fast retransmit twice at the same time");
     Check.that(wire.acks() == acks, "acknowledged twice at the same time");
-    // Fast resends may have opened a congestion window; what that lets through was to wait.
+    // Fast retransmits may have opened the congestion window for segments that were to wait.
     Check.that(
         wire.newSegments() == sent || kcp.config().congestionControl() != CongestionControl.NONE,
         "a second flush found something new");
@@ -427,7 +427,7 @@ public final class SimulatedPeer {
       ackDueAtMs = Long.MAX_VALUE;
     }
     long failed = kcp.counters().get(KcpCounter.ALLOCATION_FAILED);
-    if (failed != allocationsFailed) { // What waits for memory is tried again after an interval.
+    if (failed != allocationsFailed) { // Allocations are tried again after an interval.
       allocationsFailed = failed;
       failedAtMs = nowMs;
     }

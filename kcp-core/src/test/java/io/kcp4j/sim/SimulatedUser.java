@@ -8,7 +8,7 @@ import java.util.ArrayDeque;
 import java.util.SplittableRandom;
 
 /**
- * Who writes to and reads from one side of a {@link SimulatedPair}, and checks what arrives: every
+ * Writes to and reads from one side of a {@link SimulatedPair}, and checks what is received: every
  * byte once, in order and unaltered, and in message mode every message as it was sent.
  */
 final class SimulatedUser {
@@ -70,7 +70,7 @@ final class SimulatedUser {
     return peer.bytesRead == bytesWritten && messageSizes.isEmpty();
   }
 
-  /** When it will write or read again of its own accord, or {@link Long#MAX_VALUE}. */
+  /** The time of its next write or read, or {@link Long#MAX_VALUE}. */
   long nextTurnAtMs() {
     long write = !unsentIsWaiting && !isWritten() ? writesAtMs : Long.MAX_VALUE;
     long read = kcp.isReceivable() ? readsAtMs : Long.MAX_VALUE;
@@ -129,7 +129,7 @@ final class SimulatedUser {
     boolean wrote = false;
     while (unsentIsWaiting || draw()) {
       if (hasMessages && unsent.readableBytes() > maxMessageBytes()) {
-        // The MTU, or the window that the peer shows, has shrunk while the message waited.
+        // The MTU, or the peer's window, has shrunk while the message waited.
         takeBack();
         continue;
       }
@@ -138,7 +138,7 @@ final class SimulatedUser {
       boolean all = kcp.send(unsent);
       int taken = before - unsent.readableBytes();
       bytesWritten += taken;
-      // Also where nothing was taken for want of memory: the session has to wait for it then.
+      // Also if nothing was taken for lack of memory: the session has to wait for it then.
       wrote |= taken > 0 || all || (sendable && kcp.isSendDeferred());
       unsentIsWaiting = !all;
       Check.that(all || unsent.isReadable() || before == 0, "all was taken, but send says no");
@@ -179,7 +179,7 @@ final class SimulatedUser {
     unsentIsWaiting = false;
   }
 
-  /** Before the peer has shown its window nobody but the user can know how much it takes. */
+  /** Before the peer has advertised its window only the user knows how much it takes. */
   private int maxMessageBytes() {
     int fragments = peer.side.config().receiveWindow();
     return Math.min(kcp.maxMessageBytes(), fragments * kcp.config().mssBytes());

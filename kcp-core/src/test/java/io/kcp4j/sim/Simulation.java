@@ -2,7 +2,7 @@ package io.kcp4j.sim;
 
 import java.util.function.Consumer;
 
-/** Runs one seed, and tells how to replay it if it fails. */
+/** Runs one seed, and names the command that replays it if it fails. */
 public final class Simulation {
 
   private Simulation() {}

@@ -1,6 +1,6 @@
 package io.kcp4j.sim;
 
-/** A run broke a promise of the protocol. The message names the seed and how to replay it. */
+/** A check of the simulator has failed. The message names the seed and how to replay it. */
 public final class SimulationFailure extends AssertionError {
 
   private static final long serialVersionUID = 1L;

@@ -74,7 +74,7 @@ class SimulatorTest {
     assertNotEquals(Simulation.pair(1, null).digest(), Simulation.pair(2, null).digest());
   }
 
-  /** What waited during the pause is taken in before timeouts are judged. */
+  /** Input that waited during the pause is taken in before timeouts count. */
   @Test
   void aPauseOfTheMachineCausesNoFalseTimeout() {
     Scenario plain = Scenario.scripted(KcpConfig.DEFAULT, 30, 400);
@@ -97,7 +97,7 @@ class SimulatorTest {
     assertEquals(0, pair.a().kcp().counters().get(KcpCounter.RETRANSMITTED));
   }
 
-  /** What finds no room is not acknowledged, and comes again. */
+  /** Segments without room are not acknowledged, and are retransmitted. */
   @Test
   void aSmallMemoryBudgetDelaysAndDoesNotBlock() {
     for (int budget : new int[] {40_000, 150_000}) {

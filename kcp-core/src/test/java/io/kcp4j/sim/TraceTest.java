@@ -22,8 +22,8 @@ import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 /**
- * How the sender's srtt, rto, congestion window and flight go under scripted faults, as text: a
- * change to the protocol's behaviour is a change to these files. To write them anew:
+ * Records the sender's srtt, RTO, congestion window and segments in flight under scripted faults,
+ * as text: a change of behaviour is a change of these files. To write them again:
  *
  * <pre>mvn test -pl kcp-core -Dtest=TraceTest -Dkcp4j.traces=write</pre>
  */

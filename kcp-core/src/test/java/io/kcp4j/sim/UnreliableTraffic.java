@@ -5,11 +5,11 @@ import io.netty.buffer.ByteBufAllocator;
 import java.util.zip.CRC32C;
 
 /**
- * The unreliable datagrams of one direction of a session. Each tells whose it is, its number and a
- * checksum of everything, so that one which is altered, made up or of another session is found out;
- * they may be lost, come twice and in any order.
+ * The unreliable datagrams of one direction of a session. Each has its conv, direction and number,
+ * and a checksum, so that one which was altered, forged or belongs to another session is detected.
+ * They may be lost, duplicated and reordered.
  */
-final class UnreliableTalk {
+final class UnreliableTraffic {
 
   /** Conversation, direction, number, checksum. */
   static final int MIN_BYTES = 16;
@@ -18,34 +18,34 @@ final class UnreliableTalk {
 
   private final int conv;
   private final int direction;
-  private int said;
+  private int sent;
 
-  UnreliableTalk(int conv, int direction) {
+  UnreliableTraffic(int conv, int direction) {
     this.conv = conv;
     this.direction = direction;
   }
 
   /** The next datagram. */
-  ByteBuf say(int bytes, ByteBufAllocator allocator) {
+  ByteBuf next(int bytes, ByteBufAllocator allocator) {
     ByteBuf datagram = allocator.buffer(bytes);
-    datagram.writeInt(conv).writeInt(direction).writeInt(said).writeInt(0);
+    datagram.writeInt(conv).writeInt(direction).writeInt(sent).writeInt(0);
     for (int i = MIN_BYTES; i < bytes; i++) {
-      datagram.writeByte(said * 31 + i);
+      datagram.writeByte(sent * 31 + i);
     }
-    said++;
+    sent++;
     return datagram.setInt(CRC_INDEX, crc(datagram));
   }
 
-  /** Checks one that has arrived. */
-  void hear(ByteBuf received) {
+  /** Checks a received datagram. */
+  void check(ByteBuf received) {
     ByteBuf datagram = received.slice();
-    Check.that(datagram.readableBytes() >= MIN_BYTES, "an unreliable datagram cut short");
+    Check.that(datagram.readableBytes() >= MIN_BYTES, "an unreliable datagram truncated");
     Check.that(datagram.getInt(CRC_INDEX) == crc(datagram), "an unreliable datagram altered");
     Check.that(
         datagram.getInt(0) == conv && datagram.getInt(4) == direction,
         "an unreliable datagram of another session");
     int number = datagram.getInt(8);
-    Check.that(number >= 0 && number < said, "an unreliable datagram that was never sent");
+    Check.that(number >= 0 && number < sent, "an unreliable datagram that was never sent");
   }
 
   private static int crc(ByteBuf datagram) {

@@ -8,9 +8,9 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Follows what one side puts on the wire and takes in, and checks each of its datagrams: whole
- * segments in the right order, sequence numbers without gaps, nothing beyond the windows, nothing
- * sent again that was acknowledged, no datagram beyond the MTU.
+ * Follows what one side sends and receives, and checks each of its datagrams: whole segments in the
+ * right order, sequence numbers without gaps, nothing beyond the windows, no retransmission of what
+ * was acknowledged, no datagram beyond the MTU.
  */
 final class WireMonitor {
 
@@ -110,7 +110,7 @@ final class WireMonitor {
     return lastPushInAtMs;
   }
 
-  /** Notes a genuine datagram that the side takes in; returns how many PUSHes are in it. */
+  /** Notes a genuine datagram that the side receives; returns how many PUSHes it has. */
   int takenIn(ByteBuf datagram, long nowMs) {
     int pushes = 0;
     int at = datagram.readerIndex();
@@ -136,8 +136,8 @@ final class WireMonitor {
   }
 
   /**
-   * A peer that has no memory to put segments in order has acknowledged them one by one, and tells
-   * no una beyond them. The window is counted from the first that is not acknowledged.
+   * A peer that has no memory to put segments in order has acknowledged them one by one, and sends
+   * no una beyond them. The window counts from the first that is not acknowledged.
    */
   private void passAcknowledged() {
     int una = unaForged - unaIn > 0 ? unaForged : unaIn;
@@ -153,8 +153,8 @@ final class WireMonitor {
   }
 
   /**
-   * Notes that a forged ACK has told what the peer has not told yet: everything below {@code una}
-   * has arrived. The window is counted from there.
+   * Notes that a forged ACK was ahead of the peer's: everything below {@code una} was received. The
+   * window counts from there.
    */
   void takenInForgedAck(int una, int window) {
     if (una - unaForged > 0) {
@@ -232,7 +232,7 @@ final class WireMonitor {
       Check.that(
           sn - rightEdge < 0,
           () -> "sent sn " + sn + " beyond the peer's window, which ends at " + rightEdge);
-      // What is queued is cut anew when the MTU shrinks, except the fragments of a message.
+      // The queue is re-segmented when the MTU shrinks, except the fragments of a message.
       int largest = config.delivery() == Delivery.STREAM ? config.mssBytes() : largestMss;
       Check.that(length <= largest, "sent a segment larger than the MTU allows");
       nextSn++;
