@@ -15,7 +15,7 @@ import java.util.List;
 final class FlushQueue {
 
   /** What the queue knows of a session, and the timer of the session's deadline. */
-  abstract static class Entry extends TimerWheel.Entry {
+  abstract static class Entry extends TimerWheel.Timer {
 
     /** The queue of the table that the session is in, or null. */
     private FlushQueue queue;

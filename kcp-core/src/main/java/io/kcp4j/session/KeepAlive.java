@@ -12,7 +12,7 @@ import io.kcp4j.KcpCounters;
  * <p>One timer serves both. A received datagram does not rearm it: when it expires, it finds out
  * how long ago the last datagram was received, and waits for the rest of the interval.
  */
-final class KeepAlive extends TimerWheel.Entry {
+final class KeepAlive extends TimerWheel.Timer {
 
   /** The default of {@link #intervalMs}. */
   static final int DEFAULT_INTERVAL_MS = 60_000;

@@ -1,27 +1,27 @@
 package io.kcp4j.session;
 
 /**
- * A timer wheel for all sessions of one thread. Entries are intrusive: arming one takes a few
+ * A timer wheel for all sessions of one thread. Timers are intrusive: arming one takes a few
  * nanoseconds and allocates nothing, and an empty wheel costs nothing. Used by one thread.
  *
- * <p>Time is divided into ticks. A slot holds a doubly linked list of the entries of one tick, and
- * a bit map finds the next slot that is not empty. An entry beyond the range of the wheel waits in
- * the last slot and is moved on from there. Entries expire up to one tick late.
+ * <p>Time is divided into ticks. A slot holds a doubly linked list of the timers of one tick, and a
+ * bit map finds the next slot that is not empty. A timer beyond the range of the wheel waits in the
+ * last slot and is moved on from there. Timers expire up to one tick late.
  */
 public final class TimerWheel {
 
   /** Something with a deadline. Belongs to at most one wheel at a time. */
-  public abstract static class Entry {
+  public abstract static class Timer {
 
     private static final int NOT_ARMED = -1;
 
-    private Entry previous;
-    private Entry next;
+    private Timer previous;
+    private Timer next;
     private int slot = NOT_ARMED;
     private long deadlineMs;
 
     /**
-     * The deadline has passed. The entry is no longer armed; this method may arm it again.
+     * The deadline has passed. The timer is no longer armed; this method may arm it again.
      *
      * @param nowMs the time, in milliseconds
      */
@@ -32,14 +32,14 @@ public final class TimerWheel {
 
   private final int tickMs;
 
-  /** The first entry of each slot. */
-  private final Entry[] slots;
+  /** The first timer of each slot. */
+  private final Timer[] slots;
 
   private final long[] occupied;
   private final int mask;
 
-  /** The first of the entries that were taken out of their slot to expire; they keep its number. */
-  private Entry taken;
+  /** The first of the timers that were taken out of their slot to expire; they keep its number. */
+  private Timer taken;
 
   /** The slots of all ticks before this one have been taken. */
   private long tick;
@@ -70,74 +70,74 @@ public final class TimerWheel {
       throw new IllegalArgumentException("tickMs: " + tickMs + " (expected: >= 1)");
     }
     this.tickMs = tickMs;
-    this.slots = new Entry[slots];
+    this.slots = new Timer[slots];
     occupied = new long[slots / Long.SIZE];
     mask = slots - 1;
     now = Math.floorDiv(nowMs, tickMs);
     tick = now;
   }
 
-  /** How many entries are armed. */
+  /** How many timers are armed. */
   public int size() {
     return size;
   }
 
   /**
-   * Arms an entry, or moves one that is armed. An entry whose deadline has passed expires in the
-   * next {@link #advance(long)}.
+   * Arms a timer, or moves one that is armed. A timer whose deadline has passed expires in the next
+   * {@link #advance(long)}.
    *
    * @param deadlineMs the deadline, in milliseconds
    */
-  public void arm(Entry entry, long deadlineMs) {
+  public void arm(Timer timer, long deadlineMs) {
     long due = Math.max(-Math.floorDiv(-deadlineMs, tickMs), now);
     int slot = (int) Math.min(due, tick + mask) & mask;
-    entry.deadlineMs = deadlineMs;
-    if (entry.slot != slot) {
-      cancel(entry);
-      link(entry, slot);
+    timer.deadlineMs = deadlineMs;
+    if (timer.slot != slot) {
+      cancel(timer);
+      link(timer, slot);
     }
   }
 
-  /** Disarms an entry; nothing happens if it is not armed. */
-  public void cancel(Entry entry) {
-    int slot = entry.slot;
-    if (slot == Entry.NOT_ARMED) {
+  /** Disarms a timer; nothing happens if it is not armed. */
+  public void cancel(Timer timer) {
+    int slot = timer.slot;
+    if (slot == Timer.NOT_ARMED) {
       return;
     }
-    if (entry == taken) {
-      taken = entry.next;
-    } else if (entry.previous == null) {
-      slots[slot] = entry.next;
-      if (entry.next == null) {
+    if (timer == taken) {
+      taken = timer.next;
+    } else if (timer.previous == null) {
+      slots[slot] = timer.next;
+      if (timer.next == null) {
         occupied[slot >> 6] &= ~(1L << slot);
       }
     } else {
-      entry.previous.next = entry.next;
+      timer.previous.next = timer.next;
     }
-    if (entry.next != null) {
-      entry.next.previous = entry.previous;
+    if (timer.next != null) {
+      timer.next.previous = timer.previous;
     }
-    entry.previous = null;
-    entry.next = null;
-    entry.slot = Entry.NOT_ARMED;
+    timer.previous = null;
+    timer.next = null;
+    timer.slot = Timer.NOT_ARMED;
     size--;
   }
 
-  private void link(Entry entry, int slot) {
-    Entry first = slots[slot];
-    entry.next = first;
-    entry.slot = slot;
+  private void link(Timer timer, int slot) {
+    Timer first = slots[slot];
+    timer.next = first;
+    timer.slot = slot;
     if (first != null) {
-      first.previous = entry;
+      first.previous = timer;
     }
-    slots[slot] = entry;
+    slots[slot] = timer;
     occupied[slot >> 6] |= 1L << slot;
     size++;
   }
 
   /**
    * The time for the next {@link #advance(long)}, in milliseconds, or {@link Long#MAX_VALUE} if no
-   * entry is armed. No entry expires before that time; at that time there may be none either.
+   * timer is armed. No timer expires before that time; at that time there may be none either.
    */
   public long nextDeadline() {
     if (size == 0) {
@@ -165,7 +165,7 @@ public final class TimerWheel {
   }
 
   /**
-   * Expires every entry whose deadline is not after {@code nowMs}. An entry that is armed meanwhile
+   * Expires every timer whose deadline is not after {@code nowMs}. A timer that is armed meanwhile
    * with a deadline that has passed may wait for the next call.
    *
    * @param nowMs the time, in milliseconds
@@ -175,7 +175,7 @@ public final class TimerWheel {
   }
 
   /**
-   * Expires entries as {@link #advance(long)} does, but at most {@code most} of them.
+   * Expires timers as {@link #advance(long)} does, but at most {@code most} of them.
    *
    * @param nowMs the time, in milliseconds
    * @return whether some may be left, for the next call
@@ -199,7 +199,7 @@ public final class TimerWheel {
     return left == 0 && nextDeadline() <= nowMs;
   }
 
-  /** Empties a slot first, since an entry that expires may arm and cancel any other. */
+  /** Empties a slot first, since a timer that expires may arm and cancel any other. */
   private void take(int slot) {
     taken = slots[slot];
     slots[slot] = null;
@@ -209,12 +209,12 @@ public final class TimerWheel {
   private int expireTaken(long nowMs, int most) {
     int count = 0;
     for (; count < most && taken != null; count++) {
-      Entry entry = taken;
-      cancel(entry);
-      if (entry.deadlineMs <= nowMs) {
-        entry.expire(nowMs);
+      Timer timer = taken;
+      cancel(timer);
+      if (timer.deadlineMs <= nowMs) {
+        timer.expire(nowMs);
       } else {
-        arm(entry, entry.deadlineMs);
+        arm(timer, timer.deadlineMs);
       }
     }
     return count;

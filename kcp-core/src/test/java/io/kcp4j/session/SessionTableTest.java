@@ -694,7 +694,7 @@ class SessionTableTest {
   void probesOfPeersThatAnswerAreSpreadOverTime() {
     addUnresponsive(2000, 2000);
     assertEquals(2000, answerProbes(3_000).size());
-    // Each is silent enough after 2 s, but 2000 take 4 s at 2 ms each.
+    // Each may be probed after 2 s, but 2000 take 4 s at 2 ms each.
     int perTenSeconds = answerProbes(23_000).stream().mapToInt(List::size).sum() / 2;
     assertTrue(perTenSeconds > 4_400 && perTenSeconds <= 5_000, "in 10 s: " + perTenSeconds);
     assertEquals(2000, table.size());

@@ -20,7 +20,7 @@ class TimerWheelTest {
   private final TimerWheel wheel = new TimerWheel(0);
   private final List<String> expired = new ArrayList<>();
 
-  private final class Named extends TimerWheel.Entry {
+  private final class Named extends TimerWheel.Timer {
     private final String name;
     private final LongConsumer action;
 
@@ -48,7 +48,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void entryExpiresAtItsDeadlineAndNotBefore() {
+  void timerExpiresAtItsDeadlineAndNotBefore() {
     wheel.arm(new Named("a"), 100);
     assertEquals(100, wheel.nextDeadline());
     wheel.advance(99);
@@ -59,7 +59,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void entryWithAPastDeadlineExpiresInTheNextAdvance() {
+  void timerWithAPastDeadlineExpiresInTheNextAdvance() {
     wheel.advance(500);
     wheel.arm(new Named("a"), 20);
     assertEquals(500, wheel.nextDeadline());
@@ -68,7 +68,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void armedEntryCanBeMovedAndCancelled() {
+  void armedTimerCanBeMovedAndCancelled() {
     Named a = new Named("a");
     wheel.arm(a, 100);
     wheel.arm(a, 50);
@@ -124,7 +124,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void expiringEntryMayCancelAndArmOthersOfItsTick() {
+  void expiringTimerMayCancelAndArmOthersOfItsTick() {
     Named[] entries = new Named[3];
     entries[0] = new Named("0", now -> wheel.cancel(entries[1]));
     entries[1] = new Named("1", now -> wheel.cancel(entries[0]));
@@ -140,7 +140,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void entryThatArmsItselfForThePastDoesNotBlockAdvance() {
+  void timerThatArmsItselfForThePastDoesNotBlockAdvance() {
     Named[] self = new Named[1];
     self[0] = new Named("a", now -> wheel.arm(self[0], now - 1));
     wheel.arm(self[0], 10);
@@ -153,7 +153,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void nextDeadlineCanBeCalledWhileEntriesExpire() {
+  void nextDeadlineCanBeCalledWhileTimersExpire() {
     List<Long> deadlines = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       wheel.arm(new Named("" + i, now -> deadlines.add(wheel.nextDeadline())), 10);
@@ -163,7 +163,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void entryThatThrowsLeavesTheOthersToTheNextAdvance() {
+  void timerThatThrowsLeavesTheOthersToTheNextAdvance() {
     for (int i = 0; i < 3; i++) {
       wheel.arm(
           new Named(
@@ -183,7 +183,7 @@ class TimerWheelTest {
   }
 
   @Test
-  void entryThatThrowsBlocksNoLaterSlot() {
+  void timerThatThrowsBlocksNoLaterSlot() {
     Named thrower =
         new Named(
             "thrower",
@@ -238,7 +238,7 @@ class TimerWheelTest {
     }
   }
 
-  /** Deadlines by entry, all of which are checked on every step. */
+  /** Deadlines by timer, all of which are checked on every step. */
   private static final class Model {
 
     private final Map<Counted, Long> armed = new HashMap<>();
@@ -249,7 +249,7 @@ class TimerWheelTest {
     private long now;
     private int expired;
 
-    private final class Counted extends TimerWheel.Entry {
+    private final class Counted extends TimerWheel.Timer {
       @Override
       protected void expire(long nowMs) {
         Long deadline = armed.remove(this);

@@ -569,7 +569,7 @@ public final class SimulatedPeer {
     public void end() {
       Check.that(buffer.getLong(0) == CANARY, "wrote before the writer index");
       Check.that(buffer.readerIndex() == start, "moved the reader index");
-      Check.that(buffer.writerIndex() <= start + maxBytes, "wrote more than announced");
+      Check.that(buffer.writerIndex() <= start + maxBytes, "wrote more than it had asked for");
       say(() -> "sends" + WireMonitor.describe(buffer, start));
       wire.sent(buffer, start, clockMs());
       link.send(Arrays.copyOfRange(buffer.array(), start, buffer.writerIndex()));

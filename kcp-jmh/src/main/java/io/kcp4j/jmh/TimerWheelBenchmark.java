@@ -18,7 +18,7 @@ import org.openjdk.jmh.annotations.State;
 @State(Scope.Thread)
 public class TimerWheelBenchmark extends KcpBenchmark {
 
-  private static final class Timer extends TimerWheel.Entry {
+  private static final class Timer extends TimerWheel.Timer {
     long written;
 
     @Override

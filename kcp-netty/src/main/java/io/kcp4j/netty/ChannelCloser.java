@@ -69,7 +69,7 @@ final class ChannelCloser extends ForwardingUnsafe {
     channel.endpoint().arm(timeout, channel.config().lingerMs());
   }
 
-  private final class LingerTimeout extends TimerWheel.Entry {
+  private final class LingerTimeout extends TimerWheel.Timer {
     @Override
     protected void expire(long nowMs) {
       channel.closeNow();

@@ -152,7 +152,7 @@ final class Connector implements KcpEndpoint.Owner {
   }
 
   /** Sends probes until the peer answers one or the time is up. */
-  private final class Probe extends TimerWheel.Entry {
+  private final class Probe extends TimerWheel.Timer {
 
     private final int timeoutMs = channel.config().getConnectTimeoutMillis();
     private final long startMs = channel.endpoint().nowMs();

@@ -292,12 +292,12 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /** Arms a deadline of a channel's own. */
-  void arm(TimerWheel.Entry entry, long delayMs) {
+  void arm(TimerWheel.Timer entry, long delayMs) {
     loop.wheel().arm(entry, loop.readNowMs() + delayMs);
     loop.schedule();
   }
 
-  void cancel(TimerWheel.Entry entry) {
+  void cancel(TimerWheel.Timer entry) {
     loop.wheel().cancel(entry);
   }
 

@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
  * sessions. The sweeps of all endpoints fall on the same moments, so that many idle clients do not
  * wake the event loop more often than one.
  */
-final class KeepAliveSweep extends TimerWheel.Entry {
+final class KeepAliveSweep extends TimerWheel.Timer {
 
   private static final int INTERVAL_MS = 1000;
 

@@ -121,7 +121,7 @@ class ExceptionLogTest {
         warnings.stream().map(ILoggingEvent::getFormattedMessage).toList());
   }
 
-  private static final class BrokenDeadline extends TimerWheel.Entry {
+  private static final class BrokenDeadline extends TimerWheel.Timer {
     private final AtomicInteger thrown;
 
     BrokenDeadline(AtomicInteger thrown) {

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 /** One wheel and at most one scheduled task for all that happens on an event loop. */
 class LoopTest {
 
-  private static final class Alarm extends TimerWheel.Entry {
+  private static final class Alarm extends TimerWheel.Timer {
     final CompletableFuture<Long> expired = new CompletableFuture<>();
 
     @Override
@@ -145,7 +145,7 @@ class LoopTest {
             EventLoopContext loop = EventLoopContext.of(eventLoop);
             loop.wheel()
                 .arm(
-                    new TimerWheel.Entry() {
+                    new TimerWheel.Timer() {
                       @Override
                       protected void expire(long nowMs) {
                         throw new IllegalStateException("a deadline that fails");
