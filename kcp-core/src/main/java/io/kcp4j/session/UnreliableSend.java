@@ -12,7 +12,7 @@ public interface UnreliableSend {
   /** Why a datagram was not sent. */
   enum Drop {
     /** The queue was full, and newer datagrams were added. */
-    GAVE_WAY,
+    QUEUE_FULL,
     /** The memory limit was reached. */
     OUT_OF_MEMORY,
     /** The session was closed first. */

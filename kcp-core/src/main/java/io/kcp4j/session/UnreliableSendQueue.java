@@ -37,7 +37,7 @@ final class UnreliableSendQueue {
     waiting.add(datagram);
     int dropped = 0;
     for (; waiting.size() > limit; dropped++) {
-      remove().dropped(UnreliableSend.Drop.GAVE_WAY);
+      remove().dropped(UnreliableSend.Drop.QUEUE_FULL);
     }
     return dropped;
   }

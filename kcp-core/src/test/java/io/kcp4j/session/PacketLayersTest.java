@@ -382,16 +382,16 @@ class PacketLayersTest {
     List<String> fates = new ArrayList<>();
     session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(1), fates));
     session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(2), fates));
-    assertEquals(List.of("GAVE_WAY"), fates);
+    assertEquals(List.of("QUEUE_FULL"), fates);
     client.table.scheduleFlush(session);
     client.table.flushPending(0);
-    assertEquals(List.of("GAVE_WAY", "sent"), fates);
+    assertEquals(List.of("QUEUE_FULL", "sent"), fates);
     assertEquals(1, client.packets().size());
 
     session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(3), fates));
     client.table.remove(session, 0);
     session.close();
-    assertEquals(List.of("GAVE_WAY", "sent", "CLOSED"), fates);
+    assertEquals(List.of("QUEUE_FULL", "sent", "CLOSED"), fates);
   }
 
   @Test

@@ -89,7 +89,7 @@ final class UnreliableWrites {
     }
 
     private static String text(UnreliableSend.Drop reason) {
-      return reason == UnreliableSend.Drop.GAVE_WAY
+      return reason == UnreliableSend.Drop.QUEUE_FULL
           ? "newer ones came, and only " + KcpChannelOption.UNRELIABLE_QUEUE + " may wait"
           : "out of memory";
     }
@@ -112,7 +112,7 @@ final class UnreliableWrites {
     for (; unflushed.size() > limit; dropped++) {
       Write oldest = unflushed.remove();
       oldest.content.release();
-      oldest.dropped(UnreliableSend.Drop.GAVE_WAY);
+      oldest.dropped(UnreliableSend.Drop.QUEUE_FULL);
     }
     return dropped;
   }
