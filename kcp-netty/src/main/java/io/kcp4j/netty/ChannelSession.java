@@ -146,7 +146,7 @@ final class ChannelSession {
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
       applySettings(settings, config.fec());
     }
-    if (channel.parent() == null) {
+    if (channel.parent() == null && !channel.isSocketShared()) {
       channel.endpoint().keyRing(config.keyRing());
     }
   }

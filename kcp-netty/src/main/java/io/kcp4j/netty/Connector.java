@@ -1,15 +1,18 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpContext;
-import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.TimerWheel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.ConnectTimeoutException;
+import io.netty.util.NetUtil;
 import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.PromiseNotifier;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.net.SocketAddress;
@@ -17,6 +20,7 @@ import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ConnectionPendingException;
 import java.nio.channels.UnresolvedAddressException;
+import java.nio.channels.UnsupportedAddressTypeException;
 
 /**
  * Connects a client's channel: first its socket, then its session, and then, if {@link
@@ -28,6 +32,9 @@ final class Connector implements KcpEndpoint.Owner {
   private static final int PROBE_INTERVAL_MS = 200;
 
   private final KcpChannel channel;
+
+  /** The event loop whose sockets the channel may use, or null if it has a socket of its own. */
+  private EventLoopContext loop;
 
   /** Null unless an attempt is under way. */
   private ChannelPromise promise;
@@ -44,18 +51,35 @@ final class Connector implements KcpEndpoint.Owner {
     return promise != null;
   }
 
-  /** Makes the client's socket, which is to be registered. */
-  KcpEndpoint newEndpoint(KcpCounters counters) {
+  /** Opens the client's socket and registers it, unless that is to be a shared one. */
+  void register(ChannelPromise promise) {
+    if (channel.config().isSharedSocket()) {
+      loop = EventLoopContext.of(channel.eventLoop());
+      loop.enter(channel);
+      promise.setSuccess();
+      return;
+    }
+    KcpEndpoint endpoint = newEndpoint();
+    channel.socketOpened(endpoint);
+    PromiseNotifier.cascade(false, endpoint.register(channel), promise);
+  }
+
+  private KcpEndpoint newEndpoint() {
     KcpChannelConfig config = channel.config();
     return new KcpEndpoint(
         channel.eventLoop(),
         this,
         config.socketOptions(),
-        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), counters),
+        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), channel.endpointCounters()),
         config.keyRing(),
         SessionDirectory.ofOne(0),
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
+  }
+
+  /** Whether the channel uses a shared socket. */
+  boolean isSocketShared() {
+    return channel.endpoint() != null && loop != null;
   }
 
   /** Why no attempt can be made, or null. */
@@ -66,7 +90,10 @@ final class Connector implements KcpEndpoint.Owner {
     if (isConnecting()) {
       return new ConnectionPendingException();
     }
-    if (remote instanceof InetSocketAddress address && address.isUnresolved()) {
+    if (!(remote instanceof InetSocketAddress address)) {
+      return new UnsupportedAddressTypeException();
+    }
+    if (address.isUnresolved()) {
       return new UnresolvedAddressException();
     }
     return channel.config().keyRingMistake();
@@ -81,19 +108,52 @@ final class Connector implements KcpEndpoint.Owner {
             channel.unsafe().close(channel.unsafe().voidPromise());
           }
         });
-    channel.endpoint().connect(remote, local).addListener(this::socketConnected);
+    if (loop == null) {
+      KcpEndpoint endpoint = channel.endpoint();
+      endpoint
+          .connect(remote, local)
+          .addListener(connected -> socketReady(connected, endpoint.remoteAddress()));
+    } else {
+      joinSharedSocket(host((InetSocketAddress) remote), local);
+    }
   }
 
-  private void socketConnected(Future<?> future) {
+  private void joinSharedSocket(InetSocketAddress remote, SocketAddress local) {
+    SharedSocket socket;
+    try {
+      socket = loop.sharedSockets().join(channel, remote, local);
+    } catch (Throwable e) { // No socket or no cipher can be made.
+      if (isConnecting()) {
+        fail(e);
+      }
+      return;
+    }
+    channel.socketOpened(socket.endpoint());
+    channel.config().socketOptions().share(socket.endpoint().channel());
+    socket.opened().addListener(opened -> socketReady(opened, remote));
+  }
+
+  /** Datagrams of a host come from another address than the wildcard. */
+  private static InetSocketAddress host(InetSocketAddress remote) {
+    InetAddress address = remote.getAddress();
+    if (!address.isAnyLocalAddress()) {
+      return remote;
+    }
+    InetAddress loopback =
+        address instanceof Inet6Address ? NetUtil.LOCALHOST6 : NetUtil.LOCALHOST4;
+    return new InetSocketAddress(loopback, remote.getPort());
+  }
+
+  private void socketReady(Future<?> ready, InetSocketAddress remote) {
     if (!channel.isOpen()) {
       return;
     }
-    if (!future.isSuccess()) {
-      fail(future.cause());
+    if (!ready.isSuccess()) {
+      fail(ready.cause());
       return;
     }
     try {
-      channel.openSession();
+      channel.openSession(remote);
     } catch (Throwable e) { // The user's congestion control may throw.
       fail(e);
       return;
@@ -125,6 +185,9 @@ final class Connector implements KcpEndpoint.Owner {
 
   /** The channel closes: an attempt that is under way fails. */
   void close() {
+    if (loop != null) {
+      loop.leave(channel);
+    }
     if (isConnecting()) {
       end().tryFailure(new ClosedChannelException());
     }

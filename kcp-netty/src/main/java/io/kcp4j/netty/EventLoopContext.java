@@ -46,6 +46,7 @@ final class EventLoopContext implements Runnable {
   private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
   private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
+  private final SharedSockets sharedSockets = new SharedSockets();
   private final ExceptionLog exceptions = new ExceptionLog(logger);
 
   private long nowMs = readClock();
@@ -102,6 +103,10 @@ final class EventLoopContext implements Runnable {
 
   ReceiveSpace receiveSpace() {
     return receiveSpace;
+  }
+
+  SharedSockets sharedSockets() {
+    return sharedSockets;
   }
 
   FecContext fecContext() {

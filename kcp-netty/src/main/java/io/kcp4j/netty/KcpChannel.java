@@ -12,7 +12,6 @@ import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
-import io.netty.util.concurrent.PromiseNotifier;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.channels.AlreadyConnectedException;
@@ -46,7 +45,6 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   private final KcpChannelConfig config;
-  private final KcpCounters endpointCounters;
   private final ChannelSession session = new ChannelSession(this);
   private final ChannelReader reader = new ChannelReader(this);
 
@@ -57,6 +55,7 @@ public final class KcpChannel extends AbstractChannel {
   private volatile KcpEndpoint endpoint;
   private volatile InetSocketAddress localAddress;
   private volatile InetSocketAddress remoteAddress;
+  private volatile KcpCounters endpointCounters;
   private volatile EndReason endReason;
 
   // Made on first use, which is by the superclass's constructor: no initializer may reset them.
@@ -121,7 +120,8 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   /**
-   * What the socket and all its sessions have counted: a client's own, or the server's that has
+   * What the socket and all its sessions have counted: a client's own, the {@linkplain
+   * KcpChannelOption#SHARED_SOCKET shared} one's from connecting on, or the server's that has
    * accepted this channel. From any thread.
    */
   public KcpCounters endpointCounters() {
@@ -236,8 +236,7 @@ public final class KcpChannel extends AbstractChannel {
         registerChild();
         promise.setSuccess();
       } else {
-        endpoint = connector.newEndpoint(endpointCounters);
-        PromiseNotifier.cascade(false, endpoint.register(this), promise);
+        connector.register(promise);
       }
     } catch (Throwable e) {
       promise.setFailure(e); // No socket or no cipher, or the user's congestion control throws.
@@ -276,14 +275,29 @@ public final class KcpChannel extends AbstractChannel {
     if (config.keyRingMistake() != null) {
       throw config.keyRingMistake();
     }
+    if (endpoint == null) {
+      throw new UnsupportedOperationException(
+          "bind: " + local + " (expected: connect to " + KcpChannelOption.SHARED_SOCKET + ")");
+    }
     endpoint.bind(local);
     localAddress = endpoint.localAddress();
   }
 
-  /** A client's socket is connected: makes the session. */
-  void openSession() {
+  /** A client has its socket. */
+  void socketOpened(KcpEndpoint endpoint) {
+    this.endpoint = endpoint;
+    endpointCounters = endpoint.context().total();
+  }
+
+  /** Whether a client uses a socket together with others. */
+  boolean isSocketShared() {
+    return connector != null && connector.isSocketShared();
+  }
+
+  /** A client's socket is ready: makes the session. */
+  void openSession(InetSocketAddress remote) {
     localAddress = endpoint.localAddress();
-    remoteAddress = endpoint.remoteAddress();
+    remoteAddress = remote;
     int conv = config.conv() != 0 ? config.conv() : ChannelSession.randomConv();
     session.open(remoteAddress, conv);
     session.markBegun();

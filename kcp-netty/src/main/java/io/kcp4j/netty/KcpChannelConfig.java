@@ -38,6 +38,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelOption.CONNECT_PROBE,
               KcpChannelConfig::isConnectProbe,
               (config, value) -> config.connectProbe = value)
+          .add(
+              KcpChannelOption.SHARED_SOCKET,
+              KcpChannelConfig::isSharedSocket,
+              KcpChannelConfig::setSharedSocket)
           .add(KcpChannelOption.KEY_RING, KcpChannelConfig::keyRing, KcpChannelConfig::setKeyRing)
           .add(KcpChannelOption.FEC, KcpChannelConfig::fec, KcpChannelConfig::setFec)
           .add(
@@ -55,6 +59,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int keepAliveIntervalMs = Session.DEFAULT_KEEP_ALIVE_INTERVAL_MS;
   private volatile int lingerMs = 3_000;
   private volatile boolean connectProbe;
+  private volatile boolean sharedSocket;
   private volatile KeyRing keyRing = KeyRing.NONE;
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
@@ -107,6 +112,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return connectProbe;
   }
 
+  boolean isSharedSocket() {
+    return sharedSocket;
+  }
+
   /** The client's keys, or those of the server that has accepted the channel. */
   KeyRing keyRing() {
     KcpServerChannel server = kcpChannel.parent();
@@ -135,6 +144,14 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     this.conv = conv;
   }
 
+  private void setSharedSocket(boolean shared) {
+    if (kcpChannel.parent() != null) {
+      throw new IllegalArgumentException(
+          KcpChannelOption.SHARED_SOCKET + ": " + shared + " (expected: unset, not a client)");
+    }
+    sharedSocket = shared;
+  }
+
   private void setIdleTimeoutMs(int ms) {
     idleTimeoutMs = checkMs(KcpChannelOption.IDLE_TIMEOUT, ms);
     kcpChannel.session().configChanged();
@@ -152,6 +169,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private synchronized void setKeyRing(KeyRing ring) {
     if (kcpChannel.parent() != null) {
       throw misplacedKeyRing(KcpChannelOption.KEY_RING);
+    }
+    if (kcpChannel.isSocketShared() && ring != keyRing) {
+      throw new IllegalStateException(
+          KcpChannelOption.KEY_RING + ": (expected: set before connecting, the socket is shared)");
     }
     if (kcpChannel.endpoint() != null) {
       KcpServerChannelConfig.checkSuccessor(KcpChannelOption.KEY_RING, keyRing, ring);

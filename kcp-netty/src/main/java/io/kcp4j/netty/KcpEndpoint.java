@@ -151,6 +151,10 @@ final class KcpEndpoint implements SessionTable.Handler {
     socket.bind(local);
   }
 
+  DatagramChannel channel() {
+    return socket.channel();
+  }
+
   /**
    * Lets other sockets be bound to the same address.
    *

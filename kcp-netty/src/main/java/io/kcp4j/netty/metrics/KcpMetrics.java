@@ -3,6 +3,7 @@ package io.kcp4j.netty.metrics;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
@@ -43,7 +44,10 @@ public final class KcpMetrics implements MeterBinder {
             KcpServerChannel::heldBytes);
   }
 
-  /** Publishes a client. */
+  /**
+   * Publishes a client: what its socket counts, or what its session counts if the socket is a
+   * {@linkplain KcpChannelOption#SHARED_SOCKET shared} one.
+   */
   public KcpMetrics(KcpChannel client, Iterable<Tag> tags) {
     if (client.parent() != null) {
       throw new IllegalArgumentException(client + " (expected: a client, or the server itself)");
@@ -53,9 +57,16 @@ public final class KcpMetrics implements MeterBinder {
             client,
             Tags.of(tags),
             client.closeFuture(),
-            KcpChannel::endpointCounters,
+            KcpMetrics::counters,
             channel -> channel.isActive() ? 1 : 0,
             channel -> channel.stats().heldBytes());
+  }
+
+  /** Those of a shared socket would be added up once for each of its clients. */
+  private static KcpCounters counters(KcpChannel client) {
+    return client.config().getOption(KcpChannelOption.SHARED_SOCKET)
+        ? client.stats().counters()
+        : client.endpointCounters();
   }
 
   @Override
