@@ -19,13 +19,13 @@ import java.util.function.LongSupplier;
 
 /**
  * Writes datagrams to one socket: several of one size to one address as a GSO batch, a message that
- * the system segments (UDP_SEGMENT), where it can.
+ * the system segments (UDP_SEGMENT), if it supports that.
  *
  * <p>The system refuses a batch whose datagrams exceed the path MTU to their address, where it
  * would fragment single datagrams: with EMSGSIZE, on older kernels with EINVAL. It refuses every
- * batch with EIO if the device cannot segment. So a batch is kept until the socket has answered. A
- * refused one leaves as single datagrams at once, and so does what is written later: to that
- * address for ten minutes, after EIO to all addresses for good.
+ * batch with EIO if the device cannot segment. So a batch is retained until its write has
+ * completed. A refused batch is sent as single datagrams at once. So are later ones: to that
+ * address for ten minutes, and after EIO to all addresses until the socket closes.
  *
  * <p>Used by the socket's event loop.
  */
@@ -36,7 +36,7 @@ public final class DatagramWriter {
    */
   static final int REFUSED_MS = 600_000;
 
-  /** Beyond that the oldest is tried again, which costs a system call and loses nothing. */
+  /** Beyond this number the oldest is forgotten: another refusal costs one system call. */
   static final int MAX_REFUSED = 4096;
 
   private static final InternalLogger logger =
@@ -46,14 +46,14 @@ public final class DatagramWriter {
   private final KcpCounters counters;
   private final IntSupplier maxSegments;
   private final LongSupplier nowMs;
-  private final Answers answers;
+  private final BatchPromise batchPromise;
 
-  /** The batches that the socket has not answered yet. It answers in their order. */
+  /** The batches whose writes have not completed. They complete in this order. */
   private final Queue<DatagramPacket> unanswered = new ArrayDeque<>();
 
   /**
-   * The addresses to which no batches are sent, each with the end of that time; the earliest first.
-   * The address of a connected socket is null.
+   * The addresses to which no batches are sent, each with the time at which that ends, the earliest
+   * first. The address of a connected socket is null.
    */
   private final Map<InetSocketAddress, Long> refusedUntilMs = new LinkedHashMap<>();
 
@@ -72,11 +72,11 @@ public final class DatagramWriter {
     this.counters = counters;
     this.maxSegments = maxSegments;
     this.nowMs = nowMs;
-    answers = new Answers(socket);
+    batchPromise = new BatchPromise(socket);
   }
 
   /**
-   * The most datagrams that one {@link #write} to {@code remote} may hold.
+   * The most datagrams that one {@link #write} to {@code remote} may have.
    *
    * @param remote null for a connected socket
    */
@@ -95,10 +95,10 @@ public final class DatagramWriter {
   }
 
   /**
-   * Writes datagrams that stand back to back; they leave with the next {@link #flush}.
+   * Writes contiguous datagrams; they are sent with the next {@link #flush}.
    *
-   * @param data becomes the writer's
-   * @param datagramBytes the bytes of each but the last, which may be shorter
+   * @param data the datagrams; owned by the writer from then on
+   * @param datagramBytes the size of each but the last, which may be shorter
    * @param remote null for a connected socket
    */
   void write(ByteBuf data, int datagramBytes, InetSocketAddress remote) {
@@ -109,10 +109,10 @@ public final class DatagramWriter {
     }
     DatagramPacket batch = (DatagramPacket) UdpTransport.segmented(data, datagramBytes, remote);
     unanswered.add(batch.retain());
-    socket.write(batch, answers);
+    socket.write(batch, batchPromise);
   }
 
-  /** Hands everything that was written to the system. */
+  /** Sends everything that was written. */
   void flush() {
     socket.flush();
   }
@@ -131,7 +131,7 @@ public final class DatagramWriter {
     writeSingly(batch);
   }
 
-  /** Sends single datagrams to {@code remote} for a while. */
+  /** Stops sending batches to {@code remote} for {@value #REFUSED_MS} ms. */
   void refuse(InetSocketAddress remote) {
     refusedUntilMs.remove(remote); // so that it moves to the end
     if (refusedUntilMs.size() == MAX_REFUSED) {
@@ -154,12 +154,12 @@ public final class DatagramWriter {
   }
 
   /**
-   * The promise of every batch: it is never done, so that one object serves them all, and takes an
-   * answer for each. Other failures go where those of void promises go.
+   * The promise of all batches: it is never done, so that one object serves every write, and is
+   * called when each completes. Other failures are fired through the pipeline, as void promises do.
    */
-  private final class Answers extends DefaultChannelPromise {
+  private final class BatchPromise extends DefaultChannelPromise {
 
-    Answers(Channel socket) {
+    BatchPromise(Channel socket) {
       super(socket);
     }
 

@@ -12,33 +12,33 @@ import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.Set;
 
 /**
- * Gives an epoll socket the buffers that its {@link ReceiveCall} needs, and chooses between GRO and
- * recvmmsg, if both are allowed, by what comes.
+ * Allocates the buffers of an epoll socket as its {@link ReceiveCall} needs them, and chooses
+ * between GRO and recvmmsg if both are allowed.
  *
- * <p>With UDP_GRO one read returns a train of datagrams of one peer, if they came as a train; with
- * recvmmsg it returns whatever waits. So GRO is given up when a sample of reads, several at each
- * wake-up, has shown no train at all, and is tried again for another sample after a while. Trains
- * that wait in the socket when GRO is given up are lost, as datagrams may be; a sample without any
- * makes that improbable.
+ * <p>With UDP_GRO one read returns a GRO batch, datagrams of one peer that the system has
+ * coalesced; with recvmmsg it returns the pending datagrams of any peers. A sample of reads without
+ * a GRO batch, several reads at each wake-up, ends the use of GRO. After a while another sample is
+ * taken. GRO batches that are pending in the socket when the use of GRO ends are lost; after a
+ * sample without any that is improbable.
  */
 final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
 
   /** The most datagrams that one recvmmsg takes in. */
   static final int MAX_SLOTS = 64;
 
-  /** The fewest that it has room for: each costs some time, whether it is used or not. */
+  /** The fewest that a buffer has room for: each slot costs time even if it is not used. */
   private static final int MIN_SLOTS = 8;
 
-  /** The longest train. */
+  /** The size of the largest GRO batch. */
   static final int GRO_BATCH_BYTES = 64 * 1024;
 
-  /** Bounds how long answers wait. */
+  /** Limits how long responses wait for the end of a batch. */
   private static final int MAX_DATAGRAMS_PER_BATCH = 128;
 
   private static final int SAMPLE_READS = 512;
   private static final int READS_BETWEEN_SAMPLES = 8 * SAMPLE_READS;
 
-  /** So many reads at a wake-up, on average, make recvmmsg worth while. */
+  /** The average number of reads at a wake-up from which recvmmsg is faster. */
   private static final int MANY_READS = 4;
 
   private static final InternalLogger logger =
@@ -50,13 +50,13 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
 
   private ReceiveCall current;
 
-  /** For how many datagrams the next recvmmsg has room; follows what comes. */
+  /** The number of datagrams that the next recvmmsg has room for; adapts to the last ones. */
   private int slots = MIN_SLOTS;
 
-  // Since the last judgement:
+  // Since the last choice of a call:
   private int reads;
   private int wakeUps;
-  private int trains;
+  private int groBatches;
 
   private ReceiveBuffers(
       EpollDatagramChannelConfig socket, ReceiveSpace space, Set<ReceiveCall> allowed) {
@@ -67,12 +67,12 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     try {
       use(isAuto ? ReceiveCall.GRO : allowed.iterator().next());
     } catch (ChannelException e) {
-      logger.debug("UDP_GRO is not to be had, by Linux before 5.0 for example", e);
+      logger.debug("UDP_GRO is not available, as on Linux before 5.0", e);
       use(ReceiveCall.RECVMMSG);
     }
   }
 
-  /** Has {@code socket} receive by one of the {@code allowed} calls, into {@code space}. */
+  /** Makes {@code socket} receive into {@code space} by one of the {@code allowed} calls. */
   static void install(
       EpollDatagramChannelConfig socket, ReceiveSpace space, Set<ReceiveCall> allowed) {
     socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, space, allowed));
@@ -83,7 +83,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     if (socket.isUdpGro() != coalesces) {
       socket.setUdpGro(coalesces);
     }
-    // A size for each is what makes Netty use recvmmsg.
+    // Netty uses recvmmsg if the maximum size of a datagram is set.
     socket.setMaxDatagramPayloadSize(next == ReceiveCall.RECVMMSG ? UdpTransport.SLOT_BYTES : 0);
     current = next;
   }
@@ -94,12 +94,12 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     return new ReadHandle();
   }
 
-  /** One for the socket, on its event loop. */
+  /** The handle of the socket, used by its event loop. */
   private final class ReadHandle extends MaxMessageHandle {
 
     private int datagramsBefore;
 
-    /** Whether the last recvmmsg found fewer than it had room for; what comes now wakes epoll. */
+    /** Whether the last recvmmsg was not full: datagrams that arrive later wake the event loop. */
     private boolean isDrained;
 
     @Override
@@ -108,27 +108,27 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
       datagramsBefore = space.datagramsOfGroBatches();
       isDrained = false;
       if (isAuto) {
-        judge();
+        chooseCall();
         wakeUps++;
       }
     }
 
-    private void judge() {
+    private void chooseCall() {
       boolean coalesces = current == ReceiveCall.GRO;
       if (reads < (coalesces ? SAMPLE_READS : READS_BETWEEN_SAMPLES)) {
         return;
       }
       if (!coalesces) {
         use(ReceiveCall.GRO);
-      } else if (trains == 0 && reads >= MANY_READS * wakeUps) {
+      } else if (groBatches == 0 && reads >= MANY_READS * wakeUps) {
         use(ReceiveCall.RECVMMSG);
       }
       reads = 0;
       wakeUps = 0;
-      trains = 0;
+      groBatches = 0;
     }
 
-    /** A train counts as one message, yet is as many datagrams. */
+    /** A GRO batch counts as one message, but is many datagrams. */
     @Override
     public boolean continueReading(UncheckedBooleanSupplier maybeMoreDataSupplier) {
       return !isDrained
@@ -159,11 +159,11 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
         isDrained = used < slots;
         adaptSlots(used);
       } else if (bytes > UdpTransport.SLOT_BYTES) {
-        trains++;
+        groBatches++;
       }
     }
 
-    /** Netty counts each datagram of a recvmmsg as a whole slot. */
+    /** Netty reports the bytes of whole slots, one for each datagram of a recvmmsg. */
     private void adaptSlots(int used) {
       if (used == slots) {
         slots = Math.min(2 * slots, MAX_SLOTS);

@@ -6,23 +6,23 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledDirectByteBuf;
 
 /**
- * The memory that the epoll sockets of an event loop receive into, one read after the other: always
- * the same as long as nobody holds on to it, so that it stays in the processor's cache. No leak
- * detector looks at it.
+ * The memory that the epoll sockets of an event loop receive into, one read after the other. It is
+ * reused as long as no buffer of an earlier read is retained, so that it stays in the processor's
+ * cache. The leak detector does not track it. Used by the event loop.
  */
 public final class ReceiveSpace {
 
-  /** What the largest read takes: one recvmmsg, or the longest train. */
+  /** The size of the largest read: one recvmmsg, or the largest GRO batch. */
   private static final int CAPACITY_BYTES =
       Math.max(ReceiveBuffers.MAX_SLOTS * UdpTransport.SLOT_BYTES, ReceiveBuffers.GRO_BATCH_BYTES);
 
   private Space space;
   private int datagramsOfGroBatches;
 
-  /** Makes a space, which takes its memory when it is first read into. */
+  /** Makes a space, which allocates its memory with the first read. */
   public ReceiveSpace() {}
 
-  /** An empty buffer with room for a read of so many bytes, which the caller releases. */
+  /** Returns an empty buffer with room for {@code bytes}, which the caller releases. */
   ByteBuf acquire(int bytes) {
     if (space == null || space.refCnt() > 1) {
       release();
@@ -32,20 +32,23 @@ public final class ReceiveSpace {
     return space.clear().retain();
   }
 
-  /** How large each datagram of {@code content} is; only the last of a train may be shorter. */
+  /**
+   * The size of each datagram of {@code content}, in bytes; the last datagram of a GRO batch may be
+   * shorter.
+   */
   public static int datagramBytes(ByteBuf content) {
     return content instanceof Range range ? range.datagramBytes : content.readableBytes();
   }
 
-  /** How many datagrams came in trains so far. */
+  /** The number of datagrams that have arrived in GRO batches. */
   int datagramsOfGroBatches() {
     return datagramsOfGroBatches;
   }
 
   /**
-   * A datagram or a train as a range of the whole space, between its indices, valid until the next
-   * one: the slice that Netty has cut would have to make a view of itself before bytes can be
-   * copied from it, where Netty has no Unsafe. What is no such slice is returned as it is.
+   * Returns a datagram or GRO batch as the whole space with the indices of that range, valid until
+   * the next call. Without Unsafe, copying from a slice would first create a NIO view of it. A
+   * buffer that is no slice of this space is returned unchanged.
    */
   @SuppressWarnings("ReferenceEquality")
   public ByteBuf locate(ByteBuf datagram) {
@@ -56,7 +59,7 @@ public final class ReceiveSpace {
     return space.setIndex(start, start + range.readableBytes());
   }
 
-  /** Gives the memory back; the next read takes new one. */
+  /** Releases the memory; the next read allocates it again. */
   public void release() {
     if (space != null) {
       space.release();
@@ -64,10 +67,10 @@ public final class ReceiveSpace {
     }
   }
 
-  /** A buffer whose slices know where they are in it. */
+  /** A buffer whose slices know their index in it. */
   private final class Space extends UnpooledDirectByteBuf {
 
-    /** Of all bytes, those that the next read may fill. */
+    /** The number of bytes that the next read may fill. */
     private int room;
 
     Space() {
@@ -85,8 +88,8 @@ public final class ReceiveSpace {
     }
   }
 
-  /** Such a slice. A slice of it is one of the whole space again. */
-  @SuppressWarnings("deprecation") // Netty's own classes do that, too, and are not public.
+  /** A slice of a space, whose own slices are slices of the space again. */
+  @SuppressWarnings("deprecation") // Netty's own subclasses are not public.
   private final class Range extends SlicedByteBuf {
 
     final int start;
@@ -99,8 +102,8 @@ public final class ReceiveSpace {
     }
 
     /**
-     * Takes all that is left instead of {@code length} bytes. Netty cuts trains by this method, and
-     * has each datagram go through the pipeline; but they need not be handed over one by one.
+     * Reads all remaining bytes instead of {@code length}. Netty calls this method to split a GRO
+     * batch, and fires one read for each datagram; a batch is faster to process as a whole.
      */
     @Override
     public ByteBuf readRetainedSlice(int length) {

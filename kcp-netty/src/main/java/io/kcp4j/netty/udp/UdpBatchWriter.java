@@ -9,33 +9,33 @@ import java.net.InetSocketAddress;
 import java.util.Arrays;
 
 /**
- * Takes the packets of an event loop's sessions back to back into one contiguous buffer, seals them
- * there all at once, and writes them to their socket as slices of it: a run of packets of one size
- * to one peer, of which the last may be shorter, as one slice, where the socket can cut it.
+ * Collects the packets of an event loop's sessions in one contiguous buffer, seals all of them at
+ * once, and writes them to their socket as slices of the buffer. Consecutive packets of one size to
+ * one peer, of which the last may be shorter, are one slice if the socket can send GSO batches.
  *
- * <p>A full buffer is sent at once. It is used again from its start when the socket has taken
- * everything, the usual case; else it is replaced, and the slices keep the old one alive as long as
- * they need it.
+ * <p>A full buffer is sent at once. It is reused from its start if the socket has sent everything,
+ * the usual case. Otherwise it is replaced, and released with its last slice.
  *
- * <p>What stands ready in a session's chunk leaves from there: such a run is a slice of the chunk.
+ * <p>Datagrams that are complete in a session's chunk are not copied: they are sent as slices of
+ * the chunk. Used by the event loop.
  */
 public final class UdpBatchWriter implements DatagramOutput {
 
-  /** Holds four of the longest runs. */
+  /** Holds four of the largest GSO batches. */
   private static final int CAPACITY_BYTES = 256 * 1024;
 
-  /** The most that chunks give to one system call: more than a window of 1024 segments. */
+  /** The most bytes of chunks between two flushes: more than a window of 1024 segments. */
   private static final int MAX_UNFLUSHED_BYTES = 2 * 1024 * 1024;
 
-  /** The largest UDP payload over IPv4, which limits the run before it is cut. */
-  private static final int MAX_RUN_BYTES = 65_507;
+  /** The largest UDP payload over IPv4, which also limits a GSO batch. */
+  private static final int MAX_BATCH_BYTES = 65_507;
 
   private final ByteBufAllocator allocator;
 
-  /** What has been written into the buffer for {@link #socket}, and is not sealed yet. */
+  /** The packets in the buffer for {@link #socket} that are not sealed yet. */
   private final PacketBatch packets = new PacketBatch();
 
-  /** Where each of them goes; null for a connected socket. */
+  /** The remote address of each of them; null for a connected socket. */
   private InetSocketAddress[] remotes = new InetSocketAddress[64];
 
   private ByteBuf buffer;
@@ -43,19 +43,19 @@ public final class UdpBatchWriter implements DatagramOutput {
   private PacketCipher cipher;
   private InetSocketAddress remote;
 
-  /** Where the next packet begins. */
+  /** The index at which the next packet begins. */
   private int start;
 
-  /** What chunks have given to {@link #socket} since it was flushed. */
+  /** The bytes of chunks written to {@link #socket} since it was flushed. */
   private int unflushedBytes;
 
-  /** Makes a writer, which takes its buffer from {@code allocator} with the first packet. */
+  /** Makes a writer, which allocates its buffer with the first packet. */
   public UdpBatchWriter(ByteBufAllocator allocator) {
     this.allocator = allocator;
   }
 
   /**
-   * Says where the packets go that are begun from now on, and what seals them.
+   * Sets the socket, the cipher and the remote address of the packets that are begun next.
    *
    * @param remote null for a connected socket
    */
@@ -82,7 +82,7 @@ public final class UdpBatchWriter implements DatagramOutput {
     if (packets.size() == 0) {
       packets.reset(buffer);
     }
-    return buffer.writerIndex(start); // A packet that was begun and never ended goes nowhere.
+    return buffer.writerIndex(start); // Drops a packet that was begun and not ended.
   }
 
   @Override
@@ -98,19 +98,19 @@ public final class UdpBatchWriter implements DatagramOutput {
   @Override
   public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
     write();
-    int most = datagramBytes * mostOfOneRun(datagramBytes, remote);
+    int most = datagramBytes * maxSegments(datagramBytes, remote);
     for (int at = index, end = index + bytes, taken; at < end; at += taken) {
       taken = Math.min(most, end - at);
       socket.write(data.retainedSlice(at, taken), datagramBytes, remote);
       unflushedBytes += taken;
-      if (unflushedBytes > MAX_UNFLUSHED_BYTES - MAX_RUN_BYTES) {
+      if (unflushedBytes > MAX_UNFLUSHED_BYTES - MAX_BATCH_BYTES) {
         unflushedBytes = 0;
         socket.flush();
       }
     }
   }
 
-  /** Seals what there is and hands it to the socket. */
+  /** Seals the packets and writes them to the socket. */
   private void write() {
     if (packets.size() == 0) {
       return;
@@ -118,23 +118,23 @@ public final class UdpBatchWriter implements DatagramOutput {
     try {
       cipher.seal(packets);
       for (int i = 0; i < packets.size(); ) {
-        int end = endOfRun(i);
+        int end = endOfBatch(i);
         int first = packets.start(i);
         ByteBuf data = buffer.retainedSlice(first, packets.end(end - 1) - first);
         socket.write(data, bytes(i), remotes[i]);
         i = end;
       }
-    } finally { // What could not be sealed is lost; sealing it again would spoil it.
+    } finally { // What was not sealed is lost: some of it may have been.
       Arrays.fill(remotes, 0, packets.size(), null);
       packets.reset(buffer);
     }
   }
 
-  /** Where the packets end that can leave together with the one at {@code first}. */
+  /** The end of the packets that form one GSO batch with the one at {@code first}. */
   @SuppressWarnings("ReferenceEquality") // A session's packets share one address.
-  private int endOfRun(int first) {
+  private int endOfBatch(int first) {
     int size = bytes(first);
-    int most = mostOfOneRun(size, remotes[first]);
+    int most = maxSegments(size, remotes[first]);
     int last = Math.min(packets.size(), first + most);
     int end = first;
     do {
@@ -150,11 +150,11 @@ public final class UdpBatchWriter implements DatagramOutput {
     return packets.end(packet) - packets.start(packet);
   }
 
-  private int mostOfOneRun(int datagramBytes, InetSocketAddress to) {
-    return Math.min(socket.maxSegments(to), MAX_RUN_BYTES / datagramBytes);
+  private int maxSegments(int datagramBytes, InetSocketAddress to) {
+    return Math.min(socket.maxSegments(to), MAX_BATCH_BYTES / datagramBytes);
   }
 
-  /** Sends what has been written for {@code socket}. */
+  /** Sends all packets that were written for {@code socket}. */
   public void flush(DatagramWriter socket) {
     to(socket, cipher, null);
     send();
@@ -172,7 +172,7 @@ public final class UdpBatchWriter implements DatagramOutput {
     }
   }
 
-  /** Drops what has been written for {@code socket}, which is closed. */
+  /** Drops the packets that were written for {@code socket}, which is closed. */
   public void drop(DatagramWriter socket) {
     if (this.socket == socket) {
       Arrays.fill(remotes, 0, packets.size(), null);
@@ -182,7 +182,7 @@ public final class UdpBatchWriter implements DatagramOutput {
     }
   }
 
-  /** Gives the buffer back; the next packet takes a new one. */
+  /** Releases the buffer; the next packet allocates a new one. */
   public void release() {
     if (buffer != null) {
       packets.reset(null);

@@ -57,15 +57,15 @@ public final class UdpSocket {
   }
 
   /**
-   * Lets other sockets be bound to the same address (SO_REUSEPORT).
+   * Sets SO_REUSEPORT, so that several sockets can be bound to one address.
    *
-   * @return whether the system has that
+   * @return whether the system supports it
    */
   public boolean shareAddress() {
     return transport.shareAddress(channel);
   }
 
-  /** Connects the socket: from then on it receives from {@code remote} only. */
+  /** Connects the socket, which then receives from {@code remote} only. */
   public ChannelFuture connect(SocketAddress remote, SocketAddress local) {
     return channel.connect(remote, local);
   }
@@ -95,7 +95,7 @@ public final class UdpSocket {
     return channel.isActive();
   }
 
-  /** Whether the socket takes more datagrams; if not, what it has takes too much memory. */
+  /** Whether the outbound buffer of the socket is below its high water mark. */
   public boolean isWritable() {
     return channel.isWritable();
   }

@@ -22,8 +22,8 @@ import java.net.StandardSocketOptions;
 import java.util.Set;
 
 /**
- * What carries the datagrams; the event loop decides. All but NIO live in optional artifacts, whose
- * classes are touched only after an event loop of theirs has been seen.
+ * The transports of Netty that have UDP sockets. The event loop decides which one is used. All but
+ * NIO are in optional artifacts, whose classes are loaded only for an event loop of theirs.
  */
 public enum UdpTransport {
   NIO("io.netty.channel.nio.NioIoHandler"),
@@ -31,15 +31,15 @@ public enum UdpTransport {
   IO_URING("io.netty.channel.uring.IoUringIoHandler"),
   KQUEUE("io.netty.channel.kqueue.KQueueIoHandler");
 
-  /** Larger than any datagram that we take, so that one which is too large shows. */
+  /** Larger than any accepted datagram, so that one that is too large can be recognized. */
   public static final int SLOT_BYTES = 2048;
 
-  /** As many datagrams as one wake-up takes in without epoll's help. */
+  /** The most datagrams received at one wake-up, except with epoll. */
   private static final int DATAGRAMS_PER_BATCH = 64;
 
   private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(1 << 20, 4 << 20);
 
-  /** A sender, for packets without a recipient: Netty wants one of the two. */
+  /** A sender for packets without a recipient: Netty requires one of the two. */
   private static final InetSocketAddress UNSPECIFIED = new InetSocketAddress(0);
 
   // Linux's, as Netty's native code reports them.
@@ -62,7 +62,7 @@ public enum UdpTransport {
     }
   }
 
-  /** The transport of an event loop, or null if it has none that carries datagrams. */
+  /** The transport of an event loop, or null if that has no UDP sockets. */
   public static UdpTransport of(EventLoop eventLoop) {
     if (eventLoop instanceof IoEventLoop loop) {
       for (UdpTransport transport : values()) {
@@ -88,10 +88,10 @@ public enum UdpTransport {
   }
 
   /**
-   * Has a channel receive into {@code space} by one of the {@code allowed} calls, if this transport
-   * can; the others know only {@link ReceiveCall#RECVMSG}.
+   * Makes a channel receive into {@code space} by one of the {@code allowed} calls, if this is
+   * epoll; other transports always use {@link ReceiveCall#RECVMSG} and their own buffers.
    *
-   * @param allowed one call, or GRO and RECVMMSG, of which the socket then uses the better one
+   * @param allowed one call, or GRO and RECVMMSG, of which the socket then uses the faster one
    */
   void receive(DatagramChannel channel, ReceiveSpace space, Set<ReceiveCall> allowed) {
     if (this == EPOLL) {
@@ -100,9 +100,9 @@ public enum UdpTransport {
   }
 
   /**
-   * Lets a channel of this transport be bound to an address that others are bound to.
+   * Sets SO_REUSEPORT, so that several channels can be bound to one address.
    *
-   * @return whether the system has that
+   * @return whether the system supports it
    */
   boolean shareAddress(DatagramChannel channel) {
     ChannelOption<Boolean> reusePort =
@@ -112,13 +112,13 @@ public enum UdpTransport {
     return channel.config().setOption(reusePort, true);
   }
 
-  /** Whether channels of this transport can send several datagrams as one. */
+  /** Whether channels of this transport can send GSO batches. */
   boolean sendsSegments() {
     return this == EPOLL && EpollDatagramChannel.isSegmentedDatagramPacketSupported();
   }
 
   /**
-   * Several datagrams as one message of such a channel, a GSO batch.
+   * Makes a GSO batch, one message of several datagrams.
    *
    * @param remote null for a connected one
    */
@@ -126,17 +126,17 @@ public enum UdpTransport {
     return new SegmentedDatagramPacket(datagrams, bytes, remote, UNSPECIFIED);
   }
 
-  /** The bytes of each datagram of such a message; the last may be shorter. */
+  /** The size of each datagram of a GSO batch, in bytes; the last may be shorter. */
   static int segmentBytes(Object batch) {
     return ((SegmentedDatagramPacket) batch).segmentSize();
   }
 
-  /** Whether {@code cause}, of a GSO batch, says that single datagrams may still be sent. */
+  /** Whether a GSO batch that failed with {@code cause} can be sent as single datagrams. */
   static boolean isGsoRefusal(Throwable cause) {
     return isDeviceRefusal(cause) || isError(cause, EMSGSIZE) || isError(cause, EINVAL);
   }
 
-  /** Whether {@code cause}, of a GSO batch, says that the device can send none. */
+  /** Whether {@code cause} means that the device cannot send GSO batches. */
   static boolean isDeviceRefusal(Throwable cause) {
     return isError(cause, EIO);
   }
@@ -146,8 +146,8 @@ public enum UdpTransport {
   }
 
   /**
-   * A return for each, and no switch expression: the class where their types meet would have the
-   * verifier load them all.
+   * Has one return statement for each type: for a switch expression, the verifier would load all of
+   * the classes to find their common type.
    */
   private DatagramChannel open() {
     switch (this) {
