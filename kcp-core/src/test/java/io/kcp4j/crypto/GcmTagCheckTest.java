@@ -34,7 +34,7 @@ class GcmTagCheckTest {
   @ParameterizedTest
   @ValueSource(ints = {16, 24, 32})
   void tagsOfAllLengthsAreValidUntilABitIsFlipped(int keyBytes) throws GeneralSecurityException {
-    assertJudges(keyBytes);
+    assertVerifies(keyBytes);
   }
 
   @Test
@@ -44,24 +44,24 @@ class GcmTagCheckTest {
     GcmTagCheck check =
         new GcmTagCheck(new SecretKeySpec(key, "AES"), NONCE_BYTES, new BouncyCastleProvider());
     for (int length = 0; length < 100; length += 9) {
-      assertJudges(aead, check, length);
+      assertVerifies(aead, check, length);
     }
   }
 
-  private void assertJudges(int keyBytes) throws GeneralSecurityException {
+  private void assertVerifies(int keyBytes) throws GeneralSecurityException {
     byte[] key = TestPackets.randomBytes(random, keyBytes);
     Aead aead = JceAead.aesGcm(key, null);
     GcmTagCheck check = new GcmTagCheck(new SecretKeySpec(key, "AES"), NONCE_BYTES, null);
     for (int length = 0; length < 300; length += length < 40 ? 1 : 13) {
-      assertJudges(aead, check, length);
+      assertVerifies(aead, check, length);
     }
     for (int bit = 9; bit < 17; bit++) {
-      assertJudges(aead, check, (1 << bit) - 1);
-      assertJudges(aead, check, 1 << bit);
+      assertVerifies(aead, check, (1 << bit) - 1);
+      assertVerifies(aead, check, 1 << bit);
     }
   }
 
-  private void assertJudges(Aead aead, GcmTagCheck check, int length)
+  private void assertVerifies(Aead aead, GcmTagCheck check, int length)
       throws GeneralSecurityException {
     byte[] nonce = TestPackets.randomBytes(random, NONCE_BYTES);
     int index = random.nextInt(5);

@@ -186,7 +186,7 @@ class LibraryChoiceTest {
   private static final class AcceptsAnyTag extends RenamedLibrary {
 
     AcceptsAnyTag() {
-      super("credulous");
+      super("accepting");
     }
 
     @Override

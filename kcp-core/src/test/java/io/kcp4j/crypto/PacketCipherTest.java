@@ -63,7 +63,7 @@ class PacketCipherTest {
     PacketBatch batch = new PacketBatch();
     for (int packets : new int[] {0, 1, 2, 7, 8, 9, 31, 32, 33, 70}) {
       for (IntFunction<ByteBuf> kind : kinds) {
-        assertBurstOpensAgain(cipher, batch, kind, payloads(random, packets));
+        assertBatchOpensAgain(cipher, batch, kind, payloads(random, packets));
       }
     }
   }
@@ -79,7 +79,7 @@ class PacketCipherTest {
     return payloads;
   }
 
-  private static void assertBurstOpensAgain(
+  private static void assertBatchOpensAgain(
       PacketCipher cipher, PacketBatch batch, IntFunction<ByteBuf> kind, List<byte[]> payloads) {
     int gapBytes = 3; // packets begin anywhere
     ByteBuf buffer = kind.apply((payloads.size() + 1) * (1520 + gapBytes));

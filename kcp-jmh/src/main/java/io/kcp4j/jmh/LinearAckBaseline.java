@@ -48,7 +48,7 @@ final class LinearAckBaseline {
       return false;
     }
     mark(sn);
-    return passOver(sn, ts);
+    return incrementSkipCounts(sn, ts);
   }
 
   private void mark(int sn) {
@@ -64,7 +64,7 @@ final class LinearAckBaseline {
     }
   }
 
-  private boolean passOver(int sn, int ts) {
+  private boolean incrementSkipCounts(int sn, int ts) {
     boolean isFastRetransmitDue = false;
     for (int i = first; i < segments.length; i++) {
       Sent segment = segments[i];
