@@ -4,6 +4,8 @@ import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.conditions.ArchConditions.be;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noMethods;
 
@@ -12,38 +14,92 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import io.kcp4j.crypto.Aead;
+import io.kcp4j.crypto.BlockCipher;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.CipherLibrary;
+import io.kcp4j.crypto.DirectAead;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.crypto.Salsa20Kernel;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.ShardKernel;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Random;
 import java.util.SplittableRandom;
 
-/** Who may use whom, and what the core never does: it has no I/O, no clock, no threads. */
+/** The dependencies between packages, and what the core never uses: I/O, clocks and threads. */
 @AnalyzeClasses(packages = "io.kcp4j", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
 
   @ArchTest
-  static final ArchRule stateMachineKnowsNothingOfSessions =
+  static final ArchRule arqDependsOnlyOnCongestionControl =
       noClasses()
           .that()
           .resideInAPackage("io.kcp4j")
           .should()
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j..")
+                  .and(not(resideInAnyPackage("io.kcp4j", "io.kcp4j.congestion.."))));
+
+  @ArchTest
+  static final ArchRule sessionsDoNotDependOnKernels =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.session..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("io.kcp4j.kernel..");
+
+  @ArchTest
+  static final ArchRule nothingBelowSessionsDependsOnThem =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage("io.kcp4j.session..")
+          .should()
           .dependOnClassesThat()
           .resideInAPackage("io.kcp4j.session..");
 
-  /** Measures kernels, which all compute the same, once and on a thread of its own. */
+  @ArchTest
+  static final ArchRule publicClassesAreStableApiOrMarkedUnstable =
+      classes()
+          .that()
+          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec")
+          .and()
+          .arePublic()
+          .and()
+          .areTopLevelClasses()
+          .should()
+          .beAnnotatedWith(Unstable.class)
+          .orShould(
+              be(
+                  belongToAnyOf(
+                      Aead.class,
+                      BlockCipher.class,
+                      CipherAlgorithm.class,
+                      CipherLibrary.class,
+                      DirectAead.class,
+                      FecConfig.class,
+                      KeyRing.class,
+                      PacketKey.class,
+                      Salsa20Kernel.class,
+                      ShardKernel.class)));
+
+  /** Times kernels once, on a thread of its own. */
   private static final String KERNEL_CHOICE = "io.kcp4j.kernel";
 
-  /** Memory of kernels, one for each thread, that means nothing from one call to the next. */
+  /** Thread-local scratch memory of kernels, without state between calls. */
   private static final String KERNEL_SCRATCH = "io.kcp4j.fec.Scratch";
 
-  /** The one thing that tables on several threads share; it starts none and waits for none. */
+  /** Shared by tables on several threads; it neither starts threads nor blocks. */
   private static final String SESSION_DIRECTORY = "io.kcp4j.session.SessionDirectory";
 
-  /** Its keys grow old in real time. */
+  /** Its keys expire in real time. */
   private static final String NONCE_SOURCE = "io.kcp4j.crypto.NonceSource";
 
   @ArchTest
-  static final ArchRule errorCorrectionKnowsNothingOfTheRestButTheBudget =
+  static final ArchRule fecDependsOnlyOnTheBudget =
       noClasses()
           .that()
           .resideInAPackage("io.kcp4j.fec..")
@@ -99,7 +155,7 @@ class ArchitectureTest {
       noMethods().should().haveModifier(JavaModifier.SYNCHRONIZED);
 
   @ArchTest
-  static final ArchRule cryptoKnowsNothingOfTheRest =
+  static final ArchRule cryptoDependsOnNothingElse =
       noClasses()
           .that()
           .resideInAPackage("io.kcp4j.crypto")
@@ -110,7 +166,7 @@ class ArchitectureTest {
                   .and(not(belongToAnyOf(Unstable.class))));
 
   @ArchTest
-  static final ArchRule choiceOfKernelsKnowsNothingOfThem =
+  static final ArchRule kernelChoiceDependsOnNothingElse =
       noClasses()
           .that()
           .resideInAPackage(KERNEL_CHOICE)
@@ -119,7 +175,7 @@ class ArchitectureTest {
               resideInAPackage("io.kcp4j..").and(not(resideInAPackage(KERNEL_CHOICE))));
 
   @ArchTest
-  static final ArchRule noRandomnessButInCrypto =
+  static final ArchRule onlyCryptoUsesRandomNumbers =
       noClasses()
           .that()
           .resideOutsideOfPackage("io.kcp4j.crypto")
@@ -150,7 +206,7 @@ class ArchitectureTest {
                   .and(not(belongToAnyOf(InetSocketAddress.class, InetAddress.class))));
 
   @ArchTest
-  static final ArchRule noAddressesInTheStateMachine =
+  static final ArchRule arqUsesNoAddresses =
       noClasses()
           .that()
           .resideInAPackage("io.kcp4j")
