@@ -74,15 +74,15 @@ class AllocationFailureTest {
     driven.input(driven.push(0, bytes(200)));
     allocator.left = 0;
     ByteBuf second = driven.push(1, bytes(100));
-    driven.hear(second);
-    driven.hear(second);
+    driven.receiveBatch(second);
+    driven.receiveBatch(second);
     assertEquals(2, driven.count(KcpCounter.ALLOCATION_FAILED));
     assertEquals(0, driven.count(KcpCounter.OVER_BUDGET));
     driven.runTo(200);
     assertTrue(driven.sent().stream().allMatch(s -> s.una() == 1 && s.sn() == 0));
 
     allocator.left = 1;
-    driven.hear(second);
+    driven.receiveBatch(second);
     assertEquals(Unpooled.wrappedBuffer(bytes(200), bytes(100)), driven.receiveAll());
     driven.assertNothingHeld();
   }
@@ -90,16 +90,16 @@ class AllocationFailureTest {
   @Test
   void segmentBeyondAGapIsNotAcknowledgedWithoutMemoryForIt() {
     allocator.left = 0;
-    driven.hear(driven.push(1, bytes(1000)));
-    driven.hear(driven.push(2, bytes(10)));
+    driven.receiveBatch(driven.push(1, bytes(1000)));
+    driven.receiveBatch(driven.push(2, bytes(10)));
     driven.runTo(200);
     assertEquals(2, driven.count(KcpCounter.ALLOCATION_FAILED));
     assertEquals(List.of(), driven.sent());
     driven.assertNothingHeld();
 
     allocator.left = Integer.MAX_VALUE;
-    driven.hear(driven.push(2, bytes(10)), driven.push(1, bytes(1000)));
-    driven.hear(driven.push(0, bytes(1)));
+    driven.receiveBatch(driven.push(2, bytes(10)), driven.push(1, bytes(1000)));
+    driven.receiveBatch(driven.push(0, bytes(1)));
     assertEquals(Unpooled.wrappedBuffer(bytes(1), bytes(1000), bytes(10)), driven.receiveAll());
   }
 
@@ -107,7 +107,7 @@ class AllocationFailureTest {
   void whatClosesAGapIsTakenAndTheRestMovedOnceThereIsMemory() {
     driven.input(driven.push(1, bytes(5000)));
     allocator.left = 1;
-    driven.hear(driven.push(0, bytes(256)));
+    driven.receiveBatch(driven.push(0, bytes(256)));
     assertEquals(bytes(256), driven.receiveAll());
     driven.kcp.afterSend(driven.nowMs, driven);
     assertFalse(driven.kcp.isReceivable());
@@ -124,11 +124,11 @@ class AllocationFailureTest {
     messages.input(messages.fragment(0, 1, bytes(3000)));
     allocator.left = 0;
     ByteBuf last = messages.fragment(1, 0, bytes(5000));
-    messages.hear(last);
+    messages.receiveBatch(last);
     assertEquals(1, messages.count(KcpCounter.ALLOCATION_FAILED));
     assertEquals(messages.kcp.stats().heldBytes(), messages.budget.usedBytes());
     allocator.left = 1;
-    messages.hear(last);
+    messages.receiveBatch(last);
     assertEquals(Unpooled.wrappedBuffer(bytes(3000), bytes(5000)), messages.receiveAll());
     messages.assertNothingHeld();
   }
@@ -155,7 +155,7 @@ class AllocationFailureTest {
     assertTrue(driven.kcp.send(data));
     driven.kcp.afterSend(driven.nowMs, driven);
     driven.peerWnd = 1000;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.runTo(driven.nowMs + 50);
     ByteBuf sent = Unpooled.buffer();
     List<SentSegment> segments = driven.sent();
@@ -164,7 +164,7 @@ class AllocationFailureTest {
   }
 
   @Test
-  void sessionWithNothingInFlightTriesToSendAgain() {
+  void sessionWithNothingInFlightRetriesTheSend() {
     allocator.left = 0;
     ByteBuf data = bytes(100);
     assertFalse(driven.kcp.send(data));
@@ -180,7 +180,7 @@ class AllocationFailureTest {
   void messageIsTakenAsAWholeOrNotAtAll() {
     DrivenKcp messages = driven(KcpConfig.builder().delivery(Delivery.MESSAGE));
     messages.peerWnd = 0;
-    messages.hear(messages.wins());
+    messages.receiveBatch(messages.wins());
     assertTrue(messages.kcp.send(bytes(10)));
     ByteBuf message = bytes(100_000).skipBytes(5);
     for (int chunks = 0; chunks < 2; chunks++) {
@@ -199,9 +199,9 @@ class AllocationFailureTest {
   }
 
   @Test
-  void mtuStaysWhereWhatIsQueuedCannotBeCutAnew() {
+  void mtuIsKeptIfTheQueueCannotBeReSegmented() {
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertTrue(driven.kcp.send(bytes(63_000)));
     KcpConfig before = driven.kcp.config();
     int queued = driven.kcp.stats().queued();

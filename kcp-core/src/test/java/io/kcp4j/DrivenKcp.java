@@ -11,22 +11,22 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A {@link Kcp} in virtual time whose peer is a script: the test writes what it hears, segment by
- * segment, and reads what it has sent.
+ * A {@link Kcp} in virtual time whose peer is the test: the test writes what the session receives,
+ * segment by segment, and reads what it has sent.
  */
 final class DrivenKcp implements DatagramOutput {
 
   static final int CONV = 0x11223344;
   static final int TS_ORIGIN = 1000;
 
-  /** Without a leak detector: most tests leave the session amid its life. */
+  /** Without a leak detector: most tests do not close the session. */
   final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
 
   final MemoryBudget budget;
   final Kcp kcp;
   long nowMs;
 
-  /** What the peer's segments say. */
+  /** The fields of the peer's segments. */
   int peerUna;
 
   int peerWnd = 128;
@@ -67,7 +67,7 @@ final class DrivenKcp implements DatagramOutput {
     current = null;
   }
 
-  // What the peer says
+  // The peer's segments
 
   ByteBuf segment(int cmd, int frg, int ts, int sn, ByteBuf payload) {
     ByteBuf out = Unpooled.buffer();
@@ -96,7 +96,7 @@ final class DrivenKcp implements DatagramOutput {
     return segment(Segment.WINS, 0, 0, 0, Unpooled.EMPTY_BUFFER);
   }
 
-  /** Some bytes that tell their place. */
+  /** Bytes whose values depend on their position. */
   static ByteBuf bytes(int n) {
     ByteBuf buf = Unpooled.buffer(n, Math.max(n, 1));
     for (int i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ final class DrivenKcp implements DatagramOutput {
     return buf;
   }
 
-  // What happens to the session
+  // Calls of the session
 
   /** One datagram made of these segments, without the end of its batch. */
   InputResult input(ByteBuf... segments) {
@@ -113,7 +113,7 @@ final class DrivenKcp implements DatagramOutput {
   }
 
   /** A batch of one datagram, of which nothing is received. */
-  void hear(ByteBuf... segments) {
+  void receiveBatch(ByteBuf... segments) {
     assertEquals(InputResult.ACCEPTED, input(segments));
     kcp.afterInput(nowMs, this);
   }
@@ -144,26 +144,26 @@ final class DrivenKcp implements DatagramOutput {
     nowMs = untilMs;
   }
 
-  // What the session has said
+  // The session's output
 
-  /** The datagrams since this was last asked. */
+  /** The datagrams since the last call. */
   List<ByteBuf> sentDatagrams() {
     List<ByteBuf> sent = List.copyOf(datagrams);
     datagrams.clear();
     return sent;
   }
 
-  /** The segments since this was last asked. */
+  /** The segments since the last call. */
   List<SentSegment> sent() {
     return sentDatagrams().stream().flatMap(d -> SentSegment.in(d).stream()).toList();
   }
 
-  /** The sequence numbers of one command, of all that was sent since this was last asked. */
+  /** The sequence numbers of the segments of one command since the last call. */
   List<Integer> sentSns(int cmd) {
     return sent().stream().filter(s -> s.cmd() == cmd).map(SentSegment::sn).toList();
   }
 
-  /** The commands since this was last asked. */
+  /** The commands since the last call. */
   List<Integer> sentCmds() {
     return sent().stream().map(SentSegment::cmd).toList();
   }

@@ -51,7 +51,7 @@ class KcpBufferKindsTest {
   private static ByteBuf sendThrough(KcpConfig.Builder config, ByteBuf data) {
     DrivenKcp driven = new DrivenKcp(config.deadLink(0));
     driven.peerWnd = 3;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     ByteBuf sent = Unpooled.buffer();
     int calls = 0;
     for (boolean all = false; !all; calls++) {
@@ -62,14 +62,14 @@ class KcpBufferKindsTest {
         sent.writeBytes(segment.payload());
         driven.peerUna = segment.sn() + 1;
       }
-      driven.hear(driven.wins());
+      driven.receiveBatch(driven.wins());
     }
     while (!driven.kcp.isDrained()) {
       for (SentSegment segment : driven.sent()) {
         sent.writeBytes(segment.payload());
         driven.peerUna = segment.sn() + 1;
       }
-      driven.hear(driven.wins());
+      driven.receiveBatch(driven.wins());
     }
     assertEquals(0, data.readableBytes());
     driven.kcp.close();

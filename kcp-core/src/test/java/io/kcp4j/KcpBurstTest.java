@@ -25,7 +25,7 @@ class KcpBurstTest {
                 .maxBurst(burst)
                 .deadLink(0));
     driven.peerWnd = 100;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     return driven;
   }
 
@@ -34,7 +34,7 @@ class KcpBurstTest {
   }
 
   @Test
-  void aBurstLeavesInEachMillisecond() {
+  void oneBurstLeavesInEachMillisecond() {
     driven.sendSegments(3 * BURST + 1);
     assertEquals(BURST, sentSegments());
     for (int left : new int[] {BURST, BURST, 1}) {
@@ -49,11 +49,11 @@ class KcpBurstTest {
   void whatIsAcknowledgedMakesRoomAtOnce() {
     driven.sendSegments(3 * BURST);
     List<SentSegment> sent = driven.sent();
-    driven.hear(driven.ack(0, sent.get(0).ts()), driven.ack(1, sent.get(1).ts()));
+    driven.receiveBatch(driven.ack(0, sent.get(0).ts()), driven.ack(1, sent.get(1).ts()));
     driven.kcp.flush(driven.nowMs, driven);
     assertEquals(2, sentSegments());
     driven.peerUna = BURST;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(BURST - 2, sentSegments());
   }
 
@@ -68,7 +68,7 @@ class KcpBurstTest {
   }
 
   @Test
-  void resentSegmentsKeepToItToo() {
+  void retransmissionsAreLimitedToo() {
     driven.sendSegments(4 * BURST);
     driven.runTo(3);
     assertEquals(4 * BURST, sentSegments());
@@ -77,7 +77,7 @@ class KcpBurstTest {
       driven.runTo(driven.nowMs + 1);
       most = Math.max(most, sentSegments());
     }
-    assertTrue(driven.count(KcpCounter.TIMED_OUT) >= 4 * BURST, "hardly anything was resent");
+    assertTrue(driven.count(KcpCounter.TIMED_OUT) >= 4 * BURST, "too few retransmissions");
     assertEquals(BURST, most);
   }
 
@@ -85,7 +85,7 @@ class KcpBurstTest {
   void acknowledgementsDoNotWait() {
     driven.sendSegments(2 * BURST);
     driven.sent();
-    driven.hear(driven.push(0, DrivenKcp.bytes(10)));
+    driven.receiveBatch(driven.push(0, DrivenKcp.bytes(10)));
     driven.kcp.flush(driven.nowMs, driven);
     assertEquals(List.of(0), driven.sentSns(Segment.ACK));
   }

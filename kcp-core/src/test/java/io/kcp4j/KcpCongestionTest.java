@@ -17,7 +17,7 @@ class KcpCongestionTest {
 
   private static final int TS = DrivenKcp.TS_ORIGIN;
 
-  /** Notes what it is told; its window and rate are what the test says. */
+  /** Records all calls; the test sets its window and rate. */
   private static final class Recorder implements CongestionControl {
 
     final List<String> events = new ArrayList<>();
@@ -123,7 +123,7 @@ class KcpCongestionTest {
     driven.sendSegments(4);
     control.take();
     driven.nowMs = 30;
-    driven.hear(driven.ack(2, TS));
+    driven.receiveBatch(driven.ack(2, TS));
     assertEquals(
         List.of(
             "acknowledged 2 @30",
@@ -131,7 +131,7 @@ class KcpCongestionTest {
         control.take());
     driven.nowMs = 40;
     driven.peerUna = 3;
-    driven.hear(driven.ack(2, TS), driven.wins());
+    driven.receiveBatch(driven.ack(2, TS), driven.wins());
     assertEquals(
         List.of(
             "acknowledged 0 @40",
@@ -144,7 +144,7 @@ class KcpCongestionTest {
   void datagramThatAcknowledgesNothingIsNotReported() {
     driven.sendSegments(1);
     control.take();
-    driven.hear(driven.push(0, DrivenKcp.bytes(10)));
+    driven.receiveBatch(driven.push(0, DrivenKcp.bytes(10)));
     assertEquals(List.of(), control.take());
   }
 
@@ -163,7 +163,7 @@ class KcpCongestionTest {
     driven.sendSegments(4);
     control.take();
     driven.nowMs = 30;
-    driven.hear(driven.ack(1, TS), driven.ack(2, TS));
+    driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS));
     List<String> events = control.take();
     assertEquals(
         List.of(
@@ -171,9 +171,9 @@ class KcpCongestionTest {
             "sent 0 1400 x2 @30",
             "loss acks=1 timeout=0 flight=4 window=100" + " threshold=2 @30"),
         events.subList(3, events.size()));
-    driven.hear(driven.ack(3, TS));
+    driven.receiveBatch(driven.ack(3, TS));
     assertTrue(control.take().get(1).contains(" lost=1 "));
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertTrue(control.take().get(1).contains(" lost=0 "));
   }
 
@@ -198,7 +198,7 @@ class KcpCongestionTest {
     driven.sendSegments(5);
     assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
     control.window = 4;
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertEquals(List.of(3, 4), driven.sentSns(Segment.PUSH));
   }
 
@@ -207,7 +207,7 @@ class KcpCongestionTest {
     control.pacingBytesPerSecond = 140_000; // a datagram in 10 ms, two intervals of 20 ms ahead
     driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
     driven.peerWnd = 100;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.sendSegments(50);
     assertEquals(6, driven.sentSns(Segment.PUSH).size(), "the last goes beyond the rate");
     driven.runTo(100);
@@ -218,25 +218,25 @@ class KcpCongestionTest {
   void pacingRateIsReadAfterEachAcknowledgement() {
     driven.sendSegments(2);
     control.pacingBytesPerSecond = 140_000;
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     driven.sendSegments(20);
     driven.sentDatagrams();
     control.pacingBytesPerSecond = 0;
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     assertEquals(20 - 6, driven.sentSns(Segment.PUSH).size());
   }
 
   @Test
   void sampleIsApplicationLimitedWhileNothingIsQueued() {
     driven.sendSegments(2);
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertTrue(control.applicationLimited);
     control.window = 2;
     driven.sendSegments(20);
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     assertTrue(control.applicationLimited, "sent while nothing was queued");
     for (int sn = 2; sn < 10; sn++) {
-      driven.hear(driven.ack(sn, TS));
+      driven.receiveBatch(driven.ack(sn, TS));
       assertFalse(control.applicationLimited);
     }
   }
@@ -250,11 +250,11 @@ class KcpCongestionTest {
   }
 
   @Test
-  void controlThatIsReplacedHearsNothingMore() {
+  void replacedControlIsNotCalled() {
     driven.kcp.reconfigure(
         config.toBuilder().congestionControl(CongestionControl.NONE).mtuBytes(1000).build());
     driven.sendSegments(3);
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertEquals(List.of(), control.take());
     assertSame(CongestionControl.NONE, driven.kcp.config().congestionControl());
     assertEquals(Integer.MAX_VALUE, driven.kcp.stats().congestionWindow());

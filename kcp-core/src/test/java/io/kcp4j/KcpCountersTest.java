@@ -45,7 +45,7 @@ class KcpCountersTest {
   }
 
   @Test
-  void textTellsWhatHasBeenCounted() {
+  void textShowsTheCountersThatAreNotZero() {
     KcpCounters counters = new KcpCounters();
     counters.add(KcpCounter.BYTES_IN, 5);
     counters.add(KcpCounter.DUPLICATES, 1);

@@ -29,9 +29,9 @@ class KcpFlushTest {
 
   @Test
   void acknowledgementWaitsForTheInterval() {
-    driven.hear(driven.push(0, bytes(1)));
+    driven.receiveBatch(driven.push(0, bytes(1)));
     driven.nowMs = 7;
-    driven.hear(driven.push(1, bytes(1)));
+    driven.receiveBatch(driven.push(1, bytes(1)));
     driven.runTo(19);
     assertEquals(List.of(), driven.sent());
     driven.runTo(20);
@@ -43,10 +43,10 @@ class KcpFlushTest {
   void acknowledgementsLeaveWhenADatagramOfThemIsFull() {
     int full = 1400 / 24;
     for (int sn = 0; sn < full - 1; sn++) {
-      driven.hear(driven.push(sn + 1, bytes(1)));
+      driven.receiveBatch(driven.push(sn + 1, bytes(1)));
     }
     assertEquals(List.of(), driven.sent());
-    driven.hear(driven.push(full, bytes(1)));
+    driven.receiveBatch(driven.push(full, bytes(1)));
     List<ByteBuf> datagrams = driven.sentDatagrams();
     assertEquals(1, datagrams.size());
     assertEquals(full * 24, datagrams.get(0).readableBytes());
@@ -55,23 +55,24 @@ class KcpFlushTest {
   @Test
   void acknowledgementsLeaveWhenHalfTheWindowHasArrived() {
     DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(8));
-    narrow.hear(narrow.push(0, bytes(1)), narrow.push(1, bytes(1)), narrow.push(2, bytes(1)));
+    narrow.receiveBatch(
+        narrow.push(0, bytes(1)), narrow.push(1, bytes(1)), narrow.push(2, bytes(1)));
     assertEquals(List.of(), narrow.sent());
-    narrow.hear(narrow.push(3, bytes(1)));
+    narrow.receiveBatch(narrow.push(3, bytes(1)));
     assertEquals(List.of(3), narrow.sentSns(Segment.ACK));
   }
 
   @Test
   void acknowledgementDoesNotWaitWithAckNoDelay() {
     DrivenKcp eager = new DrivenKcp(KcpConfig.builder().ackNoDelay(true));
-    eager.hear(eager.push(0, bytes(1)));
+    eager.receiveBatch(eager.push(0, bytes(1)));
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
     assertEquals(Kcp.NO_DEADLINE, eager.kcp.nextDeadline());
   }
 
   @Test
   void acknowledgementTravelsWithAWrite() {
-    driven.hear(driven.push(0, bytes(1)));
+    driven.receiveBatch(driven.push(0, bytes(1)));
     driven.sendSegments(1);
     assertEquals(List.of(Segment.ACK, Segment.PUSH), driven.sentCmds());
     driven.runTo(100);
@@ -96,13 +97,13 @@ class KcpFlushTest {
   }
 
   @Test
-  void delayedWriteIsNotDelayedAnewByAcknowledgements() {
+  void acknowledgementsDoNotDelayAWriteFurther() {
     DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true).ackNoDelay(true));
-    patient.hear(patient.wins());
+    patient.receiveBatch(patient.wins());
     patient.sendSegments(1);
     for (int sn = 0; sn < 10; sn++) {
       patient.runTo(patient.nowMs + 1);
-      patient.hear(patient.push(sn, bytes(1)));
+      patient.receiveBatch(patient.push(sn, bytes(1)));
     }
     assertEquals(List.of(), patient.sentSns(Segment.PUSH));
     patient.runTo(20);
@@ -123,7 +124,7 @@ class KcpFlushTest {
   }
 
   @Test
-  void probeThatWasAskedForLeavesAtOnce() {
+  void requestedProbeLeavesAtOnce() {
     driven.kcp.probe();
     driven.kcp.afterSend(driven.nowMs, driven);
     assertEquals(List.of(Segment.WASK), driven.sentCmds());
@@ -132,7 +133,7 @@ class KcpFlushTest {
 
   @Test
   void acknowledgementsComeFirstThenProbesThenPayload() {
-    driven.hear(driven.push(0, bytes(1)));
+    driven.receiveBatch(driven.push(0, bytes(1)));
     assertEquals(InputResult.ACCEPTED, driven.input(driven.wask()));
     driven.kcp.probe();
     driven.sendSegments(1);
@@ -143,7 +144,7 @@ class KcpFlushTest {
   void datagramsAreFullAndNeverExceedTheMtu() {
     for (int mtu : new int[] {50, 576, 1400, 1500}) {
       DrivenKcp fresh = new DrivenKcp(KcpConfig.builder().mtuBytes(mtu));
-      fresh.hear(fresh.push(1, bytes(1)), fresh.push(2, bytes(1)), fresh.push(3, bytes(1)));
+      fresh.receiveBatch(fresh.push(1, bytes(1)), fresh.push(2, bytes(1)), fresh.push(3, bytes(1)));
       fresh.sendSegments(8);
       List<ByteBuf> datagrams = fresh.sentDatagrams();
       assertTrue(datagrams.stream().allMatch(d -> d.readableBytes() <= mtu), "MTU " + mtu);
@@ -164,7 +165,7 @@ class KcpFlushTest {
     assertEquals(1, messages.count(KcpCounter.DATAGRAMS_OUT));
   }
 
-  /** Tells what stood ready from what was begun. */
+  /** Tells apart datagrams that came by send and by begin. */
   private static final class ReadyOutput implements DatagramOutput {
 
     private final DrivenKcp driven;
@@ -219,9 +220,9 @@ class KcpFlushTest {
   }
 
   @Test
-  void datagramsThatStandBackToBackAreSentTogether() {
+  void contiguousDatagramsAreSentTogether() {
     DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
-    messages.hear(messages.push(0, bytes(1)));
+    messages.receiveBatch(messages.push(0, bytes(1)));
     ReadyOutput output = new ReadyOutput(messages);
     List<Integer> sizes = List.of(100, 1376, 900, 900, 800, 1000);
     sizes.forEach(bytes -> assertTrue(messages.kcp.send(bytes(bytes))));
@@ -253,7 +254,7 @@ class KcpFlushTest {
   }
 
   @Test
-  void whatIsResentIsCopiedAndLeavesTheFirstSendingAlone() {
+  void retransmissionIsCopiedAndDoesNotChangeTheFirstTransmission() {
     ReadyOutput output = new ReadyOutput(driven);
     assertTrue(driven.kcp.send(bytes(2 * 1376)));
     driven.kcp.afterSend(0, output);
@@ -276,7 +277,7 @@ class KcpFlushTest {
   void datagramOfSeveralSegmentsIsCopied() {
     DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
     ReadyOutput output = new ReadyOutput(messages);
-    messages.hear(messages.push(0, bytes(1)));
+    messages.receiveBatch(messages.push(0, bytes(1)));
     for (int bytes : new int[] {1376, 600, 700, 2000, 0}) {
       assertTrue(messages.kcp.send(bytes(bytes)));
     }

@@ -52,7 +52,7 @@ class KcpIdleMemoryTest {
   }
 
   @Test
-  void messagesThatWereReadLeaveNoRing() {
+  void queueReturnsItsRingWhenAllMessagesAreRead() {
     ReceiveQueue queue = new ReceiveQueue(context, Delivery.MESSAGE);
     for (int i = 0; i < 1000; i++) {
       assertTrue(queue.add(bytes(1), 0, 1, 0));
@@ -100,7 +100,7 @@ class KcpIdleMemoryTest {
       assertEquals(driven.budget.usedBytes(), driven.kcp.stats().heldBytes());
       assertTrue(driven.budget.usedBytes() > 512 * 48 + 3000 * 20);
       driven.peerUna += 512;
-      driven.hear(driven.push(next, bytes(5)));
+      driven.receiveBatch(driven.push(next, bytes(5)));
       assertEquals(3001 * 5, driven.receiveAll().readableBytes());
       driven.kcp.afterSend(driven.nowMs, driven);
       driven.assertNothingHeld();

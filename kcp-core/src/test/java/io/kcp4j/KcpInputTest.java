@@ -125,9 +125,9 @@ class KcpInputTest {
   void oldAcknowledgementsChangeNothing() {
     driven.sendSegments(3);
     driven.peerUna = 2;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.peerUna = -7;
-    driven.hear(driven.ack(0, 1000), driven.ack(-1, 1000), driven.ack(1, 5));
+    driven.receiveBatch(driven.ack(0, 1000), driven.ack(-1, 1000), driven.ack(1, 5));
     assertEquals(1, driven.kcp.stats().inFlight());
     assertEquals(0, driven.kcp.stats().srttMs());
     assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Segments that are lost, and how that is found out. The first timeout is 200 ms. */
+/** Loss detection in a session. The first timeout is 200 ms. */
 class KcpLossTest {
 
   private static final int TS = DrivenKcp.TS_ORIGIN;
@@ -18,7 +18,7 @@ class KcpLossTest {
   }
 
   @Test
-  void lostSegmentIsResentAfterOneRto() {
+  void lostSegmentIsRetransmittedAfterOneRto() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(1);
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
@@ -35,15 +35,15 @@ class KcpLossTest {
 
   @Test
   void timeoutGrowsByHalfWithNoDelay() {
-    assertResentAt(true, 200, 500, 950, 1625);
+    assertRetransmittedAt(true, 200, 500, 950, 1625);
   }
 
   @Test
   void timeoutDoublesWithoutNoDelay() {
-    assertResentAt(false, 200, 600, 1400, 3000);
+    assertRetransmittedAt(false, 200, 600, 1400, 3000);
   }
 
-  private static void assertResentAt(boolean noDelay, int... times) {
+  private static void assertRetransmittedAt(boolean noDelay, int... times) {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().noDelay(noDelay));
     driven.sendSegments(1);
     driven.sent();
@@ -56,68 +56,69 @@ class KcpLossTest {
   }
 
   @Test
-  void progressEndsTheBackOffOfTheOldestSegment() {
+  void progressResetsTheBackOffOfTheOldestSegment() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
     driven.sendSegments(3);
     driven.runTo(10_000);
     assertTrue(driven.kcp.nextDeadline() > 10_300);
     driven.sent();
     driven.peerUna = 1;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(10_200, driven.kcp.nextDeadline()); // no round trip has been measured: 200 ms
     driven.runTo(10_200);
     assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
   }
 
   @Test
-  void acknowledgedSegmentIsNotResent() {
+  void acknowledgedSegmentIsNotRetransmitted() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
     driven.sendSegments(3);
     driven.sent();
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     driven.runTo(200);
     assertEquals(List.of(0, 2), driven.sentSns(Segment.PUSH));
   }
 
   @Test
-  void segmentPassedOverOftenEnoughIsResentAtOnce() {
+  void skipCountAtTheThresholdCausesAFastRetransmit() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().fastRetransmit(3).earlyRetransmit(false));
     driven.sendSegments(5);
     driven.sent();
-    driven.hear(driven.ack(1, TS), driven.ack(2, TS));
+    driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS));
     assertEquals(none(), driven.sentSns(Segment.PUSH));
-    driven.hear(driven.ack(4, TS));
+    driven.receiveBatch(driven.ack(4, TS));
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
     assertEquals(1, driven.count(KcpCounter.FAST_RETRANSMITTED));
-    assertEquals(2, driven.kcp.stats().inFlight(), "3 was passed over once only");
+    assertEquals(2, driven.kcp.stats().inFlight(), "the skip count of 3 is 1");
   }
 
   @Test
-  void resentSegmentIsPassedOverAnew() {
+  void retransmissionResetsTheSkipCount() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
     driven.sendSegments(5);
-    driven.hear(driven.ack(1, TS), driven.ack(2, TS));
+    driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS));
     assertEquals(1, driven.count(KcpCounter.FAST_RETRANSMITTED));
-    driven.hear(driven.ack(3, TS), driven.ack(4, TS));
-    assertEquals(1, driven.count(KcpCounter.FAST_RETRANSMITTED), "sent before 0 was resent");
+    driven.receiveBatch(driven.ack(3, TS), driven.ack(4, TS));
+    assertEquals(
+        1, driven.count(KcpCounter.FAST_RETRANSMITTED), "sent before the retransmission of 0");
   }
 
   @Test
-  void fastResendCanBeOff() {
+  void fastRetransmitCanBeOff() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().fastRetransmit(0));
     driven.sendSegments(5);
     driven.sent();
-    driven.hear(driven.ack(1, TS), driven.ack(2, TS), driven.ack(3, TS), driven.ack(4, TS));
+    driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS), driven.ack(3, TS), driven.ack(4, TS));
     driven.runTo(60);
     assertEquals(none(), driven.sentSns(Segment.PUSH));
   }
 
   @Test
-  void segmentPassedOverOnceIsResentEarlyIfThereIsNothingNew() {
+  void oneSkipCausesAnEarlyRetransmitIfThereIsNothingNew() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(2);
     driven.sent();
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     assertEquals(none(), driven.sentSns(Segment.PUSH));
     driven.runTo(20);
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
@@ -129,18 +130,18 @@ class KcpLossTest {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
     driven.sendSegments(2);
     driven.sent();
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     driven.runTo(50);
     assertEquals(none(), driven.sentSns(Segment.PUSH));
   }
 
   @Test
-  void answerToAnEarlierTransmissionPassesNothingOver() {
+  void ackOfAnEarlierTransmissionSkipsNothing() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().fastRetransmit(1));
     driven.sendSegments(2);
     driven.runTo(200);
     driven.sent();
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     assertEquals(none(), driven.sentSns(Segment.PUSH));
     assertEquals(1, driven.kcp.stats().inFlight());
   }
@@ -163,7 +164,7 @@ class KcpLossTest {
     driven.runTo(5000);
     driven.sendSegments(2);
     driven.runTo(5100);
-    driven.hear(driven.ack(1, TS + 5000));
+    driven.receiveBatch(driven.ack(1, TS + 5000));
     driven.runTo(6099);
     assertNull(driven.kcp.failure());
     driven.runTo(6100);
@@ -171,7 +172,7 @@ class KcpLossTest {
   }
 
   @Test
-  void timeInWhichNobodyDroveTheSessionIsNoLackOfProgress() {
+  void driverStallDoesNotCountAsMissingProgress() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
     driven.sendSegments(1);
     driven.nowMs = 50_000; // a pause of the whole process, from the first timeout at 200 on
@@ -182,11 +183,11 @@ class KcpLossTest {
   }
 
   @Test
-  void silenceWithNothingInFlightIsNoFailure() {
+  void missingProgressWithNothingInFlightIsNoFailure() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
     driven.sendSegments(1);
     driven.peerUna = 1;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.runTo(1_000_000);
     driven.sendSegments(1);
@@ -204,13 +205,13 @@ class KcpLossTest {
   }
 
   @Test
-  void answersThatWaitedThroughAPauseAreNoTimeouts() {
+  void acknowledgementsReadAfterAPauseAreNoTimeouts() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(10);
     driven.sent();
     driven.nowMs = 20_000;
     driven.peerUna = 10;
-    driven.hear(driven.ack(9, TS));
+    driven.receiveBatch(driven.ack(9, TS));
     driven.runTo(20_000);
     assertEquals(none(), driven.sentCmds());
     assertEquals(0, driven.count(KcpCounter.TIMED_OUT));
@@ -222,34 +223,35 @@ class KcpLossTest {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(2).sendQueue(9));
     driven.sendSegments(4);
     assertEquals(List.of(0, 1), driven.sentSns(Segment.PUSH));
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     assertEquals(none(), driven.sentSns(Segment.PUSH));
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertEquals(List.of(2, 3), driven.sentSns(Segment.PUSH));
-    driven.hear(driven.ack(2, TS), driven.ack(3, TS));
+    driven.receiveBatch(driven.ack(2, TS), driven.ack(3, TS));
     assertTrue(driven.kcp.isDrained());
     driven.assertNothingHeld();
   }
 
   @Test
-  void falseTimestampAcknowledgesAndGivesNoRoundTrip() {
+  void invalidTimestampAcknowledgesAndGivesNoRoundTrip() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(3);
     driven.runTo(50);
     int rto = driven.kcp.stats().rtoMs();
-    driven.hear(driven.ack(0, TS - 1), driven.ack(1, TS + 1), driven.ack(2, TS - 0x20000000));
+    driven.receiveBatch(
+        driven.ack(0, TS - 1), driven.ack(1, TS + 1), driven.ack(2, TS - 0x20000000));
     assertEquals(3, driven.count(KcpCounter.INVALID_TIMESTAMP));
     assertEquals(rto, driven.kcp.stats().rtoMs());
     assertEquals(0, driven.kcp.stats().inFlight());
   }
 
   @Test
-  void timestampIsJudgedBeforeTheUnaBesideIt() {
+  void timestampIsValidatedBeforeTheUnaOfTheSameDatagram() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(2);
     driven.runTo(50);
     driven.peerUna = 2;
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     assertEquals(50, driven.kcp.stats().srttMs());
     assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
   }
@@ -259,12 +261,12 @@ class KcpLossTest {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(1);
     driven.runTo(210);
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertEquals(210, driven.kcp.stats().srttMs());
     driven.sendSegments(1);
     driven.runTo(3000);
     long last = driven.sent().stream().mapToInt(SentSegment::ts).max().orElseThrow();
-    driven.hear(driven.ack(1, (int) last));
+    driven.receiveBatch(driven.ack(1, (int) last));
     assertTrue(driven.kcp.stats().srttMs() < 800);
     assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
   }
@@ -272,7 +274,7 @@ class KcpLossTest {
   private static DrivenKcp wide(int burst) {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(4096).maxBurst(burst));
     driven.peerWnd = 4096;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.sendSegments(4096);
     return driven;
   }

@@ -49,7 +49,7 @@ class KcpMemoryTest {
   void memoryOfAStreamGoesWithTheBatchThatAcknowledgesAllOfIt() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(256).maxBurst(0));
     driven.peerWnd = 256;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.sendSegments(200);
     long streamBytes = driven.kcp.stats().heldBytes();
 
@@ -77,7 +77,7 @@ class KcpMemoryTest {
             TS_ORIGIN,
             0);
     for (int sn = 0; sn < 11; sn++) {
-      driven.hear(driven.push(sn, bytes(0)));
+      driven.receiveBatch(driven.push(sn, bytes(0)));
     }
     assertEquals(1, driven.count(KcpCounter.OVER_BUDGET));
     assertEquals(10 * 128 + 16 * 8, driven.budget.usedBytes());
@@ -86,13 +86,13 @@ class KcpMemoryTest {
   @Test
   void segmentOverTheBudgetIsNotAcknowledgedAndTakenLater() {
     DrivenKcp driven = limited(2000);
-    driven.hear(driven.push(0, bytes(1000)));
-    driven.hear(driven.push(1, bytes(1000)), driven.push(2, bytes(1000)));
+    driven.receiveBatch(driven.push(0, bytes(1000)));
+    driven.receiveBatch(driven.push(1, bytes(1000)), driven.push(2, bytes(1000)));
     assertEquals(2, driven.count(KcpCounter.OVER_BUDGET));
     driven.runTo(20);
     assertTrue(driven.sent().stream().allMatch(s -> s.sn() == 0 && s.una() == 1));
     driven.receiveAll();
-    driven.hear(driven.push(1, bytes(1000)));
+    driven.receiveBatch(driven.push(1, bytes(1000)));
     assertEquals(bytes(1000), driven.receiveAll());
   }
 
@@ -103,7 +103,7 @@ class KcpMemoryTest {
       driven.input(driven.push(sn, bytes(1000)));
     }
     assertEquals(29, driven.kcp.stats().heldBytes() / 1000);
-    driven.hear(driven.push(0, bytes(1000)));
+    driven.receiveBatch(driven.push(0, bytes(1000)));
     int received = 0;
     for (int i = 0; i < 30; i++) {
       received += driven.receiveAll().readableBytes();
@@ -113,11 +113,11 @@ class KcpMemoryTest {
   }
 
   @Test
-  void segmentsHeldUpByTheBudgetAreDeliveredOnceItHasRoom() {
+  void segmentsBlockedByTheBudgetAreDeliveredOnceItHasRoom() {
     DrivenKcp driven = limited(20_000);
-    driven.hear(driven.push(1, bytes(5000)));
+    driven.receiveBatch(driven.push(1, bytes(5000)));
     driven.budget.charge(10_000);
-    driven.hear(driven.push(0, bytes(1)));
+    driven.receiveBatch(driven.push(0, bytes(1)));
     assertEquals(1, driven.receiveAll().readableBytes());
     assertFalse(driven.kcp.isReceivable());
     driven.runTo(100);
@@ -137,7 +137,7 @@ class KcpMemoryTest {
       driven.input(driven.push(sn, bytes(100)));
     }
     driven.peerUna = 20;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.receiveAll();
     driven.assertNothingHeld();
   }
@@ -197,7 +197,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void sessionThatIsShortOfMemoryIsNotPolledButAskedWithTheNextAcknowledgement() {
+  void sessionShortOfMemoryIsRetriedWithTheNextAcknowledgementAndNotPolled() {
     DrivenKcp driven = limited(100_000);
     driven.sendSegments(1);
     driven.budget.charge(97_000);
@@ -207,7 +207,7 @@ class KcpMemoryTest {
     assertFalse(driven.kcp.takeSendRetry());
     driven.budget.release(97_000);
     driven.peerUna = 1;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertTrue(driven.kcp.takeSendRetry());
   }
 
@@ -215,7 +215,7 @@ class KcpMemoryTest {
   void closedWindowIsNotPolledForMemory() {
     DrivenKcp driven = limited(100_000);
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertFalse(driven.kcp.send(bytes(200_000)));
     driven.kcp.afterSend(0, driven);
     assertTrue(driven.kcp.isSendShortOfMemory());
@@ -223,15 +223,15 @@ class KcpMemoryTest {
   }
 
   @Test
-  void queueIsCutAnewThoughTheShareIsFull() {
+  void queueIsReSegmentedThoughTheShareIsFull() {
     DrivenKcp driven = limited(100_000);
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     ByteBuf data = bytes(200_000);
     driven.kcp.send(data);
     driven.kcp.reconfigure(driven.kcp.config().toBuilder().mtuBytes(500).build());
     driven.peerWnd = 256;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     int sent = 0;
     while (sent < data.readerIndex()) {
       driven.nowMs++;
@@ -241,35 +241,35 @@ class KcpMemoryTest {
         sent += segment.payload().readableBytes();
         driven.peerUna = segment.sn() + 1;
       }
-      driven.hear(driven.wins());
+      driven.receiveBatch(driven.wins());
     }
     driven.assertNothingHeld();
   }
 
-  // The window that is told
+  // The advertised window
 
   private static int wndTold(DrivenKcp driven) {
     return driven.sent().get(0).wnd();
   }
 
   @Test
-  void windowThatIsToldIsWhatTheBudgetHasRoomFor() {
+  void advertisedWindowIsLimitedByTheBudget() {
     DrivenKcp driven = limited(100_000);
-    driven.hear(driven.wask());
+    driven.receiveBatch(driven.wask());
     assertEquals(100_000 / (1400 + 128), wndTold(driven));
     driven.budget.charge(90_000);
-    driven.hear(driven.wask());
+    driven.receiveBatch(driven.wask());
     assertEquals(6, wndTold(driven));
     driven.budget.charge(9_000);
-    driven.hear(driven.wask());
+    driven.receiveBatch(driven.wask());
     assertEquals(0, wndTold(driven));
   }
 
   @Test
-  void windowThatOpensWhenMemoryIsBackIsToldWithinAnInterval() {
+  void windowThatOpensWhenMemoryIsFreeIsAdvertisedWithinAnInterval() {
     DrivenKcp driven = limited(100_000);
     driven.budget.charge(99_000);
-    driven.hear(driven.wask());
+    driven.receiveBatch(driven.wask());
     assertEquals(0, wndTold(driven));
     driven.runTo(500);
     assertEquals(0, driven.sent().size());
@@ -280,9 +280,9 @@ class KcpMemoryTest {
   }
 
   @Test
-  void silentPeerIsNotWatchedForMemoryButToldWhenItAsksOrItsReaderMakesRoom() {
+  void inactivePeerGetsAWindowUpdateOnlyAfterAProbeOrARead() {
     DrivenKcp driven = limited(3000);
-    driven.hear(driven.push(0, bytes(1300)), driven.push(1, bytes(1300)));
+    driven.receiveBatch(driven.push(0, bytes(1300)), driven.push(1, bytes(1300)));
     driven.runTo(20);
     assertEquals(0, wndTold(driven));
     driven.runTo(2000);

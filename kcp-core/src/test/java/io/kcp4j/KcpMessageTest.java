@@ -52,13 +52,13 @@ class KcpMessageTest {
     assertEquals(Segment.PUSH, sent.cmd());
     assertEquals(0, sent.payload().readableBytes());
     driven.peerUna = 1;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.assertNothingHeld();
   }
 
   @Test
   void emptyMessageIsDelivered() {
-    driven.hear(driven.push(1, bytes(3)), driven.push(0, Unpooled.EMPTY_BUFFER));
+    driven.receiveBatch(driven.push(1, bytes(3)), driven.push(0, Unpooled.EMPTY_BUFFER));
     assertMessage(Unpooled.EMPTY_BUFFER);
     assertMessage(bytes(3));
     driven.assertNothingHeld();
@@ -67,11 +67,11 @@ class KcpMessageTest {
   @Test
   void messageIsDeliveredWithItsLastFragment() {
     ByteBuf data = bytes(300);
-    driven.hear(driven.fragment(0, 2, data.slice(0, 100)));
-    driven.hear(driven.fragment(2, 0, data.slice(200, 100)));
+    driven.receiveBatch(driven.fragment(0, 2, data.slice(0, 100)));
+    driven.receiveBatch(driven.fragment(2, 0, data.slice(200, 100)));
     assertFalse(driven.kcp.isReceivable());
     assertNull(driven.kcp.receive());
-    driven.hear(driven.fragment(1, 1, data.slice(100, 100)));
+    driven.receiveBatch(driven.fragment(1, 1, data.slice(100, 100)));
     assertTrue(driven.kcp.isReceivable());
     assertMessage(data);
     assertNull(driven.kcp.receive());
@@ -80,7 +80,7 @@ class KcpMessageTest {
   @Test
   void boundariesSurviveManyMessages() {
     for (int sn = 0; sn < 50; sn++) {
-      driven.hear(driven.push(sn, bytes(sn)));
+      driven.receiveBatch(driven.push(sn, bytes(sn)));
     }
     for (int sn = 0; sn < 50; sn++) {
       assertMessage(bytes(sn));
@@ -90,7 +90,7 @@ class KcpMessageTest {
 
   @Test
   void unfinishedMessageTakesPartOfTheWindow() {
-    driven.hear(driven.fragment(0, 2, bytes(1)), driven.fragment(1, 1, bytes(1)));
+    driven.receiveBatch(driven.fragment(0, 2, bytes(1)), driven.fragment(1, 1, bytes(1)));
     driven.runTo(20);
     assertEquals(254, driven.sent().get(0).wnd());
   }
@@ -105,39 +105,39 @@ class KcpMessageTest {
   }
 
   @Test
-  void messageMayHaveAsManyFragmentsAsTheLargestWindowThatThePeerHasTold() {
+  void messageMayHaveAsManyFragmentsAsTheLargestWindowAdvertised() {
     driven.peerWnd = 40;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(4000, driven.kcp.maxMessageBytes());
     driven.peerWnd = 50;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(5000, driven.kcp.maxMessageBytes());
     assertThrows(IllegalArgumentException.class, () -> driven.kcp.send(bytes(5001)));
     assertTrue(driven.kcp.send(bytes(5000)));
     driven.kcp.afterSend(0, driven);
     driven.peerUna = 1;
     driven.peerWnd = 1;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(5000, driven.kcp.maxMessageBytes(), "the largest, not the last");
   }
 
   @Test
-  void messageMayHave32FragmentsHoweverSmallTheWindowThatThePeerHasTold() {
+  void messageMayHave32FragmentsHoweverSmallTheAdvertisedWindow() {
     driven.peerWnd = 5;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(3200, driven.kcp.maxMessageBytes());
     driven.peerWnd = 33;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(3300, driven.kcp.maxMessageBytes());
   }
 
   @Test
   void fragmentAtTheLimitIsRefusedAndOneBelowIsTaken() {
-    driven.hear(driven.fragment(0, 127, bytes(1)), driven.fragment(0, 255, bytes(1)));
+    driven.receiveBatch(driven.fragment(0, 127, bytes(1)), driven.fragment(0, 255, bytes(1)));
     assertEquals(2, driven.count(KcpCounter.FRAGMENT_REFUSED));
     driven.runTo(100);
     assertEquals(List.of(), driven.sent());
-    driven.hear(driven.fragment(0, 126, bytes(1)));
+    driven.receiveBatch(driven.fragment(0, 126, bytes(1)));
     assertEquals(2, driven.count(KcpCounter.FRAGMENT_REFUSED));
     assertNull(driven.kcp.failure());
   }
@@ -145,32 +145,32 @@ class KcpMessageTest {
   @Test
   void fragmentInAStreamIsCountedAndTaken() {
     DrivenKcp stream = new DrivenKcp(CONFIG.toBuilder().delivery(Delivery.STREAM).build());
-    stream.hear(stream.fragment(0, 1, bytes(3)), stream.fragment(1, 0, bytes(2)));
+    stream.receiveBatch(stream.fragment(0, 1, bytes(3)), stream.fragment(1, 0, bytes(2)));
     assertEquals(1, stream.count(KcpCounter.FRAGMENT_IN_STREAM));
     assertEquals(0, stream.count(KcpCounter.FRAGMENT_REFUSED));
     ByteBuf read = stream.kcp.receive();
     assertEquals(5, read.readableBytes());
     read.release();
-    driven.hear(driven.fragment(0, 1, bytes(1)), driven.fragment(1, 0, bytes(1)));
+    driven.receiveBatch(driven.fragment(0, 1, bytes(1)), driven.fragment(1, 0, bytes(1)));
     assertEquals(0, driven.count(KcpCounter.FRAGMENT_IN_STREAM));
   }
 
   @Test
   void messageOfMoreFragmentsThanTheWindowIsRefused() {
     DrivenKcp narrow = new DrivenKcp(CONFIG.toBuilder().receiveWindow(4).build());
-    narrow.hear(narrow.fragment(0, 4, bytes(1)));
+    narrow.receiveBatch(narrow.fragment(0, 4, bytes(1)));
     assertEquals(1, narrow.count(KcpCounter.FRAGMENT_REFUSED));
     for (int sn = 0; sn < 4; sn++) {
-      narrow.hear(narrow.fragment(sn, 3 - sn, bytes(1)));
+      narrow.receiveBatch(narrow.fragment(sn, 3 - sn, bytes(1)));
     }
     assertEquals(4, narrow.receiveAll().readableBytes());
   }
 
   @Test
   void fragmentsThatDoNotCountDownEndTheSession() {
-    driven.hear(driven.fragment(0, 2, bytes(1)));
+    driven.receiveBatch(driven.fragment(0, 2, bytes(1)));
     assertNull(driven.kcp.failure());
-    driven.hear(driven.fragment(1, 0, bytes(1)));
+    driven.receiveBatch(driven.fragment(1, 0, bytes(1)));
     assertEquals(KcpFailure.PROTOCOL_VIOLATION, driven.kcp.failure());
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.kcp.close();
@@ -178,10 +178,10 @@ class KcpMessageTest {
   }
 
   @Test
-  void fragmentsBeyondAGapAreJudgedWhenTheGapCloses() {
-    driven.hear(driven.fragment(1, 5, bytes(1)), driven.fragment(2, 5, bytes(1)));
+  void fragmentsBeyondAGapAreCheckedWhenTheGapCloses() {
+    driven.receiveBatch(driven.fragment(1, 5, bytes(1)), driven.fragment(2, 5, bytes(1)));
     assertNull(driven.kcp.failure());
-    driven.hear(driven.fragment(0, 0, bytes(1)));
+    driven.receiveBatch(driven.fragment(0, 0, bytes(1)));
     assertEquals(KcpFailure.PROTOCOL_VIOLATION, driven.kcp.failure());
   }
 

@@ -27,19 +27,19 @@ class KcpMtuTest {
   }
 
   @Test
-  void queuedBytesAreCutAnewForASmallerMtu() {
+  void queueIsReSegmentedForASmallerMtu() {
     driven.sendSegments(4);
     assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
     change(NARROW.toBuilder().mtuBytes(1000).sendWindow(100));
     driven.peerUna = 2;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     List<ByteBuf> datagrams = driven.sentDatagrams();
     assertEquals(List.of(1000, 1000, 824), sizes(datagrams));
     ByteBuf payload = Unpooled.buffer();
     datagrams.forEach(d -> SentSegment.in(d).forEach(s -> payload.writeBytes(s.payload())));
     assertEquals(bytes(4 * 1376).slice(2 * 1376, 2 * 1376), payload);
     driven.peerUna = 5;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.assertNothingHeld();
   }
 
@@ -69,14 +69,14 @@ class KcpMtuTest {
   }
 
   @Test
-  void writesGoOnAfterCuttingAnew() {
+  void writesContinueAfterReSegmentation() {
     driven.sendSegments(3);
     change(NARROW.toBuilder().mtuBytes(1000));
     assertTrue(driven.kcp.send(bytes(50)));
     driven.peerUna = 2;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.peerUna = 4;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     List<SentSegment> sent = driven.sent();
     assertEquals(
         3 * 1376 + 50, sent.stream().mapToInt(segment -> segment.payload().readableBytes()).sum());
@@ -113,9 +113,9 @@ class KcpMtuTest {
   }
 
   @Test
-  void receiveWindowThatOpensIsTold() {
+  void receiveWindowThatOpensIsAdvertised() {
     DrivenKcp reader = new DrivenKcp(KcpConfig.builder().receiveWindow(1));
-    reader.hear(reader.push(0, bytes(1)));
+    reader.receiveBatch(reader.push(0, bytes(1)));
     reader.sent();
     reader.kcp.reconfigure(KcpConfig.builder().receiveWindow(5).build());
     reader.kcp.afterSend(0, reader);
@@ -136,12 +136,12 @@ class KcpMtuTest {
   }
 
   @Test
-  void queuedBytesAreCutAnewForALargerOverhead() {
+  void queueIsReSegmentedForALargerOverhead() {
     driven.sendSegments(4);
     assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
     driven.kcp.reconfigure(driven.kcp.config(), 400);
     driven.peerUna = 2;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(List.of(1000, 1000), sizes(driven.sentDatagrams()));
   }
 

@@ -34,14 +34,14 @@ class KcpRateLimitTest {
   @Test
   void newSegmentsLeaveAtTheLimit() {
     driven.peerWnd = 1000;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.sendSegments(600);
     long sent = 0;
     while (driven.nowMs < 5000) {
       for (SentSegment segment : driven.sent()) {
         sent += Segment.HEADER_BYTES + segment.payload().readableBytes();
         driven.peerUna = segment.sn() + 1;
-        driven.hear(driven.ack(segment.sn(), segment.ts()));
+        driven.receiveBatch(driven.ack(segment.sn(), segment.ts()));
       }
       driven.runTo(driven.nowMs + 7);
     }
@@ -50,19 +50,19 @@ class KcpRateLimitTest {
   }
 
   @Test
-  void resentSegmentsKeepToTheLimit() {
+  void retransmissionsKeepToTheLimit() {
     driven.sendSegments(32);
     driven.runTo(10_000);
-    assertTrue(driven.count(KcpCounter.RETRANSMITTED) > 100, "hardly anything was resent");
+    assertTrue(driven.count(KcpCounter.RETRANSMITTED) > 100, "too few retransmissions");
     assertTrue(sentBytes() <= 10 * LIMIT + AHEAD_BYTES, "too much");
   }
 
   @Test
-  void fastResendWaitsForTheLimitAndNoLonger() {
+  void fastRetransmitWaitsForTheLimitAndNoLonger() {
     driven.sendSegments(4);
     List<SentSegment> sent = driven.sent();
     driven.kcp.charge(LIMIT / 10, 0); // for 100 ms
-    driven.hear(driven.ack(1, sent.get(1).ts()), driven.ack(2, sent.get(2).ts()));
+    driven.receiveBatch(driven.ack(1, sent.get(1).ts()), driven.ack(2, sent.get(2).ts()));
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
     driven.runTo(110);
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
@@ -75,7 +75,7 @@ class KcpRateLimitTest {
   void acknowledgementsDoNotWait() {
     driven.sendSegments(20);
     driven.sent();
-    driven.hear(driven.push(0, DrivenKcp.bytes(10)));
+    driven.receiveBatch(driven.push(0, DrivenKcp.bytes(10)));
     driven.runTo(INTERVAL_MS);
     assertEquals(List.of(0), driven.sentSns(Segment.ACK));
   }

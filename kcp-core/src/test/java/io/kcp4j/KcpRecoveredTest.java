@@ -28,7 +28,7 @@ class KcpRecoveredTest {
 
   @Test
   void windowIsNotTaken() {
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.peerWnd = 7;
     driven.peerUna = 0;
     recover(driven.wins());
@@ -37,7 +37,7 @@ class KcpRecoveredTest {
     driven.peerUna = 1;
     recover(driven.wins());
     assertEquals(128, driven.kcp.stats().remoteWindow());
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(7, driven.kcp.stats().remoteWindow());
   }
 
@@ -53,7 +53,7 @@ class KcpRecoveredTest {
   }
 
   @Test
-  void isJudgedLikeAnyOther() {
+  void isValidatedLikeAnyOther() {
     driven.peerUna = 1;
     assertEquals(InputResult.ACKNOWLEDGES_UNSENT, recover(driven.wins()));
     assertEquals(InputResult.MALFORMED, recover(bytes(3)));

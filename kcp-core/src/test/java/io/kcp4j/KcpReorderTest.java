@@ -11,7 +11,7 @@ import io.netty.buffer.Unpooled;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Segments that arrive out of order, repeatedly, or beyond the window. */
+/** Segments that arrive out of order, as duplicates, or beyond the window. */
 class KcpReorderTest {
 
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
@@ -25,7 +25,7 @@ class KcpReorderTest {
     ByteBuf data = bytes(60);
     for (int sn = 59; sn >= 0; sn--) {
       assertFalse(driven.kcp.isReceivable());
-      driven.hear(driven.push(sn, data.slice(sn, 1)));
+      driven.receiveBatch(driven.push(sn, data.slice(sn, 1)));
     }
     assertEquals(data, driven.receiveAll());
     driven.assertNothingHeld();
@@ -34,10 +34,10 @@ class KcpReorderTest {
   @Test
   void segmentThatSharesASlotWithAnotherIsAcknowledgedOnlyOnceItIsKept() {
     ByteBuf data = bytes(20);
-    driven.hear(driven.push(1, data.slice(1, 1)));
+    driven.receiveBatch(driven.push(1, data.slice(1, 1)));
     runToNextFlush();
     for (int sn : new int[] {9, 17, 0, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 18, 19}) {
-      driven.hear(driven.push(sn, data.slice(sn, 1)));
+      driven.receiveBatch(driven.push(sn, data.slice(sn, 1)));
     }
     assertEquals(0, driven.count(KcpCounter.DUPLICATES));
     assertEquals(data, driven.receiveAll());
@@ -45,7 +45,7 @@ class KcpReorderTest {
 
   @Test
   void lastSegmentOfTheWindowIsKeptAndTheNextIsNot() {
-    driven.hear(driven.push(255, bytes(1)), driven.push(256, bytes(1)));
+    driven.receiveBatch(driven.push(255, bytes(1)), driven.push(256, bytes(1)));
     assertEquals(1, driven.count(KcpCounter.OUT_OF_WINDOW));
     runToNextFlush();
     assertEquals(List.of(255), driven.sentSns(Segment.ACK));
@@ -53,7 +53,7 @@ class KcpReorderTest {
 
   @Test
   void newestSegmentInOrderIsAcknowledgedWithItsTimestamp() {
-    driven.hear(
+    driven.receiveBatch(
         driven.segment(Segment.PUSH, 0, 70, 0, bytes(1)),
         driven.segment(Segment.PUSH, 0, 71, 1, bytes(1)));
     runToNextFlush();
@@ -66,19 +66,20 @@ class KcpReorderTest {
 
   @Test
   void everySegmentBeyondAGapIsAcknowledged() {
-    driven.hear(driven.push(5, bytes(1)), driven.push(2, bytes(1)), driven.push(9, bytes(1)));
+    driven.receiveBatch(
+        driven.push(5, bytes(1)), driven.push(2, bytes(1)), driven.push(9, bytes(1)));
     runToNextFlush();
     assertEquals(List.of(5, 2, 9), driven.sentSns(Segment.ACK));
   }
 
   @Test
   void duplicatesAreDeliveredOnceAndAcknowledgedOncePerInterval() {
-    driven.hear(driven.push(0, bytes(3)), driven.push(2, bytes(3)));
+    driven.receiveBatch(driven.push(0, bytes(3)), driven.push(2, bytes(3)));
     runToNextFlush();
     assertEquals(List.of(2), driven.sentSns(Segment.ACK));
     for (int round = 1; round <= 3; round++) {
       for (int i = 0; i < 100; i++) {
-        driven.hear(driven.push(0, bytes(3)), driven.push(2, bytes(3)));
+        driven.receiveBatch(driven.push(0, bytes(3)), driven.push(2, bytes(3)));
       }
       assertEquals(List.of(), driven.sent());
       runToNextFlush();
@@ -91,11 +92,11 @@ class KcpReorderTest {
 
   @Test
   void duplicateBelowUnaAloneIsAcknowledgedOncePerInterval() {
-    driven.hear(driven.push(0, bytes(3)));
+    driven.receiveBatch(driven.push(0, bytes(3)));
     runToNextFlush();
     driven.sent();
     for (int i = 0; i < 100; i++) {
-      driven.hear(driven.push(0, bytes(3)));
+      driven.receiveBatch(driven.push(0, bytes(3)));
     }
     assertEquals(List.of(), driven.sent());
     runToNextFlush();
@@ -105,9 +106,9 @@ class KcpReorderTest {
   @Test
   void duplicatesDoNotHurryEvenWithoutAckDelay() {
     DrivenKcp eager = new DrivenKcp(KcpConfig.builder().ackNoDelay(true));
-    eager.hear(eager.push(0, bytes(3)));
+    eager.receiveBatch(eager.push(0, bytes(3)));
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
-    eager.hear(eager.push(0, bytes(3)));
+    eager.receiveBatch(eager.push(0, bytes(3)));
     assertEquals(List.of(), eager.sent());
     eager.runTo(20);
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
@@ -115,8 +116,8 @@ class KcpReorderTest {
 
   @Test
   void emptySegmentInStreamModeIsConsumed() {
-    driven.hear(driven.push(1, Unpooled.EMPTY_BUFFER), driven.push(2, bytes(4)));
-    driven.hear(driven.push(0, Unpooled.EMPTY_BUFFER));
+    driven.receiveBatch(driven.push(1, Unpooled.EMPTY_BUFFER), driven.push(2, bytes(4)));
+    driven.receiveBatch(driven.push(0, Unpooled.EMPTY_BUFFER));
     assertEquals(bytes(4), driven.receiveAll());
     assertNull(driven.kcp.receive());
     runToNextFlush();
@@ -126,14 +127,15 @@ class KcpReorderTest {
 
   @Test
   void streamModeIgnoresFragmentNumbers() {
-    driven.hear(driven.fragment(0, 255, bytes(2)), driven.fragment(1, 7, bytes(2)));
+    driven.receiveBatch(driven.fragment(0, 255, bytes(2)), driven.fragment(1, 7, bytes(2)));
     assertEquals(4, driven.receiveAll().readableBytes());
     assertNull(driven.kcp.failure());
   }
 
   @Test
   void closingReleasesWhatWaits() {
-    driven.hear(driven.push(0, bytes(700)), driven.push(2, bytes(700)), driven.push(3, bytes(7)));
+    driven.receiveBatch(
+        driven.push(0, bytes(700)), driven.push(2, bytes(700)), driven.push(3, bytes(7)));
     driven.sendSegments(3);
     driven.kcp.close();
     driven.assertNothingHeld();
@@ -168,8 +170,8 @@ class KcpReorderTest {
   @Test
   void largeGapIsClosedByFlushesWhereNobodyReads() {
     DrivenKcp driven = beforeALargeGapCloses(Delivery.STREAM);
-    driven.hear(driven.push(0, bytes(1000)));
-    driven.hear(driven.wask());
+    driven.receiveBatch(driven.push(0, bytes(1000)));
+    driven.receiveBatch(driven.wask());
     List<SentSegment> sent = driven.sent();
     assertEquals(257, sent.get(sent.size() - 1).una());
     int intervals = 0;
@@ -178,7 +180,7 @@ class KcpReorderTest {
     }
     assertEquals(19, intervals, "steps of 256 segments");
     driven.sent();
-    driven.hear(driven.wask());
+    driven.receiveBatch(driven.wask());
     assertEquals(5000, driven.sent().get(0).una());
   }
 }

@@ -91,10 +91,10 @@ class KcpSegmentSourceTest {
     assertEquals(4, driven.kcp.stats().inFlight());
     assertEquals(0, driven.kcp.stats().queued());
     driven.peerUna = 1;
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertEquals(5, source.pulled);
     driven.peerUna = 5;
-    driven.hear(driven.ack(4, TS));
+    driven.receiveBatch(driven.ack(4, TS));
     assertEquals(9, source.pulled);
     assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8), contents(driven));
   }
@@ -144,12 +144,12 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = driven(source);
     assertEquals(4, source.sent);
     driven.peerUna = 3;
-    driven.hear(driven.ack(2, TS));
+    driven.receiveBatch(driven.ack(2, TS));
     assertEquals(7, source.sent);
   }
 
   @Test
-  void sourceMayUseTheSessionWhenItsSegmentsAreSent() {
+  void sourceMayCallTheSessionWhenItsSegmentsAreSent() {
     Source source = new Source(1);
     DrivenKcp driven = new DrivenKcp(config());
     source.onSent = () -> driven.kcp.send(DrivenKcp.bytes(10));
@@ -188,7 +188,7 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = driven(source);
     assertFalse(driven.kcp.isDrained());
     driven.peerUna = 2;
-    driven.hear(driven.ack(1, TS));
+    driven.receiveBatch(driven.ack(1, TS));
     assertTrue(driven.kcp.isDrained());
     assertTrue(driven.kcp.isQuiescent());
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
@@ -226,13 +226,13 @@ class KcpSegmentSourceTest {
     Source source = new Source(10);
     DrivenKcp driven = new DrivenKcp(config());
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     attach(driven, source);
     assertEquals(0, source.pulled);
     driven.runTo(500);
     assertEquals(List.of(Segment.WASK), driven.sentCmds());
     driven.peerWnd = 2;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(2, source.pulled);
   }
 
@@ -251,10 +251,10 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = driven(source);
     driven.kcp.reconfigure(config().mtuBytes(700).build());
     driven.peerUna = 4;
-    driven.hear(driven.ack(3, TS));
+    driven.receiveBatch(driven.ack(3, TS));
     driven.kcp.reconfigure(config().mtuBytes(1500).build(), 100);
     driven.peerUna = 8;
-    driven.hear(driven.ack(7, TS));
+    driven.receiveBatch(driven.ack(7, TS));
     assertEquals(List.of(1376, 1376, 1376, 1376, 676, 676, 676, 676, 1376, 1376), source.offered);
     assertEquals(0, driven.kcp.stats().queued());
   }
@@ -312,7 +312,7 @@ class KcpSegmentSourceTest {
   }
 
   @Test
-  void allocatorThatFailsIsTriedAgainAfterOneInterval() {
+  void failedAllocationIsRetriedAfterOneInterval() {
     Source source = new Source(1);
     FailingAllocator allocator = new FailingAllocator();
     allocator.failing = true;
@@ -339,7 +339,7 @@ class KcpSegmentSourceTest {
     driven.runTo(150);
     assertEquals(first, source.pulled, "not polled");
     driven.peerUna = first;
-    driven.hear(driven.ack(first - 1, TS));
+    driven.receiveBatch(driven.ack(first - 1, TS));
     assertTrue(source.pulled > first);
   }
 
@@ -352,7 +352,7 @@ class KcpSegmentSourceTest {
     attach(driven, source);
     assertEquals(1, source.pulled);
     driven.peerUna = 1;
-    driven.hear(driven.ack(0, TS));
+    driven.receiveBatch(driven.ack(0, TS));
     assertEquals(2, source.pulled);
   }
 
@@ -383,7 +383,7 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = driven(source);
     driven.kcp.source(null);
     driven.peerUna = 4;
-    driven.hear(driven.ack(3, TS));
+    driven.receiveBatch(driven.ack(3, TS));
     assertEquals(4, source.pulled);
     assertTrue(driven.kcp.isDrained());
     assertNull(driven.kcp.failure());

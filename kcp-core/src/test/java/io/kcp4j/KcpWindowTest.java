@@ -15,11 +15,11 @@ class KcpWindowTest {
 
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
 
-  /** The peer has taken all that was sent, and tells this window. */
+  /** The peer has received all that was sent, and advertises this window. */
   private void acknowledgeAll(DrivenKcp driven, int una, int wnd) {
     driven.peerUna = una;
     driven.peerWnd = wnd;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
   }
 
   @Test
@@ -34,7 +34,7 @@ class KcpWindowTest {
   @Test
   void peersWindowLimitsWhatIsInFlight() {
     driven.peerWnd = 3;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.sendSegments(6);
     assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
     acknowledgeAll(driven, 2, 3);
@@ -42,7 +42,7 @@ class KcpWindowTest {
   }
 
   @Test
-  void beforeThePeerHasToldItsWindowItGets32Segments() {
+  void peerGets32SegmentsBeforeItAdvertisesAWindow() {
     driven.sendSegments(40);
     assertEquals(32, driven.kcp.stats().inFlight());
     assertEquals(8, driven.kcp.stats().queued());
@@ -51,11 +51,11 @@ class KcpWindowTest {
   @Test
   void windowThatOpensIsUsedAtOnce() {
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.sendSegments(2);
     assertEquals(List.of(), driven.sent());
     driven.peerWnd = 1;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
   }
 
@@ -63,7 +63,7 @@ class KcpWindowTest {
   void closedWindowIsProbedAfterHalfASecondAndThenEverMoreSeldom() {
     DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(0));
     patient.peerWnd = 0;
-    patient.hear(patient.wins());
+    patient.receiveBatch(patient.wins());
     patient.runTo(10_000);
     assertEquals(List.of(), patient.sent());
     patient.sendSegments(1);
@@ -82,14 +82,14 @@ class KcpWindowTest {
   }
 
   @Test
-  void probingBeginsAnewWhenTheWindowClosesAgain() {
+  void probingRestartsWhenTheWindowClosesAgain() {
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.sendSegments(2);
     driven.runTo(3000);
     driven.sent();
     driven.peerWnd = 1;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     acknowledgeAll(driven, 1, 0);
     driven.sent();
     driven.runTo(3499);
@@ -100,7 +100,7 @@ class KcpWindowTest {
 
   @Test
   void probeIsAnsweredAtOnceHoweverOftenItStandsInADatagram() {
-    driven.hear(driven.wask(), driven.wask(), driven.wask());
+    driven.receiveBatch(driven.wask(), driven.wask(), driven.wask());
     List<SentSegment> sent = driven.sent();
     assertEquals(1, sent.size());
     assertEquals(Segment.WINS, sent.get(0).cmd());
@@ -108,13 +108,13 @@ class KcpWindowTest {
   }
 
   @Test
-  void drainingAFullQueueIsToldAtOnce() {
+  void readFromAFullQueueSendsAWindowUpdateAtOnce() {
     DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
-    narrow.hear(narrow.push(0, bytes(9)));
+    narrow.receiveBatch(narrow.push(0, bytes(9)));
     narrow.receiveAll();
     narrow.kcp.afterSend(narrow.nowMs, narrow);
     assertEquals(List.of(), narrow.sentSns(Segment.WINS), "it was not full");
-    narrow.hear(narrow.push(1, bytes(9)), narrow.push(2, bytes(9)));
+    narrow.receiveBatch(narrow.push(1, bytes(9)), narrow.push(2, bytes(9)));
     assertEquals(0, narrow.sent().get(0).wnd());
     narrow.receiveAll();
     narrow.kcp.afterSend(narrow.nowMs, narrow);
@@ -124,8 +124,9 @@ class KcpWindowTest {
   }
 
   @Test
-  void unreadSegmentsShrinkTheWindowThatIsTold() {
-    driven.hear(driven.push(0, bytes(9)), driven.push(1, bytes(9)), driven.push(5, bytes(9)));
+  void unreadSegmentsShrinkTheAdvertisedWindow() {
+    driven.receiveBatch(
+        driven.push(0, bytes(9)), driven.push(1, bytes(9)), driven.push(5, bytes(9)));
     driven.runTo(20);
     assertEquals(254, driven.sent().get(0).wnd());
   }
@@ -133,8 +134,9 @@ class KcpWindowTest {
   @Test
   void segmentsOfTheWindowAreKeptWhileTheQueueIsFull() {
     DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
-    narrow.hear(narrow.push(0, bytes(1)), narrow.push(1, bytes(1)));
-    narrow.hear(narrow.push(2, bytes(1)), narrow.push(3, bytes(1)), narrow.push(4, bytes(1)));
+    narrow.receiveBatch(narrow.push(0, bytes(1)), narrow.push(1, bytes(1)));
+    narrow.receiveBatch(
+        narrow.push(2, bytes(1)), narrow.push(3, bytes(1)), narrow.push(4, bytes(1)));
     assertEquals(1, narrow.count(KcpCounter.OUT_OF_WINDOW));
     assertEquals(4, narrow.receiveAll().readableBytes());
   }
@@ -144,26 +146,26 @@ class KcpWindowTest {
     driven.sendSegments(4);
     driven.peerUna = 2;
     driven.peerWnd = 100;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     driven.peerUna = 1;
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(100, driven.kcp.stats().remoteWindow(), "una is older");
     driven.peerUna = 2;
     driven.peerWnd = 99;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(100, driven.kcp.stats().remoteWindow(), "una is equal and wnd smaller");
     driven.peerWnd = 101;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(101, driven.kcp.stats().remoteWindow(), "una is equal and wnd larger");
     driven.peerUna = 3;
     driven.peerWnd = 0;
-    driven.hear(driven.wins());
+    driven.receiveBatch(driven.wins());
     assertEquals(0, driven.kcp.stats().remoteWindow(), "una is newer");
   }
 
   @Test
-  void segmentsInFlightAreResentIntoAClosedWindow() {
+  void segmentsInFlightAreRetransmittedIntoAClosedWindow() {
     driven.sendSegments(2);
     acknowledgeAll(driven, 1, 0);
     driven.sent();
@@ -175,7 +177,7 @@ class KcpWindowTest {
   void stalledWriterFailsAfterItsTimeout() {
     DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(10_000));
     stalled.peerWnd = 0;
-    stalled.hear(stalled.wins());
+    stalled.receiveBatch(stalled.wins());
     stalled.runTo(7000);
     stalled.sendSegments(1);
     stalled.runTo(16_999);
@@ -187,20 +189,20 @@ class KcpWindowTest {
   /** A session with 200 segments queued whose peer has just closed its window of 128. */
   private DrivenKcp closed() {
     DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
-    stalled.hear(stalled.wins());
+    stalled.receiveBatch(stalled.wins());
     stalled.peerWnd = 0;
     stalled.peerUna = 1;
     stalled.sendSegments(1);
-    stalled.hear(stalled.wins());
+    stalled.receiveBatch(stalled.wins());
     stalled.sendSegments(200);
     return stalled;
   }
 
-  /** The peer takes so many segments, one after the other, and closes its window again. */
+  /** The peer takes so many segments one by one and closes its window again. */
   private void take(DrivenKcp stalled, int segments) {
     for (int i = 0; i < segments; i++) {
       stalled.peerWnd = 1;
-      stalled.hear(stalled.wins());
+      stalled.receiveBatch(stalled.wins());
       acknowledgeAll(stalled, stalled.peerUna + 1, 0);
     }
   }
@@ -238,7 +240,7 @@ class KcpWindowTest {
   }
 
   @Test
-  void windowThatOpensWideGivesThePeerTheWholeTimeAnewOnce() {
+  void windowThatOpensWideRestartsTheStallTimeoutOnce() {
     DrivenKcp paused = closed();
     paused.runTo(59_000);
     acknowledgeAll(paused, 1, 128);

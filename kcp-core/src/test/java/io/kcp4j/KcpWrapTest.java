@@ -23,18 +23,18 @@ class KcpWrapTest {
     for (int first : BELOW_A_WRAP) {
       DrivenKcp driven = driven(0, first);
       driven.sendSegments(20);
-      driven.hear(driven.ack(first + 8, 0));
+      driven.receiveBatch(driven.ack(first + 8, 0));
       assertEquals(19, driven.kcp.stats().inFlight());
       driven.peerUna = first + 10;
-      driven.hear(driven.wins());
+      driven.receiveBatch(driven.wins());
       assertEquals(10, driven.kcp.stats().inFlight());
       ByteBuf data = bytes(20);
       for (int i = 19; i >= 0; i--) {
-        driven.hear(driven.push(first + i, data.slice(i, 1)));
+        driven.receiveBatch(driven.push(first + i, data.slice(i, 1)));
       }
       assertEquals(data, driven.receiveAll());
       driven.sent();
-      driven.hear(driven.push(first + 19, bytes(1)));
+      driven.receiveBatch(driven.push(first + 19, bytes(1)));
       driven.runTo(driven.nowMs + 20);
       assertTrue(driven.sent().stream().allMatch(s -> s.una() == first + 20));
       assertEquals(1, driven.count(KcpCounter.DUPLICATES));
@@ -45,7 +45,7 @@ class KcpWrapTest {
   void limitsOfTheWindowHoldOverTheWrap() {
     for (int first : BELOW_A_WRAP) {
       DrivenKcp driven = driven(0, first);
-      driven.hear(driven.push(first + 255, bytes(1)), driven.push(first + 256, bytes(1)));
+      driven.receiveBatch(driven.push(first + 255, bytes(1)), driven.push(first + 256, bytes(1)));
       assertEquals(1, driven.count(KcpCounter.OUT_OF_WINDOW));
     }
   }
@@ -64,12 +64,12 @@ class KcpWrapTest {
   }
 
   @Test
-  void fastResendWorksOverTheWrap() {
+  void fastRetransmitWorksOverTheWrap() {
     for (int first : BELOW_A_WRAP) {
       DrivenKcp driven = driven(0, first);
       driven.sendSegments(10);
       driven.sent();
-      driven.hear(driven.ack(first + 6, 0), driven.ack(first + 7, 0));
+      driven.receiveBatch(driven.ack(first + 6, 0), driven.ack(first + 7, 0));
       assertEquals(
           List.of(first, first + 1, first + 2, first + 3, first + 4, first + 5),
           driven.sentSns(Segment.PUSH));
@@ -82,22 +82,22 @@ class KcpWrapTest {
       DrivenKcp driven = driven(origin, 0);
       driven.sendSegments(1);
       driven.runTo(80);
-      driven.hear(driven.ack(0, origin));
+      driven.receiveBatch(driven.ack(0, origin));
       assertEquals(80, driven.kcp.stats().srttMs());
       assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
     }
   }
 
   @Test
-  void timestampsOfTransmissionsAreJudgedOverTheWrap() {
+  void timestampsAreValidatedOverTheWrap() {
     for (int origin : BELOW_A_WRAP) {
       DrivenKcp driven = driven(origin, 0);
       driven.sendSegments(1);
       driven.runTo(200);
-      driven.hear(driven.ack(0, origin + 201));
+      driven.receiveBatch(driven.ack(0, origin + 201));
       assertEquals(1, driven.count(KcpCounter.INVALID_TIMESTAMP));
       driven.sendSegments(1);
-      driven.hear(driven.ack(1, origin + 200));
+      driven.receiveBatch(driven.ack(1, origin + 200));
       assertEquals(1, driven.count(KcpCounter.INVALID_TIMESTAMP));
     }
   }
@@ -112,7 +112,7 @@ class KcpWrapTest {
     assertEquals(7 + (int) (50 * day), sent.ts());
     assertEquals(CONV, sent.conv());
     driven.runTo(50 * day + 40);
-    driven.hear(driven.ack(0, sent.ts()));
+    driven.receiveBatch(driven.ack(0, sent.ts()));
     assertEquals(40, driven.kcp.stats().srttMs());
   }
 }

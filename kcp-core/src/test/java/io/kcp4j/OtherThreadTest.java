@@ -90,7 +90,7 @@ class OtherThreadTest {
         () -> waitForSrtt(driven.kcp, Long.MAX_VALUE),
         () -> {
           driven.nowMs = 50;
-          driven.hear(driven.ack(0, DrivenKcp.TS_ORIGIN));
+          driven.receiveBatch(driven.ack(0, DrivenKcp.TS_ORIGIN));
         });
     assertEquals(50, driven.kcp.stats().srttMs());
   }

@@ -70,7 +70,7 @@ class PendingAcksTest {
   }
 
   @Test
-  void segmentsWhoseGapHasClosedAreLeftToUna() {
+  void segmentsWhoseGapHasClosedAreAcknowledgedByUna() {
     addBeyondGap(6, 60);
     addBeyondGap(8, 80);
     acks.addInOrder(5, 55);
@@ -84,7 +84,7 @@ class PendingAcksTest {
   }
 
   @Test
-  void repeatedSegmentDoesNotTakeThePlaceOfTheNewest() {
+  void duplicateDoesNotReplaceTheNewest() {
     acks.addInOrder(6, 60);
     acks.addDuplicate(2, 20);
     assertEquals(List.of("6@60"), flush(7));
@@ -100,7 +100,7 @@ class PendingAcksTest {
   }
 
   @Test
-  void repeatedSegmentsArePendingAndNoArrivals() {
+  void duplicatesArePendingAndNoArrivals() {
     acks.addDuplicate(3, 30);
     assertTrue(acks.isPending());
     assertEquals(0, acks.arrivals());
@@ -108,7 +108,7 @@ class PendingAcksTest {
   }
 
   @Test
-  void flushForgets() {
+  void flushClearsTheList() {
     acks.addInOrder(5, 50);
     addBeyondGap(9, 90);
     flush(6);

@@ -54,7 +54,7 @@ class ReorderBufferTest {
   }
 
   @Test
-  void everythingComesOutAgainAfterGrowingOverTheWrap() {
+  void everySegmentIsMovedAfterGrowingOverTheWrap() {
     ReceiveQueue queue = queue(Delivery.STREAM);
     int[] distances = {1, 3, 7, 8, 20, 64, 200};
     for (int distance : distances) {
@@ -118,7 +118,7 @@ class ReorderBufferTest {
   }
 
   @Test
-  void repeatedSegmentIsAcknowledgedOncePerFlush() {
+  void duplicateIsAcknowledgedOncePerFlush() {
     add(3, 10);
     assertFalse(buffer.acknowledgeAgain(NEXT + 3, 0));
     assertTrue(buffer.acknowledgeAgain(NEXT + 3, 1));

@@ -171,7 +171,7 @@ class SendBufferTest {
   }
 
   @Test
-  void trainEndsWithItsChunkOrAnotherSize() {
+  void contiguousRunEndsWithItsChunkOrAnotherSize() {
     buffer.appendStream(bytes(100 * 1376 + 1), 100 * 1376 + 1, 1376);
     assertEquals(0, buffer.contiguousRun(1399, 100));
     assertEquals(30, buffer.contiguousRun(1400, 30));
@@ -216,7 +216,7 @@ class SendBufferTest {
   }
 
   @Test
-  void chunksThatAnOutputHoldsAreNotUsedAgain() {
+  void chunksThatAnOutputHoldsAreNotReused() {
     buffer.appendStream(bytes(200_000), 200_000, 1376);
     transmitAll(0);
     ByteBuf held = buffer.chunk(FIRST & 255).memory().retainedSlice(24, 1376);
@@ -284,7 +284,7 @@ class SendBufferTest {
   }
 
   @Test
-  void recutKeepsTheBytesAndTheSegmentsInFlight() {
+  void reSegmentationKeepsTheBytesAndTheSegmentsInFlight() {
     append(bytes(1000), 300);
     ByteBuf sent = Unpooled.buffer().writeBytes(transmitNext(0).payload());
     buffer.resegment(90);
@@ -296,7 +296,7 @@ class SendBufferTest {
   }
 
   @Test
-  void recutOfAnEmptyQueueHoldsNothing() {
+  void reSegmentationOfAnEmptyQueueHoldsNothing() {
     buffer.resegment(50);
     assertNothingHeld();
   }
@@ -326,7 +326,7 @@ class SendBufferTest {
 
   /** {@link #nothingIsHeldOnceClosed} looks at what is left of it. */
   @Test
-  void whatCannotBeReadLeavesNoTrace() {
+  void unreadableBufferLeavesNothing() {
     buffer.append(bytes(232), 232, 0, 232); // and the header: all of the first chunk
     ByteBuf released = bytes(100);
     released.release();

@@ -23,7 +23,7 @@ class TransmissionOrderTest {
   }
 
   @Test
-  void onlyWhatWasSentBeforeIsPassedOver() {
+  void onlyEarlierTransmissionsAreSkipped() {
     order.grow(0, -1, 7, new TransmissionOrder.Links(8));
     for (int entry = 0; entry < 5; entry++) {
       order.append(entry);

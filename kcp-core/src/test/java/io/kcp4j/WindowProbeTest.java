@@ -45,7 +45,7 @@ class WindowProbeTest {
   }
 
   @Test
-  void beginsAnewAfterARest() {
+  void restartsAfterARest() {
     probe.update(true, 0);
     probe.take(500);
     probe.update(false, 600);
