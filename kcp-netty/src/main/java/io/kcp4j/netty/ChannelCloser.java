@@ -11,7 +11,7 @@ import io.netty.channel.ChannelPromise;
  */
 final class ChannelCloser extends ForwardingUnsafe {
 
-  /** Of the user-defined bits of a channel's writability the one that users least expect. */
+  /** A user-defined writability bit that users are unlikely to set themselves. */
   private static final int WRITABILITY = 31;
 
   private final KcpChannel channel;
@@ -76,14 +76,14 @@ final class ChannelCloser extends ForwardingUnsafe {
     }
   }
 
-  /** The peer may have acknowledged what a channel waits for that is about to close. */
+  /** Closes a lingering channel if the peer has acknowledged everything. */
   void progressed() {
     if (isLingering() && isDrained()) {
       channel.closeNow();
     }
   }
 
-  /** The channel is closed. */
+  /** Cancels the timeout of a channel that is closed. */
   void cancelTimeout() {
     if (isLingering()) {
       channel.endpoint().cancel(timeout);
@@ -91,8 +91,8 @@ final class ChannelCloser extends ForwardingUnsafe {
   }
 
   /**
-   * Closes the channel first. Netty would do both at once, and remove the handlers before they are
-   * told that the channel is inactive.
+   * Closes the channel first. Netty would do both at once, and remove the handlers before it fires
+   * {@code channelInactive}.
    */
   @Override
   public void deregister(ChannelPromise promise) {

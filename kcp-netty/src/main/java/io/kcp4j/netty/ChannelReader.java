@@ -22,7 +22,7 @@ final class ChannelReader implements Runnable {
     this.channel = channel;
   }
 
-  /** Asks for one read, which takes place when there is something to read. */
+  /** Requests one read, which is made when there is input. */
   void begin() {
     isPending = true;
     if (!isScheduled && isReadable()) {
@@ -31,12 +31,12 @@ final class ChannelReader implements Runnable {
     }
   }
 
-  /** Withdraws the request for a read. */
+  /** Cancels the request. */
   void cancel() {
     isPending = false;
   }
 
-  /** The same from any thread, because {@code autoRead} has been switched off. */
+  /** Cancels the request because {@code autoRead} was switched off. From any thread. */
   void autoReadCleared() {
     if (!channel.isRegistered() || channel.eventLoop().inEventLoop()) {
       isPending = false;
@@ -54,7 +54,7 @@ final class ChannelReader implements Runnable {
     return remainder != null || session.kcp().isReceivable() || session.isUnreliableReceivable();
   }
 
-  /** The read that was asked for when there was something to read already. */
+  /** Makes a read that was requested when there was input already. */
   @Override
   public void run() {
     isScheduled = false;
@@ -64,7 +64,7 @@ final class ChannelReader implements Runnable {
     }
   }
 
-  /** Reads if that was asked for and there is something to read. */
+  /** Makes the requested read if there is input. */
   void readIfPending() {
     if (isPending && isReadable()) {
       readAvailable();
@@ -98,7 +98,7 @@ final class ChannelReader implements Runnable {
     return next;
   }
 
-  /** Releases what has not been read. */
+  /** Releases the remainder of the last read. */
   void close() {
     if (remainder != null) {
       remainder.release();

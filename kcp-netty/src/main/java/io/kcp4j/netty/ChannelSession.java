@@ -47,7 +47,7 @@ final class ChannelSession {
     return session.kcp();
   }
 
-  /** The session has something to send, or its window may have opened. */
+  /** Schedules a flush: there is data to send, or the receive window may have opened. */
   void scheduleFlush() {
     channel.endpoint().scheduleFlush(session);
   }
@@ -62,19 +62,19 @@ final class ChannelSession {
     return session == null ? NO_STATS : session.kcp().stats();
   }
 
-  /** Whether it is too late to change what both sides must agree upon. From any thread. */
+  /** Whether settings that both peers must agree on are fixed. From any thread. */
   boolean hasBegun() {
     return hasBegun;
   }
 
-  /** Something is sent or has been received. */
+  /** Fixes those settings: data is sent or has been received. */
   void markBegun() {
     if (!hasBegun) {
       hasBegun = true;
     }
   }
 
-  /** Makes the session; if that fails, the one that there was before stays. */
+  /** Makes the session, and replaces a previous one, which stays if this fails. */
   void open(InetSocketAddress remote, int conv) {
     Session before = session;
     KcpEndpoint endpoint = channel.endpoint();
@@ -151,7 +151,7 @@ final class ChannelSession {
     }
   }
 
-  /** FEC may refuse another ratio; the rest changes nevertheless. */
+  /** FEC may refuse another ratio; the other settings change even then. */
   private void applySettings(KcpConfig settings, FecConfig fec) {
     FecConfig inForce = session.fecConfig();
     try {
@@ -178,7 +178,7 @@ final class ChannelSession {
       return;
     }
     KcpEndpoint endpoint = channel.endpoint();
-    Steps.runAll(
+    CloseActions.runAll(
         () -> flushLast(flushes),
         () -> endpoint.remove(session),
         () -> lastStats = session.kcp().stats(),

@@ -18,6 +18,7 @@ import java.nio.channels.NotYetConnectedException;
  */
 final class ChannelWriter extends ForwardingUnsafe {
 
+  /** A user-defined writability bit that users are unlikely to set themselves. */
   private static final int MEMORY_WRITABILITY = 30;
 
   private final KcpChannel channel;

@@ -14,11 +14,11 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 
 /**
- * Tells when a server binds whether its {@code ServerBootstrap}'s child options will do. The
- * bootstrap keeps them to itself: its acceptor is given a channel that only looks like a child. Its
- * options are judged by the configuration of a child that stays unregistered, its pipeline ignores
- * handlers, so that none of the user's runs and none that cannot be shared is used up, and
- * registering it does nothing.
+ * Validates the child options of a {@code ServerBootstrap} when the server binds. The bootstrap has
+ * no accessor for them, so its acceptor is given a substitute for a child: the substitute's options
+ * are set on the configuration of an unregistered child; its pipeline ignores handlers, so that no
+ * handler of the user runs, and none that cannot be shared is added; and its registration does
+ * nothing.
  */
 final class ChildOptions {
 
@@ -27,11 +27,11 @@ final class ChildOptions {
   private ChildOptions() {}
 
   /**
-   * Sets the child options once.
+   * Sets the child options on an unregistered child.
    *
    * @param pipeline the server's
-   * @param child one that is thrown away
-   * @return what the first option was refused for, or null if there is nothing to refuse
+   * @param child the unregistered child
+   * @return the reason why the first invalid option was refused, or null if all are valid
    */
   static IllegalArgumentException refusal(ChannelPipeline pipeline, KcpChannel child) {
     Recorder options = new Recorder(child);
@@ -50,7 +50,7 @@ final class ChildOptions {
     return options.refusal;
   }
 
-  /** Takes options on behalf of a child, and notes what that refuses. */
+  /** Sets options on a child, and records the first refusal. */
   private static final class Recorder extends DefaultChannelConfig {
 
     private final KcpChannel child;
@@ -69,14 +69,14 @@ final class ChildOptions {
         }
       } catch (RuntimeException e) {
         refuse(new IllegalArgumentException("childOption " + e.getMessage(), e));
-        return true; // Binding fails with it: it needs no line in the log.
+        return true; // Binding fails with it, so that it needs no log line.
       }
       if (!option.name().startsWith(KCP_OPTIONS)) {
         return false;
       }
       refuse(
           new IllegalArgumentException(
-              "childOption " + option + ": (expected: option, it is not one of a child's)"));
+              "childOption " + option + ": (expected: set by option, it is not a child's)"));
       return true;
     }
 
@@ -87,7 +87,7 @@ final class ChildOptions {
     }
   }
 
-  /** Looks like a child to an acceptor. */
+  /** The substitute for a child. */
   private static final class Template extends LocalChannel {
 
     private static final ChannelPipeline IGNORING =
@@ -106,7 +106,9 @@ final class ChildOptions {
 
     @Override
     public ChannelConfig config() {
-      return options == null ? super.config() : options; // The superclass asks before it is set.
+      return options == null
+          ? super.config()
+          : options; // The constructor of the superclass calls this.
     }
 
     @Override

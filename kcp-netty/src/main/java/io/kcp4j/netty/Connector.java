@@ -133,7 +133,7 @@ final class Connector implements KcpEndpoint.Owner {
     socket.opened().addListener(opened -> socketReady(opened, remote));
   }
 
-  /** Datagrams of a host come from another address than the wildcard. */
+  /** The address at which the wildcard address is reached: replies come from there. */
   private static InetSocketAddress host(InetSocketAddress remote) {
     InetAddress address = remote.getAddress();
     if (!address.isAnyLocalAddress()) {
@@ -205,7 +205,7 @@ final class Connector implements KcpEndpoint.Owner {
 
   @Override
   public void failed(IOException cause) {
-    // An established session outlasts a peer that is unreachable for a while.
+    // A connected channel ignores it: the peer may become reachable again.
     if (isConnecting() && cause instanceof PortUnreachableException) {
       ConnectException refused =
           new ConnectException("Connection refused: " + channel.remoteAddress());

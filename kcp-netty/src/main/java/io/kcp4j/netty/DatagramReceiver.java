@@ -11,9 +11,9 @@ import io.netty.channel.socket.DatagramPacket;
 import java.net.InetSocketAddress;
 
 /**
- * Hands the datagrams that an endpoint's socket receives to its session table, in batches: all of a
- * batch are received at one time, and the sessions are flushed after the last. Used by the
- * endpoint's event loop.
+ * Passes the datagrams that an endpoint's socket receives to its session table, in batches. All
+ * datagrams of a batch have one time of arrival, and the sessions are flushed after the last. Used
+ * by the endpoint's event loop.
  */
 final class DatagramReceiver extends ChannelInboundHandlerAdapter {
 
@@ -63,7 +63,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Takes in a packet of this endpoint that another socket of its port has received. */
+  /** Receives a packet of this endpoint that another socket of its port has forwarded. */
   void receiveForwarded(InetSocketAddress remote, ByteBuf packet) {
     beginBatch();
     try {
@@ -88,7 +88,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Ends the table's batch, so that whatever one session throws, the others go on. */
+  /** Ends the batch of the table. An exception of one session does not stop the others. */
   void endTableBatch(long nowMs) {
     try {
       table.endBatch(nowMs);

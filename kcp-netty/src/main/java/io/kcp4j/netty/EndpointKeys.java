@@ -12,7 +12,7 @@ final class EndpointKeys {
   private KeyRing ring;
   private PacketCipher cipher;
 
-  /** Takes the cipher of a key ring, which may throw if it is the user's own. */
+  /** Acquires the cipher of a key ring, which may throw if it is the user's own. */
   EndpointKeys(EventLoopContext loop, KeyRing ring) {
     this.loop = loop;
     this.ring = ring;
@@ -40,7 +40,7 @@ final class EndpointKeys {
     ring = next;
   }
 
-  /** Gives the cipher back. */
+  /** Releases the cipher. */
   void release() {
     loop.releaseCipher(ring);
   }

@@ -10,7 +10,7 @@ import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.net.InetSocketAddress;
 
-/** What an endpoint logs. Limited, because any peer can cause it. Used by one thread. */
+/** Logs events of an endpoint, at a limited rate, because any peer can cause them. One thread. */
 final class EndpointLog {
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpEndpoint.class);
@@ -30,12 +30,12 @@ final class EndpointLog {
     this.counters = counters;
   }
 
-  /** An exception that nothing else handles. */
+  /** Logs an unexpected exception. */
   void unexpected(Throwable cause, long nowMs) {
     exceptions.warn(socket, cause, nowMs);
   }
 
-  /** A datagram shows that its sender has other settings. */
+  /** Logs that the settings of a peer do not match. */
   void mismatched(KcpCounter counter, InetSocketAddress remote, long nowMs) {
     if (mismatches == null) {
       mismatches = new MismatchLog();
@@ -46,7 +46,7 @@ final class EndpointLog {
     }
   }
 
-  /** A session has received something, which may have been a fragment in a stream. */
+  /** Logs the peer of a session if it has sent fragments in stream mode. */
   void received(Session session, long nowMs) {
     long fragments = counters.get(KcpCounter.FRAGMENT_IN_STREAM);
     if (fragments != loggedFragments
@@ -56,11 +56,15 @@ final class EndpointLog {
     }
   }
 
-  /** Nonces are random: after so many packets with one key, two of them may have the same. */
+  /** Warns once of each key that is past its usage limit: its random nonces may repeat. */
   void warnOfKeyUsageLimit(KeyRing keyRing) {
     for (PacketKey key : keyRing.keys()) {
       if (key.claimUsageWarning()) {
-        logger.warn("{} {} packets have one key: {}; change it", socket, key.uses(), key);
+        logger.warn(
+            "{} {} packets were sealed with key {}: it is past its usage limit, change it",
+            socket,
+            key.uses(),
+            key);
       }
     }
   }

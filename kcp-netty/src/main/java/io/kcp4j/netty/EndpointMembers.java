@@ -32,7 +32,7 @@ final class EndpointMembers {
 
   /** The socket has closed: closes the members. */
   void closeAll() {
-    Steps.runAll(
+    CloseActions.runAll(
         members.stream().map(member -> (Runnable) () -> close(member)).toArray(Runnable[]::new));
   }
 

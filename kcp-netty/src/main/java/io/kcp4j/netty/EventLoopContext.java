@@ -23,11 +23,10 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What all endpoints on one event loop share: the clock, the wheel of all their deadlines with at
- * most one scheduled task, memory to send from and to receive into, the ciphers of each key ring,
- * and room for FEC to compute in. While no deadline is armed, no task is scheduled.
- *
- * <p>Belongs to the event loop's thread.
+ * The state that all endpoints of one event loop share: the clock, the timer wheel with at most one
+ * scheduled task, buffers to send from and to receive into, the ciphers of each key ring, scratch
+ * memory for FEC, and the sockets that several clients use. While no timer is armed, no task is
+ * scheduled. Used by the event loop.
  */
 final class EventLoopContext implements Runnable {
 
@@ -38,7 +37,7 @@ final class EventLoopContext implements Runnable {
 
   private static final long ORIGIN_NS = System.nanoTime();
 
-  /** A wake-up as late as this was held up, by a collection for example, and input waits. */
+  /** A wake-up this late was delayed, by a garbage collection for example, and input is pending. */
   private static final int LATE_MS = 50;
 
   private final EventLoop eventLoop;
@@ -58,7 +57,7 @@ final class EventLoopContext implements Runnable {
 
   private final Map<KeyRing, SharedCipher> ciphers = new HashMap<>();
 
-  /** The cipher of a key ring, and how many endpoints use it. */
+  /** The cipher of a key ring, and the number of endpoints that use it. */
   private static final class SharedCipher {
     final PacketCipher cipher;
     int users;
@@ -72,7 +71,7 @@ final class EventLoopContext implements Runnable {
     this.eventLoop = eventLoop;
   }
 
-  /** What the endpoints on {@code eventLoop} share. To be called by its thread. */
+  /** The context of {@code eventLoop}, which must be the calling one. */
   static EventLoopContext of(EventLoop eventLoop) {
     EventLoopContext loop = CURRENT.get();
     if (loop == null || loop.eventLoop != eventLoop) {
@@ -86,13 +85,13 @@ final class EventLoopContext implements Runnable {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - ORIGIN_NS);
   }
 
-  /** Reads the clock: milliseconds that never go back. */
+  /** Reads the clock, in milliseconds, which is monotonic. */
   long readNowMs() {
     nowMs = readClock();
     return nowMs;
   }
 
-  /** When the clock was last read, which is now as far as one batch of work is concerned. */
+  /** The time at which the clock was last read; the time of a whole batch. */
   long nowMs() {
     return nowMs;
   }
@@ -117,14 +116,14 @@ final class EventLoopContext implements Runnable {
     return wheel;
   }
 
-  /** The cipher of a key ring; to be given back by {@link #releaseCipher}. */
+  /** Acquires the cipher of a key ring, to be released by {@link #releaseCipher}. */
   PacketCipher acquireCipher(KeyRing ring) {
     SharedCipher shared = ciphers.computeIfAbsent(ring, SharedCipher::new);
     shared.users++;
     return shared.cipher;
   }
 
-  /** An endpoint no longer uses the cipher of a key ring. */
+  /** Releases the cipher of a key ring. */
   void releaseCipher(KeyRing ring) {
     SharedCipher shared = ciphers.get(ring);
     if (--shared.users == 0) {
@@ -132,7 +131,7 @@ final class EventLoopContext implements Runnable {
     }
   }
 
-  /** An endpoint with this socket has come. */
+  /** Adds the socket of an endpoint, or a client that has no socket yet. */
   void enter(Channel socket) {
     if (sockets.isEmpty() && eventLoop instanceof SingleThreadEventExecutor executor) {
       executor.addShutdownHook(shutdownHook);
@@ -140,7 +139,7 @@ final class EventLoopContext implements Runnable {
     sockets.add(socket);
   }
 
-  /** An endpoint is gone. The last one takes the memory of batches and reads along. */
+  /** Removes it. With the last one, the buffers are released. */
   void leave(Channel socket) {
     sockets.remove(socket);
     if (sockets.isEmpty()) {
@@ -152,15 +151,15 @@ final class EventLoopContext implements Runnable {
     }
   }
 
-  /** Without a quiet period, an event loop may end and leave its channels open. */
+  /** An event loop that ends without a quiet period may leave its channels open. */
   private void closeSockets() {
     List.copyOf(sockets).forEach(Channel::close);
   }
 
   /**
-   * Makes sure that the event loop wakes up for the next deadline. To be called whenever deadlines
-   * may have been armed. One that was moved to later costs nothing here: the wake-up finds nothing
-   * to do and moves on.
+   * Schedules a wake-up of the event loop for the next deadline. To be called after timers may have
+   * been armed. If a timer was moved to a later time, the wake-up stays: it finds nothing to do,
+   * and schedules the next.
    */
   void schedule() {
     long next = wheel.nextDeadline();
@@ -186,8 +185,8 @@ final class EventLoopContext implements Runnable {
   public void run() {
     long now = readNowMs();
     if (now - wakeUpAtMs >= LATE_MS && !inputFirst) {
-      // What the peers have sent meanwhile may wait in the sockets: read it before any timeout is
-      // judged. A scheduled task, other than an executed one, comes after the next round of I/O.
+      // Datagrams may be pending in the sockets: they are read before timers expire. A task that is
+      // scheduled, other than one that is executed, runs after the next round of I/O.
       inputFirst = true;
       wakeUp = eventLoop.schedule(this, 0, TimeUnit.MILLISECONDS);
       return;
@@ -199,7 +198,7 @@ final class EventLoopContext implements Runnable {
     } catch (Throwable e) {
       exceptions.warn(eventLoop, e, now);
     } finally {
-      schedule(); // What one deadline throws must not stop those of all others.
+      schedule(); // An exception of one timer does not stop the others.
     }
   }
 }

@@ -3,8 +3,8 @@ package io.kcp4j.netty;
 import io.netty.util.internal.logging.InternalLogger;
 
 /**
- * Logs exceptions that nobody expected, with their stack traces: one in ten seconds, since while
- * memory is short, for example, every datagram may cause one. Belongs to one thread.
+ * Logs unexpected exceptions with their stack traces, one in ten seconds, because every datagram
+ * may cause one, for example while memory is short. Used by one thread.
  */
 final class ExceptionLog {
 
@@ -16,19 +16,19 @@ final class ExceptionLog {
   }
 
   /**
-   * Logs an exception, or counts it for the next line.
+   * Logs an exception, or only counts it.
    *
-   * @param source what has thrown it
+   * @param source the channel or event loop that it comes from
    */
   void warn(Object source, Throwable cause, long nowMs) {
-    if (!limit.passes(nowMs)) {
+    if (!limit.tryAcquire(nowMs)) {
       return;
     }
-    long untold = limit.takeHeldBack();
-    if (untold == 0) {
+    long suppressed = limit.takeSuppressed();
+    if (suppressed == 0) {
       logger.warn("{} unexpected exception", source, cause);
     } else {
-      logger.warn("{} unexpected exception, after {} not logged", source, untold, cause);
+      logger.warn("{} unexpected exception ({} more were not logged)", source, suppressed, cause);
     }
   }
 }

@@ -4,8 +4,8 @@ import io.kcp4j.netty.udp.UdpSocket;
 import io.netty.channel.EventLoop;
 
 /**
- * Has the event loop flush an endpoint's sessions when the session table asks for it, or when the
- * socket takes datagrams again. Used by the event loop.
+ * Schedules a flush of an endpoint's sessions when the session table requests it, or when the
+ * socket becomes writable after that. Used by the event loop.
  */
 final class FlushRequests {
 

@@ -6,12 +6,12 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The packets of an endpoint's sessions that other sockets of its port have received: copied on
- * their event loop, and taken in on the endpoint's.
+ * The packets of an endpoint's sessions that other sockets of its port have received. They are
+ * copied on the event loops of those sockets, and received on the endpoint's.
  */
 final class ForwardedPackets {
 
-  /** The most packets on their way; more are dropped, as by a socket whose buffer is full. */
+  /** The most pending packets; more are dropped, as by a socket whose buffer is full. */
   private static final int MAX_PACKETS = 1024;
 
   private final KcpEndpoint endpoint;
@@ -23,7 +23,7 @@ final class ForwardedPackets {
     this.context = context;
   }
 
-  /** Copies a packet and has the endpoint take it in, or drops it. From any event loop. */
+  /** Copies a packet for the endpoint to receive, or drops it. From any event loop. */
   void add(InetSocketAddress remote, ByteBuf packet) {
     if (packets.incrementAndGet() > MAX_PACKETS) {
       packets.decrementAndGet();

@@ -7,7 +7,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.RecvByteBufAllocator;
 import java.net.SocketAddress;
 
-/** Does all that another does, for those who change a part of it. */
+/** Forwards all calls to another {@code Unsafe}; subclasses change some of them. */
 class ForwardingUnsafe implements Channel.Unsafe {
 
   private final Channel.Unsafe unsafe;

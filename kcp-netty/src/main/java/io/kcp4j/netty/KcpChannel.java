@@ -18,21 +18,22 @@ import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.ClosedChannelException;
 
 /**
- * A KCP session: a client's, to be named in a {@code Bootstrap}, or one that a {@link
+ * A channel with one KCP session: a client's, made by a {@code Bootstrap}, or one that a {@link
  * KcpServerChannel} has accepted. It reads and writes {@link ByteBuf}s, as a stream or as messages,
- * see {@link KcpChannelOption#DELIVERY}, and {@link UnreliableDatagram}s beside them.
+ * see {@link KcpChannelOption#DELIVERY}, and {@link UnreliableDatagram}s. Methods may be called by
+ * any thread.
  *
- * <p>A write's future succeeds when its bytes have been copied into the session's send queue. While
- * that is full, writes wait in the channel's outbound buffer, and {@code isWritable} turns false by
- * the channel's water marks; so it does while the server's memory limit leaves no room to send, and
- * each session has one segment or message under way at a time. While {@code autoRead} is off, what
- * arrives fills the receive window, and the peer stops.
+ * <p>The future of a write succeeds when its bytes have been copied into the session's send queue.
+ * While the send queue is full, writes wait in the channel's outbound buffer, and {@code
+ * isWritable} becomes false by the channel's water marks. It is also false while the server's
+ * memory limit leaves no room to send; each session then has one segment or message in flight at a
+ * time. While {@code autoRead} is off, input fills the receive window, and the peer stops sending.
  *
- * <p>KCP has no handshake: a client is active as soon as its socket is connected, unless {@link
- * KcpChannelOption#CONNECT_PROBE} is set, and the peer learns of a session from its first bytes. It
- * has no end either: {@code close()} waits for the peer to acknowledge what was flushed, see {@link
- * KcpChannelOption#LINGER}, and tells the peer nothing. A session that ends for another reason than
- * {@code close()} sends a {@link KcpEndException} through the pipeline and closes.
+ * <p>KCP has no handshake. A client is active as soon as its socket is connected, unless {@link
+ * KcpChannelOption#CONNECT_PROBE} is set, and the first bytes begin the session at the peer. KCP
+ * has no close notification either: {@code close()} waits until the peer has acknowledged what was
+ * flushed, see {@link KcpChannelOption#LINGER}, and sends nothing. If a session ends for another
+ * reason than {@code close()}, the channel fires a {@link KcpEndException} and closes.
  */
 public final class KcpChannel extends AbstractChannel {
 
@@ -58,14 +59,14 @@ public final class KcpChannel extends AbstractChannel {
   private volatile KcpCounters endpointCounters;
   private volatile EndReason endReason;
 
-  // Made on first use, which is by the superclass's constructor: no initializer may reset them.
+  // Made by the constructor of the superclass, so that they must have no initializers.
   private ChannelCloser closer;
   private ChannelWriter writer;
 
   /** The {@code Unsafe} of an accepted channel until that is registered. */
   private Unsafe redirected;
 
-  /** Makes a client's channel, which is to be registered and connected. */
+  /** Makes a client's channel that is not registered yet. */
   public KcpChannel() {
     super(null);
     config = new KcpChannelConfig(this);
@@ -73,7 +74,7 @@ public final class KcpChannel extends AbstractChannel {
     endpointCounters = new KcpCounters();
   }
 
-  /** Makes a child. Its settings come before its session, which is made on registration. */
+  /** Makes a child. Its session is made when it is registered, after its options are set. */
   KcpChannel(
       KcpServerChannel server,
       KcpEndpoint endpoint,
@@ -105,39 +106,40 @@ public final class KcpChannel extends AbstractChannel {
     return METADATA;
   }
 
-  /** The conversation id; 0 while a client that chooses its own has not connected. */
+  /** The conversation id; 0 before connecting, unless {@link KcpChannelOption#CONV} is set. */
   public int conv() {
     Session session = this.session.get();
     return session == null ? config.conv() : session.conv();
   }
 
   /**
-   * The session's state, after closing its last; all zero before it has begun. From any thread, but
-   * only on the event loop are all values of the same moment.
+   * The state of the session, or its last state if it is closed; all values are 0 before it begins.
+   * Only on the event loop are all values of one moment.
    */
   public KcpStats stats() {
     return session.stats();
   }
 
   /**
-   * What the socket and all its sessions have counted: a client's own, the {@linkplain
-   * KcpChannelOption#SHARED_SOCKET shared} one's from connecting on, or the server's that has
-   * accepted this channel. From any thread.
+   * The counters of the socket and of all its sessions: those of the server that has accepted this
+   * channel, or those of the client's socket. If that is a {@linkplain
+   * KcpChannelOption#SHARED_SOCKET shared} one, the counters are zero before connecting, and then
+   * those of all its clients.
    */
   public KcpCounters endpointCounters() {
     return endpointCounters;
   }
 
   /**
-   * The largest {@link UnreliableDatagram} that can be sent, in bytes of payload; 0 while none can,
-   * because {@link KcpChannelOption#UNRELIABLE_QUEUE} is not set or FEC is off. From any thread.
+   * The largest {@link UnreliableDatagram} that can be sent, in bytes of payload; 0 if none can,
+   * because {@link KcpChannelOption#UNRELIABLE_QUEUE} is not set or FEC is off.
    */
   public int maxUnreliableBytes() {
     Session session = this.session.get();
     return session == null ? 0 : session.maxUnreliableBytes();
   }
 
-  /** Why the session ended, or null while it has not or if its user has closed it. */
+  /** Why the session has ended; null before that, and if the channel was closed by its user. */
   public EndReason endReason() {
     return endReason;
   }
@@ -198,7 +200,7 @@ public final class KcpChannel extends AbstractChannel {
     return (KcpUnsafe) super.unsafe();
   }
 
-  // What the channel's parts ask each other.
+  // Used by the parts of the channel.
 
   /** The socket, or null before registration. */
   KcpEndpoint endpoint() {
@@ -218,7 +220,7 @@ public final class KcpChannel extends AbstractChannel {
     return closer.isLingering();
   }
 
-  /** What writes after the end fail with. */
+  /** The exception of writes to a closed channel. */
   Exception closedBy() {
     return endReason == null
         ? new ClosedChannelException()
@@ -229,7 +231,7 @@ public final class KcpChannel extends AbstractChannel {
 
   @Override
   protected void doRegister(ChannelPromise promise) {
-    // Whatever is thrown has to reach the promise: that of Netty's caller would never be done.
+    // Any exception must fail the promise: Netty does not handle it.
     try {
       if (connector == null) {
         redirected = null;
@@ -245,7 +247,7 @@ public final class KcpChannel extends AbstractChannel {
 
   private void registerChild() throws ClosedChannelException {
     if (!endpoint.isOpen()) {
-      throw new ClosedChannelException(); // The server has closed meanwhile.
+      throw new ClosedChannelException(); // The server has closed since.
     }
     endpoint.join(this);
     session.open(remoteAddress, config.conv());
@@ -253,8 +255,8 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   /**
-   * The session of a child that has been through the server's pipeline, for the table to add, or
-   * null if nobody wanted it.
+   * The session of a child that has passed through the server's pipeline, to be added to the table;
+   * null if no handler has registered the child, or if it is closed.
    */
   Session accepted() {
     Session accepted = session.get();
@@ -371,7 +373,7 @@ public final class KcpChannel extends AbstractChannel {
     doClose();
   }
 
-  /** An unexpected error while writing: there is no half of a session that could go on. */
+  /** Closes after an unexpected error while writing: a session has no half-close. */
   @Override
   protected void doShutdownOutput() {
     closeNow();
@@ -388,7 +390,7 @@ public final class KcpChannel extends AbstractChannel {
   protected void doClose() {
     if (isOpen()) {
       state = State.CLOSED;
-      Steps.runAll(
+      CloseActions.runAll(
           reader::close,
           this::closeConnector,
           closer::cancelTimeout,
@@ -405,7 +407,7 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   private void leave() {
-    if (endpoint != null && redirected == null) { // A child that is not registered has not joined.
+    if (endpoint != null && redirected == null) { // An unregistered child is no member.
       endpoint.leave(this);
     }
   }
@@ -430,7 +432,7 @@ public final class KcpChannel extends AbstractChannel {
       super.close(voidPromise());
     }
 
-    /** Closes for a reason with which pending writes fail. */
+    /** Closes, and fails pending writes with {@code cause}. */
     void end(KcpEndException cause) {
       ClosedChannelException closed = new ClosedChannelException();
       closed.initCause(cause);

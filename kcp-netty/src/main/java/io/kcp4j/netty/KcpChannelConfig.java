@@ -12,11 +12,11 @@ import io.netty.channel.FixedRecvByteBufAllocator;
 import java.util.Map;
 
 /**
- * The configuration of a {@link KcpChannel}. Everything is read and set by the options of {@link
+ * The configuration of a {@link KcpChannel}, set and read by the options of {@link
  * KcpChannelOption} and, on a client, by those of its socket. Thread-safe.
  *
- * <p>In stream mode {@code RECVBUF_ALLOCATOR} limits the size of the buffers that are read; by
- * default they are as large as they come, some 32 KiB.
+ * <p>In stream mode {@code RECVBUF_ALLOCATOR} limits the size of the buffers that are read. The
+ * default, 64 KiB, is more than the largest, which have some 32 KiB.
  */
 public final class KcpChannelConfig extends DefaultChannelConfig {
 
@@ -64,7 +64,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
 
-  /** Why connecting must fail: without its keys the session would be in plaintext. */
+  /** The reason why connecting must fail: without its keys the session would be plaintext. */
   private volatile IllegalArgumentException keyRingMistake;
 
   /** The configuration of a client. */
@@ -116,7 +116,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return sharedSocket;
   }
 
-  /** The client's keys, or those of the server that has accepted the channel. */
+  /** The client's key ring, or that of the server that has accepted the channel. */
   KeyRing keyRing() {
     KcpServerChannel server = kcpChannel.parent();
     return server == null ? keyRing : server.config().keyRing();
@@ -131,7 +131,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return unreliableQueue;
   }
 
-  /** The options of the socket, or null if it is the server's. */
+  /** The options of the client's socket, or null if a server has accepted the channel. */
   SocketOptions socketOptions() {
     return socketOptions;
   }
@@ -139,7 +139,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private void setConv(int conv) {
     if (kcpChannel.parent() != null) {
       throw new IllegalArgumentException(
-          KcpChannelOption.CONV + ": " + conv + " (expected: unset, the peer chooses it)");
+          KcpChannelOption.CONV + ": " + conv + " (expected: unset, the client chooses it)");
     }
     this.conv = conv;
   }
@@ -147,7 +147,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private void setSharedSocket(boolean shared) {
     if (kcpChannel.parent() != null) {
       throw new IllegalArgumentException(
-          KcpChannelOption.SHARED_SOCKET + ": " + shared + " (expected: unset, not a client)");
+          KcpChannelOption.SHARED_SOCKET
+              + ": "
+              + shared
+              + " (expected: unset, the channel was accepted)");
     }
     sharedSocket = shared;
   }
@@ -189,7 +192,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return new IllegalArgumentException(option + ": (expected: " + expected + ")");
   }
 
-  /** Why no connection may be made with these settings, or null. */
+  /** The reason why connecting must fail with these settings, or null. */
   IllegalArgumentException keyRingMistake() {
     return keyRingMistake;
   }
@@ -206,14 +209,14 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     }
   }
 
-  /** A change has been refused: the option must not tell settings that are not in force. */
+  /** Reverts a refused change, so that the option reads as the setting in force. */
   synchronized void fecRefused(FecConfig refused, FecConfig inForce) {
     if (fec == refused) {
       fec = inForce;
     }
   }
 
-  /** The same for the settings of the ARQ. */
+  /** Reverts a refused change of the ARQ. */
   synchronized void refused(KcpConfig refused, KcpConfig inForce) {
     if (kcp == refused) {
       kcp = inForce;
@@ -229,13 +232,13 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     kcpChannel.session().configChanged();
   }
 
-  /** What the layers around the ARQ add counts as part of the MTU. */
+  /** The headers of the layers around the ARQ count as part of the MTU. */
   private void checkRoom(KcpConfig kcp, FecConfig fec) {
     int cipherBytes = KcpServerChannelConfig.bytesAdded(keyRing());
-    int least = Session.overheadBytes(cipherBytes, fec) + Segment.HEADER_BYTES + 1;
-    if (kcp.mtuBytes() < least) {
+    int leastMtuBytes = Session.overheadBytes(cipherBytes, fec) + Segment.HEADER_BYTES + 1;
+    if (kcp.mtuBytes() < leastMtuBytes) {
       throw new IllegalArgumentException(
-          KcpChannelOption.MTU + ": " + kcp.mtuBytes() + " (expected: >= " + least + ")");
+          KcpChannelOption.MTU + ": " + kcp.mtuBytes() + " (expected: >= " + leastMtuBytes + ")");
     }
   }
 

@@ -9,19 +9,25 @@ import io.kcp4j.fec.FecConfig;
 import io.netty.channel.ChannelOption;
 
 /**
- * The options of a {@link KcpChannel}: a client's by {@code option}, an accepted child's by {@code
- * childOption}. Unless noted, they may be changed at any time; values out of range make {@code
- * setOption} throw {@link IllegalArgumentException}. Ranges and defaults are {@link KcpConfig}'s.
+ * The options of a {@link KcpChannel}: set by {@code option} on a client, by {@code childOption} on
+ * accepted children. Unless noted, they may be changed at any time, by any thread; values out of
+ * range make {@code setOption} throw {@link IllegalArgumentException}. Ranges and defaults not
+ * given here are those of {@link KcpConfig}. A client also has the options of its socket: {@link
+ * KcpSocketOption}, {@code SO_RCVBUF} and {@code SO_SNDBUF} (both 4 MiB by default), {@code
+ * SO_REUSEADDR}, {@code IP_TOS} and those of the native transports.
  */
 public final class KcpChannelOption {
 
-  /** All settings of the ARQ at once. Those set afterwards override it. */
+  /** All settings of the ARQ at once. Options that are set later override it. */
   public static final ChannelOption<KcpConfig> CONFIG = option("CONFIG");
 
-  /** One of kcptun's presets; what is set afterwards overrides it. Reads as null if none fits. */
+  /**
+   * A preset of kcptun, which options that are set later override. Reads as null if the settings
+   * equal no preset.
+   */
   public static final ChannelOption<KcpMode> MODE = option("MODE");
 
-  /** Stream or messages; fixed once the session has begun. See {@link KcpConfig#delivery()}. */
+  /** Stream or messages; fixed when the session begins. See {@link KcpConfig#delivery()}. */
   public static final ChannelOption<Delivery> DELIVERY = option("DELIVERY");
 
   /** In segments; see {@link KcpConfig#sendWindow()}. */
@@ -80,37 +86,37 @@ public final class KcpChannelOption {
   public static final ChannelOption<Integer> MAX_BURST = option("MAX_BURST");
 
   /**
-   * The conversation id that a client opens. 0, the default, means a random one. Takes effect if
-   * set before connecting; an accepted child's cannot be set.
+   * The conversation id of a client's session. 0, the default, means a random one. To be set before
+   * connecting; cannot be set on an accepted child.
    */
   public static final ChannelOption<Integer> CONV = option("CONV");
 
   /**
-   * After how long without payload in either direction the session ends, in milliseconds;
-   * unreliable datagrams are payload. 0, the default, means never.
+   * The time without payload in either direction after which the session ends, in milliseconds, at
+   * least 0. Unreliable datagrams are payload. 0, the default, means never.
    */
   public static final ChannelOption<Integer> IDLE_TIMEOUT = option("IDLE_TIMEOUT");
 
   /**
-   * After how long without any datagram from the peer it is probed, in milliseconds. Seven
-   * unanswered probes, over some half a minute, end the session. Where more than 30,000 sessions of
-   * one socket are silent, those that have answered a probe may wait up to four times as long for
-   * the next one. Default 60000; 0 means never.
+   * The time without any datagram from the peer after which a keep-alive probe is sent, in
+   * milliseconds, at least 0. Seven unanswered probes, over about half a minute, end the session.
+   * If more than 30,000 sessions of one socket receive nothing, peers that have answered a probe
+   * before may be probed after up to four times this interval. Default 60000; 0 means never.
    */
   public static final ChannelOption<Integer> KEEP_ALIVE_INTERVAL = option("KEEP_ALIVE_INTERVAL");
 
   /**
-   * How long {@code close()} waits for the peer to acknowledge what was flushed, in milliseconds.
-   * Default 3000; 0 closes at once. Until then the channel stays open, reads nothing and fails
-   * further writes.
+   * The time for which {@code close()} waits for the peer to acknowledge what was flushed, in
+   * milliseconds, at least 0. Default 3000; 0 closes at once. During that time the channel is open,
+   * reads nothing and fails further writes.
    */
   public static final ChannelOption<Integer> LINGER = option("LINGER");
 
   /**
-   * Whether a client's {@code connect} waits until the peer has answered a window probe, which
-   * every KCP peer does that knows the session; a kcp4j server answers for any. Without it, the
-   * default, a client is connected at once: KCP has no handshake. The limit is {@code
-   * CONNECT_TIMEOUT_MILLIS}.
+   * Whether a client's {@code connect} waits until the peer has answered a window probe. A kcp4j
+   * server answers any probe, other KCP peers only those of sessions that they have. With false,
+   * the default, a client is connected at once, because KCP has no handshake. The limit of the wait
+   * is {@code CONNECT_TIMEOUT_MILLIS}.
    */
   public static final ChannelOption<Boolean> CONNECT_PROBE = option("CONNECT_PROBE");
 
@@ -134,24 +140,24 @@ public final class KcpChannelOption {
   public static final ChannelOption<Boolean> SHARED_SOCKET = option("SHARED_SOCKET");
 
   /**
-   * The keys with which a client's packets are sealed and opened, for {@link
-   * KcpServerChannelOption#KEY_RING} on an accepted channel's server; default {@link KeyRing#NONE}.
-   * Once connected, another may be set that adds as many bytes to a packet. Connecting fails if it
-   * could not be set, or if {@link KcpServerChannelOption#KEY_RING} was set in its place.
+   * The keys that seal and open a client's packets; default {@link KeyRing#NONE}. For accepted
+   * channels, {@link KcpServerChannelOption#KEY_RING} is set on the server. After registration it
+   * may be replaced by one that adds as many bytes to a packet. Connecting fails if setting this
+   * option failed, or if {@link KcpServerChannelOption#KEY_RING} was set instead.
    */
   public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
 
   /**
-   * The forward error correction of what is sent, and how what comes is decoded; default {@link
-   * FecConfig#NONE}, which sends no parity and decodes whatever ratio comes. May be switched on and
-   * off; a change from one ratio to another can be misunderstood by the peer: protocol.md 11.10.
+   * The forward error correction of both directions; default {@link FecConfig#NONE}, which sends no
+   * parity and decodes any ratio that the peer sends. May be switched on and off. The peer may
+   * misinterpret a change from one ratio to another: protocol.md 11.10.
    */
   public static final ChannelOption<FecConfig> FEC = option("FEC");
 
   /**
-   * How many {@link UnreliableDatagram}s may wait to be read, and as many to be sent; beyond that
-   * the oldest are dropped. At least 0; with 0, the default, none can be sent and those that come
-   * are dropped.
+   * The most {@link UnreliableDatagram}s that may wait to be read, and the most that may wait to be
+   * sent; beyond that the oldest is dropped. At least 0. With 0, the default, none can be sent, and
+   * those that arrive are dropped.
    */
   public static final ChannelOption<Integer> UNRELIABLE_QUEUE = option("UNRELIABLE_QUEUE");
 

@@ -6,12 +6,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Lets the children of a server, which all get the same options, share one {@link KcpConfig}.
+ * Shares one {@link KcpConfig} among the children of a server, which have the same options.
  * Thread-safe.
  */
 final class KcpConfigCache {
 
-  /** More are the mark of settings that differ from child to child, where sharing is in vain. */
+  /** More entries mean that the settings differ between children, and sharing is useless. */
   private static final int MAX_ENTRIES = 256;
 
   private record Change(KcpConfig from, ChannelOption<?> option, Object value) {}

@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 
 /**
- * A session ended that its user did not end. It goes through the pipeline once, just before the
- * channel closes, and pending writes fail with it.
+ * The end of a session that its user has not closed. Fired through the pipeline once, before the
+ * channel closes; pending writes fail with it.
  */
 public final class KcpEndException extends IOException {
 
@@ -19,7 +19,7 @@ public final class KcpEndException extends IOException {
     this.reason = reason;
   }
 
-  /** Why the session ended. */
+  /** The reason for the end. */
   public EndReason reason() {
     return reason;
   }

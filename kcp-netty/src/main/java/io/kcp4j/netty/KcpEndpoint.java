@@ -25,27 +25,27 @@ import java.net.SocketAddress;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * One socket and the sessions over it, all on one event loop: hands datagrams to the {@link
- * SessionTable}, and gives it the time, the deadlines and the way out.
+ * One socket and its sessions, all on one event loop. Drives the {@link SessionTable}: passes it
+ * the datagrams that arrive, the time and the deadlines, and sends what it writes.
  *
- * <p>The channels that live from the socket are its members: a server and its children, or one
- * client. The socket closes with the last of them, unless it is one of several that share a port:
- * then with the last of all, see {@link KcpSockets}. When it closes for another reason, such as the
- * end of the event loop, its members close.
+ * <p>The channels that use the socket are its members: a server and its children, or the clients.
+ * The socket closes with its last member. If it is one of several of a server, it closes with the
+ * last member of all, see {@link KcpSockets}. If it closes for another reason, such as the end of
+ * the event loop, its members close.
  */
 final class KcpEndpoint implements SessionTable.Handler {
 
-  /** What the channel that opened the socket has to say. */
+  /** The callbacks of the object that opened the socket. On its event loop. */
   interface Owner {
     /** A peer attempts to begin a session; {@link KcpEndpoint#answer} answers the attempt. */
     default void incoming(KcpEndpoint endpoint, Incoming incoming) {
       incoming.refuse();
     }
 
-    /** A batch of datagrams has been taken in. */
+    /** The socket has received a batch of datagrams. */
     default void batchRead() {}
 
-    /** The socket reports that a datagram could not be sent or was not wanted. */
+    /** The socket reports a datagram that could not be sent, or an ICMP error. */
     default void failed(IOException cause) {}
 
     /** The socket has got its first member. */
@@ -60,7 +60,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     default void closed() {}
   }
 
-  /** kcp-go's receivers take as much. */
+  /** The receive buffer of kcp-go has this size. */
   static final int DEFAULT_MAX_DATAGRAM_BYTES = 1500;
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpEndpoint.class);
@@ -78,7 +78,6 @@ final class KcpEndpoint implements SessionTable.Handler {
   private final KeepAliveSweep sweep;
   private final EndpointLog log;
   private final FlushRequests flushRequests;
-
   private final DatagramReceiver receiver;
 
   KcpEndpoint(
@@ -146,7 +145,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     return eventLoop.register(channel);
   }
 
-  /** Binds the socket, at once. */
+  /** Binds the socket before it returns. */
   void bind(SocketAddress local) {
     socket.bind(local);
   }
@@ -156,14 +155,14 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /**
-   * Lets other sockets be bound to the same address.
+   * Sets SO_REUSEPORT, so that other sockets can be bound to the same address.
    *
-   * @throws UnsupportedOperationException if the system does not have that
+   * @throws UnsupportedOperationException if the system does not support it
    */
   void shareAddress() {
     if (!socket.shareAddress()) {
       throw new UnsupportedOperationException(
-          KcpServerChannelOption.SOCKETS + ": no SO_REUSEPORT is to be had for " + socket);
+          KcpServerChannelOption.SOCKETS + ": SO_REUSEPORT is not available for " + socket);
     }
   }
 
@@ -192,8 +191,9 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /**
-   * Has the event loop run a task; returns false if it has ended, and closed the socket. What the
-   * task throws is logged, see {@link ExceptionLog}.
+   * Submits a task to the event loop. Exceptions of the task are logged, see {@link ExceptionLog}.
+   *
+   * @return false if the event loop has ended; the socket is closed then
    */
   boolean execute(Runnable task) {
     try {
@@ -230,7 +230,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     return context;
   }
 
-  /** Changes the keys for all sessions; the new ones add as many bytes to a packet as the old. */
+  /** Changes the keys of all sessions; the new ones add as many bytes to a packet as the old. */
   void keyRing(KeyRing next) {
     if (!socket.isOpen() || next == keys.ring()) {
       return;
@@ -243,7 +243,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     return table.size();
   }
 
-  /** The time, in milliseconds; the same for everything that a batch of datagrams sets off. */
+  /** The time, in milliseconds; the same for all that a batch of datagrams causes. */
   long nowMs() {
     return receiver.nowMs();
   }
@@ -258,7 +258,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     members.leave(member);
   }
 
-  /** Makes a session, to be added. */
+  /** Makes a session, which is not in the table yet. */
   Session newSession(InetSocketAddress remote, Kcp kcp, KcpChannel owner) {
     return table.newSession(remote, kcp, owner);
   }
@@ -269,28 +269,28 @@ final class KcpEndpoint implements SessionTable.Handler {
     sweep.start();
   }
 
-  /** Sends what a session that is about to close still has to say. */
+  /** Sends what is queued in a session that is about to close. */
   void flush(Session session) {
     if (socket.isActive() && socket.isWritable()) {
       table.flushNow(session, nowMs());
     }
   }
 
-  /** Takes out a session that its user has closed; nothing happens if it is not in the table. */
+  /** Removes a session that its user has closed; does nothing if it is not in the table. */
   void remove(Session session) {
     table.remove(session, nowMs());
   }
 
   /**
-   * Has the table know as closed a session that its first handler has closed before it was added,
-   * so that the peer's next attempt begins no new one.
+   * Makes the table remember a session as closed that a handler has closed before it was added, so
+   * that retransmissions of the peer do not begin another.
    */
   void rememberClosed(Session session) {
     table.add(session, nowMs());
     table.remove(session, nowMs());
   }
 
-  /** The session has something to send; it leaves together with what others send in this turn. */
+  /** Schedules a flush of a session, together with the others of this turn of the event loop. */
   void scheduleFlush(Session session) {
     table.scheduleFlush(session);
   }
@@ -305,7 +305,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     loop.wheel().cancel(entry);
   }
 
-  // The socket's side.
+  // Called by the socket.
 
   DatagramReceiver receiver() {
     return receiver;
@@ -314,10 +314,6 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** A batch of datagrams has been received. */
   void batchRead() {
     owner.batchRead();
-  }
-
-  private void endTableBatch(long nowMs) {
-    receiver.endTableBatch(nowMs);
   }
 
   /** The writability of the socket has changed. */
@@ -337,7 +333,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   private void socketClosed() {
-    Steps.runAll(
+    CloseActions.runAll(
         sweep::stop,
         () -> loop.batchWriter().drop(socket.writer()),
         keys::release,
@@ -347,7 +343,7 @@ final class KcpEndpoint implements SessionTable.Handler {
         owner::closed);
   }
 
-  // The session table's side.
+  // Called by the session table.
 
   @Override
   public void incoming(Incoming incoming, long nowMs) {
@@ -371,8 +367,8 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /**
-   * Answers an attempt to begin a session later. From any thread; happens after what that thread
-   * has had the event loop do before, such as registering the child.
+   * Answers an attempt to begin a session later. From any thread; runs after the tasks that the
+   * thread has submitted to the event loop before, such as the registration of the child.
    *
    * @param child null to refuse it
    */
@@ -382,7 +378,7 @@ final class KcpEndpoint implements SessionTable.Handler {
           try {
             answer(incoming, child);
           } finally {
-            endTableBatch(nowMs());
+            receiver.endTableBatch(nowMs());
           }
         });
   }
@@ -401,7 +397,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   @Override
   public void mismatched(KcpCounter counter, InetSocketAddress remote) {
     if (counter == KcpCounter.NOT_KCP && !keys.cipher().isUnencrypted()) {
-      return; // Whoever sent it has the key: nothing that settings explain.
+      return; // The sender has the key: the settings are not the cause.
     }
     log.mismatched(counter, remote, loop.nowMs());
   }

@@ -18,27 +18,27 @@ import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Accepts KCP sessions on one UDP port, as {@link KcpChannel}s. To be named in a {@code
- * ServerBootstrap}; runs on event loops of NIO, epoll, io_uring and kqueue.
+ * Accepts KCP sessions on one UDP port, as {@link KcpChannel}s. Used in a {@code ServerBootstrap},
+ * on event loops of NIO, epoll, io_uring or kqueue.
  *
- * <p>The children share the server's socket and therefore its event loop: a child group is accepted
- * and not used. To use many cores, give the server several sockets by {@link
- * KcpServerChannelOption#SOCKETS}, each of which is on an event loop of its own, with the children
- * whose first datagram it has received. Should the system deliver a session's datagrams at another
- * socket later on, they are passed on. A peer whose own address changes is a stranger, with several
- * sockets as with one.
+ * <p>The children share the server's socket and therefore its event loop; the child group of the
+ * bootstrap is not used. For more than one core, {@link KcpServerChannelOption#SOCKETS} gives the
+ * server several sockets, each with its own event loop. A child belongs to the socket that has
+ * received its first datagram. If the system delivers a later datagram of its session to another
+ * socket, that socket forwards the datagram. A peer whose address changes is a new peer, with
+ * several sockets as with one.
  *
- * <p>Closing the server ends accepting; its children live on, and the sockets and their address are
- * released with the last of them. While {@code autoRead} is off, and no {@code read()} was asked
- * for, new sessions are turned away unanswered, and their peers try again.
+ * <p>Closing the server ends accepting. Its children stay open, and the sockets and their address
+ * are released when the last child has closed. While {@code autoRead} is off and no {@code read()}
+ * is pending, attempts to begin a session are dropped silently, and the peers retransmit.
  *
  * <p><b>Accepting on several event loops.</b> The server's pipeline runs on the server's event loop
- * alone, a child's on its socket's. Where they are the same, a child has been through both before
- * its first datagram is taken in. Where not, the peer's datagrams wait in the backlog of the socket
- * while three tasks run: the server's loop passes the child through its pipeline; the bootstrap's
- * acceptor has the socket's loop register the child; and the socket's loop, when that is done, adds
- * the session or refuses it. Each loop runs what another gives it in order, so that nothing has to
- * be synchronized.
+ * only, a child's pipeline on that of its socket. If the two are the same, the child has passed
+ * through both pipelines before its first datagram is processed. If not, the peer's datagrams wait
+ * in the backlog of the socket while three tasks run: the server's event loop passes the child
+ * through its pipeline; the bootstrap's acceptor registers the child with the socket's event loop;
+ * and that event loop then adds the session or refuses it. An event loop runs tasks in their order,
+ * so that no further synchronization is needed.
  */
 public final class KcpServerChannel extends AbstractServerChannel {
 
@@ -58,7 +58,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
   /** Made on first use, which is by the superclass's constructor: no initializer may reset it. */
   private Unsafe unsafe;
 
-  /** Makes a channel, which is to be registered and bound. */
+  /** Makes a channel that is not registered yet. */
   public KcpServerChannel() {}
 
   @Override
@@ -66,27 +66,28 @@ public final class KcpServerChannel extends AbstractServerChannel {
     return config;
   }
 
-  /** What the sockets and all their sessions have counted, up to now. From any thread. */
+  /** The counters of the sockets and of all their sessions. From any thread. */
   public KcpCounters counters() {
     KcpSockets sockets = this.sockets;
     return sockets == null ? counters : sockets.counters();
   }
 
-  /** How many sessions there are. From any thread; may be a little old. */
+  /** The number of sessions. From any thread; may lag behind. */
   public int sessions() {
     KcpSockets sockets = this.sockets;
     return sockets == null ? 0 : sockets.sessions();
   }
 
-  /** What all sessions hold, in bytes. From any thread; may be a little old. */
+  /** The memory that all sessions hold, in bytes. From any thread; may lag behind. */
   public long heldBytes() {
     KcpSockets sockets = this.sockets;
     return sockets == null ? 0 : sockets.heldBytes();
   }
 
   /**
-   * Succeeds when the last socket has closed, which is when the server and the last of its children
-   * have: {@link #closeFuture} does not wait for these. Listeners are called by an event loop.
+   * A future that succeeds when the last socket has closed. That is when the server and all of its
+   * children have closed; {@link #closeFuture} does not wait for the children. Listeners are called
+   * by an event loop.
    */
   public Future<Void> terminationFuture() {
     return termination;
@@ -137,14 +138,14 @@ public final class KcpServerChannel extends AbstractServerChannel {
     try {
       sockets = new KcpSockets(this, counters);
       registered = sockets.register();
-    } catch (Throwable e) { // Or Netty's promise would never be done.
-      promise.setFailure(e); // No socket is to be had, or no cipher.
+    } catch (Throwable e) { // Otherwise Netty's promise would never be done.
+      promise.setFailure(e); // No socket or no cipher can be made.
       return;
     }
     PromiseNotifier.cascade(false, registered, promise);
   }
 
-  /** The configuration has other keys. From any thread. */
+  /** The key ring of the configuration has changed. From any thread. */
   void keyRingChanged() {
     if (sockets != null) {
       sockets.keyRingChanged();
@@ -160,8 +161,8 @@ public final class KcpServerChannel extends AbstractServerChannel {
   }
 
   /**
-   * Where there are several sockets, binds all of them before the channel becomes active, and
-   * closes all that nobody needs before it has closed, as one would be.
+   * For a server with several sockets: binds all of them before the channel becomes active, and
+   * closes those without children before the channel is closed, as with one socket.
    */
   private final class SocketsUnsafe extends ForwardingUnsafe {
 
@@ -181,14 +182,14 @@ public final class KcpServerChannel extends AbstractServerChannel {
       }
     }
 
-    /** What is wrong with the options, or null. */
+    /** The reason why the options do not allow a bind, or null. */
     private IllegalArgumentException refusal() {
       IllegalArgumentException mistake = config.keyRingMistake();
       if (mistake != null) {
         return mistake;
       }
-      InetSocketAddress nobody = new InetSocketAddress(0);
-      KcpChannel child = new KcpChannel(KcpServerChannel.this, sockets.first(), configs, nobody, 0);
+      InetSocketAddress unused = new InetSocketAddress(0);
+      KcpChannel child = new KcpChannel(KcpServerChannel.this, sockets.first(), configs, unused, 0);
       return ChildOptions.refusal(pipeline(), child);
     }
 
@@ -211,7 +212,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
       }
     }
 
-    /** Closes the channel first, as {@link KcpChannel} does. */
+    /** Closes the channel first, see {@link ChannelCloser#deregister}. */
     @Override
     public void deregister(ChannelPromise promise) {
       if (!isRegistered() || !isOpen()) {
@@ -258,7 +259,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
     if (sockets == null) {
       terminated();
     } else {
-      Steps.runAll(sockets::leave, sockets::closed);
+      CloseActions.runAll(sockets::leave, sockets::closed);
     }
   }
 
@@ -316,7 +317,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
     }
   }
 
-  /** For sockets on other event loops, which call it. */
+  /** For sockets on other event loops, which call this. */
   private final class CrossLoopAcceptor extends Acceptor {
 
     @Override

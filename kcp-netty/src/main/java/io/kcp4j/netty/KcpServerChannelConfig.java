@@ -9,8 +9,8 @@ import io.netty.channel.DefaultChannelConfig;
 import java.util.Map;
 
 /**
- * The configuration of a {@link KcpServerChannel}. Everything is read and set by the options of
- * {@link KcpServerChannelOption} and those of its socket. Thread-safe.
+ * The configuration of a {@link KcpServerChannel}, set and read by the options of {@link
+ * KcpServerChannelOption} and those of its socket. Thread-safe.
  */
 public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
@@ -52,7 +52,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   private volatile KeyRing keyRing = KeyRing.NONE;
 
-  /** Why binding must fail: without its keys the server would be in plaintext. */
+  /** The reason why binding must fail: without its keys the sessions would be plaintext. */
   private volatile IllegalArgumentException keyRingMistake;
 
   KcpServerChannelConfig(KcpServerChannel channel) {
@@ -118,7 +118,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     server.keyRingChanged();
   }
 
-  /** Why the server may not be bound with these settings, or null. */
+  /** The reason why binding must fail with these settings, or null. */
   IllegalArgumentException keyRingMistake() {
     return keyRingMistake;
   }
@@ -133,7 +133,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     keyRingMistake = null;
   }
 
-  /** Sessions that run have cut their segments for the room that the old keys left. */
+  /** The segments of existing sessions leave room for the bytes that the old keys add. */
   static void checkSuccessor(ChannelOption<KeyRing> option, KeyRing ring, KeyRing next) {
     if (bytesAdded(next) != bytesAdded(ring)) {
       throw new IllegalArgumentException(

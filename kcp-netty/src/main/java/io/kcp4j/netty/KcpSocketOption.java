@@ -3,8 +3,8 @@ package io.kcp4j.netty;
 import io.netty.channel.ChannelOption;
 
 /**
- * The options of the UDP socket beneath a client's {@link KcpChannel} or a {@link KcpServerChannel}
- * that Netty does not know. On event loops other than epoll's they have no effect.
+ * The options of the UDP socket of a client's {@link KcpChannel} or of a {@link KcpServerChannel},
+ * in addition to Netty's own. They have an effect on epoll event loops only.
  */
 public final class KcpSocketOption {
 
@@ -12,15 +12,15 @@ public final class KcpSocketOption {
   public static final int MAX_SEND_SEGMENTS = 64;
 
   /**
-   * How many datagrams of the same size to the same peer are at most handed to the system as one
-   * (UDP_SEGMENT), which cuts them apart on the way out. From 1, which means never, to {@value
-   * #MAX_SEND_SEGMENTS}, the default. Nothing of it shows on the wire. A socket that cannot do it,
-   * because of its device for example, falls back to 1 when that shows. Can be changed at any time.
+   * The most datagrams of one size to one peer that are sent by one system call as a GSO batch
+   * (UDP_SEGMENT), which the system segments: 1, no batches, to {@value #MAX_SEND_SEGMENTS}, the
+   * default. The datagrams on the wire are the same. A socket whose device or path refuses batches
+   * sends single datagrams. May be changed at any time.
    */
   public static final ChannelOption<Integer> SEND_SEGMENTS = option("SEND_SEGMENTS");
 
   /**
-   * How datagrams are taken in; default {@link ReceiveMode#AUTO}. To be set before registration.
+   * How datagrams are received; default {@link ReceiveMode#AUTO}. To be set before registration.
    */
   public static final ChannelOption<ReceiveMode> RECEIVE = option("RECEIVE");
 

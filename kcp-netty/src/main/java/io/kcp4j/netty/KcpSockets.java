@@ -19,18 +19,19 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The sockets of a server: one, or several that share its port by SO_REUSEPORT. The first is on the
- * server's event loop and the others on the loops that come after it in its group.
+ * server's event loop, the others on the event loops that follow it in its group.
  *
- * <p>The system chooses a peer's socket by the peer's address and the number of sockets: were one
- * of them closed, the peers of the others would move. So all stay open until the server and the
- * last child on any of them have left. Where peers move nevertheless, since another process joins
- * the port or a socket fails, and in the moment of binding, the {@link SessionDirectory} knows
- * where their sessions are.
+ * <p>The system selects the socket of a peer by the peer's address and the number of sockets. If
+ * one of them closed, peers of the others would be delivered elsewhere. So all stay open until the
+ * server and the last child of any of them have closed. Peers are still delivered elsewhere when
+ * another process binds the port, when a socket fails, and while the sockets are bound. Then the
+ * {@link SessionDirectory} has the endpoints of their sessions.
  *
- * <p>What is touched with every packet is not shared: each socket has counters of its own, which
- * are added up on reading, and an equal part of the memory limit.
+ * <p>Nothing that each packet writes is shared: each socket has its own counters, which are added
+ * up on reading, and an equal part of the memory limit.
  *
- * <p>The server's event loop makes, registers and binds; each endpoint belongs to its own loop.
+ * <p>The server's event loop makes, registers and binds; each endpoint belongs to its own event
+ * loop.
  */
 final class KcpSockets {
 
@@ -40,13 +41,13 @@ final class KcpSockets {
   private final List<KcpContext> contexts;
   private final KcpCounters counters;
 
-  /** Those that there are so far. */
+  /** The endpoints that have been made. */
   private final List<KcpEndpoint> endpoints = new CopyOnWriteArrayList<>();
 
-  /** How many have a member. */
-  private final AtomicInteger occupied = new AtomicInteger();
+  /** The number of endpoints that have a member. */
+  private final AtomicInteger withMembers = new AtomicInteger();
 
-  /** How many have not closed, and the server while it has not. */
+  /** The number of endpoints that are not closed, plus 1 while the server is not closed. */
   private final AtomicInteger unclosed = new AtomicInteger(1);
 
   /** The server is about to close. */
@@ -75,7 +76,7 @@ final class KcpSockets {
     return contexts;
   }
 
-  /** Whether there are several. */
+  /** Whether several sockets share the port. */
   boolean isShared() {
     return contexts.size() > 1;
   }
@@ -102,7 +103,7 @@ final class KcpSockets {
 
   // Opening.
 
-  /** Makes and registers the first. */
+  /** Makes and registers the first endpoint. */
   ChannelFuture register() {
     return newEndpoint(server.eventLoop(), contexts.get(0)).register(server);
   }
@@ -124,12 +125,13 @@ final class KcpSockets {
   }
 
   /**
-   * Binds the first of several, and then opens the others at its port, each on its event loop: none
-   * waits for another, or two servers could wait for each other. What was opened before one of them
-   * failed stays open until the server closes.
+   * Binds the first of several sockets, and then opens the others at its port, each on its event
+   * loop. No event loop waits for another, because two servers could then wait for each other. If
+   * one socket fails, those that are open stay open until the server closes.
    *
-   * <p>The first lets others in only when it has the port: else it would join whoever has that
-   * already, and take half of his peers. A user who wants that sets {@code SO_REUSEPORT} himself.
+   * <p>The first socket sets SO_REUSEPORT only after it is bound. Otherwise it could be bound to a
+   * port that another process uses, and receive a part of that process's datagrams. A user who
+   * wants that sets the option {@code SO_REUSEPORT}.
    */
   Future<Void> bind(SocketAddress local) {
     Promise<Void> bound = server.eventLoop().newPromise();
@@ -141,14 +143,14 @@ final class KcpSockets {
       for (int i = 1; i < contexts.size(); i++) {
         others.add(open(loops.get(i % loops.size()), contexts.get(i)));
       }
-    } catch (Throwable e) { // Netty throws what is declared nowhere.
+    } catch (Throwable e) { // Netty throws undeclared exceptions.
       return bound.setFailure(e);
     }
     others.finish(bound);
     return bound;
   }
 
-  /** The event loops of a group, beginning with this one. */
+  /** The event loops of the group of {@code own}, beginning with {@code own}. */
   private static List<EventLoop> loops(EventLoop own) {
     if (own.parent() == null) {
       return List.of(own);
@@ -169,7 +171,7 @@ final class KcpSockets {
           try {
             KcpEndpoint endpoint = newEndpoint(loop, context);
             ChannelFuture registered = endpoint.register(server);
-            endpoint.keyRing(config.keyRing()); // Those of before the endpoint was listed are old.
+            endpoint.keyRing(config.keyRing()); // May have changed before the endpoint was listed.
             registered.addListener(future -> bind(endpoint, future, local, opened));
           } catch (Throwable e) {
             opened.setFailure(e);
@@ -195,19 +197,19 @@ final class KcpSockets {
 
   // Changing and closing.
 
-  /** The configuration has other keys. From any thread. */
+  /** The key ring of the configuration has changed. From any thread. */
   void keyRingChanged() {
     for (KcpEndpoint endpoint : endpoints) {
       endpoint.execute(() -> endpoint.keyRing(config.keyRing()));
     }
   }
 
-  /** Whether no more children are wanted. */
+  /** Whether the server closes: it accepts no more children. */
   boolean hasLeft() {
     return left;
   }
 
-  /** The server closes; the children live on. */
+  /** The server closes; the children stay open. */
   void leave() {
     left = true;
     for (KcpEndpoint endpoint : endpoints) {
@@ -220,19 +222,19 @@ final class KcpSockets {
   }
 
   /**
-   * The same, done when the sockets have closed, if they do: whoever was the last to leave has had
-   * the event loops close them, before these are asked a second time.
+   * Does the same, and completes when the sockets have closed, unless children keep them open. The
+   * first task on each event loop follows the leaving of the server, the second one the closing
+   * that the last leaving may have submitted.
    */
   Future<Void> release() {
     Promise<Void> released = server.eventLoop().newPromise();
     leave();
-    passThroughAll()
-        .addListener(all -> passThroughAll().addListener(again -> released.setSuccess(null)));
+    afterTasks().addListener(all -> afterTasks().addListener(again -> released.setSuccess(null)));
     return released;
   }
 
-  /** Done when each event loop has done what it was given before, or has ended. */
-  private Future<Void> passThroughAll() {
+  /** Completes when each event loop has run the tasks submitted before, or has ended. */
+  private Future<Void> afterTasks() {
     PromiseCombiner all = new PromiseCombiner(server.eventLoop());
     for (KcpEndpoint endpoint : endpoints) {
       Promise<Void> passed = server.eventLoop().newPromise();
@@ -248,12 +250,12 @@ final class KcpSockets {
 
   /** A socket has got its first member. From its thread. */
   void onFirstMember() {
-    occupied.incrementAndGet();
+    withMembers.incrementAndGet();
   }
 
   /** A socket has lost its last member. From its thread. */
   void onLastMemberLeft() {
-    if (occupied.decrementAndGet() == 0) {
+    if (withMembers.decrementAndGet() == 0) {
       endpoints.forEach(KcpEndpoint::close);
     }
   }

@@ -5,9 +5,9 @@ import io.kcp4j.session.TimerWheel;
 import java.util.function.LongSupplier;
 
 /**
- * Has a session table look for unresponsive and idle peers once a second, as long as it has
- * sessions. The sweeps of all endpoints fall on the same moments, so that many idle clients do not
- * wake the event loop more often than one.
+ * Checks the sessions of a table once a second for unresponsive and idle peers, as long as there
+ * are any. The sweeps of all endpoints of an event loop have the same deadlines, so that many idle
+ * clients do not wake the event loop more often than one.
  */
 final class KeepAliveSweep extends TimerWheel.Timer {
 
@@ -34,7 +34,7 @@ final class KeepAliveSweep extends TimerWheel.Timer {
     this.afterSweep = afterSweep;
   }
 
-  /** The table has got a session. */
+  /** Starts the sweeps, if they are not started; the table has a session. */
   void start() {
     if (!isArmed) {
       arm(nextAtMs(nowMs.getAsLong()));

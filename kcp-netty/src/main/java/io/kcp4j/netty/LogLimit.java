@@ -1,27 +1,27 @@
 package io.kcp4j.netty;
 
-/** Lets a line of a kind pass once in ten seconds, and counts those that it holds back. */
+/** Limits a kind of log line to one in ten seconds, and counts the suppressed ones. */
 final class LogLimit {
 
   static final int INTERVAL_MS = 10_000;
 
   private long nextAtMs = Long.MIN_VALUE;
-  private long heldBack;
+  private long suppressed;
 
-  /** Whether a line may be logged now; if not, it counts as held back. */
-  boolean passes(long nowMs) {
+  /** Whether a line may be logged now; if not, it is counted as suppressed. */
+  boolean tryAcquire(long nowMs) {
     if (nowMs < nextAtMs) {
-      heldBack++;
+      suppressed++;
       return false;
     }
     nextAtMs = nowMs + INTERVAL_MS;
     return true;
   }
 
-  /** How many were held back since this was last asked. */
-  long takeHeldBack() {
-    long taken = heldBack;
-    heldBack = 0;
+  /** Returns the number of suppressed lines, and resets it. */
+  long takeSuppressed() {
+    long taken = suppressed;
+    suppressed = 0;
     return taken;
   }
 }

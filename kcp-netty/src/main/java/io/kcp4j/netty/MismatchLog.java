@@ -6,29 +6,31 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Words for what datagrams show of peers whose settings are not ours: one line for each kind in ten
- * seconds, since anybody can send such datagrams. Belongs to an endpoint and its thread.
+ * The log lines about datagrams that show that the settings of a peer do not match: one of each
+ * kind in ten seconds, because anybody can send such datagrams. Used by one thread.
  */
 final class MismatchLog {
 
   private final Map<KcpCounter, LogLimit> limits = new EnumMap<>(KcpCounter.class);
 
   /**
-   * What to log about a datagram.
+   * Returns the log line about a datagram.
    *
-   * @param kind what has counted it
-   * @return null if nothing: a line of this kind has just been logged
+   * @param kind the counter that has counted it
+   * @return null if a line of this kind was logged within the last ten seconds
    */
   String line(KcpCounter kind, InetSocketAddress remote, long nowMs) {
-    if (!limits.computeIfAbsent(kind, first -> new LogLimit()).passes(nowMs)) {
+    if (!limits.computeIfAbsent(kind, first -> new LogLimit()).tryAcquire(nowMs)) {
       return null;
     }
     return switch (kind) {
-      case OPEN_FAILED -> "no key opens a packet of " + remote + ": it has another key or cipher";
-      case UNSEALED -> remote + " sends in plaintext, and we have keys: it needs a KEY_RING";
-      case NOT_KCP -> remote + " sends what is not KCP: it has a KEY_RING, and we have none";
+      case OPEN_FAILED ->
+          "no key opens a packet from " + remote + ": the peer has another key or cipher";
+      case UNSEALED -> remote + " sends plaintext: the peer needs a KEY_RING, as set here";
+      case NOT_KCP ->
+          remote + " sends no KCP segments: the peer has a KEY_RING, and none is set here";
       case FRAGMENT_IN_STREAM ->
-          remote + " sends fragments into a stream: its DELIVERY is MESSAGE, ours is STREAM";
+          remote + " sends fragments: its DELIVERY is MESSAGE, here it is STREAM";
       default -> throw new AssertionError(kind);
     };
   }

@@ -7,7 +7,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /**
- * The channel options that a type of configuration understands beside its superclass's.
+ * The channel options that a type of configuration has in addition to its superclass's.
  *
  * @param <C> the type of configuration
  */

@@ -4,26 +4,26 @@ import io.kcp4j.netty.udp.ReceiveCall;
 import java.util.Set;
 
 /**
- * How a socket takes datagrams in, see {@link KcpSocketOption#RECEIVE}. All but {@link #SINGLE} are
- * epoll's; on other event loops every mode means that one.
+ * How a socket receives datagrams, see {@link KcpSocketOption#RECEIVE}. Only epoll has other modes
+ * than {@link #SINGLE}; on other event loops every mode means {@link #SINGLE}.
  */
 public enum ReceiveMode {
   /**
-   * {@link #GRO} as long as what comes is coalesced, {@link #RECVMMSG} while it is not, and from
-   * time to time a look whether that has changed.
+   * {@link #GRO} as long as datagrams arrive in GRO batches, and otherwise {@link #RECVMMSG}, with
+   * samples of GRO from time to time.
    */
   AUTO,
 
   /**
-   * One system call takes a train of up to 64 KiB that one peer has sent (UDP_GRO): by far the
-   * cheapest for bulk transfer, and the dearest for many peers that send one datagram each.
+   * One system call receives a GRO batch of one peer, up to 64 KiB (UDP_GRO): the fastest mode for
+   * bulk transfer, and the slowest for many peers that send one datagram each.
    */
   GRO,
 
-  /** One system call takes up to 64 datagrams, of any peers. */
+  /** One system call receives up to 64 datagrams, of any peers. */
   RECVMMSG,
 
-  /** One system call takes one datagram. */
+  /** One system call receives one datagram. */
   SINGLE;
 
   /** The system calls that a socket may receive by. */

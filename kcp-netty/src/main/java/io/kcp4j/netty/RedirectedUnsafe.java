@@ -5,9 +5,9 @@ import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
 
 /**
- * What an accepted channel shows until it is registered: registers it with its socket's event loop,
- * whichever was asked for. {@code ServerBootstrap} would register children anywhere in its child
- * group, but a session lives where its socket lives.
+ * The {@code Unsafe} of an accepted channel until that is registered: registers it with the event
+ * loop of its socket. {@code ServerBootstrap} would register it with any event loop of its child
+ * group, but a session belongs to the event loop of its socket.
  */
 final class RedirectedUnsafe extends ForwardingUnsafe {
 

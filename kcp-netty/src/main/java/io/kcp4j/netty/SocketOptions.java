@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The options of the socket beneath a channel, or of several: kept for those that are still to
- * come, and passed on to those that are there.
+ * The options of the sockets of a channel: set on those that are open, and kept for those that will
+ * be opened. Thread-safe.
  */
 final class SocketOptions {
 
@@ -28,7 +28,7 @@ final class SocketOptions {
           ChannelOption.SO_BROADCAST,
           ChannelOption.IP_TOS);
 
-  /** A burst of a few hundred sessions has to fit in while the event loop is busy. */
+  /** Holds the bursts of a few hundred sessions while the event loop is busy. */
   private static final int DEFAULT_BUFFER_BYTES = 4 << 20;
 
   private static final OptionTable<SocketOptions> OWN =
@@ -80,7 +80,7 @@ final class SocketOptions {
   /**
    * Sets an option.
    *
-   * @return whether it is one of a datagram socket's
+   * @return whether it is an option of a datagram socket
    */
   synchronized <T> boolean set(ChannelOption<T> option, T value) {
     if (isShared && (OWN.has(option) || isSocketOption(option))) {
@@ -144,7 +144,7 @@ final class SocketOptions {
     isShared = true;
   }
 
-  /** Passes everything on to the socket, which takes part from now on. */
+  /** Sets all options on a socket, and adds it to those on which they are set. */
   synchronized void apply(DatagramChannel socket) {
     sockets.add(socket);
     values.forEach((option, value) -> apply(socket, option, value));
@@ -161,7 +161,7 @@ final class SocketOptions {
     }
   }
 
-  /** Beside the common ones those of NIO and of the native transports, whose names show it. */
+  /** The common ones, those of NIO, and those of the native transports, recognized by name. */
   private static boolean isSocketOption(ChannelOption<?> option) {
     return COMMON.contains(option)
         || option instanceof NioChannelOption

@@ -4,37 +4,36 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.DefaultByteBufHolder;
 
 /**
- * A datagram beside a session's stream or messages, sent once: it may be lost, repeated, or
- * overtake what was written before it. kcp-go calls it an out-of-band packet. Written to and read
- * from a {@link KcpChannel} like any message, and reference counted.
+ * A datagram of a session that is sent once, unlike its stream or messages: it may be lost,
+ * duplicated or reordered. kcp-go calls it an out-of-band packet. It is written to and read from a
+ * {@link KcpChannel} like any message, and is reference counted.
  *
- * <p>To be sent, it needs {@link KcpChannelOption#UNRELIABLE_QUEUE} and {@link
- * KcpChannelOption#FEC} on this side; and it must be no larger than {@link
- * KcpChannel#maxUnreliableBytes}, or the write fails. The peer takes it once the session has begun
- * there, that is after the first payload has arrived; a kcp-go peer takes it only with FEC on its
- * side too.
+ * <p>Sending one needs {@link KcpChannelOption#UNRELIABLE_QUEUE} and {@link KcpChannelOption#FEC}
+ * at the sender, and at most {@link KcpChannel#maxUnreliableBytes} of payload; otherwise the write
+ * fails. The peer accepts it after the session has begun there, that is after the first payload has
+ * arrived. A kcp-go peer needs FEC as well.
  *
- * <p>A datagram goes past the channel's outbound buffer, so that it leaves at once also while the
- * stream waits for the peer's window, and it does not count for {@code isWritable}. The channel
- * owns it from {@code write} on. It waits in the channel for {@code flush()}: no acknowledgement
- * takes it along before. Then it waits in the session until the socket takes it, at the end of the
- * event loop's turn unless that is not writable. In each of the two places {@code UNRELIABLE_QUEUE}
- * of them may wait; then the oldest gives way.
+ * <p>A datagram bypasses the channel's outbound buffer: it is sent even while the stream waits for
+ * the peer's window, and it does not count for {@code isWritable}. {@code write} passes the
+ * ownership to the channel. The datagram waits in the channel for {@code flush()}; an
+ * acknowledgement that is sent before does not include it. Then it waits in the session until it is
+ * sent, at the end of the event loop's turn unless the socket is not writable. In each of the two
+ * queues up to {@code UNRELIABLE_QUEUE} datagrams may wait; beyond that the oldest is dropped.
  *
- * <p>Its future succeeds when it has been handed to the socket; that says nothing about its fate on
- * the way. It fails with an {@link java.io.IOException} if it gave way or the memory limit was
- * reached, and with {@link java.nio.channels.ClosedChannelException} or {@link KcpEndException} if
- * the session ended first. Futures of datagrams complete in the order in which their fate is
- * decided, on the event loop, and independently of those of the stream. A void promise learns of no
- * failure, as anywhere in Netty; {@link io.kcp4j.KcpCounter#UNRELIABLE_DROPPED} counts those that
- * gave way.
+ * <p>The future of a write succeeds when the datagram has been written to the socket; that does not
+ * mean that it arrives. It fails with an {@link java.io.IOException} if the datagram was dropped
+ * from a queue or the memory limit was reached, and with {@link
+ * java.nio.channels.ClosedChannelException} or {@link KcpEndException} if the session ended first.
+ * Futures of datagrams complete on the event loop in the order in which the datagrams were sent or
+ * dropped, independently of the futures of the stream. A void promise does not report failures;
+ * {@link io.kcp4j.KcpCounter#UNRELIABLE_DROPPED} counts the dropped datagrams.
  */
 public final class UnreliableDatagram extends DefaultByteBufHolder {
 
   /**
    * Makes a datagram.
    *
-   * @param content its payload, which is the datagram's from then on
+   * @param content its payload, owned by the datagram from then on
    */
   public UnreliableDatagram(ByteBuf content) {
     super(content);

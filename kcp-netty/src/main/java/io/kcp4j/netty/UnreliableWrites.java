@@ -12,10 +12,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /**
- * The {@link UnreliableDatagram}s that were written to a channel, and their promises. They go past
- * the channel's outbound buffer, where they would wait behind the stream: each stays here until
- * {@code flush()}, then in the session until the socket takes it. Owns buffers and promises; a
- * promise is completed after the session's work is done, since its listeners may use the session.
+ * The {@link UnreliableDatagram}s that were written to a channel, and their promises. They bypass
+ * the channel's outbound buffer, where they would wait behind the stream. Each waits here until
+ * {@code flush()}, then in the session until it is sent. Owns the buffers. A promise is completed
+ * after the session has finished its work, because its listeners may use the session.
  */
 final class UnreliableWrites {
 
@@ -23,15 +23,15 @@ final class UnreliableWrites {
   private final Supplier<Exception> closedBy;
   private final Deque<Write> unflushed = new ArrayDeque<>();
 
-  /** Those whose fate is known, and whose promises are to be completed, in that order. */
+  /** The writes that have been sent or dropped, whose promises are to be completed in order. */
   private final Deque<Write> decided = new ArrayDeque<>();
 
   private boolean completing;
 
   /**
-   * Makes them for a channel.
+   * Makes the writes of a channel.
    *
-   * @param closedBy makes what those fail with that wait when the channel closes
+   * @param closedBy makes the exception of the writes that are pending when the channel closes
    */
   UnreliableWrites(EventLoop eventLoop, Supplier<Exception> closedBy) {
     this.eventLoop = eventLoop;
@@ -74,13 +74,13 @@ final class UnreliableWrites {
     void complete() {
       if (failure == null) {
         promise.trySuccess();
-      } else if (!promise.isVoid()) { // Which would send it through the pipeline.
+      } else if (!promise.isVoid()) { // A void promise would fire it through the pipeline.
         promise.tryFailure(failure);
       }
     }
   }
 
-  /** Many may be dropped in short time: it has no stack trace. */
+  /** Has no stack trace, because many may be thrown in a short time. */
   private static final class DroppedException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -90,7 +90,9 @@ final class UnreliableWrites {
 
     private static String text(UnreliableSend.Drop reason) {
       return reason == UnreliableSend.Drop.QUEUE_FULL
-          ? "newer ones came, and only " + KcpChannelOption.UNRELIABLE_QUEUE + " may wait"
+          ? "newer ones were written, and "
+              + KcpChannelOption.UNRELIABLE_QUEUE
+              + " limits the queue"
           : "out of memory";
     }
 
@@ -103,8 +105,8 @@ final class UnreliableWrites {
   /**
    * Keeps a datagram until it is flushed.
    *
-   * @param limit how many may wait; the oldest give way
-   * @return how many did
+   * @param limit the most that may wait; beyond it the oldest are dropped
+   * @return the number of dropped ones
    */
   int add(ByteBuf content, ChannelPromise promise, int limit) {
     unflushed.add(new Write(content, promise));
@@ -117,7 +119,7 @@ final class UnreliableWrites {
     return dropped;
   }
 
-  /** Hands what has been written to the session; returns whether there was anything. */
+  /** Passes the pending writes to the session; returns whether there were any. */
   boolean flush(Session session) {
     if (unflushed.isEmpty()) {
       return false;
@@ -129,7 +131,7 @@ final class UnreliableWrites {
       }
       try {
         session.sendUnreliable(write);
-      } catch (IllegalArgumentException e) { // The settings have changed since it was written.
+      } catch (IllegalArgumentException e) { // The settings have changed since the write.
         write.content.release();
         write.fail(e);
       }
@@ -137,7 +139,7 @@ final class UnreliableWrites {
     return true;
   }
 
-  /** Fails what waits here, after the session has been closed, and completes all. */
+  /** Fails the pending writes, after the session has been closed, and completes all promises. */
   void close() {
     for (Write write; (write = unflushed.poll()) != null; ) {
       write.content.release();
@@ -152,12 +154,12 @@ final class UnreliableWrites {
       try {
         eventLoop.execute(this::complete);
       } catch (RejectedExecutionException e) {
-        completing = false; // The event loop has ended: close() is about to complete it.
+        completing = false; // The event loop has ended: close() completes them.
       }
     }
   }
 
-  /** A listener may write again, which may drop others: these wait for the next turn. */
+  /** A listener may write again, and so drop others: those are completed in the next turn. */
   private void complete() {
     completing = false;
     Write write;

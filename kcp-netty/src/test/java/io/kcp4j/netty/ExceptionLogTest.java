@@ -116,7 +116,7 @@ class ExceptionLogTest {
     assertEquals(
         List.of(
             "source unexpected exception",
-            "source unexpected exception, after 2 not logged",
+            "source unexpected exception (2 more were not logged)",
             "source unexpected exception"),
         warnings.stream().map(ILoggingEvent::getFormattedMessage).toList());
   }

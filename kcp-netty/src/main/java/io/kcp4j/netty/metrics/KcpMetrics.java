@@ -15,18 +15,18 @@ import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Publishes an endpoint, that is a server with all its sessions or one client: a counter {@code
- * kcp.*} for each {@link KcpCounter}, the gauges {@code kcp.sessions} and {@code kcp.memory.used}.
- * Tags tell endpoints apart; those of equal tags in one registry are added up.
+ * Publishes the metrics of an endpoint, that is a server with all its sessions, or one client: a
+ * counter {@code kcp.*} for each {@link KcpCounter}, and the gauges {@code kcp.sessions} and {@code
+ * kcp.memory.used}. The meters of endpoints that have equal tags in one registry are added up.
  *
  * <pre>{@code
  * new KcpMetrics(serverChannel, Tags.of("endpoint", "game")).bindTo(registry);
  * }</pre>
  *
- * <p>An endpoint counts until its last socket has closed: a server's is kept open by its children,
- * see {@link KcpServerChannel#terminationFuture}. What it has counted stays in the sum, so that
- * counters never go back; the meters are removed with the last endpoint of their tags. Registries
- * hold channels weakly, as with Micrometer's own binders.
+ * <p>An endpoint is published until its last socket has closed; children keep the sockets of a
+ * server open, see {@link KcpServerChannel#terminationFuture}. Its final counts stay in the sum, so
+ * that counters never decrease. The meters are removed with the last endpoint of their tags.
+ * Registries reference channels weakly, as with Micrometer's own binders. Thread-safe.
  */
 public final class KcpMetrics implements MeterBinder {
 
@@ -45,12 +45,14 @@ public final class KcpMetrics implements MeterBinder {
   }
 
   /**
-   * Publishes a client: what its socket counts, or what its session counts if the socket is a
+   * Publishes a client: the counters of its socket, or those of its session if the socket is a
    * {@linkplain KcpChannelOption#SHARED_SOCKET shared} one.
+   *
+   * @throws IllegalArgumentException if a server has accepted the channel
    */
   public KcpMetrics(KcpChannel client, Iterable<Tag> tags) {
     if (client.parent() != null) {
-      throw new IllegalArgumentException(client + " (expected: a client, or the server itself)");
+      throw new IllegalArgumentException(client + " (expected: a client, or its server)");
     }
     binding =
         new Binding<>(
@@ -62,7 +64,7 @@ public final class KcpMetrics implements MeterBinder {
             channel -> channel.stats().heldBytes());
   }
 
-  /** Those of a shared socket would be added up once for each of its clients. */
+  /** The counters of a shared socket would be added up once for each of its clients. */
   private static KcpCounters counters(KcpChannel client) {
     return client.config().getOption(KcpChannelOption.SHARED_SOCKET)
         ? client.stats().counters()

@@ -6,21 +6,21 @@ import java.lang.ref.WeakReference;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
-/** What a {@link PublishedSum} adds up: reads a channel without keeping it alive. */
+/** The values of one endpoint for a {@link PublishedSum}, read from a weakly referenced channel. */
 interface PublishedEndpoint {
 
-  /** What it has counted up to now. */
+  /** The current counters. */
   KcpCounters counters();
 
   double sessions();
 
   double heldBytes();
 
-  /** Whether it is the same channel's. */
+  /** Whether both read the same channel. */
   boolean isOf(PublishedEndpoint other);
 
   /**
-   * Reads one type of channel.
+   * The endpoint of one type of channel.
    *
    * @param <C> the type
    */
@@ -31,7 +31,7 @@ interface PublishedEndpoint {
     private final ToDoubleFunction<C> readSessions;
     private final ToDoubleFunction<C> readHeldBytes;
 
-    /** Those that were read last; they do not hold the channel, and outlive it. */
+    /** The last counters read; they do not reference the channel, and outlast it. */
     private KcpCounters counters;
 
     Of(

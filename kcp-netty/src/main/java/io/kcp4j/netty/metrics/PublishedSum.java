@@ -17,38 +17,39 @@ import java.util.function.ToDoubleFunction;
 
 /**
  * The endpoints of equal tags in one registry, whose values are published as one set of meters.
- * Meters hold a sum weakly; {@link #ALL} keeps it as long as an endpoint is in it. Thread-safe.
+ * Meters reference a sum weakly; {@link #ALL} references it as long as it has an endpoint.
+ * Thread-safe.
  */
 final class PublishedSum {
 
   private static final String PREFIX = "kcp.";
 
-  /** Guarded by itself, as is all adding and retiring. Sums do not hold their registry. */
+  /** Its monitor guards all adding and retiring. Sums do not reference their registry. */
   private static final Map<MeterRegistry, Map<Tags, PublishedSum>> ALL = new WeakHashMap<>();
 
   private final List<PublishedEndpoint> endpoints = new ArrayList<>();
 
-  /** What the endpoints have counted that are gone. */
+  /** The final counts of retired endpoints. */
   private final Map<KcpCounter, Long> retired = new EnumMap<>(KcpCounter.class);
 
   private PublishedSum() {}
 
   /**
-   * Publishes an endpoint.
+   * Adds an endpoint.
    *
-   * @return false if it is published already
+   * @return false if it was added before
    */
   static boolean add(MeterRegistry registry, Tags tags, PublishedEndpoint endpoint) {
     synchronized (ALL) {
       Map<Tags, PublishedSum> sums = ALL.computeIfAbsent(registry, key -> new HashMap<>());
       PublishedSum sum = sums.computeIfAbsent(tags, key -> new PublishedSum());
       boolean isNew = sum.add(endpoint);
-      sum.meters(registry, tags); // Again each time: the user may have cleared the registry.
+      sum.meters(registry, tags); // Each time: the user may have cleared the registry.
       return isNew;
     }
   }
 
-  /** Keeps the last values of an endpoint; the last one takes the meters along. */
+  /** Removes an endpoint but keeps its counts; removes the meters with the last endpoint. */
   static void retire(MeterRegistry registry, Tags tags, PublishedEndpoint endpoint) {
     synchronized (ALL) {
       Map<Tags, PublishedSum> sums = ALL.get(registry);
@@ -88,7 +89,7 @@ final class PublishedSum {
     return endpoints.stream().mapToDouble(value).sum();
   }
 
-  /** The meters, which are registered unless they are. */
+  /** Registers the meters that are not registered, and returns all. */
   private List<Meter> meters(MeterRegistry registry, Tags tags) {
     List<Meter> meters = new ArrayList<>();
     for (KcpCounter counter : KcpCounter.values()) {
@@ -100,7 +101,7 @@ final class PublishedSum {
     }
     meters.add(
         Gauge.builder(PREFIX + "sessions", this, sum -> sum.sum(PublishedEndpoint::sessions))
-            .description("The sessions that there are")
+            .description("The number of sessions")
             .tags(tags)
             .baseUnit(BaseUnits.SESSIONS)
             .register(registry));

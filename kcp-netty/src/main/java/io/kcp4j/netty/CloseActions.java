@@ -1,20 +1,20 @@
 package io.kcp4j.netty;
 
-/** Runs all steps of closing something, so that one that fails leaves nothing open. */
-final class Steps {
+/** The actions that release the parts of an object: if one throws, the others still run. */
+final class CloseActions {
 
-  private Steps() {}
+  private CloseActions() {}
 
   /**
-   * Runs each step, in order, whatever the ones before have thrown.
+   * Runs all actions in order.
    *
-   * @throws RuntimeException or Error: the first that was thrown, with the others suppressed
+   * @throws RuntimeException or Error, the first that was thrown, with the others suppressed
    */
-  static void runAll(Runnable... steps) {
+  static void runAll(Runnable... actions) {
     Throwable first = null;
-    for (Runnable step : steps) {
+    for (Runnable action : actions) {
       try {
-        step.run();
+        action.run();
       } catch (RuntimeException | Error e) {
         if (first == null) {
           first = e;
