@@ -9,12 +9,14 @@ module io.kcp4j.core {
   requires transitive io.netty.buffer;
   requires io.netty.common;
   requires org.bouncycastle.provider;
+  requires static jdk.jfr;
 
   exports io.kcp4j;
   exports io.kcp4j.congestion;
   exports io.kcp4j.crypto;
   exports io.kcp4j.fec;
   exports io.kcp4j.session;
+  exports io.kcp4j.trace;
 
   uses io.kcp4j.crypto.CipherLibrary;
   uses io.kcp4j.crypto.Salsa20Kernel;

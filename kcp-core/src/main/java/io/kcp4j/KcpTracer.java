@@ -1,0 +1,87 @@
+package io.kcp4j;
+
+/**
+ * Observes what one session sends, receives, loses and measures. Give one to {@link Kcp#tracer}.
+ *
+ * <p>Methods are called on the thread that drives the session, in the order of the events, from
+ * within {@link Kcp}'s methods: they must return quickly, and must not call the session. A session
+ * without a tracer pays for a comparison with null. All times are those of the session's clock, in
+ * microseconds.
+ */
+public interface KcpTracer {
+
+  /** Why a segment counts as lost. */
+  enum LossReason {
+
+    /** Enough later segments were acknowledged: protocol.md 4.4. */
+    FAST_RETRANSMIT,
+
+    /** One later segment was acknowledged, and there was nothing new to send: protocol.md 4.5. */
+    EARLY_RETRANSMIT,
+
+    /** Its retransmission timeout has passed: protocol.md 4.3. */
+    RETRANSMISSION_TIMEOUT
+  }
+
+  /**
+   * Datagrams of one size were written.
+   *
+   * @param datagrams how many, at least 1
+   * @param bytesEach the size of each, without the headers of FEC, encryption and UDP
+   */
+  default void datagramsSent(long nowUs, int datagrams, int bytesEach) {}
+
+  /**
+   * A valid datagram arrived.
+   *
+   * @param bytes its size, without the headers of FEC, encryption and UDP
+   * @param origin whether it came from the network or was recovered by FEC
+   */
+  default void datagramReceived(long nowUs, int bytes, Origin origin) {}
+
+  /**
+   * A segment with payload was written.
+   *
+   * @param sn its sequence number
+   * @param payloadBytes the size of its payload
+   * @param transmission 1 for the first transmission, more for a retransmission
+   */
+  default void segmentSent(long nowUs, int sn, int payloadBytes, int transmission) {}
+
+  /** A segment in flight counts as lost; it is retransmitted next. */
+  default void segmentLost(long nowUs, int sn, LossReason reason) {}
+
+  /**
+   * A datagram acknowledged segments in flight.
+   *
+   * @param una every segment below this sequence number has been received by the peer
+   * @param segments how many segments the datagram acknowledged that were not acknowledged before
+   * @param rttUs the round-trip time that it gave, or -1 if it gave none
+   */
+  default void acknowledged(long nowUs, int una, int segments, int rttUs) {}
+
+  /**
+   * The state of congestion and flow control after a datagram that acknowledged segments, and after
+   * each flush. Values may be the same as before.
+   *
+   * @param srttUs the smoothed round-trip time, 0 before the first sample
+   * @param rttVarUs the variation of the round-trip time
+   * @param rtoUs the retransmission timeout of a segment that is sent now
+   * @param congestionWindow in segments
+   * @param remoteWindow the receive window that the peer advertised last, in segments
+   * @param inFlight segments sent and not acknowledged
+   * @param queued segments that wait to be sent
+   */
+  default void stateUpdated(
+      long nowUs,
+      int srttUs,
+      int rttVarUs,
+      int rtoUs,
+      int congestionWindow,
+      int remoteWindow,
+      int inFlight,
+      int queued) {}
+
+  /** The session has failed: no further event follows. */
+  default void failed(long nowUs, KcpFailure failure) {}
+}

@@ -1,0 +1,93 @@
+package io.kcp4j.trace;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.KcpFailure;
+import io.kcp4j.KcpTracer.LossReason;
+import io.kcp4j.Origin;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each event ends in a recording in which it is enabled, with its session's name. */
+class JfrTracerTest {
+
+  @TempDir Path directory;
+
+  @Test
+  void enabledEventsAreRecorded() throws IOException {
+    List<RecordedEvent> events =
+        record(
+            "kcp4j.DatagramsSent",
+            "kcp4j.DatagramReceived",
+            "kcp4j.SegmentSent",
+            "kcp4j.SegmentLost",
+            "kcp4j.Acknowledged");
+    assertEquals(
+        List.of(
+            "kcp4j.DatagramsSent",
+            "kcp4j.DatagramReceived",
+            "kcp4j.SegmentSent",
+            "kcp4j.SegmentLost",
+            "kcp4j.Acknowledged",
+            "kcp4j.State",
+            "kcp4j.SessionFailed"),
+        events.stream().map(event -> event.getEventType().getName()).toList());
+    events.forEach(event -> assertEquals("peer", event.getString("session")));
+    assertEquals(3, events.get(0).getInt("datagrams"));
+    assertEquals(1400, events.get(0).getInt("bytesEach"));
+    assertEquals(52, events.get(1).getInt("bytes"));
+    assertEquals(true, events.get(1).getBoolean("recovered"));
+    assertEquals(0xffff_ffffL, events.get(2).getLong("sn"));
+    assertEquals(1376, events.get(2).getInt("payloadBytes"));
+    assertEquals(2, events.get(2).getInt("transmission"));
+    assertEquals("RETRANSMISSION_TIMEOUT", events.get(3).getString("reason"));
+    assertEquals(4, events.get(4).getInt("segments"));
+    assertEquals(12_500_000, events.get(4).getDuration("rtt").toNanos());
+    assertEquals(20_000_000, events.get(5).getDuration("srtt").toNanos());
+    assertEquals(5_000_000, events.get(5).getDuration("rttVar").toNanos());
+    assertEquals(40_000_000, events.get(5).getDuration("rto").toNanos());
+    assertEquals(256, events.get(5).getInt("congestionWindow"));
+    assertEquals(128, events.get(5).getInt("remoteWindow"));
+    assertEquals(3, events.get(5).getInt("inFlight"));
+    assertEquals(9, events.get(5).getInt("queued"));
+    assertEquals("DEAD_LINK", events.get(6).getString("failure"));
+  }
+
+  @Test
+  void eventsOfDatagramsAndSegmentsAreNotEnabledByDefault() throws IOException {
+    assertEquals(
+        List.of("kcp4j.State", "kcp4j.SessionFailed"),
+        record().stream().map(event -> event.getEventType().getName()).toList());
+  }
+
+  private List<RecordedEvent> record(String... enabled) throws IOException {
+    Path file = directory.resolve("kcp4j.jfr");
+    try (Recording recording = new Recording()) {
+      Stream.of(enabled).forEach(recording::enable);
+      recording.start();
+      trace(new JfrTracer("peer"));
+      recording.stop();
+      recording.dump(file);
+    }
+    return RecordingFile.readAllEvents(file).stream()
+        .filter(event -> event.getEventType().getName().startsWith("kcp4j."))
+        .toList();
+  }
+
+  private static void trace(JfrTracer tracer) {
+    tracer.datagramsSent(0, 3, 1400);
+    tracer.datagramReceived(0, 52, Origin.RECOVERED);
+    tracer.segmentSent(0, -1, 1376, 2);
+    tracer.segmentLost(0, -1, LossReason.RETRANSMISSION_TIMEOUT);
+    tracer.acknowledged(0, 7, 4, 12_500);
+    tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 128, 3, 9);
+    tracer.failed(0, KcpFailure.DEAD_LINK);
+  }
+}

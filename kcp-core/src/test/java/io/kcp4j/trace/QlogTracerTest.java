@@ -1,0 +1,134 @@
+package io.kcp4j.trace;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpFailure;
+import io.kcp4j.KcpTracer.LossReason;
+import io.kcp4j.Origin;
+import io.kcp4j.trace.QlogTracer.VantagePoint;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Each event is one record of a JSON text sequence. */
+class QlogTracerTest {
+
+  private final List<String> records = new ArrayList<>();
+  private final QlogTracer tracer =
+      new QlogTracer("/10.0.0.1:4000 conv 7", VantagePoint.SERVER, r -> records.add(r.toString()));
+
+  @Test
+  void firstRecordIsTheHeaderOfTheTrace() {
+    assertEquals(
+        "\u001e{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\","
+            + "\"serialization_format\":\"application/qlog+json-seq\","
+            + "\"trace\":{\"title\":\"/10.0.0.1:4000 conv 7\","
+            + "\"vantage_point\":{\"type\":\"server\"},"
+            + "\"event_schemas\":[\"urn:kcp4j:qlog:events:kcp\"],"
+            + "\"common_fields\":{\"time_format\":\"relative_to_epoch\","
+            + "\"reference_time\":{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\"}}}}\n",
+        records.get(0));
+    assertEquals(1, records.size());
+  }
+
+  @Test
+  void titleIsEscaped() {
+    new QlogTracer("a \"b\" \\ \n", VantagePoint.CLIENT, r -> records.add(r.toString()));
+    String header = records.get(1);
+    assertTrue(header.contains("\"title\":\"a \\\"b\\\" \\\\ \\u000a\""), header);
+  }
+
+  @Test
+  void timesAreMillisecondsSinceTheFirstEvent() {
+    tracer.datagramsSent(5_000_000, 1, 24);
+    tracer.datagramsSent(5_000_007, 1, 24);
+    tracer.datagramsSent(5_012_345, 1, 24);
+    assertTrue(records.get(1).startsWith("\u001e{\"time\":0.000,"), records.get(1));
+    assertTrue(records.get(2).startsWith("\u001e{\"time\":0.007,"), records.get(2));
+    assertTrue(records.get(3).startsWith("\u001e{\"time\":12.345,"), records.get(3));
+  }
+
+  @Test
+  void datagramsAreWritten() {
+    tracer.datagramsSent(0, 3, 1400);
+    tracer.datagramReceived(0, 52, Origin.NETWORK);
+    tracer.datagramReceived(0, 53, Origin.RECOVERED);
+    assertEvent(1, "datagrams_sent", "\"count\":3,\"raw\":{\"length\":1400}");
+    assertEvent(2, "datagram_received", "\"raw\":{\"length\":52}");
+    assertEvent(3, "datagram_received", "\"raw\":{\"length\":53},\"recovered\":true");
+  }
+
+  @Test
+  void segmentsAreWrittenWithUnsignedSequenceNumbers() {
+    tracer.segmentSent(0, -1, 1376, 1);
+    tracer.segmentLost(0, -1, LossReason.FAST_RETRANSMIT);
+    tracer.segmentSent(0, -1, 1376, 2);
+    tracer.acknowledged(0, -1, 4, 12_500);
+    tracer.acknowledged(0, 0, 1, -1);
+    assertEvent(
+        1,
+        "packet_sent",
+        "\"header\":{\"packet_number\":4294967295},\"raw\":{\"payload_length\":1376},"
+            + "\"transmission\":1");
+    assertEvent(
+        2,
+        "packet_lost",
+        "\"header\":{\"packet_number\":4294967295},\"trigger\":\"fast_retransmit\"");
+    assertEvent(
+        3,
+        "packet_retransmitted",
+        "\"header\":{\"packet_number\":4294967295},\"raw\":{\"payload_length\":1376},"
+            + "\"transmission\":2");
+    assertEvent(4, "packets_acked", "\"una\":4294967295,\"count\":4,\"latest_rtt\":12.500");
+    assertEvent(5, "packets_acked", "\"una\":0,\"count\":1");
+  }
+
+  @Test
+  void onlyChangedStateIsWritten() {
+    tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 128, 3, 0);
+    tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 128, 3, 0);
+    tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 127, 4, 0);
+    assertEvent(
+        1,
+        "recovery_metrics_updated",
+        "\"smoothed_rtt\":20.000,\"rtt_variance\":5.000,\"retransmission_timeout\":40.000,"
+            + "\"congestion_window\":256,\"remote_window\":128,\"packets_in_flight\":3,"
+            + "\"packets_queued\":0");
+    assertEvent(2, "recovery_metrics_updated", "\"remote_window\":127,\"packets_in_flight\":4");
+    assertEquals(3, records.size());
+  }
+
+  @Test
+  void failureIsWritten() {
+    tracer.failed(0, KcpFailure.DEAD_LINK);
+    assertEvent(1, "session_failed", "\"trigger\":\"dead_link\"");
+  }
+
+  @Test
+  void recordAfterAFailureOfTheOutputIsWhole() {
+    boolean[] fails = {false};
+    QlogTracer failing =
+        new QlogTracer(
+            "",
+            VantagePoint.CLIENT,
+            r -> {
+              if (fails[0]) {
+                throw new IllegalStateException("disk full");
+              }
+              records.add(r.toString());
+            });
+    fails[0] = true;
+    assertThrows(IllegalStateException.class, () -> failing.datagramsSent(0, 1, 24));
+    fails[0] = false;
+    failing.datagramsSent(0, 2, 24);
+    assertEvent(2, "datagrams_sent", "\"count\":2,\"raw\":{\"length\":24}");
+  }
+
+  private void assertEvent(int record, String name, String data) {
+    assertEquals(
+        "\u001e{\"time\":0.000,\"name\":\"kcp:" + name + "\",\"data\":{" + data + "}}\n",
+        records.get(record));
+  }
+}
