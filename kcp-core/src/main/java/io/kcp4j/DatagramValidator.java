@@ -5,18 +5,15 @@ import io.netty.buffer.ByteBuf;
 /** Validates a datagram as a whole before any of it has an effect: protocol.md 2.1. */
 final class DatagramValidator {
 
-  private final int conv;
-
-  DatagramValidator(int conv) {
-    this.conv = conv;
-  }
+  private DatagramValidator() {}
 
   /**
    * Validates the bytes between reader and writer index.
    *
+   * @param conv the conversation id of the session
    * @param sndNext the sequence number below which everything has been sent
    */
-  InputResult validate(ByteBuf datagram, int sndNext) {
+  static InputResult validate(ByteBuf datagram, int conv, int sndNext) {
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
     if (end - index < Segment.HEADER_BYTES) {

@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBuf;
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
 final class InputProcessor {
 
-  private final DatagramValidator validator;
+  private final int conv;
   private final SendBuffer sending;
   private final SegmentPuller puller;
   private final LossDetector losses;
@@ -15,10 +15,13 @@ final class InputProcessor {
   private final RemoteWindow remote;
   private final AdvertisedWindow advertised;
   private final RttEstimator rtt;
-  private final CongestionFeed congestion;
+  private final SegmentEvents events;
   private final Pacer pacer;
   private final Liveness liveness;
   private final KcpCounters counters;
+
+  /** Null while there is no tracer. */
+  private Tracing tracing;
 
   private boolean windowOpened;
   private boolean lastInputStale;
@@ -32,11 +35,11 @@ final class InputProcessor {
       RemoteWindow remote,
       AdvertisedWindow advertised,
       RttEstimator rtt,
-      CongestionFeed congestion,
+      SegmentEvents events,
       Pacer pacer,
       Liveness liveness,
       KcpCounters counters) {
-    validator = new DatagramValidator(conv);
+    this.conv = conv;
     this.sending = sending;
     this.puller = puller;
     this.losses = losses;
@@ -44,10 +47,15 @@ final class InputProcessor {
     this.remote = remote;
     this.advertised = advertised;
     this.rtt = rtt;
-    this.congestion = congestion;
+    this.events = events;
     this.pacer = pacer;
     this.liveness = liveness;
     this.counters = counters;
+  }
+
+  /** Sets the tracer, or null for none. */
+  void tracing(Tracing tracing) {
+    this.tracing = tracing;
   }
 
   /**
@@ -63,9 +71,15 @@ final class InputProcessor {
       counters.add(KcpCounter.DATAGRAMS_IN, 1);
       counters.add(KcpCounter.BYTES_IN, datagram.readableBytes());
     }
-    InputResult result = validator.validate(datagram, sending.next());
+    InputResult result = DatagramValidator.validate(datagram, conv, sending.next());
     switch (result) {
-      case ACCEPTED -> apply(datagram, origin, tsNow, nowMs);
+      case ACCEPTED -> {
+        if (tracing != null) {
+          tracing.at(nowMs);
+          tracing.datagramReceived(datagram.readableBytes(), origin);
+        }
+        apply(datagram, origin, tsNow, nowMs);
+      }
       case MALFORMED -> counters.add(KcpCounter.MALFORMED, 1);
       case WRONG_CONV -> counters.add(KcpCounter.WRONG_CONV, 1);
       case UNKNOWN_COMMAND -> counters.add(KcpCounter.UNKNOWN_COMMAND, 1);
@@ -141,8 +155,8 @@ final class InputProcessor {
       return rttSampleMs;
     }
     boolean genuine = losses.wasSentAt(sending.index(sn), ts);
-    if (congestion.isActive()) {
-      congestion.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
+    if (events.isActive()) {
+      events.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
     }
     sending.acknowledge(sn, ts, nowMs);
     if (!genuine) {
@@ -159,14 +173,14 @@ final class InputProcessor {
    */
   private void acknowledgeBelow(int una, int unacknowledged, int rttSampleMs, long nowMs) {
     int unaBefore = sending.una();
-    if (congestion.isActive()) {
+    if (events.isActive()) {
       reportBelow(una, nowMs);
     }
     sending.acknowledgeBelow(una, nowMs);
     boolean advanced = sending.una() != unaBefore;
-    if (congestion.isActive()) {
+    if (events.isActive()) {
       int inFlight = losses.unacknowledged();
-      congestion.endInput(rttSampleMs, advanced, inFlight, remote.segments(), nowMs);
+      events.endInput(rttSampleMs, advanced, inFlight, remote.segments(), nowMs);
     }
     if (advanced) {
       if (sending.una() != sending.next()) {
@@ -184,7 +198,7 @@ final class InputProcessor {
   private void reportBelow(int una, long nowMs) {
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
-        congestion.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
+        events.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
       }
     }
   }

@@ -49,7 +49,7 @@ public final class Kcp {
   private final AdvertisedWindow advertised;
   private final SendAdmission admission;
   private final SegmentPuller puller;
-  private final CongestionFeed congestion;
+  private final SegmentEvents events;
   private final Transmitter transmitter;
   private final ControlSegments control;
   private final FlushSchedule schedule;
@@ -84,10 +84,9 @@ public final class Kcp {
     advertised = new AdvertisedWindow(receiving, config);
     admission = new SendAdmission(sending, remote, liveness, counters);
     puller = new SegmentPuller(sending, admission, liveness);
-    congestion = new CongestionFeed(config, mssBytes(), pacer);
+    events = new SegmentEvents(config, mssBytes(), pacer);
     transmitter =
-        new Transmitter(
-            sending, puller, losses, writer, pacer, remote, congestion, liveness, counters);
+        new Transmitter(sending, puller, losses, writer, pacer, remote, events, liveness, counters);
     control = new ControlSegments(receiving, advertised, probe, transmitter, writer, counters);
     schedule =
         new FlushSchedule(
@@ -112,7 +111,7 @@ public final class Kcp {
             remote,
             advertised,
             rtt,
-            congestion,
+            events,
             pacer,
             liveness,
             counters);
@@ -175,7 +174,19 @@ public final class Kcp {
    */
   public KcpStats stats() {
     VarHandle.acquireFence(); // Nothing below may be taken from an earlier call of the same thread.
-    return KcpStats.of(rtt, congestion, remote, losses, sending, receiving, counters);
+    return KcpStats.of(rtt, events, remote, losses, sending, receiving, counters);
+  }
+
+  /**
+   * Sets the observer of this session's events, or null, the default, for none. What happened
+   * before is not reported.
+   */
+  public void tracer(KcpTracer tracer) {
+    Tracing tracing = tracer == null ? null : new Tracing(tracer, sending, losses, remote, rtt);
+    events.tracing(tracing);
+    writer.tracing(tracing);
+    processor.tracing(tracing);
+    liveness.tracing(tracing);
   }
 
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */
@@ -200,7 +211,7 @@ public final class Kcp {
     config.checkOverhead(overheadBytes);
     int mssBytesBefore = mssBytes();
     int mssBytes = config.mssBytes() - overheadBytes;
-    CongestionControl next = congestion.successor(config, mssBytes);
+    CongestionControl next = events.successor(config, mssBytes);
     boolean isStream = config.delivery() == Delivery.STREAM;
     if (mssBytes < mssBytesBefore && isStream && !liveness.isClosed()) {
       sending.resegment(mssBytes);
@@ -209,7 +220,7 @@ public final class Kcp {
     this.overheadBytes = overheadBytes;
     advertised.configure(config);
     configureParts();
-    congestion.use(next, config, mssBytes);
+    events.use(next, config, mssBytes);
   }
 
   // Input

@@ -66,6 +66,8 @@ public enum KcpCounter {
   UNRELIABLE_IN("unreliable.in", "datagrams"),
   /** Unreliable datagrams of either direction that were dropped for newer ones or not wanted. */
   UNRELIABLE_DROPPED("unreliable.dropped", "datagrams"),
+  // The rest is counted by the endpoint alone.
+
   /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
   /** Those of them that are KCP in plaintext, most likely of a peer without keys. */

@@ -17,13 +17,16 @@ public final class KcpCounters {
 
   private static final int SIZE = KcpCounter.values().length;
 
+  /** Those of a session come first: its array has no room for the endpoint's. */
+  private static final int SESSION_SIZE = KcpCounter.OPEN_FAILED.ordinal();
+
   /**
    * For readers on other threads: prevents that reads are hoisted out of loops. Writes are plain:
    * opaque writes slow bulk transfers by some per cent.
    */
   private static final VarHandle VALUES = MethodHandles.arrayElementVarHandle(long[].class);
 
-  private final long[] values = new long[SIZE];
+  private final long[] values;
   private final KcpCounters total;
 
   /** The counters whose sum this object shows, or null. */
@@ -31,27 +34,35 @@ public final class KcpCounters {
 
   /** Makes counters that add to nothing else. */
   public KcpCounters() {
-    this(null);
+    this(null, null, SIZE);
   }
 
-  /** Makes counters that add everything to {@code total} as well, unless it is null. */
+  /**
+   * Makes counters of a session, which add everything to {@code total} as well. Counters that are
+   * the endpoint's stay 0.
+   */
   KcpCounters(KcpCounters total) {
-    this(total, null);
+    this(total, null, SESSION_SIZE);
   }
 
-  private KcpCounters(KcpCounters total, List<KcpCounters> parts) {
+  private KcpCounters(KcpCounters total, List<KcpCounters> parts, int size) {
+    this.values = new long[size];
     this.total = total;
     this.parts = parts;
   }
 
   /** Counters that show the sum of others, always the current one. They are read-only. */
   public static KcpCounters sumOf(List<KcpCounters> parts) {
-    return new KcpCounters(null, List.copyOf(parts));
+    return new KcpCounters(null, List.copyOf(parts), 0);
   }
 
   /** The value of one counter. */
   public long get(KcpCounter counter) {
-    return parts == null ? (long) VALUES.getOpaque(values, counter.ordinal()) : sum(counter);
+    if (parts != null) {
+      return sum(counter);
+    }
+    int i = counter.ordinal();
+    return i < values.length ? (long) VALUES.getOpaque(values, i) : 0;
   }
 
   private long sum(KcpCounter counter) {

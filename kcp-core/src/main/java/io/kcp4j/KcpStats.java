@@ -32,7 +32,7 @@ public record KcpStats(
   /** Reads the state of the parts of a session. */
   static KcpStats of(
       RttEstimator rtt,
-      CongestionFeed congestion,
+      SegmentEvents events,
       RemoteWindow remote,
       LossDetector losses,
       SendBuffer sending,
@@ -42,7 +42,7 @@ public record KcpStats(
         rtt.srttMs(),
         rtt.rttVarMs(),
         rtt.rtoMs(),
-        congestion.window(),
+        events.window(),
         remote.segments(),
         losses.unacknowledged(),
         sending.queued(),

@@ -4,24 +4,11 @@ package io.kcp4j;
  * Observes what one session sends, receives, loses and measures. Give one to {@link Kcp#tracer}.
  *
  * <p>Methods are called on the thread that drives the session, in the order of the events, from
- * within {@link Kcp}'s methods: they must return quickly, and must not call the session. A session
- * without a tracer pays for a comparison with null. All times are those of the session's clock, in
- * microseconds.
+ * within {@link Kcp}'s methods: they must return quickly, must not throw, and must not call the
+ * session. A session without a tracer pays for a comparison with null. All times are those of the
+ * session's clock, in microseconds.
  */
 public interface KcpTracer {
-
-  /** Why a segment counts as lost. */
-  enum LossReason {
-
-    /** Enough later segments were acknowledged: protocol.md 4.4. */
-    FAST_RETRANSMIT,
-
-    /** One later segment was acknowledged, and there was nothing new to send: protocol.md 4.5. */
-    EARLY_RETRANSMIT,
-
-    /** Its retransmission timeout has passed: protocol.md 4.3. */
-    RETRANSMISSION_TIMEOUT
-  }
 
   /**
    * Datagrams of one size were written.
@@ -49,7 +36,7 @@ public interface KcpTracer {
   default void segmentSent(long nowUs, int sn, int payloadBytes, int transmission) {}
 
   /** A segment in flight counts as lost; it is retransmitted next. */
-  default void segmentLost(long nowUs, int sn, LossReason reason) {}
+  default void segmentLost(long nowUs, int sn, LossCause cause) {}
 
   /**
    * A datagram acknowledged segments in flight.

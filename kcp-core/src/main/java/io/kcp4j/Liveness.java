@@ -10,6 +10,9 @@ final class Liveness {
   private final LossDetector losses;
   private final WriteStall stall = new WriteStall();
 
+  /** Null while there is no tracer. */
+  private Tracing tracing;
+
   private KcpFailure failure;
   private boolean closed;
   private int deadLink;
@@ -27,6 +30,11 @@ final class Liveness {
     deadLink = config.deadLink();
     progressTimeoutMs = config.progressTimeoutMs();
     writeStallTimeoutMs = config.writeStallTimeoutMs();
+  }
+
+  /** Sets the tracer, or null for none. */
+  void tracing(Tracing tracing) {
+    this.tracing = tracing;
   }
 
   /** Whether the session has neither failed nor been closed. */
@@ -48,13 +56,16 @@ final class Liveness {
   }
 
   void fail(KcpFailure reason) {
+    if (tracing != null && failure == null) {
+      tracing.failed(reason);
+    }
     failure = reason;
   }
 
   /** A segment has been sent again, for the {@code transmissions}-th time in all. */
   void retransmitted(int transmissions) {
     if (deadLink > 0 && transmissions >= deadLink) {
-      failure = KcpFailure.DEAD_LINK;
+      fail(KcpFailure.DEAD_LINK);
     }
   }
 
@@ -94,9 +105,9 @@ final class Liveness {
       return;
     }
     if (nowMs >= progressDeadlineMs()) {
-      failure = KcpFailure.NO_PROGRESS;
+      fail(KcpFailure.NO_PROGRESS);
     } else if (nowMs >= stall.overAtMs(writeStallTimeoutMs)) {
-      failure = KcpFailure.WRITE_STALLED;
+      fail(KcpFailure.WRITE_STALLED);
     }
   }
 }

@@ -39,6 +39,9 @@ final class SegmentWriter {
   private int runBytes;
   private int runDatagramBytes;
 
+  /** Null while there is no tracer. */
+  private Tracing tracing;
+
   // Of this flush:
   private int segments;
   private int datagrams;
@@ -48,6 +51,11 @@ final class SegmentWriter {
     this.conv = conv;
     this.counters = counters;
     this.pacer = pacer;
+  }
+
+  /** Sets the tracer, or null for none. */
+  void tracing(Tracing tracing) {
+    this.tracing = tracing;
   }
 
   /**
@@ -66,6 +74,9 @@ final class SegmentWriter {
     this.rcvNext = rcvNext;
     discardDatagram(); // Of a flush that has failed.
     run = null;
+    if (tracing != null) {
+      tracing.at(nowMs);
+    }
   }
 
   /** Writes a segment without payload. */
@@ -208,6 +219,9 @@ final class SegmentWriter {
     datagrams += ended;
     bytesOut += ended * bytesEach;
     pacer.charge(ended * (bytesEach + overheadBytes), nowMs);
+    if (tracing != null) {
+      tracing.datagramsSent(ended, bytesEach);
+    }
   }
 
   private void addToRun(Chunk chunk, int index, int bytes, int bytesEach) {

@@ -11,7 +11,7 @@ final class Transmitter {
   private final SegmentWriter writer;
   private final Pacer pacer;
   private final RemoteWindow remote;
-  private final CongestionFeed congestion;
+  private final SegmentEvents events;
   private final Liveness liveness;
   private final KcpCounters counters;
 
@@ -24,7 +24,7 @@ final class Transmitter {
       SegmentWriter writer,
       Pacer pacer,
       RemoteWindow remote,
-      CongestionFeed congestion,
+      SegmentEvents events,
       Liveness liveness,
       KcpCounters counters) {
     this.sending = sending;
@@ -33,7 +33,7 @@ final class Transmitter {
     this.writer = writer;
     this.pacer = pacer;
     this.remote = remote;
-    this.congestion = congestion;
+    this.events = events;
     this.liveness = liveness;
     this.counters = counters;
   }
@@ -44,7 +44,7 @@ final class Transmitter {
 
   /** The window in force: how far beyond {@code una} segments may be in flight. */
   int window() {
-    return Math.min(Math.min(sendWindow, remote.segments()), congestion.window());
+    return Math.min(Math.min(sendWindow, remote.segments()), events.window());
   }
 
   /** Whether there are new segments and the window has room for one. */
@@ -98,10 +98,10 @@ final class Transmitter {
     LossCause cause = losses.cause();
     writer.retransmit(sending, index, ts);
     losses.retransmitted(index, ts, nowMs);
-    if (congestion.isActive()) {
+    if (events.isActive()) {
       int sn = sending.sn(index);
-      congestion.lost(sn, cause, nowMs);
-      congestion.sent(sn, sending.bytes(index), losses.transmissions(index), nowMs);
+      events.lost(sn, cause, nowMs);
+      events.sent(sn, sending.bytes(index), losses.transmissions(index), nowMs);
     }
     counters.add(cause.counter(), 1);
     counters.add(KcpCounter.RETRANSMITTED, 1);
@@ -113,7 +113,7 @@ final class Transmitter {
     while (left > 0 && pacer.isOpen(nowMs)) {
       int sent = writer.pushNew(sending, Math.min(left, pacer.room()), ts);
       left -= sent;
-      if (congestion.isActive()) {
+      if (events.isActive()) {
         reportNew(sent, nowMs);
       }
     }
@@ -127,7 +127,7 @@ final class Transmitter {
         && pacer.isOpen(nowMs)
         && puller.pull()) {
       writer.pushNew(sending, 1, ts);
-      if (congestion.isActive()) {
+      if (events.isActive()) {
         reportNew(1, nowMs);
       }
     }
@@ -135,18 +135,18 @@ final class Transmitter {
 
   private void reportNew(int segments, long nowMs) {
     for (int sn = sending.next() - segments; sn != sending.next(); sn++) {
-      congestion.sent(sn, sending.bytes(sending.index(sn)), 1, nowMs);
+      events.sent(sn, sending.bytes(sending.index(sn)), 1, nowMs);
     }
   }
 
-  /** Reports the flush, which has been written, to the congestion control. */
+  /** Reports the flush, which has been written, to the congestion control and the tracer. */
   void reportFlush(int window, int fastRetransmit, long nowMs) {
-    if (!congestion.isActive()) {
+    if (!events.isActive()) {
       return;
     }
-    congestion.endFlush(inFlight(), window, fastRetransmit, nowMs);
+    events.endFlush(inFlight(), window, fastRetransmit, nowMs);
     if (!puller.hasNew() && isWindowFree()) {
-      congestion.applicationLimited(losses.unacknowledged());
+      events.applicationLimited(losses.unacknowledged());
     }
   }
 }

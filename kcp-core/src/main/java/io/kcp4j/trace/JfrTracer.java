@@ -2,6 +2,7 @@ package io.kcp4j.trace;
 
 import io.kcp4j.KcpFailure;
 import io.kcp4j.KcpTracer;
+import io.kcp4j.LossCause;
 import io.kcp4j.Origin;
 import java.util.Objects;
 import jdk.jfr.Category;
@@ -71,12 +72,12 @@ public final class JfrTracer implements KcpTracer {
   }
 
   @Override
-  public void segmentLost(long nowUs, int sn, LossReason reason) {
+  public void segmentLost(long nowUs, int sn, LossCause cause) {
     SegmentLost event = new SegmentLost();
     if (event.shouldCommit()) {
       event.session = session;
       event.sn = Integer.toUnsignedLong(sn);
-      event.reason = reason.name();
+      event.cause = cause.name();
       event.commit();
     }
   }
@@ -181,8 +182,8 @@ public final class JfrTracer implements KcpTracer {
     @Label("Sequence number")
     long sn;
 
-    @Label("Reason")
-    String reason;
+    @Label("Cause")
+    String cause;
   }
 
   @Name("kcp4j.Acknowledged")

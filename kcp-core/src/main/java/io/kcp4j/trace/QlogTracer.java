@@ -2,6 +2,7 @@ package io.kcp4j.trace;
 
 import io.kcp4j.KcpFailure;
 import io.kcp4j.KcpTracer;
+import io.kcp4j.LossCause;
 import io.kcp4j.Origin;
 import java.util.Locale;
 import java.util.Objects;
@@ -47,7 +48,7 @@ public final class QlogTracer implements KcpTracer {
    * @param session the title of the trace, for instance the peer's address and conv
    * @param vantagePoint the side that is traced
    * @param output takes each record, which is valid during the call only, on the session's thread;
-   *     what it throws ends the flush or input of the session
+   *     must not throw
    */
   public QlogTracer(
       String session, VantagePoint vantagePoint, Consumer<? super CharSequence> output) {
@@ -93,10 +94,10 @@ public final class QlogTracer implements KcpTracer {
   }
 
   @Override
-  public void segmentLost(long nowUs, int sn, LossReason reason) {
+  public void segmentLost(long nowUs, int sn, LossCause cause) {
     begin(nowUs, "packet_lost");
     packetNumber(sn);
-    trigger(reason);
+    trigger(cause);
     end();
   }
 

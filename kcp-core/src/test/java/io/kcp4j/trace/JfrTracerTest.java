@@ -3,7 +3,7 @@ package io.kcp4j.trace;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kcp4j.KcpFailure;
-import io.kcp4j.KcpTracer.LossReason;
+import io.kcp4j.LossCause;
 import io.kcp4j.Origin;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -47,7 +47,7 @@ class JfrTracerTest {
     assertEquals(0xffff_ffffL, events.get(2).getLong("sn"));
     assertEquals(1376, events.get(2).getInt("payloadBytes"));
     assertEquals(2, events.get(2).getInt("transmission"));
-    assertEquals("RETRANSMISSION_TIMEOUT", events.get(3).getString("reason"));
+    assertEquals("TIMEOUT", events.get(3).getString("cause"));
     assertEquals(4, events.get(4).getInt("segments"));
     assertEquals(12_500_000, events.get(4).getDuration("rtt").toNanos());
     assertEquals(20_000_000, events.get(5).getDuration("srtt").toNanos());
@@ -85,7 +85,7 @@ class JfrTracerTest {
     tracer.datagramsSent(0, 3, 1400);
     tracer.datagramReceived(0, 52, Origin.RECOVERED);
     tracer.segmentSent(0, -1, 1376, 2);
-    tracer.segmentLost(0, -1, LossReason.RETRANSMISSION_TIMEOUT);
+    tracer.segmentLost(0, -1, LossCause.TIMEOUT);
     tracer.acknowledged(0, 7, 4, 12_500);
     tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 128, 3, 9);
     tracer.failed(0, KcpFailure.DEAD_LINK);

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpFailure;
-import io.kcp4j.KcpTracer.LossReason;
+import io.kcp4j.LossCause;
 import io.kcp4j.Origin;
 import io.kcp4j.trace.QlogTracer.VantagePoint;
 import java.util.ArrayList;
@@ -63,7 +63,7 @@ class QlogTracerTest {
   @Test
   void segmentsAreWrittenWithUnsignedSequenceNumbers() {
     tracer.segmentSent(0, -1, 1376, 1);
-    tracer.segmentLost(0, -1, LossReason.FAST_RETRANSMIT);
+    tracer.segmentLost(0, -1, LossCause.FAST_RETRANSMIT);
     tracer.segmentSent(0, -1, 1376, 2);
     tracer.acknowledged(0, -1, 4, 12_500);
     tracer.acknowledged(0, 0, 1, -1);

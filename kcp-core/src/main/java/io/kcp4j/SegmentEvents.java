@@ -7,11 +7,11 @@ import io.kcp4j.congestion.Pacer;
 import java.util.Objects;
 
 /**
- * Reports to the session's {@link CongestionControl} what is sent, acknowledged and lost, and sets
- * the pacer to its rate. While there is no congestion control nothing is counted: callers look at
- * {@link #isActive} before they report single segments.
+ * Reports what is sent, acknowledged and lost to the session's {@link CongestionControl} and to its
+ * {@link KcpTracer}, and sets the pacer to the control's rate. While there is neither nothing is
+ * counted: callers look at {@link #isActive} before they report single segments.
  */
-final class CongestionFeed {
+final class SegmentEvents {
 
   private final Pacer pacer;
 
@@ -19,10 +19,13 @@ final class CongestionFeed {
   private CongestionControl.Factory factory;
   private int mssBytes;
 
-  /** What is handed to the control; null while there is none. */
+  /** What is handed to the control; null while there is neither a control nor a tracer. */
   private Samples samples;
 
-  CongestionFeed(KcpConfig config, int mssBytes, Pacer pacer) {
+  /** Null while there is no tracer. */
+  private Tracing tracing;
+
+  SegmentEvents(KcpConfig config, int mssBytes, Pacer pacer) {
     this.pacer = pacer;
     use(create(config, mssBytes), config, mssBytes);
   }
@@ -41,10 +44,11 @@ final class CongestionFeed {
   void use(CongestionControl next, KcpConfig config, int mssBytes) {
     boolean isResized = next == control && mssBytes != this.mssBytes;
     if (next != control) {
-      samples = config.congestionControl() == CongestionControl.NONE ? null : new Samples();
+      samples = null;
     }
     control = next;
     factory = config.congestionControl();
+    updateSamples();
     this.mssBytes = mssBytes;
     if (isResized) {
       control.onMssChanged(mssBytes);
@@ -52,7 +56,21 @@ final class CongestionFeed {
     pacer.controlRate(control.pacingBytesPerSecond());
   }
 
-  /** Whether there is a congestion control. */
+  /** Sets the tracer, or null for none. */
+  void tracing(Tracing tracing) {
+    this.tracing = tracing;
+    updateSamples();
+  }
+
+  private void updateSamples() {
+    if (factory == CongestionControl.NONE && tracing == null) {
+      samples = null;
+    } else if (samples == null) {
+      samples = new Samples();
+    }
+  }
+
+  /** Whether there is a congestion control or a tracer. */
   boolean isActive() {
     return samples != null;
   }
@@ -65,6 +83,9 @@ final class CongestionFeed {
   /** A segment has been sent, header included {@code bytes} long. */
   void sent(int sn, int bytes, int transmissions, long nowMs) {
     control.onSegmentSent(sn, bytes, transmissions, nowMs);
+    if (tracing != null) {
+      tracing.sent(sn, bytes, transmissions);
+    }
   }
 
   /** A segment is acknowledged by the datagram that is taken in. */
@@ -84,6 +105,9 @@ final class CongestionFeed {
       samples.lostByAcks++;
     }
     control.onSegmentLost(sn, nowMs);
+    if (tracing != null) {
+      tracing.lost(sn, cause);
+    }
   }
 
   /**
@@ -101,6 +125,9 @@ final class CongestionFeed {
     samples.remoteWindow = remoteWindow;
     samples.nowMs = nowMs;
     control.onAck(samples);
+    if (tracing != null) {
+      tracing.acknowledged(samples.acknowledgedSegments, rttMs, control.window());
+    }
     samples.acknowledgedSegments = 0;
     samples.lostSegments = 0;
     pacer.controlRate(control.pacingBytesPerSecond());
@@ -121,6 +148,9 @@ final class CongestionFeed {
       control.onLoss(samples);
       samples.lostByAcks = 0;
       samples.lostByTimeout = 0;
+    }
+    if (tracing != null) {
+      tracing.state(control.window());
     }
     pacer.controlRate(control.pacingBytesPerSecond());
   }
