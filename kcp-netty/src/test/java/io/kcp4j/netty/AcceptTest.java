@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** What a server's and a child's first handlers may do while the child is being accepted. */
+/** What the first handlers of a server and a child may do while the child is accepted. */
 class AcceptTest {
 
   @OverEachTransport
@@ -102,7 +102,7 @@ class AcceptTest {
       };
 
   @OverEachTransport
-  void childWhoseSessionCannotBeMadeIsClosedAndTurnedAway(TransportUnderTest transport)
+  void childWhoseSessionCannotBeMadeIsClosedAndRefused(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       BlockingQueue<KcpChannel> announced = new LinkedBlockingQueue<>();
@@ -131,7 +131,7 @@ class AcceptTest {
   }
 
   @OverEachTransport
-  void settingThatNoSessionCanBeMadeOfLeavesTheOneThatThereIs(TransportUnderTest transport)
+  void settingWithWhichNoSessionCanBeMadeLeavesThePreviousSession(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       AtomicReference<Throwable> refusal = new AtomicReference<>();

@@ -7,7 +7,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 
-/** Who may import whom; see src/docs/architecture.md. */
+/** The dependencies between packages; see src/docs/architecture.md. */
 @AnalyzeClasses(packages = "io.kcp4j", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
 

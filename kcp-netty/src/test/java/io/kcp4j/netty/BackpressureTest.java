@@ -16,7 +16,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.FixedRecvByteBufAllocator;
 import org.junit.jupiter.api.Test;
 
-/** A slow reader slows its peer down, and nobody else. */
+/** A slow reader slows down its peer only. */
 class BackpressureTest {
 
   private static final byte[] DATA = Fixture.randomBytes(2 << 20);
@@ -68,7 +68,7 @@ class BackpressureTest {
   }
 
   @OverEachTransport
-  void bufferThatWasReadInPartIsReleasedOnClose(TransportUnderTest transport) throws Exception {
+  void partlyReadBufferIsReleasedOnClose(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
       fixture.serverBootstrap.childOption(
@@ -88,7 +88,7 @@ class BackpressureTest {
   }
 
   @OverEachTransport
-  void oneReaderThatStopsDoesNotStopTheOthers(TransportUnderTest transport) throws Exception {
+  void readerThatStopsDoesNotStopOthers(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       KcpChannel stuck = fixture.connect(new Recorder());
@@ -107,7 +107,7 @@ class BackpressureTest {
   }
 
   @OverEachTransport
-  void serverThatDoesNotReadAcceptsNobody(TransportUnderTest transport) throws Exception {
+  void serverWithoutAutoReadAcceptsNoSession(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(ChannelOption.AUTO_READ, false);
       KcpServerChannel server = fixture.serve(Echo::new);
@@ -124,7 +124,7 @@ class BackpressureTest {
     }
   }
 
-  /** Fails when it is told to. */
+  /** Fails while a flag is set. */
   private static final class FailingAllocator extends AbstractByteBufAllocator {
 
     private final ByteBufAllocator memory;
@@ -156,7 +156,7 @@ class BackpressureTest {
 
   /** Nothing else happens to the session that would have it look at what waits. */
   @Test
-  void writeToAnIdleSessionThatFoundNoMemoryIsTriedAgainByItself() throws Exception {
+  void writeToAnIdleSessionWithoutMemoryIsRetried() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       Recorder server = new Recorder();
       fixture.serve(() -> server);

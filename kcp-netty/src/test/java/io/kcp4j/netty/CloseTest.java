@@ -28,7 +28,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** How sessions end, by their user and by themselves. */
+/** The end of sessions: by close() and for other reasons. */
 class CloseTest {
 
   private static final byte[] DATA = Fixture.randomBytes(1 << 20);
@@ -50,11 +50,11 @@ class CloseTest {
   }
 
   @OverEachTransport
-  void nothingIsTakenAfterClose(TransportUnderTest transport) throws Exception {
+  void writeAfterCloseFails(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 500);
-      KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
+      KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[10])).syncUninterruptibly();
       ChannelFuture closing = client.close();
       ChannelFuture again = client.close();
@@ -71,12 +71,12 @@ class CloseTest {
   }
 
   @OverEachTransport
-  void closeGivesUpAfterTheLingerTime(TransportUnderTest transport) throws Exception {
+  void closeEndsAfterTheLingerTime(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 100);
       Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(silent.address(), recorder);
+      KcpChannel client = fixture.connectTo(unresponsive.address(), recorder);
       ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
 
       ChannelFuture closing = client.close();
@@ -92,11 +92,11 @@ class CloseTest {
   @OverEachTransport
   void withoutLingerCloseIsImmediate(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
       fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 0);
       fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 0);
-      KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
+      KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
       client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
 
       client.close().syncUninterruptibly();
@@ -106,7 +106,7 @@ class CloseTest {
   }
 
   @OverEachTransport
-  void closedSessionsPeerMeetsSilence(TransportUnderTest transport) throws Exception {
+  void datagramsOfAClosedSessionAreDroppedSilently(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Recorder::new);
       KcpChannel client = fixture.connect(new Recorder());
@@ -172,10 +172,10 @@ class CloseTest {
   @OverEachTransport
   void deadLinkIsReportedBeforeTheChannelCloses(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 2);
       Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(silent.address(), recorder);
+      KcpChannel client = fixture.connectTo(unresponsive.address(), recorder);
 
       ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
 
@@ -189,17 +189,17 @@ class CloseTest {
     }
   }
 
-  /** Over all transports at once, since it takes seven probes, each a second after the other. */
+  /** For all transports at once, because seven probes take several seconds. */
   @Test
-  void silentPeerIsProbedAndGivenUp() throws Exception {
+  void sessionOfAnUnresponsivePeerEnds() throws Exception {
     List<Fixture> fixtures = TransportUnderTest.available().map(Fixture::new).toList();
-    try (UnresponsivePeer silent = new UnresponsivePeer()) {
+    try (UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       List<Recorder> recorders = new ArrayList<>();
       List<KcpChannel> clients = new ArrayList<>();
       for (Fixture fixture : fixtures) {
         fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_INTERVAL, 1);
         recorders.add(new Recorder());
-        clients.add(fixture.connectTo(silent.address(), recorders.get(recorders.size() - 1)));
+        clients.add(fixture.connectTo(unresponsive.address(), recorders.get(recorders.size() - 1)));
       }
       for (int i = 0; i < clients.size(); i++) {
         KcpChannel client = clients.get(i);
@@ -215,7 +215,7 @@ class CloseTest {
   }
 
   @OverEachTransport
-  void silentPeerThatAnswersProbesIsKept(TransportUnderTest transport) throws Exception {
+  void sessionOfAnIdlePeerThatAnswersProbesStays(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.KEEP_ALIVE_INTERVAL, 1);
       fixture.serve(Echo::new);
@@ -250,7 +250,7 @@ class CloseTest {
   }
 
   @OverEachTransport
-  void childrenOutliveTheirServerAndKeepItsAddress(TransportUnderTest transport) throws Exception {
+  void childrenOfAClosedServerKeepItsAddress(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -270,7 +270,7 @@ class CloseTest {
   }
 
   @OverEachTransport
-  void closedServerAcceptsNobody(TransportUnderTest transport) throws Exception {
+  void closedServerAcceptsNoSession(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
       KcpChannel first = fixture.connect(new Recorder());
@@ -289,7 +289,7 @@ class CloseTest {
 
   @OverEachTransport
   void endOfTheEventLoopClosesEverything(TransportUnderTest transport) throws Exception {
-    // Netty 4.2.18 corrupts memory there, without this project's help.
+    // Netty 4.2.18 corrupts memory there, independently of this project.
     assumeTrue(transport != TransportUnderTest.IO_URING);
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
@@ -320,7 +320,7 @@ class CloseTest {
   }
 
   @OverEachTransport
-  void deregisteringTellsTheHandlersOnceThatTheChannelIsInactive(TransportUnderTest transport) {
+  void deregisteringFiresChannelInactiveOnce(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport)) {
       Lifecycle accepting = new Lifecycle();
       fixture.serverBootstrap.handler(accepting);
@@ -356,7 +356,7 @@ class CloseTest {
     }
   }
 
-  /** Notes what happens to a channel. */
+  /** Records the lifecycle events of a channel. */
   private static final class Lifecycle extends ChannelInboundHandlerAdapter {
     final List<String> events = new CopyOnWriteArrayList<>();
 
@@ -379,7 +379,7 @@ class CloseTest {
     }
   }
 
-  /** A congestion control that throws as soon as it is told to. */
+  /** A congestion control that throws while a flag is set. */
   private static CongestionControl.Factory throwing(AtomicBoolean broken) {
     return mssBytes ->
         new CongestionControl() {
@@ -405,12 +405,12 @@ class CloseTest {
   @OverEachTransport
   void clientWhoseLastFlushThrowsClosesItsSocket(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       AtomicBoolean broken = new AtomicBoolean();
       fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
       fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, throwing(broken));
       Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(silent.address(), recorder);
+      KcpChannel client = fixture.connectTo(unresponsive.address(), recorder);
       client.writeAndFlush(Fixture.buffer(client, new byte[10])).syncUninterruptibly();
       broken.set(true);
 

@@ -28,7 +28,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** How clients begin. */
+/** Connecting of clients. */
 class ConnectTest {
 
   private static ChannelFuture connect(
@@ -76,7 +76,7 @@ class ConnectTest {
   }
 
   @OverEachTransport
-  void probedClientGivesUpOnASilentPeer(TransportUnderTest transport) throws Exception {
+  void connectToAnUnresponsivePeerTimesOut(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
@@ -92,7 +92,7 @@ class ConnectTest {
   }
 
   @OverEachTransport
-  void probedClientIsRefusedWhereNobodyListens(TransportUnderTest transport) throws Exception {
+  void connectToAClosedPortIsRefused(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       InetSocketAddress closed;
@@ -163,7 +163,7 @@ class ConnectTest {
   }
 
   @OverEachTransport
-  void nothingCanBeWrittenBefore(TransportUnderTest transport) {
+  void writeBeforeConnectFails(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport)) {
       Channel client =
           fixture.bootstrap.handler(new Recorder()).register().syncUninterruptibly().channel();
@@ -214,7 +214,7 @@ class ConnectTest {
   }
 
   @OverEachTransport
-  void clientOutlivesItsServersAbsence(TransportUnderTest transport) throws Exception {
+  void sessionSurvivesTheAbsenceOfItsServer(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       InetSocketAddress closed;
       try (UnresponsivePeer peer = new UnresponsivePeer()) {
@@ -257,13 +257,13 @@ class ConnectTest {
   }
 
   @OverEachTransport
-  void statsAreThereWhenAnAttemptIsGivenUp(TransportUnderTest transport) throws Exception {
+  void statsAreAvailableAfterAFailedConnect(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       CompletableFuture<Long> probes = new CompletableFuture<>();
       ChannelFuture connecting =
-          fixture.bootstrap.clone().handler(new Recorder()).connect(silent.address());
+          fixture.bootstrap.clone().handler(new Recorder()).connect(unresponsive.address());
       KcpChannel client = (KcpChannel) connecting.channel();
       connecting.addListener(future -> probes.complete(client.stats().get(KcpCounter.PROBES_OUT)));
       await().until(() -> client.stats().get(KcpCounter.PROBES_OUT) > 0);
@@ -278,11 +278,11 @@ class ConnectTest {
   void congestionControlThatCannotBeMadeFailsTheConnect(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       for (CongestionControl.Factory factory : failingFactories()) {
         fixture.bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, factory);
         fixture.bootstrap.handler(new Recorder());
-        ChannelFuture connect = fixture.bootstrap.connect(silent.address());
+        ChannelFuture connect = fixture.bootstrap.connect(unresponsive.address());
         assertTrue(connect.await(10, TimeUnit.SECONDS));
         assertInstanceOf(RuntimeException.class, connect.cause());
       }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Sessions whose packets are sealed. */
+/** Sessions with encrypted packets. */
 class CryptoTest {
 
   private static PacketKey key(CipherAlgorithm algorithm, String passphrase) {
@@ -39,7 +39,7 @@ class CryptoTest {
 
   @ParameterizedTest
   @EnumSource
-  void streamComesBackUnderEveryCipher(CipherAlgorithm algorithm) {
+  void streamIsEchoedWithEveryCipher(CipherAlgorithm algorithm) {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.option(
           KcpServerChannelOption.KEY_RING, KeyRing.of(key(algorithm, "k")));
@@ -72,7 +72,7 @@ class CryptoTest {
   }
 
   @Test
-  void strangersWithoutTheKeyBeginNoSession() {
+  void peersWithoutTheKeyBeginNoSession() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
       fixture.serve(Echo::new);
@@ -88,7 +88,7 @@ class CryptoTest {
   }
 
   @Test
-  void keysChangeWhileSessionsRun() {
+  void keysOfRunningSessionsChange() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(OLD));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(OLD));
@@ -112,7 +112,7 @@ class CryptoTest {
   }
 
   @Test
-  void keysOfAnotherSizeAreRefusedWhileSessionsRun() {
+  void keysOfAnotherSizeAreRefusedDuringSessions() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));

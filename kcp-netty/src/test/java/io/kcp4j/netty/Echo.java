@@ -3,7 +3,7 @@ package io.kcp4j.netty;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 
-/** Sends everything back, and reads no more than it can send. */
+/** Echoes everything, and reads only while the channel is writable. */
 final class Echo extends ChannelInboundHandlerAdapter {
 
   @Override

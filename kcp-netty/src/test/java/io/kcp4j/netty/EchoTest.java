@@ -15,7 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What is written arrives, in streams and in messages. */
+/** Streams and messages arrive unaltered. */
 class EchoTest {
 
   private static byte[] text(String text) {
@@ -23,7 +23,7 @@ class EchoTest {
   }
 
   @OverEachTransport
-  void streamComesBack(TransportUnderTest transport) {
+  void streamIsEchoed(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -38,7 +38,7 @@ class EchoTest {
   }
 
   @OverEachTransport
-  void megabyteComesBackUnaltered(TransportUnderTest transport) {
+  void megabyteIsEchoedUnaltered(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -76,7 +76,7 @@ class EchoTest {
   }
 
   @OverEachTransport
-  void messageThatIsTooLargeFailsAlone(TransportUnderTest transport) {
+  void tooLargeMessageFailsAlone(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
@@ -130,7 +130,7 @@ class EchoTest {
   }
 
   @OverEachTransport
-  void childLivesOnItsServersEventLoop(TransportUnderTest transport) throws Exception {
+  void childRunsOnItsServersEventLoop(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       for (int i = 0; i < 4; i++) {
@@ -146,7 +146,7 @@ class EchoTest {
   }
 
   @OverEachTransport
-  void bothSidesKnowAddressesAndConversation(TransportUnderTest transport) throws Exception {
+  void bothPeersHaveAddressesAndConversation(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       KcpChannel client = fixture.connect(new Recorder());

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What nobody expected is told with its stack trace, but not with every datagram. */
+/** Unexpected exceptions are logged with their stack traces, at a limited rate. */
 class ExceptionLogTest {
 
   private final List<ILoggingEvent> warnings = new CopyOnWriteArrayList<>();
@@ -58,7 +58,7 @@ class ExceptionLogTest {
   }
 
   @OverEachTransport
-  void endpointTellsOnceInTenSecondsWhateverItsTasksThrow(TransportUnderTest transport)
+  void endpointLogsExceptionsOfTasksOnceInTenSeconds(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer peer = new UnresponsivePeer()) {
@@ -83,7 +83,7 @@ class ExceptionLogTest {
   }
 
   @Test
-  void eventLoopTellsOnceInTenSecondsWhatDeadlinesThrow() throws Exception {
+  void eventLoopLogsExceptionsOfTimersOnceInTenSeconds() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
         UnresponsivePeer peer = new UnresponsivePeer()) {
       KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
@@ -104,7 +104,7 @@ class ExceptionLogTest {
   }
 
   @Test
-  void aLineTellsHowManyBeforeItWereNotLogged() {
+  void lineHasTheNumberOfSuppressedOnes() {
     ExceptionLog log = new ExceptionLog(InternalLoggerFactory.getInstance(ExceptionLogTest.class));
     Exception cause = new Exception();
     log.warn("source", cause, 5);

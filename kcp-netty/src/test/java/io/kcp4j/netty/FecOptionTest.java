@@ -13,7 +13,7 @@ import io.netty.channel.ChannelOption;
 import java.lang.reflect.Field;
 import org.junit.jupiter.api.Test;
 
-/** {@link KcpChannelOption#FEC} where the session cannot change its ratio. */
+/** {@link KcpChannelOption#FEC} when the session cannot change its ratio. */
 class FecOptionTest {
 
   private static final FecConfig BEFORE = FecConfig.of(10, 3);
@@ -46,7 +46,7 @@ class FecOptionTest {
   }
 
   @Test
-  void refusedRatioIsToldToWhoeverSetsItOnTheEventLoop() throws Exception {
+  void setOptionThrowsOnTheEventLoopIfTheRatioIsRefused() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       KcpChannel client = nearTheEnd(fixture);
       Throwable thrown =
@@ -63,7 +63,7 @@ class FecOptionTest {
   }
 
   @Test
-  void refusedRatioIsNotClaimedWhereItWasSetByAnotherThread() throws Exception {
+  void optionReadsAsTheRatioInForceIfAnotherThreadSetARefusedOne() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       KcpChannel client = nearTheEnd(fixture);
       client.config().setOption(KcpChannelOption.FEC, AFTER);
@@ -72,7 +72,7 @@ class FecOptionTest {
     }
   }
 
-  /** Fails as long as it is told to. */
+  /** Fails while a flag is set. */
   private static final class FailingAllocator extends AbstractByteBufAllocator {
     private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
     volatile boolean fails;
@@ -101,7 +101,7 @@ class FecOptionTest {
   }
 
   @Test
-  void fecIsNotClaimedIfThereIsNoMemoryToCutWhatIsQueued() throws Exception {
+  void fecStaysOffWithoutMemoryToResegmentTheQueue() throws Exception {
     FailingAllocator allocator = new FailingAllocator();
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
         UnresponsivePeer peer = new UnresponsivePeer()) {

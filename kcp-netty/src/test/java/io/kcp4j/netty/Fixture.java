@@ -26,8 +26,8 @@ import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 
 /**
- * A server and its clients on loopback, on an event loop each. When it closes, no buffer may be
- * left that a session or a test has allocated.
+ * Servers and clients on the loopback interface. On closing, asserts that all buffers that sessions
+ * and tests have allocated are released.
  */
 final class Fixture implements AutoCloseable {
 
@@ -59,7 +59,7 @@ final class Fixture implements AutoCloseable {
     this(transport, 1);
   }
 
-  /** With so many event loops for servers. */
+  /** Makes a fixture with {@code serverLoops} event loops for servers. */
   Fixture(TransportUnderTest transport, int serverLoops) {
     serverGroup = transport.newGroup(serverLoops);
     childGroup = transport.newGroup(2);
@@ -170,7 +170,7 @@ final class Fixture implements AutoCloseable {
     return endpoint != null && endpoint.isOpen();
   }
 
-  /** Ends the event loops, and so closes the channels that are left. */
+  /** Ends the event loops, which closes the open channels. */
   void shutDown() {
     // Without a quiet period a Netty event loop may end before it has closed its channels.
     serverGroup.shutdownGracefully(10, 5000, MILLISECONDS);

@@ -17,19 +17,19 @@ import java.net.InetSocketAddress;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** What strangers send is counted, and nobody else notices. */
+/** Datagrams of unknown peers are counted, and affect no session. */
 class HostilePeerTest {
 
   private static final byte[] HELLO = {1, 2, 3};
 
   @OverEachTransport
-  void garbageIsCountedAndNothingElse(TransportUnderTest transport) throws Exception {
+  void garbageIsCountedAndDropped(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (RawPeer stranger = new RawPeer(server.localAddress())) {
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < 2000; i++) {
-          stranger.send(garbage(random));
+          rawPeer.send(garbage(random));
         }
         await()
             .until(
@@ -51,11 +51,12 @@ class HostilePeerTest {
   }
 
   @OverEachTransport
-  void garbageInASessionsNameDoesNotDisturbIt(TransportUnderTest transport) throws Exception {
+  void garbageWithTheConversationOfASessionIsIgnored(TransportUnderTest transport)
+      throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Recorder::new);
-      try (RawPeer stranger = new RawPeer(server.localAddress())) {
-        stranger.send(RawPeer.segment(7, Segment.PUSH, 0, HELLO));
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        rawPeer.send(RawPeer.segment(7, Segment.PUSH, 0, HELLO));
         KcpChannel child = fixture.child();
         Recorder recorder = child.pipeline().get(Recorder.class);
         await().until(() -> recorder.received() == HELLO.length);
@@ -65,7 +66,7 @@ class HostilePeerTest {
         for (int i = 0; i < 2000; i++) {
           byte[] broken = Arrays.copyOf(valid, random.nextInt(5, valid.length));
           broken[random.nextInt(4, broken.length)] = (byte) random.nextInt();
-          stranger.send(broken);
+          rawPeer.send(broken);
         }
 
         await().until(() -> child.stats().get(KcpCounter.MALFORMED) > 0);
@@ -79,9 +80,9 @@ class HostilePeerTest {
   void twoConversationsOfOneAddressCoexist(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Recorder::new);
-      try (RawPeer stranger = new RawPeer(server.localAddress())) {
-        stranger.send(RawPeer.segment(1, Segment.PUSH, 0, HELLO));
-        stranger.send(RawPeer.segment(2, Segment.PUSH, 0, new byte[] {9}));
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        rawPeer.send(RawPeer.segment(1, Segment.PUSH, 0, HELLO));
+        rawPeer.send(RawPeer.segment(2, Segment.PUSH, 0, new byte[] {9}));
 
         KcpChannel first = fixture.child();
         KcpChannel second = fixture.child();
@@ -95,13 +96,13 @@ class HostilePeerTest {
   }
 
   @OverEachTransport
-  void moreSessionsThanTheLimitAreTurnedAway(TransportUnderTest transport) throws Exception {
+  void sessionsBeyondTheLimitAreRefused(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_SESSIONS, 1);
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (RawPeer stranger = new RawPeer(server.localAddress())) {
-        stranger.send(RawPeer.segment(1, Segment.PUSH, 0, HELLO));
-        stranger.send(RawPeer.segment(2, Segment.PUSH, 0, HELLO));
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        rawPeer.send(RawPeer.segment(1, Segment.PUSH, 0, HELLO));
+        rawPeer.send(RawPeer.segment(2, Segment.PUSH, 0, HELLO));
 
         await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) == 1);
         assertEquals(1, server.sessions());
@@ -115,9 +116,9 @@ class HostilePeerTest {
       fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, 20_000L);
       fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
       KcpServerChannel server = fixture.serve(Recorder::new);
-      try (RawPeer stranger = new RawPeer(server.localAddress())) {
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
         for (int sn = 0; sn < 100; sn++) {
-          stranger.send(RawPeer.segment(1, Segment.PUSH, sn, new byte[1000]));
+          rawPeer.send(RawPeer.segment(1, Segment.PUSH, sn, new byte[1000]));
         }
 
         await().until(() -> server.counters().get(KcpCounter.OVER_BUDGET) > 0);
@@ -127,13 +128,13 @@ class HostilePeerTest {
   }
 
   @OverEachTransport
-  void probeOfAStrangerIsAnsweredAndForgotten(TransportUnderTest transport) throws Exception {
+  void probeOfAnUnknownPeerIsAnsweredWithoutState(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (RawPeer stranger = new RawPeer(server.localAddress())) {
-        stranger.send(RawPeer.segment(5, Segment.WASK, 0, new byte[0]));
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        rawPeer.send(RawPeer.segment(5, Segment.WASK, 0, new byte[0]));
 
-        ByteBuf answer = stranger.receive(10_000);
+        ByteBuf answer = rawPeer.receive(10_000);
 
         assertEquals(5, Segment.conv(answer, 0));
         assertEquals(Segment.WINS, Segment.cmd(answer, 0));
@@ -157,10 +158,10 @@ class HostilePeerTest {
   }
 
   @OverEachTransport
-  void datagramFromPort0BeginsNothing(TransportUnderTest transport) throws Exception {
+  void datagramFromPort0IsDropped(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
-      InetSocketAddress nobody = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+      InetSocketAddress portZero = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
       ByteBuf first =
           Unpooled.wrappedBuffer(RawPeer.segment(7, Segment.PUSH, 0, new byte[] {1, 2, 3}));
       KcpEndpoint endpoint = server.sockets().first();
@@ -172,7 +173,7 @@ class HostilePeerTest {
                 // A socket cannot be bound to port 0; only a raw one could send this.
                 endpoint
                     .receiver()
-                    .channelRead(null, new DatagramPacket(first, server.localAddress(), nobody));
+                    .channelRead(null, new DatagramPacket(first, server.localAddress(), portZero));
                 endpoint.receiver().channelReadComplete(null);
               })
           .sync();

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** One wheel and at most one scheduled task for all that happens on an event loop. */
+/** An event loop has one timer wheel and at most one scheduled task. */
 class LoopTest {
 
   private static final class Alarm extends TimerWheel.Timer {
@@ -51,13 +51,13 @@ class LoopTest {
       for (KcpChannel session : sessions) {
         await().until(() -> session.session().kcp().nextDeadline() == Kcp.NO_DEADLINE);
       }
-      // What is left is the sweep for silent peers: one on each event loop's wheel and socket.
+      // One timer is left, the keep-alive sweep of the socket.
       EventLoop loop = fixture.server().eventLoop();
       assertEquals(1, loop.submit(() -> EventLoopContext.of(loop).wheel().size()).get());
     }
   }
 
-  /** Keeps the event loop busy before it answers, and looks when the answer counts as lost. */
+  /** Keeps the event loop busy before it responds, and reads the timeout of the response. */
   private static final class SlowEcho extends ChannelInboundHandlerAdapter {
     static final int BUSY_MS = 50;
     static final int INITIAL_RTO_MS = 200;
@@ -81,7 +81,7 @@ class LoopTest {
   }
 
   @OverEachTransport
-  void whatASlowHandlerAnswersLeavesAtTheTimeThatItIsThen(TransportUnderTest transport)
+  void responseOfASlowHandlerHasTheTimeAtWhichItIsSent(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       SlowEcho echo = new SlowEcho();
@@ -163,7 +163,7 @@ class LoopTest {
   }
 
   @OverEachTransport
-  void lateWakeUpLetsInputGoFirst(TransportUnderTest transport) throws Exception {
+  void lateWakeUpReadsInputBeforeTimersExpire(TransportUnderTest transport) throws Exception {
     EventLoopGroup group = transport.newGroup(1);
     try {
       EventLoop eventLoop = group.next();
@@ -179,7 +179,7 @@ class LoopTest {
             while (loop.readNowMs() < deadline + 100) {
               Thread.onSpinWait();
             }
-            // Stands for input: it is there already when the wake-up comes, 100 ms late.
+            // Stands for input: it is pending when the wake-up runs, 100 ms late.
             eventLoop.execute(() -> order.add("input"));
             held.countDown();
           });
@@ -196,11 +196,11 @@ class LoopTest {
   @OverEachTransport
   void loopThatEndsWithoutQuietPeriodClosesItsSessions(TransportUnderTest transport)
       throws Exception {
-    // Netty 4.2.18 corrupts memory there, without this project's help.
+    // Netty 4.2.18 corrupts memory there, independently of this project.
     assumeTrue(transport != TransportUnderTest.IO_URING);
     EventLoopGroup group = transport.newGroup(1);
     UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
-    try (UnresponsivePeer silent = new UnresponsivePeer()) {
+    try (UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       KcpChannel client =
           (KcpChannel)
               new Bootstrap()
@@ -208,7 +208,7 @@ class LoopTest {
                   .channel(KcpChannel.class)
                   .option(ChannelOption.ALLOCATOR, allocator)
                   .handler(new Recorder())
-                  .connect(silent.address())
+                  .connect(unresponsive.address())
                   .sync()
                   .channel();
       client.writeAndFlush(Fixture.buffer(client, new byte[1 << 20]));

@@ -15,12 +15,12 @@ import io.netty.channel.ChannelFuture;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Peers that take nothing hold no more of a server's memory than the share of what is sent. */
+/** Peers that read nothing occupy at most the part of the memory limit for written data. */
 class MemoryShareTest {
 
   private static final long LIMIT_BYTES = 1 << 20;
 
-  /** A first segment of a peer with a window of its own. */
+  /** The first segment of a peer with its own window. */
   private static byte[] hello(int conv, int window) {
     ByteBuf out = Unpooled.buffer();
     Segment.write(out, conv, Segment.PUSH, 0, window, 1, 0, 0, 1);
@@ -28,16 +28,16 @@ class MemoryShareTest {
   }
 
   @OverEachTransport
-  void peersThatTakeNothingStopWritersAndLeaveOthersTheirShare(TransportUnderTest transport)
+  void peersThatReadNothingMakeWritersUnwritableAndLeaveMemoryToOthers(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, LIMIT_BYTES);
       fixture.bootstrap.option(KcpChannelOption.ACK_NO_DELAY, true); // one segment a round trip
       KcpServerChannel server = fixture.serve(Echo::new);
-      try (RawPeer stranger = new RawPeer(server.localAddress())) {
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
         List<KcpChannel> closed = new ArrayList<>();
         for (int conv = 1; conv <= 8; conv++) {
-          stranger.send(hello(conv, 0));
+          rawPeer.send(hello(conv, 0));
           KcpChannel child = fixture.child();
           closed.add(child);
           child.writeAndFlush(Unpooled.wrappedBuffer(new byte[400_000]));
@@ -45,7 +45,7 @@ class MemoryShareTest {
         await().until(() -> server.heldBytes() > LIMIT_BYTES / 4);
 
         // One that would take ten segments, and acknowledges none, may have one under way.
-        stranger.send(hello(100, 10));
+        rawPeer.send(hello(100, 10));
         KcpChannel slow = fixture.child();
         ChannelFuture written = slow.writeAndFlush(Unpooled.wrappedBuffer(new byte[30_000]));
         await().until(() -> slow.stats().inFlight() > 0);
@@ -65,7 +65,7 @@ class MemoryShareTest {
 
         closed.forEach(child -> child.config().setOption(KcpChannelOption.WRITE_STALL_TIMEOUT, 1));
         await().until(() -> closed.stream().noneMatch(KcpChannel::isOpen));
-        stranger.send(RawPeer.segment(100, Segment.WASK, 0, new byte[0]));
+        rawPeer.send(RawPeer.segment(100, Segment.WASK, 0, new byte[0]));
         await().until(slow::isWritable);
         assertTrue(written.isSuccess());
       }

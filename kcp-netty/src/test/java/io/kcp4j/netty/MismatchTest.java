@@ -15,7 +15,7 @@ import io.netty.buffer.Unpooled;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 
-/** Peers whose settings differ: each kind is counted for itself, and seldom told. */
+/** Peers with other settings: each kind has its counter, and is logged at a limited rate. */
 class MismatchTest {
 
   private static final KeyRing KEYS =
@@ -43,7 +43,7 @@ class MismatchTest {
   }
 
   @OverEachTransport
-  void messagesOfAStreamsPeerAreCounted(TransportUnderTest transport) {
+  void fragmentsSentToAStreamAreCounted(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       fixture.serve(Echo::new);
@@ -54,7 +54,7 @@ class MismatchTest {
   }
 
   @Test
-  void eachKindIsToldOnceInTenSeconds() {
+  void eachKindIsLoggedOnceInTenSeconds() {
     MismatchLog log = new MismatchLog();
     InetSocketAddress remote = InetSocketAddress.createUnresolved("peer", 1);
     for (KcpCounter kind :

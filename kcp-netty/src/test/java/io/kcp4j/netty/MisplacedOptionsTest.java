@@ -22,13 +22,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Options that were given to the wrong side, or cannot be set: nothing begins in plaintext. */
+/** Options of the wrong side, or that cannot be set: no session begins in plaintext. */
 class MisplacedOptionsTest {
 
   private static final KeyRing KEYS =
       KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
 
-  /** Fails to bind or to connect with a message that names the option that was meant. */
+  /** Asserts that bind or connect fails with a message that names the right option. */
   private static void assertFails(ChannelFuture future, String named) {
     await().until(future::isDone);
     IllegalArgumentException cause =
@@ -60,7 +60,7 @@ class MisplacedOptionsTest {
     }
   }
 
-  /** Bootstraps may swallow what an option throws, by a system property of Netty's. */
+  /** A system property of Netty makes bootstraps ignore exceptions of options. */
   private static <T> void setAndSwallow(ChannelConfig config, ChannelOption<T> option, T value) {
     try {
       config.setOption(option, value);
@@ -70,7 +70,7 @@ class MisplacedOptionsTest {
   }
 
   @Test
-  void mistakeThatWasSwallowedFailsBindAndConnectNevertheless() {
+  void ignoredRefusalOfAKeyRingFailsBindAndConnect() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.handler(
           new ChannelInboundHandlerAdapter() {
@@ -147,7 +147,7 @@ class MisplacedOptionsTest {
   }
 
   @OverEachTransport
-  void childOptionsAreTriedWithoutUsingUpTheChildHandler(TransportUnderTest transport)
+  void childOptionsAreValidatedWithoutAddingTheChildHandler(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       AtomicInteger added = new AtomicInteger();
@@ -182,7 +182,7 @@ class MisplacedOptionsTest {
   }
 
   @Test
-  void keyRingOfTheOtherSideIsRefusedAtOnceWhereItIsSetByHand() {
+  void keyRingOfTheOtherSideIsRefusedBySetOption() {
     KcpServerChannelConfig server = new KcpServerChannel().config();
     KcpChannelConfig client = new KcpChannel().config();
     assertThrows(

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Options are set and read back, checked, and reach the session. */
+/** Options are validated, read as they were set, and applied to the session. */
 class OptionsTest {
 
   static Stream<Arguments> validOptions() {
@@ -137,7 +137,7 @@ class OptionsTest {
   }
 
   @Test
-  void presetSetsFourSettingsAndTheRestStays() {
+  void presetSetsFourSettingsOnly() {
     KcpChannelConfig config = new KcpChannel().config();
     config.setOption(KcpChannelOption.MTU, 1000);
 
@@ -173,7 +173,7 @@ class OptionsTest {
   }
 
   @OverEachTransport
-  void settingsChangeWhileASessionRuns(TransportUnderTest transport) throws Exception {
+  void settingsOfARunningSessionChange(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -232,7 +232,7 @@ class OptionsTest {
   }
 
   @OverEachTransport
-  void windowForMessagesCanBeMadeSmallerByAChildsInitializer(TransportUnderTest transport)
+  void childsInitializerCanReduceTheWindowForMessages(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
@@ -257,12 +257,12 @@ class OptionsTest {
   }
 
   @OverEachTransport
-  void windowForMessagesCannotBeMadeSmallerOnceTheSessionHasBegun(TransportUnderTest transport)
+  void windowForMessagesCannotBeReducedAfterTheSessionHasBegun(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
-        UnresponsivePeer silent = new UnresponsivePeer()) {
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
-      KcpChannel client = fixture.connectTo(silent.address(), new Recorder());
+      KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
       int window = client.config().getOption(KcpChannelOption.RECEIVE_WINDOW);
 
       assertThrows(
@@ -274,7 +274,7 @@ class OptionsTest {
   }
 
   @Test
-  void settingThatCouldNotBePutIntoForceIsNotClaimedWhereAnotherThreadSetIt() throws Exception {
+  void optionReadsAsTheSettingInForceIfAnotherThreadSetAnInvalidOne() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
         UnresponsivePeer peer = new UnresponsivePeer()) {
       KcpChannel client = fixture.connectTo(peer.address(), new Recorder());

@@ -10,7 +10,7 @@ import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 
-/** A plain UDP socket that sends whatever a test makes up. */
+/** A UDP socket that sends the datagrams of a test. */
 final class RawPeer implements AutoCloseable {
 
   private final DatagramSocket socket;
@@ -20,7 +20,7 @@ final class RawPeer implements AutoCloseable {
     socket.connect(remote);
   }
 
-  /** A segment, as it stands on the wire. */
+  /** A segment as on the wire. */
   static byte[] segment(int conv, int cmd, int sn, byte[] payload) {
     ByteBuf out = Unpooled.buffer();
     Segment.write(out, conv, cmd, 0, 128, 1, sn, 0, payload.length);

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Keeps what a channel reads and what happens to it. */
+/** Records the reads and events of a channel. */
 final class Recorder extends SimpleChannelInboundHandler<ByteBuf> {
 
   final List<Throwable> exceptions = new CopyOnWriteArrayList<>();

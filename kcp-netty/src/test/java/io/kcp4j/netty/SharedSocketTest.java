@@ -202,7 +202,7 @@ class SharedSocketTest {
   }
 
   @OverEachTransport
-  void sessionOutlastsTheAbsenceOfItsServer(TransportUnderTest transport) throws Exception {
+  void sharedSessionSurvivesTheAbsenceOfItsServer(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = fixture(transport)) {
       InetSocketAddress closed = closedPort();
       Recorder stays = new Recorder();
@@ -227,7 +227,7 @@ class SharedSocketTest {
   }
 
   @OverEachTransport
-  void connectToAPortWhereNobodyListensTimesOut(TransportUnderTest transport) throws Exception {
+  void connectToAClosedPortTimesOut(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = fixture(transport)) {
       Recorder recorder = new Recorder();
       KcpChannel other = fixture.connectTo(serve(fixture).localAddress(), recorder);

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
-/** Servers with several sockets at one port, on several event loops. */
+/** Servers with several sockets at one port and on several event loops. */
 @EnabledOnOs(
     value = OS.LINUX,
     disabledReason = "other systems do not spread datagrams over the sockets of a port")
@@ -55,7 +55,7 @@ class SocketsTest {
   private static final int LOOPS = 4;
   private static final int CLIENTS = 64;
 
-  /** With so many clients, a socket gets none in one case of 25 million. */
+  /** The probability that a socket gets none of so many clients is 1 in 25 million. */
   private static Fixture fixture(TransportUnderTest transport) {
     Fixture fixture = new Fixture(transport, LOOPS);
     fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, LOOPS);
@@ -74,7 +74,7 @@ class SocketsTest {
     }
   }
 
-  /** Clients that have all written, and of which none has looked for an answer yet. */
+  /** Clients that have all written before any of them waits for a response. */
   private static List<Client> clients(Fixture fixture, int number, byte[] bytes) {
     List<Client> clients = new ArrayList<>();
     for (int i = 0; i < number; i++) {
@@ -106,7 +106,7 @@ class SocketsTest {
     }
   }
 
-  /** NIO and io_uring let go of a closed socket when the event loop comes round again. */
+  /** NIO and io_uring release a closed socket in the next turn of the event loop. */
   private static void awaitFree(TransportUnderTest transport, InetSocketAddress local) {
     if (transport == TransportUnderTest.NIO || transport == TransportUnderTest.IO_URING) {
       await().until(() -> isFree(local));
@@ -131,7 +131,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void streamsBeginWholeHoweverLongAcceptingTakes(TransportUnderTest transport) {
+  void streamsAreCompleteHoweverLongAcceptingTakes(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.of(3, 1));
       CountDownLatch sent = new CountDownLatch(1);
@@ -155,7 +155,7 @@ class SocketsTest {
     }
   }
 
-  /** Holds the server's event loop up when the first child is announced. */
+  /** Blocks the server's event loop when the first child is offered. */
   private static final class Pause extends ChannelInboundHandlerAdapter {
     private final CountDownLatch until;
 
@@ -208,7 +208,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void portThatIsTakenFailsTheBind(TransportUnderTest transport) throws Exception {
+  void portInUseFailsTheBind(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = fixture(transport);
         DatagramSocket taken = new DatagramSocket(Fixture.ANY_PORT)) {
       KcpServerChannel other = fixture.serve(Echo::new);
@@ -224,7 +224,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void portOfAnotherServerIsTakenToo(TransportUnderTest transport) {
+  void portOfAnotherServerIsInUseAsWell(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {
       KcpServerChannel server = fixture.serve(Echo::new);
 
@@ -246,7 +246,7 @@ class SocketsTest {
     Supplier<BlockCipher> failing =
         () -> {
           if (ciphers.incrementAndGet() == LOOPS) {
-            throw new IllegalStateException("no cipher is to be had");
+            throw new IllegalStateException("no cipher");
           }
           return new NoCipher();
         };
@@ -350,7 +350,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void sessionsGoOnWhoseDatagramsComeInAtAnotherSocket(TransportUnderTest transport) {
+  void sessionsContinueIfAnotherSocketReceivesTheirDatagrams(TransportUnderTest transport) {
     KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "moving"));
     try (Fixture fixture = fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
@@ -382,7 +382,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void closingUnderLoadLeavesNothing(TransportUnderTest transport) {
+  void closeUnderLoadReleasesAllMemory(TransportUnderTest transport) {
     for (int i = 0; i < 3; i++) {
       try (Fixture fixture = fixture(transport)) {
         KcpServerChannel server = fixture.serve(Echo::new);
@@ -394,7 +394,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void endOfTheEventLoopsUnderLoadLeavesNothing(TransportUnderTest transport) {
+  void endOfTheEventLoopsUnderLoadReleasesAllMemory(TransportUnderTest transport) {
     // Netty 4.2.18 corrupts memory there, without this project's help.
     assumeTrue(transport != TransportUnderTest.IO_URING);
     try (Fixture fixture = fixture(transport)) {
@@ -410,7 +410,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void limitOfSessionsHoldsForAllSocketsTogether(TransportUnderTest transport) throws Exception {
+  void limitOfSessionsAppliesToAllSocketsTogether(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_SESSIONS, 5);
       KcpServerChannel server = fixture.serve(Echo::new);
@@ -429,7 +429,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void serverThatDoesNotReadAcceptsAsManyAsAreAskedFor(TransportUnderTest transport) {
+  void serverWithoutAutoReadAcceptsOneSessionPerRead(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {
       fixture.serverBootstrap.option(ChannelOption.AUTO_READ, false);
       KcpServerChannel server = fixture.serve(Echo::new);
@@ -450,7 +450,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void childThatNobodyWantsBeginsNoSession(TransportUnderTest transport) {
+  void childThatNoHandlerRegistersBeginsNoSession(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {
       fixture.serverBootstrap.handler(
           new ChannelInboundHandlerAdapter() {
@@ -468,7 +468,7 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void childrenThatCloseAtOnceBeginNoSecondSession(TransportUnderTest transport) {
+  void childrenClosedAtOnceBeginNoSecondSession(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {
       Supplier<ChannelHandler> closing =
           () ->
@@ -490,25 +490,26 @@ class SocketsTest {
   }
 
   @OverEachTransport
-  void retransmissionsMeanwhileMakeNoSecondChild(TransportUnderTest transport) throws Exception {
+  void retransmissionsWhileAcceptingBeginNoSecondChild(TransportUnderTest transport)
+      throws Exception {
     try (Fixture fixture = fixture(transport)) {
       CountDownLatch sent = new CountDownLatch(1);
       fixture.serverBootstrap.handler(new Pause(sent));
       KcpServerChannel server = fixture.serve(Echo::new);
       byte[] first = RawPeer.segment(1, Segment.PUSH, 0, new byte[] {1, 2, 3});
-      List<RawPeer> strangers = new ArrayList<>();
+      List<RawPeer> rawPeers = new ArrayList<>();
       for (int i = 0; i < 16; i++) {
-        RawPeer stranger = new RawPeer(server.localAddress());
-        strangers.add(stranger);
-        stranger.send(first);
-        stranger.send(first);
+        RawPeer rawPeer = new RawPeer(server.localAddress());
+        rawPeers.add(rawPeer);
+        rawPeer.send(first);
+        rawPeer.send(first);
       }
       sent.countDown();
 
-      for (RawPeer stranger : strangers) {
-        byte[] answer = ByteBufUtil.getBytes(stranger.receive(10_000));
+      for (RawPeer rawPeer : rawPeers) {
+        byte[] answer = ByteBufUtil.getBytes(rawPeer.receive(10_000));
         assertEquals(1, answer[0]);
-        stranger.close();
+        rawPeer.close();
       }
       assertEquals(16, server.counters().get(KcpCounter.SESSIONS_OPENED));
       assertEquals(16, server.sessions());
@@ -553,7 +554,7 @@ class SocketsTest {
   }
 
   @Test
-  void packetsAreStillPassedOnWhenThereWasNoMemoryForMany() throws Exception {
+  void packetsAreForwardedAfterAllocationsHaveFailed() throws Exception {
     FailingAllocator allocator =
         new FailingAllocator(new UnpooledByteBufAllocator(true), 1, 0, new FaultCounts());
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);

@@ -11,7 +11,7 @@ import io.netty.channel.uring.IoUringIoHandler;
 import java.util.Arrays;
 import java.util.stream.Stream;
 
-/** The transports that tests run over, as far as this machine has them. */
+/** The transports that tests run over, if they are available. */
 enum TransportUnderTest {
   NIO,
   EPOLL,
@@ -40,7 +40,7 @@ enum TransportUnderTest {
     return new MultiThreadIoEventLoopGroup(threads, factory);
   }
 
-  /** Sets what makes this transport of others on the same kind of event loop. */
+  /** Sets the options of this transport. */
   void configure(AbstractBootstrap<?, ?> bootstrap) {
     if (this == EPOLL_WITHOUT_OFFLOAD) {
       bootstrap.option(KcpSocketOption.SEND_SEGMENTS, 1);

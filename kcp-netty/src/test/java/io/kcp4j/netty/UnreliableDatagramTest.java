@@ -27,13 +27,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** Datagrams beside the stream. */
+/** Unreliable datagrams. */
 class UnreliableDatagramTest {
 
   private static final KeyRing KEYS =
       KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
 
-  /** Notes what comes, each kind for itself. */
+  /** Records what arrives, each kind separately. */
   private static final class Both extends ChannelInboundHandlerAdapter {
     final List<String> unreliable = new CopyOnWriteArrayList<>();
     final List<String> stream = new CopyOnWriteArrayList<>();
@@ -64,7 +64,7 @@ class UnreliableDatagramTest {
     return channel.writeAndFlush(new UnreliableDatagram(Fixture.buffer(channel, bytes)));
   }
 
-  /** A client whose session the server knows. */
+  /** A client whose session has begun at the server. */
   private static KcpChannel connected(Fixture fixture, Both handler) {
     KcpChannel client = fixture.connect(handler);
     client.writeAndFlush(Fixture.buffer(client, new byte[] {1})).syncUninterruptibly();
@@ -73,7 +73,7 @@ class UnreliableDatagramTest {
   }
 
   @OverEachTransport
-  void comesBackBesideTheStream(TransportUnderTest transport) {
+  void datagramsAreEchoedWhileAStreamIs(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {
       fixture.serve(Echo::new);
       Both both = new Both();
@@ -88,7 +88,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void ofTheLargestSizeArrivesAndALargerOneFails() {
+  void datagramOfTheLargestSizeArrivesAndALargerOneFails() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serve(Echo::new);
       Both both = new Both();
@@ -108,7 +108,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void emptyOneArrives() {
+  void emptyDatagramArrives() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serve(Echo::new);
       Both both = new Both();
@@ -121,7 +121,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void cannotBeSentWithoutFecOrWithoutQueue() {
+  void datagramWithoutFecOrQueueFails() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serve(Echo::new);
       Both both = new Both();
@@ -143,7 +143,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void whoDoesNotAskForThemGetsNone() throws InterruptedException {
+  void withoutAQueueDatagramsAreDropped() throws InterruptedException {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 0);
       fixture.serve(Echo::new);
@@ -159,7 +159,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void oldestGiveWayWhileNobodyReads() throws InterruptedException {
+  void oldestAreDroppedWhileNothingIsRead() throws InterruptedException {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 2);
       Both served = new Both();
@@ -185,7 +185,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void leavesAlsoWhileTheStreamIsStuck() throws InterruptedException {
+  void datagramIsSentWhileTheStreamIsBlocked() throws InterruptedException {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.RECEIVE_WINDOW, 4);
       fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 4);
@@ -210,7 +210,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void futuresOfThoseThatGaveWayFailAndTheOthersSucceed() {
+  void futuresOfDroppedDatagramsFailAndTheOthersSucceed() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 2);
       fixture.serve(Echo::new);
@@ -242,7 +242,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void notFlushedLeavesWithNoAcknowledgement() throws Exception {
+  void acknowledgementDoesNotIncludeUnflushedDatagrams() throws Exception {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serve(Both::new);
       Both both = new Both();
@@ -264,7 +264,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void closingFailsThoseThatWereNotFlushed() {
+  void closeFailsDatagramsThatWereNotFlushed() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serve(Echo::new);
       KcpChannel client = connected(fixture, new Both());
@@ -283,7 +283,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void cancelledOneDoesNotLeave() {
+  void cancelledDatagramIsNotSent() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serve(Echo::new);
       Both both = new Both();
@@ -299,7 +299,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void oneForWhichThereIsNoMemoryFails() throws Exception {
+  void datagramWithoutMemoryFails() throws Exception {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, 1L);
       fixture.serve(Both::new);
@@ -332,7 +332,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void waitingOnesAreReleasedWithTheChannel() throws InterruptedException {
+  void pendingDatagramsAreReleasedWithTheChannel() throws InterruptedException {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serve(Both::new);
       KcpChannel client = fixture.connect(new Both());
@@ -360,7 +360,7 @@ class UnreliableDatagramTest {
   }
 
   @Test
-  void droppedOnesThatAreWrittenAgainLeaveTheEventLoopToOthers() throws Exception {
+  void rewritingDroppedDatagramsDoesNotBlockTheEventLoop() throws Exception {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 1);
       fixture.serve(Echo::new);

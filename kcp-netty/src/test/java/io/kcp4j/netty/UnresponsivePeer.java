@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 
-/** A socket that takes in some datagrams and answers none. */
+/** A socket that receives datagrams and sends none. */
 record UnresponsivePeer(DatagramSocket socket) implements AutoCloseable {
 
   UnresponsivePeer() throws IOException {

@@ -102,11 +102,11 @@ abstract class InteropEchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   protected void channelRead0(ChannelHandlerContext ctx, ByteBuf received) {
-    judge(isExpected(received));
+    evaluate(isExpected(received));
   }
 
   /** Goes on, or fails if what came was not right. */
-  final void judge(boolean right) {
+  final void evaluate(boolean right) {
     if (!right) {
       done.completeExceptionally(new AssertionError("the echo differs: " + this));
     } else if (isComplete()) {

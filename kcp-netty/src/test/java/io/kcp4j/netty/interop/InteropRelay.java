@@ -34,11 +34,11 @@ final class InteropRelay implements AutoCloseable {
   /**
    * How bad it is: the share of datagrams, 0 to 1, that each fault befalls.
    *
-   * @param reorder held back for up to 10 ms, while others pass
+   * @param reorder delayed by up to 10 ms, while others are not
    */
   record Faults(double loss, double duplicate, double reorder) {}
 
-  /** A datagram that is held back, and how it goes on. */
+  /** A delayed datagram, and how it is sent on. */
   private record Held(long dueNs, ByteBuffer datagram, DatagramChannel via, SocketAddress to) {}
 
   private final SocketAddress server;

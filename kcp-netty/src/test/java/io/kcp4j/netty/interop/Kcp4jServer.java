@@ -68,7 +68,7 @@ final class Kcp4jServer implements AutoCloseable {
     return ((KcpServerChannel) channel).counters().get(counter);
   }
 
-  /** Closes the server and its sessions: peers that have gone have not said so. */
+  /** Closes the server and its sessions: peers send no close notification. */
   @Override
   public void close() {
     channel.close().syncUninterruptibly();

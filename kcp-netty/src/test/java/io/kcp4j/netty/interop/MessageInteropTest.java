@@ -20,7 +20,7 @@ class MessageInteropTest {
 
   @ParameterizedTest
   @CsvSource({"CLEAN, 256, 1400, NIO", "CLEAN, 32, 576, EPOLL", "LOSSY, 256, 1400, EPOLL"})
-  void aGoClientGetsItsMessagesBackFromKcp4j(
+  void goClientReceivesItsMessagesFromKcp4j(
       Network network, int window, int mtuBytes, PeerTransport transport) throws Exception {
     SessionSettings settings = SessionSettings.messages(window, mtuBytes);
     List<String> flags = settings.goFlags("--rounds=3", "--fragments=" + FRAGMENTS);
@@ -37,7 +37,7 @@ class MessageInteropTest {
 
   @ParameterizedTest
   @CsvSource({"CLEAN, 256, 1400, EPOLL", "CLEAN, 32, 576, NIO", "LOSSY, 256, 1400, NIO"})
-  void kcp4jGetsItsMessagesBackFromAGoServer(
+  void kcp4jReceivesItsMessagesFromAGoServer(
       Network network, int window, int mtuBytes, PeerTransport transport) throws Exception {
     SessionSettings settings = SessionSettings.messages(window, mtuBytes);
     try (GoPeer server = GoPeer.server("message-server", settings.goFlags())) {

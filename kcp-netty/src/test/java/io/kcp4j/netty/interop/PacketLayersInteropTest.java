@@ -79,7 +79,7 @@ class PacketLayersInteropTest {
   @ParameterizedTest
   @MethodSource("matrix")
   @Tag("slow")
-  void aGoClientGetsItsBytesBackThroughAnyLayers(CipherAlgorithm cipher, Ratios ratios)
+  void goClientReceivesItsBytesThroughAllLayers(CipherAlgorithm cipher, Ratios ratios)
       throws Exception {
     goClientToKcp4j(Network.CLEAN, ratios.withKcp4jServer(cipher), PeerTransport.EPOLL);
   }
@@ -87,7 +87,7 @@ class PacketLayersInteropTest {
   @ParameterizedTest
   @MethodSource("matrix")
   @Tag("slow")
-  void kcp4jGetsItsBytesBackThroughAnyLayers(CipherAlgorithm cipher, Ratios ratios)
+  void kcp4jReceivesItsBytesThroughAllLayers(CipherAlgorithm cipher, Ratios ratios)
       throws Exception {
     kcp4jToGoServer(Network.CLEAN, ratios.withKcp4jClient(cipher), PeerTransport.EPOLL);
   }
@@ -100,14 +100,14 @@ class PacketLayersInteropTest {
 
   @ParameterizedTest
   @CsvSource({"AES_128_GCM, EPOLL", "SALSA20, NIO"})
-  void aGoClientAndKcp4jRecoverWhatIsLost(CipherAlgorithm cipher, PeerTransport transport)
+  void goClientAndKcp4jRecoverLostPackets(CipherAlgorithm cipher, PeerTransport transport)
       throws Exception {
     goClientToKcp4j(Network.LOSSIER, Ratios.BOTH_10_3.withKcp4jServer(cipher), transport);
   }
 
   @ParameterizedTest
   @CsvSource({"AES_128_GCM, NIO", "SALSA20, EPOLL"})
-  void kcp4jAndAGoServerRecoverWhatIsLost(CipherAlgorithm cipher, PeerTransport transport)
+  void kcp4jAndAGoServerRecoverLostPackets(CipherAlgorithm cipher, PeerTransport transport)
       throws Exception {
     kcp4jToGoServer(Network.LOSSIER, Ratios.BOTH_10_3.withKcp4jClient(cipher), transport);
   }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Ratios of data to parity that kcp4j has not been told of, over a network that loses. */
+/** Ratios of data to parity that that kcp4j is not configured with, over a lossy network. */
 class RatioInteropTest {
 
   private static final int TIMEOUT_SECONDS = 60;
@@ -30,7 +30,7 @@ class RatioInteropTest {
 
   @ParameterizedTest
   @CsvSource({"5, 2, NIO", "20, 10, EPOLL"})
-  void theRatioOfAGoClientIsFound(int dataShards, int parityShards, PeerTransport transport)
+  void ratioOfAGoClientIsDetected(int dataShards, int parityShards, PeerTransport transport)
       throws Exception {
     SessionSettings settings = settings(UNTOLD, FecConfig.of(dataShards, parityShards));
     try (Kcp4jServer server = Kcp4jServer.start(transport, settings)) {
@@ -48,7 +48,7 @@ class RatioInteropTest {
   }
 
   @Test
-  void theRatioOfAGoServerIsFound() throws Exception {
+  void ratioOfAGoServerIsDetected() throws Exception {
     SessionSettings settings = settings(UNTOLD, FecConfig.of(5, 2));
     try (GoPeer server = GoPeer.server("echo-server", settings.goFlags())) {
       Network.LOSSIER.run(
@@ -63,14 +63,14 @@ class RatioInteropTest {
   }
 
   @Test
-  void aRatioThatChangesIsFollowed() throws Exception {
+  void changedRatioIsDetected() throws Exception {
     assertFollowed(settings(BEFORE, BEFORE), "200ms");
   }
 
   /** Found ratios change once in 10 s at most. */
   @Test
   @Tag("slow")
-  void aRatioThatWasFoundAndChangesIsFollowed() throws Exception {
+  void changeOfADetectedRatioIsDetected() throws Exception {
     assertFollowed(settings(UNTOLD, BEFORE), "11s");
   }
 

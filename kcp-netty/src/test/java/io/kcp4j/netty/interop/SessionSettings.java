@@ -26,7 +26,7 @@ record SessionSettings(
     FecConfig goFec) {
 
   private static final int INTERVAL_MS = 10;
-  private static final String PASSPHRASE = "one to be told to both";
+  private static final String PASSPHRASE = "passphrase of both peers";
 
   static final SessionSettings DEFAULT = stream(256, 1400);
 

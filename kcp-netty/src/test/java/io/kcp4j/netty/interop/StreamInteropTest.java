@@ -47,7 +47,7 @@ class StreamInteropTest {
   @ParameterizedTest
   @MethodSource("matrix")
   @Tag("slow")
-  void aGoClientGetsItsBytesBackWithAnySettings(
+  void goClientReceivesItsBytesWithAllSettings(
       Network network, SessionSettings settings, PeerTransport transport) throws Exception {
     goClientToKcp4j(network, settings, transport, bytes(network));
   }
@@ -55,7 +55,7 @@ class StreamInteropTest {
   @ParameterizedTest
   @MethodSource("matrix")
   @Tag("slow")
-  void kcp4jGetsItsBytesBackWithAnySettings(
+  void kcp4jReceivesItsBytesWithAllSettings(
       Network network, SessionSettings settings, PeerTransport transport) throws Exception {
     kcp4jToGoServer(network, settings, transport, bytes(network));
   }
@@ -63,14 +63,14 @@ class StreamInteropTest {
   @ParameterizedTest
   @EnumSource(names = {"CLEAN", "LOSSY"})
   @Tag("slow")
-  void aHundredMegabytesComeBackFromKcp4j(Network network) throws Exception {
+  void hundredMegabytesAreEchoedByKcp4j(Network network) throws Exception {
     goClientToKcp4j(network, WIDE, PeerTransport.EPOLL, HUNDRED_MEGABYTES);
   }
 
   @ParameterizedTest
   @EnumSource(names = {"CLEAN", "LOSSY"})
   @Tag("slow")
-  void aHundredMegabytesComeBackFromAGoServer(Network network) throws Exception {
+  void hundredMegabytesAreEchoedByAGoServer(Network network) throws Exception {
     kcp4jToGoServer(network, WIDE, PeerTransport.EPOLL, HUNDRED_MEGABYTES);
   }
 

@@ -58,7 +58,7 @@ final class UnreliableCheck extends InteropEchoCheck {
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) throws Exception {
     if (msg instanceof UnreliableDatagram datagram) {
-      judge(isExpectedDatagram(datagram.content()));
+      evaluate(isExpectedDatagram(datagram.content()));
       datagram.release();
     } else {
       super.channelRead(ctx, msg);

@@ -17,7 +17,7 @@ class UnreliableInteropTest {
 
   @ParameterizedTest
   @CsvSource({"NULL, NIO", "AES_128_GCM, EPOLL"})
-  void aGoClientGetsItsDatagramsBackFromKcp4j(CipherAlgorithm cipher, PeerTransport transport)
+  void goClientReceivesItsDatagramsFromKcp4j(CipherAlgorithm cipher, PeerTransport transport)
       throws Exception {
     SessionSettings settings = settings(cipher);
     try (Kcp4jServer server = Kcp4jServer.start(transport, settings);
@@ -35,7 +35,7 @@ class UnreliableInteropTest {
 
   @ParameterizedTest
   @CsvSource({"NULL, EPOLL", "SALSA20, NIO"})
-  void kcp4jGetsItsDatagramsBackFromAGoServer(CipherAlgorithm cipher, PeerTransport transport)
+  void kcp4jReceivesItsDatagramsFromAGoServer(CipherAlgorithm cipher, PeerTransport transport)
       throws Exception {
     SessionSettings settings = settings(cipher);
     try (GoPeer server = GoPeer.server("echo-server", settings.goFlags())) {

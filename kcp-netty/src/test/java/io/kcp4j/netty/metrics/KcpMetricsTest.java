@@ -101,9 +101,9 @@ class KcpMetricsTest {
   }
 
   @Test
-  void endpointsOfEqualTagsAreAddedUpAndWhatIsGoneStaysCounted() throws Exception {
+  void endpointsOfEqualTagsAreAddedUpAlsoAfterTheyHaveClosed() throws Exception {
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    try (DatagramSocket silent = new DatagramSocket(0, InetAddress.getLoopbackAddress())) {
+    try (DatagramSocket unresponsive = new DatagramSocket(0, InetAddress.getLoopbackAddress())) {
       Bootstrap bootstrap =
           new Bootstrap()
               .group(group)
@@ -115,9 +115,9 @@ class KcpMetricsTest {
                     protected void initChannel(Channel client) {}
                   });
       KcpChannel first =
-          (KcpChannel) bootstrap.connect(silent.getLocalSocketAddress()).sync().channel();
+          (KcpChannel) bootstrap.connect(unresponsive.getLocalSocketAddress()).sync().channel();
       KcpChannel second =
-          (KcpChannel) bootstrap.connect(silent.getLocalSocketAddress()).sync().channel();
+          (KcpChannel) bootstrap.connect(unresponsive.getLocalSocketAddress()).sync().channel();
       SimpleMeterRegistry registry = new SimpleMeterRegistry();
       SimpleMeterRegistry other = new SimpleMeterRegistry();
       for (KcpChannel client : new KcpChannel[] {first, second, second}) {
@@ -197,7 +197,7 @@ class KcpMetricsTest {
   }
 
   @Test
-  void registryDoesNotKeepTheChannel() {
+  void registryReferencesTheChannelWeakly() {
     SimpleMeterRegistry registry = new SimpleMeterRegistry();
     WeakReference<KcpChannel> client = new WeakReference<>(published(registry));
 

@@ -23,11 +23,11 @@ class KcpSocketConnectionAttemptTest extends SocketConnectionAttemptTest {
   @Parameter Bootstraps bootstraps;
 
   /**
-   * Gives Netty's test a host that does not answer, on loopback: a UDP socket that nobody reads.
+   * Gives Netty's test a host that does not answer, on loopback: a UDP socket that is never read.
    * The TCP socket is for a check of the test, that TCP's connection to it would not be refused.
    */
   @BeforeAll
-  static void openSilentHost() throws IOException {
+  static void openUnresponsiveHost() throws IOException {
     if (udp == null) {
       InetAddress loopback = InetAddress.getLoopbackAddress();
       tcp = new ServerSocket(0, 1, loopback);

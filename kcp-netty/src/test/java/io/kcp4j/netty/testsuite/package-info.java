@@ -18,7 +18,7 @@
  *       SocketDataReadInitialStateTest} connects without a probe.
  *   <li>{@code SocketConnectTest} casts to {@code SocketChannel} where it writes before it
  *       connects; the subclass writes the same buffers without the cast.
- *   <li>{@code SocketConnectionAttemptTest} is given a silent host on loopback.
+ *   <li>{@code SocketConnectionAttemptTest} is given an unresponsive host on loopback.
  *   <li>{@code SocketConditionalWritabilityTest} has more time.
  * </ul>
  *

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A GSO batch that the system refuses leaves as single datagrams, and nothing of it is lost. */
+/** A GSO batch that the system refuses is sent as single datagrams, and none is lost. */
 class DatagramWriterTest {
 
   private static final int EIO = -5;
@@ -59,7 +59,7 @@ class DatagramWriterTest {
 
   private record Write(Object msg, ChannelPromise promise) {}
 
-  /** Answers batches in their order when it is flushed, as a socket does: by the errors given. */
+  /** Completes batches in their order when it is flushed, as a socket does, or fails them. */
   private static final class FakeSystem extends ChannelDuplexHandler {
 
     final Map<InetSocketAddress, Integer> errors = new HashMap<>();
@@ -128,7 +128,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void batchOfAWidePathLeavesWhole() {
+  void batchForAWidePathIsSentWhole() {
     write(WIDE, 1, 2, 3, 4, 5);
 
     assertEquals(List.of("2:0102030405"), sent());
@@ -137,7 +137,7 @@ class DatagramWriterTest {
 
   @ParameterizedTest
   @ValueSource(ints = {EMSGSIZE, EINVAL, EIO})
-  void refusedBatchLeavesAsSingleDatagramsAtOnce(int error) {
+  void refusedBatchIsSentAsSingleDatagramsAtOnce(int error) {
     system.errors.put(NARROW, error);
 
     write(NARROW, 1, 2, 3, 4, 5);
@@ -148,7 +148,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void refusedBatchOfAConnectedSocketLeavesAsSingleDatagrams() {
+  void refusedBatchOfAConnectedSocketIsSentAsSingleDatagrams() {
     system.errors.put(null, EMSGSIZE);
 
     write(null, 1, 2, 3);
@@ -164,7 +164,7 @@ class DatagramWriterTest {
 
   @ParameterizedTest
   @ValueSource(ints = {EMSGSIZE, EINVAL})
-  void onePeersPathDoesNotSwitchBatchesOffForTheOthers(int error) {
+  void pathOfOnePeerDoesNotStopBatchesToOthers(int error) {
     system.errors.put(NARROW, error);
 
     write(NARROW, 1, 2, 3);
@@ -174,7 +174,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void deviceThatCannotSegmentGetsNoMoreBatches() {
+  void noMoreBatchesAreSentToADeviceThatCannotSegment() {
     system.errors.put(NARROW, EIO);
 
     write(NARROW, 1, 2, 3);
@@ -185,7 +185,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void batchesAreTriedAgainWhenTheSystemHasForgottenThePathMtu() {
+  void batchesAreSentAgainWhenTheSystemHasForgottenThePathMtu() {
     system.errors.put(NARROW, EMSGSIZE);
     write(NARROW, 1, 2, 3);
 
@@ -196,7 +196,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void otherFailuresAreReportedAndRefuseNothing() {
+  void otherFailuresAreReportedAndDoNotStopBatches() {
     system.errors.put(NARROW, ECONNREFUSED);
 
     write(NARROW, 1, 2, 3);
@@ -208,7 +208,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void failedSingleDatagramRefusesNothing() {
+  void failedSingleDatagramDoesNotStopBatches() {
     FailingSingles failing = new FailingSingles();
     socket.pipeline().addFirst(failing);
 
@@ -232,7 +232,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void answersFollowTheBatchesInTheirOrder() {
+  void batchesCompleteInTheirOrder() {
     system.errors.put(NARROW, EMSGSIZE);
     ByteBuf data = Unpooled.directBuffer().writeBytes(new byte[] {1, 2, 3});
     writer.write(data.retainedDuplicate(), 2, WIDE);
@@ -247,7 +247,7 @@ class DatagramWriterTest {
   }
 
   @Test
-  void addressesThatRefuseAreBounded() {
+  void numberOfRefusedAddressesIsLimited() {
     for (int port = 1; port <= DatagramWriter.MAX_REFUSED + 1; port++) {
       writer.refuse(remote(port));
     }

@@ -13,10 +13,10 @@ import java.io.InputStream;
 import java.lang.reflect.Method;
 import org.junit.jupiter.api.Test;
 
-/** NIO works where the artifacts of the native transports are missing. */
+/** NIO works without the artifacts of the native transports. */
 class OptionalTransportsTest {
 
-  /** Loads this project's classes anew, and none of a native transport. */
+  /** Loads the classes of this project again, and none of a native transport. */
   private static final class WithoutNativeTransports extends ClassLoader {
 
     WithoutNativeTransports() {

@@ -15,11 +15,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** GRO is kept while it is of use, given up while it is not, and tried again. */
+/** GRO is used while datagrams arrive in batches, and otherwise tried again from time to time. */
 @SuppressWarnings("deprecation") // Netty's interface names the deprecated type.
 class ReceiveBuffersTest {
 
-  private static final int TRAIN = 10 * 1400;
+  private static final int GRO_BATCH_BYTES = 10 * 1400;
 
   private EpollDatagramChannel socket;
   private ReceiveSpace space;
@@ -65,7 +65,7 @@ class ReceiveBuffersTest {
   }
 
   @Test
-  void manySingleDatagramsAtATimeEndGro() {
+  void manySingleDatagramsAtAWakeUpEndGro() {
     assertTrue(usesGro());
 
     wakeUps(51, 10, 1400);
@@ -76,8 +76,8 @@ class ReceiveBuffersTest {
   }
 
   @Test
-  void oneTrainAmongThemKeepsGro() {
-    wakeUps(1, 1, TRAIN);
+  void oneGroBatchAmongThemKeepsGro() {
+    wakeUps(1, 1, GRO_BATCH_BYTES);
 
     wakeUps(60, 10, 1400);
 
@@ -85,35 +85,36 @@ class ReceiveBuffersTest {
   }
 
   @Test
-  void singleDatagramsNowAndThenKeepGro() {
+  void fewSingleDatagramsAtAWakeUpKeepGro() {
     wakeUps(2000, 1, 1400);
 
     assertTrue(usesGro());
   }
 
   @Test
-  void groIsTriedAgainAfterAWhileAndKeptIfTrainsCome() {
+  void groIsTriedAgainAfterAWhileAndKeptIfBatchesArrive() {
     wakeUps(60, 10, 1400);
     assertFalse(usesGro());
 
     wakeUps(410, 10, 64 * UdpTransport.SLOT_BYTES);
     assertTrue(usesGro());
-    wakeUps(60, 10, TRAIN);
+    wakeUps(60, 10, GRO_BATCH_BYTES);
 
     assertTrue(usesGro());
   }
 
-  /** Netty counts a train as one message. */
+  /** Netty counts a GRO batch as one message. */
   @Test
-  void batchIsBoundedByTheDatagramsOfItsTrains() {
-    for (int batch = 0; batch < 2; batch++) {
+  void batchEndsAfterALimitedNumberOfDatagramsInGroBatches() {
+    for (int round = 0; round < 2; round++) {
       handle.reset(socket.config());
       for (int datagrams = 10; datagrams <= 130; datagrams += 10) {
-        ByteBuf train = handle.allocate(UnpooledByteBufAllocator.DEFAULT).writeZero(TRAIN);
-        train.slice(0, TRAIN).readRetainedSlice(1400).release();
-        train.release();
+        ByteBuf batch =
+            handle.allocate(UnpooledByteBufAllocator.DEFAULT).writeZero(GRO_BATCH_BYTES);
+        batch.slice(0, GRO_BATCH_BYTES).readRetainedSlice(1400).release();
+        batch.release();
         handle.incMessagesRead(1);
-        handle.lastBytesRead(TRAIN);
+        handle.lastBytesRead(GRO_BATCH_BYTES);
         assertEquals(datagrams < 128, continuesReading(), "after " + datagrams);
       }
     }
@@ -121,7 +122,7 @@ class ReceiveBuffersTest {
   }
 
   @Test
-  void batchIsBoundedByDatagramsWithoutTrains() {
+  void batchEndsAfterALimitedNumberOfSingleDatagrams() {
     handle.reset(socket.config());
     handle.lastBytesRead(1400);
     handle.incMessagesRead(127);
@@ -135,7 +136,7 @@ class ReceiveBuffersTest {
   }
 
   @Test
-  void roomOfRecvmmsgFollowsWhatComes() {
+  void roomOfRecvmmsgAdaptsToTheDatagrams() {
     receive(ReceiveCall.RECVMMSG);
     assertEquals(8, slots());
     for (int full = 8; full < 64; full *= 2) {
@@ -157,7 +158,7 @@ class ReceiveBuffersTest {
   @Test
   void recvmmsgThatIsNotFilledEndsTheBatch() {
     receive(ReceiveCall.RECVMMSG);
-    for (int batch = 0; batch < 2; batch++) {
+    for (int round = 0; round < 2; round++) {
       handle.reset(socket.config());
       handle.incMessagesRead(slots());
       readSlots(slots());
@@ -180,7 +181,7 @@ class ReceiveBuffersTest {
   }
 
   @Test
-  void modesThatAreAskedForStay() {
+  void selectedModesStay() {
     receive(ReceiveCall.GRO);
     wakeUps(1000, 10, 1400);
     assertTrue(usesGro());

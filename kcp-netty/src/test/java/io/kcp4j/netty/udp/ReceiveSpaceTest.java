@@ -9,7 +9,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import org.junit.jupiter.api.Test;
 
-/** Reads share one memory for as long as nobody keeps any of it. */
+/** Reads share one memory as long as none of it is retained. */
 class ReceiveSpaceTest {
 
   private static final int ROOM = ReceiveBuffers.MAX_SLOTS * UdpTransport.SLOT_BYTES;
@@ -25,7 +25,7 @@ class ReceiveSpaceTest {
   }
 
   @Test
-  void readHasTheRoomThatItAsksFor() {
+  void readHasTheRequestedRoom() {
     ByteBuf read = space.acquire(3000);
     assertEquals(0, read.readableBytes());
     assertEquals(3000, read.writableBytes());
@@ -34,7 +34,7 @@ class ReceiveSpaceTest {
   }
 
   @Test
-  void datagramsAreRangesOfTheWhole() {
+  void datagramsAreSlicesOfTheSpace() {
     ByteBuf read = read(300);
     ByteBuf datagram = read.retainedSlice(100, 50);
     assertEquals(50, ReceiveSpace.datagramBytes(datagram));
@@ -52,30 +52,30 @@ class ReceiveSpaceTest {
   }
 
   @Test
-  void trainsAreCutWhole() {
+  void groBatchIsReadWhole() {
     ByteBuf read = read(300);
-    // As Netty does it, once for each datagram as long as there is one.
+    // As Netty reads each datagram of a batch.
     ByteBuf received = read.retainedSlice(20, 280);
-    ByteBuf train = received.readRetainedSlice(100);
+    ByteBuf batch = received.readRetainedSlice(100);
     assertEquals(0, received.readableBytes());
-    assertEquals(read.slice(20, 280), train);
-    assertEquals(100, ReceiveSpace.datagramBytes(train));
+    assertEquals(read.slice(20, 280), batch);
+    assertEquals(100, ReceiveSpace.datagramBytes(batch));
     assertEquals(3, space.datagramsOfGroBatches());
-    ByteBuf located = space.locate(train);
+    ByteBuf located = space.locate(batch);
     assertSame(read, located);
     assertEquals(20, located.readerIndex());
     assertEquals(300, located.writerIndex());
     received.release();
     read.release();
     assertEquals(2, read.refCnt());
-    train.release();
+    batch.release();
     assertEquals(1, read.refCnt());
     space.release();
     assertEquals(0, read.refCnt());
   }
 
   @Test
-  void theSameMemoryServesTheNextRead() {
+  void nextReadUsesTheSameMemory() {
     ByteBuf first = space.acquire(ROOM).writeInt(1);
     first.release();
     ByteBuf second = space.acquire(ROOM);
@@ -86,7 +86,7 @@ class ReceiveSpaceTest {
   }
 
   @Test
-  void whatSomebodyKeepsStaysAsItIs() {
+  void retainedBufferKeepsItsContent() {
     ByteBuf first = space.acquire(ROOM).writeInt(0x01020304);
     ByteBuf kept = first.readRetainedSlice(4);
     first.release();
@@ -102,7 +102,7 @@ class ReceiveSpaceTest {
   }
 
   @Test
-  void buffersOfOthersAreLeftAlone() {
+  void otherBuffersAreReturnedUnchanged() {
     ByteBuf heap = Unpooled.wrappedBuffer(new byte[4]);
     assertSame(heap, space.locate(heap));
     ByteBuf slice = UnpooledByteBufAllocator.DEFAULT.directBuffer(8).writeLong(0).slice(4, 4);

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Datagrams leave in order, each to its socket and address, and the buffer is used again. */
+/** Datagrams are sent in order, each to its socket and address, and the buffer is reused. */
 class UdpBatchWriterTest {
 
   private static final InetSocketAddress REMOTE =
@@ -41,7 +41,7 @@ class UdpBatchWriterTest {
   private final UdpBatchWriter batch = new UdpBatchWriter(allocator);
   private final EmbeddedChannel socket = new EmbeddedChannel();
 
-  /** How many datagrams a batch holds at most. */
+  /** The most datagrams of a GSO batch. */
   private int maxSegments = 64;
 
   private final DatagramWriter writer = writer(socket);
@@ -63,7 +63,7 @@ class UdpBatchWriterTest {
     batch.end();
   }
 
-  /** A session's chunk, its bytes counting up. */
+  /** A chunk of a session, with bytes 0 to 63. */
   private ByteBuf chunk() {
     ByteBuf chunk = allocator.directBuffer(64, 64);
     for (int i = 0; i < 64; i++) {
@@ -103,7 +103,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void unconnectedSocketIsToldTheAddress() {
+  void datagramOfAnUnconnectedSocketHasARecipient() {
     write(writer, REMOTE, (byte) 1);
 
     batch.flush(writer);
@@ -132,7 +132,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void whatIsWrittenForAClosedSocketIsDropped() {
+  void datagramsForAClosedSocketAreDropped() {
     write(writer, null, (byte) 1);
 
     batch.drop(writer);
@@ -142,16 +142,18 @@ class UdpBatchWriterTest {
     assertNull(socket.readOutbound());
   }
 
-  /** Sizes of datagrams, and of the segments of the messages that are made of them. */
+  /** The sizes of datagrams, and those in each message that is made of them. */
   static Stream<Arguments> runs() {
     return Stream.of(
-        arguments("one alone", List.of(9), List.of(List.of(9))),
+        arguments("one", List.of(9), List.of(List.of(9))),
         arguments("equal ones", List.of(9, 9, 9), List.of(List.of(9, 9, 9))),
         arguments(
-            "a shorter one ends a run", List.of(9, 9, 5, 9), List.of(List.of(9, 9, 5), List.of(9))),
+            "a shorter one ends a batch",
+            List.of(9, 9, 5, 9),
+            List.of(List.of(9, 9, 5), List.of(9))),
         arguments("two shorter ones", List.of(9, 5, 5), List.of(List.of(9, 5), List.of(5))),
         arguments(
-            "a longer one begins a run", List.of(5, 9, 9), List.of(List.of(5), List.of(9, 9))),
+            "a longer one begins a batch", List.of(5, 9, 9), List.of(List.of(5), List.of(9, 9))),
         arguments("as many as allowed", List.of(9, 9, 9, 9), List.of(List.of(9, 9, 9, 9))),
         arguments(
             "one more than allowed",
@@ -161,7 +163,7 @@ class UdpBatchWriterTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("runs")
-  void datagramsOfOneSizeLeaveTogether(
+  void datagramsOfOneSizeAreOneBatch(
       String name, List<Integer> datagrams, List<List<Integer>> messages) {
     maxSegments = 4;
     for (int bytes : datagrams) {
@@ -174,7 +176,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void runOfAChunkIsCutAsTheSocketNeedsIt() {
+  void datagramsOfAChunkAreSplitIntoBatches() {
     maxSegments = 4;
     ByteBuf chunk = chunk();
     send(chunk, 3, 4 * 9 + 2 * 9 + 5, 9);
@@ -197,7 +199,7 @@ class UdpBatchWriterTest {
 
   private static List<Integer> segments(DatagramPacket message) {
     int left = message.content().readableBytes();
-    int size = message instanceof SegmentedDatagramPacket train ? train.segmentSize() : left;
+    int size = message instanceof SegmentedDatagramPacket batch ? batch.segmentSize() : left;
     List<Integer> segments = new ArrayList<>();
     for (; left > 0; left -= size) {
       segments.add(Math.min(size, left));
@@ -206,7 +208,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void runsOfChunksAndTheBufferKeepTheirOrder() {
+  void datagramsOfChunksAndTheBufferKeepTheirOrder() {
     ByteBuf chunk = chunk();
     ByteBuf other = chunk();
     send(chunk, 10, 2, 2);
@@ -231,7 +233,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void runGoesToItsOwnSocket() {
+  void runIsSentByItsOwnSocket() {
     EmbeddedChannel other = new EmbeddedChannel();
     DatagramWriter toOther = writer(other);
     ByteBuf chunk = chunk();
@@ -247,7 +249,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void twoMegabytesOfRunsAreSentAtOnce() {
+  void chunksAreFlushedAfterTwoMegabytes() {
     ByteBuf chunk = allocator.directBuffer(46 * 1400).writeZero(46 * 1400);
     for (int run = 0; run < 33; run++) {
       batch.to(writer, PLAIN, REMOTE).send(chunk, 0, 46 * 1400, 1400);
@@ -263,7 +265,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void datagramsOfTwoPeersLeaveApart() {
+  void datagramsOfTwoPeersAreSentSeparately() {
     InetSocketAddress other = new InetSocketAddress(REMOTE.getAddress(), 2);
     write(writer, REMOTE, (byte) 1);
     write(writer, other, (byte) 2);
@@ -277,7 +279,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void runIsNotLargerThanAnyUdpPayload() {
+  void batchIsNotLargerThanTheLargestUdpPayload() {
     for (int i = 0; i < 64; i++) {
       write(writer, REMOTE, new byte[1400]);
     }
@@ -290,10 +292,10 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void abortedDatagramIsNoPrefixOfTheNextPeers() {
+  void abortedDatagramDoesNotPrecedeTheNext() {
     InetSocketAddress other = new InetSocketAddress(REMOTE.getAddress(), 2);
     batch.to(writer, PLAIN, REMOTE).begin(1400).writeBytes(new byte[] {1, 2, 3});
-    // What wrote it has thrown: it never ends.
+    // An exception prevents its end.
     write(writer, other, (byte) 9);
 
     batch.flush(writer);
@@ -306,7 +308,7 @@ class UdpBatchWriterTest {
   }
 
   @Test
-  void packetsThatCouldNotBeSealedNeverLeave() {
+  void packetsThatCouldNotBeSealedAreNotSent() {
     PacketCipher broken = KeyRing.of(PacketKey.ofAead("broken", BrokenAead::new)).newCipher();
     batch.to(writer, broken, REMOTE).begin(1400).writeZero(64);
     batch.end();
