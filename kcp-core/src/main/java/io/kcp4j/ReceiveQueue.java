@@ -17,7 +17,10 @@ final class ReceiveQueue {
   /** The approximate overhead of a buffer, counted so that empty messages are not free. */
   static final int BUFFER_OVERHEAD_BYTES = 128;
 
-  /** The first buffer of a fragmented message: a peer can announce more than it sends. */
+  /**
+   * Limits the first buffer of a fragmented message, unless its first fragment is larger: the peer
+   * may send fewer fragments than frg says.
+   */
   private static final int FIRST_MESSAGE_BYTES = 4096;
 
   private static final int NOTHING_EXPECTED = -1;
