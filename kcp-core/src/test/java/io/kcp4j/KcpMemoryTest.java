@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.buffer.ByteBuf;
 import org.junit.jupiter.api.Test;
 
-/** What a session holds, and what happens where the budget of all sessions has no room. */
+/** The memory that a session holds, and how it behaves when the shared budget is exhausted. */
 class KcpMemoryTest {
 
   private static DrivenKcp limited(int budgetBytes) {
@@ -17,7 +17,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void manyTinySegmentsInOrderStayNearTheirContent() {
+  void tinySegmentsInOrderHoldLittleMoreThanTheirPayload() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().receiveWindow(20_000));
     for (int sn = 0; sn < 20_000; sn++) {
       driven.input(driven.push(sn, bytes(1)));
@@ -26,18 +26,18 @@ class KcpMemoryTest {
   }
 
   @Test
-  void manyTinySegmentsBeyondAGapStayNearTheirContent() {
+  void tinySegmentsBeyondAGapHoldLittleMoreThanTheirPayload() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().receiveWindow(20_001));
     for (int sn = 1; sn <= 20_000; sn++) {
       driven.input(driven.push(sn, bytes(1)));
     }
-    // Beside its payload and the block that it stands in, 20 bytes for where it stands, and up to
-    // 16 for the acknowledgement that has not left.
+    // A segment holds its payload, 20 bytes for its fields, and up to 16 for its pending
+    // acknowledgement. Payloads share blocks of 4 KiB.
     assertTrue(driven.kcp.stats().heldBytes() <= 20_000 * (1 + 20 + 16) + 2 * 4096);
   }
 
   @Test
-  void manyTinyWritesStayNearTheirContent() {
+  void tinyWritesHoldLittleMoreThanTheirPayload() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendQueue(20_000));
     for (int i = 0; i < 20_000; i++) {
       assertTrue(driven.kcp.send(bytes(1)));
@@ -46,7 +46,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void memoryOfAStreamGoesWithTheBatchThatAcknowledgesAllOfIt() {
+  void memoryOfAStreamIsReleasedAfterTheBatchThatAcknowledgesAllOfIt() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(256).maxBurst(0));
     driven.peerWnd = 256;
     driven.receiveBatch(driven.wins());
@@ -55,7 +55,7 @@ class KcpMemoryTest {
 
     driven.peerUna = 200;
     driven.input(driven.wins());
-    driven.sendSegments(200); // The stream goes on: what it has stood in is used again.
+    driven.sendSegments(200); // The stream continues, so its memory is reused.
     driven.kcp.afterInput(driven.nowMs, driven);
     assertEquals(streamBytes, driven.kcp.stats().heldBytes());
 
@@ -69,7 +69,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void emptyMessagesAreNotFree() {
+  void emptyMessagesAreChargedToTheBudget() {
     DrivenKcp driven =
         new DrivenKcp(
             KcpConfig.builder().delivery(Delivery.MESSAGE).build(),
@@ -84,7 +84,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void segmentOverTheBudgetIsNotAcknowledgedAndTakenLater() {
+  void segmentOverTheBudgetIsNotAcknowledgedAndAcceptedOnRetransmission() {
     DrivenKcp driven = limited(2000);
     driven.receiveBatch(driven.push(0, bytes(1000)));
     driven.receiveBatch(driven.push(1, bytes(1000)), driven.push(2, bytes(1000)));
@@ -97,7 +97,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void segmentsBeyondGapsLeaveRoomForWhatClosesThem() {
+  void segmentsBeyondAGapLeaveRoomForTheSegmentThatFillsIt() {
     DrivenKcp driven = limited(40_000);
     for (int sn = 1; sn < 60; sn++) {
       driven.input(driven.push(sn, bytes(1000)));
@@ -148,35 +148,35 @@ class KcpMemoryTest {
   }
 
   @Test
-  void streamThatIsSentHoldsHalfOfTheLimitAtMost() {
+  void sendBufferOfAStreamHoldsAtMostHalfOfTheBudget() {
     DrivenKcp driven = limited(100_000);
     ByteBuf data = bytes(200_000);
     assertFalse(driven.kcp.send(data));
     assertTrue(driven.kcp.isSendShortOfMemory());
     assertFalse(driven.kcp.isSendable());
-    int taken = data.readerIndex();
-    assertTrue(taken > 40_000, "taken: " + taken);
+    int accepted = data.readerIndex();
+    assertTrue(accepted > 40_000, "accepted: " + accepted);
     assertTrue(driven.budget.sendBytes() <= 50_000);
     assertFalse(driven.kcp.send(data));
-    assertEquals(taken, data.readerIndex());
+    assertEquals(accepted, data.readerIndex());
     driven.kcp.close();
     driven.assertNothingHeld();
   }
 
   @Test
-  void messageThatFindsNoRoomIsLeftWhole() {
+  void messageOverTheBudgetIsRefusedWhole() {
     DrivenKcp driven = messages(100_000);
     assertTrue(driven.kcp.send(bytes(30_000)));
     ByteBuf data = bytes(30_000);
     assertFalse(driven.kcp.send(data));
     assertEquals(30_000, data.readableBytes());
     assertTrue(driven.kcp.isSendShortOfMemory());
-    assertTrue(driven.kcp.send(bytes(100)), "a smaller one has room");
+    assertTrue(driven.kcp.send(bytes(100)), "a smaller message fits");
     assertFalse(driven.kcp.isSendShortOfMemory());
   }
 
   @Test
-  void sessionThatHoldsNothingMaySendASegmentOrAMessageWhateverOthersHold() {
+  void sessionThatHoldsNothingMaySendOneSegmentOrMessageOverTheBudget() {
     DrivenKcp stream = limited(100_000);
     stream.budget.charge(100_000);
     ByteBuf data = bytes(10_000);
@@ -197,7 +197,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void sessionShortOfMemoryIsRetriedWithTheNextAcknowledgementAndNotPolled() {
+  void sendWithoutMemoryIsRetriedOnTheNextAcknowledgementAndNotPolled() {
     DrivenKcp driven = limited(100_000);
     driven.sendSegments(1);
     driven.budget.charge(97_000);
@@ -212,7 +212,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void closedWindowIsNotPolledForMemory() {
+  void sendWithoutMemoryIsNotPolledWhileTheWindowIsClosed() {
     DrivenKcp driven = limited(100_000);
     driven.peerWnd = 0;
     driven.receiveBatch(driven.wins());
@@ -223,7 +223,7 @@ class KcpMemoryTest {
   }
 
   @Test
-  void queueIsReSegmentedThoughTheShareIsFull() {
+  void queueIsResegmentedThoughTheBudgetForSendingIsFull() {
     DrivenKcp driven = limited(100_000);
     driven.peerWnd = 0;
     driven.receiveBatch(driven.wins());
@@ -248,7 +248,7 @@ class KcpMemoryTest {
 
   // The advertised window
 
-  private static int wndTold(DrivenKcp driven) {
+  private static int advertisedWnd(DrivenKcp driven) {
     return driven.sent().get(0).wnd();
   }
 
@@ -256,13 +256,13 @@ class KcpMemoryTest {
   void advertisedWindowIsLimitedByTheBudget() {
     DrivenKcp driven = limited(100_000);
     driven.receiveBatch(driven.wask());
-    assertEquals(100_000 / (1400 + 128), wndTold(driven));
+    assertEquals(100_000 / (1400 + 128), advertisedWnd(driven));
     driven.budget.charge(90_000);
     driven.receiveBatch(driven.wask());
-    assertEquals(6, wndTold(driven));
+    assertEquals(6, advertisedWnd(driven));
     driven.budget.charge(9_000);
     driven.receiveBatch(driven.wask());
-    assertEquals(0, wndTold(driven));
+    assertEquals(0, advertisedWnd(driven));
   }
 
   @Test
@@ -270,12 +270,12 @@ class KcpMemoryTest {
     DrivenKcp driven = limited(100_000);
     driven.budget.charge(99_000);
     driven.receiveBatch(driven.wask());
-    assertEquals(0, wndTold(driven));
+    assertEquals(0, advertisedWnd(driven));
     driven.runTo(500);
     assertEquals(0, driven.sent().size());
     driven.budget.release(99_000);
     driven.runTo(520);
-    assertEquals(65, wndTold(driven));
+    assertEquals(65, advertisedWnd(driven));
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
@@ -284,13 +284,13 @@ class KcpMemoryTest {
     DrivenKcp driven = limited(3000);
     driven.receiveBatch(driven.push(0, bytes(1300)), driven.push(1, bytes(1300)));
     driven.runTo(20);
-    assertEquals(0, wndTold(driven));
+    assertEquals(0, advertisedWnd(driven));
     driven.runTo(2000);
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.receiveAll();
     driven.kcp.afterSend(driven.nowMs, driven);
-    SentSegment told = driven.sent().get(0);
-    assertEquals(Segment.WINS, told.cmd());
-    assertEquals(1, told.wnd());
+    SentSegment update = driven.sent().get(0);
+    assertEquals(Segment.WINS, update.cmd());
+    assertEquals(1, update.wnd());
   }
 }

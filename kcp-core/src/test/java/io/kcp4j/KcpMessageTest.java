@@ -28,7 +28,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void messageIsCutIntoFragmentsThatCountDown() {
+  void messageIsSplitIntoFragmentsThatCountDown() {
     assertTrue(driven.kcp.send(bytes(201)));
     driven.kcp.afterSend(0, driven);
     List<SentSegment> sent = driven.sent();
@@ -38,14 +38,14 @@ class KcpMessageTest {
   }
 
   @Test
-  void messageThatFillsItsFragmentsHasNoEmptyOne() {
+  void messageThatFillsItsFragmentsHasNoEmptyFragment() {
     assertTrue(driven.kcp.send(bytes(200)));
     driven.kcp.afterSend(0, driven);
     assertEquals(List.of(1, 0), driven.sent().stream().map(SentSegment::frg).toList());
   }
 
   @Test
-  void emptyMessageIsSentAsOne() {
+  void emptyMessageIsSentAsAnEmptySegment() {
     assertTrue(driven.kcp.send(Unpooled.EMPTY_BUFFER));
     driven.kcp.afterSend(0, driven);
     SentSegment sent = driven.sent().get(0);
@@ -78,7 +78,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void boundariesSurviveManyMessages() {
+  void boundariesOfManyMessagesArePreserved() {
     for (int sn = 0; sn < 50; sn++) {
       driven.receiveBatch(driven.push(sn, bytes(sn)));
     }
@@ -89,7 +89,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void unfinishedMessageTakesPartOfTheWindow() {
+  void incompleteMessageReducesTheAdvertisedWindow() {
     driven.receiveBatch(driven.fragment(0, 2, bytes(1)), driven.fragment(1, 1, bytes(1)));
     driven.runTo(20);
     assertEquals(254, driven.sent().get(0).wnd());
@@ -118,7 +118,7 @@ class KcpMessageTest {
     driven.peerUna = 1;
     driven.peerWnd = 1;
     driven.receiveBatch(driven.wins());
-    assertEquals(5000, driven.kcp.maxMessageBytes(), "the largest, not the last");
+    assertEquals(5000, driven.kcp.maxMessageBytes(), "by the largest window, not the last");
   }
 
   @Test
@@ -132,7 +132,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void fragmentAtTheLimitIsRefusedAndOneBelowIsTaken() {
+  void fragmentNumberAtTheLimitIsRefusedAndTheOneBelowIsAccepted() {
     driven.receiveBatch(driven.fragment(0, 127, bytes(1)), driven.fragment(0, 255, bytes(1)));
     assertEquals(2, driven.count(KcpCounter.FRAGMENT_REFUSED));
     driven.runTo(100);
@@ -143,7 +143,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void fragmentInAStreamIsCountedAndTaken() {
+  void fragmentInAStreamIsCountedAndAccepted() {
     DrivenKcp stream = new DrivenKcp(CONFIG.toBuilder().delivery(Delivery.STREAM).build());
     stream.receiveBatch(stream.fragment(0, 1, bytes(3)), stream.fragment(1, 0, bytes(2)));
     assertEquals(1, stream.count(KcpCounter.FRAGMENT_IN_STREAM));
@@ -186,7 +186,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void messageIsTakenWholeOrNotAtAll() {
+  void messageIsQueuedWholeOrNotAtAll() {
     DrivenKcp small = new DrivenKcp(CONFIG.toBuilder().sendQueue(2).sendWindow(1).build());
     assertTrue(small.kcp.send(bytes(150)));
     ByteBuf second = bytes(150);
@@ -198,7 +198,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void messageThatCannotBeReadToItsEndIsNotSentInPart() {
+  void messageThatCannotBeReadCompletelyIsNotQueuedInPart() {
     ByteBuf end = bytes(100);
     ByteBuf message = Unpooled.wrappedBuffer(bytes(150), end);
     end.release();
@@ -209,7 +209,7 @@ class KcpMessageTest {
   }
 
   @Test
-  void windowCannotShrinkUnderAnUnfinishedMessage() {
+  void reconfigurationCannotLowerTheFragmentLimit() {
     DrivenKcp driven =
         new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE).maxFragments(10));
     Kcp kcp = driven.kcp;

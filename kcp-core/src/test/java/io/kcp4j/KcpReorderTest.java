@@ -83,7 +83,7 @@ class KcpReorderTest {
       }
       assertEquals(List.of(), driven.sent());
       runToNextFlush();
-      assertEquals(List.of(2), driven.sentSns(Segment.ACK)); // whose una speaks for 0
+      assertEquals(List.of(2), driven.sentSns(Segment.ACK)); // una acknowledges 0
       assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
     }
     assertEquals(600, driven.count(KcpCounter.DUPLICATES));
@@ -104,7 +104,7 @@ class KcpReorderTest {
   }
 
   @Test
-  void duplicatesDoNotHurryEvenWithoutAckDelay() {
+  void duplicatesAreAcknowledgedAtTheIntervalEvenWithoutAckDelay() {
     DrivenKcp eager = new DrivenKcp(KcpConfig.builder().ackNoDelay(true));
     eager.receiveBatch(eager.push(0, bytes(3)));
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));

@@ -8,15 +8,15 @@ import io.kcp4j.congestion.CongestionControl;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The two windows, and what happens when one of them is closed. */
+/** The send, receive and congestion windows, window probes and write stalls. */
 class KcpWindowTest {
 
   private static final List<Integer> WASK = List.of(Segment.WASK);
 
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
 
-  /** The peer has received all that was sent, and advertises this window. */
-  private void acknowledgeAll(DrivenKcp driven, int una, int wnd) {
+  /** Receives a WINS that acknowledges all segments below una and advertises this window. */
+  private void acknowledge(DrivenKcp driven, int una, int wnd) {
     driven.peerUna = una;
     driven.peerWnd = wnd;
     driven.receiveBatch(driven.wins());
@@ -27,7 +27,7 @@ class KcpWindowTest {
     DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().sendWindow(4).sendQueue(9));
     narrow.sendSegments(6);
     assertEquals(List.of(0, 1, 2, 3), narrow.sentSns(Segment.PUSH));
-    acknowledgeAll(narrow, 1, 128);
+    acknowledge(narrow, 1, 128);
     assertEquals(List.of(4), narrow.sentSns(Segment.PUSH));
   }
 
@@ -37,7 +37,7 @@ class KcpWindowTest {
     driven.receiveBatch(driven.wins());
     driven.sendSegments(6);
     assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
-    acknowledgeAll(driven, 2, 3);
+    acknowledge(driven, 2, 3);
     assertEquals(List.of(3, 4), driven.sentSns(Segment.PUSH));
   }
 
@@ -60,25 +60,25 @@ class KcpWindowTest {
   }
 
   @Test
-  void closedWindowIsProbedAfterHalfASecondAndThenEverMoreSeldom() {
-    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(0));
-    patient.peerWnd = 0;
-    patient.receiveBatch(patient.wins());
-    patient.runTo(10_000);
-    assertEquals(List.of(), patient.sent());
-    patient.sendSegments(1);
-    long at = patient.nowMs;
+  void closedWindowIsProbedAfterHalfASecondAndThenWithBackoff() {
+    DrivenKcp blocked = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(0));
+    blocked.peerWnd = 0;
+    blocked.receiveBatch(blocked.wins());
+    blocked.runTo(10_000);
+    assertEquals(List.of(), blocked.sent());
+    blocked.sendSegments(1);
+    long at = blocked.nowMs;
     int wait = 500;
     for (int probe = 0; probe < 20; probe++) {
       at += wait;
-      patient.runTo(at - 1);
-      assertEquals(List.of(), patient.sentCmds(), "before " + at);
-      patient.runTo(at);
-      assertEquals(WASK, patient.sentCmds(), "at " + at);
+      blocked.runTo(at - 1);
+      assertEquals(List.of(), blocked.sentCmds(), "before " + at);
+      blocked.runTo(at);
+      assertEquals(WASK, blocked.sentCmds(), "at " + at);
       wait = Math.min(wait + wait / 2, 120_000);
     }
     assertEquals(120_000, wait);
-    assertNull(patient.kcp.failure());
+    assertNull(blocked.kcp.failure());
   }
 
   @Test
@@ -90,7 +90,7 @@ class KcpWindowTest {
     driven.sent();
     driven.peerWnd = 1;
     driven.receiveBatch(driven.wins());
-    acknowledgeAll(driven, 1, 0);
+    acknowledge(driven, 1, 0);
     driven.sent();
     driven.runTo(3499);
     assertEquals(List.of(), driven.sentCmds());
@@ -99,7 +99,7 @@ class KcpWindowTest {
   }
 
   @Test
-  void probeIsAnsweredAtOnceHoweverOftenItStandsInADatagram() {
+  void probesInOneDatagramGetOneImmediateAnswer() {
     driven.receiveBatch(driven.wask(), driven.wask(), driven.wask());
     List<SentSegment> sent = driven.sent();
     assertEquals(1, sent.size());
@@ -113,14 +113,14 @@ class KcpWindowTest {
     narrow.receiveBatch(narrow.push(0, bytes(9)));
     narrow.receiveAll();
     narrow.kcp.afterSend(narrow.nowMs, narrow);
-    assertEquals(List.of(), narrow.sentSns(Segment.WINS), "it was not full");
+    assertEquals(List.of(), narrow.sentSns(Segment.WINS), "the queue was not full");
     narrow.receiveBatch(narrow.push(1, bytes(9)), narrow.push(2, bytes(9)));
     assertEquals(0, narrow.sent().get(0).wnd());
     narrow.receiveAll();
     narrow.kcp.afterSend(narrow.nowMs, narrow);
-    SentSegment told = narrow.sent().get(0);
-    assertEquals(Segment.WINS, told.cmd());
-    assertEquals(2, told.wnd());
+    SentSegment update = narrow.sent().get(0);
+    assertEquals(Segment.WINS, update.cmd());
+    assertEquals(2, update.wnd());
   }
 
   @Test
@@ -132,7 +132,7 @@ class KcpWindowTest {
   }
 
   @Test
-  void segmentsOfTheWindowAreKeptWhileTheQueueIsFull() {
+  void segmentsWithinTheWindowAreKeptWhileTheQueueIsFull() {
     DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
     narrow.receiveBatch(narrow.push(0, bytes(1)), narrow.push(1, bytes(1)));
     narrow.receiveBatch(
@@ -142,7 +142,7 @@ class KcpWindowTest {
   }
 
   @Test
-  void staleWindowOfAnOvertakenDatagramIsIgnored() {
+  void windowOfAReorderedDatagramIsIgnored() {
     driven.sendSegments(4);
     driven.peerUna = 2;
     driven.peerWnd = 100;
@@ -165,16 +165,16 @@ class KcpWindowTest {
   }
 
   @Test
-  void segmentsInFlightAreRetransmittedIntoAClosedWindow() {
+  void segmentsInFlightAreRetransmittedWhileTheWindowIsClosed() {
     driven.sendSegments(2);
-    acknowledgeAll(driven, 1, 0);
+    acknowledge(driven, 1, 0);
     driven.sent();
     driven.runTo(driven.nowMs + 200);
     assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
   }
 
   @Test
-  void stalledWriterFailsAfterItsTimeout() {
+  void stalledWriteFailsAfterItsTimeout() {
     DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(10_000));
     stalled.peerWnd = 0;
     stalled.receiveBatch(stalled.wins());
@@ -198,17 +198,17 @@ class KcpWindowTest {
     return stalled;
   }
 
-  /** The peer takes so many segments one by one and closes its window again. */
-  private void take(DrivenKcp stalled, int segments) {
+  /** The peer accepts this many segments, one by one, and closes its window after each. */
+  private void accept(DrivenKcp stalled, int segments) {
     for (int i = 0; i < segments; i++) {
       stalled.peerWnd = 1;
       stalled.receiveBatch(stalled.wins());
-      acknowledgeAll(stalled, stalled.peerUna + 1, 0);
+      acknowledge(stalled, stalled.peerUna + 1, 0);
     }
   }
 
   @Test
-  void writersWaitAMinuteForAPeerThatTakesNothing() {
+  void writeStallTimeoutIsAMinuteByDefault() {
     DrivenKcp stalled = closed();
     stalled.runTo(59_999);
     assertNull(stalled.kcp.failure());
@@ -217,11 +217,11 @@ class KcpWindowTest {
   }
 
   @Test
-  void peerThatTakesASegmentNowAndThenIsStalledNevertheless() {
+  void occasionalSegmentsDoNotEndAStall() {
     DrivenKcp stalled = closed();
     for (int s = 8; s < 60; s += 8) {
       stalled.runTo(1000L * s);
-      take(stalled, 1);
+      accept(stalled, 1);
     }
     stalled.runTo(59_999);
     assertNull(stalled.kcp.failure());
@@ -230,11 +230,11 @@ class KcpWindowTest {
   }
 
   @Test
-  void slowReaderThatTakesASixteenthOfItsWindowInAMinuteIsNotStalled() {
+  void slowReaderOfASixteenthOfItsWindowAMinuteIsNotStalled() {
     DrivenKcp slow = closed();
     for (int minute = 1; minute <= 10; minute++) {
       slow.runTo(59_000L * minute);
-      take(slow, 128 / 16);
+      accept(slow, 128 / 16);
     }
     assertNull(slow.kcp.failure());
   }
@@ -243,13 +243,13 @@ class KcpWindowTest {
   void windowThatOpensWideRestartsTheStallTimeoutOnce() {
     DrivenKcp paused = closed();
     paused.runTo(59_000);
-    acknowledgeAll(paused, 1, 128);
-    acknowledgeAll(paused, 2, 0);
-    // The peer takes no more than one of those in flight now and then.
+    acknowledge(paused, 1, 128);
+    acknowledge(paused, 2, 0);
+    // From now on the peer accepts one segment in flight every 10 seconds.
     for (int s = 65; s < 115; s += 10) {
       paused.runTo(1000L * s);
-      acknowledgeAll(paused, paused.peerUna, 100);
-      acknowledgeAll(paused, paused.peerUna + 1, 0);
+      acknowledge(paused, paused.peerUna, 100);
+      acknowledge(paused, paused.peerUna + 1, 0);
     }
     assertNull(paused.kcp.failure());
     paused.runTo(119_000);
@@ -257,20 +257,20 @@ class KcpWindowTest {
   }
 
   @Test
-  void windowThatOpensForGoodEndsTheStall() {
+  void windowThatStaysOpenEndsTheStall() {
     DrivenKcp paused = closed();
     paused.runTo(59_000);
     for (int una = 1; una < 200; una += 2, paused.runTo(paused.nowMs + 1000)) {
-      acknowledgeAll(paused, una, 128);
+      acknowledge(paused, una, 128);
     }
     assertNull(paused.kcp.failure());
   }
 
   @Test
-  void timeInWhichNobodyDroveTheSessionIsNoStall() {
+  void timeInWhichTheSessionIsNotDrivenDoesNotCountAsStalled() {
     DrivenKcp stalled = closed();
     stalled.runTo(400);
-    stalled.nowMs = 1_000_000; // a pause of the whole process, before the first probe at 500
+    stalled.nowMs = 1_000_000; // The process is paused. The first probe was due at 500.
     stalled.runTo(1_059_499);
     assertNull(stalled.kcp.failure());
     stalled.runTo(1_059_500);
@@ -279,12 +279,12 @@ class KcpWindowTest {
 
   @Test
   void congestionWindowLimitsWhatIsInFlight() {
-    DrivenKcp polite = new DrivenKcp(KcpConfig.builder().congestionControl(CongestionControl.RENO));
-    polite.sendSegments(8);
-    assertEquals(List.of(0), polite.sentSns(Segment.PUSH));
-    acknowledgeAll(polite, 1, 128);
-    assertEquals(List.of(1, 2), polite.sentSns(Segment.PUSH));
-    polite.runTo(polite.nowMs + 200);
-    assertEquals(1, polite.kcp.stats().congestionWindow(), "after a timeout");
+    DrivenKcp reno = new DrivenKcp(KcpConfig.builder().congestionControl(CongestionControl.RENO));
+    reno.sendSegments(8);
+    assertEquals(List.of(0), reno.sentSns(Segment.PUSH));
+    acknowledge(reno, 1, 128);
+    assertEquals(List.of(1, 2), reno.sentSns(Segment.PUSH));
+    reno.runTo(reno.nowMs + 200);
+    assertEquals(1, reno.kcp.stats().congestionWindow(), "after a timeout");
   }
 }

@@ -175,15 +175,15 @@ class SendBufferTest {
     buffer.appendStream(bytes(100 * 1376 + 1), 100 * 1376 + 1, 1376);
     assertEquals(0, buffer.contiguousRun(1399, 100));
     assertEquals(30, buffer.contiguousRun(1400, 30));
-    List<Integer> trains = new ArrayList<>();
+    List<Integer> runs = new ArrayList<>();
     while (buffer.queued() > 1) {
-      int train = buffer.contiguousRun(1400, buffer.queued());
-      trains.add(train);
-      for (int i = 0; i < train; i++) {
+      int run = buffer.contiguousRun(1400, buffer.queued());
+      runs.add(run);
+      for (int i = 0; i < run; i++) {
         transmitNext(0);
       }
     }
-    assertEquals(List.of(46, 46, 8), trains);
+    assertEquals(List.of(46, 46, 8), runs);
     assertEquals(0, buffer.contiguousRun(1400, 1));
     assertEquals(1, buffer.contiguousRun(25, 1));
   }

@@ -87,7 +87,7 @@ class TransmissionOrderTest {
         if (entries.isEmpty() || choice < 4) {
           send();
         } else if (choice < 6) {
-          resend(random.nextInt(entries.size()));
+          retransmit(random.nextInt(entries.size()));
         } else {
           acknowledge(random.nextInt(entries.size()));
         }
@@ -105,7 +105,7 @@ class TransmissionOrderTest {
       entries.add(new int[] {next++, 0});
     }
 
-    private void resend(int i) {
+    private void retransmit(int i) {
       int sn = entries.remove(i)[0];
       order.remove(sn & mask);
       order.append(sn & mask);

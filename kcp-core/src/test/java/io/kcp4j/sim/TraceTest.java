@@ -48,7 +48,7 @@ class TraceTest {
       KcpConfig.builder().mode(KcpMode.FAST3).sendWindow(16).mtuBytes(500).ackNoDelay(true).build();
 
   @Test
-  void oneLostSegmentIsResentFastAndHalvesTheCongestionWindow() throws IOException {
+  void oneLostSegmentIsFastRetransmittedAndHalvesTheCongestionWindow() throws IOException {
     check("single-loss", RENO, 400, pair -> pair.a().link().scriptedLoss(firstSendingOf(150, 150)));
   }
 
@@ -112,7 +112,7 @@ class TraceTest {
     SimulatedPair pair = new SimulatedPair(Scenario.scripted(config, 20, segments));
     script.accept(pair);
     StringBuilder trace =
-        new StringBuilder("  time_ms  srtt_ms   rto_ms     cwnd in_flight   resent\n");
+        new StringBuilder("  time_ms  srtt_ms   rto_ms     cwnd in_flight  retrans\n");
     String[] last = {""};
     pair.run(
         () -> {
