@@ -105,12 +105,12 @@ class AcceptTest {
   void childWhoseSessionCannotBeMadeIsClosedAndRefused(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      BlockingQueue<KcpChannel> announced = new LinkedBlockingQueue<>();
+      BlockingQueue<KcpChannel> children = new LinkedBlockingQueue<>();
       fixture.serverBootstrap.handler(
           new ChannelInboundHandlerAdapter() {
             @Override
             public void channelRead(ChannelHandlerContext ctx, Object msg) {
-              announced.add((KcpChannel) msg);
+              children.add((KcpChannel) msg);
               ctx.fireChannelRead(msg);
             }
           });
@@ -119,7 +119,7 @@ class AcceptTest {
       KcpChannel client = fixture.connect(new Recorder());
 
       client.writeAndFlush(Fixture.buffer(client, new byte[10]));
-      KcpChannel child = announced.take();
+      KcpChannel child = children.take();
 
       await().until(() -> child.closeFuture().isDone());
       assertFalse(child.isOpen());

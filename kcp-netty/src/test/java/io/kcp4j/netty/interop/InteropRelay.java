@@ -32,9 +32,9 @@ final class InteropRelay implements AutoCloseable {
   private static final int IDLE_SELECT_MS = 1000;
 
   /**
-   * How bad it is: the share of datagrams, 0 to 1, that each fault befalls.
+   * The probability of each fault for a datagram, 0 to 1.
    *
-   * @param reorder delayed by up to 10 ms, while others are not
+   * @param reorder of a delay of up to 10 ms, in which later datagrams may arrive first
    */
   record Faults(double loss, double duplicate, double reorder) {}
 
