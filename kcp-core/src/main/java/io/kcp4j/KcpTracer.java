@@ -69,6 +69,9 @@ public interface KcpTracer {
       int inFlight,
       int queued) {}
 
-  /** The session has failed: no further event follows. */
+  /** The session has failed: {@link #closed} follows when its owner closes it. */
   default void failed(long nowUs, KcpFailure failure) {}
+
+  /** The session was closed, or the tracer taken away: the last event. */
+  default void closed() {}
 }

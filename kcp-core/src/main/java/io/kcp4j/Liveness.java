@@ -32,8 +32,11 @@ final class Liveness {
     writeStallTimeoutMs = config.writeStallTimeoutMs();
   }
 
-  /** Sets the tracer, or null for none. */
+  /** Sets the tracer, or null for none; the one before has had its last event. */
   void tracing(Tracing tracing) {
+    if (this.tracing != null) {
+      this.tracing.closed();
+    }
     this.tracing = tracing;
   }
 
@@ -48,6 +51,7 @@ final class Liveness {
 
   void close() {
     closed = true;
+    tracing(null);
   }
 
   /** Why the session has failed, or null. */

@@ -69,4 +69,8 @@ final class Tracing {
   void failed(KcpFailure failure) {
     tracer.failed(nowUs, failure);
   }
+
+  void closed() {
+    tracer.closed();
+  }
 }

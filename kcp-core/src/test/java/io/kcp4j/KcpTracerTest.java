@@ -113,8 +113,19 @@ class KcpTracerTest {
   }
 
   @Test
+  void closingIsTheLastEvent() {
+    driven.sendSegments(1);
+    driven.kcp.close();
+    driven.kcp.close();
+    assertEquals(1, events.closed);
+    driven.kcp.flush(10_000, driven);
+    assertEquals(1, events.count(" sent "));
+  }
+
+  @Test
   void nothingIsReportedOnceTheTracerIsTakenAway() {
     driven.kcp.tracer(null);
+    assertEquals(1, events.closed);
     driven.sendSegments(2);
     driven.nowMs = 20;
     driven.receiveBatch(driven.ack(0, DrivenKcp.TS_ORIGIN));
@@ -128,6 +139,7 @@ class KcpTracerTest {
     final List<String> lines = new ArrayList<>();
     long datagramsSent;
     long bytesSent;
+    int closed;
 
     long count(String part) {
       return lines.stream().filter(line -> line.contains(part)).count();
@@ -177,6 +189,11 @@ class KcpTracerTest {
       lines.add(
           nowUs + " state " + srttUs + " " + rttVarUs + " " + rtoUs + " " + inFlight + " "
               + queued);
+    }
+
+    @Override
+    public void closed() {
+      closed++;
     }
 
     @Override

@@ -6,7 +6,6 @@ import io.kcp4j.LossCause;
 import io.kcp4j.Origin;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.function.Consumer;
 
 /**
  * Writes what a session does as qlog (draft-ietf-quic-qlog-main-schema), one JSON text sequence
@@ -26,9 +25,19 @@ public final class QlogTracer implements KcpTracer {
     SERVER
   }
 
+  /** Takes the records of one trace, on the session's thread. Its methods must not throw. */
+  public interface Output {
+
+    /** Writes a record, which is valid during the call only. */
+    void write(CharSequence record);
+
+    /** The trace has ended. */
+    void close();
+  }
+
   private static final char RECORD_SEPARATOR = 0x1e;
 
-  private final Consumer<? super CharSequence> output;
+  private final Output output;
   private final StringBuilder record = new StringBuilder(256);
 
   private boolean begun;
@@ -47,11 +56,9 @@ public final class QlogTracer implements KcpTracer {
    *
    * @param session the title of the trace, for instance the peer's address and conv
    * @param vantagePoint the side that is traced
-   * @param output takes each record, which is valid during the call only, on the session's thread;
-   *     must not throw
+   * @param output takes the records
    */
-  public QlogTracer(
-      String session, VantagePoint vantagePoint, Consumer<? super CharSequence> output) {
+  public QlogTracer(String session, VantagePoint vantagePoint, Output output) {
     this.output = Objects.requireNonNull(output, "output");
     record.append(RECORD_SEPARATOR);
     record.append("{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\"");
@@ -167,6 +174,11 @@ public final class QlogTracer implements KcpTracer {
     end();
   }
 
+  @Override
+  public void closed() {
+    output.close();
+  }
+
   private void begin(long nowUs, String name) {
     if (!begun) {
       begun = true;
@@ -185,7 +197,7 @@ public final class QlogTracer implements KcpTracer {
   private void endRecord() {
     record.append('\n');
     try {
-      output.accept(record);
+      output.write(record);
     } finally {
       record.setLength(0);
     }

@@ -17,7 +17,10 @@ class QlogTracerTest {
 
   private final List<String> records = new ArrayList<>();
   private final QlogTracer tracer =
-      new QlogTracer("/10.0.0.1:4000 conv 7", VantagePoint.SERVER, r -> records.add(r.toString()));
+      new QlogTracer("/10.0.0.1:4000 conv 7", VantagePoint.SERVER, new Records());
+
+  private boolean fails;
+  private int closed;
 
   @Test
   void firstRecordIsTheHeaderOfTheTrace() {
@@ -35,7 +38,7 @@ class QlogTracerTest {
 
   @Test
   void titleIsEscaped() {
-    new QlogTracer("a \"b\" \\ \n", VantagePoint.CLIENT, r -> records.add(r.toString()));
+    new QlogTracer("a \"b\" \\ \n", VantagePoint.CLIENT, new Records());
     String header = records.get(1);
     assertTrue(header.contains("\"title\":\"a \\\"b\\\" \\\\ \\u000a\""), header);
   }
@@ -108,27 +111,38 @@ class QlogTracerTest {
 
   @Test
   void recordAfterAFailureOfTheOutputIsWhole() {
-    boolean[] fails = {false};
-    QlogTracer failing =
-        new QlogTracer(
-            "",
-            VantagePoint.CLIENT,
-            r -> {
-              if (fails[0]) {
-                throw new IllegalStateException("disk full");
-              }
-              records.add(r.toString());
-            });
-    fails[0] = true;
-    assertThrows(IllegalStateException.class, () -> failing.datagramsSent(0, 1, 24));
-    fails[0] = false;
-    failing.datagramsSent(0, 2, 24);
-    assertEvent(2, "datagrams_sent", "\"count\":2,\"raw\":{\"length\":24}");
+    fails = true;
+    assertThrows(IllegalStateException.class, () -> tracer.datagramsSent(0, 1, 24));
+    fails = false;
+    tracer.datagramsSent(0, 2, 24);
+    assertEvent(1, "datagrams_sent", "\"count\":2,\"raw\":{\"length\":24}");
+  }
+
+  @Test
+  void outputIsClosedWithTheSession() {
+    assertEquals(0, closed);
+    tracer.closed();
+    assertEquals(1, closed);
   }
 
   private void assertEvent(int record, String name, String data) {
     assertEquals(
         "\u001e{\"time\":0.000,\"name\":\"kcp:" + name + "\",\"data\":{" + data + "}}\n",
         records.get(record));
+  }
+
+  private final class Records implements QlogTracer.Output {
+    @Override
+    public void write(CharSequence record) {
+      if (fails) {
+        throw new IllegalStateException("disk full");
+      }
+      records.add(record.toString());
+    }
+
+    @Override
+    public void close() {
+      closed++;
+    }
   }
 }

@@ -8,12 +8,15 @@ import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.kcp4j.netty.KcpServerChannelOption;
+import io.kcp4j.netty.KcpTracerFactory;
+import io.kcp4j.trace.QlogTracer.VantagePoint;
 import io.netty.bootstrap.AbstractBootstrap;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
+import java.nio.file.Path;
 
 /**
  * The settings of sessions, applied to bootstraps.
@@ -24,6 +27,7 @@ import io.netty.channel.WriteBufferWaterMark;
  * @param conv the conversation id of a client, 0 for a random one
  * @param socketBufferBytes each buffer of the UDP socket, in bytes, 0 for the endpoint's default
  * @param idleTimeoutS how long a session without payload stays open, in seconds; 0 means forever
+ * @param qlogDirectory where a trace of each session is written, or null for none
  */
 record BootstrapSettings(
     KcpConfig config,
@@ -31,7 +35,8 @@ record BootstrapSettings(
     FecConfig fec,
     int conv,
     int socketBufferBytes,
-    int idleTimeoutS) {
+    int idleTimeoutS,
+    Path qlogDirectory) {
 
   /** How long a client waits for the first datagram of its server, in milliseconds. */
   private static final int CONNECT_TIMEOUT_MS = 3000;
@@ -43,7 +48,7 @@ record BootstrapSettings(
   /** These settings with another ARQ configuration and other FEC. */
   BootstrapSettings with(KcpConfig otherConfig, FecConfig otherFec) {
     return new BootstrapSettings(
-        otherConfig, keys, otherFec, conv, socketBufferBytes, idleTimeoutS);
+        otherConfig, keys, otherFec, conv, socketBufferBytes, idleTimeoutS, qlogDirectory);
   }
 
   /** The size of each write, in bytes: a message that every peer accepts, or a part of a stream. */
@@ -61,6 +66,7 @@ record BootstrapSettings(
             .childOption(KcpChannelOption.CONFIG, config)
             .childOption(KcpChannelOption.FEC, fec)
             .childOption(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
+            .childOption(KcpChannelOption.TRACER, tracer(VantagePoint.SERVER))
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
     setSocketBuffers(bootstrap);
     return bootstrap;
@@ -79,9 +85,16 @@ record BootstrapSettings(
             .option(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
             .option(KcpChannelOption.CONNECT_PROBE, true)
             .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MS)
+            .option(KcpChannelOption.TRACER, tracer(VantagePoint.CLIENT))
             .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
     setSocketBuffers(bootstrap);
     return bootstrap;
+  }
+
+  private KcpTracerFactory tracer(VantagePoint vantagePoint) {
+    return qlogDirectory == null
+        ? KcpTracerFactory.NONE
+        : new QlogDirectory(qlogDirectory, vantagePoint);
   }
 
   private void setSocketBuffers(AbstractBootstrap<?, ?> bootstrap) {

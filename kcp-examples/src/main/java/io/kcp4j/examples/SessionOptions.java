@@ -9,6 +9,7 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import java.nio.file.Path;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -164,6 +165,13 @@ final class SessionOptions {
       description = "auto, epoll, nio or io_uring (default: ${DEFAULT-VALUE}).")
   private TransportChoice transport;
 
+  @Option(
+      order = LAST,
+      names = "--qlog",
+      paramLabel = "DIRECTORY",
+      description = "Write a qlog trace of each session to a file in this directory.")
+  private Path qlogDirectory;
+
   private static final class DeliveryOptions {
     @Option(
         order = LAST,
@@ -206,7 +214,8 @@ final class SessionOptions {
               "--idle-timeout",
               idleTimeoutS == null ? defaultIdleTimeoutS : idleTimeoutS,
               0,
-              Integer.MAX_VALUE / 1000));
+              Integer.MAX_VALUE / 1000),
+          qlogDirectory);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(command.commandLine(), e.getMessage());
     }

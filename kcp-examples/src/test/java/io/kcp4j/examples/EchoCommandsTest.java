@@ -19,14 +19,20 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -50,6 +56,37 @@ class EchoCommandsTest {
       assertEquals(0, outcome.exitCode());
       assertTrue(outcome.out().startsWith("1000000 bytes echoed correctly"), outcome.out());
       assertEquals(130, server.stop().exitCode());
+    }
+  }
+
+  @Test
+  void qlogOfEachSessionIsWritten(@TempDir Path directory) throws Exception {
+    Path traces = directory.resolve("qlog");
+    try (RunningServer server = new RunningServer("echo-server", "--qlog", traces.toString())) {
+      String line = "echo-client --conv 7 --bytes 100000 --qlog " + traces + " --remote ";
+      Outcome outcome = Cli.run((line + server.address()).split(" "));
+      assertEquals("", outcome.err());
+      assertEquals(0, outcome.exitCode());
+    }
+    List<String> client = records(traces, "client-");
+    List<String> server = records(traces, "server-");
+    assertTrue(client.get(0).contains("\"vantage_point\":{\"type\":\"client\"}"), client.get(0));
+    assertTrue(server.get(0).contains("\"vantage_point\":{\"type\":\"server\"}"), server.get(0));
+    long sent = client.stream().filter(record -> record.contains("\"kcp:packet_sent\"")).count();
+    assertTrue(sent >= 100_000 / 1376, sent + " segments sent");
+    assertTrue(server.stream().anyMatch(record -> record.contains("\"kcp:packets_acked\"")));
+  }
+
+  /** The records of the one trace whose name begins so. */
+  private static List<String> records(Path traces, String prefix) throws IOException {
+    try (Stream<Path> files = Files.list(traces)) {
+      List<Path> found =
+          files.filter(file -> file.getFileName().toString().startsWith(prefix)).toList();
+      assertEquals(1, found.size(), found.toString());
+      List<String> records = Files.readAllLines(found.get(0));
+      records.forEach(
+          record -> assertTrue(record.startsWith("\u001e{") && record.endsWith("}"), record));
+      return records;
     }
   }
 

@@ -81,6 +81,7 @@ final class ChannelSession {
     Kcp kcp = new Kcp(conv, channel.config().kcp(), endpoint.context(), RANDOM.nextInt());
     session = endpoint.newSession(remote, kcp, channel);
     try {
+      kcp.tracer(channel.config().tracer().create(remote, conv));
       applyConfig();
     } catch (RuntimeException | Error e) {
       session.close();

@@ -47,7 +47,11 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
           .add(
               KcpChannelOption.UNRELIABLE_QUEUE,
               KcpChannelConfig::unreliableQueue,
-              KcpChannelConfig::setUnreliableQueue);
+              KcpChannelConfig::setUnreliableQueue)
+          .add(
+              KcpChannelOption.TRACER,
+              KcpChannelConfig::tracer,
+              (config, value) -> config.tracer = value);
 
   private final KcpChannel kcpChannel;
   private final SocketOptions socketOptions;
@@ -63,6 +67,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile KeyRing keyRing = KeyRing.NONE;
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
+  private volatile KcpTracerFactory tracer = KcpTracerFactory.NONE;
 
   /** The reason why connecting must fail: without its keys the session would be plaintext. */
   private volatile IllegalArgumentException keyRingMistake;
@@ -129,6 +134,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   int unreliableQueue() {
     return unreliableQueue;
+  }
+
+  KcpTracerFactory tracer() {
+    return tracer;
   }
 
   /** The options of the client's socket, or null if a server has accepted the channel. */

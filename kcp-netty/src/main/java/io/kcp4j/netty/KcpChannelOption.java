@@ -82,7 +82,7 @@ public final class KcpChannelOption {
   /** In bytes per second; see {@link KcpConfig#rateLimit()}. */
   public static final ChannelOption<Integer> RATE_LIMIT = option("RATE_LIMIT");
 
-  /** In datagrams per millisecond; see {@link KcpConfig#burst()}. */
+  /** In datagrams per millisecond; see {@link KcpConfig#maxBurst()}. */
   public static final ChannelOption<Integer> MAX_BURST = option("MAX_BURST");
 
   /**
@@ -160,6 +160,13 @@ public final class KcpChannelOption {
    * those that arrive are dropped.
    */
   public static final ChannelOption<Integer> UNRELIABLE_QUEUE = option("UNRELIABLE_QUEUE");
+
+  /**
+   * Makes an observer of each session's events, such as {@link io.kcp4j.trace.JfrTracer} or {@link
+   * io.kcp4j.trace.QlogTracer}; default {@link KcpTracerFactory#NONE}. Takes effect for sessions
+   * that begin later.
+   */
+  public static final ChannelOption<KcpTracerFactory> TRACER = option("TRACER");
 
   private KcpChannelOption() {}
 
