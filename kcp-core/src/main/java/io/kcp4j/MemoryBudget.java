@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A limit on the memory that all sessions of an endpoint hold together. Memory counts by capacity,
+ * The memory limit of what all sessions of an endpoint hold together. Memory counts by capacity,
  * not by content, so that many tiny segments cannot exceed the limit. Used by one thread; other
  * threads may read the usage.
  *

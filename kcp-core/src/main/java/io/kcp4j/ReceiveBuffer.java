@@ -5,7 +5,8 @@ import io.netty.buffer.ByteBuf;
 /**
  * The receive buffer: puts segments in order, acknowledges them and computes the free window. A
  * segment that arrives in order goes straight to the queue, one beyond a gap to the reorder buffer
- * until the gap closes.
+ * until the gap closes. Duplicate suppression: a segment that was received before is acknowledged
+ * again and dropped.
  */
 final class ReceiveBuffer {
 

@@ -1,9 +1,9 @@
 package io.kcp4j;
 
 /**
- * Round-trip time and retransmission timeout after RFC 6298, in whole milliseconds, with two of
- * kcp-go's refinements: a sample far below the expected range widens the variation only a little,
- * and the flush interval is part of every round trip: protocol.md 4.2 and 4.3.
+ * RTT estimator: round-trip time and retransmission timeout after RFC 6298, in whole milliseconds,
+ * with two of kcp-go's refinements: a sample far below the expected range widens the variation only
+ * a little, and the flush interval is part of every round trip: protocol.md 4.2 and 4.3.
  */
 final class RttEstimator {
 

@@ -8,7 +8,7 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
 
 /**
- * Generates nonces with a block cipher that encrypts a counter: AES, with a key and an initial
+ * Nonce generation with a block cipher that encrypts a counter: AES, with a key and an initial
  * count from the random source of the system. Calling that source for each packet would cost as
  * much as the packet. Used by one thread; each instance has its own key, so that no two give equal
  * nonces.

@@ -6,7 +6,8 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * Numbers the datagrams of a session and computes their parity; protocol.md 11.2 to 11.4.
+ * FEC encoding: numbers the datagrams of a session and computes their parity; protocol.md 11.2 to
+ * 11.4.
  *
  * <p>Consecutive datagrams form a group. A copy of each is kept until the group is full; then
  * parity is computed over the whole group at once, and all copies are released. Between groups the

@@ -3,8 +3,8 @@ package io.kcp4j.fec;
 import java.util.Arrays;
 
 /**
- * Detects how many data and parity packets the groups of a peer have, from the types of its packets
- * by sequence number; protocol.md 11.9.
+ * Ratio detection: finds how many data and parity packets the groups of a peer have, from the types
+ * of its packets by sequence number; protocol.md 11.9.
  *
  * <p>Theory. Numbers start at 0 and run modulo a multiple of the group's size n, so every group
  * begins at a multiple of n, and in every group data precede parity. A size is possible if no
