@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;

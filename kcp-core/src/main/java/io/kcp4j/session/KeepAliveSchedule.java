@@ -1,5 +1,7 @@
 package io.kcp4j.session;
 
+import io.kcp4j.EndReason;
+
 /**
  * The {@link KeepAlive} timers of all sessions of a table. They expire in {@link #sweep}, a bounded
  * number at a time, and probes of peers that have answered before are spread over time.

@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.DatagramOutput;
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;

@@ -3,7 +3,7 @@
  * has to be driven, and which peers no longer respond. No I/O and no clock.
  *
  * <p>For drivers such as {@code kcp-netty}: all of it may change in any release, except for {@link
- * io.kcp4j.session.EndReason}.
+ * io.kcp4j.EndReason}.
  */
 @Unstable
 package io.kcp4j.session;

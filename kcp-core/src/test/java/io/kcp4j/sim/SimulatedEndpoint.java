@@ -1,6 +1,7 @@
 package io.kcp4j.sim;
 
 import io.kcp4j.DatagramOutput;
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
@@ -10,7 +11,6 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
-import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.kcp4j.session.TestDriver;

@@ -1,5 +1,6 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -10,7 +11,6 @@ import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
-import io.kcp4j.session.EndReason;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;

@@ -1,10 +1,10 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
 import io.kcp4j.netty.udp.UdpTransport;
-import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;

@@ -1,6 +1,6 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.session.EndReason;
+import io.kcp4j.EndReason;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 

@@ -1,12 +1,12 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.DatagramOutput;
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.netty.udp.UdpSocket;
-import io.kcp4j.session.EndReason;
 import io.kcp4j.session.Incoming;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;

@@ -9,11 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.congestion.LossSample;
-import io.kcp4j.session.EndReason;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;

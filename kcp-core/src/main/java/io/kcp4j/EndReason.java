@@ -1,6 +1,4 @@
-package io.kcp4j.session;
-
-import io.kcp4j.KcpFailure;
+package io.kcp4j;
 
 /** Why a session has ended that its user has not closed. */
 public enum EndReason {
@@ -17,7 +15,8 @@ public enum EndReason {
   /** No payload moved in either direction for the idle timeout. */
   IDLE;
 
-  static EndReason of(KcpFailure failure) {
+  /** The reason of a session whose {@link Kcp} has failed. */
+  public static EndReason of(KcpFailure failure) {
     return switch (failure) {
       case DEAD_LINK -> DEAD_LINK;
       case NO_PROGRESS -> NO_PROGRESS;
