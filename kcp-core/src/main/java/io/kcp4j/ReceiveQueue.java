@@ -93,7 +93,7 @@ final class ReceiveQueue {
       }
     }
     unaccount(taken.capacity());
-    if (count == 0 && ring.capacity() > RingPool.MIN_CAPACITY) {
+    if (count == 0) {
       use(QueueRing.NONE);
     }
     return taken;

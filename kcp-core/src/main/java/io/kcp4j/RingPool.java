@@ -6,21 +6,21 @@ import java.util.List;
 
 /**
  * A pool of rings, which the sessions of a thread share: a session returns its ring whenever the
- * ring is empty, so that an idle session holds a small one at most, and a busy one produces no
- * garbage. The size of the pool is limited for each thread; rings of more than {@value #MAX_POOLED}
- * entries are not pooled.
+ * ring is empty, so that an idle session holds none, and a busy one produces no garbage. The size
+ * of the pool is limited for each thread; rings of more than {@value #MAX_POOLED} entries are not
+ * pooled.
  *
  * @param <R> the ring, whose capacity is a power of two
  */
 final class RingPool<R> {
 
-  /** A session keeps a ring of this capacity; it does not count against the memory budget. */
+  /** A ring of this capacity does not count against the memory budget: any session may have one. */
   static final int MIN_CAPACITY = 4;
 
   private static final int MAX_POOLED = 2048;
 
   /** The limit on pooled rings of one capacity, unless four rings exceed it. */
-  private static final int MAX_BYTES_OF_ONE_CAPACITY = 64 * 1024;
+  private static final int MAX_BYTES_OF_ONE_CAPACITY = 256 * 1024;
 
   /** Makes rings. */
   interface Factory<R> {

@@ -294,9 +294,8 @@ final class SendBuffer {
     old.giveBack();
   }
 
-  /** A small ring stays: most sessions send single segments. */
   private void giveRingBackIfEmpty() {
-    if (una == end && ring.capacity > RingPool.MIN_CAPACITY) {
+    if (una == end && ring != SendRing.NONE) {
       giveRingBack();
     }
   }
