@@ -10,7 +10,7 @@ final class AdvertisedWindow {
    * For how long after its last datagram a peer gets a WINS at once when a window opens that was
    * closed for lack of memory. Later it has to probe.
    */
-  private static final int RECENTLY_RECEIVED_MS = 1000;
+  private static final int RECENTLY_RECEIVED_US = 1_000_000;
 
   private final ReceiveBuffer receiving;
 
@@ -22,7 +22,7 @@ final class AdvertisedWindow {
   /** Whether the last flush has advertised a closed window only for lack of memory. */
   private boolean withheld;
 
-  private long lastReceivedAtMs;
+  private long lastReceivedAtUs;
 
   AdvertisedWindow(ReceiveBuffer receiving, KcpConfig config) {
     this.receiving = receiving;
@@ -43,8 +43,8 @@ final class AdvertisedWindow {
   }
 
   /** A datagram has arrived from the peer. */
-  void received(long nowMs) {
-    lastReceivedAtMs = nowMs;
+  void received(long nowUs) {
+    lastReceivedAtUs = nowUs;
   }
 
   /** Sends a WINS with the next flush. */
@@ -88,7 +88,7 @@ final class AdvertisedWindow {
   }
 
   /** Whether to look after an interval if there is memory again. */
-  boolean isReviewDue(long nowMs) {
-    return withheld && nowMs - lastReceivedAtMs < RECENTLY_RECEIVED_MS;
+  boolean isReviewDue(long nowUs) {
+    return withheld && nowUs - lastReceivedAtUs < RECENTLY_RECEIVED_US;
   }
 }

@@ -29,12 +29,12 @@ final class ControlSegments {
   }
 
   /** Begins a flush whose segments carry the timestamp {@code ts}; see {@link SegmentWriter}. */
-  void begin(DatagramOutput output, int mtuBytes, int overheadBytes, int ts, long nowMs) {
+  void begin(DatagramOutput output, int mtuBytes, int overheadBytes, int ts, long nowUs) {
     int wnd = advertised.beginFlush();
-    writer.begin(output, nowMs, mtuBytes, overheadBytes, wnd, receiving.next());
+    writer.begin(output, nowUs, mtuBytes, overheadBytes, wnd, receiving.next());
     receiving.flushAcks(writer);
-    probe.update(transmitter.isRemoteWindowClosed(), nowMs);
-    if (probe.take(nowMs)) {
+    probe.update(transmitter.isRemoteWindowClosed(), nowUs);
+    if (probe.take(nowUs)) {
       writer.control(Segment.WASK, ts, 0);
       counters.add(KcpCounter.PROBES_OUT, 1);
     }

@@ -4,9 +4,9 @@ import io.kcp4j.congestion.Pacer;
 
 /**
  * Schedules flushes: the earliest of all deadlines of a session. What can wait to share datagrams,
- * such as acknowledgements, leaves one interval after the first of it began to wait; a
- * retransmission when the loss detector and the pacer allow it; the rest of a burst in the next
- * millisecond.
+ * such as acknowledgements, leaves one interval after the millisecond in which the first of it
+ * began to wait, so that flushes of many sessions coincide; a retransmission when the loss detector
+ * and the pacer allow it; the rest of a burst in the next millisecond.
  */
 final class FlushSchedule {
 
@@ -22,11 +22,11 @@ final class FlushSchedule {
   private final Transmitter transmitter;
   private final Liveness liveness;
 
-  private int intervalMs;
+  private int intervalUs;
   private int sendWindow;
 
   /** When what waits has to leave. */
-  private long flushAtMs = Kcp.NO_DEADLINE;
+  private long flushAtUs = Kcp.NO_DEADLINE;
 
   FlushSchedule(
       SendBuffer sending,
@@ -54,21 +54,21 @@ final class FlushSchedule {
   }
 
   void configure(KcpConfig config) {
-    intervalMs = config.intervalMs();
+    intervalUs = config.intervalMs() * Kcp.US_PER_MS;
     sendWindow = config.sendWindow();
   }
 
   /** When to flush at the latest, or {@link Kcp#NO_DEADLINE}; see {@link Kcp#nextDeadline}. */
-  long deadlineMs() {
-    long flush = Math.min(flushAtMs, admission.retryAtMs());
-    long retransmit = Math.max(losses.deadlineMs(), pacer.opensAtMs());
-    long end = Math.min(probe.nextAtMs(), liveness.deadlineMs());
+  long deadlineUs() {
+    long flush = Math.min(flushAtUs, admission.retryAtUs());
+    long retransmit = Math.max(losses.deadlineUs(), pacer.opensAtUs());
+    long end = Math.min(probe.nextAtUs(), liveness.deadlineUs());
     return Math.min(Math.min(flush, retransmit), end);
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */
   boolean isIdle() {
-    return flushAtMs == Kcp.NO_DEADLINE
+    return flushAtUs == Kcp.NO_DEADLINE
         && !probe.isRequested()
         && !advertised.isUpdatePending()
         && !advertised.isWithheld()
@@ -76,38 +76,41 @@ final class FlushSchedule {
   }
 
   /** A flush begins, which takes all that waits. */
-  void beginFlush(long nowMs) {
-    liveness.excludeDriverStall(Math.max(0, nowMs - deadlineMs()));
-    flushAtMs = Kcp.NO_DEADLINE;
-    admission.endDeferral(nowMs);
+  void beginFlush(long nowUs) {
+    long lateUs = nowUs - deadlineUs();
+    if (lateUs >= Kcp.US_PER_MS) { // Not the resolution of timers.
+      liveness.excludeDriverStall(lateUs);
+    }
+    flushAtUs = Kcp.NO_DEADLINE;
+    admission.endDeferral(nowUs);
   }
 
   /** Starts and stops timers at the end of a batch or a flush. */
-  void update(long nowMs) {
-    probe.update(transmitter.isRemoteWindowClosed(), nowMs);
+  void update(long nowUs) {
+    probe.update(transmitter.isRemoteWindowClosed(), nowUs);
     int window = Math.min(sendWindow, remote.largest());
-    liveness.updateStall(puller.hasNew(), remote.segments(), sending.una(), window, nowMs);
-    if (!isWaiting(nowMs)) {
-      flushAtMs = Kcp.NO_DEADLINE;
-    } else if (flushAtMs == Kcp.NO_DEADLINE) {
-      flushAtMs = nowMs + intervalMs;
+    liveness.updateStall(puller.hasNew(), remote.segments(), sending.una(), window, nowUs);
+    if (!isWaiting(nowUs)) {
+      flushAtUs = Kcp.NO_DEADLINE;
+    } else if (flushAtUs == Kcp.NO_DEADLINE) {
+      flushAtUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + intervalUs;
     }
-    admission.scheduleRetry(nowMs);
+    admission.scheduleRetry(nowUs);
   }
 
-  private boolean isWaiting(long nowMs) {
+  private boolean isWaiting(long nowUs) {
     return receiving.acks().isPending()
         || receiving.isMovePending()
-        || advertised.isReviewDue(nowMs)
+        || advertised.isReviewDue(nowUs)
         || transmitter.isNewAllowed()
         || losses.isLossDetected() // deferred by the pacer
         || losses.isLossSuspected();
   }
 
   /** What waits only for the end of a burst leaves with the next one, not after the interval. */
-  void continueBurst(long nowMs) {
-    if (transmitter.isNewAllowed() && pacer.isBurstSpent(nowMs)) {
-      flushAtMs = Math.min(flushAtMs, pacer.opensAtMs());
+  void continueBurst(long nowUs) {
+    if (transmitter.isNewAllowed() && pacer.isBurstSpent(nowUs)) {
+      flushAtUs = Math.min(flushAtUs, pacer.opensAtUs());
     }
   }
 }

@@ -63,7 +63,7 @@ final class InputProcessor {
    *
    * @param tsNow what the timestamp of a segment would be that is sent now
    */
-  InputResult input(ByteBuf datagram, Origin origin, int tsNow, long nowMs) {
+  InputResult input(ByteBuf datagram, Origin origin, int tsNow, long nowUs) {
     if (!liveness.isOpen()) {
       return InputResult.SESSION_ENDED;
     }
@@ -75,10 +75,10 @@ final class InputProcessor {
     switch (result) {
       case ACCEPTED -> {
         if (tracing != null) {
-          tracing.at(nowMs);
+          tracing.at(nowUs);
           tracing.datagramReceived(datagram.readableBytes(), origin);
         }
-        apply(datagram, origin, tsNow, nowMs);
+        apply(datagram, origin, tsNow, nowUs);
       }
       case MALFORMED -> counters.add(KcpCounter.MALFORMED, 1);
       case WRONG_CONV -> counters.add(KcpCounter.WRONG_CONV, 1);
@@ -93,10 +93,10 @@ final class InputProcessor {
    * Applies a datagram. Every ACK comes before any {@code una}, which would drop the segment that
    * the ACK has to be compared with: protocol.md 2.3.
    */
-  private void apply(ByteBuf datagram, Origin origin, int tsNow, long nowMs) {
-    advertised.received(nowMs);
+  private void apply(ByteBuf datagram, Origin origin, int tsNow, long nowUs) {
+    advertised.received(nowUs);
     int newestUna = remote.una();
-    int rttSampleMs = AckSample.NO_RTT;
+    int rttSampleUs = AckSample.NO_RTT;
     int unacknowledged = losses.unacknowledged();
     int segments = 0;
     int end = datagram.writerIndex();
@@ -116,7 +116,7 @@ final class InputProcessor {
       }
       int length = Segment.length(third);
       switch (Segment.cmd(first)) {
-        case Segment.ACK -> rttSampleMs = acknowledge(second, tsNow, nowMs, rttSampleMs);
+        case Segment.ACK -> rttSampleUs = acknowledge(second, tsNow, nowUs, rttSampleUs);
         case Segment.PUSH -> push(first, second, datagram, index, length);
         case Segment.WASK -> advertised.requestUpdate();
         default -> {} // WINS: its window has been taken above
@@ -126,12 +126,12 @@ final class InputProcessor {
     counters.add(KcpCounter.SEGMENTS_IN, segments);
     lastInputStale = una - newestUna < 0;
     if (origin == Origin.RECOVERED) {
-      rttSampleMs = AckSample.NO_RTT;
+      rttSampleUs = AckSample.NO_RTT;
     }
-    if (rttSampleMs >= 0) {
-      rtt.sample(rttSampleMs);
+    if (rttSampleUs >= 0) {
+      rtt.sample(rttSampleUs);
     }
-    acknowledgeBelow(una, unacknowledged, rttSampleMs, nowMs);
+    acknowledgeBelow(una, unacknowledged, rttSampleUs, nowUs);
   }
 
   private void updateRemoteWindow(int una, int wnd) {
@@ -148,57 +148,58 @@ final class InputProcessor {
   }
 
   /** Takes one ACK, returns the shortest round trip of the datagram so far: protocol.md 2.4. */
-  private int acknowledge(long second, int tsNow, long nowMs, int rttSampleMs) {
+  private int acknowledge(long second, int tsNow, long nowUs, int rttSampleUs) {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
     if (!sending.isAwaited(sn)) {
-      return rttSampleMs;
+      return rttSampleUs;
     }
-    boolean genuine = losses.wasSentAt(sending.index(sn), ts);
+    int index = sending.index(sn);
+    boolean genuine = losses.wasSentAt(index, ts);
+    int rttUs = losses.rttUs(index, ts, tsNow, nowUs);
     if (events.isActive()) {
-      events.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
+      events.acknowledged(sn, sending.bytes(index), nowUs);
     }
-    sending.acknowledge(sn, ts, nowMs);
+    sending.acknowledge(sn, ts, nowUs);
     if (!genuine) {
       counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
-      return rttSampleMs;
+      return rttSampleUs;
     }
-    int rttMs = tsNow - ts;
-    return rttSampleMs < 0 ? rttMs : Math.min(rttMs, rttSampleMs);
+    return rttSampleUs < 0 ? rttUs : Math.min(rttUs, rttSampleUs);
   }
 
   /**
    * Ends the acknowledgements of a datagram, before which so many segments were {@code
    * unacknowledged}.
    */
-  private void acknowledgeBelow(int una, int unacknowledged, int rttSampleMs, long nowMs) {
+  private void acknowledgeBelow(int una, int unacknowledged, int rttSampleUs, long nowUs) {
     int unaBefore = sending.una();
     if (events.isActive()) {
-      reportBelow(una, nowMs);
+      reportBelow(una, nowUs);
     }
-    sending.acknowledgeBelow(una, nowMs);
+    sending.acknowledgeBelow(una, nowUs);
     boolean advanced = sending.una() != unaBefore;
     if (events.isActive()) {
       int inFlight = losses.unacknowledged();
-      events.endInput(rttSampleMs, advanced, inFlight, remote.segments(), nowMs);
+      events.endInput(rttSampleUs, advanced, inFlight, remote.segments(), nowUs);
     }
     if (advanced) {
       if (sending.una() != sending.next()) {
-        losses.unaAdvanced(sending.index(sending.una()), nowMs);
+        losses.unaAdvanced(sending.index(sending.una()), nowUs);
       }
       windowOpened = puller.hasNew();
     }
     int acknowledged = unacknowledged - losses.unacknowledged();
     if (acknowledged != 0) {
-      liveness.progress(nowMs);
-      pacer.acknowledged(acknowledged, nowMs);
+      liveness.progress(nowUs);
+      pacer.acknowledged(acknowledged, nowUs);
     }
   }
 
-  private void reportBelow(int una, long nowMs) {
+  private void reportBelow(int una, long nowUs) {
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
-        events.acknowledged(sn, sending.bytes(sending.index(sn)), nowMs);
+        events.acknowledged(sn, sending.bytes(sending.index(sn)), nowUs);
       }
     }
   }

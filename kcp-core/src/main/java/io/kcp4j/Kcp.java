@@ -8,8 +8,8 @@ import java.util.Objects;
 
 /**
  * One side of a KCP session: the ARQ as a state machine. It has no clock, no thread and no socket:
- * its driver passes the time, in milliseconds of any clock that never goes back, and makes all
- * calls from one thread.
+ * its driver passes the time, in microseconds of any clock that is never negative and never goes
+ * back, and makes all calls from one thread.
  *
  * <p><b>How to drive it.</b> Pass each datagram to {@link #input}; after a batch of them, take what
  * has arrived with {@link #receive} and call {@link #afterInput}; after a batch of {@link #send},
@@ -33,6 +33,9 @@ public final class Kcp {
 
   /** What {@link #nextDeadline} returns when there is nothing to wait for. */
   public static final long NO_DEADLINE = Long.MAX_VALUE;
+
+  /** Timestamps on the wire and durations in {@link KcpConfig} count milliseconds. */
+  static final int US_PER_MS = 1_000;
 
   private final int conv;
   private final int tsOrigin;
@@ -64,8 +67,8 @@ public final class Kcp {
    * @param conv the conversation id, the same on both sides
    * @param config the settings
    * @param context what the sessions of one endpoint share
-   * @param tsOrigin the value of the timestamp field at time 0; a random one for each session makes
-   *     acknowledgements hard to guess
+   * @param tsOrigin the value of the timestamp field at time 0, from which it counts milliseconds;
+   *     a random one for each session makes acknowledgements hard to guess
    */
   public Kcp(int conv, KcpConfig config, KcpContext context, int tsOrigin) {
     this(conv, config, context, tsOrigin, 0);
@@ -231,13 +234,13 @@ public final class Kcp {
    * they are. Never throws for the content of a datagram: an invalid one is refused as a whole,
    * before any of it has an effect, and counted.
    */
-  public InputResult input(ByteBuf datagram, long nowMs) {
-    return input(datagram, Origin.NETWORK, nowMs);
+  public InputResult input(ByteBuf datagram, long nowUs) {
+    return input(datagram, Origin.NETWORK, nowUs);
   }
 
   /** {@link #input(ByteBuf, long)} for a datagram of either origin. */
-  public InputResult input(ByteBuf datagram, Origin origin, long nowMs) {
-    return processor.input(datagram, origin, ts(nowMs), nowMs);
+  public InputResult input(ByteBuf datagram, Origin origin, long nowUs) {
+    return processor.input(datagram, origin, ts(nowUs), nowUs);
   }
 
   /**
@@ -364,19 +367,19 @@ public final class Kcp {
    * To be called once after a batch of {@link #input}, and after what had arrived was received.
    * Flushes what has to leave at once; the rest waits for the interval.
    */
-  public void afterInput(long nowMs, DatagramOutput output) {
+  public void afterInput(long nowUs, DatagramOutput output) {
     boolean urgent =
         (processor.isWindowOpened() && transmitter.isNewAllowed()) || losses.isLossDetected();
-    if (urgent && pacer.isOpen(nowMs)) {
-      flush(nowMs, output);
+    if (urgent && pacer.isOpen(nowUs)) {
+      flush(nowUs, output);
     } else if (advertised.isUpdatePending() || receiving.isAckDue(mtuBytes())) {
-      flushControl(nowMs, output);
+      flushControl(nowUs, output);
     }
     processor.endBatch();
     sending.trim();
-    schedule.update(nowMs);
+    schedule.update(nowUs);
     if (urgent) {
-      schedule.continueBurst(nowMs);
+      schedule.continueBurst(nowUs);
     }
   }
 
@@ -384,42 +387,42 @@ public final class Kcp {
    * To be called once after a batch of {@link #send} or {@link #probe}, or of {@link #receive}
    * outside of a batch of input: flushes, or with write delay waits for the interval.
    */
-  public void afterSend(long nowMs, DatagramOutput output) {
-    if (!config.writeDelay() && transmitter.isNewAllowed() && pacer.isOpen(nowMs)) {
-      flush(nowMs, output);
+  public void afterSend(long nowUs, DatagramOutput output) {
+    if (!config.writeDelay() && transmitter.isNewAllowed() && pacer.isOpen(nowUs)) {
+      flush(nowUs, output);
     } else if (probe.isRequested() || advertised.isUpdatePending()) {
-      flushControl(nowMs, output);
+      flushControl(nowUs, output);
     }
-    schedule.update(nowMs);
+    schedule.update(nowUs);
     if (!config.writeDelay()) {
-      schedule.continueBurst(nowMs);
+      schedule.continueBurst(nowUs);
     }
   }
 
   /**
    * Sends everything that may be sent now: acknowledgements, probes, lost segments, new segments.
    */
-  public void flush(long nowMs, DatagramOutput output) {
+  public void flush(long nowUs, DatagramOutput output) {
     if (!liveness.isOpen()) {
       return;
     }
-    schedule.beginFlush(nowMs);
+    schedule.beginFlush(nowUs);
     receiving.closeGap();
     processor.failOnBadFragments();
-    control.begin(output, mtuBytes(), overheadBytes, ts(nowMs), nowMs);
+    control.begin(output, mtuBytes(), overheadBytes, ts(nowUs), nowUs);
     int window = transmitter.window();
-    transmitter.transmit(window, ts(nowMs), nowMs);
+    transmitter.transmit(window, ts(nowUs), nowUs);
     writer.end();
-    transmitter.reportFlush(window, config.fastRetransmit(), nowMs);
-    liveness.check(nowMs);
-    schedule.update(nowMs);
-    schedule.continueBurst(nowMs);
+    transmitter.reportFlush(window, config.fastRetransmit(), nowUs);
+    liveness.check(nowUs);
+    schedule.update(nowUs);
+    schedule.continueBurst(nowUs);
     puller.endFlush();
   }
 
-  private void flushControl(long nowMs, DatagramOutput output) {
+  private void flushControl(long nowUs, DatagramOutput output) {
     if (liveness.isOpen()) {
-      control.begin(output, mtuBytes(), overheadBytes, ts(nowMs), nowMs);
+      control.begin(output, mtuBytes(), overheadBytes, ts(nowUs), nowUs);
       writer.end();
     }
   }
@@ -428,23 +431,24 @@ public final class Kcp {
    * Counts against the rate limit what the layers below have sent for this session beside its
    * datagrams, such as parity.
    */
-  public void charge(int bytes, long nowMs) {
-    pacer.charge(bytes, nowMs);
+  public void charge(int bytes, long nowUs) {
+    pacer.charge(bytes, nowUs);
   }
 
-  private int ts(long nowMs) {
-    return tsOrigin + (int) nowMs;
+  private int ts(long nowUs) {
+    return tsOrigin + (int) Math.floorDiv(nowUs, US_PER_MS);
   }
 
   // Deadlines
 
   /**
-   * When {@link #flush} has to be called at the latest, or {@link #NO_DEADLINE}. Never later than
-   * there is something to do. It can be earlier, at most once per timeout, when the segment that
-   * would have timed out first has been acknowledged meanwhile; that flush then sends nothing.
+   * When {@link #flush} has to be called at the latest, in microseconds, or {@link #NO_DEADLINE}.
+   * Never later than there is something to do. It can be earlier, at most once per timeout, when
+   * the segment that would have timed out first has been acknowledged meanwhile; that flush then
+   * sends nothing.
    */
   public long nextDeadline() {
-    return liveness.isOpen() ? schedule.deadlineMs() : NO_DEADLINE;
+    return liveness.isOpen() ? schedule.deadlineUs() : NO_DEADLINE;
   }
 
   /** Releases every buffer. Every call after it does nothing. */

@@ -380,7 +380,7 @@ public final class KcpConfig {
 
     /** See {@link KcpConfig#minRtoMs()}. */
     public Builder minRtoMs(int ms) {
-      minRtoMs = checkRange("minRtoMs", ms, 0, RttEstimator.MAX_RTO_MS);
+      minRtoMs = checkRange("minRtoMs", ms, 0, RttEstimator.MAX_RTO_US / Kcp.US_PER_MS);
       return this;
     }
 

@@ -3,9 +3,9 @@ package io.kcp4j;
 /**
  * The state of a session at one moment.
  *
- * @param srttMs the smoothed round-trip time in milliseconds, 0 before the first sample
- * @param rttVarMs the round-trip time's variation, in milliseconds
- * @param rtoMs the retransmission timeout of a segment that is sent now, in milliseconds
+ * @param srttUs the smoothed round-trip time in microseconds, 0 before the first sample
+ * @param rttVarUs the round-trip time's variation, in microseconds
+ * @param rtoUs the retransmission timeout of a segment that is sent now, in microseconds
  * @param congestionWindow the congestion control's window, in segments
  * @param remoteWindow the free receive window that the peer advertised last, in segments
  * @param inFlight segments sent and not yet acknowledged
@@ -14,9 +14,9 @@ package io.kcp4j;
  * @param counters a copy of the counters
  */
 public record KcpStats(
-    int srttMs,
-    int rttVarMs,
-    int rtoMs,
+    int srttUs,
+    int rttVarUs,
+    int rtoUs,
     int congestionWindow,
     int remoteWindow,
     int inFlight,
@@ -39,9 +39,9 @@ public record KcpStats(
       ReceiveBuffer receiving,
       KcpCounters counters) {
     return new KcpStats(
-        rtt.srttMs(),
-        rtt.rttVarMs(),
-        rtt.rtoMs(),
+        rtt.srttUs(),
+        rtt.rttVarUs(),
+        rtt.rtoUs(),
         events.window(),
         remote.segments(),
         losses.unacknowledged(),

@@ -16,11 +16,11 @@ final class Liveness {
   private KcpFailure failure;
   private boolean closed;
   private int deadLink;
-  private int progressTimeoutMs;
-  private int writeStallTimeoutMs;
+  private long progressTimeoutUs;
+  private long writeStallTimeoutUs;
 
   /** When a segment was acknowledged last, or the first one sent after there were none. */
-  private long progressAtMs;
+  private long progressAtUs;
 
   Liveness(LossDetector losses) {
     this.losses = losses;
@@ -28,8 +28,8 @@ final class Liveness {
 
   void configure(KcpConfig config) {
     deadLink = config.deadLink();
-    progressTimeoutMs = config.progressTimeoutMs();
-    writeStallTimeoutMs = config.writeStallTimeoutMs();
+    progressTimeoutUs = (long) config.progressTimeoutMs() * Kcp.US_PER_MS;
+    writeStallTimeoutUs = (long) config.writeStallTimeoutMs() * Kcp.US_PER_MS;
   }
 
   /** Sets the tracer, or null for none; the one before has had its last event. */
@@ -74,23 +74,23 @@ final class Liveness {
   }
 
   /** Segments have been acknowledged, or will be sent while none are in flight. */
-  void progress(long nowMs) {
-    progressAtMs = nowMs;
+  void progress(long nowUs) {
+    progressAtUs = nowUs;
   }
 
   /** Notes whether the peer has room; see {@link WriteStall#update}. */
-  void updateStall(boolean queued, int remoteWindow, int una, int window, long nowMs) {
-    stall.update(queued, remoteWindow, una, window, nowMs);
+  void updateStall(boolean queued, int remoteWindow, int una, int window, long nowUs) {
+    stall.update(queued, remoteWindow, una, window, nowUs);
   }
 
   /** When {@link #check} may fail the session, or {@link Kcp#NO_DEADLINE}. */
-  long deadlineMs() {
-    return Math.min(progressDeadlineMs(), stall.overAtMs(writeStallTimeoutMs));
+  long deadlineUs() {
+    return Math.min(progressDeadlineUs(), stall.overAtUs(writeStallTimeoutUs));
   }
 
-  private long progressDeadlineMs() {
-    return losses.unacknowledged() > 0 && progressTimeoutMs > 0
-        ? progressAtMs + progressTimeoutMs
+  private long progressDeadlineUs() {
+    return losses.unacknowledged() > 0 && progressTimeoutUs > 0
+        ? progressAtUs + progressTimeoutUs
         : Kcp.NO_DEADLINE;
   }
 
@@ -98,19 +98,19 @@ final class Liveness {
    * Excludes time in which the session was not driven, as in a long pause of the whole process:
    * nothing was retransmitted that the peer could have acknowledged.
    */
-  void excludeDriverStall(long lateMs) {
-    progressAtMs += lateMs;
-    stall.exclude(lateMs);
+  void excludeDriverStall(long lateUs) {
+    progressAtUs += lateUs;
+    stall.exclude(lateUs);
   }
 
   /** Fails the session if a deadline has passed. */
-  void check(long nowMs) {
+  void check(long nowUs) {
     if (failure != null) {
       return;
     }
-    if (nowMs >= progressDeadlineMs()) {
+    if (nowUs >= progressDeadlineUs()) {
       fail(KcpFailure.NO_PROGRESS);
-    } else if (nowMs >= stall.overAtMs(writeStallTimeoutMs)) {
+    } else if (nowUs >= stall.overAtUs(writeStallTimeoutUs)) {
       fail(KcpFailure.WRITE_STALLED);
     }
   }

@@ -9,8 +9,8 @@ package io.kcp4j;
  * segments that {@link #nextLost} returns, as long as the pacer lets them leave.
  *
  * <p>This class keeps what every strategy needs: the unacknowledged segments in the order of their
- * last transmission, how often each was sent, and its first and last timestamp. The arrays belong
- * to the ring, which tells of its growth and of its end.
+ * last transmission, how often each was sent, its first and last timestamp, and when it was sent
+ * last. The arrays belong to the ring, which tells of its growth and of its end.
  */
 abstract class LossDetector {
 
@@ -22,6 +22,7 @@ abstract class LossDetector {
   private int[] transmissions;
   private int[] firstTs;
   private int[] lastTs;
+  private long[] sentAtUs;
 
   /** Takes over settings that have changed. */
   abstract void configure(KcpConfig config);
@@ -29,17 +30,19 @@ abstract class LossDetector {
   // Transmissions
 
   /** The segment at {@code index} is sent for the first time, with the timestamp {@code ts}. */
-  void sent(int index, int ts, long nowMs) {
+  void sent(int index, int ts, long nowUs) {
     transmissions[index] = 1;
     firstTs[index] = ts;
     lastTs[index] = ts;
+    sentAtUs[index] = nowUs;
     order.append(index);
   }
 
   /** The segment that {@link #nextLost} has returned last is sent again. */
-  void retransmitted(int index, int ts, long nowMs) {
+  void retransmitted(int index, int ts, long nowUs) {
     transmissions[index]++;
     lastTs[index] = ts;
+    sentAtUs[index] = nowUs;
     order.remove(index);
     order.append(index);
   }
@@ -69,18 +72,33 @@ abstract class LossDetector {
     return ts == lastTs[index];
   }
 
+  /**
+   * The round-trip time that an ACK with the timestamp {@code ts} shows, in microseconds, at most
+   * the largest retransmission timeout. Exact for the last transmission; of earlier ones only the
+   * timestamp is known, in milliseconds.
+   *
+   * @param tsNow the timestamp of a segment that would be sent now
+   */
+  final int rttUs(int index, int ts, int tsNow, long nowUs) {
+    long rttUs =
+        isLastTransmission(index, ts)
+            ? nowUs - sentAtUs[index]
+            : Integer.toUnsignedLong(tsNow - ts) * Kcp.US_PER_MS;
+    return (int) Math.min(rttUs, RttEstimator.MAX_RTO_US);
+  }
+
   /** An ACK with the timestamp {@code ts} has come for the segment in flight at {@code index}. */
-  void acknowledged(int index, int ts, long nowMs) {
+  void acknowledged(int index, int ts, long nowUs) {
     order.remove(index);
   }
 
   /** The peer's {@code una} covers the segment in flight at {@code index}; no ACK has come. */
-  void acknowledgedByUna(int index, long nowMs) {
+  void acknowledgedByUna(int index, long nowUs) {
     order.remove(index);
   }
 
   /** {@code una} has advanced; the segment at {@code index} is now the oldest in flight. */
-  abstract void unaAdvanced(int index, long nowMs);
+  abstract void unaAdvanced(int index, long nowUs);
 
   // Losses
 
@@ -98,7 +116,7 @@ abstract class LossDetector {
    *
    * @param newAllowed whether new segments may be sent in this flush
    */
-  abstract boolean isSearchDue(boolean newAllowed, long nowMs);
+  abstract boolean isSearchDue(boolean newAllowed, long nowUs);
 
   /**
    * The next segment that is lost, or {@link #NONE}. The caller retransmits it before it asks
@@ -106,16 +124,16 @@ abstract class LossDetector {
    *
    * @param newAllowed as for {@link #isSearchDue}, which holds
    */
-  abstract int nextLost(boolean newAllowed, long nowMs);
+  abstract int nextLost(boolean newAllowed, long nowUs);
 
   /** Why the segment counts as lost that {@link #nextLost} has returned last. */
   abstract LossCause cause();
 
   /**
-   * When to ask for {@link #nextLost} though no acknowledgement comes, in milliseconds, or {@link
+   * When to ask for {@link #nextLost} though no acknowledgement comes, in microseconds, or {@link
    * Kcp#NO_DEADLINE}. Never later than a segment is lost.
    */
-  abstract long deadlineMs();
+  abstract long deadlineUs();
 
   // The ring
 
@@ -141,5 +159,6 @@ abstract class LossDetector {
     transmissions = ring.transmissions;
     firstTs = ring.firstTs;
     lastTs = ring.lastTs;
+    sentAtUs = ring.sentAtUs;
   }
 }

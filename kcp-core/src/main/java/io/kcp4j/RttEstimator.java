@@ -1,37 +1,37 @@
 package io.kcp4j;
 
 /**
- * RTT estimator: round-trip time and retransmission timeout after RFC 6298, in whole milliseconds,
- * with two of kcp-go's refinements: a sample far below the expected range widens the variation only
- * a little, and the flush interval is part of every round trip: protocol.md 4.2 and 4.3.
+ * RTT estimator: round-trip time and retransmission timeout after RFC 6298, in microseconds, with
+ * two of kcp-go's refinements: a sample far below the expected range widens the variation only a
+ * little, and the flush interval is part of every round trip: protocol.md 4.2 and 4.3.
  */
 final class RttEstimator {
 
   /** The reference's IKCP_RTO_MAX. */
-  static final int MAX_RTO_MS = 60_000;
+  static final int MAX_RTO_US = 60_000_000;
 
   /** The reference's IKCP_RTO_DEF: before the first sample. */
-  private static final int INITIAL_RTO_MS = 200;
+  private static final int INITIAL_RTO_US = 200_000;
 
   /** The reference's IKCP_RTO_MIN and IKCP_RTO_NDL. */
-  private static final int MIN_RTO_MS = 100;
+  private static final int MIN_RTO_US = 100_000;
 
-  private static final int MIN_RTO_NO_DELAY_MS = 30;
+  private static final int MIN_RTO_NO_DELAY_US = 30_000;
 
-  private int srttMs;
-  private int rttVarMs;
-  private int rtoMs = INITIAL_RTO_MS;
+  private int srttUs;
+  private int rttVarUs;
+  private int rtoUs = INITIAL_RTO_US;
   private boolean sampled;
-  private int minRtoMs;
-  private int intervalMs;
+  private int minRtoUs;
+  private int intervalUs;
 
   /** Takes over limits that may have changed. */
   void configure(KcpConfig config) {
-    minRtoMs = config.minRtoMs();
-    if (minRtoMs == 0) {
-      minRtoMs = config.noDelay() ? MIN_RTO_NO_DELAY_MS : MIN_RTO_MS;
+    minRtoUs = config.minRtoMs() * Kcp.US_PER_MS;
+    if (minRtoUs == 0) {
+      minRtoUs = config.noDelay() ? MIN_RTO_NO_DELAY_US : MIN_RTO_US;
     }
-    intervalMs = config.intervalMs();
+    intervalUs = config.intervalMs() * Kcp.US_PER_MS;
     update();
   }
 
@@ -39,40 +39,40 @@ final class RttEstimator {
     return sampled;
   }
 
-  int srttMs() {
-    return srttMs;
+  int srttUs() {
+    return srttUs;
   }
 
-  int rttVarMs() {
-    return rttVarMs;
+  int rttVarUs() {
+    return rttVarUs;
   }
 
-  int rtoMs() {
-    return rtoMs;
+  int rtoUs() {
+    return rtoUs;
   }
 
-  void sample(int rttMs) {
+  void sample(int rttUs) {
     if (!sampled) {
       sampled = true;
-      srttMs = rttMs;
-      rttVarMs = rttMs / 2;
+      srttUs = rttUs;
+      rttVarUs = rttUs / 2;
     } else {
-      int delta = rttMs - srttMs;
-      srttMs += delta >> 3;
+      int delta = rttUs - srttUs;
+      srttUs += delta >> 3;
       int distance = Math.abs(delta);
-      boolean farBelow = rttMs < srttMs - rttVarMs;
-      rttVarMs += (distance - rttVarMs) >> (farBelow ? 5 : 2);
+      boolean farBelow = rttUs < srttUs - rttVarUs;
+      rttVarUs += (distance - rttVarUs) >> (farBelow ? 5 : 2);
     }
     update();
   }
 
   private void update() {
-    int rto = sampled ? srttMs + Math.max(intervalMs, 4 * rttVarMs) : INITIAL_RTO_MS;
-    rtoMs = Math.min(Math.max(rto, minRtoMs), MAX_RTO_MS);
+    int rto = sampled ? srttUs + Math.max(intervalUs, 4 * rttVarUs) : INITIAL_RTO_US;
+    rtoUs = Math.min(Math.max(rto, minRtoUs), MAX_RTO_US);
   }
 
-  /** The timeout after {@code segmentRtoMs} has passed without an acknowledgement. */
-  int backOff(int segmentRtoMs, boolean noDelay) {
-    return Math.min(segmentRtoMs + (noDelay ? (segmentRtoMs + 1) / 2 : segmentRtoMs), MAX_RTO_MS);
+  /** The timeout after {@code segmentRtoUs} has passed without an acknowledgement. */
+  int backOff(int segmentRtoUs, boolean noDelay) {
+    return Math.min(segmentRtoUs + (noDelay ? (segmentRtoUs + 1) / 2 : segmentRtoUs), MAX_RTO_US);
   }
 }

@@ -81,30 +81,30 @@ final class SegmentEvents {
   }
 
   /** A segment has been sent, header included {@code bytes} long. */
-  void sent(int sn, int bytes, int transmissions, long nowMs) {
-    control.onSegmentSent(sn, bytes, transmissions, nowMs);
+  void sent(int sn, int bytes, int transmissions, long nowUs) {
+    control.onSegmentSent(sn, bytes, transmissions, nowUs);
     if (tracing != null) {
       tracing.sent(sn, bytes, transmissions);
     }
   }
 
   /** A segment is acknowledged by the datagram that is taken in. */
-  void acknowledged(int sn, int bytes, long nowMs) {
+  void acknowledged(int sn, int bytes, long nowUs) {
     samples.acknowledgedSegments++;
     samples.deliveredSegments++;
     samples.deliveredBytes += bytes;
-    control.onSegmentAcknowledged(sn, nowMs);
+    control.onSegmentAcknowledged(sn, nowUs);
   }
 
   /** A segment counts as lost. */
-  void lost(int sn, LossCause cause, long nowMs) {
+  void lost(int sn, LossCause cause, long nowUs) {
     samples.lostSegments++;
     if (cause == LossCause.TIMEOUT) {
       samples.lostByTimeout++;
     } else {
       samples.lostByAcks++;
     }
-    control.onSegmentLost(sn, nowMs);
+    control.onSegmentLost(sn, nowUs);
     if (tracing != null) {
       tracing.lost(sn, cause);
     }
@@ -113,20 +113,20 @@ final class SegmentEvents {
   /**
    * A datagram has been taken in.
    *
-   * @param rttMs its shortest round-trip time, or {@link AckSample#NO_RTT}
+   * @param rttUs its shortest round-trip time, or {@link AckSample#NO_RTT}
    */
-  void endInput(int rttMs, boolean unaAdvanced, int inFlight, int remoteWindow, long nowMs) {
+  void endInput(int rttUs, boolean unaAdvanced, int inFlight, int remoteWindow, long nowUs) {
     if (samples.acknowledgedSegments == 0 && !unaAdvanced) {
       return;
     }
-    samples.rttMs = rttMs;
+    samples.rttUs = rttUs;
     samples.unaAdvanced = unaAdvanced;
     samples.inFlightSegments = inFlight;
     samples.remoteWindow = remoteWindow;
-    samples.nowMs = nowMs;
+    samples.nowUs = nowUs;
     control.onAck(samples);
     if (tracing != null) {
-      tracing.acknowledged(samples.acknowledgedSegments, rttMs, control.window());
+      tracing.acknowledged(samples.acknowledgedSegments, rttUs, control.window());
     }
     samples.acknowledgedSegments = 0;
     samples.lostSegments = 0;
@@ -139,12 +139,12 @@ final class SegmentEvents {
    * @param inFlight segments from the oldest that is unacknowledged to the newest sent
    * @param window the window in force when the flush began
    */
-  void endFlush(int inFlight, int window, int fastRetransmit, long nowMs) {
+  void endFlush(int inFlight, int window, int fastRetransmit, long nowUs) {
     if (samples.lostByAcks + samples.lostByTimeout > 0) {
       samples.inFlightSegments = inFlight;
       samples.window = window;
       samples.fastRetransmit = fastRetransmit;
-      samples.nowMs = nowMs;
+      samples.nowUs = nowUs;
       control.onLoss(samples);
       samples.lostByAcks = 0;
       samples.lostByTimeout = 0;
@@ -163,8 +163,8 @@ final class SegmentEvents {
   /** Both samples of a session. */
   private static final class Samples implements AckSample, LossSample {
 
-    private long nowMs;
-    private int rttMs;
+    private long nowUs;
+    private int rttUs;
     private int acknowledgedSegments;
     private int lostSegments;
     private long deliveredSegments;
@@ -181,13 +181,13 @@ final class SegmentEvents {
     private long limitedUntil;
 
     @Override
-    public long nowMs() {
-      return nowMs;
+    public long nowUs() {
+      return nowUs;
     }
 
     @Override
-    public int rttMs() {
-      return rttMs;
+    public int rttUs() {
+      return rttUs;
     }
 
     @Override

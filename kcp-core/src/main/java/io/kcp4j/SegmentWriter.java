@@ -15,7 +15,7 @@ final class SegmentWriter {
   private final Pacer pacer;
 
   private DatagramOutput output;
-  private long nowMs;
+  private long nowUs;
   private int mtuBytes;
   private int overheadBytes;
   private int wnd;
@@ -65,9 +65,9 @@ final class SegmentWriter {
    * @param overheadBytes what the layers below add to each
    */
   void begin(
-      DatagramOutput output, long nowMs, int mtuBytes, int overheadBytes, int wnd, int rcvNext) {
+      DatagramOutput output, long nowUs, int mtuBytes, int overheadBytes, int wnd, int rcvNext) {
     this.output = output;
-    this.nowMs = nowMs;
+    this.nowUs = nowUs;
     this.mtuBytes = mtuBytes;
     this.overheadBytes = overheadBytes;
     this.wnd = wnd;
@@ -75,7 +75,7 @@ final class SegmentWriter {
     discardDatagram(); // Of a flush that has failed.
     run = null;
     if (tracing != null) {
-      tracing.at(nowMs);
+      tracing.at(nowUs);
     }
   }
 
@@ -106,10 +106,10 @@ final class SegmentWriter {
     for (int at = start; at < end; at += mtuBytes, sn++) {
       int frg = buffer.frg(buffer.firstQueued());
       Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
-      buffer.sent(ts, nowMs);
+      buffer.sent(ts, nowUs);
     }
     segments += run;
-    pacer.begin(run, nowMs);
+    pacer.begin(run, nowUs);
     count(run, mtuBytes);
     addToRun(chunk, start, end - start, mtuBytes);
     return run;
@@ -132,7 +132,7 @@ final class SegmentWriter {
     } else {
       copy(buffer, index, bytes, ts);
     }
-    buffer.sent(ts, nowMs);
+    buffer.sent(ts, nowUs);
     segments++;
   }
 
@@ -184,7 +184,7 @@ final class SegmentWriter {
       endDatagram();
     }
     if (datagramBytes == 0) {
-      pacer.begin(1, nowMs);
+      pacer.begin(1, nowUs);
     }
   }
 
@@ -218,7 +218,7 @@ final class SegmentWriter {
   private void count(int ended, int bytesEach) {
     datagrams += ended;
     bytesOut += ended * bytesEach;
-    pacer.charge(ended * (bytesEach + overheadBytes), nowMs);
+    pacer.charge(ended * (bytesEach + overheadBytes), nowUs);
     if (tracing != null) {
       tracing.datagramsSent(ended, bytesEach);
     }

@@ -23,7 +23,7 @@ final class SendAdmission {
   /** Whether the allocator has failed, and when to try again. */
   private boolean deferred;
 
-  private long retryAtMs = Kcp.NO_DEADLINE;
+  private long retryAtUs = Kcp.NO_DEADLINE;
 
   SendAdmission(SendBuffer sending, RemoteWindow remote, Liveness liveness, KcpCounters counters) {
     this.sending = sending;
@@ -148,22 +148,22 @@ final class SendAdmission {
   }
 
   /** A batch has ended: the interval until the next try begins. */
-  void scheduleRetry(long nowMs) {
-    if (deferred && retryAtMs == Kcp.NO_DEADLINE) {
-      retryAtMs = nowMs + config.intervalMs();
+  void scheduleRetry(long nowUs) {
+    if (deferred && retryAtUs == Kcp.NO_DEADLINE) {
+      retryAtUs = nowUs + (long) config.intervalMs() * Kcp.US_PER_MS;
     }
   }
 
   /** Admits again if the interval is over. */
-  void endDeferral(long nowMs) {
-    if (nowMs >= retryAtMs) {
+  void endDeferral(long nowUs) {
+    if (nowUs >= retryAtUs) {
       deferred = false;
-      retryAtMs = Kcp.NO_DEADLINE;
+      retryAtUs = Kcp.NO_DEADLINE;
     }
   }
 
   /** When the next try is due, or {@link Kcp#NO_DEADLINE}. */
-  long retryAtMs() {
-    return retryAtMs;
+  long retryAtUs() {
+    return retryAtUs;
   }
 }

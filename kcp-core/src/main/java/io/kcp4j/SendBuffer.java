@@ -346,8 +346,8 @@ final class SendBuffer {
   }
 
   /** The oldest queued segment is sent, with the timestamp {@code ts}. */
-  void sent(int ts, long nowMs) {
-    losses.sent(next & mask, ts, nowMs);
+  void sent(int ts, long nowUs) {
+    losses.sent(next & mask, ts, nowUs);
     next++;
   }
 
@@ -407,9 +407,9 @@ final class SendBuffer {
   }
 
   /** An ACK with the timestamp {@code ts} has come for the segment {@code sn} in flight. */
-  void acknowledge(int sn, int ts, long nowMs) {
+  void acknowledge(int sn, int ts, long nowUs) {
     int i = sn & mask;
-    losses.acknowledged(i, ts, nowMs);
+    losses.acknowledged(i, ts, nowUs);
     acknowledged[i] = true;
   }
 
@@ -418,11 +418,11 @@ final class SendBuffer {
    * it that ACKs have acknowledged: a {@code una} beyond them may never come, and with nothing in
    * flight there is no timeout that would retransmit them.
    */
-  void acknowledgeBelow(int newUna, long nowMs) {
+  void acknowledgeBelow(int newUna, long nowUs) {
     while (newUna - una > 0 || (una != next && acknowledged[una & mask])) {
       int i = una & mask;
       if (!acknowledged[i]) {
-        losses.acknowledgedByUna(i, nowMs);
+        losses.acknowledgedByUna(i, nowUs);
       }
       unfinishedBelowUna = frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
       Chunk left = chunks[i];

@@ -7,7 +7,7 @@ import java.util.Arrays;
 final class SendRing {
 
   /** The size of an entry of all arrays, in bytes. */
-  static final int ENTRY_BYTES = 48;
+  static final int ENTRY_BYTES = 56;
 
   /** The ring of an empty buffer. */
   static final SendRing NONE = new SendRing(0, null);
@@ -28,8 +28,9 @@ final class SendRing {
   final int[] transmissions;
   final int[] firstTs;
   final int[] lastTs;
-  final int[] rtoMs;
-  final long[] retransmitAtMs;
+  final long[] sentAtUs;
+  final int[] rtoUs;
+  final long[] retransmitAtUs;
   final TransmissionOrder.Links links;
 
   private SendRing(int capacity, Recycler.Handle<SendRing> handle) {
@@ -43,8 +44,9 @@ final class SendRing {
     transmissions = new int[capacity];
     firstTs = new int[capacity];
     lastTs = new int[capacity];
-    rtoMs = new int[capacity];
-    retransmitAtMs = new long[capacity];
+    sentAtUs = new long[capacity];
+    rtoUs = new int[capacity];
+    retransmitAtUs = new long[capacity];
     links = new TransmissionOrder.Links(capacity);
   }
 
@@ -69,8 +71,9 @@ final class SendRing {
     other.transmissions[to] = transmissions[from];
     other.firstTs[to] = firstTs[from];
     other.lastTs[to] = lastTs[from];
-    other.rtoMs[to] = rtoMs[from];
-    other.retransmitAtMs[to] = retransmitAtMs[from];
+    other.sentAtUs[to] = sentAtUs[from];
+    other.rtoUs[to] = rtoUs[from];
+    other.retransmitAtUs[to] = retransmitAtUs[from];
   }
 
   /** Returns the ring to the pool. */

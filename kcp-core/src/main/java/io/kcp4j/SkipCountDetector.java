@@ -7,7 +7,7 @@ package io.kcp4j;
  *
  * <p>The skip counts are in {@link TransmissionOrder}; only its head has to be looked at. Timeouts
  * differ between segments, since each backs off on its own, so a search for them goes through all
- * segments in flight. It begins only when {@link #deadlineMs} has passed, and when the pacer
+ * segments in flight. It begins only when {@link #deadlineUs} has passed, and when the pacer
  * interrupts it, the next flush resumes it: a search costs a few nanoseconds for each segment in
  * flight, in however many flushes.
  */
@@ -21,19 +21,19 @@ final class SkipCountDetector extends LossDetector {
 
   // The arrays of the ring.
 
-  private int[] rtoMs;
-  private long[] retransmitAtMs;
+  private int[] rtoUs;
+  private long[] retransmitAtUs;
 
   /**
    * No segment times out before this; while a search is unfinished, none of those behind its
    * cursor. Exact after a search that was not interrupted.
    */
-  private long timeoutBoundMs = Kcp.NO_DEADLINE;
+  private long timeoutBoundUs = Kcp.NO_DEADLINE;
 
   private boolean searching;
 
   /** The bound that had passed when the unfinished search began. */
-  private long searchBoundMs;
+  private long searchBoundUs;
 
   private LossCause cause;
 
@@ -51,53 +51,53 @@ final class SkipCountDetector extends LossDetector {
   @Override
   void use(SendRing ring) {
     super.use(ring);
-    rtoMs = ring.rtoMs;
-    retransmitAtMs = ring.retransmitAtMs;
+    rtoUs = ring.rtoUs;
+    retransmitAtUs = ring.retransmitAtUs;
   }
 
   // Transmissions
 
   @Override
-  void sent(int index, int ts, long nowMs) {
-    super.sent(index, ts, nowMs);
-    setTimeout(index, rtt.rtoMs(), nowMs);
+  void sent(int index, int ts, long nowUs) {
+    super.sent(index, ts, nowUs);
+    setTimeout(index, rtt.rtoUs(), nowUs);
   }
 
   /** Only a timeout backs off: an acknowledgement of a later segment shows that the path works. */
   @Override
-  void retransmitted(int index, int ts, long nowMs) {
-    super.retransmitted(index, ts, nowMs);
-    int timeoutMs = cause == LossCause.TIMEOUT ? rtt.backOff(rtoMs[index], noDelay) : rtt.rtoMs();
-    setTimeout(index, timeoutMs, nowMs);
+  void retransmitted(int index, int ts, long nowUs) {
+    super.retransmitted(index, ts, nowUs);
+    int timeoutUs = cause == LossCause.TIMEOUT ? rtt.backOff(rtoUs[index], noDelay) : rtt.rtoUs();
+    setTimeout(index, timeoutUs, nowUs);
   }
 
-  private void setTimeout(int index, int timeoutMs, long nowMs) {
-    rtoMs[index] = timeoutMs;
-    retransmitAtMs[index] = nowMs + timeoutMs;
-    timeoutBoundMs = Math.min(timeoutBoundMs, nowMs + timeoutMs);
+  private void setTimeout(int index, int timeoutUs, long nowUs) {
+    rtoUs[index] = timeoutUs;
+    retransmitAtUs[index] = nowUs + timeoutUs;
+    timeoutBoundUs = Math.min(timeoutBoundUs, nowUs + timeoutUs);
   }
 
   // Acknowledgements
 
   /** Only an ACK of the last transmission shows that what was sent before it was skipped. */
   @Override
-  void acknowledged(int index, int ts, long nowMs) {
+  void acknowledged(int index, int ts, long nowUs) {
     if (isLastTransmission(index, ts)) {
       order.countSkippedBefore(index);
     }
-    super.acknowledged(index, ts, nowMs);
+    super.acknowledged(index, ts, nowUs);
     clearTimeoutsIfNoneInFlight();
   }
 
   @Override
-  void acknowledgedByUna(int index, long nowMs) {
-    super.acknowledgedByUna(index, nowMs);
+  void acknowledgedByUna(int index, long nowUs) {
+    super.acknowledgedByUna(index, nowUs);
     clearTimeoutsIfNoneInFlight();
   }
 
   private void clearTimeoutsIfNoneInFlight() {
     if (unacknowledged() == 0) {
-      timeoutBoundMs = Kcp.NO_DEADLINE;
+      timeoutBoundUs = Kcp.NO_DEADLINE;
       searching = false;
     }
   }
@@ -107,9 +107,9 @@ final class SkipCountDetector extends LossDetector {
    * the timeouts grow is over, and this one segment blocks the rest.
    */
   @Override
-  void unaAdvanced(int index, long nowMs) {
-    if (retransmitAtMs[index] > nowMs + rtt.rtoMs()) {
-      setTimeout(index, rtt.rtoMs(), nowMs);
+  void unaAdvanced(int index, long nowUs) {
+    if (retransmitAtUs[index] > nowUs + rtt.rtoUs()) {
+      setTimeout(index, rtt.rtoUs(), nowUs);
     }
   }
 
@@ -130,8 +130,8 @@ final class SkipCountDetector extends LossDetector {
   }
 
   @Override
-  boolean isSearchDue(boolean newAllowed, long nowMs) {
-    return isHeadSkipped(newAllowed) || nowMs >= deadlineMs();
+  boolean isSearchDue(boolean newAllowed, long nowUs) {
+    return isHeadSkipped(newAllowed) || nowUs >= deadlineUs();
   }
 
   private boolean isHeadSkipped(boolean newAllowed) {
@@ -139,16 +139,16 @@ final class SkipCountDetector extends LossDetector {
   }
 
   @Override
-  int nextLost(boolean newAllowed, long nowMs) {
+  int nextLost(boolean newAllowed, long nowUs) {
     if (isHeadSkipped(newAllowed)) {
       cause = isLossDetected() ? LossCause.FAST_RETRANSMIT : LossCause.EARLY_RETRANSMIT;
       return order.head();
     }
-    if (cause != LossCause.TIMEOUT && nowMs < deadlineMs()) {
+    if (cause != LossCause.TIMEOUT && nowUs < deadlineUs()) {
       return NONE;
     }
     cause = LossCause.TIMEOUT; // The search that has begun is continued until it returns NONE.
-    int index = nextTimedOut(nowMs);
+    int index = nextTimedOut(nowUs);
     if (index == NONE) {
       cause = null;
     }
@@ -161,8 +161,8 @@ final class SkipCountDetector extends LossDetector {
   }
 
   @Override
-  long deadlineMs() {
-    return searching && !order.isCursorAtEnd() ? searchBoundMs : timeoutBoundMs;
+  long deadlineUs() {
+    return searching && !order.isCursorAtEnd() ? searchBoundUs : timeoutBoundUs;
   }
 
   /**
@@ -170,25 +170,25 @@ final class SkipCountDetector extends LossDetector {
    * whose segment has been transmitted or acknowledged since. Begins anew when a segment behind the
    * cursor has timed out.
    */
-  private int nextTimedOut(long nowMs) {
+  private int nextTimedOut(long nowUs) {
     if (!searching) {
-      searchBoundMs = timeoutBoundMs;
+      searchBoundUs = timeoutBoundUs;
       searching = true;
       order.cursor(NONE);
     }
     int i = order.cursor();
-    if (i == NONE || timeoutBoundMs <= nowMs) {
+    if (i == NONE || timeoutBoundUs <= nowUs) {
       i = order.head();
-      timeoutBoundMs = Kcp.NO_DEADLINE;
+      timeoutBoundUs = Kcp.NO_DEADLINE;
     } else if (order.isCursorAtEnd()) {
       i = NONE;
     }
     for (; i != NONE; i = order.next(i)) {
-      if (retransmitAtMs[i] <= nowMs) {
+      if (retransmitAtUs[i] <= nowUs) {
         order.cursor(i);
         return i;
       }
-      timeoutBoundMs = Math.min(timeoutBoundMs, retransmitAtMs[i]);
+      timeoutBoundUs = Math.min(timeoutBoundUs, retransmitAtUs[i]);
     }
     searching = false;
     return NONE;

@@ -3,8 +3,6 @@ package io.kcp4j;
 /** Reports a session's events to its {@link KcpTracer}. Made for sessions that have one. */
 final class Tracing {
 
-  private static final int US_PER_MS = 1000;
-
   private final KcpTracer tracer;
   private final SendBuffer sending;
   private final LossDetector losses;
@@ -27,8 +25,8 @@ final class Tracing {
   }
 
   /** Sets the time of the events that follow. */
-  void at(long nowMs) {
-    nowUs = nowMs * US_PER_MS;
+  void at(long nowUs) {
+    this.nowUs = nowUs;
   }
 
   void datagramsSent(int datagrams, int bytesEach) {
@@ -47,9 +45,8 @@ final class Tracing {
     tracer.segmentLost(nowUs, sn, cause);
   }
 
-  /** A datagram has acknowledged so many segments; {@code rttMs} is negative if it gave none. */
-  void acknowledged(int segments, int rttMs, int congestionWindow) {
-    int rttUs = rttMs < 0 ? -1 : rttMs * US_PER_MS;
+  /** A datagram has acknowledged so many segments; {@code rttUs} is negative if it gave none. */
+  void acknowledged(int segments, int rttUs, int congestionWindow) {
     tracer.acknowledged(nowUs, sending.una(), segments, rttUs);
     state(congestionWindow);
   }
@@ -57,9 +54,9 @@ final class Tracing {
   void state(int congestionWindow) {
     tracer.stateUpdated(
         nowUs,
-        rtt.srttMs() * US_PER_MS,
-        rtt.rttVarMs() * US_PER_MS,
-        rtt.rtoMs() * US_PER_MS,
+        rtt.srttUs(),
+        rtt.rttVarUs(),
+        rtt.rtoUs(),
         congestionWindow,
         remote.segments(),
         losses.unacknowledged(),

@@ -72,79 +72,79 @@ final class Transmitter {
    * @param window the window in force
    * @param ts the timestamp of the segments
    */
-  void transmit(int window, int ts, long nowMs) {
-    retransmitLost(isNewAllowed(), ts, nowMs);
+  void transmit(int window, int ts, long nowUs) {
+    retransmitLost(isNewAllowed(), ts, nowUs);
     if (losses.unacknowledged() == 0) {
-      liveness.progress(nowMs);
+      liveness.progress(nowUs);
     }
-    sendQueued(window, ts, nowMs);
-    sendPulled(window, ts, nowMs);
+    sendQueued(window, ts, nowUs);
+    sendPulled(window, ts, nowUs);
   }
 
-  private void retransmitLost(boolean newAllowed, int ts, long nowMs) {
-    if (!losses.isSearchDue(newAllowed, nowMs)) {
+  private void retransmitLost(boolean newAllowed, int ts, long nowUs) {
+    if (!losses.isSearchDue(newAllowed, nowUs)) {
       return;
     }
-    while (pacer.isOpen(nowMs)) {
-      int index = losses.nextLost(newAllowed, nowMs);
+    while (pacer.isOpen(nowUs)) {
+      int index = losses.nextLost(newAllowed, nowUs);
       if (index == LossDetector.NONE) {
         return;
       }
-      retransmit(index, ts, nowMs);
+      retransmit(index, ts, nowUs);
     }
   }
 
-  private void retransmit(int index, int ts, long nowMs) {
+  private void retransmit(int index, int ts, long nowUs) {
     LossCause cause = losses.cause();
     writer.retransmit(sending, index, ts);
-    losses.retransmitted(index, ts, nowMs);
+    losses.retransmitted(index, ts, nowUs);
     if (events.isActive()) {
       int sn = sending.sn(index);
-      events.lost(sn, cause, nowMs);
-      events.sent(sn, sending.bytes(index), losses.transmissions(index), nowMs);
+      events.lost(sn, cause, nowUs);
+      events.sent(sn, sending.bytes(index), losses.transmissions(index), nowUs);
     }
     counters.add(cause.counter(), 1);
     counters.add(KcpCounter.RETRANSMITTED, 1);
     liveness.retransmitted(losses.transmissions(index));
   }
 
-  private void sendQueued(int window, int ts, long nowMs) {
+  private void sendQueued(int window, int ts, long nowUs) {
     int left = Math.min(sending.queued(), window - inFlight());
-    while (left > 0 && pacer.isOpen(nowMs)) {
+    while (left > 0 && pacer.isOpen(nowUs)) {
       int sent = writer.pushNew(sending, Math.min(left, pacer.room()), ts);
       left -= sent;
       if (events.isActive()) {
-        reportNew(sent, nowMs);
+        reportNew(sent, nowUs);
       }
     }
   }
 
   /** The source is asked only when nothing is queued and a segment can leave. */
-  private void sendPulled(int window, int ts, long nowMs) {
+  private void sendPulled(int window, int ts, long nowUs) {
     while (puller.isReady()
         && sending.queued() == 0
         && inFlight() < window
-        && pacer.isOpen(nowMs)
+        && pacer.isOpen(nowUs)
         && puller.pull()) {
       writer.pushNew(sending, 1, ts);
       if (events.isActive()) {
-        reportNew(1, nowMs);
+        reportNew(1, nowUs);
       }
     }
   }
 
-  private void reportNew(int segments, long nowMs) {
+  private void reportNew(int segments, long nowUs) {
     for (int sn = sending.next() - segments; sn != sending.next(); sn++) {
-      events.sent(sn, sending.bytes(sending.index(sn)), 1, nowMs);
+      events.sent(sn, sending.bytes(sending.index(sn)), 1, nowUs);
     }
   }
 
   /** Reports the flush, which has been written, to the congestion control and the tracer. */
-  void reportFlush(int window, int fastRetransmit, long nowMs) {
+  void reportFlush(int window, int fastRetransmit, long nowUs) {
     if (!events.isActive()) {
       return;
     }
-    events.endFlush(inFlight(), window, fastRetransmit, nowMs);
+    events.endFlush(inFlight(), window, fastRetransmit, nowUs);
     if (!puller.hasNew() && isWindowFree()) {
       events.applicationLimited(losses.unacknowledged());
     }

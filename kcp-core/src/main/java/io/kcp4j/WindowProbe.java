@@ -8,15 +8,15 @@ package io.kcp4j;
 final class WindowProbe {
 
   /** kcp-go's first wait; the reference waits 5 s, too long after a lost WINS. */
-  private static final int FIRST_WAIT_MS = 500;
+  private static final int FIRST_WAIT_US = 500_000;
 
   /** The reference's IKCP_PROBE_LIMIT. */
-  private static final int MAX_WAIT_MS = 120_000;
+  private static final int MAX_WAIT_US = 120_000_000;
 
   private boolean requested;
   private boolean running;
-  private int waitMs;
-  private long nextAtMs;
+  private int waitUs;
+  private long nextAtUs;
 
   /** Sends a probe with the next flush. */
   void request() {
@@ -28,20 +28,20 @@ final class WindowProbe {
   }
 
   /** Starts or stops the timer, as the state of the window demands. */
-  void update(boolean needed, long nowMs) {
+  void update(boolean needed, long nowUs) {
     if (needed && !running) {
-      waitMs = FIRST_WAIT_MS;
-      nextAtMs = nowMs + waitMs;
+      waitUs = FIRST_WAIT_US;
+      nextAtUs = nowUs + waitUs;
     }
     running = needed;
   }
 
   /** Whether to write a probe in this flush, which counts as done. */
-  boolean take(long nowMs) {
-    boolean due = running && nowMs >= nextAtMs;
+  boolean take(long nowUs) {
+    boolean due = running && nowUs >= nextAtUs;
     if (due) {
-      waitMs = Math.min(waitMs + waitMs / 2, MAX_WAIT_MS);
-      nextAtMs = nowMs + waitMs;
+      waitUs = Math.min(waitUs + waitUs / 2, MAX_WAIT_US);
+      nextAtUs = nowUs + waitUs;
     }
     boolean taken = due || requested;
     requested = false;
@@ -49,7 +49,7 @@ final class WindowProbe {
   }
 
   /** When the timer expires, or {@link Kcp#NO_DEADLINE}. */
-  long nextAtMs() {
-    return running ? nextAtMs : Kcp.NO_DEADLINE;
+  long nextAtUs() {
+    return running ? nextAtUs : Kcp.NO_DEADLINE;
   }
 }

@@ -14,7 +14,7 @@ final class WriteStall {
   private boolean running;
   private boolean opened;
   private int startUna;
-  private long sinceMs;
+  private long sinceUs;
 
   /**
    * Updates the stall.
@@ -25,7 +25,7 @@ final class WriteStall {
    * @param window the smaller of the send window and the largest window that the peer has
    *     advertised, in segments
    */
-  void update(boolean queued, int remoteWindow, int una, int window, long nowMs) {
+  void update(boolean queued, int remoteWindow, int una, int window, long nowUs) {
     int enough = Math.min(Math.max(1, window / 16), MOST_SEGMENTS);
     if (running && (!queued || una - startUna >= enough)) {
       running = false;
@@ -34,23 +34,23 @@ final class WriteStall {
       running = true;
       opened = false;
       startUna = una;
-      sinceMs = nowMs;
+      sinceUs = nowUs;
     } else if (running && !opened && remoteWindow >= enough) {
       opened = true;
-      sinceMs = nowMs;
+      sinceUs = nowUs;
     }
   }
 
-  /** Excludes so many milliseconds from the stall. */
-  void exclude(long ms) {
-    sinceMs += ms;
+  /** Excludes so many microseconds from the stall. */
+  void exclude(long us) {
+    sinceUs += us;
   }
 
   /**
-   * When the stall will have lasted {@code timeoutMs}, or {@link Kcp#NO_DEADLINE} if there is none
-   * or {@code timeoutMs} is 0.
+   * When the stall will have lasted {@code timeoutUs}, or {@link Kcp#NO_DEADLINE} if there is none
+   * or {@code timeoutUs} is 0.
    */
-  long overAtMs(int timeoutMs) {
-    return running && timeoutMs > 0 ? sinceMs + timeoutMs : Kcp.NO_DEADLINE;
+  long overAtUs(long timeoutUs) {
+    return running && timeoutUs > 0 ? sinceUs + timeoutUs : Kcp.NO_DEADLINE;
   }
 }

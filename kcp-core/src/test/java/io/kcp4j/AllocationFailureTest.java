@@ -78,7 +78,7 @@ class AllocationFailureTest {
     driven.receiveBatch(second);
     assertEquals(2, driven.count(KcpCounter.ALLOCATION_FAILED));
     assertEquals(0, driven.count(KcpCounter.OVER_BUDGET));
-    driven.runTo(200);
+    driven.runTo(200_000);
     assertTrue(driven.sent().stream().allMatch(s -> s.una() == 1 && s.sn() == 0));
 
     allocator.left = 1;
@@ -92,7 +92,7 @@ class AllocationFailureTest {
     allocator.left = 0;
     driven.receiveBatch(driven.push(1, bytes(1000)));
     driven.receiveBatch(driven.push(2, bytes(10)));
-    driven.runTo(200);
+    driven.runTo(200_000);
     assertEquals(2, driven.count(KcpCounter.ALLOCATION_FAILED));
     assertEquals(List.of(), driven.sent());
     driven.assertNothingHeld();
@@ -109,7 +109,7 @@ class AllocationFailureTest {
     allocator.left = 1;
     driven.receiveBatch(driven.push(0, bytes(256)));
     assertEquals(bytes(256), driven.receiveAll());
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     assertFalse(driven.kcp.isReceivable());
     assertTrue(driven.count(KcpCounter.ALLOCATION_FAILED) > 0);
 
@@ -144,19 +144,19 @@ class AllocationFailureTest {
     assertEquals(1, driven.count(KcpCounter.ALLOCATION_FAILED));
     assertFalse(driven.kcp.isSendable());
     assertFalse(driven.kcp.isQuiescent());
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     assertFalse(driven.kcp.isSendable(), "not before the interval is over");
 
-    long intervalMs = driven.kcp.config().intervalMs();
-    assertEquals(driven.nowMs + intervalMs, driven.kcp.nextDeadline());
-    driven.runTo(driven.nowMs + intervalMs);
+    long intervalUs = 1_000L * driven.kcp.config().intervalMs();
+    assertEquals(driven.nowUs + intervalUs, driven.kcp.nextDeadline());
+    driven.runTo(driven.nowUs + intervalUs);
     assertTrue(driven.kcp.isSendable());
     allocator.left = Integer.MAX_VALUE;
     assertTrue(driven.kcp.send(data));
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     driven.peerWnd = 1000;
     driven.receiveBatch(driven.wins());
-    driven.runTo(driven.nowMs + 50);
+    driven.runTo(driven.nowUs + 50_000);
     ByteBuf sent = Unpooled.buffer();
     List<SentSegment> segments = driven.sent();
     segments.stream().filter(s -> s.ts() >= 0).forEach(s -> sent.writeBytes(s.payload()));
@@ -168,7 +168,7 @@ class AllocationFailureTest {
     allocator.left = 0;
     ByteBuf data = bytes(100);
     assertFalse(driven.kcp.send(data));
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     assertEquals(0, data.readerIndex());
     assertTrue(driven.kcp.nextDeadline() < Kcp.NO_DEADLINE);
     driven.runTo(driven.kcp.nextDeadline());
@@ -189,7 +189,7 @@ class AllocationFailureTest {
       assertEquals(5, message.readerIndex());
       assertEquals(1, messages.kcp.stats().queued());
       assertEquals(messages.kcp.stats().heldBytes(), messages.budget.usedBytes());
-      messages.kcp.afterSend(messages.nowMs, messages);
+      messages.kcp.afterSend(messages.nowUs, messages);
       messages.runTo(messages.kcp.nextDeadline());
     }
     allocator.left = Integer.MAX_VALUE;

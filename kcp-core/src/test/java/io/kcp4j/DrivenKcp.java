@@ -17,6 +17,8 @@ import java.util.List;
 final class DrivenKcp implements DatagramOutput {
 
   static final int CONV = 0x11223344;
+
+  /** The timestamp at time 0; timestamps count milliseconds. */
   static final int TS_ORIGIN = 1000;
 
   /** Without a leak detector: most tests do not close the session. */
@@ -24,7 +26,7 @@ final class DrivenKcp implements DatagramOutput {
 
   final MemoryBudget budget;
   final Kcp kcp;
-  long nowMs;
+  long nowUs;
 
   /** The fields of the peer's segments. */
   int peerUna;
@@ -109,20 +111,20 @@ final class DrivenKcp implements DatagramOutput {
 
   /** One datagram made of these segments, without the end of its batch. */
   InputResult input(ByteBuf... segments) {
-    return kcp.input(Unpooled.copiedBuffer(segments), nowMs);
+    return kcp.input(Unpooled.copiedBuffer(segments), nowUs);
   }
 
   /** A batch of one datagram, of which nothing is received. */
   void receiveBatch(ByteBuf... segments) {
     assertEquals(InputResult.ACCEPTED, input(segments));
-    kcp.afterInput(nowMs, this);
+    kcp.afterInput(nowUs, this);
   }
 
   /** Sends this many segments full of payload, as one batch. */
   void sendSegments(int n) {
     ByteBuf data = bytes(n * kcp.mssBytes());
     assertTrue(kcp.send(data));
-    kcp.afterSend(nowMs, this);
+    kcp.afterSend(nowUs, this);
   }
 
   /** Receives everything there is. */
@@ -135,13 +137,13 @@ final class DrivenKcp implements DatagramOutput {
   }
 
   /** Lets time pass, and flushes at every deadline. A deadline that stays in the past fails. */
-  void runTo(long untilMs) {
-    while (kcp.nextDeadline() <= untilMs) {
-      nowMs = Math.max(nowMs, kcp.nextDeadline());
-      kcp.flush(nowMs, this);
-      assertTrue(kcp.nextDeadline() > nowMs, "the deadline of " + nowMs + " stays");
+  void runTo(long untilUs) {
+    while (kcp.nextDeadline() <= untilUs) {
+      nowUs = Math.max(nowUs, kcp.nextDeadline());
+      kcp.flush(nowUs, this);
+      assertTrue(kcp.nextDeadline() > nowUs, "the deadline of " + nowUs + " stays");
     }
-    nowMs = untilMs;
+    nowUs = untilUs;
   }
 
   // The session's output

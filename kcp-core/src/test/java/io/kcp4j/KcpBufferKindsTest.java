@@ -57,7 +57,7 @@ class KcpBufferKindsTest {
     for (boolean all = false; !all; calls++) {
       assertTrue(calls < 1000, "stands still");
       all = driven.kcp.send(data);
-      driven.kcp.afterSend(driven.nowMs, driven);
+      driven.kcp.afterSend(driven.nowUs, driven);
       for (SentSegment segment : driven.sent()) {
         sent.writeBytes(segment.payload());
         driven.peerUna = segment.sn() + 1;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class KcpBurstTest {
 
   private static final int BURST = 8;
-  private static final int INTERVAL_MS = 10;
+  private static final int INTERVAL_US = 10_000;
 
   private final DrivenKcp driven = driven(BURST);
 
@@ -20,7 +20,7 @@ class KcpBurstTest {
     DrivenKcp driven =
         new DrivenKcp(
             KcpConfig.builder()
-                .intervalMs(INTERVAL_MS)
+                .intervalMs(INTERVAL_US / 1_000)
                 .sendWindow(100)
                 .maxBurst(burst)
                 .deadLink(0));
@@ -38,11 +38,24 @@ class KcpBurstTest {
     driven.sendSegments(3 * BURST + 1);
     assertEquals(BURST, sentSegments());
     for (int left : new int[] {BURST, BURST, 1}) {
-      assertEquals(driven.nowMs + 1, driven.kcp.nextDeadline());
-      driven.runTo(driven.nowMs + 1);
+      assertEquals(driven.nowUs + 1_000, driven.kcp.nextDeadline());
+      driven.runTo(driven.nowUs + 1_000);
       assertEquals(left, sentSegments());
     }
-    assertTrue(driven.kcp.nextDeadline() > driven.nowMs + INTERVAL_MS, "wakes up for nothing");
+    assertTrue(driven.kcp.nextDeadline() > driven.nowUs + INTERVAL_US, "wakes up for nothing");
+  }
+
+  @Test
+  void burstEndsWithItsMillisecond() {
+    driven.nowUs = 900;
+    driven.sendSegments(3 * BURST);
+    assertEquals(BURST, sentSegments());
+    driven.kcp.flush(999, driven);
+    assertEquals(0, sentSegments());
+    assertEquals(1_000, driven.kcp.nextDeadline());
+    driven.runTo(1_000);
+    assertEquals(BURST, sentSegments());
+    assertEquals(2_000, driven.kcp.nextDeadline());
   }
 
   @Test
@@ -50,7 +63,7 @@ class KcpBurstTest {
     driven.sendSegments(3 * BURST);
     List<SentSegment> sent = driven.sent();
     driven.receiveBatch(driven.ack(0, sent.get(0).ts()), driven.ack(1, sent.get(1).ts()));
-    driven.kcp.flush(driven.nowMs, driven);
+    driven.kcp.flush(driven.nowUs, driven);
     assertEquals(2, sentSegments());
     driven.peerUna = BURST;
     driven.receiveBatch(driven.wins());
@@ -63,18 +76,18 @@ class KcpBurstTest {
     driven.sent();
     driven.peerUna = BURST;
     driven.input(driven.wins());
-    driven.kcp.afterInput(driven.nowMs + 1, driven);
+    driven.kcp.afterInput(driven.nowUs + 1_000, driven);
     assertEquals(2 * BURST, sentSegments());
   }
 
   @Test
   void retransmissionsAreLimitedToo() {
     driven.sendSegments(4 * BURST);
-    driven.runTo(3);
+    driven.runTo(3_000);
     assertEquals(4 * BURST, sentSegments());
     int most = 0;
-    while (driven.nowMs < 2000) {
-      driven.runTo(driven.nowMs + 1);
+    while (driven.nowUs < 2_000_000) {
+      driven.runTo(driven.nowUs + 1_000);
       most = Math.max(most, sentSegments());
     }
     assertTrue(driven.count(KcpCounter.TIMED_OUT) >= 4 * BURST, "too few retransmissions");
@@ -86,7 +99,7 @@ class KcpBurstTest {
     driven.sendSegments(2 * BURST);
     driven.sent();
     driven.receiveBatch(driven.push(0, DrivenKcp.bytes(10)));
-    driven.kcp.flush(driven.nowMs, driven);
+    driven.kcp.flush(driven.nowUs, driven);
     assertEquals(List.of(0), driven.sentSns(Segment.ACK));
   }
 

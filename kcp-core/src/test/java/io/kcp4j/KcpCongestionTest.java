@@ -37,18 +37,18 @@ class KcpCongestionTest {
     }
 
     @Override
-    public void onSegmentSent(int sn, int bytes, int transmissions, long nowMs) {
-      events.add("sent " + sn + " " + bytes + " x" + transmissions + " @" + nowMs);
+    public void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {
+      events.add("sent " + sn + " " + bytes + " x" + transmissions + " @" + nowUs);
     }
 
     @Override
-    public void onSegmentAcknowledged(int sn, long nowMs) {
-      events.add("acknowledged " + sn + " @" + nowMs);
+    public void onSegmentAcknowledged(int sn, long nowUs) {
+      events.add("acknowledged " + sn + " @" + nowUs);
     }
 
     @Override
-    public void onSegmentLost(int sn, long nowMs) {
-      events.add("lost " + sn + " @" + nowMs);
+    public void onSegmentLost(int sn, long nowUs) {
+      events.add("lost " + sn + " @" + nowUs);
     }
 
     @Override
@@ -56,14 +56,14 @@ class KcpCongestionTest {
       events.add(
           "ack rtt=%d new=%d lost=%d delivered=%d/%d flight=%d una=%b @%d"
               .formatted(
-                  s.rttMs(),
+                  s.rttUs(),
                   s.acknowledgedSegments(),
                   s.lostSegments(),
                   s.deliveredSegments(),
                   s.deliveredBytes(),
                   s.inFlightSegments(),
                   s.isUnaAdvanced(),
-                  s.nowMs()));
+                  s.nowUs()));
       assertTrue(lastAck == null || lastAck == s, "one sample for all");
       lastAck = s;
       applicationLimited = s.isApplicationLimited();
@@ -79,7 +79,7 @@ class KcpCongestionTest {
                   s.inFlightSegments(),
                   s.window(),
                   s.fastRetransmit(),
-                  s.nowMs()));
+                  s.nowUs()));
     }
 
     @Override
@@ -106,10 +106,10 @@ class KcpCongestionTest {
 
   @Test
   void everySegmentSentIsReported() {
-    driven.nowMs = 5;
+    driven.nowUs = 5_000;
     driven.kcp.send(DrivenKcp.bytes(1376 + 10));
-    driven.kcp.afterSend(5, driven);
-    assertEquals(List.of("sent 0 1400 x1 @5", "sent 1 34 x1 @5"), control.take());
+    driven.kcp.afterSend(5_000, driven);
+    assertEquals(List.of("sent 0 1400 x1 @5000", "sent 1 34 x1 @5000"), control.take());
   }
 
   @Test
@@ -122,21 +122,21 @@ class KcpCongestionTest {
   void ackAndUnaReportEachSegmentOnceAndOneSample() {
     driven.sendSegments(4);
     control.take();
-    driven.nowMs = 30;
+    driven.nowUs = 30_000;
     driven.receiveBatch(driven.ack(2, TS));
     assertEquals(
         List.of(
-            "acknowledged 2 @30",
-            "ack rtt=30 new=1 lost=0 delivered=1/1400 flight=3 una=false @30"),
+            "acknowledged 2 @30000",
+            "ack rtt=30000 new=1 lost=0 delivered=1/1400 flight=3 una=false @30000"),
         control.take());
-    driven.nowMs = 40;
+    driven.nowUs = 40_000;
     driven.peerUna = 3;
     driven.receiveBatch(driven.ack(2, TS), driven.wins());
     assertEquals(
         List.of(
-            "acknowledged 0 @40",
-            "acknowledged 1 @40",
-            "ack rtt=-1 new=2 lost=0 delivered=3/4200 flight=1 una=true @40"),
+            "acknowledged 0 @40000",
+            "acknowledged 1 @40000",
+            "ack rtt=-1 new=2 lost=0 delivered=3/4200 flight=1 una=true @40000"),
         control.take());
   }
 
@@ -152,24 +152,24 @@ class KcpCongestionTest {
   void recoveredDatagramHasNoRoundTrip() {
     driven.sendSegments(1);
     control.take();
-    driven.nowMs = 30;
-    driven.kcp.input(driven.ack(0, TS), Origin.RECOVERED, 30);
+    driven.nowUs = 30_000;
+    driven.kcp.input(driven.ack(0, TS), Origin.RECOVERED, 30_000);
     assertEquals(
-        "ack rtt=-1 new=1 lost=0 delivered=1/1400 flight=0 una=true @30", control.take().get(1));
+        "ack rtt=-1 new=1 lost=0 delivered=1/1400 flight=0 una=true @30000", control.take().get(1));
   }
 
   @Test
   void fastRetransmitIsReportedAsALossOfTheFlush() {
     driven.sendSegments(4);
     control.take();
-    driven.nowMs = 30;
+    driven.nowUs = 30_000;
     driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS));
     List<String> events = control.take();
     assertEquals(
         List.of(
-            "lost 0 @30",
-            "sent 0 1400 x2 @30",
-            "loss acks=1 timeout=0 flight=4 window=100" + " threshold=2 @30"),
+            "lost 0 @30000",
+            "sent 0 1400 x2 @30000",
+            "loss acks=1 timeout=0 flight=4 window=100" + " threshold=2 @30000"),
         events.subList(3, events.size()));
     driven.receiveBatch(driven.ack(3, TS));
     assertTrue(control.take().get(1).contains(" lost=1 "));
@@ -181,14 +181,14 @@ class KcpCongestionTest {
   void timeoutsOfAFlushAreReportedTogether() {
     driven.sendSegments(2);
     control.take();
-    driven.runTo(200);
+    driven.runTo(200_000);
     assertEquals(
         List.of(
-            "lost 0 @200",
-            "sent 0 1400 x2 @200",
-            "lost 1 @200",
-            "sent 1 1400 x2 @200",
-            "loss acks=0 timeout=2 flight=2 window=32 threshold=2 @200"),
+            "lost 0 @200000",
+            "sent 0 1400 x2 @200000",
+            "lost 1 @200000",
+            "sent 1 1400 x2 @200000",
+            "loss acks=0 timeout=2 flight=2 window=32 threshold=2 @200000"),
         control.take());
   }
 
@@ -210,7 +210,7 @@ class KcpCongestionTest {
     driven.receiveBatch(driven.wins());
     driven.sendSegments(50);
     assertEquals(6, driven.sentSns(Segment.PUSH).size(), "the last goes beyond the rate");
-    driven.runTo(100);
+    driven.runTo(100_000);
     assertEquals(10, driven.sentSns(Segment.PUSH).size());
   }
 

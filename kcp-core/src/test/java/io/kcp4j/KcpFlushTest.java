@@ -20,9 +20,9 @@ class KcpFlushTest {
   @Test
   void freshSessionHasNothingToDo() {
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
-    driven.kcp.flush(5, driven);
-    driven.kcp.afterInput(5, driven);
-    driven.kcp.afterSend(5, driven);
+    driven.kcp.flush(5_000, driven);
+    driven.kcp.afterInput(5_000, driven);
+    driven.kcp.afterSend(5_000, driven);
     assertEquals(List.of(), driven.sentDatagrams());
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
   }
@@ -30,13 +30,38 @@ class KcpFlushTest {
   @Test
   void acknowledgementWaitsForTheInterval() {
     driven.receiveBatch(driven.push(0, bytes(1)));
-    driven.nowMs = 7;
+    driven.nowUs = 7_000;
     driven.receiveBatch(driven.push(1, bytes(1)));
-    driven.runTo(19);
+    driven.runTo(19_999);
     assertEquals(List.of(), driven.sent());
-    driven.runTo(20);
+    driven.runTo(20_000);
     assertEquals(List.of(1), driven.sentSns(Segment.ACK));
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void intervalBeginsWithTheMillisecondInWhichTheFirstAcknowledgementBeganToWait() {
+    driven.nowUs = 7_300;
+    driven.receiveBatch(driven.push(0, bytes(1)));
+    assertEquals(27_000, driven.kcp.nextDeadline());
+    driven.nowUs = 9_999;
+    driven.receiveBatch(driven.push(1, bytes(1)));
+    assertEquals(27_000, driven.kcp.nextDeadline());
+    driven.runTo(27_999);
+    assertEquals(List.of(1), driven.sentSns(Segment.ACK));
+    driven.receiveBatch(driven.push(2, bytes(1)));
+    assertEquals(47_000, driven.kcp.nextDeadline());
+    driven.runTo(48_000);
+    driven.receiveBatch(driven.push(3, bytes(1)));
+    assertEquals(68_000, driven.kcp.nextDeadline());
+  }
+
+  @Test
+  void flushOfASingleMillisecondIsDueAtTheNextOne() {
+    DrivenKcp quick = new DrivenKcp(KcpConfig.builder().intervalMs(1));
+    quick.nowUs = 7_999;
+    quick.receiveBatch(quick.push(0, bytes(1)));
+    assertEquals(8_000, quick.kcp.nextDeadline());
   }
 
   @Test
@@ -75,7 +100,7 @@ class KcpFlushTest {
     driven.receiveBatch(driven.push(0, bytes(1)));
     driven.sendSegments(1);
     assertEquals(List.of(Segment.ACK, Segment.PUSH), driven.sentCmds());
-    driven.runTo(100);
+    driven.runTo(100_000);
     assertEquals(List.of(), driven.sent());
   }
 
@@ -88,11 +113,23 @@ class KcpFlushTest {
   @Test
   void delayedWriteWaitsForTheInterval() {
     DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true));
-    patient.runTo(100);
+    patient.runTo(100_000);
     patient.sendSegments(1);
-    patient.runTo(119);
+    patient.runTo(119_999);
     assertEquals(List.of(), patient.sent());
-    patient.runTo(120);
+    patient.runTo(120_000);
+    assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void intervalOfADelayedWriteBeginsWithItsMillisecond() {
+    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true));
+    patient.runTo(100_700);
+    patient.sendSegments(1);
+    assertEquals(120_000, patient.kcp.nextDeadline());
+    patient.runTo(119_999);
+    assertEquals(List.of(), patient.sent());
+    patient.runTo(120_000);
     assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
   }
 
@@ -102,11 +139,11 @@ class KcpFlushTest {
     patient.receiveBatch(patient.wins());
     patient.sendSegments(1);
     for (int sn = 0; sn < 10; sn++) {
-      patient.runTo(patient.nowMs + 1);
+      patient.runTo(patient.nowUs + 1_000);
       patient.receiveBatch(patient.push(sn, bytes(1)));
     }
     assertEquals(List.of(), patient.sentSns(Segment.PUSH));
-    patient.runTo(20);
+    patient.runTo(20_000);
     assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
   }
 
@@ -117,7 +154,7 @@ class KcpFlushTest {
       assertTrue(patient.kcp.send(bytes(10)));
       patient.kcp.afterSend(0, patient);
     }
-    patient.runTo(20);
+    patient.runTo(20_000);
     List<SentSegment> sent = patient.sent();
     assertEquals(1000, sent.stream().mapToInt(s -> s.payload().readableBytes()).sum());
     assertTrue(sent.size() <= 3, "segments: " + sent.size());
@@ -126,7 +163,7 @@ class KcpFlushTest {
   @Test
   void requestedProbeLeavesAtOnce() {
     driven.kcp.probe();
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     assertEquals(List.of(Segment.WASK), driven.sentCmds());
     assertEquals(1, driven.count(KcpCounter.PROBES_OUT));
   }
@@ -259,14 +296,15 @@ class KcpFlushTest {
     assertTrue(driven.kcp.send(bytes(2 * 1376)));
     driven.kcp.afterSend(0, output);
     List<ByteBuf> first = driven.sentDatagrams();
-    driven.nowMs = driven.kcp.stats().rtoMs();
-    driven.kcp.flush(driven.nowMs, output);
+    driven.nowUs = driven.kcp.stats().rtoUs();
+    driven.kcp.flush(driven.nowUs, output);
     List<ByteBuf> second = driven.sentDatagrams();
     assertEquals(2, output.ready.size());
     assertEquals(2, output.begun);
     for (int i = 0; i < 2; i++) {
       assertEquals(DrivenKcp.TS_ORIGIN, Segment.ts(output.ready.get(i), 0));
-      assertEquals(DrivenKcp.TS_ORIGIN + (int) driven.nowMs, Segment.ts(second.get(i), 0));
+      assertEquals(
+          DrivenKcp.TS_ORIGIN + (int) (driven.nowUs / 1_000), Segment.ts(second.get(i), 0));
       assertEquals(
           first.get(i).slice(Segment.HEADER_BYTES, 1376),
           second.get(i).slice(Segment.HEADER_BYTES, 1376));
@@ -321,15 +359,35 @@ class KcpFlushTest {
         };
     assertTrue(driven.kcp.send(bytes(10)));
     assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(0, broken));
-    driven.runTo(driven.kcp.stats().rtoMs());
+    driven.runTo(driven.kcp.stats().rtoUs());
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
   }
 
   @Test
   void timestampsBeginAtTheirOrigin() {
-    driven.runTo(77);
+    driven.runTo(77_000);
     driven.sendSegments(1);
     assertEquals(DrivenKcp.TS_ORIGIN + 77, driven.sent().get(0).ts());
+  }
+
+  @Test
+  void timestampsCountWholeMilliseconds() {
+    assertEquals(DrivenKcp.TS_ORIGIN - 1, timestampAt(-1));
+    assertEquals(DrivenKcp.TS_ORIGIN, timestampAt(0));
+    assertEquals(DrivenKcp.TS_ORIGIN, timestampAt(999));
+    assertEquals(DrivenKcp.TS_ORIGIN + 1, timestampAt(1_000));
+    assertEquals(DrivenKcp.TS_ORIGIN + 77, timestampAt(77_999));
+    assertEquals(DrivenKcp.TS_ORIGIN + 78, timestampAt(78_000));
+  }
+
+  private static int timestampAt(long nowUs) {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    driven.nowUs = nowUs;
+    driven.kcp.probe();
+    driven.sendSegments(1);
+    List<Integer> timestamps = driven.sent().stream().map(SentSegment::ts).distinct().toList();
+    assertEquals(1, timestamps.size(), "the probe and the segment differ");
+    return timestamps.get(0);
   }
 
   /** Writes down what a flush calls. */
@@ -378,10 +436,10 @@ class KcpFlushTest {
     driven.input(driven.push(0, bytes(1)));
     driven.kcp.afterInput(0, output);
     assertEquals("", output.take(), "the acknowledgement waits");
-    driven.kcp.flush(20, output);
+    driven.kcp.flush(20_000, output);
     assertEquals("begin end endFlush", output.take());
     driven.input(driven.wask());
-    driven.kcp.afterInput(20, output);
+    driven.kcp.afterInput(20_000, output);
     assertEquals("begin end endFlush", output.take(), "control segments alone");
   }
 
@@ -403,9 +461,9 @@ class KcpFlushTest {
     output.take();
     driven.kcp.reconfigure(KcpConfig.builder().mtuBytes(700).build());
     output.broken = true;
-    assertThrows(IllegalStateException.class, () -> driven.kcp.flush(200, output));
+    assertThrows(IllegalStateException.class, () -> driven.kcp.flush(200_000, output));
     output.broken = false;
-    driven.kcp.flush(200, output);
+    driven.kcp.flush(200_000, output);
     assertTrue(output.take().endsWith("end endFlush"));
   }
 }

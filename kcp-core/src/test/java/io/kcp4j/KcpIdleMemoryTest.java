@@ -22,7 +22,7 @@ class KcpIdleMemoryTest {
     for (int burst = 0; burst < 3; burst++) {
       buffer.appendStream(bytes(512 * 10), 512 * 10, 10);
       assertEquals(512, buffer.ringCapacity());
-      assertTrue(budget.usedBytes() >= 512 * (48 + 10 + 24));
+      assertTrue(budget.usedBytes() >= 512 * (56 + 10 + 24));
       assertEquals(budget.usedBytes(), buffer.heldBytes());
       while (buffer.queued() > 0) {
         buffer.sent(0, 0);
@@ -98,11 +98,11 @@ class KcpIdleMemoryTest {
       }
       driven.sendSegments(512);
       assertEquals(driven.budget.usedBytes(), driven.kcp.stats().heldBytes());
-      assertTrue(driven.budget.usedBytes() > 512 * 48 + 3000 * 20);
+      assertTrue(driven.budget.usedBytes() > 512 * 56 + 3000 * 20);
       driven.peerUna += 512;
       driven.receiveBatch(driven.push(next, bytes(5)));
       assertEquals(3001 * 5, driven.receiveAll().readableBytes());
-      driven.kcp.afterSend(driven.nowMs, driven);
+      driven.kcp.afterSend(driven.nowUs, driven);
       driven.assertNothingHeld();
     }
   }

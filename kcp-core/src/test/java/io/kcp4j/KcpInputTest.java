@@ -19,7 +19,7 @@ class KcpInputTest {
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
 
   private InputResult input(ByteBuf datagram) {
-    return driven.kcp.input(datagram, driven.nowMs);
+    return driven.kcp.input(datagram, driven.nowUs);
   }
 
   private void assertRefused(InputResult expected, KcpCounter counter, ByteBuf... segments) {
@@ -129,7 +129,7 @@ class KcpInputTest {
     driven.peerUna = -7;
     driven.receiveBatch(driven.ack(0, 1000), driven.ack(-1, 1000), driven.ack(1, 5));
     assertEquals(1, driven.kcp.stats().inFlight());
-    assertEquals(0, driven.kcp.stats().srttMs());
+    assertEquals(0, driven.kcp.stats().srttUs());
     assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
   }
 
@@ -168,7 +168,7 @@ class KcpInputTest {
         junk.setIntLE(20, junk.readableBytes() - HEADER);
       }
       input(junk);
-      driven.kcp.afterInput(driven.nowMs, driven);
+      driven.kcp.afterInput(driven.nowUs, driven);
       driven.sentDatagrams();
     }
     assertEquals(null, driven.kcp.failure());

@@ -22,9 +22,9 @@ class KcpLossTest {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(1);
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
-    driven.runTo(199);
+    driven.runTo(199_999);
     assertEquals(none(), driven.sentCmds());
-    driven.runTo(200);
+    driven.runTo(200_000);
     SentSegment again = driven.sent().get(0);
     assertEquals(0, again.sn());
     assertEquals(TS + 200, again.ts());
@@ -35,12 +35,12 @@ class KcpLossTest {
 
   @Test
   void timeoutGrowsByHalfWithNoDelay() {
-    assertRetransmittedAt(true, 200, 500, 950, 1625);
+    assertRetransmittedAt(true, 200_000, 500_000, 950_000, 1_625_000);
   }
 
   @Test
   void timeoutDoublesWithoutNoDelay() {
-    assertRetransmittedAt(false, 200, 600, 1400, 3000);
+    assertRetransmittedAt(false, 200_000, 600_000, 1_400_000, 3_000_000);
   }
 
   private static void assertRetransmittedAt(boolean noDelay, int... times) {
@@ -59,13 +59,14 @@ class KcpLossTest {
   void progressResetsTheBackOffOfTheOldestSegment() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
     driven.sendSegments(3);
-    driven.runTo(10_000);
-    assertTrue(driven.kcp.nextDeadline() > 10_300);
+    driven.runTo(10_000_000);
+    assertTrue(driven.kcp.nextDeadline() > 10_300_000);
     driven.sent();
     driven.peerUna = 1;
     driven.receiveBatch(driven.wins());
-    assertEquals(10_200, driven.kcp.nextDeadline()); // no round trip has been measured: 200 ms
-    driven.runTo(10_200);
+    // No round trip has been measured: the timeout is 200 ms.
+    assertEquals(10_200_000, driven.kcp.nextDeadline());
+    driven.runTo(10_200_000);
     assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
   }
 
@@ -75,7 +76,7 @@ class KcpLossTest {
     driven.sendSegments(3);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS));
-    driven.runTo(200);
+    driven.runTo(200_000);
     assertEquals(List.of(0, 2), driven.sentSns(Segment.PUSH));
   }
 
@@ -109,7 +110,7 @@ class KcpLossTest {
     driven.sendSegments(5);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS), driven.ack(3, TS), driven.ack(4, TS));
-    driven.runTo(60);
+    driven.runTo(60_000);
     assertEquals(none(), driven.sentSns(Segment.PUSH));
   }
 
@@ -120,7 +121,7 @@ class KcpLossTest {
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS));
     assertEquals(none(), driven.sentSns(Segment.PUSH));
-    driven.runTo(20);
+    driven.runTo(20_000);
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
     assertEquals(1, driven.count(KcpCounter.EARLY_RETRANSMITTED));
   }
@@ -131,7 +132,7 @@ class KcpLossTest {
     driven.sendSegments(2);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS));
-    driven.runTo(50);
+    driven.runTo(50_000);
     assertEquals(none(), driven.sentSns(Segment.PUSH));
   }
 
@@ -139,7 +140,7 @@ class KcpLossTest {
   void ackOfAnEarlierTransmissionSkipsNothing() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().fastRetransmit(1));
     driven.sendSegments(2);
-    driven.runTo(200);
+    driven.runTo(200_000);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS));
     assertEquals(none(), driven.sentSns(Segment.PUSH));
@@ -150,9 +151,9 @@ class KcpLossTest {
   void linkIsDeadWhenOneSegmentWasSentTooOften() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(3));
     driven.sendSegments(1);
-    driven.runTo(499);
+    driven.runTo(499_999);
     assertNull(driven.kcp.failure());
-    driven.runTo(500);
+    driven.runTo(500_000);
     assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
     assertEquals(InputResult.SESSION_ENDED, driven.input(driven.wins()));
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
@@ -161,13 +162,13 @@ class KcpLossTest {
   @Test
   void linkIsDeadAfterTooLongWithoutProgress() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
-    driven.runTo(5000);
+    driven.runTo(5_000_000);
     driven.sendSegments(2);
-    driven.runTo(5100);
+    driven.runTo(5_100_000);
     driven.receiveBatch(driven.ack(1, TS + 5000));
-    driven.runTo(6099);
+    driven.runTo(6_099_999);
     assertNull(driven.kcp.failure());
-    driven.runTo(6100);
+    driven.runTo(6_100_000);
     assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
   }
 
@@ -175,10 +176,25 @@ class KcpLossTest {
   void driverStallDoesNotCountAsMissingProgress() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
     driven.sendSegments(1);
-    driven.nowMs = 50_000; // a pause of the whole process, from the first timeout at 200 on
-    driven.runTo(50_799);
+    driven.nowUs = 50_000_000; // a pause of the whole process, from the first timeout at 200 ms on
+    driven.runTo(50_799_999);
     assertNull(driven.kcp.failure());
-    driven.runTo(50_800);
+    driven.runTo(50_800_000);
+    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
+  }
+
+  @Test
+  void resolutionOfTimersDoesNotExtendTheProgressTimeout() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
+    driven.sendSegments(1);
+    for (int timeout = 0; timeout < 2; timeout++) {
+      driven.nowUs = driven.kcp.nextDeadline() + 999;
+      driven.kcp.flush(driven.nowUs, driven);
+    }
+    assertEquals(2, driven.count(KcpCounter.TIMED_OUT));
+    driven.runTo(999_999);
+    assertNull(driven.kcp.failure());
+    driven.runTo(1_000_000);
     assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
   }
 
@@ -189,9 +205,9 @@ class KcpLossTest {
     driven.peerUna = 1;
     driven.receiveBatch(driven.wins());
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
-    driven.runTo(1_000_000);
+    driven.runTo(1_000_000_000);
     driven.sendSegments(1);
-    driven.runTo(1_000_999);
+    driven.runTo(1_000_999_999);
     assertNull(driven.kcp.failure());
   }
 
@@ -199,7 +215,7 @@ class KcpLossTest {
   void bothChecksCanBeOff() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
     driven.sendSegments(1);
-    driven.runTo(10_000_000);
+    driven.runTo(10_000_000_000L);
     assertNull(driven.kcp.failure());
     assertTrue(driven.count(KcpCounter.TIMED_OUT) > 100);
   }
@@ -209,10 +225,10 @@ class KcpLossTest {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(10);
     driven.sent();
-    driven.nowMs = 20_000;
+    driven.nowUs = 20_000_000;
     driven.peerUna = 10;
     driven.receiveBatch(driven.ack(9, TS));
-    driven.runTo(20_000);
+    driven.runTo(20_000_000);
     assertEquals(none(), driven.sentCmds());
     assertEquals(0, driven.count(KcpCounter.TIMED_OUT));
     assertNull(driven.kcp.failure());
@@ -236,12 +252,12 @@ class KcpLossTest {
   void invalidTimestampAcknowledgesAndGivesNoRoundTrip() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(3);
-    driven.runTo(50);
-    int rto = driven.kcp.stats().rtoMs();
+    driven.runTo(50_000);
+    int rto = driven.kcp.stats().rtoUs();
     driven.receiveBatch(
         driven.ack(0, TS - 1), driven.ack(1, TS + 1), driven.ack(2, TS - 0x20000000));
     assertEquals(3, driven.count(KcpCounter.INVALID_TIMESTAMP));
-    assertEquals(rto, driven.kcp.stats().rtoMs());
+    assertEquals(rto, driven.kcp.stats().rtoUs());
     assertEquals(0, driven.kcp.stats().inFlight());
   }
 
@@ -249,10 +265,10 @@ class KcpLossTest {
   void timestampIsValidatedBeforeTheUnaOfTheSameDatagram() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(2);
-    driven.runTo(50);
+    driven.runTo(50_000);
     driven.peerUna = 2;
     driven.receiveBatch(driven.ack(1, TS));
-    assertEquals(50, driven.kcp.stats().srttMs());
+    assertEquals(50_000, driven.kcp.stats().srttUs());
     assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
   }
 
@@ -260,15 +276,106 @@ class KcpLossTest {
   void everyTransmissionOfASegmentGivesARoundTrip() {
     DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
     driven.sendSegments(1);
-    driven.runTo(210);
+    driven.runTo(210_000);
     driven.receiveBatch(driven.ack(0, TS));
-    assertEquals(210, driven.kcp.stats().srttMs());
+    assertEquals(210_000, driven.kcp.stats().srttUs());
     driven.sendSegments(1);
-    driven.runTo(3000);
+    driven.runTo(3_000_000);
     long last = driven.sent().stream().mapToInt(SentSegment::ts).max().orElseThrow();
     driven.receiveBatch(driven.ack(1, (int) last));
-    assertTrue(driven.kcp.stats().srttMs() < 800);
+    assertTrue(driven.kcp.stats().srttUs() < 800_000);
     assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
+  }
+
+  @Test
+  void roundTripBelowAMillisecondIsExactAndSetsTheTimeout() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().intervalMs(1).minRtoMs(1));
+    driven.nowUs = 5_900;
+    driven.sendSegments(1);
+    driven.nowUs = 6_200;
+    driven.receiveBatch(driven.ack(0, TS + 5));
+    assertEstimate(driven, 300, 150, 300 + 1_000); // the interval is more than 4 * 150
+
+    driven.sendSegments(1);
+    driven.nowUs = 8_200;
+    driven.receiveBatch(driven.ack(1, TS + 6));
+    // 300 + 1700/8; 150 + (1700 - 150)/4
+    assertEstimate(driven, 512, 537, 512 + 4 * 537);
+
+    driven.sendSegments(1);
+    driven.sent();
+    driven.runTo(8_200 + 2_659);
+    assertEquals(none(), driven.sentSns(Segment.PUSH));
+    driven.runTo(8_200 + 2_660);
+    assertEquals(List.of(2), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void roundTripWithinOneMillisecondIsMeasured() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    driven.nowUs = 5_100;
+    driven.sendSegments(1);
+    driven.nowUs = 5_400;
+    driven.receiveBatch(driven.ack(0, TS + 5));
+    assertEstimate(driven, 300, 150, 30_000);
+  }
+
+  private static void assertEstimate(DrivenKcp driven, int srttUs, int rttVarUs, int rtoUs) {
+    KcpStats stats = driven.kcp.stats();
+    assertEquals(srttUs, stats.srttUs(), "srtt");
+    assertEquals(rttVarUs, stats.rttVarUs(), "rttVar");
+    assertEquals(rtoUs, stats.rtoUs(), "rto");
+  }
+
+  /** A session whose only segment was sent at 300 us and again at 200300 us. */
+  private static DrivenKcp retransmitted() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    driven.nowUs = 300;
+    driven.sendSegments(1);
+    driven.runTo(200_300);
+    assertEquals(List.of(TS, TS + 200), driven.sent().stream().map(SentSegment::ts).toList());
+    return driven;
+  }
+
+  @Test
+  void roundTripOfAnEarlierTransmissionIsInWholeMilliseconds() {
+    DrivenKcp driven = retransmitted();
+    driven.nowUs = 203_900;
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals(203_000, driven.kcp.stats().srttUs());
+    assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
+  }
+
+  @Test
+  void roundTripOfARetransmissionIsExact() {
+    DrivenKcp driven = retransmitted();
+    driven.nowUs = 203_900;
+    driven.receiveBatch(driven.ack(0, TS + 200));
+    assertEquals(3_600, driven.kcp.stats().srttUs());
+  }
+
+  @Test
+  void roundTripCountsAsTheLargestTimeoutAtMost() {
+    assertRoundTrip(59_999_999, 59_999_999);
+    assertRoundTrip(60_000_000, 60_000_001);
+    assertRoundTrip(60_000_000, 100_000_000_000L);
+  }
+
+  private static void assertRoundTrip(int expectedUs, long us) {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    driven.sendSegments(1);
+    driven.nowUs = us;
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEstimate(driven, expectedUs, expectedUs / 2, 60_000_000);
+  }
+
+  /** 5000 s are more microseconds than an int holds. */
+  @Test
+  void roundTripOfAnEarlierTransmissionCountsAsTheLargestTimeoutAtMost() {
+    DrivenKcp driven = retransmitted();
+    driven.nowUs = 5_000_000_000L;
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEstimate(driven, 60_000_000, 30_000_000, 60_000_000);
   }
 
   private static DrivenKcp wide(int burst) {
@@ -280,11 +387,11 @@ class KcpLossTest {
   }
 
   /** As an application that writes, and a peer that sends, would have it flushed. */
-  private static void flushOften(DrivenKcp driven, long untilMs) {
-    while (driven.nowMs < untilMs) {
-      driven.runTo(driven.nowMs + 1);
+  private static void flushOften(DrivenKcp driven, long untilUs) {
+    while (driven.nowUs < untilUs) {
+      driven.runTo(driven.nowUs + 1_000);
       for (int i = 0; i < 10; i++) {
-        driven.kcp.flush(driven.nowMs, driven);
+        driven.kcp.flush(driven.nowUs, driven);
       }
     }
   }
@@ -294,7 +401,7 @@ class KcpLossTest {
     DrivenKcp driven = wide(0);
     assertEquals(4096, driven.sentSns(Segment.PUSH).size());
     driven.kcp.reconfigure(driven.kcp.config().toBuilder().maxBurst(64).build());
-    flushOften(driven, 200 + 63);
+    flushOften(driven, 200_000 + 63_000);
     assertEquals(IntStream.range(0, 4096).boxed().toList(), driven.sentSns(Segment.PUSH));
     long visits = driven.kcp.losses.order.visits();
     assertTrue(visits <= 2 * 4096, "" + visits);
@@ -303,9 +410,9 @@ class KcpLossTest {
   @Test
   void segmentsThatTimeOutAsFastAsBurstsLeaveAreNotAllSearchedInEachFlush() {
     DrivenKcp driven = wide(64);
-    flushOften(driven, 63);
+    flushOften(driven, 63_000);
     assertEquals(4096, driven.sentSns(Segment.PUSH).size());
-    flushOften(driven, 200 + 63);
+    flushOften(driven, 200_000 + 63_000);
     assertEquals(IntStream.range(0, 4096).boxed().toList(), driven.sentSns(Segment.PUSH));
     long visits = driven.kcp.losses.order.visits();
     assertTrue(visits <= 2 * 4096, "" + visits);

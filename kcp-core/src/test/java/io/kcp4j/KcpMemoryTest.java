@@ -56,13 +56,13 @@ class KcpMemoryTest {
     driven.peerUna = 200;
     driven.input(driven.wins());
     driven.sendSegments(200); // The stream continues, so its memory is reused.
-    driven.kcp.afterInput(driven.nowMs, driven);
+    driven.kcp.afterInput(driven.nowUs, driven);
     assertEquals(streamBytes, driven.kcp.stats().heldBytes());
 
     driven.peerUna = 400;
     driven.input(driven.wins());
     assertFalse(driven.kcp.isQuiescent());
-    driven.kcp.afterInput(driven.nowMs, driven);
+    driven.kcp.afterInput(driven.nowUs, driven);
     assertTrue(driven.kcp.isQuiescent());
     assertEquals(0, driven.kcp.stats().heldBytes());
     assertEquals(0, driven.budget.usedBytes());
@@ -89,7 +89,7 @@ class KcpMemoryTest {
     driven.receiveBatch(driven.push(0, bytes(1000)));
     driven.receiveBatch(driven.push(1, bytes(1000)), driven.push(2, bytes(1000)));
     assertEquals(2, driven.count(KcpCounter.OVER_BUDGET));
-    driven.runTo(20);
+    driven.runTo(20_000);
     assertTrue(driven.sent().stream().allMatch(s -> s.sn() == 0 && s.una() == 1));
     driven.receiveAll();
     driven.receiveBatch(driven.push(1, bytes(1000)));
@@ -120,12 +120,12 @@ class KcpMemoryTest {
     driven.receiveBatch(driven.push(0, bytes(1)));
     assertEquals(1, driven.receiveAll().readableBytes());
     assertFalse(driven.kcp.isReceivable());
-    driven.runTo(100);
+    driven.runTo(100_000);
     driven.budget.release(10_000);
     driven.runTo(driven.kcp.nextDeadline());
     assertTrue(driven.kcp.isReceivable());
     assertEquals(bytes(5000), driven.receiveAll());
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
@@ -203,7 +203,7 @@ class KcpMemoryTest {
     driven.budget.charge(97_000);
     assertFalse(driven.kcp.send(bytes(10_000)));
     driven.kcp.afterSend(0, driven);
-    assertEquals(200, driven.kcp.nextDeadline(), "the retransmission timeout");
+    assertEquals(200_000, driven.kcp.nextDeadline(), "the retransmission timeout");
     assertFalse(driven.kcp.takeSendRetry());
     driven.budget.release(97_000);
     driven.peerUna = 1;
@@ -219,7 +219,7 @@ class KcpMemoryTest {
     assertFalse(driven.kcp.send(bytes(200_000)));
     driven.kcp.afterSend(0, driven);
     assertTrue(driven.kcp.isSendShortOfMemory());
-    assertEquals(500, driven.kcp.nextDeadline());
+    assertEquals(500_000, driven.kcp.nextDeadline());
   }
 
   @Test
@@ -234,8 +234,8 @@ class KcpMemoryTest {
     driven.receiveBatch(driven.wins());
     int sent = 0;
     while (sent < data.readerIndex()) {
-      driven.nowMs++;
-      driven.kcp.flush(driven.nowMs, driven);
+      driven.nowUs += 1_000;
+      driven.kcp.flush(driven.nowUs, driven);
       for (SentSegment segment : driven.sent()) {
         assertEquals(data.slice(sent, segment.payload().readableBytes()), segment.payload());
         sent += segment.payload().readableBytes();
@@ -271,10 +271,10 @@ class KcpMemoryTest {
     driven.budget.charge(99_000);
     driven.receiveBatch(driven.wask());
     assertEquals(0, advertisedWnd(driven));
-    driven.runTo(500);
+    driven.runTo(500_000);
     assertEquals(0, driven.sent().size());
     driven.budget.release(99_000);
-    driven.runTo(520);
+    driven.runTo(520_000);
     assertEquals(65, advertisedWnd(driven));
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
   }
@@ -283,12 +283,12 @@ class KcpMemoryTest {
   void inactivePeerGetsAWindowUpdateOnlyAfterAProbeOrARead() {
     DrivenKcp driven = limited(3000);
     driven.receiveBatch(driven.push(0, bytes(1300)), driven.push(1, bytes(1300)));
-    driven.runTo(20);
+    driven.runTo(20_000);
     assertEquals(0, advertisedWnd(driven));
-    driven.runTo(2000);
+    driven.runTo(2_000_000);
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.receiveAll();
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     SentSegment update = driven.sent().get(0);
     assertEquals(Segment.WINS, update.cmd());
     assertEquals(1, update.wnd());

@@ -48,7 +48,7 @@ class KcpMtuTest {
     driven.sendSegments(2);
     driven.sentDatagrams();
     change(NARROW.toBuilder().mtuBytes(1000));
-    driven.runTo(200);
+    driven.runTo(200_000);
     assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
   }
 

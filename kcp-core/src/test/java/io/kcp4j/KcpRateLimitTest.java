@@ -11,16 +11,16 @@ import org.junit.jupiter.api.Test;
 class KcpRateLimitTest {
 
   private static final int LIMIT = 100_000;
-  private static final int INTERVAL_MS = 10;
+  private static final int INTERVAL_US = 10_000;
 
   /** Two intervals, and the datagram that goes beyond them. */
-  private static final int AHEAD_BYTES = LIMIT * 2 * INTERVAL_MS / 1000 + 1400;
+  private static final int AHEAD_BYTES = (int) (LIMIT * 2L * INTERVAL_US / 1_000_000) + 1400;
 
   private final DrivenKcp driven = new DrivenKcp(limited());
 
   private static KcpConfig.Builder limited() {
     return KcpConfig.builder()
-        .intervalMs(INTERVAL_MS)
+        .intervalMs(INTERVAL_US / 1_000)
         .sendWindow(1000)
         .deadLink(0)
         .progressTimeoutMs(0)
@@ -37,13 +37,13 @@ class KcpRateLimitTest {
     driven.receiveBatch(driven.wins());
     driven.sendSegments(600);
     long sent = 0;
-    while (driven.nowMs < 5000) {
+    while (driven.nowUs < 5_000_000) {
       for (SentSegment segment : driven.sent()) {
         sent += Segment.HEADER_BYTES + segment.payload().readableBytes();
         driven.peerUna = segment.sn() + 1;
         driven.receiveBatch(driven.ack(segment.sn(), segment.ts()));
       }
-      driven.runTo(driven.nowMs + 7);
+      driven.runTo(driven.nowUs + 7_000);
     }
     assertTrue(sent <= 5 * LIMIT + AHEAD_BYTES, () -> "too much");
     assertTrue(sent >= 5 * LIMIT * 0.95, "too little: " + sent);
@@ -52,7 +52,7 @@ class KcpRateLimitTest {
   @Test
   void retransmissionsKeepToTheLimit() {
     driven.sendSegments(32);
-    driven.runTo(10_000);
+    driven.runTo(10_000_000);
     assertTrue(driven.count(KcpCounter.RETRANSMITTED) > 100, "too few retransmissions");
     assertTrue(sentBytes() <= 10 * LIMIT + AHEAD_BYTES, "too much");
   }
@@ -64,11 +64,25 @@ class KcpRateLimitTest {
     driven.kcp.charge(LIMIT / 10, 0); // for 100 ms
     driven.receiveBatch(driven.ack(1, sent.get(1).ts()), driven.ack(2, sent.get(2).ts()));
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
-    driven.runTo(110);
+    driven.runTo(110_000);
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
-    driven.runTo(180);
+    driven.runTo(180_000);
     assertEquals(0, driven.sentSns(Segment.PUSH).get(0));
     assertEquals(1, driven.count(KcpCounter.FAST_RETRANSMITTED));
+  }
+
+  @Test
+  void timeoutThatWaitsForTheLimitIsDueAtTheMicrosecondAtWhichThePacerOpens() {
+    driven.sendSegments(1);
+    driven.sent();
+    driven.kcp.charge(49_987, 0); // beside the segment; 10 us for each byte
+    long opensAtUs = 10 * (1400 + 49_987) - 2 * INTERVAL_US;
+    assertEquals(opensAtUs, driven.kcp.nextDeadline());
+    driven.runTo(opensAtUs - 1);
+    driven.kcp.flush(driven.nowUs, driven);
+    assertEquals(List.of(), driven.sentSns(Segment.PUSH));
+    driven.runTo(opensAtUs);
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
   }
 
   @Test
@@ -76,7 +90,7 @@ class KcpRateLimitTest {
     driven.sendSegments(20);
     driven.sent();
     driven.receiveBatch(driven.push(0, DrivenKcp.bytes(10)));
-    driven.runTo(INTERVAL_MS);
+    driven.runTo(INTERVAL_US);
     assertEquals(List.of(0), driven.sentSns(Segment.ACK));
   }
 

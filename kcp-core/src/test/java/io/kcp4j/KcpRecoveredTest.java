@@ -15,7 +15,7 @@ class KcpRecoveredTest {
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
 
   private InputResult recover(ByteBuf... segments) {
-    return driven.kcp.input(Unpooled.copiedBuffer(segments), Origin.RECOVERED, driven.nowMs);
+    return driven.kcp.input(Unpooled.copiedBuffer(segments), Origin.RECOVERED, driven.nowUs);
   }
 
   @Test
@@ -45,11 +45,11 @@ class KcpRecoveredTest {
   void acknowledgementCountsAndGivesNoRoundTripTime() {
     driven.sendSegments(1);
     int ts = driven.sent().get(0).ts();
-    driven.nowMs = 100;
+    driven.nowUs = 100_000;
     driven.peerUna = 1;
     recover(driven.ack(0, ts));
     assertTrue(driven.kcp.isDrained());
-    assertEquals(0, driven.kcp.stats().srttMs());
+    assertEquals(0, driven.kcp.stats().srttUs());
   }
 
   @Test

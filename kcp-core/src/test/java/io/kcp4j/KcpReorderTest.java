@@ -17,7 +17,7 @@ class KcpReorderTest {
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
 
   private void runToNextFlush() {
-    driven.runTo(driven.nowMs + driven.kcp.config().intervalMs());
+    driven.runTo(driven.nowUs + 1_000L * driven.kcp.config().intervalMs());
   }
 
   @Test
@@ -110,7 +110,7 @@ class KcpReorderTest {
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
     eager.receiveBatch(eager.push(0, bytes(3)));
     assertEquals(List.of(), eager.sent());
-    eager.runTo(20);
+    eager.runTo(20_000);
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
   }
 
@@ -159,8 +159,8 @@ class KcpReorderTest {
       for (int at = 0; at < 5000 * 1000; at += 1000) {
         assertEquals(bytes(1000), received.slice(at, 1000));
       }
-      driven.kcp.afterInput(driven.nowMs, driven);
-      driven.runTo(100);
+      driven.kcp.afterInput(driven.nowUs, driven);
+      driven.runTo(100_000);
       driven.assertNothingHeld();
       List<SentSegment> sent = driven.sent();
       assertEquals(5000, sent.get(sent.size() - 1).una());

@@ -71,7 +71,7 @@ class KcpSegmentSourceTest {
 
   private static DrivenKcp attach(DrivenKcp driven, Source source) {
     driven.kcp.source(source);
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     return driven;
   }
 
@@ -124,7 +124,7 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().maxBurst(3));
     attach(driven, source);
     assertEquals(3, source.pulled);
-    driven.runTo(1);
+    driven.runTo(1_000);
     assertEquals(6, source.pulled, "with the next burst");
   }
 
@@ -177,7 +177,7 @@ class KcpSegmentSourceTest {
         };
     assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(0, broken));
     assertEquals(0, source.sent);
-    driven.runTo(200);
+    driven.runTo(200_000);
     assertEquals(1, source.sent);
     assertEquals(List.of(0), contents(driven), "retransmitted after its timeout");
   }
@@ -195,7 +195,7 @@ class KcpSegmentSourceTest {
     driven.assertNothingHeld();
     source.left = 1;
     assertFalse(driven.kcp.isDrained(), "ready again");
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     assertEquals(3, source.pulled);
   }
 
@@ -208,14 +208,14 @@ class KcpSegmentSourceTest {
     assertEquals(0, source.sent);
     assertEquals(List.of(), driven.sent());
     driven.assertNothingHeld();
-    assertTrue(driven.kcp.nextDeadline() > driven.nowMs);
+    assertTrue(driven.kcp.nextDeadline() > driven.nowUs);
   }
 
   @Test
   void lostSegmentIsRetransmittedWithoutTheSource() {
     Source source = new Source(1);
     DrivenKcp driven = driven(source);
-    driven.runTo(200);
+    driven.runTo(200_000);
     assertEquals(List.of(0, 0), contents(driven));
     assertEquals(1, source.pulled);
     assertEquals(1, source.sent);
@@ -229,7 +229,7 @@ class KcpSegmentSourceTest {
     driven.receiveBatch(driven.wins());
     attach(driven, source);
     assertEquals(0, source.pulled);
-    driven.runTo(500);
+    driven.runTo(500_000);
     assertEquals(List.of(Segment.WASK), driven.sentCmds());
     driven.peerWnd = 2;
     driven.receiveBatch(driven.wins());
@@ -241,7 +241,7 @@ class KcpSegmentSourceTest {
     Source source = new Source(1);
     DrivenKcp driven = attach(new DrivenKcp(config().writeDelay(true)), source);
     assertEquals(0, source.pulled);
-    driven.runTo(20);
+    driven.runTo(20_000);
     assertEquals(1, source.pulled);
   }
 
@@ -280,10 +280,10 @@ class KcpSegmentSourceTest {
     source.failure = new IllegalStateException("broken");
     DrivenKcp driven = new DrivenKcp(config());
     driven.kcp.source(source);
-    assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(driven.nowMs, driven));
+    assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(driven.nowUs, driven));
     driven.assertNothingHeld();
     source.failure = null;
-    driven.kcp.afterSend(driven.nowMs, driven);
+    driven.kcp.afterSend(driven.nowUs, driven);
     assertEquals(List.of(0), contents(driven));
   }
 
@@ -320,11 +320,11 @@ class KcpSegmentSourceTest {
     attach(driven, source);
     assertEquals(0, source.pulled);
     assertEquals(1, driven.count(KcpCounter.ALLOCATION_FAILED));
-    assertEquals(20, driven.kcp.nextDeadline());
+    assertEquals(20_000, driven.kcp.nextDeadline());
     allocator.failing = false;
-    driven.runTo(19);
+    driven.runTo(19_999);
     assertEquals(0, source.pulled);
-    driven.runTo(20);
+    driven.runTo(20_000);
     assertEquals(1, source.pulled);
   }
 
@@ -336,7 +336,7 @@ class KcpSegmentSourceTest {
     attach(driven, source);
     int first = source.pulled;
     assertTrue(first >= 1 && first < 4, "pulled " + first);
-    driven.runTo(150);
+    driven.runTo(150_000);
     assertEquals(first, source.pulled, "not polled");
     driven.peerUna = first;
     driven.receiveBatch(driven.ack(first - 1, TS));
@@ -363,7 +363,7 @@ class KcpSegmentSourceTest {
     driven.kcp.close();
     driven.kcp.afterSend(0, driven);
     driven.kcp.afterInput(0, driven);
-    driven.kcp.flush(1000, driven);
+    driven.kcp.flush(1_000_000, driven);
     assertEquals(4, source.pulled);
     driven.assertNothingHeld();
   }
@@ -372,7 +372,7 @@ class KcpSegmentSourceTest {
   void failedSessionPullsNothing() {
     Source source = new Source(10);
     DrivenKcp driven = attach(new DrivenKcp(config().deadLink(2)), source);
-    driven.runTo(300);
+    driven.runTo(300_000);
     assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
     assertEquals(4, source.pulled);
   }

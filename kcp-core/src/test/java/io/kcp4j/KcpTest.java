@@ -18,15 +18,15 @@ class KcpTest {
     int bytes = 1 << 20;
     ByteBuf data = DrivenKcp.bytes(bytes);
     ByteBuf received = Unpooled.buffer(bytes);
-    for (int ms = 0; received.readableBytes() < bytes || !a.kcp.isDrained(); ms++) {
-      assertTrue(ms < 60_000, "no progress");
+    for (int us = 0; received.readableBytes() < bytes || !a.kcp.isDrained(); us += 1_000) {
+      assertTrue(us < 60_000_000, "no progress");
       a.kcp.send(data);
-      a.kcp.afterSend(a.nowMs, a);
+      a.kcp.afterSend(a.nowUs, a);
       carry(a, b);
       received.writeBytes(b.receiveAll());
       carry(b, a);
-      a.runTo(ms);
-      b.runTo(ms);
+      a.runTo(us);
+      b.runTo(us);
     }
     assertEquals(DrivenKcp.bytes(bytes), received);
     assertEquals(0, a.count(KcpCounter.RETRANSMITTED));
@@ -40,6 +40,6 @@ class KcpTest {
     for (ByteBuf datagram : from.sentDatagrams()) {
       assertEquals(InputResult.ACCEPTED, to.input(datagram));
     }
-    to.kcp.afterInput(to.nowMs, to);
+    to.kcp.afterInput(to.nowUs, to);
   }
 }

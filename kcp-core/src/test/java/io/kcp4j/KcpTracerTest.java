@@ -22,7 +22,7 @@ class KcpTracerTest {
 
   @Test
   void segmentsAndTheirDatagramsAreReportedWhenTheyAreSent() {
-    driven.nowMs = 7;
+    driven.nowUs = 7_000;
     driven.sendSegments(2);
     int bytes = driven.kcp.mssBytes();
     int datagram = bytes + Segment.HEADER_BYTES;
@@ -39,7 +39,7 @@ class KcpTracerTest {
   @Test
   void lossIsReportedBeforeTheRetransmissionWithItsCause() {
     driven.sendSegments(4);
-    driven.nowMs = 20;
+    driven.nowUs = 20_000;
     events.lines.clear();
     driven.receiveBatch(
         driven.ack(1, DrivenKcp.TS_ORIGIN),
@@ -60,7 +60,7 @@ class KcpTracerTest {
   @Test
   void acknowledgementByUnaAloneGivesNoRoundTripTime() {
     driven.sendSegments(3);
-    driven.nowMs = 20;
+    driven.nowUs = 20_000;
     events.lines.clear();
     driven.peerUna = 2;
     driven.receiveBatch(driven.wins());
@@ -72,36 +72,36 @@ class KcpTracerTest {
 
   @Test
   void recoveredDatagramIsReportedAsSuch() {
-    driven.kcp.input(driven.wins(), Origin.RECOVERED, 3);
+    driven.kcp.input(driven.wins(), Origin.RECOVERED, 3_000);
     assertEquals(List.of("3000 received 24 RECOVERED"), events.lines);
   }
 
   @Test
   void invalidDatagramIsNotReported() {
-    driven.kcp.input(DrivenKcp.bytes(24), 3);
+    driven.kcp.input(DrivenKcp.bytes(24), 3_000);
     assertEquals(List.of(), events.lines);
   }
 
   @Test
   void timeoutsAndTheFailureThatTheyCauseAreReportedOnce() {
     driven.sendSegments(1);
-    driven.runTo(60_000);
+    driven.runTo(60_000_000);
     assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
     assertEquals(2, events.count(" lost 0 TIMEOUT"));
     assertEquals(1, events.count(" failed DEAD_LINK"));
-    driven.kcp.flush(70_000, driven);
+    driven.kcp.flush(70_000_000, driven);
     assertEquals(1, events.count(" failed DEAD_LINK"));
   }
 
   @Test
   void eventsAgreeWithTheCounters() {
     driven.sendSegments(20);
-    driven.nowMs = 30;
+    driven.nowUs = 30_000;
     driven.receiveBatch(
         driven.ack(3, DrivenKcp.TS_ORIGIN),
         driven.ack(5, DrivenKcp.TS_ORIGIN),
         driven.ack(6, DrivenKcp.TS_ORIGIN));
-    driven.runTo(200);
+    driven.runTo(200_000);
     KcpCounters counters = driven.kcp.counters();
     assertTrue(counters.get(KcpCounter.TIMED_OUT) > 0);
     assertTrue(counters.get(KcpCounter.FAST_RETRANSMITTED) > 0);
@@ -118,7 +118,7 @@ class KcpTracerTest {
     driven.kcp.close();
     driven.kcp.close();
     assertEquals(1, events.closed);
-    driven.kcp.flush(10_000, driven);
+    driven.kcp.flush(10_000_000, driven);
     assertEquals(1, events.count(" sent "));
   }
 
@@ -127,7 +127,7 @@ class KcpTracerTest {
     driven.kcp.tracer(null);
     assertEquals(1, events.closed);
     driven.sendSegments(2);
-    driven.nowMs = 20;
+    driven.nowUs = 20_000;
     driven.receiveBatch(driven.ack(0, DrivenKcp.TS_ORIGIN));
     assertEquals(List.of(), events.lines);
     assertEquals(0, events.datagramsSent);

@@ -64,20 +64,20 @@ class KcpWindowTest {
     DrivenKcp blocked = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(0));
     blocked.peerWnd = 0;
     blocked.receiveBatch(blocked.wins());
-    blocked.runTo(10_000);
+    blocked.runTo(10_000_000);
     assertEquals(List.of(), blocked.sent());
     blocked.sendSegments(1);
-    long at = blocked.nowMs;
-    int wait = 500;
+    long at = blocked.nowUs;
+    int wait = 500_000;
     for (int probe = 0; probe < 20; probe++) {
       at += wait;
       blocked.runTo(at - 1);
       assertEquals(List.of(), blocked.sentCmds(), "before " + at);
       blocked.runTo(at);
       assertEquals(WASK, blocked.sentCmds(), "at " + at);
-      wait = Math.min(wait + wait / 2, 120_000);
+      wait = Math.min(wait + wait / 2, 120_000_000);
     }
-    assertEquals(120_000, wait);
+    assertEquals(120_000_000, wait);
     assertNull(blocked.kcp.failure());
   }
 
@@ -86,15 +86,15 @@ class KcpWindowTest {
     driven.peerWnd = 0;
     driven.receiveBatch(driven.wins());
     driven.sendSegments(2);
-    driven.runTo(3000);
+    driven.runTo(3_000_000);
     driven.sent();
     driven.peerWnd = 1;
     driven.receiveBatch(driven.wins());
     acknowledge(driven, 1, 0);
     driven.sent();
-    driven.runTo(3499);
+    driven.runTo(3_499_999);
     assertEquals(List.of(), driven.sentCmds());
-    driven.runTo(3500);
+    driven.runTo(3_500_000);
     assertEquals(WASK, driven.sentCmds());
   }
 
@@ -112,12 +112,12 @@ class KcpWindowTest {
     DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
     narrow.receiveBatch(narrow.push(0, bytes(9)));
     narrow.receiveAll();
-    narrow.kcp.afterSend(narrow.nowMs, narrow);
+    narrow.kcp.afterSend(narrow.nowUs, narrow);
     assertEquals(List.of(), narrow.sentSns(Segment.WINS), "the queue was not full");
     narrow.receiveBatch(narrow.push(1, bytes(9)), narrow.push(2, bytes(9)));
     assertEquals(0, narrow.sent().get(0).wnd());
     narrow.receiveAll();
-    narrow.kcp.afterSend(narrow.nowMs, narrow);
+    narrow.kcp.afterSend(narrow.nowUs, narrow);
     SentSegment update = narrow.sent().get(0);
     assertEquals(Segment.WINS, update.cmd());
     assertEquals(2, update.wnd());
@@ -127,7 +127,7 @@ class KcpWindowTest {
   void unreadSegmentsShrinkTheAdvertisedWindow() {
     driven.receiveBatch(
         driven.push(0, bytes(9)), driven.push(1, bytes(9)), driven.push(5, bytes(9)));
-    driven.runTo(20);
+    driven.runTo(20_000);
     assertEquals(254, driven.sent().get(0).wnd());
   }
 
@@ -169,7 +169,7 @@ class KcpWindowTest {
     driven.sendSegments(2);
     acknowledge(driven, 1, 0);
     driven.sent();
-    driven.runTo(driven.nowMs + 200);
+    driven.runTo(driven.nowUs + 200_000);
     assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
   }
 
@@ -178,11 +178,11 @@ class KcpWindowTest {
     DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(10_000));
     stalled.peerWnd = 0;
     stalled.receiveBatch(stalled.wins());
-    stalled.runTo(7000);
+    stalled.runTo(7_000_000);
     stalled.sendSegments(1);
-    stalled.runTo(16_999);
+    stalled.runTo(16_999_999);
     assertNull(stalled.kcp.failure());
-    stalled.runTo(17_000);
+    stalled.runTo(17_000_000);
     assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
   }
 
@@ -210,9 +210,9 @@ class KcpWindowTest {
   @Test
   void writeStallTimeoutIsAMinuteByDefault() {
     DrivenKcp stalled = closed();
-    stalled.runTo(59_999);
+    stalled.runTo(59_999_999);
     assertNull(stalled.kcp.failure());
-    stalled.runTo(60_000);
+    stalled.runTo(60_000_000);
     assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
   }
 
@@ -220,12 +220,12 @@ class KcpWindowTest {
   void occasionalSegmentsDoNotEndAStall() {
     DrivenKcp stalled = closed();
     for (int s = 8; s < 60; s += 8) {
-      stalled.runTo(1000L * s);
+      stalled.runTo(1_000_000L * s);
       accept(stalled, 1);
     }
-    stalled.runTo(59_999);
+    stalled.runTo(59_999_999);
     assertNull(stalled.kcp.failure());
-    stalled.runTo(60_000);
+    stalled.runTo(60_000_000);
     assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
   }
 
@@ -233,7 +233,7 @@ class KcpWindowTest {
   void slowReaderOfASixteenthOfItsWindowAMinuteIsNotStalled() {
     DrivenKcp slow = closed();
     for (int minute = 1; minute <= 10; minute++) {
-      slow.runTo(59_000L * minute);
+      slow.runTo(59_000_000L * minute);
       accept(slow, 128 / 16);
     }
     assertNull(slow.kcp.failure());
@@ -242,25 +242,25 @@ class KcpWindowTest {
   @Test
   void windowThatOpensWideRestartsTheStallTimeoutOnce() {
     DrivenKcp paused = closed();
-    paused.runTo(59_000);
+    paused.runTo(59_000_000);
     acknowledge(paused, 1, 128);
     acknowledge(paused, 2, 0);
     // From now on the peer accepts one segment in flight every 10 seconds.
     for (int s = 65; s < 115; s += 10) {
-      paused.runTo(1000L * s);
+      paused.runTo(1_000_000L * s);
       acknowledge(paused, paused.peerUna, 100);
       acknowledge(paused, paused.peerUna + 1, 0);
     }
     assertNull(paused.kcp.failure());
-    paused.runTo(119_000);
+    paused.runTo(119_000_000);
     assertEquals(KcpFailure.WRITE_STALLED, paused.kcp.failure());
   }
 
   @Test
   void windowThatStaysOpenEndsTheStall() {
     DrivenKcp paused = closed();
-    paused.runTo(59_000);
-    for (int una = 1; una < 200; una += 2, paused.runTo(paused.nowMs + 1000)) {
+    paused.runTo(59_000_000);
+    for (int una = 1; una < 200; una += 2, paused.runTo(paused.nowUs + 1_000_000)) {
       acknowledge(paused, una, 128);
     }
     assertNull(paused.kcp.failure());
@@ -269,11 +269,11 @@ class KcpWindowTest {
   @Test
   void timeInWhichTheSessionIsNotDrivenDoesNotCountAsStalled() {
     DrivenKcp stalled = closed();
-    stalled.runTo(400);
-    stalled.nowMs = 1_000_000; // The process is paused. The first probe was due at 500.
-    stalled.runTo(1_059_499);
+    stalled.runTo(400_000);
+    stalled.nowUs = 1_000_000_000; // The process is paused. The first probe was due at 500 ms.
+    stalled.runTo(1_059_499_999);
     assertNull(stalled.kcp.failure());
-    stalled.runTo(1_059_500);
+    stalled.runTo(1_059_500_000);
     assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
   }
 
@@ -284,7 +284,7 @@ class KcpWindowTest {
     assertEquals(List.of(0), reno.sentSns(Segment.PUSH));
     acknowledge(reno, 1, 128);
     assertEquals(List.of(1, 2), reno.sentSns(Segment.PUSH));
-    reno.runTo(reno.nowMs + 200);
+    reno.runTo(reno.nowUs + 200_000);
     assertEquals(1, reno.kcp.stats().congestionWindow(), "after a timeout");
   }
 }

@@ -35,7 +35,7 @@ class KcpWrapTest {
       assertEquals(data, driven.receiveAll());
       driven.sent();
       driven.receiveBatch(driven.push(first + 19, bytes(1)));
-      driven.runTo(driven.nowMs + 20);
+      driven.runTo(driven.nowUs + 20_000);
       assertTrue(driven.sent().stream().allMatch(s -> s.una() == first + 20));
       assertEquals(1, driven.count(KcpCounter.DUPLICATES));
     }
@@ -81,10 +81,27 @@ class KcpWrapTest {
     for (int origin : BELOW_A_WRAP) {
       DrivenKcp driven = driven(origin, 0);
       driven.sendSegments(1);
-      driven.runTo(80);
+      driven.runTo(80_000);
       driven.receiveBatch(driven.ack(0, origin));
-      assertEquals(80, driven.kcp.stats().srttMs());
+      assertEquals(80_000, driven.kcp.stats().srttUs());
       assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
+    }
+  }
+
+  /** The age of the first transmission, in milliseconds, exceeds an int. */
+  @Test
+  void roundTripOfATransmissionOfHalfAWrapAgoCountsAsTheLargestTimeout() {
+    for (int origin : BELOW_A_WRAP) {
+      KcpConfig config = KcpConfig.builder().deadLink(0).progressTimeoutMs(0).build();
+      DrivenKcp driven = new DrivenKcp(config, MemoryBudget.unlimited(), origin, 0);
+      driven.sendSegments(1);
+      driven.nowUs = 1_000L * Integer.MAX_VALUE;
+      driven.kcp.flush(driven.nowUs, driven);
+      assertEquals(1, driven.count(KcpCounter.TIMED_OUT));
+      driven.nowUs += 3_000;
+      driven.receiveBatch(driven.ack(0, origin));
+      assertEquals(0, driven.count(KcpCounter.INVALID_TIMESTAMP));
+      assertEquals(60_000_000, driven.kcp.stats().srttUs());
     }
   }
 
@@ -93,7 +110,7 @@ class KcpWrapTest {
     for (int origin : BELOW_A_WRAP) {
       DrivenKcp driven = driven(origin, 0);
       driven.sendSegments(1);
-      driven.runTo(200);
+      driven.runTo(200_000);
       driven.receiveBatch(driven.ack(0, origin + 201));
       assertEquals(1, driven.count(KcpCounter.INVALID_TIMESTAMP));
       driven.sendSegments(1);
@@ -104,15 +121,15 @@ class KcpWrapTest {
 
   @Test
   void clockMayBeginAnywhere() {
-    long day = 86_400_000L;
+    long day = 86_400_000_000L;
     DrivenKcp driven = driven(7, 0);
-    driven.nowMs = 50 * day;
+    driven.nowUs = 50 * day;
     driven.sendSegments(1);
     SentSegment sent = driven.sent().get(0);
-    assertEquals(7 + (int) (50 * day), sent.ts());
+    assertEquals(7 + (int) (50 * day / 1_000), sent.ts());
     assertEquals(CONV, sent.conv());
-    driven.runTo(50 * day + 40);
+    driven.runTo(50 * day + 40_000);
     driven.receiveBatch(driven.ack(0, sent.ts()));
-    assertEquals(40, driven.kcp.stats().srttMs());
+    assertEquals(40_000, driven.kcp.stats().srttUs());
   }
 }

@@ -31,7 +31,7 @@ class OtherThreadTest {
 
   private static long waitForSrtt(Kcp kcp, long spins) {
     long spun = 0;
-    while (kcp.stats().srttMs() == 0 && spun < spins) {
+    while (kcp.stats().srttUs() == 0 && spun < spins) {
       spun++;
     }
     return spun;
@@ -89,9 +89,9 @@ class OtherThreadTest {
         () -> assertEquals(1000, waitForSrtt(none, 1000)),
         () -> waitForSrtt(driven.kcp, Long.MAX_VALUE),
         () -> {
-          driven.nowMs = 50;
+          driven.nowUs = 50_000;
           driven.receiveBatch(driven.ack(0, DrivenKcp.TS_ORIGIN));
         });
-    assertEquals(50, driven.kcp.stats().srttMs());
+    assertEquals(50_000, driven.kcp.stats().srttUs());
   }
 }

@@ -55,23 +55,24 @@ class SendBufferTest {
   }
 
   /** Sends everything that is queued and returns its payload. */
-  private ByteBuf transmitAll(long nowMs) {
+  private ByteBuf transmitAll(long nowUs) {
     ByteBuf payload = Unpooled.buffer();
     while (buffer.queued() > 0) {
-      payload.writeBytes(transmitNext(nowMs).payload());
+      payload.writeBytes(transmitNext(nowUs).payload());
     }
     return payload;
   }
 
-  private SentSegment transmitNext(long nowMs) {
+  private SentSegment transmitNext(long nowUs) {
     int index = buffer.firstQueued();
     Chunk chunk = buffer.chunk(index);
     int start = buffer.start(index);
     int length = buffer.bytes(index) - Segment.HEADER_BYTES;
     int sn = buffer.sn(index);
     int frg = buffer.frg(index);
-    Segment.set(chunk, start, 1, Segment.PUSH, frg, 0, (int) nowMs, sn, 0, length);
-    buffer.sent((int) nowMs, nowMs);
+    int ts = (int) (nowUs / 1_000);
+    Segment.set(chunk, start, 1, Segment.PUSH, frg, 0, ts, sn, 0, length);
+    buffer.sent(ts, nowUs);
     ByteBuf sent = chunk.memory().slice(start, buffer.bytes(index));
     return SentSegment.in(Unpooled.copiedBuffer(sent)).get(0);
   }
@@ -81,7 +82,7 @@ class SendBufferTest {
     ByteBuf sent = Unpooled.buffer();
     for (int round = 0; round < 20; round++) {
       append(bytes(10 * round), 7);
-      sent.writeBytes(transmitAll(round));
+      sent.writeBytes(transmitAll(1_000L * round));
       buffer.acknowledgeBelow(buffer.una() + losses.unacknowledged() / 2, 0);
     }
     ByteBuf expected = Unpooled.buffer();
@@ -304,12 +305,12 @@ class SendBufferTest {
   @Test
   void acknowledgedSegmentsAreDroppedOnceTheOldestOfThemIs() {
     append(bytes(40), 10);
-    transmitAll(5);
-    buffer.acknowledge(FIRST + 1, 5, 5);
+    transmitAll(5_000);
+    buffer.acknowledge(FIRST + 1, 5, 5_000);
     buffer.acknowledgeBelow(FIRST, 0);
     assertEquals(FIRST, buffer.una());
     assertFalse(buffer.isAwaited(FIRST + 1));
-    buffer.acknowledge(FIRST, 5, 5);
+    buffer.acknowledge(FIRST, 5, 5_000);
     buffer.acknowledgeBelow(FIRST, 0);
     assertEquals(FIRST + 2, buffer.una());
     assertEquals(2, losses.unacknowledged());

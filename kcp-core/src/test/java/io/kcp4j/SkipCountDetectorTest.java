@@ -38,9 +38,13 @@ class SkipCountDetectorTest {
     rtt.configure(config.build());
   }
 
-  private int sendNew(long nowMs) {
+  private static int ts(long nowUs) {
+    return (int) (nowUs / 1_000);
+  }
+
+  private int sendNew(long nowUs) {
     buffer.append(Unpooled.buffer(10).writeZero(10), 10, 0, 10);
-    buffer.sent((int) nowMs, nowMs);
+    buffer.sent(ts(nowUs), nowUs);
     return buffer.next() - 1;
   }
 
@@ -49,12 +53,12 @@ class SkipCountDetectorTest {
   }
 
   /** What one flush retransmits. */
-  private String flush(boolean newAllowed, long nowMs) {
+  private String flush(boolean newAllowed, long nowUs) {
     StringBuilder sent = new StringBuilder();
-    if (losses.isSearchDue(newAllowed, nowMs)) {
-      for (int i; (i = losses.nextLost(newAllowed, nowMs)) != LossDetector.NONE; ) {
+    if (losses.isSearchDue(newAllowed, nowUs)) {
+      for (int i; (i = losses.nextLost(newAllowed, nowUs)) != LossDetector.NONE; ) {
         sent.append(buffer.sn(i) - FIRST).append(losses.cause().name().charAt(0));
-        losses.retransmitted(i, (int) nowMs, nowMs);
+        losses.retransmitted(i, ts(nowUs), nowUs);
       }
     }
     return sent.toString();
@@ -62,9 +66,9 @@ class SkipCountDetectorTest {
 
   @Test
   void timestampsOfAllTransmissionsAreKnown() {
-    int sn = sendNew(50);
+    int sn = sendNew(50_000);
     assertEquals(1, losses.transmissions(index(sn)));
-    assertEquals("0T", flush(true, 250));
+    assertEquals("0T", flush(true, 250_000));
     assertFalse(losses.wasSentAt(index(sn), 49));
     assertTrue(losses.wasSentAt(index(sn), 50));
     assertTrue(losses.wasSentAt(index(sn), 250));
@@ -78,13 +82,13 @@ class SkipCountDetectorTest {
     for (int i = 0; i < 5; i++) {
       sendNew(0);
     }
-    buffer.acknowledge(FIRST + 1, 0, 10);
-    buffer.acknowledge(FIRST + 2, 0, 10);
+    buffer.acknowledge(FIRST + 1, 0, 10_000);
+    buffer.acknowledge(FIRST + 2, 0, 10_000);
     assertFalse(losses.isLossDetected());
-    assertEquals("", flush(true, 10));
-    buffer.acknowledge(FIRST + 4, 0, 10);
+    assertEquals("", flush(true, 10_000));
+    buffer.acknowledge(FIRST + 4, 0, 10_000);
     assertTrue(losses.isLossDetected());
-    assertEquals("0F", flush(true, 10));
+    assertEquals("0F", flush(true, 10_000));
     assertFalse(losses.isLossDetected());
   }
 
@@ -93,11 +97,11 @@ class SkipCountDetectorTest {
     configure(config.earlyRetransmit(true));
     sendNew(0);
     sendNew(0);
-    buffer.acknowledge(FIRST + 1, 0, 10);
+    buffer.acknowledge(FIRST + 1, 0, 10_000);
     assertFalse(losses.isLossDetected());
     assertTrue(losses.isLossSuspected());
-    assertEquals("", flush(true, 10));
-    assertEquals("0E", flush(false, 10));
+    assertEquals("", flush(true, 10_000));
+    assertEquals("0E", flush(false, 10_000));
     assertFalse(losses.isLossSuspected());
   }
 
@@ -108,54 +112,54 @@ class SkipCountDetectorTest {
       sendNew(0);
     }
     for (int i = 1; i < 5; i++) {
-      buffer.acknowledge(FIRST + i, 0, 10);
+      buffer.acknowledge(FIRST + i, 0, 10_000);
     }
     assertFalse(losses.isLossSuspected());
-    assertEquals("", flush(false, 199));
-    assertEquals("0T", flush(false, 200));
+    assertEquals("", flush(false, 199_999));
+    assertEquals("0T", flush(false, 200_000));
   }
 
   @Test
   void timeoutBacksOffAndFastRetransmitDoesNot() {
     int sn = sendNew(0);
-    flush(true, 200);
-    assertEquals(200 + 300, losses.deadlineMs(), "half as long again");
-    flush(true, 500);
-    assertEquals(500 + 450, losses.deadlineMs());
-    sendNew(600);
-    sendNew(600);
-    buffer.acknowledge(FIRST + 1, 600, 610);
-    buffer.acknowledge(FIRST + 2, 600, 610);
-    assertEquals("0F", flush(true, 610));
+    flush(true, 200_000);
+    assertEquals(200_000 + 300_000, losses.deadlineUs(), "half as long again");
+    flush(true, 500_000);
+    assertEquals(500_000 + 450_000, losses.deadlineUs());
+    sendNew(600_000);
+    sendNew(600_000);
+    buffer.acknowledge(FIRST + 1, 600, 610_000);
+    buffer.acknowledge(FIRST + 2, 600, 610_000);
+    assertEquals("0F", flush(true, 610_000));
     assertEquals(3 + 1, losses.transmissions(index(sn)));
-    assertEquals("", flush(true, 809));
-    assertEquals("0T", flush(true, 810));
+    assertEquals("", flush(true, 809_999));
+    assertEquals("0T", flush(true, 810_000));
   }
 
   @Test
   void advanceOfUnaResetsTheBackOffOfTheOldestSegment() {
     sendNew(0);
     sendNew(0);
-    flush(true, 200);
-    flush(true, 500);
-    buffer.acknowledgeBelow(FIRST + 1, 510);
-    losses.unaAdvanced(index(FIRST + 1), 510);
-    assertEquals("", flush(true, 709));
-    assertEquals("1T", flush(true, 710));
+    flush(true, 200_000);
+    flush(true, 500_000);
+    buffer.acknowledgeBelow(FIRST + 1, 510_000);
+    losses.unaAdvanced(index(FIRST + 1), 510_000);
+    assertEquals("", flush(true, 709_999));
+    assertEquals("1T", flush(true, 710_000));
   }
 
   @Test
   void deadlineIsTheEarliestTimeoutAndEndsWithTheFlight() {
-    assertEquals(Kcp.NO_DEADLINE, losses.deadlineMs());
-    sendNew(10);
-    sendNew(30);
-    assertEquals(210, losses.deadlineMs());
-    buffer.acknowledge(FIRST, 10, 40);
-    assertEquals(210, losses.deadlineMs(), "a lower bound");
-    assertEquals("", flush(true, 210));
-    assertEquals(230, losses.deadlineMs());
-    buffer.acknowledgeBelow(FIRST + 2, 220);
-    assertEquals(Kcp.NO_DEADLINE, losses.deadlineMs());
+    assertEquals(Kcp.NO_DEADLINE, losses.deadlineUs());
+    sendNew(10_000);
+    sendNew(30_000);
+    assertEquals(210_000, losses.deadlineUs());
+    buffer.acknowledge(FIRST, 10, 40_000);
+    assertEquals(210_000, losses.deadlineUs(), "a lower bound");
+    assertEquals("", flush(true, 210_000));
+    assertEquals(230_000, losses.deadlineUs());
+    buffer.acknowledgeBelow(FIRST + 2, 220_000);
+    assertEquals(Kcp.NO_DEADLINE, losses.deadlineUs());
   }
 
   /** Whatever happens between the calls, and however early each search is interrupted. */
@@ -163,56 +167,56 @@ class SkipCountDetectorTest {
   void searchFindsEveryTimeoutAndNothingElse() {
     configure(config.fastRetransmit(0));
     Random random = new Random(1);
-    Map<Integer, Long> retransmitAtMs = new HashMap<>();
+    Map<Integer, Long> retransmitAtUs = new HashMap<>();
     Map<Integer, Integer> timeouts = new HashMap<>();
-    long nowMs = 0;
-    for (int step = 0; step < 5000; step++, nowMs += random.nextInt(3)) {
-      rtt.sample(random.nextInt(60));
+    long nowUs = 0;
+    for (int step = 0; step < 5000; step++, nowUs += random.nextInt(3_000)) {
+      rtt.sample(random.nextInt(60_000));
       for (int i = random.nextInt(4); i > 0; i--) {
-        int sn = sendNew(nowMs);
-        timeouts.put(sn, rtt.rtoMs());
-        retransmitAtMs.put(sn, nowMs + rtt.rtoMs());
+        int sn = sendNew(nowUs);
+        timeouts.put(sn, rtt.rtoUs());
+        retransmitAtUs.put(sn, nowUs + rtt.rtoUs());
       }
-      if (random.nextInt(4) == 0 && !retransmitAtMs.isEmpty()) {
-        int sn = List.copyOf(retransmitAtMs.keySet()).get(random.nextInt(retransmitAtMs.size()));
-        retransmitAtMs.remove(sn);
-        buffer.acknowledge(sn, 0, nowMs);
+      if (random.nextInt(4) == 0 && !retransmitAtUs.isEmpty()) {
+        int sn = List.copyOf(retransmitAtUs.keySet()).get(random.nextInt(retransmitAtUs.size()));
+        retransmitAtUs.remove(sn);
+        buffer.acknowledge(sn, 0, nowUs);
       }
       if (random.nextInt(100) == 0) {
         int flight = buffer.next() - buffer.una();
-        buffer.acknowledgeBelow(buffer.una() + random.nextInt(flight + 1), nowMs);
-        retransmitAtMs.keySet().removeIf(sn -> sn - buffer.una() < 0);
+        buffer.acknowledgeBelow(buffer.una() + random.nextInt(flight + 1), nowUs);
+        retransmitAtUs.keySet().removeIf(sn -> sn - buffer.una() < 0);
       }
       if (random.nextInt(10) == 0 && buffer.isAwaited(buffer.una())) {
-        losses.unaAdvanced(index(buffer.una()), nowMs);
-        if (retransmitAtMs.get(buffer.una()) > nowMs + rtt.rtoMs()) {
-          retransmitAtMs.put(buffer.una(), nowMs + rtt.rtoMs());
-          timeouts.put(buffer.una(), rtt.rtoMs());
+        losses.unaAdvanced(index(buffer.una()), nowUs);
+        if (retransmitAtUs.get(buffer.una()) > nowUs + rtt.rtoUs()) {
+          retransmitAtUs.put(buffer.una(), nowUs + rtt.rtoUs());
+          timeouts.put(buffer.una(), rtt.rtoUs());
         }
       }
-      assertTimeoutsFound(retransmitAtMs, timeouts, nowMs, random.nextInt(3));
+      assertTimeoutsFound(retransmitAtUs, timeouts, nowUs, random.nextInt(3));
     }
   }
 
   private void assertTimeoutsFound(
-      Map<Integer, Long> retransmitAtMs, Map<Integer, Integer> timeouts, long nowMs, int most) {
-    for (; most >= 0 && losses.isSearchDue(true, nowMs); most--) {
-      int i = losses.nextLost(true, nowMs);
+      Map<Integer, Long> retransmitAtUs, Map<Integer, Integer> timeouts, long nowUs, int most) {
+    for (; most >= 0 && losses.isSearchDue(true, nowUs); most--) {
+      int i = losses.nextLost(true, nowUs);
       if (i == LossDetector.NONE) {
-        long earliest = retransmitAtMs.values().stream().min(Long::compare).orElse(Kcp.NO_DEADLINE);
-        assertTrue(nowMs < earliest, "one was missed");
-        assertTrue(losses.deadlineMs() > nowMs && losses.deadlineMs() <= earliest);
+        long earliest = retransmitAtUs.values().stream().min(Long::compare).orElse(Kcp.NO_DEADLINE);
+        assertTrue(nowUs < earliest, "one was missed");
+        assertTrue(losses.deadlineUs() > nowUs && losses.deadlineUs() <= earliest);
         return;
       }
       int sn = buffer.sn(i);
-      assertTrue(retransmitAtMs.get(sn) <= nowMs);
-      losses.retransmitted(i, (int) nowMs, nowMs);
-      int timeoutMs = rtt.backOff(timeouts.get(sn), true);
-      timeouts.put(sn, timeoutMs);
-      retransmitAtMs.put(sn, nowMs + timeoutMs);
+      assertTrue(retransmitAtUs.get(sn) <= nowUs);
+      losses.retransmitted(i, ts(nowUs), nowUs);
+      int timeoutUs = rtt.backOff(timeouts.get(sn), true);
+      timeouts.put(sn, timeoutUs);
+      retransmitAtUs.put(sn, nowUs + timeoutUs);
     }
-    for (long atMs : retransmitAtMs.values()) {
-      assertTrue(losses.deadlineMs() <= Math.max(atMs, nowMs));
+    for (long atUs : retransmitAtUs.values()) {
+      assertTrue(losses.deadlineUs() <= Math.max(atUs, nowUs));
     }
   }
 }

@@ -13,44 +13,44 @@ class WindowProbeTest {
 
   @Test
   void restsUntilItIsNeeded() {
-    assertFalse(probe.take(1_000_000));
-    assertEquals(Kcp.NO_DEADLINE, probe.nextAtMs());
+    assertFalse(probe.take(1_000_000_000));
+    assertEquals(Kcp.NO_DEADLINE, probe.nextAtUs());
   }
 
   @Test
   void firstProbeIsDueAfterHalfASecondAndTheNextWaitsHalfAsLongAgain() {
-    probe.update(true, 1000);
-    assertFalse(probe.take(1499));
-    assertTrue(probe.take(1500));
-    assertFalse(probe.take(1500));
-    assertEquals(2250, probe.nextAtMs());
+    probe.update(true, 1_000_000);
+    assertFalse(probe.take(1_499_999));
+    assertTrue(probe.take(1_500_000));
+    assertFalse(probe.take(1_500_000));
+    assertEquals(2_250_000, probe.nextAtUs());
   }
 
   @Test
   void neverWaitsLongerThanTwoMinutes() {
     probe.update(true, 0);
     for (int i = 0; i < 50; i++) {
-      assertTrue(probe.take(probe.nextAtMs()));
+      assertTrue(probe.take(probe.nextAtUs()));
     }
-    long last = probe.nextAtMs();
+    long last = probe.nextAtUs();
     probe.take(last);
-    assertEquals(last + 120_000, probe.nextAtMs());
+    assertEquals(last + 120_000_000, probe.nextAtUs());
   }
 
   @Test
   void lateProbeIsSentOnce() {
     probe.update(true, 0);
-    assertTrue(probe.take(60_000));
-    assertEquals(60_750, probe.nextAtMs());
+    assertTrue(probe.take(60_000_000));
+    assertEquals(60_750_000, probe.nextAtUs());
   }
 
   @Test
   void restartsAfterARest() {
     probe.update(true, 0);
-    probe.take(500);
-    probe.update(false, 600);
-    assertEquals(Kcp.NO_DEADLINE, probe.nextAtMs());
-    probe.update(true, 700);
-    assertEquals(1200, probe.nextAtMs());
+    probe.take(500_000);
+    probe.update(false, 600_000);
+    assertEquals(Kcp.NO_DEADLINE, probe.nextAtUs());
+    probe.update(true, 700_000);
+    assertEquals(1_200_000, probe.nextAtUs());
   }
 }

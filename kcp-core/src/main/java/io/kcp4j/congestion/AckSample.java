@@ -8,18 +8,19 @@ package io.kcp4j.congestion;
  */
 public interface AckSample {
 
-  /** What {@link #rttMs} returns when there is no round-trip time. */
+  /** What {@link #rttUs} returns when there is no round-trip time. */
   int NO_RTT = -1;
 
-  /** When the datagram was taken in, in milliseconds. */
-  long nowMs();
+  /** When the datagram was taken in, in microseconds. */
+  long nowUs();
 
   /**
-   * The shortest round-trip time that the datagram shows, in milliseconds, or {@link #NO_RTT}. Each
+   * The shortest round-trip time that the datagram shows, in microseconds, or {@link #NO_RTT}. Each
    * ACK repeats the timestamp of the transmission that arrived, so retransmitted segments have
-   * round-trip times, too.
+   * round-trip times, too: of their last transmission to the microsecond, of an earlier one in
+   * whole milliseconds. A round-trip time of more than a minute counts as a minute.
    */
-  int rttMs();
+  int rttUs();
 
   /** How many segments the datagram has acknowledged that were not acknowledged before. */
   int acknowledgedSegments();

@@ -5,8 +5,9 @@ package io.kcp4j.congestion;
  * the peer's window, and the rate at which segments leave.
  *
  * <p>One object serves one session, on that session's thread, and must not throw. Windows are in
- * segments. The session reads {@link #window} and {@link #pacingBytesPerSecond} after each of the
- * {@code on} methods; it calls none of these for {@link #NONE}.
+ * segments, times in microseconds of the session's clock. The session reads {@link #window} and
+ * {@link #pacingBytesPerSecond} after each of the {@code on} methods; it calls none of these for
+ * {@link #NONE}.
  */
 public interface CongestionControl {
 
@@ -45,13 +46,13 @@ public interface CongestionControl {
    * @param bytes its size, header included
    * @param transmissions how often it has been sent, this transmission included
    */
-  default void onSegmentSent(int sn, int bytes, int transmissions, long nowMs) {}
+  default void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {}
 
   /** A segment has been acknowledged for the first time; {@link #onAck} follows. */
-  default void onSegmentAcknowledged(int sn, long nowMs) {}
+  default void onSegmentAcknowledged(int sn, long nowUs) {}
 
   /** A segment counts as lost; it is sent again next, and {@link #onLoss} follows. */
-  default void onSegmentLost(int sn, long nowMs) {}
+  default void onSegmentLost(int sn, long nowUs) {}
 
   /** A datagram has acknowledged segments. Called at most once for each datagram. */
   void onAck(AckSample sample);

@@ -8,8 +8,8 @@ package io.kcp4j.congestion;
  */
 public interface LossSample {
 
-  /** The time of the flush, in milliseconds. */
-  long nowMs();
+  /** The time of the flush, in microseconds. */
+  long nowUs();
 
   /** How many segments were lost by acknowledgements of later ones. */
   int lostByAcks();

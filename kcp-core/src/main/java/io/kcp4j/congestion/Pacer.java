@@ -15,7 +15,7 @@ import io.kcp4j.Unstable;
  * peer has acknowledged meanwhile, which is no longer on the path. So acknowledgements clock
  * transmissions, and the number in flight can still grow.
  *
- * <p>Used by {@link io.kcp4j.Kcp} alone, on its thread. Times are in milliseconds of the session's
+ * <p>Used by {@link io.kcp4j.Kcp} alone, on its thread. Times are in microseconds of the session's
  * clock.
  */
 @Unstable
@@ -23,8 +23,11 @@ public final class Pacer {
 
   private static final int INTERVALS_AHEAD = 2;
 
+  /** One burst may leave in so many microseconds. */
+  private static final int BURST_US = 1_000;
+
   /** How much later than acknowledgements the flush of their batch may be. */
-  private static final int CREDIT_MS = 100;
+  private static final int CREDIT_US = 100_000;
 
   private int limitBytesPerSecond;
   private long controlBytesPerSecond;
@@ -37,9 +40,13 @@ public final class Pacer {
 
   private int burst;
   private int allowance;
-  private long allowedAtMs = Long.MIN_VALUE;
 
-  /** What was acknowledged at {@link #allowedAtMs}, and has not been followed by a datagram yet. */
+  /** When the millisecond of the burst began. */
+  private long burstAtUs = Long.MIN_VALUE / 2;
+
+  /**
+   * What was acknowledged since {@link #burstAtUs}, and has not been followed by a datagram yet.
+   */
   private int credit;
 
   /**
@@ -75,8 +82,8 @@ public final class Pacer {
   }
 
   /** Whether another datagram may leave. */
-  public boolean isOpen(long nowMs) {
-    return (bytesPerSecond == 0 || leftAtUs <= nowMs * 1000 + aheadUs) && !isBurstSpent(nowMs);
+  public boolean isOpen(long nowUs) {
+    return (bytesPerSecond == 0 || leftAtUs <= nowUs + aheadUs) && !isBurstSpent(nowUs);
   }
 
   /** How many datagrams may leave before {@link #isOpen}, which holds, is called again. */
@@ -88,8 +95,8 @@ public final class Pacer {
   }
 
   /** Whether the burst is spent: datagrams wait for the next millisecond or acknowledgement. */
-  public boolean isBurstSpent(long nowMs) {
-    renew(nowMs);
+  public boolean isBurstSpent(long nowUs) {
+    renew(nowUs);
     return isBurstSpent();
   }
 
@@ -97,42 +104,47 @@ public final class Pacer {
     return burst > 0 && allowance <= 0;
   }
 
-  /** From when on another datagram may leave, in milliseconds; any time in the past if it may. */
-  public long opensAtMs() {
-    long rateAtMs = bytesPerSecond == 0 ? 0 : (leftAtUs - aheadUs + 999) / 1000;
-    return isBurstSpent() ? Math.max(rateAtMs, allowedAtMs + 1) : rateAtMs;
+  /** From when on another datagram may leave, in microseconds; any time in the past if it may. */
+  public long opensAtUs() {
+    long rateAtUs = bytesPerSecond == 0 ? 0 : leftAtUs - aheadUs;
+    return isBurstSpent() ? Math.max(rateAtUs, burstAtUs + BURST_US) : rateAtUs;
   }
 
   /** Begins a burst. Acknowledgements count even if handlers took until the next millisecond. */
-  private void renew(long nowMs) {
-    if (nowMs != allowedAtMs) {
-      allowance = burst + (nowMs - allowedAtMs <= CREDIT_MS ? credit : 0);
-      allowedAtMs = nowMs;
+  private void renew(long nowUs) {
+    if (isBurstOver(nowUs)) {
+      long atUs = nowUs - Math.floorMod(nowUs, BURST_US);
+      allowance = burst + (atUs - burstAtUs <= CREDIT_US ? credit : 0);
+      burstAtUs = atUs;
       credit = 0;
     }
   }
 
+  private boolean isBurstOver(long nowUs) {
+    return nowUs - burstAtUs >= BURST_US;
+  }
+
   /** Segments have been acknowledged, and so have left the path. */
-  public void acknowledged(int segments, long nowMs) {
-    if (nowMs != allowedAtMs) {
+  public void acknowledged(int segments, long nowUs) {
+    if (isBurstOver(nowUs)) {
       credit = 0;
     }
-    renew(nowMs);
+    renew(nowUs);
     allowance += segments;
     credit += segments;
   }
 
   /** Counts datagrams that begin. */
-  public void begin(int datagrams, long nowMs) {
-    renew(nowMs);
+  public void begin(int datagrams, long nowUs) {
+    renew(nowUs);
     allowance -= datagrams;
     credit = 0;
   }
 
   /** Counts {@code bytes} that have been sent against the rate. */
-  public void charge(int bytes, long nowMs) {
+  public void charge(int bytes, long nowUs) {
     if (bytesPerSecond != 0) {
-      leftAtUs = Math.max(leftAtUs, nowMs * 1000) + bytes * 1_000_000L / bytesPerSecond;
+      leftAtUs = Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / bytesPerSecond;
     }
   }
 }

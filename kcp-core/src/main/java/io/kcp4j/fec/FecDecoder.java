@@ -56,9 +56,9 @@ public final class FecDecoder {
    * @param packet the buffer of the packet; its indices and reference count do not change
    * @param index of the FEC header
    * @param end the index after the packet
-   * @param nowMs the time
+   * @param nowUs the time, in microseconds
    */
-  public FecResult input(ByteBuf packet, int index, int end, long nowMs) {
+  public FecResult input(ByteBuf packet, int index, int end, long nowUs) {
     if (!isDecoding || isClosed) {
       return FecResult.NOT_KEPT;
     }
@@ -70,7 +70,7 @@ public final class FecDecoder {
     boolean isData = FecPacket.type(packet, index) == FecPacket.DATA;
     long seqid = FecPacket.seqid(packet, index) & 0xffffffffL;
     boolean fits = ratio.isKnown() && ratio.fits(seqid, isData);
-    if (ratio.observe(seqid, isData, fits, nowMs)) {
+    if (ratio.observe(seqid, isData, fits, nowUs)) {
       regroup(seqid);
       fits = ratio.fits(seqid, isData);
     }

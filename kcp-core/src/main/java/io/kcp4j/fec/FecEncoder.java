@@ -47,7 +47,7 @@ public final class FecEncoder {
   private boolean isUnprotected;
   private boolean isClosed;
   private boolean hasSent;
-  private long sentAtMs;
+  private long sentAtUs;
 
   private byte[][] kept;
   private char[] lengths;
@@ -159,18 +159,18 @@ public final class FecEncoder {
    * @param buf the packet; neither its indices nor its reference count change
    * @param headerIndex of the header of {@value FecPacket#DATA_HEADER_BYTES} bytes
    * @param end the index after the payload that follows it
-   * @param nowMs the time
+   * @param nowUs the time, in microseconds
    * @return the number of parity packets to send now: 0, or the configured number
    * @throws IllegalArgumentException if the payload is longer than the size field allows
    */
-  public int protect(ByteBuf buf, int headerIndex, int end, long nowMs) {
+  public int protect(ByteBuf buf, int headerIndex, int end, long nowUs) {
     FecPacket.write(buf, headerIndex, end, (int) next, FecPacket.DATA);
     advance(1);
     int index = headerIndex + FecPacket.HEADER_BYTES;
     longest = Math.max(longest, end - index);
-    boolean isAfterGap = isAfterGap(nowMs);
+    boolean isAfterGap = isAfterGap(nowUs);
     hasSent = true;
-    sentAtMs = nowMs;
+    sentAtUs = nowUs;
     count++;
     if (count < dataShards) {
       keep(buf, index, end - index);
@@ -180,9 +180,9 @@ public final class FecEncoder {
   }
 
   /** Whether the current datagram is sent after a gap; the first one always is. */
-  private boolean isAfterGap(long nowMs) {
-    int gapMs = config.parityGapMs();
-    return gapMs > 0 && (!hasSent || nowMs - sentAtMs >= gapMs);
+  private boolean isAfterGap(long nowUs) {
+    long gapUs = 1_000L * config.parityGapMs();
+    return gapUs > 0 && (!hasSent || nowUs - sentAtUs >= gapUs);
   }
 
   private void keep(ByteBuf buf, int index, int bytes) {

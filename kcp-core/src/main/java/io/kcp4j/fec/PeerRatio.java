@@ -15,7 +15,7 @@ package io.kcp4j.fec;
 final class PeerRatio {
 
   /** Each change drops the current groups; a peer has no reason to change more often. */
-  static final int CHANGE_INTERVAL_MS = 10_000;
+  static final int CHANGE_INTERVAL_US = 10_000_000;
 
   private static final int MAX_SEARCH_PACKETS = 256;
 
@@ -37,7 +37,7 @@ final class PeerRatio {
   private int untilSearch = 1;
 
   private int changes;
-  private long changedAtMs;
+  private long changedAtUs;
 
   PeerRatio(FecConfig config) {
     maxShards = config.maxDetectedShards();
@@ -107,7 +107,7 @@ final class PeerRatio {
    * @param fits the result of {@link #fits}; false while no ratio is known
    * @return whether the ratio has changed
    */
-  boolean observe(long seqid, boolean isData, boolean fits, long nowMs) {
+  boolean observe(long seqid, boolean isData, boolean fits, long nowUs) {
     if (search == null) {
       if (fits) {
         return false;
@@ -121,7 +121,7 @@ final class PeerRatio {
     }
     searchPackets = Math.min(searchPackets + 1 + searchPackets / 8, MAX_SEARCH_PACKETS);
     untilSearch = searchPackets;
-    return search.find() && accept(search.dataShards(), search.parityShards(), nowMs);
+    return search.find() && accept(search.dataShards(), search.parityShards(), nowUs);
   }
 
   /** Demands a new proof. */
@@ -131,18 +131,18 @@ final class PeerRatio {
     untilSearch = 1;
   }
 
-  private boolean accept(int dataShards, int parityShards, long nowMs) {
+  private boolean accept(int dataShards, int parityShards, long nowUs) {
     if (dataShards == this.dataShards && parityShards == this.parityShards) {
       search = null;
       return false;
     }
-    boolean isTooSoon = changes > 0 && nowMs - changedAtMs < CHANGE_INTERVAL_MS;
+    boolean isTooSoon = changes > 0 && nowUs - changedAtUs < CHANGE_INTERVAL_US;
     if (isTooSoon || dataShards + parityShards > maxShards) {
       return false;
     }
     use(dataShards, parityShards);
     changes++;
-    changedAtMs = nowMs;
+    changedAtUs = nowUs;
     search = null;
     return true;
   }

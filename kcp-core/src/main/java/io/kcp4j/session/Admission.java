@@ -77,13 +77,13 @@ final class Admission {
    *
    * @param start where their packet begins
    */
-  void receiveSegments(InetSocketAddress remote, ByteBuf segments, int start, long nowMs) {
+  void receiveSegments(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
     SessionKey key = index.lastKey();
     if (backlog.contains(key) || index.otherHome(key) != null) {
       receiveUnclaimed(segments, start);
       return;
     }
-    if (index.isClosed(key, nowMs)) {
+    if (index.isClosed(key, nowUs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
       return;
     }
@@ -137,11 +137,11 @@ final class Admission {
    *
    * @return whether there is a session now, to take in the packet
    */
-  boolean offer(ByteBuf packet, long nowMs) {
+  boolean offer(ByteBuf packet, long nowUs) {
     Incoming incoming = begun;
     begun = null;
     try {
-      handler.incoming(incoming, nowMs);
+      handler.incoming(incoming, nowUs);
     } catch (Throwable e) { // Drivers run user code, which may throw anything.
       refuse(incoming);
       throw e;
@@ -155,16 +155,16 @@ final class Admission {
     return incoming.session() != null && table.contains(incoming.session());
   }
 
-  boolean accept(Incoming incoming, Session session, long nowMs) {
+  boolean accept(Incoming incoming, Session session, long nowUs) {
     if (!backlog.contains(incoming)) {
       return false;
     }
-    table.insert(session, nowMs);
+    table.insert(session, nowUs);
     backlog.remove(incoming);
     incoming.accepted(session);
     try {
       if (incoming.isDeferred() || !incoming.packets().isEmpty()) {
-        table.receiveDeferred(session, incoming.packets(), nowMs);
+        table.receiveDeferred(session, incoming.packets(), nowUs);
       }
     } finally {
       backlog.release(incoming);
@@ -179,9 +179,9 @@ final class Admission {
     }
   }
 
-  void ignore(Incoming incoming, long nowMs) {
+  void ignore(Incoming incoming, long nowUs) {
     if (drop(incoming)) {
-      index.rememberClosed(incoming.key(), nowMs);
+      index.rememberClosed(incoming.key(), nowUs);
     }
   }
 

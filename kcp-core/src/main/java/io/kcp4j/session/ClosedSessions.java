@@ -12,11 +12,11 @@ import java.util.function.Consumer;
  */
 final class ClosedSessions {
 
-  private static final int REMEMBERED_MS = 60_000;
+  private static final int REMEMBERED_US = 60_000_000;
 
   private static final int MAX_REMEMBERED = 65_536;
 
-  private final Map<SessionKey, Long> forgetAtMs = new LinkedHashMap<>();
+  private final Map<SessionKey, Long> forgetAtUs = new LinkedHashMap<>();
   private final Consumer<SessionKey> forgotten;
 
   /** Makes an empty set, which calls {@code forgotten} for each key that it forgets. */
@@ -24,38 +24,38 @@ final class ClosedSessions {
     this.forgotten = forgotten;
   }
 
-  void add(SessionKey key, long nowMs) {
-    forget(nowMs);
-    forgetAtMs.remove(key); // Moves to the end: the oldest come first.
-    if (forgetAtMs.size() == MAX_REMEMBERED) {
-      SessionKey oldest = forgetAtMs.keySet().iterator().next();
-      forgetAtMs.remove(oldest);
+  void add(SessionKey key, long nowUs) {
+    forget(nowUs);
+    forgetAtUs.remove(key); // Moves to the end: the oldest come first.
+    if (forgetAtUs.size() == MAX_REMEMBERED) {
+      SessionKey oldest = forgetAtUs.keySet().iterator().next();
+      forgetAtUs.remove(oldest);
       forgotten.accept(oldest);
     }
-    forgetAtMs.put(key, nowMs + REMEMBERED_MS);
+    forgetAtUs.put(key, nowUs + REMEMBERED_US);
   }
 
-  boolean contains(SessionKey key, long nowMs) {
-    Long until = forgetAtMs.get(key);
-    return until != null && nowMs < until;
+  boolean contains(SessionKey key, long nowUs) {
+    Long until = forgetAtUs.get(key);
+    return until != null && nowUs < until;
   }
 
   /** Whether the key is remembered, for however long already. */
   boolean remembers(SessionKey key) {
-    return forgetAtMs.containsKey(key);
+    return forgetAtUs.containsKey(key);
   }
 
   /** Removes the key of a session that begins again. */
   void remove(SessionKey key) {
-    forgetAtMs.remove(key);
+    forgetAtUs.remove(key);
   }
 
   /** Forgets the keys that have been remembered for a minute. */
-  void forget(long nowMs) {
-    Iterator<Map.Entry<SessionKey, Long>> oldestFirst = forgetAtMs.entrySet().iterator();
+  void forget(long nowUs) {
+    Iterator<Map.Entry<SessionKey, Long>> oldestFirst = forgetAtUs.entrySet().iterator();
     while (oldestFirst.hasNext()) {
       Map.Entry<SessionKey, Long> oldest = oldestFirst.next();
-      if (nowMs < oldest.getValue()) {
+      if (nowUs < oldest.getValue()) {
         return;
       }
       oldestFirst.remove();
@@ -65,11 +65,11 @@ final class ClosedSessions {
 
   /** Forgets all keys. */
   void clear() {
-    forgetAtMs.keySet().forEach(forgotten);
-    forgetAtMs.clear();
+    forgetAtUs.keySet().forEach(forgotten);
+    forgetAtUs.clear();
   }
 
   int size() {
-    return forgetAtMs.size();
+    return forgetAtUs.size();
   }
 }

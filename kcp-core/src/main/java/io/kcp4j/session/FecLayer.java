@@ -74,8 +74,8 @@ final class FecLayer {
    *
    * @return how many parity packets have to follow it
    */
-  int protect(ByteBuf packet, int index, long nowMs) {
-    return encoder.protect(packet, index, packet.writerIndex(), nowMs);
+  int protect(ByteBuf packet, int index, long nowUs) {
+    return encoder.protect(packet, index, packet.writerIndex(), nowUs);
   }
 
   int parityBytes() {
@@ -115,8 +115,8 @@ final class FecLayer {
   }
 
   /** Takes in a data or parity packet; {@link #nextRecovered} returns what it has recovered. */
-  void input(ByteBuf packet, int index, long nowMs) {
-    if (decoder.input(packet, index, packet.writerIndex(), nowMs) == FecResult.REFUSED) {
+  void input(ByteBuf packet, int index, long nowUs) {
+    if (decoder.input(packet, index, packet.writerIndex(), nowUs) == FecResult.REFUSED) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
     }
     if (decoder.ratioChanges() != ratioChanges) {

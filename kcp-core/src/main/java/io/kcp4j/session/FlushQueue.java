@@ -30,7 +30,7 @@ final class FlushQueue {
     private boolean isDue;
 
     @Override
-    protected final void expire(long nowMs) {
+    protected final void expire(long nowUs) {
       queue.onDeadline((Session) this);
     }
   }
@@ -115,13 +115,13 @@ final class FlushQueue {
   }
 
   /** Delivers what sessions have received, and then flushes. */
-  void endBatch(long nowMs) {
-    deliver(nowMs);
-    flushPending(handler.readNowMs(nowMs));
+  void endBatch(long nowUs) {
+    deliver(nowUs);
+    flushPending(handler.readNowUs(nowUs));
   }
 
   /** If the handler throws for a session, those after it are delivered to with the next flush. */
-  private void deliver(long nowMs) {
+  private void deliver(long nowUs) {
     int delivered = 0;
     boolean isDone = false;
     inBatch = true;
@@ -131,7 +131,7 @@ final class FlushQueue {
         Entry entry = session;
         entry.isDeliveryPending = false;
         if (contains(entry)) {
-          handler.progressed(session, nowMs);
+          handler.progressed(session, nowUs);
         }
       }
       isDone = true;
@@ -184,12 +184,12 @@ final class FlushQueue {
   }
 
   /** Flushes every session with a pending flush, as long as the output takes datagrams. */
-  void flushPending(long nowMs) {
+  void flushPending(long nowUs) {
     isFlushRequested = false;
-    long timeMs = nowMs;
+    long timeUs = nowUs;
     if (!pendingDeliveries.isEmpty() && !inBatch) {
-      deliver(nowMs);
-      timeMs = handler.readNowMs(nowMs);
+      deliver(nowUs);
+      timeUs = handler.readNowUs(nowUs);
     }
     if (pendingFlushes.isEmpty() && !isOutputPending) {
       return;
@@ -202,7 +202,7 @@ final class FlushQueue {
         Entry entry = session;
         entry.isFlushPending = false;
         if (contains(entry) && session.maySend()) {
-          timeMs = flush(session, timeMs);
+          timeUs = flush(session, timeUs);
         }
       }
     } finally {
@@ -217,74 +217,74 @@ final class FlushQueue {
   }
 
   /** Returns the time after the flush, which differs only if the handler was called. */
-  private long flush(Session session, long nowMs) {
+  private long flush(Session session, long nowUs) {
     Kcp kcp = session.kcp();
     boolean wasReceivable = kcp.isReceivable();
     boolean wasSendBlocked = kcp.isSendDeferred();
     try {
-      write(session, nowMs);
+      write(session, nowUs);
     } catch (RuntimeException | Error e) { // For want of memory: the session will be tried again.
-      deadlines.arm(session, nowMs + kcp.config().intervalMs());
+      deadlines.arm(session, nowUs + 1_000L * kcp.config().intervalMs());
       throw e;
     }
-    session.keepAlive().onFlushed(nowMs);
+    session.keepAlive().onFlushed(nowUs);
     Entry entry = session;
     entry.isDue = false;
     entry.hasWritten = false;
     entry.hasInput = false;
     if (kcp.failure() != null) {
-      table.end(session, EndReason.of(kcp.failure()), nowMs);
-      return handler.readNowMs(nowMs);
+      table.end(session, EndReason.of(kcp.failure()), nowUs);
+      return handler.readNowUs(nowUs);
     }
     rearm(session);
     boolean delivers = !wasReceivable && kcp.isReceivable();
     if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendRetry()) {
-      handler.progressed(session, nowMs); // What moves on was blocked, mostly for want of memory.
+      handler.progressed(session, nowUs); // What moves on was blocked, mostly for want of memory.
       if (delivers && contains(session)) {
         onWrite(session); // Its receive window may have opened.
       }
-      return handler.readNowMs(nowMs);
+      return handler.readNowUs(nowUs);
     }
-    return nowMs;
+    return nowUs;
   }
 
-  private void write(Session session, long nowMs) {
+  private void write(Session session, long nowUs) {
     Kcp kcp = session.kcp();
     Entry entry = session;
-    outputTo(session, nowMs);
+    outputTo(session, nowUs);
     session.unreliable().flush(session.conv(), output);
     if (entry.isDue) {
-      kcp.flush(nowMs, output);
+      kcp.flush(nowUs, output);
     }
     if (entry.hasWritten) {
-      kcp.afterSend(nowMs, output);
+      kcp.afterSend(nowUs, output);
     }
     if (entry.hasInput) {
-      kcp.afterInput(nowMs, output);
+      kcp.afterInput(nowUs, output);
     }
-    kcp.charge(output.nonArqBytes(), nowMs);
+    kcp.charge(output.nonArqBytes(), nowUs);
   }
 
   /** Flushes a session that is about to be closed, whatever it waits for. */
-  void flushNow(Session session, long nowMs) {
-    outputTo(session, nowMs);
+  void flushNow(Session session, long nowUs) {
+    outputTo(session, nowUs);
     session.unreliable().flush(session.conv(), output);
-    session.kcp().flush(nowMs, output);
+    session.kcp().flush(nowUs, output);
     handler.flushOutput();
   }
 
-  private void outputTo(Session session, long nowMs) {
+  private void outputTo(Session session, long nowUs) {
     int mtuBytes = session.kcp().config().mtuBytes();
     Path path = session.path();
-    output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowMs);
+    output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
   }
 
   private void rearm(Session session) {
-    long deadlineMs = session.kcp().nextDeadline();
-    if (deadlineMs == Kcp.NO_DEADLINE) {
+    long deadlineUs = session.kcp().nextDeadline();
+    if (deadlineUs == Kcp.NO_DEADLINE) {
       deadlines.cancel(session);
     } else {
-      deadlines.arm(session, deadlineMs);
+      deadlines.arm(session, deadlineUs);
     }
   }
 }

@@ -48,18 +48,18 @@ public final class Incoming {
    * SessionTable#endBatch} next.
    *
    * @param session a new session of the same address and conversation id
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    * @return false if the attempt was answered before, or the table has closed: the session was not
    *     added
    * @throws IllegalArgumentException if the session has another address or conversation id, or if
    *     the table has one of the same meanwhile
    */
-  public boolean accept(Session session, long nowMs) {
+  public boolean accept(Session session, long nowUs) {
     if (!session.key().equals(key)) {
       throw new IllegalArgumentException(
           "session: " + session.key() + " (expected: " + key + " of the peer)");
     }
-    return admission.accept(this, session, nowMs);
+    return admission.accept(this, session, nowUs);
   }
 
   /**
@@ -74,10 +74,10 @@ public final class Incoming {
    * Drops the attempt, and for the next 60 s all that the peer sends in this conversation, as that
    * of a closed session.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void ignore(long nowMs) {
-    admission.ignore(this, nowMs);
+  public void ignore(long nowUs) {
+    admission.ignore(this, nowUs);
   }
 
   SessionKey key() {

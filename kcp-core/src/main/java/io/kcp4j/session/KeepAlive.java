@@ -25,20 +25,26 @@ final class KeepAlive extends TimerWheel.Timer {
   private static final int MAX_UNANSWERED_PROBES = 7;
 
   /**
-   * How long the first probe may stay unanswered, in milliseconds; each further one half as long
+   * How long the first probe may stay unanswered, in microseconds; each further one half as long
    * again, some 32 s in all. Never longer than the keep-alive interval.
    */
-  private static final int FIRST_PROBE_WAIT_MS = 1_000;
+  private static final int FIRST_PROBE_WAIT_US = 1_000_000;
 
   /**
-   * The timer has a resolution of a second. When it is later than this, in milliseconds, the driver
+   * To what the time of a probe is rounded down. Sweeps are up to a millisecond late; counted from
+   * there, a wait of a second would be rounded up to two.
+   */
+  private static final int PROBE_TIME_US = 1_000;
+
+  /**
+   * The timer has a resolution of a second. When it is later than this, in microseconds, the driver
    * has stalled, and what the peer has sent meanwhile may wait in the socket: no session ends
    * before that can be read.
    */
-  private static final int STALL_MS = 3_000;
+  private static final int STALL_US = 3_000_000;
 
-  /** How long a session waits for that input after a stall, in milliseconds. */
-  private static final int READ_FIRST_MS = 1_000;
+  /** How long a session waits for that input after a stall, in microseconds. */
+  private static final int READ_FIRST_US = 1_000_000;
 
   /** A peer that has answered before is probed after at most this many intervals. */
   private static final int MAX_INTERVALS = 4;
@@ -48,10 +54,10 @@ final class KeepAlive extends TimerWheel.Timer {
   /** The schedule of the table that the session is in, or null. */
   private KeepAliveSchedule schedule;
 
-  private int intervalMs = DEFAULT_INTERVAL_MS;
-  private int idleTimeoutMs;
-  private long lastReceivedAtMs;
-  private long payloadMovedAtMs;
+  private long intervalUs = 1_000L * DEFAULT_INTERVAL_MS;
+  private long idleTimeoutUs;
+  private long lastReceivedAtUs;
+  private long payloadMovedAtUs;
 
   /** Payload bytes that have moved either way, and unreliable datagrams. */
   private long payloadMoved;
@@ -59,8 +65,8 @@ final class KeepAlive extends TimerWheel.Timer {
   /** How many probes have been sent since the last datagram was received. */
   private int unansweredProbes;
 
-  /** When the last of them was sent. */
-  private long probedAtMs;
+  /** When the last of them was sent, in whole milliseconds. */
+  private long probedAtUs;
 
   /** Whether a probe is to leave with the next flush; the wait for its answer begins then. */
   private boolean isProbePending;
@@ -69,7 +75,7 @@ final class KeepAlive extends TimerWheel.Timer {
   private boolean hasAnswered;
 
   /** The time to which the first probe was deferred, if that is later than the last datagram. */
-  private long deferredUntilMs;
+  private long deferredUntilUs;
 
   KeepAlive(Session session) {
     this.session = session;
@@ -77,22 +83,22 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** Sets the interval, in milliseconds; 0 for no probes. */
   void intervalMs(int ms) {
-    intervalMs = ms;
-    deferredUntilMs = lastReceivedAtMs;
+    intervalUs = 1_000L * ms;
+    deferredUntilUs = lastReceivedAtUs;
     rearm();
   }
 
   /** Sets the idle timeout, in milliseconds; 0 for none. */
   void idleTimeoutMs(int ms) {
-    idleTimeoutMs = ms;
+    idleTimeoutUs = 1_000L * ms;
     rearm();
   }
 
-  void start(KeepAliveSchedule schedule, long nowMs) {
+  void start(KeepAliveSchedule schedule, long nowUs) {
     this.schedule = schedule;
-    lastReceivedAtMs = nowMs;
-    deferredUntilMs = nowMs;
-    payloadMovedAtMs = nowMs;
+    lastReceivedAtUs = nowUs;
+    deferredUntilUs = nowUs;
+    payloadMovedAtUs = nowUs;
     rearm();
   }
 
@@ -102,8 +108,8 @@ final class KeepAlive extends TimerWheel.Timer {
   }
 
   /** A datagram that proves the peer alive has been received. */
-  void onReceived(long nowMs) {
-    lastReceivedAtMs = nowMs;
+  void onReceived(long nowUs) {
+    lastReceivedAtUs = nowUs;
     if (unansweredProbes > 0 || isProbePending) {
       hasAnswered |= unansweredProbes > 0;
       unansweredProbes = 0;
@@ -113,18 +119,18 @@ final class KeepAlive extends TimerWheel.Timer {
   }
 
   /** The session has been flushed, a pending probe with it. */
-  void onFlushed(long nowMs) {
+  void onFlushed(long nowUs) {
     if (isProbePending) {
       isProbePending = false;
       unansweredProbes++;
-      probedAtMs = nowMs;
+      probedAtUs = nowUs - Math.floorMod(nowUs, PROBE_TIME_US);
       rearm();
     }
-    updateIdle(nowMs);
+    updateIdle(nowUs);
   }
 
   /** Notes whether payload or unreliable datagrams have moved since the last call. */
-  void updateIdle(long nowMs) {
+  void updateIdle(long nowUs) {
     KcpCounters counters = session.kcp().counters();
     long moved =
         counters.get(KcpCounter.PAYLOAD_BYTES_IN)
@@ -133,7 +139,7 @@ final class KeepAlive extends TimerWheel.Timer {
             + counters.get(KcpCounter.UNRELIABLE_OUT);
     if (moved != payloadMoved) {
       payloadMoved = moved;
-      payloadMovedAtMs = nowMs;
+      payloadMovedAtUs = nowUs;
     }
   }
 
@@ -141,60 +147,60 @@ final class KeepAlive extends TimerWheel.Timer {
     if (schedule == null) {
       return;
     }
-    long nextMs = Math.min(probeAtMs(), idleAtMs());
-    if (nextMs == Kcp.NO_DEADLINE) {
+    long nextUs = Math.min(probeAtUs(), idleAtUs());
+    if (nextUs == Kcp.NO_DEADLINE) {
       schedule.wheel().cancel(this);
     } else {
-      schedule.wheel().arm(this, nextMs);
+      schedule.wheel().arm(this, nextUs);
     }
   }
 
   /** When the next probe is due or, after the last one, the end of the session. */
-  private long probeAtMs() {
-    if (intervalMs == 0 || isProbePending) {
+  private long probeAtUs() {
+    if (intervalUs == 0 || isProbePending) {
       return Kcp.NO_DEADLINE;
     }
     return unansweredProbes == 0
-        ? Math.max(lastReceivedAtMs + intervalMs, deferredUntilMs)
-        : probedAtMs + probeWaitMs();
+        ? Math.max(lastReceivedAtUs + intervalUs, deferredUntilUs)
+        : probedAtUs + probeWaitUs();
   }
 
   /** How long the last probe may stay unanswered. */
-  private int probeWaitMs() {
-    int waitMs = FIRST_PROBE_WAIT_MS;
+  private long probeWaitUs() {
+    long waitUs = FIRST_PROBE_WAIT_US;
     for (int i = 1; i < unansweredProbes; i++) {
-      waitMs += waitMs / 2;
+      waitUs += waitUs / 2;
     }
-    return Math.min(waitMs, intervalMs);
+    return Math.min(waitUs, intervalUs);
   }
 
-  private long idleAtMs() {
-    return idleTimeoutMs == 0 ? Kcp.NO_DEADLINE : payloadMovedAtMs + idleTimeoutMs;
+  private long idleAtUs() {
+    return idleTimeoutUs == 0 ? Kcp.NO_DEADLINE : payloadMovedAtUs + idleTimeoutUs;
   }
 
   @Override
-  protected void expire(long nowMs) {
-    if (nowMs >= idleAtMs()) {
-      if (nowMs - idleAtMs() < STALL_MS) {
-        schedule.end(session, EndReason.IDLE, nowMs);
+  protected void expire(long nowUs) {
+    if (nowUs >= idleAtUs()) {
+      if (nowUs - idleAtUs() < STALL_US) {
+        schedule.end(session, EndReason.IDLE, nowUs);
         return;
       }
-      payloadMovedAtMs = nowMs + READ_FIRST_MS - idleTimeoutMs;
-    } else if (nowMs >= probeAtMs()) {
+      payloadMovedAtUs = nowUs + READ_FIRST_US - idleTimeoutUs;
+    } else if (nowUs >= probeAtUs()) {
       if (unansweredProbes < MAX_UNANSWERED_PROBES) {
-        probeUnlessDeferred(nowMs);
-      } else if (nowMs - probeAtMs() < STALL_MS) {
-        schedule.end(session, EndReason.KEEP_ALIVE_TIMEOUT, nowMs);
+        probeUnlessDeferred(nowUs);
+      } else if (nowUs - probeAtUs() < STALL_US) {
+        schedule.end(session, EndReason.KEEP_ALIVE_TIMEOUT, nowUs);
         return;
       } else {
-        probedAtMs = nowMs + READ_FIRST_MS - probeWaitMs();
+        probedAtUs = nowUs + READ_FIRST_US - probeWaitUs();
       }
     }
     rearm();
   }
 
-  private void probeUnlessDeferred(long nowMs) {
-    if (!defer(nowMs)) {
+  private void probeUnlessDeferred(long nowUs) {
+    if (!defer(nowUs)) {
       isProbePending = true;
       schedule.probe(session);
     }
@@ -204,12 +210,12 @@ final class KeepAlive extends TimerWheel.Timer {
    * Defers the first probe of a peer that has answered before, once, so that probes of many
    * sessions are spread over time. Returns whether the probe has to wait.
    */
-  private boolean defer(long nowMs) {
-    if (!hasAnswered || unansweredProbes > 0 || deferredUntilMs > lastReceivedAtMs) {
+  private boolean defer(long nowUs) {
+    if (!hasAnswered || unansweredProbes > 0 || deferredUntilUs > lastReceivedAtUs) {
       return false;
     }
-    long latestMs = lastReceivedAtMs + (long) MAX_INTERVALS * intervalMs;
-    deferredUntilMs = schedule.takeProbeTime(nowMs, latestMs);
-    return deferredUntilMs > nowMs;
+    long latestUs = lastReceivedAtUs + MAX_INTERVALS * intervalUs;
+    deferredUntilUs = schedule.takeProbeTime(nowUs, latestUs);
+    return deferredUntilUs > nowUs;
   }
 }

@@ -9,7 +9,7 @@ import io.kcp4j.EndReason;
 final class KeepAliveSchedule {
 
   /** Timers have a resolution of a second; the wheel reaches four minutes ahead. */
-  private static final int TICK_MS = 1000;
+  private static final int TICK_US = 1_000_000;
 
   private static final int SLOTS = 256;
 
@@ -17,7 +17,7 @@ final class KeepAliveSchedule {
    * The time between probes of peers that have answered before, as far as {@link KeepAlive} lets
    * them wait: 100,000 idle sessions take less than a hundredth of a core.
    */
-  private static final int PROBE_SPACING_MS = 2;
+  private static final int PROBE_SPACING_US = 2_000;
 
   /**
    * How many timers expire in one sweep. Many thousands of probes at once would delay all other
@@ -29,12 +29,12 @@ final class KeepAliveSchedule {
   private final TimerWheel wheel;
 
   /** The latest time that {@link #takeProbeTime} has returned. */
-  private long lastProbeAtMs;
+  private long lastProbeAtUs;
 
-  KeepAliveSchedule(SessionTable table, long nowMs) {
+  KeepAliveSchedule(SessionTable table, long nowUs) {
     this.table = table;
-    this.wheel = new TimerWheel(nowMs, TICK_MS, SLOTS);
-    this.lastProbeAtMs = nowMs;
+    this.wheel = new TimerWheel(nowUs, TICK_US, SLOTS);
+    this.lastProbeAtUs = nowUs;
   }
 
   TimerWheel wheel() {
@@ -42,21 +42,21 @@ final class KeepAliveSchedule {
   }
 
   /** Lets timers expire; returns whether some are left, for another sweep soon. */
-  boolean sweep(long nowMs) {
-    return wheel.advance(nowMs, TIMERS_PER_SWEEP);
+  boolean sweep(long nowUs) {
+    return wheel.advance(nowUs, TIMERS_PER_SWEEP);
   }
 
   /**
-   * Takes the next time for a probe, in milliseconds, {@code latestMs} at the latest; one that has
+   * Takes the next time for a probe, in microseconds, {@code latestUs} at the latest; one that has
    * passed means now. Timers expire by the tick, so one tick's worth of probes may leave at once.
    */
-  long takeProbeTime(long nowMs, long latestMs) {
-    long nextMs = Math.max(nowMs - TICK_MS, lastProbeAtMs + PROBE_SPACING_MS);
-    if (nextMs > latestMs) {
-      return latestMs;
+  long takeProbeTime(long nowUs, long latestUs) {
+    long nextUs = Math.max(nowUs - TICK_US, lastProbeAtUs + PROBE_SPACING_US);
+    if (nextUs > latestUs) {
+      return latestUs;
     }
-    lastProbeAtMs = nextMs;
-    return nextMs;
+    lastProbeAtUs = nextUs;
+    return nextUs;
   }
 
   /** Sends a probe with the session's next flush. */
@@ -66,7 +66,7 @@ final class KeepAliveSchedule {
     table.scheduleFlush(session);
   }
 
-  void end(Session session, EndReason reason, long nowMs) {
-    table.end(session, reason, nowMs);
+  void end(Session session, EndReason reason, long nowUs) {
+    table.end(session, reason, nowUs);
   }
 }

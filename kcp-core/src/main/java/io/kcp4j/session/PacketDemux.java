@@ -110,12 +110,12 @@ final class PacketDemux {
   }
 
   /** Takes in an opened packet. The buffer stays the caller's. */
-  void receive(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+  void receive(InetSocketAddress remote, ByteBuf packet, long nowUs) {
     switch (fecType(packet)) {
-      case FecPacket.DATA -> receiveFecData(remote, packet, nowMs);
-      case FecPacket.PARITY -> receiveParity(remote, packet, nowMs);
-      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowMs);
-      default -> receiveSegments(remote, packet, packet.readerIndex(), nowMs);
+      case FecPacket.DATA -> receiveFecData(remote, packet, nowUs);
+      case FecPacket.PARITY -> receiveParity(remote, packet, nowUs);
+      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowUs);
+      default -> receiveSegments(remote, packet, packet.readerIndex(), nowUs);
     }
   }
 
@@ -125,28 +125,28 @@ final class PacketDemux {
    * @return the session that accepted them, or null
    */
   private Session receiveSegments(
-      InetSocketAddress remote, ByteBuf segments, int start, long nowMs) {
+      InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
     if (segments.readableBytes() < Segment.HEADER_BYTES) {
       counters.add(KcpCounter.MALFORMED, 1);
       return null;
     }
     Session session = index.find(remote, Segment.conv(segments, segments.readerIndex()));
     if (session == null) {
-      admission.receiveSegments(remote, segments, start, nowMs);
+      admission.receiveSegments(remote, segments, start, nowUs);
       return null;
     }
     countReceived(session, segments, start);
-    return input(session, segments, Origin.NETWORK, nowMs) ? session : null;
+    return input(session, segments, Origin.NETWORK, nowUs) ? session : null;
   }
 
-  private void receiveFecData(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+  private void receiveFecData(InetSocketAddress remote, ByteBuf packet, long nowUs) {
     int start = packet.readerIndex();
     if (!isSizeTrue(packet)) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
       return;
     }
     packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
-    Session session = receiveSegments(remote, packet, start, nowMs);
+    Session session = receiveSegments(remote, packet, start, nowUs);
     if (session == null) {
       return;
     }
@@ -154,11 +154,11 @@ final class PacketDemux {
       session.fec().startDecoding();
     }
     if (session.fec().isDecoding()) {
-      recover(session, packet, start, nowMs);
+      recover(session, packet, start, nowUs);
     }
   }
 
-  private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+  private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowUs) {
     int start = packet.readerIndex();
     if (packet.readableBytes() < PARITY_CONV_OFFSET + Integer.BYTES) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
@@ -172,21 +172,21 @@ final class PacketDemux {
     countReceived(session, packet, start);
     session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
     if (session.fec().isDecoding()) {
-      recover(session, packet, start, nowMs);
+      recover(session, packet, start, nowUs);
     }
   }
 
-  private void recover(Session session, ByteBuf packet, int start, long nowMs) {
+  private void recover(Session session, ByteBuf packet, int start, long nowUs) {
     FecLayer fec = session.fec();
-    fec.input(packet, start, nowMs);
+    fec.input(packet, start, nowUs);
     for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
-      if (input(session, recovered, Origin.RECOVERED, nowMs)) {
+      if (input(session, recovered, Origin.RECOVERED, nowUs)) {
         session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
       }
     }
   }
 
-  private void receiveUnreliable(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+  private void receiveUnreliable(InetSocketAddress remote, ByteBuf packet, long nowUs) {
     int start = packet.readerIndex();
     int payload = start + FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
     if (!isSizeTrue(packet) || packet.writerIndex() < payload) {
@@ -200,8 +200,8 @@ final class PacketDemux {
     }
     countReceived(session, packet, start);
     session.unreliable().receive(packet, payload, context.allocator());
-    session.keepAlive().updateIdle(nowMs);
-    session.keepAlive().onReceived(nowMs);
+    session.keepAlive().updateIdle(nowUs);
+    session.keepAlive().onReceived(nowUs);
     flushQueue.onUnreliableDatagram(session);
   }
 
@@ -210,12 +210,12 @@ final class PacketDemux {
   }
 
   /** Gives segments to the session; returns whether it has accepted them. */
-  private boolean input(Session session, ByteBuf segments, Origin origin, long nowMs) {
-    if (session.kcp().input(segments, origin, nowMs) != InputResult.ACCEPTED) {
+  private boolean input(Session session, ByteBuf segments, Origin origin, long nowUs) {
+    if (session.kcp().input(segments, origin, nowUs) != InputResult.ACCEPTED) {
       return false;
     }
     if (!session.kcp().isLastInputStale()) {
-      session.keepAlive().onReceived(nowMs);
+      session.keepAlive().onReceived(nowUs);
     }
     if (!session.path().isValidated() && session.kcp().hasRttSample()) {
       session.path().validate();

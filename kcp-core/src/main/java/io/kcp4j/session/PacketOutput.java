@@ -16,7 +16,7 @@ final class PacketOutput implements DatagramOutput {
   private DatagramOutput output;
   private Path path;
   private FecLayer fec;
-  private long nowMs;
+  private long nowUs;
   private int mtuBytes;
 
   private ByteBuf packet;
@@ -40,12 +40,12 @@ final class PacketOutput implements DatagramOutput {
    * @param path counts what is sent
    * @param mtuBytes the size of the largest packet
    */
-  PacketOutput to(DatagramOutput output, Path path, FecLayer fec, int mtuBytes, long nowMs) {
+  PacketOutput to(DatagramOutput output, Path path, FecLayer fec, int mtuBytes, long nowUs) {
     this.output = output;
     this.path = path;
     this.fec = fec;
     this.mtuBytes = mtuBytes;
-    this.nowMs = nowMs;
+    this.nowUs = nowUs;
     nonArqBytes = 0;
     return this;
   }
@@ -63,7 +63,7 @@ final class PacketOutput implements DatagramOutput {
     if (fec.isEncoding()) {
       int payload = index + FecPacket.DATA_HEADER_BYTES;
       if (fits() && (fec.config().protectsAcks() || carriesPush(packet, payload))) {
-        parity = fec.protect(packet, index, nowMs);
+        parity = fec.protect(packet, index, nowUs);
       } else {
         dropHeader(payload);
       }

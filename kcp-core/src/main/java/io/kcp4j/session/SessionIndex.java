@@ -96,7 +96,7 @@ final class SessionIndex {
   }
 
   /** Removes a further key of a session and remembers it as closed. */
-  void removeKey(Session session, SessionKey key, long nowMs) {
+  void removeKey(Session session, SessionKey key, long nowUs) {
     List<SessionKey> keys = furtherKeys.get(session);
     if (keys == null || !keys.remove(key)) {
       return;
@@ -104,24 +104,24 @@ final class SessionIndex {
     if (keys.isEmpty()) {
       furtherKeys.remove(session);
     }
-    close(key, nowMs);
+    close(key, nowUs);
     forgetLastFound(session);
   }
 
   /** Removes a session and remembers its keys as closed. */
-  void remove(Session session, long nowMs) {
-    close(session.key(), nowMs);
+  void remove(Session session, long nowUs) {
+    close(session.key(), nowUs);
     List<SessionKey> further = furtherKeys.remove(session);
     if (further != null) {
-      further.forEach(key -> close(key, nowMs));
+      further.forEach(key -> close(key, nowUs));
     }
     size--;
     forgetLastFound(session);
   }
 
-  private void close(SessionKey key, long nowMs) {
+  private void close(SessionKey key, long nowUs) {
     sessions.remove(key);
-    closed.add(key, nowMs);
+    closed.add(key, nowUs);
   }
 
   private void forgetLastFound(Session session) {
@@ -160,18 +160,18 @@ final class SessionIndex {
   }
 
   /** Remembers a key that was claimed as that of a closed session. */
-  void rememberClosed(SessionKey key, long nowMs) {
-    closed.add(key, nowMs);
+  void rememberClosed(SessionKey key, long nowUs) {
+    closed.add(key, nowUs);
   }
 
   /** Whether a session of that key was closed within the last minute. */
-  boolean isClosed(SessionKey key, long nowMs) {
-    return closed.contains(key, nowMs);
+  boolean isClosed(SessionKey key, long nowUs) {
+    return closed.contains(key, nowUs);
   }
 
   /** Forgets sessions that were closed long enough ago. */
-  void forgetClosed(long nowMs) {
-    closed.forget(nowMs);
+  void forgetClosed(long nowUs) {
+    closed.forget(nowUs);
   }
 
   /** Gives up every key, so that other tables may begin sessions of them. */

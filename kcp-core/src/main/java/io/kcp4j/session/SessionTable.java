@@ -46,17 +46,17 @@ public final class SessionTable {
      * This is called as the last thing in {@link #receive} or {@link #receiveOpened}, and may call
      * any method of the table. An attempt for which it throws is refused.
      *
-     * @param nowMs the time that the table was given, in milliseconds
+     * @param nowUs the time that the table was given, in microseconds
      */
-    void incoming(Incoming incoming, long nowMs);
+    void incoming(Incoming incoming, long nowUs);
 
     /**
      * A session has received datagrams, has obtained memory that it waited for, or has sent all
      * that was queued: there may be something to read, or room to write.
      *
-     * @param nowMs the time that the table was given, in milliseconds
+     * @param nowUs the time that the table was given, in microseconds
      */
-    void progressed(Session session, long nowMs);
+    void progressed(Session session, long nowUs);
 
     /**
      * A session has ended. It is no longer in the table; the driver closes it.
@@ -97,15 +97,15 @@ public final class SessionTable {
     boolean isOutputWritable();
 
     /**
-     * Returns the time, in milliseconds. Called once for each batch, before sessions are flushed,
+     * Returns the time, in microseconds. Called once for each batch, before sessions are flushed,
      * since {@link #incoming}, {@link #progressed} and {@link #ended} may have run for long. A
      * segment with an earlier send time than its real one would soon count as lost.
      *
-     * @param nowMs the time that the table was given last, in milliseconds; returned by default,
+     * @param nowUs the time that the table was given last, in microseconds; returned by default,
      *     which is right for virtual time
      */
-    default long readNowMs(long nowMs) {
-      return nowMs;
+    default long readNowUs(long nowUs) {
+      return nowUs;
     }
 
     /**
@@ -140,7 +140,7 @@ public final class SessionTable {
    * @param directory what this table shares with others; with one that lets peers begin no
    *     sessions, window probes of unknown peers are not answered
    * @param maxDatagramBytes the largest datagram that is parsed, in bytes; larger ones are counted
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
   public SessionTable(
       Handler handler,
@@ -150,7 +150,7 @@ public final class SessionTable {
       TimerWheel deadlines,
       SessionDirectory directory,
       int maxDatagramBytes,
-      long nowMs) {
+      long nowUs) {
     this.handler = Objects.requireNonNull(handler, "handler");
     this.context = context;
     this.counters = context.total();
@@ -160,7 +160,7 @@ public final class SessionTable {
     this.cipher = Objects.requireNonNull(cipher, "cipher");
     output = new PacketOutput(cipher);
     index = new SessionIndex(this, directory);
-    keepAlives = new KeepAliveSchedule(this, nowMs);
+    keepAlives = new KeepAliveSchedule(this, nowUs);
     flushQueue =
         new FlushQueue(this, handler, Objects.requireNonNull(deadlines, "deadlines"), output);
     FecLayer unprotected = new FecLayer(fecContext, counters);
@@ -224,19 +224,19 @@ public final class SessionTable {
   /**
    * Adds a session that this side begins, as a client. Its path counts as validated.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    * @throws IllegalArgumentException if there is one of the same address and conversation id
    */
-  public void add(Session session, long nowMs) {
-    insert(session, nowMs);
+  public void add(Session session, long nowUs) {
+    insert(session, nowUs);
     session.path().validate();
     directory.enter();
   }
 
-  void insert(Session session, long nowMs) {
+  void insert(Session session, long nowUs) {
     index.add(session);
     flushQueue.add(session);
-    session.keepAlive().start(keepAlives, nowMs);
+    session.keepAlive().start(keepAlives, nowUs);
     counters.add(KcpCounter.SESSIONS_OPENED, 1);
   }
 
@@ -244,13 +244,13 @@ public final class SessionTable {
    * Removes a session and remembers it as closed for 60 s: what its peer sends is dropped. Does not
    * close the session. Nothing happens if it is not in the table.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void remove(Session session, long nowMs) {
+  public void remove(Session session, long nowUs) {
     if (!contains(session)) {
       return;
     }
-    index.remove(session, nowMs);
+    index.remove(session, nowUs);
     flushQueue.remove(session);
     session.keepAlive().stop();
     directory.leave();
@@ -265,8 +265,8 @@ public final class SessionTable {
     return handler;
   }
 
-  void end(Session session, EndReason reason, long nowMs) {
-    remove(session, nowMs);
+  void end(Session session, EndReason reason, long nowUs) {
+    remove(session, nowUs);
     handler.ended(session, reason);
   }
 
@@ -277,15 +277,15 @@ public final class SessionTable {
    * indices change.
    *
    * @param remote the address that it has come from
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void receive(InetSocketAddress remote, ByteBuf datagram, long nowMs) {
+  public void receive(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
     if (datagram.readableBytes() > maxDatagramBytes) {
       counters.add(KcpCounter.OVERSIZE, 1);
       return;
     }
     if (demux.open(remote, datagram)) {
-      receiveOpened(remote, datagram, nowMs);
+      receiveOpened(remote, datagram, nowUs);
     }
   }
 
@@ -294,22 +294,22 @@ public final class SessionTable {
    * Handler#forward}. The buffer stays the caller's; its indices change.
    *
    * @param remote the address that it has come from
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowMs) {
+  public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowUs) {
     flushQueue.beginBatch();
     int start = packet.readerIndex();
-    demux.receive(remote, packet, nowMs);
-    if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nowMs)) {
-      demux.receive(remote, packet, nowMs);
+    demux.receive(remote, packet, nowUs);
+    if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nowUs)) {
+      demux.receive(remote, packet, nowUs);
     }
   }
 
   /** Takes in packets that have waited until the session was accepted. */
-  void receiveDeferred(Session session, List<ByteBuf> packets, long nowMs) {
+  void receiveDeferred(Session session, List<ByteBuf> packets, long nowUs) {
     flushQueue.beginBatch();
     flushQueue.schedule(session); // Its owner may have written before it was in the table.
-    packets.forEach(packet -> demux.receive(session.remote(), packet, nowMs));
+    packets.forEach(packet -> demux.receive(session.remote(), packet, nowUs));
   }
 
   /**
@@ -325,10 +325,10 @@ public final class SessionTable {
    * Ends a batch of {@link #receive}. Calls {@link Handler#progressed} for every session that has
    * received something, and then flushes every session that has something to send.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void endBatch(long nowMs) {
-    flushQueue.endBatch(nowMs);
+  public void endBatch(long nowUs) {
+    flushQueue.endBatch(nowUs);
   }
 
   /**
@@ -342,19 +342,19 @@ public final class SessionTable {
   /**
    * Flushes every session with a pending flush, as long as the output takes packets.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void flushPending(long nowMs) {
-    flushQueue.flushPending(nowMs);
+  public void flushPending(long nowUs) {
+    flushQueue.flushPending(nowUs);
   }
 
   /**
    * Flushes a session that is about to be closed, without regard to delays and pending flushes.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void flushNow(Session session, long nowMs) {
-    flushQueue.flushNow(session, nowMs);
+  public void flushNow(Session session, long nowUs) {
+    flushQueue.flushNow(session, nowUs);
   }
 
   /**
@@ -362,11 +362,11 @@ public final class SessionTable {
    * sessions that are idle or whose peers do not respond. To be called once a second while there
    * are sessions.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    * @return whether some sessions are left for another call, a millisecond later
    */
-  public boolean sweep(long nowMs) {
-    index.forgetClosed(nowMs);
-    return keepAlives.sweep(nowMs);
+  public boolean sweep(long nowUs) {
+    index.forgetClosed(nowUs);
+    return keepAlives.sweep(nowUs);
   }
 }

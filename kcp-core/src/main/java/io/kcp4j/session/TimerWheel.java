@@ -6,7 +6,8 @@ package io.kcp4j.session;
  *
  * <p>Time is divided into ticks. A slot holds a doubly linked list of the timers of one tick, and a
  * bit map finds the next slot that is not empty. A timer beyond the range of the wheel waits in the
- * last slot and is moved on from there. Timers expire up to one tick late.
+ * last slot and is moved on from there. A deadline within a tick is rounded up to the end of that
+ * tick: timers expire up to one tick late, and never early.
  */
 public final class TimerWheel {
 
@@ -18,19 +19,20 @@ public final class TimerWheel {
     private Timer previous;
     private Timer next;
     private int slot = NOT_ARMED;
-    private long deadlineMs;
+    private long deadlineUs;
 
     /**
      * The deadline has passed. The timer is no longer armed; this method may arm it again.
      *
-     * @param nowMs the time, in milliseconds
+     * @param nowUs the time, in microseconds
      */
-    protected abstract void expire(long nowMs);
+    protected abstract void expire(long nowUs);
   }
 
+  private static final int DEFAULT_TICK_US = 1_000;
   private static final int DEFAULT_SLOTS = 1024;
 
-  private final int tickMs;
+  private final int tickUs;
 
   /** The first timer of each slot. */
   private final Timer[] slots;
@@ -50,30 +52,30 @@ public final class TimerWheel {
   private int size;
 
   /** Makes a wheel with ticks of one millisecond and a range of a second. */
-  public TimerWheel(long nowMs) {
-    this(nowMs, 1, DEFAULT_SLOTS);
+  public TimerWheel(long nowUs) {
+    this(nowUs, DEFAULT_TICK_US, DEFAULT_SLOTS);
   }
 
   /**
    * Makes a wheel.
    *
-   * @param nowMs the time, in milliseconds
-   * @param tickMs the length of a tick, in milliseconds
+   * @param nowUs the time, in microseconds
+   * @param tickUs the length of a tick, in microseconds
    * @param slots the range in ticks: a power of two, at least 64
-   * @throws IllegalArgumentException if {@code tickMs} or {@code slots} is out of range
+   * @throws IllegalArgumentException if {@code tickUs} or {@code slots} is out of range
    */
-  public TimerWheel(long nowMs, int tickMs, int slots) {
+  public TimerWheel(long nowUs, int tickUs, int slots) {
     if (slots < Long.SIZE || Integer.bitCount(slots) != 1) {
       throw new IllegalArgumentException("slots: " + slots + " (expected: a power of two >= 64)");
     }
-    if (tickMs < 1) {
-      throw new IllegalArgumentException("tickMs: " + tickMs + " (expected: >= 1)");
+    if (tickUs < 1) {
+      throw new IllegalArgumentException("tickUs: " + tickUs + " (expected: >= 1)");
     }
-    this.tickMs = tickMs;
+    this.tickUs = tickUs;
     this.slots = new Timer[slots];
     occupied = new long[slots / Long.SIZE];
     mask = slots - 1;
-    now = Math.floorDiv(nowMs, tickMs);
+    now = Math.floorDiv(nowUs, tickUs);
     tick = now;
   }
 
@@ -83,15 +85,15 @@ public final class TimerWheel {
   }
 
   /**
-   * Arms a timer, or moves one that is armed. A timer whose deadline has passed expires in the next
-   * {@link #advance(long)}.
+   * Arms a timer, or moves one that is armed. A timer whose deadline, rounded up to a tick, has
+   * passed expires in the next {@link #advance(long)}.
    *
-   * @param deadlineMs the deadline, in milliseconds
+   * @param deadlineUs the deadline, in microseconds
    */
-  public void arm(Timer timer, long deadlineMs) {
-    long due = Math.max(-Math.floorDiv(-deadlineMs, tickMs), now);
+  public void arm(Timer timer, long deadlineUs) {
+    long due = Math.max(-Math.floorDiv(-deadlineUs, tickUs), now);
     int slot = (int) Math.min(due, tick + mask) & mask;
-    timer.deadlineMs = deadlineMs;
+    timer.deadlineUs = deadlineUs;
     if (timer.slot != slot) {
       cancel(timer);
       link(timer, slot);
@@ -136,7 +138,7 @@ public final class TimerWheel {
   }
 
   /**
-   * The time for the next {@link #advance(long)}, in milliseconds, or {@link Long#MAX_VALUE} if no
+   * The time for the next {@link #advance(long)}, in microseconds, or {@link Long#MAX_VALUE} if no
    * timer is armed. No timer expires before that time; at that time there may be none either.
    */
   public long nextDeadline() {
@@ -144,9 +146,9 @@ public final class TimerWheel {
       return Long.MAX_VALUE;
     }
     if (taken != null) {
-      return now * tickMs;
+      return now * tickUs;
     }
-    return (tick + distanceToOccupied((int) tick & mask)) * tickMs;
+    return (tick + distanceToOccupied((int) tick & mask)) * tickUs;
   }
 
   /** How many slots lie between {@code from} and the next one that is not empty. */
@@ -165,25 +167,25 @@ public final class TimerWheel {
   }
 
   /**
-   * Expires every timer whose deadline is not after {@code nowMs}. A timer that is armed meanwhile
-   * with a deadline that has passed may wait for the next call.
+   * Expires every timer whose deadline, rounded up to a tick, is not after {@code nowUs}. A timer
+   * that is armed meanwhile with a deadline that has passed may wait for the next call.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
-  public void advance(long nowMs) {
-    advance(nowMs, Integer.MAX_VALUE);
+  public void advance(long nowUs) {
+    advance(nowUs, Integer.MAX_VALUE);
   }
 
   /**
    * Expires timers as {@link #advance(long)} does, but at most {@code most} of them.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    * @return whether some may be left, for the next call
    */
-  public boolean advance(long nowMs, int most) {
-    now = Math.max(Math.floorDiv(nowMs, tickMs), now);
+  public boolean advance(long nowUs, int most) {
+    now = Math.max(Math.floorDiv(nowUs, tickUs), now);
     tick = Math.max(tick, now - mask); // Earlier ticks have the same slots.
-    int left = most - expireTaken(nowMs, most); // Those that the last call has left.
+    int left = most - expireTaken(nowUs, most); // Those that the last call has left.
     for (long cursor = tick; left > 0 && size > 0; cursor++) {
       cursor += distanceToOccupied((int) cursor & mask);
       if (cursor > now) {
@@ -191,12 +193,12 @@ public final class TimerWheel {
       }
       take((int) cursor & mask);
       tick = Math.min(cursor + 1, now);
-      left -= expireTaken(nowMs, left);
+      left -= expireTaken(nowUs, left);
     }
     if (left > 0) {
       tick = now;
     }
-    return left == 0 && nextDeadline() <= nowMs;
+    return left == 0 && nextDeadline() <= nowUs;
   }
 
   /** Empties a slot first, since a timer that expires may arm and cancel any other. */
@@ -206,15 +208,15 @@ public final class TimerWheel {
     occupied[slot >> 6] &= ~(1L << slot);
   }
 
-  private int expireTaken(long nowMs, int most) {
+  private int expireTaken(long nowUs, int most) {
     int count = 0;
     for (; count < most && taken != null; count++) {
       Timer timer = taken;
       cancel(timer);
-      if (timer.deadlineMs <= nowMs) {
-        timer.expire(nowMs);
+      if (timer.deadlineUs <= nowUs) {
+        timer.expire(nowUs);
       } else {
-        arm(timer, timer.deadlineMs);
+        arm(timer, timer.deadlineUs);
       }
     }
     return count;

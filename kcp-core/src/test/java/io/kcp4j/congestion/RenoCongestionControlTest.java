@@ -12,12 +12,12 @@ class RenoCongestionControlTest {
   private record Ack(int remoteWindow, boolean isUnaAdvanced) implements AckSample {
 
     @Override
-    public long nowMs() {
+    public long nowUs() {
       return 0;
     }
 
     @Override
-    public int rttMs() {
+    public int rttUs() {
       return NO_RTT;
     }
 
@@ -57,7 +57,7 @@ class RenoCongestionControlTest {
       implements LossSample {
 
     @Override
-    public long nowMs() {
+    public long nowUs() {
       return 0;
     }
   }

@@ -19,10 +19,10 @@ class FecEncoderTest {
     return new FecSender(config, 0, budget, new Random(1));
   }
 
-  private static int[] counts(FecSender sender, int packets, long nowMs) {
+  private static int[] counts(FecSender sender, int packets, long nowUs) {
     int[] counts = new int[packets];
     for (int i = 0; i < packets; i++) {
-      counts[i] = sender.send(new byte[100], nowMs).size() - 1;
+      counts[i] = sender.send(new byte[100], nowUs).size() - 1;
     }
     return counts;
   }
@@ -61,11 +61,11 @@ class FecEncoderTest {
   void onlyTheTimeBeforeTheLastDatagramOfAGroupCounts() {
     FecSender sender = new FecSender(2, 1);
     sender.send(new byte[9], 0);
-    assertEquals(2, sender.send(new byte[9], 499).size());
-    sender.send(new byte[9], 5000);
-    assertEquals(2, sender.send(new byte[9], 5499).size());
-    sender.send(new byte[9], 5499);
-    assertEquals(1, sender.send(new byte[9], 5999).size());
+    assertEquals(2, sender.send(new byte[9], 499_999).size());
+    sender.send(new byte[9], 5_000_000);
+    assertEquals(2, sender.send(new byte[9], 5_499_999).size());
+    sender.send(new byte[9], 5_499_999);
+    assertEquals(1, sender.send(new byte[9], 5_999_999).size());
     assertEquals(0, sender.encoder.parityBytes());
   }
 
@@ -73,8 +73,8 @@ class FecEncoderTest {
   void numbersOfParityThatIsNotSentAreSkipped() {
     FecSender sender = new FecSender(2, 3);
     sender.send(new byte[9], 0);
-    sender.send(new byte[9], 1000);
-    assertEquals(5, FecReceiver.seqid(sender.send(new byte[9], 1000).get(0)));
+    sender.send(new byte[9], 1_000_000);
+    assertEquals(5, FecReceiver.seqid(sender.send(new byte[9], 1_000_000).get(0)));
   }
 
   @Test
@@ -82,7 +82,7 @@ class FecEncoderTest {
     FecConfig config = FecConfig.of(1, 1).withParityGapMs(0);
     FecSender sender = sender(config, MemoryBudget.unlimited());
     assertEquals(2, sender.send(new byte[9], 0).size());
-    assertEquals(2, sender.send(new byte[9], 1_000_000).size());
+    assertEquals(2, sender.send(new byte[9], 1_000_000_000).size());
   }
 
   @Test

@@ -130,8 +130,9 @@ class FecHostilityTest {
     ByteBuf parity = Unpooled.buffer();
     for (int i = 0; i < PACKETS; i++) {
       FecDecoder decoder = decoders.get(random.nextInt(DECODERS));
-      input(decoder, attack.packet(random, i), i);
-      int packets = encoder.protect(sent, 0, 1400, i);
+      long nowUs = 1_000L * i;
+      input(decoder, attack.packet(random, i), nowUs);
+      int packets = encoder.protect(sent, 0, 1400, nowUs);
       for (int k = 0; k < packets; k++) {
         encoder.writeParity(k, parity.clear());
         assertEquals(1400, parity.readableBytes());
@@ -146,7 +147,7 @@ class FecHostilityTest {
     }
     encoder.close();
     for (FecDecoder decoder : decoders) {
-      assertTrue(decoder.ratioChanges() <= 2 + PACKETS / PeerRatio.CHANGE_INTERVAL_MS);
+      assertTrue(decoder.ratioChanges() <= 2 + 1_000L * PACKETS / PeerRatio.CHANGE_INTERVAL_US);
       recoversValidPackets(decoder);
       decoder.close();
     }
@@ -154,9 +155,9 @@ class FecHostilityTest {
   }
 
   /** Never throws, and recovers datagrams no longer than the packets, only from packets. */
-  private static void input(FecDecoder decoder, byte[] packet, long nowMs) {
+  private static void input(FecDecoder decoder, byte[] packet, long nowUs) {
     ByteBuf buf = Unpooled.wrappedBuffer(packet);
-    FecResult result = decoder.input(buf, 0, packet.length, nowMs);
+    FecResult result = decoder.input(buf, 0, packet.length, nowUs);
     assertEquals(0, buf.readerIndex());
     assertEquals(1, buf.refCnt());
     int recovered = 0;
@@ -177,13 +178,13 @@ class FecHostilityTest {
             MemoryBudget.unlimited(),
             new Random(1));
     int recovered = 0;
-    long nowMs = 2 * PACKETS;
+    long nowUs = 2_000L * PACKETS;
     for (int i = 0; i < 300; i++) {
-      nowMs += 100;
+      nowUs += 100_000;
       for (byte[] packet : sender.sendRandom(10, 100, 0)) {
         if (FecReceiver.seqid(packet) % 13 != 4) {
           ByteBuf buf = Unpooled.wrappedBuffer(packet);
-          assertNotEquals(FecResult.REFUSED, decoder.input(buf, 0, packet.length, nowMs));
+          assertNotEquals(FecResult.REFUSED, decoder.input(buf, 0, packet.length, nowUs));
           while (decoder.nextRecovered() != null) {
             recovered++;
           }

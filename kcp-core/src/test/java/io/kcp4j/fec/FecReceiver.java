@@ -14,7 +14,7 @@ final class FecReceiver {
   final MemoryBudget budget;
   final FecDecoder decoder;
   final List<byte[]> recovered = new ArrayList<>();
-  long nowMs;
+  long nowUs;
 
   FecReceiver(FecConfig config) {
     this(config, MemoryBudget.unlimited());
@@ -32,7 +32,7 @@ final class FecReceiver {
   FecResult input(byte[] packet) {
     ByteBuf buf = Unpooled.buffer();
     buf.writeZero(3).writeBytes(packet).writeZero(5);
-    FecResult result = decoder.input(buf, 3, 3 + packet.length, nowMs);
+    FecResult result = decoder.input(buf, 3, 3 + packet.length, nowUs);
     for (ByteBuf r = decoder.nextRecovered(); r != null; r = decoder.nextRecovered()) {
       byte[] datagram = new byte[r.readableBytes()];
       r.readBytes(datagram);

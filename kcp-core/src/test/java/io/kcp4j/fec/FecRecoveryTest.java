@@ -55,11 +55,11 @@ class FecRecoveryTest {
     FecSender sender = new FecSender(config, firstGroup, MemoryBudget.unlimited(), random);
     List<byte[]> sent = new ArrayList<>();
     List<byte[]> payloads = new ArrayList<>();
-    long nowMs = 0;
+    long nowUs = 0;
     for (int i = 0; i < config.dataShards() * Math.max(12, 600 / config.shards()); i++) {
-      nowMs += config.shards() < 64 && random.nextInt(20) == 0 ? 600 : 5;
+      nowUs += config.shards() < 64 && random.nextInt(20) == 0 ? 600_000 : 5_000;
       payloads.add(payload(i, random));
-      sent.addAll(sender.send(payloads.get(i), nowMs));
+      sent.addAll(sender.send(payloads.get(i), nowUs));
     }
     double worstLoss = Math.min(0.5, (double) config.parityShards() / config.shards());
     FecReceiver receiver = new FecReceiver(config, budget);

@@ -34,10 +34,10 @@ final class FecSender {
   }
 
   /** Sends a payload: the data packet, and parity if its group is full. */
-  List<byte[]> send(byte[] payload, long nowMs) {
+  List<byte[]> send(byte[] payload, long nowUs) {
     ByteBuf buf = Unpooled.buffer(MAX_BYTES);
     buf.writeZero(HEADROOM + FecPacket.DATA_HEADER_BYTES).writeBytes(payload);
-    int parity = encoder.protect(buf, HEADROOM, buf.writerIndex(), nowMs);
+    int parity = encoder.protect(buf, HEADROOM, buf.writerIndex(), nowUs);
     List<byte[]> packets = new ArrayList<>();
     packets.add(bytes(buf.skipBytes(HEADROOM)));
     payloads.put(FecPacket.seqid(buf, HEADROOM), payload);
@@ -50,12 +50,12 @@ final class FecSender {
   }
 
   /** Sends payloads of random bytes and lengths. */
-  List<byte[]> sendRandom(int count, int maxBytes, long nowMs) {
+  List<byte[]> sendRandom(int count, int maxBytes, long nowUs) {
     List<byte[]> packets = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       byte[] payload = new byte[random.nextInt(maxBytes + 1)];
       random.nextBytes(payload);
-      packets.addAll(send(payload, nowMs));
+      packets.addAll(send(payload, nowUs));
     }
     return packets;
   }

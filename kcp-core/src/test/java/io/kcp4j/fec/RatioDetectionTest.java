@@ -91,10 +91,10 @@ class RatioDetectionTest {
       FecSender sender =
           new FecSender(FecConfig.of(10, 3), 13_000, MemoryBudget.unlimited(), random);
       FecReceiver receiver = new FecReceiver(FecConfig.NONE);
-      long nowMs = 0;
+      long nowUs = 0;
       for (int i = 0; i < 2000 && receiver.decoder.ratioChanges() == 0; i++) {
-        nowMs += random.nextInt(10) == 0 ? 5 : 600;
-        receiver.inputAll(lose(sender.sendRandom(1, 20, nowMs), 20, random));
+        nowUs += random.nextInt(10) == 0 ? 5_000 : 600_000;
+        receiver.inputAll(lose(sender.sendRandom(1, 20, nowUs), 20, random));
       }
       assertEquals("10/3", receiver.ratio());
       receiver.close();
@@ -191,7 +191,7 @@ class RatioDetectionTest {
         FecReceiver receiver = new FecReceiver(FecConfig.of(10, 3));
         FecSender sender = sender(2, 1, first, new Random(before));
         receiver.inputAll(sender.sendRandom(before, 20, 0));
-        receiver.nowMs = PeerRatio.CHANGE_INTERVAL_MS;
+        receiver.nowUs = PeerRatio.CHANGE_INTERVAL_US;
         sender.encoder = sender.encoder.successor(FecConfig.of(4, 1).withParityGapMs(0));
         List<byte[]> packets = sender.sendRandom(80, 20, 0);
         packets.remove(3);
@@ -249,7 +249,7 @@ class RatioDetectionTest {
       receiver.inputAll(
           lose(sender(before[0], before[1], 0, random).sendRandom(1000, 20, 0), 10, random));
       assertEquals(before[0] + "/" + before[1], receiver.ratio());
-      receiver.nowMs = 10_000;
+      receiver.nowUs = 10_000_000;
       FecSender changed = sender(after[0], after[1], first, random);
       receiver.inputAll(lose(changed.sendRandom(2500, 20, 0), 10, random));
       assertEquals(after[0] + "/" + after[1], receiver.ratio(), "seed " + seed);
@@ -275,14 +275,14 @@ class RatioDetectionTest {
   void secondChangeWaitsForTenSeconds() {
     Random random = new Random(3);
     FecReceiver receiver = new FecReceiver(FecConfig.NONE);
-    receiver.nowMs = 5;
+    receiver.nowUs = 5_000;
     receiver.inputAll(sender(10, 3, 0, random).sendRandom(100, 20, 0));
     assertEquals("10/3", receiver.ratio());
     FecSender changed = sender(3, 2, 0, random);
-    receiver.nowMs = 10_004;
+    receiver.nowUs = 10_004_999;
     receiver.inputAll(changed.sendRandom(3000, 20, 0));
     assertEquals("10/3", receiver.ratio());
-    receiver.nowMs = 10_005;
+    receiver.nowUs = 10_005_000;
     receiver.inputAll(changed.sendRandom(300, 20, 0));
     assertEquals("3/2", receiver.ratio());
     receiver.close();
@@ -297,12 +297,12 @@ class RatioDetectionTest {
       senders.add(sender(ratio[0], ratio[1], 0, random));
     }
     for (int i = 0; i < 160; i++) {
-      receiver.nowMs += 250;
+      receiver.nowUs += 250_000;
       receiver.inputAll(senders.get(random.nextInt(senders.size())).sendRandom(100, 20, 0));
       assertTrue(receiver.decoder.heldBytes() <= 256 * 1024);
     }
     assertTrue(receiver.decoder.ratioChanges() > 1);
-    assertTrue(receiver.decoder.ratioChanges() <= 1 + 40_000 / 10_000);
+    assertTrue(receiver.decoder.ratioChanges() <= 1 + 40_000_000 / 10_000_000);
     receiver.close();
   }
 

@@ -24,10 +24,10 @@ class RecordedFecStreamTest {
     FecConfig config = FecConfig.of(stream.dataShards(), stream.parityShards());
     FecSender sender =
         new FecSender(config, stream.firstSeqid(), MemoryBudget.unlimited(), new Random(0));
-    long nowMs = 0;
+    long nowUs = 0;
     for (RecordedFecStream.Step step : stream.steps()) {
-      nowMs += step.isLate ? 500 : 499;
-      List<byte[]> sent = sender.send(step.payload(), nowMs);
+      nowUs += step.isLate ? 500_000 : 499_999;
+      List<byte[]> sent = sender.send(step.payload(), nowUs);
       assertArrayEquals(step.data, sent.get(0));
       assertEquals(step.parity.size(), sent.size() - 1);
       for (int i = 0; i < step.parity.size(); i++) {

@@ -47,7 +47,7 @@ public final class FecDecodeFuzz {
   private int datagrams;
   private int sent;
   private int delivered;
-  private long nowMs;
+  private long nowUs;
   private boolean isHonest = true;
 
   private FecDecodeFuzz(byte[] bytes) {
@@ -95,7 +95,7 @@ public final class FecDecodeFuzz {
       case 6, 7, 8 -> deliver(sent - 1 - input.below(RING), false);
       case 9 -> deliver(sent - 1 - input.below(RING), true);
       case 10 -> makeUp();
-      case 11 -> nowMs += input.unsignedShort();
+      case 11 -> nowUs += 1_000L * input.unsignedShort();
       case 12, 13 -> {
         encoder = encoder.successor(ratio());
         isHonest = false; // A change can go unnoticed: protocol.md 11.10.
@@ -110,7 +110,7 @@ public final class FecDecodeFuzz {
   private void send() {
     SCRATCH.clear().writeZero(MARGIN + FecPacket.DATA_HEADER_BYTES);
     writeDatagram(SCRATCH, datagrams++);
-    int parity = encoder.protect(SCRATCH, MARGIN, SCRATCH.writerIndex(), nowMs);
+    int parity = encoder.protect(SCRATCH, MARGIN, SCRATCH.writerIndex(), nowUs);
     remember(SCRATCH.readerIndex(MARGIN));
     for (int i = 0; i < parity; i++) {
       SCRATCH.clear();
@@ -192,7 +192,7 @@ public final class FecDecodeFuzz {
   private void take(byte[] packet, int bytes) {
     ByteBuf buffer = input.oneIn(4) ? DIRECT : HEAP;
     buffer.setBytes(MARGIN, packet, 0, bytes);
-    Check.that(decoder.input(buffer, MARGIN, MARGIN + bytes, nowMs) != null, "no result");
+    Check.that(decoder.input(buffer, MARGIN, MARGIN + bytes, nowUs) != null, "no result");
     for (int i = 0; i < bytes; i++) {
       Check.that(buffer.getByte(MARGIN + i) == packet[i], "altered the packet");
     }

@@ -41,7 +41,7 @@ public final class KcpInputFuzz {
   private final FuzzOutput output;
   private final Kcp kcp;
   private KcpConfig config;
-  private long nowMs = 1000;
+  private long nowUs = 1_000_000;
 
   private KcpInputFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
@@ -100,10 +100,10 @@ public final class KcpInputFuzz {
       case 5 -> noise();
       case 6, 7 -> send(input.unsignedByte() << (op >> 6));
       case 8 -> receive(op >> 4);
-      case 9 -> kcp.afterInput(nowMs, output);
-      case 10 -> kcp.afterSend(nowMs, output);
+      case 9 -> kcp.afterInput(nowUs, output);
+      case 10 -> kcp.afterSend(nowUs, output);
       case 11 -> flush();
-      case 12 -> nowMs += input.unsignedByte();
+      case 12 -> sleep(input.unsignedByte(), op >> 4);
       case 13 -> sleepUntilDeadline();
       case 14 -> reconfigure();
       default -> kcp.probe();
@@ -126,7 +126,7 @@ public final class KcpInputFuzz {
   private void takeIn(Origin origin) {
     int from = DATAGRAM.readerIndex();
     int to = DATAGRAM.writerIndex();
-    Check.that(kcp.input(DATAGRAM, origin, nowMs) != null, "no result");
+    Check.that(kcp.input(DATAGRAM, origin, nowUs) != null, "no result");
     Check.that(
         DATAGRAM.readerIndex() == from && DATAGRAM.writerIndex() == to && DATAGRAM.refCnt() == 1,
         "changed the datagram");
@@ -157,14 +157,18 @@ public final class KcpInputFuzz {
   }
 
   private void flush() {
-    kcp.flush(nowMs, output);
+    kcp.flush(nowUs, output);
     Check.that(
-        kcp.failure() != null || kcp.nextDeadline() > nowMs, "due again as soon as it was flushed");
+        kcp.failure() != null || kcp.nextDeadline() > nowUs, "due again as soon as it was flushed");
+  }
+
+  private void sleep(int ms, int sixteenths) {
+    nowUs += 1_000L * ms + 1_000 * sixteenths / 16;
   }
 
   private void sleepUntilDeadline() {
     if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
-      nowMs = Math.max(nowMs, kcp.nextDeadline());
+      nowUs = Math.max(nowUs, kcp.nextDeadline());
       flush();
     }
   }

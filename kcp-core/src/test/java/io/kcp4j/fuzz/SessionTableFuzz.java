@@ -81,7 +81,7 @@ public final class SessionTableFuzz {
   private final FuzzOutput near = new FuzzOutput(0, 0);
   private final MemoryBudget peersBudget = MemoryBudget.unlimited();
   private final FecEncoder peer;
-  private long nowMs;
+  private long nowUs;
 
   private SessionTableFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
@@ -126,7 +126,7 @@ public final class SessionTableFuzz {
       Check.that(table.size() == sessions.size(), "sessions without an owner");
       Check.that(budget.usedBytes() <= LIMIT_BYTES + MAX_SENT_BYTES, "beyond its memory limit");
     }
-    table.endBatch(nowMs);
+    table.endBatch(nowUs);
   }
 
   private void closeAll() {
@@ -143,9 +143,9 @@ public final class SessionTableFuzz {
       case 2, 3, 4, 5 -> receiveFecData(op >> 4);
       case 6 -> receiveUnreliable(op >> 4);
       case 7 -> receiveMadeUp(op >> 4);
-      case 8 -> table.endBatch(nowMs);
-      case 9 -> advance(input.unsignedByte() << (op >> 5));
-      case 10 -> table.flushPending(nowMs);
+      case 8 -> table.endBatch(nowUs);
+      case 9 -> advance(input.unsignedByte() << (op >> 5), op >> 4 & 1);
+      case 10 -> table.flushPending(nowUs);
       case 11 -> withSession(this::write);
       case 12 ->
           withSession(session -> session.reconfigure(CONFIG, FECS[input.below(FECS.length)]));
@@ -165,11 +165,11 @@ public final class SessionTableFuzz {
     }
   }
 
-  private void advance(int ms) {
-    nowMs += ms;
-    deadlines.advance(nowMs);
-    table.sweep(nowMs);
-    table.flushPending(nowMs);
+  private void advance(int ms, int halves) {
+    nowUs += 1_000L * ms + 500L * halves;
+    deadlines.advance(nowUs);
+    table.sweep(nowUs);
+    table.flushPending(nowUs);
   }
 
   // Input
@@ -195,7 +195,7 @@ public final class SessionTableFuzz {
     PACKET.writeZero(FecPacket.DATA_HEADER_BYTES);
     FuzzSegments.write(PACKET, input, conv(kind), near);
     near.rcvNxt++;
-    int parity = peer.protect(PACKET, index, PACKET.writerIndex(), nowMs);
+    int parity = peer.protect(PACKET, index, PACKET.writerIndex(), nowUs);
     for (int i = 0; i < parity; i++) {
       peer.writeParity(i, PARITY[i].clear());
     }
@@ -234,7 +234,7 @@ public final class SessionTableFuzz {
       int at = 1 + input.below(Math.min(256, PACKET.readableBytes()));
       PACKET.setByte(at, PACKET.getByte(at) ^ input.unsignedByte());
     }
-    table.receive(REMOTES[kind & 1], PACKET, nowMs);
+    table.receive(REMOTES[kind & 1], PACKET, nowUs);
     Check.that(PACKET.refCnt() == 1, "kept the packet");
   }
 
@@ -257,7 +257,7 @@ public final class SessionTableFuzz {
 
   private void close(Session session) {
     sessions.remove(session);
-    table.remove(session, nowMs);
+    table.remove(session, nowUs);
     session.close();
   }
 

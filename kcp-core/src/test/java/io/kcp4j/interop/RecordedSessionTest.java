@@ -79,7 +79,7 @@ class RecordedSessionTest {
     private final FecDecoder decoder;
     private final Delivery delivery;
     private Kcp kcp;
-    private long nowMs;
+    private long nowUs;
     private int receivedBytes;
     private int acknowledged;
     private int recovered;
@@ -96,7 +96,7 @@ class RecordedSessionTest {
     }
 
     void packet(byte[] recorded) {
-      nowMs++;
+      nowUs += 1_000;
       ByteBuf packet = Unpooled.copiedBuffer(recorded);
       batch.reset(packet).add(0, recorded.length);
       cipher.open(batch);
@@ -112,7 +112,7 @@ class RecordedSessionTest {
         int from = start + FecPacket.DATA_HEADER_BYTES;
         datagram(packet.slice(from, end - from), Origin.NETWORK);
       }
-      decoder.input(packet, start, end, nowMs);
+      decoder.input(packet, start, end, nowUs);
       for (ByteBuf next = decoder.nextRecovered(); next != null; next = decoder.nextRecovered()) {
         recovered++;
         datagram(next, Origin.RECOVERED);
@@ -127,13 +127,13 @@ class RecordedSessionTest {
       }
       ByteBuf pushes = pushesOf(datagram);
       if (pushes.isReadable()) {
-        assertEquals(InputResult.ACCEPTED, kcp.input(pushes, origin, nowMs));
+        assertEquals(InputResult.ACCEPTED, kcp.input(pushes, origin, nowUs));
         for (ByteBuf data = kcp.receive(); data != null; data = kcp.receive()) {
           receivedBytes += data.readableBytes();
           sha256.update(data.nioBuffer());
           data.release();
         }
-        kcp.afterInput(nowMs, this);
+        kcp.afterInput(nowUs, this);
       }
     }
 
@@ -157,7 +157,7 @@ class RecordedSessionTest {
     }
 
     void finish() {
-      kcp.flush(nowMs + kcp.config().intervalMs(), this);
+      kcp.flush(nowUs + 1_000L * kcp.config().intervalMs(), this);
       assertNull(kcp.failure());
       kcp.close();
       decoder.close();

@@ -87,17 +87,17 @@ class BlockedOutputTest {
     table.endBatch(0);
     assertEquals(1, progressed.get());
 
-    table.receive(remote, Unpooled.wrappedBuffer(new byte[Segment.HEADER_BYTES]), 1);
-    table.endBatch(1);
+    table.receive(remote, Unpooled.wrappedBuffer(new byte[Segment.HEADER_BYTES]), 1_000);
+    table.endBatch(1_000);
     assertEquals(1, progressed.get());
 
-    table.receive(remote, probe, 2);
-    table.endBatch(2);
+    table.receive(remote, probe, 2_000);
+    table.endBatch(2_000);
     assertEquals(2, progressed.get());
     assertEquals(0, socket.sent);
 
     socket.room = 1;
-    table.flushPending(2);
+    table.flushPending(2_000);
     assertEquals(1, socket.sent);
   }
 }

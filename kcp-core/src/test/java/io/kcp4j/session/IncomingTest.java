@@ -38,9 +38,9 @@ class IncomingTest {
     return out.writeZero(10);
   }
 
-  private void receive(ByteBuf datagram, long nowMs) {
-    table.receive(REMOTE, datagram, nowMs);
-    table.endBatch(nowMs);
+  private void receive(ByteBuf datagram, long nowUs) {
+    table.receive(REMOTE, datagram, nowUs);
+    table.endBatch(nowUs);
   }
 
   private Incoming deferred(int conv) {
@@ -100,15 +100,15 @@ class IncomingTest {
   void ignoredPeerIsDroppedSilentlyForAMinute() {
     deferred(7).ignore(0);
     assertEquals(0, context.budget().usedBytes());
-    receive(push(7, 0), 59_999);
+    receive(push(7, 0), 59_999_999);
     assertEquals(0, table.size());
     assertEquals(0, count(KcpCounter.ACCEPT_REFUSED));
     assertEquals(1, count(KcpCounter.CLOSED_SESSION));
     assertEquals(List.of(), driver.events());
 
-    table.sweep(60_000);
+    table.sweep(60_000_000);
     assertNothingIsHeld();
-    receive(push(7, 0), 60_000);
+    receive(push(7, 0), 60_000_000);
     assertEquals(1, table.size());
   }
 

@@ -20,14 +20,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Keep-alive probes of a {@link SessionTable} in virtual time: protocol.md 7.3. */
 class KeepAliveTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
 
-  private static final int ROUND_TRIP_MS = 200;
+  private static final int ROUND_TRIP_US = 200_000;
 
   private final KcpContext context =
       new KcpContext(
@@ -36,11 +39,14 @@ class KeepAliveTest {
   private final SessionTable table = driver.table;
 
   /** An answer to a probe, and the time at which it is received. */
-  private record Answer(long atMs, int conv) {}
+  private record Answer(long atUs, int conv) {}
 
   private final Queue<Answer> onTheirWay = new ArrayDeque<>();
   private final Random random = new Random(1);
-  private long nowMs;
+  private long nowUs;
+
+  /** How late sweeps are, as wake-ups are. */
+  private int delayUs;
 
   /** The probability that a probe or an answer is lost. */
   private double loss;
@@ -53,7 +59,7 @@ class KeepAliveTest {
 
   private Session add(int conv) {
     Session session = driver.newSession(REMOTE, conv);
-    table.add(session, nowMs);
+    table.add(session, nowUs);
     return session;
   }
 
@@ -64,29 +70,33 @@ class KeepAliveTest {
   }
 
   /** Sweeps every second, and has the peers answer probes. */
-  private void runTo(long untilMs) {
-    while (nowMs < untilMs) {
-      long nextMs = nowMs + (sweep() ? 1 : 1000 - nowMs % 1000);
-      while (!onTheirWay.isEmpty() && onTheirWay.element().atMs <= nextMs) {
+  private void runTo(long untilUs) {
+    while (nowUs < untilUs) {
+      long nextUs = sweep() ? nowUs + 1_000 : nextSweepUs();
+      while (!onTheirWay.isEmpty() && onTheirWay.element().atUs <= nextUs) {
         Answer next = onTheirWay.remove();
-        nowMs = Math.max(nowMs, next.atMs);
+        nowUs = Math.max(nowUs, next.atUs);
         answer(next.conv);
       }
-      nowMs = nextMs;
+      nowUs = nextUs;
     }
   }
 
+  private long nextSweepUs() {
+    return (nowUs / 1_000_000 + 1) * 1_000_000 + delayUs;
+  }
+
   private boolean sweep() {
-    boolean isPartial = table.sweep(nowMs);
-    table.flushPending(nowMs);
+    boolean isPartial = table.sweep(nowUs);
+    table.flushPending(nowUs);
     for (String event : driver.events()) {
       if (event.startsWith("ended")) {
         ends.add(event);
       } else if (event.endsWith("WASK")) {
-        probes.add(nowMs);
+        probes.add(nowUs);
         if (answers && random.nextDouble() >= loss && random.nextDouble() >= loss) {
           int conv = Integer.parseInt(event.replaceAll("\\D", ""));
-          onTheirWay.add(new Answer(nowMs + ROUND_TRIP_MS, conv));
+          onTheirWay.add(new Answer(nowUs + ROUND_TRIP_US, conv));
         }
       }
     }
@@ -96,21 +106,22 @@ class KeepAliveTest {
   private void answer(int conv) {
     ByteBuf wins = Unpooled.buffer();
     Segment.write(wins, conv, Segment.WINS, 0, 128, 0, 0, 0, 0);
-    table.receive(REMOTE, wins, nowMs);
-    table.endBatch(nowMs);
+    table.receive(REMOTE, wins, nowUs);
+    table.endBatch(nowUs);
   }
 
   @Test
   void sevenProbesLeaveAtGrowingIntervals() {
     add(1);
     answers = false;
-    runTo(200_000);
+    runTo(200_000_000);
     List<Long> gaps = new ArrayList<>();
     for (int i = 1; i < probes.size(); i++) {
       gaps.add(probes.get(i) - probes.get(i - 1));
     }
     // 1, 1.5, 2.25, 3.375, 5.1 and 7.6 s, rounded up to the resolution of the timer.
-    assertEquals(List.of(1000L, 2000L, 3000L, 4000L, 6000L, 8000L), gaps);
+    assertEquals(
+        List.of(1_000_000L, 2_000_000L, 3_000_000L, 4_000_000L, 6_000_000L, 8_000_000L), gaps);
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
@@ -118,17 +129,32 @@ class KeepAliveTest {
   void noAnswerIsAwaitedForLongerThanTheInterval() {
     add(1).keepAliveIntervalMs(2000);
     answers = false;
-    runTo(16_000);
-    assertEquals(List.of(2000L, 3000L, 5000L, 7000L, 9000L, 11_000L, 13_000L), probes);
+    runTo(16_000_000);
+    assertEquals(
+        List.of(
+            2_000_000L, 3_000_000L, 5_000_000L, 7_000_000L, 9_000_000L, 11_000_000L, 13_000_000L),
+        probes);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 80, 999})
+  void sweepThatIsALittleLateDoesNotDelayTheNextProbeByASecond(int delayUs) {
+    this.delayUs = delayUs;
+    add(1).keepAliveIntervalMs(1000);
+    answers = false;
+    runTo(10_000_000);
+    assertEquals(
+        Stream.of(1, 2, 3, 4, 5, 6, 7).map(s -> s * 1_000_000L + delayUs).toList(), probes);
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
   @Test
   void pauseOfTheProcessEndsNoSessionWhosePeerAnswers() {
     addMany(1000);
-    runTo(30_000);
-    nowMs += 80_000;
-    runTo(200_000);
+    runTo(30_000_000);
+    nowUs += 80_000_000;
+    runTo(200_000_000);
     assertEquals(List.of(), ends);
     assertEquals(1000, table.size());
   }
@@ -137,17 +163,17 @@ class KeepAliveTest {
   void answersReceivedDuringAPauseAreReadBeforeSessionsEnd() {
     addMany(1000);
     answers = false;
-    runTo(92_000);
+    runTo(92_000_000);
     assertEquals(7000, probes.size());
-    nowMs += 80_000;
-    for (boolean isPartial = true; isPartial; nowMs++) {
-      isPartial = table.sweep(nowMs);
+    nowUs += 80_000_000;
+    for (boolean isPartial = true; isPartial; nowUs += 1_000) {
+      isPartial = table.sweep(nowUs);
     }
     for (int conv = 1; conv <= 1000; conv++) {
       answer(conv);
     }
     answers = true;
-    runTo(nowMs + 100_000);
+    runTo(nowUs + 100_000_000);
     assertEquals(List.of(), ends);
     assertEquals(1000, table.size());
   }
@@ -156,9 +182,9 @@ class KeepAliveTest {
   void sessionsOfUnresponsivePeersEndAfterAPauseToo() {
     addMany(100);
     answers = false;
-    runTo(92_000);
-    nowMs += 80_000;
-    runTo(nowMs + 20_000);
+    runTo(92_000_000);
+    nowUs += 80_000_000;
+    runTo(nowUs + 20_000_000);
     assertEquals(100, ends.size());
   }
 
@@ -166,18 +192,18 @@ class KeepAliveTest {
   void pauseDoesNotEndASessionAsIdleWhoseInputWaits() {
     Session session = add(1);
     session.idleTimeoutMs(10_000);
-    runTo(5_000);
-    nowMs += 80_000;
-    table.sweep(nowMs);
+    runTo(5_000_000);
+    nowUs += 80_000_000;
+    table.sweep(nowUs);
     ByteBuf push = Unpooled.buffer();
     Segment.write(push, 1, Segment.PUSH, 0, 128, 0, 0, 0, 10);
     driver.onProgress = s -> s.kcp().receive().release();
-    table.receive(REMOTE, push.writeZero(10), nowMs);
-    table.endBatch(nowMs);
+    table.receive(REMOTE, push.writeZero(10), nowUs);
+    table.endBatch(nowUs);
     driver.onProgress = s -> {};
-    runTo(nowMs + 9_000);
+    runTo(nowUs + 9_000_000);
     assertEquals(List.of(), ends);
-    runTo(nowMs + 3_000);
+    runTo(nowUs + 3_000_000);
     assertEquals(List.of("ended 1 IDLE"), ends);
   }
 
@@ -185,7 +211,7 @@ class KeepAliveTest {
   void oneLostDatagramInTenEndsNoIdleSession() {
     addMany(500);
     loss = 0.1;
-    runTo(20 * 60_000);
+    runTo(20 * 60_000_000);
     assertEquals(List.of(), ends);
     assertEquals(500, table.size());
   }
@@ -195,17 +221,17 @@ class KeepAliveTest {
     add(1);
     answers = false;
     driver.outputWritable = () -> false;
-    runTo(300_000);
+    runTo(300_000_000);
     assertEquals(List.of(), ends);
     assertEquals(0, context.total().get(KcpCounter.PROBES_OUT));
 
     driver.outputWritable = () -> true;
-    runTo(302_000);
-    assertEquals(List.of(300_000L, 301_000L), probes);
+    runTo(302_000_000);
+    assertEquals(List.of(300_000_000L, 301_000_000L), probes);
     answer(1);
-    runTo(360_000);
+    runTo(360_000_000);
     assertEquals(2, probes.size());
-    runTo(500_000);
+    runTo(500_000_000);
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
@@ -214,32 +240,32 @@ class KeepAliveTest {
     add(1);
     answers = false;
     driver.outputWritable = () -> false;
-    runTo(70_000);
+    runTo(70_000_000);
     answer(1);
     driver.outputWritable = () -> true;
-    runTo(130_000);
-    assertEquals(List.of(70_000L), probes, "the pending probe");
-    runTo(131_000);
+    runTo(130_000_000);
+    assertEquals(List.of(70_000_000L), probes, "the pending probe");
+    runTo(131_000_000);
     assertEquals(2, probes.size());
-    assertEquals(130_000L, probes.get(1));
+    assertEquals(130_000_000L, probes.get(1));
   }
 
   private void receive(int conv, int cmd, int sn, int una) {
     ByteBuf datagram = Unpooled.buffer();
     Segment.write(datagram, conv, cmd, 0, 128, 0, sn, una, 0);
-    table.receive(REMOTE, datagram, nowMs);
-    table.endBatch(nowMs);
+    table.receive(REMOTE, datagram, nowUs);
+    table.endBatch(nowUs);
   }
 
   /** A session that has sent a number of segments, all of which were acknowledged. */
   private Session addUploader(int firstSn, int segments) {
     Session session =
         table.newSession(REMOTE, KcpStarts.kcp(1, KcpConfig.DEFAULT, context, 0, firstSn), null);
-    table.add(session, nowMs);
+    table.add(session, nowUs);
     for (int i = 1; i <= segments; i++) {
       session.kcp().send(Unpooled.buffer().writeZero(10));
       table.scheduleFlush(session);
-      table.flushPending(nowMs);
+      table.flushPending(nowUs);
       receive(1, Segment.ACK, firstSn + i - 1, firstSn + i);
     }
     assertTrue(session.kcp().isDrained());
@@ -249,7 +275,7 @@ class KeepAliveTest {
   @Test
   void clientThatOnlySendsNoticesThatTheServerHasLostTheSession() {
     addUploader(0, 3); // Probes are answered as a new server does, with una 0.
-    runTo(120_000);
+    runTo(120_000_000);
     assertEquals(7, probes.size());
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
@@ -257,11 +283,11 @@ class KeepAliveTest {
   @Test
   void agesOfAnswersAreComparedAcrossTheWrap() {
     addUploader(-2, 4);
-    runTo(59_000);
+    runTo(59_000_000);
     answers = false;
-    runTo(62_000);
+    runTo(62_000_000);
     receive(1, Segment.WINS, 0, 1); // Stale: una 2 was received before.
-    runTo(120_000);
+    runTo(120_000_000);
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
 
@@ -269,9 +295,9 @@ class KeepAliveTest {
   void answerThatAcknowledgesAllCountsAsAlive() {
     addUploader(-2, 4);
     answers = false;
-    runTo(61_000);
+    runTo(61_000_000);
     receive(1, Segment.WINS, 0, 2);
-    runTo(120_000);
+    runTo(120_000_000);
     assertEquals(List.of(), ends);
   }
 
@@ -282,7 +308,7 @@ class KeepAliveTest {
     for (int s = 1; s <= 300; s++) {
       receive(1, Segment.WINS, 0, 3);
       receive(1, Segment.WINS, 0, 1);
-      runTo(nowMs + 1000);
+      runTo(nowUs + 1_000_000);
     }
     assertEquals(List.of(), probes);
     assertTrue(table.contains(session));
@@ -294,15 +320,15 @@ class KeepAliveTest {
     ByteBuf closing = Unpooled.buffer();
     session.kcp().send(Unpooled.buffer().writeZero(10));
     table.scheduleFlush(session);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     Segment.write(closing, 1, Segment.ACK, 0, 0, 0, 3, 4, 0);
-    table.receive(REMOTE, closing, nowMs);
+    table.receive(REMOTE, closing, nowUs);
     session.kcp().send(Unpooled.buffer().writeZero(10));
     table.scheduleFlush(session);
-    table.endBatch(nowMs);
+    table.endBatch(nowUs);
     for (int s = 0; s < 120; s++) {
       receive(1, Segment.WINS, 0, 0);
-      runTo(nowMs + 1000);
+      runTo(nowUs + 1_000_000);
     }
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
   }
@@ -310,7 +336,7 @@ class KeepAliveTest {
   @Test
   void clientThatHasSentNothingDoesNotNotice() {
     add(1);
-    runTo(300_000);
+    runTo(300_000_000);
     assertEquals(List.of(), ends);
   }
 }

@@ -56,7 +56,7 @@ class MemoryShareTest {
   private Kcp honest;
   private int honestReceived;
   private int serverReceived;
-  private long nowMs;
+  private long nowUs;
 
   private void start(Delivery delivery) {
     KcpConfig config = KcpConfig.builder().delivery(delivery).build();
@@ -68,28 +68,28 @@ class MemoryShareTest {
     for (int conv = 1; conv <= CLOSED_PEERS; conv++) {
       ByteBuf push = Unpooled.buffer();
       Segment.write(push, conv, Segment.PUSH, 0, 0, 0, 0, 0, 0);
-      table.receive(CLOSED, push, nowMs);
-      table.endBatch(nowMs);
+      table.receive(CLOSED, push, nowUs);
+      table.endBatch(nowUs);
     }
   }
 
   /** Advances the time by a millisecond. */
   private void step() {
-    nowMs++;
-    driver.deadlines.advance(nowMs);
+    nowUs += 1_000;
+    driver.deadlines.advance(nowUs);
     for (ByteBuf datagram; (datagram = toServer.poll()) != null; ) {
-      table.receive(HONEST, datagram, nowMs);
+      table.receive(HONEST, datagram, nowUs);
     }
-    table.endBatch(nowMs);
+    table.endBatch(nowUs);
     for (ByteBuf datagram; (datagram = toHonest.poll()) != null; ) {
-      honest.input(datagram, nowMs);
+      honest.input(datagram, nowUs);
     }
     for (ByteBuf read; (read = honest.receive()) != null; read.release()) {
       honestReceived += read.readableBytes();
     }
-    honest.afterInput(nowMs, to(toServer));
-    if (honest.nextDeadline() <= nowMs) {
-      honest.flush(nowMs, to(toServer));
+    honest.afterInput(nowUs, to(toServer));
+    if (honest.nextDeadline() <= nowUs) {
+      honest.flush(nowUs, to(toServer));
     }
   }
 
@@ -101,13 +101,13 @@ class MemoryShareTest {
     assertTrue(budget.usedBytes() <= LIMIT_BYTES / 2 + CLOSED_PEERS * least);
 
     ByteBuf upload = Unpooled.buffer().writeZero(HONEST_BYTES);
-    while ((serverReceived < HONEST_BYTES || honestReceived < HONEST_BYTES) && nowMs < 20_000) {
+    while ((serverReceived < HONEST_BYTES || honestReceived < HONEST_BYTES) && nowUs < 20_000_000) {
       while (upload.isReadable() && honest.isSendable()) {
         ByteBuf message = upload.readSlice(Math.min(10_000, upload.readableBytes()));
         honest.send(message);
         upload.readerIndex(upload.readerIndex() - message.readableBytes());
       }
-      honest.afterSend(nowMs, to(toServer));
+      honest.afterSend(nowUs, to(toServer));
       step();
     }
     assertEquals(HONEST_BYTES, serverReceived, "sent to the server");
@@ -116,7 +116,7 @@ class MemoryShareTest {
     assertEquals(0, context.total().get(KcpCounter.RETRANSMITTED));
     assertEquals(List.of(), ends);
 
-    while (nowMs < 60_100) {
+    while (nowUs < 60_100_000) {
       step();
     }
     assertEquals(CLOSED_PEERS, ends.size());

@@ -85,13 +85,13 @@ class PacketLayersTest {
     client.send(session, 6 * mss); // Of which two wait for the window.
     client.packets(); // All are lost.
     session.reconfigure(client.config, FecConfig.of(2, 1).withParityGapMs(0));
-    for (int nowMs = 1000; nowMs <= 4000; nowMs += 1000) {
-      session.expire(nowMs);
-      client.table.flushPending(nowMs);
+    for (int nowUs = 1_000_000; nowUs <= 4_000_000; nowUs += 1_000_000) {
+      session.expire(nowUs);
+      client.table.flushPending(nowUs);
       List<ByteBuf> packets = client.packets();
       packets.forEach(packet -> assertTrue(packet.readableBytes() <= 1500));
       server.take(client, packets);
-      accepted().expire(nowMs);
+      accepted().expire(nowUs);
       server.table.flushPending(0);
       client.take(server, server.packets());
     }
@@ -170,7 +170,7 @@ class PacketLayersTest {
     server.take(client, client.packets());
     accepted().kcp().probe();
     server.table.scheduleFlush(accepted());
-    server.table.flushPending(20);
+    server.table.flushPending(20_000);
     ByteBuf control = server.packets().get(0);
     assertEquals(7, Segment.conv(control, 0));
     assertEquals(Segment.ACK, Segment.cmd(control, 0));
@@ -186,7 +186,7 @@ class PacketLayersTest {
     server.take(client, client.packets());
     accepted().kcp().probe();
     server.table.scheduleFlush(accepted());
-    server.table.flushPending(20);
+    server.table.flushPending(20_000);
     ByteBuf control = server.packets().get(0);
     assertEquals(FecPacket.DATA, type(control));
     assertEquals(FecPacket.DATA_HEADER_BYTES + 2 * Segment.HEADER_BYTES, control.readableBytes());
@@ -318,19 +318,19 @@ class PacketLayersTest {
   }
 
   /** Moves only unreliable datagrams for so long, one a second; sessions are idle after ten. */
-  private void talkUnreliably(Session session, long untilMs) {
+  private void talkUnreliably(Session session, long untilUs) {
     session.idleTimeoutMs(10_000);
     accepted().idleTimeoutMs(10_000);
-    for (long nowMs = 1000; nowMs <= untilMs; nowMs += 1000) {
+    for (long nowUs = 1_000_000; nowUs <= untilUs; nowUs += 1_000_000) {
       session.sendUnreliable(client.allocator.buffer().writeInt(42));
       client.table.scheduleFlush(session);
-      client.table.flushPending(nowMs);
+      client.table.flushPending(nowUs);
       for (ByteBuf packet : client.packets()) {
-        server.table.receive(client.address, packet, nowMs);
+        server.table.receive(client.address, packet, nowUs);
       }
-      server.table.endBatch(nowMs);
-      client.table.sweep(nowMs);
-      server.table.sweep(nowMs);
+      server.table.endBatch(nowUs);
+      client.table.sweep(nowUs);
+      server.table.sweep(nowUs);
     }
   }
 
@@ -353,12 +353,12 @@ class PacketLayersTest {
     Session session = open(FecConfig.of(2, 1));
     client.send(session, 10);
     server.take(client, client.packets());
-    talkUnreliably(session, 30_000);
+    talkUnreliably(session, 30_000_000);
     assertEquals(1, client.table.size());
     assertEquals(1, server.table.size());
-    for (long nowMs = 30_000; nowMs <= 42_000; nowMs += 1000) {
-      client.table.sweep(nowMs);
-      server.table.sweep(nowMs);
+    for (long nowUs = 30_000_000; nowUs <= 42_000_000; nowUs += 1_000_000) {
+      client.table.sweep(nowUs);
+      server.table.sweep(nowUs);
     }
     assertEquals(0, client.table.size());
     assertEquals(0, server.table.size());
@@ -370,7 +370,7 @@ class PacketLayersTest {
     Session session = open(FecConfig.of(2, 1));
     client.send(session, 10);
     server.take(client, client.packets());
-    talkUnreliably(session, 12_000);
+    talkUnreliably(session, 12_000_000);
     assertEquals(1, client.table.size());
     assertEquals(0, server.table.size());
   }

@@ -27,7 +27,7 @@ class SessionDirectoryTest {
   private final SessionDirectory directory = SessionDirectory.ofSeveral(2);
   private final TestDriver first = driver();
   private final TestDriver second = driver();
-  private long nowMs;
+  private long nowUs;
 
   private TestDriver driver() {
     KcpContext context =
@@ -36,8 +36,8 @@ class SessionDirectoryTest {
     TestDriver driver = TestDriver.builder(context).directory(directory).build();
     driver.onForward =
         (remote, packet) -> {
-          driver.table.receiveOpened(remote, packet, nowMs);
-          driver.table.endBatch(nowMs);
+          driver.table.receiveOpened(remote, packet, nowUs);
+          driver.table.endBatch(nowUs);
         };
     return driver.recordEvents();
   }
@@ -49,8 +49,8 @@ class SessionDirectoryTest {
   }
 
   private void receive(TestDriver driver, ByteBuf datagram) {
-    driver.table.receive(REMOTE, datagram, nowMs);
-    driver.table.endBatch(nowMs);
+    driver.table.receive(REMOTE, datagram, nowUs);
+    driver.table.endBatch(nowUs);
   }
 
   private static long count(TestDriver driver, KcpCounter counter) {
@@ -65,7 +65,7 @@ class SessionDirectoryTest {
     assertEquals(1, second.table.size());
     assertEquals(1, count(second, KcpCounter.ACCEPT_REFUSED));
 
-    first.table.remove(first.accepted.get(0), nowMs);
+    first.table.remove(first.accepted.get(0), nowUs);
     receive(second, push(3, 0));
     assertEquals(2, second.table.size());
   }
@@ -132,8 +132,8 @@ class SessionDirectoryTest {
     assertEquals(0, second.table.size());
 
     Session session = first.newSession(REMOTE, 7);
-    first.deferred.get(0).accept(session, nowMs);
-    first.table.endBatch(nowMs);
+    first.deferred.get(0).accept(session, nowUs);
+    first.table.endBatch(nowUs);
     assertEquals(20, session.kcp().receive().readableBytes());
   }
 
@@ -156,16 +156,16 @@ class SessionDirectoryTest {
   @Test
   void closedSessionIsClosedAtAllTablesForAMinute() {
     receive(first, push(7, 0));
-    first.table.remove(first.accepted.get(0), nowMs);
+    first.table.remove(first.accepted.get(0), nowUs);
 
-    nowMs = 59_999;
-    first.table.sweep(nowMs);
+    nowUs = 59_999_999;
+    first.table.sweep(nowUs);
     receive(second, push(7, 0));
     assertEquals(0, second.table.size());
     assertEquals(1, count(first, KcpCounter.CLOSED_SESSION));
 
-    nowMs = 60_000;
-    first.table.sweep(nowMs);
+    nowUs = 60_000_000;
+    first.table.sweep(nowUs);
     assertEquals(0, directory.size());
     receive(second, push(7, 0));
     assertEquals(1, second.table.size());
@@ -174,12 +174,12 @@ class SessionDirectoryTest {
   @Test
   void sessionThatBeginsAgainBelongsToTheSameTable() {
     receive(first, push(7, 0));
-    first.table.remove(first.accepted.get(0), nowMs);
-    nowMs = 60_000;
+    first.table.remove(first.accepted.get(0), nowUs);
+    nowUs = 60_000_000;
     receive(second, push(7, 0)); // The first table has not forgotten the key yet.
     assertEquals(1, first.table.size());
 
-    first.table.sweep(nowMs);
+    first.table.sweep(nowUs);
     receive(second, push(7, 1));
     assertEquals(20, first.accepted.get(1).kcp().receive().readableBytes());
   }
@@ -189,7 +189,7 @@ class SessionDirectoryTest {
     receive(first, push(7, 0));
     receive(first, push(8, 0));
     Session left = first.accepted.get(0);
-    first.table.remove(first.accepted.get(1), nowMs);
+    first.table.remove(first.accepted.get(1), nowUs);
     first.defersAccept = true;
     receive(first, push(9, 0));
     assertEquals(3, directory.size());
@@ -201,8 +201,8 @@ class SessionDirectoryTest {
     assertEquals(1, second.table.size(), "the other place is of the session that is left");
     receive(second, push(9, 0));
     assertEquals(1, second.table.size());
-    first.table.remove(left, nowMs);
-    first.table.sweep(nowMs + 70_000);
+    first.table.remove(left, nowUs);
+    first.table.sweep(nowUs + 70_000_000);
     assertEquals(1, directory.size(), "by now it is the second table's");
     receive(second, push(9, 0));
     assertEquals(2, second.table.size());

@@ -54,11 +54,11 @@ class SessionIndexTest {
     index.add(session);
     index.addKey(session, key(MOVED, 7));
     assertSame(session, index.find(MOVED, 7));
-    index.removeKey(session, key(MOVED, 7), 1000);
+    index.removeKey(session, key(MOVED, 7), 1_000_000);
     assertNull(index.find(MOVED, 7));
     assertSame(session, index.find(REMOTE, 7));
-    assertTrue(index.isClosed(key(MOVED, 7), 60_999));
-    assertFalse(index.isClosed(key(MOVED, 7), 61_000));
+    assertTrue(index.isClosed(key(MOVED, 7), 60_999_999));
+    assertFalse(index.isClosed(key(MOVED, 7), 61_000_000));
     assertEquals(1, index.size());
   }
 
@@ -99,9 +99,9 @@ class SessionIndexTest {
     index.addKey(session, key(MOVED, 7));
     assertEquals(1, directory.size());
     index.removeKey(session, key(MOVED, 7), 0);
-    index.forgetClosed(59_999);
+    index.forgetClosed(59_999_999);
     assertEquals(1, directory.size());
-    index.forgetClosed(60_000);
+    index.forgetClosed(60_000_000);
     assertEquals(0, directory.size());
   }
 }

@@ -39,7 +39,7 @@ class SessionTableTest {
   private final TimerWheel deadlines = new TimerWheel(0);
   private final TestDriver driver = driver(context);
   private final SessionTable table = driver.table;
-  private long nowMs;
+  private long nowUs;
 
   private static KcpContext context(MemoryBudget budget) {
     return new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
@@ -65,8 +65,8 @@ class SessionTableTest {
 
   /** A batch of one datagram. */
   private void receive(InetSocketAddress remote, ByteBuf datagram) {
-    table.receive(remote, datagram, nowMs);
-    table.endBatch(nowMs);
+    table.receive(remote, datagram, nowUs);
+    table.endBatch(nowUs);
   }
 
   private Session begin(InetSocketAddress remote, int conv) {
@@ -79,11 +79,11 @@ class SessionTableTest {
     return context.total().get(counter);
   }
 
-  private void runTo(long untilMs) {
-    for (; nowMs < untilMs; nowMs += 100) {
-      deadlines.advance(nowMs);
-      table.sweep(nowMs);
-      table.flushPending(nowMs);
+  private void runTo(long untilUs) {
+    for (; nowUs < untilUs; nowUs += 100_000) {
+      deadlines.advance(nowUs);
+      table.sweep(nowUs);
+      table.flushPending(nowUs);
     }
   }
 
@@ -156,7 +156,7 @@ class SessionTableTest {
     }
     assertEquals(3, table.size());
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
-    table.remove(driver.accepted.get(0), nowMs);
+    table.remove(driver.accepted.get(0), nowUs);
     receive(REMOTE, push(4, 0));
     assertEquals(3, table.size());
   }
@@ -175,8 +175,8 @@ class SessionTableTest {
 
   private Session acceptDeferred(int conv) {
     Session session = driver.newSession(REMOTE, conv);
-    deferred(conv).accept(session, nowMs);
-    table.endBatch(nowMs);
+    deferred(conv).accept(session, nowUs);
+    table.endBatch(nowUs);
     return session;
   }
 
@@ -205,15 +205,15 @@ class SessionTableTest {
     TestDriver driver = driver(context(new MemoryBudget(1))); // Keeps no packet.
     SessionTable table = driver.table;
     driver.defersAccept = true;
-    table.receive(REMOTE, push(7, 0), nowMs);
+    table.receive(REMOTE, push(7, 0), nowUs);
     Session session = driver.newSession(REMOTE, 7);
     session.kcp().send(Unpooled.buffer().writeZero(5));
     table.scheduleFlush(session);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of(), driver.events());
 
-    driver.deferred.get(0).accept(session, nowMs);
-    table.endBatch(nowMs);
+    driver.deferred.get(0).accept(session, nowUs);
+    table.endBatch(nowUs);
 
     assertEquals(List.of("sent 7 PUSH"), driver.events());
   }
@@ -282,7 +282,7 @@ class SessionTableTest {
     driver.outputWritable = () -> false;
     receive(REMOTE, wask(7));
     driver.outputWritable = () -> true;
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of(), driver.events());
   }
 
@@ -316,32 +316,32 @@ class SessionTableTest {
   @Test
   void packetsOfAClosedSessionAreDroppedSilentlyForAMinute() {
     Session session = begin(REMOTE, 7);
-    table.remove(session, nowMs);
-    nowMs = 59_999;
+    table.remove(session, nowUs);
+    nowUs = 59_999_999;
     receive(REMOTE, push(7, 0));
     receive(REMOTE, wask(7));
     assertEquals(2, count(KcpCounter.CLOSED_SESSION));
     assertEquals(List.of(), driver.events());
     receive(OTHER, push(7, 0));
     assertEquals(1, table.size(), "another address");
-    nowMs = 60_000;
+    nowUs = 60_000_000;
     receive(REMOTE, push(7, 0));
     assertEquals(2, table.size());
   }
 
   @Test
   void clientsSessionIsAddedOnce() {
-    table.add(driver.newSession(REMOTE, 7), nowMs);
+    table.add(driver.newSession(REMOTE, 7), nowUs);
     Session second = driver.newSession(REMOTE, 7);
-    assertThrows(IllegalArgumentException.class, () -> table.add(second, nowMs));
+    assertThrows(IllegalArgumentException.class, () -> table.add(second, nowUs));
     assertEquals(1, table.size());
   }
 
   @Test
   void removingTwiceCountsOnce() {
     Session session = begin(REMOTE, 7);
-    table.remove(session, nowMs);
-    table.remove(session, nowMs);
+    table.remove(session, nowUs);
+    table.remove(session, nowUs);
     assertEquals(1, count(KcpCounter.SESSIONS_CLOSED));
     assertEquals(0, deadlines.size());
   }
@@ -363,21 +363,21 @@ class SessionTableTest {
     write(one, 5);
     write(two, 5);
     assertEquals(1, driver.flushRequests);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of("sent 2 ACK", "sent 1 ACK"), driver.events());
     assertEquals(outputFlushes + 1, driver.outputFlushes);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(outputFlushes + 1, driver.outputFlushes);
   }
 
   @Test
   void everySessionOfABatchProgressesBeforeAnyIsFlushed() {
     driver.config = KcpConfig.builder().ackNoDelay(true).build();
-    table.receive(REMOTE, push(1, 0), nowMs);
-    table.receive(REMOTE, push(2, 0), nowMs);
-    table.receive(REMOTE, push(1, 1), nowMs);
+    table.receive(REMOTE, push(1, 0), nowUs);
+    table.receive(REMOTE, push(2, 0), nowUs);
+    table.receive(REMOTE, push(1, 1), nowUs);
     assertEquals(List.of(), driver.events());
-    table.endBatch(nowMs);
+    table.endBatch(nowUs);
     assertEquals(
         List.of("progressed 1", "progressed 2", "sent 1 ACK", "sent 2 ACK"), driver.events());
     assertEquals(0, driver.flushRequests);
@@ -396,11 +396,11 @@ class SessionTableTest {
     Session session = begin(REMOTE, 1);
     driver.outputWritable = () -> false;
     write(session, 5);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of(), driver.events());
     assertEquals(2, driver.flushRequests, "asked again");
     driver.outputWritable = () -> true;
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of("sent 1 ACK"), driver.events());
   }
 
@@ -412,12 +412,12 @@ class SessionTableTest {
           throw new IllegalStateException();
         };
     write(session, 5);
-    assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
+    assertThrows(IllegalStateException.class, () -> table.flushPending(nowUs));
     driver.onOutput = () -> {};
     driver.flushRequests = 0;
     write(session, 5);
     assertEquals(1, driver.flushRequests);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of("sent 1 ACK"), driver.events());
   }
 
@@ -425,7 +425,7 @@ class SessionTableTest {
   void sessionsAreFlushedThoughTheOutputThrewForOneOfThem() {
     Session one = begin(REMOTE, 1);
     Session two = begin(OTHER, 2);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     driver.events();
     driver.onOutput =
         () -> {
@@ -434,12 +434,12 @@ class SessionTableTest {
     write(one, 5);
     write(two, 5);
     driver.flushRequests = 0;
-    assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
+    assertThrows(IllegalStateException.class, () -> table.flushPending(nowUs));
     driver.onOutput = () -> {};
     assertEquals(1, driver.flushRequests);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of("sent 2 ACK"), driver.events());
-    runTo(nowMs + 200);
+    runTo(nowUs + 200_000);
     assertEquals(List.of("sent 1 ACK"), driver.events());
   }
 
@@ -453,11 +453,11 @@ class SessionTableTest {
           }
         };
     for (int conv = 1; conv <= 3; conv++) {
-      table.receive(REMOTE, push(conv, 0), nowMs);
+      table.receive(REMOTE, push(conv, 0), nowUs);
     }
-    assertThrows(IllegalStateException.class, () -> table.endBatch(nowMs));
+    assertThrows(IllegalStateException.class, () -> table.endBatch(nowUs));
     assertEquals(1, driver.flushRequests);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(
         List.of(
             "progressed 1",
@@ -484,7 +484,7 @@ class SessionTableTest {
             throw new IllegalStateException();
           }
         };
-    assertThrows(IllegalStateException.class, () -> table.flushPending(nowMs));
+    assertThrows(IllegalStateException.class, () -> table.flushPending(nowUs));
     assertEquals(List.of("sent 1 ACK"), driver.events());
     assertEquals(outputFlushes + 1, driver.outputFlushes);
   }
@@ -496,8 +496,8 @@ class SessionTableTest {
           throw new IllegalStateException();
         };
     for (int i = 0; i < 5; i++) {
-      assertThrows(IllegalStateException.class, () -> table.receive(REMOTE, push(7, 0), nowMs));
-      table.endBatch(nowMs);
+      assertThrows(IllegalStateException.class, () -> table.receive(REMOTE, push(7, 0), nowUs));
+      table.endBatch(nowUs);
     }
     driver.acceptor = driver::newSession;
     begin(REMOTE, 7);
@@ -507,16 +507,16 @@ class SessionTableTest {
   @Test
   void deadlineOfASessionIsOnTheWheelAndGoesWithIt() {
     Session session = begin(REMOTE, 1);
-    assertEquals(20, deadlines.nextDeadline());
-    deadlines.advance(20);
+    assertEquals(20_000, deadlines.nextDeadline());
+    deadlines.advance(20_000);
     assertEquals(1, driver.flushRequests);
-    table.flushPending(20);
+    table.flushPending(20_000);
     assertEquals(List.of("sent 1 ACK"), driver.events());
     assertEquals(Long.MAX_VALUE, deadlines.nextDeadline());
     write(session, 5);
-    table.flushPending(20);
-    assertEquals(220, deadlines.nextDeadline());
-    table.remove(session, 20);
+    table.flushPending(20_000);
+    assertEquals(220_000, deadlines.nextDeadline());
+    table.remove(session, 20_000);
     assertEquals(0, deadlines.size());
   }
 
@@ -524,9 +524,9 @@ class SessionTableTest {
   void datagramThatLeavesASessionQuiescentIsNotFollowedByAFlush() {
     driver.onProgress = session -> receiveIf(true, session);
     Session session = begin(REMOTE, 1);
-    runTo(100);
+    runTo(100_000);
     write(session, 5);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(1, deadlines.size());
     driver.events();
     driver.onOutput = () -> driver.events.add("asked for output");
@@ -541,7 +541,7 @@ class SessionTableTest {
 
   @Test
   void sessionRemovedWhileProgressingIsNotFlushed() {
-    driver.onProgress = session -> table.remove(session, nowMs);
+    driver.onProgress = session -> table.remove(session, nowUs);
     driver.config = KcpConfig.builder().ackNoDelay(true).build();
     receive(REMOTE, push(1, 0));
     assertEquals(List.of("progressed 1"), driver.events());
@@ -565,8 +565,8 @@ class SessionTableTest {
     assertEquals(20, heldUp.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
     receiveIf(true, scarce.accepted.get(1));
     scarce.events();
-    deadlines.advance(20);
-    small.flushPending(20);
+    deadlines.advance(20_000);
+    small.flushPending(20_000);
     assertTrue(scarce.events().contains("progressed 1"));
     assertEquals(1420, heldUp.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
   }
@@ -575,16 +575,16 @@ class SessionTableTest {
   void windowThatAReaderOpensDuringAFlushIsAdvertised() {
     driver.config = KcpConfig.builder().receiveWindow(1).build();
     Session session = driver.newSession(REMOTE, 1);
-    table.add(session, nowMs);
+    table.add(session, nowUs);
     driver.onProgress = s -> receiveIf(true, s);
     // As if the segment had waited for memory, and this flush had found some.
     driver.onOutput =
         () -> {
           driver.onOutput = () -> {};
-          session.kcp().input(push(1, 0), nowMs);
+          session.kcp().input(push(1, 0), nowUs);
         };
     table.scheduleFlush(session);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(List.of("progressed 1", "sent 1 ACK"), driver.events());
     assertEquals(1, session.kcp().counters().get(KcpCounter.DATAGRAMS_OUT));
   }
@@ -594,7 +594,7 @@ class SessionTableTest {
     driver.config = KcpConfig.builder().receiveWindow(1).build();
     Session session = begin(REMOTE, 1);
     session.unreliableLimit(1);
-    runTo(100);
+    runTo(100_000);
     driver.events();
     driver.onProgress = s -> receiveIf(true, s);
     ByteBuf unreliable = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);
@@ -635,9 +635,9 @@ class SessionTableTest {
   void deadLinkEndsTheSession() {
     driver.config = KcpConfig.builder().deadLink(3).build();
     write(begin(REMOTE, 1), 5);
-    runTo(400);
+    runTo(400_000);
     assertEquals(1, table.size());
-    runTo(700);
+    runTo(700_000);
     assertTrue(driver.events().contains("ended 1 DEAD_LINK"));
   }
 
@@ -656,7 +656,7 @@ class SessionTableTest {
     Session other = begin(REMOTE, 2);
     driver.onEnd = (session, reason) -> write(other, 5);
     write(failing, 5);
-    runTo(1000);
+    runTo(1_000_000);
     assertEquals(1, other.kcp().stats().inFlight());
   }
 
@@ -665,7 +665,7 @@ class SessionTableTest {
     begin(REMOTE, 1);
     for (int round = 1; round < 5; round++) {
       driver.events();
-      runTo(round * 62_000L);
+      runTo(round * 62_000_000L);
       receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
       assertTrue(driver.events().contains("sent 1 WASK"));
     }
@@ -676,13 +676,13 @@ class SessionTableTest {
   void probesOfManyPeersAreBoundedPerSweep() {
     int sessions = 1000;
     for (int conv = 1; conv <= sessions; conv++) {
-      table.add(driver.newSession(REMOTE, conv), nowMs);
+      table.add(driver.newSession(REMOTE, conv), nowUs);
     }
-    nowMs = 62_000;
+    nowUs = 62_000_000;
     int probed = 0;
-    for (boolean isPartial = true; isPartial; nowMs++) {
-      isPartial = table.sweep(nowMs);
-      table.flushPending(nowMs);
+    for (boolean isPartial = true; isPartial; nowUs += 1_000) {
+      isPartial = table.sweep(nowUs);
+      table.flushPending(nowUs);
       int now = driver.events().size();
       assertTrue(now <= 64, "at once: " + now);
       probed += now;
@@ -694,9 +694,9 @@ class SessionTableTest {
   @Test
   void probesOfPeersThatAnswerAreSpreadOverTime() {
     addUnresponsive(2000, 2000);
-    assertEquals(2000, answerProbes(3_000).size());
+    assertEquals(2000, answerProbes(3_000_000).size());
     // Each may be probed after 2 s, but 2000 take 4 s at 2 ms each.
-    int perTenSeconds = answerProbes(23_000).stream().mapToInt(List::size).sum() / 2;
+    int perTenSeconds = answerProbes(23_000_000).stream().mapToInt(List::size).sum() / 2;
     assertTrue(perTenSeconds > 4_400 && perTenSeconds <= 5_000, "in 10 s: " + perTenSeconds);
     assertEquals(2000, table.size());
   }
@@ -705,29 +705,29 @@ class SessionTableTest {
   void peersThatAnswerAreProbedWithinFourIntervals() {
     int sessions = 10_000; // They take 20 s, at 2 ms each.
     addUnresponsive(sessions, 1000);
-    List<List<Long>> probes = answerProbes(20_000);
+    List<List<Long>> probes = answerProbes(20_000_000);
     assertEquals(sessions, probes.size());
     for (List<Long> times : probes) {
       for (int i = 1; i < times.size(); i++) {
-        long gapMs = times.get(i) - times.get(i - 1);
-        assertTrue(gapMs >= 1000 && gapMs <= 5200, "probed at: " + times);
+        long gapUs = times.get(i) - times.get(i - 1);
+        assertTrue(gapUs >= 1_000_000 && gapUs <= 5_200_000, "probed at: " + times);
       }
-      assertTrue(times.get(times.size() - 1) > 14_800, "probed at: " + times);
+      assertTrue(times.get(times.size() - 1) > 14_800_000, "probed at: " + times);
     }
   }
 
   @Test
   void peerThatAnsweredAndSentSinceIsProbedAfterTheInterval() {
     begin(REMOTE, 1);
-    runTo(62_000);
+    runTo(62_000_000);
     receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
-    runTo(90_000);
+    runTo(90_000_000);
     receive(REMOTE, push(1, 1));
-    runTo(91_000);
+    runTo(91_000_000);
     driver.events();
-    runTo(149_000);
+    runTo(149_000_000);
     assertEquals(List.of(), driver.events());
-    runTo(150_900);
+    runTo(150_900_000);
     assertEquals(List.of("sent 1 WASK"), driver.events());
   }
 
@@ -736,9 +736,9 @@ class SessionTableTest {
     addUnresponsive(1, 100_000);
     Session other = driver.newSession(REMOTE, 2);
     other.keepAliveIntervalMs(2000);
-    table.add(other, nowMs);
-    answerProbes(101_100);
-    List<List<Long>> probes = answerProbes(160_000);
+    table.add(other, nowUs);
+    answerProbes(101_100_000);
+    List<List<Long>> probes = answerProbes(160_000_000);
     assertEquals(1, probes.size());
     assertTrue(probes.get(0).size() >= 58 / 3, "probed at: " + probes);
   }
@@ -747,22 +747,22 @@ class SessionTableTest {
     for (int conv = 1; conv <= sessions; conv++) {
       Session session = driver.newSession(REMOTE, conv);
       session.keepAliveIntervalMs(keepAliveIntervalMs);
-      table.add(session, nowMs);
+      table.add(session, nowUs);
     }
   }
 
   /** Answers every probe that leaves until then; returns each session's times of probes. */
-  private List<List<Long>> answerProbes(long untilMs) {
+  private List<List<Long>> answerProbes(long untilUs) {
     Map<String, List<Long>> probes = new HashMap<>();
-    for (; nowMs < untilMs; nowMs++) {
-      table.sweep(nowMs);
-      table.flushPending(nowMs);
+    for (; nowUs < untilUs; nowUs += 1_000) {
+      table.sweep(nowUs);
+      table.flushPending(nowUs);
       for (String event : driver.events()) {
         String conv = event.replaceFirst("sent (\\d+) WASK", "$1");
-        table.receive(REMOTE, segment(Integer.parseInt(conv), Segment.WINS, 0, 0, 0, 0), nowMs);
-        probes.computeIfAbsent(conv, c -> new ArrayList<>()).add(nowMs);
+        table.receive(REMOTE, segment(Integer.parseInt(conv), Segment.WINS, 0, 0, 0, 0), nowUs);
+        probes.computeIfAbsent(conv, c -> new ArrayList<>()).add(nowUs);
       }
-      table.endBatch(nowMs);
+      table.endBatch(nowUs);
       driver.events();
     }
     return List.copyOf(probes.values());
@@ -771,21 +771,21 @@ class SessionTableTest {
   @Test
   void keepAliveIntervalOfZeroSendsNoProbes() {
     begin(REMOTE, 1).keepAliveIntervalMs(0);
-    runTo(400_000);
+    runTo(400_000_000);
     assertEquals(1, table.size());
   }
 
   @Test
   void sessionWithoutPayloadEndsAfterTheIdleTimeout() {
     begin(REMOTE, 1).idleTimeoutMs(10_000);
-    runTo(8_000);
+    runTo(8_000_000);
     receive(REMOTE, push(1, 1));
     driver.accepted.get(0).kcp().receive().release();
     table.scheduleFlush(driver.accepted.get(0));
-    table.flushPending(nowMs);
-    runTo(17_900);
+    table.flushPending(nowUs);
+    runTo(17_900_000);
     assertEquals(1, table.size());
-    runTo(19_500);
+    runTo(19_500_000);
     assertTrue(driver.events().contains("ended 1 IDLE"));
   }
 
@@ -794,9 +794,9 @@ class SessionTableTest {
     begin(REMOTE, 1).idleTimeoutMs(10_000);
     for (int s = 1; s <= 11; s++) {
       receive(REMOTE, wask(1));
-      runTo(s * 1000L);
+      runTo(s * 1_000_000L);
     }
-    runTo(12_000);
+    runTo(12_000_000);
     assertTrue(driver.events().contains("ended 1 IDLE"));
   }
 
@@ -827,7 +827,7 @@ class SessionTableTest {
   void queueBelowTheWindowIsRefilledWithoutWaitingForThePeer(Delivery delivery) {
     Session session = writer(delivery);
     assertEquals(2, session.kcp().stats().queued());
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(100, session.kcp().stats().inFlight());
   }
 
@@ -835,7 +835,7 @@ class SessionTableTest {
   void ownerThatWritesNoMoreIsCalledOnceInAFlush() {
     Session session = writer(Delivery.STREAM);
     driver.onProgress = ignored -> {};
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(
         List.of("sent 7 ACK", "sent 7 PUSH", "sent 7 PUSH", "progressed 7"), driver.events());
     assertEquals(2, session.kcp().stats().inFlight());
@@ -853,7 +853,7 @@ class SessionTableTest {
         };
     assertFalse(session.kcp().send(Unpooled.buffer().writeZero(5000)));
     table.scheduleFlush(session);
-    table.flushPending(nowMs);
+    table.flushPending(nowUs);
     assertEquals(1, driver.events().stream().filter("progressed 7"::equals).count());
   }
 }

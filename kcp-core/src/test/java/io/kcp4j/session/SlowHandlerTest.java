@@ -29,14 +29,14 @@ class SlowHandlerTest {
   private final TestDriver driver =
       TestDriver.builder(context).deadlines(deadlines).maxSessions(9).build();
   private final SessionTable table = driver.table;
-  private long clockMs = 1000;
+  private long clockUs = 1_000_000;
   private int clockReads;
 
   SlowHandlerTest() {
     driver.clock =
-        nowMs -> {
+        nowUs -> {
           clockReads++;
-          return clockMs;
+          return clockUs;
         };
   }
 
@@ -62,27 +62,27 @@ class SlowHandlerTest {
     driver.onProgress =
         session -> {
           readAll(session);
-          clockMs += 40;
+          clockUs += 40_000;
           write(session);
         };
-    long startMs = clockMs;
+    long startUs = clockUs;
     for (int conv = 1; conv <= 6; conv++) {
-      table.receive(REMOTE, push(conv, 0, 10), startMs);
+      table.receive(REMOTE, push(conv, 0, 10), startUs);
     }
-    table.endBatch(startMs);
-    assertEquals(startMs + 240, clockMs);
-    deadlines.advance(clockMs);
-    table.flushPending(clockMs);
+    table.endBatch(startUs);
+    assertEquals(startUs + 240_000, clockUs);
+    deadlines.advance(clockUs);
+    table.flushPending(clockUs);
     assertEquals(0, context.total().get(KcpCounter.TIMED_OUT));
-    assertEquals(clockMs + 200, driver.accepted.get(0).kcp().nextDeadline());
+    assertEquals(clockUs + 200_000, driver.accepted.get(0).kcp().nextDeadline());
   }
 
   @Test
   void clockIsReadOnceForABatch() {
     for (int conv = 1; conv <= 6; conv++) {
-      table.receive(REMOTE, push(conv, 0, 10), clockMs);
+      table.receive(REMOTE, push(conv, 0, 10), clockUs);
     }
-    table.endBatch(clockMs);
+    table.endBatch(clockUs);
     assertEquals(1, clockReads);
   }
 
@@ -90,31 +90,31 @@ class SlowHandlerTest {
   void sessionsFlushedAfterASlowHandlerCountFromTheirOwnSendTime() {
     List<Session> slow = new ArrayList<>();
     // The first session's reordered segment waits for memory, which the second one holds.
-    table.receive(REMOTE, push(1, 0, 10), clockMs);
-    table.receive(REMOTE, push(1, 2, 1400), clockMs);
+    table.receive(REMOTE, push(1, 0, 10), clockUs);
+    table.receive(REMOTE, push(1, 2, 1400), clockUs);
     for (int sn = 0; sn < 10; sn++) {
-      table.receive(REMOTE, push(2, sn, 1400), clockMs);
+      table.receive(REMOTE, push(2, sn, 1400), clockUs);
     }
-    table.endBatch(clockMs);
+    table.endBatch(clockUs);
     readAll(driver.accepted.get(0));
-    table.receive(REMOTE, push(1, 1, 10), clockMs);
-    table.endBatch(clockMs);
+    table.receive(REMOTE, push(1, 1, 10), clockUs);
+    table.endBatch(clockUs);
     readAll(driver.accepted.get(0));
     readAll(driver.accepted.get(1));
     Session other = driver.newSession(REMOTE, 3);
-    table.add(other, clockMs);
+    table.add(other, clockUs);
     driver.onProgress =
         session -> {
           slow.add(session);
-          clockMs += 300;
+          clockUs += 300_000;
         };
-    clockMs += 20;
-    long startMs = clockMs;
-    deadlines.advance(startMs);
+    clockUs += 20_000;
+    long startUs = clockUs;
+    deadlines.advance(startUs);
     write(other);
-    table.flushPending(startMs);
+    table.flushPending(startUs);
     assertEquals(List.of(driver.accepted.get(0)), slow);
-    assertEquals(clockMs + 200, other.kcp().nextDeadline());
+    assertEquals(clockUs + 200_000, other.kcp().nextDeadline());
   }
 
   @Test
@@ -125,14 +125,14 @@ class SlowHandlerTest {
           if (session.conv() == 1) {
             throw new IllegalStateException("simulated");
           }
-          clockMs += 300;
+          clockUs += 300_000;
           write(session);
         };
-    table.receive(REMOTE, push(1, 0, 10), clockMs);
-    table.receive(REMOTE, push(2, 0, 10), clockMs);
-    assertThrows(IllegalStateException.class, () -> table.endBatch(clockMs));
-    table.flushPending(clockMs);
-    assertEquals(1300, clockMs);
-    assertEquals(clockMs + 200, driver.accepted.get(1).kcp().nextDeadline());
+    table.receive(REMOTE, push(1, 0, 10), clockUs);
+    table.receive(REMOTE, push(2, 0, 10), clockUs);
+    assertThrows(IllegalStateException.class, () -> table.endBatch(clockUs));
+    table.flushPending(clockUs);
+    assertEquals(1_300_000, clockUs);
+    assertEquals(clockUs + 200_000, driver.accepted.get(1).kcp().nextDeadline());
   }
 }

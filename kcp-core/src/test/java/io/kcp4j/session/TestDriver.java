@@ -116,7 +116,7 @@ public final class TestDriver implements SessionTable.Handler {
             deadlines,
             builder.directory,
             builder.maxDatagramBytes,
-            builder.nowMs);
+            builder.nowUs);
   }
 
   /** A driver and its table: no encryption, room for three sessions of peers, and time 0. */
@@ -140,7 +140,7 @@ public final class TestDriver implements SessionTable.Handler {
     private TimerWheel deadlines = new TimerWheel(0);
     private SessionDirectory directory = SessionDirectory.ofOne(DEFAULT_MAX_SESSIONS);
     private int maxDatagramBytes = 1500;
-    private long nowMs;
+    private long nowUs;
 
     private Builder(KcpContext context) {
       this.context = context;
@@ -181,9 +181,9 @@ public final class TestDriver implements SessionTable.Handler {
       return this;
     }
 
-    /** The time, in milliseconds. */
-    public Builder nowMs(long nowMs) {
-      this.nowMs = nowMs;
+    /** The time, in microseconds. */
+    public Builder nowUs(long nowUs) {
+      this.nowUs = nowUs;
       return this;
     }
 
@@ -218,7 +218,7 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
-  public void incoming(Incoming incoming, long nowMs) {
+  public void incoming(Incoming incoming, long nowUs) {
     if (defersAccept) {
       deferred.add(incoming);
       return;
@@ -228,12 +228,12 @@ public final class TestDriver implements SessionTable.Handler {
       incoming.refuse();
     } else {
       accepted.add(session);
-      incoming.accept(session, nowMs);
+      incoming.accept(session, nowUs);
     }
   }
 
   @Override
-  public void progressed(Session session, long nowMs) {
+  public void progressed(Session session, long nowUs) {
     if (isRecording) {
       events.add("progressed " + session.conv());
     }
@@ -277,8 +277,8 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
-  public long readNowMs(long nowMs) {
-    return clock.applyAsLong(nowMs);
+  public long readNowUs(long nowUs) {
+    return clock.applyAsLong(nowUs);
   }
 
   @Override

@@ -36,7 +36,7 @@ public record Scenario(
    * @param config its settings
    * @param link what the network does to the datagrams that it sends
    * @param budgetBytes how much memory it may hold
-   * @param clockMs the time of its clock when the run begins
+   * @param clockUs the time of its clock when the run begins
    * @param tsOrigin the timestamp at its clock's 0
    * @param segments how many new segments it sends before it stops writing
    * @param writing how it writes
@@ -48,7 +48,7 @@ public record Scenario(
       KcpConfig config,
       LinkProfile link,
       long budgetBytes,
-      long clockMs,
+      long clockUs,
       int tsOrigin,
       int segments,
       Writing writing,
@@ -61,19 +61,19 @@ public record Scenario(
         KcpConfig config,
         LinkProfile link,
         long budgetBytes,
-        long clockMs,
+        long clockUs,
         int tsOrigin,
         int segments,
         Writing writing,
         Reading reading,
         List<Act> acts) {
-      this(config, link, budgetBytes, clockMs, tsOrigin, segments, writing, reading, acts, 0);
+      this(config, link, budgetBytes, clockUs, tsOrigin, segments, writing, reading, acts, 0);
     }
 
     /** The same with an allocator that fails so often. */
     public Side allocationFailures(double rate) {
       return new Side(
-          config, link, budgetBytes, clockMs, tsOrigin, segments, writing, reading, acts, rate);
+          config, link, budgetBytes, clockUs, tsOrigin, segments, writing, reading, acts, rate);
     }
   }
 
@@ -238,7 +238,7 @@ public record Scenario(
         config,
         LinkProfile.draw(random, windowBytes),
         Long.MAX_VALUE,
-        clockMs,
+        clockMs * VirtualTime.US_PER_MS,
         firstTs - (int) clockMs,
         segments,
         drawWriting(random, config),

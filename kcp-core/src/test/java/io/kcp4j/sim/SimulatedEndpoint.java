@@ -72,9 +72,9 @@ final class SimulatedEndpoint {
   private final List<Runnable> inbox = new ArrayList<>();
   private final ByteBuf datagram;
   private PacketCipher cipher;
-  private long timerAtMs = Long.MAX_VALUE;
+  private long timerAtUs = Long.MAX_VALUE;
   private boolean sweeping;
-  private long blockedUntilMs;
+  private long blockedUntilUs;
 
   SimulatedEndpoint(
       InetSocketAddress address,
@@ -93,7 +93,7 @@ final class SimulatedEndpoint {
     this.owner = owner;
     this.trace = trace;
     context = new KcpContext(allocators.apply(allocator), budget, new KcpCounters());
-    wheel = new TimerWheel(time.nowMs());
+    wheel = new TimerWheel(time.nowUs());
     cipher = keys.newCipher();
     datagram =
         random.nextBoolean()
@@ -105,7 +105,7 @@ final class SimulatedEndpoint {
             .deadlines(wheel)
             .maxSessions(maxSessions)
             .maxDatagramBytes(MAX_DATAGRAM_BYTES)
-            .nowMs(time.nowMs())
+            .nowUs(time.nowUs())
             .build();
     table = driver.table;
     driver.acceptor = this::accept;
@@ -178,7 +178,7 @@ final class SimulatedEndpoint {
   /** Begins a session, as a client does. */
   void open(InetSocketAddress remote, KcpConfig config, SimulatedConversation conversation) {
     Session session = session(remote, conversation.conv(), config, conversation);
-    table.add(session, time.nowMs());
+    table.add(session, time.nowUs());
     write(session);
     arm();
   }
@@ -203,7 +203,7 @@ final class SimulatedEndpoint {
   /** Ends a session from this side. */
   void close(Session session) {
     conversationOf(session).closed();
-    table.remove(session, time.nowMs());
+    table.remove(session, time.nowUs());
     session.close();
     arm();
   }
@@ -212,7 +212,7 @@ final class SimulatedEndpoint {
     int offset = random.nextInt(8);
     datagram.setIndex(offset, offset);
     datagram.writeBytes(bytes);
-    table.receive(from, datagram, time.nowMs());
+    table.receive(from, datagram, time.nowUs());
     // Sessions copy what they keep.
     datagram.setZero(0, datagram.capacity());
   }
@@ -220,25 +220,25 @@ final class SimulatedEndpoint {
   private void turn() {
     inbox.forEach(Runnable::run);
     inbox.clear();
-    table.endBatch(time.nowMs());
+    table.endBatch(time.nowUs());
     checkFlushed();
     arm();
   }
 
   private void arm() {
-    long deadlineMs = wheel.nextDeadline();
-    if (deadlineMs < timerAtMs) {
-      long atMs = Math.max(deadlineMs, time.nowMs());
-      timerAtMs = atMs;
-      time.at(atMs, () -> wake(atMs));
+    long deadlineUs = wheel.nextDeadline();
+    if (deadlineUs < timerAtUs) {
+      long atUs = Math.max(deadlineUs, time.nowUs());
+      timerAtUs = atUs;
+      time.at(atUs, () -> wake(atUs));
     }
   }
 
-  private void wake(long atMs) {
-    if (atMs == timerAtMs) {
-      timerAtMs = Long.MAX_VALUE;
-      wheel.advance(time.nowMs());
-      Check.that(wheel.nextDeadline() > time.nowMs(), "the wheel stands still");
+  private void wake(long atUs) {
+    if (atUs == timerAtUs) {
+      timerAtUs = Long.MAX_VALUE;
+      wheel.advance(time.nowUs());
+      Check.that(wheel.nextDeadline() > time.nowUs(), "the wheel stands still");
       arm();
     }
   }
@@ -251,12 +251,12 @@ final class SimulatedEndpoint {
 
   private void sweepAfter(long delayMs) {
     sweeping = true;
-    time.after(delayMs, this::sweep);
+    time.afterMs(delayMs, this::sweep);
   }
 
   private void sweep() {
     sweeping = false;
-    boolean isPartial = table.sweep(time.nowMs());
+    boolean isPartial = table.sweep(time.nowUs());
     arm();
     if (table.size() > 0) {
       sweepAfter(isPartial ? 1 : SWEEP_INTERVAL_MS);
@@ -284,25 +284,25 @@ final class SimulatedEndpoint {
 
   /** At random times the socket takes nothing for some milliseconds. */
   private boolean isOutputWritable() {
-    if (time.nowMs() >= blockedUntilMs && random.nextInt(100) == 0) {
-      blockedUntilMs = time.nowMs() + 1 + random.nextInt(20);
+    if (time.nowUs() >= blockedUntilUs && random.nextInt(100) == 0) {
+      blockedUntilUs = time.nowUs() + (1 + random.nextInt(20)) * VirtualTime.US_PER_MS;
     }
-    return time.nowMs() >= blockedUntilMs;
+    return time.nowUs() >= blockedUntilUs;
   }
 
   private void requestFlush() {
-    time.at(Math.max(time.nowMs(), blockedUntilMs), this::flush);
+    time.at(Math.max(time.nowUs(), blockedUntilUs), this::flush);
   }
 
   private void flush() {
-    table.flushPending(time.nowMs());
+    table.flushPending(time.nowUs());
     checkFlushed();
     arm();
   }
 
   private void checkFlushed() {
     Check.that(
-        unflushed.isEmpty() || time.nowMs() < blockedUntilMs,
+        unflushed.isEmpty() || time.nowUs() < blockedUntilUs,
         "datagrams were left behind unflushed");
   }
 
@@ -361,7 +361,7 @@ final class SimulatedEndpoint {
       checkSize(packet, end - start);
       if (trace != null) {
         String path = address.getPort() + " to " + remote.getPort();
-        trace.accept(time.nowMs() + " " + path + " " + packet);
+        trace.accept(time.nowUs() + " " + path + " " + packet);
       }
     }
 

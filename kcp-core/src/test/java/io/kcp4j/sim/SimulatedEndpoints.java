@@ -44,13 +44,13 @@ public final class SimulatedEndpoints {
   private static final int LONG_LINGER_MS = 300_000;
 
   /** A keep-alive interval of 60 s, seven unanswered probes, and what the network has delayed. */
-  private static final int KEEP_ALIVE_TIMEOUT_WITHIN_MS = 120_000;
+  private static final int KEEP_ALIVE_TIMEOUT_WITHIN_US = 120_000_000;
 
   /** Less than the 60 s for which a closed session is remembered. */
   private static final int REPLAYED_WITHIN_MS = 50_000;
 
   /** An hour; the longest timeout passes once for each session that waits for room. */
-  private static final long LATEST_END_MS = 3_600_000;
+  private static final long LATEST_END_US = 3_600_000_000L;
 
   private static final int MIN_MTU_BYTES = 100;
 
@@ -73,7 +73,7 @@ public final class SimulatedEndpoints {
   private final Map<Path, SimulatedLink> links = new HashMap<>();
   private final Map<Integer, SimulatedConversation> clientSides = new HashMap<>();
   private final Map<Integer, SimulatedConversation> serverSides = new HashMap<>();
-  private final Map<Integer, Long> abandonedAtMs = new HashMap<>();
+  private final Map<Integer, Long> abandonedAtUs = new HashMap<>();
   private final Map<Integer, byte[]> firstDatagrams = new HashMap<>();
   private final CRC32C digest = new CRC32C();
   private final int guestConv;
@@ -98,7 +98,7 @@ public final class SimulatedEndpoints {
     }
   }
 
-  /** Reports every datagram as one line. */
+  /** Reports every datagram as one line, which begins with the time in microseconds. */
   public SimulatedEndpoints trace(Consumer<String> trace) {
     this.trace = trace;
     return this;
@@ -119,17 +119,17 @@ public final class SimulatedEndpoints {
     }
     for (int i = 0; i < sessions; i++) {
       SimulatedEndpoint client = endpoints.get(address(1 + random.nextInt(clients)));
-      time.after(random.nextInt(OPENING_MS), () -> open(client));
+      time.afterMs(random.nextInt(OPENING_MS), () -> open(client));
     }
     for (int i = random.nextInt(50); i >= 0; i--) {
-      time.after(random.nextInt(2 * OPENING_MS), this::attack);
+      time.afterMs(random.nextInt(2 * OPENING_MS), this::attack);
     }
     if (layers.hasKeys() && random.nextInt(4) == 0) {
       changeKey();
     }
-    time.after(OPENING_MS + random.nextInt(OPENING_MS), network::heal);
+    time.afterMs(OPENING_MS + random.nextInt(OPENING_MS), network::heal);
     while (time.step()) {
-      if (time.nowMs() > LATEST_END_MS) {
+      if (time.nowUs() > LATEST_END_US) {
         throw new AssertionError("not done in time: " + unfinished());
       }
     }
@@ -166,8 +166,8 @@ public final class SimulatedEndpoints {
   private void changeKey() {
     int halfMs = OPENING_MS / 2;
     for (SimulatedEndpoint endpoint : endpoints.values()) {
-      time.after(random.nextInt(halfMs), () -> endpoint.rekey(layers.bothKeys()));
-      time.after(halfMs + random.nextInt(halfMs), () -> endpoint.rekey(layers.newKey()));
+      time.afterMs(random.nextInt(halfMs), () -> endpoint.rekey(layers.bothKeys()));
+      time.afterMs(halfMs + random.nextInt(halfMs), () -> endpoint.rekey(layers.newKey()));
     }
   }
 
@@ -222,13 +222,13 @@ public final class SimulatedEndpoints {
       changeFec(random.nextBoolean() ? clientSide : serverSide);
     }
     if (random.nextInt(5) == 0) {
-      time.after(random.nextInt(5000), () -> abandon(client, clientSide));
+      time.afterMs(random.nextInt(5000), () -> abandon(client, clientSide));
     }
   }
 
   private void changeFec(SimulatedConversation side) {
     FecConfig next = random.nextInt(4) == 0 ? FecConfig.NONE : SimulatedLayers.drawFec(random);
-    time.after(random.nextInt(OPENING_MS / 2), () -> side.changeFec(next));
+    time.afterMs(random.nextInt(OPENING_MS / 2), () -> side.changeFec(next));
   }
 
   /** None are taken, or so few that some are dropped. */
@@ -266,10 +266,10 @@ public final class SimulatedEndpoints {
       Check.that(
           alone && reason == EndReason.KEEP_ALIVE_TIMEOUT,
           () -> "conv " + conv + " ended: " + reason);
-      long afterMs = time.nowMs() - abandonedAtMs.getOrDefault(conv, time.nowMs());
+      long afterUs = time.nowUs() - abandonedAtUs.getOrDefault(conv, time.nowUs());
       Check.that(
-          afterMs < KEEP_ALIVE_TIMEOUT_WITHIN_MS,
-          () -> "the peer was found unresponsive after " + afterMs);
+          afterUs < KEEP_ALIVE_TIMEOUT_WITHIN_US,
+          () -> "the peer was found unresponsive after " + afterUs + " us");
     }
   }
 
@@ -292,7 +292,7 @@ public final class SimulatedEndpoints {
   /** The client vanishes in the middle. */
   private void abandon(SimulatedEndpoint client, SimulatedConversation clientSide) {
     if (!clientSide.isDone()) {
-      abandonedAtMs.put(clientSide.conv(), time.nowMs());
+      abandonedAtUs.put(clientSide.conv(), time.nowUs());
       client.close(clientSide.session());
     }
   }
@@ -304,9 +304,9 @@ public final class SimulatedEndpoints {
       closeOnClient(client, conv);
     } else {
       lingerMs = random.nextInt(3) == 0 ? random.nextInt(LONG_LINGER_MS) : 0;
-      time.after(lingerMs + random.nextInt(LINGER_MS), () -> closeOnClient(client, conv));
+      time.afterMs(lingerMs + random.nextInt(LINGER_MS), () -> closeOnClient(client, conv));
     }
-    time.after(lingerMs + random.nextInt(LINGER_MS), () -> closeOnServer(client, conv));
+    time.afterMs(lingerMs + random.nextInt(LINGER_MS), () -> closeOnServer(client, conv));
   }
 
   private void closeOnClient(SimulatedEndpoint client, int conv) {
@@ -322,7 +322,7 @@ public final class SimulatedEndpoints {
       return;
     }
     server.close(serverSide.session());
-    time.after(random.nextInt(REPLAYED_WITHIN_MS), () -> replay(client, conv));
+    time.afterMs(random.nextInt(REPLAYED_WITHIN_MS), () -> replay(client, conv));
   }
 
   /** The server remembers the session, or {@link SimulatedConversation#attach} will complain. */
@@ -451,7 +451,7 @@ public final class SimulatedEndpoints {
           boolean serverIsClosed = server.isClosed() || server.session() == null;
           if (!client.isClosed()
               || !serverIsClosed
-              || (!allReceived && !abandonedAtMs.containsKey(conv))) {
+              || (!allReceived && !abandonedAtUs.containsKey(conv))) {
             unfinished.add(conv + ": " + client + " and " + server);
           }
         });
@@ -464,8 +464,8 @@ public final class SimulatedEndpoints {
     }
     endpoints.values().forEach(SimulatedEndpoint::finish);
     int sessions = clientSides.size();
-    checkCounter(KcpCounter.SESSIONS_OPENED, sessions - abandonedAtMs.size(), sessions);
-    checkCounter(KcpCounter.SESSIONS_CLOSED, sessions - abandonedAtMs.size(), sessions);
+    checkCounter(KcpCounter.SESSIONS_OPENED, sessions - abandonedAtUs.size(), sessions);
+    checkCounter(KcpCounter.SESSIONS_CLOSED, sessions - abandonedAtUs.size(), sessions);
     // A blocked socket drops the answer.
     Check.that(attackerAnswers <= attackerProbes, "more answers than probes");
   }
@@ -487,7 +487,7 @@ public final class SimulatedEndpoints {
         fromClients - fromServer,
         fromServer,
         server.counters().get(KcpCounter.RETRANSMITTED),
-        time.nowMs(),
+        time.nowUs(),
         digest.getValue(),
         counters(),
         network.faults());

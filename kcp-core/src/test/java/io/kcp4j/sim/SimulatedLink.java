@@ -1,5 +1,7 @@
 package io.kcp4j.sim;
 
+import static io.kcp4j.sim.VirtualTime.US_PER_MS;
+
 import io.kcp4j.Segment;
 import java.util.Arrays;
 import java.util.SplittableRandom;
@@ -27,11 +29,11 @@ public final class SimulatedLink {
 
   private LinkProfile profile;
   private Predicate<byte[]> scriptedLoss = datagram -> false;
-  private long downUntilMs;
+  private long downUntilUs;
   private boolean inBurst;
   private double rateFreeAtMs;
-  private long lastArrivalMs;
-  private long heldBackUntilMs = -1;
+  private long lastArrivalUs;
+  private long heldBackUntilUs = -1;
   private boolean healed;
   private long datagramsUnderFaults;
 
@@ -66,9 +68,9 @@ public final class SimulatedLink {
   }
 
   /** Loses everything until the given time. */
-  public void takeDown(long untilMs) {
+  public void takeDown(long untilUs) {
     faults.add(Fault.PARTITION);
-    downUntilMs = Math.max(downUntilMs, untilMs);
+    downUntilUs = Math.max(downUntilUs, untilUs);
   }
 
   /** Ends every fault. */
@@ -76,7 +78,7 @@ public final class SimulatedLink {
     healed = true;
     profile = profile.healed();
     inBurst = false;
-    downUntilMs = 0;
+    downUntilUs = 0;
   }
 
   /** How many datagrams were sent before the link healed, and could meet each of its faults. */
@@ -89,23 +91,23 @@ public final class SimulatedLink {
     if (isLost(datagram)) {
       return;
     }
-    double leavesAtMs = leavesAtMs(datagram.length);
-    if (leavesAtMs < 0) {
+    long leavesAtUs = leavesAtUs(datagram.length);
+    if (leavesAtUs < 0) {
       faults.add(Fault.QUEUE_FULL);
       return;
     }
     if (!healed) {
       datagramsUnderFaults++;
     }
-    deliver(datagram, leavesAtMs);
+    deliver(datagram, leavesAtUs);
     while (happens(profile.duplication())) {
       faults.add(Fault.DUPLICATED);
-      deliver(datagram, leavesAtMs);
+      deliver(datagram, leavesAtUs);
     }
   }
 
   private boolean isLost(byte[] datagram) {
-    if (time.nowMs() < downUntilMs) {
+    if (time.nowUs() < downUntilUs) {
       faults.add(Fault.LOST_IN_PARTITION);
       return true;
     }
@@ -125,12 +127,15 @@ public final class SimulatedLink {
     return false;
   }
 
-  /** The time at which the last bit leaves, or -1 if the queue is full. */
-  private double leavesAtMs(int bytes) {
-    double nowMs = (double) time.nowMs();
+  /**
+   * The time at which the last bit leaves, or -1 if the queue is full. The rate limit lets
+   * datagrams leave at whole milliseconds only.
+   */
+  private long leavesAtUs(int bytes) {
     if (profile.bytesPerSecond() == 0) {
-      return nowMs;
+      return time.nowUs();
     }
+    double nowMs = (double) time.nowUs() / US_PER_MS;
     double bytesPerMs = profile.bytesPerSecond() / 1000.0;
     double beginsAtMs = Math.max(nowMs, rateFreeAtMs);
     if ((beginsAtMs - nowMs) * bytesPerMs > profile.queueBytes()) {
@@ -140,28 +145,28 @@ public final class SimulatedLink {
       faults.add(Fault.QUEUED);
     }
     rateFreeAtMs = beginsAtMs + bytes / bytesPerMs;
-    return rateFreeAtMs;
+    return (long) Math.ceil(rateFreeAtMs) * US_PER_MS;
   }
 
-  private void deliver(byte[] datagram, double leavesAtMs) {
-    long arrivesAtMs = (long) Math.ceil(leavesAtMs) + profile.delayMs();
+  private void deliver(byte[] datagram, long leavesAtUs) {
+    long arrivesAtUs = leavesAtUs + profile.delayMs() * US_PER_MS;
     if (profile.jitterMs() > 0) {
-      arrivesAtMs += random.nextInt(profile.jitterMs() + 1);
+      arrivesAtUs += random.nextInt(profile.jitterMs() + 1) * US_PER_MS;
     }
     if (happens(profile.reordering())) {
-      arrivesAtMs += 1 + random.nextInt(profile.heldBackMs());
-      heldBackUntilMs = Math.max(heldBackUntilMs, arrivesAtMs);
+      arrivesAtUs += (1 + random.nextInt(profile.heldBackMs())) * US_PER_MS;
+      heldBackUntilUs = Math.max(heldBackUntilUs, arrivesAtUs);
     } else {
-      arrivesAtMs = Math.max(arrivesAtMs, lastArrivalMs);
-      lastArrivalMs = arrivesAtMs;
-      if (arrivesAtMs < heldBackUntilMs) {
+      arrivesAtUs = Math.max(arrivesAtUs, lastArrivalUs);
+      lastArrivalUs = arrivesAtUs;
+      if (arrivesAtUs < heldBackUntilUs) {
         faults.add(Fault.REORDERED);
-        heldBackUntilMs = -1;
+        heldBackUntilUs = -1;
       }
     }
     byte[] arriving = altered(datagram);
     if (arriving != null) {
-      time.at(arrivesAtMs, () -> destination.accept(arriving));
+      time.at(arrivesAtUs, () -> destination.accept(arriving));
     }
   }
 

@@ -47,9 +47,10 @@ public final class SimulatedNetwork {
     return faults;
   }
 
-  /** Takes all links down for a while. */
+  /** Takes all links down for so many milliseconds. */
   public void partition(long durationMs) {
-    links.forEach(link -> link.takeDown(time.nowMs() + durationMs));
+    long untilUs = time.nowUs() + durationMs * VirtualTime.US_PER_MS;
+    links.forEach(link -> link.takeDown(untilUs));
   }
 
   /** Runs {@code action} when the network heals. */

@@ -1,5 +1,6 @@
 package io.kcp4j.sim;
 
+import static io.kcp4j.sim.VirtualTime.US_PER_MS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,7 +15,7 @@ class SimulatedNetworkTest {
 
   private static final int DATAGRAMS = 10_000;
 
-  private record Received(long atMs, int number, int length) {}
+  private record Received(long atUs, int number, int length) {}
 
   private final VirtualTime time = new VirtualTime();
   private final SimulatedNetwork network = new SimulatedNetwork(time, new SplittableRandom(1));
@@ -25,7 +26,7 @@ class SimulatedNetworkTest {
     sendAll(LinkProfile.clean(25));
     assertEquals(DATAGRAMS, received.size());
     for (int i = 0; i < DATAGRAMS; i++) {
-      assertEquals(new Received(i + 25, i, 100), received.get(i));
+      assertEquals(new Received((i + 25) * US_PER_MS, i, 100), received.get(i));
     }
   }
 
@@ -97,7 +98,7 @@ class SimulatedNetworkTest {
 
   @Test
   void nothingPassesAPartitionUntilItHeals() {
-    time.at(999, () -> network.partition(1000));
+    time.afterMs(999, () -> network.partition(1000));
     sendAll(LinkProfile.clean(5));
     assertEquals(1000, count(Fault.LOST_IN_PARTITION));
     assertEquals(DATAGRAMS - 1000, received.size());
@@ -112,7 +113,7 @@ class SimulatedNetworkTest {
     time.at(3, () -> time.after(0, () -> order.add(1)));
     time.runUntil(10);
     assertEquals(List.of(0, 1, 2, 3), order);
-    assertEquals(10, time.nowMs());
+    assertEquals(10, time.nowUs());
   }
 
   private void sendAll(LinkProfile profile) {
@@ -121,14 +122,14 @@ class SimulatedNetworkTest {
       byte[] datagram = new byte[100];
       datagram[0] = (byte) (i >> 8);
       datagram[1] = (byte) i;
-      time.at(i, () -> link.send(datagram));
+      time.at(i * US_PER_MS, () -> link.send(datagram));
     }
     time.runUntil(Long.MAX_VALUE);
   }
 
   private Received arrival(byte[] bytes) {
     int number = bytes.length < 2 ? -1 : ((bytes[0] & 0xff) << 8) | (bytes[1] & 0xff);
-    return new Received(time.nowMs(), number, bytes.length);
+    return new Received(time.nowUs(), number, bytes.length);
   }
 
   private static void assertNear(long expected, long actual) {

@@ -16,10 +16,10 @@ import java.util.zip.CRC32C;
 public final class SimulatedPair {
 
   /** The network heals at the latest after this time, whatever has been sent until then. */
-  private static final long HEALED_AT_THE_LATEST_MS = 300_000;
+  private static final long HEALED_AT_THE_LATEST_US = 300_000_000;
 
   /** Two of the longest timeouts: how long a side may wait after the network has healed. */
-  private static final long LONGEST_SLEEP_MS = 120_000;
+  private static final long LONGEST_SLEEP_US = 120_000_000;
 
   private final Scenario scenario;
   private final VirtualTime time = new VirtualTime();
@@ -27,7 +27,7 @@ public final class SimulatedPair {
   private final SimulatedPeer a;
   private final SimulatedPeer b;
   private final CRC32C digest = new CRC32C();
-  private long healedAtMs = -1;
+  private long healedAtUs = -1;
 
   /** Makes the pair; nothing happens before {@link #run}. */
   public SimulatedPair(Scenario scenario) {
@@ -60,7 +60,9 @@ public final class SimulatedPair {
     return network;
   }
 
-  /** Reports every datagram and every act as one line. */
+  /**
+   * Reports every datagram and every act as one line, which begins with the time in microseconds.
+   */
   public SimulatedPair trace(Consumer<String> trace) {
     a.trace(trace);
     b.trace(trace);
@@ -83,7 +85,7 @@ public final class SimulatedPair {
     while (time.step()) {
       healWhenItIsTime();
       afterEachEvent.run();
-      if (time.nowMs() > latestEndMs()) {
+      if (time.nowUs() > latestEndUs()) {
         throw new AssertionError("not done in time: " + unfinished());
       }
     }
@@ -98,7 +100,7 @@ public final class SimulatedPair {
         a.wire().newSegments(),
         b.wire().newSegments(),
         a.wire().retransmitted() + b.wire().retransmitted(),
-        time.nowMs(),
+        time.nowUs(),
         digest.getValue(),
         counters(),
         network.faults());
@@ -121,20 +123,20 @@ public final class SimulatedPair {
 
   private void healWhenItIsTime() {
     boolean enoughSent = a.hasSent(scenario.healAt()) && b.hasSent(scenario.healAt());
-    if (healedAtMs < 0 && (enoughSent || time.nowMs() > HEALED_AT_THE_LATEST_MS)) {
+    if (healedAtUs < 0 && (enoughSent || time.nowUs() > HEALED_AT_THE_LATEST_US)) {
       network.heal();
-      healedAtMs = time.nowMs();
+      healedAtUs = time.nowUs();
     }
   }
 
-  private long latestEndMs() {
-    if (healedAtMs < 0) {
+  private long latestEndUs() {
+    if (healedAtUs < 0) {
       return Long.MAX_VALUE;
     }
-    long quietSinceMs = Math.max(healedAtMs, Math.max(a.disturbedUntilMs(), b.disturbedUntilMs()));
-    return quietSinceMs
-        + LONGEST_SLEEP_MS
-        + Math.max(transferMs(scenario.a(), scenario.b()), transferMs(scenario.b(), scenario.a()));
+    long quietSinceUs = Math.max(healedAtUs, Math.max(a.disturbedUntilUs(), b.disturbedUntilUs()));
+    long transferMs =
+        Math.max(transferMs(scenario.a(), scenario.b()), transferMs(scenario.b(), scenario.a()));
+    return quietSinceUs + LONGEST_SLEEP_US + transferMs * VirtualTime.US_PER_MS;
   }
 
   /** A generous limit on how long a side needs for all its segments over the healed network. */

@@ -1,5 +1,7 @@
 package io.kcp4j.sim;
 
+import static io.kcp4j.sim.VirtualTime.US_PER_MS;
+
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
@@ -34,12 +36,12 @@ public final class SimulatedPeer {
 
   private static final long LARGEST_BUFFER_BYTES = 64 * 1024;
 
-  /** 48, in a ring that may have room for four times as many. */
-  private static final int BYTES_BESIDE_SEGMENT = 4 * 48;
+  /** 56, in a ring that may have room for four times as many. */
+  private static final int BYTES_BESIDE_SEGMENT = 4 * 56;
 
-  private static final int MAX_RTO_MS = 60_000;
+  private static final int MAX_RTO_US = 60_000_000;
 
-  private static final int MAX_PROBE_WAIT_MS = 120_000;
+  private static final int MAX_PROBE_WAIT_US = 120_000_000;
 
   private final String name;
   private final Scenario.Side side;
@@ -62,18 +64,18 @@ public final class SimulatedPeer {
   private SimulatedLink link;
   private Consumer<String> trace;
 
-  private long clockOffsetMs;
-  private long timerAtMs = Long.MAX_VALUE;
-  private long pausedUntilMs;
+  private long clockOffsetUs;
+  private long timerAtUs = Long.MAX_VALUE;
+  private long pausedUntilUs;
   private int actsDone;
-  private long disturbedUntilMs;
+  private long disturbedUntilUs;
 
   private long datagramsTakenIn;
-  private long ackDueAtMs = Long.MAX_VALUE;
+  private long ackDueAtUs = Long.MAX_VALUE;
   private long wakeUpsForNothing;
   private int largestQueue;
   private long allocationsFailed;
-  private long failedAtMs = Long.MIN_VALUE / 2;
+  private long failedAtUs = Long.MIN_VALUE / 2;
 
   SimulatedPeer(
       String name,
@@ -90,7 +92,7 @@ public final class SimulatedPeer {
     forgery = scenario.forgery();
     earlyFlush = scenario.earlyFlush();
     forger = new Forger(scenario.conv(), random.split());
-    clockOffsetMs = side.clockMs() - time.nowMs();
+    clockOffsetUs = side.clockUs() - time.nowUs();
     budget = new MemoryBudget(side.budgetBytes());
     FailingAllocator failing =
         new FailingAllocator(
@@ -143,9 +145,9 @@ public final class SimulatedPeer {
     this.trace = trace;
   }
 
-  /** The time of this machine's clock, in milliseconds. */
-  public long clockMs() {
-    return time.nowMs() + clockOffsetMs;
+  /** The time of this machine's clock, in microseconds. */
+  public long clockUs() {
+    return time.nowUs() + clockOffsetUs;
   }
 
   /** Whether so great a share of its new segments has been sent. */
@@ -154,25 +156,25 @@ public final class SimulatedPeer {
   }
 
   /** The time at which the last of its acts is over. */
-  long disturbedUntilMs() {
-    return disturbedUntilMs;
+  long disturbedUntilUs() {
+    return disturbedUntilUs;
   }
 
   private void received(byte[] bytes) {
     inbox.add(bytes);
     if (inbox.size() == 1) {
-      // One batch with all that is received in this millisecond.
+      // One batch with all that is received at this time.
       time.after(0, this::turn);
     }
   }
 
   /** Does what the driver of a session does when something has happened. */
   void turn() {
-    if (time.nowMs() < pausedUntilMs) {
+    if (time.nowUs() < pausedUntilUs) {
       return;
     }
     try {
-      turn(clockMs());
+      turn(clockUs());
     } catch (AssertionError e) {
       throw new AssertionError(name + ": " + e.getMessage(), e);
     }
@@ -180,48 +182,48 @@ public final class SimulatedPeer {
     act();
   }
 
-  private void turn(long nowMs) {
-    boolean tookIn = takeIn(nowMs);
+  private void turn(long nowUs) {
+    boolean tookIn = takeIn(nowUs);
     if (user.read() || tookIn) {
-      kcp.afterInput(nowMs, output);
+      kcp.afterInput(nowUs, output);
     }
-    if (kcp.nextDeadline() <= nowMs) {
-      flushAtDeadline(nowMs);
+    if (kcp.nextDeadline() <= nowUs) {
+      flushAtDeadline(nowUs);
     }
     if (user.write()) {
-      kcp.afterSend(nowMs, output);
+      kcp.afterSend(nowUs, output);
     }
     if (random.nextDouble() < earlyFlush) {
-      flushEarly(nowMs);
+      flushEarly(nowUs);
     }
-    check(nowMs);
+    check(nowUs);
   }
 
-  private void flushAtDeadline(long nowMs) {
+  private void flushAtDeadline(long nowUs) {
     long before = wire.datagrams();
-    kcp.flush(nowMs, output);
+    kcp.flush(nowUs, output);
     if (wire.datagrams() == before) {
       wakeUpsForNothing++;
     }
   }
 
   private void arm() {
-    wakeAt(user.nextTurnAtMs());
+    wakeAt(user.nextTurnAtUs());
     if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
-      wakeAt(kcp.nextDeadline() - clockOffsetMs);
+      wakeAt(kcp.nextDeadline() - clockOffsetUs);
     }
   }
 
-  private void wakeAt(long atMs) {
-    if (atMs < timerAtMs) {
-      timerAtMs = atMs;
-      time.at(atMs, () -> wake(atMs));
+  private void wakeAt(long atUs) {
+    if (atUs < timerAtUs) {
+      timerAtUs = atUs;
+      time.at(atUs, () -> wake(atUs));
     }
   }
 
-  private void wake(long atMs) {
-    if (atMs == timerAtMs) {
-      timerAtMs = Long.MAX_VALUE;
+  private void wake(long atUs) {
+    if (atUs == timerAtUs) {
+      timerAtUs = Long.MAX_VALUE;
       turn();
     }
   }
@@ -245,17 +247,17 @@ public final class SimulatedPeer {
       }
       case PAUSE -> {
         network.faults().add(Fault.MACHINE_PAUSED);
-        pausedUntilMs = Math.max(pausedUntilMs, time.nowMs() + amount);
+        pausedUntilUs = Math.max(pausedUntilUs, time.nowUs() + amount * US_PER_MS);
         turnAfter(amount);
       }
       case CLOCK_JUMP -> {
         network.faults().add(Fault.CLOCK_JUMPED);
-        clockOffsetMs += amount;
+        clockOffsetUs += amount * US_PER_MS;
         turnAfter(0);
       }
       case STOP_READING -> {
         network.faults().add(Fault.READING_PAUSED);
-        user.stopReading(time.nowMs() + amount);
+        user.stopReading(time.nowUs() + amount * US_PER_MS);
         turnAfter(amount);
       }
       case MTU -> {
@@ -282,42 +284,42 @@ public final class SimulatedPeer {
   }
 
   private void turnAfter(int ms) {
-    time.after(ms, this::turn);
+    time.afterMs(ms, this::turn);
     disturb(ms);
   }
 
   private void disturb(int forMs) {
-    disturbedUntilMs = Math.max(disturbedUntilMs, time.nowMs() + forMs);
+    disturbedUntilUs = Math.max(disturbedUntilUs, time.nowUs() + forMs * US_PER_MS);
   }
 
   // Input
 
-  private boolean takeIn(long nowMs) {
+  private boolean takeIn(long nowUs) {
     boolean forged = forgery > 0 && random.nextDouble() < forgery;
     if (forged) {
-      forge(nowMs);
+      forge(nowUs);
     }
     boolean any = forged || !inbox.isEmpty();
     for (byte[] bytes : inbox) {
-      takeIn(bytes, nowMs);
+      takeIn(bytes, nowUs);
     }
     inbox.clear();
     return any;
   }
 
-  private void takeIn(byte[] bytes, long nowMs) {
+  private void takeIn(byte[] bytes, long nowUs) {
     fillDatagram(bytes);
     boolean whole = isWhole();
     long notNew = notNewPushes();
-    InputResult result = kcp.input(datagram, nowMs);
+    InputResult result = kcp.input(datagram, nowUs);
     datagramsTakenIn++;
     Check.that(
         result == (whole ? InputResult.ACCEPTED : InputResult.MALFORMED),
         () -> whole + " is whole, but the result is " + result);
     if (whole) {
-      int pushes = wire.takenIn(datagram, nowMs);
+      int pushes = wire.takenIn(datagram, nowUs);
       if (pushes > notNewPushes() - notNew) {
-        ackDueAtMs = Math.min(ackDueAtMs, nowMs + kcp.config().intervalMs());
+        ackDueAtUs = Math.min(ackDueAtUs, nowUs + intervalUs());
       }
     }
     // Sessions copy what they keep.
@@ -351,15 +353,15 @@ public final class SimulatedPeer {
         + counters.get(KcpCounter.ALLOCATION_FAILED);
   }
 
-  private void forge(long nowMs) {
+  private void forge(long nowUs) {
     Fault kind = forger.drawKind(kcp.config().delivery());
     fillDatagram(new byte[0]);
-    forger.forge(kind, datagram, wire, peer.wire, side.tsOrigin() + (int) nowMs);
+    forger.forge(kind, datagram, wire, peer.wire, side.tsOrigin() + (int) (nowUs / US_PER_MS));
     network.faults().add(kind);
     say(() -> "forged " + kind + WireMonitor.describe(datagram, datagram.readerIndex()));
     KcpStats before = kcp.stats();
     long deadlineBefore = kcp.nextDeadline();
-    InputResult result = kcp.input(datagram, nowMs);
+    InputResult result = kcp.input(datagram, nowUs);
     datagramsTakenIn++;
     InputResult expected = Forger.expectedResult(kind);
     Check.that(
@@ -367,9 +369,9 @@ public final class SimulatedPeer {
         () -> kind + " was " + result);
     KcpStats after = kcp.stats();
     Check.that(
-        before.srttMs() == after.srttMs()
-            && before.rttVarMs() == after.rttVarMs()
-            && before.rtoMs() == after.rtoMs(),
+        before.srttUs() == after.srttUs()
+            && before.rttVarUs() == after.rttVarUs()
+            && before.rtoUs() == after.rtoUs(),
         () -> kind + " changed the round-trip time");
     Check.that(before.remoteWindow() == after.remoteWindow(), () -> kind + " changed the window");
     if (kind == Fault.INVALID_TIMESTAMP) {
@@ -389,17 +391,17 @@ public final class SimulatedPeer {
   // Checks
 
   /** An extra flush finds no timeout; a second one finds nothing to send at all. */
-  private void flushEarly(long nowMs) {
+  private void flushEarly(long nowUs) {
     KcpCounters counters = kcp.counters();
     long timedOut = counters.get(KcpCounter.TIMED_OUT);
-    kcp.flush(nowMs, output);
+    kcp.flush(nowUs, output);
     Check.that(
         counters.get(KcpCounter.TIMED_OUT) == timedOut,
         "the deadline had not come, and yet a segment had timed out");
     long fast = counters.get(KcpCounter.FAST_RETRANSMITTED);
     int sent = wire.newSegments();
     long acks = wire.acks();
-    kcp.flush(nowMs, output);
+    kcp.flush(nowUs, output);
     Check.that(counters.get(KcpCounter.TIMED_OUT) == timedOut, "timed out twice at the same time");
     Check.that(
         counters.get(KcpCounter.FAST_RETRANSMITTED) == fast,
@@ -411,7 +413,7 @@ public final class SimulatedPeer {
         "a second flush found something new");
   }
 
-  private void check(long nowMs) {
+  private void check(long nowUs) {
     Check.that(kcp.failure() == null, () -> "failed: " + kcp.failure());
     KcpStats stats = kcp.stats();
     Check.that(
@@ -422,26 +424,30 @@ public final class SimulatedPeer {
     largestQueue = Math.max(largestQueue, stats.queued());
     Check.that(stats.heldBytes() == budget.usedBytes(), "held bytes differ from the budget's");
     Check.that(stats.heldBytes() <= maxHeldBytes(), () -> "holds " + stats.heldBytes() + " bytes");
-    Check.that(stats.rtoMs() <= MAX_RTO_MS && stats.rtoMs() > 0, () -> "rto " + stats.rtoMs());
-    if (wire.lastAckAtMs() == nowMs) {
-      ackDueAtMs = Long.MAX_VALUE;
+    Check.that(stats.rtoUs() <= MAX_RTO_US && stats.rtoUs() > 0, () -> "rto " + stats.rtoUs());
+    if (wire.lastAckAtUs() == nowUs) {
+      ackDueAtUs = Long.MAX_VALUE;
     }
     long failed = kcp.counters().get(KcpCounter.ALLOCATION_FAILED);
     if (failed != allocationsFailed) { // Allocations are tried again after an interval.
       allocationsFailed = failed;
-      failedAtMs = nowMs;
+      failedAtUs = nowUs;
     }
     long deadline = kcp.nextDeadline();
     Check.that(
-        deadline > nowMs, () -> "the next deadline has passed by " + (nowMs - deadline) + " ms");
-    Check.that(deadline <= ackDueAtMs, "an ACK is due before the next deadline");
+        deadline > nowUs, () -> "the next deadline has passed by " + (nowUs - deadline) + " us");
+    Check.that(deadline <= ackDueAtUs, "an ACK is due before the next deadline");
     if (stats.inFlight() > 0) {
-      Check.that(deadline <= nowMs + MAX_RTO_MS, "no timeout for what is in flight");
+      Check.that(deadline <= nowUs + MAX_RTO_US, "no timeout for what is in flight");
     } else if (stats.queued() > 0) {
-      Check.that(deadline <= nowMs + MAX_PROBE_WAIT_MS, "nothing waits for the window to open");
-    } else if (nowMs > Math.max(wire.lastPushInAtMs(), failedAtMs) + kcp.config().intervalMs()) {
+      Check.that(deadline <= nowUs + MAX_PROBE_WAIT_US, "nothing waits for the window to open");
+    } else if (nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + intervalUs()) {
       Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
     }
+  }
+
+  private long intervalUs() {
+    return kcp.config().intervalMs() * US_PER_MS;
   }
 
   /**
@@ -497,15 +503,15 @@ public final class SimulatedPeer {
     long datagrams = wire.datagrams();
     kcp.close();
     kcp.probe();
-    kcp.flush(clockMs(), output);
-    kcp.afterInput(clockMs(), output);
-    kcp.afterSend(clockMs(), output);
+    kcp.flush(clockUs(), output);
+    kcp.afterInput(clockUs(), output);
+    kcp.afterSend(clockUs(), output);
     Check.that(wire.datagrams() == datagrams, "closed, but sent something");
     Check.that(kcp.receive() == null && !kcp.isReceivable(), "closed, but receivable");
     Check.that(!kcp.isSendable(), "closed, but sendable");
     Check.that(!kcp.send(Unpooled.wrappedBuffer(new byte[1])), "closed, but took bytes");
     Check.that(
-        kcp.input(Unpooled.EMPTY_BUFFER, clockMs()) == InputResult.SESSION_ENDED,
+        kcp.input(Unpooled.EMPTY_BUFFER, clockUs()) == InputResult.SESSION_ENDED,
         "closed, but took a datagram");
     Check.that(kcp.nextDeadline() == Kcp.NO_DEADLINE, "closed, but has a deadline");
   }
@@ -542,7 +548,7 @@ public final class SimulatedPeer {
 
   private void say(Supplier<String> what) {
     if (trace != null) {
-      trace.accept(time.nowMs() + " " + name + " " + what.get());
+      trace.accept(time.nowUs() + " " + name + " " + what.get());
     }
   }
 
@@ -571,7 +577,7 @@ public final class SimulatedPeer {
       Check.that(buffer.readerIndex() == start, "moved the reader index");
       Check.that(buffer.writerIndex() <= start + maxBytes, "wrote more than it had asked for");
       say(() -> "sends" + WireMonitor.describe(buffer, start));
-      wire.sent(buffer, start, clockMs());
+      wire.sent(buffer, start, clockUs());
       link.send(Arrays.copyOfRange(buffer.array(), start, buffer.writerIndex()));
     }
   }

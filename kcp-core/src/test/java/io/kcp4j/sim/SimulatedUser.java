@@ -1,5 +1,7 @@
 package io.kcp4j.sim;
 
+import static io.kcp4j.sim.VirtualTime.US_PER_MS;
+
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.netty.buffer.ByteBuf;
@@ -30,10 +32,10 @@ final class SimulatedUser {
 
   private final ByteBuf unsent = Unpooled.buffer(4096);
   private boolean unsentIsWaiting;
-  private long writesAtMs;
+  private long writesAtUs;
   private long bytesWritten;
 
-  private long readsAtMs;
+  private long readsAtUs;
   private long bytesRead;
 
   SimulatedUser(
@@ -71,21 +73,21 @@ final class SimulatedUser {
   }
 
   /** The time of its next write or read, or {@link Long#MAX_VALUE}. */
-  long nextTurnAtMs() {
-    long write = !unsentIsWaiting && !isWritten() ? writesAtMs : Long.MAX_VALUE;
-    long read = kcp.isReceivable() ? readsAtMs : Long.MAX_VALUE;
+  long nextTurnAtUs() {
+    long write = !unsentIsWaiting && !isWritten() ? writesAtUs : Long.MAX_VALUE;
+    long read = kcp.isReceivable() ? readsAtUs : Long.MAX_VALUE;
     return Math.min(write, read);
   }
 
   // Reading
 
-  void stopReading(long untilMs) {
-    readsAtMs = Math.max(readsAtMs, untilMs);
+  void stopReading(long untilUs) {
+    readsAtUs = Math.max(readsAtUs, untilUs);
   }
 
   /** Reads if it is time to; returns whether anything was taken. */
   boolean read() {
-    if (time.nowMs() < readsAtMs) {
+    if (time.nowUs() < readsAtUs) {
       return false;
     }
     int taken = 0;
@@ -97,7 +99,7 @@ final class SimulatedUser {
       taken++;
     }
     if (kcp.isReceivable()) {
-      readsAtMs = time.nowMs() + side.reading().gapMs();
+      readsAtUs = time.nowUs() + side.reading().gapMs() * US_PER_MS;
     } else {
       Check.that(kcp.receive() == null, "not receivable, but received");
     }
@@ -148,14 +150,14 @@ final class SimulatedUser {
       if (!all) {
         break;
       }
-      writesAtMs = time.nowMs() + random.nextInt(side.writing().gapMs() + 1);
+      writesAtUs = time.nowUs() + random.nextInt(side.writing().gapMs() + 1) * US_PER_MS;
     }
     return wrote;
   }
 
   /** Draws the next write if it is time to. */
   private boolean draw() {
-    if (isWritten() || time.nowMs() < writesAtMs) {
+    if (isWritten() || time.nowUs() < writesAtUs) {
       return false;
     }
     Scenario.Writing writing = side.writing();

@@ -78,11 +78,11 @@ class TraceTest {
         "rtt-step",
         FAST3,
         150,
-        pair -> pair.time().at(200, () -> pair.a().link().profile(LinkProfile.clean(150))));
+        pair -> pair.time().afterMs(200, () -> pair.a().link().profile(LinkProfile.clean(150))));
   }
 
   private static void blackout(SimulatedPair pair) {
-    pair.time().at(300, () -> pair.network().partition(3000));
+    pair.time().afterMs(300, () -> pair.network().partition(3000));
   }
 
   /** The first time that a PUSH with one of these sequence numbers passes. */
@@ -130,8 +130,8 @@ class TraceTest {
     return String.format(
         Locale.ROOT,
         "%9d%9d%9s%10d%9d",
-        stats.srttMs(),
-        stats.rtoMs(),
+        stats.srttUs() / VirtualTime.US_PER_MS,
+        stats.rtoUs() / VirtualTime.US_PER_MS,
         window == Integer.MAX_VALUE ? "-" : window,
         stats.inFlight(),
         stats.get(KcpCounter.RETRANSMITTED));

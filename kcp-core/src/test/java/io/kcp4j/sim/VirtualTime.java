@@ -9,26 +9,39 @@ import java.util.PriorityQueue;
  */
 public final class VirtualTime {
 
-  private record Event(long atMs, long number, Runnable action) {}
+  /** Scenarios, settings and timestamps count milliseconds. */
+  static final long US_PER_MS = 1_000;
+
+  private record Event(long atUs, long number, Runnable action) {}
 
   private final PriorityQueue<Event> events =
-      new PriorityQueue<>(Comparator.comparingLong(Event::atMs).thenComparingLong(Event::number));
+      new PriorityQueue<>(Comparator.comparingLong(Event::atUs).thenComparingLong(Event::number));
   private long eventsMade;
-  private long nowMs;
+  private long nowUs;
 
-  /** Milliseconds since the run began. */
+  /** Microseconds since the run began. */
+  public long nowUs() {
+    return nowUs;
+  }
+
+  /** Whole milliseconds since the run began. */
   public long nowMs() {
-    return nowMs;
+    return nowUs / US_PER_MS;
   }
 
   /** Runs {@code action} at the given time, or now if that has passed. */
-  public void at(long atMs, Runnable action) {
-    events.add(new Event(Math.max(atMs, nowMs), eventsMade++, action));
+  public void at(long atUs, Runnable action) {
+    events.add(new Event(Math.max(atUs, nowUs), eventsMade++, action));
+  }
+
+  /** Runs {@code action} after a delay in microseconds. */
+  public void after(long delayUs, Runnable action) {
+    at(nowUs + delayUs, action);
   }
 
   /** Runs {@code action} after a delay in milliseconds. */
-  public void after(long delayMs, Runnable action) {
-    at(nowMs + delayMs, action);
+  public void afterMs(long delayMs, Runnable action) {
+    after(delayMs * US_PER_MS, action);
   }
 
   /** Runs the next event, if there is one. */
@@ -37,16 +50,16 @@ public final class VirtualTime {
     if (event == null) {
       return false;
     }
-    nowMs = event.atMs;
+    nowUs = event.atUs;
     event.action.run();
     return true;
   }
 
   /** Runs all events up to and including the given time, and ends at that time. */
-  public void runUntil(long atMs) {
-    while (!events.isEmpty() && events.peek().atMs <= atMs) {
+  public void runUntil(long atUs) {
+    while (!events.isEmpty() && events.peek().atUs <= atUs) {
       step();
     }
-    nowMs = Math.max(nowMs, atMs);
+    nowUs = Math.max(nowUs, atUs);
   }
 }

@@ -33,8 +33,8 @@ final class WireMonitor {
   private long bytes;
   private long retransmitted;
   private long acks;
-  private long lastAckAtMs = Long.MIN_VALUE;
-  private long lastPushInAtMs = Long.MIN_VALUE / 2;
+  private long lastAckAtUs = Long.MIN_VALUE;
+  private long lastPushInAtUs = Long.MIN_VALUE / 2;
 
   WireMonitor(
       int conv,
@@ -101,17 +101,17 @@ final class WireMonitor {
   }
 
   /** When the last ACK was sent. */
-  long lastAckAtMs() {
-    return lastAckAtMs;
+  long lastAckAtUs() {
+    return lastAckAtUs;
   }
 
   /** When the last PUSH was taken in. */
-  long lastPushInAtMs() {
-    return lastPushInAtMs;
+  long lastPushInAtUs() {
+    return lastPushInAtUs;
   }
 
   /** Notes a genuine datagram that the side receives; returns how many PUSHes it has. */
-  int takenIn(ByteBuf datagram, long nowMs) {
+  int takenIn(ByteBuf datagram, long nowUs) {
     int pushes = 0;
     int at = datagram.readerIndex();
     while (datagram.writerIndex() - at >= Segment.HEADER_BYTES) {
@@ -127,7 +127,7 @@ final class WireMonitor {
       }
       if (Segment.cmd(datagram, at) == Segment.PUSH) {
         pushes++;
-        lastPushInAtMs = nowMs;
+        lastPushInAtUs = nowUs;
       }
       at += Segment.HEADER_BYTES + Segment.length(datagram, at);
     }
@@ -172,7 +172,7 @@ final class WireMonitor {
   }
 
   /** Checks a datagram that the side sends: the bytes from {@code start} on. */
-  void sent(ByteBuf datagram, int start, long nowMs) {
+  void sent(ByteBuf datagram, int start, long nowUs) {
     datagrams++;
     bytes += datagram.writerIndex() - start;
     int at = start;
@@ -190,7 +190,7 @@ final class WireMonitor {
           length >= 0 && length <= datagram.writerIndex() - at - Segment.HEADER_BYTES,
           "sent a payload cut short");
       Check.that(length == 0 || cmd == Segment.PUSH, "sent payload without a PUSH");
-      sentSegment(datagram, at, cmd, length, nowMs);
+      sentSegment(datagram, at, cmd, length, nowUs);
       lastCmd = cmd;
       inThisDatagram++;
       at += Segment.HEADER_BYTES + length;
@@ -204,7 +204,7 @@ final class WireMonitor {
         () -> "sent a datagram of " + size + " bytes with an MTU of " + config.mtuBytes());
   }
 
-  private void sentSegment(ByteBuf datagram, int at, int cmd, int length, long nowMs) {
+  private void sentSegment(ByteBuf datagram, int at, int cmd, int length, long nowUs) {
     int una = Segment.una(datagram, at);
     Check.that(una - unaOut >= 0, "sent una going back");
     unaOut = una;
@@ -215,16 +215,17 @@ final class WireMonitor {
     }
     if (cmd == Segment.ACK) {
       acks++;
-      lastAckAtMs = nowMs;
+      lastAckAtUs = nowUs;
     } else if (cmd == Segment.PUSH) {
-      sentPush(datagram, at, length, nowMs);
+      sentPush(datagram, at, length, nowUs);
     }
   }
 
-  private void sentPush(ByteBuf datagram, int at, int length, long nowMs) {
+  private void sentPush(ByteBuf datagram, int at, int length, long nowUs) {
     int sn = Segment.sn(datagram, at);
     Check.that(
-        Segment.ts(datagram, at) == tsOrigin + (int) nowMs, "sent a timestamp that is not now");
+        Segment.ts(datagram, at) == tsOrigin + (int) (nowUs / VirtualTime.US_PER_MS),
+        "sent a timestamp that is not now");
     Check.that(
         config.delivery() == Delivery.MESSAGE || (Segment.frg(datagram, at) == 0 && length > 0),
         "sent a fragment or an empty segment in stream mode");

@@ -36,12 +36,12 @@ final class EchoClientCommand extends ClientCommand {
       double seconds = transfer.seconds();
       KcpStats stats = statsOf(channel);
       print(
-          "%d bytes echoed correctly in %.2f s: %.2f MB/s, %d segments retransmitted, srtt %d ms",
+          "%d bytes echoed correctly in %.2f s: %.2f MB/s, %d segments retransmitted, srtt %.1f ms",
           check.checkedBytes(),
           seconds,
           check.checkedBytes() / seconds / 1e6,
           stats.get(KcpCounter.RETRANSMITTED),
-          stats.srttMs());
+          stats.srttUs() / 1e3);
       printMismatches(channel.endpointCounters());
       channel.close().awaitUninterruptibly();
     }

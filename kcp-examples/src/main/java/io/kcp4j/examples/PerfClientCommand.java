@@ -81,21 +81,21 @@ final class PerfClientCommand extends ClientCommand {
   private void printSummary(PerfSide.Result result) {
     Report report = result.report();
     print(
-        "%6.2f-%-6.2f s %10.2f MB %9.2f MB/s, %d segments retransmitted, srtt %d ms",
+        "%6.2f-%-6.2f s %10.2f MB %9.2f MB/s, %d segments retransmitted, srtt %.1f ms",
         0.0,
         report.seconds(),
         report.bytes() / 1e6,
         report.megabytesPerSecond(),
         result.end().retransmitted(),
-        result.end().srttMs());
+        result.end().srttUs() / 1e3);
     if (json) {
       print(
-          "{\"mb_s\":%.3f,\"bytes\":%d,\"seconds\":%.3f,\"retransmitted\":%d,\"srtt_ms\":%d}",
+          "{\"mb_s\":%.3f,\"bytes\":%d,\"seconds\":%.3f,\"retransmitted\":%d,\"srtt_ms\":%.3f}",
           report.megabytesPerSecond(),
           report.bytes(),
           report.seconds(),
           result.end().retransmitted(),
-          result.end().srttMs());
+          result.end().srttUs() / 1e3);
     }
   }
 }

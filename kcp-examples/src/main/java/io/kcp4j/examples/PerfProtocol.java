@@ -55,10 +55,10 @@ final class PerfProtocol {
   }
 
   /** The sender's last frame. */
-  record End(long retransmitted, int srttMs) {
+  record End(long retransmitted, int srttUs) {
 
     ByteBuf encode(ByteBufAllocator alloc) {
-      return alloc.directBuffer(END_BYTES).writeInt(0).writeLong(retransmitted).writeInt(srttMs);
+      return alloc.directBuffer(END_BYTES).writeInt(0).writeLong(retransmitted).writeInt(srttUs);
     }
 
     /** Decodes what follows the length. */

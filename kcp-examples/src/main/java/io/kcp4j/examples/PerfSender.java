@@ -92,7 +92,7 @@ final class PerfSender extends PerfSide {
 
   private static End counted(ChannelHandlerContext ctx) {
     KcpStats stats = ((KcpChannel) ctx.channel()).stats();
-    return new End(stats.get(KcpCounter.RETRANSMITTED), stats.srttMs());
+    return new End(stats.get(KcpCounter.RETRANSMITTED), stats.srttUs());
   }
 
   @Override

@@ -17,7 +17,7 @@ class PerfCommandsTest {
   private static final Pattern JSON =
       Pattern.compile(
           "\\{\"mb_s\":(\\d+\\.\\d+),\"bytes\":(\\d+),\"seconds\":(\\d+\\.\\d+),"
-              + "\"retransmitted\":(\\d+),\"srtt_ms\":(\\d+)}");
+              + "\"retransmitted\":(\\d+),\"srtt_ms\":(\\d+\\.\\d+)}");
 
   @ParameterizedTest
   @CsvSource({

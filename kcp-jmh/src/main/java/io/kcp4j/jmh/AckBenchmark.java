@@ -153,7 +153,7 @@ public class AckBenchmark extends KcpBenchmark {
   public void acknowledge(Sessions state) {
     for (Kcp kcp : state.sessions) {
       for (ByteBuf datagram : state.datagrams) {
-        kcp.input(datagram, 10);
+        kcp.input(datagram, 10_000);
       }
     }
   }

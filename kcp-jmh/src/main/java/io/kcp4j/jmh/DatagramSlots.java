@@ -46,9 +46,9 @@ final class DatagramSlots implements DatagramOutput {
   }
 
   /** Delivers them to a session, and clears the slots. */
-  void deliverTo(Kcp kcp, long nowMs) {
+  void deliverTo(Kcp kcp, long nowUs) {
     for (int i = 0; i < count; i++) {
-      kcp.input(datagram(i), nowMs);
+      kcp.input(datagram(i), nowUs);
     }
     clear();
   }

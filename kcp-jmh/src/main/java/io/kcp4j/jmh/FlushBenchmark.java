@@ -21,7 +21,7 @@ public class FlushBenchmark extends KcpBenchmark {
   static final int WINDOW = 1024;
 
   /** More than the largest retransmission timeout. */
-  private static final int EVERY_TIMEOUT_MS = 60_001;
+  private static final int EVERY_TIMEOUT_US = 60_001_000;
 
   /** A session whose send window is full of new data, or in flight. */
   @State(Scope.Thread)
@@ -29,10 +29,10 @@ public class FlushBenchmark extends KcpBenchmark {
 
     final DatagramSlots slots = new DatagramSlots();
     final ByteBuf payload = ALLOCATOR.directBuffer(WINDOW * PAYLOAD_BYTES);
-    final long[] retransmitAtMs = new long[WINDOW];
+    final long[] retransmitAtUs = new long[WINDOW];
     Kcp kcp;
     int next;
-    long nowMs;
+    long nowUs;
 
     /** Puts a window in flight. */
     @Setup
@@ -40,7 +40,7 @@ public class FlushBenchmark extends KcpBenchmark {
       payload.writeZero(WINDOW * PAYLOAD_BYTES);
       kcp = session(KcpConfig.builder().sendWindow(WINDOW));
       queue();
-      kcp.flush(nowMs, slots);
+      kcp.flush(nowUs, slots);
       check(kcp.stats().inFlight() == WINDOW, "the window is not full");
     }
 
@@ -75,15 +75,15 @@ public class FlushBenchmark extends KcpBenchmark {
   /** One flush, everything in flight and nothing due. */
   @Benchmark
   public void nothingDue(Window state) {
-    state.kcp.flush(state.nowMs, state.slots);
+    state.kcp.flush(state.nowUs, state.slots);
   }
 
   /** The baseline: reading the deadline of each segment, as the reference does on every flush. */
   @Benchmark
   public boolean baselineWalk(Window state) {
     boolean isDue = false;
-    for (long retransmitAtMs : state.retransmitAtMs) {
-      isDue |= retransmitAtMs > state.nowMs;
+    for (long retransmitAtUs : state.retransmitAtUs) {
+      isDue |= retransmitAtUs > state.nowUs;
     }
     return isDue;
   }
@@ -92,15 +92,15 @@ public class FlushBenchmark extends KcpBenchmark {
   @Benchmark
   @OperationsPerInvocation(WINDOW)
   public void everythingDue(Window state) {
-    state.nowMs += EVERY_TIMEOUT_MS;
-    state.kcp.flush(state.nowMs, state.slots);
+    state.nowUs += EVERY_TIMEOUT_US;
+    state.kcp.flush(state.nowUs, state.slots);
   }
 
   /** One segment of a flush that sends a window of new data. */
   @Benchmark
   @OperationsPerInvocation(WINDOW)
   public void newData(NewData state) {
-    state.kcp.flush(state.nowMs, state.slots);
+    state.kcp.flush(state.nowUs, state.slots);
   }
 
   /** The baseline: one segment's payload copied to a datagram. */

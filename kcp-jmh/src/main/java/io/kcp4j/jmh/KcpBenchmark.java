@@ -77,9 +77,9 @@ public abstract class KcpBenchmark {
   }
 
   /** Acknowledges everything below {@code una}. */
-  static void acknowledgeBelow(int una, Kcp kcp, long nowMs) {
+  static void acknowledgeBelow(int una, Kcp kcp, long nowUs) {
     ByteBuf datagram = control(Segment.WINS, 0, 0, una);
-    kcp.input(datagram, nowMs);
+    kcp.input(datagram, nowUs);
     datagram.release();
   }
 

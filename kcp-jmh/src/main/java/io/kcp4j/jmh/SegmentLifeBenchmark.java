@@ -26,7 +26,7 @@ public class SegmentLifeBenchmark extends KcpBenchmark {
       ALLOCATOR.directBuffer(BATCH * PAYLOAD_BYTES).writeZero(BATCH * PAYLOAD_BYTES);
   private Kcp sender;
   private Kcp receiver;
-  private long nowMs;
+  private long nowUs;
 
   /** Two fresh sessions. */
   @Setup
@@ -49,14 +49,14 @@ public class SegmentLifeBenchmark extends KcpBenchmark {
   }
 
   private int live(int segments) {
-    nowMs++;
+    nowUs += 1_000;
     sender.send(payload.setIndex(0, segments * PAYLOAD_BYTES));
-    sender.afterSend(nowMs, forth);
-    forth.deliverTo(receiver, nowMs);
+    sender.afterSend(nowUs, forth);
+    forth.deliverTo(receiver, nowUs);
     int bytes = drain(receiver);
-    receiver.afterInput(nowMs, back);
-    back.deliverTo(sender, nowMs);
-    sender.afterInput(nowMs, forth);
+    receiver.afterInput(nowUs, back);
+    back.deliverTo(sender, nowUs);
+    sender.afterInput(nowUs, forth);
     return bytes;
   }
 

@@ -22,7 +22,7 @@ public class TimerWheelBenchmark extends KcpBenchmark {
     long written;
 
     @Override
-    protected void expire(long nowMs) {}
+    protected void expire(long nowUs) {}
   }
 
   /** How many sessions there are. */
@@ -50,7 +50,7 @@ public class TimerWheelBenchmark extends KcpBenchmark {
   /** 1 to 512 ms ahead, each different from the one before. */
   private int soon() {
     deadlineMs = deadlineMs + 37 & 511;
-    return 1 + deadlineMs;
+    return 1_000 * (1 + deadlineMs);
   }
 
   private Timer next() {

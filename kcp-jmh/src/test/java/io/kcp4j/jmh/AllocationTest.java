@@ -109,13 +109,13 @@ class AllocationTest {
 
   private static void transfer(End client, End server, Session session, ByteBuf batch) {
     for (int i = 0; i < BATCHES; i++) {
-      client.nowMs++;
-      server.nowMs++;
+      client.nowUs += 1_000;
+      server.nowUs += 1_000;
       batch.markReaderIndex();
       assertTrue(session.kcp().send(batch));
       batch.resetReaderIndex();
       client.table.scheduleFlush(session);
-      client.table.flushPending(client.nowMs);
+      client.table.flushPending(client.nowUs);
       client.carryTo(server);
       server.carryTo(client);
     }
@@ -128,7 +128,7 @@ class AllocationTest {
 
     final InetSocketAddress address;
     final SessionTable table;
-    long nowMs;
+    long nowUs;
     long receivedBytes;
 
     private final KcpConfig config =
@@ -164,9 +164,9 @@ class AllocationTest {
       cipher.seal(packets);
       for (int i = 0; i < packets.size(); i++) {
         wire.setIndex(packets.start(i), packets.end(i));
-        other.table.receive(address, wire, other.nowMs);
+        other.table.receive(address, wire, other.nowUs);
       }
-      other.table.endBatch(other.nowMs);
+      other.table.endBatch(other.nowUs);
       packets.reset(wire.clear());
       start = 0;
     }

@@ -4,6 +4,7 @@ import io.kcp4j.session.TimerWheel;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Closes a channel when its user asks for it: after the peer has acknowledged what was flushed, or
@@ -66,12 +67,12 @@ final class ChannelCloser extends ForwardingUnsafe {
     channel.reader().cancel();
     // Or code that writes as long as the channel is writable would fail its writes forever.
     outboundBuffer().setUserDefinedWritability(WRITABILITY, false);
-    channel.endpoint().arm(timeout, channel.config().lingerMs());
+    channel.endpoint().arm(timeout, TimeUnit.MILLISECONDS.toMicros(channel.config().lingerMs()));
   }
 
   private final class LingerTimeout extends TimerWheel.Timer {
     @Override
-    protected void expire(long nowMs) {
+    protected void expire(long nowUs) {
       channel.closeNow();
     }
   }

@@ -21,6 +21,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ConnectionPendingException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.channels.UnsupportedAddressTypeException;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Connects a client's channel: first its socket, then its session, and then, if {@link
@@ -29,7 +30,7 @@ import java.nio.channels.UnsupportedAddressTypeException;
  */
 final class Connector implements KcpEndpoint.Owner {
 
-  private static final int PROBE_INTERVAL_MS = 200;
+  private static final int PROBE_INTERVAL_US = 200_000;
 
   private final KcpChannel channel;
 
@@ -160,7 +161,7 @@ final class Connector implements KcpEndpoint.Owner {
     }
     if (channel.config().isConnectProbe()) {
       probe = new Probe();
-      probe.expire(channel.endpoint().nowMs());
+      probe.expire(channel.endpoint().nowUs());
     } else {
       succeed();
     }
@@ -218,12 +219,13 @@ final class Connector implements KcpEndpoint.Owner {
   private final class Probe extends TimerWheel.Timer {
 
     private final int timeoutMs = channel.config().getConnectTimeoutMillis();
-    private final long startMs = channel.endpoint().nowMs();
+    private final long startUs = channel.endpoint().nowUs();
 
     @Override
-    protected void expire(long nowMs) {
-      long leftMs = timeoutMs == 0 ? Long.MAX_VALUE : startMs + timeoutMs - nowMs;
-      if (leftMs <= 0) {
+    protected void expire(long nowUs) {
+      long endUs = startUs + TimeUnit.MILLISECONDS.toMicros(timeoutMs);
+      long leftUs = timeoutMs == 0 ? Long.MAX_VALUE : endUs - nowUs;
+      if (leftUs <= 0) {
         fail(
             new ConnectTimeoutException(
                 "no answer within " + timeoutMs + " ms: " + channel.remoteAddress()));
@@ -231,7 +233,7 @@ final class Connector implements KcpEndpoint.Owner {
       }
       channel.session().kcp().probe();
       channel.session().scheduleFlush();
-      channel.endpoint().arm(this, Math.min(PROBE_INTERVAL_MS, leftMs));
+      channel.endpoint().arm(this, Math.min(PROBE_INTERVAL_US, leftUs));
     }
   }
 }

@@ -48,7 +48,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     try {
       do {
         int next = Math.min(start + datagramBytes, end);
-        table.receive(packet.sender(), datagrams.setIndex(start, next), loop.nowMs());
+        table.receive(packet.sender(), datagrams.setIndex(start, next), loop.nowUs());
         start = next;
       } while (start < end);
     } finally {
@@ -67,7 +67,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
   void receiveForwarded(InetSocketAddress remote, ByteBuf packet) {
     beginBatch();
     try {
-      table.receiveOpened(remote, packet, loop.nowMs());
+      table.receiveOpened(remote, packet, loop.nowUs());
     } finally {
       endBatch();
     }
@@ -76,7 +76,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
   private void beginBatch() {
     if (!inBatch) {
       inBatch = true;
-      loop.readNowMs();
+      loop.readNowUs();
     }
   }
 
@@ -84,23 +84,23 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     try {
       endpoint.batchRead();
     } finally {
-      endTableBatch(loop.nowMs());
+      endTableBatch(loop.nowUs());
     }
   }
 
   /** Ends the batch of the table. An exception of one session does not stop the others. */
-  void endTableBatch(long nowMs) {
+  void endTableBatch(long nowUs) {
     try {
-      table.endBatch(nowMs);
+      table.endBatch(nowUs);
     } finally {
       inBatch = false;
       loop.schedule();
     }
   }
 
-  /** The time, in milliseconds; the same for all that a batch of datagrams causes. */
-  long nowMs() {
-    return inBatch ? loop.nowMs() : loop.readNowMs();
+  /** The time, in microseconds; the same for all that a batch of datagrams causes. */
+  long nowUs() {
+    return inBatch ? loop.nowUs() : loop.readNowUs();
   }
 
   @Override

@@ -31,28 +31,28 @@ final class EndpointLog {
   }
 
   /** Logs an unexpected exception. */
-  void unexpected(Throwable cause, long nowMs) {
-    exceptions.warn(socket, cause, nowMs);
+  void unexpected(Throwable cause, long nowUs) {
+    exceptions.warn(socket, cause, nowUs);
   }
 
   /** Logs that the settings of a peer do not match. */
-  void mismatched(KcpCounter counter, InetSocketAddress remote, long nowMs) {
+  void mismatched(KcpCounter counter, InetSocketAddress remote, long nowUs) {
     if (mismatches == null) {
       mismatches = new MismatchLog();
     }
-    String line = mismatches.line(counter, remote, nowMs);
+    String line = mismatches.line(counter, remote, nowUs);
     if (line != null) {
       logger.info("{} {}", socket, line);
     }
   }
 
   /** Logs the peer of a session if it has sent fragments in stream mode. */
-  void received(Session session, long nowMs) {
+  void received(Session session, long nowUs) {
     long fragments = counters.get(KcpCounter.FRAGMENT_IN_STREAM);
     if (fragments != loggedFragments
         && session.kcp().counters().get(KcpCounter.FRAGMENT_IN_STREAM) > 0) {
       loggedFragments = fragments;
-      mismatched(KcpCounter.FRAGMENT_IN_STREAM, session.remote(), nowMs);
+      mismatched(KcpCounter.FRAGMENT_IN_STREAM, session.remote(), nowUs);
     }
   }
 

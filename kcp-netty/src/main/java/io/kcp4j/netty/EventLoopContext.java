@@ -38,7 +38,7 @@ final class EventLoopContext implements Runnable {
   private static final long ORIGIN_NS = System.nanoTime();
 
   /** A wake-up this late was delayed, by a garbage collection for example, and input is pending. */
-  private static final int LATE_MS = 50;
+  private static final int LATE_US = 50_000;
 
   private final EventLoop eventLoop;
   private final TimerWheel wheel = new TimerWheel(readClock());
@@ -48,11 +48,11 @@ final class EventLoopContext implements Runnable {
   private final SharedSockets sharedSockets = new SharedSockets();
   private final ExceptionLog exceptions = new ExceptionLog(logger);
 
-  private long nowMs = readClock();
+  private long nowUs = readClock();
   private final Set<Channel> sockets = new HashSet<>();
   private final Runnable shutdownHook = this::closeSockets;
   private Future<?> wakeUp;
-  private long wakeUpAtMs;
+  private long wakeUpAtUs;
   private boolean inputFirst;
 
   private final Map<KeyRing, SharedCipher> ciphers = new HashMap<>();
@@ -82,18 +82,18 @@ final class EventLoopContext implements Runnable {
   }
 
   private static long readClock() {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - ORIGIN_NS);
+    return TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - ORIGIN_NS);
   }
 
-  /** Reads the clock, in milliseconds, which is monotonic. */
-  long readNowMs() {
-    nowMs = readClock();
-    return nowMs;
+  /** Reads the clock, in microseconds, which is monotonic. */
+  long readNowUs() {
+    nowUs = readClock();
+    return nowUs;
   }
 
   /** The time at which the clock was last read; the time of a whole batch. */
-  long nowMs() {
-    return nowMs;
+  long nowUs() {
+    return nowUs;
   }
 
   UdpBatchWriter batchWriter() {
@@ -167,13 +167,13 @@ final class EventLoopContext implements Runnable {
       return;
     }
     if (wakeUp != null) {
-      if (wakeUpAtMs <= next) {
+      if (wakeUpAtUs <= next) {
         return;
       }
       wakeUp.cancel(false);
     }
-    wakeUpAtMs = next;
-    wakeUp = eventLoop.schedule(this, Math.max(0, next - readNowMs()), TimeUnit.MILLISECONDS);
+    wakeUpAtUs = next;
+    wakeUp = eventLoop.schedule(this, Math.max(0, next - readNowUs()), TimeUnit.MICROSECONDS);
   }
 
   /** Whether a wake-up is scheduled. */
@@ -183,8 +183,8 @@ final class EventLoopContext implements Runnable {
 
   @Override
   public void run() {
-    long now = readNowMs();
-    if (now - wakeUpAtMs >= LATE_MS && !inputFirst) {
+    long now = readNowUs();
+    if (now - wakeUpAtUs >= LATE_US && !inputFirst) {
       // Datagrams may be pending in the sockets: they are read before timers expire. A task that is
       // scheduled, other than one that is executed, runs after the next round of I/O.
       inputFirst = true;

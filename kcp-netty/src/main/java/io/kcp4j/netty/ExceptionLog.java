@@ -20,8 +20,8 @@ final class ExceptionLog {
    *
    * @param source the channel or event loop that it comes from
    */
-  void warn(Object source, Throwable cause, long nowMs) {
-    if (!limit.tryAcquire(nowMs)) {
+  void warn(Object source, Throwable cause, long nowUs) {
+    if (!limit.tryAcquire(nowUs)) {
       return;
     }
     long suppressed = limit.takeSuppressed();

@@ -110,12 +110,12 @@ final class KcpEndpoint implements SessionTable.Handler {
             loop.wheel(),
             directory,
             maxDatagramBytes,
-            loop.readNowMs());
+            loop.readNowUs());
     table.acceptOnProbe(acceptOnProbe);
     members = new EndpointMembers(this, owner);
     forwarded = new ForwardedPackets(this, context);
     log = new EndpointLog(socket.channel(), context.total());
-    sweep = new KeepAliveSweep(loop, table, this::nowMs, this::warnOfKeyUsageLimit);
+    sweep = new KeepAliveSweep(loop, table, this::nowUs, this::warnOfKeyUsageLimit);
     receiver = new DatagramReceiver(this, loop, table, context.total());
     flushRequests = new FlushRequests(eventLoop, socket, this::flushPending);
   }
@@ -127,7 +127,7 @@ final class KcpEndpoint implements SessionTable.Handler {
         options.receiveMode().calls(),
         context.total(),
         options::sendSegments,
-        loop::nowMs);
+        loop::nowUs);
   }
 
   private void warnOfKeyUsageLimit() {
@@ -214,7 +214,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   private void unexpected(Throwable cause) {
-    log.unexpected(cause, loop.nowMs());
+    log.unexpected(cause, loop.nowUs());
   }
 
   /** From any thread. */
@@ -243,9 +243,9 @@ final class KcpEndpoint implements SessionTable.Handler {
     return table.size();
   }
 
-  /** The time, in milliseconds; the same for all that a batch of datagrams causes. */
-  long nowMs() {
-    return receiver.nowMs();
+  /** The time, in microseconds; the same for all that a batch of datagrams causes. */
+  long nowUs() {
+    return receiver.nowUs();
   }
 
   /** Adds a member, which keeps the socket open from now on. */
@@ -265,20 +265,20 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   /** Adds a client's session. */
   void add(Session session) {
-    table.add(session, nowMs());
+    table.add(session, nowUs());
     sweep.start();
   }
 
   /** Sends what is queued in a session that is about to close. */
   void flush(Session session) {
     if (socket.isActive() && socket.isWritable()) {
-      table.flushNow(session, nowMs());
+      table.flushNow(session, nowUs());
     }
   }
 
   /** Removes a session that its user has closed; does nothing if it is not in the table. */
   void remove(Session session) {
-    table.remove(session, nowMs());
+    table.remove(session, nowUs());
   }
 
   /**
@@ -286,8 +286,8 @@ final class KcpEndpoint implements SessionTable.Handler {
    * that retransmissions of the peer do not begin another.
    */
   void rememberClosed(Session session) {
-    table.add(session, nowMs());
-    table.remove(session, nowMs());
+    table.add(session, nowUs());
+    table.remove(session, nowUs());
   }
 
   /** Schedules a flush of a session, together with the others of this turn of the event loop. */
@@ -296,8 +296,8 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /** Arms a deadline of a channel's own. */
-  void arm(TimerWheel.Timer entry, long delayMs) {
-    loop.wheel().arm(entry, loop.readNowMs() + delayMs);
+  void arm(TimerWheel.Timer entry, long delayUs) {
+    loop.wheel().arm(entry, loop.readNowUs() + delayUs);
     loop.schedule();
   }
 
@@ -346,7 +346,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   // Called by the session table.
 
   @Override
-  public void incoming(Incoming incoming, long nowMs) {
+  public void incoming(Incoming incoming, long nowUs) {
     owner.incoming(this, incoming);
   }
 
@@ -362,7 +362,7 @@ final class KcpEndpoint implements SessionTable.Handler {
       incoming.refuse();
     } else {
       sweep.start();
-      incoming.accept(accepted, nowMs());
+      incoming.accept(accepted, nowUs());
     }
   }
 
@@ -378,7 +378,7 @@ final class KcpEndpoint implements SessionTable.Handler {
           try {
             answer(incoming, child);
           } finally {
-            receiver.endTableBatch(nowMs());
+            receiver.endTableBatch(nowUs());
           }
         });
   }
@@ -389,8 +389,8 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   @Override
-  public void progressed(Session session, long nowMs) {
-    log.received(session, nowMs);
+  public void progressed(Session session, long nowUs) {
+    log.received(session, nowUs);
     ((KcpChannel) session.owner()).progressed();
   }
 
@@ -399,7 +399,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     if (counter == KcpCounter.NOT_KCP && !keys.cipher().isUnencrypted()) {
       return; // The sender has the key: the settings are not the cause.
     }
-    log.mismatched(counter, remote, loop.nowMs());
+    log.mismatched(counter, remote, loop.nowUs());
   }
 
   @Override
@@ -419,8 +419,8 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   @Override
-  public long readNowMs(long nowMs) {
-    return loop.readNowMs();
+  public long readNowUs(long nowUs) {
+    return loop.readNowUs();
   }
 
   @Override
@@ -430,7 +430,7 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   private void flushPending() {
     try {
-      table.flushPending(nowMs());
+      table.flushPending(nowUs());
     } catch (Throwable e) {
       unexpected(e);
     } finally {

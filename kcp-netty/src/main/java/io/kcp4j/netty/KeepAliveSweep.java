@@ -11,11 +11,11 @@ import java.util.function.LongSupplier;
  */
 final class KeepAliveSweep extends TimerWheel.Timer {
 
-  private static final int INTERVAL_MS = 1000;
+  private static final int INTERVAL_US = 1_000_000;
 
   private final EventLoopContext loop;
   private final SessionTable table;
-  private final LongSupplier nowMs;
+  private final LongSupplier nowUs;
   private final Runnable afterSweep;
 
   private boolean isArmed;
@@ -23,32 +23,32 @@ final class KeepAliveSweep extends TimerWheel.Timer {
   /**
    * Makes a sweep, which is not started.
    *
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    * @param afterSweep called after each
    */
   KeepAliveSweep(
-      EventLoopContext loop, SessionTable table, LongSupplier nowMs, Runnable afterSweep) {
+      EventLoopContext loop, SessionTable table, LongSupplier nowUs, Runnable afterSweep) {
     this.loop = loop;
     this.table = table;
-    this.nowMs = nowMs;
+    this.nowUs = nowUs;
     this.afterSweep = afterSweep;
   }
 
   /** Starts the sweeps, if they are not started; the table has a session. */
   void start() {
     if (!isArmed) {
-      arm(nextAtMs(nowMs.getAsLong()));
+      arm(nextAtUs(nowUs.getAsLong()));
     }
   }
 
-  private void arm(long atMs) {
+  private void arm(long atUs) {
     isArmed = true;
-    loop.wheel().arm(this, atMs);
+    loop.wheel().arm(this, atUs);
     loop.schedule();
   }
 
-  private static long nextAtMs(long nowMs) {
-    return (nowMs / INTERVAL_MS + 1) * INTERVAL_MS;
+  private static long nextAtUs(long nowUs) {
+    return (nowUs / INTERVAL_US + 1) * INTERVAL_US;
   }
 
   void stop() {
@@ -57,12 +57,13 @@ final class KeepAliveSweep extends TimerWheel.Timer {
   }
 
   @Override
-  protected void expire(long nowMs) {
+  protected void expire(long nowUs) {
     isArmed = false;
-    boolean isPartial = table.sweep(nowMs);
+    boolean isPartial = table.sweep(nowUs);
     afterSweep.run();
     if (table.size() > 0) {
-      arm(isPartial ? nowMs + 1 : nextAtMs(nowMs));
+      // The next part follows in the next tick of the wheel, so that sessions are driven meanwhile.
+      arm(isPartial ? nowUs + 1 : nextAtUs(nowUs));
     }
   }
 }

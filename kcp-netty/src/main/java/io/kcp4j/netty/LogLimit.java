@@ -3,18 +3,18 @@ package io.kcp4j.netty;
 /** Limits a kind of log line to one in ten seconds, and counts the suppressed ones. */
 final class LogLimit {
 
-  static final int INTERVAL_MS = 10_000;
+  static final int INTERVAL_US = 10_000_000;
 
-  private long nextAtMs = Long.MIN_VALUE;
+  private long nextAtUs = Long.MIN_VALUE;
   private long suppressed;
 
   /** Whether a line may be logged now; if not, it is counted as suppressed. */
-  boolean tryAcquire(long nowMs) {
-    if (nowMs < nextAtMs) {
+  boolean tryAcquire(long nowUs) {
+    if (nowUs < nextAtUs) {
       suppressed++;
       return false;
     }
-    nextAtMs = nowMs + INTERVAL_MS;
+    nextAtUs = nowUs + INTERVAL_US;
     return true;
   }
 

@@ -19,8 +19,8 @@ final class MismatchLog {
    * @param kind the counter that has counted it
    * @return null if a line of this kind was logged within the last ten seconds
    */
-  String line(KcpCounter kind, InetSocketAddress remote, long nowMs) {
-    if (!limits.computeIfAbsent(kind, first -> new LogLimit()).tryAcquire(nowMs)) {
+  String line(KcpCounter kind, InetSocketAddress remote, long nowUs) {
+    if (!limits.computeIfAbsent(kind, first -> new LogLimit()).tryAcquire(nowUs)) {
       return null;
     }
     return switch (kind) {

@@ -92,8 +92,8 @@ class ExceptionLogTest {
           .eventLoop()
           .submit(
               () -> {
-                client.endpoint().arm(new BrokenDeadline(thrown), 1);
-                client.endpoint().arm(new BrokenDeadline(thrown), 1);
+                client.endpoint().arm(new BrokenDeadline(thrown), 1_000);
+                client.endpoint().arm(new BrokenDeadline(thrown), 1_000);
               })
           .sync();
       await().until(() -> thrown.get() == 2);
@@ -109,9 +109,9 @@ class ExceptionLogTest {
     Exception cause = new Exception();
     log.warn("source", cause, 5);
     log.warn("source", cause, 6);
-    log.warn("source", cause, 4 + LogLimit.INTERVAL_MS);
-    log.warn("source", cause, 5 + LogLimit.INTERVAL_MS);
-    log.warn("source", cause, 5 + 2 * LogLimit.INTERVAL_MS);
+    log.warn("source", cause, 4 + LogLimit.INTERVAL_US);
+    log.warn("source", cause, 5 + LogLimit.INTERVAL_US);
+    log.warn("source", cause, 5 + 2 * LogLimit.INTERVAL_US);
 
     assertEquals(
         List.of(
@@ -129,7 +129,7 @@ class ExceptionLogTest {
     }
 
     @Override
-    protected void expire(long nowMs) {
+    protected void expire(long nowUs) {
       thrown.incrementAndGet();
       throw new IllegalStateException("deadline");
     }

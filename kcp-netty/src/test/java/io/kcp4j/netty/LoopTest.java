@@ -29,8 +29,8 @@ class LoopTest {
     final CompletableFuture<Long> expired = new CompletableFuture<>();
 
     @Override
-    protected void expire(long nowMs) {
-      expired.complete(nowMs);
+    protected void expire(long nowUs) {
+      expired.complete(nowUs);
     }
   }
 
@@ -59,16 +59,16 @@ class LoopTest {
 
   /** Keeps the event loop busy before it responds, and reads the timeout of the response. */
   private static final class SlowEcho extends ChannelInboundHandlerAdapter {
-    static final int BUSY_MS = 50;
-    static final int INITIAL_RTO_MS = 200;
-    final CompletableFuture<Long> timeoutMs = new CompletableFuture<>();
+    static final int BUSY_US = 50_000;
+    static final int INITIAL_RTO_US = 200_000;
+    final CompletableFuture<Long> timeoutUs = new CompletableFuture<>();
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object msg) {
       EventLoopContext loop = EventLoopContext.of(ctx.channel().eventLoop());
-      long startMs = loop.nowMs();
+      long startUs = loop.nowUs();
       long startNs = System.nanoTime();
-      while (System.nanoTime() - startNs < TimeUnit.MILLISECONDS.toNanos(BUSY_MS)) {
+      while (System.nanoTime() - startNs < TimeUnit.MICROSECONDS.toNanos(BUSY_US)) {
         Thread.onSpinWait();
       }
       ctx.writeAndFlush(msg);
@@ -76,7 +76,7 @@ class LoopTest {
       // After the batch, and before the next.
       channel
           .eventLoop()
-          .execute(() -> timeoutMs.complete(channel.session().kcp().nextDeadline() - startMs));
+          .execute(() -> timeoutUs.complete(channel.session().kcp().nextDeadline() - startUs));
     }
   }
 
@@ -88,9 +88,10 @@ class LoopTest {
       fixture.serve(() -> echo);
       KcpChannel client = fixture.connect(new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[10]));
-      long timeoutMs = echo.timeoutMs.get(10, TimeUnit.SECONDS);
-      int least = SlowEcho.BUSY_MS + SlowEcho.INITIAL_RTO_MS;
-      assertTrue(timeoutMs >= least && timeoutMs < Kcp.NO_DEADLINE / 2, "after " + timeoutMs);
+      long timeoutUs = echo.timeoutUs.get(10, TimeUnit.SECONDS);
+      int least = SlowEcho.BUSY_US + SlowEcho.INITIAL_RTO_US;
+      assertTrue(
+          timeoutUs >= least && timeoutUs < Kcp.NO_DEADLINE / 2, "after " + timeoutUs + " µs");
     }
   }
 
@@ -121,9 +122,9 @@ class LoopTest {
       eventLoop.submit(
           () -> {
             EventLoopContext loop = EventLoopContext.of(eventLoop);
-            loop.wheel().arm(late, loop.readNowMs() + 60_000);
+            loop.wheel().arm(late, loop.readNowUs() + 60_000_000);
             loop.schedule();
-            loop.wheel().arm(early, loop.readNowMs() + 5);
+            loop.wheel().arm(early, loop.readNowUs() + 5_000);
             loop.schedule();
           });
 
@@ -147,12 +148,12 @@ class LoopTest {
                 .arm(
                     new TimerWheel.Timer() {
                       @Override
-                      protected void expire(long nowMs) {
+                      protected void expire(long nowUs) {
                         throw new IllegalStateException("a deadline that fails");
                       }
                     },
-                    loop.readNowMs() + 1);
-            loop.wheel().arm(alarm, loop.readNowMs() + 5);
+                    loop.readNowUs() + 1_000);
+            loop.wheel().arm(alarm, loop.readNowUs() + 5_000);
             loop.schedule();
           });
 
@@ -173,10 +174,10 @@ class LoopTest {
       eventLoop.execute(
           () -> {
             EventLoopContext loop = EventLoopContext.of(eventLoop);
-            long deadline = loop.readNowMs() + 1;
+            long deadline = loop.readNowUs() + 1_000;
             loop.wheel().arm(alarm, deadline);
             loop.schedule();
-            while (loop.readNowMs() < deadline + 100) {
+            while (loop.readNowUs() < deadline + 100_000) {
               Thread.onSpinWait();
             }
             // Stands for input: it is pending when the wake-up runs, 100 ms late.

@@ -66,8 +66,8 @@ class MismatchTest {
         }) {
       assertTrue(log.line(kind, remote, 5).contains("peer"), kind.name());
       assertNull(log.line(kind, remote, 5));
-      assertNull(log.line(kind, remote, 4 + LogLimit.INTERVAL_MS));
-      assertNotNull(log.line(kind, remote, 5 + LogLimit.INTERVAL_MS));
+      assertNull(log.line(kind, remote, 4 + LogLimit.INTERVAL_US));
+      assertNotNull(log.line(kind, remote, 5 + LogLimit.INTERVAL_US));
     }
   }
 }

@@ -34,7 +34,7 @@ public final class DatagramWriter {
   /**
    * Linux forgets a path MTU that it has learned after ten minutes (net.ipv4.route.mtu_expires).
    */
-  static final int REFUSED_MS = 600_000;
+  static final int REFUSED_US = 600_000_000;
 
   /** Beyond this number the oldest is forgotten: another refusal costs one system call. */
   static final int MAX_REFUSED = 4096;
@@ -45,7 +45,7 @@ public final class DatagramWriter {
   private final Channel socket;
   private final KcpCounters counters;
   private final IntSupplier maxSegments;
-  private final LongSupplier nowMs;
+  private final LongSupplier nowUs;
   private final BatchPromise batchPromise;
 
   /** The batches whose writes have not completed. They complete in this order. */
@@ -55,7 +55,7 @@ public final class DatagramWriter {
    * The addresses to which no batches are sent, each with the time at which that ends, the earliest
    * first. The address of a connected socket is null.
    */
-  private final Map<InetSocketAddress, Long> refusedUntilMs = new LinkedHashMap<>();
+  private final Map<InetSocketAddress, Long> refusedUntilUs = new LinkedHashMap<>();
 
   private boolean isRefusedByDevice;
 
@@ -64,14 +64,14 @@ public final class DatagramWriter {
    *
    * @param counters where refused batches are counted
    * @param maxSegments the most datagrams of a batch, 1 for no batches; asked each time
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
   DatagramWriter(
-      Channel socket, KcpCounters counters, IntSupplier maxSegments, LongSupplier nowMs) {
+      Channel socket, KcpCounters counters, IntSupplier maxSegments, LongSupplier nowUs) {
     this.socket = socket;
     this.counters = counters;
     this.maxSegments = maxSegments;
-    this.nowMs = nowMs;
+    this.nowUs = nowUs;
     batchPromise = new BatchPromise(socket);
   }
 
@@ -81,17 +81,17 @@ public final class DatagramWriter {
    * @param remote null for a connected socket
    */
   int maxSegments(InetSocketAddress remote) {
-    boolean isSingle = isRefusedByDevice || (!refusedUntilMs.isEmpty() && isRefused(remote));
+    boolean isSingle = isRefusedByDevice || (!refusedUntilUs.isEmpty() && isRefused(remote));
     return isSingle ? 1 : maxSegments.getAsInt();
   }
 
   private boolean isRefused(InetSocketAddress remote) {
-    Long untilMs = refusedUntilMs.get(remote);
-    if (untilMs != null && nowMs.getAsLong() - untilMs >= 0) {
-      refusedUntilMs.remove(remote);
+    Long untilUs = refusedUntilUs.get(remote);
+    if (untilUs != null && nowUs.getAsLong() - untilUs >= 0) {
+      refusedUntilUs.remove(remote);
       return false;
     }
-    return untilMs != null;
+    return untilUs != null;
   }
 
   /**
@@ -131,15 +131,15 @@ public final class DatagramWriter {
     writeSingly(batch);
   }
 
-  /** Stops sending batches to {@code remote} for {@value #REFUSED_MS} ms. */
+  /** Stops sending batches to {@code remote} for ten minutes. */
   void refuse(InetSocketAddress remote) {
-    refusedUntilMs.remove(remote); // so that it moves to the end
-    if (refusedUntilMs.size() == MAX_REFUSED) {
-      Iterator<InetSocketAddress> oldest = refusedUntilMs.keySet().iterator();
+    refusedUntilUs.remove(remote); // so that it moves to the end
+    if (refusedUntilUs.size() == MAX_REFUSED) {
+      Iterator<InetSocketAddress> oldest = refusedUntilUs.keySet().iterator();
       oldest.next();
       oldest.remove();
     }
-    refusedUntilMs.put(remote, nowMs.getAsLong() + REFUSED_MS);
+    refusedUntilUs.put(remote, nowUs.getAsLong() + REFUSED_US);
   }
 
   private void writeSingly(DatagramPacket batch) {

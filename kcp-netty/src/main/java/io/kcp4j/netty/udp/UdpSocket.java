@@ -24,7 +24,7 @@ public final class UdpSocket {
    * @param allowed the calls by which an epoll socket may receive, see {@link UdpTransport#receive}
    * @param counters where refused GSO batches are counted
    * @param maxSegments the most datagrams of a GSO batch, 1 for no batches; asked each time
-   * @param nowMs the time, in milliseconds
+   * @param nowUs the time, in microseconds
    */
   public UdpSocket(
       EventLoop eventLoop,
@@ -32,13 +32,13 @@ public final class UdpSocket {
       Set<ReceiveCall> allowed,
       KcpCounters counters,
       IntSupplier maxSegments,
-      LongSupplier nowMs) {
+      LongSupplier nowUs) {
     transport = UdpTransport.of(eventLoop);
     channel = transport.newDatagramChannel();
     transport.receive(channel, space, allowed);
     writer =
         new DatagramWriter(
-            channel, counters, transport.sendsSegments() ? maxSegments : () -> 1, nowMs);
+            channel, counters, transport.sendsSegments() ? maxSegments : () -> 1, nowUs);
   }
 
   /** The channel that sends and receives. */

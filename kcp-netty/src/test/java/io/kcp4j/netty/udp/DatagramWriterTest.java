@@ -180,7 +180,7 @@ class DatagramWriterTest {
     write(NARROW, 1, 2, 3);
 
     assertEquals(1, writer.maxSegments(WIDE));
-    now += DatagramWriter.REFUSED_MS;
+    now += DatagramWriter.REFUSED_US;
     assertEquals(1, writer.maxSegments(WIDE));
   }
 
@@ -189,7 +189,7 @@ class DatagramWriterTest {
     system.errors.put(NARROW, EMSGSIZE);
     write(NARROW, 1, 2, 3);
 
-    now += DatagramWriter.REFUSED_MS - 1;
+    now += DatagramWriter.REFUSED_US - 1;
     assertEquals(1, writer.maxSegments(NARROW));
     now++;
     assertEquals(4, writer.maxSegments(NARROW));
