@@ -164,11 +164,18 @@ final class TransmissionOrder {
     int[] oldSkips = skips;
     int entry = head;
     int counted = headSkipCount;
+    int interruptedAt = cursor;
     reset(links);
+    if (interruptedAt == END) {
+      cursor = END;
+    }
     for (; entry != NONE; entry = oldNext[entry]) {
       int sn = una + (entry - una & oldMask);
       append(sn & newMask);
       skips[tail] = oldSkips[entry];
+      if (entry == interruptedAt) {
+        cursor = tail;
+      }
     }
     headSkipCount = counted;
   }

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -45,6 +46,22 @@ class TransmissionOrderTest {
     order.remove(2);
     order.remove(0);
     assertCounts(1, 1);
+  }
+
+  @Test
+  void interruptedWalkSurvivesTheGrowthOfTheRing() {
+    order.grow(6, -1, 3, new TransmissionOrder.Links(4));
+    for (int sn = 6; sn < 10; sn++) {
+      order.append(sn & 3);
+    }
+    order.cursor(9 & 3);
+    order.grow(6, 3, 7, new TransmissionOrder.Links(8));
+    assertEquals(9 & 7, order.cursor());
+
+    order.remove(9 & 7);
+    assertTrue(order.isCursorAtEnd());
+    order.grow(6, 7, 15, new TransmissionOrder.Links(16));
+    assertTrue(order.isCursorAtEnd());
   }
 
   @Test
