@@ -5,11 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The keys of a socket: the newest seals packets, and all are tried in turn to open them. Key
- * rotation without interruption: first add the new key to every peer for opening, then let each
- * seal with it, then remove the old one. Each additional key adds one failed opening to the cost of
- * refusing a packet. Valid packets mostly open at the first attempt: the key that opened the last
- * packet of their source is tried first.
+ * The keys of a socket: the newest seals packets, and all are tried in turn to open them. Each
+ * additional key adds one failed opening to the cost of refusing a packet. Valid packets mostly
+ * open at the first attempt: the key that opened the last packet of their source is tried first.
+ *
+ * <p>Key rotation without interruption: first add the new key to every peer for opening, then let
+ * each seal with it, then remove the old one.
  *
  * <p>Immutable and safe to share between threads.
  */

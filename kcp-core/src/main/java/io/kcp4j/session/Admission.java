@@ -7,9 +7,9 @@ import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
 /**
- * Decides what becomes of packets that belong to no session of the table: protocol.md 8. Nothing is
- * kept for an unknown peer before it sends a PUSH with sequence number 0, or a window probe if
- * these begin sessions, and nothing for a session that was closed within the last minute.
+ * Admission: decides what becomes of packets that belong to no session of the table: protocol.md 8.
+ * Nothing is kept for an unknown peer before it sends a PUSH with sequence number 0, or a window
+ * probe if these begin sessions, and nothing for a session that was closed within the last minute.
  *
  * <p>A packet that begins a session makes an {@link Incoming}. The driver is given it by {@link
  * #offer} once the packet has been classified, so that user code never runs in the middle of that.
