@@ -10,6 +10,9 @@ import io.kcp4j.congestion.Pacer;
  */
 final class FlushSchedule {
 
+  /** How long acknowledgements of thin traffic wait: protocol.md 3.3. */
+  private static final int THIN_ACK_DELAY_US = 2_000;
+
   private final SendBuffer sending;
   private final SegmentPuller puller;
   private final ReceiveBuffer receiving;
@@ -23,6 +26,7 @@ final class FlushSchedule {
   private final Liveness liveness;
 
   private int intervalUs;
+  private int thinAckDelayUs;
   private int sendWindow;
 
   /** When what waits has to leave. */
@@ -55,6 +59,8 @@ final class FlushSchedule {
 
   void configure(KcpConfig config) {
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
+    boolean isTime = config.lossDetection() == LossDetection.TIME;
+    thinAckDelayUs = isTime ? Math.min(intervalUs, THIN_ACK_DELAY_US) : intervalUs;
     sendWindow = config.sendWindow();
   }
 
@@ -93,9 +99,16 @@ final class FlushSchedule {
     if (!isWaiting(nowUs)) {
       flushAtUs = Kcp.NO_DEADLINE;
     } else if (flushAtUs == Kcp.NO_DEADLINE) {
-      flushAtUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + intervalUs;
+      flushAtUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
     }
     admission.scheduleRetry(nowUs);
+  }
+
+  /** Delayed writes wait for the whole interval, and acknowledgements with them. */
+  private int delayUs() {
+    PendingAcks acks = receiving.acks();
+    boolean isThin = acks.isPending() && acks.isThin(RackDetector.THIN_SEGMENTS);
+    return isThin && !transmitter.isNewAllowed() ? thinAckDelayUs : intervalUs;
   }
 
   private boolean isWaiting(long nowUs) {
@@ -103,7 +116,7 @@ final class FlushSchedule {
         || receiving.isMovePending()
         || advertised.isReviewDue(nowUs)
         || transmitter.isNewAllowed()
-        || losses.isLossDetected() // deferred by the pacer
+        || losses.isLossDetected(nowUs) // deferred by the pacer
         || losses.isLossSuspected();
   }
 

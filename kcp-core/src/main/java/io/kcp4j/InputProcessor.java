@@ -160,7 +160,7 @@ final class InputProcessor {
     if (events.isActive()) {
       events.acknowledged(sn, sending.bytes(index), nowUs);
     }
-    sending.acknowledge(sn, ts, nowUs);
+    sending.acknowledge(sn, ts, rttUs, nowUs);
     if (!genuine) {
       counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
       return rttSampleUs;
@@ -176,6 +176,9 @@ final class InputProcessor {
     int unaBefore = sending.una();
     if (events.isActive()) {
       reportBelow(una, nowUs);
+    }
+    if (una - unaBefore > 0 && sending.isAwaited(unaBefore)) {
+      losses.unaAdvances(sending.index(unaBefore), rttSampleUs, nowUs);
     }
     sending.acknowledgeBelow(una, nowUs);
     boolean advanced = sending.una() != unaBefore;

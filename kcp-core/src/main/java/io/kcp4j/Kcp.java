@@ -41,8 +41,8 @@ public final class Kcp {
   private final int tsOrigin;
   private final KcpCounters counters;
   private final RttEstimator rtt = new RttEstimator();
-  final LossDetector losses = new SkipCountDetector(rtt);
-  private final Liveness liveness = new Liveness(losses);
+  final LossDetector losses;
+  private final Liveness liveness;
   private final Pacer pacer = new Pacer();
   private final WindowProbe probe = new WindowProbe();
   private final SegmentWriter writer;
@@ -80,6 +80,8 @@ public final class Kcp {
     this.config = Objects.requireNonNull(config, "config");
     this.tsOrigin = tsOrigin;
     counters = new KcpCounters(context.total());
+    losses = LossDetector.of(config, rtt, counters);
+    liveness = new Liveness(losses);
     writer = new SegmentWriter(conv, counters, pacer);
     sending = new SendBuffer(context, losses, firstSn);
     receiving = new ReceiveBuffer(context, counters, config, firstSn);
@@ -369,7 +371,7 @@ public final class Kcp {
    */
   public void afterInput(long nowUs, DatagramOutput output) {
     boolean urgent =
-        (processor.isWindowOpened() && transmitter.isNewAllowed()) || losses.isLossDetected();
+        (processor.isWindowOpened() && transmitter.isNewAllowed()) || losses.isLossDetected(nowUs);
     if (urgent && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
     } else if (advertised.isUpdatePending() || receiving.isAckDue(mtuBytes())) {

@@ -38,6 +38,7 @@ public final class KcpConfig {
   private final int mtuBytes;
   private final boolean noDelay;
   private final int intervalMs;
+  private final LossDetection lossDetection;
   private final int fastRetransmit;
   private final boolean earlyRetransmit;
   private final CongestionControl.Factory congestionControl;
@@ -59,6 +60,7 @@ public final class KcpConfig {
     mtuBytes = builder.mtuBytes;
     noDelay = builder.noDelay;
     intervalMs = builder.intervalMs;
+    lossDetection = builder.lossDetection;
     fastRetransmit = builder.fastRetransmit;
     earlyRetransmit = builder.earlyRetransmit;
     congestionControl = builder.congestionControl;
@@ -114,8 +116,17 @@ public final class KcpConfig {
   }
 
   /**
-   * The fast retransmit threshold: how many acknowledgements of segments sent later make a segment
-   * count as lost. Default 2; 0 turns fast and early retransmit off.
+   * How lost segments are detected, and when thin traffic is acknowledged. Default {@link
+   * LossDetection#TIME}.
+   */
+  public LossDetection lossDetection() {
+    return lossDetection;
+  }
+
+  /**
+   * The fast retransmit threshold of {@link LossDetection#COUNT}: how many acknowledgements of
+   * segments sent later make a segment count as lost. Default 2; 0 turns fast and early retransmit
+   * off.
    */
   public int fastRetransmit() {
     return fastRetransmit;
@@ -153,8 +164,9 @@ public final class KcpConfig {
   }
 
   /**
-   * The number of transmissions of one segment after which the link counts as dead: at least 1,
-   * default 20. 0 turns this check off.
+   * The number of transmissions of one segment after which the link counts as dead, if the segment
+   * was first sent at least {@link #progressTimeoutMs()} ago: at least 1, default 20. 0 turns this
+   * check off.
    */
   public int deadLink() {
     return deadLink;
@@ -220,13 +232,18 @@ public final class KcpConfig {
   /**
    * Checks whether a session with these settings may change to others.
    *
-   * @throws IllegalArgumentException if the delivery would change, or in message mode the receive
-   *     window or the limit on fragments would shrink: an incomplete message could never end
+   * @throws IllegalArgumentException if the delivery or the loss detection would change, or in
+   *     message mode the receive window or the limit on fragments would shrink: an incomplete
+   *     message could never end
    */
   public void checkSuccessor(KcpConfig next) {
     if (next.delivery != delivery) {
       throw new IllegalArgumentException(
           "delivery: " + next.delivery + " (expected: " + delivery + " as before)");
+    }
+    if (next.lossDetection != lossDetection) {
+      throw new IllegalArgumentException(
+          "lossDetection: " + next.lossDetection + " (expected: " + lossDetection + " as before)");
     }
     if (delivery == Delivery.MESSAGE && next.receivedFragments() < receivedFragments()) {
       throw new IllegalArgumentException(
@@ -271,6 +288,7 @@ public final class KcpConfig {
     builder.mtuBytes = mtuBytes;
     builder.noDelay = noDelay;
     builder.intervalMs = intervalMs;
+    builder.lossDetection = lossDetection;
     builder.fastRetransmit = fastRetransmit;
     builder.earlyRetransmit = earlyRetransmit;
     builder.congestionControl = congestionControl;
@@ -299,6 +317,7 @@ public final class KcpConfig {
     private int mtuBytes = 1400;
     private boolean noDelay = KcpMode.FAST2.noDelay();
     private int intervalMs = KcpMode.FAST2.intervalMs();
+    private LossDetection lossDetection = LossDetection.TIME;
     private int fastRetransmit = KcpMode.FAST2.fastRetransmit();
     private boolean earlyRetransmit = true;
     private CongestionControl.Factory congestionControl = KcpMode.FAST2.congestionControl();
@@ -357,6 +376,12 @@ public final class KcpConfig {
     /** See {@link KcpConfig#intervalMs()}. */
     public Builder intervalMs(int ms) {
       intervalMs = checkRange("intervalMs", ms, 1, 5000);
+      return this;
+    }
+
+    /** See {@link KcpConfig#lossDetection()}. */
+    public Builder lossDetection(LossDetection lossDetection) {
+      this.lossDetection = Objects.requireNonNull(lossDetection, "lossDetection");
       return this;
     }
 

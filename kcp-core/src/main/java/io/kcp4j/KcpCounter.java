@@ -26,6 +26,12 @@ public enum KcpCounter {
   FAST_RETRANSMITTED("segments.fast.retransmitted", "segments"),
   /** Early retransmits: one segment sent later had been acknowledged, and nothing new was left. */
   EARLY_RETRANSMITTED("segments.early.retransmitted", "segments"),
+  /** Segments retransmitted since a later one had arrived and they were overdue. */
+  TIME_THRESHOLD_RETRANSMITTED("segments.time.threshold.retransmitted", "segments"),
+  /** Retransmissions that were not needed, as acknowledgements of earlier ones have shown. */
+  SPURIOUSLY_RETRANSMITTED("segments.spuriously.retransmitted", "segments"),
+  /** Second copies of retransmitted segments; they count as no retransmissions. */
+  COPIES_OUT("segments.copies.out", "segments"),
   /** Segments received before; kcp-go's "repeated". */
   DUPLICATES("segments.duplicates", "segments"),
   /** Segments beyond the receive window: dropped and not acknowledged. */

@@ -41,7 +41,7 @@ public record KcpStats(
     return new KcpStats(
         rtt.srttUs(),
         rtt.rttVarUs(),
-        rtt.rtoUs(),
+        losses.timeoutUs(),
         events.window(),
         remote.segments(),
         losses.unacknowledged(),

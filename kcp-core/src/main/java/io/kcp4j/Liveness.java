@@ -16,6 +16,7 @@ final class Liveness {
   private KcpFailure failure;
   private boolean closed;
   private int deadLink;
+  private int progressTimeoutMs;
   private long progressTimeoutUs;
   private long writeStallTimeoutUs;
 
@@ -28,7 +29,8 @@ final class Liveness {
 
   void configure(KcpConfig config) {
     deadLink = config.deadLink();
-    progressTimeoutUs = (long) config.progressTimeoutMs() * Kcp.US_PER_MS;
+    progressTimeoutMs = config.progressTimeoutMs();
+    progressTimeoutUs = (long) progressTimeoutMs * Kcp.US_PER_MS;
     writeStallTimeoutUs = (long) config.writeStallTimeoutMs() * Kcp.US_PER_MS;
   }
 
@@ -66,9 +68,15 @@ final class Liveness {
     failure = reason;
   }
 
-  /** A segment has been sent again, for the {@code transmissions}-th time in all. */
-  void retransmitted(int transmissions) {
-    if (deadLink > 0 && transmissions >= deadLink) {
+  /**
+   * A segment has been sent again, for the {@code transmissions}-th time in all. While others are
+   * acknowledged, it may well be sent often within a short time: only one that has been in flight
+   * for the whole progress timeout shows that the link is dead.
+   *
+   * @param inFlightMs the time since its first transmission
+   */
+  void retransmitted(int transmissions, int inFlightMs) {
+    if (deadLink > 0 && transmissions >= deadLink && inFlightMs >= progressTimeoutMs) {
       fail(KcpFailure.DEAD_LINK);
     }
   }

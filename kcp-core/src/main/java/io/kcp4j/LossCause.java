@@ -9,7 +9,12 @@ public enum LossCause {
    * protocol.md 4.5.
    */
   EARLY_RETRANSMIT(KcpCounter.EARLY_RETRANSMITTED),
-  /** Its retransmission timeout has passed: protocol.md 4.3. */
+  /**
+   * A segment that was sent after it has been acknowledged, and it is overdue by more than the
+   * reordering window: protocol.md 4.9.
+   */
+  TIME_THRESHOLD(KcpCounter.TIME_THRESHOLD_RETRANSMITTED),
+  /** Its retransmission timeout, or probe timeout, has passed: protocol.md 4.3 and 4.10. */
   TIMEOUT(KcpCounter.TIMED_OUT);
 
   private final KcpCounter counter;

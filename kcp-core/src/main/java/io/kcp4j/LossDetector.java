@@ -9,8 +9,16 @@ package io.kcp4j;
  * segments that {@link #nextLost} returns, as long as the pacer lets them leave.
  *
  * <p>This class keeps what every strategy needs: the unacknowledged segments in the order of their
- * last transmission, how often each was sent, its first and last timestamp, and when it was sent
- * last. The arrays belong to the ring, which tells of its growth and of its end.
+ * last transmission, how often each was sent, its first and last timestamp, when it was sent last,
+ * and when it times out. A strategy decides which segments acknowledgements show to be lost; only
+ * the head of the order has to be looked at for that.
+ *
+ * <p>Timeouts differ between segments, since each backs off on its own, so a search for them goes
+ * through all segments in flight. It begins only when its deadline has passed, and when the pacer
+ * interrupts it, the next flush resumes it: a search costs a few nanoseconds for each segment in
+ * flight, in however many flushes.
+ *
+ * <p>The arrays belong to the ring, which tells of its growth and of its end.
  */
 abstract class LossDetector {
 
@@ -18,14 +26,48 @@ abstract class LossDetector {
   static final int NONE = TransmissionOrder.NONE;
 
   final TransmissionOrder order = new TransmissionOrder();
+  final RttEstimator rtt;
+
+  private boolean noDelay;
+
+  // The arrays of the ring.
 
   private int[] transmissions;
   private int[] firstTs;
   private int[] lastTs;
   private long[] sentAtUs;
+  private int[] rtoUs;
+  private long[] retransmitAtUs;
+
+  /**
+   * No segment times out before this; while a search is unfinished, none of those behind its
+   * cursor. Exact after a search that was not interrupted.
+   */
+  private long timeoutBoundUs = Kcp.NO_DEADLINE;
+
+  private boolean searching;
+
+  /** The bound that had passed when the unfinished search began. */
+  private long searchBoundUs;
+
+  private LossCause cause;
+
+  LossDetector(RttEstimator rtt) {
+    this.rtt = rtt;
+  }
+
+  /** The strategy that {@code config} asks for. */
+  static LossDetector of(KcpConfig config, RttEstimator rtt, KcpCounters counters) {
+    return switch (config.lossDetection()) {
+      case TIME -> new RackDetector(rtt, counters);
+      case COUNT -> new SkipCountDetector(rtt);
+    };
+  }
 
   /** Takes over settings that have changed. */
-  abstract void configure(KcpConfig config);
+  void configure(KcpConfig config) {
+    noDelay = config.noDelay();
+  }
 
   // Transmissions
 
@@ -36,25 +78,63 @@ abstract class LossDetector {
     lastTs[index] = ts;
     sentAtUs[index] = nowUs;
     order.append(index);
+    setTimeout(index, timeoutUs(), nowUs);
   }
 
-  /** The segment that {@link #nextLost} has returned last is sent again. */
+  /**
+   * The segment that {@link #nextLost} has returned last is sent again. Only a timeout backs off:
+   * an acknowledgement of a later segment shows that the path works.
+   */
   void retransmitted(int index, int ts, long nowUs) {
     transmissions[index]++;
     lastTs[index] = ts;
     sentAtUs[index] = nowUs;
     order.remove(index);
     order.append(index);
+    boolean isTimeout = cause == LossCause.TIMEOUT;
+    setTimeout(index, isTimeout ? rtt.backOff(rtoUs[index], noDelay) : timeoutUs(), nowUs);
   }
+
+  private void setTimeout(int index, int timeoutUs, long nowUs) {
+    rtoUs[index] = timeoutUs;
+    retransmitAtUs[index] = nowUs + timeoutUs;
+    timeoutBoundUs = Math.min(timeoutBoundUs, nowUs + timeoutUs);
+  }
+
+  /** The timeout of a segment that is sent for the first time now, in microseconds. */
+  abstract int timeoutUs();
 
   /** How often the segment in flight at {@code index} has been sent. */
   final int transmissions(int index) {
     return transmissions[index];
   }
 
+  /** The timestamp of the first transmission of the segment in flight at {@code index}. */
+  final int firstTs(int index) {
+    return firstTs[index];
+  }
+
+  /** The timestamp of the last transmission of the segment in flight at {@code index}. */
+  final int lastTs(int index) {
+    return lastTs[index];
+  }
+
+  /** When the segment in flight at {@code index} was sent last, in microseconds. */
+  final long sentAtUs(int index) {
+    return sentAtUs[index];
+  }
+
   /** The segments sent and not acknowledged. */
   final int unacknowledged() {
     return order.size();
+  }
+
+  /**
+   * Whether few segments are in flight, as of a game: a lost one is then likely to be followed by
+   * too few for the next acknowledgement to come soon, and repeating one costs little.
+   */
+  boolean isThin() {
+    return false;
   }
 
   // Acknowledgements
@@ -87,18 +167,46 @@ abstract class LossDetector {
     return (int) Math.min(rttUs, RttEstimator.MAX_RTO_US);
   }
 
-  /** An ACK with the timestamp {@code ts} has come for the segment in flight at {@code index}. */
-  void acknowledged(int index, int ts, long nowUs) {
-    order.remove(index);
+  /**
+   * An ACK with the timestamp {@code ts} has come for the segment in flight at {@code index}.
+   *
+   * @param rttUs its {@link #rttUs}
+   */
+  void acknowledged(int index, int ts, int rttUs, long nowUs) {
+    remove(index);
   }
 
   /** The peer's {@code una} covers the segment in flight at {@code index}; no ACK has come. */
   void acknowledgedByUna(int index, long nowUs) {
-    order.remove(index);
+    remove(index);
   }
 
-  /** {@code una} has advanced; the segment at {@code index} is now the oldest in flight. */
-  abstract void unaAdvanced(int index, long nowUs);
+  private void remove(int index) {
+    order.remove(index);
+    if (order.size() == 0) {
+      timeoutBoundUs = Kcp.NO_DEADLINE;
+      searching = false;
+    }
+  }
+
+  /**
+   * A datagram has been taken in whose {@code una} covers the oldest segment in flight, at {@code
+   * index}. Called before {@link #acknowledgedByUna}.
+   *
+   * @param rttSampleUs the shortest round-trip time of the datagram, negative if it has none
+   */
+  void unaAdvances(int index, int rttSampleUs, long nowUs) {}
+
+  /**
+   * {@code una} has advanced; the segment at {@code index} is now the oldest in flight. Resets its
+   * back-off: the peer has just made progress, so whatever made the timeouts grow is over, and this
+   * one segment blocks the rest.
+   */
+  final void unaAdvanced(int index, long nowUs) {
+    if (retransmitAtUs[index] > nowUs + timeoutUs()) {
+      setTimeout(index, timeoutUs(), nowUs);
+    }
+  }
 
   // Losses
 
@@ -106,17 +214,28 @@ abstract class LossDetector {
    * Whether a segment counts as lost by the acknowledgements so far, so that it is to be
    * retransmitted at once.
    */
-  abstract boolean isLossDetected();
+  abstract boolean isLossDetected(long nowUs);
 
   /** Whether a segment will count as lost if there is nothing new to send at the next flush. */
-  abstract boolean isLossSuspected();
+  boolean isLossSuspected() {
+    return false;
+  }
+
+  /**
+   * Why the head of the order counts as lost by acknowledgements, or null if it does not.
+   *
+   * @param newAllowed whether new segments may be sent in this flush
+   */
+  abstract LossCause causeAtHead(boolean newAllowed, long nowUs);
 
   /**
    * Whether to ask for {@link #nextLost} in this flush.
    *
    * @param newAllowed whether new segments may be sent in this flush
    */
-  abstract boolean isSearchDue(boolean newAllowed, long nowUs);
+  final boolean isSearchDue(boolean newAllowed, long nowUs) {
+    return causeAtHead(newAllowed, nowUs) != null || nowUs >= timeoutDeadlineUs();
+  }
 
   /**
    * The next segment that is lost, or {@link #NONE}. The caller retransmits it before it asks
@@ -124,16 +243,86 @@ abstract class LossDetector {
    *
    * @param newAllowed as for {@link #isSearchDue}, which holds
    */
-  abstract int nextLost(boolean newAllowed, long nowUs);
+  final int nextLost(boolean newAllowed, long nowUs) {
+    LossCause atHead = causeAtHead(newAllowed, nowUs);
+    if (atHead != null) {
+      cause = atHead;
+      return order.head();
+    }
+    if (cause != LossCause.TIMEOUT && nowUs < timeoutDeadlineUs()) {
+      return NONE;
+    }
+    cause = LossCause.TIMEOUT; // The search that has begun is continued until it returns NONE.
+    int index = nextTimedOut(nowUs);
+    if (index == NONE) {
+      cause = null;
+    }
+    return index;
+  }
 
   /** Why the segment counts as lost that {@link #nextLost} has returned last. */
-  abstract LossCause cause();
+  final LossCause cause() {
+    return cause;
+  }
 
   /**
    * When to ask for {@link #nextLost} though no acknowledgement comes, in microseconds, or {@link
    * Kcp#NO_DEADLINE}. Never later than a segment is lost.
    */
-  abstract long deadlineUs();
+  long deadlineUs() {
+    return timeoutDeadlineUs();
+  }
+
+  private long timeoutDeadlineUs() {
+    return searching && !order.isCursorAtEnd() ? searchBoundUs : timeoutBoundUs;
+  }
+
+  /** When the segment in flight at {@code index} times out, in microseconds. */
+  long timesOutAtUs(int index) {
+    return retransmitAtUs[index];
+  }
+
+  /** The timeout that the segment in flight at {@code index} was sent with, in microseconds. */
+  final int timeoutUs(int index) {
+    return rtoUs[index];
+  }
+
+  /** Finds the next timeout anew, after {@link #timesOutAtUs} has become earlier for segments. */
+  final void restartTimeouts() {
+    for (int i = order.head(); i != NONE; i = order.next(i)) {
+      timeoutBoundUs = Math.min(timeoutBoundUs, timesOutAtUs(i));
+    }
+  }
+
+  /**
+   * The next segment that has timed out, or {@link #NONE}. Resumes where the last call stopped,
+   * whose segment has been transmitted or acknowledged since. Begins anew when a segment behind the
+   * cursor has timed out.
+   */
+  private int nextTimedOut(long nowUs) {
+    if (!searching) {
+      searchBoundUs = timeoutBoundUs;
+      searching = true;
+      order.cursor(NONE);
+    }
+    int i = order.cursor();
+    if (i == NONE || timeoutBoundUs <= nowUs) {
+      i = order.head();
+      timeoutBoundUs = Kcp.NO_DEADLINE;
+    } else if (order.isCursorAtEnd()) {
+      i = NONE;
+    }
+    for (; i != NONE; i = order.next(i)) {
+      long timesOutAtUs = timesOutAtUs(i);
+      if (timesOutAtUs <= nowUs) {
+        order.cursor(i);
+        return i;
+      }
+      timeoutBoundUs = Math.min(timeoutBoundUs, timesOutAtUs);
+    }
+    searching = false;
+    return NONE;
+  }
 
   // The ring
 
@@ -160,5 +349,7 @@ abstract class LossDetector {
     firstTs = ring.firstTs;
     lastTs = ring.lastTs;
     sentAtUs = ring.sentAtUs;
+    rtoUs = ring.rtoUs;
+    retransmitAtUs = ring.retransmitAtUs;
   }
 }

@@ -28,6 +28,8 @@ final class PendingAcks {
   private int newestSn;
   private int newestTs;
   private int arrivals;
+  private int arrivalsBefore;
+  private boolean atGap;
 
   PendingAcks(MemoryBudget budget) {
     this.budget = budget;
@@ -41,6 +43,16 @@ final class PendingAcks {
   /** How many segments arrived since the last flush, without duplicates. */
   int arrivals() {
     return arrivals;
+  }
+
+  /** Whether one of them arrived beyond a gap, or closed one. */
+  boolean isAtGap() {
+    return atGap;
+  }
+
+  /** Whether few segments arrive: at most so many since the last flush, and before it. */
+  boolean isThin(int segments) {
+    return arrivals <= segments && arrivalsBefore <= segments;
   }
 
   /**
@@ -93,9 +105,16 @@ final class PendingAcks {
     newest(sn, ts);
   }
 
+  /** A new segment arrived in order, beyond which others have arrived before. */
+  void addBeforeOthers(int sn, int ts) {
+    addInOrder(sn, ts);
+    atGap = true;
+  }
+
   /** A new segment arrived beyond a gap; there is room for it. */
   void addBeyondGap(int sn, int ts) {
     arrivals++;
+    atGap = true;
     newest(sn, ts);
     list(sn, ts);
   }
@@ -139,6 +158,8 @@ final class PendingAcks {
     }
     count = 0;
     pending = false;
+    arrivalsBefore = arrivals;
     arrivals = 0;
+    atGap = false;
   }
 }

@@ -24,6 +24,7 @@ final class ReceiveBuffer {
   private int maxFragments;
   private boolean stream;
   private boolean ackNoDelay;
+  private boolean ackGaps;
 
   /** Counts the flushes, so that a duplicate is acknowledged once per flush. */
   private int flushes;
@@ -41,6 +42,7 @@ final class ReceiveBuffer {
   void configure(KcpConfig config) {
     window = config.receiveWindow();
     ackNoDelay = config.ackNoDelay();
+    ackGaps = config.lossDetection() == LossDetection.TIME;
     stream = config.delivery() == Delivery.STREAM;
     // A message of more fragments than the window could never be reassembled: protocol.md 5.3.
     maxFragments = stream ? 1 : config.receivedFragments();
@@ -56,13 +58,16 @@ final class ReceiveBuffer {
   }
 
   /**
-   * Whether acknowledgements leave at the end of the batch: a datagram of them is full, or half of
-   * the window is used up: protocol.md 3.3.
+   * Whether acknowledgements leave at the end of the batch: at a gap, when a datagram of them is
+   * full, or when half of the window is used up: protocol.md 3.3.
    */
   boolean isAckDue(int mtuBytes) {
     int arrivals = acks.arrivals();
     return arrivals > 0
-        && (ackNoDelay || arrivals >= mtuBytes / Segment.HEADER_BYTES || arrivals >= window / 2);
+        && (ackNoDelay
+            || (ackGaps && acks.isAtGap())
+            || arrivals >= mtuBytes / Segment.HEADER_BYTES
+            || arrivals >= window / 2);
   }
 
   /** The free window, in segments. */
@@ -133,8 +138,12 @@ final class ReceiveBuffer {
   private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     if (queue.add(data, index, bytes, frg)) {
       next++;
-      acks.addInOrder(sn, ts);
-      closeGap();
+      if (reordered.isEmpty()) {
+        acks.addInOrder(sn, ts);
+      } else {
+        acks.addBeforeOthers(sn, ts);
+        closeGap();
+      }
     } else if (!queue.isViolated()) {
       counters.add(KcpCounter.OVER_BUDGET, 1);
     }

@@ -163,14 +163,13 @@ final class SegmentWriter {
   void end() {
     endDatagram();
     sendRun();
-    boolean isWritten = datagrams > 0;
-    counters.add(KcpCounter.SEGMENTS_OUT, segments);
-    counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
-    counters.add(KcpCounter.BYTES_OUT, bytesOut);
-    segments = 0;
-    datagrams = 0;
-    bytesOut = 0;
-    if (isWritten) {
+    if (datagrams > 0) {
+      counters.add(KcpCounter.SEGMENTS_OUT, segments);
+      counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
+      counters.add(KcpCounter.BYTES_OUT, bytesOut);
+      segments = 0;
+      datagrams = 0;
+      bytesOut = 0;
       output.endFlush();
     }
     output = null;
@@ -202,7 +201,8 @@ final class SegmentWriter {
     return datagram;
   }
 
-  private void endDatagram() {
+  /** Ends the datagram, if there is one: what follows leaves in another. */
+  void endDatagram() {
     if (datagramBytes == 0) {
       return;
     }

@@ -406,10 +406,14 @@ final class SendBuffer {
     return sn & mask;
   }
 
-  /** An ACK with the timestamp {@code ts} has come for the segment {@code sn} in flight. */
-  void acknowledge(int sn, int ts, long nowUs) {
+  /**
+   * An ACK with the timestamp {@code ts} has come for the segment {@code sn} in flight.
+   *
+   * @param rttUs its {@link LossDetector#rttUs}
+   */
+  void acknowledge(int sn, int ts, int rttUs, long nowUs) {
     int i = sn & mask;
-    losses.acknowledged(i, ts, nowUs);
+    losses.acknowledged(i, ts, rttUs, nowUs);
     acknowledged[i] = true;
   }
 

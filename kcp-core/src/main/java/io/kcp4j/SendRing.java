@@ -7,7 +7,7 @@ import java.util.Arrays;
 final class SendRing {
 
   /** The size of an entry of all arrays, in bytes. */
-  static final int ENTRY_BYTES = 56;
+  static final int ENTRY_BYTES = 65;
 
   /** The ring of an empty buffer. */
   static final SendRing NONE = new SendRing(0, null);
@@ -31,6 +31,9 @@ final class SendRing {
   final long[] sentAtUs;
   final int[] rtoUs;
   final long[] retransmitAtUs;
+  final int[] transmission;
+  final int[] previousTs;
+  final boolean[] lostByAcks;
   final TransmissionOrder.Links links;
 
   private SendRing(int capacity, Recycler.Handle<SendRing> handle) {
@@ -47,6 +50,9 @@ final class SendRing {
     sentAtUs = new long[capacity];
     rtoUs = new int[capacity];
     retransmitAtUs = new long[capacity];
+    transmission = new int[capacity];
+    previousTs = new int[capacity];
+    lostByAcks = new boolean[capacity];
     links = new TransmissionOrder.Links(capacity);
   }
 
@@ -74,6 +80,9 @@ final class SendRing {
     other.sentAtUs[to] = sentAtUs[from];
     other.rtoUs[to] = rtoUs[from];
     other.retransmitAtUs[to] = retransmitAtUs[from];
+    other.transmission[to] = transmission[from];
+    other.previousTs[to] = previousTs[from];
+    other.lostByAcks[to] = lostByAcks[from];
   }
 
   /** Returns the ring to the pool. */

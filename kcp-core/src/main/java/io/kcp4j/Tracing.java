@@ -56,7 +56,7 @@ final class Tracing {
         nowUs,
         rtt.srttUs(),
         rtt.rttVarUs(),
-        rtt.rtoUs(),
+        losses.timeoutUs(),
         congestionWindow,
         remote.segments(),
         losses.unacknowledged(),

@@ -67,6 +67,11 @@ final class TransmissionOrder {
     return next[entry];
   }
 
+  /** The entry transmitted before {@code entry}, or {@link #NONE}. */
+  int previous(int entry) {
+    return previous[entry];
+  }
+
   /** How often {@link #next} has been called: the cost of all walks. For tests. */
   long visits() {
     return visits;

@@ -85,12 +85,17 @@ final class Transmitter {
     if (!losses.isSearchDue(newAllowed, nowUs)) {
       return;
     }
+    int retransmitted = 0;
     while (pacer.isOpen(nowUs)) {
       int index = losses.nextLost(newAllowed, nowUs);
       if (index == LossDetector.NONE) {
-        return;
+        break;
       }
       retransmit(index, ts, nowUs);
+      retransmitted++;
+    }
+    if (retransmitted > 0 && losses.isThin()) {
+      copyLast(retransmitted, ts);
     }
   }
 
@@ -105,7 +110,23 @@ final class Transmitter {
     }
     counters.add(cause.counter(), 1);
     counters.add(KcpCounter.RETRANSMITTED, 1);
-    liveness.retransmitted(losses.transmissions(index));
+    liveness.retransmitted(losses.transmissions(index), ts - losses.firstTs(index));
+  }
+
+  /**
+   * Writes the last {@code segments} that were sent once more, into datagrams of their own: the
+   * segments behind a lost one wait for it, so losing it again costs more than a copy does.
+   */
+  private void copyLast(int segments, int ts) {
+    int index = losses.order.tail();
+    for (int i = 1; i < segments; i++) {
+      index = losses.order.previous(index);
+    }
+    writer.endDatagram();
+    for (; index != LossDetector.NONE; index = losses.order.next(index)) {
+      writer.retransmit(sending, index, ts);
+    }
+    counters.add(KcpCounter.COPIES_OUT, segments);
   }
 
   private void sendQueued(int window, int ts, long nowUs) {

@@ -36,6 +36,11 @@ final class DrivenKcp implements DatagramOutput {
   private final List<ByteBuf> datagrams = new ArrayList<>();
   private ByteBuf current;
 
+  /** The defaults with the reference's loss detection. */
+  static KcpConfig.Builder counting() {
+    return KcpConfig.builder().lossDetection(LossDetection.COUNT);
+  }
+
   DrivenKcp(KcpConfig config) {
     this(config, MemoryBudget.unlimited(), TS_ORIGIN, 0);
   }

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -97,11 +98,7 @@ class KcpCongestionTest {
 
   private final Recorder control = new Recorder();
   private final KcpConfig config =
-      KcpConfig.builder()
-          .earlyRetransmit(false)
-          .deadLink(0)
-          .congestionControl(mssBytes -> control)
-          .build();
+      counting().earlyRetransmit(false).deadLink(0).congestionControl(mssBytes -> control).build();
   private final DrivenKcp driven = new DrivenKcp(config);
 
   @Test

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import static io.kcp4j.DrivenKcp.bytes;
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** What leaves when, and in which datagrams. The interval is 20 ms. */
 class KcpFlushTest {
 
-  private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+  private final DrivenKcp driven = new DrivenKcp(counting());
 
   @Test
   void freshSessionHasNothingToDo() {
@@ -58,7 +59,7 @@ class KcpFlushTest {
 
   @Test
   void flushOfASingleMillisecondIsDueAtTheNextOne() {
-    DrivenKcp quick = new DrivenKcp(KcpConfig.builder().intervalMs(1));
+    DrivenKcp quick = new DrivenKcp(counting().intervalMs(1));
     quick.nowUs = 7_999;
     quick.receiveBatch(quick.push(0, bytes(1)));
     assertEquals(8_000, quick.kcp.nextDeadline());
@@ -79,7 +80,7 @@ class KcpFlushTest {
 
   @Test
   void acknowledgementsLeaveWhenHalfTheWindowHasArrived() {
-    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(8));
+    DrivenKcp narrow = new DrivenKcp(counting().receiveWindow(8));
     narrow.receiveBatch(
         narrow.push(0, bytes(1)), narrow.push(1, bytes(1)), narrow.push(2, bytes(1)));
     assertEquals(List.of(), narrow.sent());
@@ -89,7 +90,7 @@ class KcpFlushTest {
 
   @Test
   void acknowledgementDoesNotWaitWithAckNoDelay() {
-    DrivenKcp eager = new DrivenKcp(KcpConfig.builder().ackNoDelay(true));
+    DrivenKcp eager = new DrivenKcp(counting().ackNoDelay(true));
     eager.receiveBatch(eager.push(0, bytes(1)));
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
     assertEquals(Kcp.NO_DEADLINE, eager.kcp.nextDeadline());
@@ -112,7 +113,7 @@ class KcpFlushTest {
 
   @Test
   void delayedWriteWaitsForTheInterval() {
-    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true));
+    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true));
     patient.runTo(100_000);
     patient.sendSegments(1);
     patient.runTo(119_999);
@@ -123,7 +124,7 @@ class KcpFlushTest {
 
   @Test
   void intervalOfADelayedWriteBeginsWithItsMillisecond() {
-    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true));
+    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true));
     patient.runTo(100_700);
     patient.sendSegments(1);
     assertEquals(120_000, patient.kcp.nextDeadline());
@@ -135,7 +136,7 @@ class KcpFlushTest {
 
   @Test
   void acknowledgementsDoNotDelayAWriteFurther() {
-    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true).ackNoDelay(true));
+    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true).ackNoDelay(true));
     patient.receiveBatch(patient.wins());
     patient.sendSegments(1);
     for (int sn = 0; sn < 10; sn++) {
@@ -149,7 +150,7 @@ class KcpFlushTest {
 
   @Test
   void delayedWritesShareSegments() {
-    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().writeDelay(true));
+    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true));
     for (int i = 0; i < 100; i++) {
       assertTrue(patient.kcp.send(bytes(10)));
       patient.kcp.afterSend(0, patient);
@@ -180,7 +181,7 @@ class KcpFlushTest {
   @Test
   void datagramsAreFullAndNeverExceedTheMtu() {
     for (int mtu : new int[] {50, 576, 1400, 1500}) {
-      DrivenKcp fresh = new DrivenKcp(KcpConfig.builder().mtuBytes(mtu));
+      DrivenKcp fresh = new DrivenKcp(counting().mtuBytes(mtu));
       fresh.receiveBatch(fresh.push(1, bytes(1)), fresh.push(2, bytes(1)), fresh.push(3, bytes(1)));
       fresh.sendSegments(8);
       List<ByteBuf> datagrams = fresh.sentDatagrams();
@@ -191,7 +192,7 @@ class KcpFlushTest {
 
   @Test
   void smallSegmentsShareADatagram() {
-    DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
+    DrivenKcp messages = new DrivenKcp(counting().delivery(Delivery.MESSAGE));
     for (int i = 0; i < 10; i++) {
       assertTrue(messages.kcp.send(bytes(100)));
     }
@@ -258,7 +259,7 @@ class KcpFlushTest {
 
   @Test
   void contiguousDatagramsAreSentTogether() {
-    DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
+    DrivenKcp messages = new DrivenKcp(counting().delivery(Delivery.MESSAGE));
     messages.receiveBatch(messages.push(0, bytes(1)));
     ReadyOutput output = new ReadyOutput(messages);
     List<Integer> sizes = List.of(100, 1376, 900, 900, 800, 1000);
@@ -276,7 +277,7 @@ class KcpFlushTest {
 
   @Test
   void fullDatagramsAreNotSentTogetherWithLargerOnes() {
-    KcpConfig.Builder config = KcpConfig.builder().delivery(Delivery.MESSAGE);
+    KcpConfig.Builder config = counting().delivery(Delivery.MESSAGE);
     DrivenKcp messages = new DrivenKcp(config);
     ReadyOutput output = new ReadyOutput(messages);
     assertTrue(messages.kcp.send(bytes(5 * 1376)));
@@ -313,7 +314,7 @@ class KcpFlushTest {
 
   @Test
   void datagramOfSeveralSegmentsIsCopied() {
-    DrivenKcp messages = new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE));
+    DrivenKcp messages = new DrivenKcp(counting().delivery(Delivery.MESSAGE));
     ReadyOutput output = new ReadyOutput(messages);
     messages.receiveBatch(messages.push(0, bytes(1)));
     for (int bytes : new int[] {1376, 600, 700, 2000, 0}) {
@@ -333,7 +334,7 @@ class KcpFlushTest {
 
   @Test
   void streamIsTakenAsFarAsTheQueueHasRoom() {
-    DrivenKcp small = new DrivenKcp(KcpConfig.builder().sendQueue(3).sendWindow(1).mtuBytes(124));
+    DrivenKcp small = new DrivenKcp(counting().sendQueue(3).sendWindow(1).mtuBytes(124));
     ByteBuf data = bytes(1000);
     assertFalse(small.kcp.send(data));
     assertEquals(700, data.readableBytes());
@@ -381,7 +382,7 @@ class KcpFlushTest {
   }
 
   private static int timestampAt(long nowUs) {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.nowUs = nowUs;
     driven.kcp.probe();
     driven.sendSegments(1);
@@ -459,7 +460,7 @@ class KcpFlushTest {
     driven.kcp.send(bytes(10));
     driven.kcp.afterSend(0, output);
     output.take();
-    driven.kcp.reconfigure(KcpConfig.builder().mtuBytes(700).build());
+    driven.kcp.reconfigure(counting().mtuBytes(700).build());
     output.broken = true;
     assertThrows(IllegalStateException.class, () -> driven.kcp.flush(200_000, output));
     output.broken = false;

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -19,7 +20,7 @@ class KcpLossTest {
 
   @Test
   void lostSegmentIsRetransmittedAfterOneRto() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.sendSegments(1);
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
     driven.runTo(199_999);
@@ -44,7 +45,7 @@ class KcpLossTest {
   }
 
   private static void assertRetransmittedAt(boolean noDelay, int... times) {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().noDelay(noDelay));
+    DrivenKcp driven = new DrivenKcp(counting().noDelay(noDelay));
     driven.sendSegments(1);
     driven.sent();
     for (int time : times) {
@@ -57,7 +58,7 @@ class KcpLossTest {
 
   @Test
   void progressResetsTheBackOffOfTheOldestSegment() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
     driven.sendSegments(3);
     driven.runTo(10_000_000);
     assertTrue(driven.kcp.nextDeadline() > 10_300_000);
@@ -72,7 +73,7 @@ class KcpLossTest {
 
   @Test
   void acknowledgedSegmentIsNotRetransmitted() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
+    DrivenKcp driven = new DrivenKcp(counting().earlyRetransmit(false));
     driven.sendSegments(3);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS));
@@ -82,7 +83,7 @@ class KcpLossTest {
 
   @Test
   void skipCountAtTheThresholdCausesAFastRetransmit() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().fastRetransmit(3).earlyRetransmit(false));
+    DrivenKcp driven = new DrivenKcp(counting().fastRetransmit(3).earlyRetransmit(false));
     driven.sendSegments(5);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS));
@@ -95,7 +96,7 @@ class KcpLossTest {
 
   @Test
   void retransmissionResetsTheSkipCount() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
+    DrivenKcp driven = new DrivenKcp(counting().earlyRetransmit(false));
     driven.sendSegments(5);
     driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS));
     assertEquals(1, driven.count(KcpCounter.FAST_RETRANSMITTED));
@@ -106,7 +107,7 @@ class KcpLossTest {
 
   @Test
   void fastRetransmitCanBeOff() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().fastRetransmit(0));
+    DrivenKcp driven = new DrivenKcp(counting().fastRetransmit(0));
     driven.sendSegments(5);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS), driven.ack(3, TS), driven.ack(4, TS));
@@ -116,7 +117,7 @@ class KcpLossTest {
 
   @Test
   void oneSkipCausesAnEarlyRetransmitIfThereIsNothingNew() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.sendSegments(2);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS));
@@ -128,7 +129,7 @@ class KcpLossTest {
 
   @Test
   void earlyRetransmitCanBeOff() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().earlyRetransmit(false));
+    DrivenKcp driven = new DrivenKcp(counting().earlyRetransmit(false));
     driven.sendSegments(2);
     driven.sent();
     driven.receiveBatch(driven.ack(1, TS));
@@ -138,7 +139,7 @@ class KcpLossTest {
 
   @Test
   void ackOfAnEarlierTransmissionSkipsNothing() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().fastRetransmit(1));
+    DrivenKcp driven = new DrivenKcp(counting().fastRetransmit(1));
     driven.sendSegments(2);
     driven.runTo(200_000);
     driven.sent();
@@ -149,7 +150,7 @@ class KcpLossTest {
 
   @Test
   void linkIsDeadWhenOneSegmentWasSentTooOften() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(3));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(3).progressTimeoutMs(0));
     driven.sendSegments(1);
     driven.runTo(499_999);
     assertNull(driven.kcp.failure());
@@ -159,9 +160,25 @@ class KcpLossTest {
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
+  /** Others of a lossy link may be acknowledged meanwhile. */
+  @Test
+  void segmentSentTooOftenEndsNoSessionBeforeTheProgressTimeout() {
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(3).progressTimeoutMs(1_000));
+    driven.sendSegments(1);
+    for (long nowUs = 0; nowUs < 1_000_000; nowUs += 100_000) {
+      driven.runTo(nowUs);
+      driven.sendSegments(1);
+      driven.receiveBatch(driven.ack((int) (nowUs / 100_000) + 1, TS + (int) (nowUs / 1_000)));
+    }
+    assertTrue(driven.count(KcpCounter.RETRANSMITTED) >= 3);
+    assertNull(driven.kcp.failure());
+    driven.runTo(1_500_000);
+    assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
+  }
+
   @Test
   void linkIsDeadAfterTooLongWithoutProgress() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
     driven.runTo(5_000_000);
     driven.sendSegments(2);
     driven.runTo(5_100_000);
@@ -174,7 +191,7 @@ class KcpLossTest {
 
   @Test
   void driverStallDoesNotCountAsMissingProgress() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
     driven.sendSegments(1);
     driven.nowUs = 50_000_000; // a pause of the whole process, from the first timeout at 200 ms on
     driven.runTo(50_799_999);
@@ -185,7 +202,7 @@ class KcpLossTest {
 
   @Test
   void resolutionOfTimersDoesNotExtendTheProgressTimeout() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
     driven.sendSegments(1);
     for (int timeout = 0; timeout < 2; timeout++) {
       driven.nowUs = driven.kcp.nextDeadline() + 999;
@@ -200,7 +217,7 @@ class KcpLossTest {
 
   @Test
   void missingProgressWithNothingInFlightIsNoFailure() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
     driven.sendSegments(1);
     driven.peerUna = 1;
     driven.receiveBatch(driven.wins());
@@ -213,7 +230,7 @@ class KcpLossTest {
 
   @Test
   void bothChecksCanBeOff() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
     driven.sendSegments(1);
     driven.runTo(10_000_000_000L);
     assertNull(driven.kcp.failure());
@@ -222,7 +239,7 @@ class KcpLossTest {
 
   @Test
   void acknowledgementsReadAfterAPauseAreNoTimeouts() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.sendSegments(10);
     driven.sent();
     driven.nowUs = 20_000_000;
@@ -236,7 +253,7 @@ class KcpLossTest {
 
   @Test
   void segmentsWhoseAcksAllArrivedAreDoneThoughUnaLagsBehind() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(2).sendQueue(9));
+    DrivenKcp driven = new DrivenKcp(counting().sendWindow(2).sendQueue(9));
     driven.sendSegments(4);
     assertEquals(List.of(0, 1), driven.sentSns(Segment.PUSH));
     driven.receiveBatch(driven.ack(1, TS));
@@ -250,7 +267,7 @@ class KcpLossTest {
 
   @Test
   void invalidTimestampAcknowledgesAndGivesNoRoundTrip() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.sendSegments(3);
     driven.runTo(50_000);
     int rto = driven.kcp.stats().rtoUs();
@@ -263,7 +280,7 @@ class KcpLossTest {
 
   @Test
   void timestampIsValidatedBeforeTheUnaOfTheSameDatagram() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.sendSegments(2);
     driven.runTo(50_000);
     driven.peerUna = 2;
@@ -274,7 +291,7 @@ class KcpLossTest {
 
   @Test
   void everyTransmissionOfASegmentGivesARoundTrip() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.sendSegments(1);
     driven.runTo(210_000);
     driven.receiveBatch(driven.ack(0, TS));
@@ -289,7 +306,7 @@ class KcpLossTest {
 
   @Test
   void roundTripBelowAMillisecondIsExactAndSetsTheTimeout() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().intervalMs(1).minRtoMs(1));
+    DrivenKcp driven = new DrivenKcp(counting().intervalMs(1).minRtoMs(1));
     driven.nowUs = 5_900;
     driven.sendSegments(1);
     driven.nowUs = 6_200;
@@ -312,7 +329,7 @@ class KcpLossTest {
 
   @Test
   void roundTripWithinOneMillisecondIsMeasured() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.nowUs = 5_100;
     driven.sendSegments(1);
     driven.nowUs = 5_400;
@@ -329,7 +346,7 @@ class KcpLossTest {
 
   /** A session whose only segment was sent at 300 us and again at 200300 us. */
   private static DrivenKcp retransmitted() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
     driven.nowUs = 300;
     driven.sendSegments(1);
     driven.runTo(200_300);
@@ -362,7 +379,7 @@ class KcpLossTest {
   }
 
   private static void assertRoundTrip(int expectedUs, long us) {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    DrivenKcp driven = new DrivenKcp(counting());
     driven.sendSegments(1);
     driven.nowUs = us;
     driven.receiveBatch(driven.ack(0, TS));
@@ -379,7 +396,7 @@ class KcpLossTest {
   }
 
   private static DrivenKcp wide(int burst) {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(4096).maxBurst(burst));
+    DrivenKcp driven = new DrivenKcp(counting().sendWindow(4096).maxBurst(burst));
     driven.peerWnd = 4096;
     driven.receiveBatch(driven.wins());
     driven.sendSegments(4096);

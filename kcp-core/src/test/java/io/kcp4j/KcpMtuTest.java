@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import static io.kcp4j.DrivenKcp.bytes;
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** Settings that change while a session runs. */
 class KcpMtuTest {
 
-  private static final KcpConfig NARROW = KcpConfig.builder().sendWindow(2).sendQueue(9).build();
+  private static final KcpConfig NARROW = counting().sendWindow(2).sendQueue(9).build();
 
   private final DrivenKcp driven = new DrivenKcp(NARROW);
 
@@ -84,7 +85,7 @@ class KcpMtuTest {
 
   @Test
   void deliveryCannotChange() {
-    KcpConfig messages = KcpConfig.builder().delivery(Delivery.MESSAGE).build();
+    KcpConfig messages = counting().delivery(Delivery.MESSAGE).build();
     assertThrows(IllegalArgumentException.class, () -> driven.kcp.reconfigure(messages));
     assertEquals(NARROW, driven.kcp.config());
   }
@@ -114,10 +115,10 @@ class KcpMtuTest {
 
   @Test
   void receiveWindowThatOpensIsAdvertised() {
-    DrivenKcp reader = new DrivenKcp(KcpConfig.builder().receiveWindow(1));
+    DrivenKcp reader = new DrivenKcp(counting().receiveWindow(1));
     reader.receiveBatch(reader.push(0, bytes(1)));
     reader.sent();
-    reader.kcp.reconfigure(KcpConfig.builder().receiveWindow(5).build());
+    reader.kcp.reconfigure(counting().receiveWindow(5).build());
     reader.kcp.afterSend(0, reader);
     SentSegment told = reader.sent().get(0);
     assertEquals(Segment.WINS, told.cmd());

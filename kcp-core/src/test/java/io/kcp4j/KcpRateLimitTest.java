@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,7 +20,7 @@ class KcpRateLimitTest {
   private final DrivenKcp driven = new DrivenKcp(limited());
 
   private static KcpConfig.Builder limited() {
-    return KcpConfig.builder()
+    return counting()
         .intervalMs(INTERVAL_US / 1_000)
         .sendWindow(1000)
         .deadLink(0)

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import static io.kcp4j.DrivenKcp.bytes;
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -14,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** Segments that arrive out of order, as duplicates, or beyond the window. */
 class KcpReorderTest {
 
-  private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+  private final DrivenKcp driven = new DrivenKcp(counting());
 
   private void runToNextFlush() {
     driven.runTo(driven.nowUs + 1_000L * driven.kcp.config().intervalMs());
@@ -105,7 +106,7 @@ class KcpReorderTest {
 
   @Test
   void duplicatesAreAcknowledgedAtTheIntervalEvenWithoutAckDelay() {
-    DrivenKcp eager = new DrivenKcp(KcpConfig.builder().ackNoDelay(true));
+    DrivenKcp eager = new DrivenKcp(counting().ackNoDelay(true));
     eager.receiveBatch(eager.push(0, bytes(3)));
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
     eager.receiveBatch(eager.push(0, bytes(3)));
@@ -142,7 +143,7 @@ class KcpReorderTest {
   }
 
   private static DrivenKcp beforeALargeGapCloses(Delivery delivery) {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().delivery(delivery).receiveWindow(65_535));
+    DrivenKcp driven = new DrivenKcp(counting().delivery(delivery).receiveWindow(65_535));
     for (int sn = 1; sn < 5000; sn++) {
       driven.input(driven.push(sn, bytes(1000)));
     }

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -62,7 +63,7 @@ class KcpSegmentSourceTest {
   }
 
   private static KcpConfig.Builder config() {
-    return KcpConfig.builder().sendWindow(4).earlyRetransmit(false);
+    return counting().sendWindow(4).earlyRetransmit(false);
   }
 
   private static DrivenKcp driven(Source source) {
@@ -121,7 +122,7 @@ class KcpSegmentSourceTest {
   @Test
   void pacerLimitsWhatIsPulled() {
     Source source = new Source(100);
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().maxBurst(3));
+    DrivenKcp driven = new DrivenKcp(counting().maxBurst(3));
     attach(driven, source);
     assertEquals(3, source.pulled);
     driven.runTo(1_000);
@@ -371,7 +372,7 @@ class KcpSegmentSourceTest {
   @Test
   void failedSessionPullsNothing() {
     Source source = new Source(10);
-    DrivenKcp driven = attach(new DrivenKcp(config().deadLink(2)), source);
+    DrivenKcp driven = attach(new DrivenKcp(config().deadLink(2).progressTimeoutMs(0)), source);
     driven.runTo(300_000);
     assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
     assertEquals(4, source.pulled);

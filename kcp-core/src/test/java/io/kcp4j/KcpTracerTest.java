@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,7 +15,7 @@ class KcpTracerTest {
 
   /** A session whose retransmission timeout is 200 ms until the first round-trip time. */
   private final DrivenKcp driven =
-      new DrivenKcp(KcpConfig.builder().fastRetransmit(2).sendWindow(64).deadLink(3));
+      new DrivenKcp(counting().fastRetransmit(2).sendWindow(64).deadLink(3).progressTimeoutMs(0));
 
   KcpTracerTest() {
     driven.kcp.tracer(events);

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import static io.kcp4j.DrivenKcp.bytes;
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
@@ -13,7 +14,7 @@ class KcpWindowTest {
 
   private static final List<Integer> WASK = List.of(Segment.WASK);
 
-  private final DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+  private final DrivenKcp driven = new DrivenKcp(counting());
 
   /** Receives a WINS that acknowledges all segments below una and advertises this window. */
   private void acknowledge(DrivenKcp driven, int una, int wnd) {
@@ -24,7 +25,7 @@ class KcpWindowTest {
 
   @Test
   void sendWindowLimitsWhatIsInFlight() {
-    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().sendWindow(4).sendQueue(9));
+    DrivenKcp narrow = new DrivenKcp(counting().sendWindow(4).sendQueue(9));
     narrow.sendSegments(6);
     assertEquals(List.of(0, 1, 2, 3), narrow.sentSns(Segment.PUSH));
     acknowledge(narrow, 1, 128);
@@ -61,7 +62,7 @@ class KcpWindowTest {
 
   @Test
   void closedWindowIsProbedAfterHalfASecondAndThenWithBackoff() {
-    DrivenKcp blocked = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(0));
+    DrivenKcp blocked = new DrivenKcp(counting().writeStallTimeoutMs(0));
     blocked.peerWnd = 0;
     blocked.receiveBatch(blocked.wins());
     blocked.runTo(10_000_000);
@@ -109,7 +110,7 @@ class KcpWindowTest {
 
   @Test
   void readFromAFullQueueSendsAWindowUpdateAtOnce() {
-    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
+    DrivenKcp narrow = new DrivenKcp(counting().receiveWindow(2));
     narrow.receiveBatch(narrow.push(0, bytes(9)));
     narrow.receiveAll();
     narrow.kcp.afterSend(narrow.nowUs, narrow);
@@ -133,7 +134,7 @@ class KcpWindowTest {
 
   @Test
   void segmentsWithinTheWindowAreKeptWhileTheQueueIsFull() {
-    DrivenKcp narrow = new DrivenKcp(KcpConfig.builder().receiveWindow(2));
+    DrivenKcp narrow = new DrivenKcp(counting().receiveWindow(2));
     narrow.receiveBatch(narrow.push(0, bytes(1)), narrow.push(1, bytes(1)));
     narrow.receiveBatch(
         narrow.push(2, bytes(1)), narrow.push(3, bytes(1)), narrow.push(4, bytes(1)));
@@ -175,7 +176,7 @@ class KcpWindowTest {
 
   @Test
   void stalledWriteFailsAfterItsTimeout() {
-    DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(10_000));
+    DrivenKcp stalled = new DrivenKcp(counting().writeStallTimeoutMs(10_000));
     stalled.peerWnd = 0;
     stalled.receiveBatch(stalled.wins());
     stalled.runTo(7_000_000);
@@ -188,7 +189,7 @@ class KcpWindowTest {
 
   /** A session with 200 segments queued whose peer has just closed its window of 128. */
   private DrivenKcp closed() {
-    DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp stalled = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
     stalled.receiveBatch(stalled.wins());
     stalled.peerWnd = 0;
     stalled.peerUna = 1;
@@ -279,7 +280,7 @@ class KcpWindowTest {
 
   @Test
   void congestionWindowLimitsWhatIsInFlight() {
-    DrivenKcp reno = new DrivenKcp(KcpConfig.builder().congestionControl(CongestionControl.RENO));
+    DrivenKcp reno = new DrivenKcp(counting().congestionControl(CongestionControl.RENO));
     reno.sendSegments(8);
     assertEquals(List.of(0), reno.sentSns(Segment.PUSH));
     acknowledge(reno, 1, 128);

@@ -2,6 +2,7 @@ package io.kcp4j;
 
 import static io.kcp4j.DrivenKcp.CONV;
 import static io.kcp4j.DrivenKcp.bytes;
+import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,7 +16,7 @@ class KcpWrapTest {
   private static final int[] BELOW_A_WRAP = {-5, Integer.MAX_VALUE - 4};
 
   private static DrivenKcp driven(int tsOrigin, int firstSn) {
-    return new DrivenKcp(KcpConfig.DEFAULT, MemoryBudget.unlimited(), tsOrigin, firstSn);
+    return new DrivenKcp(counting().build(), MemoryBudget.unlimited(), tsOrigin, firstSn);
   }
 
   @Test
@@ -92,7 +93,7 @@ class KcpWrapTest {
   @Test
   void roundTripOfATransmissionOfHalfAWrapAgoCountsAsTheLargestTimeout() {
     for (int origin : BELOW_A_WRAP) {
-      KcpConfig config = KcpConfig.builder().deadLink(0).progressTimeoutMs(0).build();
+      KcpConfig config = counting().deadLink(0).progressTimeoutMs(0).build();
       DrivenKcp driven = new DrivenKcp(config, MemoryBudget.unlimited(), origin, 0);
       driven.sendSegments(1);
       driven.nowUs = 1_000L * Integer.MAX_VALUE;

@@ -306,11 +306,11 @@ class SendBufferTest {
   void acknowledgedSegmentsAreDroppedOnceTheOldestOfThemIs() {
     append(bytes(40), 10);
     transmitAll(5_000);
-    buffer.acknowledge(FIRST + 1, 5, 5_000);
+    buffer.acknowledge(FIRST + 1, 5, 5_000, 5_000);
     buffer.acknowledgeBelow(FIRST, 0);
     assertEquals(FIRST, buffer.una());
     assertFalse(buffer.isAwaited(FIRST + 1));
-    buffer.acknowledge(FIRST, 5, 5_000);
+    buffer.acknowledge(FIRST, 5, 5_000, 5_000);
     buffer.acknowledgeBelow(FIRST, 0);
     assertEquals(FIRST + 2, buffer.una());
     assertEquals(2, losses.unacknowledged());

@@ -18,6 +18,9 @@ class SkipCountDetectorTest {
 
   private static final int FIRST = -3;
 
+  /** Of no effect here. */
+  private static final int RTT_US = 10_000;
+
   private final KcpConfig.Builder config = KcpConfig.builder().minRtoMs(1).intervalMs(1);
   private final RttEstimator rtt = new RttEstimator();
   private final SkipCountDetector losses = new SkipCountDetector(rtt);
@@ -82,14 +85,14 @@ class SkipCountDetectorTest {
     for (int i = 0; i < 5; i++) {
       sendNew(0);
     }
-    buffer.acknowledge(FIRST + 1, 0, 10_000);
-    buffer.acknowledge(FIRST + 2, 0, 10_000);
-    assertFalse(losses.isLossDetected());
+    buffer.acknowledge(FIRST + 1, 0, RTT_US, 10_000);
+    buffer.acknowledge(FIRST + 2, 0, RTT_US, 10_000);
+    assertFalse(losses.isLossDetected(10_000));
     assertEquals("", flush(true, 10_000));
-    buffer.acknowledge(FIRST + 4, 0, 10_000);
-    assertTrue(losses.isLossDetected());
+    buffer.acknowledge(FIRST + 4, 0, RTT_US, 10_000);
+    assertTrue(losses.isLossDetected(10_000));
     assertEquals("0F", flush(true, 10_000));
-    assertFalse(losses.isLossDetected());
+    assertFalse(losses.isLossDetected(10_000));
   }
 
   @Test
@@ -97,8 +100,8 @@ class SkipCountDetectorTest {
     configure(config.earlyRetransmit(true));
     sendNew(0);
     sendNew(0);
-    buffer.acknowledge(FIRST + 1, 0, 10_000);
-    assertFalse(losses.isLossDetected());
+    buffer.acknowledge(FIRST + 1, 0, RTT_US, 10_000);
+    assertFalse(losses.isLossDetected(10_000));
     assertTrue(losses.isLossSuspected());
     assertEquals("", flush(true, 10_000));
     assertEquals("0E", flush(false, 10_000));
@@ -112,7 +115,7 @@ class SkipCountDetectorTest {
       sendNew(0);
     }
     for (int i = 1; i < 5; i++) {
-      buffer.acknowledge(FIRST + i, 0, 10_000);
+      buffer.acknowledge(FIRST + i, 0, RTT_US, 10_000);
     }
     assertFalse(losses.isLossSuspected());
     assertEquals("", flush(false, 199_999));
@@ -128,8 +131,8 @@ class SkipCountDetectorTest {
     assertEquals(500_000 + 450_000, losses.deadlineUs());
     sendNew(600_000);
     sendNew(600_000);
-    buffer.acknowledge(FIRST + 1, 600, 610_000);
-    buffer.acknowledge(FIRST + 2, 600, 610_000);
+    buffer.acknowledge(FIRST + 1, 600, RTT_US, 610_000);
+    buffer.acknowledge(FIRST + 2, 600, RTT_US, 610_000);
     assertEquals("0F", flush(true, 610_000));
     assertEquals(3 + 1, losses.transmissions(index(sn)));
     assertEquals("", flush(true, 809_999));
@@ -154,7 +157,7 @@ class SkipCountDetectorTest {
     sendNew(10_000);
     sendNew(30_000);
     assertEquals(210_000, losses.deadlineUs());
-    buffer.acknowledge(FIRST, 10, 40_000);
+    buffer.acknowledge(FIRST, 10, RTT_US, 40_000);
     assertEquals(210_000, losses.deadlineUs(), "a lower bound");
     assertEquals("", flush(true, 210_000));
     assertEquals(230_000, losses.deadlineUs());
@@ -180,7 +183,7 @@ class SkipCountDetectorTest {
       if (random.nextInt(4) == 0 && !retransmitAtUs.isEmpty()) {
         int sn = List.copyOf(retransmitAtUs.keySet()).get(random.nextInt(retransmitAtUs.size()));
         retransmitAtUs.remove(sn);
-        buffer.acknowledge(sn, 0, nowUs);
+        buffer.acknowledge(sn, 0, RTT_US, nowUs);
       }
       if (random.nextInt(100) == 0) {
         int flight = buffer.next() - buffer.una();

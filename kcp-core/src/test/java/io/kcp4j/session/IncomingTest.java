@@ -213,7 +213,7 @@ class IncomingTest {
         };
     receive(push(7, 0), 0);
     assertEquals(2, table.size());
-    assertEquals(List.of("progressed 8", "progressed 7"), driver.events());
+    assertEquals(List.of("progressed 8", "progressed 7", "sent 7 ACK"), driver.events());
     assertEquals(20, Host.received(driver.accepted.get(1)).readableBytes());
     driver.accepted.forEach(Session::close);
     assertEquals(0, context.budget().usedBytes());

@@ -507,10 +507,10 @@ class SessionTableTest {
   @Test
   void deadlineOfASessionIsOnTheWheelAndGoesWithIt() {
     Session session = begin(REMOTE, 1);
-    assertEquals(20_000, deadlines.nextDeadline());
-    deadlines.advance(20_000);
+    assertEquals(2_000, deadlines.nextDeadline());
+    deadlines.advance(2_000);
     assertEquals(1, driver.flushRequests);
-    table.flushPending(20_000);
+    table.flushPending(2_000);
     assertEquals(List.of("sent 1 ACK"), driver.events());
     assertEquals(Long.MAX_VALUE, deadlines.nextDeadline());
     write(session, 5);
@@ -633,7 +633,7 @@ class SessionTableTest {
 
   @Test
   void deadLinkEndsTheSession() {
-    driver.config = KcpConfig.builder().deadLink(3).build();
+    driver.config = KcpConfig.builder().deadLink(3).progressTimeoutMs(0).build();
     write(begin(REMOTE, 1), 5);
     runTo(400_000);
     assertEquals(1, table.size());
@@ -650,7 +650,7 @@ class SessionTableTest {
 
   @Test
   void endedHandlerMayWriteToAnotherSession() {
-    driver.config = KcpConfig.builder().deadLink(2).build();
+    driver.config = KcpConfig.builder().deadLink(2).progressTimeoutMs(0).build();
     Session failing = begin(REMOTE, 1);
     driver.config = KcpConfig.DEFAULT;
     Session other = begin(REMOTE, 2);

@@ -3,6 +3,7 @@ package io.kcp4j.sim;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.LossDetection;
 import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
 import java.util.List;
@@ -186,6 +187,7 @@ public record Scenario(
             .sendWindow(drawWindow(random))
             .receiveWindow(drawWindow(random))
             .mtuBytes(drawMtu(random))
+            .lossDetection(random.nextBoolean() ? LossDetection.TIME : LossDetection.COUNT)
             .earlyRetransmit(random.nextBoolean())
             .ackNoDelay(random.nextBoolean())
             .writeDelay(random.nextInt(3) == 0)

@@ -520,14 +520,16 @@ public final class SimulatedPeer {
     checkCounter(counters, KcpCounter.DATAGRAMS_OUT, wire.datagrams());
     checkCounter(counters, KcpCounter.BYTES_OUT, wire.bytes());
     checkCounter(counters, KcpCounter.SEGMENTS_OUT, wire.segments());
-    checkCounter(counters, KcpCounter.RETRANSMITTED, wire.retransmitted());
+    long copies = counters.get(KcpCounter.COPIES_OUT);
+    checkCounter(counters, KcpCounter.RETRANSMITTED, wire.retransmitted() - copies);
     checkCounter(counters, KcpCounter.DATAGRAMS_IN, datagramsTakenIn);
     checkCounter(counters, KcpCounter.PAYLOAD_BYTES_OUT, user.bytesWritten());
     checkCounter(counters, KcpCounter.PAYLOAD_BYTES_IN, user.bytesRead());
     long byReason =
         counters.get(KcpCounter.TIMED_OUT)
             + counters.get(KcpCounter.FAST_RETRANSMITTED)
-            + counters.get(KcpCounter.EARLY_RETRANSMITTED);
+            + counters.get(KcpCounter.EARLY_RETRANSMITTED)
+            + counters.get(KcpCounter.TIME_THRESHOLD_RETRANSMITTED);
     checkCounter(counters, KcpCounter.RETRANSMITTED, byReason);
     if (forgery == 0) {
       checkCounter(counters, KcpCounter.INVALID_TIMESTAMP, 0);

@@ -7,6 +7,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpMode;
 import io.kcp4j.KcpStats;
+import io.kcp4j.LossDetection;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
@@ -36,6 +37,7 @@ class TraceTest {
   private static final KcpConfig RENO =
       KcpConfig.builder()
           .mode(KcpMode.FAST)
+          .lossDetection(LossDetection.COUNT)
           .congestionControl(CongestionControl.RENO)
           .sendWindow(32)
           .receiveWindow(64)
@@ -45,7 +47,13 @@ class TraceTest {
 
   /** Without congestion control, and with the most aggressive preset. */
   private static final KcpConfig FAST3 =
-      KcpConfig.builder().mode(KcpMode.FAST3).sendWindow(16).mtuBytes(500).ackNoDelay(true).build();
+      KcpConfig.builder()
+          .mode(KcpMode.FAST3)
+          .lossDetection(LossDetection.COUNT)
+          .sendWindow(16)
+          .mtuBytes(500)
+          .ackNoDelay(true)
+          .build();
 
   @Test
   void oneLostSegmentIsFastRetransmittedAndHalvesTheCongestionWindow() throws IOException {

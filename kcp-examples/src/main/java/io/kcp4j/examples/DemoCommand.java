@@ -3,6 +3,7 @@ package io.kcp4j.examples;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpMode;
+import io.kcp4j.LossDetection;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
@@ -182,6 +183,7 @@ final class DemoCommand extends SessionCommand {
   private static KcpConfig likeTcp(KcpConfig config) {
     return config.toBuilder()
         .mode(KcpMode.NORMAL)
+        .lossDetection(LossDetection.COUNT)
         .fastRetransmit(3)
         .earlyRetransmit(false)
         .congestionControl(CongestionControl.RENO)

@@ -3,6 +3,7 @@ package io.kcp4j.examples;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.LossDetection;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
@@ -58,8 +59,17 @@ final class SessionOptions {
       order = LAST,
       names = "--resend",
       paramLabel = "N",
-      description = "Fast retransmit after N acknowledgements of later segments; 0: never.")
+      description =
+          "Fast retransmit after N acknowledgements of later segments; 0: never. With loss"
+              + " detection by count.")
   private Integer fastRetransmit;
+
+  @Option(
+      order = LAST,
+      names = "--loss-detection",
+      paramLabel = "time|count",
+      description = "How lost segments are detected. Default: ${DEFAULT-VALUE}.")
+  private LossDetection lossDetection = LossDetection.TIME;
 
   @Option(
       order = LAST,
@@ -225,6 +235,7 @@ final class SessionOptions {
     KcpConfig.Builder config =
         KcpConfig.builder()
             .mode(mode)
+            .lossDetection(lossDetection)
             .mtuBytes(mtuBytes)
             .sendWindow(sendWindow)
             .receiveWindow(receiveWindow)

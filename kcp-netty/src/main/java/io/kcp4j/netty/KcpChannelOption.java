@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.LossDetection;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
@@ -44,6 +45,9 @@ public final class KcpChannelOption {
 
   /** In milliseconds; see {@link KcpConfig#intervalMs()}. */
   public static final ChannelOption<Integer> INTERVAL = option("INTERVAL");
+
+  /** See {@link KcpConfig#lossDetection()}; cannot change once the session has begun. */
+  public static final ChannelOption<LossDetection> LOSS_DETECTION = option("LOSS_DETECTION");
 
   /** See {@link KcpConfig#fastRetransmit()}. */
   public static final ChannelOption<Integer> FAST_RETRANSMIT = option("FAST_RETRANSMIT");

@@ -39,6 +39,11 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
     add(all, KcpChannelOption.INTERVAL, KcpConfig::intervalMs, KcpConfig.Builder::intervalMs);
     add(
         all,
+        KcpChannelOption.LOSS_DETECTION,
+        KcpConfig::lossDetection,
+        KcpConfig.Builder::lossDetection);
+    add(
+        all,
         KcpChannelOption.FAST_RETRANSMIT,
         KcpConfig::fastRetransmit,
         KcpConfig.Builder::fastRetransmit);

@@ -174,6 +174,7 @@ class CloseTest {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 2);
+      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 0);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(unresponsive.address(), recorder);
 

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.LossDetection;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
@@ -34,6 +35,7 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.MTU, 576),
         Arguments.of(KcpChannelOption.NODELAY, false),
         Arguments.of(KcpChannelOption.INTERVAL, 33),
+        Arguments.of(KcpChannelOption.LOSS_DETECTION, LossDetection.COUNT),
         Arguments.of(KcpChannelOption.FAST_RETRANSMIT, 5),
         Arguments.of(KcpChannelOption.EARLY_RETRANSMIT, false),
         Arguments.of(KcpChannelOption.CONGESTION_CONTROL, CongestionControl.RENO),

@@ -1,0 +1,16 @@
+package io.kcp4j;
+
+/** How a session detects which segments are lost, and how soon it acknowledges thin traffic. */
+public enum LossDetection {
+  /**
+   * By time, after RACK (RFC 8985): a segment is lost when one sent after it has been acknowledged,
+   * and it is overdue by more than the reordering that was seen. Lost segments of thin traffic are
+   * sent twice, and acknowledged at once at gaps and else within 2 ms: protocol.md 4.9 and 4.10.
+   */
+  TIME,
+  /**
+   * By count, as the reference: a segment is lost when {@link KcpConfig#fastRetransmit()}
+   * acknowledgements have come for segments sent after it: protocol.md 4.4 and 4.5.
+   */
+  COUNT
+}

@@ -1,0 +1,310 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** {@link RackDetector} on a {@link SendBuffer} whose sequence numbers are about to wrap. */
+class RackDetectorTest {
+
+  private static final int FIRST = -3;
+
+  /** Timestamps wrap, too. */
+  private static final int TS_ORIGIN = -100;
+
+  private static final int RTT_US = 20_000;
+  private static final int WINDOW_US = 2_000;
+  private static final int INTERVAL_US = 10_000;
+
+  private final RttEstimator rtt = new RttEstimator();
+  private final KcpCounters counters = new KcpCounters();
+  private final RackDetector losses = new RackDetector(rtt, counters);
+  private final SendBuffer buffer =
+      new SendBuffer(KcpContext.of(new UnpooledByteBufAllocator(true, true)), losses, FIRST);
+
+  @BeforeEach
+  void configure() {
+    KcpConfig config = KcpConfig.builder().minRtoMs(1).intervalMs(10).build();
+    losses.configure(config);
+    rtt.configure(config);
+  }
+
+  @AfterEach
+  void close() {
+    buffer.close();
+  }
+
+  private static int ts(long nowUs) {
+    return TS_ORIGIN + (int) (nowUs / 1_000);
+  }
+
+  private void sendNew(long nowUs) {
+    buffer.append(Unpooled.buffer(10).writeZero(10), 10, 0, 10);
+    buffer.sent(ts(nowUs), nowUs);
+  }
+
+  private void sendNew(int segments, long nowUs) {
+    for (int i = 0; i < segments; i++) {
+      sendNew(nowUs);
+    }
+  }
+
+  private int index(int segment) {
+    return buffer.index(FIRST + segment);
+  }
+
+  /** An ACK of the transmission at {@code sentAtUs} arrives, in a datagram of its own. */
+  private void ack(int segment, long sentAtUs, long nowUs) {
+    int rttUs = losses.rttUs(index(segment), ts(sentAtUs), ts(nowUs), nowUs);
+    buffer.acknowledge(FIRST + segment, ts(sentAtUs), rttUs, nowUs);
+    rtt.sample(rttUs);
+    buffer.acknowledgeBelow(buffer.una(), nowUs);
+  }
+
+  private void una(int segment, int rttSampleUs, long nowUs) {
+    if (buffer.isAwaited(buffer.una())) {
+      losses.unaAdvances(buffer.index(buffer.una()), rttSampleUs, nowUs);
+    }
+    buffer.acknowledgeBelow(FIRST + segment, nowUs);
+  }
+
+  /** What one flush retransmits: segments, each with the initial letters of the cause. */
+  private String flush(long nowUs) {
+    StringBuilder sent = new StringBuilder();
+    if (losses.isSearchDue(true, nowUs)) {
+      for (int i; (i = losses.nextLost(true, nowUs)) != LossDetector.NONE; ) {
+        boolean isTime = losses.cause() == LossCause.TIME_THRESHOLD;
+        sent.append(buffer.sn(i) - FIRST).append(isTime ? "t" : "p");
+        losses.retransmitted(i, ts(nowUs), nowUs);
+      }
+    }
+    return sent.toString();
+  }
+
+  private long spurious() {
+    return counters.get(KcpCounter.SPURIOUSLY_RETRANSMITTED);
+  }
+
+  /** Sends segment 0, which arrives, so that the round-trip time is known. */
+  private void measureRtt() {
+    sendNew(0);
+    ack(0, 0, RTT_US);
+  }
+
+  @Test
+  void segmentIsLostWhenOneSentLaterHasArrivedAndTheWindowIsOver() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(31_000);
+    ack(2, 31_000, 31_000 + RTT_US);
+    long lostAtUs = 30_000 + RTT_US + WINDOW_US;
+    assertFalse(losses.isLossDetected(lostAtUs - 1));
+    assertEquals(lostAtUs, losses.deadlineUs());
+    assertEquals("", flush(lostAtUs - 1));
+    assertTrue(losses.isLossDetected(lostAtUs));
+    assertEquals("1t", flush(lostAtUs));
+  }
+
+  @Test
+  void segmentSentLongBeforeOneThatHasArrivedIsLostAtOnce() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(30_000 + WINDOW_US);
+    ack(2, 30_000 + WINDOW_US, 30_000 + WINDOW_US + RTT_US);
+    assertEquals("1t", flush(30_000 + WINDOW_US + RTT_US));
+  }
+
+  @Test
+  void everySegmentSentBeforeIsLostAndNoneSentAfter() {
+    measureRtt();
+    sendNew(3, 30_000);
+    sendNew(40_000);
+    sendNew(40_000);
+    ack(4, 40_000, 40_000 + RTT_US);
+    assertEquals("1t2t3t", flush(40_000 + RTT_US));
+    assertEquals("", flush(40_000 + RTT_US + 5 * WINDOW_US), "5 was sent in the same flush as 4");
+  }
+
+  @Test
+  void lostRetransmissionIsLostByALaterSegment() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(40_000);
+    ack(2, 40_000, 60_000);
+    assertEquals("1t", flush(60_000));
+    sendNew(63_000);
+    ack(3, 63_000, 83_000);
+    assertEquals("1t", flush(83_000));
+    assertEquals(3, losses.transmissions(index(1)));
+    assertEquals(0, spurious());
+  }
+
+  @Test
+  void ackOfAnEarlierTransmissionIsSpuriousAndWidensTheWindow() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(40_000);
+    ack(2, 40_000, 60_000);
+    assertEquals("1t", flush(60_000));
+    ack(1, 30_000, 62_000); // 12 ms late
+    assertEquals(1, spurious());
+
+    sendNew(70_000);
+    sendNew(80_000);
+    ack(4, 80_000, 100_000);
+    assertEquals(70_000 + RTT_US + RTT_US / 2, losses.deadlineUs(), "at most srtt / 2");
+  }
+
+  @Test
+  void windowIsAMillisecondMoreThanTheSegmentWasLate() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(34_000);
+    ack(2, 34_000, 54_000);
+    assertEquals("1t", flush(54_000));
+    ack(1, 30_000, 55_000); // 5 ms late
+
+    sendNew(70_000);
+    sendNew(80_000);
+    ack(4, 80_000, 100_000);
+    assertEquals(70_000 + RTT_US + 6_000, losses.deadlineUs());
+  }
+
+  @Test
+  void unaSoonerThanARoundTripAfterARetransmissionIsSpurious() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(34_000);
+    ack(2, 34_000, 54_000);
+    assertEquals("1t", flush(54_000));
+    una(3, -1, 54_000 + RTT_US - 1);
+    assertEquals(1, spurious());
+  }
+
+  @Test
+  void unaARoundTripAfterARetransmissionIsARecovery() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(34_000);
+    ack(2, 34_000, 54_000);
+    assertEquals("1t", flush(54_000));
+    una(3, -1, 54_000 + RTT_US);
+    assertEquals(0, spurious());
+  }
+
+  @Test
+  void windowIsNarrowAgainAfterSixteenRecoveries() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(34_000);
+    ack(2, 34_000, 54_000);
+    flush(54_000);
+    ack(1, 30_000, 55_000);
+    long nowUs = 100_000;
+    for (int i = 0; i < 16; i++) {
+      nowUs += 100_000;
+      int lost = 3 + 2 * i;
+      sendNew(nowUs);
+      sendNew(nowUs + 10_000);
+      ack(lost + 1, nowUs + 10_000, nowUs + 10_000 + RTT_US);
+      assertEquals(lost + "t", flush(nowUs + 10_000 + RTT_US));
+      ack(lost, nowUs + 10_000 + RTT_US, nowUs + 10_000 + 2 * RTT_US);
+    }
+    nowUs += 100_000;
+    sendNew(nowUs);
+    sendNew(nowUs + 1_000);
+    ack(36, nowUs + 1_000, nowUs + 1_000 + RTT_US);
+    assertEquals(nowUs + RTT_US + WINDOW_US, losses.deadlineUs());
+  }
+
+  @Test
+  void lostAckDoesNotWidenTheWindow() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(31_000); // Its ACK and that of the next are lost.
+    sendNew(32_000);
+    una(4, RTT_US, 90_000);
+    assertEquals(0, spurious());
+    sendNew(100_000);
+    sendNew(101_000);
+    ack(5, 101_000, 101_000 + RTT_US);
+    assertEquals(100_000 + RTT_US + WINDOW_US, losses.deadlineUs());
+  }
+
+  @Test
+  void spuriousTimeoutIsCountedAndDoesNotWidenTheWindow() {
+    measureRtt();
+    sendNew(30_000);
+    long timesOutAtUs = losses.deadlineUs();
+    assertEquals("1p", flush(timesOutAtUs));
+    ack(1, 30_000, timesOutAtUs + 1_000);
+    assertEquals(1, spurious());
+    sendNew(200_000);
+    sendNew(201_000);
+    ack(3, 201_000, 201_000 + RTT_US);
+    assertEquals(200_000 + RTT_US + WINDOW_US, losses.deadlineUs());
+  }
+
+  @Test
+  void probeTimeoutIsTheRoundTripItsVariationAndTheDelayOfAcks() {
+    measureRtt();
+    int withoutDelayUs = RTT_US + 4 * (RTT_US / 2);
+    assertEquals(withoutDelayUs + INTERVAL_US, losses.timeoutUs(), "the own interval at first");
+    sendNew(30_000);
+    sendNew(46_000);
+    una(3, RTT_US, 46_000 + RTT_US);
+    assertEquals(withoutDelayUs + 16_000, losses.timeoutUs(), "16 ms longer than the newest");
+    sendNew(100_000);
+    una(4, RTT_US, 100_000 + RTT_US);
+    assertEquals(withoutDelayUs + 16_000 * 31 / 32, losses.timeoutUs(), "falls slowly");
+  }
+
+  @Test
+  void acknowledgementsOfManySegmentsDoNotTellHowLongThoseOfFewAreDelayed() {
+    measureRtt();
+    for (long nowUs = 30_000; nowUs < 2_000_000; nowUs += 20_000) {
+      sendNew(RackDetector.THIN_SEGMENTS + 1, nowUs);
+      una(buffer.next() - FIRST, RTT_US, nowUs + RTT_US);
+    }
+    assertEquals(RTT_US + 4 * (RTT_US / 2) + INTERVAL_US, losses.timeoutUs());
+  }
+
+  @Test
+  void timeoutsOfManySegmentsCountFromTheLastAcknowledgement() {
+    measureRtt();
+    sendNew(RackDetector.THIN_SEGMENTS + 2, 30_000);
+    long timeoutUs = losses.timeoutUs();
+    ack(1, 30_000, 80_000);
+    assertFalse(losses.isThin());
+    assertEquals("", flush(30_000 + timeoutUs));
+    assertEquals(80_000 + timeoutUs, losses.deadlineUs());
+  }
+
+  @Test
+  void timeoutsOfFewSegmentsCountFromTheirTransmission() {
+    measureRtt();
+    sendNew(RackDetector.THIN_SEGMENTS + 2, 30_000);
+    long timeoutUs = losses.timeoutUs();
+    assertEquals("", flush(30_000 + timeoutUs - 1));
+    ack(17, 30_000, 30_000 + timeoutUs - 1);
+    ack(18, 30_000, 30_000 + timeoutUs - 1);
+    assertTrue(losses.isThin());
+    assertEquals(30_000 + timeoutUs, losses.deadlineUs());
+    assertEquals("1p2p3p", flush(30_000 + timeoutUs).substring(0, 6));
+  }
+
+  @Test
+  void timeoutBacksOff() {
+    measureRtt();
+    sendNew(30_000);
+    long timeoutUs = losses.timeoutUs();
+    assertEquals("1p", flush(30_000 + timeoutUs));
+    assertEquals(30_000 + timeoutUs + timeoutUs * 3 / 2, losses.deadlineUs());
+  }
+}
