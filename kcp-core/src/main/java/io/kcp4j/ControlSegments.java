@@ -32,7 +32,7 @@ final class ControlSegments {
   void begin(DatagramOutput output, int mtuBytes, int overheadBytes, int ts, long nowUs) {
     int wnd = advertised.beginFlush();
     writer.begin(output, nowUs, mtuBytes, overheadBytes, wnd, receiving.next());
-    receiving.flushAcks(writer);
+    receiving.flushAcks(nowUs, writer);
     probe.update(transmitter.isRemoteWindowClosed(), nowUs);
     if (probe.take(nowUs)) {
       writer.control(Segment.WASK, ts, 0);

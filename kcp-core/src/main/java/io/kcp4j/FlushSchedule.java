@@ -107,7 +107,7 @@ final class FlushSchedule {
   /** Delayed writes wait for the whole interval, and acknowledgements with them. */
   private int delayUs() {
     PendingAcks acks = receiving.acks();
-    boolean isThin = acks.isPending() && acks.isThin(RackDetector.THIN_SEGMENTS);
+    boolean isThin = acks.isPending() && acks.isThin();
     return isThin && !transmitter.isNewAllowed() ? thinAckDelayUs : intervalUs;
   }
 

@@ -123,6 +123,7 @@ final class InputProcessor {
       }
       index += Segment.HEADER_BYTES + length;
     }
+    receiving.acks().endDatagram();
     counters.add(KcpCounter.SEGMENTS_IN, segments);
     lastInputStale = una - newestUna < 0;
     if (origin == Origin.RECOVERED) {
@@ -177,8 +178,8 @@ final class InputProcessor {
     if (events.isActive()) {
       reportBelow(una, nowUs);
     }
-    if (una - unaBefore > 0 && sending.isAwaited(unaBefore)) {
-      losses.unaAdvances(sending.index(unaBefore), rttSampleUs, nowUs);
+    if (una - unaBefore > 0) {
+      losses.unaAdvances(sending.index(unaBefore), nowUs);
     }
     sending.acknowledgeBelow(una, nowUs);
     boolean advanced = sending.una() != unaBefore;

@@ -130,8 +130,8 @@ abstract class LossDetector {
   }
 
   /**
-   * Whether few segments are in flight, as of a game: a lost one is then likely to be followed by
-   * too few for the next acknowledgement to come soon, and repeating one costs little.
+   * Whether little is in flight, as of a game: the next acknowledgement may then be far away, and
+   * sending a lost segment twice costs little.
    */
   boolean isThin() {
     return false;
@@ -190,12 +190,11 @@ abstract class LossDetector {
   }
 
   /**
-   * A datagram has been taken in whose {@code una} covers the oldest segment in flight, at {@code
-   * index}. Called before {@link #acknowledgedByUna}.
-   *
-   * @param rttSampleUs the shortest round-trip time of the datagram, negative if it has none
+   * A datagram has been taken in whose {@code una} covers the segment at {@code index}, which was
+   * the oldest in flight before. Called after {@link #acknowledged} for all ACKs of the datagram,
+   * and before {@link #acknowledgedByUna}.
    */
-  void unaAdvances(int index, int rttSampleUs, long nowUs) {}
+  void unaAdvances(int index, long nowUs) {}
 
   /**
    * {@code una} has advanced; the segment at {@code index} is now the oldest in flight. Resets its

@@ -9,6 +9,9 @@ import java.util.Arrays;
  * arrive.
  *
  * <p>The list of the latter is released when the gap has closed.
+ *
+ * <p>On a lossy path, ACKs of thin traffic leave once more with a flush that follows: there, a lost
+ * ACK is as likely as a lost segment, and the peer cannot tell them apart.
  */
 final class PendingAcks {
 
@@ -19,6 +22,12 @@ final class PendingAcks {
 
   private static final int ENTRY_BYTES = 8;
 
+  /** At most so many datagrams with new segments between two flushes are thin traffic. */
+  private static final int THIN_DATAGRAMS = 16;
+
+  /** ACKs leave again after a millisecond at least: sooner, one burst of losses takes both. */
+  private static final int MIN_REPEAT_US = Kcp.US_PER_MS;
+
   private final MemoryBudget budget;
 
   private int[] sns = EMPTY;
@@ -28,16 +37,27 @@ final class PendingAcks {
   private int newestSn;
   private int newestTs;
   private int arrivals;
-  private int arrivalsBefore;
+  private int datagrams;
+  private int datagramsBefore;
+
+  /** The arrivals at the end of the last datagram. */
+  private int arrivalsCounted;
+
   private boolean atGap;
+
+  /** How many listed ACKs have been written, and are kept to be written again. */
+  private int written;
+
+  private boolean repeatPending;
+  private long writtenAtUs;
 
   PendingAcks(MemoryBudget budget) {
     this.budget = budget;
   }
 
-  /** Whether there is anything to acknowledge. */
+  /** Whether there is anything to acknowledge, for the first time or again. */
   boolean isPending() {
-    return pending;
+    return pending || repeatPending;
   }
 
   /** How many segments arrived since the last flush, without duplicates. */
@@ -50,9 +70,17 @@ final class PendingAcks {
     return atGap;
   }
 
-  /** Whether few segments arrive: at most so many since the last flush, and before it. */
-  boolean isThin(int segments) {
-    return arrivals <= segments && arrivalsBefore <= segments;
+  /** Whether few datagrams bring new segments: since the last flush, and before it. */
+  boolean isThin() {
+    return datagrams <= THIN_DATAGRAMS && datagramsBefore <= THIN_DATAGRAMS;
+  }
+
+  /** A datagram has been taken in. */
+  void endDatagram() {
+    if (arrivals != arrivalsCounted) {
+      arrivalsCounted = arrivals;
+      datagrams++;
+    }
   }
 
   /**
@@ -92,6 +120,7 @@ final class PendingAcks {
    */
   void gapClosed() {
     count = 0;
+    written = 0;
     if (sns.length > MIN_CAPACITY) {
       budget.release(heldBytes());
       sns = EMPTY;
@@ -146,20 +175,40 @@ final class PendingAcks {
     tss[count++] = ts;
   }
 
-  /** Writes all pending ACKs. */
-  void flush(int rcvNext, SegmentWriter writer) {
-    for (int i = 0; i < count; i++) {
+  /**
+   * Writes all pending ACKs.
+   *
+   * @param isLossy whether to write them once more with a later flush, if traffic is thin
+   */
+  void flush(int rcvNext, boolean isLossy, long nowUs, SegmentWriter writer) {
+    boolean repeats = repeatPending && nowUs - writtenAtUs >= MIN_REPEAT_US;
+    if (!pending && !repeats) {
+      return;
+    }
+    for (int i = repeats ? 0 : written; i < count; i++) {
       if (sns[i] - rcvNext >= 0) {
         writer.control(Segment.ACK, tss[i], sns[i]);
       }
     }
-    if (pending && newestSn - rcvNext < 0) {
+    if (newestSn - rcvNext < 0) {
       writer.control(Segment.ACK, newestTs, newestSn);
     }
-    count = 0;
+    repeatPending = pending && isLossy && isThin();
+    dropListed(repeatPending ? written : count);
+    written = count;
+    writtenAtUs = nowUs;
     pending = false;
-    arrivalsBefore = arrivals;
+    datagramsBefore = datagrams;
+    datagrams = 0;
     arrivals = 0;
+    arrivalsCounted = 0;
     atGap = false;
+  }
+
+  /** Drops the oldest entries of the list. */
+  private void dropListed(int entries) {
+    count -= entries;
+    System.arraycopy(sns, entries, sns, 0, count);
+    System.arraycopy(tss, entries, tss, 0, count);
   }
 }

@@ -25,14 +25,15 @@ final class RackDetector extends LossDetector {
   /** RFC 8985 §6.2.4: how many recoveries the window stays wide. */
   private static final int WIDE_RECOVERIES = 16;
 
-  /** At most so many segments in flight are thin traffic. Each of them has a timeout of its own. */
-  static final int THIN_SEGMENTS = 16;
-
-  /** A rise of the delay of acknowledgements is taken over at once, a fall by this fraction. */
-  private static final int ACK_DELAY_SHIFT = 5;
+  /**
+   * At most so much in flight is thin traffic: sixteen datagrams. Each segment of it has a timeout
+   * of its own.
+   */
+  static final int THIN_BYTES = 16 * 1400;
 
   private final KcpCounters counters;
   private final MinRtt minRtt = new MinRtt();
+  private final AckTime ackTime = new AckTime();
 
   // The arrays of the ring.
 
@@ -44,6 +45,9 @@ final class RackDetector extends LossDetector {
   /** Whether acknowledgements, not a timeout, caused the last retransmission. */
   private boolean[] lostByAcks;
 
+  private char[] length;
+
+  private int bytesInFlight;
   private int transmissions;
 
   /** The latest transmission that has arrived, and its round-trip time. */
@@ -51,13 +55,16 @@ final class RackDetector extends LossDetector {
 
   private int arrivedRttUs;
 
+  /** When that became known, and the latest that was known before. */
+  private long arrivedAtUs;
+
+  private int arrivedBefore;
+
   private int windowUs = MIN_WINDOW_US;
   private int wideRecoveries;
 
   private int intervalUs;
-
-  /** How long the peer holds acknowledgements back. */
-  private int ackDelayUs;
+  private int minTimeoutUs;
 
   /** When segments were acknowledged last. */
   private long progressAtUs;
@@ -67,14 +74,11 @@ final class RackDetector extends LossDetector {
     this.counters = counters;
   }
 
-  /** The peer's interval is not known: before it shows, it is taken to be the same. */
   @Override
   void configure(KcpConfig config) {
     super.configure(config);
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
-    if (!rtt.hasSample()) {
-      ackDelayUs = intervalUs;
-    }
+    minTimeoutUs = config.minRtoMs() * Kcp.US_PER_MS;
   }
 
   @Override
@@ -83,6 +87,7 @@ final class RackDetector extends LossDetector {
     transmission = ring.transmission;
     previousTs = ring.previousTs;
     lostByAcks = ring.lostByAcks;
+    length = ring.length;
   }
 
   // Transmissions
@@ -92,6 +97,11 @@ final class RackDetector extends LossDetector {
     super.sent(index, ts, nowUs);
     transmission[index] = ++transmissions;
     lostByAcks[index] = false;
+    bytesInFlight += bytes(index);
+  }
+
+  private int bytes(int index) {
+    return Segment.HEADER_BYTES + length[index];
   }
 
   @Override
@@ -102,20 +112,30 @@ final class RackDetector extends LossDetector {
     transmission[index] = ++transmissions;
   }
 
-  /** RFC 8985 §7.2 and RFC 9002 §6.2.1: the probe timeout, with the peer's delay as measured. */
+  /**
+   * RFC 8985 §7.2 and RFC 9002 §6.2.1: the probe timeout. They add the longest delay that the peer
+   * may choose for an ACK; here it is measured. KCP's minimum of 30 ms or more holds only if it is
+   * configured.
+   */
   @Override
   int timeoutUs() {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
     int variationUs = Math.max(4 * rtt.rttVarUs(), MIN_WINDOW_US);
-    long timeoutUs = (long) rtt.srttUs() + variationUs + ackDelayUs;
-    return rtt.withinLimits(timeoutUs);
+    int ackTimeUs = ackTime.isKnown() ? ackTime.us() : assumedAckTimeUs();
+    long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs + (long) MARGIN_US);
+    return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
+  }
+
+  /** The peer's interval is not known: until it shows, it is taken to be the same as here. */
+  private int assumedAckTimeUs() {
+    return Math.min(rtt.srttUs() + intervalUs, RttEstimator.MAX_RTO_US);
   }
 
   @Override
   boolean isThin() {
-    return unacknowledged() <= THIN_SEGMENTS;
+    return bytesInFlight <= THIN_BYTES;
   }
 
   /**
@@ -133,39 +153,61 @@ final class RackDetector extends LossDetector {
   @Override
   void acknowledged(int index, int ts, int rttUs, long nowUs) {
     if (isLastTransmission(index, ts)) {
-      arrived(index, rttUs);
+      checkReordering(index, arrived);
+      arrived(index, rttUs, nowUs);
       minRtt.sample(rttUs, nowUs);
       if (lostByAcks[index]) {
         recovered();
       }
     } else if (wasSentAt(index, ts)) {
       int spurious = ts == firstTs(index) ? transmissions(index) - 1 : 1;
-      spurious(index, spurious, rttUs - arrivedRttUs);
+      spurious(index, spurious, rttUs);
     }
     super.acknowledged(index, ts, rttUs, nowUs);
-    progressed(nowUs);
+    progressed(index, nowUs);
   }
 
   @Override
   void acknowledgedByUna(int index, long nowUs) {
     if (transmissions(index) > 1) {
       retransmissionCovered(index, nowUs - sentAtUs(index));
+    } else {
+      checkReordering(index, arrivedAtUs == nowUs ? arrivedBefore : arrived);
     }
     super.acknowledgedByUna(index, nowUs);
-    progressed(nowUs);
+    progressed(index, nowUs);
   }
 
   private void retransmissionCovered(int index, long sinceSentUs) {
     if (sinceSentUs < minRtt.us()) {
       long betweenUs = (long) (lastTs(index) - previousTs[index]) * Kcp.US_PER_MS;
-      spurious(index, 1, sinceSentUs + betweenUs - arrivedRttUs);
-    } else if (lostByAcks[index]) {
-      recovered();
+      spurious(index, 1, sinceSentUs + betweenUs);
     }
   }
 
-  private void arrived(int index, int rttUs) {
+  /**
+   * RFC 8985 §6.2.3: a segment that was sent once and arrives after a later one was reordered; the
+   * window is then at least a quarter of the least round-trip time.
+   *
+   * @param known the latest transmission that was known to have arrived before
+   */
+  private void checkReordering(int index, int known) {
+    if (transmissions(index) == 1 && transmission[index] - known < 0) {
+      widen(minRtt.us() / 4);
+    }
+  }
+
+  private void widen(long us) {
+    windowUs = (int) Math.max(windowUs, Math.min(us, rtt.srttUs() / 2));
+    wideRecoveries = WIDE_RECOVERIES;
+  }
+
+  private void arrived(int index, int rttUs, long nowUs) {
     if (transmission[index] - arrived > 0) {
+      if (nowUs != arrivedAtUs) {
+        arrivedBefore = arrived;
+        arrivedAtUs = nowUs;
+      }
       arrived = transmission[index];
       arrivedRttUs = rttUs;
     }
@@ -179,42 +221,36 @@ final class RackDetector extends LossDetector {
   }
 
   /**
-   * Retransmissions of the segment at {@code index} were spurious.
-   *
-   * @param lateUs how much later than expected the earlier transmission has arrived
+   * Retransmissions of the segment at {@code index} were spurious: an earlier transmission has
+   * arrived, and was acknowledged after {@code rttUs}.
    */
-  private void spurious(int index, int retransmissions, long lateUs) {
+  private void spurious(int index, int retransmissions, long rttUs) {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
     if (lostByAcks[index]) {
-      long widerUs = Math.min(lateUs + MARGIN_US, rtt.srttUs() / 2);
-      windowUs = (int) Math.max(windowUs, widerUs);
-      wideRecoveries = WIDE_RECOVERIES;
+      widen(rttUs - arrivedRttUs + MARGIN_US);
+    } else {
+      ackTime.sample(rttUs);
     }
   }
 
-  private void progressed(long nowUs) {
+  private void progressed(int index, long nowUs) {
+    boolean wasThin = isThin();
+    bytesInFlight -= bytes(index);
     progressAtUs = nowUs;
-    if (unacknowledged() == THIN_SEGMENTS) {
+    if (!wasThin && isThin()) {
       restartTimeouts();
     }
   }
 
   /**
-   * The oldest segment that {@code una} covers has waited for the acknowledgement longer than the
-   * newest. Acknowledgements of many segments leave sooner than those of the few that may follow.
+   * The oldest segment that {@code una} covers has waited longest for an acknowledgement. Those of
+   * many segments leave sooner than those of the few that may follow.
    */
   @Override
-  void unaAdvances(int index, int rttSampleUs, long nowUs) {
-    if (rttSampleUs < 0 || transmissions(index) > 1) {
-      return;
-    }
-    long delayUs = Math.max(nowUs - sentAtUs(index) - rttSampleUs, 0);
-    if (!isThin()) {
-      ackDelayUs = Math.max(ackDelayUs, intervalUs);
-    } else if (delayUs > ackDelayUs) {
-      ackDelayUs = (int) Math.min(delayUs, RttEstimator.MAX_RTO_US);
-    } else {
-      ackDelayUs -= (int) (ackDelayUs - delayUs) >> ACK_DELAY_SHIFT;
+  void unaAdvances(int index, long nowUs) {
+    if (transmissions(index) == 1) {
+      long waitedUs = nowUs - sentAtUs(index);
+      ackTime.sample(isThin() ? waitedUs : Math.max(waitedUs, assumedAckTimeUs()));
     }
   }
 

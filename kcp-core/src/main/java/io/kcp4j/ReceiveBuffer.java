@@ -13,6 +13,9 @@ final class ReceiveBuffer {
   /** At least the fragments of the longest message, so that the reader finds a whole message. */
   private static final int MAX_MOVED_AT_ONCE = 256;
 
+  /** How long a path counts as lossy after a loss. */
+  private static final int LOSSY_US = 10_000_000;
+
   private final KcpCounters counters;
   private final MemoryBudget budget;
   private final ReorderBuffer reordered;
@@ -24,7 +27,9 @@ final class ReceiveBuffer {
   private int maxFragments;
   private boolean stream;
   private boolean ackNoDelay;
-  private boolean ackGaps;
+  private boolean isTimely;
+  private long lossesSeen;
+  private long lossSeenAtUs;
 
   /** Counts the flushes, so that a duplicate is acknowledged once per flush. */
   private int flushes;
@@ -42,7 +47,7 @@ final class ReceiveBuffer {
   void configure(KcpConfig config) {
     window = config.receiveWindow();
     ackNoDelay = config.ackNoDelay();
-    ackGaps = config.lossDetection() == LossDetection.TIME;
+    isTimely = config.lossDetection() == LossDetection.TIME;
     stream = config.delivery() == Delivery.STREAM;
     // A message of more fragments than the window could never be reassembled: protocol.md 5.3.
     maxFragments = stream ? 1 : config.receivedFragments();
@@ -65,7 +70,7 @@ final class ReceiveBuffer {
     int arrivals = acks.arrivals();
     return arrivals > 0
         && (ackNoDelay
-            || (ackGaps && acks.isAtGap())
+            || (isTimely && acks.isAtGap())
             || arrivals >= mtuBytes / Segment.HEADER_BYTES
             || arrivals >= window / 2);
   }
@@ -191,9 +196,22 @@ final class ReceiveBuffer {
     return taken;
   }
 
-  void flushAcks(SegmentWriter writer) {
+  void flushAcks(long nowUs, SegmentWriter writer) {
     flushes++;
-    acks.flush(next, writer);
+    acks.flush(next, isTimely && isLossy(nowUs), nowUs, writer);
+  }
+
+  /**
+   * Whether a segment of either side was retransmitted lately: duplicates are what the peer has
+   * retransmitted since the ACK was lost.
+   */
+  private boolean isLossy(long nowUs) {
+    long losses = counters.get(KcpCounter.RETRANSMITTED) + counters.get(KcpCounter.DUPLICATES);
+    if (losses != lossesSeen) {
+      lossesSeen = losses;
+      lossSeenAtUs = nowUs;
+    }
+    return losses > 0 && nowUs - lossSeenAtUs < LOSSY_US;
   }
 
   void close() {

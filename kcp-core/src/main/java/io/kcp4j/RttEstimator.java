@@ -68,12 +68,7 @@ final class RttEstimator {
 
   private void update() {
     int rto = sampled ? srttUs + Math.max(intervalUs, 4 * rttVarUs) : INITIAL_RTO_US;
-    rtoUs = withinLimits(rto);
-  }
-
-  /** A timeout, in microseconds, within the minimum and the maximum. */
-  int withinLimits(long timeoutUs) {
-    return (int) Math.min(Math.max(timeoutUs, minRtoUs), MAX_RTO_US);
+    rtoUs = Math.min(Math.max(rto, minRtoUs), MAX_RTO_US);
   }
 
   /** The timeout after {@code segmentRtoUs} has passed without an acknowledgement. */

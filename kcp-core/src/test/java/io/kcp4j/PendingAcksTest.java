@@ -39,10 +39,14 @@ class PendingAcksTest {
   }
 
   private List<String> flush(int rcvNext) {
+    return flush(rcvNext, false, 0);
+  }
+
+  private List<String> flush(int rcvNext, boolean isLossy, long nowUs) {
     written.clear();
     SegmentWriter writer = new SegmentWriter(1, new KcpCounters(), new Pacer());
     writer.begin(output, 0, 1400, 0, 0, rcvNext);
-    acks.flush(rcvNext, writer);
+    acks.flush(rcvNext, isLossy, nowUs, writer);
     writer.end();
     return written;
   }
@@ -115,5 +119,60 @@ class PendingAcksTest {
     assertFalse(acks.isPending());
     assertEquals(0, acks.arrivals());
     assertEquals(List.of(), flush(6));
+  }
+
+  @Test
+  void onALossyPathAcknowledgementsAreWrittenOnceMore() {
+    acks.addInOrder(5, 50);
+    addBeyondGap(7, 70);
+    addBeyondGap(8, 80);
+    assertEquals(List.of("7@70", "8@80"), flush(6, true, 0));
+    assertTrue(acks.isPending());
+    assertEquals(List.of("7@70", "8@80"), flush(6, true, 1_000));
+    assertFalse(acks.isPending());
+    assertEquals(List.of(), flush(6, true, 2_000));
+  }
+
+  @Test
+  void whatIsWrittenOnceMoreIsTheNewestInOrder() {
+    acks.addInOrder(5, 50);
+    assertEquals(List.of("5@50"), flush(6, true, 0));
+    acks.addInOrder(6, 60);
+    assertEquals(List.of("6@60"), flush(7, true, 500));
+    assertEquals(List.of("6@60"), flush(7, true, 2_000));
+    assertFalse(acks.isPending());
+  }
+
+  @Test
+  void nothingIsWrittenOnceMoreWithinAMillisecond() {
+    addBeyondGap(7, 70);
+    assertEquals(List.of("7@70"), flush(6, true, 0));
+    assertEquals(List.of(), flush(6, true, 999));
+    assertTrue(acks.isPending());
+    assertEquals(List.of("7@70"), flush(6, true, 1_000));
+  }
+
+  @Test
+  void newAcknowledgementsJoinThoseThatAreWrittenOnceMore() {
+    addBeyondGap(7, 70);
+    assertEquals(List.of("7@70"), flush(6, true, 0));
+    addBeyondGap(9, 90);
+    assertEquals(List.of("7@70", "9@90"), flush(6, true, 1_000));
+    assertEquals(List.of("9@90"), flush(6, true, 2_000));
+  }
+
+  @Test
+  void acknowledgementsOfManyDatagramsAreNotWrittenOnceMore() {
+    for (int sn = 0; sn < 17; sn++) {
+      acks.addInOrder(sn, 0);
+      acks.endDatagram();
+    }
+    assertFalse(acks.isThin());
+    flush(17, true, 0);
+    assertFalse(acks.isPending());
+    assertFalse(acks.isThin(), "until another flush has had few");
+    acks.addInOrder(17, 0);
+    flush(18, true, 1_000);
+    assertTrue(acks.isThin());
   }
 }

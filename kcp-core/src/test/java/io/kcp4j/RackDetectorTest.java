@@ -21,6 +21,8 @@ class RackDetectorTest {
   private static final int RTT_US = 20_000;
   private static final int WINDOW_US = 2_000;
   private static final int INTERVAL_US = 10_000;
+  private static final int PAYLOAD_BYTES = 1376;
+  private static final int THIN_SEGMENTS = RackDetector.THIN_BYTES / (24 + PAYLOAD_BYTES);
 
   private final RttEstimator rtt = new RttEstimator();
   private final KcpCounters counters = new KcpCounters();
@@ -45,7 +47,7 @@ class RackDetectorTest {
   }
 
   private void sendNew(long nowUs) {
-    buffer.append(Unpooled.buffer(10).writeZero(10), 10, 0, 10);
+    buffer.append(Unpooled.buffer().writeZero(PAYLOAD_BYTES), PAYLOAD_BYTES, 0, PAYLOAD_BYTES);
     buffer.sent(ts(nowUs), nowUs);
   }
 
@@ -67,10 +69,8 @@ class RackDetectorTest {
     buffer.acknowledgeBelow(buffer.una(), nowUs);
   }
 
-  private void una(int segment, int rttSampleUs, long nowUs) {
-    if (buffer.isAwaited(buffer.una())) {
-      losses.unaAdvances(buffer.index(buffer.una()), rttSampleUs, nowUs);
-    }
+  private void una(int segment, long nowUs) {
+    losses.unaAdvances(buffer.index(buffer.una()), nowUs);
     buffer.acknowledgeBelow(FIRST + segment, nowUs);
   }
 
@@ -183,7 +183,7 @@ class RackDetectorTest {
     sendNew(34_000);
     ack(2, 34_000, 54_000);
     assertEquals("1t", flush(54_000));
-    una(3, -1, 54_000 + RTT_US - 1);
+    una(3, 54_000 + RTT_US - 1);
     assertEquals(1, spurious());
   }
 
@@ -194,7 +194,7 @@ class RackDetectorTest {
     sendNew(34_000);
     ack(2, 34_000, 54_000);
     assertEquals("1t", flush(54_000));
-    una(3, -1, 54_000 + RTT_US);
+    una(3, 54_000 + RTT_US);
     assertEquals(0, spurious());
   }
 
@@ -229,7 +229,7 @@ class RackDetectorTest {
     sendNew(30_000);
     sendNew(31_000); // Its ACK and that of the next are lost.
     sendNew(32_000);
-    una(4, RTT_US, 90_000);
+    una(4, 90_000);
     assertEquals(0, spurious());
     sendNew(100_000);
     sendNew(101_000);
@@ -252,33 +252,111 @@ class RackDetectorTest {
   }
 
   @Test
-  void probeTimeoutIsTheRoundTripItsVariationAndTheDelayOfAcks() {
+  void probeTimeoutIsTheRoundTripAndItsVariation() {
     measureRtt();
-    int withoutDelayUs = RTT_US + 4 * (RTT_US / 2);
-    assertEquals(withoutDelayUs + INTERVAL_US, losses.timeoutUs(), "the own interval at first");
-    sendNew(30_000);
-    sendNew(46_000);
-    una(3, RTT_US, 46_000 + RTT_US);
-    assertEquals(withoutDelayUs + 16_000, losses.timeoutUs(), "16 ms longer than the newest");
-    sendNew(100_000);
-    una(4, RTT_US, 100_000 + RTT_US);
-    assertEquals(withoutDelayUs + 16_000 * 31 / 32, losses.timeoutUs(), "falls slowly");
+    assertEquals(RTT_US + 4 * (RTT_US / 2), losses.timeoutUs());
+  }
+
+  /**
+   * Sends two segments {@code spacingUs} apart, which the peer acknowledges together, and returns
+   * the next time.
+   */
+  private long exchange(long nowUs, int spacingUs) {
+    int segment = buffer.next() - FIRST;
+    sendNew(nowUs);
+    sendNew(nowUs + spacingUs);
+    ack(segment + 1, nowUs + spacingUs, nowUs + spacingUs + RTT_US);
+    una(segment + 2, nowUs + spacingUs + RTT_US);
+    return nowUs + 100_000;
+  }
+
+  private long exchange(int times, long nowUs, int spacingUs) {
+    long nextUs = nowUs;
+    for (int i = 0; i < times; i++) {
+      nextUs = exchange(nextUs, spacingUs);
+    }
+    return nextUs;
   }
 
   @Test
-  void acknowledgementsOfManySegmentsDoNotTellHowLongThoseOfFewAreDelayed() {
+  void probeTimeoutAllowsForTheTimeThatAcknowledgementsTake() {
     measureRtt();
-    for (long nowUs = 30_000; nowUs < 2_000_000; nowUs += 20_000) {
-      sendNew(RackDetector.THIN_SEGMENTS + 1, nowUs);
-      una(buffer.next() - FIRST, RTT_US, nowUs + RTT_US);
+    long nowUs = exchange(63, 100_000, 1_000);
+    assertEquals(RTT_US + INTERVAL_US + 1_000, losses.timeoutUs(), "as long as it is not known");
+    nowUs = exchange(64, nowUs, 8_000);
+    assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
+    exchange(128, nowUs, 1_000);
+    assertEquals(RTT_US + 2_000, losses.timeoutUs());
+  }
+
+  @Test
+  void singleLostAcknowledgementDoesNotMakeTheProbeTimeoutLonger() {
+    measureRtt();
+    long nowUs = exchange(100, 100_000, 8_000);
+    nowUs = exchange(nowUs, 16_000);
+    assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
+    nowUs = exchange(30, nowUs, 8_000);
+    nowUs = exchange(nowUs, 16_000);
+    assertEquals(RTT_US + 16_000 + 1_000, losses.timeoutUs(), "the second one within a period");
+    exchange(128, nowUs, 8_000);
+    assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
+  }
+
+  @Test
+  void acknowledgementsOfManySegmentsDoNotTellHowLongThoseOfFewTake() {
+    measureRtt();
+    for (long nowUs = 30_000; nowUs < 3_000_000; nowUs += 30_000) {
+      sendNew(THIN_SEGMENTS + 2, nowUs);
+      ack(buffer.next() - FIRST - 1, nowUs, nowUs + RTT_US);
+      una(buffer.next() - FIRST, nowUs + RTT_US);
     }
-    assertEquals(RTT_US + 4 * (RTT_US / 2) + INTERVAL_US, losses.timeoutUs());
+    assertEquals(RTT_US + INTERVAL_US + 1_000, losses.timeoutUs());
+  }
+
+  @Test
+  void spuriousTimeoutTellsHowLongTheAcknowledgementTook() {
+    measureRtt();
+    long nowUs = exchange(128, 100_000, 1_000);
+    for (int i = 0; i < 2; i++) {
+      int segment = buffer.next() - FIRST;
+      sendNew(nowUs);
+      assertEquals(segment + "p", flush(nowUs + losses.timeoutUs()));
+      ack(segment, nowUs, nowUs + 40_000);
+      nowUs += 100_000;
+    }
+    assertTrue(losses.timeoutUs() >= 40_000);
+  }
+
+  @Test
+  void reorderedSegmentWidensTheWindowToAQuarterOfTheLeastRoundTrip() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(31_000);
+    ack(2, 31_000, 31_000 + RTT_US);
+    ack(1, 30_000, 31_500 + RTT_US);
+    sendNew(100_000);
+    sendNew(101_000);
+    ack(4, 101_000, 101_000 + RTT_US);
+    assertEquals(100_000 + RTT_US + RTT_US / 4, losses.deadlineUs());
+  }
+
+  @Test
+  void segmentThatUnaCoversAfterALaterOneHasArrivedWasReordered() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(31_000);
+    ack(2, 31_000, 31_000 + RTT_US);
+    una(3, 31_500 + RTT_US);
+    sendNew(100_000);
+    sendNew(101_000);
+    ack(4, 101_000, 101_000 + RTT_US);
+    assertEquals(100_000 + RTT_US + RTT_US / 4, losses.deadlineUs());
   }
 
   @Test
   void timeoutsOfManySegmentsCountFromTheLastAcknowledgement() {
     measureRtt();
-    sendNew(RackDetector.THIN_SEGMENTS + 2, 30_000);
+    sendNew(THIN_SEGMENTS + 2, 30_000);
     long timeoutUs = losses.timeoutUs();
     ack(1, 30_000, 80_000);
     assertFalse(losses.isThin());
@@ -289,14 +367,14 @@ class RackDetectorTest {
   @Test
   void timeoutsOfFewSegmentsCountFromTheirTransmission() {
     measureRtt();
-    sendNew(RackDetector.THIN_SEGMENTS + 2, 30_000);
+    sendNew(THIN_SEGMENTS + 2, 30_000);
     long timeoutUs = losses.timeoutUs();
     assertEquals("", flush(30_000 + timeoutUs - 1));
     ack(17, 30_000, 30_000 + timeoutUs - 1);
     ack(18, 30_000, 30_000 + timeoutUs - 1);
     assertTrue(losses.isThin());
     assertEquals(30_000 + timeoutUs, losses.deadlineUs());
-    assertEquals("1p2p3p", flush(30_000 + timeoutUs).substring(0, 6));
+    assertTrue(flush(30_000 + timeoutUs).startsWith("1p2p3p"));
   }
 
   @Test
