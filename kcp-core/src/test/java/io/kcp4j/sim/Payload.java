@@ -9,7 +9,7 @@ import java.util.SplittableRandom;
  * Endless bytes that writer and reader know without storing them: a random block, repeated. The
  * length of the block is a prime above 2^16, so that no misplaced segment matches.
  */
-final class Payload {
+public final class Payload {
 
   private static final int PERIOD = 65_537;
 
@@ -17,14 +17,15 @@ final class Payload {
   private int written;
   private int read;
 
-  Payload(SplittableRandom random) {
+  /** Draws the block. */
+  public Payload(SplittableRandom random) {
     byte[] bytes = new byte[PERIOD];
     random.nextBytes(bytes);
     block = Unpooled.wrappedBuffer(bytes);
   }
 
   /** Appends the next bytes to {@code target}. */
-  void write(ByteBuf target, int bytes) {
+  public void write(ByteBuf target, int bytes) {
     for (int left = bytes; left > 0; ) {
       int n = Math.min(left, PERIOD - written);
       target.writeBytes(block, written, n);
@@ -39,7 +40,7 @@ final class Payload {
   }
 
   /** Whether {@code data} holds the bytes that follow those checked before. */
-  boolean matchesNext(ByteBuf data) {
+  public boolean matchesNext(ByteBuf data) {
     for (int at = data.readerIndex(); at < data.writerIndex(); ) {
       int n = Math.min(data.writerIndex() - at, PERIOD - read);
       if (!ByteBufUtil.equals(data, at, block, read, n)) {

@@ -1,0 +1,49 @@
+package io.kcp4j.lab;
+
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * Runs the lab by hand and prints CSV, one row for each cell, on as many threads as there are
+ * processors. Exits with 1 if a cell has failed. src/docs/lab.md explains the arguments and the
+ * columns.
+ */
+public final class Lab {
+
+  private Lab() {}
+
+  public static void main(String[] args) throws InterruptedException {
+    List<Cell> cells;
+    try {
+      cells = LabOptions.cells(args);
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.err.println(LabOptions.USAGE + " " + String.join(", ", Variant.names()));
+      System.exit(2);
+      return;
+    }
+    System.exit(run(cells) ? 0 : 1);
+  }
+
+  private static boolean run(List<Cell> cells) throws InterruptedException {
+    ExecutorService threads =
+        Executors.newFixedThreadPool(Runtime.getRuntime().availableProcessors());
+    List<Future<CellResult>> results =
+        cells.stream().map(cell -> threads.submit(() -> CellRun.run(cell))).toList();
+    threads.shutdown();
+    boolean succeeded = true;
+    System.out.println(CsvRow.HEADER);
+    for (Future<CellResult> result : results) {
+      try {
+        System.out.println(CsvRow.of(result.get()));
+      } catch (ExecutionException e) {
+        e.printStackTrace();
+        succeeded = false;
+      }
+    }
+    return succeeded;
+  }
+}

@@ -1,0 +1,179 @@
+package io.kcp4j.lab;
+
+import io.kcp4j.EndReason;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionTable;
+import io.kcp4j.session.TestDriver;
+import io.kcp4j.session.TimerWheel;
+import io.kcp4j.sim.VirtualTime;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.IntFunction;
+
+/**
+ * A {@link SessionTable} with all layers and its timer wheel, driven by virtual time. What arrives
+ * at the same time is one batch.
+ */
+final class LabHost implements LabPeer {
+
+  private static final InetSocketAddress REMOTE = InetSocketAddress.createUnresolved("remote", 1);
+
+  private static final int MAX_CLOCK_OFFSET_US = 1_000_000;
+
+  private final VirtualTime time;
+  private final SplittableRandom random;
+  private final KcpConfig config;
+  private final FecConfig fec;
+  private final KcpContext context =
+      new KcpContext(PooledByteBufAllocator.DEFAULT, MemoryBudget.unlimited(), new KcpCounters());
+  private final TimerWheel wheel;
+  private final SessionTable table;
+  private final List<Session> sessions = new ArrayList<>();
+  private final Runnable endBatch = this::endBatch;
+  private final Runnable flush = this::flush;
+  private final Runnable wake = this::wake;
+
+  /** So that the milliseconds of two machines do not begin at the same time. */
+  private final long clockOffsetUs;
+
+  private LabLink out;
+  private IntFunction<LabUser> users;
+  private boolean inBatch;
+  private long timerAtUs = Long.MAX_VALUE;
+
+  LabHost(VirtualTime time, SplittableRandom random, KcpConfig config, FecConfig fec) {
+    this.time = time;
+    this.random = random;
+    this.config = config;
+    this.fec = fec;
+    clockOffsetUs = random.nextInt(MAX_CLOCK_OFFSET_US);
+    wheel = new TimerWheel(clockUs());
+    TestDriver driver = TestDriver.builder(context).deadlines(wheel).nowUs(clockUs()).build();
+    table = driver.table;
+    driver.acceptor = (remote, conv) -> newSession(conv, users.apply(conv));
+    driver.onProgress = LabHost::progressed;
+    driver.onEnd = LabHost::ended;
+    driver.output = remote -> out;
+    driver.onFlushRequest = () -> time.after(0, flush);
+  }
+
+  private long clockUs() {
+    return time.nowUs() + clockOffsetUs;
+  }
+
+  @Override
+  public void connect(LabLink out) {
+    this.out = out;
+  }
+
+  @Override
+  public LabSession open(int conv, LabUser user) {
+    Session session = newSession(conv, user);
+    table.add(session, clockUs());
+    return (LabSession) session.owner();
+  }
+
+  @Override
+  public void listen(IntFunction<LabUser> users) {
+    this.users = users;
+  }
+
+  private Session newSession(int conv, LabUser user) {
+    Kcp kcp = new Kcp(conv, config, context, random.nextInt());
+    Owner owner = new Owner(user);
+    owner.session = table.newSession(REMOTE, kcp, owner);
+    owner.session.reconfigure(config, fec);
+    sessions.add(owner.session);
+    return owner.session;
+  }
+
+  @Override
+  public void received(ByteBuf packet) {
+    table.receive(REMOTE, packet, clockUs());
+    if (!inBatch) {
+      inBatch = true;
+      time.after(0, endBatch);
+    }
+  }
+
+  private void endBatch() {
+    inBatch = false;
+    table.endBatch(clockUs());
+    arm();
+  }
+
+  private void flush() {
+    table.flushPending(clockUs());
+    arm();
+  }
+
+  private void arm() {
+    long deadlineUs = wheel.nextDeadline();
+    if (deadlineUs != Long.MAX_VALUE && deadlineUs - clockOffsetUs < timerAtUs) {
+      timerAtUs = Math.max(deadlineUs - clockOffsetUs, time.nowUs());
+      time.at(timerAtUs, wake);
+    }
+  }
+
+  /** Wakes up too early after the timer was moved forward, and does nothing then. */
+  private void wake() {
+    if (time.nowUs() >= timerAtUs) {
+      timerAtUs = Long.MAX_VALUE;
+      wheel.advance(clockUs());
+      arm();
+    }
+  }
+
+  private static void progressed(Session session) {
+    Owner owner = (Owner) session.owner();
+    for (ByteBuf data; (data = session.kcp().receive()) != null; data.release()) {
+      owner.user.received(owner, data);
+    }
+    owner.user.progressed(owner);
+  }
+
+  private static void ended(Session session, EndReason reason) {
+    throw new AssertionError("session " + session.conv() + " ended: " + reason);
+  }
+
+  @Override
+  public KcpCounters counters() {
+    return context.total();
+  }
+
+  @Override
+  public void close() {
+    sessions.forEach(Session::close);
+  }
+
+  /** A session and its user. */
+  private final class Owner implements LabSession {
+
+    private final LabUser user;
+    private Session session;
+
+    Owner(LabUser user) {
+      this.user = user;
+    }
+
+    @Override
+    public boolean write(ByteBuf data) {
+      return session.kcp().send(data);
+    }
+
+    @Override
+    public void flush() {
+      table.scheduleFlush(session);
+    }
+  }
+}

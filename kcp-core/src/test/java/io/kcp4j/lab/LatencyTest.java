@@ -1,0 +1,128 @@
+package io.kcp4j.lab;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpConfig;
+import io.kcp4j.fec.FecConfig;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A cross-section of the lab's cells, for some seeds. */
+class LatencyTest {
+
+  private static final int SECONDS = 20;
+
+  private static final Traffic GAME = Traffic.game(25);
+
+  private static final long MEASURED = (SECONDS - 1) * 60L * GAME.messages();
+
+  private static final int RTT_US = 20_000;
+
+  private static final int JITTER_US = 1_000;
+
+  private static final LinkSettings CLEAN = LinkSettings.delay(RTT_US / 2);
+
+  private static final LinkSettings JITTERY = CLEAN.withJitter(JITTER_US);
+
+  /** Standard deviations within which statistical results must be; the seeds are fixed. */
+  private static final int TOLERANCE = 4;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"default", "messages", "interval-40", "fec-3-2-mtu-500", "to-kcp-go-10"})
+  void withoutLossAndJitterEveryRoundTripIsThatOfTheLinks(String variant) {
+    CellResult result = game(variant, CLEAN, 1);
+    assertEquals(MEASURED, result.latencies().count());
+    assertEquals(RTT_US, result.quantileUs(0.5));
+    assertEquals(RTT_US, result.latencies().maxUs());
+    assertEquals(0, result.up().retransmitted());
+    assertEquals(0, result.down().retransmitted());
+    assertEquals(0, result.up().reordered());
+    assertEquals(0, result.up().lost() + result.down().lost());
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void jitterAddsItsMeanEachWay(long seed) {
+    CellResult result = game("default", JITTERY, seed);
+    assertEquals(RTT_US + JITTER_US, (double) result.quantileUs(0.5), JITTER_US / 10);
+    assertTrue(result.latencies().maxUs() <= RTT_US + 2 * JITTER_US, CsvRow.of(result));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void everyMessageArrivesAndTheLossIsThatOfTheLinks(long seed) {
+    double loss = 0.05;
+    CellResult result = game("default", JITTERY.withLoss(loss, 0), seed);
+    assertEquals(MEASURED, result.latencies().count());
+    long datagrams = result.up().datagrams() + result.down().datagrams();
+    long lost = result.up().lost() + result.down().lost();
+    double deviation = Math.sqrt(datagrams * loss * (1 - loss));
+    assertEquals(datagrams * loss, (double) lost, TOLERANCE * deviation);
+    assertTrue(result.up().retransmitted() > 0, CsvRow.of(result));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void aCopyOfEachDatagramHidesMostLosses(long seed) {
+    LinkSettings lossy = JITTERY.withLoss(0.05, 0);
+    CellResult plain = game("default", lossy, seed);
+    CellResult copied = game("fec-1-1", lossy, seed);
+    assertTrue(
+        copied.quantileUs(0.99) < plain.quantileUs(0.99) - 10_000,
+        () -> CsvRow.of(plain) + "\n" + CsvRow.of(copied));
+    assertTrue(copied.up().recovered() > 0, CsvRow.of(copied));
+  }
+
+  /** What arrives before the first message is dropped, since it begins no session. */
+  @ParameterizedTest
+  @ValueSource(strings = {"default", "peer-interval-40", "to-kcp-go-10", "to-kcp-go-40"})
+  void withoutLossEveryRetransmissionIsSpuriousAndArrivesAsADuplicate(String variant) {
+    CellResult result =
+        run(Workload.ONE_WAY, variant, Traffic.stream(3), CLEAN.withJitter(5_000), 1);
+    assertTrue(result.up().reordered() > 0, CsvRow.of(result));
+    assertEquals(result.up().retransmitted(), result.up().spurious());
+    long early = result.up().spurious() - result.up().duplicates();
+    assertTrue(early >= 0 && early < 3, CsvRow.of(result));
+  }
+
+  @Test
+  void bulkDataFillsALinkWhoseQueueHoldsTheWindow() {
+    KcpConfig config = Variant.turbo().sendWindow(64).build();
+    Variant variant = Variant.both("window-64", config, FecConfig.NONE);
+    LinkSettings link = CLEAN.withRate(20_000_000, 64 * 1428);
+    CellResult result = CellRun.run(new Cell(Workload.BULK, variant, GAME, link, SECONDS, 1));
+    assertEquals(20 * 1376 / 1428.0, result.bulkMbps(), 0.1);
+    assertEquals(0, result.up().dropped());
+  }
+
+  @Test
+  void bulkDataDelaysAGameByTheQueueThatItFills() {
+    int queueBytes = 50_000;
+    long queueUs = queueBytes * 8L / 20;
+    LinkSettings link = CLEAN.withRate(20_000_000, queueBytes);
+    CellResult result = run(Workload.SHARED, "default", GAME, link, 1);
+    assertTrue(result.up().dropped() > 0, CsvRow.of(result));
+    assertTrue(result.quantileUs(0.5) > RTT_US + queueUs / 2, CsvRow.of(result));
+    assertEquals(0, result.up().lost());
+  }
+
+  @Test
+  void sameSeedGivesTheSameResult() {
+    LinkSettings link = JITTERY.withLoss(0.02, 3_000);
+    String first = CsvRow.of(game("fec-10-3", link, 7));
+    assertEquals(first, CsvRow.of(game("fec-10-3", link, 7)));
+    assertNotEquals(first, CsvRow.of(game("fec-10-3", link, 8)));
+  }
+
+  private static CellResult game(String variant, LinkSettings link, long seed) {
+    return run(Workload.GAME, variant, GAME, link, seed);
+  }
+
+  private static CellResult run(
+      Workload workload, String variant, Traffic traffic, LinkSettings link, long seed) {
+    return CellRun.run(new Cell(workload, Variant.named(variant), traffic, link, SECONDS, seed));
+  }
+}

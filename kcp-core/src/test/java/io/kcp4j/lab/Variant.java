@@ -1,0 +1,70 @@
+package io.kcp4j.lab;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpMode;
+import io.kcp4j.fec.FecConfig;
+import java.util.List;
+
+/** The settings of client and server, under a name. */
+record Variant(String name, LabSide client, LabSide server) {
+
+  /** All variants that the command line knows. */
+  static final List<Variant> ALL =
+      List.of(
+          both("default", turbo().build(), FecConfig.NONE),
+          both("messages", turbo().delivery(Delivery.MESSAGE).build(), FecConfig.NONE),
+          both("interval-40", turbo().intervalMs(40).build(), FecConfig.NONE),
+          both("ack-no-delay", turbo().ackNoDelay(true).build(), FecConfig.NONE),
+          both("fec-10-3", turbo().build(), FecConfig.of(10, 3)),
+          both("fec-2-1-mtu-680", turbo().mtuBytes(680).build(), FecConfig.of(2, 1)),
+          both("fec-3-2-mtu-500", turbo().mtuBytes(500).build(), FecConfig.of(3, 2)),
+          both("fec-1-1", turbo().build(), FecConfig.of(1, 1)),
+          of("peer-interval-40", side(turbo()), side(turbo().intervalMs(40))),
+          of("to-kcp-go-10", side(turbo()), LabSide.kcpGo(10)),
+          of("to-kcp-go-40", side(turbo()), LabSide.kcpGo(40)),
+          of("kcp-go-10", LabSide.kcpGo(10), LabSide.kcpGo(10)),
+          of("kcp-go-40", LabSide.kcpGo(40), LabSide.kcpGo(40)));
+
+  /** What games use: {@code 1, 10, 2, 1} in terms of C KCP, and windows that do not limit them. */
+  static KcpConfig.Builder turbo() {
+    return KcpConfig.builder().mode(KcpMode.FAST3).sendWindow(1024).receiveWindow(1024).deadLink(0);
+  }
+
+  static Variant both(String name, KcpConfig config, FecConfig fec) {
+    LabSide side = LabSide.of(config, fec);
+    return new Variant(name, side, side);
+  }
+
+  private static Variant of(String name, LabSide client, LabSide server) {
+    return new Variant(name, client, server);
+  }
+
+  private static LabSide side(KcpConfig.Builder config) {
+    return LabSide.of(config.build(), FecConfig.NONE);
+  }
+
+  /**
+   * The variant of that name.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  static Variant named(String name) {
+    return ALL.stream()
+        .filter(variant -> variant.name.equals(name))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "variant: " + name + " (expected: one of " + names() + ")"));
+  }
+
+  static List<String> names() {
+    return ALL.stream().map(Variant::name).toList();
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}
