@@ -56,6 +56,22 @@ record CellResult(Cell cell, Latencies latencies, double bulkMbps, Direction up,
           receiver.counters().get(KcpCounter.FEC_RECOVERED));
     }
 
+    /** What has been counted since {@code before}. */
+    Direction since(Direction before) {
+      return new Direction(
+          datagrams - before.datagrams,
+          bytes - before.bytes,
+          lost - before.lost,
+          dropped - before.dropped,
+          reordered - before.reordered,
+          segments - before.segments,
+          retransmitted - before.retransmitted,
+          copies - before.copies,
+          spurious - before.spurious,
+          duplicates - before.duplicates,
+          recovered - before.recovered);
+    }
+
     /** Spurious retransmissions as a share of all segments. */
     double spuriousShare() {
       return segments == 0 ? 0 : (double) spurious / segments;

@@ -14,9 +14,6 @@ final class CellRun {
 
   private static final long US_PER_S = 1_000_000;
 
-  /** Until then, round-trip times are not known, and FEC does not know the ratio. */
-  private static final long MEASURED_FROM_US = US_PER_S;
-
   /** How long after the end every message must have arrived. */
   private static final long MAX_DRAIN_US = 60 * US_PER_S;
 
@@ -30,6 +27,7 @@ final class CellRun {
   private final LabPeer server;
   private final LabLink up;
   private final LabLink down;
+  private final long fromUs;
   private final long endUs;
   private final Payload bulkPayload;
   private final BulkReceiver bulkReceiver;
@@ -38,6 +36,7 @@ final class CellRun {
 
   private CellRun(Cell cell) {
     this.cell = cell;
+    fromUs = cell.fromSeconds() * US_PER_S;
     endUs = cell.seconds() * US_PER_S;
     random = new SplittableRandom(cell.seed());
     client = cell.variant().client().create(time, random.split());
@@ -49,7 +48,7 @@ final class CellRun {
     bulkPayload = new Payload(random.split());
     bulkReceiver = new BulkReceiver(bulkPayload);
     Payload messages = new Payload(random.split());
-    meter = new MessageMeter(time, cell.traffic(), messages, MEASURED_FROM_US);
+    meter = new MessageMeter(time, cell.traffic(), messages, fromUs);
     LabUser replies = cell.workload().isEchoed ? meter : CellRun::failOnReply;
     sender = new TickSender(time, cell.traffic(), messages, replies, endUs);
     server.listen(this::serverUser);
@@ -84,11 +83,12 @@ final class CellRun {
   }
 
   private CellResult run() {
-    time.runUntil(MEASURED_FROM_US);
+    time.runUntil(fromUs - 1);
+    CellResult.Direction upBefore = CellResult.Direction.of(up, server);
+    CellResult.Direction downBefore = CellResult.Direction.of(down, client);
     long bulkBytes = bulkReceiver.bytes();
     time.runUntil(endUs);
-    double bulkMbps =
-        (bulkReceiver.bytes() - bulkBytes) * (double) Byte.SIZE / (endUs - MEASURED_FROM_US);
+    double bulkMbps = (bulkReceiver.bytes() - bulkBytes) * (double) Byte.SIZE / (endUs - fromUs);
     if (cell.workload().hasTicks) {
       drain();
     }
@@ -98,8 +98,8 @@ final class CellRun {
         cell,
         meter.latencies(),
         bulkMbps,
-        CellResult.Direction.of(up, server),
-        CellResult.Direction.of(down, client));
+        CellResult.Direction.of(up, server).since(upBefore),
+        CellResult.Direction.of(down, client).since(downBefore));
   }
 
   private void drain() {

@@ -16,10 +16,13 @@ final class CsvRow {
           "ticks_per_s",
           "loss_percent",
           "burst_ms",
+          "step_at_s",
+          "step_loss_percent",
           "rtt_ms",
           "jitter_ms",
           "rate_mbps",
           "queue_bytes",
+          "from_s",
           "seconds",
           "seed");
 
@@ -44,6 +47,8 @@ final class CsvRow {
   static final String HEADER = header();
 
   private static final double US_PER_MS = 1e3;
+
+  private static final long US_PER_S = 1_000_000;
 
   private final List<String> values = new ArrayList<>();
 
@@ -73,12 +78,16 @@ final class CsvRow {
     add(cell.traffic().messages());
     add(cell.traffic().messageBytes());
     add("%.3f", cell.traffic().ticksPerSecond());
-    add("%.4g", link.loss() * 100);
+    values.add(percent(link.loss()));
     add("%.3f", link.burstUs() / US_PER_MS);
+    boolean hasStep = link.stepAtUs() != LinkSettings.NO_STEP;
+    values.add(hasStep ? Long.toString(link.stepAtUs() / US_PER_S) : "");
+    values.add(hasStep ? percent(link.stepLoss()) : "");
     add("%.3f", 2 * link.delayUs() / US_PER_MS);
     add("%.3f", link.jitterUs() / US_PER_MS);
     add("%.3f", link.bitsPerSecond() / 1e6);
     add(link.queueBytes());
+    add(cell.fromSeconds());
     add(cell.seconds());
     add(cell.seed());
   }
@@ -104,7 +113,7 @@ final class CsvRow {
     add(direction.spurious());
     add(direction.duplicates());
     add(direction.recovered());
-    add("%.4f", direction.spuriousShare() * 100);
+    values.add(percent(direction.spuriousShare()));
   }
 
   private void add(long value) {
@@ -113,5 +122,9 @@ final class CsvRow {
 
   private void add(String format, double value) {
     values.add(String.format(Locale.ROOT, format, value));
+  }
+
+  private static String percent(double share) {
+    return String.format(Locale.ROOT, "%.4f", share * 100);
   }
 }

@@ -46,7 +46,7 @@ final class LabLink implements DatagramOutput {
   private final TransmissionMonitor monitor = new TransmissionMonitor();
   private final ArrayDeque<Packet> unused = new ArrayDeque<>();
   private final LinkSettings settings;
-  private LossModel loss;
+  private final LossModel loss;
 
   /** The packet that is being written. */
   private Packet packet;
@@ -75,12 +75,7 @@ final class LabLink implements DatagramOutput {
     this.random = random;
     this.settings = settings;
     this.destination = destination;
-    loss = LossModel.of(settings.loss(), settings.burstUs(), random.split());
-  }
-
-  /** Changes the loss from now on. */
-  void loss(double share, double burstUs) {
-    loss = LossModel.of(share, burstUs, random.split());
+    loss = settings.lossModel(random);
   }
 
   @Override

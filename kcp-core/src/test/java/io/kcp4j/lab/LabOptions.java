@@ -22,7 +22,9 @@ final class LabOptions {
         --jitter    largest additional delay of a datagram, each way, in ms (1)
         --rate      rate limit, each way, in Mbit/s, or 0 for none (0)
         --queue     size of the queue before the rate limit, in kB (64)
+        --step      AT:LOSS, the loss in per cent from AT seconds on (none)
         --seconds   virtual time (60)
+        --from      the second from which on is measured, one for all (1)
         --seeds     (1)
       --matrix presets entities, loss, burst, rtt, jitter, 1800 seconds and three seeds;
       --spurious presets a lossless stream of 1 to 100 Mbit/s one way to peers with ACK
@@ -31,6 +33,8 @@ final class LabOptions {
       """;
 
   private static final int US_PER_MS = 1_000;
+
+  private static final double US_PER_S = 1e6;
 
   private static final double PERCENT = 100;
 
@@ -44,8 +48,10 @@ final class LabOptions {
   private List<String> jitters = List.of("1");
   private List<String> rates = List.of("0");
   private List<String> queues = List.of("64");
+  private List<String> steps = List.of("");
   private List<String> seconds = List.of("60");
   private List<String> seeds = List.of("1");
+  private int fromSeconds = Cell.DEFAULT_FROM_SECONDS;
 
   private LabOptions() {}
 
@@ -62,7 +68,7 @@ final class LabOptions {
         case "--spurious" -> options.presetSpurious();
         default -> {
           if (i + 1 == args.length) {
-            throw new IllegalArgumentException(args[i] + ": no value");
+            throw new IllegalArgumentException(args[i] + ": unknown, or without a value");
           }
           options.set(args[i], List.of(args[++i].split(",")));
         }
@@ -100,7 +106,9 @@ final class LabOptions {
       case "--jitter" -> jitters = values;
       case "--rate" -> rates = values;
       case "--queue" -> queues = values;
+      case "--step" -> steps = values;
       case "--seconds" -> seconds = values;
+      case "--from" -> fromSeconds = Integer.parseInt(values.get(0));
       case "--seeds" -> seeds = values;
       default -> throw new IllegalArgumentException(option + ": unknown");
     }
@@ -130,6 +138,7 @@ final class LabOptions {
                 Variant.named(variant),
                 traffic,
                 link,
+                fromSeconds,
                 Integer.parseInt(duration),
                 Long.parseLong(seed)));
       }
@@ -164,9 +173,24 @@ final class LabOptions {
     for (String rate : rates) {
       long bitsPerSecond = Math.round(Double.parseDouble(rate) * 1e6);
       for (String queue : bitsPerSecond == 0 ? List.of("0") : queues) {
-        links.add(link.withRate(bitsPerSecond, (int) (Double.parseDouble(queue) * 1_000)));
+        int queueBytes = (int) (Double.parseDouble(queue) * 1_000);
+        for (String step : steps) {
+          links.add(withStep(link.withRate(bitsPerSecond, queueBytes), step));
+        }
       }
     }
+  }
+
+  private static LinkSettings withStep(LinkSettings link, String step) {
+    if (step.isEmpty()) {
+      return link;
+    }
+    String[] parts = step.split(":", 2);
+    if (parts.length < 2) {
+      throw new IllegalArgumentException("--step: " + step + " (expected: AT:LOSS)");
+    }
+    long atUs = Math.round(Double.parseDouble(parts[0]) * US_PER_S);
+    return link.withStep(atUs, Double.parseDouble(parts[1]) / PERCENT);
   }
 
   private static int us(String ms) {

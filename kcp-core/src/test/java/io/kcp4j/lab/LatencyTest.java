@@ -80,8 +80,11 @@ class LatencyTest {
   @ParameterizedTest
   @ValueSource(strings = {"default", "peer-interval-40", "to-kcp-go-10", "to-kcp-go-40"})
   void withoutLossEveryRetransmissionIsSpuriousAndArrivesAsADuplicate(String variant) {
+    LinkSettings link = CLEAN.withJitter(5_000);
     CellResult result =
-        run(Workload.ONE_WAY, variant, Traffic.stream(3), CLEAN.withJitter(5_000), 1);
+        CellRun.run(
+            new Cell(
+                Workload.ONE_WAY, Variant.named(variant), Traffic.stream(3), link, 0, SECONDS, 1));
     assertTrue(result.up().reordered() > 0, CsvRow.of(result));
     assertEquals(result.up().retransmitted(), result.up().spurious());
     long early = result.up().spurious() - result.up().duplicates();
@@ -93,7 +96,7 @@ class LatencyTest {
     KcpConfig config = Variant.turbo().sendWindow(64).build();
     Variant variant = Variant.both("window-64", config, FecConfig.NONE);
     LinkSettings link = CLEAN.withRate(20_000_000, 64 * 1428);
-    CellResult result = CellRun.run(new Cell(Workload.BULK, variant, GAME, link, SECONDS, 1));
+    CellResult result = CellRun.run(new Cell(Workload.BULK, variant, GAME, link, 1, SECONDS, 1));
     assertEquals(20 * 1376 / 1428.0, result.bulkMbps(), 0.1);
     assertEquals(0, result.up().dropped());
   }
@@ -110,6 +113,20 @@ class LatencyTest {
   }
 
   @Test
+  void whatIsMeasuredBeginsAfterAStepOfTheLoss() {
+    LinkSettings link = JITTERY.withStep(SECONDS / 2 * 1_000_000L, 0.05);
+    Variant variant = Variant.named("default");
+    Cell whole = new Cell(Workload.GAME, variant, GAME, link, 1, SECONDS, 1);
+    Cell after = new Cell(Workload.GAME, variant, GAME, link, SECONDS / 2, SECONDS, 1);
+    CellResult.Direction wholeUp = CellRun.run(whole).up();
+    CellResult.Direction afterUp = CellRun.run(after).up();
+    assertEquals(wholeUp.lost(), afterUp.lost());
+    assertTrue(afterUp.lost() > 0, afterUp.toString());
+    assertEquals(
+        wholeUp.datagrams() / 2.0, (double) afterUp.datagrams(), wholeUp.datagrams() / 10.0);
+  }
+
+  @Test
   void sameSeedGivesTheSameResult() {
     LinkSettings link = JITTERY.withLoss(0.02, 3_000);
     String first = CsvRow.of(game("fec-10-3", link, 7));
@@ -123,6 +140,6 @@ class LatencyTest {
 
   private static CellResult run(
       Workload workload, String variant, Traffic traffic, LinkSettings link, long seed) {
-    return CellRun.run(new Cell(workload, Variant.named(variant), traffic, link, SECONDS, seed));
+    return CellRun.run(new Cell(workload, Variant.named(variant), traffic, link, 1, SECONDS, seed));
   }
 }

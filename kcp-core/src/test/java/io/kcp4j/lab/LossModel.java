@@ -34,4 +34,9 @@ interface LossModel {
     }
     return burstUs == 0 ? independent(loss, random) : gilbert(loss, burstUs, random);
   }
+
+  /** The first model until a given time, and then the second. */
+  static LossModel step(LossModel before, long atUs, LossModel after) {
+    return nowUs -> (nowUs < atUs ? before : after).loses(nowUs);
+  }
 }
