@@ -13,5 +13,6 @@ func main() {
 			"send back messages (kcp-go's raw KCP, message mode)", messageServer),
 		cli.NewCommand("message-client",
 			"send messages of many sizes and check their echo", messageClient),
+		cli.NewCommand("trace", "print what sessions write, in virtual time", trace),
 	)
 }
