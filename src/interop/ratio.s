@@ -1,1 +1,1 @@
-// Empty: its presence lets ratio.go declare a function without a body.
+// Empty: its presence lets Go files declare functions without bodies.

@@ -63,6 +63,7 @@ func trace(flags *flag.FlagSet, args []string) error {
 		}
 		fmt.Fprintf(out, "session %s %d\n%s", c.name, c.intervalMs, lines)
 	}
+	traceFEC(out)
 	return out.Flush()
 }
 

@@ -1,10 +1,14 @@
 package io.kcp4j.lab;
 
+import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.fec.KcpGoFecDecoder;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -12,12 +16,10 @@ import java.util.function.IntFunction;
 
 /**
  * A model of a machine that runs kcp-go v5.6.72: sessions in stream mode with kcptun's "fast3"
- * settings, without FEC. It takes the data packets of a peer with FEC and ignores parity. Unlike in
- * kcp-go, sessions of one address are told apart by their conversation ids.
+ * settings, without FEC of its own. A peer that encodes has one session only; sessions without FEC
+ * are told apart by their conversation ids, which kcp-go does by address alone.
  */
 final class KcpGoPeer implements LabPeer {
-
-  private static final int FEC_TYPE_OFFSET = 4;
 
   private static final int MAX_CLOCK_OFFSET_US = 1_000_000;
 
@@ -26,13 +28,25 @@ final class KcpGoPeer implements LabPeer {
   private final long clockOffsetUs;
   private final KcpCounters counters = new KcpCounters();
   private final Map<Integer, KcpGoSession> sessions = new LinkedHashMap<>();
+  private final KcpGoFecDecoder decoder;
   private LabLink out;
   private IntFunction<LabUser> users;
 
-  KcpGoPeer(VirtualTime time, SplittableRandom random, int intervalMs) {
+  /**
+   * Makes a machine.
+   *
+   * @param decoder what recovers packets, with the ratio for which kcp-go is configured
+   */
+  KcpGoPeer(VirtualTime time, SplittableRandom random, int intervalMs, KcpGoFecDecoder decoder) {
     this.time = time;
     this.intervalMs = intervalMs;
+    this.decoder = decoder;
     clockOffsetUs = random.nextInt(MAX_CLOCK_OFFSET_US);
+  }
+
+  /** A machine that is not configured to use FEC, but decodes it nevertheless. */
+  static KcpGoPeer unconfigured(VirtualTime time, SplittableRandom random, int intervalMs) {
+    return new KcpGoPeer(time, random, intervalMs, new KcpGoFecDecoder(1, 1));
   }
 
   @Override
@@ -55,21 +69,40 @@ final class KcpGoPeer implements LabPeer {
 
   @Override
   public void received(ByteBuf packet) {
-    int type = packet.getUnsignedShortLE(packet.readerIndex() + FEC_TYPE_OFFSET);
+    int index = packet.readerIndex();
+    int type = FecPacket.type(packet, index);
     if (type == FecPacket.PARITY) {
-      return;
+      decode(packet);
+    } else if (type == FecPacket.DATA) {
+      int bytes = packet.readableBytes() - FecPacket.DATA_HEADER_BYTES;
+      input(packet.slice(index + FecPacket.DATA_HEADER_BYTES, bytes));
+      decode(packet);
+    } else {
+      input(packet);
     }
-    if (type == FecPacket.DATA) {
-      packet.skipBytes(FecPacket.DATA_HEADER_BYTES);
-    }
-    int conv = Segment.conv(packet, packet.readerIndex());
-    KcpGoSession session = sessions.get(conv);
-    if (session == null) {
+    sessions.values().forEach(KcpGoSession::read);
+  }
+
+  private void input(ByteBuf datagram) {
+    int conv = Segment.conv(datagram, datagram.readerIndex());
+    if (!sessions.containsKey(conv)) {
       open(conv, users.apply(conv));
-      session = sessions.get(conv);
     }
-    session.input(packet);
-    session.read();
+    sessions.get(conv).input(datagram, Origin.NETWORK);
+  }
+
+  private void decode(ByteBuf packet) {
+    for (byte[] datagram : decoder.input(packet)) {
+      counters.add(KcpCounter.FEC_RECOVERED, 1);
+      ByteBuf recovered = Unpooled.wrappedBuffer(datagram);
+      boolean hasConv = datagram.length >= Integer.BYTES;
+      KcpGoSession session = hasConv ? sessions.get(Segment.conv(recovered, 0)) : null;
+      if (session == null) {
+        counters.add(KcpCounter.WRONG_CONV, 1);
+      } else {
+        session.input(recovered, Origin.RECOVERED);
+      }
+    }
   }
 
   @Override

@@ -26,7 +26,7 @@ class KcpGoPeerTest {
 
   private final VirtualTime time = new VirtualTime();
   private final List<String> sent = new ArrayList<>();
-  private final KcpGoPeer peer = new KcpGoPeer(time, new SplittableRandom(1), INTERVAL_MS);
+  private final KcpGoPeer peer = KcpGoPeer.unconfigured(time, new SplittableRandom(1), INTERVAL_MS);
   private LabSession session;
 
   KcpGoPeerTest() {

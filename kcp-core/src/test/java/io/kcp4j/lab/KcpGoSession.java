@@ -4,6 +4,7 @@ import static io.kcp4j.Segment.HEADER_BYTES;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
@@ -176,14 +177,21 @@ final class KcpGoSession implements LabSession {
 
   // Input
 
-  void input(ByteBuf packet) {
+  /** A datagram arrives, or is recovered by FEC; its indices stay. */
+  void input(ByteBuf packet, Origin origin) {
     boolean flushesAll = false;
     boolean hasAck = false;
     int latestTs = 0;
     for (int at = packet.readerIndex();
         packet.writerIndex() - at >= HEADER_BYTES;
         at += HEADER_BYTES + Segment.length(packet, at)) {
-      remoteWindow = Segment.wnd(packet, at);
+      if (!isValid(packet, at)) {
+        counters.add(KcpCounter.MALFORMED, 1);
+        return;
+      }
+      if (origin == Origin.NETWORK) {
+        remoteWindow = Segment.wnd(packet, at);
+      }
       flushesAll |= acknowledgeBelow(Segment.una(packet, at));
       int sn = Segment.sn(packet, at);
       int ts = Segment.ts(packet, at);
@@ -199,7 +207,7 @@ final class KcpGoSession implements LabSession {
         default -> {} // WINS
       }
     }
-    if (hasAck && clockMs() - latestTs >= 0) {
+    if (hasAck && origin == Origin.NETWORK && clockMs() - latestTs >= 0) {
       sampleRtt(clockMs() - latestTs);
     }
     if (flushesAll) {
@@ -207,6 +215,14 @@ final class KcpGoSession implements LabSession {
     } else if (acks.size() >= MTU_BYTES / HEADER_BYTES) {
       flush(FlushType.ACKS);
     }
+  }
+
+  private boolean isValid(ByteBuf packet, int at) {
+    int length = Segment.length(packet, at);
+    return Segment.conv(packet, at) == conv
+        && length >= 0
+        && length <= packet.writerIndex() - at - HEADER_BYTES
+        && Segment.isCommand(Segment.cmd(packet, at));
   }
 
   private boolean acknowledgeBelow(int una) {

@@ -3,10 +3,13 @@ package io.kcp4j.lab;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertLinesMatch;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpCounters;
+import io.kcp4j.Origin;
 import io.kcp4j.Segment;
+import io.kcp4j.fec.KcpGoFecDecoder;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -15,6 +18,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
@@ -23,8 +27,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The model of kcp-go writes the same segments at the same times as kcp-go itself. What kcp-go did
- * was recorded by the command {@code trace} of src/interop; the resource describes its format.
+ * The model of kcp-go writes the same segments at the same times as kcp-go itself, and recovers the
+ * same packets. What kcp-go did was recorded by the command {@code trace} of src/interop; the
+ * resource describes its format.
  */
 class KcpGoTraceTest {
 
@@ -34,16 +39,24 @@ class KcpGoTraceTest {
 
   private static final int CONV = 1;
 
-  /** One side of a conversation. */
-  private record Recording(String session, String side, int intervalMs, List<String> lines) {
+  /** One side of a session, or a stream to a FEC decoder. */
+  private record Recording(String name, int intervalMs, List<String> lines) {
 
     @Override
     public String toString() {
-      return session + " " + side;
+      return name;
     }
   }
 
-  static Stream<Recording> recordings() {
+  static Stream<Recording> sessions() {
+    return recordings().stream().filter(recording -> recording.intervalMs > 0);
+  }
+
+  static Stream<Recording> fecStreams() {
+    return recordings().stream().filter(recording -> recording.intervalMs == 0);
+  }
+
+  private static List<Recording> recordings() {
     List<Recording> recordings = new ArrayList<>();
     String session = "";
     int intervalMs = 0;
@@ -56,11 +69,12 @@ class KcpGoTraceTest {
           intervalMs = Integer.parseInt(words[2]);
         }
         case "side" ->
-            recordings.add(new Recording(session, words[1], intervalMs, new ArrayList<>()));
+            recordings.add(new Recording(session + " " + words[1], intervalMs, new ArrayList<>()));
+        case "fec" -> recordings.add(new Recording(words[1], 0, new ArrayList<>()));
         default -> recordings.get(recordings.size() - 1).lines.add(line);
       }
     }
-    return recordings.stream();
+    return recordings;
   }
 
   private static List<String> lines() {
@@ -74,7 +88,7 @@ class KcpGoTraceTest {
   }
 
   @ParameterizedTest
-  @MethodSource("recordings")
+  @MethodSource("sessions")
   void modelWritesWhatKcpGoHasWritten(Recording recording) {
     List<String> recorded =
         recording.lines.stream().filter(line -> line.contains(" out ")).toList();
@@ -85,6 +99,24 @@ class KcpGoTraceTest {
       assertEquals(recorded.get(i), replay.written.get(i), "datagram " + i);
     }
     assertEquals(recorded.size(), replay.written.size());
+  }
+
+  @ParameterizedTest
+  @MethodSource("fecStreams")
+  void modelRecoversWhatKcpGoHasRecovered(Recording recording) {
+    KcpGoFecDecoder decoder = new KcpGoFecDecoder(1, 1);
+    List<String> replayed = new ArrayList<>();
+    for (String line : recording.lines) {
+      String[] words = line.split(" ", -1);
+      if (words[0].equals("in")) {
+        replayed.add(line);
+        decoder.input(Unpooled.wrappedBuffer(HexFormat.of().parseHex(words[1]))).stream()
+            .map(datagram -> "recovered " + HexFormat.of().formatHex(datagram))
+            .forEach(replayed::add);
+      }
+    }
+    assertLinesMatch(recording.lines, replayed);
+    assertTrue(replayed.stream().anyMatch(line -> line.startsWith("recovered")));
   }
 
   private static final class Replay {
@@ -130,7 +162,7 @@ class KcpGoTraceTest {
           session.flush();
         }
         case "in" -> {
-          session.input(datagram(words));
+          session.input(datagram(words), Origin.NETWORK);
           session.read();
         }
         default -> {} // "out"

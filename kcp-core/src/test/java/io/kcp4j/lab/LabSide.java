@@ -2,6 +2,7 @@ package io.kcp4j.lab;
 
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.KcpGoFecDecoder;
 import io.kcp4j.sim.VirtualTime;
 import java.util.SplittableRandom;
 
@@ -16,8 +17,14 @@ interface LabSide {
     return (time, random) -> new LabHost(time, random, config, fec);
   }
 
-  /** The model of kcp-go with the given flush interval. */
+  /** The model of kcp-go with the given flush interval, not configured to use FEC. */
   static LabSide kcpGo(int intervalMs) {
-    return (time, random) -> new KcpGoPeer(time, random, intervalMs);
+    return (time, random) -> KcpGoPeer.unconfigured(time, random, intervalMs);
+  }
+
+  /** The same, configured for the ratio of its peer, but without parity of its own. */
+  static LabSide kcpGo(int intervalMs, int dataShards, int parityShards) {
+    return (time, random) ->
+        new KcpGoPeer(time, random, intervalMs, new KcpGoFecDecoder(dataShards, parityShards));
   }
 }

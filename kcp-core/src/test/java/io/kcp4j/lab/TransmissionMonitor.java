@@ -17,8 +17,6 @@ import java.util.Map;
  */
 final class TransmissionMonitor {
 
-  private static final int FEC_TYPE_OFFSET = 4;
-
   /** The segments of one conversation, in a ring by sequence number. */
   private static final class Conversation {
 
@@ -44,7 +42,7 @@ final class TransmissionMonitor {
   /** A packet is sent; its indices stay. */
   void sent(ByteBuf packet, boolean arrives) {
     int index = packet.readerIndex();
-    switch (packet.getUnsignedShortLE(index + FEC_TYPE_OFFSET)) {
+    switch (FecPacket.type(packet, index)) {
       case FecPacket.DATA -> segments(packet, index + FecPacket.DATA_HEADER_BYTES, arrives);
       case FecPacket.PARITY -> parity++;
       default -> segments(packet, index, arrives);

@@ -23,6 +23,7 @@ record Variant(String name, LabSide client, LabSide server) {
           of("peer-interval-40", side(turbo()), side(turbo().intervalMs(40))),
           of("to-kcp-go-10", side(turbo()), LabSide.kcpGo(10)),
           of("to-kcp-go-40", side(turbo()), LabSide.kcpGo(40)),
+          of("fec-3-2-mtu-500-to-kcp-go-10", fec(3, 2, 500), LabSide.kcpGo(10, 3, 2)),
           of("kcp-go-10", LabSide.kcpGo(10), LabSide.kcpGo(10)),
           of("kcp-go-40", LabSide.kcpGo(40), LabSide.kcpGo(40)));
 
@@ -38,6 +39,11 @@ record Variant(String name, LabSide client, LabSide server) {
 
   private static Variant of(String name, LabSide client, LabSide server) {
     return new Variant(name, client, server);
+  }
+
+  private static LabSide fec(int dataShards, int parityShards, int mtuBytes) {
+    KcpConfig config = turbo().mtuBytes(mtuBytes).build();
+    return LabSide.of(config, FecConfig.of(dataShards, parityShards));
   }
 
   private static LabSide side(KcpConfig.Builder config) {
