@@ -16,16 +16,24 @@ public final class Lab {
   private Lab() {}
 
   public static void main(String[] args) throws InterruptedException {
+    if (List.of(args).contains("--help")) {
+      System.out.println(usage());
+      return;
+    }
     List<Cell> cells;
     try {
       cells = LabOptions.cells(args);
     } catch (IllegalArgumentException e) {
       System.err.println(e.getMessage());
-      System.err.println(LabOptions.USAGE + " " + String.join(", ", Variant.names()));
+      System.err.println(usage());
       System.exit(2);
       return;
     }
     System.exit(run(cells) ? 0 : 1);
+  }
+
+  private static String usage() {
+    return LabOptions.USAGE + " " + String.join(", ", Variant.names());
   }
 
   private static boolean run(List<Cell> cells) throws InterruptedException {
