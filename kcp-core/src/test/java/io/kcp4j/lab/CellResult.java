@@ -23,6 +23,7 @@ record CellResult(Cell cell, Latencies latencies, double bulkMbps, Direction up,
    * @param segments segments sent, each counted once
    * @param retransmitted their retransmissions, without copies
    * @param copies deliberate copies
+   * @param parity parity packets sent
    * @param spurious retransmissions of segments of which an earlier transmission arrived
    * @param duplicates segments that the receiver had received before, from FEC too
    * @param recovered datagrams that the receiver recovered by FEC
@@ -36,6 +37,7 @@ record CellResult(Cell cell, Latencies latencies, double bulkMbps, Direction up,
       long segments,
       long retransmitted,
       long copies,
+      long parity,
       long spurious,
       long duplicates,
       long recovered) {
@@ -51,6 +53,7 @@ record CellResult(Cell cell, Latencies latencies, double bulkMbps, Direction up,
           monitor.segments(),
           monitor.retransmissions(),
           monitor.copies(),
+          monitor.parity(),
           monitor.spurious(),
           receiver.counters().get(KcpCounter.DUPLICATES),
           receiver.counters().get(KcpCounter.FEC_RECOVERED));
@@ -67,6 +70,7 @@ record CellResult(Cell cell, Latencies latencies, double bulkMbps, Direction up,
           segments - before.segments,
           retransmitted - before.retransmitted,
           copies - before.copies,
+          parity - before.parity,
           spurious - before.spurious,
           duplicates - before.duplicates,
           recovered - before.recovered);

@@ -39,6 +39,7 @@ final class CsvRow {
           "segments",
           "retransmitted",
           "copies",
+          "parity",
           "spurious",
           "duplicates",
           "recovered",
@@ -110,6 +111,7 @@ final class CsvRow {
     add(direction.segments());
     add(direction.retransmitted());
     add(direction.copies());
+    add(direction.parity());
     add(direction.spurious());
     add(direction.duplicates());
     add(direction.recovered());
