@@ -22,6 +22,9 @@ final class RackDetector extends LossDetector {
   /** How much later than the latest original a segment may be: timestamps count milliseconds. */
   private static final int MARGIN_US = 1_000;
 
+  /** So many segments that are late as {@code una} tells are taken for lost ACKs. */
+  private static final int LOST_ACKS = 2;
+
   /** RFC 8985 §6.2.4: how many recoveries the window stays wide. */
   private static final int WIDE_RECOVERIES = 16;
 
@@ -50,9 +53,10 @@ final class RackDetector extends LossDetector {
   private int bytesInFlight;
   private int transmissions;
 
-  /** The latest transmission that has arrived, and its round-trip time. */
+  /** The latest transmission that has arrived, when it was sent, and its round-trip time. */
   private int arrived;
 
+  private long arrivedSentAtUs;
   private int arrivedRttUs;
 
   /** When that became known, and the latest that was known before. */
@@ -62,6 +66,11 @@ final class RackDetector extends LossDetector {
 
   private int windowUs = MIN_WINDOW_US;
   private int wideRecoveries;
+
+  /** How often segments were late as {@code una} tells, less how often they were lost. */
+  private int lateByUna;
+
+  private long lateByUnaAtUs;
 
   private int intervalUs;
   private int minTimeoutUs;
@@ -123,9 +132,12 @@ final class RackDetector extends LossDetector {
       return rtt.rtoUs();
     }
     int variationUs = Math.max(4 * rtt.rttVarUs(), MIN_WINDOW_US);
-    int ackTimeUs = ackTime.isKnown() ? ackTime.us() : assumedAckTimeUs();
-    long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs + (long) MARGIN_US);
+    long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) MARGIN_US);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
+  }
+
+  private int ackTimeUs() {
+    return ackTime.isKnown() ? ackTime.us() : assumedAckTimeUs();
   }
 
   /** The peer's interval is not known: until it shows, it is taken to be the same as here. */
@@ -153,7 +165,9 @@ final class RackDetector extends LossDetector {
   @Override
   void acknowledged(int index, int ts, int rttUs, long nowUs) {
     if (isLastTransmission(index, ts)) {
-      checkReordering(index, arrived);
+      if (isReordered(index, arrived, rttUs)) {
+        reordered(rttUs);
+      }
       arrived(index, rttUs, nowUs);
       minRtt.sample(rttUs, nowUs);
       if (lostByAcks[index]) {
@@ -161,7 +175,7 @@ final class RackDetector extends LossDetector {
       }
     } else if (wasSentAt(index, ts)) {
       int spurious = ts == firstTs(index) ? transmissions(index) - 1 : 1;
-      spurious(index, spurious, rttUs);
+      spurious(index, spurious, rttUs, true);
     }
     super.acknowledged(index, ts, rttUs, nowUs);
     progressed(index, nowUs);
@@ -170,31 +184,61 @@ final class RackDetector extends LossDetector {
   @Override
   void acknowledgedByUna(int index, long nowUs) {
     if (transmissions(index) > 1) {
-      retransmissionCovered(index, nowUs - sentAtUs(index));
+      retransmissionCovered(index, nowUs);
     } else {
-      checkReordering(index, arrivedAtUs == nowUs ? arrivedBefore : arrived);
+      long rttUs = nowUs - sentAtUs(index);
+      int known = arrivedAtUs == nowUs ? arrivedBefore : arrived;
+      if (isReordered(index, known, rttUs) && wasLateByUna(nowUs)) {
+        reordered(rttUs);
+      }
     }
     super.acknowledgedByUna(index, nowUs);
     progressed(index, nowUs);
   }
 
-  private void retransmissionCovered(int index, long sinceSentUs) {
+  private void retransmissionCovered(int index, long nowUs) {
+    long sinceSentUs = nowUs - sentAtUs(index);
     if (sinceSentUs < minRtt.us()) {
       long betweenUs = (long) (lastTs(index) - previousTs[index]) * Kcp.US_PER_MS;
-      spurious(index, 1, sinceSentUs + betweenUs);
+      spurious(index, 1, sinceSentUs + betweenUs, wasLateByUna(nowUs));
     }
   }
 
   /**
-   * RFC 8985 §6.2.3: a segment that was sent once and arrives after a later one was reordered; the
-   * window is then at least a quarter of the least round-trip time.
+   * Whether a segment that {@code una} has shown not to be lost was late. If its ACK was lost it
+   * looks the same, so that is believed only when it happens more often than real losses.
+   */
+  private boolean wasLateByUna(long nowUs) {
+    if (nowUs != lateByUnaAtUs) {
+      lateByUnaAtUs = nowUs;
+      lateByUna++;
+    }
+    return lateByUna > LOST_ACKS;
+  }
+
+  /**
+   * RFC 8985 §6.2.3: whether a segment was sent once and arrives after a later one, and later than
+   * the window allows for.
    *
    * @param known the latest transmission that was known to have arrived before
    */
-  private void checkReordering(int index, int known) {
-    if (transmissions(index) == 1 && transmission[index] - known < 0) {
-      widen(minRtt.us() / 4);
-    }
+  private boolean isReordered(int index, int known, long rttUs) {
+    return transmissions(index) == 1
+        && transmission[index] - known < 0
+        && rttUs - arrivedRttUs + MARGIN_US > windowUs;
+  }
+
+  /**
+   * A reordered segment was acknowledged after {@code rttUs}. RFC 8985 §6.2.4 makes the window a
+   * quarter of the round trip then, which is far too wide for most; no wider here.
+   */
+  private void reordered(long rttUs) {
+    widen(Math.min(rttUs - arrivedRttUs + MARGIN_US, minRtt.us() / 4));
+  }
+
+  /** The reordering window, in microseconds. */
+  int windowUs() {
+    return windowUs;
   }
 
   private void widen(long us) {
@@ -209,12 +253,14 @@ final class RackDetector extends LossDetector {
         arrivedAtUs = nowUs;
       }
       arrived = transmission[index];
+      arrivedSentAtUs = sentAtUs(index);
       arrivedRttUs = rttUs;
     }
   }
 
   /** A retransmission has turned out to be needed. */
   private void recovered() {
+    lateByUna = Math.max(lateByUna - 1, 0);
     if (wideRecoveries > 0 && --wideRecoveries == 0) {
       windowUs = MIN_WINDOW_US;
     }
@@ -223,13 +269,15 @@ final class RackDetector extends LossDetector {
   /**
    * Retransmissions of the segment at {@code index} were spurious: an earlier transmission has
    * arrived, and was acknowledged after {@code rttUs}.
+   *
+   * @param wasLate whether the segment was late, not its ACK lost
    */
-  private void spurious(int index, int retransmissions, long rttUs) {
+  private void spurious(int index, int retransmissions, long rttUs, boolean wasLate) {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
-    if (lostByAcks[index]) {
-      widen(rttUs - arrivedRttUs + MARGIN_US);
-    } else {
+    if (!lostByAcks[index]) {
       ackTime.sample(rttUs);
+    } else if (wasLate) {
+      widen(rttUs - arrivedRttUs + MARGIN_US);
     }
   }
 
@@ -266,12 +314,20 @@ final class RackDetector extends LossDetector {
     return isLossDetected(nowUs) ? LossCause.TIME_THRESHOLD : null;
   }
 
-  /** When the head counts as lost, or {@link Kcp#NO_DEADLINE} if no later one has arrived. */
+  /**
+   * When the head counts as lost, or {@link Kcp#NO_DEADLINE} if no later one has arrived. It does
+   * at once if that was sent later by the reordering window. Else the next acknowledgement decides,
+   * which may take its time.
+   */
   private long headLostAtUs() {
     int head = order.head();
-    return head == NONE || transmission[head] - arrived >= 0
-        ? Kcp.NO_DEADLINE
-        : sentAtUs(head) + arrivedRttUs + windowUs;
+    if (head == NONE || transmission[head] - arrived >= 0) {
+      return Kcp.NO_DEADLINE;
+    }
+    long overdueAtUs = sentAtUs(head) + windowUs;
+    return overdueAtUs <= arrivedSentAtUs
+        ? overdueAtUs + arrivedRttUs
+        : Math.max(overdueAtUs + arrivedRttUs, sentAtUs(head) + ackTimeUs() + MARGIN_US);
   }
 
   @Override

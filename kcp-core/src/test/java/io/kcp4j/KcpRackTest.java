@@ -14,42 +14,38 @@ class KcpRackTest {
 
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.builder().maxBurst(0));
 
-  /** Sends {@code segments} at time 0, of which all but the first are acknowledged. */
-  private void loseTheFirstOf(int segments) {
+  /** Sends {@code segments}, and two more 5 ms later, of which the last is acknowledged. */
+  private void lose(int segments) {
     driven.sendSegments(segments);
+    driven.nowUs = 5_000;
+    driven.sendSegments(2);
     driven.sent();
-    driven.nowUs = RTT_US;
-    for (int sn = 1; sn < segments; sn++) {
-      driven.input(driven.ack(sn, TS));
-    }
-    driven.kcp.afterInput(driven.nowUs, driven);
+    driven.nowUs = 5_000 + RTT_US;
   }
 
   @Test
-  void lostSegmentIsRetransmittedWhenTheReorderingWindowIsOver() {
-    loseTheFirstOf(2);
+  void segmentIsRetransmittedAtOnceWhenALaterOneHasArrived() {
+    lose(1);
+    driven.receiveBatch(driven.ack(2, TS + 5));
+    assertEquals(1, driven.count(KcpCounter.TIME_THRESHOLD_RETRANSMITTED));
+    assertEquals(1, driven.count(KcpCounter.RETRANSMITTED));
+  }
+
+  @Test
+  void segmentSentWithTheOneThatHasArrivedWaitsForTheNextAcknowledgement() {
+    lose(0);
+    driven.receiveBatch(driven.ack(1, TS + 5));
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
-    assertEquals(RTT_US + 2_000, driven.kcp.nextDeadline());
-    driven.runTo(RTT_US + 2_000);
+    assertEquals(5_000 + RTT_US + 20_000 + 1_000, driven.kcp.nextDeadline(), "the interval");
+    driven.runTo(driven.kcp.nextDeadline());
     assertEquals(1, driven.count(KcpCounter.TIME_THRESHOLD_RETRANSMITTED));
   }
 
   @Test
-  void acknowledgementThatComesLateCausesTheRetransmissionAtOnce() {
-    driven.sendSegments(1);
-    driven.nowUs = 5_000;
-    driven.sendSegments(1);
-    driven.sent();
-    driven.nowUs = 5_000 + RTT_US;
-    driven.receiveBatch(driven.ack(1, TS + 5));
-    assertEquals(List.of(0, 0), driven.sentSns(Segment.PUSH));
-  }
-
-  @Test
   void retransmissionsOfThinTrafficLeaveTwiceInDatagramsOfTheirOwn() {
-    loseTheFirstOf(16);
+    lose(1);
     long before = driven.count(KcpCounter.DATAGRAMS_OUT);
-    driven.runTo(RTT_US + 2_000);
+    driven.receiveBatch(driven.ack(2, TS + 5));
     assertEquals(List.of(0, 0), driven.sentSns(Segment.PUSH));
     assertEquals(2, driven.count(KcpCounter.DATAGRAMS_OUT) - before);
     assertEquals(1, driven.count(KcpCounter.RETRANSMITTED));
@@ -66,12 +62,9 @@ class KcpRackTest {
 
   @Test
   void retransmissionsOfManySegmentsInFlightLeaveOnce() {
-    driven.sendSegments(20);
-    driven.sent();
-    driven.nowUs = RTT_US;
-    driven.receiveBatch(driven.ack(2, TS));
-    driven.runTo(RTT_US + 2_000);
-    assertEquals(List.of(0, 1), driven.sentSns(Segment.PUSH).subList(0, 2));
+    lose(20);
+    driven.receiveBatch(driven.ack(21, TS + 5));
+    assertEquals(20, driven.sentSns(Segment.PUSH).size());
     assertEquals(0, driven.count(KcpCounter.COPIES_OUT));
   }
 

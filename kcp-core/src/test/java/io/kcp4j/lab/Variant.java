@@ -3,6 +3,7 @@ package io.kcp4j.lab;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.LossDetection;
 import io.kcp4j.fec.FecConfig;
 import java.util.List;
 
@@ -13,6 +14,7 @@ record Variant(String name, LabSide client, LabSide server) {
   static final List<Variant> ALL =
       List.of(
           both("default", turbo().build(), FecConfig.NONE),
+          both("count", turbo().lossDetection(LossDetection.COUNT).build(), FecConfig.NONE),
           both("messages", turbo().delivery(Delivery.MESSAGE).build(), FecConfig.NONE),
           both("interval-40", turbo().intervalMs(40).build(), FecConfig.NONE),
           both("ack-no-delay", turbo().ackNoDelay(true).build(), FecConfig.NONE),
