@@ -1,49 +1,62 @@
 package io.kcp4j;
 
 /**
- * How long acknowledgements take, the peer's delay included: the second longest time of the last 64
- * to 128. So a single lost ACK does not count; a peer that delays its ACKs, and a path that often
+ * How long acknowledgements take, the peer's delay included: the third longest time of the last 96
+ * to 192. So one or two lost ACKs do not count; a peer that delays its ACKs, and a path that often
  * loses them, do.
  */
 final class AckTime {
 
-  private static final int PERIOD = 64;
+  private static final int PERIOD = 96;
 
   private int samples;
-  private int longestUs;
-  private int secondUs;
 
-  // Of the period before; 0 if there was none.
+  // The longest times of this period and of the one before, in descending order.
 
-  private int previousLongestUs;
-  private int previousSecondUs;
+  private int first;
+  private int second;
+  private int third;
+  private int firstBefore;
+  private int secondBefore;
+  private int thirdBefore;
 
   void sample(long sampleUs) {
     if (samples == PERIOD) {
-      samples = 0;
-      previousLongestUs = longestUs;
-      previousSecondUs = secondUs;
-      longestUs = 0;
-      secondUs = 0;
+      beginPeriod();
     }
     samples++;
     int timeUs = (int) Math.min(sampleUs, RttEstimator.MAX_RTO_US);
-    if (timeUs > longestUs) {
-      secondUs = longestUs;
-      longestUs = timeUs;
+    if (timeUs > first) {
+      third = second;
+      second = first;
+      first = timeUs;
+    } else if (timeUs > second) {
+      third = second;
+      second = timeUs;
     } else {
-      secondUs = Math.max(secondUs, timeUs);
+      third = Math.max(third, timeUs);
     }
+  }
+
+  private void beginPeriod() {
+    samples = 0;
+    firstBefore = first;
+    secondBefore = second;
+    thirdBefore = third;
+    first = 0;
+    second = 0;
+    third = 0;
   }
 
   /** Whether a whole period has been sampled. */
   boolean isKnown() {
-    return previousLongestUs > 0;
+    return firstBefore > 0;
   }
 
   /** The time, in microseconds. */
   int us() {
-    int shorterOfLongest = Math.min(longestUs, previousLongestUs);
-    return Math.max(shorterOfLongest, Math.max(secondUs, previousSecondUs));
+    // In descending order, the third is in one period, or follows one of it and two of the other.
+    int oneAndTwo = Math.max(Math.min(first, secondBefore), Math.min(second, firstBefore));
+    return Math.max(oneAndTwo, Math.max(third, thirdBefore));
   }
 }

@@ -28,6 +28,7 @@ final class ReceiveBuffer {
   private boolean stream;
   private boolean ackNoDelay;
   private boolean isTimely;
+  private boolean isLossy;
   private long lossesSeen;
   private long lossSeenAtUs;
 
@@ -63,14 +64,14 @@ final class ReceiveBuffer {
   }
 
   /**
-   * Whether acknowledgements leave at the end of the batch: at a gap, when a datagram of them is
-   * full, or when half of the window is used up: protocol.md 3.3.
+   * Whether acknowledgements leave at the end of the batch: at a gap, on a lossy path, when a
+   * datagram of them is full, or when half of the window is used up: protocol.md 3.3.
    */
   boolean isAckDue(int mtuBytes) {
     int arrivals = acks.arrivals();
     return arrivals > 0
         && (ackNoDelay
-            || (isTimely && acks.isAtGap())
+            || (isTimely && (acks.isAtGap() || (isLossy && acks.isThin())))
             || arrivals >= mtuBytes / Segment.HEADER_BYTES
             || arrivals >= window / 2);
   }
@@ -198,7 +199,8 @@ final class ReceiveBuffer {
 
   void flushAcks(long nowUs, SegmentWriter writer) {
     flushes++;
-    acks.flush(next, isTimely && isLossy(nowUs), nowUs, writer);
+    isLossy = isTimely && isLossy(nowUs);
+    acks.flush(next, isLossy, nowUs, writer);
   }
 
   /**

@@ -264,24 +264,24 @@ class RackDetectorTest {
   @Test
   void probeTimeoutAllowsForTheTimeThatAcknowledgementsTake() {
     measureRtt();
-    long nowUs = exchange(63, 100_000, 1_000);
+    long nowUs = exchange(96, 100_000, 1_000);
     assertEquals(RTT_US + INTERVAL_US + 1_000, losses.timeoutUs(), "as long as it is not known");
-    nowUs = exchange(64, nowUs, 8_000);
+    nowUs = exchange(96, nowUs, 8_000);
     assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
-    exchange(128, nowUs, 1_000);
+    exchange(192, nowUs, 1_000);
     assertEquals(RTT_US + 2_000, losses.timeoutUs());
   }
 
   @Test
-  void singleLostAcknowledgementDoesNotMakeTheProbeTimeoutLonger() {
+  void twoLostAcknowledgementsDoNotMakeTheProbeTimeoutLonger() {
     measureRtt();
     long nowUs = exchange(100, 100_000, 8_000);
-    nowUs = exchange(nowUs, 16_000);
+    nowUs = exchange(2, nowUs, 16_000);
     assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
-    nowUs = exchange(30, nowUs, 8_000);
+    nowUs = exchange(91, nowUs, 8_000); // The next one is the first of another period.
     nowUs = exchange(nowUs, 16_000);
-    assertEquals(RTT_US + 16_000 + 1_000, losses.timeoutUs(), "the second one within a period");
-    exchange(128, nowUs, 8_000);
+    assertEquals(RTT_US + 16_000 + 1_000, losses.timeoutUs(), "the third within two periods");
+    exchange(192, nowUs, 8_000);
     assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
   }
 
@@ -299,8 +299,8 @@ class RackDetectorTest {
   @Test
   void spuriousTimeoutTellsHowLongTheAcknowledgementTook() {
     measureRtt();
-    long nowUs = exchange(128, 100_000, 1_000);
-    for (int i = 0; i < 2; i++) {
+    long nowUs = exchange(192, 100_000, 1_000);
+    for (int i = 0; i < 3; i++) {
       int segment = buffer.next() - FIRST;
       sendNew(nowUs);
       assertEquals(segment + "p", flush(nowUs + losses.timeoutUs()));

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -62,6 +63,56 @@ class LatencyTest {
     double deviation = Math.sqrt(datagrams * loss * (1 - loss));
     assertEquals(datagrams * loss, (double) lost, TOLERANCE * deviation);
     assertTrue(result.up().retransmitted() > 0, CsvRow.of(result));
+  }
+
+  /** The losses of twenty seconds do not determine the tail; those of five minutes nearly do. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void rareLossesCostLittleMoreThanARoundTrip(long seed) {
+    CellResult result = fiveMinutes("default", 0.005, seed);
+    assertTrue(result.quantileUs(0.998) <= 50_000, CsvRow.of(result));
+    assertTrue(result.up().spurious() <= 0.01 * result.up().segments(), CsvRow.of(result));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void frequentLossesAreFoundByTimeSoonerThanByCountOrByKcpGo(long seed) {
+    CellResult time = fiveMinutes("default", 0.05, seed);
+    CellResult count = fiveMinutes("count", 0.05, seed);
+    CellResult kcpGo = fiveMinutes("kcp-go-10", 0.05, seed);
+    assertTrue(time.quantileUs(0.99) <= 55_000, CsvRow.of(time));
+    for (double quantile : new double[] {0.5, 0.99, 0.998, 0.999}) {
+      assertTrue(time.quantileUs(quantile) <= count.quantileUs(quantile), CsvRow.of(count));
+      assertTrue(time.quantileUs(quantile) <= kcpGo.quantileUs(quantile), CsvRow.of(kcpGo));
+    }
+    assertTrue(time.up().bytes() <= 1.12 * count.up().bytes(), CsvRow.of(count));
+    assertTrue(time.up().spurious() <= 0.01 * time.up().segments(), CsvRow.of(time));
+  }
+
+  private static CellResult fiveMinutes(String variant, double loss, long seed) {
+    LinkSettings lossy = JITTERY.withLoss(loss, 0);
+    return CellRun.run(new Cell(Workload.GAME, Variant.named(variant), GAME, lossy, 1, 300, seed));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2_000, 5_000})
+  void reorderingAloneCausesFewRetransmissions(int jitterUs) {
+    for (String variant : List.of("default", "peer-interval-40", "to-kcp-go-10")) {
+      for (int megabits : new int[] {3, 30}) {
+        CellResult result =
+            CellRun.run(
+                new Cell(
+                    Workload.ONE_WAY,
+                    Variant.named(variant),
+                    Traffic.stream(megabits),
+                    CLEAN.withJitter(jitterUs),
+                    5,
+                    SECONDS,
+                    1));
+        assertTrue(
+            result.up().retransmitted() <= 0.001 * result.up().segments(), CsvRow.of(result));
+      }
+    }
   }
 
   @ParameterizedTest
@@ -136,8 +187,7 @@ class LatencyTest {
     CellResult.Direction afterUp = CellRun.run(after).up();
     assertEquals(wholeUp.lost(), afterUp.lost());
     assertTrue(afterUp.lost() > 0, afterUp.toString());
-    assertEquals(
-        wholeUp.datagrams() / 2.0, (double) afterUp.datagrams(), wholeUp.datagrams() / 10.0);
+    assertEquals(wholeUp.segments() / 2.0, (double) afterUp.segments(), wholeUp.segments() / 10.0);
   }
 
   @Test
