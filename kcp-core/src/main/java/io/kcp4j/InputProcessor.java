@@ -8,6 +8,7 @@ import io.netty.buffer.ByteBuf;
 final class InputProcessor {
 
   private final int conv;
+  private final int tsOrigin;
   private final SendBuffer sending;
   private final SegmentPuller puller;
   private final LossDetector losses;
@@ -28,6 +29,7 @@ final class InputProcessor {
 
   InputProcessor(
       int conv,
+      int tsOrigin,
       SendBuffer sending,
       SegmentPuller puller,
       LossDetector losses,
@@ -40,6 +42,7 @@ final class InputProcessor {
       Liveness liveness,
       KcpCounters counters) {
     this.conv = conv;
+    this.tsOrigin = tsOrigin;
     this.sending = sending;
     this.puller = puller;
     this.losses = losses;
@@ -58,12 +61,8 @@ final class InputProcessor {
     this.tracing = tracing;
   }
 
-  /**
-   * Takes in one datagram; see {@link Kcp#input}.
-   *
-   * @param tsNow what the timestamp of a segment would be that is sent now
-   */
-  InputResult input(ByteBuf datagram, Origin origin, int tsNow, long nowUs) {
+  /** Takes in one datagram; see {@link Kcp#input}. */
+  InputResult input(ByteBuf datagram, Origin origin, long nowUs) {
     if (!liveness.isOpen()) {
       return InputResult.SESSION_ENDED;
     }
@@ -78,7 +77,7 @@ final class InputProcessor {
           tracing.at(nowUs);
           tracing.datagramReceived(datagram.readableBytes(), origin);
         }
-        apply(datagram, origin, tsNow, nowUs);
+        apply(datagram, origin, nowUs);
       }
       case MALFORMED -> counters.add(KcpCounter.MALFORMED, 1);
       case WRONG_CONV -> counters.add(KcpCounter.WRONG_CONV, 1);
@@ -93,7 +92,7 @@ final class InputProcessor {
    * Applies a datagram. Every ACK comes before any {@code una}, which would drop the segment that
    * the ACK has to be compared with: protocol.md 2.3.
    */
-  private void apply(ByteBuf datagram, Origin origin, int tsNow, long nowUs) {
+  private void apply(ByteBuf datagram, Origin origin, long nowUs) {
     advertised.received(nowUs);
     int newestUna = remote.una();
     int rttSampleUs = AckSample.NO_RTT;
@@ -116,7 +115,7 @@ final class InputProcessor {
       }
       int length = Segment.length(third);
       switch (Segment.cmd(first)) {
-        case Segment.ACK -> rttSampleUs = acknowledge(second, tsNow, nowUs, rttSampleUs);
+        case Segment.ACK -> rttSampleUs = acknowledge(second, nowUs, rttSampleUs);
         case Segment.PUSH -> push(first, second, datagram, index, length);
         case Segment.WASK -> advertised.requestUpdate();
         default -> {} // WINS: its window has been taken above
@@ -149,7 +148,7 @@ final class InputProcessor {
   }
 
   /** Takes one ACK, returns the shortest round trip of the datagram so far: protocol.md 2.4. */
-  private int acknowledge(long second, int tsNow, long nowUs, int rttSampleUs) {
+  private int acknowledge(long second, long nowUs, int rttSampleUs) {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
     if (!sending.isAwaited(sn)) {
@@ -157,7 +156,7 @@ final class InputProcessor {
     }
     int index = sending.index(sn);
     boolean genuine = losses.wasSentAt(index, ts);
-    int rttUs = losses.rttUs(index, ts, tsNow, nowUs);
+    int rttUs = losses.rttUs(index, ts, tsOrigin, nowUs);
     if (events.isActive()) {
       events.acknowledged(sn, sending.bytes(index), nowUs);
     }

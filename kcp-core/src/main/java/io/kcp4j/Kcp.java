@@ -109,6 +109,7 @@ public final class Kcp {
     processor =
         new InputProcessor(
             conv,
+            tsOrigin,
             sending,
             puller,
             losses,
@@ -242,7 +243,7 @@ public final class Kcp {
 
   /** {@link #input(ByteBuf, long)} for a datagram of either origin. */
   public InputResult input(ByteBuf datagram, Origin origin, long nowUs) {
-    return processor.input(datagram, origin, ts(nowUs), nowUs);
+    return processor.input(datagram, origin, nowUs);
   }
 
   /**
@@ -411,9 +412,10 @@ public final class Kcp {
     schedule.beginFlush(nowUs);
     receiving.closeGap();
     processor.failOnBadFragments();
-    control.begin(output, mtuBytes(), overheadBytes, ts(nowUs), nowUs);
+    int ts = ts(tsOrigin, nowUs);
+    control.begin(output, mtuBytes(), overheadBytes, ts, nowUs);
     int window = transmitter.window();
-    transmitter.transmit(window, ts(nowUs), nowUs);
+    transmitter.transmit(window, ts, nowUs);
     writer.end();
     transmitter.reportFlush(window, config.fastRetransmit(), nowUs);
     liveness.check(nowUs);
@@ -424,7 +426,7 @@ public final class Kcp {
 
   private void flushControl(long nowUs, DatagramOutput output) {
     if (liveness.isOpen()) {
-      control.begin(output, mtuBytes(), overheadBytes, ts(nowUs), nowUs);
+      control.begin(output, mtuBytes(), overheadBytes, ts(tsOrigin, nowUs), nowUs);
       writer.end();
     }
   }
@@ -437,7 +439,8 @@ public final class Kcp {
     pacer.charge(bytes, nowUs);
   }
 
-  private int ts(long nowUs) {
+  /** The timestamp of a segment that is sent now. */
+  static int ts(int tsOrigin, long nowUs) {
     return tsOrigin + (int) Math.floorDiv(nowUs, US_PER_MS);
   }
 

@@ -157,13 +157,13 @@ abstract class LossDetector {
    * the largest retransmission timeout. Exact for the last transmission; of earlier ones only the
    * timestamp is known, in milliseconds.
    *
-   * @param tsNow the timestamp of a segment that would be sent now
+   * @param tsOrigin the timestamp at time 0
    */
-  final int rttUs(int index, int ts, int tsNow, long nowUs) {
+  final int rttUs(int index, int ts, int tsOrigin, long nowUs) {
     long rttUs =
         isLastTransmission(index, ts)
             ? nowUs - sentAtUs[index]
-            : Integer.toUnsignedLong(tsNow - ts) * Kcp.US_PER_MS;
+            : Integer.toUnsignedLong(Kcp.ts(tsOrigin, nowUs) - ts) * Kcp.US_PER_MS;
     return (int) Math.min(rttUs, RttEstimator.MAX_RTO_US);
   }
 

@@ -9,24 +9,18 @@ package io.kcp4j;
  * transmission that has arrived, so there is no retransmission ambiguity. And {@code una} says what
  * had arrived when the peer flushed, so that a lost ACK is not a lost segment.
  *
- * <p>The reordering window adapts. An ACK of an earlier transmission shows that a retransmission
- * was spurious, and how late the earlier one was. So does a {@code una} that covers a
- * retransmission sooner than any round trip takes: kcp-go's peers write no ACK of their own for
- * most segments below {@code una}. The window then widens, for some recoveries.
+ * <p>An ACK of an earlier transmission shows that a retransmission was spurious, and how late the
+ * earlier one was. So does a {@code una} that covers a retransmission sooner than any round trip
+ * takes: peers write no ACK of their own for most segments below {@code una}. The {@link
+ * ReorderingWindow} then widens or, after a timeout, the {@link AckTime} grows.
  */
 final class RackDetector extends LossDetector {
 
-  /** RFC 8985 has a quarter of the least round trip; timestamps count milliseconds. */
-  private static final int MIN_WINDOW_US = 2_000;
-
-  /** How much later than the latest original a segment may be: timestamps count milliseconds. */
+  /** Timestamps count milliseconds. */
   private static final int MARGIN_US = 1_000;
 
-  /** So many segments that are late as {@code una} tells are taken for lost ACKs. */
-  private static final int LOST_ACKS = 2;
-
-  /** RFC 8985 §6.2.4: how many recoveries the window stays wide. */
-  private static final int WIDE_RECOVERIES = 16;
+  /** RFC 9002 §6.1.2 has a millisecond; the timers of both sides have that resolution. */
+  private static final int MIN_VARIATION_US = 2_000;
 
   /**
    * At most so much in flight is thin traffic: sixteen datagrams. Each segment of it has a timeout
@@ -37,6 +31,7 @@ final class RackDetector extends LossDetector {
   private final KcpCounters counters;
   private final MinRtt minRtt = new MinRtt();
   private final AckTime ackTime = new AckTime();
+  private final ReorderingWindow window;
 
   // The arrays of the ring.
 
@@ -64,14 +59,6 @@ final class RackDetector extends LossDetector {
 
   private int arrivedBefore;
 
-  private int windowUs = MIN_WINDOW_US;
-  private int wideRecoveries;
-
-  /** How often segments were late as {@code una} tells, less how often they were lost. */
-  private int lateByUna;
-
-  private long lateByUnaAtUs;
-
   private int intervalUs;
   private int minTimeoutUs;
 
@@ -81,6 +68,7 @@ final class RackDetector extends LossDetector {
   RackDetector(RttEstimator rtt, KcpCounters counters) {
     super(rtt);
     this.counters = counters;
+    window = new ReorderingWindow(rtt, minRtt);
   }
 
   @Override
@@ -131,7 +119,7 @@ final class RackDetector extends LossDetector {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
-    int variationUs = Math.max(4 * rtt.rttVarUs(), MIN_WINDOW_US);
+    int variationUs = Math.max(4 * rtt.rttVarUs(), MIN_VARIATION_US);
     long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) MARGIN_US);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
   }
@@ -166,12 +154,12 @@ final class RackDetector extends LossDetector {
   void acknowledged(int index, int ts, int rttUs, long nowUs) {
     if (isLastTransmission(index, ts)) {
       if (isReordered(index, arrived, rttUs)) {
-        reordered(rttUs);
+        window.reordered(rttUs - arrivedRttUs);
       }
       arrived(index, rttUs, nowUs);
       minRtt.sample(rttUs, nowUs);
       if (lostByAcks[index]) {
-        recovered();
+        window.recovered();
       }
     } else if (wasSentAt(index, ts)) {
       int spurious = ts == firstTs(index) ? transmissions(index) - 1 : 1;
@@ -188,8 +176,8 @@ final class RackDetector extends LossDetector {
     } else {
       long rttUs = nowUs - sentAtUs(index);
       int known = arrivedAtUs == nowUs ? arrivedBefore : arrived;
-      if (isReordered(index, known, rttUs) && wasLateByUna(nowUs)) {
-        reordered(rttUs);
+      if (isReordered(index, known, rttUs) && window.wasLateByUna(nowUs)) {
+        window.reordered(rttUs - arrivedRttUs);
       }
     }
     super.acknowledgedByUna(index, nowUs);
@@ -200,20 +188,8 @@ final class RackDetector extends LossDetector {
     long sinceSentUs = nowUs - sentAtUs(index);
     if (sinceSentUs < minRtt.us()) {
       long betweenUs = (long) (lastTs(index) - previousTs[index]) * Kcp.US_PER_MS;
-      spurious(index, 1, sinceSentUs + betweenUs, wasLateByUna(nowUs));
+      spurious(index, 1, sinceSentUs + betweenUs, window.wasLateByUna(nowUs));
     }
-  }
-
-  /**
-   * Whether a segment that {@code una} has shown not to be lost was late. If its ACK was lost it
-   * looks the same, so that is believed only when it happens more often than real losses.
-   */
-  private boolean wasLateByUna(long nowUs) {
-    if (nowUs != lateByUnaAtUs) {
-      lateByUnaAtUs = nowUs;
-      lateByUna++;
-    }
-    return lateByUna > LOST_ACKS;
   }
 
   /**
@@ -225,25 +201,12 @@ final class RackDetector extends LossDetector {
   private boolean isReordered(int index, int known, long rttUs) {
     return transmissions(index) == 1
         && transmission[index] - known < 0
-        && rttUs - arrivedRttUs + MARGIN_US > windowUs;
-  }
-
-  /**
-   * A reordered segment was acknowledged after {@code rttUs}. RFC 8985 §6.2.4 makes the window a
-   * quarter of the round trip then, which is far too wide for most; no wider here.
-   */
-  private void reordered(long rttUs) {
-    widen(Math.min(rttUs - arrivedRttUs + MARGIN_US, minRtt.us() / 4));
+        && !window.allowsFor(rttUs - arrivedRttUs);
   }
 
   /** The reordering window, in microseconds. */
   int windowUs() {
-    return windowUs;
-  }
-
-  private void widen(long us) {
-    windowUs = (int) Math.max(windowUs, Math.min(us, rtt.srttUs() / 2));
-    wideRecoveries = WIDE_RECOVERIES;
+    return window.us();
   }
 
   private void arrived(int index, int rttUs, long nowUs) {
@@ -258,14 +221,6 @@ final class RackDetector extends LossDetector {
     }
   }
 
-  /** A retransmission has turned out to be needed. */
-  private void recovered() {
-    lateByUna = Math.max(lateByUna - 1, 0);
-    if (wideRecoveries > 0 && --wideRecoveries == 0) {
-      windowUs = MIN_WINDOW_US;
-    }
-  }
-
   /**
    * Retransmissions of the segment at {@code index} were spurious: an earlier transmission has
    * arrived, and was acknowledged after {@code rttUs}.
@@ -277,7 +232,7 @@ final class RackDetector extends LossDetector {
     if (!lostByAcks[index]) {
       ackTime.sample(rttUs);
     } else if (wasLate) {
-      widen(rttUs - arrivedRttUs + MARGIN_US);
+      window.retransmittedSpuriously(rttUs - arrivedRttUs);
     }
   }
 
@@ -324,7 +279,7 @@ final class RackDetector extends LossDetector {
     if (head == NONE || transmission[head] - arrived >= 0) {
       return Kcp.NO_DEADLINE;
     }
-    long overdueAtUs = sentAtUs(head) + windowUs;
+    long overdueAtUs = sentAtUs(head) + window.us();
     return overdueAtUs <= arrivedSentAtUs
         ? overdueAtUs + arrivedRttUs
         : Math.max(overdueAtUs + arrivedRttUs, sentAtUs(head) + ackTimeUs() + MARGIN_US);
