@@ -7,6 +7,7 @@ require (
 	github.com/klauspost/reedsolomon v1.12.0
 	github.com/xtaci/kcp-go/v5 v5.6.72
 	golang.org/x/net v0.47.0
+	golang.org/x/sys v0.38.0
 )
 
 require (
@@ -14,7 +15,6 @@ require (
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/tjfoc/gmsm v1.4.1 // indirect
 	golang.org/x/crypto v0.45.0 // indirect
-	golang.org/x/sys v0.38.0 // indirect
 	golang.org/x/time v0.14.0 // indirect
 )
 

@@ -1,0 +1,84 @@
+package link
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Counts are the packets of one direction. Bytes include the headers of UDP, TCP and IP.
+type Counts struct {
+	Packets int64 `json:"packets"` // sent by the peer, whatever became of them
+	Bytes   int64 `json:"bytes"`   // of these
+	Lost    int64 `json:"lost"`
+	Dropped int64 `json:"dropped"` // by a full queue
+	Failed  int64 `json:"failed"`  // refused by the system when they were due
+}
+
+func (c Counts) since(earlier Counts) Counts {
+	return Counts{
+		Packets: c.Packets - earlier.Packets,
+		Bytes:   c.Bytes - earlier.Bytes,
+		Lost:    c.Lost - earlier.Lost,
+		Dropped: c.Dropped - earlier.Dropped,
+		Failed:  c.Failed - earlier.Failed,
+	}
+}
+
+// Limit is the most that a link may add to the delay of 99 % of the packets. A comparison of
+// transports over a link that adds more is not published.
+const Limit = 200 * time.Microsecond
+
+// maxExcessUs is the longest excess delay that is counted exactly.
+const maxExcessUs = 10_000
+
+// A Snapshot has what a link has counted since it was opened, or between two snapshots.
+type Snapshot struct {
+	Up, Down Counts // of the client, of the server
+	excess   []int64
+}
+
+// Since returns what was counted after the earlier snapshot.
+func (s Snapshot) Since(earlier Snapshot) Snapshot {
+	between := Snapshot{
+		Up: s.Up.since(earlier.Up), Down: s.Down.since(earlier.Down),
+		excess: make([]int64, len(s.excess)),
+	}
+	for us, count := range s.excess {
+		between.excess[us] = count - earlier.excess[us]
+	}
+	return between
+}
+
+// ExcessP99 is the 99th percentile of the time by which packets left the link after they were due,
+// in both directions.
+func (s Snapshot) ExcessP99() time.Duration {
+	total := int64(0)
+	for _, count := range s.excess {
+		total += count
+	}
+	below := int64(0)
+	for us, count := range s.excess {
+		if below += count; below*100 >= total*99 {
+			return time.Duration(us) * time.Microsecond
+		}
+	}
+	return 0
+}
+
+// counters are written by the thread of a pipe and read by others.
+type counters struct {
+	packets, bytes, lost, dropped, failed atomic.Int64
+	excess                                [maxExcessUs + 1]atomic.Int64 // by microseconds
+}
+
+func (c *counters) addExcess(excess time.Duration) {
+	us := min(max(excess.Microseconds(), 0), maxExcessUs)
+	c.excess[us].Add(1)
+}
+
+func (c *counters) counts() Counts {
+	return Counts{
+		Packets: c.packets.Load(), Bytes: c.bytes.Load(), Lost: c.lost.Load(),
+		Dropped: c.dropped.Load(), Failed: c.failed.Load(),
+	}
+}
