@@ -53,7 +53,7 @@ func (m *meter) addRoundTrip(d time.Duration) {
 	m.roundTrips = append(m.roundTrips, d)
 }
 
-func (m *meter) mark() mark {
+func (m *meter) mark() any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	slices.Sort(m.roundTrips)
@@ -74,12 +74,12 @@ func percentile(sorted []time.Duration, percent float64) float64 {
 	return float64(sorted[rank-1]) / float64(time.Microsecond)
 }
 
-// answerMarks prints a mark for each line "mark" and returns when standard input ends.
-func (m *meter) answerMarks() error {
+// answerMarks prints what take returns for each line "mark", and returns when standard input ends.
+func answerMarks(take func() any) error {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		if lines.Text() == "mark" {
-			if err := cli.PrintJSON(m.mark()); err != nil {
+			if err := cli.PrintJSON(take()); err != nil {
 				return err
 			}
 		}
@@ -87,23 +87,30 @@ func (m *meter) answerMarks() error {
 	return lines.Err()
 }
 
-// measured is the side of kcp-go in compare-load. The side of kcp4j is io.kcp4j.load.Load.
+// measured is the side of kcp-go in comparisons. The side of kcp4j is io.kcp4j.load.Load.
 func measured(flags *flag.FlagSet, args []string) error {
 	var s kcpgo.Settings
 	local := flags.String("listen", "",
 		"be a server on this `address`; port 0 lets the system choose")
 	remote := flags.String("remote", "", "be a client of the server at this `address`")
 	mode := flags.String("mode", "sink", "what a client does: sink: send; echo: send and read back; "+
-		"ping: sink, and small echoed messages in a second session")
+		"ping: sink, and small echoed messages in a second session; "+
+		"game: a game's messages, echoed by a server of the same mode")
+	var traffic gameTraffic
+	traffic.flags(flags)
 	s.SessionFlags(flags)
-	if err := errors.Join(cli.Parse(flags, args), s.CheckSession()); err != nil {
+	err := errors.Join(cli.Parse(flags, args), s.CheckSession(), traffic.check())
+	if err != nil {
 		return err
 	}
 	m := &meter{start: time.Now()}
-	var err error
 	switch {
 	case (*local == "") == (*remote == ""):
 		err = cli.UsageErrorf("expected --listen or --remote")
+	case *mode == "game" && *local != "":
+		go func() { fail(serveGame(&s, *local)) }()
+	case *mode == "game":
+		return playGame(&s, *remote, &traffic)
 	case *local != "":
 		err = m.serve(&s, *local)
 	case *mode == "sink":
@@ -113,12 +120,12 @@ func measured(flags *flag.FlagSet, args []string) error {
 	case *mode == "ping":
 		err = errors.Join(m.saturate(&s, *remote, counted), m.ping(&s, *remote))
 	default:
-		err = cli.UsageErrorf("--mode %q: expected sink, echo or ping", *mode)
+		err = cli.UsageErrorf("--mode %q: expected sink, echo, ping or game", *mode)
 	}
 	if err != nil {
 		return err
 	}
-	return m.answerMarks()
+	return answerMarks(m.mark)
 }
 
 func (m *meter) serve(s *kcpgo.Settings, address string) error {

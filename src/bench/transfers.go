@@ -109,17 +109,10 @@ func (t *transfer) start(p program, role ...string) (*measuredProcess, error) {
 	if p.protocol != notKCP {
 		args = append(args, t.session...)
 	}
-	process := &measuredProcess{cmd: exec.Command(p.command[0], args...)}
-	process.cmd.Stderr = &process.stderr
-	stdin, err := process.cmd.StdinPipe()
+	process, err := newMeasuredProcess(exec.Command(p.command[0], args...))
 	if err != nil {
 		return nil, err
 	}
-	stdout, err := process.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	process.stdin, process.stdout = stdin, bufio.NewScanner(stdout)
 	return process, process.cmd.Start()
 }
 
@@ -159,12 +152,32 @@ func (v view) until(later view, mode string) speed {
 	}
 }
 
+// maxLineBytes is more than a histogram of round trips takes.
+const maxLineBytes = 16 << 20
+
 // A measuredProcess is a server or a client.
 type measuredProcess struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *bufio.Scanner
 	stderr bytes.Buffer
+}
+
+// newMeasuredProcess connects the command, which the caller starts, to pipes.
+func newMeasuredProcess(cmd *exec.Cmd) (*measuredProcess, error) {
+	p := &measuredProcess{cmd: cmd}
+	cmd.Stderr = &p.stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin, p.stdout = stdin, bufio.NewScanner(stdout)
+	p.stdout.Buffer(nil, maxLineBytes)
+	return p, nil
 }
 
 func (p *measuredProcess) line() (string, error) {
@@ -178,14 +191,19 @@ func (p *measuredProcess) line() (string, error) {
 
 func (p *measuredProcess) mark() (mark, error) {
 	var m mark
+	return m, p.request(&m)
+}
+
+// request decodes the answer to a line "mark".
+func (p *measuredProcess) request(answer any) error {
 	if _, err := io.WriteString(p.stdin, "mark\n"); err != nil {
-		return m, err
+		return err
 	}
 	line, err := p.line()
 	if err != nil {
-		return m, err
+		return err
 	}
-	return m, json.Unmarshal([]byte(line), &m)
+	return json.Unmarshal([]byte(line), answer)
 }
 
 // end gives a JVM time to close its sessions.
@@ -195,6 +213,9 @@ func (p *measuredProcess) end() {
 	defer kill.Stop()
 	p.cmd.Wait()
 }
+
+// cpuTick is USER_HZ, on every architecture that Go supports.
+const cpuTick = time.Second / 100
 
 // cpuTime is the CPU time of all threads of a process (Linux only).
 func cpuTime(pid int) (time.Duration, error) {
@@ -208,12 +229,11 @@ func cpuTime(pid int) (time.Duration, error) {
 // parseCPUTime adds user and system time, the 14th and 15th field. The second field is the
 // program's name in parentheses, and may contain any character.
 func parseCPUTime(stat string) (time.Duration, error) {
-	const tick = time.Second / 100 // USER_HZ, on every architecture that Go supports
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("unexpected: %q", stat)
 	}
 	user, err1 := strconv.ParseInt(fields[11], 10, 64)
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * tick, errors.Join(err1, err2)
+	return time.Duration(user+system) * cpuTick, errors.Join(err1, err2)
 }

@@ -2,6 +2,7 @@ package io.kcp4j.load;
 
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.LossDetection;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
@@ -43,6 +44,12 @@ final class KcpProtocol implements LoadProtocol {
       defaultValue = "1400",
       description = "Largest UDP payload of KCP (default: ${DEFAULT-VALUE}).")
   private int mtuBytes;
+
+  @Option(
+      names = "--loss-detection",
+      defaultValue = "time",
+      description = "How KCP detects losses: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+  private LossDetection lossDetection;
 
   @Option(
       names = "--crypt",
@@ -116,6 +123,7 @@ final class KcpProtocol implements LoadProtocol {
         .mtuBytes(mtuBytes)
         .sendWindow(sendWindow)
         .receiveWindow(receiveWindow)
+        .lossDetection(lossDetection)
         .build();
   }
 

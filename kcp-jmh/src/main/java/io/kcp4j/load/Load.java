@@ -14,6 +14,7 @@ import io.netty.util.Version;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -31,7 +32,7 @@ import picocli.CommandLine.Option;
 /**
  * A server or a client that runs until its standard input ends. A server prints {@code listening
  * HOST:PORT} first. Either prints {@code unavailable REASON} instead if this machine lacks a native
- * library, and answers each line {@code mark} with {@link LoadStats}.
+ * library, and answers each line {@code mark} with a {@link LoadReport}.
  */
 @Command(
     name = "load",
@@ -40,14 +41,16 @@ import picocli.CommandLine.Option;
     description = "One side of a transfer that another process measures.")
 public final class Load implements Callable<Integer> {
 
-  /** What a client does. */
+  /** What a client does. GAME is also the mode of its server. */
   enum Mode {
     /** Sends as fast as it can. */
     SINK,
     /** Sends data to be echoed, as fast as it can. */
     ECHO,
     /** As SINK, with small echoed messages in a second session. */
-    PING
+    PING,
+    /** Sends the messages of a game, which are echoed. */
+    GAME
   }
 
   private enum Protocol {
@@ -100,9 +103,12 @@ public final class Load implements Callable<Integer> {
 
   @Mixin private KcpProtocol kcp;
 
+  @Mixin private GameTraffic game;
+
   private final BufferedReader in;
   private final PrintStream out;
   private final LoadStats stats = new LoadStats();
+  private final RoundTripHistogram roundTrips = new RoundTripHistogram();
   private final ChannelGroup channels = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
 
   private Load(InputStream in, PrintStream out) {
@@ -141,7 +147,7 @@ public final class Load implements Callable<Integer> {
             new DefaultThreadFactory("load", true), EpollIoHandler.newFactory());
     try {
       start(group);
-      stats.answer(in, out);
+      answerMarks();
     } finally {
       channels.close().awaitUninterruptibly();
       group.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
@@ -167,17 +173,36 @@ public final class Load implements Callable<Integer> {
   private void start(EventLoopGroup group) throws Exception {
     LoadProtocol loadProtocol = loadProtocol();
     if (role.local != null) {
-      Channel server =
-          loadProtocol.listen(group, role.local, session(new LoadServerHandler(stats)));
+      Channel server = loadProtocol.listen(group, role.local, session(serverHandler()));
       channels.add(server);
       InetSocketAddress bound = (InetSocketAddress) server.localAddress();
       out.println("listening " + bound.getAddress().getHostAddress() + ":" + bound.getPort());
       return;
     }
-    LoadPayload payload = mode == Mode.ECHO ? LoadPayload.ECHOED : LoadPayload.COUNTED;
-    channels.add(loadProtocol.connect(group, role.remote, session(new LoadSender(payload, stats))));
+    channels.add(loadProtocol.connect(group, role.remote, session(clientHandler())));
     if (mode == Mode.PING) {
       channels.add(loadProtocol.connect(group, role.remote, session(new LoadPinger(stats))));
+    }
+  }
+
+  private ChannelHandler serverHandler() {
+    return mode == Mode.GAME ? new GameServerHandler() : new LoadServerHandler(stats);
+  }
+
+  private ChannelHandler clientHandler() {
+    return switch (mode) {
+      case SINK, PING -> new LoadSender(LoadPayload.COUNTED, stats);
+      case ECHO -> new LoadSender(LoadPayload.ECHOED, stats);
+      case GAME -> new GameClient(game, roundTrips);
+    };
+  }
+
+  private void answerMarks() throws IOException {
+    LoadReport report = mode == Mode.GAME ? roundTrips : stats;
+    for (String line; (line = in.readLine()) != null; ) {
+      if (line.equals("mark")) {
+        out.println(report.toJson());
+      }
     }
   }
 

@@ -1,17 +1,11 @@
 package io.kcp4j.load;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.PrintStream;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
 
-/**
- * Counts delivered bytes and round trips. The answer to a line {@code mark} is a line of JSON.
- * Event loops add, one other thread answers.
- */
-final class LoadStats {
+/** Counts delivered bytes and round trips. */
+final class LoadStats implements LoadReport {
 
   private final LongAdder bytes = new LongAdder();
   private long[] roundTripsNs = new long[256];
@@ -30,17 +24,9 @@ final class LoadStats {
     roundTripsNs[roundTrips++] = ns;
   }
 
-  /** Answers requests until the input ends. */
-  void answer(BufferedReader in, PrintStream out) throws IOException {
-    for (String line; (line = in.readLine()) != null; ) {
-      if (line.equals("mark")) {
-        out.println(toJson());
-      }
-    }
-  }
-
   /** The bytes since the start, and the round trips since the previous request. */
-  private synchronized String toJson() {
+  @Override
+  public synchronized String toJson() {
     Arrays.sort(roundTripsNs, 0, roundTrips);
     String line =
         String.format(

@@ -11,7 +11,7 @@ import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import java.net.InetSocketAddress;
 
-/** The kernel's TCP, which sizes its buffers itself. */
+/** The kernel's TCP, which sizes its buffers itself, without Nagle's algorithm. */
 final class TcpProtocol implements LoadProtocol {
 
   @Override
@@ -20,6 +20,7 @@ final class TcpProtocol implements LoadProtocol {
     return new ServerBootstrap()
         .group(group)
         .channel(EpollServerSocketChannel.class)
+        .childOption(ChannelOption.TCP_NODELAY, true)
         .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
         .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
         .childHandler(handler)
@@ -34,6 +35,7 @@ final class TcpProtocol implements LoadProtocol {
     return new Bootstrap()
         .group(group)
         .channel(EpollSocketChannel.class)
+        .option(ChannelOption.TCP_NODELAY, true)
         .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
         .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
         .handler(handler)

@@ -1,5 +1,6 @@
 /**
- * The processes that {@code src/bench/load} measures on the JVM: one side of a transfer each.
- * kcp4j, Netty's TCP and Netty's QUIC do the same work with the same handlers.
+ * The processes that {@code src/bench/load} and {@code src/bench/latency} measure on the JVM: one
+ * side of a transfer each. kcp4j, Netty's TCP and Netty's QUIC do the same work with the same
+ * handlers.
  */
 package io.kcp4j.load;

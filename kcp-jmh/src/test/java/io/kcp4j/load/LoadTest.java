@@ -32,6 +32,17 @@ class LoadTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"kcp", "tcp", "quic"})
+  void messagesOfAGameAreEchoedInOrder(String transport) throws IOException {
+    String with = "--transport=" + transport;
+    try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", "--mode=game", with);
+        RunningLoad client = new RunningLoad(remote(server), "--mode=game", with)) {
+      assertTrue(client.awaitPositive("messages") > 0);
+      assertTrue(client.awaitPositive("max_us") > 0);
+    }
+  }
+
   private static String remote(RunningLoad server) throws IOException {
     String line = server.line();
     assumeTrue(line.startsWith("listening "), line);

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kcp4j/kcp4j/bench/link"
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"golang.org/x/sys/unix"
+)
+
+// What a full comparison and a short one take, unless flags say otherwise.
+const (
+	fullSeeds, shortSeeds   = 3, 1
+	fullTime, shortTime     = 5 * time.Minute, 20 * time.Second
+	fullWarmUp, shortWarmUp = 20 * time.Second, 10 * time.Second
+)
+
+const calibrationTime = 5 * time.Second
+
+func compareLatency(flags *flag.FlagSet, args []string) error {
+	var c latencyComparison
+	c.flags(flags)
+	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
+		"class path of io.kcp4j.load.Load")
+	match := flags.String("match", "",
+		"only variants whose name, as the progress shows it, this regular `expression` matches")
+	commit := flags.String("commit", "", "`version` of kcp4j, for the report")
+	csvFile := flags.String("csv", "", "write a line for each run to this `file`")
+	jsonFile := flags.String("json", "", "write all runs with their histograms to this `file`")
+	plots := flags.String("plots", "", "write SVG plots to files whose names begin with this `prefix`")
+	var given jvms
+	given.flag(flags)
+	if err := errors.Join(cli.Parse(flags, args), c.check(flags)); err != nil {
+		return err
+	}
+	pattern, err := regexp.Compile(*match)
+	if err != nil {
+		return cli.UsageErrorf("--match: %v", err)
+	}
+
+	jvms := given.orDefault()
+	c.variants = slices.DeleteFunc(latencyVariants(newPrograms(jvms, *classPath)),
+		func(v *latencyVariant) bool { return !pattern.MatchString(v.name()) })
+	c.omitUnreachable()
+	report := c.newReport()
+	report.Commit, report.Versions = *commit, versions(jvms, *classPath)
+	interrupt, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	defer stop()
+	err = c.run(interrupt, report)
+	return errors.Join(err, report.publish(*csvFile, *jsonFile, *plots))
+}
+
+// A latencyComparison runs each variant at each loss, with each seed.
+type latencyComparison struct {
+	link         string
+	config       link.Config // of both directions, but for loss and seed
+	lossList     string
+	losses       []float64 // percent
+	traffic      gameTraffic
+	short        bool
+	seeds        int
+	attempts     int
+	time, warmUp time.Duration
+	variants     []*latencyVariant
+}
+
+func (c *latencyComparison) flags(flags *flag.FlagSet) {
+	flags.StringVar(&c.link, "link", "",
+		"relay: of UDP on loopback; tun: of IP between two network namespaces, which needs root; "+
+			"default: tun for root, else relay")
+	flags.StringVar(&c.lossList, "loss", "0.5,5", "`percent` of packets lost each way, of each cell")
+	flags.DurationVar(&c.config.Burst, "burst", 0,
+		"mean `length` of loss bursts; 0: packets are lost independently")
+	flags.DurationVar(&c.config.Delay, "delay", 10*time.Millisecond, "`time` each way")
+	flags.DurationVar(&c.config.Jitter, "jitter", time.Millisecond,
+		"most `time` that is added to the delay, uniformly; it reorders packets")
+	flags.Float64Var(&c.config.Rate, "rate", 0,
+		"of the link each way, in `bytes` per second; 0: unlimited")
+	flags.IntVar(&c.config.QueueBytes, "queue", 0,
+		"`bytes` that wait for the rate at most; 0: unlimited")
+	c.traffic.flags(flags)
+	flags.BoolVar(&c.short, "short", false, fmt.Sprintf(
+		"one seed, %v after %v: a quick look, whose tails depend on few losses", shortTime, shortWarmUp))
+	flags.IntVar(&c.seeds, "seeds", fullSeeds, "runs of each cell, each with a seed of its own")
+	flags.IntVar(&c.attempts, "attempts", 3, "how often calibration and runs are tried")
+	flags.DurationVar(&c.time, "time", fullTime, "`time` of each measurement")
+	flags.DurationVar(&c.warmUp, "warm-up", fullWarmUp, "`time` before each measurement")
+}
+
+// check also sets what depends on several flags.
+func (c *latencyComparison) check(flags *flag.FlagSet) error {
+	if c.short {
+		c.shorten(flags)
+	}
+	return errors.Join(c.parseLosses(), c.chooseLink(), c.traffic.check())
+}
+
+// shorten changes what no flag has set.
+func (c *latencyComparison) shorten(flags *flag.FlagSet) {
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if !given["seeds"] {
+		c.seeds = shortSeeds
+	}
+	if !given["time"] {
+		c.time = shortTime
+	}
+	if !given["warm-up"] {
+		c.warmUp = shortWarmUp
+	}
+}
+
+func (c *latencyComparison) parseLosses() error {
+	for _, s := range strings.Split(c.lossList, ",") {
+		percent, err := strconv.ParseFloat(s, 64)
+		if err != nil || percent < 0 || percent >= 100 {
+			return cli.UsageErrorf("--loss %q: expected numbers from 0 to less than 100", c.lossList)
+		}
+		c.losses = append(c.losses, percent)
+	}
+	return nil
+}
+
+func (c *latencyComparison) chooseLink() error {
+	switch c.link {
+	case "relay", "tun":
+	case "":
+		c.link = "relay"
+		if os.Geteuid() == 0 {
+			c.link = "tun"
+		}
+	default:
+		return cli.UsageErrorf("--link %q: expected relay or tun", c.link)
+	}
+	return nil
+}
+
+func (c *latencyComparison) newReport() *latencyReport {
+	return &latencyReport{
+		Machine: machine(), Date: time.Now().Format(time.DateOnly),
+		Link: c.link, Traffic: c.traffic.String(),
+		Time: c.time.Seconds(), WarmUp: c.warmUp.Seconds(),
+		payload: c.traffic.bytesPerSecond(), variants: c.variants,
+	}
+}
+
+// omitUnreachable leaves out what cannot pass a relay of UDP.
+func (c *latencyComparison) omitUnreachable() {
+	if c.link != "relay" {
+		return
+	}
+	c.variants = slices.DeleteFunc(c.variants, func(v *latencyVariant) bool {
+		if v.needsIP {
+			fmt.Fprintf(os.Stderr, "%s is left out: the relay forwards UDP only; "+
+				"--link tun, as root, forwards all of IP\n", v.name())
+		}
+		return v.needsIP
+	})
+}
+
+func (c *latencyComparison) open(up, down link.Config) (*link.Link, error) {
+	if c.link == "tun" {
+		return link.NewTUN(up, down)
+	}
+	return link.NewRelay(up, down), nil
+}
+
+// run adds the runs to the report. It returns an error if the link is not precise enough or if it was
+// interrupted, and after all runs if one of them has failed or cannot be published.
+func (c *latencyComparison) run(interrupt context.Context, report *latencyReport) error {
+	if err := c.calibrate(report); err != nil {
+		return err
+	}
+	failed, total, done := 0, c.seeds*len(c.losses)*len(c.variants), 0
+	for seed := 1; seed <= c.seeds; seed++ {
+		for _, loss := range c.losses {
+			for _, v := range c.order(seed) {
+				done++
+				fmt.Fprintf(os.Stderr, "%d of %d: %s, %v %% loss, seed %d\n",
+					done, total, v.name(), loss, seed)
+				if !c.attempt(interrupt, report, v, loss, seed) {
+					failed++
+				}
+				if interrupt.Err() != nil {
+					return fmt.Errorf("interrupted in run %d of %d", done, total)
+				}
+			}
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d runs have failed or are not published", failed, total)
+	}
+	return nil
+}
+
+// attempt repeats a run that cannot be published. It returns false if none can be, unless the
+// transport is unavailable.
+func (c *latencyComparison) attempt(interrupt context.Context,
+	report *latencyReport, v *latencyVariant, loss float64, seed int,
+) bool {
+	for attempt := 0; attempt < c.attempts && interrupt.Err() == nil; attempt++ {
+		r, err := c.measure(interrupt, v, loss, seed)
+		if err == nil {
+			report.Runs = append(report.Runs, r)
+			err = r.refusal()
+		}
+		if err == nil {
+			return true
+		}
+		fmt.Fprintln(os.Stderr, strings.TrimSpace(err.Error()))
+		if errors.As(err, new(errUnavailable)) {
+			return true
+		}
+	}
+	return false
+}
+
+// order alternates, so that no variant always follows the same one.
+func (c *latencyComparison) order(seed int) []*latencyVariant {
+	order := slices.Clone(c.variants)
+	if seed%2 == 0 {
+		slices.Reverse(order)
+	}
+	return order
+}
+
+// calibrate measures the link without faults. The report shows the last result, whatever it is.
+func (c *latencyComparison) calibrate(report *latencyReport) error {
+	for range c.attempts {
+		calibration, err := c.probe()
+		if err != nil {
+			return err
+		}
+		report.Calibration = newCalibrationResult(calibration)
+		fmt.Fprintf(os.Stderr, "calibration: the link adds %v (median), %v (p99), %v (most)\n",
+			calibration.P50, calibration.P99, calibration.Max)
+		if calibration.P99 <= link.Limit {
+			return nil
+		}
+	}
+	return fmt.Errorf("the link adds more than %v to 1 %% of the packets: nothing is published",
+		link.Limit)
+}
+
+func (c *latencyComparison) probe() (link.Calibration, error) {
+	config := link.Config{Delay: c.config.Delay}
+	l, err := c.open(config, config)
+	if err != nil {
+		return link.Calibration{}, err
+	}
+	defer l.Close()
+	return l.Calibrate(config.Delay, calibrationTime)
+}

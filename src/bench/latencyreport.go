@@ -1,0 +1,276 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kcp4j/kcp4j/bench/link"
+)
+
+// enough is the fraction of the messages whose echo has to arrive during a measurement: those that
+// are on their way at its end replace those that were at its beginning.
+const enough = 0.98
+
+// maxOtherCPU is the CPU time that other processes may take, in percent of a core. More would delay
+// those that are measured.
+const maxOtherCPU = 10
+
+// A latencyReport has the results of compare-latency, and describes the machine.
+type latencyReport struct {
+	Commit      string             `json:"commit,omitempty"`
+	Machine     string             `json:"machine"`
+	Date        string             `json:"date"`
+	Versions    map[string]string  `json:"versions"`
+	Link        string             `json:"link"`
+	Traffic     string             `json:"traffic"`
+	WarmUp      float64            `json:"warm_up_s"`
+	Time        float64            `json:"time_s"`
+	Calibration *calibrationResult `json:"calibration"`
+	Runs        []*latencyRun      `json:"runs"`
+	payload     float64            // bytes per second in one direction
+	variants    []*latencyVariant  // in the order of tables and plots
+}
+
+// A calibrationResult is what the link adds to its delay.
+type calibrationResult struct {
+	Probes int     `json:"probes"`
+	P50Ms  float64 `json:"p50_ms"`
+	P99Ms  float64 `json:"p99_ms"`
+	MaxMs  float64 `json:"max_ms"`
+}
+
+// A latencyRun is a measurement of one variant with one seed.
+type latencyRun struct {
+	Transport string        `json:"transport"`
+	Settings  string        `json:"settings,omitempty"`
+	Loss      float64       `json:"loss_percent"`
+	Burst     time.Duration `json:"burst_ns"`
+	Delay     time.Duration `json:"delay_ns"`
+	Jitter    time.Duration `json:"jitter_ns"`
+	Seed      int           `json:"seed"`
+	Echoes    *roundTrips   `json:"round_trips"`
+	Up        link.Counts   `json:"up"`
+	Down      link.Counts   `json:"down"`
+	ExcessP99 time.Duration `json:"excess_p99_ns"`     // of the link, over the delay of its packets
+	OtherCPU  float64       `json:"other_cpu_percent"` // of one core
+	Refusal   string        `json:"refusal,omitempty"`
+	variant   *latencyVariant
+}
+
+// refusal returns why the run must not be published, or nil.
+func (r *latencyRun) refusal() error {
+	if r.Refusal == "" {
+		return nil
+	}
+	return errors.New("not published: " + r.Refusal)
+}
+
+// reasonToRefuse returns an empty string if the run can be published.
+func (r *latencyRun) reasonToRefuse(messages float64) string {
+	switch failed := r.Up.Failed + r.Down.Failed; {
+	case r.ExcessP99 > link.Limit:
+		return fmt.Sprintf("the link delayed 1 %% of the packets by %v too much", r.ExcessP99)
+	case r.OtherCPU > maxOtherCPU:
+		return fmt.Sprintf("other processes took %.0f %% of a core", r.OtherCPU)
+	case failed > 0:
+		return fmt.Sprintf("the system refused %d packets of the link", failed)
+	case float64(r.Echoes.Messages) < enough*messages:
+		return fmt.Sprintf("only %d of %.0f messages were echoed", r.Echoes.Messages, messages)
+	}
+	return ""
+}
+
+// publish prints the tables and writes the files whose names are not empty.
+func (r *latencyReport) publish(csvFile, jsonFile, plots string) error {
+	r.print()
+	var errs []error
+	if csvFile != "" {
+		errs = append(errs, r.writeCSV(csvFile))
+	}
+	if jsonFile != "" {
+		errs = append(errs, writeJSON(jsonFile, r))
+	}
+	if plots != "" {
+		errs = append(errs, r.writePlots(plots))
+	}
+	return errors.Join(errs...)
+}
+
+var csvHeader = []string{
+	"transport", "settings", "link", "loss_percent", "burst_ms", "delay_ms", "jitter_ms", "seed",
+	"messages", "p50_ms", "p90_ms", "p99_ms", "p99_8_ms", "p99_9_ms", "max_ms",
+	"bytes_up", "bytes_down", "datagrams_up", "datagrams_down", "lost_up", "lost_down",
+	"dropped_up", "dropped_down", "link_excess_p99_ms", "other_cpu_percent",
+	"ok", "refusal",
+}
+
+// writeCSV writes a row for the calibration, whose times are those that the link adds to its delay,
+// and a row for each run.
+func (r *latencyReport) writeCSV(file string) error {
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	rows := csv.NewWriter(out)
+	rows.Write(csvHeader)
+	if r.Calibration != nil {
+		rows.Write(r.Calibration.row(r.Link))
+	}
+	for _, run := range r.Runs {
+		rows.Write(run.row(r.Link))
+	}
+	rows.Flush()
+	return errors.Join(rows.Error(), out.Close())
+}
+
+func (c *calibrationResult) row(link string) []string {
+	row := make([]string, len(csvHeader))
+	set := func(column, value string) { row[slices.Index(csvHeader, column)] = value }
+	set("transport", "calibration")
+	set("link", link)
+	set("messages", strconv.Itoa(c.Probes))
+	set("p50_ms", decimal(c.P50Ms))
+	set("p99_ms", decimal(c.P99Ms))
+	set("max_ms", decimal(c.MaxMs))
+	set("ok", strconv.FormatBool(c.isPrecise()))
+	return row
+}
+
+func (c *calibrationResult) isPrecise() bool {
+	return c.P99Ms <= milliseconds(link.Limit)
+}
+
+func (r *latencyRun) row(link string) []string {
+	row := []string{r.Transport, r.Settings, link, decimal(r.Loss), decimal(milliseconds(r.Burst)),
+		decimal(milliseconds(r.Delay)), decimal(milliseconds(r.Jitter)), strconv.Itoa(r.Seed),
+		strconv.FormatInt(r.Echoes.Messages, 10)}
+	for _, percent := range []float64{50, 90, 99, 99.8, 99.9} {
+		row = append(row, decimal(r.Echoes.percentileMs(percent)))
+	}
+	row = append(row, decimal(r.Echoes.MaxUs/1000))
+	for _, count := range []int64{r.Up.Bytes, r.Down.Bytes, r.Up.Packets, r.Down.Packets,
+		r.Up.Lost, r.Down.Lost, r.Up.Dropped, r.Down.Dropped} {
+		row = append(row, strconv.FormatInt(count, 10))
+	}
+	return append(row, decimal(milliseconds(r.ExcessP99)), fmt.Sprintf("%.1f", r.OtherCPU),
+		strconv.FormatBool(r.Refusal == ""), r.Refusal)
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d) / float64(time.Millisecond)
+}
+
+// decimal has at most three decimals.
+func decimal(figure float64) string {
+	return strconv.FormatFloat(math.Round(figure*1000)/1000, 'f', -1, 64)
+}
+
+// A latencyCell has the runs of a variant at one loss that can be published.
+type latencyCell struct {
+	variant *latencyVariant
+	loss    float64
+	runs    []*latencyRun
+}
+
+// cells are those that have runs, ordered by loss, then as the variants.
+func (r *latencyReport) cells() []*latencyCell {
+	var cells []*latencyCell
+	for _, loss := range r.losses() {
+		for _, v := range r.variants {
+			cell := &latencyCell{variant: v, loss: loss}
+			for _, run := range r.Runs {
+				if run.variant == v && run.Loss == loss && run.Refusal == "" {
+					cell.runs = append(cell.runs, run)
+				}
+			}
+			if len(cell.runs) > 0 {
+				cells = append(cells, cell)
+			}
+		}
+	}
+	return cells
+}
+
+func (r *latencyReport) losses() []float64 {
+	var losses []float64
+	for _, run := range r.Runs {
+		losses = append(losses, run.Loss)
+	}
+	slices.Sort(losses)
+	return slices.Compact(losses)
+}
+
+// worst returns the highest figure of all runs.
+func (c *latencyCell) worst(figure func(*latencyRun) float64) float64 {
+	worst := figure(c.runs[0])
+	for _, run := range c.runs[1:] {
+		worst = max(worst, figure(run))
+	}
+	return worst
+}
+
+func percentileOf(percent float64) func(*latencyRun) float64 {
+	return func(r *latencyRun) float64 { return r.Echoes.percentileMs(percent) }
+}
+
+func maxOf(r *latencyRun) float64 { return r.Echoes.MaxUs / 1000 }
+
+// timesPayloadUp is how many times its payload the client sends.
+func (r *latencyReport) timesPayloadUp(run *latencyRun) float64 {
+	return float64(run.Up.Bytes) / (r.payload * r.Time)
+}
+
+func (r *latencyReport) timesPayloadDown(run *latencyRun) float64 {
+	return float64(run.Down.Bytes) / (r.payload * r.Time)
+}
+
+// source is the version of kcp4j that was measured, and the date.
+func (r *latencyReport) source() string {
+	return strings.TrimSpace(r.Commit + " " + r.Date)
+}
+
+// print prints Markdown: a table for each loss.
+func (r *latencyReport) print() {
+	fmt.Printf("%s; %s.\n", r.Machine, r.source())
+	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
+		fmt.Printf("%s: %s. ", name, r.Versions[name])
+	}
+	fmt.Printf("\n%s, echoed; link: %s.", r.Traffic, r.Link)
+	if c := r.Calibration; c != nil {
+		fmt.Printf(" Calibration: %.3f ms (median), %.3f ms (p99).", c.P50Ms, c.P99Ms)
+	}
+	fmt.Printf("\nRuns of %v s, after %v s. Round trips in ms: the worst of all runs.\n",
+		r.Time, r.WarmUp)
+	columns := []struct {
+		title  string
+		figure func(*latencyRun) float64
+	}{
+		{"p50", percentileOf(50)}, {"p90", percentileOf(90)}, {"p99", percentileOf(99)},
+		{"p99.8", percentileOf(99.8)}, {"p99.9", percentileOf(99.9)}, {"max", maxOf},
+		{"bytes up, times payload", r.timesPayloadUp}, {"down", r.timesPayloadDown},
+	}
+	loss := -1.0
+	for _, cell := range r.cells() {
+		if cell.loss != loss {
+			loss = cell.loss
+			fmt.Printf("\n| %v %% loss | runs |", loss)
+			for _, column := range columns {
+				fmt.Printf(" %s |", column.title)
+			}
+			fmt.Print("\n|---|---|---|---|---|---|---|---|---|---|\n")
+		}
+		fmt.Printf("| %s | %d |", cell.variant.name(), len(cell.runs))
+		for _, column := range columns {
+			fmt.Printf(" %s |", threeDigits(cell.worst(column.figure)))
+		}
+		fmt.Println()
+	}
+}
