@@ -10,14 +10,22 @@ import java.util.Objects;
  * @param allocator allocates the direct buffers for payload
  * @param budget the limit on the memory of all sessions
  * @param total the counters to which every session adds, beside its own
+ * @param rings the pools of rings, which several endpoints of the thread may share
  */
-public record KcpContext(ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total) {
+public record KcpContext(
+    ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total, RingPools rings) {
+
+  /** Makes a context with pools of its own. */
+  public KcpContext(ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total) {
+    this(allocator, budget, total, new RingPools());
+  }
 
   /** Checks that nothing is missing. */
   public KcpContext {
     Objects.requireNonNull(allocator, "allocator");
     Objects.requireNonNull(budget, "budget");
     Objects.requireNonNull(total, "total");
+    Objects.requireNonNull(rings, "rings");
   }
 
   /** A context without a memory limit, with counters of its own. */

@@ -243,10 +243,10 @@ final class ReceiveQueue {
   }
 
   private boolean grow() {
-    QueueRing larger = QueueRing.take(2 * count);
+    QueueRing larger = context.rings().queue.take(2 * count);
     int more = larger.chargedBytes() - ring.chargedBytes();
     if (!context.budget().tryReserve(more)) {
-      larger.giveBack();
+      larger.giveBack(context.rings().queue);
       return false;
     }
     context.budget().release(more); // use() charges it.
@@ -264,7 +264,7 @@ final class ReceiveQueue {
   private void use(QueueRing next) {
     context.budget().charge(next.chargedBytes());
     context.budget().release(ring.chargedBytes());
-    ring.giveBack();
+    ring.giveBack(context.rings().queue);
     ring = next;
     buffers = ring.buffers;
     segmentsIn = ring.segmentsIn;

@@ -1,14 +1,15 @@
 package io.kcp4j;
 
-import io.netty.util.Recycler;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntFunction;
 
 /**
  * A pool of rings, which the sessions of a thread share: a session returns its ring whenever the
- * ring is empty, so that an idle session holds none, and a busy one produces no garbage. The size
- * of the pool is limited for each thread; rings of more than {@value #MAX_POOLED} entries are not
- * pooled.
+ * ring is empty, so that an idle session holds none, and a busy one produces no garbage. The ring
+ * that was returned last is taken first, since it is most likely in the processor's cache. The size
+ * of the pool is limited; rings of more than {@value #MAX_POOLED} entries are not pooled.
  *
  * @param <R> the ring, whose capacity is a power of two
  */
@@ -22,34 +23,21 @@ final class RingPool<R> {
   /** The limit on pooled rings of one capacity, unless four rings exceed it. */
   private static final int MAX_BYTES_OF_ONE_CAPACITY = 256 * 1024;
 
-  /** Makes rings. */
-  interface Factory<R> {
-    /** Makes a ring of so many entries, which returns to the pool by {@code handle}. */
-    R make(int capacity, Recycler.Handle<R> handle);
-  }
+  private final int entryBytes;
+  private final IntFunction<R> factory;
 
-  private final Factory<R> factory;
-  private final List<Recycler<R>> pools = new ArrayList<>();
+  /** The pools of all capacities up to the largest that was returned. */
+  private final List<ArrayDeque<R>> pools = new ArrayList<>(1);
 
   /**
    * Makes a pool.
    *
    * @param entryBytes the approximate size of an entry
+   * @param factory makes a ring of so many entries
    */
-  RingPool(int entryBytes, Factory<R> factory) {
+  RingPool(int entryBytes, IntFunction<R> factory) {
+    this.entryBytes = entryBytes;
     this.factory = factory;
-    for (int capacity = MIN_CAPACITY; capacity <= MAX_POOLED; capacity *= 2) {
-      pools.add(pool(capacity, MAX_BYTES_OF_ONE_CAPACITY / (capacity * entryBytes)));
-    }
-  }
-
-  private Recycler<R> pool(int capacity, int rings) {
-    return new Recycler<>(Math.max(4, rings), 0, 4) {
-      @Override
-      protected R newObject(Handle<R> handle) {
-        return factory.make(capacity, handle);
-      }
-    };
   }
 
   /** The smallest capacity, a power of two, for so many {@code entries}. */
@@ -63,16 +51,33 @@ final class RingPool<R> {
   }
 
   /**
-   * A ring of so many entries, whose content is undefined.
+   * A ring for so many entries or more, whose content is undefined.
    *
    * @throws OutOfMemoryError if there is no memory
    */
-  R take(int capacity) {
-    if (capacity > MAX_POOLED) {
-      return factory.make(capacity, null);
+  R take(int entries) {
+    int capacity = capacityFor(entries);
+    int i = index(capacity);
+    R pooled = i < pools.size() ? pools.get(i).pollLast() : null;
+    return pooled == null ? factory.apply(capacity) : pooled;
+  }
+
+  /** Returns a ring; one without entries is dropped. */
+  void giveBack(R ring, int capacity) {
+    if (capacity < MIN_CAPACITY || capacity > MAX_POOLED) {
+      return;
     }
-    return pools
-        .get(Integer.numberOfTrailingZeros(capacity) - Integer.numberOfTrailingZeros(MIN_CAPACITY))
-        .get();
+    int i = index(capacity);
+    while (i >= pools.size()) {
+      pools.add(new ArrayDeque<>(1));
+    }
+    ArrayDeque<R> pool = pools.get(i);
+    if (pool.size() < Math.max(4, MAX_BYTES_OF_ONE_CAPACITY / (capacity * entryBytes))) {
+      pool.addLast(ring);
+    }
+  }
+
+  private static int index(int capacity) {
+    return Integer.numberOfTrailingZeros(capacity) - Integer.numberOfTrailingZeros(MIN_CAPACITY);
   }
 }

@@ -284,14 +284,14 @@ final class SendBuffer {
 
   private void grow(int segments) {
     SendRing old = ring;
-    SendRing larger = SendRing.take(segments);
+    SendRing larger = context.rings().send.take(segments);
     for (int sn = una; sn != end; sn++) {
       old.copyTo(larger, sn);
     }
     losses.grow(una, mask, larger);
     use(larger);
     context.budget().chargeToSend(ringBytes(larger) - ringBytes(old));
-    old.giveBack();
+    old.giveBack(context.rings().send);
   }
 
   private void giveRingBackIfEmpty() {
@@ -306,7 +306,7 @@ final class SendBuffer {
     use(SendRing.NONE);
     losses.reset(SendRing.NONE);
     context.budget().releaseToSend(ringBytes(old));
-    old.giveBack();
+    old.giveBack(context.rings().send);
   }
 
   private void use(SendRing ring) {

@@ -1,6 +1,5 @@
 package io.kcp4j;
 
-import io.netty.util.Recycler;
 import java.util.Arrays;
 
 /** The arrays of a {@link SendBuffer} and its {@link LossDetector}: one index for each segment. */
@@ -10,11 +9,7 @@ final class SendRing {
   static final int ENTRY_BYTES = 65;
 
   /** The ring of an empty buffer. */
-  static final SendRing NONE = new SendRing(0, null);
-
-  private static final RingPool<SendRing> POOL = new RingPool<>(ENTRY_BYTES, SendRing::new);
-
-  private final Recycler.Handle<SendRing> handle;
+  static final SendRing NONE = new SendRing(0);
 
   final int capacity;
   final Chunk[] chunks;
@@ -36,9 +31,8 @@ final class SendRing {
   final boolean[] lostByAcks;
   final TransmissionOrder.Links links;
 
-  private SendRing(int capacity, Recycler.Handle<SendRing> handle) {
+  SendRing(int capacity) {
     this.capacity = capacity;
-    this.handle = handle;
     chunks = new Chunk[capacity];
     start = new int[capacity];
     length = new char[capacity];
@@ -54,15 +48,6 @@ final class SendRing {
     previousTs = new int[capacity];
     lostByAcks = new boolean[capacity];
     links = new TransmissionOrder.Links(capacity);
-  }
-
-  /**
-   * A ring for so many entries or more.
-   *
-   * @throws OutOfMemoryError if there is no memory
-   */
-  static SendRing take(int entries) {
-    return POOL.take(RingPool.capacityFor(entries));
   }
 
   /** Copies the fields of segment {@code sn} to another ring, except for the links. */
@@ -85,11 +70,9 @@ final class SendRing {
     other.lostByAcks[to] = lostByAcks[from];
   }
 
-  /** Returns the ring to the pool. */
-  void giveBack() {
-    if (handle != null) {
-      Arrays.fill(chunks, null);
-      handle.recycle(this);
-    }
+  /** Returns the ring to the pool that it was taken from. */
+  void giveBack(RingPool<SendRing> pool) {
+    Arrays.fill(chunks, null);
+    pool.giveBack(this, capacity);
   }
 }

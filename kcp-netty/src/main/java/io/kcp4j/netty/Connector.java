@@ -71,7 +71,11 @@ final class Connector implements KcpEndpoint.Owner {
         channel.eventLoop(),
         this,
         config.socketOptions(),
-        new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), channel.endpointCounters()),
+        new KcpContext(
+            config.getAllocator(),
+            MemoryBudget.unlimited(),
+            channel.endpointCounters(),
+            EventLoopContext.of(channel.eventLoop()).rings()),
         config.keyRing(),
         SessionDirectory.ofOne(0),
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,

@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.RingPools;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
@@ -43,6 +44,7 @@ final class EventLoopContext implements Runnable {
   private final EventLoop eventLoop;
   private final TimerWheel wheel = new TimerWheel(readClock());
   private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
+  private final RingPools rings = new RingPools();
   private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
   private final SharedSockets sharedSockets = new SharedSockets();
@@ -110,6 +112,10 @@ final class EventLoopContext implements Runnable {
 
   FecContext fecContext() {
     return fecContext;
+  }
+
+  RingPools rings() {
+    return rings;
   }
 
   TimerWheel wheel() {

@@ -65,7 +65,11 @@ final class SharedSocket implements KcpEndpoint.Owner {
             client.eventLoop(),
             this,
             config.socketOptions().copy(),
-            new KcpContext(config.getAllocator(), MemoryBudget.unlimited(), new KcpCounters()),
+            new KcpContext(
+                config.getAllocator(),
+                MemoryBudget.unlimited(),
+                new KcpCounters(),
+                EventLoopContext.of(client.eventLoop()).rings()),
             config.keyRing(),
             SessionDirectory.ofOne(0),
             KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
