@@ -175,8 +175,8 @@ func (c *latencyComparison) open(up, down link.Config) (*link.Link, error) {
 	return link.NewRelay(up, down), nil
 }
 
-// run adds the runs to the report. It returns an error if the link is not precise enough or if it was
-// interrupted, and after all runs if one of them has failed or cannot be published.
+// run adds the runs to the report. It returns an error if the link is not precise enough or if it
+// was interrupted, and after all runs if one of them is not published.
 func (c *latencyComparison) run(interrupt context.Context, report *latencyReport) error {
 	if err := c.calibrate(report); err != nil {
 		return err
@@ -198,28 +198,36 @@ func (c *latencyComparison) run(interrupt context.Context, report *latencyReport
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d runs have failed or are not published", failed, total)
+		return fmt.Errorf("%d of %d runs are not published", failed, total)
 	}
 	return nil
 }
 
-// attempt repeats a run that cannot be published. It returns false if none can be, unless the
+// attempt repeats a run that was disturbed. It returns false if none is published, unless the
 // transport is unavailable.
 func (c *latencyComparison) attempt(interrupt context.Context,
 	report *latencyReport, v *latencyVariant, loss float64, seed int,
 ) bool {
-	for attempt := 0; attempt < c.attempts && interrupt.Err() == nil; attempt++ {
+	for range c.attempts {
 		r, err := c.measure(interrupt, v, loss, seed)
-		if err == nil {
-			report.Runs = append(report.Runs, r)
-			err = r.refusal()
+		if interrupt.Err() != nil {
+			return false
 		}
-		if err == nil {
-			return true
-		}
-		fmt.Fprintln(os.Stderr, strings.TrimSpace(err.Error()))
 		if errors.As(err, new(errUnavailable)) {
+			fmt.Fprintln(os.Stderr, err)
 			return true
+		}
+		if err != nil {
+			r = c.newRun(v, loss, seed)
+			r.Failure = strings.TrimSpace(err.Error())
+		}
+		report.Runs = append(report.Runs, r)
+		if r.isPublished() {
+			return true
+		}
+		fmt.Fprintln(os.Stderr, "not published: "+r.reason())
+		if r.Failure != "" {
+			return false
 		}
 	}
 	return false

@@ -24,10 +24,7 @@ const (
 
 // writePlots writes a file for each plot.
 func (r *latencyReport) writePlots(prefix string) error {
-	cells := r.cells()
-	if len(cells) == 0 {
-		return nil
-	}
+	cells := slices.DeleteFunc(r.cells(), func(c *latencyCell) bool { return len(c.runs) == 0 })
 	var errs []error
 	write := func(name string, c *chart) {
 		c.fit()

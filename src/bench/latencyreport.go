@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -61,31 +62,33 @@ type latencyRun struct {
 	Down      link.Counts   `json:"down"`
 	ExcessP99 time.Duration `json:"excess_p99_ns"`     // of the link, over the delay of its packets
 	OtherCPU  float64       `json:"other_cpu_percent"` // of one core
-	Refusal   string        `json:"refusal,omitempty"`
+	Refusal   string        `json:"refusal,omitempty"` // of a run that was disturbed
+	Failure   string        `json:"failure,omitempty"` // of the transport
 	variant   *latencyVariant
 }
 
-// refusal returns why the run must not be published, or nil.
-func (r *latencyRun) refusal() error {
-	if r.Refusal == "" {
-		return nil
-	}
-	return errors.New("not published: " + r.Refusal)
+func (r *latencyRun) isPublished() bool {
+	return r.reason() == ""
 }
 
-// reasonToRefuse returns an empty string if the run can be published.
-func (r *latencyRun) reasonToRefuse(messages float64) string {
-	switch failed := r.Up.Failed + r.Down.Failed; {
+// reason says why the run is not published.
+func (r *latencyRun) reason() string {
+	return cmp.Or(r.Refusal, r.Failure)
+}
+
+// check refuses the run if it was disturbed. Otherwise it fails if echoes are missing: it must not
+// be repeated until its transport does better.
+func (r *latencyRun) check(messages float64) {
+	switch refused := r.Up.Failed + r.Down.Failed; {
 	case r.ExcessP99 > link.Limit:
-		return fmt.Sprintf("the link delayed 1 %% of the packets by %v too much", r.ExcessP99)
+		r.Refusal = fmt.Sprintf("the link delayed 1 %% of the packets by %v too much", r.ExcessP99)
 	case r.OtherCPU > maxOtherCPU:
-		return fmt.Sprintf("other processes took %.0f %% of a core", r.OtherCPU)
-	case failed > 0:
-		return fmt.Sprintf("the system refused %d packets of the link", failed)
+		r.Refusal = fmt.Sprintf("other processes took %.0f %% of a core", r.OtherCPU)
+	case refused > 0:
+		r.Refusal = fmt.Sprintf("the system refused %d packets of the link", refused)
 	case float64(r.Echoes.Messages) < enough*messages:
-		return fmt.Sprintf("only %d of %.0f messages were echoed", r.Echoes.Messages, messages)
+		r.Failure = fmt.Sprintf("only %d of %.0f messages were echoed", r.Echoes.Messages, messages)
 	}
-	return ""
 }
 
 // publish prints the tables and writes the files whose names are not empty.
@@ -109,7 +112,7 @@ var csvHeader = []string{
 	"messages", "p50_ms", "p90_ms", "p99_ms", "p99_8_ms", "p99_9_ms", "max_ms",
 	"bytes_up", "bytes_down", "datagrams_up", "datagrams_down", "lost_up", "lost_down",
 	"dropped_up", "dropped_down", "link_excess_p99_ms", "other_cpu_percent",
-	"ok", "refusal",
+	"ok", "reason",
 }
 
 // writeCSV writes a row for the calibration, whose times are those that the link adds to its delay,
@@ -161,7 +164,7 @@ func (r *latencyRun) row(link string) []string {
 		row = append(row, strconv.FormatInt(count, 10))
 	}
 	return append(row, decimal(milliseconds(r.ExcessP99)), fmt.Sprintf("%.1f", r.OtherCPU),
-		strconv.FormatBool(r.Refusal == ""), r.Refusal)
+		strconv.FormatBool(r.isPublished()), r.reason())
 }
 
 func milliseconds(d time.Duration) float64 {
@@ -173,30 +176,41 @@ func decimal(figure float64) string {
 	return strconv.FormatFloat(math.Round(figure*1000)/1000, 'f', -1, 64)
 }
 
-// A latencyCell has the runs of a variant at one loss that can be published.
+// A latencyCell has the runs of a variant at one loss that are published, and counts those that
+// have failed.
 type latencyCell struct {
 	variant *latencyVariant
 	loss    float64
 	runs    []*latencyRun
+	failed  int
 }
 
-// cells are those that have runs, ordered by loss, then as the variants.
+// cells are ordered by loss, then as the variants.
 func (r *latencyReport) cells() []*latencyCell {
 	var cells []*latencyCell
 	for _, loss := range r.losses() {
 		for _, v := range r.variants {
 			cell := &latencyCell{variant: v, loss: loss}
 			for _, run := range r.Runs {
-				if run.variant == v && run.Loss == loss && run.Refusal == "" {
-					cell.runs = append(cell.runs, run)
+				if run.variant == v && run.Loss == loss {
+					cell.add(run)
 				}
 			}
-			if len(cell.runs) > 0 {
+			if len(cell.runs)+cell.failed > 0 {
 				cells = append(cells, cell)
 			}
 		}
 	}
 	return cells
+}
+
+func (c *latencyCell) add(run *latencyRun) {
+	if run.isPublished() {
+		c.runs = append(c.runs, run)
+	}
+	if run.Failure != "" {
+		c.failed++
+	}
 }
 
 func (r *latencyReport) losses() []float64 {
@@ -208,7 +222,7 @@ func (r *latencyReport) losses() []float64 {
 	return slices.Compact(losses)
 }
 
-// worst returns the highest figure of all runs.
+// worst returns the highest figure of all published runs, at least one.
 func (c *latencyCell) worst(figure func(*latencyRun) float64) float64 {
 	worst := figure(c.runs[0])
 	for _, run := range c.runs[1:] {
@@ -249,28 +263,51 @@ func (r *latencyReport) print() {
 	}
 	fmt.Printf("\nRuns of %v s, after %v s. Round trips in ms: the worst of all runs.\n",
 		r.Time, r.WarmUp)
-	columns := []struct {
-		title  string
-		figure func(*latencyRun) float64
-	}{
-		{"p50", percentileOf(50)}, {"p90", percentileOf(90)}, {"p99", percentileOf(99)},
-		{"p99.8", percentileOf(99.8)}, {"p99.9", percentileOf(99.9)}, {"max", maxOf},
-		{"bytes up, times payload", r.timesPayloadUp}, {"down", r.timesPayloadDown},
-	}
 	loss := -1.0
 	for _, cell := range r.cells() {
 		if cell.loss != loss {
 			loss = cell.loss
-			fmt.Printf("\n| %v %% loss | runs |", loss)
-			for _, column := range columns {
-				fmt.Printf(" %s |", column.title)
-			}
-			fmt.Print("\n|---|---|---|---|---|---|---|---|---|---|\n")
+			r.printHeader(loss)
 		}
-		fmt.Printf("| %s | %d |", cell.variant.name(), len(cell.runs))
-		for _, column := range columns {
-			fmt.Printf(" %s |", threeDigits(cell.worst(column.figure)))
-		}
-		fmt.Println()
+		r.printRow(cell)
 	}
+}
+
+type latencyColumn struct {
+	title  string
+	figure func(*latencyRun) float64
+}
+
+func (r *latencyReport) columns() []latencyColumn {
+	return []latencyColumn{
+		{"p50", percentileOf(50)}, {"p90", percentileOf(90)}, {"p99", percentileOf(99)},
+		{"p99.8", percentileOf(99.8)}, {"p99.9", percentileOf(99.9)}, {"max", maxOf},
+		{"bytes up, times payload", r.timesPayloadUp}, {"down", r.timesPayloadDown},
+	}
+}
+
+func (r *latencyReport) printHeader(loss float64) {
+	header, rule := fmt.Sprintf("\n| %v %% loss | runs |", loss), "|---|---|"
+	for _, column := range r.columns() {
+		header += " " + column.title + " |"
+		rule += "---|"
+	}
+	fmt.Println(header)
+	fmt.Println(rule)
+}
+
+func (r *latencyReport) printRow(cell *latencyCell) {
+	row := fmt.Sprintf("| %s | %d", cell.variant.name(), len(cell.runs))
+	if cell.failed > 0 {
+		row += fmt.Sprintf(", %d failed", cell.failed)
+	}
+	row += " |"
+	for _, column := range r.columns() {
+		if len(cell.runs) == 0 {
+			row += " - |"
+		} else {
+			row += " " + threeDigits(cell.worst(column.figure)) + " |"
+		}
+	}
+	fmt.Println(row)
 }

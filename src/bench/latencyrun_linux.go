@@ -47,16 +47,21 @@ func (c *latencyComparison) measure(
 	if err != nil {
 		return nil, err
 	}
-	r := &latencyRun{
-		Transport: v.transport, Settings: v.settings, Loss: loss, Burst: c.config.Burst,
-		Delay: c.config.Delay, Jitter: c.config.Jitter, Seed: seed, Echoes: after.echoes,
-		OtherCPU: 100 * (after.otherCPU - before.otherCPU).Seconds() / c.time.Seconds(),
-		variant:  v,
-	}
 	counted := after.link.Since(before.link)
+	r := c.newRun(v, loss, seed)
+	r.Echoes = after.echoes
 	r.Up, r.Down, r.ExcessP99 = counted.Up, counted.Down, counted.ExcessP99()
-	r.Refusal = r.reasonToRefuse(c.traffic.messagesPerSecond() * c.time.Seconds())
+	r.OtherCPU = 100 * (after.otherCPU - before.otherCPU).Seconds() / c.time.Seconds()
+	r.check(c.traffic.messagesPerSecond() * c.time.Seconds())
 	return r, nil
+}
+
+func (c *latencyComparison) newRun(v *latencyVariant, loss float64, seed int) *latencyRun {
+	return &latencyRun{
+		Transport: v.transport, Settings: v.settings, Loss: loss, Burst: c.config.Burst,
+		Delay: c.config.Delay, Jitter: c.config.Jitter, Seed: seed, Echoes: &roundTrips{},
+		variant: v,
+	}
 }
 
 // wait returns an error if it was interrupted.

@@ -12,8 +12,8 @@ import (
 // preferProcess keeps other processes and the Go runtime from stopping the threads of a link for
 // milliseconds, until the function that it returns is called.
 //
-//   - All threads get the same real-time priority, where the process may ask for that. A link's thread
-//     alone would wait for those of the runtime that it has preempted itself.
+//   - All threads get the same real-time priority, where the process may ask for that. A link's
+//     thread alone would wait for those of the runtime that it has preempted itself.
 //   - There is no garbage collection.
 //   - No thread that returns from a system call waits until less than GOMAXPROCS others run.
 func preferProcess() (resume func()) {
@@ -38,8 +38,8 @@ func setPolicy(policy uint32) {
 	}
 }
 
-// setThreadPolicy does nothing if the process may not set this policy: the calibration shows whether
-// the link is precise enough without it. The thread 0 is the current one.
+// setThreadPolicy does nothing if the process may not set this policy: the calibration shows
+// whether the link is precise enough without it. The thread 0 is the current one.
 func setThreadPolicy(thread int, policy uint32) {
 	attributes := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy}
 	if policy == unix.SCHED_FIFO {
