@@ -12,6 +12,20 @@ import io.netty.buffer.ByteBuf;
 public interface DatagramOutput {
 
   /**
+   * Returns into how many datagrams of about equal size to split the new segments of a flush; 0,
+   * the default: as few as possible. Asked at the beginning of a flush that sends everything that
+   * is queued, if that is little: at most {@value FlushSplitter#MAX_DATAGRAMS} full datagrams.
+   *
+   * @param sn the first new segment; segments before it that the flush contains are retransmissions
+   * @param bytes the bytes that are queued, in message mode with the headers of segments
+   * @param datagramBytes how many of them fit into a datagram
+   * @param maxDatagrams the most datagrams that may leave now
+   */
+  default int splitFlush(int sn, int bytes, int datagramBytes, int maxDatagrams) {
+    return 0;
+  }
+
+  /**
    * Begins a datagram.
    *
    * @param maxBytes the most that the session will write into it

@@ -54,6 +54,7 @@ public final class Kcp {
   private final SegmentPuller puller;
   private final SegmentEvents events;
   private final Transmitter transmitter;
+  private final FlushSplitter splitter;
   private final ControlSegments control;
   private final FlushSchedule schedule;
   private final InputProcessor processor;
@@ -92,6 +93,7 @@ public final class Kcp {
     events = new SegmentEvents(config, mssBytes(), pacer);
     transmitter =
         new Transmitter(sending, puller, losses, writer, pacer, remote, events, liveness, counters);
+    splitter = new FlushSplitter(sending, puller, transmitter, pacer);
     control = new ControlSegments(receiving, advertised, probe, transmitter, writer, counters);
     schedule =
         new FlushSchedule(
@@ -133,6 +135,7 @@ public final class Kcp {
     admission.configure(config, mssBytes());
     puller.configure(mssBytes());
     transmitter.configure(config);
+    splitter.configure(config);
   }
 
   /** The conversation id. */
@@ -166,6 +169,18 @@ public final class Kcp {
    */
   public boolean hasRttSample() {
     return rtt.hasSample();
+  }
+
+  /** The smoothed round-trip time, in microseconds; 0 before it was measured. */
+  @Unstable
+  public int srttUs() {
+    return rtt.srttUs();
+  }
+
+  /** The variation of the round-trip time, in microseconds; 0 before it was measured. */
+  @Unstable
+  public int rttVarUs() {
+    return rtt.rttVarUs();
   }
 
   /** The counters of this session. */
@@ -413,8 +428,10 @@ public final class Kcp {
     receiving.closeGap();
     processor.failOnBadFragments();
     int ts = ts(tsOrigin, nowUs);
-    control.begin(output, mtuBytes(), overheadBytes, ts, nowUs);
     int window = transmitter.window();
+    int splitBytes = splitter.split(output, window, mtuBytes(), nowUs);
+    control.begin(output, mtuBytes(), overheadBytes, ts, nowUs);
+    writer.split(splitBytes);
     transmitter.transmit(window, ts, nowUs);
     writer.end();
     transmitter.reportFlush(window, config.fastRetransmit(), nowUs);

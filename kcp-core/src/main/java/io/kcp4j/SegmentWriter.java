@@ -32,6 +32,15 @@ final class SegmentWriter {
 
   private int singleIndex;
 
+  /** New segments of so many bytes end a datagram; MAX_VALUE unless the flush is split. */
+  private int splitBytes = Integer.MAX_VALUE;
+
+  /** The bytes of new segments in the open datagram. */
+  private int newBytes;
+
+  /** Whether the open datagram contains a segment that was sent before. */
+  private boolean hasRetransmission;
+
   /** The chunk of the pending contiguous run of single-segment datagrams, or null. */
   private Chunk run;
 
@@ -72,11 +81,20 @@ final class SegmentWriter {
     this.overheadBytes = overheadBytes;
     this.wnd = wnd;
     this.rcvNext = rcvNext;
+    splitBytes = Integer.MAX_VALUE;
     discardDatagram(); // Of a flush that has failed.
     run = null;
     if (tracing != null) {
       tracing.at(nowUs);
     }
+  }
+
+  /**
+   * Splits this flush: a datagram ends when it has so many bytes of new segments, which share none
+   * with retransmissions.
+   */
+  void split(int bytes) {
+    splitBytes = bytes;
   }
 
   /** Writes a segment without payload. */
@@ -118,6 +136,9 @@ final class SegmentWriter {
   /** Writes the oldest queued segment, whose index is {@code index}. */
   private void pushNext(SendBuffer buffer, int index, int ts) {
     int bytes = buffer.bytes(index);
+    if (hasRetransmission && splitBytes != Integer.MAX_VALUE) {
+      endDatagram();
+    }
     makeRoom(bytes);
     if (datagramBytes == 0) {
       Chunk chunk = buffer.chunk(index);
@@ -134,6 +155,10 @@ final class SegmentWriter {
     }
     buffer.sent(ts, nowUs);
     segments++;
+    newBytes += bytes;
+    if (newBytes >= splitBytes) {
+      endDatagram();
+    }
   }
 
   /**
@@ -147,6 +172,7 @@ final class SegmentWriter {
     int bytes = buffer.bytes(index);
     makeRoom(bytes);
     copy(buffer, index, bytes, ts);
+    hasRetransmission = true;
     segments++;
   }
 
@@ -251,6 +277,8 @@ final class SegmentWriter {
 
   private void discardDatagram() {
     datagramBytes = 0;
+    newBytes = 0;
+    hasRetransmission = false;
     datagram = null;
     single = null;
   }

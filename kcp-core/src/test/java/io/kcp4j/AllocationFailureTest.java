@@ -88,6 +88,16 @@ class AllocationFailureTest {
   }
 
   @Test
+  void flushLeavesWholeWhereThereIsNoMemoryToSplitIt() {
+    driven.splitInto = 4;
+    assertTrue(driven.kcp.send(bytes(1250)));
+    allocator.left = 0;
+    driven.kcp.afterSend(0, driven);
+    List<SentSegment> sent = driven.sent();
+    assertEquals(List.of(bytes(1250)), sent.stream().map(SentSegment::payload).toList());
+  }
+
+  @Test
   void segmentBeyondAGapIsNotAcknowledgedWithoutMemoryForIt() {
     allocator.left = 0;
     driven.receiveBatch(driven.push(1, bytes(1000)));

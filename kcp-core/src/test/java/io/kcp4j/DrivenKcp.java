@@ -33,6 +33,12 @@ final class DrivenKcp implements DatagramOutput {
 
   int peerWnd = 128;
 
+  /** Into how many datagrams the output has flushes split. */
+  int splitInto;
+
+  /** What the output was asked about splits: sn, bytes, bytes of a datagram, most datagrams. */
+  final List<List<Integer>> splitQuestions = new ArrayList<>();
+
   private final List<ByteBuf> datagrams = new ArrayList<>();
   private ByteBuf current;
 
@@ -60,6 +66,12 @@ final class DrivenKcp implements DatagramOutput {
   DrivenKcp(KcpConfig config, ByteBufAllocator allocator, MemoryBudget budget) {
     this.budget = budget;
     kcp = new Kcp(CONV, config, new KcpContext(allocator, budget, new KcpCounters()), TS_ORIGIN);
+  }
+
+  @Override
+  public int splitFlush(int sn, int bytes, int datagramBytes, int maxDatagrams) {
+    splitQuestions.add(List.of(sn, bytes, datagramBytes, maxDatagrams));
+    return splitInto;
   }
 
   @Override

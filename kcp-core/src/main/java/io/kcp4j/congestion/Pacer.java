@@ -94,6 +94,22 @@ public final class Pacer {
     return burst == 0 ? Integer.MAX_VALUE : allowance;
   }
 
+  /**
+   * Returns into how many datagrams a flush may be split: 0 if the rate does not let all of its
+   * bytes leave at once.
+   */
+  public int roomForFlush(int bytes, long nowUs) {
+    renew(nowUs);
+    if (bytesPerSecond != 0 && isTooMuch(bytes, nowUs)) {
+      return 0;
+    }
+    return burst == 0 ? Integer.MAX_VALUE : Math.max(allowance, 0);
+  }
+
+  private boolean isTooMuch(int bytes, long nowUs) {
+    return Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / bytesPerSecond > nowUs + aheadUs;
+  }
+
   /** Whether the burst is spent: datagrams wait for the next millisecond or acknowledgement. */
   public boolean isBurstSpent(long nowUs) {
     renew(nowUs);
