@@ -19,30 +19,49 @@ public final class FecConfig {
   /** Limits the work that a peer can cause: larger codecs take milliseconds to build. */
   public static final int DEFAULT_MAX_DETECTED_SHARDS = 64;
 
+  /** The default of {@link #maxParity} of {@link #adaptive} settings. */
+  public static final int DEFAULT_MAX_PARITY = 2;
+
+  /** Later than that, the ARQ has retransmitted what was lost. */
+  private static final int MAX_COPY_DELAY_MS = 100;
+
   /** Sends no parity, but decodes what a peer sends. */
-  public static final FecConfig NONE =
-      new FecConfig(0, 0, DEFAULT_PARITY_GAP_MS, false, true, DEFAULT_MAX_DETECTED_SHARDS);
+  public static final FecConfig NONE = new FecConfig(new Fields());
 
-  private final int dataShards;
-  private final int parityShards;
-  private final int parityGapMs;
-  private final boolean protectsAcks;
-  private final boolean isDecoding;
-  private final int maxDetectedShards;
+  /** Written only while a configuration is made. */
+  private static final class Fields {
 
-  private FecConfig(
-      int dataShards,
-      int parityShards,
-      int parityGapMs,
-      boolean protectsAcks,
-      boolean isDecoding,
-      int maxDetectedShards) {
-    this.dataShards = dataShards;
-    this.parityShards = parityShards;
-    this.parityGapMs = parityGapMs;
-    this.protectsAcks = protectsAcks;
-    this.isDecoding = isDecoding;
-    this.maxDetectedShards = maxDetectedShards;
+    int dataShards;
+    int parityShards;
+    int parityGapMs = DEFAULT_PARITY_GAP_MS;
+    boolean protectsAcks;
+    boolean isDecoding = true;
+    int maxDetectedShards = DEFAULT_MAX_DETECTED_SHARDS;
+    boolean isFlushAligned;
+    boolean isAdaptive;
+    int maxParity;
+    int copyDelayMs;
+
+    Fields() {}
+
+    Fields(Fields other) {
+      dataShards = other.dataShards;
+      parityShards = other.parityShards;
+      parityGapMs = other.parityGapMs;
+      protectsAcks = other.protectsAcks;
+      isDecoding = other.isDecoding;
+      maxDetectedShards = other.maxDetectedShards;
+      isFlushAligned = other.isFlushAligned;
+      isAdaptive = other.isAdaptive;
+      maxParity = other.maxParity;
+      copyDelayMs = other.copyDelayMs;
+    }
+  }
+
+  private final Fields fields;
+
+  private FecConfig(Fields fields) {
+    this.fields = fields;
   }
 
   /**
@@ -56,33 +75,138 @@ public final class FecConfig {
     checkRange("dataShards", dataShards, 1, MAX_SHARDS - 1);
     checkRange("parityShards", parityShards, 1, MAX_SHARDS - 1);
     checkRange("dataShards + parityShards", dataShards + parityShards, 2, MAX_SHARDS);
-    return new FecConfig(
-        dataShards, parityShards, DEFAULT_PARITY_GAP_MS, false, true, DEFAULT_MAX_DETECTED_SHARDS);
+    Fields fields = new Fields();
+    fields.dataShards = dataShards;
+    fields.parityShards = parityShards;
+    fields.maxParity = parityShards;
+    return new FecConfig(fields);
+  }
+
+  /**
+   * For payload that is written in small amounts and must not be late, as in games: splits each
+   * flush into four datagrams, and sends as much parity with them, up to {@link #maxParity}
+   * packets, as keeps retransmissions rare. A session that loses nothing neither splits flushes nor
+   * sends parity after a minute, except for a few groups from which the peer detects the ratio. Nor
+   * does a session while it has more to send than may leave.
+   *
+   * <p>To the peer this is the ratio of 4 to 3; the parity that is not sent seems lost. Groups are
+   * {@linkplain #withFlushAlignment aligned} with flushes. See protocol.md 11.13 to 11.17.
+   */
+  public static FecConfig adaptive() {
+    Fields fields = new Fields(of(4, 3).fields);
+    fields.isAdaptive = true;
+    fields.isFlushAligned = true;
+    fields.maxParity = DEFAULT_MAX_PARITY;
+    return new FecConfig(fields);
   }
 
   /** Data packets of a group, 0 without encoding. */
   public int dataShards() {
-    return dataShards;
+    return fields.dataShards;
   }
 
-  /** Parity packets of a group, 0 without encoding. */
+  /** Parity packets of a group, sent or not, 0 without encoding. */
   public int parityShards() {
-    return parityShards;
+    return fields.parityShards;
   }
 
   /** Packets of a group, 0 without encoding. */
   public int shards() {
-    return dataShards + parityShards;
+    return fields.dataShards + fields.parityShards;
   }
 
   /** Whether sent datagrams are protected. */
   public boolean isEncoding() {
-    return dataShards > 0;
+    return fields.dataShards > 0;
   }
 
   /** What FEC adds to each datagram that is sent, in bytes: 8 if it encodes, else 0. */
   public int headerBytes() {
     return isEncoding() ? FecPacket.DATA_HEADER_BYTES : 0;
+  }
+
+  /** Whether the number of parity packets follows the losses, as of {@link #adaptive} settings. */
+  public boolean isAdaptive() {
+    return fields.isAdaptive;
+  }
+
+  /**
+   * The most parity packets that are sent for a group: of {@link #adaptive} settings {@value
+   * #DEFAULT_MAX_PARITY} by default, otherwise {@link #parityShards}.
+   */
+  public int maxParity() {
+    return fields.maxParity;
+  }
+
+  /**
+   * These settings with another limit on parity.
+   *
+   * @param packets 1 to {@link #parityShards}
+   * @throws IllegalStateException if these settings are not {@link #adaptive}
+   */
+  public FecConfig withMaxParity(int packets) {
+    if (!isAdaptive()) {
+      throw new IllegalStateException("maxParity: of adaptive settings only");
+    }
+    checkRange("maxParity", packets, 1, parityShards());
+    Fields fields = new Fields(this.fields);
+    fields.maxParity = packets;
+    return new FecConfig(fields);
+  }
+
+  /**
+   * Whether flushes are split into whole groups, so that parity leaves with the data that it
+   * protects. Default false: a group is full when enough datagrams have been sent.
+   */
+  public boolean isFlushAligned() {
+    return fields.isFlushAligned;
+  }
+
+  /**
+   * These settings with flushes split into groups or not. A flush of a few datagrams becomes {@link
+   * #dataShards} equal datagrams, or a multiple of that, and their parity. Where copies take fewer
+   * bytes, a small flush is not split, but followed by as many copies as there is parity.
+   * Retransmissions and datagrams without payload are not protected, whatever {@link #protectsAcks}
+   * says, nor is anything while more is queued than a few datagrams, or than may leave. {@link
+   * #parityGapMs} does not apply.
+   *
+   * @throws IllegalStateException if these settings do not encode, or are {@link #adaptive} and
+   *     {@code isAligned} is false
+   */
+  public FecConfig withFlushAlignment(boolean isAligned) {
+    if (!isEncoding() || (isAdaptive() && !isAligned)) {
+      throw new IllegalStateException("flushAlignment: " + isAligned + " with FEC " + this);
+    }
+    Fields fields = new Fields(this.fields);
+    fields.isFlushAligned = isAligned;
+    return new FecConfig(fields);
+  }
+
+  /**
+   * How long after a flush a copy of its payload follows, in milliseconds; 0, the default: none
+   * does.
+   */
+  public int copyDelayMs() {
+    return fields.copyDelayMs;
+  }
+
+  /**
+   * These settings with copies that leave some milliseconds later, instead of parity: against
+   * bursts of losses, in which a whole flush is lost with its parity. There are as many copies as
+   * there would be parity packets, each so long after the one before; set {@link #withMaxParity} to
+   * 1 for a single one.
+   *
+   * @param ms 1 to 100, or 0 for none; longer than most bursts last
+   * @throws IllegalStateException if flushes are not {@linkplain #isFlushAligned aligned}
+   */
+  public FecConfig withDelayedCopyMs(int ms) {
+    if (!isFlushAligned()) {
+      throw new IllegalStateException("delayedCopyMs: with flush alignment only");
+    }
+    checkRange("delayedCopyMs", ms, 0, MAX_COPY_DELAY_MS);
+    Fields fields = new Fields(this.fields);
+    fields.copyDelayMs = ms;
+    return new FecConfig(fields);
   }
 
   /**
@@ -91,7 +215,7 @@ public final class FecConfig {
    * #DEFAULT_PARITY_GAP_MS}.
    */
   public int parityGapMs() {
-    return parityGapMs;
+    return fields.parityGapMs;
   }
 
   /**
@@ -101,7 +225,9 @@ public final class FecConfig {
    */
   public FecConfig withParityGapMs(int ms) {
     checkRange("parityGapMs", ms, 0, Integer.MAX_VALUE);
-    return new FecConfig(dataShards, parityShards, ms, protectsAcks, isDecoding, maxDetectedShards);
+    Fields fields = new Fields(this.fields);
+    fields.parityGapMs = ms;
+    return new FecConfig(fields);
   }
 
   /**
@@ -109,24 +235,26 @@ public final class FecConfig {
    * in kcp-go. Default false: the next acknowledgement compensates for a lost one.
    */
   public boolean protectsAcks() {
-    return protectsAcks;
+    return fields.protectsAcks;
   }
 
   /** These settings with acknowledgements protected or not. */
   public FecConfig withProtectsAcks(boolean protectsAcks) {
-    return new FecConfig(
-        dataShards, parityShards, parityGapMs, protectsAcks, isDecoding, maxDetectedShards);
+    Fields fields = new Fields(this.fields);
+    fields.protectsAcks = protectsAcks;
+    return new FecConfig(fields);
   }
 
   /** Whether lost datagrams are recovered from the parity that the peer sends. Default true. */
   public boolean isDecoding() {
-    return isDecoding;
+    return fields.isDecoding;
   }
 
   /** These settings with decoding on or off. */
   public FecConfig withDecoding(boolean isDecoding) {
-    return new FecConfig(
-        dataShards, parityShards, parityGapMs, protectsAcks, isDecoding, maxDetectedShards);
+    Fields fields = new Fields(this.fields);
+    fields.isDecoding = isDecoding;
+    return new FecConfig(fields);
   }
 
   /**
@@ -134,7 +262,7 @@ public final class FecConfig {
    * of the peer other than the configured one. Default {@value #DEFAULT_MAX_DETECTED_SHARDS}.
    */
   public int maxDetectedShards() {
-    return maxDetectedShards;
+    return fields.maxDetectedShards;
   }
 
   /**
@@ -146,7 +274,9 @@ public final class FecConfig {
     if (shards != 0) {
       checkRange("maxDetectedShards", shards, 2, MAX_SHARDS);
     }
-    return new FecConfig(dataShards, parityShards, parityGapMs, protectsAcks, isDecoding, shards);
+    Fields fields = new Fields(this.fields);
+    fields.maxDetectedShards = shards;
+    return new FecConfig(fields);
   }
 
   private static void checkRange(String name, int value, int min, int max) {
@@ -158,6 +288,10 @@ public final class FecConfig {
 
   @Override
   public String toString() {
-    return isEncoding() ? dataShards + "/" + parityShards : "none";
+    if (!isEncoding()) {
+      return "none";
+    }
+    String ratio = dataShards() + "/" + parityShards();
+    return isAdaptive() ? ratio + " adaptive" : isFlushAligned() ? ratio + " aligned" : ratio;
   }
 }

@@ -164,6 +164,16 @@ public final class FecEncoder {
    * @throws IllegalArgumentException if the payload is longer than the size field allows
    */
   public int protect(ByteBuf buf, int headerIndex, int end, long nowUs) {
+    return protect(buf, headerIndex, end, parityShards, nowUs);
+  }
+
+  /**
+   * The same for a group of which only so much parity is sent. The sequence numbers of the rest are
+   * skipped.
+   *
+   * @param parity the number of parity packets to send if this packet completes its group
+   */
+  public int protect(ByteBuf buf, int headerIndex, int end, int parity, long nowUs) {
     FecPacket.write(buf, headerIndex, end, (int) next, FecPacket.DATA);
     advance(1);
     int index = headerIndex + FecPacket.HEADER_BYTES;
@@ -176,13 +186,18 @@ public final class FecEncoder {
       keep(buf, index, end - index);
       return 0;
     }
-    return endGroup(buf, index, end - index, isAfterGap);
+    return endGroup(buf, index, end - index, isAfterGap ? 0 : Math.min(parity, parityShards));
+  }
+
+  /** How many packets the current group has: 0 to the number of data packets less 1. */
+  public int openShards() {
+    return count;
   }
 
   /** Whether the current datagram is sent after a gap; the first one always is. */
   private boolean isAfterGap(long nowUs) {
     long gapUs = 1_000L * config.parityGapMs();
-    return gapUs > 0 && (!hasSent || nowUs - sentAtUs >= gapUs);
+    return gapUs > 0 && !config.isFlushAligned() && (!hasSent || nowUs - sentAtUs >= gapUs);
   }
 
   private void keep(ByteBuf buf, int index, int bytes) {
@@ -204,8 +219,8 @@ public final class FecEncoder {
     heldBytes += copy.length;
   }
 
-  private int endGroup(ByteBuf buf, int index, int bytes, boolean isAfterGap) {
-    boolean isSent = !isAfterGap && !isUnprotected;
+  private int endGroup(ByteBuf buf, int index, int bytes, int parity) {
+    boolean isSent = parity > 0 && !isUnprotected;
     if (isSent) {
       encode(buf, index, bytes);
     }
@@ -216,7 +231,7 @@ public final class FecEncoder {
     count = 0;
     longest = 0;
     isUnprotected = isClosed;
-    return isSent ? parityShards : 0;
+    return isSent ? parity : 0;
   }
 
   private void encode(ByteBuf buf, int index, int bytes) {

@@ -59,6 +59,51 @@ class FecConfigTest {
   }
 
   @Test
+  void adaptiveSettingsAreAFixedCodeWithVariableParity() {
+    FecConfig config = FecConfig.adaptive();
+    assertEquals(4, config.dataShards());
+    assertEquals(3, config.parityShards());
+    assertEquals(2, config.maxParity());
+    assertTrue(config.isAdaptive());
+    assertTrue(config.isFlushAligned());
+    assertTrue(config.isDecoding());
+    assertEquals(0, config.copyDelayMs());
+    FecConfig changed = config.withMaxParity(3).withDelayedCopyMs(5).withDecoding(false);
+    assertEquals(3, changed.maxParity());
+    assertEquals(5, changed.copyDelayMs());
+    assertTrue(changed.isAdaptive());
+    assertFalse(changed.isDecoding());
+    assertThrows(IllegalArgumentException.class, () -> config.withMaxParity(0));
+    assertThrows(IllegalArgumentException.class, () -> config.withMaxParity(4));
+    assertThrows(IllegalStateException.class, () -> config.withFlushAlignment(false));
+  }
+
+  @Test
+  void fixedRatioIsAlignedOnRequest() {
+    FecConfig config = FecConfig.of(3, 2);
+    assertFalse(config.isFlushAligned());
+    assertEquals(2, config.maxParity());
+    FecConfig aligned = config.withFlushAlignment(true);
+    assertTrue(aligned.isFlushAligned());
+    assertFalse(aligned.isAdaptive());
+    assertFalse(aligned.withFlushAlignment(false).isFlushAligned());
+    assertEquals(100, aligned.withDelayedCopyMs(100).copyDelayMs());
+    assertThrows(IllegalArgumentException.class, () -> aligned.withDelayedCopyMs(101));
+    assertThrows(IllegalArgumentException.class, () -> aligned.withDelayedCopyMs(-1));
+    assertThrows(IllegalStateException.class, () -> aligned.withMaxParity(1));
+    assertThrows(IllegalStateException.class, () -> config.withDelayedCopyMs(5));
+    assertThrows(IllegalStateException.class, () -> FecConfig.NONE.withFlushAlignment(true));
+  }
+
+  @Test
+  void textNamesTheRatioAndHowItIsUsed() {
+    assertEquals("none", FecConfig.NONE.toString());
+    assertEquals("10/3", FecConfig.of(10, 3).toString());
+    assertEquals("3/2 aligned", FecConfig.of(3, 2).withFlushAlignment(true).toString());
+    assertEquals("4/3 adaptive", FecConfig.adaptive().toString());
+  }
+
+  @Test
   void valuesOutOfRangeAreRejected() {
     FecConfig config = FecConfig.NONE;
     assertThrows(IllegalArgumentException.class, () -> config.withParityGapMs(-1));

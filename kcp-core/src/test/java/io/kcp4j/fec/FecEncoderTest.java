@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -75,6 +76,36 @@ class FecEncoderTest {
     sender.send(new byte[9], 0);
     sender.send(new byte[9], 1_000_000);
     assertEquals(5, FecReceiver.seqid(sender.send(new byte[9], 1_000_000).get(0)));
+  }
+
+  @Test
+  void parityMayBeLeftOutInPart() {
+    FecSender sender =
+        new FecSender(FecConfig.adaptive(), 0, MemoryBudget.unlimited(), new Random(1));
+    List<Integer> seqids = new ArrayList<>();
+    for (int parity = 0; parity <= 4; parity++) {
+      for (int i = 0; i < 4; i++) {
+        assertEquals(i, sender.encoder.openShards());
+        for (byte[] packet : sender.send(new byte[50], parity, 0)) {
+          seqids.add(FecReceiver.seqid(packet));
+        }
+      }
+      assertEquals(0, sender.encoder.openShards());
+      assertEquals(parity == 0 ? 0 : 58, sender.encoder.parityBytes());
+    }
+    assertEquals(
+        List.of(
+            0, 1, 2, 3, 7, 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+            30, 31, 32, 33, 34),
+        seqids);
+  }
+
+  @Test
+  void alignedGroupGetsItsParityAfterAnyGap() {
+    FecConfig config = FecConfig.of(1, 2).withFlushAlignment(true);
+    FecSender sender = sender(config, MemoryBudget.unlimited());
+    assertEquals(3, sender.send(new byte[9], 0).size());
+    assertEquals(3, sender.send(new byte[9], 10_000_000).size());
   }
 
   @Test

@@ -35,9 +35,14 @@ final class FecSender {
 
   /** Sends a payload: the data packet, and parity if its group is full. */
   List<byte[]> send(byte[] payload, long nowUs) {
+    return send(payload, Integer.MAX_VALUE, nowUs);
+  }
+
+  /** The same with so much parity at most. */
+  List<byte[]> send(byte[] payload, int maxParity, long nowUs) {
     ByteBuf buf = Unpooled.buffer(MAX_BYTES);
     buf.writeZero(HEADROOM + FecPacket.DATA_HEADER_BYTES).writeBytes(payload);
-    int parity = encoder.protect(buf, HEADROOM, buf.writerIndex(), nowUs);
+    int parity = encoder.protect(buf, HEADROOM, buf.writerIndex(), maxParity, nowUs);
     List<byte[]> packets = new ArrayList<>();
     packets.add(bytes(buf.skipBytes(HEADROOM)));
     payloads.put(FecPacket.seqid(buf, HEADROOM), payload);
