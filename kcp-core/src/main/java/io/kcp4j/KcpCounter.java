@@ -60,6 +60,10 @@ public enum KcpCounter {
   FEC_REFUSED("fec.refused", "datagrams"),
   /** Parity packets sent. */
   FEC_PARITY_OUT("fec.parity.out", "datagrams"),
+  /** Copies of datagrams sent in place of parity, where groups are aligned with flushes. */
+  FEC_COPIES_OUT("fec.copies.out", "datagrams"),
+  /** Datagrams without payload sent to fill a group. */
+  FEC_FILLERS_OUT("fec.fillers.out", "datagrams"),
   /** Parity packets received. */
   FEC_PARITY_IN("fec.parity.in", "datagrams"),
   /** Lost datagrams that were recovered. */

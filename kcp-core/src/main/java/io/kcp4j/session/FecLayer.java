@@ -2,10 +2,13 @@ package io.kcp4j.session;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.Segment;
+import io.kcp4j.fec.DatagramCopies;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecDecoder;
 import io.kcp4j.fec.FecEncoder;
+import io.kcp4j.fec.FecPacket;
 import io.kcp4j.fec.FecResult;
 import io.netty.buffer.ByteBuf;
 
@@ -16,6 +19,9 @@ import io.netty.buffer.ByteBuf;
  */
 final class FecLayer {
 
+  /** What {@link #deadlineUs} returns if there is none. */
+  static final long NO_DEADLINE = DatagramCopies.NONE;
+
   private final FecContext context;
   private final KcpCounters counters;
 
@@ -24,6 +30,9 @@ final class FecLayer {
 
   /** The last encoder, even if FEC is off now: the next one continues its sequence numbers. */
   private FecEncoder last;
+
+  /** Null unless groups are aligned with flushes. */
+  private FlushProtection protection;
 
   private FecDecoder decoder;
   private int ratioChanges;
@@ -56,6 +65,9 @@ final class FecLayer {
     if (config.isEncoding()) {
       encoder = last == null ? new FecEncoder(config, context) : last.successor(config);
       last = encoder;
+      if (config.isFlushAligned()) {
+        protection = new FlushProtection(config, context, encoder, counters);
+      }
     }
   }
 
@@ -70,12 +82,59 @@ final class FecLayer {
   // Output
 
   /**
+   * Datagrams of the session are written from now on.
+   *
+   * @param srttUs the smoothed round-trip time, in microseconds
+   * @param rttVarUs its variation, in microseconds
+   */
+  void beginOutput(int srttUs, int rttVarUs) {
+    if (protection != null) {
+      protection.begin(srttUs, rttVarUs);
+    }
+  }
+
+  /** See {@link io.kcp4j.DatagramOutput#splitFlush}. */
+  int splitFlush(int sn, int bytes, int datagramBytes, int maxDatagrams, long nowUs) {
+    return protection == null ? 0 : protection.plan(sn, bytes, datagramBytes, maxDatagrams, nowUs);
+  }
+
+  /** The header for which to leave room before a datagram that may be protected, in bytes. */
+  int headerBytes() {
+    return encoder != null && (protection == null || protection.isGrouping())
+        ? FecPacket.DATA_HEADER_BYTES
+        : 0;
+  }
+
+  /** Whether the datagram between {@code index} and the writer index is to be protected. */
+  boolean isProtected(ByteBuf datagram, int index) {
+    if (protection == null && config.protectsAcks()) {
+      return true;
+    }
+    int push = firstPush(datagram, index);
+    return push < datagram.writerIndex()
+        && (protection == null || protection.isNew(datagram, push));
+  }
+
+  /**
+   * The index of the first PUSH, or the writer index. Control segments, without payload, precede.
+   */
+  private static int firstPush(ByteBuf datagram, int index) {
+    int end = datagram.writerIndex();
+    while (index < end && Segment.cmd(datagram, index) != Segment.PUSH) {
+      index += Segment.HEADER_BYTES;
+    }
+    return index;
+  }
+
+  /**
    * Fills the header of the data packet that begins at {@code index}.
    *
    * @return how many parity packets have to follow it
    */
   int protect(ByteBuf packet, int index, long nowUs) {
-    return encoder.protect(packet, index, packet.writerIndex(), nowUs);
+    return protection == null
+        ? encoder.protect(packet, index, packet.writerIndex(), nowUs)
+        : protection.protect(packet, index, nowUs);
   }
 
   int parityBytes() {
@@ -87,9 +146,59 @@ final class FecLayer {
     counters.add(KcpCounter.FEC_PARITY_OUT, 1);
   }
 
+  /** Whether copies of some datagrams of this flush have to be kept. */
+  boolean isCopying() {
+    return protection != null && protection.isCopying();
+  }
+
+  /** Keeps a copy of the datagram that begins at {@code index} if one is to follow it. */
+  void keepCopy(ByteBuf datagram, int index, long nowUs) {
+    int push = firstPush(datagram, index);
+    if (push < datagram.writerIndex() && protection.isNew(datagram, push)) {
+      protection.keepCopy(datagram, push, nowUs);
+    }
+  }
+
+  /** The size of a copy that is to leave now, in bytes, or 0. */
+  int dueCopyBytes(long nowUs) {
+    return protection != null && protection.copies().nextAtUs() <= nowUs
+        ? protection.copies().nextBytes()
+        : 0;
+  }
+
+  /** Writes the copy that is to leave now. */
+  void writeCopy(ByteBuf out, long nowUs) {
+    protection.copies().writeNext(out, nowUs);
+    counters.add(KcpCounter.FEC_COPIES_OUT, 1);
+  }
+
+  /** Whether a flush has left a group incomplete that was to be aligned. */
+  boolean isGroupOpen() {
+    return protection != null && protection.isGroupOpen();
+  }
+
+  /** Whether such a group has to be filled now. */
+  boolean isGroupDue(long nowUs) {
+    return protection != null && protection.isGroupDue(nowUs);
+  }
+
+  /** Writes a datagram that carries nothing. */
+  void writeFiller(ByteBuf out) {
+    protection.writeFiller(out);
+    counters.add(KcpCounter.FEC_FILLERS_OUT, 1);
+  }
+
+  /** When a filler or a copy has to leave, in microseconds, or {@link #NO_DEADLINE}. */
+  long deadlineUs() {
+    return protection == null ? NO_DEADLINE : protection.deadlineUs();
+  }
+
   /** A flush of the session has ended; all of its datagrams have been written. */
-  void endFlush() {
+  void endFlush(long nowUs) {
     flushes++;
+    if (protection != null) {
+      protection.endFlush(nowUs);
+    }
   }
 
   /** How many flushes have written datagrams. */
@@ -148,6 +257,10 @@ final class FecLayer {
     if (encoder != null) {
       encoder.close();
       encoder = null;
+    }
+    if (protection != null) {
+      protection.copies().close();
+      protection = null;
     }
     if (decoder != null) {
       decoder.close();

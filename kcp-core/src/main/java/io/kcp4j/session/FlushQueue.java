@@ -85,7 +85,7 @@ final class FlushQueue {
   /** The session has received a datagram of the ARQ. */
   void onDatagram(Session session) {
     scheduleDelivery(session);
-    if (session.kcp().isQuiescent()) { // After a last acknowledgement, or a probe's answer.
+    if (isQuiescent(session)) { // After a last acknowledgement, or a probe's answer.
       deadlines.cancel(session);
     } else {
       scheduleAfterInput(session);
@@ -95,9 +95,13 @@ final class FlushQueue {
   /** The session has received an unreliable datagram. */
   void onUnreliableDatagram(Session session) {
     scheduleDelivery(session);
-    if (!session.kcp().isQuiescent()) { // Its owner may read, and open the receive window.
+    if (!isQuiescent(session)) { // Its owner may read, and open the receive window.
       scheduleAfterInput(session);
     }
+  }
+
+  private static boolean isQuiescent(Session session) {
+    return session.kcp().isQuiescent() && session.fec().deadlineUs() == FecLayer.NO_DEADLINE;
   }
 
   private void scheduleDelivery(Session session) {
@@ -253,7 +257,11 @@ final class FlushQueue {
     Entry entry = session;
     outputTo(session, nowUs);
     session.unreliable().flush(session.conv(), output);
-    if (entry.isDue) {
+    boolean isRepairDue = session.fec().deadlineUs() <= nowUs;
+    if (isRepairDue) {
+      output.repair();
+    }
+    if (entry.isDue && !(isRepairDue && nowUs < kcp.nextDeadline())) {
       kcp.flush(nowUs, output);
     }
     if (entry.hasWritten) {
@@ -270,17 +278,20 @@ final class FlushQueue {
     outputTo(session, nowUs);
     session.unreliable().flush(session.conv(), output);
     session.kcp().flush(nowUs, output);
+    output.endGroup();
     handler.flushOutput();
   }
 
   private void outputTo(Session session, long nowUs) {
-    int mtuBytes = session.kcp().config().mtuBytes();
+    Kcp kcp = session.kcp();
+    int mtuBytes = kcp.config().mtuBytes();
     Path path = session.path();
+    session.fec().beginOutput(kcp.srttUs(), kcp.rttVarUs());
     output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
   }
 
   private void rearm(Session session) {
-    long deadlineUs = session.kcp().nextDeadline();
+    long deadlineUs = Math.min(session.kcp().nextDeadline(), session.fec().deadlineUs());
     if (deadlineUs == Kcp.NO_DEADLINE) {
       deadlines.cancel(session);
     } else {

@@ -24,6 +24,9 @@ final class PacketOutput implements DatagramOutput {
   /** Where the part of the packet begins that the cipher will seal. */
   private int index;
 
+  /** The room for a header of FEC in the packet. */
+  private int headerBytes;
+
   private int nonArqBytes;
 
   PacketOutput(PacketCipher cipher) {
@@ -51,8 +54,13 @@ final class PacketOutput implements DatagramOutput {
   }
 
   @Override
+  public int splitFlush(int sn, int bytes, int datagramBytes, int maxDatagrams) {
+    return fec.splitFlush(sn, bytes, datagramBytes, maxDatagrams, nowUs);
+  }
+
+  @Override
   public ByteBuf begin(int maxBytes) {
-    int headerBytes = fec.isEncoding() ? FecPacket.DATA_HEADER_BYTES : 0;
+    headerBytes = fec.headerBytes();
     beginPacket(headerBytes + maxBytes);
     return packet.writerIndex(index + headerBytes);
   }
@@ -60,16 +68,22 @@ final class PacketOutput implements DatagramOutput {
   @Override
   public void end() {
     int parity = 0;
-    if (fec.isEncoding()) {
-      int payload = index + FecPacket.DATA_HEADER_BYTES;
-      if (fits() && (fec.config().protectsAcks() || carriesPush(packet, payload))) {
+    if (headerBytes > 0) {
+      int payload = index + headerBytes;
+      if (fits() && fec.isProtected(packet, payload)) {
         parity = fec.protect(packet, index, nowUs);
       } else {
         dropHeader(payload);
       }
+    } else if (fec.isCopying()) {
+      fec.keepCopy(packet, index, nowUs);
     }
     endPacket();
-    for (int i = 0; i < parity; i++) {
+    parity(parity);
+  }
+
+  private void parity(int packets) {
+    for (int i = 0; i < packets; i++) {
       beginPacket(fec.parityBytes());
       fec.writeParity(i, packet);
       nonArqBytes += endPacket();
@@ -78,7 +92,7 @@ final class PacketOutput implements DatagramOutput {
 
   @Override
   public void send(ByteBuf data, int index, int bytes, int datagramBytes) {
-    if (cipher.isUnencrypted() && !fec.isEncoding()) {
+    if (cipher.isUnencrypted() && fec.headerBytes() == 0 && !fec.isCopying()) {
       path.onSent(bytes);
       output.send(data, index, bytes, datagramBytes);
     } else {
@@ -88,8 +102,32 @@ final class PacketOutput implements DatagramOutput {
 
   @Override
   public void endFlush() {
-    fec.endFlush();
+    fec.endFlush(nowUs);
+    repair();
     output.endFlush();
+  }
+
+  /** Writes what FEC adds when it is due: copies of datagrams, and fillers that end a group. */
+  void repair() {
+    for (int bytes; (bytes = fec.dueCopyBytes(nowUs)) > 0; ) {
+      beginPacket(bytes);
+      fec.writeCopy(packet, nowUs);
+      nonArqBytes += endPacket();
+    }
+    if (fec.isGroupDue(nowUs)) {
+      endGroup();
+    }
+  }
+
+  /** Fills a group that a flush has left incomplete, so that its parity leaves. */
+  void endGroup() {
+    while (fec.isGroupOpen()) {
+      beginPacket(FecPacket.DATA_HEADER_BYTES + Segment.HEADER_BYTES);
+      fec.writeFiller(packet.writerIndex(index + FecPacket.DATA_HEADER_BYTES));
+      int parity = fec.protect(packet, index, nowUs);
+      nonArqBytes += endPacket();
+      parity(parity);
+    }
   }
 
   /** Writes an unreliable datagram: protocol.md 12. */
@@ -130,15 +168,6 @@ final class PacketOutput implements DatagramOutput {
    */
   private boolean fits() {
     return packet.writerIndex() + cipher.tailroom() - index + cipher.headroom() <= mtuBytes;
-  }
-
-  /** Whether a datagram holds a PUSH. Control segments come first and have no payload. */
-  private static boolean carriesPush(ByteBuf datagram, int index) {
-    int end = datagram.writerIndex();
-    while (index < end && Segment.cmd(datagram, index) != Segment.PUSH) {
-      index += Segment.HEADER_BYTES;
-    }
-    return index < end;
   }
 
   /**

@@ -1,0 +1,222 @@
+package io.kcp4j.session;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.Segment;
+import io.kcp4j.fec.BurstSplitter;
+import io.kcp4j.fec.DatagramCopies;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecContext;
+import io.kcp4j.fec.FecEncoder;
+import io.kcp4j.fec.FecPacket;
+import io.kcp4j.fec.ParityPolicy;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Aligns the groups of one session with its flushes: decides of each flush into how many datagrams
+ * it is split and how they are protected, and ends a group that a burst has left incomplete;
+ * protocol.md 11.13 to 11.17.
+ *
+ * <p>A flush asks once, before its first datagram. Flushes that do not ask have nothing new to
+ * send, or more than is protected.
+ */
+final class FlushProtection {
+
+  /** How the datagrams of a flush are protected that contain new segments. */
+  private enum Plan {
+    NONE,
+    /** Each leaves again, once or several times. */
+    COPIES,
+    /** In groups with parity. */
+    GROUPS
+  }
+
+  private static final int MIN_BURST_GAP_US = 2_000;
+
+  /** Longer gaps would join the ticks of a game. */
+  private static final int MAX_BURST_GAP_US = 5_000;
+
+  private final FecConfig config;
+  private final FecEncoder encoder;
+  private final KcpCounters counters;
+  private final ParityPolicy policy;
+  private final BurstSplitter bursts;
+  private final DatagramCopies copies;
+
+  private Plan plan = Plan.NONE;
+
+  /** The parity of the current group, or the copies of each datagram of the flush. */
+  private int parity;
+
+  /** The first new segment of the flush; those before it are retransmissions. */
+  private int firstSn;
+
+  // The retransmissions that the policy knows, and how many of them were not needed.
+
+  private long retransmitted;
+  private long spurious;
+
+  /** 0 until the peer has answered. */
+  private int srttUs;
+
+  /** How long without a flush until a burst has ended. */
+  private int burstGapUs = MIN_BURST_GAP_US;
+
+  /** When to fill the group that the last flush has left incomplete. */
+  private long fillAtUs;
+
+  // The last datagram's conv, wnd and una, for fillers.
+
+  private int conv;
+  private int wnd;
+  private int una;
+
+  FlushProtection(FecConfig config, FecContext context, FecEncoder encoder, KcpCounters counters) {
+    this.config = config;
+    this.encoder = encoder;
+    this.counters = counters;
+    policy = new ParityPolicy(config);
+    bursts = new BurstSplitter(config.dataShards());
+    copies = new DatagramCopies(context, 1_000L * config.copyDelayMs());
+    retransmitted = counters.get(KcpCounter.RETRANSMITTED);
+    spurious = counters.get(KcpCounter.SPURIOUSLY_RETRANSMITTED);
+  }
+
+  /**
+   * Datagrams are written from now on, and none of them is protected before {@link #plan}.
+   *
+   * @param srttUs the smoothed round-trip time
+   * @param rttVarUs its variation, which spreads the parts of a burst
+   */
+  void begin(int srttUs, int rttVarUs) {
+    plan = Plan.NONE;
+    this.srttUs = srttUs;
+    burstGapUs = Math.min(Math.max(2 * rttVarUs, MIN_BURST_GAP_US), MAX_BURST_GAP_US);
+  }
+
+  /** See {@link io.kcp4j.DatagramOutput#splitFlush}. */
+  int plan(int sn, int bytes, int datagramBytes, int maxDatagrams, long nowUs) {
+    reportLosses(nowUs);
+    bursts.onFlush(bytes, burstGapUs, nowUs);
+    firstSn = sn;
+    if (isUnanswered()) {
+      parity = 1;
+      return copies(bytes, datagramBytes);
+    }
+    int placesTaken = encoder.openShards();
+    if (placesTaken == 0) {
+      parity = policy.parity(nowUs);
+      if (parity == 0) {
+        return 0;
+      }
+      if (isCopied(datagramBytes)) {
+        return copies(bytes, datagramBytes);
+      }
+    }
+    plan = Plan.GROUPS;
+    int placesLeft = config.dataShards() - placesTaken;
+    return Math.min(bursts.datagrams(bytes, datagramBytes, placesLeft), maxDatagrams);
+  }
+
+  /**
+   * Whether the peer may not know the session yet. Until its first datagram has arrived, the peer
+   * drops all others and recovers nothing, so that a group would be lost.
+   */
+  private boolean isUnanswered() {
+    return srttUs == 0;
+  }
+
+  private int copies(int bytes, int datagramBytes) {
+    plan = Plan.COPIES;
+    return (bytes + datagramBytes - 1) / datagramBytes;
+  }
+
+  private boolean isCopied(int datagramBytes) {
+    return config.copyDelayMs() > 0
+        || (!policy.isTraining() && bursts.isCheaperCopied(parity, datagramBytes));
+  }
+
+  private void reportLosses(long nowUs) {
+    long lost = counters.get(KcpCounter.RETRANSMITTED) - retransmitted;
+    long notLost = counters.get(KcpCounter.SPURIOUSLY_RETRANSMITTED) - spurious;
+    if (lost > 0) {
+      retransmitted += lost;
+      policy.onLost(lost, nowUs);
+    }
+    if (notLost > 0) {
+      spurious += notLost;
+      policy.onSpurious(notLost);
+    }
+  }
+
+  /** Whether datagrams of the current flush may join a group. */
+  boolean isGrouping() {
+    return plan == Plan.GROUPS;
+  }
+
+  /** Whether copies of datagrams of the current flush are to be kept. */
+  boolean isCopying() {
+    return plan == Plan.COPIES;
+  }
+
+  /** Whether the segment, which is the first with payload of its datagram, is a new one. */
+  boolean isNew(ByteBuf datagram, int index) {
+    return Segment.sn(datagram, index) - firstSn >= 0;
+  }
+
+  /** See {@link FecLayer#protect}. */
+  int protect(ByteBuf packet, int index, long nowUs) {
+    if (!isGroupOpen()) {
+      parity = policy.parity(nowUs);
+    }
+    int payload = index + FecPacket.DATA_HEADER_BYTES;
+    conv = Segment.conv(packet, payload);
+    wnd = Segment.wnd(packet, payload);
+    una = Segment.una(packet, payload);
+    int sent = encoder.protect(packet, index, packet.writerIndex(), parity, nowUs);
+    if (!isGroupOpen()) {
+      policy.onGroup(srttUs, nowUs);
+    }
+    return sent;
+  }
+
+  /** Keeps a copy of the segments from {@code index} on. */
+  void keepCopy(ByteBuf datagram, int index, long nowUs) {
+    copies.add(datagram, index, datagram.writerIndex(), parity, nowUs);
+  }
+
+  DatagramCopies copies() {
+    return copies;
+  }
+
+  /** The current flush has ended. */
+  void endFlush(long nowUs) {
+    if (plan == Plan.COPIES && !isUnanswered()) {
+      policy.onGroup(srttUs, nowUs);
+    } else if (plan == Plan.GROUPS) {
+      fillAtUs = nowUs + burstGapUs;
+    }
+    plan = Plan.NONE;
+  }
+
+  /** Whether a group has been begun and is not complete. */
+  boolean isGroupOpen() {
+    return encoder.openShards() > 0;
+  }
+
+  /** Whether the current group has to be filled now. */
+  boolean isGroupDue(long nowUs) {
+    return isGroupOpen() && nowUs >= fillAtUs;
+  }
+
+  /** Writes a segment that carries nothing. */
+  void writeFiller(ByteBuf out) {
+    Segment.write(out, conv, Segment.WINS, 0, wnd, 0, 0, una, 0);
+  }
+
+  /** When to fill the current group or to send a copy, or {@link DatagramCopies#NONE}. */
+  long deadlineUs() {
+    long copyAtUs = copies.nextAtUs();
+    return isGroupOpen() ? Math.min(fillAtUs, copyAtUs) : copyAtUs;
+  }
+}
