@@ -22,6 +22,15 @@ record Variant(String name, LabSide client, LabSide server) {
           both("fec-2-1-mtu-680", turbo().mtuBytes(680).build(), FecConfig.of(2, 1)),
           both("fec-3-2-mtu-500", turbo().mtuBytes(500).build(), FecConfig.of(3, 2)),
           both("fec-1-1", turbo().build(), FecConfig.of(1, 1)),
+          both("fec-3-2-aligned", turbo().build(), FecConfig.of(3, 2).withFlushAlignment(true)),
+          both("adaptive", turbo().build(), FecConfig.adaptive()),
+          both("adaptive-3", turbo().build(), FecConfig.adaptive().withMaxParity(3)),
+          both(
+              "adaptive-messages",
+              turbo().delivery(Delivery.MESSAGE).build(),
+              FecConfig.adaptive()),
+          both("copy-5", turbo().build(), FecConfig.adaptive().withDelayedCopyMs(5)),
+          of("adaptive-to-kcp-go-10", adaptive(), LabSide.kcpGo(10)),
           of("peer-interval-40", side(turbo()), side(turbo().intervalMs(40))),
           of("to-kcp-go-10", side(turbo()), LabSide.kcpGo(10)),
           of("to-kcp-go-40", side(turbo()), LabSide.kcpGo(40)),
@@ -46,6 +55,10 @@ record Variant(String name, LabSide client, LabSide server) {
   private static LabSide fec(int dataShards, int parityShards, int mtuBytes) {
     KcpConfig config = turbo().mtuBytes(mtuBytes).build();
     return LabSide.of(config, FecConfig.of(dataShards, parityShards));
+  }
+
+  private static LabSide adaptive() {
+    return LabSide.of(turbo().build(), FecConfig.adaptive());
   }
 
   private static LabSide side(KcpConfig.Builder config) {
