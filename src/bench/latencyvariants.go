@@ -35,6 +35,8 @@ func latencyVariants(p *programs) []*latencyVariant {
 		add(kcp4j, "no FEC")
 		add(kcp4j, "FEC 10/3", "--datashard=10", "--parityshard=3")
 		add(kcp4j, "FEC 3/2, MTU 500", "--datashard=3", "--parityshard=2", "--mtu=500")
+		add(kcp4j, "FEC adaptive", "--adaptive-fec=2")
+		add(kcp4j, "FEC adaptive, up to 3", "--adaptive-fec=3")
 	}
 	return all
 }

@@ -77,6 +77,12 @@ final class KcpProtocol implements LoadProtocol {
       description = "Parity packets of an FEC group.")
   private int parityShards;
 
+  @Option(
+      names = "--adaptive-fec",
+      paramLabel = "N",
+      description = "Adaptive FEC with at most N parity packets of a group, instead of a ratio.")
+  private int adaptiveParity;
+
   @Override
   public Channel listen(EventLoopGroup group, InetSocketAddress local, ChannelHandler handler)
       throws InterruptedException {
@@ -135,6 +141,9 @@ final class KcpProtocol implements LoadProtocol {
   }
 
   private FecConfig fec() {
+    if (adaptiveParity > 0) {
+      return FecConfig.adaptive().withMaxParity(adaptiveParity);
+    }
     return dataShards == 0 ? FecConfig.NONE : FecConfig.of(dataShards, parityShards);
   }
 }
