@@ -12,10 +12,13 @@ import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A UDP relay on loopback that delays, drops, reorders and duplicates datagrams. Clients send to
@@ -29,15 +32,31 @@ final class LossyRelay implements AutoCloseable {
   /**
    * The impairments in each direction. Rates are from 0 to 1.
    *
-   * @param delayMs the delay of every datagram
-   * @param jitterMs the maximum of the additional, uniformly distributed delay; order is kept
+   * @param delayUs the delay of every datagram, in microseconds
+   * @param jitterUs the maximum of the additional delay, in microseconds: each datagram draws its
+   *     own, uniformly distributed, so that it may arrive after later ones
    * @param loss the rate of dropped datagrams
-   * @param reorder the rate of datagrams delayed twice, which arrive after later ones
+   * @param reorder the rate of datagrams delayed twice
    * @param duplicate the rate of datagrams that arrive twice
    * @param seed of all random decisions
    */
   record Conditions(
-      int delayMs, int jitterMs, double loss, double reorder, double duplicate, long seed) {}
+      int delayUs, int jitterUs, double loss, double reorder, double duplicate, long seed) {
+
+    @Override
+    public String toString() {
+      return String.format(
+          Locale.ROOT,
+          "Network, each way: %.1f to %.1f ms delay, %.1f %% loss, %.1f %% reordered,%n"
+              + "%.1f %% duplicated; seed %d.",
+          delayUs / 1e3,
+          (delayUs + jitterUs) / 1e3,
+          100 * loss,
+          100 * reorder,
+          100 * duplicate,
+          seed);
+    }
+  }
 
   /** A datagram in flight. Datagrams due at the same time leave in the order of their numbers. */
   private record InFlight(long dueNs, long number, ByteBuffer data, Link link)
@@ -51,6 +70,10 @@ final class LossyRelay implements AutoCloseable {
 
   private static final int MAX_DATAGRAM_BYTES = 65_535;
   private static final int SOCKET_BUFFER_BYTES = 4 << 20;
+  private static final int NS_PER_MS = 1_000_000;
+
+  /** How much later than they arrive datagrams may be read, in nanoseconds. */
+  private static final int MAX_PARK_NS = 100_000;
 
   private final InetSocketAddress server;
   private final Conditions conditions;
@@ -61,8 +84,8 @@ final class LossyRelay implements AutoCloseable {
   private final SplittableRandom random;
   private final PriorityQueue<InFlight> inFlight = new PriorityQueue<>();
   private final ByteBuffer datagram = ByteBuffer.allocate(MAX_DATAGRAM_BYTES);
-  private final LongAdder received = new LongAdder();
-  private final LongAdder dropped = new LongAdder();
+  private final LongAdder bytesToServer = new LongAdder();
+  private final LongAccumulator maxStallNs = new LongAccumulator(Math::max, 0);
   private final Thread thread = new Thread(this::run, "lossy-relay");
   private long sequence;
 
@@ -84,14 +107,20 @@ final class LossyRelay implements AutoCloseable {
     return address;
   }
 
-  /** The number of datagrams received, in both directions. */
-  long received() {
-    return received.sum();
+  /** Begins to count anew. */
+  void startCounting() {
+    bytesToServer.reset();
+    maxStallNs.reset();
   }
 
-  /** The number of datagrams dropped. */
-  long dropped() {
-    return dropped.sum();
+  /** The bytes of all datagrams that clients have sent, lost ones included. */
+  long bytesToServer() {
+    return bytesToServer.sum();
+  }
+
+  /** How late a datagram was sent on, at most, in milliseconds. */
+  double maxStallMs() {
+    return maxStallNs.get() / 1e6;
   }
 
   private static DatagramChannel open() throws IOException {
@@ -117,18 +146,22 @@ final class LossyRelay implements AutoCloseable {
     }
   }
 
+  /** Waits for datagrams until one in flight is due. A selector waits for whole milliseconds. */
   private void awaitNext() throws IOException {
     InFlight next = inFlight.peek();
     if (next == null) {
       selector.select();
       return;
     }
-    long waitMs = (next.dueNs - System.nanoTime()) / 1_000_000;
-    if (waitMs > 0) {
-      selector.select(waitMs);
-    } else {
-      selector.selectNow();
+    long waitNs = next.dueNs - System.nanoTime();
+    if (waitNs >= NS_PER_MS) {
+      selector.select(waitNs / NS_PER_MS);
+      return;
     }
+    if (waitNs > 0) {
+      LockSupport.parkNanos(Math.min(waitNs, MAX_PARK_NS));
+    }
+    selector.selectNow();
   }
 
   /**
@@ -136,8 +169,13 @@ final class LossyRelay implements AutoCloseable {
    */
   private void receiveAll(DatagramChannel socket, Link toClient) throws IOException {
     for (SocketAddress sender; (sender = receive(socket)) != null; datagram.clear()) {
-      Link link = toClient == null ? toServer(sender) : toClient;
-      link.carry(datagram.flip());
+      datagram.flip();
+      if (toClient == null) {
+        bytesToServer.add(datagram.remaining());
+        toServer(sender).carry(datagram);
+      } else {
+        toClient.carry(datagram);
+      }
     }
   }
 
@@ -166,6 +204,7 @@ final class LossyRelay implements AutoCloseable {
     long nowNs = System.nanoTime();
     for (InFlight next; (next = inFlight.peek()) != null && next.dueNs - nowNs <= 0; ) {
       inFlight.remove();
+      maxStallNs.accumulate(nowNs - next.dueNs);
       try {
         next.link.socket.send(next.data, next.link.target);
       } catch (PortUnreachableException e) {
@@ -194,7 +233,6 @@ final class LossyRelay implements AutoCloseable {
     private final DatagramChannel socket;
     private final SocketAddress target;
     private final SplittableRandom random;
-    private long lastDueNs = System.nanoTime();
 
     Link(DatagramChannel socket, SocketAddress target, SplittableRandom random) {
       this.socket = socket;
@@ -207,19 +245,12 @@ final class LossyRelay implements AutoCloseable {
       boolean isLost = random.nextDouble() < conditions.loss();
       boolean isReordered = random.nextDouble() < conditions.reorder();
       boolean isDuplicated = random.nextDouble() < conditions.duplicate();
-      double latencyMs = conditions.delayMs() + random.nextDouble() * conditions.jitterMs();
-      received.increment();
+      double latencyUs = conditions.delayUs() + random.nextDouble() * conditions.jitterUs();
       if (isLost) {
-        dropped.increment();
         return;
       }
-      long latencyNs = (long) (latencyMs * 1e6);
-      long dueNs = System.nanoTime() + latencyNs;
-      if (isReordered) {
-        dueNs += latencyNs;
-      } else {
-        dueNs = lastDueNs = lastDueNs + Math.max(0, dueNs - lastDueNs);
-      }
+      long latencyNs = (long) (latencyUs * 1e3);
+      long dueNs = System.nanoTime() + (isReordered ? 2 * latencyNs : latencyNs);
       ByteBuffer copy = ByteBuffer.allocate(data.remaining()).put(data).flip();
       inFlight.add(new InFlight(dueNs, sequence++, copy, this));
       if (isDuplicated) {

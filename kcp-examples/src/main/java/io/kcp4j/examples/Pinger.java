@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Pinger extends SessionHandler {
 
-  private int count;
+  private final int count;
   private final int periodMs;
   private final int sizeBytes;
   private final RttSamples samples = new RttSamples();
@@ -48,29 +48,11 @@ final class Pinger extends SessionHandler {
     ctx.fireChannelActive();
   }
 
-  /** Ends with the packets sent so far, or with the first {@code min} of them. Event loop only. */
-  void endAfter(int min) {
-    count = Math.max(sent, min);
-    stopWhenSent();
-    succeedWhenAnswered();
-  }
-
   private void ping(ChannelHandlerContext ctx) {
     sentAtNs.add(System.nanoTime());
-    sent++;
     ctx.writeAndFlush(ctx.alloc().directBuffer(sizeBytes).writeZero(sizeBytes));
-    stopWhenSent();
-  }
-
-  private void stopWhenSent() {
-    if (sent == count) {
+    if (++sent == count) {
       schedule.cancel(false);
-    }
-  }
-
-  private void succeedWhenAnswered() {
-    if (samples.size() == count) {
-      succeed();
     }
   }
 
@@ -83,7 +65,9 @@ final class Pinger extends SessionHandler {
     for (; partBytes >= sizeBytes && !sentAtNs.isEmpty(); partBytes -= sizeBytes) {
       samples.add(nowNs - sentAtNs.remove());
     }
-    succeedWhenAnswered();
+    if (samples.size() == count) {
+      succeed();
+    }
   }
 
   @Override

@@ -3,7 +3,7 @@ package io.kcp4j.examples;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Round-trip times, and their percentiles. */
+/** Round-trip times, and their percentiles. For any thread. */
 final class RttSamples {
 
   private long[] nanos = new long[256];
@@ -24,13 +24,19 @@ final class RttSamples {
    * The smallest sample that {@code percent} of all samples do not exceed, in milliseconds; 0 if
    * there are none.
    */
-  synchronized double percentileMs(double percent) {
-    if (size == 0) {
+  double percentileMs(double percent) {
+    long[] sorted = copy();
+    if (sorted.length == 0) {
       return 0;
     }
-    Arrays.sort(nanos, 0, size);
-    int rank = (int) Math.ceil(percent / 100 * size);
-    return nanos[Math.max(rank, 1) - 1] / 1e6;
+    Arrays.sort(sorted);
+    int rank = (int) Math.ceil(percent / 100 * sorted.length);
+    return sorted[Math.max(rank, 1) - 1] / 1e6;
+  }
+
+  /** Sorted without the lock, so that no event loop waits for it. */
+  private synchronized long[] copy() {
+    return Arrays.copyOf(nanos, size);
   }
 
   /** Minimum, p50, p90, p99 and maximum, in milliseconds. */

@@ -1,6 +1,7 @@
 package io.kcp4j.examples;
 
 import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpMode;
 import io.kcp4j.KcpStats;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
@@ -36,6 +37,11 @@ abstract class SessionCommand extends BaseCommand implements Callable<Integer> {
   /** The default idle timeout, in seconds. */
   abstract int defaultIdleTimeoutS();
 
+  /** The default preset. */
+  KcpMode defaultMode() {
+    return KcpMode.FAST2;
+  }
+
   /** The default keys. */
   KeyRing defaultKeys() {
     return KeyRing.NONE;
@@ -49,7 +55,7 @@ abstract class SessionCommand extends BaseCommand implements Callable<Integer> {
   @Override
   public final Integer call() throws Exception {
     BootstrapSettings settings =
-        sessionOptions.settings(defaultIdleTimeoutS(), defaultKeys(), defaultFec());
+        sessionOptions.settings(defaultMode(), defaultIdleTimeoutS(), defaultKeys(), defaultFec());
     EventLoopGroup group = sessionOptions.transport().newGroup(threads());
     try {
       return run(group, settings);

@@ -32,10 +32,9 @@ final class SessionOptions {
       order = LAST,
       names = "--mode",
       paramLabel = "MODE",
-      defaultValue = "fast2",
       description = {
-        "Preset: normal, fast, fast2 or fast3 (default: ${DEFAULT-VALUE});",
-        "the next four options override it."
+        "Preset: normal, fast, fast2 or fast3; the next four",
+        "options override it (default: fast2, demo: fast3)."
       })
   private KcpMode mode;
 
@@ -126,14 +125,14 @@ final class SessionOptions {
       order = LAST,
       names = "--datashard",
       paramLabel = "N",
-      description = "Datagrams of an FEC group, 1 to 255; 0: no FEC (default: 0).")
+      description = "Datagrams of an FEC group, 1 to 255; 0: no FEC (default: 0, demo: 3).")
   private Integer dataShards;
 
   @Option(
       order = LAST,
       names = "--parityshard",
       paramLabel = "N",
-      description = "Parity packets of an FEC group: it tolerates N losses (default: 0).")
+      description = "Parity packets of an FEC group: it tolerates N losses (default: 0, demo: 2).")
   private Integer parityShards;
 
   @Option(
@@ -203,19 +202,21 @@ final class SessionOptions {
   /**
    * The settings that result from these options.
    *
+   * @param defaultMode the default of {@code --mode}
    * @param defaultIdleTimeoutS the default of {@code --idle-timeout}; 0 means never
    * @param defaultKeys the keys without {@code --crypt} and {@code --key}
    * @param defaultFec the default of {@code --datashard} and {@code --parityshard}
    * @throws ParameterException if one is out of range
    */
-  BootstrapSettings settings(int defaultIdleTimeoutS, KeyRing defaultKeys, FecConfig defaultFec) {
+  BootstrapSettings settings(
+      KcpMode defaultMode, int defaultIdleTimeoutS, KeyRing defaultKeys, FecConfig defaultFec) {
     try {
       KeyRing keys = keys(defaultKeys);
       FecConfig fec = fec(defaultFec);
       int overhead = keys.headroom() + keys.tailroom() + fec.headerBytes();
       checked("--mtu", mtuBytes, overhead + Segment.HEADER_BYTES + 1, KcpConfig.MAX_MTU_BYTES);
       return new BootstrapSettings(
-          config(),
+          config(defaultMode),
           keys,
           fec,
           checked("--conv", conv, 0, 0xffffffffL),
@@ -231,10 +232,10 @@ final class SessionOptions {
     }
   }
 
-  private KcpConfig config() {
+  private KcpConfig config(KcpMode defaultMode) {
     KcpConfig.Builder config =
         KcpConfig.builder()
-            .mode(mode)
+            .mode(mode == null ? defaultMode : mode)
             .lossDetection(lossDetection)
             .mtuBytes(mtuBytes)
             .sendWindow(sendWindow)

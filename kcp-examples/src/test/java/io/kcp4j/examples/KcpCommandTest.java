@@ -61,7 +61,10 @@ class KcpCommandTest {
         "ping --remote 127.0.0.1:1 --count 0",
         "perf-client --remote 127.0.0.1:1 --duration 0",
         "demo --loss 91",
-        "demo --bytes 0"
+        "demo --jitter -1",
+        "demo --seconds 0",
+        "demo --players 0",
+        "demo --datashard 0 --parityshard 0"
       })
   void invalidCommandLineExitsWithTwo(String line) {
     Outcome outcome = Cli.run(line.isEmpty() ? new String[0] : line.split(" "));
