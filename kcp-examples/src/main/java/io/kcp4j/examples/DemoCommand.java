@@ -77,7 +77,7 @@ final class DemoCommand extends SessionCommand {
 
   @Override
   FecConfig defaultFec() {
-    return FecConfig.of(3, 2);
+    return FecConfig.adaptive();
   }
 
   @Override

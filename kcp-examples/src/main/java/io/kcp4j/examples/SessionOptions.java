@@ -125,15 +125,21 @@ final class SessionOptions {
       order = LAST,
       names = "--datashard",
       paramLabel = "N",
-      description = "Datagrams of an FEC group, 1 to 255; 0: no FEC (default: 0, demo: 3).")
+      description = "Datagrams of an FEC group, 1 to 255; 0: no FEC (the default).")
   private Integer dataShards;
 
   @Option(
       order = LAST,
       names = "--parityshard",
       paramLabel = "N",
-      description = "Parity packets of an FEC group: it tolerates N losses (default: 0, demo: 2).")
+      description = "Parity packets of an FEC group: it tolerates N losses.")
   private Integer parityShards;
+
+  @Option(
+      order = LAST,
+      names = "--adaptive-fec",
+      description = "FEC for small amounts of payload that must not be late (default of the demo).")
+  private boolean isFecAdaptive;
 
   @Option(
       order = LAST,
@@ -205,7 +211,8 @@ final class SessionOptions {
    * @param defaultMode the default of {@code --mode}
    * @param defaultIdleTimeoutS the default of {@code --idle-timeout}; 0 means never
    * @param defaultKeys the keys without {@code --crypt} and {@code --key}
-   * @param defaultFec the default of {@code --datashard} and {@code --parityshard}
+   * @param defaultFec FEC without {@code --datashard}, {@code --parityshard}, {@code
+   *     --adaptive-fec}
    * @throws ParameterException if one is out of range
    */
   BootstrapSettings settings(
@@ -273,7 +280,10 @@ final class SessionOptions {
 
   private FecConfig fec(FecConfig defaultFec) {
     if (dataShards == null && parityShards == null) {
-      return defaultFec;
+      return isFecAdaptive ? FecConfig.adaptive() : defaultFec;
+    }
+    if (isFecAdaptive) {
+      throw new IllegalArgumentException("--adaptive-fec has a ratio of its own");
     }
     int data = dataShards == null ? 0 : dataShards;
     int parity = parityShards == null ? 0 : parityShards;

@@ -56,6 +56,7 @@ class KcpCommandTest {
         "echo-client --remote 127.0.0.1:1 --crypt rot13 --key k",
         "echo-client --remote 127.0.0.1:1 --datashard 10",
         "echo-client --remote 127.0.0.1:1 --parityshard 3",
+        "echo-client --remote 127.0.0.1:1 --adaptive-fec --datashard 10 --parityshard 3",
         "echo-client --remote 127.0.0.1:1 --datashard 200 --parityshard 57",
         "echo-client --remote 127.0.0.1:1 --key k --datashard 10 --parityshard 3 --mtu 60",
         "ping --remote 127.0.0.1:1 --count 0",
