@@ -101,7 +101,7 @@ public final class KcpConfig {
 
   /**
    * Whether a timeout grows by half (true, the default) or doubles with each retransmission, and
-   * whether its lower limit is 30 or 100 ms.
+   * with {@link LossDetection#COUNT} whether its lower limit is 30 or 100 ms.
    */
   public boolean noDelay() {
     return noDelay;
@@ -109,7 +109,8 @@ public final class KcpConfig {
 
   /**
    * The flush interval: how long acknowledgements and, with {@link #writeDelay()}, writes may wait
-   * to share datagrams, in milliseconds: 1 to 5000, default 20.
+   * to share datagrams, in milliseconds: 1 to 5000, default 20. With {@link LossDetection#TIME},
+   * acknowledgements of thin traffic wait at most 2 ms.
    */
   public int intervalMs() {
     return intervalMs;
@@ -147,7 +148,7 @@ public final class KcpConfig {
 
   /**
    * The lower limit of the retransmission timeout, in milliseconds: 1 to 60000, or 0 (the default)
-   * for what {@link #noDelay()} implies.
+   * for none or, with {@link LossDetection#COUNT}, for what {@link #noDelay()} implies.
    */
   public int minRtoMs() {
     return minRtoMs;

@@ -4,8 +4,8 @@ package io.kcp4j;
 public enum LossDetection {
   /**
    * By time, after RACK (RFC 8985): a segment is lost when one sent after it has been acknowledged,
-   * and it is overdue by more than the reordering that was seen. Lost segments of thin traffic are
-   * sent twice, and acknowledged at once at gaps and else within 2 ms: protocol.md 4.9 and 4.10.
+   * and it was sent earlier by more than the reordering that was seen. Thin traffic is acknowledged
+   * within 2 ms, and its lost segments are sent twice: protocol.md 3.3, 4.9 and 4.10.
    */
   TIME,
   /**

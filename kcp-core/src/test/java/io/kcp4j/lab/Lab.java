@@ -44,11 +44,11 @@ public final class Lab {
     threads.shutdown();
     boolean succeeded = true;
     System.out.println(CsvRow.HEADER);
-    for (Future<CellResult> result : results) {
+    for (int i = 0; i < cells.size(); i++) {
       try {
-        System.out.println(CsvRow.of(result.get()));
+        System.out.println(CsvRow.of(results.get(i).get()));
       } catch (ExecutionException e) {
-        e.printStackTrace();
+        System.err.println(cells.get(i) + " has failed: " + e.getCause());
         succeeded = false;
       }
     }
