@@ -81,11 +81,13 @@ public final class Kcp {
     this.config = Objects.requireNonNull(config, "config");
     this.tsOrigin = tsOrigin;
     counters = new KcpCounters(context.total());
-    losses = LossDetector.of(config, rtt, counters);
+    MinRtt minRtt = new MinRtt();
+    Redundancy redundancy = new Redundancy(rtt, minRtt);
+    losses = LossDetector.of(config, rtt, minRtt, redundancy, counters);
     liveness = new Liveness(losses);
     writer = new SegmentWriter(conv, counters, pacer);
     sending = new SendBuffer(context, losses, firstSn);
-    receiving = new ReceiveBuffer(context, counters, config, firstSn);
+    receiving = new ReceiveBuffer(context, redundancy, counters, config, firstSn);
     remote = new RemoteWindow(firstSn);
     advertised = new AdvertisedWindow(receiving, config);
     admission = new SendAdmission(sending, remote, liveness, counters);

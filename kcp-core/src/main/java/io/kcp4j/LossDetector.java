@@ -57,9 +57,14 @@ abstract class LossDetector {
   }
 
   /** The strategy that {@code config} asks for. */
-  static LossDetector of(KcpConfig config, RttEstimator rtt, KcpCounters counters) {
+  static LossDetector of(
+      KcpConfig config,
+      RttEstimator rtt,
+      MinRtt minRtt,
+      Redundancy redundancy,
+      KcpCounters counters) {
     return switch (config.lossDetection()) {
-      case TIME -> new RackDetector(rtt, counters);
+      case TIME -> new RackDetector(rtt, minRtt, redundancy, counters);
       case COUNT -> new SkipCountDetector(rtt);
     };
   }
@@ -129,11 +134,8 @@ abstract class LossDetector {
     return order.size();
   }
 
-  /**
-   * Whether little is in flight, as of a game: the next acknowledgement may then be far away, and
-   * sending a lost segment twice costs little.
-   */
-  boolean isThin() {
+  /** Whether retransmissions leave twice. */
+  boolean isCopying() {
     return false;
   }
 

@@ -22,14 +22,18 @@ final class RackDetector extends LossDetector {
   /** RFC 9002 §6.1.2 has a millisecond; the timers of both sides have that resolution. */
   private static final int MIN_VARIATION_US = 2_000;
 
+  /** KCP's smallest timeout with no-delay. */
+  private static final int MAX_TIMEOUT_MARGIN_US = 30_000;
+
   /**
    * At most so much in flight is thin traffic: sixteen datagrams. Each segment of it has a timeout
    * of its own.
    */
   static final int THIN_BYTES = 16 * 1400;
 
+  private final MinRtt minRtt;
+  private final Redundancy redundancy;
   private final KcpCounters counters;
-  private final MinRtt minRtt = new MinRtt();
   private final AckTime ackTime = new AckTime();
   private final ReorderingWindow window;
 
@@ -61,12 +65,15 @@ final class RackDetector extends LossDetector {
 
   private int intervalUs;
   private int minTimeoutUs;
+  private int timeoutMarginUs = MARGIN_US;
 
   /** When segments were acknowledged last. */
   private long progressAtUs;
 
-  RackDetector(RttEstimator rtt, KcpCounters counters) {
+  RackDetector(RttEstimator rtt, MinRtt minRtt, Redundancy redundancy, KcpCounters counters) {
     super(rtt);
+    this.minRtt = minRtt;
+    this.redundancy = redundancy;
     this.counters = counters;
     window = new ReorderingWindow(rtt, minRtt);
   }
@@ -119,9 +126,15 @@ final class RackDetector extends LossDetector {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
-    int variationUs = Math.max(4 * rtt.rttVarUs(), MIN_VARIATION_US);
-    long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) MARGIN_US);
+    int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(timeoutMarginUs, MIN_VARIATION_US));
+    long timeoutUs =
+        Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) timeoutMarginUs);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
+  }
+
+  /** What timeouts have on top of the time that acknowledgements take, in microseconds. */
+  int timeoutMarginUs() {
+    return timeoutMarginUs;
   }
 
   private int ackTimeUs() {
@@ -133,9 +146,14 @@ final class RackDetector extends LossDetector {
     return Math.min(rtt.srttUs() + intervalUs, RttEstimator.MAX_RTO_US);
   }
 
-  @Override
+  /** Whether little is in flight: the next acknowledgement may be far away. */
   boolean isThin() {
     return bytesInFlight <= THIN_BYTES;
+  }
+
+  @Override
+  boolean isCopying() {
+    return isThin() && redundancy.isForRetransmissions();
   }
 
   /**
@@ -158,8 +176,8 @@ final class RackDetector extends LossDetector {
       }
       arrived(index, rttUs, nowUs);
       minRtt.sample(rttUs, nowUs);
-      if (lostByAcks[index]) {
-        window.recovered();
+      if (transmissions(index) > 1) {
+        recovered(index);
       }
     } else if (wasSentAt(index, ts)) {
       int spurious = ts == firstTs(index) ? transmissions(index) - 1 : 1;
@@ -229,10 +247,25 @@ final class RackDetector extends LossDetector {
    */
   private void spurious(int index, int retransmissions, long rttUs, boolean wasLate) {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
+    redundancy.retransmissionSpurious();
     if (!lostByAcks[index]) {
       ackTime.sample(rttUs);
+      if (redundancy.isMostlySpurious()) {
+        timeoutMarginUs = Math.min(2 * timeoutMarginUs, MAX_TIMEOUT_MARGIN_US);
+      }
     } else if (wasLate) {
       window.retransmittedSpuriously(rttUs - arrivedRttUs);
+    }
+  }
+
+  /** The retransmission of the segment at {@code index} was needed. */
+  private void recovered(int index) {
+    redundancy.retransmissionNeeded();
+    if (lostByAcks[index]) {
+      window.recovered();
+    }
+    if (!redundancy.isMostlySpurious()) {
+      timeoutMarginUs = Math.max(timeoutMarginUs / 2, MARGIN_US);
     }
   }
 

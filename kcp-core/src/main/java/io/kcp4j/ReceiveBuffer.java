@@ -13,9 +13,7 @@ final class ReceiveBuffer {
   /** At least the fragments of the longest message, so that the reader finds a whole message. */
   private static final int MAX_MOVED_AT_ONCE = 256;
 
-  /** How long a path counts as lossy after a loss. */
-  private static final int LOSSY_US = 10_000_000;
-
+  private final Redundancy redundancy;
   private final KcpCounters counters;
   private final MemoryBudget budget;
   private final ReorderBuffer reordered;
@@ -29,13 +27,20 @@ final class ReceiveBuffer {
   private boolean ackNoDelay;
   private boolean isTimely;
   private boolean isLossy;
-  private long lossesSeen;
-  private long lossSeenAtUs;
+
+  /** The latest timestamp of the segments beyond the gap. */
+  private int tsBeyondGap;
 
   /** Counts the flushes, so that a duplicate is acknowledged once per flush. */
   private int flushes;
 
-  ReceiveBuffer(KcpContext context, KcpCounters counters, KcpConfig config, int firstSn) {
+  ReceiveBuffer(
+      KcpContext context,
+      Redundancy redundancy,
+      KcpCounters counters,
+      KcpConfig config,
+      int firstSn) {
+    this.redundancy = redundancy;
     this.counters = counters;
     budget = context.budget();
     acks = new PendingAcks(budget);
@@ -148,6 +153,9 @@ final class ReceiveBuffer {
         acks.addInOrder(sn, ts);
       } else {
         acks.addBeforeOthers(sn, ts);
+        if (ts - tsBeyondGap > 0) { // Sent after them, so sent before and lost.
+          redundancy.retransmissionReceived();
+        }
         closeGap();
       }
     } else if (!queue.isViolated()) {
@@ -156,6 +164,9 @@ final class ReceiveBuffer {
   }
 
   private void pushBeyondGap(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    if (reordered.isEmpty() || ts - tsBeyondGap > 0) {
+      tsBeyondGap = ts;
+    }
     boolean added =
         acks.ensureRoom() && reordered.add(sn, sn - next, frg, data, index, bytes, flushes);
     if (added) {
@@ -199,21 +210,8 @@ final class ReceiveBuffer {
 
   void flushAcks(long nowUs, SegmentWriter writer) {
     flushes++;
-    isLossy = isTimely && isLossy(nowUs);
+    isLossy = isTimely && redundancy.isForAcks(nowUs);
     acks.flush(next, isLossy, nowUs, writer);
-  }
-
-  /**
-   * Whether a segment of either side was retransmitted lately: duplicates are what the peer has
-   * retransmitted since the ACK was lost.
-   */
-  private boolean isLossy(long nowUs) {
-    long losses = counters.get(KcpCounter.RETRANSMITTED) + counters.get(KcpCounter.DUPLICATES);
-    if (losses != lossesSeen) {
-      lossesSeen = losses;
-      lossSeenAtUs = nowUs;
-    }
-    return losses > 0 && nowUs - lossSeenAtUs < LOSSY_US;
   }
 
   void close() {

@@ -94,7 +94,7 @@ final class Transmitter {
       retransmit(index, ts, nowUs);
       retransmitted++;
     }
-    if (retransmitted > 0 && losses.isThin()) {
+    if (retransmitted > 0 && losses.isCopying()) {
       copyLast(retransmitted, ts);
     }
   }

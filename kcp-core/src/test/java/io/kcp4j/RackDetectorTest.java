@@ -26,7 +26,9 @@ class RackDetectorTest {
 
   private final RttEstimator rtt = new RttEstimator();
   private final KcpCounters counters = new KcpCounters();
-  private final RackDetector losses = new RackDetector(rtt, counters);
+  private final MinRtt minRtt = new MinRtt();
+  private final RackDetector losses =
+      new RackDetector(rtt, minRtt, new Redundancy(rtt, minRtt), counters);
   private final SendBuffer buffer =
       new SendBuffer(KcpContext.of(new UnpooledByteBufAllocator(true, true)), losses, FIRST);
 
@@ -400,6 +402,47 @@ class RackDetectorTest {
     assertTrue(losses.isThin());
     assertEquals(30_000 + timeoutUs, losses.deadlineUs());
     assertTrue(flush(30_000 + timeoutUs).startsWith("1p2p3p"));
+  }
+
+  /** Sends a segment that times out, spuriously or not. */
+  private void timeOut(boolean isSpurious) {
+    int segment = buffer.next() - FIRST;
+    long sentAtUs = 1_000_000L * segment;
+    sendNew(sentAtUs);
+    long nowUs = sentAtUs + losses.timeoutUs();
+    assertEquals(segment + "p", flush(nowUs));
+    ack(segment, isSpurious ? sentAtUs : nowUs, nowUs + (isSpurious ? 100 : 1_000));
+  }
+
+  @Test
+  void timeoutMarginDoublesWhileMostTimeoutsAreSpurious() {
+    measureRtt();
+    for (int marginUs : new int[] {1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000}) {
+      assertEquals(marginUs, losses.timeoutMarginUs());
+      assertTrue(losses.timeoutUs() >= rtt.srttUs() + marginUs);
+      timeOut(true);
+    }
+    assertEquals(8, spurious());
+  }
+
+  @Test
+  void timeoutMarginHalvesWhenMostTimeoutsAreNeededAgain() {
+    measureRtt();
+    for (int i = 0; i < 5; i++) {
+      timeOut(true);
+    }
+    for (int i = 0; i < 4; i++) {
+      timeOut(false);
+      assertEquals(30_000, losses.timeoutMarginUs());
+    }
+    timeOut(false);
+    assertEquals(15_000, losses.timeoutMarginUs());
+    for (int i = 0; i < 4; i++) {
+      timeOut(false);
+    }
+    assertEquals(1_000, losses.timeoutMarginUs());
+    timeOut(true);
+    assertEquals(1_000, losses.timeoutMarginUs());
   }
 
   @Test

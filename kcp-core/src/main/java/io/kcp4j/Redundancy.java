@@ -1,0 +1,75 @@
+package io.kcp4j;
+
+/**
+ * Whether a path is worth redundancy: whether retransmissions and acknowledgements of thin traffic
+ * leave twice (protocol.md 3.3 and 4.9). Only losses that are confirmed count. While a queue on the
+ * path or on a host grows, losses come from it, and whatever is sent twice adds to them.
+ */
+final class Redundancy {
+
+  /** How long a path counts as lossy after a loss. */
+  private static final int LOSSY_US = 10_000_000;
+
+  /** So many needed retransmissions, or spurious ones, are remembered. */
+  private static final int MAX_BALANCE = 8;
+
+  /** A path has a queue if round trips take so much longer than twice the shortest. */
+  private static final int QUEUE_US = 30_000;
+
+  private final RttEstimator rtt;
+  private final MinRtt minRtt;
+
+  private int losses;
+  private int lossesSeen;
+  private long seenAtUs;
+
+  /** Needed retransmissions less spurious ones. */
+  private int balance;
+
+  Redundancy(RttEstimator rtt, MinRtt minRtt) {
+    this.rtt = rtt;
+    this.minRtt = minRtt;
+  }
+
+  /** An ACK shows that a retransmission of this side was needed. */
+  void retransmissionNeeded() {
+    losses++;
+    balance = Math.min(balance + 1, MAX_BALANCE);
+  }
+
+  /** An acknowledgement shows that a retransmission of this side was spurious. */
+  void retransmissionSpurious() {
+    balance = Math.max(balance - 1, -MAX_BALANCE);
+  }
+
+  /** A segment has arrived that the peer has retransmitted, and that had not arrived before. */
+  void retransmissionReceived() {
+    losses++;
+  }
+
+  /** Whether most of the latest retransmissions were spurious. */
+  boolean isMostlySpurious() {
+    return balance < 0;
+  }
+
+  /** Whether retransmissions leave twice. */
+  boolean isForRetransmissions() {
+    return !isMostlySpurious() && !isQueueing();
+  }
+
+  /**
+   * Whether acknowledgements leave twice, and at once: for some time after a loss. To be called
+   * often: a loss counts from the next call.
+   */
+  boolean isForAcks(long nowUs) {
+    if (losses != lossesSeen) {
+      lossesSeen = losses;
+      seenAtUs = nowUs;
+    }
+    return losses > 0 && nowUs - seenAtUs < LOSSY_US && !isQueueing();
+  }
+
+  private boolean isQueueing() {
+    return rtt.srttUs() - QUEUE_US > 2 * minRtt.us();
+  }
+}
