@@ -11,7 +11,9 @@ import java.util.Arrays;
  * <p>The list of the latter is released when the gap has closed.
  *
  * <p>On a lossy path, ACKs of thin traffic leave once more with a flush that follows: there, a lost
- * ACK is as likely as a lost segment, and the peer cannot tell them apart.
+ * ACK is as likely as a lost segment, and the peer cannot tell them apart. Those beyond a gap leave
+ * a third time, together with the ACKs of the next segments: without them, these would show the
+ * peer a loss.
  */
 final class PendingAcks {
 
@@ -48,7 +50,12 @@ final class PendingAcks {
   /** How many listed ACKs have been written, and are kept to be written again. */
   private int written;
 
+  /** How many of these, the oldest ones, have been written twice. */
+  private int writtenTwice;
+
   private boolean repeatPending;
+
+  /** When the oldest of what is to be written again was written. */
   private long writtenAtUs;
 
   PendingAcks(MemoryBudget budget) {
@@ -121,6 +128,7 @@ final class PendingAcks {
   void gapClosed() {
     count = 0;
     written = 0;
+    writtenTwice = 0;
     if (sns.length > MIN_CAPACITY) {
       budget.release(heldBytes());
       sns = EMPTY;
@@ -178,31 +186,63 @@ final class PendingAcks {
   /**
    * Writes all pending ACKs.
    *
-   * @param isLossy whether to write them once more with a later flush, if traffic is thin
+   * @param isLossy whether to write them again with later flushes, if traffic is thin
    */
   void flush(int rcvNext, boolean isLossy, long nowUs, SegmentWriter writer) {
     boolean repeats = repeatPending && nowUs - writtenAtUs >= MIN_REPEAT_US;
     if (!pending && !repeats) {
       return;
     }
-    for (int i = repeats ? 0 : written; i < count; i++) {
-      if (sns[i] - rcvNext >= 0) {
-        writer.control(Segment.ACK, tss[i], sns[i]);
-      }
+    if (pending) {
+      write(0, writtenTwice, rcvNext, writer);
     }
+    if (repeats) {
+      write(writtenTwice, written, rcvNext, writer);
+    }
+    write(written, count, rcvNext, writer);
     if (newestSn - rcvNext < 0) {
       writer.control(Segment.ACK, newestTs, newestSn);
     }
-    repeatPending = pending && isLossy && isThin();
-    dropListed(repeatPending ? written : count);
+    if (isLossy && isThin()) {
+      keepForRepetition(repeats, nowUs);
+    } else {
+      dropListed(count);
+      writtenTwice = 0;
+      repeatPending = false;
+    }
     written = count;
-    writtenAtUs = nowUs;
     pending = false;
     datagramsBefore = datagrams;
     datagrams = 0;
     arrivals = 0;
     arrivalsCounted = 0;
     atGap = false;
+  }
+
+  private void write(int from, int to, int rcvNext, SegmentWriter writer) {
+    for (int i = from; i < to; i++) {
+      if (sns[i] - rcvNext >= 0) {
+        writer.control(Segment.ACK, tss[i], sns[i]);
+      }
+    }
+  }
+
+  /**
+   * Keeps what has been written less than three times.
+   *
+   * @param repeats whether this flush has written for the second time what was written once
+   */
+  private void keepForRepetition(boolean repeats, long nowUs) {
+    if (pending) {
+      dropListed(writtenTwice);
+      written -= writtenTwice;
+      writtenTwice = 0;
+    }
+    if (repeats || !repeatPending) {
+      writtenTwice = written;
+      repeatPending = pending;
+      writtenAtUs = nowUs;
+    }
   }
 
   /** Drops the oldest entries of the list. */

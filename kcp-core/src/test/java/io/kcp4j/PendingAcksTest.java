@@ -153,6 +153,40 @@ class PendingAcksTest {
   }
 
   @Test
+  void acknowledgementsThatFollowWithinAMillisecondDoNotReplaceThoseToBeWrittenOnceMore() {
+    addBeyondGap(7, 70);
+    assertEquals(List.of("7@70"), flush(6, true, 0));
+    addBeyondGap(9, 90);
+    assertEquals(List.of("9@90"), flush(6, true, 500));
+    assertEquals(List.of("7@70", "9@90"), flush(6, true, 1_000));
+    assertEquals(List.of(), flush(6, true, 2_000));
+  }
+
+  @Test
+  void acknowledgementsBeyondAGapAreWrittenAThirdTimeWithNewOnes() {
+    addBeyondGap(7, 70);
+    flush(6, true, 0);
+    assertEquals(List.of("7@70"), flush(6, true, 2_000));
+    assertFalse(acks.isPending());
+    addBeyondGap(8, 80);
+    assertEquals(List.of("7@70", "8@80"), flush(6, true, 16_000));
+    assertEquals(List.of("8@80"), flush(6, true, 18_000));
+    addBeyondGap(9, 90);
+    assertEquals(List.of("8@80", "9@90"), flush(6, true, 32_000));
+  }
+
+  @Test
+  void noThirdTimeOnceThePathIsNoLongerLossy() {
+    addBeyondGap(7, 70);
+    flush(6, true, 0);
+    flush(6, true, 2_000);
+    addBeyondGap(8, 80);
+    assertEquals(List.of("7@70", "8@80"), flush(6, false, 16_000));
+    addBeyondGap(9, 90);
+    assertEquals(List.of("9@90"), flush(6, true, 32_000));
+  }
+
+  @Test
   void newAcknowledgementsJoinThoseThatAreWrittenOnceMore() {
     addBeyondGap(7, 70);
     assertEquals(List.of("7@70"), flush(6, true, 0));
