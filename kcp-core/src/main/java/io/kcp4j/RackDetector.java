@@ -22,9 +22,6 @@ final class RackDetector extends LossDetector {
   /** RFC 9002 §6.1.2 has a millisecond; the timers of both sides have that resolution. */
   private static final int MIN_VARIATION_US = 2_000;
 
-  /** KCP's smallest timeout with no-delay. */
-  private static final int MAX_TIMEOUT_MARGIN_US = 30_000;
-
   /**
    * At most so much in flight is thin traffic: sixteen datagrams. Each segment of it has a timeout
    * of its own.
@@ -36,6 +33,7 @@ final class RackDetector extends LossDetector {
   private final KcpCounters counters;
   private final AckTime ackTime = new AckTime();
   private final ReorderingWindow window;
+  private final TimeoutMargin timeoutMargin;
 
   // The arrays of the ring.
 
@@ -65,7 +63,6 @@ final class RackDetector extends LossDetector {
 
   private int intervalUs;
   private int minTimeoutUs;
-  private int timeoutMarginUs = MARGIN_US;
 
   /** When segments were acknowledged last. */
   private long progressAtUs;
@@ -76,6 +73,7 @@ final class RackDetector extends LossDetector {
     this.redundancy = redundancy;
     this.counters = counters;
     window = new ReorderingWindow(rtt, minRtt);
+    timeoutMargin = new TimeoutMargin(redundancy);
   }
 
   @Override
@@ -126,15 +124,10 @@ final class RackDetector extends LossDetector {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
-    int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(timeoutMarginUs, MIN_VARIATION_US));
-    long timeoutUs =
-        Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) timeoutMarginUs);
+    int marginUs = timeoutMargin.us();
+    int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(marginUs, MIN_VARIATION_US));
+    long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) marginUs);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
-  }
-
-  /** What timeouts have on top of the time that acknowledgements take, in microseconds. */
-  int timeoutMarginUs() {
-    return timeoutMarginUs;
   }
 
   private int ackTimeUs() {
@@ -250,9 +243,7 @@ final class RackDetector extends LossDetector {
     redundancy.retransmissionSpurious();
     if (!lostByAcks[index]) {
       ackTime.sample(rttUs);
-      if (redundancy.isMostlySpurious()) {
-        timeoutMarginUs = Math.min(2 * timeoutMarginUs, MAX_TIMEOUT_MARGIN_US);
-      }
+      timeoutMargin.spurious(transmissions);
     } else if (wasLate) {
       window.retransmittedSpuriously(rttUs - arrivedRttUs);
     }
@@ -264,9 +255,7 @@ final class RackDetector extends LossDetector {
     if (lostByAcks[index]) {
       window.recovered();
     }
-    if (!redundancy.isMostlySpurious()) {
-      timeoutMarginUs = Math.max(timeoutMarginUs / 2, MARGIN_US);
-    }
+    timeoutMargin.needed(transmissions);
   }
 
   private void progressed(int index, long nowUs) {

@@ -404,45 +404,22 @@ class RackDetectorTest {
     assertTrue(flush(30_000 + timeoutUs).startsWith("1p2p3p"));
   }
 
-  /** Sends a segment that times out, spuriously or not. */
-  private void timeOut(boolean isSpurious) {
-    int segment = buffer.next() - FIRST;
-    long sentAtUs = 1_000_000L * segment;
-    sendNew(sentAtUs);
-    long nowUs = sentAtUs + losses.timeoutUs();
-    assertEquals(segment + "p", flush(nowUs));
-    ack(segment, isSpurious ? sentAtUs : nowUs, nowUs + (isSpurious ? 100 : 1_000));
-  }
-
   @Test
-  void timeoutMarginDoublesWhileMostTimeoutsAreSpurious() {
+  void timeoutHasTheMarginThatSpuriousTimeoutsCallFor() {
     measureRtt();
-    for (int marginUs : new int[] {1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000}) {
-      assertEquals(marginUs, losses.timeoutMarginUs());
-      assertTrue(losses.timeoutUs() >= rtt.srttUs() + marginUs);
-      timeOut(true);
+    for (int segment = 1; segment <= 5; segment++) {
+      long sentAtUs = 1_000_000L * segment;
+      sendNew(sentAtUs);
+      long nowUs = sentAtUs + losses.timeoutUs();
+      assertEquals(segment + "p", flush(nowUs));
+      ack(segment, sentAtUs, nowUs + 100);
     }
-    assertEquals(8, spurious());
-  }
-
-  @Test
-  void timeoutMarginHalvesWhenMostTimeoutsAreNeededAgain() {
-    measureRtt();
-    for (int i = 0; i < 5; i++) {
-      timeOut(true);
+    assertEquals(5, spurious());
+    for (int i = 0; i < 100; i++) {
+      rtt.sample(RTT_US);
     }
-    for (int i = 0; i < 4; i++) {
-      timeOut(false);
-      assertEquals(30_000, losses.timeoutMarginUs());
-    }
-    timeOut(false);
-    assertEquals(15_000, losses.timeoutMarginUs());
-    for (int i = 0; i < 4; i++) {
-      timeOut(false);
-    }
-    assertEquals(1_000, losses.timeoutMarginUs());
-    timeOut(true);
-    assertEquals(1_000, losses.timeoutMarginUs());
+    assertEquals(0, rtt.rttVarUs() / 1_000);
+    assertTrue(losses.timeoutUs() >= RTT_US + 30_000, losses.timeoutUs() + " us");
   }
 
   @Test
