@@ -35,7 +35,7 @@ public final class Pacer {
   /** The smaller of the two rates that are not 0; 0 if there is none. */
   private long bytesPerSecond;
 
-  private long aheadUs;
+  private int aheadUs;
   private long leftAtUs;
 
   private int burst;
@@ -61,7 +61,7 @@ public final class Pacer {
       leftAtUs = 0;
     }
     limitBytesPerSecond = bytesPerSecond;
-    aheadUs = 1000L * INTERVALS_AHEAD * intervalMs;
+    aheadUs = 1000 * INTERVALS_AHEAD * intervalMs;
     burst = maxBurst;
     updateRate();
   }
