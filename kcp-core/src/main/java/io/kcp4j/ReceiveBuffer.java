@@ -20,12 +20,8 @@ final class ReceiveBuffer {
   private final ReceiveQueue queue;
   private final PendingAcks acks;
 
+  private KcpConfig config;
   private int next;
-  private int window;
-  private int maxFragments;
-  private boolean stream;
-  private boolean ackNoDelay;
-  private boolean isTimely;
   private boolean isLossy;
 
   /** The latest timestamp of the segments beyond the gap. */
@@ -51,12 +47,25 @@ final class ReceiveBuffer {
   }
 
   void configure(KcpConfig config) {
-    window = config.receiveWindow();
-    ackNoDelay = config.ackNoDelay();
-    isTimely = config.lossDetection() == LossDetection.TIME;
-    stream = config.delivery() == Delivery.STREAM;
-    // A message of more fragments than the window could never be reassembled: protocol.md 5.3.
-    maxFragments = stream ? 1 : config.receivedFragments();
+    this.config = config;
+  }
+
+  private int window() {
+    return config.receiveWindow();
+  }
+
+  private boolean isStream() {
+    return config.delivery() == Delivery.STREAM;
+  }
+
+  /** Whether acknowledgements of thin traffic are timely: protocol.md 3.3. */
+  private boolean isTimely() {
+    return config.lossDetection() == LossDetection.TIME;
+  }
+
+  /** A message of more fragments than the window could never be reassembled: protocol.md 5.3. */
+  private int maxFragments() {
+    return isStream() ? 1 : config.receivedFragments();
   }
 
   /** The sequence number that is next in order. */
@@ -75,15 +84,15 @@ final class ReceiveBuffer {
   boolean isAckDue(int mtuBytes) {
     int arrivals = acks.arrivals();
     return arrivals > 0
-        && (ackNoDelay
-            || (isTimely && (acks.isAtGap() || (isLossy && acks.isThin())))
+        && (config.ackNoDelay()
+            || (isTimely() && (acks.isAtGap() || (isLossy && acks.isThin())))
             || arrivals >= mtuBytes / Segment.HEADER_BYTES
-            || arrivals >= window / 2);
+            || arrivals >= window() / 2);
   }
 
   /** The free window, in segments. */
   int freeWindow() {
-    return Math.max(window - queue.segments(), 0);
+    return Math.max(window() - queue.segments(), 0);
   }
 
   /**
@@ -121,7 +130,7 @@ final class ReceiveBuffer {
 
   private void accept(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     int distance = sn - next;
-    if (distance >= window) {
+    if (distance >= window()) {
       counters.add(KcpCounter.OUT_OF_WINDOW, 1);
     } else if (distance < 0) {
       counters.add(KcpCounter.DUPLICATES, 1);
@@ -131,9 +140,9 @@ final class ReceiveBuffer {
       if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
         acks.addDuplicateBeyondGap(sn, ts);
       }
-    } else if (frg >= maxFragments && refusesFragment()) {
+    } else if (frg >= maxFragments() && refusesFragment()) {
       return;
-    } else if (distance == 0 && queue.segments() < window) {
+    } else if (distance == 0 && queue.segments() < window()) {
       pushInOrder(sn, ts, frg, data, index, bytes);
     } else {
       pushBeyondGap(sn, ts, frg, data, index, bytes);
@@ -142,8 +151,8 @@ final class ReceiveBuffer {
 
   /** Counts an unexpected fragment. A stream takes its bytes nevertheless. */
   private boolean refusesFragment() {
-    counters.add(stream ? KcpCounter.FRAGMENT_IN_STREAM : KcpCounter.FRAGMENT_REFUSED, 1);
-    return !stream;
+    counters.add(isStream() ? KcpCounter.FRAGMENT_IN_STREAM : KcpCounter.FRAGMENT_REFUSED, 1);
+    return !isStream();
   }
 
   private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
@@ -178,7 +187,7 @@ final class ReceiveBuffer {
 
   /** Whether the reorder buffer holds the next segment in order and the queue has room for it. */
   boolean isMovePending() {
-    return reordered.contains(next) && queue.segments() < window;
+    return reordered.contains(next) && queue.segments() < window();
   }
 
   /**
@@ -210,7 +219,7 @@ final class ReceiveBuffer {
 
   void flushAcks(long nowUs, SegmentWriter writer) {
     flushes++;
-    isLossy = isTimely && redundancy.isForAcks(nowUs);
+    isLossy = isTimely() && redundancy.isForAcks(nowUs);
     acks.flush(next, isLossy, nowUs, writer);
   }
 

@@ -26,7 +26,7 @@ final class ReceiveQueue {
   private static final int NOTHING_EXPECTED = -1;
 
   private final KcpContext context;
-  private final Delivery delivery;
+  private final boolean isStream;
 
   /** Buffers, and how many segments end in each. The last buffer may still be open. */
   private QueueRing ring = QueueRing.NONE;
@@ -47,7 +47,7 @@ final class ReceiveQueue {
 
   ReceiveQueue(KcpContext context, Delivery delivery) {
     this.context = context;
-    this.delivery = delivery;
+    isStream = delivery == Delivery.STREAM;
   }
 
   /** Segments that the reader has not taken, including those of an incomplete message. */
@@ -72,7 +72,7 @@ final class ReceiveQueue {
 
   /** Whether {@link #take} would return something. */
   boolean isReceivable() {
-    return count > 1 || (count == 1 && !(lastIsOpen && delivery == Delivery.MESSAGE));
+    return count > 1 || (count == 1 && (isStream || !lastIsOpen));
   }
 
   /** The next buffer, which becomes the caller's, or null. */
@@ -106,9 +106,7 @@ final class ReceiveQueue {
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
   boolean add(ByteBuf data, int index, int bytes, int frg) {
-    return delivery == Delivery.STREAM
-        ? addToStream(data, index, bytes)
-        : addToMessage(data, index, bytes, frg);
+    return isStream ? addToStream(data, index, bytes) : addToMessage(data, index, bytes, frg);
   }
 
   private boolean addToStream(ByteBuf data, int index, int bytes) {
