@@ -12,10 +12,7 @@ final class AdvertisedWindow {
    */
   private static final int RECENTLY_RECEIVED_US = 1_000_000;
 
-  private final ReceiveBuffer receiving;
-
-  /** The largest segment that may arrive, in bytes. */
-  private int segmentBytes;
+  private final Kcp kcp;
 
   private boolean updatePending;
 
@@ -24,22 +21,21 @@ final class AdvertisedWindow {
 
   private long lastReceivedAtUs;
 
-  AdvertisedWindow(ReceiveBuffer receiving, KcpConfig config) {
-    this.receiving = receiving;
-    segmentBytes = config.mtuBytes();
+  AdvertisedWindow(Kcp kcp) {
+    this.kcp = kcp;
   }
 
-  /** Takes over settings that have changed, which can open the window. */
-  void configure(KcpConfig config) {
-    segmentBytes = config.mtuBytes();
-    boolean wasFull = receiving.freeWindow() == 0;
-    receiving.configure(config);
+  /** Takes over the session's settings, which can open the window. */
+  void configure() {
+    boolean wasFull = kcp.receiving.freeWindow() == 0;
+    kcp.receiving.configure(kcp.config());
     updateIfOpened(wasFull);
   }
 
   /** The window to advertise now, in segments. */
   private int segments() {
-    return Math.min(receiving.affordableWindow(segmentBytes), KcpConfig.MAX_WINDOW);
+    int segmentBytes = kcp.config().mtuBytes(); // The largest that may arrive.
+    return Math.min(kcp.receiving.affordableWindow(segmentBytes), KcpConfig.MAX_WINDOW);
   }
 
   /** A datagram has arrived from the peer. */
@@ -59,7 +55,7 @@ final class AdvertisedWindow {
 
   /** Whether the peer believes that the window is closed. */
   boolean isClosed() {
-    return withheld || receiving.freeWindow() == 0;
+    return withheld || kcp.receiving.freeWindow() == 0;
   }
 
   /** Sends a WINS with the next flush if the window {@code wasClosed} and is open now. */
@@ -71,7 +67,7 @@ final class AdvertisedWindow {
   int beginFlush() {
     int segments = segments();
     updatePending |= withheld && segments > 0;
-    withheld = segments == 0 && receiving.freeWindow() > 0;
+    withheld = segments == 0 && kcp.receiving.freeWindow() > 0;
     return segments;
   }
 

@@ -6,40 +6,18 @@ package io.kcp4j;
  */
 final class ControlSegments {
 
-  private final ReceiveBuffer receiving;
-  private final AdvertisedWindow advertised;
-  private final WindowProbe probe;
-  private final Transmitter transmitter;
-  private final SegmentWriter writer;
-  private final KcpCounters counters;
+  private ControlSegments() {}
 
-  ControlSegments(
-      ReceiveBuffer receiving,
-      AdvertisedWindow advertised,
-      WindowProbe probe,
-      Transmitter transmitter,
-      SegmentWriter writer,
-      KcpCounters counters) {
-    this.receiving = receiving;
-    this.advertised = advertised;
-    this.probe = probe;
-    this.transmitter = transmitter;
-    this.writer = writer;
-    this.counters = counters;
-  }
-
-  /** Begins a flush whose segments carry the timestamp {@code ts}; see {@link SegmentWriter}. */
-  void begin(DatagramOutput output, int mtuBytes, int overheadBytes, int ts, long nowUs) {
-    int wnd = advertised.beginFlush();
-    writer.begin(output, nowUs, mtuBytes, overheadBytes, wnd, receiving.next());
-    receiving.flushAcks(nowUs, writer);
-    probe.update(transmitter.isRemoteWindowClosed(), nowUs);
-    if (probe.take(nowUs)) {
-      writer.control(Segment.WASK, ts, 0);
-      counters.add(KcpCounter.PROBES_OUT, 1);
+  /** Writes segments with the timestamp {@code ts}. */
+  static void write(Kcp kcp, int ts, long nowUs) {
+    kcp.receiving.flushAcks(nowUs, kcp.writer);
+    kcp.probe.update(Transmitter.isRemoteWindowClosed(kcp), nowUs);
+    if (kcp.probe.take(nowUs)) {
+      kcp.writer.control(Segment.WASK, ts, 0);
+      kcp.counters.add(KcpCounter.PROBES_OUT, 1);
     }
-    if (advertised.takeUpdate()) {
-      writer.control(Segment.WINS, ts, 0);
+    if (kcp.advertised.takeUpdate()) {
+      kcp.writer.control(Segment.WINS, ts, 0);
     }
   }
 }

@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBuf;
  * buffer, {@code end}. The buffer belongs to the output; the session neither retains nor releases
  * it, and changes nothing before the writer index that it found. Datagrams that are complete in a
  * buffer of the session come by {@code send}. After the last one of a flush follows {@code
- * endFlush}.
+ * endFlush}. Only from there may an output flush another session.
  */
 public interface DatagramOutput {
 
@@ -56,7 +56,7 @@ public interface DatagramOutput {
 
   /**
    * Ends a flush. Called once after each flush that has written a datagram; if a flush throws,
-   * after the next one. Does nothing by default.
+   * after the next one that writes. Does nothing by default.
    */
   default void endFlush() {}
 }

@@ -1,7 +1,5 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.Pacer;
-
 /**
  * Splits what a flush sends for the first time into datagrams of equal size, as many as the output
  * asks for. In stream mode the queue is re-segmented, in message mode datagrams take fewer
@@ -16,42 +14,27 @@ final class FlushSplitter {
   /** 250 Mbit/s of full datagrams in flushes a millisecond apart. */
   static final int MAX_DATAGRAMS = 16;
 
-  private final SendBuffer sending;
-  private final SegmentPuller puller;
-  private final Transmitter transmitter;
-  private final Pacer pacer;
-
-  private boolean isStream;
-
-  FlushSplitter(SendBuffer sending, SegmentPuller puller, Transmitter transmitter, Pacer pacer) {
-    this.sending = sending;
-    this.puller = puller;
-    this.transmitter = transmitter;
-    this.pacer = pacer;
-  }
-
-  void configure(KcpConfig config) {
-    isStream = config.delivery() == Delivery.STREAM;
-  }
+  private FlushSplitter() {}
 
   /**
    * Asks the output, and re-segments the queue of stream mode.
    *
    * @param window the window in force
-   * @param mtuBytes the largest datagram
    * @return how many bytes of new segments make a datagram of this flush, or MAX_VALUE
    */
-  int split(DatagramOutput output, int window, int mtuBytes, long nowUs) {
+  static int split(Kcp kcp, DatagramOutput output, int window, long nowUs) {
+    SendBuffer sending = kcp.sending;
     int queued = sending.queued();
-    int windowRoom = window - transmitter.inFlight();
-    if (queued == 0 || queued >= windowRoom || puller.isSourceReady()) {
+    int windowRoom = window - Transmitter.inFlight(kcp);
+    if (queued == 0 || queued >= windowRoom || kcp.isSourceReady()) {
       return Integer.MAX_VALUE;
     }
+    boolean isStream = kcp.config().delivery() == Delivery.STREAM;
     int headerBytes = isStream ? Segment.HEADER_BYTES : 0;
-    int datagramBytes = mtuBytes - headerBytes;
+    int datagramBytes = kcp.mtuBytes() - headerBytes;
     int limit = MAX_DATAGRAMS * datagramBytes;
-    int bytes = queuedBytes(headerBytes, limit);
-    int room = Math.min(windowRoom, pacer.roomForFlush(bytes, nowUs));
+    int bytes = queuedBytes(sending, headerBytes, limit);
+    int room = Math.min(windowRoom, kcp.pacer.roomForFlush(bytes, nowUs));
     if (bytes > limit || queued > room) {
       return Integer.MAX_VALUE;
     }
@@ -61,13 +44,13 @@ final class FlushSplitter {
     }
     int splitBytes = (bytes + datagrams - 1) / datagrams;
     if (isStream && (queued > 1 || datagrams > 1)) {
-      resegment(splitBytes);
+      resegment(sending, splitBytes);
     }
     return headerBytes + splitBytes;
   }
 
   /** The bytes of the queued segments less their headers, counted until they exceed the limit. */
-  private int queuedBytes(int headerBytes, int limit) {
+  private static int queuedBytes(SendBuffer sending, int headerBytes, int limit) {
     int bytes = 0;
     int sn = sending.next();
     for (int left = sending.queued(); left > 0 && bytes <= limit; left--, sn++) {
@@ -76,7 +59,7 @@ final class FlushSplitter {
     return bytes;
   }
 
-  private void resegment(int mssBytes) {
+  private static void resegment(SendBuffer sending, int mssBytes) {
     try {
       sending.resegment(mssBytes);
     } catch (OutOfMemoryError e) {

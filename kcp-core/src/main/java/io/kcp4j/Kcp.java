@@ -37,28 +37,40 @@ public final class Kcp {
   /** Timestamps on the wire and durations in {@link KcpConfig} count milliseconds. */
   static final int US_PER_MS = 1_000;
 
-  private final int conv;
-  private final int tsOrigin;
-  private final KcpCounters counters;
-  private final RttEstimator rtt = new RttEstimator();
-  final LossDetector losses;
-  private final Liveness liveness;
-  private final Pacer pacer = new Pacer();
-  private final WindowProbe probe = new WindowProbe();
-  private final SegmentWriter writer;
-  private final SendBuffer sending;
-  private final ReceiveBuffer receiving;
-  private final RemoteWindow remote;
-  private final AdvertisedWindow advertised;
-  private final SendAdmission admission;
-  private final SegmentPuller puller;
-  private final SegmentEvents events;
-  private final Transmitter transmitter;
-  private final FlushSplitter splitter;
-  private final ControlSegments control;
-  private final FlushSchedule schedule;
-  private final InputProcessor processor;
+  // The parts. They find each other here, so that none has to hold references to many others.
 
+  private final int conv;
+  final int tsOrigin;
+  final KcpCounters counters;
+  final RttEstimator rtt = new RttEstimator();
+  final LossDetector losses;
+  final Liveness liveness = new Liveness(this);
+  final Pacer pacer = new Pacer();
+  final WindowProbe probe = new WindowProbe();
+  final SendBuffer sending;
+  final ReceiveBuffer receiving;
+  final RemoteWindow remote;
+  final AdvertisedWindow advertised = new AdvertisedWindow(this);
+  final SendAdmission admission = new SendAdmission(this);
+  final SegmentEvents events;
+  private final FlushSchedule schedule = new FlushSchedule(this);
+
+  /** Shared by the sessions of the thread. */
+  final SegmentWriter writer;
+
+  /** Null while there is no source. */
+  SegmentPuller puller;
+
+  /** Null while there is no tracer. */
+  Tracing tracing;
+
+  /** Whether queued segments may have become sendable since the end of the last batch of input. */
+  boolean windowOpened;
+
+  /** See {@link #isLastInputStale}. */
+  boolean lastInputStale;
+
+  private boolean closed;
   private KcpConfig config;
   private int overheadBytes;
 
@@ -84,60 +96,19 @@ public final class Kcp {
     MinRtt minRtt = new MinRtt();
     Redundancy redundancy = new Redundancy(rtt, minRtt);
     losses = LossDetector.of(config, rtt, minRtt, redundancy, counters);
-    liveness = new Liveness(losses);
-    writer = new SegmentWriter(conv, counters, pacer);
     sending = new SendBuffer(context, losses, firstSn);
     receiving = new ReceiveBuffer(context, redundancy, counters, config, firstSn);
     remote = new RemoteWindow(firstSn);
-    advertised = new AdvertisedWindow(receiving, config);
-    admission = new SendAdmission(sending, remote, liveness, counters);
-    puller = new SegmentPuller(sending, admission, liveness);
-    events = new SegmentEvents(config, mssBytes(), pacer);
-    transmitter =
-        new Transmitter(sending, puller, losses, writer, pacer, remote, events, liveness, counters);
-    splitter = new FlushSplitter(sending, puller, transmitter, pacer);
-    control = new ControlSegments(receiving, advertised, probe, transmitter, writer, counters);
-    schedule =
-        new FlushSchedule(
-            sending,
-            puller,
-            receiving,
-            remote,
-            advertised,
-            probe,
-            admission,
-            losses,
-            pacer,
-            transmitter,
-            liveness);
-    processor =
-        new InputProcessor(
-            conv,
-            tsOrigin,
-            sending,
-            puller,
-            losses,
-            receiving,
-            remote,
-            advertised,
-            rtt,
-            events,
-            pacer,
-            liveness,
-            counters);
+    events = new SegmentEvents(this);
+    writer = context.rings().writer;
     configureParts();
   }
 
+  /** Most parts look up the settings here. */
   private void configureParts() {
     rtt.configure(config);
     losses.configure(config);
-    liveness.configure(config);
     pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst());
-    schedule.configure(config);
-    admission.configure(config, mssBytes());
-    puller.configure(mssBytes());
-    transmitter.configure(config);
-    splitter.configure(config);
   }
 
   /** The conversation id. */
@@ -156,13 +127,30 @@ public final class Kcp {
   }
 
   /** The largest datagram that is written, in bytes. */
-  private int mtuBytes() {
+  int mtuBytes() {
     return config.mtuBytes() - overheadBytes;
+  }
+
+  /** The bytes that the layers below add to each datagram. */
+  int overheadBytes() {
+    return overheadBytes;
   }
 
   /** Why the session cannot go on, or null while it can. */
   public KcpFailure failure() {
     return liveness.failure();
+  }
+
+  /** Whether the session has neither failed nor been closed. */
+  boolean isOpen() {
+    return !closed && failure() == null;
+  }
+
+  /** Fails the session if fragments have come that do not count down. */
+  void failOnBadFragments() {
+    if (receiving.isViolated()) {
+      liveness.fail(KcpFailure.PROTOCOL_VIOLATION);
+    }
   }
 
   /**
@@ -197,7 +185,7 @@ public final class Kcp {
    */
   public KcpStats stats() {
     VarHandle.acquireFence(); // Nothing below may be taken from an earlier call of the same thread.
-    return KcpStats.of(rtt, events, remote, losses, sending, receiving, counters);
+    return KcpStats.of(this);
   }
 
   /**
@@ -205,11 +193,12 @@ public final class Kcp {
    * before is not reported.
    */
   public void tracer(KcpTracer tracer) {
-    Tracing tracing = tracer == null ? null : new Tracing(tracer, sending, losses, remote, rtt);
-    events.tracing(tracing);
-    writer.tracing(tracing);
-    processor.tracing(tracing);
-    liveness.tracing(tracing);
+    Tracing before = tracing;
+    tracing = tracer == null ? null : new Tracing(tracer, this);
+    events.updateSamples();
+    if (before != null) {
+      before.closed();
+    }
   }
 
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */
@@ -236,14 +225,14 @@ public final class Kcp {
     int mssBytes = config.mssBytes() - overheadBytes;
     CongestionControl next = events.successor(config, mssBytes);
     boolean isStream = config.delivery() == Delivery.STREAM;
-    if (mssBytes < mssBytesBefore && isStream && !liveness.isClosed()) {
+    if (mssBytes < mssBytesBefore && isStream && !closed) {
       sending.resegment(mssBytes);
     }
     this.config = config;
     this.overheadBytes = overheadBytes;
-    advertised.configure(config);
+    advertised.configure();
     configureParts();
-    events.use(next, config, mssBytes);
+    events.use(next, mssBytesBefore);
   }
 
   // Input
@@ -260,7 +249,7 @@ public final class Kcp {
 
   /** {@link #input(ByteBuf, long)} for a datagram of either origin. */
   public InputResult input(ByteBuf datagram, Origin origin, long nowUs) {
-    return processor.input(datagram, origin, nowUs);
+    return InputProcessor.input(this, datagram, origin, nowUs);
   }
 
   /**
@@ -268,7 +257,7 @@ public final class Kcp {
    * reordered, or its sender does not know the session: no peer forgets what it has acknowledged.
    */
   public boolean isLastInputStale() {
-    return processor.isLastInputStale();
+    return lastInputStale;
   }
 
   // Receiving
@@ -283,7 +272,7 @@ public final class Kcp {
     if (taken != null) {
       counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
       advertised.updateIfOpened(wasClosed);
-      processor.failOnBadFragments();
+      failOnBadFragments();
     }
     return taken;
   }
@@ -338,7 +327,7 @@ public final class Kcp {
    * take everything.
    */
   public boolean takeSendRetry() {
-    return transmitter.isWindowFree() && admission.takeRetry();
+    return Transmitter.isWindowFree(this) && admission.takeRetry();
   }
 
   /**
@@ -355,12 +344,17 @@ public final class Kcp {
    */
   @Unstable
   public void source(SegmentSource source) {
-    puller.source(source);
+    puller = source == null ? null : new SegmentPuller(this, source);
+  }
+
+  /** Whether there is a source that has payload. */
+  boolean isSourceReady() {
+    return puller != null && puller.isSourceReady();
   }
 
   /** Whether all that was sent has been acknowledged, and the source has nothing left. */
   public boolean isDrained() {
-    return sending.isEmpty() && !puller.isSourceReady();
+    return sending.isEmpty() && !isSourceReady();
   }
 
   /**
@@ -389,13 +383,13 @@ public final class Kcp {
    */
   public void afterInput(long nowUs, DatagramOutput output) {
     boolean urgent =
-        (processor.isWindowOpened() && transmitter.isNewAllowed()) || losses.isLossDetected(nowUs);
+        (windowOpened && Transmitter.isNewAllowed(this)) || losses.isLossDetected(nowUs);
     if (urgent && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
     } else if (advertised.isUpdatePending() || receiving.isAckDue(mtuBytes())) {
       flushControl(nowUs, output);
     }
-    processor.endBatch();
+    windowOpened = false;
     sending.trim();
     schedule.update(nowUs);
     if (urgent) {
@@ -408,7 +402,7 @@ public final class Kcp {
    * outside of a batch of input: flushes, or with write delay waits for the interval.
    */
   public void afterSend(long nowUs, DatagramOutput output) {
-    if (!config.writeDelay() && transmitter.isNewAllowed() && pacer.isOpen(nowUs)) {
+    if (!config.writeDelay() && Transmitter.isNewAllowed(this) && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
     } else if (probe.isRequested() || advertised.isUpdatePending()) {
       flushControl(nowUs, output);
@@ -423,30 +417,43 @@ public final class Kcp {
    * Sends everything that may be sent now: acknowledgements, probes, lost segments, new segments.
    */
   public void flush(long nowUs, DatagramOutput output) {
-    if (!liveness.isOpen()) {
+    if (!isOpen()) {
       return;
     }
     schedule.beginFlush(nowUs);
     receiving.closeGap();
-    processor.failOnBadFragments();
-    int ts = ts(tsOrigin, nowUs);
-    int window = transmitter.window();
-    int splitBytes = splitter.split(output, window, mtuBytes(), nowUs);
-    control.begin(output, mtuBytes(), overheadBytes, ts, nowUs);
-    writer.split(splitBytes);
-    transmitter.transmit(window, ts, nowUs);
-    writer.end();
-    transmitter.reportFlush(window, config.fastRetransmit(), nowUs);
+    failOnBadFragments();
+    int window = Transmitter.window(this);
+    int splitBytes = FlushSplitter.split(this, output, window, nowUs);
+    writer.begin(this, output, advertised.beginFlush(), nowUs);
+    try {
+      int ts = ts(tsOrigin, nowUs);
+      ControlSegments.write(this, ts, nowUs);
+      writer.split(splitBytes);
+      Transmitter.transmit(this, window, ts, nowUs);
+      writer.end();
+    } finally {
+      writer.abort();
+    }
+    Transmitter.reportFlush(this, window, nowUs);
     liveness.check(nowUs);
     schedule.update(nowUs);
     schedule.continueBurst(nowUs);
-    puller.endFlush();
+    if (puller != null) {
+      puller.endFlush();
+    }
   }
 
   private void flushControl(long nowUs, DatagramOutput output) {
-    if (liveness.isOpen()) {
-      control.begin(output, mtuBytes(), overheadBytes, ts(tsOrigin, nowUs), nowUs);
+    if (!isOpen()) {
+      return;
+    }
+    writer.begin(this, output, advertised.beginFlush(), nowUs);
+    try {
+      ControlSegments.write(this, ts(tsOrigin, nowUs), nowUs);
       writer.end();
+    } finally {
+      writer.abort();
     }
   }
 
@@ -472,14 +479,18 @@ public final class Kcp {
    * sends nothing.
    */
   public long nextDeadline() {
-    return liveness.isOpen() ? schedule.deadlineUs() : NO_DEADLINE;
+    return isOpen() ? schedule.deadlineUs() : NO_DEADLINE;
   }
 
   /** Releases every buffer. Every call after it does nothing. */
   public void close() {
-    if (!liveness.isClosed()) {
-      liveness.close();
-      puller.source(null);
+    if (!closed) {
+      closed = true;
+      if (tracing != null) {
+        tracing.closed();
+        tracing = null;
+      }
+      source(null);
       sending.close();
       receiving.close();
     }

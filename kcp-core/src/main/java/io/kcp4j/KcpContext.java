@@ -10,7 +10,7 @@ import java.util.Objects;
  * @param allocator allocates the direct buffers for payload
  * @param budget the limit on the memory of all sessions
  * @param total the counters to which every session adds, beside its own
- * @param rings the pools of rings, which several endpoints of the thread may share
+ * @param rings what several endpoints of the thread may share: pools of rings, and a writer
  */
 public record KcpContext(
     ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total, RingPools rings) {

@@ -30,23 +30,16 @@ public record KcpStats(
   }
 
   /** Reads the state of the parts of a session. */
-  static KcpStats of(
-      RttEstimator rtt,
-      SegmentEvents events,
-      RemoteWindow remote,
-      LossDetector losses,
-      SendBuffer sending,
-      ReceiveBuffer receiving,
-      KcpCounters counters) {
+  static KcpStats of(Kcp kcp) {
     return new KcpStats(
-        rtt.srttUs(),
-        rtt.rttVarUs(),
-        losses.timeoutUs(),
-        events.window(),
-        remote.segments(),
-        losses.unacknowledged(),
-        sending.queued(),
-        (long) sending.heldBytes() + receiving.heldBytes(),
-        counters.copy());
+        kcp.rtt.srttUs(),
+        kcp.rtt.rttVarUs(),
+        kcp.losses.timeoutUs(),
+        kcp.events.window(),
+        kcp.remote.segments(),
+        kcp.losses.unacknowledged(),
+        kcp.sending.queued(),
+        (long) kcp.sending.heldBytes() + kcp.receiving.heldBytes(),
+        kcp.counters.copy());
   }
 }

@@ -1,59 +1,22 @@
 package io.kcp4j;
 
 /**
- * Whether the session goes on. It fails by a segment that was sent too often, by segments that stay
+ * When the session fails: by a segment that was sent too often, by segments that stay
  * unacknowledged for too long (both protocol.md 7.1), by a peer that takes next to nothing (7.2),
  * or by a violation of the protocol (7.4).
  */
 final class Liveness {
 
-  private final LossDetector losses;
+  private final Kcp kcp;
   private final WriteStall stall = new WriteStall();
 
-  /** Null while there is no tracer. */
-  private Tracing tracing;
-
   private KcpFailure failure;
-  private boolean closed;
-  private int deadLink;
-  private int progressTimeoutMs;
-  private long progressTimeoutUs;
-  private long writeStallTimeoutUs;
 
   /** When a segment was acknowledged last, or the first one sent after there were none. */
   private long progressAtUs;
 
-  Liveness(LossDetector losses) {
-    this.losses = losses;
-  }
-
-  void configure(KcpConfig config) {
-    deadLink = config.deadLink();
-    progressTimeoutMs = config.progressTimeoutMs();
-    progressTimeoutUs = (long) progressTimeoutMs * Kcp.US_PER_MS;
-    writeStallTimeoutUs = (long) config.writeStallTimeoutMs() * Kcp.US_PER_MS;
-  }
-
-  /** Sets the tracer, or null for none; the one before has had its last event. */
-  void tracing(Tracing tracing) {
-    if (this.tracing != null) {
-      this.tracing.closed();
-    }
-    this.tracing = tracing;
-  }
-
-  /** Whether the session has neither failed nor been closed. */
-  boolean isOpen() {
-    return !closed && failure == null;
-  }
-
-  boolean isClosed() {
-    return closed;
-  }
-
-  void close() {
-    closed = true;
-    tracing(null);
+  Liveness(Kcp kcp) {
+    this.kcp = kcp;
   }
 
   /** Why the session has failed, or null. */
@@ -62,8 +25,8 @@ final class Liveness {
   }
 
   void fail(KcpFailure reason) {
-    if (tracing != null && failure == null) {
-      tracing.failed(reason);
+    if (kcp.tracing != null && failure == null) {
+      kcp.tracing.failed(reason);
     }
     failure = reason;
   }
@@ -76,7 +39,9 @@ final class Liveness {
    * @param inFlightMs the time since its first transmission
    */
   void retransmitted(int transmissions, int inFlightMs) {
-    if (deadLink > 0 && transmissions >= deadLink && inFlightMs >= progressTimeoutMs) {
+    int deadLink = kcp.config().deadLink();
+    boolean isTooOften = deadLink > 0 && transmissions >= deadLink;
+    if (isTooOften && inFlightMs >= kcp.config().progressTimeoutMs()) {
       fail(KcpFailure.DEAD_LINK);
     }
   }
@@ -87,19 +52,26 @@ final class Liveness {
   }
 
   /** Notes whether the peer has room; see {@link WriteStall#update}. */
-  void updateStall(boolean queued, int remoteWindow, int una, int window, long nowUs) {
-    stall.update(queued, remoteWindow, una, window, nowUs);
+  void updateStall(boolean queued, long nowUs) {
+    int remoteWindow = kcp.remote.segments();
+    int window = Math.min(kcp.config().sendWindow(), kcp.remote.largest());
+    stall.update(queued, remoteWindow, kcp.sending.una(), window, nowUs);
   }
 
   /** When {@link #check} may fail the session, or {@link Kcp#NO_DEADLINE}. */
   long deadlineUs() {
-    return Math.min(progressDeadlineUs(), stall.overAtUs(writeStallTimeoutUs));
+    return Math.min(progressDeadlineUs(), stallOverAtUs());
   }
 
   private long progressDeadlineUs() {
-    return losses.unacknowledged() > 0 && progressTimeoutUs > 0
-        ? progressAtUs + progressTimeoutUs
-        : Kcp.NO_DEADLINE;
+    if (kcp.losses.unacknowledged() == 0 || kcp.config().progressTimeoutMs() == 0) {
+      return Kcp.NO_DEADLINE;
+    }
+    return progressAtUs + (long) kcp.config().progressTimeoutMs() * Kcp.US_PER_MS;
+  }
+
+  private long stallOverAtUs() {
+    return stall.overAtUs((long) kcp.config().writeStallTimeoutMs() * Kcp.US_PER_MS);
   }
 
   /**
@@ -118,7 +90,7 @@ final class Liveness {
     }
     if (nowUs >= progressDeadlineUs()) {
       fail(KcpFailure.NO_PROGRESS);
-    } else if (nowUs >= stall.overAtUs(writeStallTimeoutUs)) {
+    } else if (nowUs >= stallOverAtUs()) {
       fail(KcpFailure.WRITE_STALLED);
     }
   }

@@ -1,12 +1,16 @@
 package io.kcp4j;
 
-/** The rings that the sessions of a thread share, of one endpoint or of several. */
+/**
+ * What the sessions of a thread share, of one endpoint or of several: pools of rings, and the
+ * writer of the flush that is under way.
+ */
 @Unstable
 public final class RingPools {
 
   final RingPool<SendRing> send = new RingPool<>(SendRing.ENTRY_BYTES, SendRing::new);
   final RingPool<QueueRing> queue = new RingPool<>(QueueRing.ENTRY_BYTES, QueueRing::new);
+  final SegmentWriter writer = new SegmentWriter();
 
-  /** Makes empty pools. */
+  /** Makes empty pools, and a writer. */
   public RingPools() {}
 }

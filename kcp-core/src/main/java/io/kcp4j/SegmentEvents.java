@@ -3,7 +3,6 @@ package io.kcp4j;
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.congestion.LossSample;
-import io.kcp4j.congestion.Pacer;
 import java.util.Objects;
 
 /**
@@ -13,21 +12,16 @@ import java.util.Objects;
  */
 final class SegmentEvents {
 
-  private final Pacer pacer;
+  private final Kcp kcp;
 
   private CongestionControl control;
-  private CongestionControl.Factory factory;
-  private int mssBytes;
 
   /** What is handed to the control; null while there is neither a control nor a tracer. */
   private Samples samples;
 
-  /** Null while there is no tracer. */
-  private Tracing tracing;
-
-  SegmentEvents(KcpConfig config, int mssBytes, Pacer pacer) {
-    this.pacer = pacer;
-    use(create(config, mssBytes), config, mssBytes);
+  SegmentEvents(Kcp kcp) {
+    this.kcp = kcp;
+    use(create(kcp.config(), kcp.mssBytes()), kcp.mssBytes());
   }
 
   private static CongestionControl create(KcpConfig config, int mssBytes) {
@@ -35,35 +29,35 @@ final class SegmentEvents {
         config.congestionControl().create(mssBytes), "congestionControl made null");
   }
 
-  /** The control for {@code config}: this one, or a new one if the factory is another. */
+  /**
+   * The control for {@code config}, which the session does not use yet: the same as now, or a new
+   * one if the factory is another.
+   */
   CongestionControl successor(KcpConfig config, int mssBytes) {
-    return config.congestionControl() == factory ? control : create(config, mssBytes);
+    boolean isSame = config.congestionControl() == kcp.config().congestionControl();
+    return isSame ? control : create(config, mssBytes);
   }
 
-  /** Continues with the {@link #successor}, and tells it if the segment size has changed. */
-  void use(CongestionControl next, KcpConfig config, int mssBytes) {
-    boolean isResized = next == control && mssBytes != this.mssBytes;
+  /**
+   * Continues with the {@link #successor} for the settings that the session uses now, and tells it
+   * if the segment size has changed.
+   */
+  void use(CongestionControl next, int mssBytesBefore) {
+    boolean isResized = next == control && kcp.mssBytes() != mssBytesBefore;
     if (next != control) {
       samples = null;
     }
     control = next;
-    factory = config.congestionControl();
     updateSamples();
-    this.mssBytes = mssBytes;
     if (isResized) {
-      control.onMssChanged(mssBytes);
+      control.onMssChanged(kcp.mssBytes());
     }
-    pacer.controlRate(control.pacingBytesPerSecond());
+    kcp.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
-  /** Sets the tracer, or null for none. */
-  void tracing(Tracing tracing) {
-    this.tracing = tracing;
-    updateSamples();
-  }
-
-  private void updateSamples() {
-    if (factory == CongestionControl.NONE && tracing == null) {
+  /** Begins or ends counting, as the congestion control and the tracer of the session demand. */
+  void updateSamples() {
+    if (kcp.config().congestionControl() == CongestionControl.NONE && kcp.tracing == null) {
       samples = null;
     } else if (samples == null) {
       samples = new Samples();
@@ -83,8 +77,8 @@ final class SegmentEvents {
   /** A segment has been sent, header included {@code bytes} long. */
   void sent(int sn, int bytes, int transmissions, long nowUs) {
     control.onSegmentSent(sn, bytes, transmissions, nowUs);
-    if (tracing != null) {
-      tracing.sent(sn, bytes, transmissions);
+    if (kcp.tracing != null) {
+      kcp.tracing.sent(sn, bytes, transmissions);
     }
   }
 
@@ -105,8 +99,8 @@ final class SegmentEvents {
       samples.lostByAcks++;
     }
     control.onSegmentLost(sn, nowUs);
-    if (tracing != null) {
-      tracing.lost(sn, cause);
+    if (kcp.tracing != null) {
+      kcp.tracing.lost(sn, cause);
     }
   }
 
@@ -125,12 +119,12 @@ final class SegmentEvents {
     samples.remoteWindow = remoteWindow;
     samples.nowUs = nowUs;
     control.onAck(samples);
-    if (tracing != null) {
-      tracing.acknowledged(samples.acknowledgedSegments, rttUs, control.window());
+    if (kcp.tracing != null) {
+      kcp.tracing.acknowledged(samples.acknowledgedSegments, rttUs, control.window());
     }
     samples.acknowledgedSegments = 0;
     samples.lostSegments = 0;
-    pacer.controlRate(control.pacingBytesPerSecond());
+    kcp.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   /**
@@ -149,10 +143,10 @@ final class SegmentEvents {
       samples.lostByAcks = 0;
       samples.lostByTimeout = 0;
     }
-    if (tracing != null) {
-      tracing.state(control.window());
+    if (kcp.tracing != null) {
+      kcp.tracing.state(control.window());
     }
-    pacer.controlRate(control.pacingBytesPerSecond());
+    kcp.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   /** The application has nothing more to send while {@code unacknowledged} are in flight. */

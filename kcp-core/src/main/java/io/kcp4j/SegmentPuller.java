@@ -1,52 +1,30 @@
 package io.kcp4j;
 
-/**
- * Pulls segments from the session's {@link SegmentSource}, if it has one, as far as memory allows.
- */
+/** Pulls segments from the session's {@link SegmentSource} as far as memory allows. */
 final class SegmentPuller {
 
-  private final SendBuffer sending;
-  private final SendAdmission admission;
-  private final Liveness liveness;
-
-  private SegmentSource source;
-  private int mssBytes;
+  private final Kcp kcp;
+  private final SegmentSource source;
 
   /** Segments that have been pulled since the source was told of some that were sent. */
   private int pulled;
 
-  SegmentPuller(SendBuffer sending, SendAdmission admission, Liveness liveness) {
-    this.sending = sending;
-    this.admission = admission;
-    this.liveness = liveness;
-  }
-
-  void configure(int mssBytes) {
-    this.mssBytes = mssBytes;
-  }
-
-  /** Sets the source, or null for none. */
-  void source(SegmentSource source) {
+  SegmentPuller(Kcp kcp, SegmentSource source) {
+    this.kcp = kcp;
     this.source = source;
-    pulled = 0;
-  }
-
-  /** Whether there is anything new to send: segments that are queued, or that can be pulled. */
-  boolean hasNew() {
-    return sending.queued() > 0 || isReady();
   }
 
   /** Whether a segment can be pulled: the source has payload, and memory is left for it. */
   boolean isReady() {
     return isSourceReady()
-        && liveness.isOpen()
-        && !admission.isDeferred()
-        && sending.isAffordable(Segment.HEADER_BYTES + mssBytes);
+        && kcp.isOpen()
+        && !kcp.admission.isDeferred()
+        && kcp.sending.isAffordable(Segment.HEADER_BYTES + kcp.mssBytes());
   }
 
-  /** Whether there is a source that has payload. */
+  /** Whether the source has payload. */
   boolean isSourceReady() {
-    return source != null && source.isReady();
+    return source.isReady();
   }
 
   /**
@@ -56,6 +34,8 @@ final class SegmentPuller {
    * @return whether there was one, and memory for it
    */
   boolean pull() {
+    SendBuffer sending = kcp.sending;
+    int mssBytes = kcp.mssBytes();
     int bytes = 0;
     try {
       Chunk chunk = sending.reserve(mssBytes, mssBytes);
@@ -65,7 +45,7 @@ final class SegmentPuller {
         pulled++;
       }
     } catch (OutOfMemoryError e) {
-      admission.allocationFailed();
+      kcp.admission.allocationFailed();
     } finally {
       if (bytes == 0) {
         sending.dropQueuedBeyond(0); // Gives back what has been reserved.

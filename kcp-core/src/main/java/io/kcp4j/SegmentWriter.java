@@ -1,23 +1,24 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 
 /**
  * Packs the segments of one flush into datagrams of at most the MTU. New segments that fill a
  * datagram leave from their chunks; contiguous ones are passed to the output as one run.
+ *
+ * <p>The sessions of a thread share a writer, which has state only during a flush: the flushes of
+ * two sessions must not overlap.
  */
 @SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SegmentWriter {
 
-  private final int conv;
-  private final KcpCounters counters;
-  private final Pacer pacer;
+  /** The session that is flushed; null between flushes. */
+  private Kcp kcp;
 
   private DatagramOutput output;
   private long nowUs;
+  private int conv;
   private int mtuBytes;
-  private int overheadBytes;
   private int wnd;
   private int rcvNext;
 
@@ -48,44 +49,27 @@ final class SegmentWriter {
   private int runBytes;
   private int runDatagramBytes;
 
-  /** Null while there is no tracer. */
-  private Tracing tracing;
-
-  // Of this flush:
+  // Written in this flush:
   private int segments;
   private int datagrams;
   private int bytesOut;
 
-  SegmentWriter(int conv, KcpCounters counters, Pacer pacer) {
-    this.conv = conv;
-    this.counters = counters;
-    this.pacer = pacer;
-  }
-
-  /** Sets the tracer, or null for none. */
-  void tracing(Tracing tracing) {
-    this.tracing = tracing;
-  }
-
   /**
-   * Begins a flush. Every segment of it carries the same {@code wnd} and {@code rcvNext}.
+   * Begins a flush of {@code kcp}, which {@link #end} or {@link #abort} ends.
    *
-   * @param mtuBytes the largest datagram
-   * @param overheadBytes what the layers below add to each
+   * @param wnd the receive window that all segments advertise
    */
-  void begin(
-      DatagramOutput output, long nowUs, int mtuBytes, int overheadBytes, int wnd, int rcvNext) {
+  void begin(Kcp kcp, DatagramOutput output, int wnd, long nowUs) {
+    assert this.kcp == null : "a flush within a flush";
+    this.kcp = kcp;
     this.output = output;
     this.nowUs = nowUs;
-    this.mtuBytes = mtuBytes;
-    this.overheadBytes = overheadBytes;
     this.wnd = wnd;
-    this.rcvNext = rcvNext;
-    splitBytes = Integer.MAX_VALUE;
-    discardDatagram(); // Of a flush that has failed.
-    run = null;
-    if (tracing != null) {
-      tracing.at(nowUs);
+    conv = kcp.conv();
+    mtuBytes = kcp.mtuBytes();
+    rcvNext = kcp.receiving.next();
+    if (kcp.tracing != null) {
+      kcp.tracing.at(nowUs);
     }
   }
 
@@ -108,7 +92,8 @@ final class SegmentWriter {
    * Writes the oldest queued segments, at most {@code most}: as many as fill a datagram each and
    * are contiguous, or else one. Returns how many.
    */
-  int pushNew(SendBuffer buffer, int most, int ts) {
+  int pushNew(int most, int ts) {
+    SendBuffer buffer = kcp.sending;
     int index = buffer.firstQueued();
     int run = buffer.contiguousRun(mtuBytes, most);
     if (run < 2) {
@@ -127,7 +112,7 @@ final class SegmentWriter {
       buffer.sent(ts, nowUs);
     }
     segments += run;
-    pacer.begin(run, nowUs);
+    kcp.pacer.begin(run, nowUs);
     count(run, mtuBytes);
     addToRun(chunk, start, end - start, mtuBytes);
     return run;
@@ -168,10 +153,10 @@ final class SegmentWriter {
    * <p>It is copied, whatever its size: retransmitted segments are seldom contiguous in their
    * chunks, but are in the output; and bytes that have left from a chunk must not change.
    */
-  void retransmit(SendBuffer buffer, int index, int ts) {
-    int bytes = buffer.bytes(index);
+  void retransmit(int index, int ts) {
+    int bytes = kcp.sending.bytes(index);
     makeRoom(bytes);
-    copy(buffer, index, bytes, ts);
+    copy(kcp.sending, index, bytes, ts);
     hasRetransmission = true;
     segments++;
   }
@@ -189,16 +174,35 @@ final class SegmentWriter {
   void end() {
     endDatagram();
     sendRun();
-    if (datagrams > 0) {
-      counters.add(KcpCounter.SEGMENTS_OUT, segments);
-      counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
-      counters.add(KcpCounter.BYTES_OUT, bytesOut);
+    DatagramOutput written = datagrams > 0 ? output : null;
+    reset();
+    if (written != null) {
+      written.endFlush();
+    }
+  }
+
+  /** Ends the flush if it has failed; does nothing after {@link #end}. */
+  void abort() {
+    if (kcp != null) {
+      reset();
+    }
+  }
+
+  /** Counts what has been written, and forgets the session and what is incomplete. */
+  private void reset() {
+    if (segments > 0) {
+      kcp.counters.add(KcpCounter.SEGMENTS_OUT, segments);
+      kcp.counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
+      kcp.counters.add(KcpCounter.BYTES_OUT, bytesOut);
       segments = 0;
       datagrams = 0;
       bytesOut = 0;
-      output.endFlush();
     }
+    splitBytes = Integer.MAX_VALUE;
+    discardDatagram();
+    run = null;
     output = null;
+    kcp = null;
   }
 
   /**
@@ -209,7 +213,7 @@ final class SegmentWriter {
       endDatagram();
     }
     if (datagramBytes == 0) {
-      pacer.begin(1, nowUs);
+      kcp.pacer.begin(1, nowUs);
     }
   }
 
@@ -244,9 +248,9 @@ final class SegmentWriter {
   private void count(int ended, int bytesEach) {
     datagrams += ended;
     bytesOut += ended * bytesEach;
-    pacer.charge(ended * (bytesEach + overheadBytes), nowUs);
-    if (tracing != null) {
-      tracing.datagramsSent(ended, bytesEach);
+    kcp.pacer.charge(ended * (bytesEach + kcp.overheadBytes()), nowUs);
+    if (kcp.tracing != null) {
+      kcp.tracing.datagramsSent(ended, bytesEach);
     }
   }
 

@@ -9,13 +9,7 @@ import io.netty.buffer.ByteBuf;
  */
 final class SendAdmission {
 
-  private final SendBuffer sending;
-  private final RemoteWindow remote;
-  private final Liveness liveness;
-  private final KcpCounters counters;
-
-  private KcpConfig config;
-  private int mssBytes;
+  private final Kcp kcp;
 
   /** The segments, in bytes, for which the last {@link #send} had no room; 0 if it had. */
   private int refusedBytes;
@@ -25,22 +19,14 @@ final class SendAdmission {
 
   private long retryAtUs = Kcp.NO_DEADLINE;
 
-  SendAdmission(SendBuffer sending, RemoteWindow remote, Liveness liveness, KcpCounters counters) {
-    this.sending = sending;
-    this.remote = remote;
-    this.liveness = liveness;
-    this.counters = counters;
-  }
-
-  void configure(KcpConfig config, int mssBytes) {
-    this.config = config;
-    this.mssBytes = mssBytes;
+  SendAdmission(Kcp kcp) {
+    this.kcp = kcp;
   }
 
   /** See {@link Kcp#send}. */
   boolean send(ByteBuf data) {
     refusedBytes = 0;
-    boolean stream = config.delivery() == Delivery.STREAM;
+    boolean stream = kcp.config().delivery() == Delivery.STREAM;
     if (!stream && data.readableBytes() > maxMessageBytes()) {
       throw new IllegalArgumentException(
           "message: " + data.readableBytes() + " bytes (expected: <= " + maxMessageBytes() + ")");
@@ -53,7 +39,7 @@ final class SendAdmission {
       allocationFailed();
       taken = false;
     }
-    counters.add(KcpCounter.PAYLOAD_BYTES_OUT, before - data.readableBytes());
+    kcp.counters.add(KcpCounter.PAYLOAD_BYTES_OUT, before - data.readableBytes());
     return taken;
   }
 
@@ -61,28 +47,31 @@ final class SendAdmission {
     if (!data.isReadable()) {
       return true;
     }
+    int mssBytes = kcp.mssBytes();
     if (isOpen()) {
-      sending.extendLast(data, mssBytes);
-      long room = (long) mssBytes * (config.sendQueue() - sending.queued());
-      sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mssBytes);
+      kcp.sending.extendLast(data, mssBytes);
+      long room = (long) mssBytes * (kcp.config().sendQueue() - kcp.sending.queued());
+      kcp.sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mssBytes);
     }
     return !data.isReadable() || refuse(segmentBytes());
   }
 
   private boolean sendMessage(ByteBuf data) {
+    int mssBytes = kcp.mssBytes();
     int fragments = Math.max(1, (data.readableBytes() + mssBytes - 1) / mssBytes);
     int bytes = fragments * Segment.HEADER_BYTES + data.readableBytes();
-    if (!isOpen() || !sending.isAffordable(bytes)) {
+    if (!isOpen() || !kcp.sending.isAffordable(bytes)) {
       return refuse(Math.max(bytes, segmentBytes()));
     }
     int start = data.readerIndex();
-    int queued = sending.queued();
+    int queued = kcp.sending.queued();
     try {
       for (int frg = fragments - 1; frg >= 0; frg--) {
-        sending.append(data, Math.min(mssBytes, data.readableBytes()), frg, data.readableBytes());
+        kcp.sending.append(
+            data, Math.min(mssBytes, data.readableBytes()), frg, data.readableBytes());
       }
     } catch (RuntimeException | Error e) { // No memory, or part of it cannot be read.
-      sending.dropQueuedBeyond(queued);
+      kcp.sending.dropQueuedBeyond(queued);
       data.readerIndex(start);
       throw e;
     }
@@ -96,26 +85,26 @@ final class SendAdmission {
   }
 
   private int segmentBytes() {
-    return Segment.HEADER_BYTES + mssBytes;
+    return Segment.HEADER_BYTES + kcp.mssBytes();
   }
 
   /** See {@link Kcp#maxMessageBytes}. */
   int maxMessageBytes() {
-    return mssBytes * Math.min(config.maxFragments(), remote.messageFragments());
+    return kcp.mssBytes() * Math.min(kcp.config().maxFragments(), kcp.remote.messageFragments());
   }
 
   /** Whether a segment would be admitted. */
   boolean isOpen() {
-    return hasQueueRoom() && sending.isAffordable(segmentBytes());
+    return hasQueueRoom() && kcp.sending.isAffordable(segmentBytes());
   }
 
   private boolean hasQueueRoom() {
-    return liveness.isOpen() && !deferred && sending.queued() < config.sendQueue();
+    return kcp.isOpen() && !deferred && kcp.sending.queued() < kcp.config().sendQueue();
   }
 
   /** Whether the memory budget had no room for all of the last {@link #send}, and has none yet. */
   boolean isShortOfMemory() {
-    return refusedBytes > 0 && hasQueueRoom() && !sending.isAffordable(refusedBytes);
+    return refusedBytes > 0 && hasQueueRoom() && !kcp.sending.isAffordable(refusedBytes);
   }
 
   /**
@@ -125,9 +114,9 @@ final class SendAdmission {
   boolean takeRetry() {
     boolean retry =
         refusedBytes > 0
-            && sending.queued() == 0
+            && kcp.sending.queued() == 0
             && hasQueueRoom()
-            && sending.isAffordable(refusedBytes);
+            && kcp.sending.isAffordable(refusedBytes);
     if (retry) {
       refusedBytes = 0;
     }
@@ -138,7 +127,7 @@ final class SendAdmission {
 
   /** Admits nothing until one interval after the batch. */
   void allocationFailed() {
-    counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+    kcp.counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     deferred = true;
   }
 
@@ -150,7 +139,7 @@ final class SendAdmission {
   /** A batch has ended: the interval until the next try begins. */
   void scheduleRetry(long nowUs) {
     if (deferred && retryAtUs == Kcp.NO_DEADLINE) {
-      retryAtUs = nowUs + (long) config.intervalMs() * Kcp.US_PER_MS;
+      retryAtUs = nowUs + (long) kcp.config().intervalMs() * Kcp.US_PER_MS;
     }
   }
 

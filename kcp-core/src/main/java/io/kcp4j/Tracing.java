@@ -4,24 +4,13 @@ package io.kcp4j;
 final class Tracing {
 
   private final KcpTracer tracer;
-  private final SendBuffer sending;
-  private final LossDetector losses;
-  private final RemoteWindow remote;
-  private final RttEstimator rtt;
+  private final Kcp kcp;
 
   private long nowUs;
 
-  Tracing(
-      KcpTracer tracer,
-      SendBuffer sending,
-      LossDetector losses,
-      RemoteWindow remote,
-      RttEstimator rtt) {
+  Tracing(KcpTracer tracer, Kcp kcp) {
     this.tracer = tracer;
-    this.sending = sending;
-    this.losses = losses;
-    this.remote = remote;
-    this.rtt = rtt;
+    this.kcp = kcp;
   }
 
   /** Sets the time of the events that follow. */
@@ -47,20 +36,20 @@ final class Tracing {
 
   /** A datagram has acknowledged so many segments; {@code rttUs} is negative if it gave none. */
   void acknowledged(int segments, int rttUs, int congestionWindow) {
-    tracer.acknowledged(nowUs, sending.una(), segments, rttUs);
+    tracer.acknowledged(nowUs, kcp.sending.una(), segments, rttUs);
     state(congestionWindow);
   }
 
   void state(int congestionWindow) {
     tracer.stateUpdated(
         nowUs,
-        rtt.srttUs(),
-        rtt.rttVarUs(),
-        losses.timeoutUs(),
+        kcp.rtt.srttUs(),
+        kcp.rtt.rttVarUs(),
+        kcp.losses.timeoutUs(),
         congestionWindow,
-        remote.segments(),
-        losses.unacknowledged(),
-        sending.queued());
+        kcp.remote.segments(),
+        kcp.losses.unacknowledged(),
+        kcp.sending.queued());
   }
 
   void failed(KcpFailure failure) {

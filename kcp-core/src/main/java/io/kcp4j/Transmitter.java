@@ -1,69 +1,38 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.Pacer;
-
 /** Sends segments in a flush, lost ones first, as far as the windows and the pacer allow. */
 final class Transmitter {
 
-  private final SendBuffer sending;
-  private final SegmentPuller puller;
-  private final LossDetector losses;
-  private final SegmentWriter writer;
-  private final Pacer pacer;
-  private final RemoteWindow remote;
-  private final SegmentEvents events;
-  private final Liveness liveness;
-  private final KcpCounters counters;
-
-  private int sendWindow;
-
-  Transmitter(
-      SendBuffer sending,
-      SegmentPuller puller,
-      LossDetector losses,
-      SegmentWriter writer,
-      Pacer pacer,
-      RemoteWindow remote,
-      SegmentEvents events,
-      Liveness liveness,
-      KcpCounters counters) {
-    this.sending = sending;
-    this.puller = puller;
-    this.losses = losses;
-    this.writer = writer;
-    this.pacer = pacer;
-    this.remote = remote;
-    this.events = events;
-    this.liveness = liveness;
-    this.counters = counters;
-  }
-
-  void configure(KcpConfig config) {
-    sendWindow = config.sendWindow();
-  }
+  private Transmitter() {}
 
   /** The window in force: how far beyond {@code una} segments may be in flight. */
-  int window() {
-    return Math.min(Math.min(sendWindow, remote.segments()), events.window());
+  static int window(Kcp kcp) {
+    int sendWindow = kcp.config().sendWindow();
+    return Math.min(Math.min(sendWindow, kcp.remote.segments()), kcp.events.window());
+  }
+
+  /** Whether there is anything new to send: segments that are queued, or that can be pulled. */
+  static boolean hasNew(Kcp kcp) {
+    return kcp.sending.queued() > 0 || (kcp.puller != null && kcp.puller.isReady());
   }
 
   /** Whether there are new segments and the window has room for one. */
-  boolean isNewAllowed() {
-    return puller.hasNew() && isWindowFree();
+  static boolean isNewAllowed(Kcp kcp) {
+    return hasNew(kcp) && isWindowFree(kcp);
   }
 
-  boolean isWindowFree() {
-    return inFlight() < window();
+  static boolean isWindowFree(Kcp kcp) {
+    return inFlight(kcp) < window(kcp);
   }
 
   /** Whether there are new segments and the peer has no room for any. */
-  boolean isRemoteWindowClosed() {
-    return remote.segments() == 0 && puller.hasNew();
+  static boolean isRemoteWindowClosed(Kcp kcp) {
+    return kcp.remote.segments() == 0 && hasNew(kcp);
   }
 
   /** Segments from the oldest that is unacknowledged to the newest sent. */
-  int inFlight() {
-    return sending.next() - sending.una();
+  static int inFlight(Kcp kcp) {
+    return kcp.sending.next() - kcp.sending.una();
   }
 
   /**
@@ -72,102 +41,108 @@ final class Transmitter {
    * @param window the window in force
    * @param ts the timestamp of the segments
    */
-  void transmit(int window, int ts, long nowUs) {
-    retransmitLost(isNewAllowed(), ts, nowUs);
-    if (losses.unacknowledged() == 0) {
-      liveness.progress(nowUs);
+  static void transmit(Kcp kcp, int window, int ts, long nowUs) {
+    retransmitLost(kcp, isNewAllowed(kcp), ts, nowUs);
+    if (kcp.losses.unacknowledged() == 0) {
+      kcp.liveness.progress(nowUs);
     }
-    sendQueued(window, ts, nowUs);
-    sendPulled(window, ts, nowUs);
+    sendQueued(kcp, window, ts, nowUs);
+    if (kcp.puller != null) {
+      sendPulled(kcp, kcp.puller, window, ts, nowUs);
+    }
   }
 
-  private void retransmitLost(boolean newAllowed, int ts, long nowUs) {
+  private static void retransmitLost(Kcp kcp, boolean newAllowed, int ts, long nowUs) {
+    LossDetector losses = kcp.losses;
     if (!losses.isSearchDue(newAllowed, nowUs)) {
       return;
     }
     int retransmitted = 0;
-    while (pacer.isOpen(nowUs)) {
+    while (kcp.pacer.isOpen(nowUs)) {
       int index = losses.nextLost(newAllowed, nowUs);
       if (index == LossDetector.NONE) {
         break;
       }
-      retransmit(index, ts, nowUs);
+      retransmit(kcp, index, ts, nowUs);
       retransmitted++;
     }
     if (retransmitted > 0 && losses.isCopying()) {
-      copyLast(retransmitted, ts);
+      copyLast(kcp, retransmitted, ts);
     }
   }
 
-  private void retransmit(int index, int ts, long nowUs) {
+  private static void retransmit(Kcp kcp, int index, int ts, long nowUs) {
+    LossDetector losses = kcp.losses;
     LossCause cause = losses.cause();
-    writer.retransmit(sending, index, ts);
+    kcp.writer.retransmit(index, ts);
     losses.retransmitted(index, ts, nowUs);
-    if (events.isActive()) {
-      int sn = sending.sn(index);
-      events.lost(sn, cause, nowUs);
-      events.sent(sn, sending.bytes(index), losses.transmissions(index), nowUs);
+    if (kcp.events.isActive()) {
+      int sn = kcp.sending.sn(index);
+      kcp.events.lost(sn, cause, nowUs);
+      kcp.events.sent(sn, kcp.sending.bytes(index), losses.transmissions(index), nowUs);
     }
-    counters.add(cause.counter(), 1);
-    counters.add(KcpCounter.RETRANSMITTED, 1);
-    liveness.retransmitted(losses.transmissions(index), ts - losses.firstTs(index));
+    kcp.counters.add(cause.counter(), 1);
+    kcp.counters.add(KcpCounter.RETRANSMITTED, 1);
+    kcp.liveness.retransmitted(losses.transmissions(index), ts - losses.firstTs(index));
   }
 
   /**
    * Writes the last {@code segments} that were sent once more, into datagrams of their own: the
    * segments behind a lost one wait for it, so losing it again costs more than a copy does.
    */
-  private void copyLast(int segments, int ts) {
-    int index = losses.order.tail();
+  private static void copyLast(Kcp kcp, int segments, int ts) {
+    TransmissionOrder order = kcp.losses.order;
+    int index = order.tail();
     for (int i = 1; i < segments; i++) {
-      index = losses.order.previous(index);
+      index = order.previous(index);
     }
-    writer.endDatagram();
-    for (; index != LossDetector.NONE; index = losses.order.next(index)) {
-      writer.retransmit(sending, index, ts);
+    kcp.writer.endDatagram();
+    for (; index != LossDetector.NONE; index = order.next(index)) {
+      kcp.writer.retransmit(index, ts);
     }
-    counters.add(KcpCounter.COPIES_OUT, segments);
+    kcp.counters.add(KcpCounter.COPIES_OUT, segments);
   }
 
-  private void sendQueued(int window, int ts, long nowUs) {
-    int left = Math.min(sending.queued(), window - inFlight());
-    while (left > 0 && pacer.isOpen(nowUs)) {
-      int sent = writer.pushNew(sending, Math.min(left, pacer.room()), ts);
+  private static void sendQueued(Kcp kcp, int window, int ts, long nowUs) {
+    int left = Math.min(kcp.sending.queued(), window - inFlight(kcp));
+    while (left > 0 && kcp.pacer.isOpen(nowUs)) {
+      int sent = kcp.writer.pushNew(Math.min(left, kcp.pacer.room()), ts);
       left -= sent;
-      if (events.isActive()) {
-        reportNew(sent, nowUs);
+      if (kcp.events.isActive()) {
+        reportNew(kcp, sent, nowUs);
       }
     }
   }
 
   /** The source is asked only when nothing is queued and a segment can leave. */
-  private void sendPulled(int window, int ts, long nowUs) {
+  private static void sendPulled(Kcp kcp, SegmentPuller puller, int window, int ts, long nowUs) {
     while (puller.isReady()
-        && sending.queued() == 0
-        && inFlight() < window
-        && pacer.isOpen(nowUs)
+        && kcp.sending.queued() == 0
+        && inFlight(kcp) < window
+        && kcp.pacer.isOpen(nowUs)
         && puller.pull()) {
-      writer.pushNew(sending, 1, ts);
-      if (events.isActive()) {
-        reportNew(1, nowUs);
+      kcp.writer.pushNew(1, ts);
+      if (kcp.events.isActive()) {
+        reportNew(kcp, 1, nowUs);
       }
     }
   }
 
-  private void reportNew(int segments, long nowUs) {
+  private static void reportNew(Kcp kcp, int segments, long nowUs) {
+    SendBuffer sending = kcp.sending;
     for (int sn = sending.next() - segments; sn != sending.next(); sn++) {
-      events.sent(sn, sending.bytes(sending.index(sn)), 1, nowUs);
+      kcp.events.sent(sn, sending.bytes(sending.index(sn)), 1, nowUs);
     }
   }
 
   /** Reports the flush, which has been written, to the congestion control and the tracer. */
-  void reportFlush(int window, int fastRetransmit, long nowUs) {
-    if (!events.isActive()) {
+  static void reportFlush(Kcp kcp, int window, long nowUs) {
+    if (!kcp.events.isActive()) {
       return;
     }
-    events.endFlush(inFlight(), window, fastRetransmit, nowUs);
-    if (!puller.hasNew() && isWindowFree()) {
-      events.applicationLimited(losses.unacknowledged());
+    kcp.events.endFlush(inFlight(kcp), window, kcp.config().fastRetransmit(), nowUs);
+    if (!hasNew(kcp) && isWindowFree(kcp)) {
+      kcp.events.applicationLimited(kcp.losses.unacknowledged());
     }
   }
 }

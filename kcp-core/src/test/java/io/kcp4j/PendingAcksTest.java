@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -16,6 +16,9 @@ class PendingAcksTest {
 
   private final PendingAcks acks = new PendingAcks(MemoryBudget.unlimited());
   private final List<String> written = new ArrayList<>();
+
+  private final Kcp kcp =
+      new Kcp(1, KcpConfig.DEFAULT, KcpContext.of(UnpooledByteBufAllocator.DEFAULT), 0);
 
   private final DatagramOutput output =
       new DatagramOutput() {
@@ -44,8 +47,8 @@ class PendingAcksTest {
 
   private List<String> flush(int rcvNext, boolean isLossy, long nowUs) {
     written.clear();
-    SegmentWriter writer = new SegmentWriter(1, new KcpCounters(), new Pacer());
-    writer.begin(output, 0, 1400, 0, 0, rcvNext);
+    SegmentWriter writer = new SegmentWriter();
+    writer.begin(kcp, output, 0, nowUs);
     acks.flush(rcvNext, isLossy, nowUs, writer);
     writer.end();
     return written;
