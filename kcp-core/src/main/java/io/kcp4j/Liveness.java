@@ -8,7 +8,9 @@ package io.kcp4j;
 final class Liveness {
 
   private final Kcp kcp;
-  private final WriteStall stall = new WriteStall();
+
+  /** Null until the peer has had no room for the first time. */
+  private WriteStall stall;
 
   private KcpFailure failure;
 
@@ -53,9 +55,17 @@ final class Liveness {
 
   /** Notes whether the peer has room; see {@link WriteStall#update}. */
   void updateStall(boolean queued, long nowUs) {
+    if (stall == null && !queued) {
+      return;
+    }
     int remoteWindow = kcp.remote.segments();
     int window = Math.min(kcp.config().sendWindow(), kcp.remote.largest());
-    stall.update(queued, remoteWindow, kcp.sending.una(), window, nowUs);
+    if (stall == null && WriteStall.begins(queued, remoteWindow, window)) {
+      stall = new WriteStall();
+    }
+    if (stall != null) {
+      stall.update(queued, remoteWindow, kcp.sending.una(), window, nowUs);
+    }
   }
 
   /** When {@link #check} may fail the session, or {@link Kcp#NO_DEADLINE}. */
@@ -71,7 +81,9 @@ final class Liveness {
   }
 
   private long stallOverAtUs() {
-    return stall.overAtUs((long) kcp.config().writeStallTimeoutMs() * Kcp.US_PER_MS);
+    return stall == null
+        ? Kcp.NO_DEADLINE
+        : stall.overAtUs((long) kcp.config().writeStallTimeoutMs() * Kcp.US_PER_MS);
   }
 
   /**
@@ -80,7 +92,9 @@ final class Liveness {
    */
   void excludeDriverStall(long lateUs) {
     progressAtUs += lateUs;
-    stall.exclude(lateUs);
+    if (stall != null) {
+      stall.exclude(lateUs);
+    }
   }
 
   /** Fails the session if a deadline has passed. */

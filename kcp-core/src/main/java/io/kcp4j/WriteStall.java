@@ -26,11 +26,11 @@ final class WriteStall {
    *     advertised, in segments
    */
   void update(boolean queued, int remoteWindow, int una, int window, long nowUs) {
-    int enough = Math.min(Math.max(1, window / 16), MOST_SEGMENTS);
+    int enough = enough(window);
     if (running && (!queued || una - startUna >= enough)) {
       running = false;
     }
-    if (!running && queued && remoteWindow < enough) {
+    if (!running && begins(queued, remoteWindow, window)) {
       running = true;
       opened = false;
       startUna = una;
@@ -39,6 +39,15 @@ final class WriteStall {
       opened = true;
       sinceUs = nowUs;
     }
+  }
+
+  /** Whether a stall begins if there is none; the arguments are those of {@link #update}. */
+  static boolean begins(boolean queued, int remoteWindow, int window) {
+    return queued && remoteWindow < enough(window);
+  }
+
+  private static int enough(int window) {
+    return Math.min(Math.max(1, window / 16), MOST_SEGMENTS);
   }
 
   /** Excludes so many microseconds from the stall. */
