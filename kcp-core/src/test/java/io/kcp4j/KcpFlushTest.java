@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -466,5 +467,92 @@ class KcpFlushTest {
     output.broken = false;
     driven.kcp.flush(200_000, output);
     assertTrue(output.take().endsWith("end endFlush"));
+  }
+
+  // Sessions of one thread
+
+  private final KcpContext shared = KcpContext.of(new UnpooledByteBufAllocator(true, true));
+  private final Kcp first = new Kcp(1, counting().build(), shared, 0);
+  private final Kcp second = new Kcp(2, counting().build(), shared, 0);
+
+  /** Runs something within a flush, and keeps the datagrams that have ended. */
+  private static final class Interrupted implements DatagramOutput {
+
+    private final List<ByteBuf> datagrams = new ArrayList<>();
+    private Runnable atEnd = () -> {};
+    private Runnable atEndOfFlush = () -> {};
+    private ByteBuf datagram;
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      datagram = Unpooled.buffer(maxBytes);
+      return datagram;
+    }
+
+    @Override
+    public void end() {
+      atEnd.run();
+      datagrams.add(datagram);
+    }
+
+    @Override
+    public void endFlush() {
+      atEndOfFlush.run();
+    }
+
+    List<Integer> convs() {
+      return datagrams.stream().map(d -> Segment.conv(d, 0)).toList();
+    }
+  }
+
+  private void assertSent(Kcp kcp, int segments, int bytes) {
+    assertEquals(segments, kcp.counters().get(KcpCounter.SEGMENTS_OUT));
+    assertEquals(bytes, kcp.counters().get(KcpCounter.BYTES_OUT));
+  }
+
+  @Test
+  void flushThatHasFailedLeavesNothingToTheNextSession() {
+    Interrupted output = new Interrupted();
+    output.atEnd =
+        () -> {
+          throw new IllegalStateException("broken");
+        };
+    first.probe();
+    first.send(bytes(10));
+    assertThrows(IllegalStateException.class, () -> first.afterSend(0, output));
+    output.atEnd = () -> {};
+    second.send(bytes(20));
+    second.afterSend(0, output);
+    assertEquals(List.of(2), output.convs());
+    assertSent(first, 2, 24 + 24 + 10);
+    assertSent(second, 1, 24 + 20);
+  }
+
+  @Test
+  void outputMayFlushAnotherSessionAtTheEndOfAFlush() {
+    Interrupted output = new Interrupted();
+    output.atEndOfFlush =
+        () -> {
+          output.atEndOfFlush = () -> {};
+          second.flush(0, output);
+        };
+    first.send(bytes(10));
+    second.send(bytes(20));
+    first.afterSend(0, output);
+    assertEquals(List.of(1, 2), output.convs());
+    assertSent(first, 1, 24 + 10);
+    assertSent(second, 1, 24 + 20);
+  }
+
+  @Test
+  void flushOfAnotherSessionWithinAFlushIsAnError() {
+    Interrupted output = new Interrupted();
+    output.atEnd = () -> second.flush(0, output);
+    first.send(bytes(10));
+    assertThrows(AssertionError.class, () -> first.afterSend(0, output));
+    output.atEnd = () -> {};
+    second.send(bytes(20));
+    second.afterSend(0, output);
+    assertEquals(List.of(2), output.convs());
   }
 }
