@@ -18,7 +18,7 @@ package io.kcp4j;
  * interrupts it, the next flush resumes it: a search costs a few nanoseconds for each segment in
  * flight, in however many flushes.
  *
- * <p>The arrays belong to the ring, which tells of its growth and of its end.
+ * <p>The arrays are those of the ring of the {@link SendBuffer}, which reports when it replaces it.
  */
 abstract class LossDetector {
 
@@ -30,14 +30,8 @@ abstract class LossDetector {
 
   private boolean noDelay;
 
-  // The arrays of the ring.
-
-  private int[] transmissions;
-  private int[] firstTs;
-  private int[] lastTs;
-  private long[] sentAtUs;
-  private int[] rtoUs;
-  private long[] retransmitAtUs;
+  /** The ring of the {@link SendBuffer}. */
+  SendRing ring = SendRing.NONE;
 
   /**
    * No segment times out before this; while a search is unfinished, none of those behind its
@@ -78,10 +72,10 @@ abstract class LossDetector {
 
   /** The segment at {@code index} is sent for the first time, with the timestamp {@code ts}. */
   void sent(int index, int ts, long nowUs) {
-    transmissions[index] = 1;
-    firstTs[index] = ts;
-    lastTs[index] = ts;
-    sentAtUs[index] = nowUs;
+    ring.transmissions[index] = 1;
+    ring.firstTs[index] = ts;
+    ring.lastTs[index] = ts;
+    ring.sentAtUs[index] = nowUs;
     order.append(index);
     setTimeout(index, timeoutUs(), nowUs);
   }
@@ -91,18 +85,18 @@ abstract class LossDetector {
    * an acknowledgement of a later segment shows that the path works.
    */
   void retransmitted(int index, int ts, long nowUs) {
-    transmissions[index]++;
-    lastTs[index] = ts;
-    sentAtUs[index] = nowUs;
+    ring.transmissions[index]++;
+    ring.lastTs[index] = ts;
+    ring.sentAtUs[index] = nowUs;
     order.remove(index);
     order.append(index);
     boolean isTimeout = cause == LossCause.TIMEOUT;
-    setTimeout(index, isTimeout ? rtt.backOff(rtoUs[index], noDelay) : timeoutUs(), nowUs);
+    setTimeout(index, isTimeout ? rtt.backOff(ring.rtoUs[index], noDelay) : timeoutUs(), nowUs);
   }
 
   private void setTimeout(int index, int timeoutUs, long nowUs) {
-    rtoUs[index] = timeoutUs;
-    retransmitAtUs[index] = nowUs + timeoutUs;
+    ring.rtoUs[index] = timeoutUs;
+    ring.retransmitAtUs[index] = nowUs + timeoutUs;
     timeoutBoundUs = Math.min(timeoutBoundUs, nowUs + timeoutUs);
   }
 
@@ -111,22 +105,22 @@ abstract class LossDetector {
 
   /** How often the segment in flight at {@code index} has been sent. */
   final int transmissions(int index) {
-    return transmissions[index];
+    return ring.transmissions[index];
   }
 
   /** The timestamp of the first transmission of the segment in flight at {@code index}. */
   final int firstTs(int index) {
-    return firstTs[index];
+    return ring.firstTs[index];
   }
 
   /** The timestamp of the last transmission of the segment in flight at {@code index}. */
   final int lastTs(int index) {
-    return lastTs[index];
+    return ring.lastTs[index];
   }
 
   /** When the segment in flight at {@code index} was sent last, in microseconds. */
   final long sentAtUs(int index) {
-    return sentAtUs[index];
+    return ring.sentAtUs[index];
   }
 
   /** The segments sent and not acknowledged. */
@@ -146,12 +140,12 @@ abstract class LossDetector {
    * was sent.
    */
   final boolean wasSentAt(int index, int ts) {
-    return ts - firstTs[index] >= 0 && ts - lastTs[index] <= 0;
+    return ts - ring.firstTs[index] >= 0 && ts - ring.lastTs[index] <= 0;
   }
 
   /** Whether {@code ts} is that of the last transmission of the segment at {@code index}. */
   final boolean isLastTransmission(int index, int ts) {
-    return ts == lastTs[index];
+    return ts == ring.lastTs[index];
   }
 
   /**
@@ -164,7 +158,7 @@ abstract class LossDetector {
   final int rttUs(int index, int ts, int tsOrigin, long nowUs) {
     long rttUs =
         isLastTransmission(index, ts)
-            ? nowUs - sentAtUs[index]
+            ? nowUs - ring.sentAtUs[index]
             : Integer.toUnsignedLong(Kcp.ts(tsOrigin, nowUs) - ts) * Kcp.US_PER_MS;
     return (int) Math.min(rttUs, RttEstimator.MAX_RTO_US);
   }
@@ -204,7 +198,7 @@ abstract class LossDetector {
    * one segment blocks the rest.
    */
   final void unaAdvanced(int index, long nowUs) {
-    if (retransmitAtUs[index] > nowUs + timeoutUs()) {
+    if (ring.retransmitAtUs[index] > nowUs + timeoutUs()) {
       setTimeout(index, timeoutUs(), nowUs);
     }
   }
@@ -280,12 +274,12 @@ abstract class LossDetector {
 
   /** When the segment in flight at {@code index} times out, in microseconds. */
   long timesOutAtUs(int index) {
-    return retransmitAtUs[index];
+    return ring.retransmitAtUs[index];
   }
 
   /** The timeout that the segment in flight at {@code index} was sent with, in microseconds. */
   final int timeoutUs(int index) {
-    return rtoUs[index];
+    return ring.rtoUs[index];
   }
 
   /** Finds the next timeout anew, after {@link #timesOutAtUs} has become earlier for segments. */
@@ -335,22 +329,12 @@ abstract class LossDetector {
    */
   final void grow(int una, int oldMask, SendRing larger) {
     order.grow(una, oldMask, larger.capacity - 1, larger.links);
-    use(larger);
+    ring = larger;
   }
 
-  /** Goes on with the arrays of {@code ring}; nothing is in flight. */
-  final void reset(SendRing ring) {
+  /** Goes on without arrays; nothing is in flight. */
+  final void releaseRing() {
     order.clear();
-    use(ring);
-  }
-
-  /** Uses the arrays of {@code ring}. */
-  void use(SendRing ring) {
-    transmissions = ring.transmissions;
-    firstTs = ring.firstTs;
-    lastTs = ring.lastTs;
-    sentAtUs = ring.sentAtUs;
-    rtoUs = ring.rtoUs;
-    retransmitAtUs = ring.retransmitAtUs;
+    ring = SendRing.NONE;
   }
 }

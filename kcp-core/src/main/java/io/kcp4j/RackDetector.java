@@ -35,18 +35,6 @@ final class RackDetector extends LossDetector {
   private final ReorderingWindow window;
   private final TimeoutMargin timeoutMargin;
 
-  // The arrays of the ring.
-
-  /** Which transmission of the session the last one of each segment was. */
-  private int[] transmission;
-
-  private int[] previousTs;
-
-  /** Whether acknowledgements, not a timeout, caused the last retransmission. */
-  private boolean[] lostByAcks;
-
-  private char[] length;
-
   private int bytesInFlight;
   private int transmissions;
 
@@ -83,35 +71,26 @@ final class RackDetector extends LossDetector {
     minTimeoutUs = config.minRtoMs() * Kcp.US_PER_MS;
   }
 
-  @Override
-  void use(SendRing ring) {
-    super.use(ring);
-    transmission = ring.transmission;
-    previousTs = ring.previousTs;
-    lostByAcks = ring.lostByAcks;
-    length = ring.length;
-  }
-
   // Transmissions
 
   @Override
   void sent(int index, int ts, long nowUs) {
     super.sent(index, ts, nowUs);
-    transmission[index] = ++transmissions;
-    lostByAcks[index] = false;
+    ring.transmission[index] = ++transmissions;
+    ring.lostByAcks[index] = false;
     bytesInFlight += bytes(index);
   }
 
   private int bytes(int index) {
-    return Segment.HEADER_BYTES + length[index];
+    return Segment.HEADER_BYTES + ring.length[index];
   }
 
   @Override
   void retransmitted(int index, int ts, long nowUs) {
-    previousTs[index] = lastTs(index);
-    lostByAcks[index] = cause() == LossCause.TIME_THRESHOLD;
+    ring.previousTs[index] = lastTs(index);
+    ring.lostByAcks[index] = cause() == LossCause.TIME_THRESHOLD;
     super.retransmitted(index, ts, nowUs);
-    transmission[index] = ++transmissions;
+    ring.transmission[index] = ++transmissions;
   }
 
   /**
@@ -198,7 +177,7 @@ final class RackDetector extends LossDetector {
   private void retransmissionCovered(int index, long nowUs) {
     long sinceSentUs = nowUs - sentAtUs(index);
     if (sinceSentUs < minRtt.us()) {
-      long betweenUs = (long) (lastTs(index) - previousTs[index]) * Kcp.US_PER_MS;
+      long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
       spurious(index, 1, sinceSentUs + betweenUs, window.wasLateByUna(nowUs));
     }
   }
@@ -211,7 +190,7 @@ final class RackDetector extends LossDetector {
    */
   private boolean isReordered(int index, int known, long rttUs) {
     return transmissions(index) == 1
-        && transmission[index] - known < 0
+        && ring.transmission[index] - known < 0
         && !window.allowsFor(rttUs - arrivedRttUs);
   }
 
@@ -221,12 +200,12 @@ final class RackDetector extends LossDetector {
   }
 
   private void arrived(int index, int rttUs, long nowUs) {
-    if (transmission[index] - arrived > 0) {
+    if (ring.transmission[index] - arrived > 0) {
       if (nowUs != arrivedAtUs) {
         arrivedBefore = arrived;
         arrivedAtUs = nowUs;
       }
-      arrived = transmission[index];
+      arrived = ring.transmission[index];
       arrivedSentAtUs = sentAtUs(index);
       arrivedRttUs = rttUs;
     }
@@ -241,7 +220,7 @@ final class RackDetector extends LossDetector {
   private void spurious(int index, int retransmissions, long rttUs, boolean wasLate) {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
     redundancy.retransmissionSpurious();
-    if (!lostByAcks[index]) {
+    if (!ring.lostByAcks[index]) {
       ackTime.sample(rttUs);
       timeoutMargin.spurious(transmissions);
     } else if (wasLate) {
@@ -252,7 +231,7 @@ final class RackDetector extends LossDetector {
   /** The retransmission of the segment at {@code index} was needed. */
   private void recovered(int index) {
     redundancy.retransmissionNeeded();
-    if (lostByAcks[index]) {
+    if (ring.lostByAcks[index]) {
       window.recovered();
     }
     timeoutMargin.needed(transmissions);
@@ -298,7 +277,7 @@ final class RackDetector extends LossDetector {
    */
   private long headLostAtUs() {
     int head = order.head();
-    if (head == NONE || transmission[head] - arrived >= 0) {
+    if (head == NONE || ring.transmission[head] - arrived >= 0) {
       return Kcp.NO_DEADLINE;
     }
     long overdueAtUs = sentAtUs(head) + window.us();

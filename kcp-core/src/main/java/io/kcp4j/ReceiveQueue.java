@@ -31,10 +31,6 @@ final class ReceiveQueue {
   /** Buffers, and how many segments end in each. The last buffer may still be open. */
   private QueueRing ring = QueueRing.NONE;
 
-  // The arrays of the ring.
-
-  private ByteBuf[] buffers = ring.buffers;
-  private int[] segmentsIn = ring.segmentsIn;
   private int head;
   private int count;
   private boolean lastIsOpen;
@@ -80,10 +76,10 @@ final class ReceiveQueue {
     if (!isReceivable()) {
       return null;
     }
-    ByteBuf taken = buffers[head];
-    buffers[head] = null;
-    segments -= segmentsIn[head];
-    head = (head + 1) & (buffers.length - 1);
+    ByteBuf taken = ring.buffers[head];
+    ring.buffers[head] = null;
+    segments -= ring.segmentsIn[head];
+    head = (head + 1) & (ring.capacity() - 1);
     count--;
     if (count == 0) {
       lastIsOpen = false;
@@ -184,21 +180,21 @@ final class ReceiveQueue {
       throw e;
     }
     Copying.appendOwn(larger, message, 0, message.writerIndex());
-    buffers[lastIndex()] = larger;
+    ring.buffers[lastIndex()] = larger;
     message.release();
     return true;
   }
 
   private ByteBuf last() {
-    return buffers[lastIndex()];
+    return ring.buffers[lastIndex()];
   }
 
   private int lastIndex() {
-    return (head + count - 1) & (buffers.length - 1);
+    return (head + count - 1) & (ring.capacity() - 1);
   }
 
   private void countSegment() {
-    segmentsIn[lastIndex()]++;
+    ring.segmentsIn[lastIndex()]++;
     segments++;
   }
 
@@ -209,7 +205,7 @@ final class ReceiveQueue {
   private ByteBuf allocate(int size) {
     ByteBuf allocated = null;
     try {
-      if (count < buffers.length || grow()) {
+      if (count < ring.capacity() || grow()) {
         allocated = context.directBuffer(size, Integer.MAX_VALUE);
       }
     } finally {
@@ -222,8 +218,8 @@ final class ReceiveQueue {
 
   private void open(ByteBuf opened) {
     count++;
-    buffers[lastIndex()] = opened;
-    segmentsIn[lastIndex()] = 0;
+    ring.buffers[lastIndex()] = opened;
+    ring.segmentsIn[lastIndex()] = 0;
     lastIsOpen = true;
   }
 
@@ -250,9 +246,9 @@ final class ReceiveQueue {
     context.budget().release(more); // use() charges it.
     for (int k = 0; k < count; k++) {
       int i = (head + k) & (count - 1);
-      larger.buffers[k] = buffers[i];
-      larger.segmentsIn[k] = segmentsIn[i];
-      buffers[i] = null;
+      larger.buffers[k] = ring.buffers[i];
+      larger.segmentsIn[k] = ring.segmentsIn[i];
+      ring.buffers[i] = null;
     }
     use(larger);
     return true;
@@ -264,16 +260,14 @@ final class ReceiveQueue {
     context.budget().release(ring.chargedBytes());
     ring.giveBack(context.rings().queue);
     ring = next;
-    buffers = ring.buffers;
-    segmentsIn = ring.segmentsIn;
     head = 0;
   }
 
   void close() {
     for (; count > 0; count--) {
-      ByteBuf buffer = buffers[head];
-      buffers[head] = null;
-      head = (head + 1) & (buffers.length - 1);
+      ByteBuf buffer = ring.buffers[head];
+      ring.buffers[head] = null;
+      head = (head + 1) & (ring.capacity() - 1);
       unaccount(buffer.capacity());
       buffer.release();
     }

@@ -23,6 +23,9 @@ final class RingPool<R> {
   /** The limit on pooled rings of one capacity, unless four rings exceed it. */
   private static final int MAX_BYTES_OF_ONE_CAPACITY = 256 * 1024;
 
+  /** That of the smallest capacity, of which 10,000 sessions of a game need one each at times. */
+  private static final int MAX_BYTES_OF_MIN_CAPACITY = 4 * 1024 * 1024;
+
   private final int entryBytes;
   private final IntFunction<R> factory;
 
@@ -72,7 +75,8 @@ final class RingPool<R> {
       pools.add(new ArrayDeque<>(1));
     }
     ArrayDeque<R> pool = pools.get(i);
-    if (pool.size() < Math.max(4, MAX_BYTES_OF_ONE_CAPACITY / (capacity * entryBytes))) {
+    int maxBytes = capacity == MIN_CAPACITY ? MAX_BYTES_OF_MIN_CAPACITY : MAX_BYTES_OF_ONE_CAPACITY;
+    if (pool.size() < Math.max(4, maxBytes / (capacity * entryBytes))) {
       pool.addLast(ring);
     }
   }

@@ -28,14 +28,6 @@ final class SendBuffer {
 
   private SendRing ring = SendRing.NONE;
 
-  // The arrays of the ring.
-
-  private Chunk[] chunks;
-  private int[] start;
-  private char[] length;
-  private byte[] frg;
-  private boolean[] acknowledged;
-
   /** How many segments right below {@link #una} belong to a message that continues there. */
   private int unfinishedBelowUna;
 
@@ -51,8 +43,6 @@ final class SendBuffer {
     una = firstSn;
     next = firstSn;
     end = firstSn;
-    use(SendRing.NONE);
-    losses.reset(SendRing.NONE);
   }
 
   /** The lowest sequence number that the peer may still lack. */
@@ -172,12 +162,12 @@ final class SendBuffer {
   /** Queues the segment that has been written behind the end of {@code chunk}. */
   void queue(Chunk chunk, int bytes, int frg) {
     int i = end & mask;
-    chunks[i] = chunk;
-    start[i] = chunk.end();
-    length[i] = (char) bytes;
+    ring.chunks[i] = chunk;
+    ring.start[i] = chunk.end();
+    ring.length[i] = (char) bytes;
     chunk.advance(Segment.HEADER_BYTES + bytes);
-    this.frg[i] = (byte) frg;
-    acknowledged[i] = false;
+    ring.frg[i] = (byte) frg;
+    ring.acknowledged[i] = false;
     end++;
   }
 
@@ -190,13 +180,13 @@ final class SendBuffer {
       return;
     }
     int i = (end - 1) & mask;
-    Chunk chunk = chunks[i];
-    int bytes = Math.min(mssBytes - length[i], Math.min(chunk.room(), data.readableBytes()));
+    Chunk chunk = ring.chunks[i];
+    int bytes = Math.min(mssBytes - ring.length[i], Math.min(chunk.room(), data.readableBytes()));
     if (bytes > 0) {
       chunk.set(chunk.end(), data, data.readerIndex(), bytes);
       chunk.advance(bytes);
       data.skipBytes(bytes);
-      length[i] += (char) bytes;
+      ring.length[i] += (char) bytes;
     }
   }
 
@@ -220,25 +210,25 @@ final class SendBuffer {
 
   /** Replaces the segments queued before {@code oldEnd} by those behind it. */
   private void replaceQueued(int oldEnd) {
-    Chunk inFlight = una == next ? null : chunks[(next - 1) & mask];
+    Chunk inFlight = una == next ? null : ring.chunks[(next - 1) & mask];
     for (int sn = next; sn != oldEnd; sn++) {
-      Chunk left = chunks[sn & mask];
-      chunks[sn & mask] = null;
-      if (left != inFlight && left != chunks[(sn + 1) & mask]) {
+      Chunk left = ring.chunks[sn & mask];
+      ring.chunks[sn & mask] = null;
+      if (left != inFlight && left != ring.chunks[(sn + 1) & mask]) {
         memory.free(left);
       }
     }
     int to = next;
     for (int sn = oldEnd; sn != end; sn++, to++) {
       int i = to & mask;
-      chunks[i] = chunks[sn & mask];
-      start[i] = start[sn & mask];
-      length[i] = length[sn & mask];
-      frg[i] = 0;
-      acknowledged[i] = false;
+      ring.chunks[i] = ring.chunks[sn & mask];
+      ring.start[i] = ring.start[sn & mask];
+      ring.length[i] = ring.length[sn & mask];
+      ring.frg[i] = 0;
+      ring.acknowledged[i] = false;
     }
     for (int sn = to; sn != end; sn++) {
-      chunks[sn & mask] = null;
+      ring.chunks[sn & mask] = null;
     }
     end = to;
   }
@@ -247,13 +237,13 @@ final class SendBuffer {
   void dropQueuedBeyond(int segments) {
     while (queued() > segments) {
       int i = (end - 1) & mask;
-      Chunk dropped = chunks[i];
-      chunks[i] = null;
+      Chunk dropped = ring.chunks[i];
+      ring.chunks[i] = null;
       end--;
-      if (una == end || chunks[(end - 1) & mask] != dropped) {
+      if (una == end || ring.chunks[(end - 1) & mask] != dropped) {
         memory.free(dropped);
       } else {
-        dropped.rewind(start[i]);
+        dropped.rewind(ring.start[i]);
       }
     }
     dropUnusedChunk();
@@ -262,7 +252,7 @@ final class SendBuffer {
 
   /** Makes the chunk of the last segment current again if nothing was copied into a new one. */
   private void dropUnusedChunk() {
-    memory.continueWith(una == end ? null : chunks[(end - 1) & mask]);
+    memory.continueWith(una == end ? null : ring.chunks[(end - 1) & mask]);
   }
 
   /** Whether the buffer is empty and holds chunks that {@link #trim} releases. */
@@ -304,7 +294,7 @@ final class SendBuffer {
   private void giveRingBack() {
     SendRing old = ring;
     use(SendRing.NONE);
-    losses.reset(SendRing.NONE);
+    losses.releaseRing();
     context.budget().releaseToSend(ringBytes(old));
     old.giveBack(context.rings().send);
   }
@@ -312,11 +302,6 @@ final class SendBuffer {
   private void use(SendRing ring) {
     this.ring = ring;
     mask = ring.capacity - 1;
-    chunks = ring.chunks;
-    start = ring.start;
-    length = ring.length;
-    frg = ring.frg;
-    acknowledged = ring.acknowledged;
   }
 
   // Sending
@@ -333,11 +318,11 @@ final class SendBuffer {
    */
   int contiguousRun(int bytesEach, int most) {
     int first = firstQueued();
-    Chunk chunk = chunks[first];
-    int at = start[first];
+    Chunk chunk = ring.chunks[first];
+    int at = ring.start[first];
     int run = 0;
     for (int i = first;
-        run < most && bytes(i) == bytesEach && chunks[i] == chunk && start[i] == at;
+        run < most && bytes(i) == bytesEach && ring.chunks[i] == chunk && ring.start[i] == at;
         i = i + 1 & mask) {
       run++;
       at += bytesEach;
@@ -358,22 +343,22 @@ final class SendBuffer {
 
   /** How many fragments of a segment's message are still to come. */
   int frg(int index) {
-    return frg[index] & 0xff;
+    return ring.frg[index] & 0xff;
   }
 
   /** The chunk that holds a segment: room for its header, and its payload. */
   Chunk chunk(int index) {
-    return chunks[index];
+    return ring.chunks[index];
   }
 
   /** The index in its chunk at which a segment begins. */
   int start(int index) {
-    return start[index];
+    return ring.start[index];
   }
 
   /** The bytes of a segment, header and payload. */
   int bytes(int index) {
-    return Segment.HEADER_BYTES + length[index];
+    return Segment.HEADER_BYTES + ring.length[index];
   }
 
   // Acknowledgements
@@ -388,7 +373,7 @@ final class SendBuffer {
     }
     int fragments = 0;
     for (int sn = newUna - 1; sn - una >= 0; sn--) {
-      if (frg[sn & mask] == 0) {
+      if (ring.frg[sn & mask] == 0) {
         return fragments;
       }
       fragments++;
@@ -398,7 +383,7 @@ final class SendBuffer {
 
   /** Whether {@code sn} is in flight and the peer has not acknowledged it. */
   boolean isAwaited(int sn) {
-    return sn - una >= 0 && sn - next < 0 && !acknowledged[sn & mask];
+    return sn - una >= 0 && sn - next < 0 && !ring.acknowledged[sn & mask];
   }
 
   /** The index of a segment. */
@@ -414,7 +399,7 @@ final class SendBuffer {
   void acknowledge(int sn, int ts, int rttUs, long nowUs) {
     int i = sn & mask;
     losses.acknowledged(i, ts, rttUs, nowUs);
-    acknowledged[i] = true;
+    ring.acknowledged[i] = true;
   }
 
   /**
@@ -423,16 +408,16 @@ final class SendBuffer {
    * flight there is no timeout that would retransmit them.
    */
   void acknowledgeBelow(int newUna, long nowUs) {
-    while (newUna - una > 0 || (una != next && acknowledged[una & mask])) {
+    while (newUna - una > 0 || (una != next && ring.acknowledged[una & mask])) {
       int i = una & mask;
-      if (!acknowledged[i]) {
+      if (!ring.acknowledged[i]) {
         losses.acknowledgedByUna(i, nowUs);
       }
-      unfinishedBelowUna = frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
-      Chunk left = chunks[i];
-      chunks[i] = null;
+      unfinishedBelowUna = ring.frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
+      Chunk left = ring.chunks[i];
+      ring.chunks[i] = null;
       una++;
-      if (left != null && (una == end || chunks[una & mask] != left)) {
+      if (left != null && (una == end || ring.chunks[una & mask] != left)) {
         memory.free(left);
       }
     }
@@ -440,7 +425,7 @@ final class SendBuffer {
   }
 
   void close() {
-    Arrays.fill(acknowledged, true); // Not reported to the detector.
+    Arrays.fill(ring.acknowledged, true); // Not reported to the detector.
     next = end;
     acknowledgeBelow(end, 0);
     giveRingBack();

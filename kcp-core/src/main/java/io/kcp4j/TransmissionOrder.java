@@ -8,9 +8,9 @@ import java.util.Arrays;
  *
  * <p>kcp-go walks its whole send buffer for every ACK to count them. Here an acknowledgement costs
  * the same at any window: it skips a prefix of the list, so the counts never rise from head to
- * tail, and only differences are kept. {@code skips[i]} is how much the count of entry i exceeds
- * that of its successor; the count of the head is the sum of all. The head is the first fast
- * retransmit candidate.
+ * tail, and only differences are kept. {@code links.skips[i]} is how much the count of entry i
+ * exceeds that of its successor; the count of the head is the sum of all. The head is the first
+ * fast retransmit candidate.
  *
  * <p>Entries are the ring indices of {@link SendBuffer}.
  */
@@ -37,9 +37,7 @@ final class TransmissionOrder {
     }
   }
 
-  private int[] previous = NO_LINKS.previous;
-  private int[] next = NO_LINKS.next;
-  private int[] skips = NO_LINKS.skips;
+  private Links links = NO_LINKS;
   private int head = NONE;
   private int tail = NONE;
   private int headSkipCount;
@@ -64,12 +62,12 @@ final class TransmissionOrder {
   /** The entry transmitted after {@code entry}, or {@link #NONE}. */
   int next(int entry) {
     visits++;
-    return next[entry];
+    return links.next[entry];
   }
 
   /** The entry transmitted before {@code entry}, or {@link #NONE}. */
   int previous(int entry) {
-    return previous[entry];
+    return links.previous[entry];
   }
 
   /** How often {@link #next} has been called: the cost of all walks. For tests. */
@@ -102,13 +100,13 @@ final class TransmissionOrder {
 
   /** Appends {@code entry}, which is not in the list and is being transmitted. */
   void append(int entry) {
-    previous[entry] = tail;
-    next[entry] = NONE;
-    skips[entry] = 0;
+    links.previous[entry] = tail;
+    links.next[entry] = NONE;
+    links.skips[entry] = 0;
     if (tail == NONE) {
       head = entry;
     } else {
-      next[tail] = entry;
+      links.next[tail] = entry;
     }
     tail = entry;
     size++;
@@ -116,39 +114,37 @@ final class TransmissionOrder {
 
   /** Counts a skip of all entries before {@code entry}, whose last transmission has arrived. */
   void countSkippedBefore(int entry) {
-    int before = previous[entry];
+    int before = links.previous[entry];
     if (before != NONE) {
-      skips[before]++;
+      links.skips[before]++;
       headSkipCount++;
     }
   }
 
   void remove(int entry) {
-    int before = previous[entry];
-    int after = next[entry];
+    int before = links.previous[entry];
+    int after = links.next[entry];
     if (entry == cursor) {
       cursor = after == NONE ? END : after;
     }
     if (before == NONE) {
       head = after;
-      headSkipCount -= skips[entry];
+      headSkipCount -= links.skips[entry];
     } else {
-      next[before] = after;
-      skips[before] += skips[entry];
+      links.next[before] = after;
+      links.skips[before] += links.skips[entry];
     }
     if (after == NONE) {
       tail = before;
     } else {
-      previous[after] = before;
+      links.previous[after] = before;
     }
     size--;
   }
 
   /** Makes the list empty, with room for the entries of {@code links}. */
   private void reset(Links links) {
-    previous = links.previous;
-    next = links.next;
-    skips = links.skips;
+    this.links = links;
     head = NONE;
     tail = NONE;
     headSkipCount = 0;
@@ -165,8 +161,7 @@ final class TransmissionOrder {
    * @param links the fields of the entries of the new ring
    */
   void grow(int una, int oldMask, int newMask, Links links) {
-    int[] oldNext = next;
-    int[] oldSkips = skips;
+    Links old = this.links;
     int entry = head;
     int counted = headSkipCount;
     int interruptedAt = cursor;
@@ -174,10 +169,10 @@ final class TransmissionOrder {
     if (interruptedAt == END) {
       cursor = END;
     }
-    for (; entry != NONE; entry = oldNext[entry]) {
+    for (; entry != NONE; entry = old.next[entry]) {
       int sn = una + (entry - una & oldMask);
       append(sn & newMask);
-      skips[tail] = oldSkips[entry];
+      links.skips[tail] = old.skips[entry];
       if (entry == interruptedAt) {
         cursor = tail;
       }
@@ -193,7 +188,7 @@ final class TransmissionOrder {
   public String toString() {
     int[] order = new int[size];
     int n = 0;
-    for (int entry = head; entry != NONE; entry = next[entry]) {
+    for (int entry = head; entry != NONE; entry = links.next[entry]) {
       order[n++] = entry;
     }
     return Arrays.toString(order);

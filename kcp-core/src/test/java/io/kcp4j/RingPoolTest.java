@@ -54,15 +54,23 @@ class RingPoolTest {
 
   @Test
   void ringsBeyondTheLimitAreDropped() {
-    int limit = 256 * 1024 / (8 * ENTRY_BYTES);
+    assertPooled(256 * 1024 / (8 * ENTRY_BYTES), 8);
+  }
+
+  @Test
+  void moreOfTheSmallestRingsArePooled() {
+    assertPooled(4 * 1024 * 1024 / (4 * ENTRY_BYTES), 4);
+  }
+
+  private void assertPooled(int limit, int capacity) {
     for (int i = 0; i <= limit; i++) {
-      giveBack(new int[8]);
+      giveBack(new int[capacity]);
     }
     for (int i = 0; i < limit; i++) {
-      pool.take(8);
+      pool.take(capacity);
     }
     assertEquals(0, made);
-    pool.take(8);
+    pool.take(capacity);
     assertEquals(1, made);
   }
 
