@@ -70,7 +70,7 @@ final class InputProcessor {
       }
       index += Segment.HEADER_BYTES + length;
     }
-    kcp.receiving.acks().endDatagram();
+    kcp.receiving.endDatagram(origin);
     kcp.counters.add(KcpCounter.SEGMENTS_IN, segments);
     kcp.lastInputStale = una - newestUna < 0;
     if (origin == Origin.RECOVERED) {

@@ -82,12 +82,18 @@ final class PendingAcks {
     return datagrams <= THIN_DATAGRAMS && datagramsBefore <= THIN_DATAGRAMS;
   }
 
-  /** A datagram has been taken in. */
-  void endDatagram() {
-    if (arrivals != arrivalsCounted) {
+  /**
+   * A datagram has been taken in.
+   *
+   * @return whether it brought a new segment
+   */
+  boolean endDatagram() {
+    boolean isNew = arrivals != arrivalsCounted;
+    if (isNew) {
       arrivalsCounted = arrivals;
       datagrams++;
     }
+    return isNew;
   }
 
   /**

@@ -163,7 +163,7 @@ final class ReceiveBuffer {
       } else {
         acks.addBeforeOthers(sn, ts);
         if (ts - tsBeyondGap > 0) { // Sent after them, so sent before and lost.
-          redundancy.retransmissionReceived();
+          redundancy.segmentLost();
         }
         closeGap();
       }
@@ -217,9 +217,17 @@ final class ReceiveBuffer {
     return taken;
   }
 
+  /** A datagram of this origin has been taken in. */
+  void endDatagram(Origin origin) {
+    if (acks.endDatagram() && origin == Origin.RECOVERED) {
+      redundancy.segmentLost();
+    }
+  }
+
   void flushAcks(long nowUs, SegmentWriter writer) {
     flushes++;
-    isLossy = isTimely() && redundancy.isForAcks(nowUs);
+    redundancy.flush(nowUs);
+    isLossy = isTimely() && redundancy.isForAcks();
     acks.flush(next, isLossy, nowUs, writer);
   }
 

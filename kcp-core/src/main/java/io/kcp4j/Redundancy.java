@@ -19,9 +19,12 @@ final class Redundancy {
   private final RttEstimator rtt;
   private final MinRtt minRtt;
 
-  private int losses;
-  private int lossesSeen;
-  private long seenAtUs;
+  private boolean isLossy;
+
+  /** Whether a segment was lost since the last flush. */
+  private boolean hasLost;
+
+  private long lostAtUs;
 
   /** Needed retransmissions less spurious ones. */
   private int balance;
@@ -33,7 +36,7 @@ final class Redundancy {
 
   /** An ACK shows that a retransmission of this side was needed. */
   void retransmissionNeeded() {
-    losses++;
+    hasLost = true;
     balance = Math.min(balance + 1, MAX_BALANCE);
   }
 
@@ -42,14 +45,28 @@ final class Redundancy {
     balance = Math.max(balance - 1, -MAX_BALANCE);
   }
 
-  /** A segment has arrived that the peer has retransmitted, and that had not arrived before. */
-  void retransmissionReceived() {
-    losses++;
+  /** A segment of the peer was lost: its retransmission has arrived, or FEC has recovered it. */
+  void segmentLost() {
+    hasLost = true;
   }
 
-  /** Whether most of the latest retransmissions were spurious. */
+  /** A flush begins. Losses count from now on. */
+  void flush(long nowUs) {
+    if (hasLost) {
+      hasLost = false;
+      isLossy = true;
+      lostAtUs = nowUs;
+    } else if (isLossy) {
+      isLossy = nowUs - lostAtUs < LOSSY_US;
+    }
+  }
+
+  /**
+   * Whether no losses are known, and most of the latest retransmissions were spurious. On a lossy
+   * path, many may be: FEC can recover a segment after it has timed out.
+   */
   boolean isMostlySpurious() {
-    return balance < 0;
+    return balance < 0 && !isLossy;
   }
 
   /** Whether retransmissions leave twice. */
@@ -57,16 +74,9 @@ final class Redundancy {
     return !isMostlySpurious() && !isQueueing();
   }
 
-  /**
-   * Whether acknowledgements leave twice, and at once: for some time after a loss. To be called
-   * often: a loss counts from the next call.
-   */
-  boolean isForAcks(long nowUs) {
-    if (losses != lossesSeen) {
-      lossesSeen = losses;
-      seenAtUs = nowUs;
-    }
-    return losses > 0 && nowUs - seenAtUs < LOSSY_US && !isQueueing();
+  /** Whether acknowledgements leave twice, and at once: for some time after a loss. */
+  boolean isForAcks() {
+    return isLossy && !isQueueing();
   }
 
   private boolean isQueueing() {

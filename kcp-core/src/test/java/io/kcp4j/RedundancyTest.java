@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.ByteBuf;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -23,50 +24,73 @@ class RedundancyTest {
     minRtt.sample(rttUs, nowUs);
   }
 
+  private boolean isForAcks(long nowUs) {
+    redundancy.flush(nowUs);
+    return redundancy.isForAcks();
+  }
+
+  /** So many losses, and none for a long time after them. */
+  private void loseLongAgo(int losses) {
+    for (int i = 0; i < losses; i++) {
+      redundancy.retransmissionNeeded();
+    }
+    redundancy.flush(0);
+    redundancy.flush(10_000_000);
+  }
+
   @Test
   void onlyRetransmissionsLeaveTwiceAtFirst() {
     assertTrue(redundancy.isForRetransmissions());
-    assertFalse(redundancy.isForAcks(0));
+    assertFalse(isForAcks(0));
   }
 
   @Test
   void acksLeaveTwiceForTenSecondsAfterALossOfEitherSide() {
     redundancy.retransmissionNeeded();
-    assertTrue(redundancy.isForAcks(5_000_000));
-    assertTrue(redundancy.isForAcks(14_999_999));
-    assertFalse(redundancy.isForAcks(15_000_000));
-    redundancy.retransmissionReceived();
-    assertTrue(redundancy.isForAcks(16_000_000));
+    assertTrue(isForAcks(5_000_000));
+    assertTrue(isForAcks(14_999_999));
+    assertFalse(isForAcks(15_000_000));
+    redundancy.segmentLost();
+    assertTrue(isForAcks(16_000_000));
   }
 
   @Test
   void spuriousRetransmissionIsNoLoss() {
     redundancy.retransmissionSpurious();
-    assertFalse(redundancy.isForAcks(0));
+    assertFalse(isForAcks(0));
   }
 
   @Test
-  void retransmissionsLeaveOnceWhileMostAreSpurious() {
+  void withoutLossesRetransmissionsLeaveOnceWhileMostAreSpurious() {
     for (int i = 0; i < 100; i++) {
       redundancy.retransmissionSpurious();
     }
-    for (int i = 0; i < 8; i++) {
-      assertFalse(redundancy.isForRetransmissions());
-      redundancy.retransmissionNeeded();
-    }
+    loseLongAgo(7);
+    assertFalse(redundancy.isForRetransmissions());
+    loseLongAgo(1);
     assertTrue(redundancy.isForRetransmissions());
   }
 
   @Test
-  void aFewSpuriousRetransmissionsAmongManyThatWereNeededDoNotMatter() {
-    for (int i = 0; i < 100; i++) {
-      redundancy.retransmissionNeeded();
-    }
+  void aFewSpuriousRetransmissionsAfterManyThatWereNeededDoNotMatter() {
+    loseLongAgo(100);
     for (int i = 0; i < 8; i++) {
       redundancy.retransmissionSpurious();
     }
     assertTrue(redundancy.isForRetransmissions());
     redundancy.retransmissionSpurious();
+    assertFalse(redundancy.isForRetransmissions());
+  }
+
+  @Test
+  void onALossyPathRetransmissionsLeaveTwiceThoughMostAreSpurious() {
+    for (int i = 0; i < 100; i++) {
+      redundancy.retransmissionSpurious();
+    }
+    redundancy.segmentLost();
+    redundancy.flush(0);
+    assertTrue(redundancy.isForRetransmissions());
+    redundancy.flush(10_000_000);
     assertFalse(redundancy.isForRetransmissions());
   }
 
@@ -77,18 +101,24 @@ class RedundancyTest {
     for (int i = 0; i < 100; i++) {
       sampleRtt(2 * RTT_US + 29_000, 0);
     }
-    assertTrue(redundancy.isForAcks(0));
+    assertTrue(isForAcks(0));
     assertTrue(redundancy.isForRetransmissions());
     for (int i = 0; i < 100; i++) {
       sampleRtt(2 * RTT_US + 32_000, 0);
     }
-    assertFalse(redundancy.isForAcks(0));
+    assertFalse(isForAcks(0));
     assertFalse(redundancy.isForRetransmissions());
   }
 
   /** A segment of the peer, sent {@code ts} ms after time 0 of the peer. */
   private void receive(int sn, int ts) {
     driven.receiveBatch(driven.segment(Segment.PUSH, 0, ts, sn, DrivenKcp.bytes(10)));
+  }
+
+  /** FEC makes a segment again that the peer has sent. */
+  private void recover(int sn, int ts) {
+    ByteBuf segment = driven.segment(Segment.PUSH, 0, ts, sn, DrivenKcp.bytes(10));
+    driven.kcp.input(segment, Origin.RECOVERED, driven.nowUs);
   }
 
   private List<Integer> acksUntil(long untilUs) {
@@ -106,6 +136,20 @@ class RedundancyTest {
     receive(3, 64);
     assertEquals(List.of(3), driven.sentSns(Segment.ACK), "at once");
     assertEquals(List.of(3), acksUntil(30_000), "and again");
+  }
+
+  @Test
+  void newSegmentThatFecRecoversWasLost() {
+    receive(0, 0);
+    recover(0, 0);
+    acksUntil(20_000);
+    receive(1, 16);
+    assertEquals(List.of(), driven.sentSns(Segment.ACK), "nothing new was recovered");
+    recover(2, 32);
+    acksUntil(40_000);
+    receive(3, 48);
+    assertEquals(List.of(3), driven.sentSns(Segment.ACK), "at once");
+    assertEquals(List.of(3), acksUntil(50_000), "and again");
   }
 
   @Test
@@ -146,7 +190,8 @@ class RedundancyTest {
   @Test
   void spuriousRetransmissionsEndTheCopies() {
     timeOut(0, false);
-    assertEquals(1, driven.count(KcpCounter.COPIES_OUT));
+    driven.kcp.flush(driven.nowUs, driven);
+    driven.nowUs += 10_000_000; // The path is not lossy any more.
     timeOut(1, true);
     timeOut(2, true);
     assertEquals(3, driven.count(KcpCounter.COPIES_OUT));

@@ -30,6 +30,17 @@ class TimeoutMarginTest {
   }
 
   @Test
+  void marginStaysOnALossyPathThoughMostRetransmissionsAreSpurious() {
+    redundancy.segmentLost();
+    redundancy.flush(0);
+    for (int i = 0; i < 100; i++) {
+      spurious();
+      transmissions += 144;
+    }
+    assertEquals(1_000, margin.us());
+  }
+
+  @Test
   void marginDoublesWhileMostRetransmissionsAreSpurious() {
     for (int us : new int[] {1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000}) {
       assertEquals(us, margin.us());

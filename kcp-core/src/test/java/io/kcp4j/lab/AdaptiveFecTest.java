@@ -79,9 +79,9 @@ class AdaptiveFecTest {
   @Test
   void messagesAreProtectedAsStreamsAre() {
     LinkSettings link = LINK.withLoss(0.05, 0);
-    CellResult adaptive = run(Workload.GAME, "adaptive-messages", link, 1, 30, 1);
+    CellResult adaptive = game("adaptive-messages", link);
     assertLatency(0.99, 1.2, adaptive);
-    assertBytes(1.75, run(Workload.GAME, "messages", link, 1, 30, 1), adaptive);
+    assertBytes(1.75, game("messages", link), adaptive);
   }
 
   @Test
