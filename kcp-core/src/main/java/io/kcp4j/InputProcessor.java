@@ -130,10 +130,19 @@ final class InputProcessor {
     if (kcp.events.isActive()) {
       reportBelow(kcp, una, nowUs);
     }
+    if (losses.unacknowledged() != unacknowledged) {
+      losses.endAcks(nowUs);
+    }
     if (una - unaBefore > 0) {
       losses.unaAdvances(sending.index(unaBefore), nowUs);
     }
     sending.acknowledgeBelow(una, nowUs);
+    int acknowledged = unacknowledged - losses.unacknowledged();
+    if (acknowledged != 0) {
+      losses.endInput(nowUs);
+      kcp.liveness.progress(nowUs);
+      kcp.pacer.acknowledged(acknowledged, nowUs);
+    }
     boolean advanced = sending.una() != unaBefore;
     if (kcp.events.isActive()) {
       int inFlight = losses.unacknowledged();
@@ -144,11 +153,6 @@ final class InputProcessor {
         losses.unaAdvanced(sending.index(sending.una()), nowUs);
       }
       kcp.windowOpened = Transmitter.hasNew(kcp);
-    }
-    int acknowledged = unacknowledged - losses.unacknowledged();
-    if (acknowledged != 0) {
-      kcp.liveness.progress(nowUs);
-      kcp.pacer.acknowledged(acknowledged, nowUs);
     }
   }
 

@@ -4,9 +4,11 @@ package io.kcp4j;
  * Loss detection: which segments in flight are lost, and until when to wait for an acknowledgement.
  *
  * <p>A detector names segments by their index in the ring of the {@link SendBuffer}. It learns of
- * each transmission ({@link #sent}, {@link #retransmitted}) and of each acknowledgement ({@link
- * #acknowledged}, {@link #acknowledgedByUna}, {@link #unaAdvanced}). A flush retransmits the
- * segments that {@link #nextLost} returns, as long as the pacer lets them leave.
+ * each transmission ({@link #sent}, {@link #retransmitted}) and of each datagram that acknowledges:
+ * first of its ACKs ({@link #acknowledged}, {@link #endAcks}), then of its {@code una} ({@link
+ * #unaAdvances}, {@link #acknowledgedByUna}, {@link #endInput}, {@link #unaAdvanced}). What can be
+ * done once for a datagram waits for these ends. A flush retransmits the segments that {@link
+ * #nextLost} returns, as long as the pacer lets them leave.
  *
  * <p>This class keeps what every strategy needs: the unacknowledged segments in the order of their
  * last transmission, how often each was sent, its first and last timestamp, when it was sent last,
@@ -140,7 +142,8 @@ abstract class LossDetector {
    * was sent.
    */
   final boolean wasSentAt(int index, int ts) {
-    return ts - ring.firstTs[index] >= 0 && ts - ring.lastTs[index] <= 0;
+    return isLastTransmission(index, ts)
+        || (ts - ring.firstTs[index] >= 0 && ts - ring.lastTs[index] < 0);
   }
 
   /** Whether {@code ts} is that of the last transmission of the segment at {@code index}. */
@@ -169,28 +172,30 @@ abstract class LossDetector {
    * @param rttUs its {@link #rttUs}
    */
   void acknowledged(int index, int ts, int rttUs, long nowUs) {
-    remove(index);
+    order.remove(index);
   }
+
+  /** All ACKs of a datagram have been reported; there was at least one. */
+  void endAcks(long nowUs) {}
+
+  /**
+   * A datagram's {@code una} covers the segment at {@code index}, which was the oldest in flight
+   * before the datagram. Its ACKs have been reported.
+   */
+  void unaAdvances(int index, long nowUs) {}
 
   /** The peer's {@code una} covers the segment in flight at {@code index}; no ACK has come. */
   void acknowledgedByUna(int index, long nowUs) {
-    remove(index);
+    order.remove(index);
   }
 
-  private void remove(int index) {
-    order.remove(index);
+  /** All that a datagram acknowledges has been reported; there was at least one segment. */
+  void endInput(long nowUs) {
     if (order.size() == 0) {
       timeoutBoundUs = Kcp.NO_DEADLINE;
       searching = false;
     }
   }
-
-  /**
-   * A datagram has been taken in whose {@code una} covers the segment at {@code index}, which was
-   * the oldest in flight before. Called after {@link #acknowledged} for all ACKs of the datagram,
-   * and before {@link #acknowledgedByUna}.
-   */
-  void unaAdvances(int index, long nowUs) {}
 
   /**
    * {@code una} has advanced; the segment at {@code index} is now the oldest in flight. Resets its

@@ -38,14 +38,16 @@ final class RackDetector extends LossDetector {
   private int bytesInFlight;
   private int transmissions;
 
-  /** The latest transmission that has arrived, when it was sent, and its round-trip time. */
+  /** The bytes of the segments that the present datagram acknowledges. */
+  private int acknowledgedBytes;
+
+  /** The latest transmission that has arrived, and when it was sent. */
   private int arrived;
 
   private long arrivedSentAtUs;
-  private int arrivedRttUs;
 
   /** When that became known, and the latest that was known before. */
-  private long arrivedAtUs;
+  private long arrivedAtUs = Long.MIN_VALUE;
 
   private int arrivedBefore;
 
@@ -143,11 +145,11 @@ final class RackDetector extends LossDetector {
   @Override
   void acknowledged(int index, int ts, int rttUs, long nowUs) {
     if (isLastTransmission(index, ts)) {
-      if (isReordered(index, arrived, rttUs)) {
-        window.reordered(rttUs - arrivedRttUs);
+      if (ring.transmission[index] - arrived > 0) {
+        arrived(index, nowUs);
+      } else if (isReordered(index, arrived, rttUs)) {
+        window.reordered(rttUs - arrivedRttUs());
       }
-      arrived(index, rttUs, nowUs);
-      minRtt.sample(rttUs, nowUs);
       if (transmissions(index) > 1) {
         recovered(index);
       }
@@ -156,7 +158,15 @@ final class RackDetector extends LossDetector {
       spurious(index, spurious, rttUs, true);
     }
     super.acknowledged(index, ts, rttUs, nowUs);
-    progressed(index, nowUs);
+    acknowledgedBytes += bytes(index);
+  }
+
+  @Override
+  void endAcks(long nowUs) {
+    if (arrivedAtUs == nowUs) {
+      minRtt.sample(arrivedRttUs(), nowUs);
+    }
+    progressed(nowUs);
   }
 
   @Override
@@ -167,11 +177,17 @@ final class RackDetector extends LossDetector {
       long rttUs = nowUs - sentAtUs(index);
       int known = arrivedAtUs == nowUs ? arrivedBefore : arrived;
       if (isReordered(index, known, rttUs) && window.wasLateByUna(nowUs)) {
-        window.reordered(rttUs - arrivedRttUs);
+        window.reordered(rttUs - arrivedRttUs());
       }
     }
     super.acknowledgedByUna(index, nowUs);
-    progressed(index, nowUs);
+    acknowledgedBytes += bytes(index);
+  }
+
+  @Override
+  void endInput(long nowUs) {
+    super.endInput(nowUs);
+    progressed(nowUs);
   }
 
   private void retransmissionCovered(int index, long nowUs) {
@@ -191,7 +207,7 @@ final class RackDetector extends LossDetector {
   private boolean isReordered(int index, int known, long rttUs) {
     return transmissions(index) == 1
         && ring.transmission[index] - known < 0
-        && !window.allowsFor(rttUs - arrivedRttUs);
+        && !window.allowsFor(rttUs - arrivedRttUs());
   }
 
   /** The reordering window, in microseconds. */
@@ -199,16 +215,18 @@ final class RackDetector extends LossDetector {
     return window.us();
   }
 
-  private void arrived(int index, int rttUs, long nowUs) {
-    if (ring.transmission[index] - arrived > 0) {
-      if (nowUs != arrivedAtUs) {
-        arrivedBefore = arrived;
-        arrivedAtUs = nowUs;
-      }
-      arrived = ring.transmission[index];
-      arrivedSentAtUs = sentAtUs(index);
-      arrivedRttUs = rttUs;
+  private void arrived(int index, long nowUs) {
+    if (nowUs != arrivedAtUs) {
+      arrivedBefore = arrived;
+      arrivedAtUs = nowUs;
     }
+    arrived = ring.transmission[index];
+    arrivedSentAtUs = sentAtUs(index);
+  }
+
+  /** The round-trip time of the latest transmission that has arrived. */
+  private int arrivedRttUs() {
+    return (int) Math.min(arrivedAtUs - arrivedSentAtUs, RttEstimator.MAX_RTO_US);
   }
 
   /**
@@ -224,7 +242,7 @@ final class RackDetector extends LossDetector {
       ackTime.sample(rttUs);
       timeoutMargin.spurious(transmissions);
     } else if (wasLate) {
-      window.retransmittedSpuriously(rttUs - arrivedRttUs);
+      window.retransmittedSpuriously(rttUs - arrivedRttUs());
     }
   }
 
@@ -237,9 +255,10 @@ final class RackDetector extends LossDetector {
     timeoutMargin.needed(transmissions);
   }
 
-  private void progressed(int index, long nowUs) {
+  private void progressed(long nowUs) {
     boolean wasThin = isThin();
-    bytesInFlight -= bytes(index);
+    bytesInFlight -= acknowledgedBytes;
+    acknowledgedBytes = 0;
     progressAtUs = nowUs;
     if (!wasThin && isThin()) {
       restartTimeouts();
@@ -282,8 +301,8 @@ final class RackDetector extends LossDetector {
     }
     long overdueAtUs = sentAtUs(head) + window.us();
     return overdueAtUs <= arrivedSentAtUs
-        ? overdueAtUs + arrivedRttUs
-        : Math.max(overdueAtUs + arrivedRttUs, sentAtUs(head) + ackTimeUs() + MARGIN_US);
+        ? overdueAtUs + arrivedRttUs()
+        : Math.max(overdueAtUs + arrivedRttUs(), sentAtUs(head) + ackTimeUs() + MARGIN_US);
   }
 
   @Override

@@ -43,7 +43,7 @@ final class RemoteWindow {
    */
   boolean update(int segmentUna, int wnd, SendBuffer sending) {
     int newer = segmentUna - una;
-    if (newer < 0 || (newer == 0 && wnd < segments && largest != 0)) {
+    if (newer < 0 || (newer == 0 && wnd <= segments && largest != 0)) {
       return false;
     }
     boolean grown = wnd > segments;

@@ -127,12 +127,13 @@ final class TransmissionOrder {
     if (entry == cursor) {
       cursor = after == NONE ? END : after;
     }
+    if (headSkipCount != 0) { // Else none has been skipped.
+      dropSkips(entry, before);
+    }
     if (before == NONE) {
       head = after;
-      headSkipCount -= links.skips[entry];
     } else {
       links.next[before] = after;
-      links.skips[before] += links.skips[entry];
     }
     if (after == NONE) {
       tail = before;
@@ -140,6 +141,14 @@ final class TransmissionOrder {
       links.previous[after] = before;
     }
     size--;
+  }
+
+  private void dropSkips(int entry, int before) {
+    if (before == NONE) {
+      headSkipCount -= links.skips[entry];
+    } else {
+      links.skips[before] += links.skips[entry];
+    }
   }
 
   /** Makes the list empty, with room for the entries of {@code links}. */

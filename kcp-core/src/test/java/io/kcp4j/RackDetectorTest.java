@@ -67,13 +67,16 @@ class RackDetectorTest {
   private void ack(int segment, long sentAtUs, long nowUs) {
     int rttUs = losses.rttUs(index(segment), ts(sentAtUs), TS_ORIGIN, nowUs);
     buffer.acknowledge(FIRST + segment, ts(sentAtUs), rttUs, nowUs);
+    losses.endAcks(nowUs);
     rtt.sample(rttUs);
     buffer.acknowledgeBelow(buffer.una(), nowUs);
+    losses.endInput(nowUs);
   }
 
   private void una(int segment, long nowUs) {
     losses.unaAdvances(buffer.index(buffer.una()), nowUs);
     buffer.acknowledgeBelow(FIRST + segment, nowUs);
+    losses.endInput(nowUs);
   }
 
   /** What one flush retransmits: segments, each with the initial letters of the cause. */

@@ -162,6 +162,7 @@ class SkipCountDetectorTest {
     assertEquals("", flush(true, 210_000));
     assertEquals(230_000, losses.deadlineUs());
     buffer.acknowledgeBelow(FIRST + 2, 220_000);
+    losses.endInput(220_000);
     assertEquals(Kcp.NO_DEADLINE, losses.deadlineUs());
   }
 
@@ -188,6 +189,7 @@ class SkipCountDetectorTest {
       if (random.nextInt(100) == 0) {
         int flight = buffer.next() - buffer.una();
         buffer.acknowledgeBelow(buffer.una() + random.nextInt(flight + 1), nowUs);
+        losses.endInput(nowUs);
         retransmitAtUs.keySet().removeIf(sn -> sn - buffer.una() < 0);
       }
       if (random.nextInt(10) == 0 && buffer.isAwaited(buffer.una())) {
