@@ -105,7 +105,7 @@ final class RackDetector extends LossDetector {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
-    int marginUs = timeoutMargin.us();
+    int marginUs = timeoutMargin.us(transmissions);
     int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(marginUs, MIN_VARIATION_US));
     long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) marginUs);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);

@@ -37,15 +37,15 @@ class TimeoutMarginTest {
       spurious();
       transmissions += 144;
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, margin.us(transmissions));
   }
 
   @Test
   void marginDoublesWhileMostRetransmissionsAreSpurious() {
     for (int us : new int[] {1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000}) {
-      assertEquals(us, margin.us());
+      assertEquals(us, margin.us(transmissions));
       spurious();
-      transmissions += 10_000;
+      transmissions += 200;
     }
   }
 
@@ -53,18 +53,36 @@ class TimeoutMarginTest {
   void marginShrinksWithNeededTimeoutsOnceTheyAreTheMore() {
     for (int i = 0; i < 6; i++) {
       spurious();
-      transmissions += 1_000;
+      transmissions += 200;
     }
     for (int i = 0; i < 5; i++) {
       needed();
-      assertEquals(30_000, margin.us());
+      assertEquals(30_000, margin.us(transmissions));
     }
     needed();
-    assertEquals(30_000 - 30_000 / 8, margin.us());
+    assertEquals(30_000 - 30_000 / 8, margin.us(transmissions));
     for (int i = 0; i < 50; i++) {
       needed();
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, margin.us(transmissions));
+  }
+
+  @Test
+  void marginShrinksWhileNoTimeoutIsSpurious() {
+    spurious();
+    spurious();
+    spurious();
+    transmissions += 287;
+    assertEquals(8_000, margin.us(transmissions));
+    transmissions++;
+    assertEquals(7_000, margin.us(transmissions));
+    transmissions += 287;
+    assertEquals(7_000, margin.us(transmissions));
+    for (int i = 0; i < 50; i++) {
+      transmissions += 288;
+      margin.us(transmissions);
+    }
+    assertEquals(1_000, margin.us(transmissions));
   }
 
   @Test
@@ -75,7 +93,7 @@ class TimeoutMarginTest {
       lose();
       transmissions += 144;
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, margin.us(transmissions));
   }
 
   @Test
@@ -86,12 +104,12 @@ class TimeoutMarginTest {
       lose();
       transmissions += 72;
     }
-    assertTrue(margin.us() > 1_000, () -> margin.us() + " us");
+    assertTrue(margin.us(transmissions) > 1_000, () -> margin.us(transmissions) + " us");
     transmissions += 10_000;
     for (int i = 0; i < 50; i++) {
       needed();
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, margin.us(transmissions));
   }
 
   @Test
@@ -100,9 +118,9 @@ class TimeoutMarginTest {
     for (int i = 0; i < 4; i++) {
       spurious();
     }
-    int us = margin.us();
+    int us = margin.us(transmissions);
     assertTrue(us > 1_000, us + " us");
     lose();
-    assertEquals(us, margin.us());
+    assertEquals(us, margin.us(transmissions));
   }
 }
