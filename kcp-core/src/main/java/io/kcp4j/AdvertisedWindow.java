@@ -1,8 +1,9 @@
 package io.kcp4j;
 
 /**
- * The receive window that we advertise: the free window as far as the memory budget has room for
- * it, and the window updates (WINS) that tell the peer when it opens: protocol.md 3.4.
+ * Flow control, receiving side: the receive window that we advertise, which is the free window as
+ * far as the memory budget has room for it, and the window updates (WINS) that tell the peer when
+ * it opens: protocol.md 3.4.
  */
 final class AdvertisedWindow {
 

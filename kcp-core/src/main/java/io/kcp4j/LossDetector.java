@@ -12,7 +12,7 @@ package io.kcp4j;
  *
  * <p>This class keeps what every strategy needs: the unacknowledged segments in the order of their
  * last transmission, how often each was sent, its first and last timestamp, when it was sent last,
- * and when it times out. A strategy decides which segments acknowledgements show to be lost; only
+ * and when it times out. A strategy decides by the acknowledgements which segments are lost; only
  * the head of the order has to be looked at for that.
  *
  * <p>Timeouts differ between segments, since each backs off on its own, so a search for them goes

@@ -1,9 +1,10 @@
 package io.kcp4j;
 
 /**
- * Loss detection by time, after RACK (RFC 8985): a segment is lost when one that was sent after it
- * has arrived, and it is overdue by more than a reordering window (protocol.md 4.9). Where no later
- * one arrives, a probe timeout replaces the retransmission timeout (4.10).
+ * Loss detection by time, after RACK (RFC 8985), used with {@link LossDetection#TIME}, the default:
+ * a segment is lost when one that was sent after it has arrived, and it is overdue by more than a
+ * reordering window (protocol.md 4.9). This takes the place of fast retransmit. Where no later one
+ * arrives, a probe timeout replaces the retransmission timeout (4.10).
  *
  * <p>KCP makes two things simpler than they are in TCP. An ACK echoes the timestamp of the
  * transmission that has arrived, so there is no retransmission ambiguity. And {@code una} says what
@@ -54,6 +55,9 @@ final class RackDetector extends LossDetector {
   private int intervalUs;
   private int minTimeoutUs;
 
+  /** The timeout of segments that are sent now: as of the last acknowledgement. */
+  private int timeoutUs;
+
   /** When segments were acknowledged last. */
   private long progressAtUs;
 
@@ -71,6 +75,7 @@ final class RackDetector extends LossDetector {
     super.configure(config);
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
     minTimeoutUs = config.minRtoMs() * Kcp.US_PER_MS;
+    timeoutUs = probeTimeoutUs();
   }
 
   // Transmissions
@@ -100,8 +105,7 @@ final class RackDetector extends LossDetector {
    * may choose for an ACK; here it is measured. KCP's minimum of 30 ms or more holds only if it is
    * configured.
    */
-  @Override
-  int timeoutUs() {
+  private int probeTimeoutUs() {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
@@ -109,6 +113,11 @@ final class RackDetector extends LossDetector {
     int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(marginUs, MIN_VARIATION_US));
     long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) marginUs);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
+  }
+
+  @Override
+  int timeoutUs() {
+    return timeoutUs;
   }
 
   private int ackTimeUs() {
@@ -188,6 +197,7 @@ final class RackDetector extends LossDetector {
   void endInput(long nowUs) {
     super.endInput(nowUs);
     progressed(nowUs);
+    timeoutUs = probeTimeoutUs();
   }
 
   private void retransmissionCovered(int index, long nowUs) {

@@ -1,6 +1,6 @@
 package io.kcp4j;
 
-/** Flow control: the peer's receive window, as far as it has advertised it. */
+/** Flow control, sending side: the peer's receive window, as far as it has advertised it. */
 final class RemoteWindow {
 
   /** kcp-go's receive window: what a peer is sure to take before it has advertised its own. */

@@ -3,7 +3,8 @@ package io.kcp4j;
 /**
  * RTT estimator: round-trip time and retransmission timeout after RFC 6298, in microseconds, with
  * two of kcp-go's refinements: a sample far below the expected range widens the variation only a
- * little, and the flush interval is part of every round trip: protocol.md 4.2 and 4.3.
+ * little, and the flush interval is part of every round trip: protocol.md 4.2 and 4.3. With loss
+ * detection by time, {@link RackDetector} sets timeouts of its own (4.10).
  */
 final class RttEstimator {
 

@@ -11,7 +11,7 @@ import java.util.Objects;
  *
  * <p>Consecutive datagrams form a group. A copy of each is kept until the group is full; then
  * parity is computed over the whole group at once, and all copies are released. Between groups the
- * encoder holds no memory. The last datagram of a group is never copied.
+ * encoder holds no memory. Of the last datagram of a group no copy is kept.
  *
  * <p>Where the memory budget does not allow a copy, the group gets no parity. To the peer this
  * looks like a group after a gap: the sequence numbers of its parity are skipped.

@@ -28,7 +28,7 @@ final class EndpointKeys {
   }
 
   /**
-   * Replaces the key ring.
+   * Replaces the key ring: key rotation.
    *
    * @throws IllegalArgumentException if the new one adds another number of bytes to a packet
    */
