@@ -203,7 +203,7 @@ abstract class LossDetector {
    * one segment blocks the rest.
    */
   final void unaAdvanced(int index, long nowUs) {
-    if (ring.retransmitAtUs[index] > nowUs + timeoutUs()) {
+    if (timesOutAtUs(index) > nowUs + timeoutUs()) {
       setTimeout(index, timeoutUs(), nowUs);
     }
   }

@@ -13,7 +13,8 @@ import java.util.Arrays;
  * <p>On a lossy path, ACKs of thin traffic leave once more with a flush that follows: there, a lost
  * ACK is as likely as a lost segment, and the peer cannot tell them apart. Those beyond a gap leave
  * a third time, together with the ACKs of the next segments: without them, these would show the
- * peer a loss.
+ * peer a loss. A flush with ACKs of duplicates is not repeated: a flood of duplicates would be
+ * answered three times.
  */
 final class PendingAcks {
 
@@ -46,6 +47,9 @@ final class PendingAcks {
   private int arrivalsCounted;
 
   private boolean atGap;
+
+  /** Whether ACKs of duplicates are listed. */
+  private boolean listsDuplicates;
 
   /** How many listed ACKs have been written, and are kept to be written again. */
   private int written;
@@ -167,6 +171,7 @@ final class PendingAcks {
    * another.
    */
   void addDuplicateBeyondGap(int sn, int ts) {
+    listsDuplicates = true;
     newest(sn, ts);
     list(sn, ts);
   }
@@ -209,7 +214,7 @@ final class PendingAcks {
     if (newestSn - rcvNext < 0) {
       writer.control(Segment.ACK, newestTs, newestSn);
     }
-    if (isLossy && isThin()) {
+    if (isLossy && isThin() && !listsDuplicates) {
       keepForRepetition(repeats, nowUs);
     } else {
       dropListed(count);
@@ -223,6 +228,7 @@ final class PendingAcks {
     arrivals = 0;
     arrivalsCounted = 0;
     atGap = false;
+    listsDuplicates = false;
   }
 
   private void write(int from, int to, int rcvNext, SegmentWriter writer) {

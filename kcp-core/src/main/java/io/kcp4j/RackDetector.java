@@ -13,7 +13,8 @@ package io.kcp4j;
  * <p>An ACK of an earlier transmission shows that a retransmission was spurious, and how late the
  * earlier one was. So does a {@code una} that covers a retransmission sooner than any round trip
  * takes: peers write no ACK of their own for most segments below {@code una}. The {@link
- * ReorderingWindow} then widens or, after a timeout, the {@link AckTime} grows.
+ * ReorderingWindow} then widens or, after a timeout, {@link AckTime} and {@link TimeoutMargin}
+ * learn of it.
  */
 final class RackDetector extends LossDetector {
 
@@ -109,7 +110,7 @@ final class RackDetector extends LossDetector {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
-    int marginUs = timeoutMargin.us(transmissions);
+    int marginUs = timeoutMargin.us();
     int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(marginUs, MIN_VARIATION_US));
     long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) marginUs);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
@@ -121,7 +122,7 @@ final class RackDetector extends LossDetector {
   }
 
   private int ackTimeUs() {
-    return ackTime.isKnown() ? ackTime.us() : assumedAckTimeUs();
+    return ackTime.isKnown() ? ackTime.us() : Math.max(ackTime.us(), assumedAckTimeUs());
   }
 
   /** The peer's interval is not known: until it shows, it is taken to be the same as here. */
@@ -197,6 +198,7 @@ final class RackDetector extends LossDetector {
   void endInput(long nowUs) {
     super.endInput(nowUs);
     progressed(nowUs);
+    timeoutMargin.transmitted(transmissions);
     timeoutUs = probeTimeoutUs();
   }
 
@@ -204,7 +206,8 @@ final class RackDetector extends LossDetector {
     long sinceSentUs = nowUs - sentAtUs(index);
     if (sinceSentUs < minRtt.us()) {
       long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
-      spurious(index, 1, sinceSentUs + betweenUs, window.wasLateByUna(nowUs));
+      boolean wasLate = ring.lostByAcks[index] && window.wasLateByUna(nowUs);
+      spurious(index, 1, sinceSentUs + betweenUs, wasLate);
     }
   }
 
@@ -250,7 +253,7 @@ final class RackDetector extends LossDetector {
     redundancy.retransmissionSpurious();
     if (!ring.lostByAcks[index]) {
       ackTime.sample(rttUs);
-      timeoutMargin.spurious(transmissions);
+      timeoutMargin.spurious();
     } else if (wasLate) {
       window.retransmittedSpuriously(rttUs - arrivedRttUs());
     }
@@ -262,7 +265,7 @@ final class RackDetector extends LossDetector {
     if (ring.lostByAcks[index]) {
       window.recovered();
     }
-    timeoutMargin.needed(transmissions);
+    timeoutMargin.needed();
   }
 
   private void progressed(long nowUs) {
@@ -271,8 +274,16 @@ final class RackDetector extends LossDetector {
     acknowledgedBytes = 0;
     progressAtUs = nowUs;
     if (!wasThin && isThin()) {
-      restartTimeouts();
+      countTimeoutsFrom(nowUs);
     }
+  }
+
+  /** Timeouts have counted from the last acknowledgement, and do not begin to pass for it. */
+  private void countTimeoutsFrom(long nowUs) {
+    for (int i = order.head(); i != NONE; i = order.next(i)) {
+      ring.retransmitAtUs[i] = Math.max(ring.retransmitAtUs[i], nowUs + timeoutUs(i));
+    }
+    restartTimeouts();
   }
 
   /**
@@ -311,7 +322,7 @@ final class RackDetector extends LossDetector {
     }
     long overdueAtUs = sentAtUs(head) + window.us();
     return overdueAtUs <= arrivedSentAtUs
-        ? overdueAtUs + arrivedRttUs()
+        ? arrivedAtUs
         : Math.max(overdueAtUs + arrivedRttUs(), sentAtUs(head) + ackTimeUs() + MARGIN_US);
   }
 

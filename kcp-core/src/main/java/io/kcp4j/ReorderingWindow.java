@@ -28,7 +28,7 @@ final class ReorderingWindow {
   private int us = MIN_US;
   private int wideRecoveries;
 
-  /** How often segments were late as {@code una} tells, less how often they were lost. */
+  /** How often segments were late as {@code una} tells; each loss since takes one off. */
   private int lateByUna;
 
   private long lateByUnaAtUs;
@@ -38,14 +38,14 @@ final class ReorderingWindow {
     this.minRtt = minRtt;
   }
 
-  /** The window, in microseconds. */
+  /** The window, in microseconds: at most half a round trip, which may have become shorter. */
   int us() {
-    return us;
+    return Math.max(MIN_US, Math.min(us, rtt.srttUs() / 2));
   }
 
   /** Whether a segment may be so late without counting as lost. */
   boolean allowsFor(long lateUs) {
-    return lateUs + MARGIN_US <= us;
+    return lateUs + MARGIN_US <= us();
   }
 
   /**
@@ -74,7 +74,7 @@ final class ReorderingWindow {
   }
 
   private void widen(long atLeastUs) {
-    us = (int) Math.max(us, Math.min(atLeastUs, rtt.srttUs() / 2));
+    us = (int) Math.max(us(), Math.min(atLeastUs, rtt.srttUs() / 2));
     wideRecoveries = WIDE_RECOVERIES;
   }
 

@@ -24,50 +24,50 @@ final class TimeoutMargin {
 
   private int us = MIN_US;
 
-  /** The transmissions of the session when the margin changed last. */
-  private int changedAt;
-
   /** The segments that have to follow until there were not too many spurious timeouts. */
   private int excess;
 
-  /** The transmissions of the session at the last one. */
-  private int transmissionsBefore;
+  /** The transmissions of the session until now, and when the margin changed last. */
+  private int transmissions;
+
+  private int changedAt;
 
   TimeoutMargin(Redundancy redundancy) {
     this.redundancy = redundancy;
   }
 
-  /** The margin after so many transmissions of the session, in microseconds. */
-  int us(int transmissions) {
-    if (us > MIN_US && transmissions - changedAt >= QUIET_SEGMENTS) {
-      shrink(transmissions);
-    }
+  /** The margin, in microseconds. */
+  int us() {
     return us;
   }
 
-  private void shrink(int transmissions) {
+  /** The session has transmitted so many segments until now. */
+  void transmitted(int transmissions) {
+    excess = Math.max(excess - (transmissions - this.transmissions), 0);
+    this.transmissions = transmissions;
+    if (transmissions - changedAt >= QUIET_SEGMENTS) {
+      shrink();
+    }
+  }
+
+  private void shrink() {
     us = Math.max(us - us / 8, MIN_US);
     changedAt = transmissions;
   }
 
-  /** A timeout was spurious, after so many transmissions of the session. */
-  void spurious(int transmissions) {
-    excess = excess(transmissions) + SEGMENTS;
-    transmissionsBefore = transmissions;
+  /** A timeout was spurious. */
+  void spurious() {
+    excess += SEGMENTS;
     if (redundancy.isMostlySpurious() || excess > 2 * SEGMENTS) {
       us = Math.min(2 * us, MAX_US);
     }
     changedAt = transmissions;
   }
 
-  /** A retransmission was needed, after so many transmissions of the session. */
-  void needed(int transmissions) {
-    if (!redundancy.isMostlySpurious() && excess(transmissions) < SEGMENTS) {
-      shrink(transmissions);
+  /** A retransmission was needed. */
+  void needed() {
+    if (!redundancy.isMostlySpurious() && excess < SEGMENTS) {
+      shrink();
     }
-  }
-
-  private int excess(int transmissions) {
-    return Math.max(excess - (transmissions - transmissionsBefore), 0);
   }
 }

@@ -137,6 +137,19 @@ class PendingAcksTest {
   }
 
   @Test
+  void acknowledgementsOfDuplicatesAreWrittenOnce() {
+    addBeyondGap(7, 70);
+    assertEquals(List.of("7@70"), flush(6, true, 0));
+    for (int ms = 2; ms < 10; ms += 2) {
+      assertTrue(acks.ensureRoom());
+      acks.addDuplicateBeyondGap(7, 70 + ms);
+      int repeated = ms == 2 ? 1 : 0; // That of the segment itself.
+      assertEquals(repeated + 1, flush(6, true, 1_000L * ms).size());
+    }
+    assertEquals(List.of(), flush(6, true, 12_000));
+  }
+
+  @Test
   void whatIsWrittenOnceMoreIsTheNewestInOrder() {
     acks.addInOrder(5, 50);
     assertEquals(List.of("5@50"), flush(6, true, 0));

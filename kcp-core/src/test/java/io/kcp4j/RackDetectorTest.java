@@ -397,14 +397,83 @@ class RackDetectorTest {
   @Test
   void timeoutsOfFewSegmentsCountFromTheirTransmission() {
     measureRtt();
+    sendNew(THIN_SEGMENTS, 30_000);
+    long timeoutUs = losses.timeoutUs();
+    ack(16, 30_000, 30_000 + timeoutUs - 1);
+    assertTrue(losses.isThin());
+    assertEquals("", flush(30_000 + timeoutUs - 1));
+    assertTrue(flush(30_000 + timeoutUs).startsWith("1p2p3p"));
+  }
+
+  @Test
+  void segmentsThatManyWereInFlightWithAreNotTimedOutWhenFewAreLeft() {
+    measureRtt();
     sendNew(THIN_SEGMENTS + 2, 30_000);
     long timeoutUs = losses.timeoutUs();
-    assertEquals("", flush(30_000 + timeoutUs - 1));
-    ack(17, 30_000, 30_000 + timeoutUs - 1);
-    ack(18, 30_000, 30_000 + timeoutUs - 1);
+    ack(1, 30_000, 300_000);
+    assertFalse(losses.isThin());
+    ack(2, 30_000, 310_000);
     assertTrue(losses.isThin());
-    assertEquals(30_000 + timeoutUs, losses.deadlineUs());
-    assertTrue(flush(30_000 + timeoutUs).startsWith("1p2p3p"));
+    assertEquals("", flush(310_000 + timeoutUs - 1));
+    assertTrue(flush(310_000 + timeoutUs).startsWith("3p4p5p"));
+  }
+
+  @Test
+  void advanceOfUnaResetsTheBackOffWhileManySegmentsAreInFlight() {
+    measureRtt();
+    sendNew(30_000);
+    long nowUs = 30_000;
+    for (int i = 0; i < 8; i++) {
+      nowUs = losses.deadlineUs();
+      assertEquals("1p", flush(nowUs));
+    }
+    long backedOffUs = losses.deadlineUs() - nowUs;
+    nowUs += backedOffUs - 1_000;
+    sendNew(THIN_SEGMENTS + 2, nowUs);
+    ack(3, nowUs, nowUs + 500); // progress
+    assertTrue(losses.timesOutAtUs(index(1)) > nowUs + backedOffUs);
+    losses.unaAdvanced(index(1), nowUs + 500);
+    assertEquals(nowUs + 500 + losses.timeoutUs(), losses.timesOutAtUs(index(1)));
+  }
+
+  @Test
+  void lossThatAnAckShowsIsDueAtOnceAndNotBefore() {
+    measureRtt();
+    sendNew(30_000);
+    sendNew(40_000);
+    ack(2, 40_000, 40_000 + RTT_US);
+    assertEquals(40_000 + RTT_US, losses.deadlineUs());
+  }
+
+  @Test
+  void spuriousTimeoutsDoNotMakeLostAcksLookLikeReordering() {
+    measureRtt();
+    for (int segment = 1; segment <= 3; segment++) {
+      long sentAtUs = 1_000_000L * segment;
+      sendNew(sentAtUs);
+      long nowUs = sentAtUs + losses.timeoutUs();
+      assertEquals(segment + "p", flush(nowUs));
+      una(segment + 1, nowUs + 100);
+    }
+    assertEquals(3, spurious());
+    sendNew(5_000_000);
+    sendNew(5_001_000);
+    ack(5, 5_001_000, 5_001_000 + RTT_US);
+    una(5, 5_008_000 + RTT_US);
+    assertEquals(WINDOW_US, losses.windowUs(), "one lost ACK");
+  }
+
+  @Test
+  void windowIsAtMostHalfARoundTrip() {
+    rtt.sample(400_000);
+    ReorderingWindow window = new ReorderingWindow(rtt, minRtt);
+    window.retransmittedSpuriously(150_000);
+    assertEquals(151_000, window.us());
+    for (int i = 0; i < 100; i++) {
+      rtt.sample(RTT_US);
+    }
+    assertEquals(rtt.srttUs() / 2, window.us());
+    assertFalse(window.allowsFor(rtt.srttUs() / 2));
   }
 
   @Test

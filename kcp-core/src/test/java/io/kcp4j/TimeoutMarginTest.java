@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** How {@link TimeoutMargin} follows spurious and needed timeouts. */
@@ -12,14 +13,24 @@ class TimeoutMarginTest {
   private final TimeoutMargin margin = new TimeoutMargin(redundancy);
   private int transmissions = Integer.MAX_VALUE - 100;
 
+  @BeforeEach
+  void beginShortOfTheWrap() {
+    transmit(0);
+  }
+
+  private void transmit(int segments) {
+    transmissions += segments;
+    margin.transmitted(transmissions);
+  }
+
   private void spurious() {
     redundancy.retransmissionSpurious();
-    margin.spurious(transmissions);
+    margin.spurious();
   }
 
   private void needed() {
     redundancy.retransmissionNeeded();
-    margin.needed(transmissions);
+    margin.needed();
   }
 
   /** So many losses that spurious retransmissions are the fewer. */
@@ -35,17 +46,17 @@ class TimeoutMarginTest {
     redundancy.flush(0);
     for (int i = 0; i < 100; i++) {
       spurious();
-      transmissions += 144;
+      transmit(144);
     }
-    assertEquals(1_000, margin.us(transmissions));
+    assertEquals(1_000, margin.us());
   }
 
   @Test
   void marginDoublesWhileMostRetransmissionsAreSpurious() {
     for (int us : new int[] {1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000}) {
-      assertEquals(us, margin.us(transmissions));
+      assertEquals(us, margin.us());
       spurious();
-      transmissions += 200;
+      transmit(200);
     }
   }
 
@@ -53,18 +64,18 @@ class TimeoutMarginTest {
   void marginShrinksWithNeededTimeoutsOnceTheyAreTheMore() {
     for (int i = 0; i < 6; i++) {
       spurious();
-      transmissions += 200;
+      transmit(200);
     }
     for (int i = 0; i < 5; i++) {
       needed();
-      assertEquals(30_000, margin.us(transmissions));
+      assertEquals(30_000, margin.us());
     }
     needed();
-    assertEquals(30_000 - 30_000 / 8, margin.us(transmissions));
+    assertEquals(30_000 - 30_000 / 8, margin.us());
     for (int i = 0; i < 50; i++) {
       needed();
     }
-    assertEquals(1_000, margin.us(transmissions));
+    assertEquals(1_000, margin.us());
   }
 
   @Test
@@ -72,17 +83,28 @@ class TimeoutMarginTest {
     spurious();
     spurious();
     spurious();
-    transmissions += 287;
-    assertEquals(8_000, margin.us(transmissions));
-    transmissions++;
-    assertEquals(7_000, margin.us(transmissions));
-    transmissions += 287;
-    assertEquals(7_000, margin.us(transmissions));
+    transmit(287);
+    assertEquals(8_000, margin.us());
+    transmit(1);
+    assertEquals(7_000, margin.us());
+    transmit(287);
+    assertEquals(7_000, margin.us());
     for (int i = 0; i < 50; i++) {
-      transmissions += 288;
-      margin.us(transmissions);
+      transmit(288);
     }
-    assertEquals(1_000, margin.us(transmissions));
+    assertEquals(1_000, margin.us());
+  }
+
+  @Test
+  void excessOfLongAgoDoesNotCount() {
+    lose();
+    spurious();
+    spurious();
+    for (int i = 0; i < 5; i++) {
+      transmit(1_000_000_000);
+    }
+    spurious();
+    assertEquals(1_000, margin.us());
   }
 
   @Test
@@ -91,9 +113,9 @@ class TimeoutMarginTest {
     for (int i = 0; i < 100; i++) {
       spurious();
       lose();
-      transmissions += 144;
+      transmit(144);
     }
-    assertEquals(1_000, margin.us(transmissions));
+    assertEquals(1_000, margin.us());
   }
 
   @Test
@@ -102,14 +124,14 @@ class TimeoutMarginTest {
     for (int i = 0; i < 6; i++) {
       spurious();
       lose();
-      transmissions += 72;
+      transmit(72);
     }
-    assertTrue(margin.us(transmissions) > 1_000, () -> margin.us(transmissions) + " us");
-    transmissions += 10_000;
+    assertTrue(margin.us() > 1_000, () -> margin.us() + " us");
+    transmit(10_000);
     for (int i = 0; i < 50; i++) {
       needed();
     }
-    assertEquals(1_000, margin.us(transmissions));
+    assertEquals(1_000, margin.us());
   }
 
   @Test
@@ -118,9 +140,9 @@ class TimeoutMarginTest {
     for (int i = 0; i < 4; i++) {
       spurious();
     }
-    int us = margin.us(transmissions);
+    int us = margin.us();
     assertTrue(us > 1_000, us + " us");
     lose();
-    assertEquals(us, margin.us(transmissions));
+    assertEquals(us, margin.us());
   }
 }
