@@ -10,11 +10,11 @@ import java.util.Arrays;
  *
  * <p>The list of the latter is released when the gap has closed.
  *
- * <p>On a lossy path, ACKs of thin traffic leave once more with a flush that follows: there, a lost
- * ACK is as likely as a lost segment, and the peer cannot tell them apart. Those beyond a gap leave
- * a third time, together with the ACKs of the next segments: without them, these would show the
- * peer a loss. A flush with ACKs of duplicates is not repeated: a flood of duplicates would be
- * answered three times.
+ * <p>On a lossy path, ACKs leave once more with a flush that follows: there, a lost ACK is as
+ * likely as a lost segment, and the peer cannot tell them apart. Those beyond a gap leave a third
+ * time, together with the ACKs of the next segments: without them, these would show the peer a
+ * loss. A flush with ACKs of duplicates is not repeated: a flood of duplicates would be answered
+ * three times.
  */
 final class PendingAcks {
 
@@ -27,6 +27,11 @@ final class PendingAcks {
 
   /** At most so many datagrams with new segments between two flushes are thin traffic. */
   private static final int THIN_DATAGRAMS = 16;
+
+  /**
+   * Of at most so many, ACKs are repeated: behind a gap, the writes of many ticks leave at once.
+   */
+  private static final int REPEATED_DATAGRAMS = 64;
 
   /** ACKs leave again after a millisecond at least: sooner, one burst of losses takes both. */
   private static final int MIN_REPEAT_US = Kcp.US_PER_MS;
@@ -83,7 +88,11 @@ final class PendingAcks {
 
   /** Whether few datagrams bring new segments: since the last flush, and before it. */
   boolean isThin() {
-    return datagrams <= THIN_DATAGRAMS && datagramsBefore <= THIN_DATAGRAMS;
+    return areDatagramsAtMost(THIN_DATAGRAMS);
+  }
+
+  private boolean areDatagramsAtMost(int most) {
+    return datagrams <= most && datagramsBefore <= most;
   }
 
   /**
@@ -197,7 +206,7 @@ final class PendingAcks {
   /**
    * Writes all pending ACKs.
    *
-   * @param isLossy whether to write them again with later flushes, if traffic is thin
+   * @param isLossy whether to write them again with later flushes, if they are few
    */
   void flush(int rcvNext, boolean isLossy, long nowUs, SegmentWriter writer) {
     boolean repeats = repeatPending && nowUs - writtenAtUs >= MIN_REPEAT_US;
@@ -214,7 +223,7 @@ final class PendingAcks {
     if (newestSn - rcvNext < 0) {
       writer.control(Segment.ACK, newestTs, newestSn);
     }
-    if (isLossy && isThin() && !listsDuplicates) {
+    if (isLossy && !listsDuplicates && areDatagramsAtMost(REPEATED_DATAGRAMS)) {
       keepForRepetition(repeats, nowUs);
     } else {
       dropListed(count);

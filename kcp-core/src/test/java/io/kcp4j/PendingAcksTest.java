@@ -211,18 +211,31 @@ class PendingAcksTest {
     assertEquals(List.of("9@90"), flush(6, true, 2_000));
   }
 
-  @Test
-  void acknowledgementsOfManyDatagramsAreNotWrittenOnceMore() {
-    for (int sn = 0; sn < 17; sn++) {
+  private void addDatagrams(int datagrams) {
+    for (int sn = 0; sn < datagrams; sn++) {
       acks.addInOrder(sn, 0);
       acks.endDatagram();
     }
+  }
+
+  @Test
+  void fewDatagramsTwiceInARowAreThin() {
+    addDatagrams(17);
     assertFalse(acks.isThin());
     flush(17, true, 0);
-    assertFalse(acks.isPending());
     assertFalse(acks.isThin(), "until another flush has had few");
     acks.addInOrder(17, 0);
     flush(18, true, 1_000);
     assertTrue(acks.isThin());
+  }
+
+  @Test
+  void acknowledgementsOfManyDatagramsAreNotWrittenOnceMore() {
+    addDatagrams(64);
+    flush(64, true, 0);
+    assertTrue(acks.isPending());
+    addDatagrams(65);
+    flush(65, true, 1_000);
+    assertFalse(acks.isPending());
   }
 }

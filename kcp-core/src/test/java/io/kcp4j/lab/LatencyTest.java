@@ -89,6 +89,18 @@ class LatencyTest {
     assertTrue(time.up().spurious() <= 0.01 * time.up().segments(), CsvRow.of(time));
   }
 
+  /** Echoes wait behind gaps, so that those of many ticks leave at once. */
+  @Test
+  void acksOfWritesThatLeaveAtOnceCauseFewSpuriousRetransmissionsWhenTheyAreLost() {
+    LinkSettings link = LinkSettings.delay(100_000).withLoss(0.1, 0);
+    Variant variant = Variant.named("default");
+    CellResult result =
+        CellRun.run(new Cell(Workload.GAME, variant, Traffic.game(50), link, 1, 300, 1));
+    for (CellResult.Direction way : List.of(result.up(), result.down())) {
+      assertTrue(way.spurious() <= 0.01 * way.segments(), CsvRow.of(result));
+    }
+  }
+
   private static CellResult fiveMinutes(String variant, double loss, long seed) {
     LinkSettings lossy = JITTERY.withLoss(loss, 0);
     return CellRun.run(new Cell(Workload.GAME, Variant.named(variant), GAME, lossy, 1, 300, seed));
