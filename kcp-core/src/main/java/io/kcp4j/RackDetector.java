@@ -30,6 +30,9 @@ final class RackDetector extends LossDetector {
    */
   static final int THIN_BYTES = 16 * 1400;
 
+  /** Acknowledgements alone do not shrink the margin: they may be forged. */
+  private static final int MARGIN_REVIEW_SEGMENTS = 32;
+
   private final MinRtt minRtt;
   private final Redundancy redundancy;
   private final KcpCounters counters;
@@ -39,6 +42,7 @@ final class RackDetector extends LossDetector {
 
   private int bytesInFlight;
   private int transmissions;
+  private int marginReviewedAt;
 
   /** The bytes of the segments that the present datagram acknowledges. */
   private int acknowledgedBytes;
@@ -87,6 +91,15 @@ final class RackDetector extends LossDetector {
     ring.transmission[index] = ++transmissions;
     ring.lostByAcks[index] = false;
     bytesInFlight += bytes(index);
+    if (transmissions - marginReviewedAt >= MARGIN_REVIEW_SEGMENTS) {
+      reviewMargin();
+    }
+  }
+
+  private void reviewMargin() {
+    marginReviewedAt = transmissions;
+    timeoutMargin.transmitted(transmissions);
+    timeoutUs = probeTimeoutUs();
   }
 
   private int bytes(int index) {
@@ -198,7 +211,6 @@ final class RackDetector extends LossDetector {
   void endInput(long nowUs) {
     super.endInput(nowUs);
     progressed(nowUs);
-    timeoutMargin.transmitted(transmissions);
     timeoutUs = probeTimeoutUs();
   }
 
@@ -253,6 +265,7 @@ final class RackDetector extends LossDetector {
     redundancy.retransmissionSpurious();
     if (!ring.lostByAcks[index]) {
       ackTime.sample(rttUs);
+      timeoutMargin.transmitted(transmissions);
       timeoutMargin.spurious();
     } else if (wasLate) {
       window.retransmittedSpuriously(rttUs - arrivedRttUs());
@@ -265,6 +278,7 @@ final class RackDetector extends LossDetector {
     if (ring.lostByAcks[index]) {
       window.recovered();
     }
+    timeoutMargin.transmitted(transmissions);
     timeoutMargin.needed();
   }
 
