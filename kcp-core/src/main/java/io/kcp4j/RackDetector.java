@@ -30,7 +30,10 @@ final class RackDetector extends LossDetector {
    */
   static final int THIN_BYTES = 16 * 1400;
 
-  /** Acknowledgements alone do not shrink the margin: they may be forged. */
+  /**
+   * After so many segments the margin may shrink. Acknowledgements alone do not cause that, since
+   * they may be forged.
+   */
   private static final int MARGIN_REVIEW_SEGMENTS = 32;
 
   private final MinRtt minRtt;

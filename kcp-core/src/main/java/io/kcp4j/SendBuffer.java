@@ -408,22 +408,19 @@ final class SendBuffer {
    * flight there is no timeout that would retransmit them.
    */
   void acknowledgeBelow(int newUna, long nowUs) {
-    SendRing ring = this.ring;
-    int sn = una;
-    while (newUna - sn > 0 || (sn != next && ring.acknowledged[sn & mask])) {
-      int i = sn & mask;
+    while (newUna - una > 0 || (una != next && ring.acknowledged[una & mask])) {
+      int i = una & mask;
       if (!ring.acknowledged[i]) {
         losses.acknowledgedByUna(i, nowUs);
       }
       unfinishedBelowUna = ring.frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
       Chunk left = ring.chunks[i];
       ring.chunks[i] = null;
-      sn++;
-      if (left != null && (sn == end || ring.chunks[sn & mask] != left)) {
+      una++;
+      if (left != null && (una == end || ring.chunks[una & mask] != left)) {
         memory.free(left);
       }
     }
-    una = sn;
     giveRingBackIfEmpty();
   }
 
