@@ -72,14 +72,24 @@ abstract class LossDetector {
 
   // Transmissions
 
-  /** The segment at {@code index} is sent for the first time, with the timestamp {@code ts}. */
-  void sent(int index, int ts, long nowUs) {
-    ring.transmissions[index] = 1;
-    ring.firstTs[index] = ts;
-    ring.lastTs[index] = ts;
-    ring.sentAtUs[index] = nowUs;
-    order.append(index);
-    setTimeout(index, timeoutUs(), nowUs);
+  /**
+   * The segments at the indices {@code from} up to, but not including, {@code to} are sent for the
+   * first time, with the timestamp {@code ts}.
+   */
+  void sent(int from, int to, int ts, long nowUs) {
+    SendRing sentTo = ring;
+    int timeoutUs = timeoutUs();
+    long timesOutAtUs = nowUs + timeoutUs;
+    for (int i = from; i < to; i++) {
+      sentTo.transmissions[i] = 1;
+      sentTo.firstTs[i] = ts;
+      sentTo.lastTs[i] = ts;
+      sentTo.sentAtUs[i] = nowUs;
+      sentTo.rtoUs[i] = timeoutUs;
+      sentTo.retransmitAtUs[i] = timesOutAtUs;
+    }
+    order.append(from, to);
+    timeoutBoundUs = Math.min(timeoutBoundUs, timesOutAtUs);
   }
 
   /**
@@ -184,9 +194,16 @@ abstract class LossDetector {
    */
   void unaAdvances(int index, long nowUs) {}
 
-  /** The peer's {@code una} covers the segment in flight at {@code index}; no ACK has come. */
-  void acknowledgedByUna(int index, long nowUs) {
-    order.remove(index);
+  /**
+   * The peer's {@code una} covers the segments in flight at the indices {@code from} up to, but not
+   * including, {@code to}. Those without an ACK of their own are not marked as acknowledged yet.
+   */
+  void acknowledgedByUna(int from, int to, long nowUs) {
+    for (int i = from; i < to; i++) {
+      if (!ring.acknowledged[i]) {
+        order.remove(i);
+      }
+    }
   }
 
   /** All that a datagram acknowledges has been reported; there was at least one segment. */

@@ -89,11 +89,17 @@ final class RackDetector extends LossDetector {
   // Transmissions
 
   @Override
-  void sent(int index, int ts, long nowUs) {
-    super.sent(index, ts, nowUs);
-    ring.transmission[index] = ++transmissions;
-    ring.lostByAcks[index] = false;
-    bytesInFlight += bytes(index);
+  void sent(int from, int to, int ts, long nowUs) {
+    super.sent(from, to, ts, nowUs);
+    int transmission = transmissions;
+    int bytes = 0;
+    for (int i = from; i < to; i++) {
+      ring.transmission[i] = ++transmission;
+      ring.lostByAcks[i] = false;
+      bytes += bytes(i);
+    }
+    transmissions = transmission;
+    bytesInFlight += bytes;
     if (transmissions - marginReviewedAt >= MARGIN_REVIEW_SEGMENTS) {
       reviewMargin();
     }
@@ -196,18 +202,29 @@ final class RackDetector extends LossDetector {
   }
 
   @Override
-  void acknowledgedByUna(int index, long nowUs) {
-    if (transmissions(index) > 1) {
-      retransmissionCovered(index, nowUs);
-    } else {
-      long rttUs = nowUs - sentAtUs(index);
-      int known = arrivedAtUs == nowUs ? arrivedBefore : arrived;
-      if (isReordered(index, known, rttUs) && window.wasLateByUna(nowUs)) {
-        window.reordered(rttUs - arrivedRttUs());
+  void acknowledgedByUna(int from, int to, long nowUs) {
+    int known = arrivedAtUs == nowUs ? arrivedBefore : arrived;
+    int bytes = 0;
+    for (int i = from; i < to; i++) {
+      if (ring.acknowledged[i]) {
+        continue;
+      }
+      bytes += bytes(i);
+      if (transmissions(i) > 1) {
+        retransmissionCovered(i, nowUs);
+      } else if (ring.transmission[i] - known < 0) {
+        olderCovered(i, known, nowUs);
       }
     }
-    super.acknowledgedByUna(index, nowUs);
-    acknowledgedBytes += bytes(index);
+    acknowledgedBytes += bytes;
+    super.acknowledgedByUna(from, to, nowUs);
+  }
+
+  private void olderCovered(int index, int known, long nowUs) {
+    long rttUs = nowUs - sentAtUs(index);
+    if (isReordered(index, known, rttUs) && window.wasLateByUna(nowUs)) {
+      window.reordered(rttUs - arrivedRttUs());
+    }
   }
 
   @Override

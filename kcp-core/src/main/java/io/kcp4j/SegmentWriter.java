@@ -107,10 +107,10 @@ final class SegmentWriter {
     int length = mtuBytes - Segment.HEADER_BYTES;
     int sn = buffer.next();
     for (int at = start; at < end; at += mtuBytes, sn++) {
-      int frg = buffer.frg(buffer.firstQueued());
+      int frg = buffer.frg(buffer.index(sn));
       Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
-      buffer.sent(ts, nowUs);
     }
+    buffer.sent(run, ts, nowUs);
     segments += run;
     kcp.pacer.begin(run, nowUs);
     count(run, mtuBytes);
@@ -138,7 +138,7 @@ final class SegmentWriter {
     } else {
       copy(buffer, index, bytes, ts);
     }
-    buffer.sent(ts, nowUs);
+    buffer.sent(1, ts, nowUs);
     segments++;
     newBytes += bytes;
     if (newBytes >= splitBytes) {

@@ -330,10 +330,15 @@ final class SendBuffer {
     return run;
   }
 
-  /** The oldest queued segment is sent, with the timestamp {@code ts}. */
-  void sent(int ts, long nowUs) {
-    losses.sent(next & mask, ts, nowUs);
-    next++;
+  /** So many of the oldest queued segments are sent, with the timestamp {@code ts}. */
+  void sent(int segments, int ts, long nowUs) {
+    int first = firstQueued();
+    int last = first + segments;
+    losses.sent(first, Math.min(last, ring.capacity), ts, nowUs);
+    if (last > ring.capacity) {
+      losses.sent(0, last - ring.capacity, ts, nowUs);
+    }
+    next += segments;
   }
 
   /** The sequence number of the segment at {@code index}. */
@@ -408,11 +413,11 @@ final class SendBuffer {
    * flight there is no timeout that would retransmit them.
    */
   void acknowledgeBelow(int newUna, long nowUs) {
+    if (newUna - una > 0) {
+      reportAcknowledged(newUna - una, nowUs);
+    }
     while (newUna - una > 0 || (una != next && ring.acknowledged[una & mask])) {
       int i = una & mask;
-      if (!ring.acknowledged[i]) {
-        losses.acknowledgedByUna(i, nowUs);
-      }
       unfinishedBelowUna = ring.frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
       Chunk left = ring.chunks[i];
       ring.chunks[i] = null;
@@ -422,6 +427,15 @@ final class SendBuffer {
       }
     }
     giveRingBackIfEmpty();
+  }
+
+  private void reportAcknowledged(int segments, long nowUs) {
+    int first = una & mask;
+    int last = first + segments;
+    losses.acknowledgedByUna(first, Math.min(last, ring.capacity), nowUs);
+    if (last > ring.capacity) {
+      losses.acknowledgedByUna(0, last - ring.capacity, nowUs);
+    }
   }
 
   void close() {

@@ -100,16 +100,28 @@ final class TransmissionOrder {
 
   /** Appends {@code entry}, which is not in the list and is being transmitted. */
   void append(int entry) {
-    links.previous[entry] = tail;
-    links.next[entry] = NONE;
-    links.skips[entry] = 0;
-    if (tail == NONE) {
-      head = entry;
-    } else {
-      links.next[tail] = entry;
+    append(entry, entry + 1);
+  }
+
+  /**
+   * Appends the entries {@code from} up to, but not including, {@code to}, none of which is in the
+   * list and which are being transmitted in this order.
+   */
+  void append(int from, int to) {
+    for (int i = from; i < to; i++) {
+      links.previous[i] = i - 1;
+      links.next[i] = i + 1;
+      links.skips[i] = 0;
     }
-    tail = entry;
-    size++;
+    links.previous[from] = tail;
+    links.next[to - 1] = NONE;
+    if (tail == NONE) {
+      head = from;
+    } else {
+      links.next[tail] = from;
+    }
+    tail = to - 1;
+    size += to - from;
   }
 
   /** Counts a skip of all entries before {@code entry}, whose last transmission has arrived. */

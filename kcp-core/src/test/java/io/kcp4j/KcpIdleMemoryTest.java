@@ -25,7 +25,7 @@ class KcpIdleMemoryTest {
       assertTrue(budget.usedBytes() >= 512 * (56 + 10 + 24));
       assertEquals(budget.usedBytes(), buffer.heldBytes());
       while (buffer.queued() > 0) {
-        buffer.sent(0, 0);
+        buffer.sent(1, 0, 0);
       }
       buffer.acknowledgeBelow(buffer.next() - 1, 0);
       assertEquals(512, buffer.ringCapacity());
@@ -41,7 +41,7 @@ class KcpIdleMemoryTest {
     for (int i = 0; i < 3; i++) {
       buffer.appendStream(bytes(40), 40, 10);
       while (buffer.queued() > 0) {
-        buffer.sent(0, 0);
+        buffer.sent(1, 0, 0);
       }
       buffer.acknowledgeBelow(buffer.next() - 1, 0);
       assertEquals(4, buffer.ringCapacity());

@@ -49,14 +49,14 @@ class RackDetectorTest {
   }
 
   private void sendNew(long nowUs) {
-    buffer.append(Unpooled.buffer().writeZero(PAYLOAD_BYTES), PAYLOAD_BYTES, 0, PAYLOAD_BYTES);
-    buffer.sent(ts(nowUs), nowUs);
+    sendNew(1, nowUs);
   }
 
   private void sendNew(int segments, long nowUs) {
     for (int i = 0; i < segments; i++) {
-      sendNew(nowUs);
+      buffer.append(Unpooled.buffer().writeZero(PAYLOAD_BYTES), PAYLOAD_BYTES, 0, PAYLOAD_BYTES);
     }
+    buffer.sent(segments, ts(nowUs), nowUs);
   }
 
   private int index(int segment) {

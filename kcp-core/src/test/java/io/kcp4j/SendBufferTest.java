@@ -72,7 +72,7 @@ class SendBufferTest {
     int frg = buffer.frg(index);
     int ts = (int) (nowUs / 1_000);
     Segment.set(chunk, start, 1, Segment.PUSH, frg, 0, ts, sn, 0, length);
-    buffer.sent(ts, nowUs);
+    buffer.sent(1, ts, nowUs);
     ByteBuf sent = chunk.memory().slice(start, buffer.bytes(index));
     return SentSegment.in(Unpooled.copiedBuffer(sent)).get(0);
   }
@@ -93,6 +93,32 @@ class SendBufferTest {
     buffer.acknowledgeBelow(buffer.next(), 0);
     assertTrue(buffer.isEmpty());
     assertNothingHeld();
+  }
+
+  @Test
+  void segmentsSentTogetherAcrossTheEndOfTheRingAreAllInFlight() {
+    append(bytes(40), 10);
+    buffer.sent(4, 0, 0);
+    buffer.acknowledgeBelow(FIRST + 3, 1_000);
+    append(bytes(30), 10);
+    assertEquals(4, buffer.ringCapacity());
+    buffer.sent(3, 5, 5_000);
+
+    assertEquals(0, buffer.queued());
+    assertEquals("[0, 1, 2, 3]", losses.order.toString());
+    for (int sn = FIRST + 4; sn != FIRST + 7; sn++) {
+      int index = buffer.index(sn);
+      assertTrue(buffer.isAwaited(sn));
+      assertEquals(1, losses.transmissions(index));
+      assertEquals(5, losses.firstTs(index));
+      assertEquals(5, losses.lastTs(index));
+      assertEquals(5_000, losses.sentAtUs(index));
+      assertEquals(5_000 + losses.timeoutUs(index), losses.timesOutAtUs(index));
+    }
+    buffer.acknowledge(FIRST + 5, 5, 0, 6_000);
+    buffer.acknowledgeBelow(FIRST + 6, 6_000);
+    assertEquals(1, losses.unacknowledged());
+    assertEquals(buffer.index(FIRST + 6), losses.order.head());
   }
 
   /** Buffers of every kind that a user may have, with the same bytes. */

@@ -47,7 +47,7 @@ class SkipCountDetectorTest {
 
   private int sendNew(long nowUs) {
     buffer.append(Unpooled.buffer(10).writeZero(10), 10, 0, 10);
-    buffer.sent(ts(nowUs), nowUs);
+    buffer.sent(1, ts(nowUs), nowUs);
     return buffer.next() - 1;
   }
 

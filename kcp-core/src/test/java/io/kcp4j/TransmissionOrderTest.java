@@ -118,8 +118,12 @@ class TransmissionOrderTest {
         order.grow(una, mask, newMask, new TransmissionOrder.Links(newMask + 1));
         mask = newMask;
       }
-      order.append(next & mask);
-      entries.add(new int[] {next++, 0});
+      int room = Math.min(mask + 1 - (next - una), mask + 1 - (next & mask));
+      int segments = 1 + random.nextInt(Math.min(room, 3));
+      order.append(next & mask, (next & mask) + segments);
+      for (int i = 0; i < segments; i++) {
+        entries.add(new int[] {next++, 0});
+      }
     }
 
     private void retransmit(int i) {
