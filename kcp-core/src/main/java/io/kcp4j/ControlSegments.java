@@ -8,6 +8,17 @@ final class ControlSegments {
 
   private ControlSegments() {}
 
+  /**
+   * Whether a flush that sends no payload may write any. Those of a session that has something to
+   * send depend on the peer's window, too.
+   */
+  static boolean areDue(Kcp kcp) {
+    return kcp.receiving.acks().isPending()
+        || kcp.probe.isRequested()
+        || kcp.advertised.isUpdatePending()
+        || kcp.advertised.isWithheld();
+  }
+
   /** Writes segments with the timestamp {@code ts}. */
   static void write(Kcp kcp, int ts, long nowUs) {
     kcp.receiving.flushAcks(nowUs, kcp.writer);

@@ -424,6 +424,19 @@ public final class Kcp {
     receiving.closeGap();
     failOnBadFragments();
     int window = Transmitter.window(this);
+    if (ControlSegments.areDue(this) || Transmitter.isDue(this, nowUs)) {
+      write(window, nowUs, output);
+    }
+    Transmitter.reportFlush(this, window, nowUs);
+    liveness.check(nowUs);
+    schedule.update(nowUs);
+    schedule.continueBurst(nowUs);
+    if (puller != null) {
+      puller.endFlush();
+    }
+  }
+
+  private void write(int window, long nowUs, DatagramOutput output) {
     int splitBytes = FlushSplitter.split(this, output, window, nowUs);
     writer.begin(this, output, advertised.beginFlush(), nowUs);
     try {
@@ -434,13 +447,6 @@ public final class Kcp {
       writer.end();
     } finally {
       writer.abort();
-    }
-    Transmitter.reportFlush(this, window, nowUs);
-    liveness.check(nowUs);
-    schedule.update(nowUs);
-    schedule.continueBurst(nowUs);
-    if (puller != null) {
-      puller.endFlush();
     }
   }
 

@@ -69,6 +69,9 @@ final class RackDetector extends LossDetector {
   /** When segments were acknowledged last. */
   private long progressAtUs;
 
+  /** When the head counts as lost: as of the last acknowledgement or retransmission. */
+  private long headLostAtUs = Kcp.NO_DEADLINE;
+
   RackDetector(RttEstimator rtt, MinRtt minRtt, Redundancy redundancy, KcpCounters counters) {
     super(rtt);
     this.minRtt = minRtt;
@@ -84,6 +87,7 @@ final class RackDetector extends LossDetector {
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
     minTimeoutUs = config.minRtoMs() * Kcp.US_PER_MS;
     timeoutUs = probeTimeoutUs();
+    updateHead();
   }
 
   // Transmissions
@@ -121,6 +125,7 @@ final class RackDetector extends LossDetector {
     ring.lostByAcks[index] = cause() == LossCause.TIME_THRESHOLD;
     super.retransmitted(index, ts, nowUs);
     ring.transmission[index] = ++transmissions;
+    updateHead();
   }
 
   /**
@@ -232,6 +237,7 @@ final class RackDetector extends LossDetector {
     super.endInput(nowUs);
     progressed(nowUs);
     timeoutUs = probeTimeoutUs();
+    updateHead();
   }
 
   private void retransmissionCovered(int index, long nowUs) {
@@ -336,7 +342,7 @@ final class RackDetector extends LossDetector {
 
   @Override
   boolean isLossDetected(long nowUs) {
-    return nowUs >= headLostAtUs();
+    return nowUs >= headLostAtUs;
   }
 
   @Override
@@ -344,24 +350,26 @@ final class RackDetector extends LossDetector {
     return isLossDetected(nowUs) ? LossCause.TIME_THRESHOLD : null;
   }
 
-  /**
-   * When the head counts as lost, or {@link Kcp#NO_DEADLINE} if no later one has arrived. It does
-   * at once if that was sent later by the reordering window. Else the next acknowledgement decides,
-   * which may take its time.
-   */
-  private long headLostAtUs() {
+  private void updateHead() {
     int head = order.head();
-    if (head == NONE || ring.transmission[head] - arrived >= 0) {
-      return Kcp.NO_DEADLINE;
-    }
-    long overdueAtUs = sentAtUs(head) + window.us();
+    boolean isOlder = head != NONE && ring.transmission[head] - arrived < 0;
+    headLostAtUs = isOlder ? lostAtUs(head) : Kcp.NO_DEADLINE;
+  }
+
+  /**
+   * When the segment at {@code index} counts as lost, of which a later one has arrived: at once if
+   * that was sent later by the reordering window. Else the next acknowledgement decides, which may
+   * take its time.
+   */
+  private long lostAtUs(int index) {
+    long overdueAtUs = sentAtUs(index) + window.us();
     return overdueAtUs <= arrivedSentAtUs
         ? arrivedAtUs
-        : Math.max(overdueAtUs + arrivedRttUs(), sentAtUs(head) + ackTimeUs() + MARGIN_US);
+        : Math.max(overdueAtUs + arrivedRttUs(), sentAtUs(index) + ackTimeUs() + MARGIN_US);
   }
 
   @Override
   long deadlineUs() {
-    return Math.min(super.deadlineUs(), headLostAtUs());
+    return Math.min(super.deadlineUs(), headLostAtUs);
   }
 }

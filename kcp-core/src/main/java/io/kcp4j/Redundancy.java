@@ -50,7 +50,7 @@ final class Redundancy {
     hasLost = true;
   }
 
-  /** A flush begins. Losses count from now on. */
+  /** A flush begins that sends something. Losses count from now on. */
   void flush(long nowUs) {
     if (hasLost) {
       hasLost = false;

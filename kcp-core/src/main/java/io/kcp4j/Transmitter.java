@@ -35,6 +35,11 @@ final class Transmitter {
     return kcp.sending.next() - kcp.sending.una();
   }
 
+  /** Whether there is anything to send, though it may have to wait for the window or the pacer. */
+  static boolean isDue(Kcp kcp, long nowUs) {
+    return hasNew(kcp) || kcp.losses.isSearchDue(false, nowUs);
+  }
+
   /**
    * Writes all that may leave now.
    *

@@ -549,9 +549,9 @@ class KcpFlushTest {
     Interrupted output = new Interrupted();
     output.atEnd = () -> second.flush(0, output);
     first.send(bytes(10));
+    second.send(bytes(20));
     assertThrows(AssertionError.class, () -> first.afterSend(0, output));
     output.atEnd = () -> {};
-    second.send(bytes(20));
     second.afterSend(0, output);
     assertEquals(List.of(2), output.convs());
   }

@@ -190,6 +190,7 @@ class RedundancyTest {
   @Test
   void spuriousRetransmissionsEndTheCopies() {
     timeOut(0, false);
+    driven.kcp.probe();
     driven.kcp.flush(driven.nowUs, driven);
     driven.nowUs += 10_000_000; // The path is not lossy any more.
     timeOut(1, true);
