@@ -16,6 +16,13 @@ final class Redundancy {
   /** A path has a queue if round trips take so much longer than twice the shortest. */
   private static final int QUEUE_US = 30_000;
 
+  /**
+   * Or if they vary by more than this. ACKs that a peer sends every 40 ms make them vary by 10 ms,
+   * jitter by less. A queue that never empties shows only in this: the shortest round trip has
+   * waited in it, too.
+   */
+  private static final int QUEUE_VARIATION_US = 15_000;
+
   private final RttEstimator rtt;
   private final MinRtt minRtt;
 
@@ -80,6 +87,6 @@ final class Redundancy {
   }
 
   private boolean isQueueing() {
-    return rtt.srttUs() - QUEUE_US > 2 * minRtt.us();
+    return rtt.srttUs() - QUEUE_US > 2 * minRtt.us() || rtt.rttVarUs() > QUEUE_VARIATION_US;
   }
 }

@@ -110,6 +110,30 @@ class RedundancyTest {
     assertFalse(redundancy.isForRetransmissions());
   }
 
+  @Test
+  void nothingLeavesTwiceWhileRoundTripsVaryAsOnlyAQueueMakesThem() {
+    redundancy.retransmissionNeeded();
+    for (int i = 0; i < 100; i++) { // The shortest of them do not show an empty queue, either.
+      sampleRtt(i % 2 == 0 ? 2 * RTT_US : 4 * RTT_US, 0);
+    }
+    assertFalse(isForAcks(0));
+    assertFalse(redundancy.isForRetransmissions());
+    for (int i = 0; i < 100; i++) {
+      sampleRtt(2 * RTT_US + i % 2 * 5_000, 0);
+    }
+    assertTrue(isForAcks(0));
+    assertTrue(redundancy.isForRetransmissions());
+  }
+
+  @Test
+  void roundTripsThatVaryWithAnAckIntervalOf40MsShowNoQueue() {
+    redundancy.retransmissionNeeded();
+    for (int i = 0; i < 1000; i++) {
+      sampleRtt(RTT_US + i * 17 % 40 * 1_000, 0);
+      assertTrue(i < 16 || isForAcks(0), "after sample " + i);
+    }
+  }
+
   /** A segment of the peer, sent {@code ts} ms after time 0 of the peer. */
   private void receive(int sn, int ts) {
     driven.receiveBatch(driven.segment(Segment.PUSH, 0, ts, sn, DrivenKcp.bytes(10)));
