@@ -77,16 +77,16 @@ abstract class LossDetector {
    * first time, with the timestamp {@code ts}.
    */
   void sent(int from, int to, int ts, long nowUs) {
-    SendRing sentTo = ring;
+    SendRing ring = this.ring;
     int timeoutUs = timeoutUs();
     long timesOutAtUs = nowUs + timeoutUs;
     for (int i = from; i < to; i++) {
-      sentTo.transmissions[i] = 1;
-      sentTo.firstTs[i] = ts;
-      sentTo.lastTs[i] = ts;
-      sentTo.sentAtUs[i] = nowUs;
-      sentTo.rtoUs[i] = timeoutUs;
-      sentTo.retransmitAtUs[i] = timesOutAtUs;
+      ring.transmissions[i] = 1;
+      ring.firstTs[i] = ts;
+      ring.lastTs[i] = ts;
+      ring.sentAtUs[i] = nowUs;
+      ring.rtoUs[i] = timeoutUs;
+      ring.timesOutAtUs(i, timesOutAtUs);
     }
     order.append(from, to);
     timeoutBoundUs = Math.min(timeoutBoundUs, timesOutAtUs);
@@ -108,7 +108,7 @@ abstract class LossDetector {
 
   private void setTimeout(int index, int timeoutUs, long nowUs) {
     ring.rtoUs[index] = timeoutUs;
-    ring.retransmitAtUs[index] = nowUs + timeoutUs;
+    ring.timesOutAtUs(index, nowUs + timeoutUs);
     timeoutBoundUs = Math.min(timeoutBoundUs, nowUs + timeoutUs);
   }
 
@@ -200,7 +200,7 @@ abstract class LossDetector {
    */
   void acknowledgedByUna(int from, int to, long nowUs) {
     for (int i = from; i < to; i++) {
-      if (!ring.acknowledged[i]) {
+      if (!ring.isAcknowledged(i)) {
         order.remove(i);
       }
     }
@@ -296,7 +296,7 @@ abstract class LossDetector {
 
   /** When the segment in flight at {@code index} times out, in microseconds. */
   long timesOutAtUs(int index) {
-    return ring.retransmitAtUs[index];
+    return ring.timesOutAtUs(index);
   }
 
   /** The timeout that the segment in flight at {@code index} was sent with, in microseconds. */

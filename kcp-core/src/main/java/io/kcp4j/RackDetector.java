@@ -99,7 +99,6 @@ final class RackDetector extends LossDetector {
     int bytes = 0;
     for (int i = from; i < to; i++) {
       ring.transmission[i] = ++transmission;
-      ring.lostByAcks[i] = false;
       bytes += bytes(i);
     }
     transmissions = transmission;
@@ -122,7 +121,7 @@ final class RackDetector extends LossDetector {
   @Override
   void retransmitted(int index, int ts, long nowUs) {
     ring.previousTs[index] = lastTs(index);
-    ring.lostByAcks[index] = cause() == LossCause.TIME_THRESHOLD;
+    ring.lostByAcks(index, cause() == LossCause.TIME_THRESHOLD);
     super.retransmitted(index, ts, nowUs);
     ring.transmission[index] = ++transmissions;
     updateHead();
@@ -211,7 +210,7 @@ final class RackDetector extends LossDetector {
     int known = arrivedAtUs == nowUs ? arrivedBefore : arrived;
     int bytes = 0;
     for (int i = from; i < to; i++) {
-      if (ring.acknowledged[i]) {
+      if (ring.isAcknowledged(i)) {
         continue;
       }
       bytes += bytes(i);
@@ -244,7 +243,7 @@ final class RackDetector extends LossDetector {
     long sinceSentUs = nowUs - sentAtUs(index);
     if (sinceSentUs < minRtt.us()) {
       long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
-      boolean wasLate = ring.lostByAcks[index] && window.wasLateByUna(nowUs);
+      boolean wasLate = ring.isLostByAcks(index) && window.wasLateByUna(nowUs);
       spurious(index, 1, sinceSentUs + betweenUs, wasLate);
     }
   }
@@ -289,7 +288,7 @@ final class RackDetector extends LossDetector {
   private void spurious(int index, int retransmissions, long rttUs, boolean wasLate) {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
     redundancy.retransmissionSpurious();
-    if (!ring.lostByAcks[index]) {
+    if (!ring.isLostByAcks(index)) {
       ackTime.sample(rttUs);
       timeoutMargin.transmitted(transmissions);
       timeoutMargin.spurious();
@@ -301,7 +300,7 @@ final class RackDetector extends LossDetector {
   /** The retransmission of the segment at {@code index} was needed. */
   private void recovered(int index) {
     redundancy.retransmissionNeeded();
-    if (ring.lostByAcks[index]) {
+    if (ring.isLostByAcks(index)) {
       window.recovered();
     }
     timeoutMargin.transmitted(transmissions);
@@ -321,7 +320,7 @@ final class RackDetector extends LossDetector {
   /** Timeouts have counted from the last acknowledgement, and do not begin to pass for it. */
   private void countTimeoutsFrom(long nowUs) {
     for (int i = order.head(); i != NONE; i = order.next(i)) {
-      ring.retransmitAtUs[i] = Math.max(ring.retransmitAtUs[i], nowUs + timeoutUs(i));
+      ring.timesOutAtUs(i, Math.max(ring.timesOutAtUs(i), nowUs + timeoutUs(i)));
     }
     restartTimeouts();
   }

@@ -2,7 +2,6 @@ package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 
 /**
  * The send buffer: segments written and not yet acknowledged. Those from {@code una} to {@code
@@ -167,7 +166,7 @@ final class SendBuffer {
     ring.length[i] = (char) bytes;
     chunk.advance(Segment.HEADER_BYTES + bytes);
     ring.frg[i] = (byte) frg;
-    ring.acknowledged[i] = false;
+    ring.clearFlags(i);
     end++;
   }
 
@@ -225,7 +224,7 @@ final class SendBuffer {
       ring.start[i] = ring.start[sn & mask];
       ring.length[i] = ring.length[sn & mask];
       ring.frg[i] = 0;
-      ring.acknowledged[i] = false;
+      ring.clearFlags(i);
     }
     for (int sn = to; sn != end; sn++) {
       ring.chunks[sn & mask] = null;
@@ -388,7 +387,7 @@ final class SendBuffer {
 
   /** Whether {@code sn} is in flight and the peer has not acknowledged it. */
   boolean isAwaited(int sn) {
-    return sn - una >= 0 && sn - next < 0 && !ring.acknowledged[sn & mask];
+    return sn - una >= 0 && sn - next < 0 && !ring.isAcknowledged(sn & mask);
   }
 
   /** The index of a segment. */
@@ -404,7 +403,7 @@ final class SendBuffer {
   void acknowledge(int sn, int ts, int rttUs, long nowUs) {
     int i = sn & mask;
     losses.acknowledged(i, ts, rttUs, nowUs);
-    ring.acknowledged[i] = true;
+    ring.acknowledge(i);
   }
 
   /**
@@ -416,7 +415,7 @@ final class SendBuffer {
     if (newUna - una > 0) {
       reportAcknowledged(newUna - una, nowUs);
     }
-    while (newUna - una > 0 || (una != next && ring.acknowledged[una & mask])) {
+    while (newUna - una > 0 || (una != next && ring.isAcknowledged(una & mask))) {
       int i = una & mask;
       unfinishedBelowUna = ring.frg[i] == 0 ? 0 : unfinishedBelowUna + 1;
       Chunk left = ring.chunks[i];
@@ -439,7 +438,7 @@ final class SendBuffer {
   }
 
   void close() {
-    Arrays.fill(ring.acknowledged, true); // Not reported to the detector.
+    ring.acknowledgeAll(); // Not reported to the detector.
     next = end;
     acknowledgeBelow(end, 0);
     giveRingBack();

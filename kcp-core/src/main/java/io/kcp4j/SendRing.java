@@ -6,7 +6,10 @@ import java.util.Arrays;
 final class SendRing {
 
   /** The size of an entry of all arrays, in bytes. */
-  static final int ENTRY_BYTES = 65;
+  static final int ENTRY_BYTES = 60;
+
+  private static final byte ACKNOWLEDGED = 1;
+  private static final byte LOST_BY_ACKS = 2;
 
   /** The ring of an empty buffer. */
   static final SendRing NONE = new SendRing(0);
@@ -19,16 +22,15 @@ final class SendRing {
 
   final char[] length;
   final byte[] frg;
-  final boolean[] acknowledged;
+  private final byte[] flags;
   final int[] transmissions;
   final int[] firstTs;
   final int[] lastTs;
   final long[] sentAtUs;
   final int[] rtoUs;
-  final long[] retransmitAtUs;
+  private final int[] timesOutAfterUs;
   final int[] transmission;
   final int[] previousTs;
-  final boolean[] lostByAcks;
   final TransmissionOrder.Links links;
 
   SendRing(int capacity) {
@@ -37,17 +39,53 @@ final class SendRing {
     start = new int[capacity];
     length = new char[capacity];
     frg = new byte[capacity];
-    acknowledged = new boolean[capacity];
+    flags = new byte[capacity];
     transmissions = new int[capacity];
     firstTs = new int[capacity];
     lastTs = new int[capacity];
     sentAtUs = new long[capacity];
     rtoUs = new int[capacity];
-    retransmitAtUs = new long[capacity];
+    timesOutAfterUs = new int[capacity];
     transmission = new int[capacity];
     previousTs = new int[capacity];
-    lostByAcks = new boolean[capacity];
     links = new TransmissionOrder.Links(capacity);
+  }
+
+  /** Clears what is known of the segment that was at {@code index} before. */
+  void clearFlags(int index) {
+    flags[index] = 0;
+  }
+
+  /** Whether an ACK has come for the segment at {@code index}. */
+  boolean isAcknowledged(int index) {
+    return (flags[index] & ACKNOWLEDGED) != 0;
+  }
+
+  void acknowledge(int index) {
+    flags[index] |= ACKNOWLEDGED;
+  }
+
+  void acknowledgeAll() {
+    Arrays.fill(flags, ACKNOWLEDGED);
+  }
+
+  /** Whether acknowledgements have shown that the last transmission but one was lost. */
+  boolean isLostByAcks(int index) {
+    return (flags[index] & LOST_BY_ACKS) != 0;
+  }
+
+  void lostByAcks(int index, boolean isLostByAcks) {
+    flags[index] = isLostByAcks ? LOST_BY_ACKS : 0; // It has not been acknowledged.
+  }
+
+  /** When the segment at {@code index} times out, in microseconds. */
+  long timesOutAtUs(int index) {
+    return sentAtUs[index] + timesOutAfterUs[index];
+  }
+
+  /** Sets when it times out, after {@link #sentAtUs}, by at most 35 minutes. */
+  void timesOutAtUs(int index, long timesOutAtUs) {
+    timesOutAfterUs[index] = (int) Math.min(timesOutAtUs - sentAtUs[index], Integer.MAX_VALUE);
   }
 
   /** Copies the fields of segment {@code sn} to another ring, except for the links. */
@@ -58,16 +96,15 @@ final class SendRing {
     other.start[to] = start[from];
     other.length[to] = length[from];
     other.frg[to] = frg[from];
-    other.acknowledged[to] = acknowledged[from];
+    other.flags[to] = flags[from];
     other.transmissions[to] = transmissions[from];
     other.firstTs[to] = firstTs[from];
     other.lastTs[to] = lastTs[from];
     other.sentAtUs[to] = sentAtUs[from];
     other.rtoUs[to] = rtoUs[from];
-    other.retransmitAtUs[to] = retransmitAtUs[from];
+    other.timesOutAfterUs[to] = timesOutAfterUs[from];
     other.transmission[to] = transmission[from];
     other.previousTs[to] = previousTs[from];
-    other.lostByAcks[to] = lostByAcks[from];
   }
 
   /** Returns the ring to the pool that it was taken from. */
