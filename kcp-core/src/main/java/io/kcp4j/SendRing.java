@@ -28,7 +28,10 @@ final class SendRing {
   final int[] lastTs;
   final long[] sentAtUs;
   final int[] rtoUs;
+
+  /** By how much the timeout lies after {@link #sentAtUs}: half the size of a time. */
   private final int[] timesOutAfterUs;
+
   final int[] transmission;
   final int[] previousTs;
   final TransmissionOrder.Links links;
