@@ -13,7 +13,7 @@ import io.kcp4j.session.TestDriver;
 import io.kcp4j.session.TimerWheel;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,8 +34,12 @@ final class LabHost implements LabPeer {
   private final SplittableRandom random;
   private final KcpConfig config;
   private final FecConfig fec;
+
+  /** Without leak detection, which takes most of the time of a test. */
   private final KcpContext context =
-      new KcpContext(PooledByteBufAllocator.DEFAULT, MemoryBudget.unlimited(), new KcpCounters());
+      new KcpContext(
+          new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
+
   private final TimerWheel wheel;
   private final SessionTable table;
   private final List<Session> sessions = new ArrayList<>();
