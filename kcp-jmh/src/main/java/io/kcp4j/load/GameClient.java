@@ -3,8 +3,6 @@ package io.kcp4j.load;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.FixedLengthFrameDecoder;
-import io.netty.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Sends numbered messages, those of a tick in one buffer, because Netty's QUIC sends a datagram for
@@ -15,8 +13,7 @@ final class GameClient extends LoadHandler {
 
   private final GameTraffic traffic;
   private final RoundTripHistogram roundTrips;
-  private Future<?> schedule;
-  private long startedAtNs;
+  private PeriodicTask ticks;
   private long sent;
   private long echoed;
 
@@ -32,10 +29,7 @@ final class GameClient extends LoadHandler {
 
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
-    startedAtNs = System.nanoTime();
-    schedule =
-        ctx.executor()
-            .scheduleAtFixedRate(() -> tick(ctx), 0, traffic.periodNs(), TimeUnit.NANOSECONDS);
+    ticks = new PeriodicTask(ctx.executor(), System::nanoTime, traffic.periodNs(), () -> tick(ctx));
   }
 
   private void tick(ChannelHandlerContext ctx) {
@@ -56,13 +50,13 @@ final class GameClient extends LoadHandler {
       throw new IllegalStateException("echo of message " + number + " in place of " + echoed);
     }
     echoed++;
-    roundTrips.add(System.nanoTime() - startedAtNs - traffic.dueNs(number));
+    roundTrips.add(ticks.sinceDueNs(number / traffic.entities()));
   }
 
   @Override
   public void handlerRemoved(ChannelHandlerContext ctx) {
-    if (schedule != null) {
-      schedule.cancel(false);
+    if (ticks != null) {
+      ticks.cancel();
     }
   }
 }

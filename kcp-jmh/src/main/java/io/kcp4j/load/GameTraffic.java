@@ -38,9 +38,4 @@ final class GameTraffic {
   long periodNs() {
     return TimeUnit.SECONDS.toNanos(1) / tickHz;
   }
-
-  /** When the message of this number is due, after the first one. */
-  long dueNs(long number) {
-    return number / entities * periodNs();
-  }
 }

@@ -2,7 +2,6 @@ package io.kcp4j.load;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -17,8 +16,7 @@ final class LoadPinger extends LoadHandler {
 
   private final LoadStats stats;
   private ByteBuf message;
-  private Future<?> schedule;
-  private long startedAtNs;
+  private PeriodicTask pings;
   private long echoedBytes;
   private long echoes;
 
@@ -33,9 +31,7 @@ final class LoadPinger extends LoadHandler {
 
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
-    startedAtNs = System.nanoTime();
-    schedule =
-        ctx.executor().scheduleAtFixedRate(() -> ping(ctx), 0, PERIOD_NS, TimeUnit.NANOSECONDS);
+    pings = new PeriodicTask(ctx.executor(), System::nanoTime, PERIOD_NS, () -> ping(ctx));
   }
 
   private void ping(ChannelHandlerContext ctx) {
@@ -47,16 +43,15 @@ final class LoadPinger extends LoadHandler {
     ByteBuf echo = (ByteBuf) msg;
     echoedBytes += echo.readableBytes();
     echo.release();
-    long nowNs = System.nanoTime();
     for (; echoes < echoedBytes / MESSAGE_BYTES; echoes++) {
-      stats.addRoundTrip(nowNs - startedAtNs - echoes * PERIOD_NS);
+      stats.addRoundTrip(pings.sinceDueNs(echoes));
     }
   }
 
   @Override
   public void handlerRemoved(ChannelHandlerContext ctx) {
-    if (schedule != null) {
-      schedule.cancel(false);
+    if (pings != null) {
+      pings.cancel();
     }
     message.release();
   }
