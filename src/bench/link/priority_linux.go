@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -12,8 +13,8 @@ import (
 // preferProcess keeps other processes and the Go runtime from stopping the threads of a link for
 // milliseconds, until the function that it returns is called.
 //
-//   - All threads get the same real-time priority, where the process may ask for that. A link's
-//     thread alone would wait for those of the runtime that it has preempted itself.
+//   - All threads but the runtime's monitor get the same real-time priority, where the process may
+//     ask for that. A link's thread alone would wait for others that it has preempted itself.
 //   - There is no garbage collection.
 //   - No thread that returns from a system call waits until less than GOMAXPROCS others run.
 func preferProcess() (resume func()) {
@@ -28,14 +29,32 @@ func preferProcess() (resume func()) {
 	}
 }
 
-// setPolicy sets the policy of all threads, which those that they start inherit.
+// setPolicy sets the policy of all threads, which those that they start inherit, but for the
+// runtime's monitor. That one looks for threads in system calls every 20 µs, and with real-time
+// priority would preempt what is measured as often.
 func setPolicy(policy uint32) {
-	tasks, _ := os.ReadDir("/proc/self/task")
-	for _, task := range tasks {
-		if thread, err := strconv.Atoi(task.Name()); err == nil {
+	threads := ownThreads()
+	for i, thread := range threads {
+		if i != monitorThread {
 			setThreadPolicy(thread, policy)
 		}
 	}
+}
+
+// monitorThread is the index of the runtime's monitor: the first thread that a process starts.
+const monitorThread = 1
+
+// ownThreads returns the threads of this process, in the order in which they were started.
+func ownThreads() []int {
+	tasks, _ := os.ReadDir("/proc/self/task")
+	var threads []int
+	for _, task := range tasks {
+		if thread, err := strconv.Atoi(task.Name()); err == nil {
+			threads = append(threads, thread)
+		}
+	}
+	slices.Sort(threads)
+	return threads
 }
 
 // setThreadPolicy does nothing if the process may not set this policy: the calibration shows
