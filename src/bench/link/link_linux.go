@@ -76,7 +76,7 @@ func (l *Link) Close() {
 }
 
 func newLink(up, down Config, headerBytes int) *Link {
-	l := &Link{epoch: time.Now(), resume: preferProcess()}
+	l := &Link{epoch: time.Now(), resume: calmRuntime()}
 	newPipe := func(config Config) *pipe {
 		return &pipe{headerBytes: headerBytes, model: newModel(config), epoch: l.epoch,
 			counters: new(counters), stopped: &l.stopped}

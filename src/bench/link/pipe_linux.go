@@ -1,7 +1,6 @@
 package link
 
 import (
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -45,13 +44,6 @@ func (p *pipe) run() {
 		}
 		p.receive()
 	}
-}
-
-// lockPreciseThread gives the goroutine a thread for the rest of its life, which wakes up without
-// slack, and ends with the goroutine.
-func lockPreciseThread() {
-	runtime.LockOSThread()
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }
 
 // deliver writes the packets that are due, and returns how long the next one has to wait.

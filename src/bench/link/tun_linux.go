@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -70,7 +71,7 @@ func newNamespace(local netip.Addr) (*namespace, error) {
 
 // serve makes the calls on one thread.
 func (n *namespace) serve() {
-	lockOrdinaryThread()
+	runtime.LockOSThread()
 	for call := range n.calls {
 		call()
 	}
