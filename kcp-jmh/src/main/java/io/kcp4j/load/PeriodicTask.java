@@ -20,7 +20,10 @@ final class PeriodicTask {
   private Future<?> next;
   private long runs;
 
-  /** Runs the task at once, and then in each period until {@link #cancel}. Event loop only. */
+  /**
+   * Runs the task at once, and then in each period until {@link #cancel}, or until the task throws.
+   * Event loop only.
+   */
   PeriodicTask(EventExecutor executor, LongSupplier clockNs, long periodNs, Runnable task) {
     this.executor = executor;
     this.clockNs = clockNs;
@@ -37,7 +40,12 @@ final class PeriodicTask {
   private void run() {
     runs++;
     scheduleNext();
-    task.run();
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      cancel();
+      throw e;
+    }
   }
 
   /** How long ago the run of this number was due, the first one being 0. */

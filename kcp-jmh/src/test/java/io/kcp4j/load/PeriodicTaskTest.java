@@ -91,6 +91,17 @@ class PeriodicTaskTest {
   }
 
   @Test
+  void aRunThatThrowsIsTheLast() {
+    start(
+        () -> {
+          throw new IllegalStateException();
+        });
+    advance(0);
+    advance(PERIOD_NS);
+    assertEquals(1, runs);
+  }
+
+  @Test
   void nothingRunsAfterItIsCancelled() {
     PeriodicTask task = start();
     advance(0);
