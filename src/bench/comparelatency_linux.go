@@ -56,7 +56,11 @@ func compareLatency(flags *flag.FlagSet, args []string) error {
 	report.Commit, report.Versions = *commit, versions(jvms, *classPath)
 	interrupt, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()
+	if c.awake, err = keepAwake(); err != nil {
+		return err
+	}
 	err = c.run(interrupt, report)
+	c.awake.end()
 	return errors.Join(err, report.publish(*csvFile, *jsonFile, *plots))
 }
 
@@ -72,6 +76,7 @@ type latencyComparison struct {
 	attempts     int
 	time, warmUp time.Duration
 	variants     []*latencyVariant
+	awake        *awakening
 }
 
 func (c *latencyComparison) flags(flags *flag.FlagSet) {

@@ -112,7 +112,7 @@ func listening(server *measuredProcess) (netip.AddrPort, error) {
 type latencyView struct {
 	link     link.Snapshot
 	echoes   *roundTrips
-	otherCPU time.Duration // of the machine, but for the two processes and this one
+	otherCPU time.Duration // of the machine, but for the two processes, this one and its loops
 }
 
 func (c *latencyComparison) look(
@@ -126,7 +126,11 @@ func (c *latencyComparison) look(
 	if err != nil {
 		return view, err
 	}
-	view.otherCPU = machine
+	loops, err := c.awake.cpuTime()
+	if err != nil {
+		return view, err
+	}
+	view.otherCPU = machine - loops
 	for _, pid := range []int{server.cmd.Process.Pid, client.cmd.Process.Pid, os.Getpid()} {
 		used, err := cpuTime(pid)
 		if err != nil {
