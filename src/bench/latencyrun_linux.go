@@ -18,7 +18,10 @@ func (c *latencyComparison) measure(
 	interrupt context.Context, v *latencyVariant, loss float64, seed int,
 ) (*latencyRun, error) {
 	up, down := c.config, c.config
-	up.Loss, down.Loss = loss/100, loss/100
+	up.Loss = loss / 100
+	if !v.oneWay {
+		down.Loss = loss / 100
+	}
 	up.Seed, down.Seed = uint64(2*seed), uint64(2*seed+1)
 	l, err := c.open(up, down)
 	if err != nil {
@@ -78,7 +81,7 @@ func wait(interrupt context.Context, d time.Duration) error {
 func (c *latencyComparison) connect(
 	v *latencyVariant, l *link.Link,
 ) (server, client *measuredProcess, err error) {
-	server, err = c.start(v, l.OnServer, fmt.Sprintf("--listen=%v:0", l.ServerAddress()))
+	server, err = c.start(v.server, l.OnServer, fmt.Sprintf("--listen=%v:0", l.ServerAddress()))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,7 +90,7 @@ func (c *latencyComparison) connect(
 		address, err = l.Connect(address)
 	}
 	if err == nil {
-		client, err = c.start(v, l.OnClient, fmt.Sprintf("--remote=%v", address))
+		client, err = c.start(v.client, l.OnClient, fmt.Sprintf("--remote=%v", address))
 	}
 	if err != nil {
 		server.end()
@@ -143,11 +146,11 @@ func (c *latencyComparison) look(
 
 // start starts one side on the host to which the function belongs.
 func (c *latencyComparison) start(
-	v *latencyVariant, on func(func() error) error, role string,
+	side latencySide, on func(func() error) error, role string,
 ) (*measuredProcess, error) {
-	args := slices.Concat(v.program.command[1:],
-		[]string{role, "--mode=game"}, c.traffic.args(), v.session)
-	process, err := newMeasuredProcess(exec.Command(v.program.command[0], args...))
+	args := slices.Concat(side.program.command[1:],
+		[]string{role, "--mode=game"}, c.traffic.args(), side.session)
+	process, err := newMeasuredProcess(exec.Command(side.program.command[0], args...))
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,15 @@ package main
 // A latencyVariant is a transport with its settings.
 type latencyVariant struct {
 	transport, settings string
-	program             program
-	session             []string // arguments of KCP sessions
-	needsIP             bool     // not only UDP
+	client, server      latencySide
+	needsIP             bool // not only UDP
+	oneWay              bool // nothing is lost on the way to the client
+}
+
+// A latencySide is a program and its arguments for KCP sessions.
+type latencySide struct {
+	program program
+	session []string
 }
 
 func (v *latencyVariant) name() string {
@@ -17,14 +23,23 @@ func (v *latencyVariant) name() string {
 
 // latencyVariants returns all variants, in the order of the report.
 func latencyVariants(p *programs) []*latencyVariant {
+	tcp, quic := latencySide{program: p.tcp}, latencySide{program: p.quic}
 	all := []*latencyVariant{
-		{transport: "TCP", program: p.tcp, needsIP: true},
-		{transport: "QUIC", program: p.quic},
+		{transport: "TCP", client: tcp, server: tcp, needsIP: true},
+		{transport: "QUIC", client: quic, server: quic},
+	}
+	side := func(program program, session []string) latencySide {
+		return latencySide{program, append(session, "--sndwnd=1024", "--rcvwnd=1024")}
 	}
 	add := func(program program, settings string, session ...string) {
-		session = append(session, "--sndwnd=1024", "--rcvwnd=1024")
+		both := side(program, session)
 		all = append(all, &latencyVariant{
-			transport: program.name, settings: settings, program: program, session: session})
+			transport: program.name, settings: settings, client: both, server: both})
+	}
+	addToKCPGo := func(program program, settings string, client, server []string) {
+		all = append(all, &latencyVariant{
+			transport: program.name, settings: settings + ", to kcp-go",
+			client: side(program, client), server: side(p.kcpGo, server), oneWay: true})
 	}
 	add(p.kcpGo, "no FEC")
 	add(p.kcpGo, "no FEC, ACK no delay", "--acknodelay")
@@ -37,6 +52,9 @@ func latencyVariants(p *programs) []*latencyVariant {
 		add(kcp4j, "FEC 3/2, MTU 500", "--datashard=3", "--parityshard=2", "--mtu=500")
 		add(kcp4j, "FEC adaptive", "--adaptive-fec=2")
 		add(kcp4j, "FEC adaptive, up to 3", "--adaptive-fec=3")
+		addToKCPGo(kcp4j, "no FEC", nil, nil)
+		addToKCPGo(kcp4j, "FEC adaptive",
+			[]string{"--adaptive-fec=2"}, []string{"--datashard=10", "--parityshard=3"})
 	}
 	return all
 }
