@@ -56,11 +56,7 @@ func compareLatency(flags *flag.FlagSet, args []string) error {
 	report.Commit, report.Versions = *commit, versions(jvms, *classPath)
 	interrupt, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()
-	if c.awake, err = keepAwake(); err != nil {
-		return err
-	}
-	err = c.run(interrupt, report)
-	c.awake.end()
+	err = c.runWithIdleLoops(interrupt, report)
 	return errors.Join(err, report.publish(*csvFile, *jsonFile, *plots))
 }
 
@@ -76,14 +72,15 @@ type latencyComparison struct {
 	attempts     int
 	time, warmUp time.Duration
 	variants     []*latencyVariant
-	awake        *awakening
+	idleLoops    *idleLoops
 }
 
 func (c *latencyComparison) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.link, "link", "",
 		"relay: of UDP on loopback; tun: of IP between two network namespaces, which needs root; "+
 			"default: tun for root, else relay")
-	flags.StringVar(&c.lossList, "loss", "0.5,5", "`percent` of packets lost each way, of each cell")
+	flags.StringVar(&c.lossList, "loss", "0.5,5", "`percent` of packets lost each way, of each cell; "+
+		"with a server of kcp-go and a client of kcp4j, only on their way to the server")
 	flags.DurationVar(&c.config.Burst, "burst", 0,
 		"mean `length` of loss bursts; 0: packets are lost independently")
 	flags.DurationVar(&c.config.Delay, "delay", 10*time.Millisecond, "`time` each way")
@@ -180,6 +177,18 @@ func (c *latencyComparison) open(up, down link.Config) (*link.Link, error) {
 	return link.NewRelay(up, down), nil
 }
 
+func (c *latencyComparison) runWithIdleLoops(
+	interrupt context.Context, report *latencyReport,
+) (err error) {
+	interrupt, cancel := context.WithCancelCause(interrupt)
+	defer cancel(nil)
+	if c.idleLoops, err = startIdleLoops(cancel); err != nil {
+		return err
+	}
+	defer c.idleLoops.end()
+	return c.run(interrupt, report)
+}
+
 // run adds the runs to the report. It returns an error if the link is not precise enough or if it
 // was interrupted, and after all runs if one of them is not published.
 func (c *latencyComparison) run(interrupt context.Context, report *latencyReport) error {
@@ -197,7 +206,8 @@ func (c *latencyComparison) run(interrupt context.Context, report *latencyReport
 					failed++
 				}
 				if interrupt.Err() != nil {
-					return fmt.Errorf("interrupted in run %d of %d", done, total)
+					return fmt.Errorf("interrupted in run %d of %d: %w",
+						done, total, context.Cause(interrupt))
 				}
 			}
 		}

@@ -22,13 +22,17 @@ const (
 	axisMargin  = 1.3 // beyond the values, on an axis with given ticks
 )
 
-// writePlots writes a file for each plot.
+// writePlots writes a file for each plot. Variants with loss in one direction would look better
+// than the others beside them, and are left out.
 func (r *latencyReport) writePlots(prefix string) error {
-	cells := slices.DeleteFunc(r.cells(), func(c *latencyCell) bool { return len(c.runs) == 0 })
+	cells := slices.DeleteFunc(r.cells(),
+		func(c *latencyCell) bool { return len(c.runs) == 0 || c.variant.oneWay })
+	variants := slices.DeleteFunc(slices.Clone(r.variants),
+		func(v *latencyVariant) bool { return v.oneWay })
 	var errs []error
 	write := func(name string, c *chart) {
 		c.fit()
-		c.styles = lineStyles(r.variants)
+		c.styles = lineStyles(variants)
 		errs = append(errs, os.WriteFile(prefix+name+".svg", c.svg(r.caption()), 0o644))
 	}
 	for _, loss := range r.losses() {

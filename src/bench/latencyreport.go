@@ -20,8 +20,8 @@ import (
 // are on their way at its end replace those that were at its beginning.
 const enough = 0.98
 
-// maxOtherCPU is the CPU time that other processes may take, in percent of a core. More would delay
-// those that are measured.
+// maxOtherCPU is the CPU time that other processes and the host of a virtual machine may take, in
+// percent of a core. More would delay those that are measured.
 const maxOtherCPU = 10
 
 // A latencyReport has the results of compare-latency, and describes the machine.
@@ -83,7 +83,7 @@ func (r *latencyRun) check(messages float64) {
 	case r.ExcessP99 > link.Limit:
 		r.Refusal = fmt.Sprintf("the link delayed 1 %% of the packets by %v too much", r.ExcessP99)
 	case r.OtherCPU > maxOtherCPU:
-		r.Refusal = fmt.Sprintf("other processes took %.0f %% of a core", r.OtherCPU)
+		r.Refusal = fmt.Sprintf("other processes or the host took %.0f %% of a core", r.OtherCPU)
 	case refused > 0:
 		r.Refusal = fmt.Sprintf("the system refused %d packets of the link", refused)
 	case float64(r.Echoes.Messages) < enough*messages:
@@ -261,7 +261,7 @@ func (r *latencyReport) print() {
 	if c := r.Calibration; c != nil {
 		fmt.Printf(" Calibration: %.3f ms (median), %.3f ms (p99).", c.P50Ms, c.P99Ms)
 	}
-	fmt.Printf("\nRuns of %v s, after %v s. Round trips in ms: the worst of all runs.\n",
+	fmt.Printf("\nRuns of %v s, after %v s, no core idle. Round trips in ms: the worst of all runs.\n",
 		r.Time, r.WarmUp)
 	loss := -1.0
 	for _, cell := range r.cells() {

@@ -18,10 +18,7 @@ func (c *latencyComparison) measure(
 	interrupt context.Context, v *latencyVariant, loss float64, seed int,
 ) (*latencyRun, error) {
 	up, down := c.config, c.config
-	up.Loss = loss / 100
-	if !v.oneWay {
-		down.Loss = loss / 100
-	}
+	up.Loss, down.Loss = v.losses(loss / 100)
 	up.Seed, down.Seed = uint64(2*seed), uint64(2*seed+1)
 	l, err := c.open(up, down)
 	if err != nil {
@@ -129,7 +126,7 @@ func (c *latencyComparison) look(
 	if err != nil {
 		return view, err
 	}
-	loops, err := c.awake.cpuTime()
+	loops, err := c.idleLoops.cpuTime()
 	if err != nil {
 		return view, err
 	}

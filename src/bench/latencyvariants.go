@@ -21,6 +21,14 @@ func (v *latencyVariant) name() string {
 	return v.transport + ", " + v.settings
 }
 
+// losses returns the fractions of packets that are lost on their way to the server and back.
+func (v *latencyVariant) losses(loss float64) (up, down float64) {
+	if v.oneWay {
+		return loss, 0
+	}
+	return loss, loss
+}
+
 // latencyVariants returns all variants, in the order of the report.
 func latencyVariants(p *programs) []*latencyVariant {
 	tcp, quic := latencySide{program: p.tcp}, latencySide{program: p.quic}
@@ -38,7 +46,7 @@ func latencyVariants(p *programs) []*latencyVariant {
 	}
 	addToKCPGo := func(program program, settings string, client, server []string) {
 		all = append(all, &latencyVariant{
-			transport: program.name, settings: settings + ", to kcp-go",
+			transport: program.name, settings: settings + ", to kcp-go, lost one way",
 			client: side(program, client), server: side(p.kcpGo, server), oneWay: true})
 	}
 	add(p.kcpGo, "no FEC")

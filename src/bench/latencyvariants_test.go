@@ -1,0 +1,16 @@
+package main
+
+import "testing"
+
+func TestVariantsToKCPGoLosePacketsOnlyOnTheirWayToIt(t *testing.T) {
+	for _, v := range latencyVariants(newPrograms(jvms{{name: "kcp4j"}}, "")) {
+		up, down := v.losses(0.05)
+		expectedDown := 0.05
+		if v.client.program.name == "kcp4j" && v.server.program.name == "kcp-go" {
+			expectedDown = 0
+		}
+		if up != 0.05 || down != expectedDown {
+			t.Errorf("%s: %v up, %v down", v.name(), up, down)
+		}
+	}
+}
