@@ -1,8 +1,12 @@
 package link
 
 import (
+	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,17 +16,50 @@ import (
 //
 //   - There is no garbage collection.
 //   - No thread that returns from a system call waits until less than GOMAXPROCS others run.
+//   - The monitor of the runtime wakes up once a second, in place of thousands of times.
+//     Each time it marks the threads in system calls, and a marked thread spins at the end of its
+//     call. If a thread of the link preempts the monitor just then, the scheduler does not run the
+//     monitor again for tens of milliseconds.
 //
-// The threads of the runtime have no priority: its monitor wakes up thousands of times a second,
-// and would preempt what is measured.
+// The threads of the runtime have no priority: the monitor would preempt what is measured.
 func calmRuntime() (resume func()) {
 	const manyThreads = 16
+	const calmMonitor, usualMonitor = time.Second, 0 // 0: the default
 	gcPercent, threads := debug.SetGCPercent(-1), runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(max(threads, manyThreads))
+	setMonitorSlack(calmMonitor)
 	return func() {
+		setMonitorSlack(usualMonitor)
 		runtime.GOMAXPROCS(threads)
 		debug.SetGCPercent(gcPercent)
 	}
+}
+
+// setMonitorSlack allows the monitor to sleep longer than it asks for, where the process may do so.
+func setMonitorSlack(slack time.Duration) {
+	if monitor, err := monitorThread(); err == nil {
+		file := fmt.Sprintf("/proc/%d/timerslack_ns", monitor)
+		os.WriteFile(file, []byte(strconv.FormatInt(slack.Nanoseconds(), 10)), 0)
+	}
+}
+
+// monitorThread returns the monitor of the runtime, which is the first thread that it starts.
+func monitorThread() (int, error) {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return 0, err
+	}
+	first := 0
+	for _, task := range tasks {
+		thread, err := strconv.Atoi(task.Name())
+		if err != nil {
+			return 0, err
+		}
+		if thread != os.Getpid() && (first == 0 || thread < first) {
+			first = thread
+		}
+	}
+	return first, nil
 }
 
 // lockPreciseThread gives the goroutine a thread for the rest of its life, which wakes up without

@@ -1,8 +1,10 @@
 package link
 
 import (
+	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,41 @@ func TestOnlyTheThreadsOfALinkHavePriority(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	l.Close()
+}
+
+func TestTheMonitorOfTheRuntimeSleepsWhileALinkIsOpen(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	l := NewRelay(Config{Delay: delay}, Config{Delay: delay})
+	defer l.Close()
+	before := monitorWakeUps(t)
+	if _, err := l.Calibrate(delay, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	const most = 100 // of several thousands without a link
+	if wakeUps := monitorWakeUps(t) - before; wakeUps > most {
+		t.Errorf("the monitor woke up %d times", wakeUps)
+	}
+}
+
+// monitorWakeUps returns how often the monitor has slept.
+func monitorWakeUps(t *testing.T) int {
+	monitor, err := monitorThread()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", monitor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
+	line, _, _ := strings.Cut(rest, "\n")
+	wakeUps, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wakeUps
 }
 
 func preferredThreads(t *testing.T) int {
