@@ -16,10 +16,10 @@ import (
 //
 //   - There is no garbage collection.
 //   - No thread that returns from a system call waits until less than GOMAXPROCS others run.
-//   - The monitor of the runtime wakes up once a second, in place of thousands of times.
-//     Each time it marks the threads in system calls, and a marked thread spins at the end of its
-//     call. If a thread of the link preempts the monitor just then, the scheduler does not run the
-//     monitor again for tens of milliseconds.
+//   - The monitor of the runtime wakes up once a second, in place of thousands of times. Each time
+//     it marks the threads in system calls, and a marked thread spins at the end of its call. If a
+//     thread of the link preempts the monitor just then, the scheduler does not run the monitor
+//     again for tens of milliseconds.
 //
 // The threads of the runtime have no priority: the monitor would preempt what is measured.
 func calmRuntime() (resume func()) {
