@@ -192,7 +192,7 @@ func (c *latencyComparison) runWithIdleLoops(
 // run adds the runs to the report. It returns an error if the link is not precise enough or if it
 // was interrupted, and after all runs if one of them is not published.
 func (c *latencyComparison) run(interrupt context.Context, report *latencyReport) error {
-	if err := c.calibrate(report); err != nil {
+	if err := c.calibrate(interrupt, report); err != nil {
 		return err
 	}
 	failed, total, done := 0, c.seeds*len(c.losses)*len(c.variants), 0
@@ -202,12 +202,12 @@ func (c *latencyComparison) run(interrupt context.Context, report *latencyReport
 				done++
 				fmt.Fprintf(os.Stderr, "%d of %d: %s, %v %% loss, seed %d\n",
 					done, total, v.name(), loss, seed)
-				if !c.attempt(interrupt, report, v, loss, seed) {
-					failed++
+				isPublished, err := c.attempt(interrupt, report, v, loss, seed)
+				if err != nil {
+					return fmt.Errorf("in run %d of %d: %w", done, total, err)
 				}
-				if interrupt.Err() != nil {
-					return fmt.Errorf("interrupted in run %d of %d: %w",
-						done, total, context.Cause(interrupt))
+				if !isPublished {
+					failed++
 				}
 			}
 		}
@@ -219,18 +219,21 @@ func (c *latencyComparison) run(interrupt context.Context, report *latencyReport
 }
 
 // attempt repeats a run that was disturbed. It returns false if none is published, unless the
-// transport is unavailable.
+// transport is unavailable, and an error if the comparison cannot go on.
 func (c *latencyComparison) attempt(interrupt context.Context,
 	report *latencyReport, v *latencyVariant, loss float64, seed int,
-) bool {
+) (bool, error) {
 	for range c.attempts {
 		r, err := c.measure(interrupt, v, loss, seed)
 		if interrupt.Err() != nil {
-			return false
+			return false, interrupted(interrupt)
+		}
+		if errors.As(err, new(errHarness)) {
+			return false, err
 		}
 		if errors.As(err, new(errUnavailable)) {
 			fmt.Fprintln(os.Stderr, err)
-			return true
+			return true, nil
 		}
 		if err != nil {
 			r = c.newRun(v, loss, seed)
@@ -238,14 +241,18 @@ func (c *latencyComparison) attempt(interrupt context.Context,
 		}
 		report.Runs = append(report.Runs, r)
 		if r.isPublished() {
-			return true
+			return true, nil
 		}
 		fmt.Fprintln(os.Stderr, "not published: "+r.reason())
 		if r.Failure != "" {
-			return false
+			return false, nil
 		}
 	}
-	return false
+	return false, nil
+}
+
+func interrupted(interrupt context.Context) error {
+	return fmt.Errorf("interrupted: %w", context.Cause(interrupt))
 }
 
 // order alternates, so that no variant always follows the same one.
@@ -257,12 +264,20 @@ func (c *latencyComparison) order(seed int) []*latencyVariant {
 	return order
 }
 
-// calibrate measures the link without faults. The report shows the last result, whatever it is.
-func (c *latencyComparison) calibrate(report *latencyReport) error {
+// calibrate measures the link without faults. The report shows the last result, whatever it is. A
+// calibration that fails, as when the host stops the machine for long, is repeated like others.
+func (c *latencyComparison) calibrate(interrupt context.Context, report *latencyReport) error {
+	result := fmt.Errorf("the link adds more than %v to 1 %% of the packets: nothing is published",
+		link.Limit)
 	for range c.attempts {
+		if interrupt.Err() != nil {
+			return interrupted(interrupt)
+		}
 		calibration, err := c.probe()
 		if err != nil {
-			return err
+			fmt.Fprintln(os.Stderr, err)
+			result = err
+			continue
 		}
 		report.Calibration = newCalibrationResult(calibration)
 		fmt.Fprintf(os.Stderr, "calibration: the link adds %v (median), %v (p99), %v (most)\n",
@@ -271,8 +286,7 @@ func (c *latencyComparison) calibrate(report *latencyReport) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the link adds more than %v to 1 %% of the packets: nothing is published",
-		link.Limit)
+	return result
 }
 
 func (c *latencyComparison) probe() (link.Calibration, error) {

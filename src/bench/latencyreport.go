@@ -61,6 +61,7 @@ type latencyRun struct {
 	Up        link.Counts   `json:"up"`
 	Down      link.Counts   `json:"down"`
 	ExcessP99 time.Duration `json:"excess_p99_ns"`     // of the link, over the delay of its packets
+	Excess999 time.Duration `json:"excess_p99_9_ns"`   // the same
 	OtherCPU  float64       `json:"other_cpu_percent"` // of one core
 	Refusal   string        `json:"refusal,omitempty"` // of a run that was disturbed
 	Failure   string        `json:"failure,omitempty"` // of the transport
@@ -111,7 +112,7 @@ var csvHeader = []string{
 	"transport", "settings", "link", "loss_percent", "burst_ms", "delay_ms", "jitter_ms", "seed",
 	"messages", "p50_ms", "p90_ms", "p99_ms", "p99_8_ms", "p99_9_ms", "max_ms",
 	"bytes_up", "bytes_down", "datagrams_up", "datagrams_down", "lost_up", "lost_down",
-	"dropped_up", "dropped_down", "link_excess_p99_ms", "other_cpu_percent",
+	"dropped_up", "dropped_down", "link_excess_p99_ms", "link_excess_p99_9_ms", "other_cpu_percent",
 	"ok", "reason",
 }
 
@@ -163,8 +164,8 @@ func (r *latencyRun) row(link string) []string {
 		r.Up.Lost, r.Down.Lost, r.Up.Dropped, r.Down.Dropped} {
 		row = append(row, strconv.FormatInt(count, 10))
 	}
-	return append(row, decimal(milliseconds(r.ExcessP99)), fmt.Sprintf("%.1f", r.OtherCPU),
-		strconv.FormatBool(r.isPublished()), r.reason())
+	return append(row, decimal(milliseconds(r.ExcessP99)), decimal(milliseconds(r.Excess999)),
+		fmt.Sprintf("%.1f", r.OtherCPU), strconv.FormatBool(r.isPublished()), r.reason())
 }
 
 func milliseconds(d time.Duration) float64 {

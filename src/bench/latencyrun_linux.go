@@ -13,6 +13,9 @@ import (
 	"github.com/kcp4j/kcp4j/bench/link"
 )
 
+// An errHarness is an error of the comparison, not of what it measures.
+type errHarness struct{ error }
+
 // measure runs a variant over a new link.
 func (c *latencyComparison) measure(
 	interrupt context.Context, v *latencyVariant, loss float64, seed int,
@@ -22,7 +25,7 @@ func (c *latencyComparison) measure(
 	up.Seed, down.Seed = uint64(2*seed), uint64(2*seed+1)
 	l, err := c.open(up, down)
 	if err != nil {
-		return nil, err
+		return nil, errHarness{err}
 	}
 	defer l.Close()
 
@@ -50,7 +53,8 @@ func (c *latencyComparison) measure(
 	counted := after.link.Since(before.link)
 	r := c.newRun(v, loss, seed)
 	r.Echoes = after.echoes
-	r.Up, r.Down, r.ExcessP99 = counted.Up, counted.Down, counted.ExcessP99()
+	r.Up, r.Down = counted.Up, counted.Down
+	r.ExcessP99, r.Excess999 = counted.Excess(99), counted.Excess(99.9)
 	r.OtherCPU = 100 * (after.otherCPU - before.otherCPU).Seconds() / c.time.Seconds()
 	r.check(c.traffic.messagesPerSecond() * c.time.Seconds())
 	return r, nil
@@ -124,11 +128,11 @@ func (c *latencyComparison) look(
 	}
 	machine, err := machineCPUTime()
 	if err != nil {
-		return view, err
+		return view, errHarness{err}
 	}
 	loops, err := c.idleLoops.cpuTime()
 	if err != nil {
-		return view, err
+		return view, errHarness{err}
 	}
 	view.otherCPU = machine - loops
 	for _, pid := range []int{server.cmd.Process.Pid, client.cmd.Process.Pid, os.Getpid()} {

@@ -49,16 +49,16 @@ func (s Snapshot) Since(earlier Snapshot) Snapshot {
 	return between
 }
 
-// ExcessP99 is the 99th percentile of the time by which packets left the link after they were due,
-// in both directions.
-func (s Snapshot) ExcessP99() time.Duration {
+// Excess is a percentile of the time by which packets left the link after they were due, in both
+// directions. At most 10 ms are counted.
+func (s Snapshot) Excess(percent float64) time.Duration {
 	total := int64(0)
 	for _, count := range s.excess {
 		total += count
 	}
 	below := int64(0)
 	for us, count := range s.excess {
-		if below += count; below*100 >= total*99 {
+		if below += count; float64(below)*100 >= float64(total)*percent {
 			return time.Duration(us) * time.Microsecond
 		}
 	}

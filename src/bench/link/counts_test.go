@@ -26,7 +26,7 @@ func TestSnapshotsCountWhatHappenedBetween(t *testing.T) {
 	if between.Up != (Counts{Packets: 100, Bytes: 1000}) {
 		t.Errorf("%+v", between.Up)
 	}
-	if p99 := between.ExcessP99(); p99 != 98*time.Microsecond {
+	if p99 := between.Excess(99); p99 != 98*time.Microsecond {
 		t.Errorf("p99 %v", p99)
 	}
 }

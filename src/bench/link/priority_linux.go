@@ -17,9 +17,9 @@ import (
 //   - There is no garbage collection.
 //   - No thread that returns from a system call waits until less than GOMAXPROCS others run.
 //   - The monitor of the runtime wakes up once a second, in place of thousands of times. Each time
-//     it marks the threads in system calls, and a marked thread spins at the end of its call. If a
-//     thread of the link preempts the monitor just then, the scheduler does not run the monitor
-//     again for tens of milliseconds.
+//     the runtime of Go 1.26 marks the threads in system calls, and a marked thread spins at the
+//     end of its call. If a thread of the link preempts the monitor just then, the scheduler does
+//     not run the monitor again for tens of milliseconds.
 //
 // The threads of the runtime have no priority: the monitor would preempt what is measured.
 func calmRuntime() (resume func()) {
@@ -35,16 +35,29 @@ func calmRuntime() (resume func()) {
 	}
 }
 
+// monitor is the thread of the monitor of the runtime, which is the first one that it starts. Later
+// threads can have lower ids, once these have wrapped. 0 if there is no telling.
+var monitor, _ = firstThread()
+
 // setMonitorSlack allows the monitor to sleep longer than it asks for, where the process may do so.
 func setMonitorSlack(slack time.Duration) {
-	if monitor, err := monitorThread(); err == nil {
+	if monitor != 0 {
 		file := fmt.Sprintf("/proc/%d/timerslack_ns", monitor)
 		os.WriteFile(file, []byte(strconv.FormatInt(slack.Nanoseconds(), 10)), 0)
 	}
 }
 
-// monitorThread returns the monitor of the runtime, which is the first thread that it starts.
-func monitorThread() (int, error) {
+// usualTimerSlack undoes what the monitor may have passed on to this thread, which would also pass
+// it on to the processes that it starts.
+func usualTimerSlack() {
+	unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(usualSlack.Nanoseconds()), 0, 0, 0)
+}
+
+// usualSlack is that of Linux.
+const usualSlack = 50 * time.Microsecond
+
+// firstThread returns the thread of this process with the lowest id, the main thread left out.
+func firstThread() (int, error) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return 0, err

@@ -25,6 +25,7 @@ func TestOnlyTheThreadsOfALinkHavePriority(t *testing.T) {
 	defer unix.Close(client)
 	unix.Write(client, []byte{0}) // the threads start with the first datagram
 
+	defer l.Close()
 	const pipes = 2
 	for end := time.Now().Add(5 * time.Second); preferredThreads(t) != before+pipes; {
 		if time.Now().After(end) {
@@ -32,31 +33,36 @@ func TestOnlyTheThreadsOfALinkHavePriority(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	l.Close()
 }
 
 func TestTheMonitorOfTheRuntimeSleepsWhileALinkIsOpen(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+	const most = 100 // with its usual slack there are several thousands
+	if wakeUps := monitorWakeUpsOfCalibration(t, func() {}); wakeUps > most {
+		t.Errorf("the monitor woke up %d times", wakeUps)
+	}
+	usual := func() { setMonitorSlack(0) }
+	if wakeUps := monitorWakeUpsOfCalibration(t, usual); wakeUps <= most {
+		t.Errorf("%d wake-ups with the usual slack: another thread than the monitor", wakeUps)
+	}
+}
+
+// monitorWakeUpsOfCalibration calls prepare when the link is open.
+func monitorWakeUpsOfCalibration(t *testing.T, prepare func()) int {
 	l := NewRelay(Config{Delay: delay}, Config{Delay: delay})
 	defer l.Close()
+	prepare()
 	before := monitorWakeUps(t)
 	if _, err := l.Calibrate(delay, time.Second); err != nil {
 		t.Fatal(err)
 	}
-	const most = 100 // with its usual slack there are several thousands
-	if wakeUps := monitorWakeUps(t) - before; wakeUps > most {
-		t.Errorf("the monitor woke up %d times", wakeUps)
-	}
+	return monitorWakeUps(t) - before
 }
 
 // monitorWakeUps returns how often the monitor has slept.
 func monitorWakeUps(t *testing.T) int {
-	monitor, err := monitorThread()
-	if err != nil {
-		t.Fatal(err)
-	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", monitor))
 	if err != nil {
 		t.Fatal(err)

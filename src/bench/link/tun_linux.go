@@ -72,6 +72,7 @@ func newNamespace(local netip.Addr) (*namespace, error) {
 // serve makes the calls on one thread.
 func (n *namespace) serve() {
 	runtime.LockOSThread()
+	usualTimerSlack()
 	for call := range n.calls {
 		call()
 	}
