@@ -22,6 +22,7 @@ final class ControlSegments {
   /** Writes segments with the timestamp {@code ts}. */
   static void write(Kcp kcp, int ts, long nowUs) {
     kcp.receiving.flushAcks(nowUs, kcp.writer);
+    kcp.writer.endAcks();
     kcp.probe.update(Transmitter.isRemoteWindowClosed(kcp), nowUs);
     if (kcp.probe.take(nowUs)) {
       kcp.writer.control(Segment.WASK, ts, 0);

@@ -13,7 +13,11 @@ public enum EndReason {
   /** Nothing was received from the peer, and seven keep-alive probes in a row stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
   /** No payload moved in either direction for the idle timeout. */
-  IDLE;
+  IDLE,
+  /** The peer has aborted the session. */
+  RESET,
+  /** The peer does not know the session any more: most likely it has restarted. */
+  SESSION_UNKNOWN;
 
   /** The reason of a session whose {@link Kcp} has failed. */
   public static EndReason of(KcpFailure failure) {

@@ -25,7 +25,8 @@ final class FlushSchedule {
     long flush = Math.min(flushAtUs, kcp.admission.retryAtUs());
     long retransmit = Math.max(kcp.losses.deadlineUs(), kcp.pacer.opensAtUs());
     long end = Math.min(kcp.probe.nextAtUs(), kcp.liveness.deadlineUs());
-    return Math.min(Math.min(flush, retransmit), end);
+    long extension = kcp.extension == null ? Kcp.NO_DEADLINE : kcp.extension.deadlineUs();
+    return Math.min(Math.min(flush, retransmit), Math.min(end, extension));
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */

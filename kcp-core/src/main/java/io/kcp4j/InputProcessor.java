@@ -6,6 +6,9 @@ import io.netty.buffer.ByteBuf;
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
 final class InputProcessor {
 
+  /** No index of a message. */
+  private static final int NONE = -1;
+
   private InputProcessor() {}
 
   /** Takes in one datagram; see {@link Kcp#input}. */
@@ -46,6 +49,8 @@ final class InputProcessor {
     int rttSampleUs = AckSample.NO_RTT;
     int unacknowledged = kcp.losses.unacknowledged();
     int segments = 0;
+    int messageAt = NONE;
+    boolean hasExactAck = false;
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
     int una = Segment.una(Segment.third(datagram, index));
@@ -63,10 +68,13 @@ final class InputProcessor {
       }
       int length = Segment.length(third);
       switch (Segment.cmd(first)) {
-        case Segment.ACK -> rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
+        case Segment.ACK -> {
+          hasExactAck |= kcp.extension != null && proves(kcp, second);
+          rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
+        }
         case Segment.PUSH -> push(kcp, first, second, datagram, index, length);
         case Segment.WASK -> kcp.advertised.requestUpdate();
-        default -> {} // WINS: its window has been taken above
+        default -> messageAt = length > 0 ? index : NONE; // WINS: its window has been taken above
       }
       index += Segment.HEADER_BYTES + length;
     }
@@ -80,6 +88,38 @@ final class InputProcessor {
       kcp.rtt.sample(rttSampleUs);
     }
     acknowledgeBelow(kcp, una, unacknowledged, rttSampleUs, nowUs);
+    if (messageAt != NONE && kcp.extension != null) {
+      receiveMessage(kcp, datagram, messageAt, hasExactAck, nowUs);
+    }
+    if (!kcp.lastInputStale) {
+      kcp.probe.answered();
+    }
+  }
+
+  /** Takes the message of the extension in a WINS, if that is the last segment. */
+  private static void receiveMessage(
+      Kcp kcp, ByteBuf datagram, int index, boolean hasExactAck, long nowUs) {
+    int length = Segment.length(Segment.third(datagram, index));
+    int message = index + Segment.HEADER_BYTES;
+    if (message + length == datagram.writerIndex()) {
+      boolean knows = kcp.extension.received(datagram, message, length, hasExactAck, nowUs);
+      kcp.lastInputStale |= !knows;
+    }
+  }
+
+  /** Whether an ACK has a timestamp with which the segment, which is in flight, was sent. */
+  private static boolean proves(Kcp kcp, long second) {
+    int sn = Segment.sn(second);
+    int ts = Segment.ts(second);
+    if (!kcp.sending.isAwaited(sn)) {
+      return false;
+    }
+    int index = kcp.sending.index(sn);
+    boolean isProof = kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts);
+    if (isProof) {
+      kcp.extension.acknowledged(sn, ts);
+    }
+    return isProof;
   }
 
   private static void updateRemoteWindow(Kcp kcp, int una, int wnd) {

@@ -41,6 +41,7 @@ public final class Kcp {
 
   private final int conv;
   final int tsOrigin;
+  final int firstSn;
   final KcpCounters counters;
   final RttEstimator rtt = new RttEstimator();
   final LossDetector losses;
@@ -64,6 +65,9 @@ public final class Kcp {
   /** Null while there is no tracer. */
   Tracing tracing;
 
+  /** Null while there is no extension. */
+  KcpExtension extension;
+
   /** Whether queued segments may have become sendable since the end of the last batch of input. */
   boolean windowOpened;
 
@@ -73,6 +77,9 @@ public final class Kcp {
   private boolean closed;
   private KcpConfig config;
   private int overheadBytes;
+
+  /** What datagrams leave free for the offer of the extension. */
+  private int reservedBytes;
 
   /**
    * Makes a session.
@@ -92,6 +99,7 @@ public final class Kcp {
     this.conv = conv;
     this.config = Objects.requireNonNull(config, "config");
     this.tsOrigin = tsOrigin;
+    this.firstSn = firstSn;
     counters = new KcpCounters(context.total());
     MinRtt minRtt = new MinRtt();
     Redundancy redundancy = new Redundancy(rtt, minRtt);
@@ -126,9 +134,15 @@ public final class Kcp {
     return mtuBytes() - Segment.HEADER_BYTES;
   }
 
-  /** The largest datagram that is written, in bytes. */
+  /** The largest datagram that is written, in bytes, without what is reserved. */
   int mtuBytes() {
-    return config.mtuBytes() - overheadBytes;
+    return config.mtuBytes() - overheadBytes - reservedBytes;
+  }
+
+  /** What datagrams leave free for the offer of the extension, in bytes. */
+  @Unstable
+  public int reservedBytes() {
+    return reservedBytes;
   }
 
   /** The bytes that the layers below add to each datagram. */
@@ -201,6 +215,83 @@ public final class Kcp {
     }
   }
 
+  /**
+   * Sets the extension, or null, the default, for none. To be called before anything is sent.
+   *
+   * @throws IllegalArgumentException if the MTU has no room for what the extension reserves;
+   *     nothing has changed then
+   */
+  @Unstable
+  public void extension(KcpExtension extension) {
+    KcpExtension before = this.extension;
+    this.extension = extension;
+    try {
+      reconfigure(config);
+    } catch (IllegalArgumentException e) {
+      this.extension = before;
+      throw e;
+    }
+  }
+
+  /** Whether a message of the extension has to leave now. */
+  boolean isExtensionDue(long nowUs) {
+    return extension != null && extension.deadlineUs() <= nowUs;
+  }
+
+  /** How long an acknowledgement of what is sent now may take, in microseconds. */
+  @Unstable
+  public int probeTimeoutUs() {
+    return losses.timeoutUs();
+  }
+
+  /** Whether something has been sent that the peer has to answer, and has not answered yet. */
+  @Unstable
+  public boolean isAnswerAwaited() {
+    return losses.unacknowledged() > 0 || probe.isUnanswered();
+  }
+
+  /** The lowest sequence number that the peer may still lack. */
+  @Unstable
+  public int sendUna() {
+    return sending.una();
+  }
+
+  /** A number that changes whenever something new is acknowledged, or received in order. */
+  @Unstable
+  public int progress() {
+    return sending.una() + receiving.next();
+  }
+
+  /** Whether all that was written has been sent at least once. */
+  @Unstable
+  public boolean isAllSent() {
+    return sending.queued() == 0 && !isSourceReady();
+  }
+
+  /** The sequence number of the next segment to be sent for the first time. */
+  @Unstable
+  public int sendNext() {
+    return sending.next();
+  }
+
+  /** Whether not all below {@code sn}, or just that, has been received in order. */
+  @Unstable
+  public boolean isPossibleEnd(int sn) {
+    return sn - receiving.next() >= 0;
+  }
+
+  /** Whether anything has been received in order. */
+  @Unstable
+  public boolean hasReceived() {
+    return receiving.next() != firstSn;
+  }
+
+  /** Whether everything below {@code sn} has been received, and taken by {@link #receive}. */
+  @Unstable
+  public boolean isReceivedBelow(int sn) {
+    return receiving.next() - sn >= 0 && !receiving.isReceivable();
+  }
+
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */
   public void reconfigure(KcpConfig config) {
     reconfigure(config, overheadBytes);
@@ -219,10 +310,11 @@ public final class Kcp {
    *     then, nor if the congestion control cannot be made
    */
   public void reconfigure(KcpConfig config, int overheadBytes) {
+    int reservedBytes = extension == null ? 0 : extension.reservedBytes();
     this.config.checkSuccessor(config);
-    config.checkOverhead(overheadBytes);
+    config.checkOverhead(overheadBytes + reservedBytes);
     int mssBytesBefore = mssBytes();
-    int mssBytes = config.mssBytes() - overheadBytes;
+    int mssBytes = config.mssBytes() - overheadBytes - reservedBytes;
     CongestionControl next = events.successor(config, mssBytes);
     boolean isStream = config.delivery() == Delivery.STREAM;
     if (mssBytes < mssBytesBefore && isStream && !closed) {
@@ -230,6 +322,7 @@ public final class Kcp {
     }
     this.config = config;
     this.overheadBytes = overheadBytes;
+    this.reservedBytes = reservedBytes;
     advertised.configure();
     configureParts();
     events.use(next, mssBytesBefore);
@@ -367,6 +460,7 @@ public final class Kcp {
         && !receiving.isReceivable()
         && !receiving.acks().isPending()
         && schedule.isIdle()
+        && (extension == null || extension.deadlineUs() == NO_DEADLINE)
         && liveness.failure() == null;
   }
 
@@ -386,7 +480,9 @@ public final class Kcp {
         (windowOpened && Transmitter.isNewAllowed(this)) || losses.isLossDetected(nowUs);
     if (urgent && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
-    } else if (advertised.isUpdatePending() || receiving.isAckDue(mtuBytes())) {
+    } else if (advertised.isUpdatePending()
+        || receiving.isAckDue(mtuBytes())
+        || isExtensionDue(nowUs)) {
       flushControl(nowUs, output);
     }
     windowOpened = false;
@@ -404,7 +500,7 @@ public final class Kcp {
   public void afterSend(long nowUs, DatagramOutput output) {
     if (!config.writeDelay() && Transmitter.isNewAllowed(this) && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
-    } else if (probe.isRequested() || advertised.isUpdatePending()) {
+    } else if (probe.isRequested() || advertised.isUpdatePending() || isExtensionDue(nowUs)) {
       flushControl(nowUs, output);
     }
     schedule.update(nowUs);
@@ -424,7 +520,7 @@ public final class Kcp {
     receiving.closeGap();
     failOnBadFragments();
     int window = Transmitter.window(this);
-    if (ControlSegments.areDue(this) || Transmitter.isDue(this, nowUs)) {
+    if (ControlSegments.areDue(this) || Transmitter.isDue(this, nowUs) || isExtensionDue(nowUs)) {
       write(window, nowUs, output);
     }
     Transmitter.reportFlush(this, window, nowUs);

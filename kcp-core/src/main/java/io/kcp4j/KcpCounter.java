@@ -56,6 +56,8 @@ public enum KcpCounter {
   UNKNOWN_COMMAND("datagrams.unknown.command", "datagrams"),
   /** Datagrams refused as {@link InputResult#ACKNOWLEDGES_UNSENT}. */
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
+  /** Messages of the extension that are malformed, impossible or of another version: ignored. */
+  EXTENSION_REFUSED("extension.refused", "messages"),
   /** FEC packets with an invalid header, and recovered datagrams that are invalid. */
   FEC_REFUSED("fec.refused", "datagrams"),
   /** Parity packets sent. */
@@ -77,6 +79,9 @@ public enum KcpCounter {
   /** Unreliable datagrams of either direction that were dropped for newer ones or not wanted. */
   UNRELIABLE_DROPPED("unreliable.dropped", "datagrams"),
   // The rest is counted by the endpoint alone.
+
+  /** Stateless resets sent: a packet has asked for a session that is not known here. */
+  STATELESS_RESETS_OUT("stateless.resets.out", "datagrams"),
 
   /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),

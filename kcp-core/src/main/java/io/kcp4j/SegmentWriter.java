@@ -22,6 +22,9 @@ final class SegmentWriter {
   private int wnd;
   private int rcvNext;
 
+  /** The extension of the session, or null. */
+  private KcpExtension extension;
+
   /** The size of the open datagram; 0 if there is none. */
   private int datagramBytes;
 
@@ -41,6 +44,9 @@ final class SegmentWriter {
 
   /** Whether the open datagram contains a segment that was sent before. */
   private boolean hasRetransmission;
+
+  /** Whether this flush has offered the extension. */
+  private boolean isOffered;
 
   /** The chunk of the pending contiguous run of single-segment datagrams, or null. */
   private Chunk run;
@@ -68,6 +74,7 @@ final class SegmentWriter {
     conv = kcp.conv();
     mtuBytes = kcp.mtuBytes();
     rcvNext = kcp.receiving.next();
+    extension = kcp.extension;
     if (kcp.tracing != null) {
       kcp.tracing.at(nowUs);
     }
@@ -95,9 +102,15 @@ final class SegmentWriter {
   int pushNew(int most, int ts) {
     SendBuffer buffer = kcp.sending;
     int index = buffer.firstQueued();
-    int run = buffer.contiguousRun(mtuBytes, most);
+    int offerBytes = extension == null || isOffered ? 0 : extension.offerBytes(buffer.next());
+    int run = offerBytes > 0 ? 1 : buffer.contiguousRun(mtuBytes, most);
     if (run < 2) {
       pushNext(buffer, index, ts);
+      if (offerBytes > 0) {
+        offer(offerBytes, buffer.next() - 1, ts);
+      } else if (newBytes >= splitBytes) {
+        endDatagram();
+      }
       return 1;
     }
     endDatagram();
@@ -141,9 +154,6 @@ final class SegmentWriter {
     buffer.sent(1, ts, nowUs);
     segments++;
     newBytes += bytes;
-    if (newBytes >= splitBytes) {
-      endDatagram();
-    }
   }
 
   /**
@@ -159,6 +169,49 @@ final class SegmentWriter {
     copy(kcp.sending, index, bytes, ts);
     hasRetransmission = true;
     segments++;
+    if (extension != null) {
+      offerAgain(kcp.sending.sn(index), ts);
+    }
+  }
+
+  /** A peer that has not received the first segment learns of the extension only with that. */
+  private void offerAgain(int sn, int ts) {
+    int offerBytes = sn == kcp.firstSn ? extension.offerBytes(sn) : 0;
+    if (offerBytes > 0) {
+      offer(offerBytes, sn, ts);
+    }
+  }
+
+  /** The ACKs have been written: a message may have to share their datagram. */
+  void endAcks() {
+    int messageBytes =
+        extension == null || datagramBytes == 0 ? 0 : extension.ackMessageBytes(nowUs);
+    if (messageBytes > 0) {
+      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
+    }
+  }
+
+  /** Ends the datagram with an offer behind the PUSH {@code sn}. */
+  private void offer(int bytes, int sn, int ts) {
+    message(bytes, ts);
+    extension.offered(sn, ts);
+    isOffered = true;
+  }
+
+  /** Writes a message of the extension, which ends its datagram. */
+  private void message(int bytes, int ts) {
+    int segmentBytes = Segment.HEADER_BYTES + bytes;
+    if (datagramBytes + segmentBytes > mtuBytes + kcp.reservedBytes()) {
+      endDatagram();
+    }
+    if (datagramBytes == 0) {
+      kcp.pacer.begin(1, nowUs);
+    }
+    ByteBuf out = datagram(segmentBytes);
+    Segment.write(out, conv, Segment.WINS, 0, wnd, ts, 0, rcvNext, bytes);
+    extension.write(out, nowUs);
+    segments++;
+    endDatagram();
   }
 
   private void copy(SendBuffer buffer, int index, int bytes, int ts) {
@@ -172,6 +225,10 @@ final class SegmentWriter {
 
   /** Ends the flush. */
   void end() {
+    int messageBytes = extension == null ? 0 : extension.messageBytes(nowUs);
+    if (messageBytes > 0) {
+      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
+    }
     endDatagram();
     sendRun();
     DatagramOutput written = datagrams > 0 ? output : null;
@@ -199,8 +256,10 @@ final class SegmentWriter {
       bytesOut = 0;
     }
     splitBytes = Integer.MAX_VALUE;
+    isOffered = false;
     discardDatagram();
     run = null;
+    extension = null;
     output = null;
     kcp = null;
   }
@@ -221,7 +280,7 @@ final class SegmentWriter {
   private ByteBuf datagram(int bytes) {
     if (datagram == null) {
       sendRun();
-      datagram = output.begin(Math.max(mtuBytes, bytes));
+      datagram = output.begin(Math.max(mtuBytes + kcp.reservedBytes(), bytes));
       if (single != null) {
         Copying.appendOwn(datagram, single.memory(), singleIndex, datagramBytes);
         single = null;

@@ -14,6 +14,10 @@ final class WindowProbe {
   private static final int MAX_WAIT_US = 120_000_000;
 
   private boolean requested;
+
+  /** Whether nothing new has been received since a probe was sent. */
+  private boolean isUnanswered;
+
   private boolean running;
   private int waitUs;
   private long nextAtUs;
@@ -45,7 +49,17 @@ final class WindowProbe {
     }
     boolean taken = due || requested;
     requested = false;
+    isUnanswered |= taken;
     return taken;
+  }
+
+  /** Something has been received that is not stale. */
+  void answered() {
+    isUnanswered = false;
+  }
+
+  boolean isUnanswered() {
+    return isUnanswered;
   }
 
   /** When the timer expires, or {@link Kcp#NO_DEADLINE}. */

@@ -21,7 +21,7 @@ final class Admission {
   private final KcpCounters counters;
   private final SessionIndex index;
   private final SessionDirectory directory;
-  private final ProbeResponder probeResponder;
+  private final StatelessResponder responder;
   private final Backlog backlog;
   private boolean acceptsOnProbe;
 
@@ -34,13 +34,13 @@ final class Admission {
       KcpContext context,
       SessionIndex index,
       SessionDirectory directory,
-      ProbeResponder probeResponder) {
+      StatelessResponder responder) {
     this.table = table;
     this.handler = handler;
     this.counters = context.total();
     this.index = index;
     this.directory = directory;
-    this.probeResponder = probeResponder;
+    this.responder = responder;
     this.backlog = new Backlog(context);
   }
 
@@ -85,25 +85,31 @@ final class Admission {
     }
     if (index.isClosed(key, nowUs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
+      responder.answerQuery(remote, segments, nowUs);
       return;
     }
     switch (FirstDatagram.classify(segments)) {
       case BEGINS -> begin(segments, start);
-      case PROBES -> receiveProbe(remote, segments, start);
+      case PROBES -> receiveProbe(remote, segments, start, nowUs);
       case NOT_KCP -> {
         counters.add(KcpCounter.UNKNOWN_SESSION, 1);
         counters.add(KcpCounter.NOT_KCP, 1);
         handler.mismatched(KcpCounter.NOT_KCP, remote);
       }
-      case OTHER -> counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+      case OTHER -> {
+        counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+        responder.answerQuery(remote, segments, nowUs);
+      }
     }
   }
 
-  private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start) {
+  private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
     if (acceptsOnProbe) {
       begin(segments, start);
-    } else if (directory.acceptsSessions()) {
-      probeResponder.answer(remote, index.lastKey().conv());
+    } else if (directory.acceptsSessions() && handler.isAccepting()) {
+      if (!responder.answerQuery(remote, segments, nowUs)) {
+        responder.answerProbe(remote, index.lastKey().conv());
+      }
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
     }

@@ -115,13 +115,11 @@ final class FecLayer {
         && (protection == null || protection.isNew(datagram, push));
   }
 
-  /**
-   * The index of the first PUSH, or the writer index. Control segments, without payload, precede.
-   */
+  /** The index of the first PUSH, or the writer index. */
   private static int firstPush(ByteBuf datagram, int index) {
     int end = datagram.writerIndex();
     while (index < end && Segment.cmd(datagram, index) != Segment.PUSH) {
-      index += Segment.HEADER_BYTES;
+      index += Segment.HEADER_BYTES + Segment.length(datagram, index);
     }
     return index;
   }

@@ -135,7 +135,7 @@ final class FlushQueue {
         Entry entry = session;
         entry.isDeliveryPending = false;
         if (contains(entry)) {
-          handler.progressed(session, nowUs);
+          deliver(session, nowUs);
         }
       }
       isDone = true;
@@ -145,6 +145,20 @@ final class FlushQueue {
       if (!isDone) {
         requestFlush();
       }
+    }
+  }
+
+  private void deliver(Session session, long nowUs) {
+    if (session.isClosing()) {
+      table.closingProgressed(session, nowUs);
+    } else if (session.hasPeerReset()) {
+      try {
+        answerEnd(session, nowUs);
+      } finally {
+        table.end(session, EndReason.RESET, nowUs);
+      }
+    } else {
+      handler.progressed(session, nowUs);
     }
   }
 
@@ -240,7 +254,14 @@ final class FlushQueue {
       table.end(session, EndReason.of(kcp.failure()), nowUs);
       return handler.readNowUs(nowUs);
     }
+    if (session.isUnknownToPeer(nowUs)) {
+      table.end(session, EndReason.SESSION_UNKNOWN, nowUs);
+      return handler.readNowUs(nowUs);
+    }
     rearm(session);
+    if (session.isClosing()) {
+      return nowUs;
+    }
     boolean delivers = !wasReceivable && kcp.isReceivable();
     if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendRetry()) {
       handler.progressed(session, nowUs); // What moves on was blocked, mostly for want of memory.
@@ -271,6 +292,13 @@ final class FlushQueue {
       kcp.afterInput(nowUs, output);
     }
     kcp.charge(output.nonArqBytes(), nowUs);
+  }
+
+  /** Answers what the peer says about the end of a session that is about to be closed. */
+  void answerEnd(Session session, long nowUs) {
+    if (session.isEndAnswerDue() && handler.isOutputWritable()) {
+      flushNow(session, nowUs);
+    }
   }
 
   /** Flushes a session that is about to be closed, whatever it waits for. */

@@ -220,6 +220,10 @@ final class PacketDemux {
     if (!session.path().isValidated() && session.kcp().hasRttSample()) {
       session.path().validate();
     }
+    Extension extension = session.extension();
+    if (extension != null && extension.endDatagram(session.kcp().isLastInputStale())) {
+      session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
+    }
     flushQueue.onDatagram(session);
     return true;
   }

@@ -32,20 +32,29 @@ public final class Session extends FlushQueue.Entry {
 
   private final KeepAlive keepAlive = new KeepAlive(this);
 
+  /** Null while the session neither offers the extension nor answers offers. */
+  private Extension extension;
+
+  private boolean isClosing;
+
+  /** Those of the table. */
+  private final ResetTokens resetTokens;
+
   Session(
+      SessionTable table,
       InetSocketAddress remote,
       Kcp kcp,
       Object owner,
       FecContext fecContext,
-      MemoryBudget budget,
-      int cipherBytes) {
+      MemoryBudget budget) {
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
     this.path = new Path(remote);
     this.kcp = kcp;
     this.owner = owner;
     this.fec = new FecLayer(fecContext, kcp.counters());
     this.unreliable = new UnreliableQueues(budget, kcp.counters());
-    this.cipherBytes = cipherBytes;
+    this.cipherBytes = table.cipherBytes();
+    this.resetTokens = table.resetTokens();
     kcp.reconfigure(kcp.config(), cipherBytes);
   }
 
@@ -115,8 +124,144 @@ public final class Session extends FlushQueue.Entry {
    */
   public void reconfigure(KcpConfig config, FecConfig fecConfig) {
     fec.checkSuccessor(fecConfig);
-    kcp.reconfigure(config, overheadBytes(cipherBytes, fecConfig));
+    int overheadBytes = overheadBytes(cipherBytes, fecConfig);
+    if (extension != null) {
+      extension.fit(config.mssBytes() - overheadBytes);
+    }
+    kcp.reconfigure(config, overheadBytes);
     fec.configure(fecConfig);
+  }
+
+  // The extension
+
+  /**
+   * Offers the extension to the peer, as a client: protocol.md 13. To be called before anything is
+   * sent. Nothing is offered if the MTU has no room for the messages.
+   *
+   * @param token a random number that others cannot guess
+   */
+  public void offerExtension(long token) {
+    use(Extension.offering(kcp, token));
+  }
+
+  /**
+   * Answers the peer if it offers the extension, as a server. To be called before anything is sent.
+   *
+   * @param token a random number that others cannot guess
+   * @param sessionId another one
+   */
+  public void answerExtension(long token, long sessionId) {
+    use(Extension.listening(kcp, token, sessionId, resetTokens));
+  }
+
+  private void use(Extension extension) {
+    this.extension = extension;
+    extension.fit(kcp.mssBytes());
+    kcp.extension(extension);
+  }
+
+  /** Whether both sides have the extension, and know that of each other. */
+  public boolean isExtensionEstablished() {
+    return extension != null && extension.isEstablished();
+  }
+
+  /**
+   * Tells the peer, if it has the extension, that nothing follows what has been queued. The caller
+   * schedules a flush by {@link SessionTable#scheduleFlush}, and queues nothing more.
+   *
+   * @param nowUs the time, in microseconds
+   */
+  public void shutdownOutput(long nowUs) {
+    if (extension != null) {
+      extension.end(ExtensionMessage.FIN, 0, nowUs);
+    }
+  }
+
+  /**
+   * Tells the peer the same, and that this side reads no more. {@link SessionTable#closeGracefully}
+   * follows when the peer has acknowledged everything.
+   *
+   * @param nowUs the time, in microseconds
+   */
+  public void sendClose(long nowUs) {
+    if (extension != null) {
+      extension.end(ExtensionMessage.CLOSE, 0, nowUs);
+    }
+  }
+
+  /** Whether the peer does not have the extension, as far as is known. */
+  public boolean isExtensionUnsupported() {
+    return extension == null || extension.isUnsupported();
+  }
+
+  /**
+   * Whether the peer has finished sending, and all that it has sent has been received and taken.
+   */
+  public boolean isInputFinished() {
+    CloseHandshake closeHandshake = closeHandshake();
+    return closeHandshake != null
+        && closeHandshake.hasPeerFinished()
+        && kcp.isReceivedBelow(closeHandshake.peerValue());
+  }
+
+  /** Whether the peer has said that it takes nothing more from this side. */
+  public boolean hasPeerClosed() {
+    CloseHandshake closeHandshake = closeHandshake();
+    return closeHandshake != null && closeHandshake.hasPeerClosed();
+  }
+
+  /** Whether the peer has said, and proven, that it does not know the session any more. */
+  boolean isUnknownToPeer(long nowUs) {
+    return extension != null && extension.isUnknownToPeer(nowUs);
+  }
+
+  /** The peer's code, if the session has ended by {@link io.kcp4j.EndReason#RESET}; else 0. */
+  public int resetCode() {
+    return hasPeerReset() ? closeHandshake().peerValue() : 0;
+  }
+
+  boolean hasPeerReset() {
+    CloseHandshake closeHandshake = closeHandshake();
+    return closeHandshake != null && closeHandshake.hasPeerReset();
+  }
+
+  private CloseHandshake closeHandshake() {
+    return extension == null ? null : extension.closeHandshakeOrNull();
+  }
+
+  /**
+   * The session ends, and its owner is no longer concerned.
+   *
+   * @param type of what the peer is told
+   * @param code that of an abort
+   * @return whether the peer is to be told, so that the session has to stay in the table
+   */
+  boolean beginClosing(int type, int code, long nowUs) {
+    if (extension == null || !extension.isUnderstood() || hasPeerClosed()) {
+      return false;
+    }
+    extension.end(type, code, nowUs);
+    isClosing = !isCloseAnswered();
+    return isClosing;
+  }
+
+  /** Whether what the peer says about the end has to be answered. */
+  boolean isEndAnswerDue() {
+    return closeHandshake() != null && closeHandshake().isAnswerDue();
+  }
+
+  /** Whether the session stays in the table only to tell the peer that it has ended. */
+  boolean isClosing() {
+    return isClosing;
+  }
+
+  /** Whether the peer knows how the session has ended, and has all that it still wants. */
+  boolean isCloseAnswered() {
+    return !closeHandshake().isUnanswered() && (closeHandshake().isReset() || kcp.isDrained());
+  }
+
+  Extension extension() {
+    return extension;
   }
 
   /** The settings of FEC in force. */
@@ -153,7 +298,7 @@ public final class Session extends FlushQueue.Entry {
     if (unreliable.limit() == 0 || !fec.isEncoding()) {
       return 0;
     }
-    return kcp.mssBytes() + Segment.HEADER_BYTES - Integer.BYTES;
+    return kcp.mssBytes() + kcp.reservedBytes() + Segment.HEADER_BYTES - Integer.BYTES;
   }
 
   /**

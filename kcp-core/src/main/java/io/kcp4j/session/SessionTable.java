@@ -51,6 +51,14 @@ public final class SessionTable {
     void incoming(Incoming incoming, long nowUs);
 
     /**
+     * Whether an attempt of a peer to begin a session would be accepted now, as far as is known. If
+     * not, window probes of unknown peers are not answered.
+     */
+    default boolean isAccepting() {
+      return true;
+    }
+
+    /**
      * A session has received datagrams, has obtained memory that it waited for, or has sent all
      * that was queued: there may be something to read, or room to write.
      *
@@ -64,6 +72,12 @@ public final class SessionTable {
      * @param reason why it has ended
      */
     void ended(Session session, EndReason reason);
+
+    /**
+     * A session that {@link #closeGracefully} or {@link #abort} has left in the table is no longer
+     * there. It has been closed.
+     */
+    default void closed(Session session) {}
 
     /**
      * Returns where packets for {@code remote} are written. Called for every flush of a session.
@@ -127,6 +141,9 @@ public final class SessionTable {
   private final KeepAliveSchedule keepAlives;
   private final Admission admission;
   private final PacketDemux demux;
+  private final ClosingSessions closing;
+  private final StatelessResponder responder;
+  private ResetTokens resetTokens;
   private PacketCipher cipher;
 
   /**
@@ -164,10 +181,12 @@ public final class SessionTable {
     flushQueue =
         new FlushQueue(this, handler, Objects.requireNonNull(deadlines, "deadlines"), output);
     FecLayer unprotected = new FecLayer(fecContext, counters);
-    ProbeResponder probeResponder =
-        new ProbeResponder(handler, flushQueue, output, unprotected, maxDatagramBytes);
-    admission = new Admission(this, handler, context, index, directory, probeResponder);
+    responder =
+        new StatelessResponder(
+            handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
+    admission = new Admission(this, handler, context, index, directory, responder);
     demux = new PacketDemux(handler, context, cipher, index, admission, flushQueue);
+    closing = new ClosingSessions(this, deadlines);
   }
 
   /**
@@ -176,6 +195,19 @@ public final class SessionTable {
    */
   public void acceptOnProbe(boolean accept) {
     admission.acceptOnProbe(accept);
+  }
+
+  /**
+   * Sets the reset tokens, by which peers that have the extension learn that their sessions are
+   * unknown here, as after a restart; null, the default, for none.
+   */
+  public void resetTokens(ResetTokens tokens) {
+    resetTokens = tokens;
+    responder.tokens(tokens);
+  }
+
+  ResetTokens resetTokens() {
+    return resetTokens;
   }
 
   /**
@@ -199,6 +231,11 @@ public final class SessionTable {
     demux.cipher(cipher);
   }
 
+  /** What the cipher adds to each packet, in bytes. */
+  int cipherBytes() {
+    return cipherBytes(cipher);
+  }
+
   private static int cipherBytes(PacketCipher cipher) {
     return cipher.headroom() + cipher.tailroom();
   }
@@ -213,7 +250,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException if the MTU has no room for the cipher's headers
    */
   public Session newSession(InetSocketAddress remote, Kcp kcp, Object owner) {
-    return new Session(remote, kcp, owner, fecContext, context.budget(), cipherBytes(cipher));
+    return new Session(this, remote, kcp, owner, fecContext, context.budget());
   }
 
   /** How many sessions there are. */
@@ -252,7 +289,9 @@ public final class SessionTable {
     }
     index.remove(session, nowUs);
     flushQueue.remove(session);
-    session.keepAlive().stop();
+    if (!session.isClosing()) {
+      session.keepAlive().stop();
+    }
     directory.leave();
     counters.add(KcpCounter.SESSIONS_CLOSED, 1);
   }
@@ -261,11 +300,69 @@ public final class SessionTable {
     return flushQueue.contains(session);
   }
 
+  /**
+   * Closes a session whose owner reads and writes no more. A peer that has the extension is told
+   * so, and of the sequence number behind the last segment: the session then stays in the table
+   * without an owner until the peer has answered, for at most three probe timeouts. Any other
+   * session is removed and closed at once.
+   *
+   * @param nowUs the time, in microseconds
+   * @return whether the session stays in the table; {@link Handler#closed} is called at its end
+   */
+  public boolean closeGracefully(Session session, long nowUs) {
+    return beginClosing(session, ExtensionMessage.CLOSE, 0, nowUs);
+  }
+
+  /**
+   * Closes a session like {@link #closeGracefully}, but tells the peer that it was aborted: the
+   * peer gives up at once, whatever it has not read.
+   *
+   * @param code what the peer can read by {@link Session#resetCode}
+   * @param nowUs the time, in microseconds
+   * @return whether the session stays in the table; {@link Handler#closed} is called at its end
+   */
+  public boolean abort(Session session, int code, long nowUs) {
+    return beginClosing(session, ExtensionMessage.RESET, code, nowUs);
+  }
+
+  private boolean beginClosing(Session session, int type, int code, long nowUs) {
+    boolean stays = contains(session) && session.beginClosing(type, code, nowUs);
+    if (stays) {
+      session.keepAlive().stop();
+      closing.add(session, nowUs);
+      flushQueue.onWrite(session);
+    } else {
+      remove(session, nowUs);
+      session.close();
+    }
+    return stays;
+  }
+
+  /** A session that is closing has received something, which nobody reads. */
+  void closingProgressed(Session session, long nowUs) {
+    if (session.isCloseAnswered() || session.hasPeerReset()) {
+      flushQueue.answerEnd(session, nowUs);
+      endClosing(session, nowUs);
+    }
+  }
+
+  /** The peer has answered, or there is no more time for that. */
+  void endClosing(Session session, long nowUs) {
+    closing.remove(session);
+    remove(session, nowUs);
+    session.close();
+    handler.closed(session);
+  }
+
   Handler handler() {
     return handler;
   }
 
   void end(Session session, EndReason reason, long nowUs) {
+    if (session.isClosing()) {
+      endClosing(session, nowUs);
+      return;
+    }
     remove(session, nowUs);
     handler.ended(session, reason);
   }
@@ -313,10 +410,12 @@ public final class SessionTable {
   }
 
   /**
-   * Ends the use of the table: drops attempts that were not answered, and lets other tables begin
-   * sessions of the keys of this one. Sessions are closed by the driver, now or later.
+   * Ends the use of the table: drops attempts that were not answered and sessions that are closing,
+   * and lets other tables begin sessions of the keys of this one. Other sessions are closed by the
+   * driver, now or later.
    */
   public void close() {
+    closing.endAll();
     admission.close();
     index.close();
   }

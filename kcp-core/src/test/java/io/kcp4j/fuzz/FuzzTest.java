@@ -50,7 +50,8 @@ class FuzzTest {
     "PacketOpenFuzz, 20000, 200",
     "FecDecodeFuzz, 20000, 400",
     "KcpInputFuzz, 20000, 600",
-    "SessionTableFuzz, 10000, 1000"
+    "SessionTableFuzz, 10000, 1000",
+    "ExtensionFuzz, 20000, 600"
   })
   void nothingIsFound(String target, long runs, int covered)
       throws IOException, InterruptedException {

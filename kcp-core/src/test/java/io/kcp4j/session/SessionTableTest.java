@@ -287,6 +287,14 @@ class SessionTableTest {
   }
 
   @Test
+  void probeOfAnUnknownPeerIsNotAnsweredByADriverThatAcceptsNobody() {
+    driver.isAccepting = false;
+    receive(REMOTE, wask(7));
+    assertEquals(List.of(), driver.events());
+    assertEquals(1, count(KcpCounter.UNKNOWN_SESSION));
+  }
+
+  @Test
   void probeOfAnUnknownPeerCanBeginASession() {
     table.acceptOnProbe(true);
     receive(REMOTE, wask(7));

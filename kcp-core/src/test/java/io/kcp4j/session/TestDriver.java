@@ -91,11 +91,17 @@ public final class TestDriver implements SessionTable.Handler {
   /** The sessions that were accepted, in order. */
   public final List<Session> accepted = new ArrayList<>();
 
+  /** Whether attempts to begin a session would be accepted. */
+  public boolean isAccepting = true;
+
   /** How often the table has asked for a flush. */
   public int flushRequests;
 
   /** How often outputs were flushed. */
   public int outputFlushes;
+
+  /** How many sessions were left in the table to be closed, and have gone. */
+  public int closed;
 
   /** What {@link #recordEvents} has recorded, and what the test has added. */
   public final List<String> events = new ArrayList<>();
@@ -233,6 +239,11 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
+  public boolean isAccepting() {
+    return isAccepting;
+  }
+
+  @Override
   public void progressed(Session session, long nowUs) {
     if (isRecording) {
       events.add("progressed " + session.conv());
@@ -247,6 +258,11 @@ public final class TestDriver implements SessionTable.Handler {
     }
     onEnd.accept(session, reason);
     session.close();
+  }
+
+  @Override
+  public void closed(Session session) {
+    closed++;
   }
 
   @Override

@@ -1,0 +1,70 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * An extension of KCP. Its messages are the payload of WINS segments, which peers without the
+ * extension skip: protocol.md 13. A message is the last segment of its datagram. {@link
+ * Kcp#extension} sets the extension of a session.
+ *
+ * <p>All calls come from the thread of the session, within a call of the session. The extension
+ * must not call the session from them, but for its getters.
+ */
+@Unstable
+public interface KcpExtension {
+
+  /**
+   * The room that datagrams with new payload leave for an offer, in bytes, its segment header
+   * included. After a change the driver calls {@link Kcp#reconfigure(KcpConfig)}.
+   */
+  int reservedBytes();
+
+  /**
+   * The size of the offer that has to follow the PUSH {@code sn}, in bytes; 0 for none. Asked for
+   * the first new segment of a flush, and whenever the first segment of the session is sent again.
+   * At most {@link #reservedBytes} less the header.
+   */
+  int offerBytes(int sn);
+
+  /** The offer has been written behind the PUSH with this sequence number and timestamp. */
+  void offered(int sn, int ts);
+
+  /**
+   * The size of the message that has to follow the ACKs of this flush, in bytes; 0 for none. Asked
+   * only if there are any.
+   */
+  int ackMessageBytes(long nowUs);
+
+  /** The size of the message that has to end this flush, in bytes; 0 for none. */
+  int messageBytes(long nowUs);
+
+  /**
+   * Writes the message whose size has been asked for last.
+   *
+   * @param out has room for exactly so many bytes at its writer index; belongs to the session
+   */
+  void write(ByteBuf out, long nowUs);
+
+  /**
+   * When a message has to leave though there may be nothing else to send, in microseconds, or
+   * {@link Kcp#NO_DEADLINE}.
+   */
+  long deadlineUs();
+
+  /**
+   * An ACK has come for the segment {@code sn} in flight. Called only with timestamps with which
+   * the segment was sent.
+   */
+  void acknowledged(int sn, int ts);
+
+  /**
+   * A message has been received. Everything else in its datagram has been applied before.
+   *
+   * @param datagram its bytes from {@code index} to {@code index + length} are the message; belongs
+   *     to the caller
+   * @param hasExactAck whether the datagram has an ACK of a segment in flight with a timestamp with
+   *     which that was sent: its sender receives what is sent to the peer
+   * @return whether its sender may know the session: else the datagram is no sign of life
+   */
+  boolean received(ByteBuf datagram, int index, int length, boolean hasExactAck, long nowUs);
+}

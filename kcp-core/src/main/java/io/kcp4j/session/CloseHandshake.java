@@ -1,0 +1,174 @@
+package io.kcp4j.session;
+
+import io.kcp4j.Kcp;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * How the two sides of a session end it: protocol.md 13.4. What this side says leaves three times,
+ * and three times again after each timeout until the peer has answered. What the peer says is
+ * answered each time.
+ */
+final class CloseHandshake {
+
+  /** So many copies of a message leave soon after it, in case it is lost. */
+  private static final int COPIES = 2;
+
+  /** How much later than a message, or the copy before, a copy leaves. */
+  private static final int COPY_DELAY_US = 1_000;
+
+  /**
+   * So often a message is repeated after the same timeout, before the timeout doubles each time.
+   */
+  private static final int EQUAL_TIMEOUTS = 3;
+
+  private static final long MAX_TIMEOUT_US = 60_000_000;
+
+  private final Kcp kcp;
+
+  /** Types of {@link ExtensionMessage}; 0 for nothing yet. */
+  private int type;
+
+  /** The code of a RESET or, once it has been sent, the final sequence number. */
+  private int value;
+
+  /** When to send it next; {@link Kcp#NO_DEADLINE} once it has been answered. */
+  private long sendAtUs = Kcp.NO_DEADLINE;
+
+  /** How often it has been sent, not counting copies. */
+  private int sent;
+
+  /** The copies that have left since the last timeout. */
+  private int copies;
+
+  private int peerType;
+  private int peerValue;
+
+  /** When to answer what the peer has said. */
+  private long answerAtUs = Kcp.NO_DEADLINE;
+
+  CloseHandshake(Kcp kcp) {
+    this.kcp = kcp;
+  }
+
+  /**
+   * This side ends the session, or its output. What is stronger replaces what was said before.
+   *
+   * @param code that of a RESET
+   */
+  void end(int type, int code, long nowUs) {
+    if (type > this.type) {
+      boolean isFinalSnKnown = sent > 0 && type != ExtensionMessage.RESET;
+      this.type = type;
+      value = isFinalSnKnown ? value : code;
+      begin(nowUs);
+    }
+  }
+
+  /** Sends it from now on: the peer understands messages. */
+  void begin(long nowUs) {
+    if (type != 0) {
+      sendAtUs = nowUs;
+      sent = 0;
+      copies = 0;
+    }
+  }
+
+  /** The peer has said so. Its final sequence number does not change. */
+  void received(int type, int value, long nowUs) {
+    if (type > peerType) {
+      boolean isFinalSnKnown = peerType != 0 && type != ExtensionMessage.RESET;
+      peerType = type;
+      peerValue = isFinalSnKnown ? peerValue : value;
+    }
+    answerAtUs = nowUs;
+  }
+
+  /** The peer has received what this side has said. */
+  void answered(int type) {
+    if (type == this.type) {
+      sendAtUs = Kcp.NO_DEADLINE;
+    }
+  }
+
+  /** Whether this side has said something, and the peer has not answered yet. */
+  boolean isUnanswered() {
+    return sendAtUs != Kcp.NO_DEADLINE;
+  }
+
+  /** Whether this side has aborted the session. */
+  boolean isReset() {
+    return type == ExtensionMessage.RESET;
+  }
+
+  /** Whether the peer sends nothing from {@link #peerValue} on, a sequence number. */
+  boolean hasPeerFinished() {
+    return peerType == ExtensionMessage.FIN || peerType == ExtensionMessage.CLOSE;
+  }
+
+  /** Whether the peer reads no more. */
+  boolean hasPeerClosed() {
+    return peerType >= ExtensionMessage.CLOSE;
+  }
+
+  boolean hasPeerReset() {
+    return peerType == ExtensionMessage.RESET;
+  }
+
+  /** The final sequence number or the code of the peer. */
+  int peerValue() {
+    return peerValue;
+  }
+
+  /** Whether the peer has to be answered. */
+  boolean isAnswerDue() {
+    return answerAtUs != Kcp.NO_DEADLINE;
+  }
+
+  /** When something has to be sent. A final sequence number waits until all below it has left. */
+  long deadlineUs() {
+    return isSayable() ? Math.min(sendAtUs, answerAtUs) : answerAtUs;
+  }
+
+  private boolean isSayable() {
+    return isReset() || kcp.isAllSent();
+  }
+
+  private boolean isDue(long nowUs) {
+    return sendAtUs <= nowUs && isSayable();
+  }
+
+  /** The size of the items that {@link #write} writes. */
+  int itemsBytes(long nowUs) {
+    int bytes = isDue(nowUs) ? ExtensionMessage.itemBytes(type) : 0;
+    return isAnswerDue() ? bytes + ExtensionMessage.itemBytes(ExtensionMessage.END_ACK) : bytes;
+  }
+
+  /** Writes what is due. */
+  void write(ByteBuf out, long nowUs) {
+    if (isAnswerDue()) {
+      ExtensionMessage.write(out, ExtensionMessage.END_ACK, peerType);
+      answerAtUs = Kcp.NO_DEADLINE;
+    }
+    if (isDue(nowUs)) {
+      if (!isReset()) {
+        value = kcp.sendNext();
+      }
+      ExtensionMessage.write(out, type, value);
+      if (copies == 0) {
+        sent++;
+      }
+      if (copies < COPIES) {
+        copies++;
+        sendAtUs = nowUs + COPY_DELAY_US;
+      } else {
+        copies = 0;
+        sendAtUs = nowUs + timeoutUs();
+      }
+    }
+  }
+
+  private long timeoutUs() {
+    int doublings = Math.min(Math.max(sent - EQUAL_TIMEOUTS, 0), 16);
+    return Math.min((long) kcp.probeTimeoutUs() << doublings, MAX_TIMEOUT_US);
+  }
+}

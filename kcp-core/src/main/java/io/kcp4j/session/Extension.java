@@ -1,0 +1,419 @@
+package io.kcp4j.session;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpExtension;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
+
+/**
+ * The extension of one session, of which peers without it notice nothing: protocol.md 13. The
+ * client offers it, the server answers, and the client confirms. Each side chooses a token that all
+ * further messages to it have to show, and learns the peer's token only where nobody who is not on
+ * the path can have forged it. Tokens never change.
+ *
+ * <p>Then either side can tell the other how it ends the session: see {@link CloseHandshake}.
+ */
+final class Extension implements KcpExtension {
+
+  private enum State {
+    /** A client that has no answer yet. */
+    OFFERING,
+    /** A server that has received no offer. */
+    LISTENING,
+    /** A server whose answer has not been confirmed yet. */
+    ANSWERING,
+    /** Both sides know both tokens. */
+    ESTABLISHED,
+    /** The peer does not have the extension. */
+    UNSUPPORTED
+  }
+
+  private static final int OFFER_BYTES =
+      ExtensionMessage.HEADER_BYTES + ExtensionMessage.itemBytes(ExtensionMessage.OFFER);
+
+  /** The size of a message with everything that a server may have to say at once. */
+  private static final int MAX_MESSAGE_BYTES =
+      ExtensionMessage.HEADER_BYTES
+          + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+          + ExtensionMessage.itemBytes(ExtensionMessage.ANSWER)
+          + ExtensionMessage.itemBytes(ExtensionMessage.SESSION)
+          + ExtensionMessage.itemBytes(ExtensionMessage.END_ACK)
+          + ExtensionMessage.itemBytes(ExtensionMessage.RESET);
+
+  /** A peer that has acknowledged so many offers and has not answered does not know them. */
+  private static final int MAX_ACKNOWLEDGED_OFFERS = 3;
+
+  /** At most so many offers are in flight. */
+  private static final int OFFERS_IN_FLIGHT = 4;
+
+  private static final long NO_OFFER = -1;
+
+  private final Kcp kcp;
+
+  /** What the peer has to show. */
+  private final long token;
+
+  /** What this side has to show. */
+  private long peerToken;
+
+  private State state;
+
+  /** The offers in flight: timestamp and sequence number. Null once there are no more. */
+  private long[] offers;
+
+  private int acknowledgedOffers;
+
+  /** Whether the present datagram has acknowledged an offer. */
+  private boolean hasAcknowledgedOffer;
+
+  /** Whether anything of the peer's payload has been received. */
+  private boolean hasReceived;
+
+  /** When a server has answered last. */
+  private long answeredAtUs = Long.MIN_VALUE;
+
+  /** When the confirmation of an answer has to leave. */
+  private long confirmAtUs = Kcp.NO_DEADLINE;
+
+  /** Null until one of the sides ends the session, or its output. */
+  private CloseHandshake closeHandshake;
+
+  /** Of a server: the id of the session; and its tokens, or null. */
+  private final long sessionId;
+
+  private final ResetTokens resetTokens;
+
+  /** Of a client: null until the server has told the id of the session. */
+  private StatelessResetDetector resetDetector;
+
+  private Extension(Kcp kcp, long token, State state, long sessionId, ResetTokens resetTokens) {
+    this.kcp = kcp;
+    this.token = token;
+    this.state = state;
+    this.sessionId = sessionId;
+    this.resetTokens = resetTokens;
+  }
+
+  /** The extension of a client, which offers it. */
+  static Extension offering(Kcp kcp, long token) {
+    Extension extension = new Extension(kcp, token, State.OFFERING, 0, null);
+    extension.offers = new long[OFFERS_IN_FLIGHT];
+    Arrays.fill(extension.offers, NO_OFFER);
+    return extension;
+  }
+
+  /** The extension of a server, which answers an offer. */
+  static Extension listening(Kcp kcp, long token, long sessionId, ResetTokens resetTokens) {
+    return new Extension(kcp, token, State.LISTENING, sessionId, resetTokens);
+  }
+
+  /** Whether both sides know that the other has the extension. */
+  boolean isEstablished() {
+    return state == State.ESTABLISHED;
+  }
+
+  /** Whether the peer understands messages: those to a client show that this is the server. */
+  boolean isUnderstood() {
+    return state == State.ANSWERING || state == State.ESTABLISHED;
+  }
+
+  /** Whether the peer does not have the extension, as far as is known. */
+  boolean isUnsupported() {
+    return state == State.UNSUPPORTED
+        || state == State.LISTENING
+        || (state == State.OFFERING && !isOffering());
+  }
+
+  // Offers
+
+  private boolean isOffering() {
+    return state == State.OFFERING && acknowledgedOffers < MAX_ACKNOWLEDGED_OFFERS;
+  }
+
+  @Override
+  public int reservedBytes() {
+    return isOffering() ? Segment.HEADER_BYTES + OFFER_BYTES : 0;
+  }
+
+  /** Does without the extension if segments of so many bytes have no room for every message. */
+  void fit(int mssBytes) {
+    if (mssBytes < MAX_MESSAGE_BYTES) {
+      state = State.UNSUPPORTED;
+      confirmAtUs = Kcp.NO_DEADLINE;
+      resetDetector = null;
+    }
+  }
+
+  @Override
+  public int offerBytes(int sn) {
+    return isOffering() && slot(sn) >= 0 ? OFFER_BYTES : 0;
+  }
+
+  @Override
+  public void offered(int sn, int ts) {
+    int slot = slot(sn);
+    if (slot >= 0) {
+      offers[slot] = offer(sn, ts);
+    }
+  }
+
+  /** The slot of an offer with the segment {@code sn}: the one it has, or a free one, or -1. */
+  private int slot(int sn) {
+    int free = -1;
+    for (int i = 0; i < offers.length; i++) {
+      int offered = (int) offers[i];
+      if (offers[i] == NO_OFFER || offered - kcp.sendUna() < 0) {
+        free = i;
+      } else if (offered == sn) {
+        return i;
+      }
+    }
+    return free;
+  }
+
+  private static long offer(int sn, int ts) {
+    return ((long) ts << 32) | (sn & 0xffffffffL);
+  }
+
+  @Override
+  public void acknowledged(int sn, int ts) {
+    if (!isOffering()) {
+      return;
+    }
+    long acknowledged = offer(sn, ts);
+    for (int i = 0; i < offers.length; i++) {
+      if (offers[i] == acknowledged) {
+        offers[i] = NO_OFFER;
+        hasAcknowledgedOffer = true;
+      }
+    }
+  }
+
+  /**
+   * A datagram has been taken in, its message as well.
+   *
+   * @param isStale whether its sender may not know the session
+   * @return whether {@link #reservedBytes} has changed
+   */
+  boolean endDatagram(boolean isStale) {
+    hasReceived |= kcp.hasReceived();
+    if (resetDetector != null && !isStale) {
+      resetDetector.received();
+    }
+    if (offers == null) {
+      return false;
+    }
+    if (hasAcknowledgedOffer) {
+      hasAcknowledgedOffer = false;
+      acknowledgedOffers++;
+    }
+    if (isOffering()) {
+      return false;
+    }
+    offers = null;
+    return true;
+  }
+
+  // The end of the session
+
+  /**
+   * Tells the peer how this side ends the session, as soon as it is known that the peer has the
+   * extension.
+   *
+   * @param type FIN, CLOSE or RESET; a later one replaces it
+   * @param code that of a RESET
+   */
+  void end(int type, int code, long nowUs) {
+    closeHandshake().end(type, code, nowUs);
+  }
+
+  private CloseHandshake closeHandshake() {
+    if (closeHandshake == null) {
+      closeHandshake = new CloseHandshake(kcp);
+    }
+    return closeHandshake;
+  }
+
+  /** How the sides end the session, or null as long as neither does. */
+  CloseHandshake closeHandshakeOrNull() {
+    return closeHandshake;
+  }
+
+  /** Whether the peer has proven that it does not know the session, and nothing contradicts it. */
+  boolean isUnknownToPeer(long nowUs) {
+    return resetDetector != null && resetDetector.isLost(nowUs);
+  }
+
+  // Messages
+
+  @Override
+  public long deadlineUs() {
+    long deadlineUs = confirmAtUs;
+    if (closeHandshake != null && isUnderstood()) {
+      deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
+    }
+    return resetDetector == null ? deadlineUs : Math.min(deadlineUs, resetDetector.deadlineUs());
+  }
+
+  @Override
+  public int ackMessageBytes(long nowUs) {
+    return state == State.ANSWERING ? messageBytes(nowUs) : 0;
+  }
+
+  @Override
+  public int messageBytes(long nowUs) {
+    int items = itemsBytes(nowUs);
+    if (isAnswerDue(items, nowUs)) {
+      items += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);
+      items += resetTokens == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.SESSION);
+    }
+    return items == 0 && confirmAtUs == Kcp.NO_DEADLINE
+        ? 0
+        : ExtensionMessage.HEADER_BYTES
+            + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+            + items;
+  }
+
+  /** The size of the items that are due, but for those of an answer. */
+  private int itemsBytes(long nowUs) {
+    int bytes = 0;
+    if (closeHandshake != null && isUnderstood()) {
+      bytes += closeHandshake.itemsBytes(nowUs);
+    }
+    if (resetDetector != null && resetDetector.isSilent(nowUs)) {
+      bytes += ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
+    }
+    return bytes;
+  }
+
+  /** Whether this message has to have an answer: one of each flush, and each with other items. */
+  private boolean isAnswerDue(int itemsBytes, long nowUs) {
+    return state == State.ANSWERING && (itemsBytes > 0 || answeredAtUs != nowUs);
+  }
+
+  @Override
+  public void write(ByteBuf out, long nowUs) {
+    ExtensionMessage.writeHeader(out);
+    if (isOffering()) {
+      ExtensionMessage.write(out, ExtensionMessage.OFFER, token);
+      return;
+    }
+    ExtensionMessage.write(out, ExtensionMessage.TOKEN, peerToken);
+    if (isAnswerDue(itemsBytes(nowUs), nowUs)) {
+      ExtensionMessage.write(out, ExtensionMessage.ANSWER, token);
+      writeSession(out);
+      answeredAtUs = nowUs;
+    }
+    if (closeHandshake != null && isUnderstood()) {
+      closeHandshake.write(out, nowUs);
+    }
+    if (resetDetector != null && resetDetector.isSilent(nowUs)) {
+      resetDetector.writeQuery(out);
+    }
+    confirmAtUs = Kcp.NO_DEADLINE;
+  }
+
+  private void writeSession(ByteBuf out) {
+    if (resetTokens != null) {
+      ExtensionMessage.writeItemHeader(out, ExtensionMessage.SESSION);
+      out.writeLongLE(sessionId).writeBytes(resetTokens.of(sessionId));
+    }
+  }
+
+  @Override
+  public boolean received(
+      ByteBuf datagram, int index, int length, boolean hasExactAck, long nowUs) {
+    if (!ExtensionMessage.isValid(datagram, index, length)) {
+      kcp.counters().add(KcpCounter.EXTENSION_REFUSED, 1);
+      return true;
+    }
+    boolean showsToken = false;
+    boolean isKnown = true;
+    int end = index + length;
+    for (int item = index + ExtensionMessage.HEADER_BYTES;
+        item < end;
+        item += ExtensionMessage.itemBytesAt(datagram, item)) {
+      int type = ExtensionMessage.type(datagram, item);
+      if (type == ExtensionMessage.OFFER) {
+        receiveOffer(ExtensionMessage.longValue(datagram, item), hasExactAck, nowUs);
+      } else if (type == ExtensionMessage.TOKEN) {
+        showsToken = ExtensionMessage.longValue(datagram, item) == token;
+        confirmed(showsToken);
+      } else if (type == ExtensionMessage.STATELESS_RESET) {
+        isKnown = false;
+        if (resetDetector != null) {
+          resetDetector.receiveReset(datagram, item, nowUs);
+        }
+      } else if (showsToken) {
+        receive(type, datagram, item, hasExactAck, nowUs);
+      }
+    }
+    return isKnown;
+  }
+
+  /** An offer counts if its datagram has begun the session, or proves where its sender is. */
+  private void receiveOffer(long offered, boolean hasExactAck, long nowUs) {
+    if (state == State.LISTENING && (hasExactAck || !hasReceived)) {
+      peerToken = offered;
+      understood(State.ANSWERING, nowUs);
+    }
+  }
+
+  /** The peer understands messages from now on. */
+  private void understood(State next, long nowUs) {
+    state = next;
+    if (closeHandshake != null) {
+      closeHandshake.begin(nowUs);
+    }
+  }
+
+  private void confirmed(boolean showsToken) {
+    if (showsToken && state == State.ANSWERING) {
+      state = State.ESTABLISHED;
+    }
+  }
+
+  /** Takes an item of a message that has shown the token. */
+  private void receive(int type, ByteBuf datagram, int item, boolean hasExactAck, long nowUs) {
+    if (type == ExtensionMessage.ANSWER) {
+      receiveAnswer(ExtensionMessage.longValue(datagram, item), hasExactAck, nowUs);
+    } else if (state != State.ESTABLISHED) {
+      return; // An answer that proves nothing, and what follows it.
+    }
+    switch (type) {
+      case ExtensionMessage.FIN, ExtensionMessage.CLOSE -> {
+        int sn = ExtensionMessage.intValue(datagram, item);
+        if (kcp.isPossibleEnd(sn)) {
+          closeHandshake().received(type, sn, nowUs);
+        } else {
+          kcp.counters().add(KcpCounter.EXTENSION_REFUSED, 1);
+        }
+      }
+      case ExtensionMessage.RESET ->
+          closeHandshake().received(type, ExtensionMessage.intValue(datagram, item), nowUs);
+      case ExtensionMessage.END_ACK -> {
+        if (closeHandshake != null) {
+          closeHandshake.answered(ExtensionMessage.byteValue(datagram, item));
+        }
+      }
+      case ExtensionMessage.SESSION -> {
+        if (resetDetector == null) {
+          resetDetector = StatelessResetDetector.read(kcp, datagram, item);
+        }
+      }
+      default -> {} // taken above, or of a later version
+    }
+  }
+
+  private void receiveAnswer(long answered, boolean hasExactAck, long nowUs) {
+    if (state == State.OFFERING && hasExactAck) {
+      peerToken = answered;
+      understood(State.ESTABLISHED, nowUs);
+    }
+    if (state == State.ESTABLISHED && answered == peerToken && confirmAtUs == Kcp.NO_DEADLINE) {
+      confirmAtUs = nowUs + 1_000L * kcp.config().intervalMs();
+    }
+  }
+}

@@ -1,0 +1,144 @@
+package io.kcp4j.session;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The format of the extension's messages: protocol.md 13.2. A message is a header and items:
+ *
+ * <pre>
+ *   0 magic 1 | version 1
+ *   then for each item: type 1 | length 2 | value (length bytes)
+ * </pre>
+ */
+final class ExtensionMessage {
+
+  static final int HEADER_BYTES = 2;
+  static final int ITEM_HEADER_BYTES = 3;
+
+  /** No index. */
+  static final int NONE = -1;
+
+  private static final int MAGIC = 0x4b;
+  private static final int VERSION = 1;
+
+  // Types of items.
+
+  /** A client offers the extension. Value: the token that messages to it have to show. */
+  static final int OFFER = 1;
+
+  /** A server answers an offer. Value: the token that messages to it have to show. */
+  static final int ANSWER = 2;
+
+  /** Value: the token of the receiver. Items behind it count only if it is the right one. */
+  static final int TOKEN = 3;
+
+  /** The sender has finished sending. Value: the sequence number after its last segment. */
+  static final int FIN = 4;
+
+  /** The same, and the sender reads no more. */
+  static final int CLOSE = 5;
+
+  /** The sender has aborted the session. Value: a code of the application. */
+  static final int RESET = 6;
+
+  /** A FIN, CLOSE or RESET has been received. Value: its type. */
+  static final int END_ACK = 7;
+
+  /** Behind an answer. Value: the id of the session, 8 bytes, and its reset token. */
+  static final int SESSION = 8;
+
+  /** A client has received nothing. Value: the id, and the una to show in an answer, 4 bytes. */
+  static final int SESSION_QUERY = 9;
+
+  /** The answer of a server that does not know the session. Value: the reset token. */
+  static final int STATELESS_RESET = 10;
+
+  /** The size of the value of each type; index 0 is not used. */
+  private static final int[] VALUE_BYTES = {
+    0, 8, 8, 8, 4, 4, 4, 1, Long.BYTES + ResetTokens.BYTES, Long.BYTES + 4, ResetTokens.BYTES
+  };
+
+  private ExtensionMessage() {}
+
+  /** The size of an item of a known type, its header included. */
+  static int itemBytes(int type) {
+    return ITEM_HEADER_BYTES + VALUE_BYTES[type];
+  }
+
+  /**
+   * Whether the bytes are a message of this version whose items end where it ends, and whose known
+   * items have the right size.
+   */
+  static boolean isValid(ByteBuf buf, int index, int length) {
+    int end = index + length;
+    if (length < HEADER_BYTES
+        || buf.getUnsignedByte(index) != MAGIC
+        || buf.getUnsignedByte(index + 1) != VERSION) {
+      return false;
+    }
+    int item = index + HEADER_BYTES;
+    while (end - item >= ITEM_HEADER_BYTES) {
+      int type = type(buf, item);
+      int bytes = itemBytesAt(buf, item);
+      boolean isKnown = type > 0 && type < VALUE_BYTES.length;
+      if (bytes > end - item || (isKnown && bytes != itemBytes(type))) {
+        return false;
+      }
+      item += bytes;
+    }
+    return item == end;
+  }
+
+  /** The size of the item at {@code index}, its header included. */
+  static int itemBytesAt(ByteBuf buf, int index) {
+    return ITEM_HEADER_BYTES + buf.getUnsignedShortLE(index + 1);
+  }
+
+  /** The index of the first item of a type in the valid message up to {@code end}, or NONE. */
+  static int find(ByteBuf buf, int index, int end, int type) {
+    for (int item = index + HEADER_BYTES; item < end; item += itemBytesAt(buf, item)) {
+      if (type(buf, item) == type) {
+        return item;
+      }
+    }
+    return NONE;
+  }
+
+  static int type(ByteBuf buf, int index) {
+    return buf.getUnsignedByte(index);
+  }
+
+  /** The value of the item at {@code index}, which has 8 bytes. */
+  static long longValue(ByteBuf buf, int index) {
+    return buf.getLongLE(index + ITEM_HEADER_BYTES);
+  }
+
+  /** The value of the item at {@code index}, which has 4 bytes. */
+  static int intValue(ByteBuf buf, int index) {
+    return buf.getIntLE(index + ITEM_HEADER_BYTES);
+  }
+
+  /** The value of the item at {@code index}, which has a single byte. */
+  static int byteValue(ByteBuf buf, int index) {
+    return buf.getUnsignedByte(index + ITEM_HEADER_BYTES);
+  }
+
+  static void writeHeader(ByteBuf out) {
+    out.writeByte(MAGIC).writeByte(VERSION);
+  }
+
+  /** Writes the header of an item; its value follows. */
+  static void writeItemHeader(ByteBuf out, int type) {
+    out.writeByte(type).writeShortLE(VALUE_BYTES[type]);
+  }
+
+  /** Writes an item whose value is a number. */
+  static void write(ByteBuf out, int type, long value) {
+    writeItemHeader(out, type);
+    switch (VALUE_BYTES[type]) {
+      case Long.BYTES -> out.writeLongLE(value);
+      case Integer.BYTES -> out.writeIntLE((int) value);
+      default -> out.writeByte((int) value);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.kcp4j.session;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
+
+/**
+ * Answers packets of unknown peers without keeping anything: window probes (protocol.md 8.3), and
+ * packets that name a session which this side does not know any more (13.5). There is one answer to
+ * a packet, no longer than that, so that nobody can use it for amplification.
+ */
+final class StatelessResponder {
+
+  /** The window in the answer to a probe: the reference's default receive window. */
+  private static final int WINDOW = 128;
+
+  /** So many packets a second at most are answered that name a session. */
+  private static final int MAX_QUERIES_PER_SECOND = 1_000;
+
+  private static final int SECOND_US = 1_000_000;
+
+  private final SessionTable.Handler handler;
+  private final FlushQueue flushQueue;
+  private final PacketOutput output;
+  private final FecLayer unprotected;
+  private final int maxDatagramBytes;
+  private final KcpCounters counters;
+  private ResetTokens tokens;
+
+  private long secondAtUs;
+  private int queriesInSecond;
+
+  StatelessResponder(
+      SessionTable.Handler handler,
+      FlushQueue flushQueue,
+      PacketOutput output,
+      FecLayer unprotected,
+      int maxDatagramBytes,
+      KcpCounters counters) {
+    this.handler = handler;
+    this.flushQueue = flushQueue;
+    this.output = output;
+    this.unprotected = unprotected;
+    this.maxDatagramBytes = maxDatagramBytes;
+    this.counters = counters;
+  }
+
+  /** Sets what proves that answers come from the server, or null not to answer queries. */
+  void tokens(ResetTokens tokens) {
+    this.tokens = tokens;
+  }
+
+  /** Writes the answer to a probe, unless the output is blocked. */
+  void answerProbe(InetSocketAddress remote, int conv) {
+    if (handler.isOutputWritable()) {
+      ByteBuf out = begin(remote, Segment.HEADER_BYTES);
+      Segment.write(out, conv, Segment.WINS, 0, WINDOW, 0, 0, 0, 0);
+      end();
+    }
+  }
+
+  /**
+   * Tells the sender of segments, if these have a query, that its session is unknown here.
+   *
+   * @return whether they have one
+   */
+  boolean answerQuery(InetSocketAddress remote, ByteBuf segments, long nowUs) {
+    int query = tokens == null ? ExtensionMessage.NONE : query(segments);
+    if (query == ExtensionMessage.NONE) {
+      return false;
+    }
+    int bytes =
+        ExtensionMessage.HEADER_BYTES
+            + ExtensionMessage.itemBytes(ExtensionMessage.STATELESS_RESET);
+    boolean isLongEnough = segments.readableBytes() >= Segment.HEADER_BYTES + bytes;
+    if (!isLongEnough || !handler.isOutputWritable() || !mayAnswerQuery(nowUs)) {
+      return true;
+    }
+    int conv = Segment.conv(segments, segments.readerIndex());
+    int una = ExtensionMessage.intValue(segments, query + Long.BYTES);
+    byte[] token = tokens.of(ExtensionMessage.longValue(segments, query));
+    ByteBuf out = begin(remote, Segment.HEADER_BYTES + bytes);
+    Segment.write(out, conv, Segment.WINS, 0, 0, 0, 0, una, bytes);
+    ExtensionMessage.writeHeader(out);
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.STATELESS_RESET);
+    out.writeBytes(token);
+    end();
+    counters.add(KcpCounter.STATELESS_RESETS_OUT, 1);
+    return true;
+  }
+
+  private boolean mayAnswerQuery(long nowUs) {
+    if (nowUs - secondAtUs >= SECOND_US) {
+      secondAtUs = nowUs;
+      queriesInSecond = 0;
+    }
+    return ++queriesInSecond <= MAX_QUERIES_PER_SECOND;
+  }
+
+  /**
+   * The index of a query in the message that ends the segments, or {@link ExtensionMessage#NONE}.
+   */
+  private static int query(ByteBuf segments) {
+    int end = segments.writerIndex();
+    int index = segments.readerIndex();
+    int last = index;
+    while (end - index >= Segment.HEADER_BYTES) {
+      int length = Segment.length(segments, index);
+      if (length < 0 || length > end - index - Segment.HEADER_BYTES) {
+        return ExtensionMessage.NONE;
+      }
+      last = index;
+      index += Segment.HEADER_BYTES + length;
+    }
+    int message = last + Segment.HEADER_BYTES;
+    return index == end
+            && Segment.cmd(segments, last) == Segment.WINS
+            && ExtensionMessage.isValid(segments, message, end - message)
+        ? ExtensionMessage.find(segments, message, end, ExtensionMessage.SESSION_QUERY)
+        : ExtensionMessage.NONE;
+  }
+
+  private ByteBuf begin(InetSocketAddress remote, int bytes) {
+    output.to(handler.output(remote), new Path(remote), unprotected, maxDatagramBytes, 0);
+    return output.begin(bytes);
+  }
+
+  private void end() {
+    output.end();
+    flushQueue.onOutput();
+  }
+}

@@ -1,0 +1,281 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.EndReason;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.kcp4j.fec.FecConfig;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * {@link CloseHandshake}: close, half-close and abort of sessions whose peers have the extension.
+ */
+class CloseHandshakeTest {
+
+  private static final int DELAY_US = 10_000;
+  private static final int CLOSES = 1_000;
+
+  private final VirtualHost client = new VirtualHost(1);
+  private final VirtualHost server = new VirtualHost(2);
+  private final List<EndReason> ends = new ArrayList<>();
+  private int resetCode;
+
+  /** Packets under way. */
+  private List<ByteBuf> toServer = List.of();
+
+  private List<ByteBuf> toClient = List.of();
+
+  /** Decides which packets are lost; null for none. */
+  private SplittableRandom loss;
+
+  @BeforeEach
+  void begin() {
+    client.token = 0x1111_2222_3333_4444L;
+    server.token = 0x5555_6666_7777_8888L;
+    server.driver.onEnd =
+        (session, reason) -> {
+          ends.add(reason);
+          resetCode = session.resetCode();
+        };
+    client.open(server);
+    client.write(10);
+    exchange(20);
+    assertTrue(client.session.isExtensionEstablished() && server.session.isExtensionEstablished());
+    assertEquals(10, server.received);
+  }
+
+  /** Lets the delay of one direction pass so often, and forwards what has been sent before. */
+  private void exchange(int times) {
+    for (int i = 0; i < times; i++) {
+      client.runTo(client.nowUs + DELAY_US);
+      server.runTo(server.nowUs + DELAY_US);
+      List<ByteBuf> arrivesAtServer = toServer;
+      List<ByteBuf> arrivesAtClient = toClient;
+      toServer = new ArrayList<>(client.packets());
+      toClient = new ArrayList<>(server.packets());
+      server.take(client, arrivesAtServer);
+      client.take(server, arrivesAtClient);
+      toServer.addAll(client.packets());
+      toClient.addAll(server.packets());
+      if (loss != null) {
+        toServer.removeIf(packet -> loss.nextInt(5) == 0);
+        toClient.removeIf(packet -> loss.nextInt(5) == 0);
+      }
+    }
+  }
+
+  /** What has been sent is lost. */
+  private void lose() {
+    client.packets();
+    server.packets();
+  }
+
+  @Test
+  void peerLearnsOfACloseAtOnceAndTheSessionGoes() {
+    assertTrue(client.finish());
+    exchange(2);
+    assertTrue(server.session.isInputFinished());
+    assertTrue(server.session.hasPeerClosed());
+    exchange(2);
+    assertEquals(0, client.driver.table.size());
+    assertEquals(1, client.driver.closed);
+  }
+
+  @Test
+  void closeIsRepeatedUntilItIsAnswered() {
+    client.finish();
+    lose();
+    exchange(30);
+    assertTrue(server.session.isInputFinished());
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void closeReachesThePeerSoonThoughAFifthOfThePacketsIsLost() {
+    int rttUs = 2 * DELAY_US;
+    int late = 0;
+    for (int seed = 0; seed < CLOSES; seed++) {
+      CloseHandshakeTest run = new CloseHandshakeTest();
+      run.begin();
+      run.loss = new SplittableRandom(seed);
+      long startUs = run.client.nowUs;
+      run.client.finish();
+      while (!run.server.session.isInputFinished() && run.client.nowUs - startUs < 5L * rttUs) {
+        run.exchange(1);
+      }
+      late += run.server.session.isInputFinished() ? 0 : 1;
+    }
+    assertTrue(late <= CLOSES / 100, late + " of " + CLOSES);
+  }
+
+  @Test
+  void answerIsRepeatedForEachClose() {
+    client.finish();
+    server.take(client, client.packets());
+    lose();
+    exchange(30);
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void closingSessionGoesAfterThreeProbeTimeouts() {
+    long timeoutUs = client.session.kcp().probeTimeoutUs();
+    long startUs = client.nowUs;
+    client.finish();
+    int messages = 0;
+    while (client.driver.table.size() > 0) {
+      messages += client.packets().size();
+      client.runTo(client.nowUs + 1_000);
+    }
+    assertEquals(9, messages); // Each has two copies.
+    long lateUs = client.nowUs - startUs - 3 * timeoutUs;
+    assertTrue(Math.abs(lateUs) <= 2_000, lateUs + " us");
+    assertEquals(1, client.driver.closed);
+  }
+
+  @Test
+  void inputEndsWhenAllBeforeTheCloseHasArrived() {
+    client.write(3000);
+    client.packets();
+    client.finish();
+    server.take(client, client.packets());
+    assertFalse(server.session.isInputFinished());
+    assertEquals(10, server.received);
+    exchange(30);
+    assertEquals(3010, server.received);
+    assertTrue(server.session.isInputFinished());
+  }
+
+  @Test
+  void finalNumberIsThatOfTheLastSegmentThoughTheMtuShrinksAfterTheEnd() {
+    client.session.kcp().send(Unpooled.buffer().writeZero(2600));
+    client.session.sendClose(client.nowUs);
+    client.session.reconfigure(
+        client.session.kcp().config().toBuilder().mtuBytes(500).build(), FecConfig.NONE);
+    client.flush();
+    exchange(6);
+    assertEquals(2610, server.received);
+    assertTrue(server.session.isInputFinished());
+  }
+
+  @Test
+  void eachDirectionEndsOnItsOwn() {
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    exchange(3);
+    assertTrue(server.session.isInputFinished());
+    assertFalse(server.session.hasPeerClosed());
+    server.write(5000);
+    exchange(6);
+    assertEquals(5000, client.received);
+    assertFalse(client.session.isInputFinished());
+    server.session.shutdownOutput(server.nowUs);
+    server.flush();
+    exchange(3);
+    assertTrue(client.session.isInputFinished());
+    assertEquals(1, client.driver.table.size());
+  }
+
+  @Test
+  void closeAfterAHalfCloseIsTold() {
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    exchange(4);
+    assertTrue(client.finish());
+    exchange(4);
+    assertTrue(server.session.hasPeerClosed());
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void peerThatHasClosedIsToldNothing() {
+    client.finish();
+    exchange(4);
+    assertFalse(server.finish());
+    assertEquals(List.of(), server.packets());
+    assertEquals(0, server.driver.table.size());
+  }
+
+  @Test
+  void bothSidesMayCloseAtOnce() {
+    client.finish();
+    server.finish();
+    exchange(3);
+    assertEquals(0, client.driver.table.size());
+    assertEquals(0, server.driver.table.size());
+    assertEquals(1, client.driver.closed);
+    assertEquals(1, server.driver.closed);
+  }
+
+  @Test
+  void abortEndsThePeersSessionWithACode() {
+    client.write(3000);
+    client.packets();
+    assertTrue(client.abort(0x12345678));
+    server.take(client, client.packets());
+    assertEquals(List.of(EndReason.RESET), ends);
+    assertEquals(0x12345678, resetCode);
+    assertEquals(0, server.driver.table.size());
+    client.take(server, server.packets());
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void closingSessionEndsWhenThePeerAborts() {
+    client.finish();
+    server.abort(1);
+    client.take(server, server.packets());
+    assertEquals(0, client.driver.table.size());
+    assertEquals(1, client.driver.closed);
+  }
+
+  @Test
+  void messageWithoutTheTokenEndsNothing() {
+    String forged = "4b01" + "030800" + "1111111111111111" + "060400" + "00000000";
+    server.take(client, List.of(wins(forged)));
+    server.take(client, List.of(wins("4b01" + "060400" + "00000000")));
+    server.take(client, List.of(wins("4b01" + "050400" + "01000000")));
+    assertEquals(List.of(), ends);
+    assertFalse(server.session.hasPeerClosed());
+  }
+
+  @Test
+  void endBeforeWhatHasBeenReceivedIsRefused() {
+    String token = "4b01" + "030800" + "8888777766665555";
+    server.take(client, List.of(wins(token + "050400" + "00000000")));
+    assertFalse(server.session.hasPeerClosed());
+    assertEquals(1, server.count(KcpCounter.EXTENSION_REFUSED));
+    server.take(client, List.of(wins(token + "050400" + "01000000")));
+    assertTrue(server.session.isInputFinished());
+  }
+
+  @Test
+  void sessionWithoutTheExtensionGoesAtOnce() {
+    VirtualHost old = new VirtualHost(3);
+    old.open(server);
+    old.write(10);
+    server.take(old, old.packets());
+    server.packets();
+    assertFalse(server.finish());
+    assertFalse(old.finish());
+    assertEquals(List.of(), server.packets());
+    assertEquals(0, old.driver.table.size());
+  }
+
+  private static ByteBuf wins(String message) {
+    ByteBuf out = Unpooled.buffer();
+    int bytes = message.length() / 2;
+    Segment.write(out, VirtualHost.CONV, Segment.WINS, 0, 128, 0, 0, 0, bytes);
+    return out.writeBytes(ByteBufUtil.decodeHexDump(message));
+  }
+}

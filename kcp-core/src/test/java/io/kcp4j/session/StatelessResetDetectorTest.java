@@ -1,0 +1,173 @@
+package io.kcp4j.session;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.EndReason;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * {@link StatelessResetDetector}: clients of servers that have restarted, or have forgotten the
+ * session.
+ */
+class StatelessResetDetectorTest {
+
+  private static final byte[] SECRET = "0123456789abcdef".getBytes(US_ASCII);
+  private static final int DELAY_US = 10_000;
+
+  private final VirtualHost client = new VirtualHost(1);
+  private VirtualHost server = newServer(SECRET);
+
+  private static VirtualHost newServer(byte[] secret) {
+    VirtualHost server = new VirtualHost(2);
+    server.token = 0x5555_6666_7777_8888L;
+    server.driver.table.resetTokens(new ResetTokens(secret));
+    return server;
+  }
+
+  @BeforeEach
+  void begin() {
+    client.token = 0x1111_2222_3333_4444L;
+    client.open(server);
+    client.write(10);
+    exchange(20);
+    server.write(10);
+    exchange(20);
+    assertTrue(client.session.isExtensionEstablished() && server.session.isExtensionEstablished());
+  }
+
+  private void restart(byte[] secret) {
+    long nowUs = server.nowUs;
+    server = newServer(secret);
+    server.nowUs = nowUs;
+  }
+
+  /** Lets the delay of one direction pass so often, and forwards what has been sent before. */
+  private void exchange(int times) {
+    List<ByteBuf> toServer = new ArrayList<>();
+    List<ByteBuf> toClient = new ArrayList<>();
+    for (int i = 0; i < times; i++) {
+      toServer.addAll(client.packets());
+      toClient.addAll(server.packets());
+      client.runTo(client.nowUs + DELAY_US);
+      server.runTo(server.nowUs + DELAY_US);
+      server.take(client, toServer);
+      client.take(server, toClient);
+      toServer.clear();
+      toClient.clear();
+    }
+  }
+
+  @Test
+  void clientOfARestartedServerEndsAfterAProbeTimeoutAndARoundTrip() {
+    restart(SECRET);
+    long startUs = client.nowUs;
+    long timeoutUs = client.session.kcp().probeTimeoutUs();
+    client.write(10);
+    while (client.ends.isEmpty() && client.nowUs < startUs + 10_000_000) {
+      exchange(1);
+    }
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+    long tookUs = client.nowUs - startUs;
+    assertTrue(tookUs <= timeoutUs + 3 * DELAY_US + 2 * DELAY_US, tookUs + " us");
+  }
+
+  @Test
+  void idleClientOfARestartedServerEndsWithItsSecondProbe() {
+    client.session.keepAliveIntervalMs(1_000);
+    restart(SECRET);
+    exchange(400);
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+  }
+
+  @Test
+  void serverWithAnotherSecretEndsNothing() {
+    restart("another secret !".getBytes(US_ASCII));
+    client.write(10);
+    exchange(100);
+    assertEquals(List.of(), client.ends);
+    assertTrue(server.count(KcpCounter.STATELESS_RESETS_OUT) > 0);
+  }
+
+  @Test
+  void idleClientOfAServerWithAnotherSecretEndsByItsKeepAlive() {
+    client.session.keepAliveIntervalMs(1_000);
+    restart("another secret !".getBytes(US_ASCII));
+    exchange(2_000);
+    assertEquals(List.of(EndReason.KEEP_ALIVE_TIMEOUT), client.ends);
+  }
+
+  @Test
+  void queryThatIsShorterThanTheResetIsNotAnswered() {
+    restart(SECRET);
+    ByteBuf query = Unpooled.buffer();
+    Segment.write(query, VirtualHost.CONV, Segment.WINS, 0, 128, 0, 0, 5, 17);
+    query.writeBytes(
+        ByteBufUtil.decodeHexDump("4b01" + "090c00" + "0000000000000000" + "00000000"));
+    server.take(client, List.of(query));
+    assertEquals(List.of(), server.packets());
+  }
+
+  @Test
+  void sessionThatMakesProgressMeanwhileGoesOn() {
+    VirtualHost restarted = newServer(SECRET);
+    client.write(10);
+    List<ByteBuf> lost = client.packets();
+    while (restarted.count(KcpCounter.STATELESS_RESETS_OUT) == 0) {
+      client.runTo(client.nowUs + 1_000);
+      restarted.take(client, client.packets());
+    }
+    client.take(server, restarted.packets());
+    server.nowUs = client.nowUs;
+    server.take(client, lost);
+    server.runTo(server.nowUs + 3_000);
+    client.take(server, server.packets());
+    exchange(50);
+    assertEquals(List.of(), client.ends);
+  }
+
+  @Test
+  void answersAreLimited() {
+    restart(SECRET);
+    client.write(10);
+    client.packets();
+    client.runTo(client.nowUs + 1_000_000);
+    List<ByteBuf> queries = client.packets();
+    ByteBuf query = queries.get(queries.size() - 1);
+    for (int i = 0; i < 3_000; i++) {
+      server.take(client, List.of(query));
+    }
+    assertEquals(1_000, server.count(KcpCounter.STATELESS_RESETS_OUT));
+    server.packets().forEach(p -> assertTrue(p.readableBytes() <= query.readableBytes()));
+    server.nowUs += 1_000_000;
+    server.take(client, List.of(query));
+    assertEquals(1_001, server.count(KcpCounter.STATELESS_RESETS_OUT));
+  }
+
+  @Test
+  void clientWithoutTheExtensionIsNotAnswered() {
+    restart(SECRET);
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, VirtualHost.CONV, Segment.PUSH, 0, 128, 0, 5, 3, 0);
+    server.take(client, List.of(push));
+    assertEquals(List.of(), server.packets());
+  }
+
+  @Test
+  void clientOfASessionThatTheServerHasClosedIsTold() {
+    server.driver.table.remove(server.session, server.nowUs);
+    server.session.close();
+    client.write(10);
+    exchange(50);
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+  }
+}

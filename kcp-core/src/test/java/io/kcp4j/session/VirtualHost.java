@@ -1,0 +1,169 @@
+package io.kcp4j.session;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.EndReason;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A host with one session in virtual time, without cipher and FEC. Its packets wait until the test
+ * passes them on, changes or drops them.
+ */
+final class VirtualHost {
+
+  static final int CONV = 7;
+
+  /** The settings of sessions that begin from now on. */
+  KcpConfig config = KcpConfig.builder().build();
+
+  /** The token of the extension; 0 for a host without it. */
+  long token;
+
+  /** How sessions have ended. */
+  final List<EndReason> ends = new ArrayList<>();
+
+  /** The session that was opened or accepted last. */
+  Session session;
+
+  long nowUs = 1_000_000;
+
+  /** The bytes of payload that were received. */
+  int received;
+
+  final TestDriver driver;
+  private final InetSocketAddress address;
+  private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
+  private final TimerWheel deadlines = new TimerWheel(0);
+  private final List<ByteBuf> packets = new ArrayList<>();
+
+  VirtualHost(int port) {
+    address = InetSocketAddress.createUnresolved("host", port);
+    driver = TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).build();
+    driver.output = remote -> new Output();
+    driver.onProgress = this::read;
+    driver.onEnd = (ended, reason) -> ends.add(reason);
+    driver.acceptor =
+        (remote, conv) -> {
+          newSession(remote, conv);
+          if (token != 0) {
+            session.answerExtension(token, ~token);
+          }
+          return session;
+        };
+  }
+
+  private void newSession(InetSocketAddress remote, int conv) {
+    int tsOrigin = 0x7654_0000 + address.getPort();
+    session = driver.table.newSession(remote, new Kcp(conv, config, context, tsOrigin), null);
+  }
+
+  /** Begins a session. */
+  void open(VirtualHost peer) {
+    newSession(peer.address, CONV);
+    if (token != 0) {
+      session.offerExtension(token);
+    }
+    driver.table.add(session, nowUs);
+  }
+
+  /** Writes so many bytes, and flushes. */
+  void write(int bytes) {
+    session.kcp().send(Unpooled.buffer().writeZero(bytes));
+    flush();
+  }
+
+  /** Flushes the session. */
+  void flush() {
+    driver.table.scheduleFlush(session);
+    driver.table.flushPending(nowUs);
+  }
+
+  /** Ends the session, and flushes it. */
+  boolean finish() {
+    boolean stays = driver.table.closeGracefully(session, nowUs);
+    driver.table.flushPending(nowUs);
+    return stays;
+  }
+
+  /** Aborts the session, and flushes it. */
+  boolean abort(int code) {
+    boolean stays = driver.table.abort(session, code, nowUs);
+    driver.table.flushPending(nowUs);
+    return stays;
+  }
+
+  /** Lets time pass, and flushes at every deadline. */
+  void runTo(long untilUs) {
+    while (nowUs < untilUs) {
+      nowUs = Math.min(untilUs, nowUs + 1_000);
+      deadlines.advance(nowUs);
+      driver.table.flushPending(nowUs);
+      if (nowUs % 1_000_000 == 0) {
+        driver.table.sweep(nowUs);
+        driver.table.flushPending(nowUs);
+      }
+    }
+  }
+
+  /** Returns the packets since the last call. */
+  List<ByteBuf> packets() {
+    List<ByteBuf> sent = List.copyOf(packets);
+    packets.clear();
+    return sent;
+  }
+
+  /** Reads and counts what the session has received. */
+  void read(Session session) {
+    for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
+      received += part.readableBytes();
+    }
+  }
+
+  /** Takes packets in, as one batch. */
+  void take(VirtualHost from, List<ByteBuf> batch) {
+    batch.forEach(packet -> driver.table.receive(from.address, packet.copy(), nowUs));
+    driver.table.endBatch(nowUs);
+  }
+
+  long count(KcpCounter counter) {
+    return context.total().get(counter);
+  }
+
+  /** The message that ends a packet, or an empty buffer. */
+  static ByteBuf message(ByteBuf packet) {
+    int index = packet.readerIndex();
+    int last = index;
+    while (index < packet.writerIndex()) {
+      last = index;
+      index += Segment.HEADER_BYTES + Segment.length(packet, index);
+    }
+    return Segment.cmd(packet, last) == Segment.WINS
+        ? packet.slice(last + Segment.HEADER_BYTES, Segment.length(packet, last))
+        : Unpooled.EMPTY_BUFFER;
+  }
+
+  private final class Output implements DatagramOutput {
+
+    private ByteBuf packet;
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      packet = Unpooled.buffer(maxBytes, maxBytes);
+      return packet;
+    }
+
+    @Override
+    public void end() {
+      packets.add(packet);
+    }
+  }
+}
