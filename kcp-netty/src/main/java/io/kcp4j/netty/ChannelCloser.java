@@ -20,6 +20,12 @@ final class ChannelCloser extends ForwardingUnsafe {
   /** Null unless the channel waits for the peer. */
   private LingerTimeout timeout;
 
+  /** The code with which the session is aborted. */
+  private int abortCode;
+
+  /** Whether the peer has everything that was flushed. */
+  private boolean isOrderly;
+
   ChannelCloser(KcpChannel channel, Channel.Unsafe unsafe) {
     super(unsafe);
     this.channel = channel;
@@ -30,8 +36,21 @@ final class ChannelCloser extends ForwardingUnsafe {
     return timeout != null;
   }
 
+  /** What the peer is told if the session is aborted, or null if it is closed in order. */
+  Integer abort() {
+    return isOrderly ? null : abortCode;
+  }
+
+  /** Closes without waiting for the peer, and tells it that the session was aborted. */
+  void abort(int code) {
+    abortCode = code;
+    isOrderly = false;
+    channel.closeNow();
+  }
+
   @Override
   public void close(ChannelPromise promise) {
+    isOrderly = channel.isActive() && channel.config().lingerMs() > 0 && isDrained();
     boolean waits = isLingering() ? channel.endpoint().isOpen() : hasToLinger();
     if (!waits) {
       super.close(promise);
@@ -53,13 +72,19 @@ final class ChannelCloser extends ForwardingUnsafe {
         && channel.config().lingerMs() > 0
         && channel.endpoint().isOpen()
         && channel.session().kcp().failure() == null
+        && !channel.session().get().hasPeerClosed()
         && !isDrained();
   }
 
   /** Whether the peer has everything that was flushed. */
   private boolean isDrained() {
+    return isQueued() && channel.session().kcp().isDrained();
+  }
+
+  /** Whether everything that was flushed is in the session's send queue. */
+  private boolean isQueued() {
     ChannelOutboundBuffer pending = outboundBuffer();
-    return (pending == null || pending.isEmpty()) && channel.session().kcp().isDrained();
+    return pending == null || pending.isEmpty();
   }
 
   private void startLingering() {
@@ -67,6 +92,7 @@ final class ChannelCloser extends ForwardingUnsafe {
     channel.reader().cancel();
     // Or code that writes as long as the channel is writable would fail its writes forever.
     outboundBuffer().setUserDefinedWritability(WRITABILITY, false);
+    tellOnceQueued();
     channel.endpoint().arm(timeout, TimeUnit.MILLISECONDS.toMicros(channel.config().lingerMs()));
   }
 
@@ -77,10 +103,23 @@ final class ChannelCloser extends ForwardingUnsafe {
     }
   }
 
-  /** Closes a lingering channel if the peer has acknowledged everything. */
+  /** Tells the peer of the end together with the last data, rather than after it. */
+  private void tellOnceQueued() {
+    if (isQueued()) {
+      channel.session().sendClose();
+    }
+  }
+
+  /** Closes a lingering channel if the peer has acknowledged everything, or reads no more. */
   void progressed() {
-    if (isLingering() && isDrained()) {
+    if (!isLingering()) {
+      return;
+    }
+    isOrderly = isDrained();
+    if (isOrderly || channel.session().get().hasPeerClosed()) {
       channel.closeNow();
+    } else {
+      tellOnceQueued();
     }
   }
 
@@ -101,6 +140,7 @@ final class ChannelCloser extends ForwardingUnsafe {
       super.deregister(promise);
       return;
     }
+    isOrderly = channel.isActive() && isDrained();
     channel.closeNow();
     channel.eventLoop().execute(() -> super.deregister(promise));
   }

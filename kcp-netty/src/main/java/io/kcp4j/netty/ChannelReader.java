@@ -46,7 +46,7 @@ final class ChannelReader implements Runnable {
   }
 
   private boolean isReadable() {
-    return channel.isActive() && !channel.isLingering() && hasInput();
+    return !channel.isInputShutdown() && !channel.isLingering() && hasInput();
   }
 
   private boolean hasInput() {
@@ -61,6 +61,7 @@ final class ChannelReader implements Runnable {
     if (isPending && isReadable()) {
       readAvailable();
       channel.session().scheduleFlush(); // The peer may wait for the window to open.
+      channel.inputRead();
     }
   }
 
@@ -96,6 +97,19 @@ final class ChannelReader implements Runnable {
     }
     remainder = null;
     return next;
+  }
+
+  /** Whether all of the stream or messages that were received has been read. */
+  boolean isDrained() {
+    return remainder == null && !channel.session().kcp().isReceivable();
+  }
+
+  /** Discards what has been received. */
+  void discard() {
+    close();
+    Session session = channel.session().get();
+    for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {}
+    for (ByteBuf datagram; (datagram = session.receiveUnreliable()) != null; datagram.release()) {}
   }
 
   /** Releases the remainder of the last read. */

@@ -82,6 +82,9 @@ final class ChannelSession {
     session = endpoint.newSession(remote, kcp, channel);
     try {
       kcp.tracer(channel.config().tracer().create(remote, conv));
+      if (channel.config().isExtension()) {
+        extend();
+      }
       applyConfig();
     } catch (RuntimeException | Error e) {
       session.close();
@@ -90,6 +93,15 @@ final class ChannelSession {
     }
     if (before != null) {
       before.close();
+    }
+  }
+
+  private void extend() {
+    long token = RANDOM.nextLong();
+    if (channel.parent() == null) {
+      session.offerExtension(token);
+    } else {
+      session.answerExtension(token, RANDOM.nextLong());
     }
   }
 
@@ -168,12 +180,25 @@ final class ChannelSession {
 
   // Closing.
 
+  /** Tells the peer, if that has the extension, that nothing follows what was written. */
+  void shutdownOutput() {
+    session.shutdownOutput(channel.endpoint().nowUs());
+    scheduleFlush();
+  }
+
+  /** The same, and that this side reads no more. */
+  void sendClose() {
+    session.sendClose(channel.endpoint().nowUs());
+    scheduleFlush();
+  }
+
   /**
    * Closes the session, if there is one.
    *
    * @param flushes whether what is queued is sent once more before
+   * @param abort what the peer is told, or null if it is told that the session was closed
    */
-  void close(boolean flushes) {
+  void close(boolean flushes, Integer abort) {
     Session session = this.session;
     if (session == null) {
       return;
@@ -181,9 +206,8 @@ final class ChannelSession {
     KcpEndpoint endpoint = channel.endpoint();
     CloseActions.runAll(
         () -> flushLast(flushes),
-        () -> endpoint.remove(session),
         () -> lastStats = session.kcp().stats(),
-        session::close);
+        () -> endpoint.close(session, abort));
   }
 
   private void flushLast(boolean flushes) {

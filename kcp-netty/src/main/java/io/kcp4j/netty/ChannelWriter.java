@@ -7,7 +7,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
+import io.netty.channel.socket.ChannelOutputShutdownException;
 import io.netty.util.internal.StringUtil;
+import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
 
@@ -35,9 +37,12 @@ final class ChannelWriter extends ForwardingUnsafe {
   }
 
   /** Refuses what cannot be written as a stream or message. */
-  Object filter(Object msg) throws ClosedChannelException {
+  Object filter(Object msg) throws IOException {
     if (channel.isLingering()) {
       throw new ClosedChannelException();
+    }
+    if (channel.isActive() && channel.isOutputShutdown()) {
+      throw new ChannelOutputShutdownException("output is shut down: " + channel);
     }
     if (msg instanceof ByteBuf) {
       return msg;
@@ -121,6 +126,9 @@ final class ChannelWriter extends ForwardingUnsafe {
     }
     if (!channel.isActive()) {
       return new NotYetConnectedException();
+    }
+    if (channel.isOutputShutdown()) {
+      return new ChannelOutputShutdownException("output is shut down: " + channel);
     }
     if (channel.config().unreliableQueue() == 0) {
       return new IllegalStateException(

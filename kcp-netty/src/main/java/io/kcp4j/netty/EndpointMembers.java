@@ -5,12 +5,16 @@ import io.netty.channel.EventLoop;
 import java.util.HashSet;
 import java.util.Set;
 
-/** The channels that keep an endpoint's socket open. Used by the endpoint's event loop. */
+/**
+ * What keeps an endpoint's socket open: channels, and sessions that are closing and whose channels
+ * have closed. Used by the endpoint's event loop.
+ */
 final class EndpointMembers {
 
   private final KcpEndpoint endpoint;
   private final KcpEndpoint.Owner owner;
   private final Set<Channel> members = new HashSet<>();
+  private int closingSessions;
 
   EndpointMembers(KcpEndpoint endpoint, KcpEndpoint.Owner owner) {
     this.endpoint = endpoint;
@@ -18,14 +22,35 @@ final class EndpointMembers {
   }
 
   void join(Channel member) {
-    if (members.isEmpty()) {
+    if (isEmpty()) {
       owner.onFirstMember();
     }
     members.add(member);
   }
 
+  private boolean isEmpty() {
+    return members.isEmpty() && closingSessions == 0;
+  }
+
   void leave(Channel member) {
-    if (members.remove(member) && members.isEmpty()) {
+    if (members.remove(member)) {
+      closeIfEmpty();
+    }
+  }
+
+  /** The session of a member stays when the member leaves. */
+  void closingSession() {
+    closingSessions++;
+  }
+
+  /** Such a session has gone. */
+  void sessionClosed() {
+    closingSessions--;
+    closeIfEmpty();
+  }
+
+  private void closeIfEmpty() {
+    if (isEmpty()) {
       owner.onLastMemberLeft(endpoint);
     }
   }

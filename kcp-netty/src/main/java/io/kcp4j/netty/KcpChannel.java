@@ -8,10 +8,13 @@ import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
+import io.netty.channel.socket.DuplexChannel;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.channels.AlreadyConnectedException;
@@ -32,10 +35,16 @@ import java.nio.channels.ClosedChannelException;
  * <p>KCP has no handshake. A client is active as soon as its socket is connected, unless {@link
  * KcpChannelOption#CONNECT_PROBE} is set, and the first bytes begin the session at the peer. KCP
  * has no close notification either: {@code close()} waits until the peer has acknowledged what was
- * flushed, see {@link KcpChannelOption#LINGER}, and sends nothing. If a session ends for another
- * reason than {@code close()}, the channel fires a {@link KcpEndException} and closes.
+ * flushed, see {@link KcpChannelOption#LINGER}. If a session ends for another reason than {@code
+ * close()}, the channel fires a {@link KcpEndException} and closes.
+ *
+ * <p>A peer that has kcp4j's extension is told of the end, see {@link KcpChannelOption#EXTENSION}.
+ * Its channel then ends as one of TCP does: it closes or, with {@code ALLOW_HALF_CLOSURE}, fires
+ * {@link io.netty.channel.socket.ChannelInputShutdownEvent}, when everything before has been read.
+ * Half-close works in the same way. {@link #abort}, and {@code close()} without linger, end the
+ * peer's session at once.
  */
-public final class KcpChannel extends AbstractChannel {
+public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   private static final ChannelMetadata METADATA = new ChannelMetadata(false, 16);
 
@@ -48,6 +57,7 @@ public final class KcpChannel extends AbstractChannel {
   private final KcpChannelConfig config;
   private final ChannelSession session = new ChannelSession(this);
   private final ChannelReader reader = new ChannelReader(this);
+  private final HalfClosure halfClosure = new HalfClosure(this);
 
   /** Null if a server has accepted the channel. */
   private final Connector connector;
@@ -224,7 +234,12 @@ public final class KcpChannel extends AbstractChannel {
   Exception closedBy() {
     return endReason == null
         ? new ClosedChannelException()
-        : new KcpEndException(endReason, remoteAddress);
+        : new KcpEndException(endReason, resetCode(), remoteAddress);
+  }
+
+  private int resetCode() {
+    Session session = this.session.get();
+    return session == null ? 0 : session.resetCode();
   }
 
   // Opening.
@@ -326,12 +341,18 @@ public final class KcpChannel extends AbstractChannel {
     if (isActive()) {
       kcpUnsafe().flush0();
     }
+    halfClosure.progressed();
     closer.progressed();
+  }
+
+  /** Input has been read, outside of a batch of input. */
+  void inputRead() {
+    halfClosure.progressed();
   }
 
   /** The session cannot go on, and the table has dropped it. */
   void ended(EndReason reason) {
-    KcpEndException cause = new KcpEndException(reason, remoteAddress);
+    KcpEndException cause = new KcpEndException(reason, resetCode(), remoteAddress);
     if (isConnecting()) {
       endReason = reason;
       connector.fail(cause);
@@ -352,7 +373,7 @@ public final class KcpChannel extends AbstractChannel {
   }
 
   @Override
-  protected Object filterOutboundMessage(Object msg) throws ClosedChannelException {
+  protected Object filterOutboundMessage(Object msg) throws IOException {
     return writer.filter(msg);
   }
 
@@ -361,7 +382,76 @@ public final class KcpChannel extends AbstractChannel {
     writer.write(in);
   }
 
+  // Half-close.
+
+  @Override
+  public boolean isInputShutdown() {
+    return halfClosure.isInputShutdown();
+  }
+
+  /** Discards what the peer has sent and sends from now on. The peer is not told. */
+  @Override
+  public ChannelFuture shutdownInput() {
+    return shutdownInput(newPromise());
+  }
+
+  @Override
+  public ChannelFuture shutdownInput(ChannelPromise promise) {
+    return halfClosure.shutdownInput(promise);
+  }
+
+  @Override
+  public boolean isOutputShutdown() {
+    return halfClosure.isOutputShutdown();
+  }
+
+  /**
+   * Tells the peer that nothing follows what has been written. The future succeeds when all of that
+   * is in the session's send queue. It fails with {@link UnsupportedOperationException} if the peer
+   * is known not to have the extension; see {@link KcpChannelOption#EXTENSION}.
+   */
+  @Override
+  public ChannelFuture shutdownOutput() {
+    return shutdownOutput(newPromise());
+  }
+
+  @Override
+  public ChannelFuture shutdownOutput(ChannelPromise promise) {
+    return halfClosure.shutdownOutput(promise);
+  }
+
+  @Override
+  public boolean isShutdown() {
+    return isInputShutdown() && isOutputShutdown();
+  }
+
+  @Override
+  public ChannelFuture shutdown() {
+    return shutdown(newPromise());
+  }
+
+  @Override
+  public ChannelFuture shutdown(ChannelPromise promise) {
+    shutdownInput();
+    return shutdownOutput(promise);
+  }
+
   // Closing.
+
+  /**
+   * Closes the channel without waiting for the peer, and tells the peer, if it has the extension,
+   * that the session was aborted: its channel fires a {@link KcpEndException} with this code.
+   *
+   * @param code any number, for the peer's application
+   */
+  public ChannelFuture abort(int code) {
+    if (eventLoop().inEventLoop()) {
+      closer.abort(code);
+    } else {
+      eventLoop().execute(() -> closer.abort(code));
+    }
+    return closeFuture();
+  }
 
   /** Closes without waiting for the peer. */
   void closeNow() {
@@ -373,7 +463,7 @@ public final class KcpChannel extends AbstractChannel {
     doClose();
   }
 
-  /** Closes after an unexpected error while writing: a session has no half-close. */
+  /** Aborts after an unexpected error while writing. */
   @Override
   protected void doShutdownOutput() {
     closeNow();
@@ -394,7 +484,8 @@ public final class KcpChannel extends AbstractChannel {
           reader::close,
           this::closeConnector,
           closer::cancelTimeout,
-          () -> session.close(endReason == null),
+          () -> session.close(endReason == null, closer.abort()),
+          halfClosure::close,
           writer::close,
           this::leave);
     }

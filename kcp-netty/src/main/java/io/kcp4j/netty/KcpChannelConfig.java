@@ -49,6 +49,14 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelConfig::unreliableQueue,
               KcpChannelConfig::setUnreliableQueue)
           .add(
+              KcpChannelOption.EXTENSION,
+              KcpChannelConfig::isExtension,
+              (config, value) -> config.extension = value)
+          .add(
+              ChannelOption.ALLOW_HALF_CLOSURE,
+              KcpChannelConfig::isAllowHalfClosure,
+              (config, value) -> config.allowHalfClosure = value)
+          .add(
               KcpChannelOption.TRACER,
               KcpChannelConfig::tracer,
               (config, value) -> config.tracer = value);
@@ -68,6 +76,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
   private volatile KcpTracerFactory tracer = KcpTracerFactory.NONE;
+  private volatile boolean extension;
+  private volatile boolean allowHalfClosure;
 
   /** The reason why connecting must fail: without its keys the session would be plaintext. */
   private volatile IllegalArgumentException keyRingMistake;
@@ -138,6 +148,15 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   KcpTracerFactory tracer() {
     return tracer;
+  }
+
+  boolean isExtension() {
+    return extension;
+  }
+
+  /** {@link ChannelOption#ALLOW_HALF_CLOSURE}. */
+  public boolean isAllowHalfClosure() {
+    return allowHalfClosure;
   }
 
   /** The options of the client's socket, or null if a server has accepted the channel. */

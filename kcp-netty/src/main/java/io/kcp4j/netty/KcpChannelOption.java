@@ -118,9 +118,10 @@ public final class KcpChannelOption {
 
   /**
    * Whether a client's {@code connect} waits until the peer has answered a window probe. A kcp4j
-   * server answers any probe, other KCP peers only those of sessions that they have. With false,
-   * the default, a client is connected at once, because KCP has no handshake. The limit of the wait
-   * is {@code CONNECT_TIMEOUT_MILLIS}.
+   * server answers any probe while it accepts sessions: not while it is closing or does not read.
+   * Other KCP peers answer only those of sessions that they have. With false, the default, a client
+   * is connected at once, because KCP has no handshake. The limit of the wait is {@code
+   * CONNECT_TIMEOUT_MILLIS}.
    */
   public static final ChannelOption<Boolean> CONNECT_PROBE = option("CONNECT_PROBE");
 
@@ -164,6 +165,13 @@ public final class KcpChannelOption {
    * those that arrive are dropped.
    */
   public static final ChannelOption<Integer> UNRELIABLE_QUEUE = option("UNRELIABLE_QUEUE");
+
+  /**
+   * Whether the session uses kcp4j's extension of KCP with a peer that has it: protocol.md 13.
+   * Default false. A client offers it, which kcp-go and C KCP skip; some other implementations
+   * refuse payload in a WINS segment. To be set before the session begins.
+   */
+  public static final ChannelOption<Boolean> EXTENSION = option("EXTENSION");
 
   /**
    * Makes an observer of each session's events, such as {@link io.kcp4j.trace.JfrTracer} or {@link

@@ -13,14 +13,21 @@ public final class KcpEndException extends IOException {
   private static final long serialVersionUID = 1L;
 
   private final EndReason reason;
+  private final int code;
 
-  KcpEndException(EndReason reason, InetSocketAddress remote) {
+  KcpEndException(EndReason reason, int code, InetSocketAddress remote) {
     super("session with " + remote + " ended: " + reason);
     this.reason = reason;
+    this.code = code;
   }
 
   /** The reason for the end. */
   public EndReason reason() {
     return reason;
+  }
+
+  /** The code that the peer has given to {@link KcpChannel#abort}; 0 for any other reason. */
+  public int code() {
+    return code;
   }
 }

@@ -8,6 +8,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.netty.udp.UdpSocket;
 import io.kcp4j.session.Incoming;
+import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.SessionTable;
@@ -40,6 +41,11 @@ final class KcpEndpoint implements SessionTable.Handler {
     /** A peer attempts to begin a session; {@link KcpEndpoint#answer} answers the attempt. */
     default void incoming(KcpEndpoint endpoint, Incoming incoming) {
       incoming.refuse();
+    }
+
+    /** Whether an attempt would be accepted now, as far as is known. */
+    default boolean isAccepting() {
+      return false;
     }
 
     /** The socket has received a batch of datagrams. */
@@ -132,6 +138,11 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   private void warnOfKeyUsageLimit() {
     log.warnOfKeyUsageLimit(keys.ring());
+  }
+
+  /** Answers clients whose sessions are unknown here. To be called before registration. */
+  void resetTokens(ResetTokens tokens) {
+    table.resetTokens(tokens);
   }
 
   /** Registers the socket, whose first member is {@code opener}. */
@@ -276,9 +287,26 @@ final class KcpEndpoint implements SessionTable.Handler {
     }
   }
 
-  /** Removes a session that its user has closed; does nothing if it is not in the table. */
-  void remove(Session session) {
-    table.remove(session, nowUs());
+  /**
+   * Closes a session whose channel closes, and removes it from the table. If the peer has to be
+   * told, it stays there without a channel for a while, and keeps the socket open.
+   *
+   * @param abort the code of an abort, or null
+   */
+  void close(Session session, Integer abort) {
+    if (!isOpen()) {
+      table.remove(session, nowUs());
+      session.close();
+      return;
+    }
+    boolean stays =
+        abort == null
+            ? table.closeGracefully(session, nowUs())
+            : table.abort(session, abort, nowUs());
+    if (stays) {
+      members.closingSession();
+      flush(session);
+    }
   }
 
   /**
@@ -348,6 +376,11 @@ final class KcpEndpoint implements SessionTable.Handler {
   @Override
   public void incoming(Incoming incoming, long nowUs) {
     owner.incoming(this, incoming);
+  }
+
+  @Override
+  public boolean isAccepting() {
+    return owner.isAccepting();
   }
 
   /**
@@ -436,6 +469,11 @@ final class KcpEndpoint implements SessionTable.Handler {
     } finally {
       loop.schedule();
     }
+  }
+
+  @Override
+  public void closed(Session session) {
+    members.sessionClosed();
   }
 
   @Override

@@ -52,7 +52,9 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   private final Promise<Void> termination = new DefaultPromise<>(ImmediateEventExecutor.INSTANCE);
 
-  private boolean readPending;
+  /** Written by the server's event loop only; those of other sockets read it. */
+  private volatile boolean readPending;
+
   private boolean acceptedInBatch;
 
   /** Made on first use, which is by the superclass's constructor: no initializer may reset it. */
@@ -294,6 +296,11 @@ public final class KcpServerChannel extends AbstractServerChannel {
     @Override
     public void incoming(KcpEndpoint endpoint, Incoming incoming) {
       endpoint.answer(incoming, offerChild(endpoint, incoming));
+    }
+
+    @Override
+    public boolean isAccepting() {
+      return isActive() && !sockets.hasLeft() && (readPending || config.isAutoRead());
     }
 
     @Override

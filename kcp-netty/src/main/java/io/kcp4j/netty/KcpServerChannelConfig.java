@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.netty.udp.UdpTransport;
+import io.kcp4j.session.ResetTokens;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;
@@ -37,6 +38,10 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelConfig::maxDatagramBytes,
               KcpServerChannelConfig::setMaxDatagramBytes)
           .add(
+              KcpServerChannelOption.RESET_SECRET,
+              KcpServerChannelConfig::resetSecret,
+              KcpServerChannelConfig::setResetSecret)
+          .add(
               KcpServerChannelOption.KEY_RING,
               KcpServerChannelConfig::keyRing,
               KcpServerChannelConfig::setKeyRing);
@@ -51,6 +56,9 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
 
   private volatile KeyRing keyRing = KeyRing.NONE;
+
+  /** Null for a random one. */
+  private volatile byte[] resetSecret;
 
   /** The reason why binding must fail: without its keys the sessions would be plaintext. */
   private volatile IllegalArgumentException keyRingMistake;
@@ -85,6 +93,11 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     return keyRing;
   }
 
+  /** The secret, or null for a random one. */
+  byte[] resetSecret() {
+    return resetSecret == null ? null : resetSecret.clone();
+  }
+
   SocketOptions socketOptions() {
     return socketOptions;
   }
@@ -108,6 +121,15 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     int max = UdpTransport.SLOT_BYTES - 1;
     check(KcpServerChannelOption.MAX_DATAGRAM, bytes, Segment.HEADER_BYTES, max);
     maxDatagramBytes = bytes;
+  }
+
+  private void setResetSecret(byte[] secret) {
+    check(
+        KcpServerChannelOption.RESET_SECRET,
+        secret.length,
+        ResetTokens.MIN_SECRET_BYTES,
+        Integer.MAX_VALUE);
+    resetSecret = secret.clone();
   }
 
   private synchronized void setKeyRing(KeyRing ring) {

@@ -54,6 +54,15 @@ public final class KcpServerChannelOption {
    */
   public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
 
+  /**
+   * The secret by which a restarted server proves to clients that have the extension that it does
+   * not know their sessions: at least 16 bytes that others cannot guess. By default it is random,
+   * and only sessions that this server has closed are covered. With a secret that stays the same,
+   * clients that send something learn of a restart after a probe timeout and a round trip. To be
+   * set before registration.
+   */
+  public static final ChannelOption<byte[]> RESET_SECRET = option("RESET_SECRET");
+
   private KcpServerChannelOption() {}
 
   private static <T> ChannelOption<T> option(String name) {

@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.SessionDirectory;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
@@ -11,6 +12,7 @@ import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.Promise;
 import io.netty.util.concurrent.PromiseCombiner;
 import java.net.SocketAddress;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -40,6 +42,7 @@ final class KcpSockets {
   private final SessionDirectory directory;
   private final List<KcpContext> contexts;
   private final KcpCounters counters;
+  private final byte[] resetSecret;
 
   /** The endpoints that have been made. */
   private final List<KcpEndpoint> endpoints = new CopyOnWriteArrayList<>();
@@ -56,6 +59,8 @@ final class KcpSockets {
   KcpSockets(KcpServerChannel server, KcpCounters first) {
     this.server = server;
     config = server.config();
+    byte[] secret = config.resetSecret();
+    resetSecret = secret == null ? randomSecret() : secret;
     contexts = contexts(config, first);
     directory =
         isShared()
@@ -63,6 +68,12 @@ final class KcpSockets {
             : SessionDirectory.ofOne(config.maxSessions());
     counters =
         isShared() ? KcpCounters.sumOf(contexts.stream().map(KcpContext::total).toList()) : first;
+  }
+
+  private static byte[] randomSecret() {
+    byte[] secret = new byte[ResetTokens.MIN_SECRET_BYTES];
+    new SecureRandom().nextBytes(secret);
+    return secret;
   }
 
   private static List<KcpContext> contexts(KcpServerChannelConfig config, KcpCounters first) {
@@ -119,6 +130,7 @@ final class KcpSockets {
             directory,
             config.maxDatagramBytes(),
             config.isAcceptOnProbe());
+    endpoint.resetTokens(new ResetTokens(resetSecret));
     endpoints.add(endpoint);
     unclosed.incrementAndGet();
     return endpoint;

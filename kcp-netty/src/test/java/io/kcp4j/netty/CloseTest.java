@@ -165,7 +165,7 @@ class CloseTest {
 
       await().until(() -> recorder.received() == 5);
       fixture.child().closeFuture().syncUninterruptibly();
-      assertEquals(0, fixture.server().sessions());
+      await().until(() -> fixture.server().sessions() == 0);
     }
   }
 
@@ -439,7 +439,7 @@ class CloseTest {
 
       child.close().awaitUninterruptibly();
 
-      assertEquals(0, server.sessions());
+      await().until(() -> server.sessions() == 0);
       assertEquals(0, server.heldBytes());
       server.close().syncUninterruptibly();
       await().until(() -> !server.sockets().isOpen());

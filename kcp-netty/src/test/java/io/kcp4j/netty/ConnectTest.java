@@ -108,6 +108,26 @@ class ConnectTest {
   }
 
   @OverEachTransport
+  void probedServerThatHasClosedDoesNotAnswerThoughChildrenKeepItsSocket(
+      TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      await().until(() -> recorder.received() == 1);
+      server.close().syncUninterruptibly();
+      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
+      fixture.bootstrap.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 300);
+
+      ChannelFuture connected = connect(fixture, server.localAddress(), new Recorder());
+
+      assertInstanceOf(ConnectTimeoutException.class, connected.cause());
+      assertTrue(client.isActive());
+    }
+  }
+
+  @OverEachTransport
   void probingCanBeCancelled(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer peer = new UnresponsivePeer()) {

@@ -1,0 +1,292 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.EndReason;
+import io.kcp4j.KcpCounter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.ChannelOutputShutdownException;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** The end of channels whose peers have the extension: as that of TCP's channels. */
+class DuplexTest {
+
+  private static final byte[] DATA = Fixture.randomBytes(1 << 20);
+
+  private static Fixture fixture(TransportUnderTest transport) {
+    Fixture fixture = new Fixture(transport);
+    fixture.bootstrap.option(KcpChannelOption.EXTENSION, true);
+    fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, true);
+    return fixture;
+  }
+
+  /** Makes the extension known to both sides. */
+  private static void exchange(KcpChannel client, Recorder recorder) {
+    int received = recorder.received();
+    client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+    await().until(() -> recorder.received() > received);
+  }
+
+  @OverEachTransport
+  void closeReachesThePeer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+      KcpChannel child = fixture.child();
+
+      client.close().syncUninterruptibly();
+
+      child.closeFuture().syncUninterruptibly();
+      assertNull(child.endReason());
+      await().until(() -> !client.endpoint().isOpen());
+      await().until(() -> fixture.server().sessions() == 0);
+    }
+  }
+
+  @OverEachTransport
+  void closeOfAChildReachesTheClient(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+
+      fixture.child().close().syncUninterruptibly();
+
+      client.closeFuture().syncUninterruptibly();
+      await().until(() -> recorder.events.equals(List.of("active", "inactive")));
+      assertEquals(List.of(), recorder.exceptions);
+    }
+  }
+
+  @OverEachTransport
+  void everythingBeforeTheCloseIsRead(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      KcpChannel client = fixture.connect(new Recorder());
+
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      client.close();
+
+      fixture.child().closeFuture().syncUninterruptibly();
+      assertArrayEquals(DATA, server.bytes());
+    }
+  }
+
+  @OverEachTransport
+  void longResponseToTheFirstRequestEndsByClose(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(
+          () ->
+              new SimpleChannelInboundHandler<ByteBuf>() {
+                @Override
+                protected void channelRead0(ChannelHandlerContext ctx, ByteBuf msg) {
+                  ctx.writeAndFlush(Unpooled.wrappedBuffer(DATA, 0, 10_000));
+                  ctx.close();
+                }
+              });
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(10_000, recorder.received());
+      assertNull(client.endReason());
+    }
+  }
+
+  @OverEachTransport
+  void closeIsSeenWhenTheRestIsReadLater(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+      KcpChannel child = fixture.child();
+      client.config().setAutoRead(false);
+      client.eventLoop().submit(() -> {}).sync(); // A read may have been requested before.
+      child.writeAndFlush(Fixture.buffer(child, new byte[10]));
+      child.close().syncUninterruptibly();
+      await().until(() -> fixture.server().sessions() == 0);
+      assertTrue(client.isActive());
+
+      client.read();
+
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(11, recorder.received());
+    }
+  }
+
+  @OverEachTransport
+  void lingerThatIsOverAborts(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 100);
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      await().until(() -> server.received() == 1);
+      KcpChannel child = fixture.child();
+      child.writeAndFlush(Fixture.buffer(child, new byte[1]));
+      await().until(() -> client.stats().get(KcpCounter.PAYLOAD_BYTES_IN) == 1);
+      child.config().setAutoRead(false);
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      client.close().syncUninterruptibly();
+
+      child.closeFuture().syncUninterruptibly();
+      assertEquals(EndReason.RESET, child.endReason());
+    }
+  }
+
+  @OverEachTransport
+  void requestEndsByHalfClose(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.childOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+      Answering server = new Answering();
+      fixture.serve(() -> server);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      client.shutdownOutput().syncUninterruptibly();
+
+      assertTrue(client.isOutputShutdown());
+      assertFalse(client.isInputShutdown());
+      ChannelFuture late = client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      assertInstanceOf(ChannelOutputShutdownException.class, late.awaitUninterruptibly().cause());
+      client.closeFuture().syncUninterruptibly();
+      assertArrayEquals(DATA, recorder.bytes());
+      assertEquals(List.of(DATA.length), server.receivedAtEnd);
+    }
+  }
+
+  /** Answers when the client has finished sending. */
+  private static final class Answering extends ChannelInboundHandlerAdapter {
+
+    final List<Integer> receivedAtEnd = new CopyOnWriteArrayList<>();
+    private int received;
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      ByteBuf data = (ByteBuf) msg;
+      received += data.readableBytes();
+      data.release();
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+      if (event == ChannelInputShutdownEvent.INSTANCE) {
+        receivedAtEnd.add(received);
+        ctx.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+        ctx.close();
+      }
+    }
+  }
+
+  @OverEachTransport
+  void abortEndsThePeersChannelWithItsCode(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+
+      fixture.child().abort(42).syncUninterruptibly();
+
+      client.closeFuture().syncUninterruptibly();
+      await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
+      KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+      assertEquals(EndReason.RESET, end.reason());
+      assertEquals(42, end.code());
+    }
+  }
+
+  @OverEachTransport
+  void closeWithoutLingerAborts(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.LINGER, 0);
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+
+      fixture.child().close().syncUninterruptibly();
+
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(EndReason.RESET, client.endReason());
+    }
+  }
+
+  @OverEachTransport
+  void inputThatIsShutDownIsDiscarded(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+      client.shutdownInput().syncUninterruptibly();
+
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA)).syncUninterruptibly();
+
+      KcpChannel child = fixture.child();
+      await().until(() -> child.stats().get(KcpCounter.PAYLOAD_BYTES_OUT) == DATA.length + 1);
+      assertEquals(1, recorder.received());
+      assertTrue(client.isInputShutdown());
+    }
+  }
+
+  @OverEachTransport
+  void clientOfARestartedServerLearnsOfThat(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.RESET_SECRET, new byte[16]);
+      KcpServerChannel crashed = fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+      crashed.sockets().first().channel().close().syncUninterruptibly();
+      fixture.serve(Echo::new, crashed.localAddress());
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(EndReason.SESSION_UNKNOWN, client.endReason());
+      assertEquals(1, fixture.server().counters().get(KcpCounter.STATELESS_RESETS_OUT));
+    }
+  }
+
+  @OverEachTransport
+  void peerWithoutTheExtensionHasNoHalfClose(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+
+      ChannelFuture refused = fixture.child().shutdownOutput();
+
+      assertInstanceOf(UnsupportedOperationException.class, refused.awaitUninterruptibly().cause());
+      exchange(client, recorder);
+      assertTrue(client.isActive());
+    }
+  }
+}
