@@ -47,8 +47,8 @@ func setMonitorSlack(slack time.Duration) {
 	}
 }
 
-// usualTimerSlack undoes what the monitor may have passed on to this thread, which would also pass
-// it on to the processes that it starts.
+// usualTimerSlack undoes what this thread may have inherited from the monitor: processes that it
+// starts would inherit it, too.
 func usualTimerSlack() {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(usualSlack.Nanoseconds()), 0, 0, 0)
 }
