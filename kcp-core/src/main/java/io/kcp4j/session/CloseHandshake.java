@@ -28,8 +28,8 @@ final class CloseHandshake {
   /** Types of {@link ExtensionMessage}; 0 for nothing yet. */
   private int type;
 
-  /** The code of a RESET or, once it has been sent, the final sequence number. */
-  private int value;
+  /** That of a RESET. */
+  private int code;
 
   /** When to send it next; {@link Kcp#NO_DEADLINE} once it has been answered. */
   private long sendAtUs = Kcp.NO_DEADLINE;
@@ -57,9 +57,8 @@ final class CloseHandshake {
    */
   void end(int type, int code, long nowUs) {
     if (type > this.type) {
-      boolean isFinalSnKnown = sent > 0 && type != ExtensionMessage.RESET;
       this.type = type;
-      value = isFinalSnKnown ? value : code;
+      this.code = code;
       begin(nowUs);
     }
   }
@@ -150,10 +149,7 @@ final class CloseHandshake {
       answerAtUs = Kcp.NO_DEADLINE;
     }
     if (isDue(nowUs)) {
-      if (!isReset()) {
-        value = kcp.sendNext();
-      }
-      ExtensionMessage.write(out, type, value);
+      ExtensionMessage.write(out, type, isReset() ? code : kcp.sendNext());
       if (copies == 0) {
         sent++;
       }

@@ -69,7 +69,7 @@ final class StatelessResetDetector {
     out.writeLongLE(sessionId).writeIntLE(kcp.sendUna());
   }
 
-  /** Takes the item UNKNOWN at {@code index}. */
+  /** Takes the item STATELESS_RESET at {@code index}. */
   void receiveReset(ByteBuf buf, int index, long nowUs) {
     boolean isGenuine =
         ExtensionMessage.longValue(buf, index) == tokenFirst
