@@ -245,8 +245,7 @@ class ConnectTest {
       client.writeAndFlush(Fixture.buffer(client, new byte[4]));
       await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 1);
 
-      fixture.serve(Echo::new);
-      fixture.serverBootstrap.bind(closed).syncUninterruptibly();
+      fixture.serveAgain(Echo::new, closed);
 
       await().until(() -> recorder.received() == 4);
       assertEquals(List.of(), recorder.exceptions);

@@ -263,7 +263,7 @@ class DuplexTest {
       KcpChannel client = fixture.connect(recorder);
       exchange(client, recorder);
       crashed.sockets().first().channel().close().syncUninterruptibly();
-      fixture.serve(Echo::new, crashed.localAddress());
+      fixture.serveAgain(Echo::new, crashed.localAddress());
 
       client.writeAndFlush(Fixture.buffer(client, new byte[1]));
 

@@ -14,9 +14,11 @@ import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.SplittableRandom;
 import java.util.concurrent.BlockingQueue;
@@ -99,6 +101,16 @@ final class Fixture implements AutoCloseable {
         });
     server = (KcpServerChannel) serverBootstrap.bind(local).syncUninterruptibly().channel();
     return server;
+  }
+
+  /**
+   * Serves at the address of a socket that has been closed. Waits for its port: a selector releases
+   * it only at its next select, and another test's socket may take it.
+   */
+  KcpServerChannel serveAgain(Supplier<ChannelHandler> childHandler, InetSocketAddress local) {
+    return await()
+        .ignoreExceptionsInstanceOf(IOException.class)
+        .until(() -> serve(childHandler, local), Objects::nonNull);
   }
 
   KcpServerChannel server() {

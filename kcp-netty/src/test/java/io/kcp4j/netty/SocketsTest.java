@@ -284,7 +284,7 @@ class SocketsTest {
       for (int i = 0; i < 10; i++) {
         fixture.server().close().syncUninterruptibly();
         awaitFree(transport, local);
-        fixture.serve(Echo::new, local);
+        fixture.serveAgain(Echo::new, local);
       }
     }
   }
