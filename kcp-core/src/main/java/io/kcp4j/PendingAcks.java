@@ -14,7 +14,8 @@ import java.util.Arrays;
  * likely as a lost segment, and the peer cannot tell them apart. Those beyond a gap leave a third
  * time, together with the ACKs of the next segments: without them, these would show the peer a
  * loss. A flush with ACKs of duplicates is not repeated: a flood of duplicates would be answered
- * three times.
+ * three times. Nor is the ACK of a datagram that comes alone: to lose it costs the peer one
+ * retransmission, and to repeat it would cost a datagram each time.
  */
 final class PendingAcks {
 
@@ -32,6 +33,9 @@ final class PendingAcks {
    * Of at most so many, ACKs are repeated: behind a gap, the writes of many ticks leave at once.
    */
   private static final int REPEATED_DATAGRAMS = 64;
+
+  /** A datagram comes alone if the last ACKs left longer ago. */
+  private static final int ALONE_US = 60_000;
 
   /** ACKs leave again after a millisecond at least: sooner, one burst of losses takes both. */
   private static final int MIN_REPEAT_US = Kcp.US_PER_MS;
@@ -66,6 +70,9 @@ final class PendingAcks {
 
   /** When the oldest of what is to be written again was written. */
   private long writtenAtUs;
+
+  /** When ACKs left last. */
+  private long flushedAtUs = Long.MAX_VALUE;
 
   PendingAcks(MemoryBudget budget) {
     this.budget = budget;
@@ -223,7 +230,9 @@ final class PendingAcks {
     if (newestSn - rcvNext < 0) {
       writer.control(Segment.ACK, newestTs, newestSn);
     }
-    if (isLossy && !listsDuplicates && areDatagramsAtMost(REPEATED_DATAGRAMS)) {
+    boolean isAlone = datagrams <= 1 && nowUs - flushedAtUs > ALONE_US;
+    flushedAtUs = nowUs;
+    if (isLossy && !isAlone && !listsDuplicates && areDatagramsAtMost(REPEATED_DATAGRAMS)) {
       keepForRepetition(repeats, nowUs);
     } else {
       dropListed(count);

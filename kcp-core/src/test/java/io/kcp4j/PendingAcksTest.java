@@ -211,6 +211,24 @@ class PendingAcksTest {
     assertEquals(List.of("9@90"), flush(6, true, 2_000));
   }
 
+  @Test
+  void acknowledgementOfADatagramThatComesAloneIsWrittenOnce() {
+    addDatagrams(1);
+    flush(1, true, 0);
+    flush(1, true, 2_000);
+    addDatagrams(1);
+    flush(1, true, 62_000);
+    assertTrue(acks.isPending(), "60 ms after the last one");
+    flush(1, true, 64_000);
+    addDatagrams(2);
+    flush(2, true, 124_001);
+    assertTrue(acks.isPending(), "two datagrams");
+    flush(2, true, 126_000);
+    addDatagrams(1);
+    assertEquals(List.of("0@0"), flush(1, true, 186_001));
+    assertFalse(acks.isPending());
+  }
+
   private void addDatagrams(int datagrams) {
     for (int sn = 0; sn < datagrams; sn++) {
       acks.addInOrder(sn, 0);
