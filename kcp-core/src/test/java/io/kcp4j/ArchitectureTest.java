@@ -24,8 +24,10 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.crypto.Salsa20Kernel;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.ShardKernel;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.util.Random;
 import java.util.SplittableRandom;
 
@@ -203,7 +205,13 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat(
               resideInAnyPackage("java.net..", "java.nio.channels..", "java.io..")
-                  .and(not(belongToAnyOf(InetSocketAddress.class, InetAddress.class))));
+                  .and(
+                      not(
+                          belongToAnyOf(
+                              InetSocketAddress.class,
+                              InetAddress.class,
+                              Inet4Address.class,
+                              UnknownHostException.class))));
 
   @ArchTest
   static final ArchRule arqUsesNoAddresses =

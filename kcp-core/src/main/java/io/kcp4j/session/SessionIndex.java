@@ -17,7 +17,7 @@ final class SessionIndex {
   private final SessionTable table;
   private final SessionDirectory directory;
   private final ClosedSessions closed;
-  private final Map<SessionKey, Session> sessions = new HashMap<>();
+  private final SessionMap sessions = new SessionMap();
 
   /** The keys that sessions have beside their first; few have any. */
   private final Map<Session, List<SessionKey>> furtherKeys = new HashMap<>();
@@ -50,13 +50,14 @@ final class SessionIndex {
     if (last != null && conv == lastConv && (remote == lastRemote || remote.equals(lastRemote))) {
       return last;
     }
-    lookup.set(remote, conv);
-    Session found = sessions.get(lookup);
-    if (found != null) {
-      lastFound = found;
-      lastRemote = remote;
-      lastConv = conv;
+    Session found = sessions.get(remote, conv);
+    if (found == null) {
+      lookup.set(remote, conv);
+      return null;
     }
+    lastFound = found;
+    lastRemote = remote;
+    lastConv = conv;
     return found;
   }
 
@@ -76,7 +77,7 @@ final class SessionIndex {
   }
 
   private void put(SessionKey key, Session session) {
-    if (sessions.putIfAbsent(key, session) != null) {
+    if (!sessions.putIfAbsent(key, session)) {
       throw new IllegalArgumentException("session: " + key + " exists already");
     }
   }
@@ -176,7 +177,7 @@ final class SessionIndex {
 
   /** Gives up every key, so that other tables may begin sessions of them. */
   void close() {
-    sessions.keySet().forEach(key -> directory.release(key, table));
+    sessions.forEachKey(key -> directory.release(key, table));
     closed.clear();
   }
 }
