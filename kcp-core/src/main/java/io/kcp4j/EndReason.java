@@ -10,14 +10,31 @@ public enum EndReason {
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
-  /** Nothing was received from the peer, and seven keep-alive probes in a row stayed unanswered. */
+  /** Nothing was received from the peer, and several keep-alive probes stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
+  /**
+   * One of {@link #DEAD_LINK}, {@link #NO_PROGRESS} and {@link #KEEP_ALIVE_TIMEOUT}, of a session
+   * whose peer has never shown that it receives what is sent to it.
+   */
+  NEVER_ANSWERED,
+  /**
+   * The peer of an accepted session has not proven that it receives what is sent to it, and there
+   * were too many such sessions.
+   */
+  EVICTED,
+  /** The system has reported by ICMP that nobody listens at the peer's port. */
+  PORT_UNREACHABLE,
   /** No payload moved in either direction for the idle timeout. */
   IDLE,
   /** The peer has aborted the session. */
   RESET,
   /** The peer does not know the session any more: most likely it has restarted. */
   SESSION_UNKNOWN;
+
+  /** Whether the peer has not answered. */
+  public boolean isTimeout() {
+    return this == DEAD_LINK || this == NO_PROGRESS || this == KEEP_ALIVE_TIMEOUT;
+  }
 
   /** The reason of a session whose {@link Kcp} has failed. */
   public static EndReason of(KcpFailure failure) {

@@ -25,8 +25,7 @@ final class FlushSchedule {
     long flush = Math.min(flushAtUs, kcp.admission.retryAtUs());
     long retransmit = Math.max(kcp.losses.deadlineUs(), kcp.pacer.opensAtUs());
     long end = Math.min(kcp.probe.nextAtUs(), kcp.liveness.deadlineUs());
-    long extension = kcp.extension == null ? Kcp.NO_DEADLINE : kcp.extension.deadlineUs();
-    return Math.min(Math.min(flush, retransmit), Math.min(end, extension));
+    return Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */

@@ -26,7 +26,8 @@ final class FlushSplitter {
     SendBuffer sending = kcp.sending;
     int queued = sending.queued();
     int windowRoom = window - Transmitter.inFlight(kcp);
-    if (queued == 0 || queued >= windowRoom || kcp.isSourceReady()) {
+    boolean isLimited = kcp.sendLimit != null;
+    if (queued == 0 || queued >= windowRoom || kcp.isSourceReady() || isLimited) {
       return Integer.MAX_VALUE;
     }
     boolean isStream = kcp.config().delivery() == Delivery.STREAM;

@@ -69,7 +69,7 @@ final class InputProcessor {
       int length = Segment.length(third);
       switch (Segment.cmd(first)) {
         case Segment.ACK -> {
-          hasExactAck |= kcp.extension != null && proves(kcp, second);
+          hasExactAck |= (kcp.extension != null || !kcp.isPeerProven) && proves(kcp, second);
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
         case Segment.PUSH -> push(kcp, first, second, datagram, index, length);
@@ -115,9 +115,15 @@ final class InputProcessor {
       return false;
     }
     int index = kcp.sending.index(sn);
-    boolean isProof = kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts);
+    boolean isProof =
+        kcp.sendLimit == null
+            ? kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts)
+            : kcp.sendLimit.hasSent(sn, ts);
     if (isProof) {
-      kcp.extension.acknowledged(sn, ts);
+      kcp.isPeerProven = true;
+      if (kcp.extension != null) {
+        kcp.extension.acknowledged(sn, ts);
+      }
     }
     return isProof;
   }

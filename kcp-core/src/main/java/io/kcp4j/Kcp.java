@@ -5,6 +5,7 @@ import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 
 /**
  * One side of a KCP session: the ARQ as a state machine. It has no clock, no thread and no socket:
@@ -67,6 +68,12 @@ public final class Kcp {
 
   /** Null while there is no extension. */
   KcpExtension extension;
+
+  /** Null unless what is sent is limited. */
+  SendLimit sendLimit;
+
+  /** See {@link #isPeerProven}. */
+  boolean isPeerProven;
 
   /** Whether queued segments may have become sendable since the end of the last batch of input. */
   boolean windowOpened;
@@ -168,11 +175,28 @@ public final class Kcp {
   }
 
   /**
-   * Whether a round-trip time was measured: the peer has returned the timestamp of a segment, and
-   * so has received it.
+   * Whether the peer has proven that it receives what is sent to it: by an ACK with the sequence
+   * number and the timestamp of a segment in flight.
    */
-  public boolean hasRttSample() {
-    return rtt.hasSample();
+  public boolean isPeerProven() {
+    return isPeerProven;
+  }
+
+  /**
+   * Limits what is sent, until {@link #endSendLimit}, to what {@code allowanceBytes} returns: the
+   * bytes that may be sent now, with what the layers below add. Beyond that, at most eight segments
+   * of 64 bytes leave within half a minute. To be called before anything is sent.
+   */
+  @Unstable
+  public void limitSending(LongSupplier allowanceBytes) {
+    sendLimit = new SendLimit(this, allowanceBytes);
+  }
+
+  /** Ends the limit. What it has held back leaves with the next flush. */
+  @Unstable
+  public void endSendLimit() {
+    sendLimit = null;
+    windowOpened = Transmitter.hasNew(this);
   }
 
   /** The smoothed round-trip time, in microseconds; 0 before it was measured. */
@@ -235,13 +259,30 @@ public final class Kcp {
 
   /** Whether a message of the extension has to leave now. */
   boolean isExtensionDue(long nowUs) {
-    return extension != null && extension.deadlineUs() <= nowUs;
+    return extensionDeadlineUs() <= nowUs;
+  }
+
+  /** When a message of the extension has to leave, or {@link #NO_DEADLINE}. */
+  long extensionDeadlineUs() {
+    return extension == null || (sendLimit != null && !sendLimit.isMessageAllowed())
+        ? NO_DEADLINE
+        : extension.deadlineUs();
   }
 
   /** How long an acknowledgement of what is sent now may take, in microseconds. */
   @Unstable
   public int probeTimeoutUs() {
     return losses.timeoutUs();
+  }
+
+  /**
+   * Since when the peer has acknowledged nothing though it should, in microseconds: the time of the
+   * last acknowledgement, or of the first segment sent since; {@link #NO_DEADLINE} while nothing is
+   * unacknowledged.
+   */
+  @Unstable
+  public long unacknowledgedSinceUs() {
+    return losses.unacknowledged() == 0 ? NO_DEADLINE : liveness.progressAtUs();
   }
 
   /** Whether something has been sent that the peer has to answer, and has not answered yet. */

@@ -103,6 +103,13 @@ public enum KcpCounter {
   FORWARDED("datagrams.forwarded", "datagrams"),
   /** First datagrams that were refused since a limit was reached; counted by the endpoint. */
   ACCEPT_REFUSED("accepts.refused", "datagrams"),
+  /**
+   * First datagrams that were dropped, so that the client repeats them, since many sessions were
+   * not validated; counted by the endpoint.
+   */
+  ACCEPT_DEFERRED("accepts.deferred", "datagrams"),
+  /** Sessions that have ended to make room, not validated; counted by the endpoint. */
+  SESSIONS_EVICTED("sessions.evicted", "sessions"),
   /** Sessions begun; counted by the endpoint. */
   SESSIONS_OPENED("sessions.opened", "sessions"),
   /** Sessions ended; counted by the endpoint. */

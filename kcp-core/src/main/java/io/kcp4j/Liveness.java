@@ -53,6 +53,11 @@ final class Liveness {
     progressAtUs = nowUs;
   }
 
+  /** When a segment was acknowledged last, or the first one sent after there were none. */
+  long progressAtUs() {
+    return progressAtUs;
+  }
+
   /** Notes whether the peer has room; see {@link WriteStall#update}. */
   void updateStall(boolean queued, long nowUs) {
     if (stall == null && !queued) {

@@ -35,7 +35,7 @@ final class SegmentPuller {
    */
   boolean pull() {
     SendBuffer sending = kcp.sending;
-    int mssBytes = kcp.mssBytes();
+    int mssBytes = kcp.sendLimit == null ? kcp.mssBytes() : kcp.sendLimit.nextPayloadBytes();
     int bytes = 0;
     try {
       Chunk chunk = sending.reserve(mssBytes, mssBytes);

@@ -25,6 +25,9 @@ final class SegmentWriter {
   /** The extension of the session, or null. */
   private KcpExtension extension;
 
+  /** The limit of the session, or null. */
+  private SendLimit limit;
+
   /** The size of the open datagram; 0 if there is none. */
   private int datagramBytes;
 
@@ -75,6 +78,7 @@ final class SegmentWriter {
     mtuBytes = kcp.mtuBytes();
     rcvNext = kcp.receiving.next();
     extension = kcp.extension;
+    limit = kcp.sendLimit;
     if (kcp.tracing != null) {
       kcp.tracing.at(nowUs);
     }
@@ -88,8 +92,11 @@ final class SegmentWriter {
     splitBytes = bytes;
   }
 
-  /** Writes a segment without payload. */
+  /** Writes a segment without payload, unless the limit has no room for it. */
   void control(int cmd, int ts, int sn) {
+    if (limit != null && !isAllowed(cmd)) {
+      return;
+    }
     makeRoom(Segment.HEADER_BYTES);
     Segment.write(datagram(Segment.HEADER_BYTES), conv, cmd, 0, wnd, ts, sn, rcvNext, 0);
     segments++;
@@ -103,8 +110,12 @@ final class SegmentWriter {
     SendBuffer buffer = kcp.sending;
     int index = buffer.firstQueued();
     int offerBytes = extension == null || isOffered ? 0 : extension.offerBytes(buffer.next());
-    int run = offerBytes > 0 ? 1 : buffer.contiguousRun(mtuBytes, most);
+    int run = offerBytes > 0 || limit != null ? 1 : buffer.contiguousRun(mtuBytes, most);
     if (run < 2) {
+      if (limit != null) {
+        isPushAllowed(buffer.bytes(index));
+        limit.sent(buffer.next(), ts);
+      }
       pushNext(buffer, index, ts);
       if (offerBytes > 0) {
         offer(offerBytes, buffer.next() - 1, ts);
@@ -162,16 +173,25 @@ final class SegmentWriter {
    *
    * <p>It is copied, whatever its size: retransmitted segments are seldom contiguous in their
    * chunks, but are in the output; and bytes that have left from a chunk must not change.
+   *
+   * @return whether the limit had room for it
    */
-  void retransmit(int index, int ts) {
+  boolean retransmit(int index, int ts) {
     int bytes = kcp.sending.bytes(index);
+    if (limit != null && !isPushAllowed(bytes)) {
+      return false;
+    }
     makeRoom(bytes);
     copy(kcp.sending, index, bytes, ts);
     hasRetransmission = true;
     segments++;
+    if (limit != null) {
+      limit.sent(kcp.sending.sn(index), ts);
+    }
     if (extension != null) {
       offerAgain(kcp.sending.sn(index), ts);
     }
+    return true;
   }
 
   /** A peer that has not received the first segment learns of the extension only with that. */
@@ -186,9 +206,25 @@ final class SegmentWriter {
   void endAcks() {
     int messageBytes =
         extension == null || datagramBytes == 0 ? 0 : extension.ackMessageBytes(nowUs);
-    if (messageBytes > 0) {
+    if (messageBytes > 0 && isMessageAllowed(messageBytes)) {
       message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
     }
+  }
+
+  /** Takes a control segment from the limit, which does not hold for probes. */
+  private boolean isAllowed(int cmd) {
+    int bytes = growth(Segment.HEADER_BYTES);
+    if (cmd == Segment.WASK) {
+      limit.sendProbe(unsentBytes() + bytes, bytes);
+      return true;
+    }
+    return limit.isAllowed(unsentBytes() + bytes);
+  }
+
+  /** Takes a message from the limit; only those of peers that are not limited offer anything. */
+  private boolean isMessageAllowed(int messageBytes) {
+    return limit == null
+        || limit.isAllowed(unsentBytes() + growth(Segment.HEADER_BYTES + messageBytes));
   }
 
   /** Ends the datagram with an offer behind the PUSH {@code sn}. */
@@ -226,7 +262,7 @@ final class SegmentWriter {
   /** Ends the flush. */
   void end() {
     int messageBytes = extension == null ? 0 : extension.messageBytes(nowUs);
-    if (messageBytes > 0) {
+    if (messageBytes > 0 && isMessageAllowed(messageBytes)) {
       message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
     }
     endDatagram();
@@ -260,8 +296,33 @@ final class SegmentWriter {
     discardDatagram();
     run = null;
     extension = null;
+    limit = null;
     output = null;
     kcp = null;
+  }
+
+  /** Takes a segment with payload from the limit. */
+  private boolean isPushAllowed(int bytes) {
+    int growth = growth(bytes);
+    return limit.allowOrExceed(unsentBytes() + growth, growth, bytes, nowUs);
+  }
+
+  /** Whether the limit, if there is one, has room for the next new segment. */
+  boolean isNewAllowed() {
+    return limit == null || limit.isNewAllowed(unsentBytes());
+  }
+
+  /** The bytes of the packets that have been written and are not with the output yet. */
+  private int unsentBytes() {
+    int open = datagramBytes == 0 ? 0 : datagramBytes + kcp.overheadBytes();
+    int inRun = run == null ? 0 : runBytes + runBytes / runDatagramBytes * kcp.overheadBytes();
+    return open + inRun;
+  }
+
+  /** By how much the packets of this flush grow with a segment of so many bytes. */
+  private int growth(int bytes) {
+    boolean isOpen = datagramBytes > 0 && datagramBytes + bytes <= mtuBytes;
+    return isOpen ? bytes : bytes + kcp.overheadBytes();
   }
 
   /**

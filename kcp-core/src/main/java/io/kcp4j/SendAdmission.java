@@ -49,16 +49,40 @@ final class SendAdmission {
     }
     int mssBytes = kcp.mssBytes();
     if (isOpen()) {
-      kcp.sending.extendLast(data, mssBytes);
+      if (isFirst()) {
+        sendFirst(data);
+      } else {
+        kcp.sending.extendLast(data, mssBytes);
+      }
       long room = (long) mssBytes * (kcp.config().sendQueue() - kcp.sending.queued());
       kcp.sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mssBytes);
     }
     return !data.isReadable() || refuse(segmentBytes());
   }
 
+  /** Whether the next bytes belong to the first segment of a session that is limited. */
+  private boolean isFirst() {
+    return kcp.sendLimit != null && kcp.sendLimit.isFirst();
+  }
+
+  /** Queues the first segment, or extends it. */
+  private void sendFirst(ByteBuf data) {
+    SendBuffer sending = kcp.sending;
+    if (sending.queued() == 0) {
+      int mostBytes = kcp.sendLimit.firstPayloadBytes(data.readableBytes());
+      sending.appendStream(data, Math.min(data.readableBytes(), mostBytes), mostBytes);
+    } else {
+      int queuedBytes = sending.bytes(sending.firstQueued()) - Segment.HEADER_BYTES;
+      int mostBytes = kcp.sendLimit.firstPayloadBytes(queuedBytes + data.readableBytes());
+      sending.extendLast(data, mostBytes);
+    }
+  }
+
   private boolean sendMessage(ByteBuf data) {
     int mssBytes = kcp.mssBytes();
-    int fragments = Math.max(1, (data.readableBytes() + mssBytes - 1) / mssBytes);
+    int firstBytes = firstFragmentBytes(data.readableBytes());
+    int others = Math.max(data.readableBytes() - firstBytes, 0);
+    int fragments = 1 + (others + mssBytes - 1) / mssBytes;
     int bytes = fragments * Segment.HEADER_BYTES + data.readableBytes();
     if (!isOpen() || !kcp.sending.isAffordable(bytes)) {
       return refuse(Math.max(bytes, segmentBytes()));
@@ -66,9 +90,9 @@ final class SendAdmission {
     int start = data.readerIndex();
     int queued = kcp.sending.queued();
     try {
-      for (int frg = fragments - 1; frg >= 0; frg--) {
-        kcp.sending.append(
-            data, Math.min(mssBytes, data.readableBytes()), frg, data.readableBytes());
+      int most = firstBytes;
+      for (int frg = fragments - 1; frg >= 0; frg--, most = mssBytes) {
+        kcp.sending.append(data, Math.min(most, data.readableBytes()), frg, data.readableBytes());
       }
     } catch (RuntimeException | Error e) { // No memory, or part of it cannot be read.
       kcp.sending.dropQueuedBeyond(queued);
@@ -76,6 +100,17 @@ final class SendAdmission {
       throw e;
     }
     return true;
+  }
+
+  /** The most payload of the first fragment of a message: less if that is a small segment. */
+  private int firstFragmentBytes(int messageBytes) {
+    int mssBytes = kcp.mssBytes();
+    if (!isFirst() || kcp.sending.queued() > 0) {
+      return mssBytes;
+    }
+    int firstBytes = kcp.sendLimit.firstPayloadBytes(messageBytes);
+    boolean fits = messageBytes - firstBytes <= maxMessageBytes() - mssBytes;
+    return fits ? firstBytes : mssBytes;
   }
 
   /** Notes what was not admitted, and returns false. */

@@ -16,9 +16,11 @@ final class Transmitter {
     return kcp.sending.queued() > 0 || (kcp.puller != null && kcp.puller.isReady());
   }
 
-  /** Whether there are new segments and the window has room for one. */
+  /** Whether there are new segments, and the window and the limit have room for one. */
   static boolean isNewAllowed(Kcp kcp) {
-    return hasNew(kcp) && isWindowFree(kcp);
+    return hasNew(kcp)
+        && isWindowFree(kcp)
+        && (kcp.sendLimit == null || kcp.sendLimit.isNewAllowed(0));
   }
 
   static boolean isWindowFree(Kcp kcp) {
@@ -79,8 +81,11 @@ final class Transmitter {
   private static void retransmit(Kcp kcp, int index, int ts, long nowUs) {
     LossDetector losses = kcp.losses;
     LossCause cause = losses.cause();
-    kcp.writer.retransmit(index, ts);
+    boolean isSent = kcp.writer.retransmit(index, ts);
     losses.retransmitted(index, ts, nowUs);
+    if (!isSent) {
+      return; // As if it had been lost.
+    }
     if (kcp.events.isActive()) {
       int sn = kcp.sending.sn(index);
       kcp.events.lost(sn, cause, nowUs);
@@ -102,15 +107,16 @@ final class Transmitter {
       index = order.previous(index);
     }
     kcp.writer.endDatagram();
+    int copies = 0;
     for (; index != LossDetector.NONE; index = order.next(index)) {
-      kcp.writer.retransmit(index, ts);
+      copies += kcp.writer.retransmit(index, ts) ? 1 : 0;
     }
-    kcp.counters.add(KcpCounter.COPIES_OUT, segments);
+    kcp.counters.add(KcpCounter.COPIES_OUT, copies);
   }
 
   private static void sendQueued(Kcp kcp, int window, int ts, long nowUs) {
     int left = Math.min(kcp.sending.queued(), window - inFlight(kcp));
-    while (left > 0 && kcp.pacer.isOpen(nowUs)) {
+    while (left > 0 && kcp.pacer.isOpen(nowUs) && kcp.writer.isNewAllowed()) {
       int sent = kcp.writer.pushNew(Math.min(left, kcp.pacer.room()), ts);
       left -= sent;
       if (kcp.events.isActive()) {
@@ -125,6 +131,7 @@ final class Transmitter {
         && kcp.sending.queued() == 0
         && inFlight(kcp) < window
         && kcp.pacer.isOpen(nowUs)
+        && kcp.writer.isNewAllowed()
         && puller.pull()) {
       kcp.writer.pushNew(1, ts);
       if (kcp.events.isActive()) {

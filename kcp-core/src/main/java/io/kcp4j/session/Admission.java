@@ -13,6 +13,10 @@ import java.net.InetSocketAddress;
  *
  * <p>A packet that begins a session makes an {@link Incoming}. The driver is given it by {@link
  * #offer} once the packet has been classified, so that user code never runs in the middle of that.
+ *
+ * <p>A flood of first packets from forged addresses would fill the table with sessions that nobody
+ * uses. Under the pressure of many sessions that are not validated, an attempt is admitted only
+ * when it is repeated, as clients do, and the oldest of these sessions gives way to a new one.
  */
 final class Admission {
 
@@ -23,7 +27,11 @@ final class Admission {
   private final SessionDirectory directory;
   private final StatelessResponder responder;
   private final Backlog backlog;
+  private final UnvalidatedSessions unvalidated = new UnvalidatedSessions();
   private boolean acceptsOnProbe;
+
+  /** Null while there is no pressure. */
+  private AttemptFilter attempts;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
   private Incoming begun;
@@ -46,6 +54,17 @@ final class Admission {
 
   void acceptOnProbe(boolean accept) {
     acceptsOnProbe = accept;
+  }
+
+  UnvalidatedSessions unvalidated() {
+    return unvalidated;
+  }
+
+  /** Releases what is held under pressure, if there is none. To be called once a second. */
+  void sweep() {
+    if (!unvalidated.isUnderPressure()) {
+      attempts = null;
+    }
   }
 
   // Packets of no session
@@ -89,7 +108,7 @@ final class Admission {
       return;
     }
     switch (FirstDatagram.classify(segments)) {
-      case BEGINS -> begin(segments, start);
+      case BEGINS -> begin(segments, start, nowUs);
       case PROBES -> receiveProbe(remote, segments, start, nowUs);
       case NOT_KCP -> {
         counters.add(KcpCounter.UNKNOWN_SESSION, 1);
@@ -105,7 +124,7 @@ final class Admission {
 
   private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
     if (acceptsOnProbe) {
-      begin(segments, start);
+      begin(segments, start, nowUs);
     } else if (directory.acceptsSessions() && handler.isAccepting()) {
       if (!responder.answerQuery(remote, segments, nowUs)) {
         responder.answerProbe(remote, index.lastKey().conv());
@@ -117,7 +136,11 @@ final class Admission {
 
   // Attempts to begin a session
 
-  private void begin(ByteBuf segments, int start) {
+  private void begin(ByteBuf segments, int start, long nowUs) {
+    if (unvalidated.isUnderPressure() && !isRepeated(nowUs)) {
+      counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
+      return;
+    }
     if (backlog.isFull() || !directory.tryEnter()) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
@@ -130,6 +153,13 @@ final class Admission {
     }
     begun = new Incoming(this, key);
     backlog.add(begun);
+  }
+
+  private boolean isRepeated(long nowUs) {
+    if (attempts == null) {
+      attempts = new AttemptFilter(nowUs);
+    }
+    return attempts.addAndTest(index.lastKey(), nowUs);
   }
 
   /** Whether the last packet has begun an attempt, to be offered by {@link #offer}. */
@@ -146,6 +176,9 @@ final class Admission {
   boolean offer(ByteBuf packet, long nowUs) {
     Incoming incoming = begun;
     begun = null;
+    if (unvalidated.isFull()) {
+      table.evict(unvalidated.candidate(), nowUs);
+    }
     try {
       handler.incoming(incoming, nowUs);
     } catch (Throwable e) { // Drivers run user code, which may throw anything.
@@ -166,6 +199,9 @@ final class Admission {
       return false;
     }
     table.insert(session, nowUs);
+    if (!session.path().isValidated()) {
+      unvalidated.add(session, nowUs);
+    }
     backlog.remove(incoming);
     incoming.accepted(session);
     try {

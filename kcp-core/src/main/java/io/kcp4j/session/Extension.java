@@ -25,9 +25,7 @@ final class Extension implements KcpExtension {
     /** A server whose answer has not been confirmed yet. */
     ANSWERING,
     /** Both sides know both tokens. */
-    ESTABLISHED,
-    /** The peer does not have the extension. */
-    UNSUPPORTED
+    ESTABLISHED
   }
 
   private static final int OFFER_BYTES =
@@ -59,6 +57,9 @@ final class Extension implements KcpExtension {
   private long peerToken;
 
   private State state;
+
+  /** Whether segments have room for every message. Without it the extension pauses. */
+  private boolean hasRoom = true;
 
   /** The offers in flight: timestamp and sequence number. Null once there are no more. */
   private long[] offers;
@@ -116,14 +117,12 @@ final class Extension implements KcpExtension {
 
   /** Whether the peer understands messages: those to a client show that this is the server. */
   boolean isUnderstood() {
-    return state == State.ANSWERING || state == State.ESTABLISHED;
+    return hasRoom && (state == State.ANSWERING || state == State.ESTABLISHED);
   }
 
   /** Whether the peer does not have the extension, as far as is known. */
   boolean isUnsupported() {
-    return state == State.UNSUPPORTED
-        || state == State.LISTENING
-        || (state == State.OFFERING && !isOffering());
+    return !hasRoom || state == State.LISTENING || (state == State.OFFERING && !isOffering());
   }
 
   // Offers
@@ -134,21 +133,17 @@ final class Extension implements KcpExtension {
 
   @Override
   public int reservedBytes() {
-    return isOffering() ? Segment.HEADER_BYTES + OFFER_BYTES : 0;
+    return hasRoom && isOffering() ? Segment.HEADER_BYTES + OFFER_BYTES : 0;
   }
 
-  /** Does without the extension if segments of so many bytes have no room for every message. */
+  /** Segments have so many bytes. While they have no room for every message, none is sent. */
   void fit(int mssBytes) {
-    if (mssBytes < MAX_MESSAGE_BYTES) {
-      state = State.UNSUPPORTED;
-      confirmAtUs = Kcp.NO_DEADLINE;
-      resetDetector = null;
-    }
+    hasRoom = mssBytes >= MAX_MESSAGE_BYTES;
   }
 
   @Override
   public int offerBytes(int sn) {
-    return isOffering() && slot(sn) >= 0 ? OFFER_BYTES : 0;
+    return hasRoom && isOffering() && slot(sn) >= 0 ? OFFER_BYTES : 0;
   }
 
   @Override
@@ -250,6 +245,9 @@ final class Extension implements KcpExtension {
 
   @Override
   public long deadlineUs() {
+    if (!hasRoom) {
+      return Kcp.NO_DEADLINE;
+    }
     long deadlineUs = confirmAtUs;
     if (closeHandshake != null && isUnderstood()) {
       deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
@@ -264,6 +262,9 @@ final class Extension implements KcpExtension {
 
   @Override
   public int messageBytes(long nowUs) {
+    if (!hasRoom) {
+      return 0;
+    }
     int items = itemsBytes(nowUs);
     if (isAnswerDue(items, nowUs)) {
       items += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);

@@ -219,7 +219,7 @@ final class FlushQueue {
         Session session = pendingFlushes.get(flushed++);
         Entry entry = session;
         entry.isFlushPending = false;
-        if (contains(entry) && session.maySend()) {
+        if (contains(entry)) {
           timeUs = flush(session, timeUs);
         }
       }
@@ -247,6 +247,7 @@ final class FlushQueue {
     }
     session.keepAlive().onFlushed(nowUs);
     Entry entry = session;
+    boolean wasDue = entry.isDue;
     entry.isDue = false;
     entry.hasWritten = false;
     entry.hasInput = false;
@@ -261,6 +262,12 @@ final class FlushQueue {
     rearm(session);
     if (session.isClosing()) {
       return nowUs;
+    }
+    if (wasDue) {
+      session.keepAlive().checkResponse(nowUs);
+      if (!contains(session)) {
+        return handler.readNowUs(nowUs);
+      }
     }
     boolean delivers = !wasReceivable && kcp.isReceivable();
     if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendRetry()) {

@@ -8,7 +8,7 @@ import io.kcp4j.KcpCounters;
 /**
  * Keep-alive and idle timeout of one session: probes a peer from which nothing has been received
  * for the keep-alive interval, and ends the session when probes stay unanswered or when no payload
- * moves for the idle timeout: protocol.md 7.3.
+ * moves for the idle timeout: protocol.md 7.3. Before that the peer is reported as unresponsive.
  *
  * <p>One timer serves both. A received datagram does not rearm it: when it expires, it finds out
  * how long ago the last datagram was received, and waits for the rest of the interval.
@@ -19,16 +19,14 @@ final class KeepAlive extends TimerWheel.Timer {
   static final int DEFAULT_INTERVAL_MS = 60_000;
 
   /**
-   * At a loss of 10 % each way a probe stays unanswered with a probability of 0.19. All of these do
-   * so once in 110,000 intervals; of three probes it would be once in 150.
+   * The default of {@link #maxProbes}. At a loss of 10 % each way a probe stays unanswered with a
+   * probability of 0.19. All of these do so once in 110,000 intervals; of three probes it would be
+   * once in 150.
    */
-  private static final int MAX_UNANSWERED_PROBES = 7;
+  static final int DEFAULT_PROBES = 7;
 
-  /**
-   * How long the first probe may stay unanswered, in microseconds; each further one half as long
-   * again, some 32 s in all. Never longer than the keep-alive interval.
-   */
-  private static final int FIRST_PROBE_WAIT_US = 1_000_000;
+  /** The default of {@link #probeIntervalMs}: the probes take some 32 s in all. */
+  static final int DEFAULT_PROBE_INTERVAL_MS = 1_000;
 
   /**
    * To what the time of a probe is rounded down. Sweeps are up to a millisecond late; counted from
@@ -55,6 +53,8 @@ final class KeepAlive extends TimerWheel.Timer {
   private KeepAliveSchedule schedule;
 
   private long intervalUs = 1_000L * DEFAULT_INTERVAL_MS;
+  private long probeIntervalUs = 1_000L * DEFAULT_PROBE_INTERVAL_MS;
+  private int maxProbes = DEFAULT_PROBES;
   private long idleTimeoutUs;
   private long lastReceivedAtUs;
   private long payloadMovedAtUs;
@@ -74,6 +74,9 @@ final class KeepAlive extends TimerWheel.Timer {
   /** Whether the peer has ever answered a probe. */
   private boolean hasAnswered;
 
+  /** Whether the peer has not answered for a probe interval, as was reported. */
+  private boolean isUnresponsive;
+
   /** The time to which the first probe was deferred, if that is later than the last datagram. */
   private long deferredUntilUs;
 
@@ -85,6 +88,21 @@ final class KeepAlive extends TimerWheel.Timer {
   void intervalMs(int ms) {
     intervalUs = 1_000L * ms;
     deferredUntilUs = lastReceivedAtUs;
+    rearm();
+  }
+
+  /**
+   * Sets how long the first probe may stay unanswered, in milliseconds; each further one may half
+   * as long again, though none longer than the keep-alive interval.
+   */
+  void probeIntervalMs(int ms) {
+    probeIntervalUs = 1_000L * ms;
+    rearm();
+  }
+
+  /** Sets how many probes have to stay unanswered for the session to end. */
+  void maxProbes(int probes) {
+    maxProbes = probes;
     rearm();
   }
 
@@ -110,12 +128,18 @@ final class KeepAlive extends TimerWheel.Timer {
   /** A datagram that proves the peer alive has been received. */
   void onReceived(long nowUs) {
     lastReceivedAtUs = nowUs;
+    isUnresponsive = false;
     if (unansweredProbes > 0 || isProbePending) {
       hasAnswered |= unansweredProbes > 0;
       unansweredProbes = 0;
       isProbePending = false;
       rearm();
     }
+  }
+
+  /** When a datagram was received last that proves the peer alive, in microseconds. */
+  long lastReceivedAtUs() {
+    return lastReceivedAtUs;
   }
 
   /** The session has been flushed, a pending probe with it. */
@@ -127,6 +151,28 @@ final class KeepAlive extends TimerWheel.Timer {
       rearm();
     }
     updateIdle(nowUs);
+  }
+
+  /**
+   * A deadline of the session has passed: its segments may have been unacknowledged for too long.
+   */
+  void checkResponse(long nowUs) {
+    long sinceUs = Math.max(lastReceivedAtUs, session.kcp().unacknowledgedSinceUs());
+    if (nowUs - sinceUs >= probeIntervalUs) {
+      reportUnresponsive();
+    }
+  }
+
+  private void reportUnresponsive() {
+    if (!isUnresponsive && schedule != null) {
+      isUnresponsive = true;
+      schedule.unresponsive(session);
+    }
+  }
+
+  /** Whether the peer has been reported as unresponsive, and nothing was received from it since. */
+  boolean isUnresponsive() {
+    return isUnresponsive;
   }
 
   /** Notes whether payload or unreliable datagrams have moved since the last call. */
@@ -167,8 +213,8 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** How long the last probe may stay unanswered. */
   private long probeWaitUs() {
-    long waitUs = FIRST_PROBE_WAIT_US;
-    for (int i = 1; i < unansweredProbes; i++) {
+    long waitUs = probeIntervalUs;
+    for (int i = 1; i < unansweredProbes && waitUs < intervalUs; i++) {
       waitUs += waitUs / 2;
     }
     return Math.min(waitUs, intervalUs);
@@ -187,9 +233,10 @@ final class KeepAlive extends TimerWheel.Timer {
       }
       payloadMovedAtUs = nowUs + READ_FIRST_US - idleTimeoutUs;
     } else if (nowUs >= probeAtUs()) {
-      if (unansweredProbes < MAX_UNANSWERED_PROBES) {
-        probeUnlessDeferred(nowUs);
-      } else if (nowUs - probeAtUs() < STALL_US) {
+      boolean isStalled = nowUs - probeAtUs() >= STALL_US;
+      if (unansweredProbes < maxProbes) {
+        probeUnlessDeferred(nowUs, isStalled);
+      } else if (!isStalled) {
         schedule.end(session, EndReason.KEEP_ALIVE_TIMEOUT, nowUs);
         return;
       } else {
@@ -199,10 +246,15 @@ final class KeepAlive extends TimerWheel.Timer {
     rearm();
   }
 
-  private void probeUnlessDeferred(long nowUs) {
-    if (!defer(nowUs)) {
-      isProbePending = true;
-      schedule.probe(session);
+  private void probeUnlessDeferred(long nowUs, boolean isStalled) {
+    if (defer(nowUs)) {
+      return;
+    }
+    boolean isUnanswered = unansweredProbes > 0 && !isStalled;
+    isProbePending = true;
+    schedule.probe(session);
+    if (isUnanswered) {
+      reportUnresponsive();
     }
   }
 

@@ -66,6 +66,10 @@ final class KeepAliveSchedule {
     table.scheduleFlush(session);
   }
 
+  void unresponsive(Session session) {
+    table.handler().unresponsive(session);
+  }
+
   void end(Session session, EndReason reason, long nowUs) {
     table.end(session, reason, nowUs);
   }

@@ -11,6 +11,7 @@ import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
+import java.util.function.Consumer;
 
 /**
  * Opens packets, tells segments, FEC data, parity and unreliable datagrams apart, and gives each to
@@ -33,6 +34,7 @@ final class PacketDemux {
   private final SessionIndex index;
   private final Admission admission;
   private final FlushQueue flushQueue;
+  private final Consumer<Session> onValidated;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
@@ -45,7 +47,8 @@ final class PacketDemux {
       PacketCipher cipher,
       SessionIndex index,
       Admission admission,
-      FlushQueue flushQueue) {
+      FlushQueue flushQueue,
+      Consumer<Session> onValidated) {
     this.handler = handler;
     this.context = context;
     this.counters = context.total();
@@ -54,6 +57,7 @@ final class PacketDemux {
     this.index = index;
     this.admission = admission;
     this.flushQueue = flushQueue;
+    this.onValidated = onValidated;
   }
 
   void cipher(PacketCipher cipher) {
@@ -150,7 +154,7 @@ final class PacketDemux {
     if (session == null) {
       return;
     }
-    if (session.fec().mayDecode()) {
+    if (session.fec().mayDecode() && session.path().mayHoldPackets()) {
       session.fec().startDecoding();
     }
     if (session.fec().isDecoding()) {
@@ -201,7 +205,7 @@ final class PacketDemux {
     countReceived(session, packet, start);
     session.unreliable().receive(packet, payload, context.allocator());
     session.keepAlive().updateIdle(nowUs);
-    session.keepAlive().onReceived(nowUs);
+    session.onReceived(nowUs);
     flushQueue.onUnreliableDatagram(session);
   }
 
@@ -214,11 +218,11 @@ final class PacketDemux {
     if (session.kcp().input(segments, origin, nowUs) != InputResult.ACCEPTED) {
       return false;
     }
-    if (!session.kcp().isLastInputStale()) {
-      session.keepAlive().onReceived(nowUs);
+    if (!session.path().isValidated() && session.isPeerProven()) {
+      onValidated.accept(session);
     }
-    if (!session.path().isValidated() && session.kcp().hasRttSample()) {
-      session.path().validate();
+    if (!session.kcp().isLastInputStale()) {
+      session.onReceived(nowUs);
     }
     Extension extension = session.extension();
     if (extension != null && extension.endDatagram(session.kcp().isLastInputStale())) {

@@ -12,6 +12,8 @@ import io.netty.buffer.ByteBuf;
  */
 final class PacketOutput implements DatagramOutput {
 
+  private static final int UNRELIABLE_HEADER_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
+
   private PacketCipher cipher;
   private DatagramOutput output;
   private Path path;
@@ -82,8 +84,9 @@ final class PacketOutput implements DatagramOutput {
     parity(parity);
   }
 
+  /** A path that is not validated gets only as much as its allowance has room for. */
   private void parity(int packets) {
-    for (int i = 0; i < packets; i++) {
+    for (int i = 0; i < packets && isAllowed(fec.parityBytes()); i++) {
       beginPacket(fec.parityBytes());
       fec.writeParity(i, packet);
       nonArqBytes += endPacket();
@@ -130,10 +133,21 @@ final class PacketOutput implements DatagramOutput {
     }
   }
 
+  /** Whether the path allows for a packet of so many bytes, without those of the cipher. */
+  private boolean isAllowed(int bytes) {
+    return path.isValidated()
+        || cipher.headroom() + bytes + cipher.tailroom() <= path.allowanceBytes();
+  }
+
+  /** Whether the path allows for an unreliable datagram now. */
+  boolean isUnreliableAllowed(UnreliableSend datagram) {
+    return isAllowed(UNRELIABLE_HEADER_BYTES + datagram.content().readableBytes());
+  }
+
   /** Writes an unreliable datagram: protocol.md 12. */
   void unreliable(int conv, ByteBuf payload) {
     int bytes = payload.readableBytes();
-    beginPacket(FecPacket.DATA_HEADER_BYTES + Integer.BYTES + bytes);
+    beginPacket(UNRELIABLE_HEADER_BYTES + bytes);
     packet.writerIndex(index + FecPacket.DATA_HEADER_BYTES).writeIntLE(conv);
     packet.writeBytes(payload, payload.readerIndex(), bytes);
     FecPacket.write(

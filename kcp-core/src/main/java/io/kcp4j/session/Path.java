@@ -8,13 +8,19 @@ import java.net.InetSocketAddress;
  * <p>A path is validated when it is known that its peer receives at that address, so that it is not
  * the forged source of somebody else's packets (RFC 9000 §8). The path of a session that this side
  * has begun is validated from the beginning, since this side chose the address. The path of an
- * accepted session is validated by the first acknowledgement that yields a round-trip time: it
- * returns the timestamp of a segment that was sent on the path, and timestamps begin at a random
- * origin. Cumulative acknowledgements validate nothing, since sequence numbers can be guessed.
+ * accepted session is validated by an ACK with the sequence number and the timestamp of a segment
+ * in flight: timestamps begin at a random origin. So does a token of the extension. Cumulative
+ * acknowledgements validate nothing, since sequence numbers can be guessed.
  *
  * <p>Used by the thread of its session.
  */
 public final class Path {
+
+  /** How many bytes may be sent for each one that was received: RFC 9000 §8.1. */
+  private static final int AMPLIFICATION_LIMIT = 3;
+
+  /** A peer that only sends never validates its path: KCP acknowledges no ACKs. */
+  private static final int MIN_BYTES_TO_HOLD_PACKETS = 64 * 1024;
 
   private final InetSocketAddress remote;
   private boolean isValidated;
@@ -46,11 +52,16 @@ public final class Path {
   }
 
   /**
-   * Whether a flush may begin that sends up to {@code bytes}. Paths have no limit yet; that of RFC
-   * 9000 §8.1 for paths that are not validated belongs here.
+   * Whether packets may be kept for FEC: the path is validated, or so much was received that a
+   * forger would gain little.
    */
-  boolean maySend(int bytes) {
-    return true;
+  boolean mayHoldPackets() {
+    return isValidated || bytesReceived >= MIN_BYTES_TO_HOLD_PACKETS;
+  }
+
+  /** How many bytes may be sent now while the path is not validated; below 0 for none. */
+  long allowanceBytes() {
+    return AMPLIFICATION_LIMIT * bytesReceived - bytesSent;
   }
 
   void validate() {

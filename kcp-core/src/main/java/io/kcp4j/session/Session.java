@@ -20,6 +20,13 @@ public final class Session extends FlushQueue.Entry {
   /** The default of {@link #keepAliveIntervalMs}. */
   public static final int DEFAULT_KEEP_ALIVE_INTERVAL_MS = KeepAlive.DEFAULT_INTERVAL_MS;
 
+  /** The default of {@link #keepAliveProbeIntervalMs}. */
+  public static final int DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS =
+      KeepAlive.DEFAULT_PROBE_INTERVAL_MS;
+
+  /** The default of {@link #keepAliveProbes}. */
+  public static final int DEFAULT_KEEP_ALIVE_PROBES = KeepAlive.DEFAULT_PROBES;
+
   private final SessionKey key;
   private final Path path;
   private final Kcp kcp;
@@ -36,6 +43,7 @@ public final class Session extends FlushQueue.Entry {
   private Extension extension;
 
   private boolean isClosing;
+  private boolean hasPeerAnswered;
 
   /** Those of the table. */
   private final ResetTokens resetTokens;
@@ -55,6 +63,7 @@ public final class Session extends FlushQueue.Entry {
     this.unreliable = new UnreliableQueues(budget, kcp.counters());
     this.cipherBytes = table.cipherBytes();
     this.resetTokens = table.resetTokens();
+    kcp.limitSending(path::allowanceBytes);
     kcp.reconfigure(kcp.config(), cipherBytes);
   }
 
@@ -68,9 +77,15 @@ public final class Session extends FlushQueue.Entry {
     return path;
   }
 
-  /** A session that may not send is flushed when something has been received on its path. */
-  boolean maySend() {
-    return path.maySend(kcp.config().mtuBytes());
+  /** Whether the peer has proven that it receives at its address. */
+  boolean isPeerProven() {
+    return kcp.isPeerProven() || isExtensionEstablished();
+  }
+
+  /** It is known that the peer receives at its address: what is sent is not limited any more. */
+  void validatePath() {
+    path.validate();
+    kcp.endSendLimit();
   }
 
   /** The conversation id. */
@@ -94,13 +109,34 @@ public final class Session extends FlushQueue.Entry {
 
   /**
    * Sets the keep-alive interval: when nothing has been received from the peer for that long, it is
-   * probed. Seven unanswered probes, which leave over some half a minute, end the session. A peer
-   * that has answered before is probed after up to four intervals if there are many sessions.
+   * probed. If {@link #keepAliveProbes} stay unanswered, the session ends. A peer that has answered
+   * before is probed after up to four intervals if there are many sessions.
    *
    * @param ms in milliseconds, default {@value #DEFAULT_KEEP_ALIVE_INTERVAL_MS}; 0 for no probes
    */
   public void keepAliveIntervalMs(int ms) {
     keepAlive.intervalMs(ms);
+  }
+
+  /**
+   * Sets how long the answer to the first keep-alive probe is awaited before the next one leaves.
+   * To each further probe it is awaited half as long again, though never for longer than the
+   * keep-alive interval, with a resolution of a second. A peer that has not answered for this time,
+   * neither the probe nor segments in flight, is {@link SessionTable.Handler#unresponsive}.
+   *
+   * @param ms in milliseconds, at least 1; default {@value #DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS}
+   */
+  public void keepAliveProbeIntervalMs(int ms) {
+    keepAlive.probeIntervalMs(ms);
+  }
+
+  /**
+   * Sets how many keep-alive probes in a row have to stay unanswered for the session to end.
+   *
+   * @param probes at least 1; default {@value #DEFAULT_KEEP_ALIVE_PROBES}
+   */
+  public void keepAliveProbes(int probes) {
+    keepAlive.maxProbes(probes);
   }
 
   /**
@@ -125,11 +161,45 @@ public final class Session extends FlushQueue.Entry {
   public void reconfigure(KcpConfig config, FecConfig fecConfig) {
     fec.checkSuccessor(fecConfig);
     int overheadBytes = overheadBytes(cipherBytes, fecConfig);
-    if (extension != null) {
-      extension.fit(config.mssBytes() - overheadBytes);
+    int roomBefore = kcp.mssBytes() + kcp.reservedBytes();
+    fitExtension(config.mssBytes() - overheadBytes);
+    try {
+      kcp.reconfigure(config, overheadBytes);
+    } catch (RuntimeException | Error e) {
+      fitExtension(roomBefore);
+      throw e;
     }
-    kcp.reconfigure(config, overheadBytes);
     fec.configure(fecConfig);
+  }
+
+  private void fitExtension(int mssBytes) {
+    if (extension != null) {
+      extension.fit(mssBytes);
+    }
+  }
+
+  // The peer
+
+  /** A datagram that proves the peer alive has been received. */
+  void onReceived(long nowUs) {
+    keepAlive.onReceived(nowUs);
+    hasPeerAnswered |= path.isValidated();
+  }
+
+  /**
+   * Whether the peer has shown that it receives what is sent to it: a client's, by anything that
+   * was received from it; a server's, by an acknowledgement that validates the path.
+   */
+  public boolean hasPeerAnswered() {
+    return hasPeerAnswered;
+  }
+
+  /**
+   * Whether the peer has not answered for {@link #keepAliveProbeIntervalMs}, and nothing was
+   * received from it since that was reported by {@link SessionTable.Handler#unresponsive}.
+   */
+  public boolean isPeerUnresponsive() {
+    return keepAlive.isUnresponsive();
   }
 
   // The extension
@@ -156,7 +226,7 @@ public final class Session extends FlushQueue.Entry {
 
   private void use(Extension extension) {
     this.extension = extension;
-    extension.fit(kcp.mssBytes());
+    fitExtension(kcp.mssBytes());
     kcp.extension(extension);
   }
 

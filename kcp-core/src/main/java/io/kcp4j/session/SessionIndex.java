@@ -120,6 +120,22 @@ final class SessionIndex {
     forgetLastFound(session);
   }
 
+  /** Removes a session without remembering its keys. */
+  void forget(Session session) {
+    forget(session.key());
+    List<SessionKey> further = furtherKeys.remove(session);
+    if (further != null) {
+      further.forEach(this::forget);
+    }
+    size--;
+    forgetLastFound(session);
+  }
+
+  private void forget(SessionKey key) {
+    sessions.remove(key);
+    directory.release(key, table);
+  }
+
   private void close(SessionKey key, long nowUs) {
     sessions.remove(key);
     closed.add(key, nowUs);

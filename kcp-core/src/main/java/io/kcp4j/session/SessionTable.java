@@ -67,7 +67,16 @@ public final class SessionTable {
     void progressed(Session session, long nowUs);
 
     /**
-     * A session has ended. It is no longer in the table; the driver closes it.
+     * A peer has answered neither keep-alive probes nor segments in flight for {@link
+     * Session#keepAliveProbeIntervalMs}. Called once, until something is received from it again,
+     * which {@link #progressed} reports.
+     */
+    default void unresponsive(Session session) {}
+
+    /**
+     * A session has ended. The driver closes it before this method returns, by {@link
+     * #closeGracefully}, {@link #abort} or {@link Session#close}. Only a session that has ended as
+     * {@link EndReason#IDLE} is still in the table, so that its peer can be told.
      *
      * @param reason why it has ended
      */
@@ -129,6 +138,9 @@ public final class SessionTable {
     void requestFlush();
   }
 
+  /** The default of {@link #unvalidatedLimit}. */
+  public static final int DEFAULT_UNVALIDATED_LIMIT = UnvalidatedSessions.DEFAULT_LIMIT;
+
   private final Handler handler;
   private final KcpContext context;
   private final KcpCounters counters;
@@ -185,7 +197,8 @@ public final class SessionTable {
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
     admission = new Admission(this, handler, context, index, directory, responder);
-    demux = new PacketDemux(handler, context, cipher, index, admission, flushQueue);
+    demux =
+        new PacketDemux(handler, context, cipher, index, admission, flushQueue, this::validated);
     closing = new ClosingSessions(this, deadlines);
   }
 
@@ -195,6 +208,17 @@ public final class SessionTable {
    */
   public void acceptOnProbe(boolean accept) {
     admission.acceptOnProbe(accept);
+  }
+
+  /**
+   * Sets how many accepted sessions there may be whose paths are not validated. If there are more
+   * than half as many, peers have to repeat their first datagram to begin a session; if there are
+   * more, the oldest of them ends.
+   *
+   * @param sessions at least 1; default {@value #DEFAULT_UNVALIDATED_LIMIT}
+   */
+  public void unvalidatedLimit(int sessions) {
+    admission.unvalidated().limit(sessions);
   }
 
   /**
@@ -266,7 +290,7 @@ public final class SessionTable {
    */
   public void add(Session session, long nowUs) {
     insert(session, nowUs);
-    session.path().validate();
+    session.validatePath();
     directory.enter();
   }
 
@@ -288,12 +312,35 @@ public final class SessionTable {
       return;
     }
     index.remove(session, nowUs);
+    leave(session);
+  }
+
+  private void leave(Session session) {
+    admission.unvalidated().remove(session);
     flushQueue.remove(session);
     if (!session.isClosing()) {
       session.keepAlive().stop();
     }
     directory.leave();
     counters.add(KcpCounter.SESSIONS_CLOSED, 1);
+  }
+
+  /** Ends a session to make room for another. Its peer may begin it again at once. */
+  void evict(Session session, long nowUs) {
+    counters.add(KcpCounter.SESSIONS_EVICTED, 1);
+    if (session.isClosing()) {
+      endClosing(session, nowUs);
+      return;
+    }
+    index.forget(session);
+    leave(session);
+    handler.ended(session, EndReason.EVICTED);
+  }
+
+  /** The path of a session has been validated. */
+  void validated(Session session) {
+    session.validatePath();
+    admission.unvalidated().remove(session);
   }
 
   boolean contains(Session session) {
@@ -363,8 +410,17 @@ public final class SessionTable {
       endClosing(session, nowUs);
       return;
     }
-    remove(session, nowUs);
-    handler.ended(session, reason);
+    if (reason != EndReason.IDLE) {
+      remove(session, nowUs);
+    }
+    boolean isUnanswered = reason.isTimeout() && !session.hasPeerAnswered();
+    try {
+      handler.ended(session, isUnanswered ? EndReason.NEVER_ANSWERED : reason);
+    } finally {
+      if (!session.isClosing()) {
+        remove(session, nowUs);
+      }
+    }
   }
 
   // Input
@@ -466,6 +522,7 @@ public final class SessionTable {
    */
   public boolean sweep(long nowUs) {
     index.forgetClosed(nowUs);
+    admission.sweep();
     return keepAlives.sweep(nowUs);
   }
 }

@@ -47,14 +47,15 @@ final class UnreliableQueues {
   }
 
   /**
-   * Writes the datagrams that wait to be sent. If the output throws, the rest waits for the next
-   * flush.
+   * Writes the datagrams that wait to be sent, as far as their path allows. If the output throws,
+   * the rest waits for the next flush.
    */
   void flush(int conv, PacketOutput output) {
     if (sending == null) {
       return;
     }
-    for (UnreliableSend datagram; (datagram = sending.peek()) != null; ) {
+    for (UnreliableSend datagram;
+        (datagram = sending.peek()) != null && output.isUnreliableAllowed(datagram); ) {
       output.unreliable(conv, datagram.content());
       counters.add(KcpCounter.UNRELIABLE_OUT, 1);
       sending.remove().sent();

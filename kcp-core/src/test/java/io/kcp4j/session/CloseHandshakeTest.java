@@ -278,4 +278,29 @@ class CloseHandshakeTest {
     Segment.write(out, VirtualHost.CONV, Segment.WINS, 0, 128, 0, 0, 0, bytes);
     return out.writeBytes(ByteBufUtil.decodeHexDump(message));
   }
+
+  @Test
+  void peerOfAnIdleSessionIsTold() {
+    client.session.idleTimeoutMs(1_000);
+    client.driver.onEnd =
+        (session, reason) -> {
+          client.ends.add(reason);
+          client.driver.table.closeGracefully(session, client.nowUs);
+        };
+    exchange(400);
+    assertEquals(List.of(EndReason.IDLE), client.ends);
+    assertTrue(server.session.hasPeerClosed());
+    assertEquals(0, client.driver.table.size());
+    assertEquals(1, client.driver.closed);
+    assertEquals(1, client.count(KcpCounter.SESSIONS_CLOSED));
+  }
+
+  @Test
+  void idleSessionThatIsClosedWithoutAWordLeavesTheTable() {
+    client.session.idleTimeoutMs(1_000);
+    exchange(400);
+    assertEquals(List.of(EndReason.IDLE), client.ends);
+    assertEquals(0, client.driver.table.size());
+    assertFalse(server.session.hasPeerClosed());
+  }
 }

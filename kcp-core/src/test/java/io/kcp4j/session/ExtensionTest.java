@@ -2,11 +2,14 @@ package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.LossDetection;
 import io.kcp4j.Segment;
+import io.kcp4j.fec.FecConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -201,6 +204,50 @@ class ExtensionTest {
       client.packets();
     }
     assertFalse(client.session.isExtensionUnsupported());
+  }
+
+  @Test
+  void extensionPausesWhileTheMtuIsTooSmall() {
+    open();
+    client.write(10);
+    exchange(200);
+    client.session.reconfigure(smallMtu(), FecConfig.NONE);
+    assertTrue(client.session.isExtensionUnsupported());
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    assertEquals(List.of(), messages(client.packets()));
+
+    client.session.reconfigure(KcpConfig.DEFAULT, FecConfig.NONE);
+    assertFalse(client.session.isExtensionUnsupported());
+    client.flush();
+    exchange(200);
+    assertTrue(server.session.isInputFinished());
+  }
+
+  @Test
+  void clientOffersAgainOnceTheMtuHasRoom() {
+    client.config = smallMtu();
+    open();
+    client.write(10);
+    assertEquals(List.of(), messages(client.packets()));
+    client.session.reconfigure(KcpConfig.DEFAULT, FecConfig.NONE);
+    client.write(10);
+    assertEquals(List.of(OFFER), messages(client.packets()));
+  }
+
+  @Test
+  void settingsThatAreRefusedLeaveTheExtensionAsItIs() {
+    open();
+    client.write(10);
+    exchange(200);
+    KcpConfig refused = smallMtu().toBuilder().lossDetection(LossDetection.COUNT).build();
+    assertThrows(
+        IllegalArgumentException.class, () -> client.session.reconfigure(refused, FecConfig.NONE));
+    assertFalse(client.session.isExtensionUnsupported());
+  }
+
+  private static KcpConfig smallMtu() {
+    return KcpConfig.builder().mtuBytes(60).build();
   }
 
   @Test

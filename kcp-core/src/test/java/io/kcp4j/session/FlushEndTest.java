@@ -46,6 +46,7 @@ class FlushEndTest {
 
   private String send(int segments) {
     calls.setLength(0);
+    path.validate();
     kcp.send(Unpooled.buffer().writeZero(segments * kcp.mssBytes()));
     kcp.afterSend(0, packets.to(driver, path, fec, 1400, 0));
     return calls.toString().trim();

@@ -43,6 +43,9 @@ final class Host {
 
   int unreliableLimit;
 
+  /** Whether the paths of accepted sessions are validated, so that they have no limit. */
+  boolean trustsPeers = true;
+
   /** The counters of refused datagrams of peers with other settings, and the addresses. */
   final List<String> mismatches = new ArrayList<>();
 
@@ -75,6 +78,9 @@ final class Host {
     Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
     session.reconfigure(config, fec);
     session.unreliableLimit(unreliableLimit);
+    if (trustsPeers) {
+      session.validatePath();
+    }
     sessions.put(conv, session);
     return session;
   }

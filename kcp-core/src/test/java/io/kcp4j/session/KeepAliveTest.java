@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpConfig;
@@ -54,6 +55,9 @@ class KeepAliveTest {
   private boolean answers = true;
   private final List<String> ends = new ArrayList<>();
 
+  /** The times at which peers were reported as unresponsive. */
+  private final List<Long> unresponsiveAt = new ArrayList<>();
+
   /** The times at which probes were sent. */
   private final List<Long> probes = new ArrayList<>();
 
@@ -92,6 +96,8 @@ class KeepAliveTest {
     for (String event : driver.events()) {
       if (event.startsWith("ended")) {
         ends.add(event);
+      } else if (event.startsWith("unresponsive")) {
+        unresponsiveAt.add(nowUs);
       } else if (event.endsWith("WASK")) {
         probes.add(nowUs);
         if (answers && random.nextDouble() >= loss && random.nextDouble() >= loss) {
@@ -122,7 +128,7 @@ class KeepAliveTest {
     // 1, 1.5, 2.25, 3.375, 5.1 and 7.6 s, rounded up to the resolution of the timer.
     assertEquals(
         List.of(1_000_000L, 2_000_000L, 3_000_000L, 4_000_000L, 6_000_000L, 8_000_000L), gaps);
-    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
+    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
   }
 
   @Test
@@ -134,7 +140,115 @@ class KeepAliveTest {
         List.of(
             2_000_000L, 3_000_000L, 5_000_000L, 7_000_000L, 9_000_000L, 11_000_000L, 13_000_000L),
         probes);
+    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
+  }
+
+  @Test
+  void numberAndIntervalOfProbesCanBeSet() {
+    Session session = add(1);
+    session.keepAliveProbes(3);
+    session.keepAliveProbeIntervalMs(4_000);
+    answers = false;
+    runTo(78_000_000);
+    assertEquals(List.of(60_000_000L, 64_000_000L, 70_000_000L), probes);
+    assertEquals(List.of(), ends);
+    runTo(79_000_001);
+    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
+  }
+
+  @Test
+  void longestProbeIntervalIsTheKeepAliveInterval() {
+    Session session = add(1);
+    session.keepAliveProbes(Integer.MAX_VALUE);
+    session.keepAliveProbeIntervalMs(Integer.MAX_VALUE);
+    answers = false;
+    runTo(36_000_000_000L);
+    assertEquals(599, probes.size());
+    assertEquals(List.of(), ends);
+  }
+
+  @Test
+  void peerThatHasAnsweredBeforeHasStoppedAnswering() {
+    add(1);
+    runTo(70_000_000);
+    answers = false;
+    runTo(170_000_000);
     assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
+  }
+
+  @Test
+  void peerThatDoesNotAnswerAProbeIsReportedOnce() {
+    Session session = add(1);
+    answers = false;
+    runTo(60_500_000);
+    assertFalse(session.isPeerUnresponsive());
+    runTo(80_000_000);
+    assertEquals(List.of(61_000_000L), unresponsiveAt);
+    assertTrue(session.isPeerUnresponsive());
+
+    answer(1);
+    assertFalse(session.isPeerUnresponsive());
+    runTo(150_000_000);
+    assertEquals(List.of(61_000_000L, 141_000_000L), unresponsiveAt);
+  }
+
+  @Test
+  void peerIsNotReportedAfterAPauseBeforeItsAnswersAreRead() {
+    add(1);
+    answers = false;
+    runTo(60_100_000);
+    nowUs += 80_000_000;
+    sweep();
+    assertEquals(List.of(), unresponsiveAt);
+  }
+
+  @Test
+  void peerThatDoesNotAcknowledgeIsReported() {
+    Session session = add(1);
+    write(session);
+    List<Long> reported = new ArrayList<>();
+    driver.onUnresponsive = s -> reported.add(nowUs);
+    runDeadlinesTo(3_000_000);
+    assertEquals(1, reported.size());
+    assertTrue(reported.get(0) >= 1_000_000 && reported.get(0) <= 1_700_000, reported::toString);
+  }
+
+  @Test
+  void peerThatSendsIsNotReportedThoughItAcknowledgesNothing() {
+    Session session = add(1);
+    write(session);
+    for (int i = 0; i < 40; i++) {
+      runDeadlinesTo(nowUs + 100_000);
+      answer(1);
+    }
+    assertFalse(driver.events().contains("unresponsive 1"));
+  }
+
+  @Test
+  void reportMayCloseTheSession() {
+    Session session = add(1);
+    write(session);
+    driver.onUnresponsive =
+        s -> {
+          table.remove(s, nowUs);
+          s.close();
+        };
+    runDeadlinesTo(3_000_000);
+    assertEquals(0, table.size());
+    assertEquals(0, driver.deadlines.size());
+  }
+
+  private void write(Session session) {
+    session.kcp().send(Unpooled.buffer().writeZero(10));
+    table.scheduleFlush(session);
+    table.flushPending(nowUs);
+  }
+
+  private void runDeadlinesTo(long untilUs) {
+    for (; nowUs < untilUs; nowUs += 1_000) {
+      driver.deadlines.advance(nowUs);
+      table.flushPending(nowUs);
+    }
   }
 
   @ParameterizedTest
@@ -146,7 +260,7 @@ class KeepAliveTest {
     runTo(10_000_000);
     assertEquals(
         Stream.of(1, 2, 3, 4, 5, 6, 7).map(s -> s * 1_000_000L + delayUs).toList(), probes);
-    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
+    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
   }
 
   @Test

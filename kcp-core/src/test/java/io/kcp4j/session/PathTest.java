@@ -31,6 +31,7 @@ class PathTest {
   }
 
   private Session begin() {
+    server.trustsPeers = false;
     Session session = client.open(server.address, 7);
     client.send(session, 10);
     server.take(client, client.packets());

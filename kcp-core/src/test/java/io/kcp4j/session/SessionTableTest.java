@@ -642,11 +642,26 @@ class SessionTableTest {
   @Test
   void deadLinkEndsTheSession() {
     driver.config = KcpConfig.builder().deadLink(3).progressTimeoutMs(0).build();
-    write(begin(REMOTE, 1), 5);
+    Session session = begin(REMOTE, 1);
+    session.path().validate();
+    receive(REMOTE, wask(1));
+    write(session, 5);
     runTo(400_000);
     assertEquals(1, table.size());
     runTo(700_000);
     assertTrue(driver.events().contains("ended 1 DEAD_LINK"));
+  }
+
+  @Test
+  void peerWhosePathWasNeverValidatedHasNeverAnswered() {
+    driver.config = KcpConfig.builder().deadLink(3).progressTimeoutMs(0).build();
+    driver.trustsPeers = false;
+    Session session = begin(REMOTE, 1);
+    receive(REMOTE, push(1, 1));
+    assertFalse(session.hasPeerAnswered());
+    write(session, 5);
+    runTo(700_000);
+    assertTrue(driver.events().contains("ended 1 NEVER_ANSWERED"));
   }
 
   @Test

@@ -49,6 +49,9 @@ public final class TestDriver implements SessionTable.Handler {
   /** The settings of sessions that {@link #newSession} makes. */
   public KcpConfig config = KcpConfig.DEFAULT;
 
+  /** Whether sessions that {@link #newSession} makes have validated paths, which have no limit. */
+  public boolean trustsPeers = true;
+
   /** Called for each attempt to begin a session that is not deferred. */
   public Acceptor acceptor = this::newSession;
 
@@ -61,7 +64,13 @@ public final class TestDriver implements SessionTable.Handler {
   /** Called when a session has progressed. */
   public Consumer<Session> onProgress = session -> {};
 
-  /** Called when a session has ended, before the driver closes it. */
+  /** Called when a peer has become unresponsive. */
+  public Consumer<Session> onUnresponsive = session -> {};
+
+  /**
+   * Called when a session has ended, before the driver closes it, unless this has begun to close
+   * it.
+   */
   public BiConsumer<Session, EndReason> onEnd = (session, reason) -> {};
 
   /** Called for packets of sessions of another table. */
@@ -201,7 +210,11 @@ public final class TestDriver implements SessionTable.Handler {
 
   /** Makes a session with {@link #config}, which is not in the table yet. */
   public Session newSession(InetSocketAddress remote, int conv) {
-    return table.newSession(remote, new Kcp(conv, config, context, 0), null);
+    Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
+    if (trustsPeers) {
+      session.validatePath();
+    }
+    return session;
   }
 
   /**
@@ -252,12 +265,22 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
+  public void unresponsive(Session session) {
+    if (isRecording) {
+      events.add("unresponsive " + session.conv());
+    }
+    onUnresponsive.accept(session);
+  }
+
+  @Override
   public void ended(Session session, EndReason reason) {
     if (isRecording) {
       events.add("ended " + session.conv() + " " + reason);
     }
     onEnd.accept(session, reason);
-    session.close();
+    if (!session.isClosing()) {
+      session.close();
+    }
   }
 
   @Override

@@ -263,9 +263,7 @@ public final class SimulatedEndpoints {
     @Override
     public void ended(int conv, EndReason reason) {
       boolean alone = clientSides.get(conv).isClosed();
-      Check.that(
-          alone && reason == EndReason.KEEP_ALIVE_TIMEOUT,
-          () -> "conv " + conv + " ended: " + reason);
+      Check.that(alone && isKeepAliveTimeout(reason), () -> "conv " + conv + " ended: " + reason);
       long afterUs = time.nowUs() - abandonedAtUs.getOrDefault(conv, time.nowUs());
       Check.that(
           afterUs < KEEP_ALIVE_TIMEOUT_WITHIN_US,
@@ -283,10 +281,12 @@ public final class SimulatedEndpoints {
     @Override
     public void ended(int conv, EndReason reason) {
       boolean alone = serverSides.get(conv).isClosed();
-      Check.that(
-          alone && reason == EndReason.KEEP_ALIVE_TIMEOUT,
-          () -> "conv " + conv + " ended: " + reason);
+      Check.that(alone && isKeepAliveTimeout(reason), () -> "conv " + conv + " ended: " + reason);
     }
+  }
+
+  private static boolean isKeepAliveTimeout(EndReason reason) {
+    return reason == EndReason.KEEP_ALIVE_TIMEOUT || reason == EndReason.NEVER_ANSWERED;
   }
 
   /** The client vanishes in the middle. */

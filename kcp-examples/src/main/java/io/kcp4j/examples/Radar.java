@@ -5,6 +5,7 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpChannelEvent;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.kcp4j.netty.KcpServerChannelOption;
@@ -24,7 +25,9 @@ import java.net.InetAddress;
 
 /**
  * Sends ten positions of a ship, encrypted. A position is obsolete as soon as the next one arrives,
- * so positions are unreliable datagrams. The stream carries the request and the end mark.
+ * so positions are unreliable datagrams. The stream carries the request, its answer and the end
+ * mark. The positions follow when the client has acknowledged the answer: before that it may be
+ * sent little, since its address may be forged.
  */
 public final class Radar {
 
@@ -64,7 +67,7 @@ public final class Radar {
     client.option(KcpChannelOption.UNRELIABLE_QUEUE, POSITIONS);
   }
 
-  /** Sends the positions of the ship to each client that sends a request. */
+  /** Answers each client that sends a request, and then sends the positions of the ship. */
   private static final class Ships extends ChannelInitializer<KcpChannel> {
     @Override
     protected void initChannel(KcpChannel session) {
@@ -75,6 +78,14 @@ public final class Radar {
                 @Override
                 public void channelRead(ChannelHandlerContext ctx, Object msg) {
                   ReferenceCountUtil.release(msg);
+                  ctx.writeAndFlush(ctx.alloc().buffer(1).writeByte(1));
+                }
+
+                @Override
+                public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+                  if (event != KcpChannelEvent.ESTABLISHED) {
+                    return;
+                  }
                   for (int i = 0; i < POSITIONS; i++) {
                     ctx.write(new UnreliableDatagram(ctx.alloc().buffer(4).writeInt(i)));
                   }
@@ -90,7 +101,7 @@ public final class Radar {
     public void channelRead(ChannelHandlerContext ctx, Object msg) {
       if (msg instanceof UnreliableDatagram position) {
         System.out.println("the ship is at " + position.content().readInt());
-      } else if (msg instanceof ByteBuf) {
+      } else if (msg instanceof ByteBuf mark && mark.getByte(mark.writerIndex() - 1) == 0) {
         ctx.close();
       }
       ReferenceCountUtil.release(msg);

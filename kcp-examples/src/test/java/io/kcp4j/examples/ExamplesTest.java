@@ -42,6 +42,13 @@ class ExamplesTest {
   }
 
   @Test
+  void clientConnectsAgainAndGoesOn() throws Exception {
+    assertEquals(
+        List.of("1", "2", "3", "again", "4", "5", "6", "again", "7"),
+        linesOf(() -> ReconnectingClient.main(new String[0])));
+  }
+
+  @Test
   void noOtherModuleUsesTheExamples() throws IOException {
     try (Stream<Path> files = Files.walk(Path.of(".."), 12)) {
       List<Path> users =

@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.session.TimerWheel;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -39,6 +40,11 @@ final class ChannelCloser extends ForwardingUnsafe {
   /** What the peer is told if the session is aborted, or null if it is closed in order. */
   Integer abort() {
     return isOrderly ? null : abortCode;
+  }
+
+  /** The session ends for {@code reason}; the channel closes next. */
+  void ended(EndReason reason) {
+    isOrderly = reason == EndReason.IDLE && isDrained();
   }
 
   /** Closes without waiting for the peer, and tells it that the session was aborted. */

@@ -154,6 +154,8 @@ final class ChannelSession {
       return;
     }
     session.keepAliveIntervalMs(config.keepAliveIntervalMs());
+    session.keepAliveProbeIntervalMs(config.keepAliveProbeIntervalMs());
+    session.keepAliveProbes(config.keepAliveProbes());
     session.idleTimeoutMs(config.idleTimeoutMs());
     session.unreliableLimit(config.unreliableQueue());
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {

@@ -210,12 +210,16 @@ final class Connector implements KcpEndpoint.Owner {
 
   @Override
   public void failed(IOException cause) {
-    // A connected channel ignores it: the peer may become reachable again.
-    if (isConnecting() && cause instanceof PortUnreachableException) {
+    if (!(cause instanceof PortUnreachableException)) {
+      return;
+    }
+    if (isConnecting()) {
       ConnectException refused =
           new ConnectException("Connection refused: " + channel.remoteAddress());
       refused.initCause(cause);
       fail(refused);
+    } else {
+      channel.portUnreachable();
     }
   }
 

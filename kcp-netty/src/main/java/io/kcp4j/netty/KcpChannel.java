@@ -33,10 +33,11 @@ import java.nio.channels.ClosedChannelException;
  * time. While {@code autoRead} is off, input fills the receive window, and the peer stops sending.
  *
  * <p>KCP has no handshake. A client is active as soon as its socket is connected, unless {@link
- * KcpChannelOption#CONNECT_PROBE} is set, and the first bytes begin the session at the peer. KCP
- * has no close notification either: {@code close()} waits until the peer has acknowledged what was
- * flushed, see {@link KcpChannelOption#LINGER}. If a session ends for another reason than {@code
- * close()}, the channel fires a {@link KcpEndException} and closes.
+ * KcpChannelOption#CONNECT_PROBE} is set, and the first bytes begin the session at the peer. {@link
+ * KcpChannelEvent}s tell what becomes known of the peer. KCP has no close notification either:
+ * {@code close()} waits until the peer has acknowledged what was flushed, see {@link
+ * KcpChannelOption#LINGER}. If a session ends for another reason than {@code close()}, the channel
+ * fires a {@link KcpEndException} and closes.
  *
  * <p>A peer that has kcp4j's extension is told of the end, see {@link KcpChannelOption#EXTENSION}.
  * Its channel then ends as one of TCP does: it closes or, with {@code ALLOW_HALF_CLOSURE}, fires
@@ -58,6 +59,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private final ChannelSession session = new ChannelSession(this);
   private final ChannelReader reader = new ChannelReader(this);
   private final HalfClosure halfClosure = new HalfClosure(this);
+  private final LivenessEvents livenessEvents = new LivenessEvents(this);
 
   /** Null if a server has accepted the channel. */
   private final Connector connector;
@@ -337,6 +339,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (isConnecting() && session.kcp().counters().get(KcpCounter.SEGMENTS_IN) > 0) {
       connector.succeed();
     }
+    livenessEvents.progressed();
     reader.readIfPending();
     if (isActive()) {
       kcpUnsafe().flush0();
@@ -350,8 +353,22 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     halfClosure.progressed();
   }
 
-  /** The session cannot go on, and the table has dropped it. */
+  /** The peer has not answered for some time. */
+  void unresponsive() {
+    livenessEvents.unresponsive();
+  }
+
+  /** Nobody listens at the peer's port, as the system reports. */
+  void portUnreachable() {
+    if (isActive() && config.isEndOnPortUnreachable()) {
+      endpoint.remove(session.get());
+      ended(EndReason.PORT_UNREACHABLE);
+    }
+  }
+
+  /** The session cannot go on. */
   void ended(EndReason reason) {
+    closer.ended(reason);
     KcpEndException cause = new KcpEndException(reason, resetCode(), remoteAddress);
     if (isConnecting()) {
       endReason = reason;

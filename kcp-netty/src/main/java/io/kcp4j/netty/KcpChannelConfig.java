@@ -33,6 +33,18 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelOption.KEEP_ALIVE_INTERVAL,
               KcpChannelConfig::keepAliveIntervalMs,
               KcpChannelConfig::setKeepAliveIntervalMs)
+          .add(
+              KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL,
+              KcpChannelConfig::keepAliveProbeIntervalMs,
+              KcpChannelConfig::setKeepAliveProbeIntervalMs)
+          .add(
+              KcpChannelOption.KEEP_ALIVE_PROBES,
+              KcpChannelConfig::keepAliveProbes,
+              KcpChannelConfig::setKeepAliveProbes)
+          .add(
+              KcpChannelOption.END_ON_PORT_UNREACHABLE,
+              KcpChannelConfig::isEndOnPortUnreachable,
+              KcpChannelConfig::setEndOnPortUnreachable)
           .add(KcpChannelOption.LINGER, KcpChannelConfig::lingerMs, KcpChannelConfig::setLingerMs)
           .add(
               KcpChannelOption.CONNECT_PROBE,
@@ -69,6 +81,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int conv;
   private volatile int idleTimeoutMs;
   private volatile int keepAliveIntervalMs = Session.DEFAULT_KEEP_ALIVE_INTERVAL_MS;
+  private volatile int keepAliveProbeIntervalMs = Session.DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS;
+  private volatile int keepAliveProbes = Session.DEFAULT_KEEP_ALIVE_PROBES;
+  private volatile boolean endOnPortUnreachable;
   private volatile int lingerMs = 3_000;
   private volatile boolean connectProbe;
   private volatile boolean sharedSocket;
@@ -119,6 +134,18 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return keepAliveIntervalMs;
   }
 
+  int keepAliveProbeIntervalMs() {
+    return keepAliveProbeIntervalMs;
+  }
+
+  int keepAliveProbes() {
+    return keepAliveProbes;
+  }
+
+  boolean isEndOnPortUnreachable() {
+    return endOnPortUnreachable;
+  }
+
   int lingerMs() {
     return lingerMs;
   }
@@ -165,22 +192,25 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   }
 
   private void setConv(int conv) {
-    if (kcpChannel.parent() != null) {
-      throw new IllegalArgumentException(
-          KcpChannelOption.CONV + ": " + conv + " (expected: unset, the client chooses it)");
-    }
+    checkIsClient(KcpChannelOption.CONV, conv);
     this.conv = conv;
   }
 
   private void setSharedSocket(boolean shared) {
+    checkIsClient(KcpChannelOption.SHARED_SOCKET, shared);
+    sharedSocket = shared;
+  }
+
+  private void setEndOnPortUnreachable(boolean ends) {
+    checkIsClient(KcpChannelOption.END_ON_PORT_UNREACHABLE, ends);
+    endOnPortUnreachable = ends;
+  }
+
+  private <T> void checkIsClient(ChannelOption<T> option, T value) {
     if (kcpChannel.parent() != null) {
       throw new IllegalArgumentException(
-          KcpChannelOption.SHARED_SOCKET
-              + ": "
-              + shared
-              + " (expected: unset, the channel was accepted)");
+          option + ": " + value + " (expected: unset, the channel was accepted)");
     }
-    sharedSocket = shared;
   }
 
   private void setIdleTimeoutMs(int ms) {
@@ -190,6 +220,16 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private void setKeepAliveIntervalMs(int ms) {
     keepAliveIntervalMs = checkMs(KcpChannelOption.KEEP_ALIVE_INTERVAL, ms);
+    kcpChannel.session().configChanged();
+  }
+
+  private void setKeepAliveProbeIntervalMs(int ms) {
+    keepAliveProbeIntervalMs = checkPositive(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, ms);
+    kcpChannel.session().configChanged();
+  }
+
+  private void setKeepAliveProbes(int probes) {
+    keepAliveProbes = checkPositive(KcpChannelOption.KEEP_ALIVE_PROBES, probes);
     kcpChannel.session().configChanged();
   }
 
@@ -275,6 +315,13 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       throw new IllegalArgumentException(option + ": " + ms + " (expected: >= 0)");
     }
     return ms;
+  }
+
+  private static int checkPositive(ChannelOption<?> option, int value) {
+    if (value < 1) {
+      throw new IllegalArgumentException(option + ": " + value + " (expected: >= 1)");
+    }
+    return value;
   }
 
   private synchronized <T> void changeKcp(ChannelOption<T> option, T value) {

@@ -103,11 +103,35 @@ public final class KcpChannelOption {
 
   /**
    * The time without any datagram from the peer after which a keep-alive probe is sent, in
-   * milliseconds, at least 0. Seven unanswered probes, over about half a minute, end the session.
-   * If more than 30,000 sessions of one socket receive nothing, peers that have answered a probe
-   * before may be probed after up to four times this interval. Default 60000; 0 means never.
+   * milliseconds, at least 0. If {@link #KEEP_ALIVE_PROBES} in a row stay unanswered, the session
+   * ends. If more than 30,000 sessions of one socket receive nothing, peers that have answered a
+   * probe before may be probed after up to four times this interval. Default 60000; 0 means never.
    */
   public static final ChannelOption<Integer> KEEP_ALIVE_INTERVAL = option("KEEP_ALIVE_INTERVAL");
+
+  /**
+   * The time for which the answer to the first keep-alive probe is awaited, in milliseconds, at
+   * least 1; to each further probe it is awaited half as long again, though never for longer than
+   * {@link #KEEP_ALIVE_INTERVAL}. A peer that answers neither a probe nor data for this time is
+   * {@link KcpChannelEvent#UNRESPONSIVE}. Default 1000. Probes have a resolution of a second.
+   */
+  public static final ChannelOption<Integer> KEEP_ALIVE_PROBE_INTERVAL =
+      option("KEEP_ALIVE_PROBE_INTERVAL");
+
+  /**
+   * How many keep-alive probes in a row have to stay unanswered for the session to end, at least 1.
+   * Default 7: over about half a minute with the default of {@link #KEEP_ALIVE_PROBE_INTERVAL}.
+   */
+  public static final ChannelOption<Integer> KEEP_ALIVE_PROBES = option("KEEP_ALIVE_PROBES");
+
+  /**
+   * Whether a client's session ends at once when the system reports that nobody listens at the
+   * peer's port (ICMP port unreachable), as after a crash of the server's process. Default false:
+   * the message could be forged, and the server may return. Without effect with {@link
+   * #SHARED_SOCKET}. Cannot be set on an accepted child.
+   */
+  public static final ChannelOption<Boolean> END_ON_PORT_UNREACHABLE =
+      option("END_ON_PORT_UNREACHABLE");
 
   /**
    * The time for which {@code close()} waits for the peer to acknowledge what was flushed, in

@@ -145,6 +145,11 @@ final class KcpEndpoint implements SessionTable.Handler {
     table.resetTokens(tokens);
   }
 
+  /** Limits how many sessions may not be validated. To be called before registration. */
+  void unvalidatedLimit(int sessions) {
+    table.unvalidatedLimit(sessions);
+  }
+
   /** Registers the socket, whose first member is {@code opener}. */
   ChannelFuture register(Channel opener) {
     DatagramChannel channel = socket.channel();
@@ -307,6 +312,11 @@ final class KcpEndpoint implements SessionTable.Handler {
       members.closingSession();
       flush(session);
     }
+  }
+
+  /** Removes a session that is about to end without a word to its peer. */
+  void remove(Session session) {
+    table.remove(session, nowUs());
   }
 
   /**
@@ -474,6 +484,11 @@ final class KcpEndpoint implements SessionTable.Handler {
   @Override
   public void closed(Session session) {
     members.sessionClosed();
+  }
+
+  @Override
+  public void unresponsive(Session session) {
+    ((KcpChannel) session.owner()).unresponsive();
   }
 
   @Override

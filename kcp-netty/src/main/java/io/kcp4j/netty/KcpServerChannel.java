@@ -295,6 +295,14 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
     @Override
     public void incoming(KcpEndpoint endpoint, Incoming incoming) {
+      if (config.acceptFilter().accepts(incoming.remote(), incoming.conv())) {
+        offer(endpoint, incoming);
+      } else {
+        incoming.refuse();
+      }
+    }
+
+    void offer(KcpEndpoint endpoint, Incoming incoming) {
       endpoint.answer(incoming, offerChild(endpoint, incoming));
     }
 
@@ -328,7 +336,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
   private final class CrossLoopAcceptor extends Acceptor {
 
     @Override
-    public void incoming(KcpEndpoint endpoint, Incoming incoming) {
+    void offer(KcpEndpoint endpoint, Incoming incoming) {
       try {
         eventLoop().execute(() -> offerChildAndAnswer(endpoint, incoming));
       } catch (RejectedExecutionException e) {

@@ -4,6 +4,7 @@ import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.ResetTokens;
+import io.kcp4j.session.SessionTable;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;
@@ -30,6 +31,14 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelConfig::maxSessions,
               KcpServerChannelConfig::setMaxSessions)
           .add(
+              KcpServerChannelOption.MAX_UNVALIDATED,
+              KcpServerChannelConfig::maxUnvalidated,
+              KcpServerChannelConfig::setMaxUnvalidated)
+          .add(
+              KcpServerChannelOption.ACCEPT_FILTER,
+              KcpServerChannelConfig::acceptFilter,
+              (config, value) -> config.acceptFilter = value)
+          .add(
               KcpServerChannelOption.MEMORY_LIMIT,
               KcpServerChannelConfig::memoryLimitBytes,
               KcpServerChannelConfig::setMemoryLimitBytes)
@@ -52,6 +61,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private volatile boolean acceptOnProbe;
   private volatile int sockets = 1;
   private volatile int maxSessions = 100_000;
+  private volatile int maxUnvalidated = SessionTable.DEFAULT_UNVALIDATED_LIMIT;
+  private volatile AcceptFilter acceptFilter = AcceptFilter.ALL;
   private volatile long memoryLimitBytes = Runtime.getRuntime().maxMemory() / 2;
   private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
 
@@ -79,6 +90,14 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   int maxSessions() {
     return maxSessions;
+  }
+
+  int maxUnvalidated() {
+    return maxUnvalidated;
+  }
+
+  AcceptFilter acceptFilter() {
+    return acceptFilter;
   }
 
   long memoryLimitBytes() {
@@ -110,6 +129,11 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private void setMaxSessions(int sessions) {
     check(KcpServerChannelOption.MAX_SESSIONS, sessions, 1, Integer.MAX_VALUE);
     maxSessions = sessions;
+  }
+
+  private void setMaxUnvalidated(int sessions) {
+    check(KcpServerChannelOption.MAX_UNVALIDATED, sessions, 1, Integer.MAX_VALUE);
+    maxUnvalidated = sessions;
   }
 
   private void setMemoryLimitBytes(long bytes) {

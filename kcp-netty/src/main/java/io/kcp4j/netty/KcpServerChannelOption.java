@@ -37,6 +37,21 @@ public final class KcpServerChannelOption {
   public static final ChannelOption<Integer> MAX_SESSIONS = option("MAX_SESSIONS");
 
   /**
+   * The most sessions at a time, for each of several {@link #SOCKETS}, whose peers have not
+   * acknowledged anything: their addresses may be forged. Beyond half of this number clients have
+   * to repeat their first datagram to be accepted, which they do after some 200 ms. Beyond this
+   * number each new session ends another, with {@link io.kcp4j.EndReason#EVICTED}: the oldest of
+   * which nothing has been received since. At least 1; default 4096.
+   */
+  public static final ChannelOption<Integer> MAX_UNVALIDATED = option("MAX_UNVALIDATED");
+
+  /**
+   * Decides which peers may begin a session; default {@link AcceptFilter#ALL}. May be changed at
+   * any time, by any thread.
+   */
+  public static final ChannelOption<AcceptFilter> ACCEPT_FILTER = option("ACCEPT_FILTER");
+
+  /**
    * The most memory that all sessions together may hold, in bytes. At least 1; default half of the
    * maximum heap size, which is also half of the limit of direct buffers. Each of several {@link
    * #SOCKETS} has an equal part. Written data may hold at most half of it, plus one segment or one

@@ -131,6 +131,7 @@ final class KcpSockets {
             config.maxDatagramBytes(),
             config.isAcceptOnProbe());
     endpoint.resetTokens(new ResetTokens(resetSecret));
+    endpoint.unvalidatedLimit(config.maxUnvalidated());
     endpoints.add(endpoint);
     unclosed.incrementAndGet();
     return endpoint;

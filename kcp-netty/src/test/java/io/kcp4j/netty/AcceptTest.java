@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.BlockCipher;
@@ -17,10 +18,12 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import java.net.InetSocketAddress;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -127,6 +130,52 @@ class AcceptTest {
       assertEquals(0, server.sessions());
       server.close().syncUninterruptibly();
       await().until(() -> !server.sockets().isOpen());
+    }
+  }
+
+  @OverEachTransport
+  void filterRefusesPeersBeforeAChildIsMade(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      AtomicBoolean accepts = new AtomicBoolean();
+      BlockingQueue<InetSocketAddress> asked = new LinkedBlockingQueue<>();
+      fixture.serverBootstrap.option(
+          KcpServerChannelOption.ACCEPT_FILTER,
+          (remote, conv) -> {
+            asked.add(remote);
+            return accepts.get();
+          });
+      KcpServerChannel server = fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      assertEquals(client.localAddress(), asked.take());
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) > 0);
+      assertEquals(0, server.sessions());
+      assertTrue(fixture.children.isEmpty());
+      accepts.set(true);
+
+      await().until(() -> recorder.received() == 10);
+    }
+  }
+
+  @OverEachTransport
+  void childWithoutProofGivesWayToAnother(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MAX_UNVALIDATED, 1);
+      KcpServerChannel server = fixture.serve(Recorder::new);
+      KcpChannel first = fixture.connect(new Recorder());
+      first.writeAndFlush(Fixture.buffer(first, new byte[10]));
+      KcpChannel child = fixture.child();
+      KcpChannel second = fixture.connect(new Recorder());
+      second.writeAndFlush(Fixture.buffer(second, new byte[10]));
+
+      child.closeFuture().syncUninterruptibly();
+
+      assertEquals(EndReason.EVICTED, child.endReason());
+      assertTrue(fixture.child().isActive());
+      assertEquals(1, server.counters().get(KcpCounter.SESSIONS_EVICTED));
+      assertTrue(server.counters().get(KcpCounter.ACCEPT_DEFERRED) > 0);
     }
   }
 

@@ -183,8 +183,8 @@ class CloseTest {
       client.closeFuture().syncUninterruptibly();
       await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
       KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
-      assertEquals(EndReason.DEAD_LINK, end.reason());
-      assertEquals(EndReason.DEAD_LINK, client.endReason());
+      assertEquals(EndReason.NEVER_ANSWERED, end.reason());
+      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
       assertInstanceOf(KcpEndException.class, written.awaitUninterruptibly().cause());
       assertTrue(client.stats().get(KcpCounter.TIMED_OUT) > 0);
     }
@@ -206,7 +206,7 @@ class CloseTest {
         KcpChannel client = clients.get(i);
         List<String> events = recorders.get(i).events;
         client.closeFuture().syncUninterruptibly();
-        assertEquals(EndReason.KEEP_ALIVE_TIMEOUT, client.endReason());
+        assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
         assertEquals(7, client.stats().get(KcpCounter.PROBES_OUT));
         await().until(() -> events.equals(List.of("active", "exception", "inactive")));
       }

@@ -76,6 +76,23 @@ class DuplexTest {
   }
 
   @OverEachTransport
+  void endOfAnIdleSessionReachesThePeer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.IDLE_TIMEOUT, 1_000);
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+
+      client.closeFuture().syncUninterruptibly();
+
+      assertNull(client.endReason());
+      assertEquals(EndReason.IDLE, fixture.child().endReason());
+      await().until(() -> recorder.events.equals(List.of("active", "inactive")));
+    }
+  }
+
+  @OverEachTransport
   void everythingBeforeTheCloseIsRead(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = fixture(transport)) {
       Recorder server = new Recorder();

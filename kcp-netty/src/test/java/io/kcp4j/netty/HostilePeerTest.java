@@ -44,6 +44,28 @@ class HostilePeerTest {
     }
   }
 
+  @OverEachTransport
+  void addressThatNeverAnswersGetsThreeBytesForEachAndEightSmallSegments(
+      TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Recorder::new);
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        byte[] first = RawPeer.segment(7, Segment.PUSH, 0, HELLO);
+        rawPeer.send(first);
+        KcpChannel child = fixture.child();
+        child.writeAndFlush(Fixture.buffer(child, new byte[1 << 20]));
+
+        int received = 0;
+        for (ByteBuf datagram; (datagram = rawPeer.receive(3_000)) != null; ) {
+          received += datagram.readableBytes();
+        }
+
+        assertTrue(received > first.length, received + " bytes");
+        assertTrue(received <= 3 * first.length + 8 * 64, received + " bytes");
+      }
+    }
+  }
+
   private static byte[] garbage(SplittableRandom random) {
     byte[] datagram = new byte[random.nextInt(2000)];
     random.nextBytes(datagram);

@@ -52,6 +52,9 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.CONV, -1),
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, 1),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0),
+        Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, 2_000),
+        Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBES, 3),
+        Arguments.of(KcpChannelOption.END_ON_PORT_UNREACHABLE, true),
         Arguments.of(KcpChannelOption.LINGER, 0),
         Arguments.of(KcpChannelOption.CONNECT_PROBE, true),
         Arguments.of(KcpChannelOption.SHARED_SOCKET, true),
@@ -86,6 +89,8 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.MAX_BURST, 65536),
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, -1),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, -1),
+        Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, 0),
+        Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBES, 0),
         Arguments.of(KcpChannelOption.LINGER, -1),
         Arguments.of(KcpSocketOption.SEND_SEGMENTS, 0),
         Arguments.of(KcpSocketOption.SEND_SEGMENTS, 65));
@@ -117,12 +122,17 @@ class OptionsTest {
     assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_ON_PROBE, true));
     assertTrue(config.setOption(KcpServerChannelOption.SOCKETS, 1024));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_SESSIONS, 3));
+    assertTrue(config.setOption(KcpServerChannelOption.MAX_UNVALIDATED, 2));
+    AcceptFilter none = (remote, conv) -> false;
+    assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_FILTER, none));
     assertTrue(config.setOption(KcpServerChannelOption.MEMORY_LIMIT, 1L << 40));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 1400));
 
     assertEquals(true, config.getOption(KcpServerChannelOption.ACCEPT_ON_PROBE));
     assertEquals(1024, config.getOption(KcpServerChannelOption.SOCKETS));
     assertEquals(3, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
+    assertEquals(2, config.getOption(KcpServerChannelOption.MAX_UNVALIDATED));
+    assertEquals(none, config.getOption(KcpServerChannelOption.ACCEPT_FILTER));
     assertEquals(1L << 40, config.getOption(KcpServerChannelOption.MEMORY_LIMIT));
     assertEquals(1400, config.getOptions().get(KcpServerChannelOption.MAX_DATAGRAM));
     assertThrows(
@@ -133,6 +143,9 @@ class OptionsTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> config.setOption(KcpServerChannelOption.MAX_SESSIONS, 0));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> config.setOption(KcpServerChannelOption.MAX_UNVALIDATED, 0));
     assertThrows(
         IllegalArgumentException.class,
         () -> config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 2048));

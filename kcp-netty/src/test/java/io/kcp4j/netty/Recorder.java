@@ -15,6 +15,7 @@ final class Recorder extends SimpleChannelInboundHandler<ByteBuf> {
 
   final List<Throwable> exceptions = new CopyOnWriteArrayList<>();
   final List<String> events = new CopyOnWriteArrayList<>();
+  final List<KcpChannelEvent> livenessEvents = new CopyOnWriteArrayList<>();
   final AtomicInteger writabilityChanges = new AtomicInteger();
 
   private final List<byte[]> reads = new ArrayList<>();
@@ -56,6 +57,14 @@ final class Recorder extends SimpleChannelInboundHandler<ByteBuf> {
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     writabilityChanges.incrementAndGet();
     ctx.fireChannelWritabilityChanged();
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event instanceof KcpChannelEvent liveness) {
+      livenessEvents.add(liveness);
+    }
+    ctx.fireUserEventTriggered(event);
   }
 
   @Override

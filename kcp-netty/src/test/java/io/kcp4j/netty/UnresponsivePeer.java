@@ -1,18 +1,54 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
+import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 
-/** A socket that receives datagrams and sends none. */
-record UnresponsivePeer(DatagramSocket socket) implements AutoCloseable {
+/** A socket that receives datagrams and sends none, except when the test asks for it. */
+final class UnresponsivePeer implements AutoCloseable {
 
-  UnresponsivePeer() throws IOException {
-    this(new DatagramSocket(Fixture.ANY_PORT));
-  }
+  private final DatagramSocket socket = new DatagramSocket(Fixture.ANY_PORT);
+  private volatile int acknowledged;
+
+  UnresponsivePeer() throws IOException {}
 
   InetSocketAddress address() {
     return (InetSocketAddress) socket.getLocalSocketAddress();
+  }
+
+  /**
+   * Acknowledges the segment of the next datagram.
+   *
+   * @param garbage how many malformed datagrams to send before
+   */
+  void acknowledge(int garbage) throws IOException {
+    DatagramPacket packet = new DatagramPacket(new byte[2048], 2048);
+    socket.receive(packet);
+    for (int i = 0; i < garbage; i++) {
+      send(new byte[1], packet.getSocketAddress());
+    }
+    ByteBuf push = Unpooled.wrappedBuffer(packet.getData());
+    ByteBuf ack = Unpooled.buffer();
+    int ts = Segment.ts(push, 0);
+    int sn = Segment.sn(push, 0);
+    Segment.write(ack, Segment.conv(push, 0), Segment.ACK, 0, 128, ts, sn, sn + 1, 0);
+    send(ByteBufUtil.getBytes(ack), packet.getSocketAddress());
+    acknowledged = sn + 1;
+  }
+
+  private void send(byte[] datagram, SocketAddress recipient) throws IOException {
+    socket.send(new DatagramPacket(datagram, datagram.length, recipient));
+  }
+
+  /** Whether so many segments have been acknowledged. */
+  boolean hasAcknowledged(int segments) {
+    return acknowledged >= segments;
   }
 
   @Override

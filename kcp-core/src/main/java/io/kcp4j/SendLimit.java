@@ -1,0 +1,160 @@
+package io.kcp4j;
+
+import java.util.function.LongSupplier;
+
+/**
+ * Limits what is sent to a peer that has not proven that it receives at its address, so that forged
+ * source addresses gain nothing: protocol.md 8.7, after RFC 9000 §8.1. What would exceed the
+ * allowance of the path does not leave, as if it had been lost; new segments wait.
+ *
+ * <p>KCP's clients stay silent until they are answered. If the answer is lost, there may be no
+ * allowance left to repeat it. So the first segment of a session is small unless the allowance has
+ * room for the whole answer twice, and eight transmissions of small segments may exceed the
+ * allowance, at growing intervals. So may probes, of which seven without an answer end the session.
+ */
+final class SendLimit {
+
+  /** The payload of a small segment, in bytes. */
+  private static final int SMALL_PAYLOAD_BYTES = 40;
+
+  /** The largest small segment, its header included, in bytes. */
+  private static final int SMALL_BYTES = Segment.HEADER_BYTES + SMALL_PAYLOAD_BYTES;
+
+  private static final int MAX_SMALL = 8;
+
+  /** The time between the first two small segments; the next ones wait twice as long each. */
+  private static final int FIRST_GAP_US = 200_000;
+
+  /** Room for any message of the extension. */
+  private static final int MESSAGE_BYTES = 128;
+
+  private final Kcp kcp;
+  private final LongSupplier allowanceBytes;
+
+  /** What has been sent beyond the allowance, and does not count against it. */
+  private long exceededBytes;
+
+  private int small;
+  private long nextSmallAtUs;
+
+  /** The latest transmissions: sequence number and timestamp. */
+  private final long[] sent = new long[16];
+
+  private int transmissions;
+
+  /**
+   * Makes a limit.
+   *
+   * @param allowanceBytes how many bytes may be sent now, what the layers below add included
+   */
+  SendLimit(Kcp kcp, LongSupplier allowanceBytes) {
+    this.kcp = kcp;
+    this.allowanceBytes = allowanceBytes;
+  }
+
+  private static long transmission(int sn, int ts) {
+    return (long) sn << 32 | Integer.toUnsignedLong(ts);
+  }
+
+  /** A segment with payload has been sent. */
+  void sent(int sn, int ts) {
+    sent[transmissions++ % sent.length] = transmission(sn, ts);
+  }
+
+  /** Whether a segment has been sent with this timestamp lately. */
+  boolean hasSent(int sn, int ts) {
+    long transmission = transmission(sn, ts);
+    for (int i = Math.min(transmissions, sent.length) - 1; i >= 0; i--) {
+      if (sent[i] == transmission) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private long allowance() {
+    return allowanceBytes.getAsLong() + exceededBytes;
+  }
+
+  /**
+   * Whether the next new segment may leave, with a datagram of its own.
+   *
+   * @param unsentBytes what has been written in this flush, and does not count as sent yet
+   */
+  boolean isNewAllowed(int unsentBytes) {
+    int bytes = nextBytes() + kcp.overheadBytes() + unsentBytes;
+    boolean isFirst = kcp.losses.unacknowledged() == 0 && small == 0;
+    return bytes <= allowance() || (isFirst && nextBytes() <= SMALL_BYTES);
+  }
+
+  /** The size of the next new segment; one that has to be pulled has the largest size. */
+  private int nextBytes() {
+    return kcp.sending.queued() > 0
+        ? kcp.sending.bytes(kcp.sending.firstQueued())
+        : Segment.HEADER_BYTES + nextPayloadBytes();
+  }
+
+  /** The largest payload of a segment that is pulled, while none is queued. */
+  int nextPayloadBytes() {
+    return isFirst() ? Math.min(SMALL_PAYLOAD_BYTES, kcp.mssBytes()) : kcp.mssBytes();
+  }
+
+  /**
+   * The largest payload of the first segment.
+   *
+   * @param payloadBytes what is to be sent in all, as far as is known
+   */
+  int firstPayloadBytes(int payloadBytes) {
+    // The first datagram also has an ACK.
+    int otherBytes = 2 * Segment.HEADER_BYTES + kcp.overheadBytes();
+    boolean fitsTwice = payloadBytes + otherBytes <= allowance() / 2;
+    return Math.min(fitsTwice ? payloadBytes : SMALL_PAYLOAD_BYTES, kcp.mssBytes());
+  }
+
+  /** Whether the first segment of the session has not been sent, and is the only one, if any. */
+  boolean isFirst() {
+    return kcp.sending.next() == kcp.firstSn && kcp.sending.queued() <= 1;
+  }
+
+  /** Whether a message of the extension may leave in a flush that begins now. */
+  boolean isMessageAllowed() {
+    return allowance() >= MESSAGE_BYTES + kcp.overheadBytes();
+  }
+
+  /**
+   * Whether so much may be sent.
+   *
+   * @param bytes what has been written in this flush and does not count as sent yet, the segment
+   *     included
+   */
+  boolean isAllowed(int bytes) {
+    return bytes <= allowance();
+  }
+
+  /** A probe is sent, which may exceed the allowance. */
+  void sendProbe(int bytes, int growthBytes) {
+    if (!isAllowed(bytes)) {
+      exceededBytes += growthBytes;
+    }
+  }
+
+  /**
+   * Whether a segment with payload may be sent, if need be beyond the allowance.
+   *
+   * @param bytes as for {@link #isAllowed}
+   * @param growthBytes by which the packets of this flush grow
+   * @param segmentBytes its size, header included
+   */
+  boolean allowOrExceed(int bytes, int growthBytes, int segmentBytes, long nowUs) {
+    if (isAllowed(bytes)) {
+      return true;
+    }
+    if (segmentBytes > SMALL_BYTES || small == MAX_SMALL || nowUs < nextSmallAtUs) {
+      return false;
+    }
+    nextSmallAtUs = nowUs + ((long) FIRST_GAP_US << small);
+    small++;
+    exceededBytes += growthBytes;
+    return true;
+  }
+}

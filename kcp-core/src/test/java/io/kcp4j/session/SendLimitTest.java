@@ -1,0 +1,287 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.Segment;
+import io.kcp4j.SegmentSource;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a server sends to an address that has not been validated: protocol.md 8.7. */
+class SendLimitTest {
+
+  private static final int SMALL_BYTES = 64;
+  private static final int MAX_SMALL = 8;
+  private static final int RESPONSE_BYTES = 100_000;
+
+  private final VirtualHost client = new VirtualHost(1);
+  private final VirtualHost server = new VirtualHost(2);
+
+  /** Has the server send so many bytes as soon as a client has sent it some. */
+  private void respond(int bytes) {
+    server.driver.onProgress =
+        session -> {
+          server.read(session);
+          if (session.kcp().isDrained()) {
+            session.kcp().send(Unpooled.buffer().writeZero(bytes));
+            server.driver.table.scheduleFlush(session);
+            server.driver.onProgress = server::read;
+          }
+        };
+  }
+
+  private void request(int bytes) {
+    client.open(server);
+    client.write(bytes);
+    server.take(client, client.packets());
+  }
+
+  private static int bytes(List<ByteBuf> packets) {
+    return packets.stream().mapToInt(ByteBuf::readableBytes).sum();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 10, 500, 1300})
+  void clientThatNeverAnswersGetsThreeBytesForEachAndEightSmallSegments(int requestBytes) {
+    respond(RESPONSE_BYTES);
+    request(requestBytes);
+    server.runTo(server.nowUs + 60_000_000);
+    Path path = server.session.path();
+    assertEquals(Segment.HEADER_BYTES + requestBytes, path.bytesReceived());
+    assertTrue(
+        path.bytesSent() <= 3 * path.bytesReceived() + MAX_SMALL * SMALL_BYTES,
+        path.bytesSent() + " bytes for " + path.bytesReceived());
+    assertFalse(path.isValidated());
+  }
+
+  @ParameterizedTest
+  @EnumSource(Delivery.class)
+  void clientThatAnswersGetsEverything(Delivery delivery) {
+    KcpConfig config = KcpConfig.builder().delivery(delivery).maxFragments(100).build();
+    client.config = config;
+    server.config = config;
+    respond(RESPONSE_BYTES);
+    request(10);
+    List<ByteBuf> first = server.packets();
+    assertTrue(bytes(first) <= 3 * (Segment.HEADER_BYTES + 10), bytes(first) + " bytes");
+    exchange(first, 100);
+    assertTrue(server.session.path().isValidated());
+    assertEquals(RESPONSE_BYTES, client.received);
+  }
+
+  /** Forwards what both send, first the packets given, with a delay of 10 ms each way. */
+  private void exchange(List<ByteBuf> toClient, int times) {
+    List<ByteBuf> arrives = toClient;
+    for (int i = 0; i < times; i++) {
+      client.take(server, arrives);
+      client.runTo(client.nowUs + 10_000);
+      server.take(client, client.packets());
+      server.runTo(server.nowUs + 10_000);
+      arrives = server.packets();
+    }
+  }
+
+  @Test
+  void silentClientWhoseAnswerIsLostGetsItAgain() {
+    respond(RESPONSE_BYTES);
+    request(10);
+    server.packets();
+    List<Long> sentAtUs = new ArrayList<>();
+    long startUs = server.nowUs;
+    List<ByteBuf> last = List.of();
+    while (server.nowUs < startUs + 28_000_000) {
+      server.runTo(server.nowUs + 1_000);
+      List<ByteBuf> packets = server.packets();
+      if (!packets.isEmpty()) {
+        assertTrue(bytes(packets) <= SMALL_BYTES, bytes(packets) + " bytes at once");
+        sentAtUs.add(server.nowUs - startUs);
+        last = packets;
+      }
+    }
+    assertTrue(sentAtUs.size() >= 5, sentAtUs::toString);
+    assertTrue(sentAtUs.size() <= MAX_SMALL, sentAtUs::toString);
+    assertTrue(sentAtUs.get(0) <= 300_000, sentAtUs::toString);
+    for (int i = 1; i < sentAtUs.size(); i++) {
+      long gapUs = sentAtUs.get(i) - sentAtUs.get(i - 1);
+      assertTrue(gapUs >= 200_000L << (i - 1), sentAtUs::toString);
+    }
+    client.nowUs = server.nowUs;
+    exchange(last, 100);
+    assertEquals(RESPONSE_BYTES, client.received);
+  }
+
+  @Test
+  void acknowledgementOfATransmissionBeforeTheLastValidatesThePath() {
+    server.config = KcpConfig.builder().progressTimeoutMs(0).deadLink(0).build();
+    respond(RESPONSE_BYTES);
+    request(10);
+    server.packets();
+    server.runTo(server.nowUs + 1_000_000);
+    List<ByteBuf> second = server.packets();
+    server.runTo(server.nowUs + 1_000_000);
+    server.packets();
+    client.nowUs = server.nowUs;
+    client.take(server, second.subList(second.size() - 1, second.size()));
+    client.runTo(client.nowUs + 20_000);
+    server.take(client, client.packets());
+    assertTrue(server.session.path().isValidated());
+  }
+
+  @Test
+  void waitingForAnAllowanceTakesNoFlushes() {
+    respond(RESPONSE_BYTES);
+    request(10);
+    server.runTo(server.nowUs + 10_000_000);
+    int before = server.driver.outputFlushes;
+    server.runTo(server.nowUs + 10_000_000);
+    int flushes = server.driver.outputFlushes - before;
+    assertTrue(flushes < 40, flushes + " flushes");
+  }
+
+  @Test
+  void extensionValidatesThePathOfAServerThatSendsNoPayload() {
+    client.token = 1;
+    server.token = 2;
+    request(10);
+    server.runTo(server.nowUs + 20_000);
+    exchange(server.packets(), 10);
+    assertEquals(0, server.session.kcp().sendNext());
+    assertTrue(server.session.path().isValidated());
+  }
+
+  @Test
+  void segmentThatIsPulledFirstIsSmall() {
+    request(10);
+    List<Integer> pulled = new ArrayList<>();
+    server.session.kcp().source(source(pulled));
+    server.flush();
+    assertEquals(List.of(SMALL_BYTES - Segment.HEADER_BYTES), pulled);
+    exchange(server.packets(), 2);
+    assertTrue(pulled.size() > 1);
+    assertEquals(server.session.kcp().mssBytes(), pulled.get(1));
+  }
+
+  private static SegmentSource source(List<Integer> pulled) {
+    return new SegmentSource() {
+      @Override
+      public boolean isReady() {
+        return pulled.size() < 10;
+      }
+
+      @Override
+      public void pull(ByteBuffer payload) {
+        pulled.add(payload.remaining());
+        payload.position(payload.limit());
+      }
+
+      @Override
+      public void onSent(int segments) {}
+    };
+  }
+
+  @Test
+  void firstSegmentStaysSmallWhenSeveralWritesFillIt() {
+    server.driver.onProgress =
+        session -> {
+          server.read(session);
+          for (int i = 0; i < 20; i++) {
+            session.kcp().send(Unpooled.buffer().writeZero(30));
+          }
+          server.driver.table.scheduleFlush(session);
+        };
+    request(10);
+    List<ByteBuf> first = server.packets();
+    ByteBuf packet = first.get(0);
+    int push = Segment.cmd(packet, 0) == Segment.ACK ? Segment.HEADER_BYTES : 0;
+    assertEquals(Segment.PUSH, Segment.cmd(packet, push));
+    assertEquals(SMALL_BYTES - Segment.HEADER_BYTES, Segment.length(packet, push));
+  }
+
+  // Layers
+
+  private final Host layeredClient = new Host(1, KeyRing.NONE);
+  private final Host layeredServer = new Host(2, KeyRing.NONE);
+
+  private Session beginLayered(int requestBytes) {
+    layeredServer.trustsPeers = false;
+    Session session = layeredClient.open(layeredServer.address, 7);
+    layeredClient.send(session, requestBytes);
+    layeredServer.take(layeredClient, layeredClient.packets());
+    return layeredServer.sessions.get(7);
+  }
+
+  private void acknowledge() {
+    layeredClient.take(layeredServer, layeredServer.packets());
+    layeredClient.sessions.get(7).expire(0);
+    layeredClient.table.flushPending(0);
+    layeredServer.take(layeredClient, layeredClient.packets());
+  }
+
+  @Test
+  void parityCountsAgainstTheLimit() {
+    layeredServer.fec = FecConfig.of(1, 3).withParityGapMs(0);
+    Session session = beginLayered(60);
+    layeredServer.send(session, 10);
+    List<ByteBuf> packets = layeredServer.packets();
+    assertEquals(2, parity(packets));
+    assertTrue(session.path().bytesSent() <= 3 * session.path().bytesReceived());
+    layeredClient.take(layeredServer, packets);
+    acknowledge();
+    assertTrue(session.path().isValidated());
+    layeredServer.send(session, 10);
+    assertEquals(3, parity(layeredServer.packets()));
+  }
+
+  private static long parity(List<ByteBuf> packets) {
+    return packets.stream().filter(p -> FecPacket.type(p, 0) == FecPacket.PARITY).count();
+  }
+
+  @Test
+  void packetsAreNotKeptForFecBeforeThePathIsValidatedOrMuchWasReceived() {
+    layeredClient.fec = FecConfig.of(2, 1).withParityGapMs(0);
+    Session session = beginLayered(10);
+    assertFalse(session.fec().isDecoding());
+    for (int i = 0; i < 10; i++) {
+      layeredClient.send(layeredClient.sessions.get(7), 10_000);
+      layeredServer.take(layeredClient, layeredClient.packets());
+      Host.received(session).release();
+      session.expire(0);
+      layeredServer.table.flushPending(0);
+      layeredClient.take(layeredServer, layeredServer.packets());
+    }
+    assertFalse(session.path().isValidated());
+    assertTrue(session.fec().isDecoding());
+  }
+
+  @Test
+  void unreliableDatagramsWaitForTheAllowance() {
+    layeredServer.fec = FecConfig.of(1, 1).withParityGapMs(0);
+    layeredServer.unreliableLimit = 10;
+    Session session = beginLayered(10);
+    session.sendUnreliable(layeredServer.allocator.buffer().writeZero(40));
+    session.sendUnreliable(layeredServer.allocator.buffer().writeZero(1000));
+    layeredServer.send(session, 10);
+    assertTrue(session.hasUnreliableToSend());
+    acknowledge();
+    assertTrue(session.path().isValidated());
+    layeredServer.table.scheduleFlush(session);
+    layeredServer.table.flushPending(0);
+    assertFalse(session.hasUnreliableToSend());
+    layeredClient.close();
+    layeredServer.close();
+  }
+}

@@ -1,0 +1,166 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Many sessions whose peers have proven nothing: protocol.md 8.8. */
+class UnvalidatedSessionsTest {
+
+  private static final int LIMIT = 8;
+
+  private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
+  private final TestDriver driver = TestDriver.builder(context).maxSessions(1_000).build();
+  private final SessionTable table = driver.table;
+  private long nowUs;
+
+  @BeforeEach
+  void limit() {
+    driver.recordEvents();
+    driver.trustsPeers = false;
+    table.unvalidatedLimit(LIMIT);
+  }
+
+  /** A peer sends its first segment, or a further one. */
+  private void send(int peer, int sn) {
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, peer, Segment.PUSH, 0, 128, 1, sn, 0, 1);
+    table.receive(address(peer), push.writeByte(0), nowUs);
+    table.endBatch(nowUs);
+  }
+
+  private static InetSocketAddress address(int peer) {
+    return new InetSocketAddress(NetUtil.LOCALHOST, peer);
+  }
+
+  private void sendTwice(int peer) {
+    send(peer, 0);
+    send(peer, 0);
+  }
+
+  private List<String> ends() {
+    return driver.events().stream().filter(event -> event.startsWith("ended")).toList();
+  }
+
+  private long count(KcpCounter counter) {
+    return context.total().get(counter);
+  }
+
+  @Test
+  void underPressureClientsHaveToRepeatTheirFirstDatagram() {
+    for (int peer = 1; peer <= LIMIT / 2 + 1; peer++) {
+      send(peer, 0);
+    }
+    assertEquals(LIMIT / 2 + 1, table.size());
+    send(100, 0);
+    assertEquals(LIMIT / 2 + 1, table.size());
+    assertEquals(1, count(KcpCounter.ACCEPT_DEFERRED));
+
+    nowUs += 3_000_000;
+    send(100, 0);
+    assertEquals(LIMIT / 2 + 2, table.size());
+  }
+
+  @Test
+  void attemptIsForgotten() {
+    for (int peer = 1; peer <= LIMIT / 2 + 1; peer++) {
+      send(peer, 0);
+    }
+    send(100, 0);
+    nowUs += 4_000_000;
+    send(100, 0);
+    assertEquals(2, count(KcpCounter.ACCEPT_DEFERRED));
+  }
+
+  @Test
+  void oldestGivesWayToANewSession() {
+    for (int peer = 1; peer <= LIMIT + 3; peer++) {
+      sendTwice(peer);
+    }
+    assertEquals(LIMIT, table.size());
+    assertEquals(List.of("ended 1 EVICTED", "ended 2 EVICTED", "ended 3 EVICTED"), ends());
+    assertEquals(3, count(KcpCounter.SESSIONS_EVICTED));
+    assertEquals(3, count(KcpCounter.SESSIONS_CLOSED));
+    sendTwice(1);
+    assertEquals(List.of("ended 4 EVICTED"), ends());
+    assertEquals(0, count(KcpCounter.CLOSED_SESSION), "an evicted peer may try again");
+  }
+
+  @Test
+  void clientThatSendsAgainStays() {
+    for (int peer = 1; peer <= LIMIT; peer++) {
+      sendTwice(peer);
+    }
+    nowUs += 1_000_000;
+    send(1, 1);
+    sendTwice(100);
+    assertEquals(List.of("ended 2 EVICTED"), ends());
+    for (int peer = 101; peer < 101 + LIMIT; peer++) {
+      nowUs += 1_000_000;
+      send(1, peer - 99);
+      sendTwice(peer);
+    }
+    assertTrue(ends().stream().noneMatch(event -> event.equals("ended 1 EVICTED")));
+  }
+
+  @Test
+  void oneGivesWayThoughAllSendAgain() {
+    for (int peer = 1; peer <= LIMIT; peer++) {
+      sendTwice(peer);
+    }
+    nowUs += 1_000_000;
+    for (int peer = 1; peer <= LIMIT; peer++) {
+      send(peer, 1);
+    }
+    sendTwice(100);
+    assertEquals(LIMIT, table.size());
+    assertEquals(1, ends().size());
+  }
+
+  @Test
+  void validatedSessionsDoNotCount() {
+    for (int peer = 1; peer <= 100; peer++) {
+      send(peer, 0);
+      table.validated(driver.accepted.get(driver.accepted.size() - 1));
+    }
+    assertEquals(100, table.size());
+    assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));
+  }
+
+  @Test
+  void sessionsThatHaveEndedDoNotCount() {
+    for (int peer = 1; peer <= 100; peer++) {
+      send(peer, 0);
+      Session session = driver.accepted.get(driver.accepted.size() - 1);
+      table.remove(session, nowUs);
+      session.close();
+    }
+    assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));
+  }
+
+  @Test
+  void attemptsOfManyPeersAreToldApart() {
+    AttemptFilter filter = new AttemptFilter(0);
+    int taken = 0;
+    for (int i = 0; i < 200_000; i++) {
+      SessionKey key = new SessionKey(address(1 + i % 60_000), i);
+      taken += filter.addAndTest(key, i * 10L) ? 1 : 0;
+      assertTrue(filter.addAndTest(key, i * 10L));
+    }
+    assertTrue(taken < 100, taken + " first attempts were taken for repeated ones");
+    assertFalse(filter.addAndTest(new SessionKey(address(1), -1), 60_000_000));
+    assertFalse(filter.addAndTest(new SessionKey(address(1), 0), 60_000_000));
+  }
+}

@@ -1,0 +1,23 @@
+package io.kcp4j.netty;
+
+/**
+ * What a {@link KcpChannel} learns of its peer: user events of its pipeline. KCP has no handshake,
+ * so a channel is active before the first of them.
+ */
+public enum KcpChannelEvent {
+  /**
+   * The peer has shown that it receives what this side sends. Fired once: on a client with the
+   * first datagram of the server, on a server with the first acknowledgement of the client.
+   */
+  ESTABLISHED,
+
+  /**
+   * The peer has answered neither keep-alive probes nor data for {@link
+   * KcpChannelOption#KEEP_ALIVE_PROBE_INTERVAL}. Either {@link #RESPONSIVE} follows, or the end of
+   * the session.
+   */
+  UNRESPONSIVE,
+
+  /** After {@link #UNRESPONSIVE}, something was received from the peer again. */
+  RESPONSIVE
+}

@@ -1,0 +1,148 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.EndReason;
+import io.kcp4j.KcpCounter;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.List;
+
+/** What a channel learns of its peer: {@link KcpChannelEvent}, and how it notices its absence. */
+class LivenessTest {
+
+  private static final int PROBE_INTERVAL_MS = 100;
+
+  @OverEachTransport
+  void bothSidesAreEstablishedOnce(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      KcpChannel child = fixture.child();
+      await().until(() -> server.received() == 1);
+      assertEquals(List.of(), server.livenessEvents, "no acknowledgement yet");
+
+      child.writeAndFlush(Fixture.buffer(child, new byte[1]));
+      await().until(() -> recorder.received() == 1);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      await().until(() -> server.received() == 2);
+      await().until(() -> server.livenessEvents.equals(List.of(KcpChannelEvent.ESTABLISHED)));
+      assertEquals(List.of(KcpChannelEvent.ESTABLISHED), recorder.livenessEvents);
+    }
+  }
+
+  @OverEachTransport
+  void peerThatDoesNotAcknowledgeIsUnresponsiveUntilItDoes(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        UnresponsivePeer peer = new UnresponsivePeer()) {
+      fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, PROBE_INTERVAL_MS);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(peer.address(), recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      await().until(() -> recorder.livenessEvents.equals(List.of(KcpChannelEvent.UNRESPONSIVE)));
+      assertTrue(client.isActive());
+      peer.acknowledge(0);
+
+      await()
+          .until(
+              () ->
+                  recorder.livenessEvents.equals(
+                      List.of(
+                          KcpChannelEvent.UNRESPONSIVE,
+                          KcpChannelEvent.ESTABLISHED,
+                          KcpChannelEvent.RESPONSIVE)));
+    }
+  }
+
+  @OverEachTransport
+  void handlerMayCloseTheChannelOfAnUnresponsivePeer(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        UnresponsivePeer peer = new UnresponsivePeer()) {
+      fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, PROBE_INTERVAL_MS);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
+      KcpChannel client =
+          fixture.connectTo(
+              peer.address(),
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+                  assertEquals(KcpChannelEvent.UNRESPONSIVE, event);
+                  ctx.close();
+                }
+              });
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      client.closeFuture().syncUninterruptibly();
+
+      await().until(() -> !client.endpoint().isOpen());
+    }
+  }
+
+  private static InetSocketAddress closedPort() throws IOException {
+    try (UnresponsivePeer peer = new UnresponsivePeer()) {
+      return peer.address();
+    }
+  }
+
+  @OverEachTransport
+  void unreachablePortEndsTheSessionIfAskedFor(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.END_ON_PORT_UNREACHABLE, true);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(closedPort(), recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      client.closeFuture().syncUninterruptibly();
+
+      assertEquals(EndReason.PORT_UNREACHABLE, client.endReason());
+      await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
+      KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+      assertEquals(EndReason.PORT_UNREACHABLE, end.reason());
+      await().until(() -> !client.endpoint().isOpen());
+    }
+  }
+
+  @OverEachTransport
+  void peerIsProbedAsOftenAsIsSet(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        UnresponsivePeer peer = new UnresponsivePeer()) {
+      fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_INTERVAL, 1);
+      fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_PROBES, 1);
+      KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
+
+      client.closeFuture().syncUninterruptibly();
+
+      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
+      assertEquals(1, client.stats().get(KcpCounter.PROBES_OUT));
+    }
+  }
+
+  @OverEachTransport
+  void childHasNoOptionForIcmp(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Recorder::new);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      KcpChannelConfig child = fixture.child().config();
+
+      assertThrows(
+          IllegalArgumentException.class,
+          () -> child.setOption(KcpChannelOption.END_ON_PORT_UNREACHABLE, true));
+      assertFalse(child.getOption(KcpChannelOption.END_ON_PORT_UNREACHABLE));
+    }
+  }
+}
