@@ -184,8 +184,8 @@ public final class Kcp {
 
   /**
    * Limits what is sent, until {@link #endSendLimit}, to what {@code allowanceBytes} returns: the
-   * bytes that may be sent now, with what the layers below add. Beyond that, at most eight segments
-   * of 64 bytes leave within half a minute. To be called before anything is sent.
+   * bytes that may be sent now, with what the layers below add. Probes may exceed it, and so may
+   * eight segments of 64 bytes: protocol.md 8.7. To be called before anything is sent.
    */
   @Unstable
   public void limitSending(LongSupplier allowanceBytes) {

@@ -176,9 +176,6 @@ final class Admission {
   boolean offer(ByteBuf packet, long nowUs) {
     Incoming incoming = begun;
     begun = null;
-    if (unvalidated.isFull()) {
-      table.evict(unvalidated.candidate(), nowUs);
-    }
     try {
       handler.incoming(incoming, nowUs);
     } catch (Throwable e) { // Drivers run user code, which may throw anything.
@@ -198,8 +195,10 @@ final class Admission {
     if (!backlog.contains(incoming)) {
       return false;
     }
+    Session evicted = null;
     table.insert(session, nowUs);
     if (!session.path().isValidated()) {
+      evicted = unvalidated.isFull() ? unvalidated.candidate() : null;
       unvalidated.add(session, nowUs);
     }
     backlog.remove(incoming);
@@ -210,6 +209,9 @@ final class Admission {
       }
     } finally {
       backlog.release(incoming);
+    }
+    if (evicted != null) {
+      table.evict(evicted, nowUs);
     }
     return true;
   }

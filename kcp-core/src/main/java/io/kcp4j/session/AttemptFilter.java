@@ -1,6 +1,5 @@
 package io.kcp4j.session;
 
-import io.kcp4j.crypto.HashSeed;
 import java.util.Arrays;
 
 /**
@@ -8,7 +7,7 @@ import java.util.Arrays;
  * filter of two generations, of which the older one is cleared from time to time. A client repeats
  * its first datagram within a second; a forged address is seldom used twice.
  *
- * <p>With 100,000 attempts a second, one first attempt in 7,000 is taken for a repeated one.
+ * <p>By its size, one first attempt in 7,000 is taken for a repeated one at 100,000 a second.
  */
 final class AttemptFilter {
 
@@ -18,8 +17,7 @@ final class AttemptFilter {
   private static final int HASHES = 4;
   private static final int GENERATION_US = 2_000_000;
 
-  /** Chosen anew for each filter, so that nobody can choose keys that are taken for repeated. */
-  private final long seed = HashSeed.next();
+  private final KeyHash keyHash = new KeyHash();
 
   private long[] current = new long[BITS / Long.SIZE];
   private long[] previous = new long[BITS / Long.SIZE];
@@ -34,7 +32,7 @@ final class AttemptFilter {
    */
   boolean addAndTest(SessionKey key, long nowUs) {
     rotate(nowUs);
-    long hash = hash(key);
+    long hash = keyHash.of(keyHash.address(key.remote()), key.conv());
     int step = (int) (hash >>> 32) | 1;
     boolean isInCurrent = true;
     boolean isInPrevious = true;
@@ -57,18 +55,5 @@ final class AttemptFilter {
       current = cleared;
       startedAtUs = i == 0 ? startedAtUs + GENERATION_US : nowUs;
     }
-  }
-
-  private long hash(SessionKey key) {
-    long address = key.remote().getAddress() == null ? 0 : key.remote().getAddress().hashCode();
-    long rest = (long) key.conv() << 16 ^ key.remote().getPort();
-    return mix(mix(seed ^ address) ^ rest);
-  }
-
-  /** The finalizer of SplitMix64. */
-  private static long mix(long value) {
-    long mixed = (value ^ (value >>> 30)) * 0xbf58476d1ce4e5b9L;
-    mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
-    return mixed ^ (mixed >>> 31);
   }
 }

@@ -1,12 +1,6 @@
 package io.kcp4j.session;
 
-import io.kcp4j.crypto.HashSeed;
-import java.net.Inet4Address;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
-import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.function.Consumer;
 
 /**
@@ -15,8 +9,7 @@ import java.util.function.Consumer;
  * thousands of sessions none of them is in the processor's cache.
  *
  * <p>A slot holds the address and the conversation id themselves if the address is one of IPv4, and
- * otherwise a hash of the address, so that keys have to be compared as well. Slots are chosen by a
- * hash with a secret seed, so that nobody can choose keys that collide.
+ * otherwise a hash of the address, so that keys have to be compared as well.
  */
 final class SessionMap {
 
@@ -25,14 +18,7 @@ final class SessionMap {
   /** Tells an occupied slot from a free one, beside the conversation id. */
   private static final long OCCUPIED = 1L << 32;
 
-  /** Tells the hash of an address from an address. */
-  private static final long HASHED = Long.MIN_VALUE;
-
-  /** Whether the hash code of an IPv4 address is the address, as in every known JDK. */
-  private static final boolean HAS_PLAIN_HASH_CODES =
-      address(new byte[] {1, 2, 3, 4}).hashCode() == 0x01020304;
-
-  private final long seed = HashSeed.next();
+  private final KeyHash hash = new KeyHash();
 
   private int size;
   private int mask;
@@ -47,14 +33,6 @@ final class SessionMap {
     allocate(MIN_CAPACITY);
   }
 
-  private static InetAddress address(byte[] bytes) {
-    try {
-      return InetAddress.getByAddress(bytes);
-    } catch (UnknownHostException e) {
-      throw new IllegalArgumentException(Arrays.toString(bytes), e);
-    }
-  }
-
   private void allocate(int capacity) {
     slots = new long[2 * capacity];
     keys = new SessionKey[capacity];
@@ -64,7 +42,7 @@ final class SessionMap {
 
   /** The session of a key, or null. */
   Session get(InetSocketAddress remote, int conv) {
-    int slot = find(address(remote), remote, conv);
+    int slot = find(hash.address(remote), remote, conv);
     return slot < 0 ? null : sessions[slot];
   }
 
@@ -74,7 +52,7 @@ final class SessionMap {
    * @return false if there is another of that key
    */
   boolean putIfAbsent(SessionKey key, Session session) {
-    long address = address(key.remote());
+    long address = hash.address(key.remote());
     int slot = find(address, key.remote(), key.conv());
     if (slot >= 0) {
       return false;
@@ -89,7 +67,7 @@ final class SessionMap {
 
   /** Removes a key, if there is a session of it. */
   void remove(SessionKey key) {
-    int slot = find(address(key.remote()), key.remote(), key.conv());
+    int slot = find(hash.address(key.remote()), key.remote(), key.conv());
     if (slot >= 0) {
       size--;
       free(slot);
@@ -123,31 +101,7 @@ final class SessionMap {
   }
 
   private int home(long address, long id) {
-    return (int) mix(mix(address ^ seed) + id) & mask;
-  }
-
-  private long address(InetSocketAddress remote) {
-    InetAddress address = remote.getAddress();
-    if (HAS_PLAIN_HASH_CODES && address instanceof Inet4Address) {
-      return Integer.toUnsignedLong(address.hashCode()) << Short.SIZE | remote.getPort();
-    }
-    long hash = seed + remote.getPort();
-    if (address == null) {
-      hash = mix(hash ^ remote.hashCode());
-    } else {
-      ByteBuffer bytes = ByteBuffer.wrap(address.getAddress());
-      while (bytes.hasRemaining()) {
-        hash = mix(hash ^ bytes.getInt());
-      }
-    }
-    return hash | HASHED;
-  }
-
-  /** The finalizer of SplitMix64. */
-  private static long mix(long value) {
-    long mixed = (value ^ (value >>> 30)) * 0xbf58476d1ce4e5b9L;
-    mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
-    return mixed ^ (mixed >>> 31);
+    return (int) hash.of(address, (int) id) & mask;
   }
 
   private void set(int slot, long address, SessionKey key, Session session) {

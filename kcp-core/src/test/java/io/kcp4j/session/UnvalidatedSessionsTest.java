@@ -130,6 +130,17 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
+  void attemptThatIsRefusedEndsNoSession() {
+    for (int peer = 1; peer <= LIMIT; peer++) {
+      sendTwice(peer);
+    }
+    driver.acceptor = (remote, conv) -> null;
+    sendTwice(100);
+    assertEquals(LIMIT, table.size());
+    assertEquals(0, count(KcpCounter.SESSIONS_EVICTED));
+  }
+
+  @Test
   void validatedSessionsDoNotCount() {
     for (int peer = 1; peer <= 100; peer++) {
       send(peer, 0);

@@ -53,7 +53,18 @@ public final class ReconnectingClient {
 
   private void connect() {
     Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
-    client.option(KcpChannelOption.EXTENSION, true).handler(new Client()).connect(address);
+    client.option(KcpChannelOption.EXTENSION, true).handler(new Client());
+    client.connect(address).channel().closeFuture().addListener(closed -> connectAgain());
+  }
+
+  /** Waits twice as long each time; chance keeps many clients from returning at once. */
+  private void connectAgain() {
+    if (count < LAST) {
+      System.out.println("again");
+      int waitMs = delayMs / 2 + ThreadLocalRandom.current().nextInt(delayMs / 2);
+      group.schedule(this::connect, waitMs, TimeUnit.MILLISECONDS);
+      delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
+    }
   }
 
   /** Adds one to each number, and closes after the third. */
@@ -94,17 +105,6 @@ public final class ReconnectingClient {
         request(ctx);
       } else {
         group.shutdownGracefully();
-      }
-    }
-
-    /** Waits twice as long each time; chance keeps many clients from returning at once. */
-    @Override
-    public void channelInactive(ChannelHandlerContext ctx) {
-      if (count < LAST) {
-        System.out.println("again");
-        int waitMs = delayMs / 2 + ThreadLocalRandom.current().nextInt(delayMs / 2);
-        group.schedule(ReconnectingClient.this::connect, waitMs, TimeUnit.MILLISECONDS);
-        delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
       }
     }
 

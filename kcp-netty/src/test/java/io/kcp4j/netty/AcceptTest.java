@@ -160,6 +160,25 @@ class AcceptTest {
   }
 
   @OverEachTransport
+  void filterThatThrowsRefusesThePeer(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(
+          KcpServerChannelOption.ACCEPT_FILTER,
+          (remote, conv) -> {
+            throw new IllegalStateException("of the test");
+          });
+      KcpServerChannel server = fixture.serve(Echo::new);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      await().until(() -> server.counters().get(KcpCounter.ACCEPT_REFUSED) > 0);
+
+      server.config().setOption(KcpServerChannelOption.ACCEPT_FILTER, AcceptFilter.ALL);
+
+      assertTrue(fixture.child().isActive());
+    }
+  }
+
+  @OverEachTransport
   void childWithoutProofGivesWayToAnother(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_UNVALIDATED, 1);

@@ -54,7 +54,7 @@ class LivenessTest {
 
       await().until(() -> recorder.livenessEvents.equals(List.of(KcpChannelEvent.UNRESPONSIVE)));
       assertTrue(client.isActive());
-      peer.acknowledge(0);
+      peer.acknowledge();
 
       await()
           .until(

@@ -8,13 +8,11 @@ import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 
 /** A socket that receives datagrams and sends none, except when the test asks for it. */
 final class UnresponsivePeer implements AutoCloseable {
 
   private final DatagramSocket socket = new DatagramSocket(Fixture.ANY_PORT);
-  private volatile int acknowledged;
 
   UnresponsivePeer() throws IOException {}
 
@@ -22,33 +20,17 @@ final class UnresponsivePeer implements AutoCloseable {
     return (InetSocketAddress) socket.getLocalSocketAddress();
   }
 
-  /**
-   * Acknowledges the segment of the next datagram.
-   *
-   * @param garbage how many malformed datagrams to send before
-   */
-  void acknowledge(int garbage) throws IOException {
+  /** Acknowledges the segment of the next datagram. */
+  void acknowledge() throws IOException {
     DatagramPacket packet = new DatagramPacket(new byte[2048], 2048);
     socket.receive(packet);
-    for (int i = 0; i < garbage; i++) {
-      send(new byte[1], packet.getSocketAddress());
-    }
     ByteBuf push = Unpooled.wrappedBuffer(packet.getData());
     ByteBuf ack = Unpooled.buffer();
     int ts = Segment.ts(push, 0);
     int sn = Segment.sn(push, 0);
     Segment.write(ack, Segment.conv(push, 0), Segment.ACK, 0, 128, ts, sn, sn + 1, 0);
-    send(ByteBufUtil.getBytes(ack), packet.getSocketAddress());
-    acknowledged = sn + 1;
-  }
-
-  private void send(byte[] datagram, SocketAddress recipient) throws IOException {
-    socket.send(new DatagramPacket(datagram, datagram.length, recipient));
-  }
-
-  /** Whether so many segments have been acknowledged. */
-  boolean hasAcknowledged(int segments) {
-    return acknowledged >= segments;
+    byte[] bytes = ByteBufUtil.getBytes(ack);
+    socket.send(new DatagramPacket(bytes, bytes.length, packet.getSocketAddress()));
   }
 
   @Override

@@ -1,0 +1,63 @@
+package io.kcp4j.session;
+
+import io.kcp4j.crypto.HashSeed;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+/** Hashes session keys with a secret seed, so that nobody can choose keys that collide. */
+final class KeyHash {
+
+  /** Tells the hash of an address from an address. */
+  private static final long HASHED = Long.MIN_VALUE;
+
+  /** Whether the hash code of an IPv4 address is the address, as in every known JDK. */
+  private static final boolean HAS_PLAIN_HASH_CODES =
+      address(new byte[] {1, 2, 3, 4}).hashCode() == 0x01020304;
+
+  private final long seed = HashSeed.next();
+
+  private static InetAddress address(byte[] bytes) {
+    try {
+      return InetAddress.getByAddress(bytes);
+    } catch (UnknownHostException e) {
+      throw new IllegalArgumentException(Arrays.toString(bytes), e);
+    }
+  }
+
+  /**
+   * The address and port in one number: themselves, which is not negative, if the address is one of
+   * IPv4; else a hash, which is negative.
+   */
+  long address(InetSocketAddress remote) {
+    InetAddress address = remote.getAddress();
+    if (HAS_PLAIN_HASH_CODES && address instanceof Inet4Address) {
+      return Integer.toUnsignedLong(address.hashCode()) << Short.SIZE | remote.getPort();
+    }
+    long hash = seed + remote.getPort();
+    if (address == null) {
+      hash = mix(hash ^ remote.hashCode());
+    } else {
+      ByteBuffer bytes = ByteBuffer.wrap(address.getAddress());
+      while (bytes.hasRemaining()) {
+        hash = mix(hash ^ bytes.getInt());
+      }
+    }
+    return hash | HASHED;
+  }
+
+  /** The hash of what {@link #address(InetSocketAddress)} has returned and a conversation id. */
+  long of(long address, int conv) {
+    return mix(mix(address ^ seed) + conv);
+  }
+
+  /** The finalizer of SplitMix64. */
+  private static long mix(long value) {
+    long mixed = (value ^ (value >>> 30)) * 0xbf58476d1ce4e5b9L;
+    mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
+    return mixed ^ (mixed >>> 31);
+  }
+}
