@@ -7,9 +7,8 @@ package io.kcp4j;
  */
 final class AckTime {
 
-  private static final int PERIOD = 96;
-
-  private int samples;
+  /** The samples of a period, which its user counts. */
+  static final int PERIOD = 96;
 
   // The longest times of this period and of the one before, in descending order.
 
@@ -20,11 +19,8 @@ final class AckTime {
   private int secondBefore;
   private int thirdBefore;
 
+  /** A sample, which changes nothing unless it exceeds {@link #thirdUs}. */
   void sample(long sampleUs) {
-    if (samples == PERIOD) {
-      beginPeriod();
-    }
-    samples++;
     int timeUs = (int) Math.min(sampleUs, RttEstimator.MAX_RTO_US);
     if (timeUs > first) {
       third = second;
@@ -38,14 +34,19 @@ final class AckTime {
     }
   }
 
-  private void beginPeriod() {
-    samples = 0;
+  /** {@link #PERIOD} samples have been seen since the last call. */
+  void beginPeriod() {
     firstBefore = first;
     secondBefore = second;
     thirdBefore = third;
     first = 0;
     second = 0;
     third = 0;
+  }
+
+  /** The third longest time of this period, in microseconds; 0 before the third sample. */
+  int thirdUs() {
+    return third;
   }
 
   /** Whether a whole period has been sampled. */

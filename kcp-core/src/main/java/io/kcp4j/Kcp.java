@@ -108,9 +108,8 @@ public final class Kcp {
     this.tsOrigin = tsOrigin;
     this.firstSn = firstSn;
     counters = new KcpCounters(context.total());
-    MinRtt minRtt = new MinRtt();
-    Redundancy redundancy = new Redundancy(rtt, minRtt);
-    losses = LossDetector.of(config, rtt, minRtt, redundancy, counters);
+    Redundancy redundancy = new Redundancy(rtt);
+    losses = LossDetector.of(config, rtt, redundancy, counters);
     sending = new SendBuffer(context, losses, firstSn);
     receiving = new ReceiveBuffer(context, redundancy, counters, config, firstSn);
     remote = new RemoteWindow(firstSn);

@@ -54,13 +54,9 @@ abstract class LossDetector {
 
   /** The strategy that {@code config} asks for. */
   static LossDetector of(
-      KcpConfig config,
-      RttEstimator rtt,
-      MinRtt minRtt,
-      Redundancy redundancy,
-      KcpCounters counters) {
+      KcpConfig config, RttEstimator rtt, Redundancy redundancy, KcpCounters counters) {
     return switch (config.lossDetection()) {
-      case TIME -> new RackDetector(rtt, minRtt, redundancy, counters);
+      case TIME -> new RackDetector(rtt, redundancy, counters);
       case COUNT -> new SkipCountDetector(rtt);
     };
   }

@@ -36,12 +36,22 @@ final class RackDetector extends LossDetector {
    */
   private static final int MARGIN_REVIEW_SEGMENTS = 32;
 
-  private final MinRtt minRtt;
   private final Redundancy redundancy;
   private final KcpCounters counters;
   private final AckTime ackTime = new AckTime();
   private final ReorderingWindow window;
   private final TimeoutMargin timeoutMargin;
+
+  // Copies of what these know, so that most ACKs do not need them: each costs a cache miss.
+
+  private int marginUs = TimeoutMargin.MIN_US;
+  private int ackTimeUs;
+  private boolean isAckTimeKnown;
+
+  /** How many times of this period have been seen, and beyond which one {@link AckTime} changes. */
+  private int ackTimes;
+
+  private int ackTimeCountsAboveUs;
 
   private int bytesInFlight;
   private int transmissions;
@@ -72,12 +82,11 @@ final class RackDetector extends LossDetector {
   /** When the head counts as lost: as of the last acknowledgement or retransmission. */
   private long headLostAtUs = Kcp.NO_DEADLINE;
 
-  RackDetector(RttEstimator rtt, MinRtt minRtt, Redundancy redundancy, KcpCounters counters) {
+  RackDetector(RttEstimator rtt, Redundancy redundancy, KcpCounters counters) {
     super(rtt);
-    this.minRtt = minRtt;
     this.redundancy = redundancy;
     this.counters = counters;
-    window = new ReorderingWindow(rtt, minRtt);
+    window = new ReorderingWindow(rtt);
     timeoutMargin = new TimeoutMargin(redundancy);
   }
 
@@ -111,6 +120,7 @@ final class RackDetector extends LossDetector {
   private void reviewMargin() {
     marginReviewedAt = transmissions;
     timeoutMargin.transmitted(transmissions);
+    marginUs = timeoutMargin.us();
     timeoutUs = probeTimeoutUs();
   }
 
@@ -136,7 +146,6 @@ final class RackDetector extends LossDetector {
     if (!rtt.hasSample()) {
       return rtt.rtoUs();
     }
-    int marginUs = timeoutMargin.us();
     int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(marginUs, MIN_VARIATION_US));
     long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) marginUs);
     return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
@@ -148,7 +157,7 @@ final class RackDetector extends LossDetector {
   }
 
   private int ackTimeUs() {
-    return ackTime.isKnown() ? ackTime.us() : Math.max(ackTime.us(), assumedAckTimeUs());
+    return isAckTimeKnown ? ackTimeUs : Math.max(ackTimeUs, assumedAckTimeUs());
   }
 
   /** The peer's interval is not known: until it shows, it is taken to be the same as here. */
@@ -200,7 +209,7 @@ final class RackDetector extends LossDetector {
   @Override
   void endAcks(long nowUs) {
     if (arrivedAtUs == nowUs) {
-      minRtt.sample(arrivedRttUs(), nowUs);
+      rtt.sampleMinRtt(arrivedRttUs(), nowUs);
     }
     progressed(nowUs);
   }
@@ -241,7 +250,7 @@ final class RackDetector extends LossDetector {
 
   private void retransmissionCovered(int index, long nowUs) {
     long sinceSentUs = nowUs - sentAtUs(index);
-    if (sinceSentUs < minRtt.us()) {
+    if (sinceSentUs < rtt.minRttUs()) {
       long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
       boolean wasLate = ring.isLostByAcks(index) && window.wasLateByUna(nowUs);
       spurious(index, 1, sinceSentUs + betweenUs, wasLate);
@@ -289,9 +298,10 @@ final class RackDetector extends LossDetector {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
     redundancy.retransmissionSpurious();
     if (!ring.isLostByAcks(index)) {
-      ackTime.sample(rttUs);
+      sampleAckTime(rttUs);
       timeoutMargin.transmitted(transmissions);
       timeoutMargin.spurious();
+      marginUs = timeoutMargin.us();
     } else if (wasLate) {
       window.retransmittedSpuriously(rttUs - arrivedRttUs());
     }
@@ -305,6 +315,7 @@ final class RackDetector extends LossDetector {
     }
     timeoutMargin.transmitted(transmissions);
     timeoutMargin.needed();
+    marginUs = timeoutMargin.us();
   }
 
   private void progressed(long nowUs) {
@@ -333,8 +344,27 @@ final class RackDetector extends LossDetector {
   void unaAdvances(int index, long nowUs) {
     if (transmissions(index) == 1) {
       long waitedUs = nowUs - sentAtUs(index);
-      ackTime.sample(isThin() ? waitedUs : Math.max(waitedUs, assumedAckTimeUs()));
+      sampleAckTime(isThin() ? waitedUs : Math.max(waitedUs, assumedAckTimeUs()));
     }
+  }
+
+  private void sampleAckTime(long sampleUs) {
+    if (ackTimes == AckTime.PERIOD) {
+      ackTimes = 0;
+      ackTime.beginPeriod();
+      ackTimeChanged();
+    }
+    ackTimes++;
+    if (sampleUs > ackTimeCountsAboveUs) {
+      ackTime.sample(sampleUs);
+      ackTimeChanged();
+    }
+  }
+
+  private void ackTimeChanged() {
+    ackTimeUs = ackTime.us();
+    isAckTimeKnown = ackTime.isKnown();
+    ackTimeCountsAboveUs = ackTime.thirdUs();
   }
 
   // Losses

@@ -24,7 +24,6 @@ final class Redundancy {
   private static final int QUEUE_VARIATION_US = 15_000;
 
   private final RttEstimator rtt;
-  private final MinRtt minRtt;
 
   private boolean isLossy;
 
@@ -36,9 +35,8 @@ final class Redundancy {
   /** Needed retransmissions less spurious ones. */
   private int balance;
 
-  Redundancy(RttEstimator rtt, MinRtt minRtt) {
+  Redundancy(RttEstimator rtt) {
     this.rtt = rtt;
-    this.minRtt = minRtt;
   }
 
   /** An ACK shows that a retransmission of this side was needed. */
@@ -87,6 +85,6 @@ final class Redundancy {
   }
 
   private boolean isQueueing() {
-    return rtt.srttUs() - QUEUE_US > 2 * minRtt.us() || rtt.rttVarUs() > QUEUE_VARIATION_US;
+    return rtt.srttUs() - QUEUE_US > 2 * rtt.minRttUs() || rtt.rttVarUs() > QUEUE_VARIATION_US;
   }
 }

@@ -23,7 +23,6 @@ final class ReorderingWindow {
   private static final int LOST_ACKS = 2;
 
   private final RttEstimator rtt;
-  private final MinRtt minRtt;
 
   private int us = MIN_US;
   private int wideRecoveries;
@@ -33,9 +32,8 @@ final class ReorderingWindow {
 
   private long lateByUnaAtUs;
 
-  ReorderingWindow(RttEstimator rtt, MinRtt minRtt) {
+  ReorderingWindow(RttEstimator rtt) {
     this.rtt = rtt;
-    this.minRtt = minRtt;
   }
 
   /** The window, in microseconds: at most half a round trip, which may have become shorter. */
@@ -65,7 +63,7 @@ final class ReorderingWindow {
    * which is far too wide for most; no wider here.
    */
   void reordered(long lateUs) {
-    widen(Math.min(lateUs + MARGIN_US, minRtt.us() / 4));
+    widen(Math.min(lateUs + MARGIN_US, rtt.minRttUs() / 4));
   }
 
   /** A segment was so late, and has been retransmitted for it. */

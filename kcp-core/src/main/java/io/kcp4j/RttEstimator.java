@@ -19,12 +19,21 @@ final class RttEstimator {
 
   private static final int MIN_RTO_NO_DELAY_US = 30_000;
 
+  /** RFC 8985 §5.1 asks for a windowed minimum. The period is that of BBR. */
+  private static final long MIN_RTT_PERIOD_US = 10_000_000;
+
   private int srttUs;
   private int rttVarUs;
   private int rtoUs = INITIAL_RTO_US;
   private boolean sampled;
   private int minRtoUs;
   private int intervalUs;
+
+  // The least of this period and of the one before.
+
+  private int leastUs = Integer.MAX_VALUE;
+  private int leastBeforeUs = Integer.MAX_VALUE;
+  private long periodEndsAtUs;
 
   /** Takes over limits that may have changed. */
   void configure(KcpConfig config) {
@@ -48,6 +57,12 @@ final class RttEstimator {
     return rttVarUs;
   }
 
+  /** The least round-trip time of the last ten to twenty seconds; 0 before the first sample. */
+  int minRttUs() {
+    int us = Math.min(leastUs, leastBeforeUs);
+    return us == Integer.MAX_VALUE ? 0 : us;
+  }
+
   int rtoUs() {
     return rtoUs;
   }
@@ -65,6 +80,16 @@ final class RttEstimator {
       rttVarUs += (distance - rttVarUs) >> (farBelow ? 5 : 2);
     }
     update();
+  }
+
+  /** A round trip that may be the least. */
+  void sampleMinRtt(int rttUs, long nowUs) {
+    if (nowUs >= periodEndsAtUs) {
+      leastBeforeUs = nowUs - periodEndsAtUs < MIN_RTT_PERIOD_US ? leastUs : Integer.MAX_VALUE;
+      leastUs = Integer.MAX_VALUE;
+      periodEndsAtUs = nowUs + MIN_RTT_PERIOD_US;
+    }
+    leastUs = Math.min(leastUs, rttUs);
   }
 
   private void update() {

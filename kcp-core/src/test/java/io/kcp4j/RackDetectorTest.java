@@ -26,9 +26,7 @@ class RackDetectorTest {
 
   private final RttEstimator rtt = new RttEstimator();
   private final KcpCounters counters = new KcpCounters();
-  private final MinRtt minRtt = new MinRtt();
-  private final RackDetector losses =
-      new RackDetector(rtt, minRtt, new Redundancy(rtt, minRtt), counters);
+  private final RackDetector losses = new RackDetector(rtt, new Redundancy(rtt), counters);
   private final SendBuffer buffer =
       new SendBuffer(KcpContext.of(new UnpooledByteBufAllocator(true, true)), losses, FIRST);
 
@@ -466,7 +464,7 @@ class RackDetectorTest {
   @Test
   void windowIsAtMostHalfARoundTrip() {
     rtt.sample(400_000);
-    ReorderingWindow window = new ReorderingWindow(rtt, minRtt);
+    ReorderingWindow window = new ReorderingWindow(rtt);
     window.retransmittedSpuriously(150_000);
     assertEquals(151_000, window.us());
     for (int i = 0; i < 100; i++) {

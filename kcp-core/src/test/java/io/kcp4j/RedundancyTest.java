@@ -15,13 +15,12 @@ class RedundancyTest {
   private static final int RTT_US = 20_000;
 
   private final RttEstimator rtt = new RttEstimator();
-  private final MinRtt minRtt = new MinRtt();
-  private final Redundancy redundancy = new Redundancy(rtt, minRtt);
+  private final Redundancy redundancy = new Redundancy(rtt);
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.builder().maxBurst(0));
 
   private void sampleRtt(int rttUs, long nowUs) {
     rtt.sample(rttUs);
-    minRtt.sample(rttUs, nowUs);
+    rtt.sampleMinRtt(rttUs, nowUs);
   }
 
   private boolean isForAcks(long nowUs) {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 /** How {@link TimeoutMargin} follows spurious and needed timeouts. */
 class TimeoutMarginTest {
 
-  private final Redundancy redundancy = new Redundancy(new RttEstimator(), new MinRtt());
+  private final Redundancy redundancy = new Redundancy(new RttEstimator());
   private final TimeoutMargin margin = new TimeoutMargin(redundancy);
   private int transmissions = Integer.MAX_VALUE - 100;
 
