@@ -24,6 +24,9 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
 
   private boolean inBatch;
 
+  /** Those of this batch. */
+  private int datagrams;
+
   DatagramReceiver(
       KcpEndpoint endpoint, EventLoopContext loop, SessionTable table, KcpCounters counters) {
     this.endpoint = endpoint;
@@ -41,14 +44,15 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
       return;
     }
     int datagramBytes = ReceiveSpace.datagramBytes(packet.content());
-    ByteBuf datagrams = loop.receiveSpace().locate(packet.content());
-    int end = datagrams.writerIndex();
-    int start = datagrams.readerIndex();
+    ByteBuf content = loop.receiveSpace().locate(packet.content());
+    int end = content.writerIndex();
+    int start = content.readerIndex();
     beginBatch();
     try {
       do {
         int next = Math.min(start + datagramBytes, end);
-        table.receive(packet.sender(), datagrams.setIndex(start, next), loop.nowUs());
+        datagrams++;
+        table.receive(packet.sender(), content.setIndex(start, next), loop.nowUs());
         start = next;
       } while (start < end);
     } finally {
@@ -76,11 +80,13 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
   private void beginBatch() {
     if (!inBatch) {
       inBatch = true;
+      datagrams = 0;
       loop.readNowUs();
     }
   }
 
   private void endBatch() {
+    loop.received(datagrams);
     try {
       endpoint.batchRead();
     } finally {

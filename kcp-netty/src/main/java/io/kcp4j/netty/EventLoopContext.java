@@ -38,8 +38,17 @@ final class EventLoopContext implements Runnable {
 
   private static final long ORIGIN_NS = System.nanoTime();
 
-  /** A wake-up this late was delayed, by a garbage collection for example, and input is pending. */
-  private static final int LATE_US = 50_000;
+  /** A wake-up this late was delayed, by a garbage collection for example: input is pending. */
+  private static final int LATE_US = 2_000;
+
+  /** How long timers wait for that input at most, if it does not end. */
+  private static final int MAX_DEFERRAL_US = 50_000;
+
+  /** After a batch of so many datagrams, more are likely to be pending in the socket. */
+  private static final int LARGE_BATCH = 32;
+
+  /** They may not be read in the next round of I/O: io_uring requests them there. */
+  private static final int ROUNDS_AFTER_LARGE_BATCH = 2;
 
   private final EventLoop eventLoop;
   private final TimerWheel wheel = new TimerWheel(readClock());
@@ -55,7 +64,14 @@ final class EventLoopContext implements Runnable {
   private final Runnable shutdownHook = this::closeSockets;
   private Future<?> wakeUp;
   private long wakeUpAtUs;
-  private boolean inputFirst;
+
+  /** Whether timers wait for pending input, and until when at most. */
+  private boolean isDeferring;
+
+  private long deferredUntilUs;
+
+  /** For how many rounds of I/O they wait, unless another large batch is received. */
+  private int roundsLeft;
 
   private final Map<KeyRing, SharedCipher> ciphers = new HashMap<>();
 
@@ -187,17 +203,39 @@ final class EventLoopContext implements Runnable {
     return wakeUp != null;
   }
 
+  /** An endpoint has received so many datagrams at once. */
+  void received(int datagrams) {
+    if (datagrams >= LARGE_BATCH) {
+      roundsLeft = ROUNDS_AFTER_LARGE_BATCH;
+    }
+  }
+
+  /**
+   * Whether the timers that are due have to wait. After a delay, acknowledgements may be pending in
+   * the sockets: they are read first, or segments would be retransmitted that have arrived. Under
+   * overload input does not end, so timers wait at most as long again as they were late.
+   */
+  private boolean isInputFirst(long nowUs) {
+    if (!isDeferring) {
+      long lateUs = nowUs - wakeUpAtUs;
+      isDeferring = lateUs >= LATE_US;
+      deferredUntilUs = nowUs + Math.min(lateUs, MAX_DEFERRAL_US);
+      roundsLeft = 0;
+    } else {
+      isDeferring = roundsLeft > 0 && nowUs < deferredUntilUs;
+      roundsLeft--;
+    }
+    return isDeferring;
+  }
+
   @Override
   public void run() {
     long now = readNowUs();
-    if (now - wakeUpAtUs >= LATE_US && !inputFirst) {
-      // Datagrams may be pending in the sockets: they are read before timers expire. A task that is
-      // scheduled, other than one that is executed, runs after the next round of I/O.
-      inputFirst = true;
+    if (isInputFirst(now)) {
+      // A task that is scheduled, other than one that is executed, runs after a round of I/O.
       wakeUp = eventLoop.schedule(this, 0, TimeUnit.MILLISECONDS);
       return;
     }
-    inputFirst = false;
     wakeUp = null;
     try {
       wheel.advance(now);

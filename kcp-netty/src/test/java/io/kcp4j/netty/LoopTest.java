@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.Kcp;
+import io.kcp4j.KcpCounter;
 import io.kcp4j.session.TimerWheel;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -191,6 +192,58 @@ class LoopTest {
       assertEquals(List.of("input", "timeout"), order);
     } finally {
       group.shutdownGracefully();
+    }
+  }
+
+  @OverEachTransport
+  void lateWakeUpReadsAllPendingDatagramsBeforeTimersExpire(TransportUnderTest transport)
+      throws Exception {
+    // More than one batch. Netty's io_uring takes longer to request a third one than timers wait.
+    int pending = transport == TransportUnderTest.IO_URING ? 100 : 200;
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Recorder::new);
+      EventLoop eventLoop = server.eventLoop();
+      CompletableFuture<Long> readBefore = new CompletableFuture<>();
+      CountDownLatch held = new CountDownLatch(1);
+      CountDownLatch sent = new CountDownLatch(1);
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        eventLoop.submit(
+            () -> {
+              EventLoopContext loop = EventLoopContext.of(eventLoop);
+              long deadlineUs = loop.readNowUs() + 1_000;
+              loop.wheel().arm(new Reading(server, readBefore), deadlineUs);
+              loop.schedule();
+              held.countDown();
+              sent.await();
+              while (loop.readNowUs() < deadlineUs + 100_000) {
+                Thread.onSpinWait();
+              }
+              return null;
+            });
+        held.await();
+        for (int i = 0; i < pending; i++) {
+          rawPeer.send(new byte[1]);
+        }
+        sent.countDown();
+
+        assertEquals(pending, readBefore.get(10, TimeUnit.SECONDS));
+      }
+    }
+  }
+
+  /** Reads when it expires how many datagrams a server has received that are none of KCP. */
+  private static final class Reading extends TimerWheel.Timer {
+    private final KcpServerChannel server;
+    private final CompletableFuture<Long> reading;
+
+    Reading(KcpServerChannel server, CompletableFuture<Long> reading) {
+      this.server = server;
+      this.reading = reading;
+    }
+
+    @Override
+    protected void expire(long nowUs) {
+      reading.complete(server.counters().get(KcpCounter.MALFORMED));
     }
   }
 
