@@ -50,6 +50,9 @@ final class EventLoopContext implements Runnable {
   /** They may not be read in the next round of I/O: io_uring requests them there. */
   private static final int ROUNDS_AFTER_LARGE_BATCH = 2;
 
+  /** A wake-up moves to a later time by at least this, so at most once in a millisecond. */
+  private static final int LATER_US = 1_000;
+
   private final EventLoop eventLoop;
   private final TimerWheel wheel = new TimerWheel(readClock());
   private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
@@ -180,16 +183,20 @@ final class EventLoopContext implements Runnable {
 
   /**
    * Schedules a wake-up of the event loop for the next deadline. To be called after timers may have
-   * been armed. If a timer was moved to a later time, the wake-up stays: it finds nothing to do,
-   * and schedules the next.
+   * been armed.
+   *
+   * <p>The wake-up follows the next deadline to a later time, too. Otherwise it would always be
+   * near while segments are sent and acknowledged, whose timers are armed and soon cancelled. Each
+   * wait for I/O that is to end before the next tick of the system's scheduler makes the kernel set
+   * the hardware timer, which takes microseconds in a virtual machine.
    */
   void schedule() {
     long next = wheel.nextDeadline();
     if (next == Long.MAX_VALUE) {
-      return;
+      return; // A wake-up that is scheduled finds nothing to do.
     }
     if (wakeUp != null) {
-      if (wakeUpAtUs <= next) {
+      if (wakeUpAtUs <= next && next - wakeUpAtUs < LATER_US) {
         return;
       }
       wakeUp.cancel(false);
