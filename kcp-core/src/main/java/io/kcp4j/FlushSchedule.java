@@ -25,7 +25,8 @@ final class FlushSchedule {
     long flush = Math.min(flushAtUs, kcp.admission.retryAtUs());
     long retransmit = Math.max(kcp.losses.deadlineUs(), kcp.pacer.opensAtUs());
     long end = Math.min(kcp.probe.nextAtUs(), kcp.liveness.deadlineUs());
-    return Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
+    long next = Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
+    return kcp.sendLimit == null ? next : Math.min(next, kcp.sendLimit.deadlineUs());
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */
@@ -51,6 +52,9 @@ final class FlushSchedule {
   void update(long nowUs) {
     kcp.probe.update(Transmitter.isRemoteWindowClosed(kcp), nowUs);
     kcp.liveness.updateStall(Transmitter.hasNew(kcp), nowUs);
+    if (kcp.sendLimit != null) {
+      kcp.sendLimit.update(nowUs);
+    }
     if (!isWaiting(nowUs)) {
       flushAtUs = Kcp.NO_DEADLINE;
     } else if (flushAtUs == Kcp.NO_DEADLINE) {

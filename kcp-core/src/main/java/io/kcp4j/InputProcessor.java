@@ -88,6 +88,9 @@ final class InputProcessor {
       kcp.rtt.sample(rttSampleUs);
     }
     acknowledgeBelow(kcp, una, unacknowledged, rttSampleUs, nowUs);
+    if (hasExactAck && kcp.sendLimit != null) {
+      resetBackOff(kcp, nowUs); // The limit has held back retransmissions.
+    }
     if (messageAt != NONE && kcp.extension != null) {
       receiveMessage(kcp, datagram, messageAt, hasExactAck, nowUs);
     }
@@ -107,18 +110,11 @@ final class InputProcessor {
     }
   }
 
-  /** Whether an ACK has a timestamp with which the segment, which is in flight, was sent. */
+  /** Whether an ACK has the sequence number and the timestamp of a segment that was sent. */
   private static boolean proves(Kcp kcp, long second) {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
-    if (!kcp.sending.isAwaited(sn)) {
-      return false;
-    }
-    int index = kcp.sending.index(sn);
-    boolean isProof =
-        kcp.sendLimit == null
-            ? kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts)
-            : kcp.sendLimit.hasSent(sn, ts);
+    boolean isProof = kcp.sendLimit == null ? wasSent(kcp, sn, ts) : kcp.sendLimit.hasSent(sn, ts);
     if (isProof) {
       kcp.isPeerProven = true;
       if (kcp.extension != null) {
@@ -126,6 +122,12 @@ final class InputProcessor {
       }
     }
     return isProof;
+  }
+
+  private static boolean wasSent(Kcp kcp, int sn, int ts) {
+    int index = kcp.sending.index(sn);
+    return kcp.sending.isAwaited(sn)
+        && (kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts));
   }
 
   private static void updateRemoteWindow(Kcp kcp, int una, int wnd) {
@@ -195,10 +197,15 @@ final class InputProcessor {
       kcp.events.endInput(rttSampleUs, advanced, inFlight, kcp.remote.segments(), nowUs);
     }
     if (advanced) {
-      if (sending.una() != sending.next()) {
-        losses.unaAdvanced(sending.index(sending.una()), nowUs);
-      }
+      resetBackOff(kcp, nowUs);
       kcp.windowOpened = Transmitter.hasNew(kcp);
+    }
+  }
+
+  private static void resetBackOff(Kcp kcp, long nowUs) {
+    SendBuffer sending = kcp.sending;
+    if (kcp.losses.unacknowledged() > 0) {
+      kcp.losses.resetBackOff(sending.index(sending.una()), nowUs);
     }
   }
 

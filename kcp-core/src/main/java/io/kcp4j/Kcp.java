@@ -517,7 +517,8 @@ public final class Kcp {
    */
   public void afterInput(long nowUs, DatagramOutput output) {
     boolean urgent =
-        (windowOpened && Transmitter.isNewAllowed(this)) || losses.isLossDetected(nowUs);
+        ((windowOpened || sendLimit != null) && Transmitter.isNewAllowed(this))
+            || losses.isLossDetected(nowUs);
     if (urgent && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
     } else if (advertised.isUpdatePending()

@@ -79,10 +79,16 @@ final class Liveness {
   }
 
   private long progressDeadlineUs() {
-    if (kcp.losses.unacknowledged() == 0 || kcp.config().progressTimeoutMs() == 0) {
+    long sinceUs = kcp.losses.unacknowledged() > 0 ? progressAtUs : blockedSinceUs();
+    if (sinceUs == Kcp.NO_DEADLINE || kcp.config().progressTimeoutMs() == 0) {
       return Kcp.NO_DEADLINE;
     }
-    return progressAtUs + (long) kcp.config().progressTimeoutMs() * Kcp.US_PER_MS;
+    return sinceUs + (long) kcp.config().progressTimeoutMs() * Kcp.US_PER_MS;
+  }
+
+  /** Since when path challenges are unanswered. */
+  private long blockedSinceUs() {
+    return kcp.sendLimit == null ? Kcp.NO_DEADLINE : kcp.sendLimit.blockedSinceUs();
   }
 
   private long stallOverAtUs() {

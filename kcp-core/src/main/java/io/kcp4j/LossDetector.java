@@ -6,7 +6,7 @@ package io.kcp4j;
  * <p>A detector names segments by their index in the ring of the {@link SendBuffer}. It learns of
  * each transmission ({@link #sent}, {@link #retransmitted}) and of each datagram that acknowledges:
  * first of its ACKs ({@link #acknowledged}, {@link #endAcks}), then of its {@code una} ({@link
- * #unaAdvances}, {@link #acknowledgedByUna}, {@link #endInput}, {@link #unaAdvanced}). What can be
+ * #unaAdvances}, {@link #acknowledgedByUna}, {@link #endInput}, {@link #resetBackOff}). What can be
  * done once for a datagram waits for these ends. A flush retransmits the segments that {@link
  * #nextLost} returns, as long as the pacer lets them leave.
  *
@@ -211,11 +211,11 @@ abstract class LossDetector {
   }
 
   /**
-   * {@code una} has advanced; the segment at {@code index} is now the oldest in flight. Resets its
-   * back-off: the peer has just made progress, so whatever made the timeouts grow is over, and this
-   * one segment blocks the rest.
+   * Resets the back-off of the segment at {@code index}, the oldest in flight, as when {@code una}
+   * has advanced: the peer has just made progress, so whatever made the timeouts grow is over, and
+   * this one segment blocks the rest.
    */
-  final void unaAdvanced(int index, long nowUs) {
+  final void resetBackOff(int index, long nowUs) {
     if (timesOutAtUs(index) > nowUs + timeoutUs()) {
       setTimeout(index, timeoutUs(), nowUs);
     }

@@ -103,6 +103,23 @@ final class SegmentWriter {
   }
 
   /**
+   * Writes a PUSH without payload of a segment that the peer has received, so that its ACK
+   * validates the path; unless too many small segments have exceeded the limit.
+   */
+  void challenge(int ts) {
+    if (!limit.takeChallenge(nowUs)) {
+      return;
+    }
+    int bytes = growth(Segment.HEADER_BYTES);
+    limit.sendBeyond(unsentBytes() + bytes, bytes);
+    int sn = kcp.sending.una() - 1;
+    makeRoom(Segment.HEADER_BYTES);
+    Segment.write(datagram(Segment.HEADER_BYTES), conv, Segment.PUSH, 0, wnd, ts, sn, rcvNext, 0);
+    segments++;
+    limit.sent(sn, ts);
+  }
+
+  /**
    * Writes the oldest queued segments, at most {@code most}: as many as fill a datagram each and
    * are contiguous, or else one. Returns how many.
    */
@@ -215,7 +232,7 @@ final class SegmentWriter {
   private boolean isAllowed(int cmd) {
     int bytes = growth(Segment.HEADER_BYTES);
     if (cmd == Segment.WASK) {
-      limit.sendProbe(unsentBytes() + bytes, bytes);
+      limit.sendBeyond(unsentBytes() + bytes, bytes);
       return true;
     }
     return limit.isAllowed(unsentBytes() + bytes);

@@ -10,7 +10,12 @@ import java.util.function.LongSupplier;
  * <p>KCP's clients stay silent until they are answered. If the answer is lost, there may be no
  * allowance left to repeat it. So the first segment of a session is small unless the allowance has
  * room for the whole answer twice, and eight transmissions of small segments may exceed the
- * allowance, at growing intervals. So may probes, of which seven without an answer end the session.
+ * allowance, at growing intervals.
+ *
+ * <p>What waits may be too large for that, and nothing may be in flight whose ACK would validate
+ * the path: that of the first segment can be lost, while {@code una} says that it has arrived. Then
+ * a path challenge takes the place of a small segment: an empty PUSH below {@code una}, a duplicate
+ * that the peer drops, and acknowledges by its timestamp.
  */
 final class SendLimit {
 
@@ -40,7 +45,11 @@ final class SendLimit {
   /** The latest transmissions: sequence number and timestamp. */
   private final long[] sent = new long[16];
 
-  private int transmissions;
+  private int sentCount;
+  private int nextSent;
+
+  /** Since when new segments wait, and none is in flight. */
+  private long blockedSinceUs = Kcp.NO_DEADLINE;
 
   /**
    * Makes a limit.
@@ -58,13 +67,15 @@ final class SendLimit {
 
   /** A segment with payload has been sent. */
   void sent(int sn, int ts) {
-    sent[transmissions++ % sent.length] = transmission(sn, ts);
+    sent[nextSent] = transmission(sn, ts);
+    nextSent = (nextSent + 1) % sent.length;
+    sentCount = Math.min(sentCount + 1, sent.length);
   }
 
   /** Whether a segment has been sent with this timestamp lately. */
   boolean hasSent(int sn, int ts) {
     long transmission = transmission(sn, ts);
-    for (int i = Math.min(transmissions, sent.length) - 1; i >= 0; i--) {
+    for (int i = 0; i < sentCount; i++) {
       if (sent[i] == transmission) {
         return true;
       }
@@ -131,8 +142,53 @@ final class SendLimit {
     return bytes <= allowance();
   }
 
-  /** A probe is sent, which may exceed the allowance. */
-  void sendProbe(int bytes, int growthBytes) {
+  // Blocked segments
+
+  /** To be called at the end of a batch or a flush. */
+  void update(long nowUs) {
+    if (!isBlocked()) {
+      blockedSinceUs = Kcp.NO_DEADLINE;
+    } else if (blockedSinceUs == Kcp.NO_DEADLINE) {
+      blockedSinceUs = nowUs;
+    }
+  }
+
+  /** Whether new segments wait for the allowance, and no ACK of one in flight can end that. */
+  boolean isBlocked() {
+    return kcp.losses.unacknowledged() == 0
+        && Transmitter.hasNew(kcp)
+        && Transmitter.isWindowFree(kcp)
+        && !isNewAllowed(0);
+  }
+
+  /** Since when they wait, or {@link Kcp#NO_DEADLINE}. */
+  long blockedSinceUs() {
+    return blockedSinceUs;
+  }
+
+  /** When the path is to be challenged, or {@link Kcp#NO_DEADLINE}. */
+  long deadlineUs() {
+    return blockedSinceUs == Kcp.NO_DEADLINE || small == MAX_SMALL
+        ? Kcp.NO_DEADLINE
+        : Math.max(blockedSinceUs, nextSmallAtUs);
+  }
+
+  /** Whether to challenge the path now, which counts as done. */
+  boolean takeChallenge(long nowUs) {
+    if (small == MAX_SMALL || nowUs < nextSmallAtUs) {
+      return false;
+    }
+    takeSmall(nowUs);
+    return true;
+  }
+
+  private void takeSmall(long nowUs) {
+    nextSmallAtUs = nowUs + ((long) FIRST_GAP_US << small);
+    small++;
+  }
+
+  /** A segment is sent that may exceed the allowance: a probe or a challenge. */
+  void sendBeyond(int bytes, int growthBytes) {
     if (!isAllowed(bytes)) {
       exceededBytes += growthBytes;
     }
@@ -152,8 +208,7 @@ final class SendLimit {
     if (segmentBytes > SMALL_BYTES || small == MAX_SMALL || nowUs < nextSmallAtUs) {
       return false;
     }
-    nextSmallAtUs = nowUs + ((long) FIRST_GAP_US << small);
-    small++;
+    takeSmall(nowUs);
     exceededBytes += growthBytes;
     return true;
   }

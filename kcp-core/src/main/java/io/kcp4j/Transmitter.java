@@ -57,6 +57,9 @@ final class Transmitter {
     if (kcp.puller != null) {
       sendPulled(kcp, kcp.puller, window, ts, nowUs);
     }
+    if (kcp.sendLimit != null && kcp.sendLimit.isBlocked()) {
+      kcp.writer.challenge(ts);
+    }
   }
 
   private static void retransmitLost(Kcp kcp, boolean newAllowed, int ts, long nowUs) {
@@ -83,8 +86,9 @@ final class Transmitter {
     LossCause cause = losses.cause();
     boolean isSent = kcp.writer.retransmit(index, ts);
     losses.retransmitted(index, ts, nowUs);
-    if (!isSent) {
-      return; // As if it had been lost.
+    if (!isSent) { // As if it had been lost.
+      kcp.writer.challenge(ts);
+      return;
     }
     if (kcp.events.isActive()) {
       int sn = kcp.sending.sn(index);

@@ -430,7 +430,7 @@ class RackDetectorTest {
     sendNew(THIN_SEGMENTS + 2, nowUs);
     ack(3, nowUs, nowUs + 500); // progress
     assertTrue(losses.timesOutAtUs(index(1)) > nowUs + backedOffUs);
-    losses.unaAdvanced(index(1), nowUs + 500);
+    losses.resetBackOff(index(1), nowUs + 500);
     assertEquals(nowUs + 500 + losses.timeoutUs(), losses.timesOutAtUs(index(1)));
   }
 

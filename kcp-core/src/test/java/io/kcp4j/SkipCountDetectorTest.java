@@ -146,7 +146,7 @@ class SkipCountDetectorTest {
     flush(true, 200_000);
     flush(true, 500_000);
     buffer.acknowledgeBelow(FIRST + 1, 510_000);
-    losses.unaAdvanced(index(FIRST + 1), 510_000);
+    losses.resetBackOff(index(FIRST + 1), 510_000);
     assertEquals("", flush(true, 709_999));
     assertEquals("1T", flush(true, 710_000));
   }
@@ -193,7 +193,7 @@ class SkipCountDetectorTest {
         retransmitAtUs.keySet().removeIf(sn -> sn - buffer.una() < 0);
       }
       if (random.nextInt(10) == 0 && buffer.isAwaited(buffer.una())) {
-        losses.unaAdvanced(index(buffer.una()), nowUs);
+        losses.resetBackOff(index(buffer.una()), nowUs);
         if (retransmitAtUs.get(buffer.una()) > nowUs + rtt.rtoUs()) {
           retransmitAtUs.put(buffer.una(), nowUs + rtt.rtoUs());
           timeouts.put(buffer.una(), rtt.rtoUs());

@@ -101,7 +101,9 @@ final class FlushQueue {
   }
 
   private static boolean isQuiescent(Session session) {
-    return session.kcp().isQuiescent() && session.fec().deadlineUs() == FecLayer.NO_DEADLINE;
+    return session.kcp().isQuiescent()
+        && session.fec().deadlineUs() == FecLayer.NO_DEADLINE
+        && !session.hasUnreliableToSend(); // The path may allow for more now.
   }
 
   private void scheduleDelivery(Session session) {
@@ -284,7 +286,10 @@ final class FlushQueue {
     Kcp kcp = session.kcp();
     Entry entry = session;
     outputTo(session, nowUs);
-    session.unreliable().flush(session.conv(), output);
+    boolean isLimited = !session.path().isValidated();
+    if (!isLimited) {
+      session.unreliable().flush(session.conv(), output);
+    }
     boolean isRepairDue = session.fec().deadlineUs() <= nowUs;
     if (isRepairDue) {
       output.repair();
@@ -297,6 +302,9 @@ final class FlushQueue {
     }
     if (entry.hasInput) {
       kcp.afterInput(nowUs, output);
+    }
+    if (isLimited) { // Acknowledgements take what the limit allows for first.
+      session.unreliable().flush(session.conv(), output);
     }
     kcp.charge(output.nonArqBytes(), nowUs);
   }

@@ -84,9 +84,9 @@ final class PacketOutput implements DatagramOutput {
     parity(parity);
   }
 
-  /** A path that is not validated gets only as much as its allowance has room for. */
+  /** A path that is not validated gets none: there is little that may be sent. */
   private void parity(int packets) {
-    for (int i = 0; i < packets && isAllowed(fec.parityBytes()); i++) {
+    for (int i = 0; i < packets && path.isValidated(); i++) {
       beginPacket(fec.parityBytes());
       fec.writeParity(i, packet);
       nonArqBytes += endPacket();

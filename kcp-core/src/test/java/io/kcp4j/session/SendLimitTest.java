@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.Segment;
 import io.kcp4j.SegmentSource;
@@ -125,6 +126,100 @@ class SendLimitTest {
   }
 
   @Test
+  void lostAckOfTheFirstSegmentBlocksNothing() {
+    respond(RESPONSE_BYTES);
+    request(10);
+    client.take(server, server.packets());
+    client.runTo(client.nowUs + 150_000);
+    client.packets(); // The ACK is lost.
+    client.write(10); // Acknowledges the segment by una only.
+    server.nowUs = client.nowUs;
+    server.take(client, client.packets());
+    assertFalse(server.session.path().isValidated());
+    assertEquals(server.session.kcp().sendUna(), server.session.kcp().sendNext());
+    exchange(server.packets(), 100);
+    assertEquals(RESPONSE_BYTES, client.received);
+  }
+
+  @Test
+  void messageOfASingleFragmentThatExceedsTheLimitIsSent() {
+    KcpConfig config = KcpConfig.builder().delivery(Delivery.MESSAGE).maxFragments(1).build();
+    client.config = config;
+    server.config = config;
+    respond(1_000);
+    request(10);
+    List<ByteBuf> first = server.packets();
+    assertTrue(bytes(first) <= 3 * (Segment.HEADER_BYTES + 10), bytes(first) + " bytes");
+    exchange(first, 20);
+    assertEquals(1_000, client.received);
+  }
+
+  @Test
+  void responseThatIsLostTwiceIsSentAgain() {
+    respond(100);
+    request(100);
+    long startUs = server.nowUs;
+    while (server.session.path().allowanceBytes() > 100 && server.nowUs < startUs + 5_000_000) {
+      server.runTo(server.nowUs + 1_000);
+    }
+    server.packets(); // Lost, and there is no allowance for the response any more.
+    client.nowUs = server.nowUs;
+    server.runTo(server.nowUs + 20_000_000);
+    client.nowUs = server.nowUs;
+    exchange(server.packets(), 100);
+    assertEquals(100, client.received);
+  }
+
+  @Test
+  void sessionOfAPeerThatAnswersNoChallengeEnds() {
+    respond(RESPONSE_BYTES);
+    request(10);
+    client.take(server, server.packets());
+    client.runTo(client.nowUs + 150_000);
+    client.packets();
+    client.write(10);
+    server.nowUs = client.nowUs;
+    server.take(client, client.packets());
+    for (int i = 0; i < 40 && server.ends.isEmpty(); i++) { // Says that it is alive.
+      server.runTo(server.nowUs + 1_000_000);
+      client.nowUs = server.nowUs;
+      client.session.kcp().probe();
+      client.flush();
+      server.take(client, client.packets().stream().filter(SendLimitTest::isProbe).toList());
+      server.packets();
+    }
+    assertEquals(List.of(EndReason.NEVER_ANSWERED), server.ends);
+  }
+
+  private static boolean isProbe(ByteBuf packet) {
+    return Segment.cmd(packet, packet.readerIndex()) == Segment.WASK;
+  }
+
+  @Test
+  void responseIsSentThoughTheMtuShrinksBefore() {
+    server.driver.onProgress =
+        session -> {
+          server.read(session);
+          session.kcp().send(Unpooled.buffer().writeZero(RESPONSE_BYTES));
+          session.kcp().reconfigure(server.config.toBuilder().mtuBytes(1_000).build());
+          server.driver.table.scheduleFlush(session);
+          server.driver.onProgress = server::read;
+        };
+    request(10);
+    exchange(server.packets(), 100);
+    assertEquals(RESPONSE_BYTES, client.received);
+  }
+
+  @Test
+  void acknowledgementOfNothingIsNoProof() {
+    request(10);
+    ByteBuf ack = Unpooled.buffer();
+    Segment.write(ack, VirtualHost.CONV, Segment.ACK, 0, 128, 0, -1, 0, 0);
+    server.take(client, List.of(ack));
+    assertFalse(server.session.path().isValidated());
+  }
+
+  @Test
   void acknowledgementOfATransmissionBeforeTheLastValidatesThePath() {
     server.config = KcpConfig.builder().progressTimeoutMs(0).deadLink(0).build();
     respond(RESPONSE_BYTES);
@@ -232,13 +327,12 @@ class SendLimitTest {
   }
 
   @Test
-  void parityCountsAgainstTheLimit() {
+  void noParityLeavesBeforeThePathIsValidated() {
     layeredServer.fec = FecConfig.of(1, 3).withParityGapMs(0);
-    Session session = beginLayered(60);
+    Session session = beginLayered(1_000);
     layeredServer.send(session, 10);
     List<ByteBuf> packets = layeredServer.packets();
-    assertEquals(2, parity(packets));
-    assertTrue(session.path().bytesSent() <= 3 * session.path().bytesReceived());
+    assertEquals(0, parity(packets));
     layeredClient.take(layeredServer, packets);
     acknowledge();
     assertTrue(session.path().isValidated());
@@ -278,8 +372,6 @@ class SendLimitTest {
     assertTrue(session.hasUnreliableToSend());
     acknowledge();
     assertTrue(session.path().isValidated());
-    layeredServer.table.scheduleFlush(session);
-    layeredServer.table.flushPending(0);
     assertFalse(session.hasUnreliableToSend());
     layeredClient.close();
     layeredServer.close();
