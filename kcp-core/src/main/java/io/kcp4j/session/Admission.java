@@ -20,6 +20,12 @@ import java.net.InetSocketAddress;
  */
 final class Admission {
 
+  /**
+   * With so many sessions that are not validated, one of them gives way when there is no room for
+   * any other session.
+   */
+  private static final int MIN_TO_EVICT = 32;
+
   private final SessionTable table;
   private final SessionTable.Handler handler;
   private final KcpCounters counters;
@@ -125,7 +131,7 @@ final class Admission {
   private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
     if (acceptsOnProbe) {
       begin(segments, start, nowUs);
-    } else if (directory.acceptsSessions() && handler.isAccepting()) {
+    } else if (isAccepting(remote)) {
       if (!responder.answerQuery(remote, segments, nowUs)) {
         responder.answerProbe(remote, index.lastKey().conv());
       }
@@ -134,14 +140,20 @@ final class Admission {
     }
   }
 
+  private boolean isAccepting(InetSocketAddress remote) {
+    return directory.acceptsSessions() && handler.isAccepting(remote, index.lastKey().conv());
+  }
+
   // Attempts to begin a session
 
   private void begin(ByteBuf segments, int start, long nowUs) {
-    if (unvalidated.isUnderPressure() && !isRepeated(nowUs)) {
+    boolean mayEvict = unvalidated.size() >= MIN_TO_EVICT;
+    boolean isFull = mayEvict && !directory.hasRoom();
+    if ((isFull || unvalidated.isUnderPressure()) && !isRepeated(nowUs)) {
       counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
       return;
     }
-    if (backlog.isFull() || !directory.tryEnter()) {
+    if (backlog.isFull() || !enter(mayEvict)) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
@@ -153,6 +165,21 @@ final class Admission {
     }
     begun = new Incoming(this, key);
     backlog.add(begun);
+  }
+
+  /**
+   * Counts a session, if there is room for it.
+   *
+   * @param mayEvict whether another can give way
+   */
+  private boolean enter(boolean mayEvict) {
+    if (directory.tryEnter()) {
+      return true;
+    }
+    if (mayEvict) {
+      directory.enter();
+    }
+    return mayEvict;
   }
 
   private boolean isRepeated(long nowUs) {
@@ -198,7 +225,8 @@ final class Admission {
     Session evicted = null;
     table.insert(session, nowUs);
     if (!session.path().isValidated()) {
-      evicted = unvalidated.isFull() ? unvalidated.candidate() : null;
+      boolean isFull = unvalidated.isFull() || directory.isExceeded();
+      evicted = isFull && unvalidated.size() > 0 ? unvalidated.candidate() : null;
       unvalidated.add(session, nowUs);
     }
     backlog.remove(incoming);

@@ -237,13 +237,20 @@ final class KeepAlive extends TimerWheel.Timer {
       if (unansweredProbes < maxProbes) {
         probeUnlessDeferred(nowUs, isStalled);
       } else if (!isStalled) {
-        schedule.end(session, EndReason.KEEP_ALIVE_TIMEOUT, nowUs);
+        endUnresponsive(nowUs);
         return;
       } else {
         probedAtUs = nowUs + READ_FIRST_US - probeWaitUs();
       }
     }
     rearm();
+  }
+
+  private void endUnresponsive(long nowUs) {
+    reportUnresponsive(); // As yet unreported if a single probe has been sent.
+    if (schedule != null) {
+      schedule.end(session, EndReason.KEEP_ALIVE_TIMEOUT, nowUs);
+    }
   }
 
   private void probeUnlessDeferred(long nowUs, boolean isStalled) {

@@ -54,12 +54,22 @@ public final class SessionDirectory {
     return maxSessions > 0;
   }
 
+  /** Whether there is room for a session that a peer begins. */
+  boolean hasRoom() {
+    return sessions.get() < maxSessions;
+  }
+
+  /** Whether there are more sessions than there is room for. */
+  boolean isExceeded() {
+    return sessions.get() > maxSessions;
+  }
+
   /** Counts a session that a peer begins, if there is room for it. */
   boolean tryEnter() {
     return sessions.getAndUpdate(n -> n < maxSessions ? n + 1 : n) < maxSessions;
   }
 
-  /** Counts a session that this side begins. */
+  /** Counts a session that this side begins, or for which another gives way. */
   void enter() {
     sessions.incrementAndGet();
   }

@@ -53,8 +53,11 @@ public final class SessionTable {
     /**
      * Whether an attempt of a peer to begin a session would be accepted now, as far as is known. If
      * not, window probes of unknown peers are not answered.
+     *
+     * @param remote the address of the peer, which may be forged
+     * @param conv the conversation id
      */
-    default boolean isAccepting() {
+    default boolean isAccepting(InetSocketAddress remote, int conv) {
       return true;
     }
 
@@ -339,7 +342,7 @@ public final class SessionTable {
 
   /** The path of a session has been validated. */
   void validated(Session session) {
-    session.validatePath();
+    session.onPeerProven();
     admission.unvalidated().remove(session);
   }
 

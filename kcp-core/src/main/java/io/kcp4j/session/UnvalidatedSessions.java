@@ -33,6 +33,10 @@ final class UnvalidatedSessions {
     sessions.remove(session);
   }
 
+  int size() {
+    return sessions.size();
+  }
+
   boolean isFull() {
     return sessions.size() >= limit;
   }

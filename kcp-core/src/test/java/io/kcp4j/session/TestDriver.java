@@ -252,7 +252,7 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
-  public boolean isAccepting() {
+  public boolean isAccepting(InetSocketAddress remote, int conv) {
     return isAccepting;
   }
 

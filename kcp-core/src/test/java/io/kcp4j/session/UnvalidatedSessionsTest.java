@@ -116,6 +116,31 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
+  void oneGivesWayWhenTheTableIsFullOfThem() {
+    int sessions = 100;
+    TestDriver full = TestDriver.builder(context).maxSessions(sessions).build();
+    full.recordEvents();
+    full.trustsPeers = false;
+    for (int peer = 1; peer <= sessions; peer++) {
+      send(full.table, peer);
+    }
+    assertEquals(sessions, full.table.size());
+    full.events();
+    send(full.table, 1_000);
+    assertEquals(1, count(KcpCounter.ACCEPT_DEFERRED), "clients have to repeat the datagram");
+    send(full.table, 1_000);
+    assertEquals(sessions, full.table.size());
+    assertTrue(full.events().contains("ended 1 EVICTED"));
+  }
+
+  private void send(SessionTable to, int peer) {
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, peer, Segment.PUSH, 0, 128, 1, 0, 0, 1);
+    to.receive(address(peer), push.writeByte(0), nowUs);
+    to.endBatch(nowUs);
+  }
+
+  @Test
   void oneGivesWayThoughAllSendAgain() {
     for (int peer = 1; peer <= LIMIT; peer++) {
       sendTwice(peer);

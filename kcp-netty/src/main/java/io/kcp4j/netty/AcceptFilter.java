@@ -15,8 +15,8 @@ public interface AcceptFilter {
   /**
    * Returns whether the peer may begin a session. If not, its datagram is counted and dropped, and
    * the peer may try again. Called on the event loop of the socket, one of several with {@link
-   * KcpServerChannelOption#SOCKETS}, for each attempt; must not block. An exception refuses the
-   * attempt and is logged.
+   * KcpServerChannelOption#SOCKETS}, for each attempt and each window probe of an unknown peer;
+   * must not block. An exception refuses the attempt and is logged.
    *
    * @param remote the address that the peer claims to have, which may be forged
    * @param conv the conversation id

@@ -44,7 +44,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     }
 
     /** Whether an attempt would be accepted now, as far as is known. */
-    default boolean isAccepting() {
+    default boolean isAccepting(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
       return false;
     }
 
@@ -389,8 +389,18 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   @Override
-  public boolean isAccepting() {
-    return owner.isAccepting();
+  public boolean isAccepting(InetSocketAddress remote, int conv) {
+    return owner.isAccepting(this, remote, conv);
+  }
+
+  /** Whether a filter accepts a peer. An exception of the filter is logged. */
+  boolean isAcceptedBy(AcceptFilter filter, InetSocketAddress remote, int conv) {
+    try {
+      return filter.accepts(remote, conv);
+    } catch (Throwable e) { // It is user code, which may throw anything.
+      unexpected(e);
+      return false;
+    }
   }
 
   /**

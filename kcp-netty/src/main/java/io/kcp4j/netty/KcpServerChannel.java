@@ -295,7 +295,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
     @Override
     public void incoming(KcpEndpoint endpoint, Incoming incoming) {
-      if (config.acceptFilter().accepts(incoming.remote(), incoming.conv())) {
+      if (isAccepted(endpoint, incoming.remote(), incoming.conv())) {
         offer(endpoint, incoming);
       } else {
         incoming.refuse();
@@ -306,9 +306,16 @@ public final class KcpServerChannel extends AbstractServerChannel {
       endpoint.answer(incoming, offerChild(endpoint, incoming));
     }
 
+    private boolean isAccepted(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      return endpoint.isAcceptedBy(config.acceptFilter(), remote, conv);
+    }
+
     @Override
-    public boolean isAccepting() {
-      return isActive() && !sockets.hasLeft() && (readPending || config.isAutoRead());
+    public boolean isAccepting(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      return isActive()
+          && !sockets.hasLeft()
+          && (readPending || config.isAutoRead())
+          && isAccepted(endpoint, remote, conv);
     }
 
     @Override

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.KeyRing;
@@ -175,6 +176,22 @@ class AcceptTest {
       server.config().setOption(KcpServerChannelOption.ACCEPT_FILTER, AcceptFilter.ALL);
 
       assertTrue(fixture.child().isActive());
+    }
+  }
+
+  @OverEachTransport
+  void probeOfAPeerThatTheFilterRefusesIsNotAnswered(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(
+          KcpServerChannelOption.ACCEPT_FILTER, (remote, conv) -> conv != 1);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        rawPeer.send(RawPeer.segment(1, Segment.WASK, 0, new byte[0]));
+        await().until(() -> server.counters().get(KcpCounter.UNKNOWN_SESSION) == 1);
+        rawPeer.send(RawPeer.segment(2, Segment.WASK, 0, new byte[0]));
+        assertEquals(2, Segment.conv(rawPeer.receive(10_000), 0));
+      }
     }
   }
 

@@ -122,12 +122,14 @@ class LivenessTest {
         UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_INTERVAL, 1);
       fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_PROBES, 1);
-      KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(peer.address(), recorder);
 
       client.closeFuture().syncUninterruptibly();
 
       assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
       assertEquals(1, client.stats().get(KcpCounter.PROBES_OUT));
+      assertEquals(List.of(KcpChannelEvent.UNRESPONSIVE), recorder.livenessEvents);
     }
   }
 
