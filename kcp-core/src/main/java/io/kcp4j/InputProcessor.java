@@ -114,7 +114,8 @@ final class InputProcessor {
   private static boolean proves(Kcp kcp, long second) {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
-    boolean isProof = kcp.sendLimit == null ? wasSent(kcp, sn, ts) : kcp.sendLimit.hasSent(sn, ts);
+    boolean isProof =
+        wasSent(kcp, sn, ts) || (kcp.sendLimit != null && kcp.sendLimit.hasSent(sn, ts));
     if (isProof) {
       kcp.isPeerProven = true;
       if (kcp.extension != null) {
@@ -124,6 +125,7 @@ final class InputProcessor {
     return isProof;
   }
 
+  /** Whether a segment in flight was sent first or last with this timestamp. */
   private static boolean wasSent(Kcp kcp, int sn, int ts) {
     int index = kcp.sending.index(sn);
     return kcp.sending.isAwaited(sn)

@@ -42,7 +42,7 @@ final class SendLimit {
   private int small;
   private long nextSmallAtUs;
 
-  /** The latest transmissions: sequence number and timestamp. */
+  /** The latest transmissions, also of what is no longer in flight: sequence number, timestamp. */
   private final long[] sent = new long[16];
 
   private int sentCount;

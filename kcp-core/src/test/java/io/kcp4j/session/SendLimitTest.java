@@ -211,6 +211,21 @@ class SendLimitTest {
   }
 
   @Test
+  void acknowledgementOfTheFirstOfManySegmentsValidatesThePath() {
+    request(10);
+    while (server.received < 60_000) {
+      client.write(10_000);
+      exchange(List.of(), 2);
+    }
+    assertFalse(server.session.path().isValidated());
+    server.write(50_000);
+    List<ByteBuf> packets = server.packets();
+    assertTrue(packets.size() > 30, packets.size() + " packets");
+    exchange(packets.subList(0, 10), 1);
+    assertTrue(server.session.path().isValidated());
+  }
+
+  @Test
   void acknowledgementOfNothingIsNoProof() {
     request(10);
     ByteBuf ack = Unpooled.buffer();
