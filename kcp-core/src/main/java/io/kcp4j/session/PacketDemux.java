@@ -218,10 +218,11 @@ final class PacketDemux {
     if (session.kcp().input(segments, origin, nowUs) != InputResult.ACCEPTED) {
       return false;
     }
-    if (!session.path().isValidated() && session.isPeerProven()) {
+    boolean isProof = !session.path().isValidated() && session.isPeerProven();
+    if (isProof) {
       onValidated.accept(session);
     }
-    if (!session.kcp().isLastInputStale()) {
+    if (isProof || !session.kcp().isLastInputStale()) {
       session.onReceived(nowUs);
     }
     Extension extension = session.extension();

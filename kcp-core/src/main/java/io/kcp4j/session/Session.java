@@ -82,12 +82,6 @@ public final class Session extends FlushQueue.Entry {
     return kcp.isPeerProven() || isExtensionEstablished();
   }
 
-  /** The peer has proven that it receives at its address. */
-  void onPeerProven() {
-    validatePath();
-    hasPeerAnswered = true;
-  }
-
   /** It is known that the peer receives at its address: what is sent is not limited any more. */
   void validatePath() {
     path.validate();

@@ -342,7 +342,7 @@ public final class SessionTable {
 
   /** The path of a session has been validated. */
   void validated(Session session) {
-    session.onPeerProven();
+    session.validatePath();
     admission.unvalidated().remove(session);
   }
 
