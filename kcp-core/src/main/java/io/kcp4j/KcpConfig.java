@@ -148,7 +148,7 @@ public final class KcpConfig {
 
   /**
    * The lower limit of the retransmission timeout, in milliseconds: 1 to 60000, or 0 (the default)
-   * for none or, with {@link LossDetection#COUNT}, for what {@link #noDelay()} implies.
+   * for 6 ms or, with {@link LossDetection#COUNT}, for what {@link #noDelay()} implies.
    */
   public int minRtoMs() {
     return minRtoMs;

@@ -21,6 +21,13 @@ final class RackDetector extends LossDetector {
   /** Timestamps count milliseconds. */
   private static final int MARGIN_US = 1_000;
 
+  /**
+   * The least timeout, unless another is configured. A deadline that is nearer than the next tick
+   * of the system's scheduler, 4 ms at 250 Hz, makes each wait for I/O expensive; Linux's TCP has
+   * two ticks. Stalls of a few milliseconds are common, too.
+   */
+  private static final int MIN_TIMEOUT_US = 6_000;
+
   /** RFC 9002 §6.1.2 has a millisecond; the timers of both sides have that resolution. */
   private static final int MIN_VARIATION_US = 2_000;
 
@@ -94,7 +101,8 @@ final class RackDetector extends LossDetector {
   void configure(KcpConfig config) {
     super.configure(config);
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
-    minTimeoutUs = config.minRtoMs() * Kcp.US_PER_MS;
+    int minMs = config.minRtoMs();
+    minTimeoutUs = minMs == 0 ? MIN_TIMEOUT_US : minMs * Kcp.US_PER_MS;
     timeoutUs = probeTimeoutUs();
     updateHead();
   }

@@ -265,6 +265,16 @@ class RackDetectorTest {
   }
 
   @Test
+  void leastProbeTimeoutIsSixMillisecondsUnlessConfigured() {
+    sendNew(0);
+    ack(0, 0, 100);
+    losses.configure(KcpConfig.builder().intervalMs(1).build());
+    assertEquals(6_000, losses.timeoutUs());
+    losses.configure(KcpConfig.builder().intervalMs(1).minRtoMs(1).build());
+    assertTrue(losses.timeoutUs() < 6_000);
+  }
+
+  @Test
   void probeTimeoutAllowsForTheTimeThatAcknowledgementsTake() {
     measureRtt();
     long nowUs = exchange(96, 100_000, 1_000);
