@@ -43,6 +43,19 @@ class DocumentsTest {
     assertEquals(List.of(), tooLong);
   }
 
+  @Test
+  void testsThatDocumentsNameExist() throws IOException {
+    List<String> missing = new ArrayList<>();
+    for (MarkdownPage page : MarkdownPage.readmeAndDocs()) {
+      missing.addAll(page.missingTests());
+    }
+    assertEquals(List.of(), missing);
+    assertEquals(List.of(), page("`DocumentsTest.testsThatDocumentsNameExist`").missingTests());
+    assertEquals(
+        List.of("README.md: DocumentsTest.no", "README.md: NoTest.no"),
+        page("`DocumentsTest.no`, `NoTest.no`").missingTests());
+  }
+
   // What the checks above find.
 
   @Test

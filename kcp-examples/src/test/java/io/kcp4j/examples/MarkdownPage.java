@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -24,6 +25,9 @@ final class MarkdownPage {
   private static final Pattern HEADING = Pattern.compile("#+ +(.*)");
   private static final Pattern INLINE_CODE = Pattern.compile("`[^`]*`");
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+
+  /** A test, as its class and method. */
+  private static final Pattern TEST = Pattern.compile("`(\\w+Test)\\.(\\w+)`");
 
   /** A link with a scheme, such as https, or without a host. */
   private static final Pattern EXTERNAL = Pattern.compile("(?:[a-z]+:|//).*");
@@ -149,6 +153,26 @@ final class MarkdownPage {
         .filter(line -> !line.startsWith("|") && !LINK.matcher(line).find())
         .map(line -> this + ": " + line)
         .toList();
+  }
+
+  /** The tests that the page names and that do not exist. */
+  List<String> missingTests() {
+    List<MatchResult> tests = prose.stream().flatMap(line -> TEST.matcher(line).results()).toList();
+    if (tests.isEmpty()) {
+      return List.of();
+    }
+    List<Path> sources = SourceFiles.find(path -> path.toString().endsWith("Test.java"));
+    return tests.stream()
+        .filter(test -> !isTest(sources, test.group(1), test.group(2)))
+        .map(test -> this + ": " + test.group(1) + "." + test.group(2))
+        .toList();
+  }
+
+  private static boolean isTest(List<Path> sources, String className, String method) {
+    return sources.stream()
+        .filter(path -> path.endsWith(className + ".java"))
+        .flatMap(path -> SourceFiles.lines(path).stream())
+        .anyMatch(line -> line.contains(" void " + method + "("));
   }
 
   /** What {@code wc -w} counts, tables and code included. */
