@@ -21,7 +21,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 class PacketLayersInteropTest {
 
   private static final int TIMEOUT_SECONDS = 60;
-  private static final long BYTES = 200_000;
+
+  /** Takes several round trips, so that the server validates the path and sends parity. */
+  private static final long BYTES = 1_000_000;
 
   /** Who sends parity, and how much. */
   enum Ratios {
