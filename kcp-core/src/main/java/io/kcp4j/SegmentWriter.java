@@ -107,7 +107,7 @@ final class SegmentWriter {
    * validates the path; unless too many small segments have exceeded the limit.
    */
   void challenge(int ts) {
-    if (!limit.takeChallenge(nowUs)) {
+    if (!limit.takeSmall(nowUs)) {
       return;
     }
     int bytes = growth(Segment.HEADER_BYTES);

@@ -65,7 +65,7 @@ final class SendLimit {
     return (long) sn << 32 | Integer.toUnsignedLong(ts);
   }
 
-  /** A segment with payload has been sent. */
+  /** A PUSH has been sent. */
   void sent(int sn, int ts) {
     sent[nextSent] = transmission(sn, ts);
     nextSent = (nextSent + 1) % sent.length;
@@ -173,18 +173,14 @@ final class SendLimit {
         : Math.max(blockedSinceUs, nextSmallAtUs);
   }
 
-  /** Whether to challenge the path now, which counts as done. */
-  boolean takeChallenge(long nowUs) {
+  /** Whether a small segment may exceed the allowance now, which counts as done. */
+  boolean takeSmall(long nowUs) {
     if (small == MAX_SMALL || nowUs < nextSmallAtUs) {
       return false;
     }
-    takeSmall(nowUs);
-    return true;
-  }
-
-  private void takeSmall(long nowUs) {
     nextSmallAtUs = nowUs + ((long) FIRST_GAP_US << small);
     small++;
+    return true;
   }
 
   /** A segment is sent that may exceed the allowance: a probe or a challenge. */
@@ -205,10 +201,9 @@ final class SendLimit {
     if (isAllowed(bytes)) {
       return true;
     }
-    if (segmentBytes > SMALL_BYTES || small == MAX_SMALL || nowUs < nextSmallAtUs) {
+    if (segmentBytes > SMALL_BYTES || !takeSmall(nowUs)) {
       return false;
     }
-    takeSmall(nowUs);
     exceededBytes += growthBytes;
     return true;
   }
