@@ -26,7 +26,7 @@ final class FlushSchedule {
     long retransmit = Math.max(kcp.losses.deadlineUs(), kcp.pacer.opensAtUs());
     long end = Math.min(kcp.probe.nextAtUs(), kcp.liveness.deadlineUs());
     long next = Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
-    return kcp.sendLimit == null ? next : Math.min(next, kcp.sendLimit.deadlineUs());
+    return Math.min(next, kcp.challengeAtUs());
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */

@@ -189,12 +189,16 @@ public final class Kcp {
   @Unstable
   public void limitSending(LongSupplier allowanceBytes) {
     sendLimit = new SendLimit(this, allowanceBytes);
+    receiving.limitUnread(true);
   }
 
   /** Ends the limit. What it has held back leaves with the next flush. */
   @Unstable
   public void endSendLimit() {
+    boolean wasClosed = advertised.isClosed();
     sendLimit = null;
+    receiving.limitUnread(false);
+    advertised.updateIfOpened(wasClosed);
     windowOpened = Transmitter.hasNew(this);
   }
 
@@ -266,6 +270,11 @@ public final class Kcp {
     return extension == null || (sendLimit != null && !sendLimit.isMessageAllowed())
         ? NO_DEADLINE
         : extension.deadlineUs();
+  }
+
+  /** When the path has to be challenged, or {@link #NO_DEADLINE}. */
+  long challengeAtUs() {
+    return sendLimit == null ? NO_DEADLINE : sendLimit.deadlineUs();
   }
 
   /** How long an acknowledgement of what is sent now may take, in microseconds. */
@@ -501,6 +510,7 @@ public final class Kcp {
         && !receiving.acks().isPending()
         && schedule.isIdle()
         && (extension == null || extension.deadlineUs() == NO_DEADLINE)
+        && challengeAtUs() == NO_DEADLINE
         && liveness.failure() == null;
   }
 
@@ -516,6 +526,7 @@ public final class Kcp {
    * Flushes what has to leave at once; the rest waits for the interval.
    */
   public void afterInput(long nowUs, DatagramOutput output) {
+    receiving.endBatch();
     boolean urgent =
         ((windowOpened || sendLimit != null) && Transmitter.isNewAllowed(this))
             || losses.isLossDetected(nowUs);
@@ -561,7 +572,10 @@ public final class Kcp {
     receiving.closeGap();
     failOnBadFragments();
     int window = Transmitter.window(this);
-    if (ControlSegments.areDue(this) || Transmitter.isDue(this, nowUs) || isExtensionDue(nowUs)) {
+    if (ControlSegments.areDue(this)
+        || Transmitter.isDue(this, nowUs)
+        || isExtensionDue(nowUs)
+        || challengeAtUs() <= nowUs) {
       write(window, nowUs, output);
     }
     Transmitter.reportFlush(this, window, nowUs);

@@ -13,6 +13,9 @@ final class ReceiveBuffer {
   /** At least the fragments of the longest message, so that the reader finds a whole message. */
   private static final int MAX_MOVED_AT_ONCE = 256;
 
+  /** What a peer whose path is not validated may have sent and is not read: protocol.md 8.7. */
+  private static final int MAX_UNREAD_BYTES = 64 * 1024;
+
   private final Redundancy redundancy;
   private final KcpCounters counters;
   private final MemoryBudget budget;
@@ -23,6 +26,11 @@ final class ReceiveBuffer {
   private KcpConfig config;
   private int next;
   private boolean isLossy;
+
+  /** Whether what is not read is limited, and was at the limit at the end of the last batch. */
+  private boolean isUnreadLimited;
+
+  private boolean isUnreadFull;
 
   /** The latest timestamp of the segments beyond the gap. */
   private int tsBeyondGap;
@@ -90,9 +98,29 @@ final class ReceiveBuffer {
             || arrivals >= window() / 2);
   }
 
+  /** Limits what is received and not read, or ends that. */
+  void limitUnread(boolean isLimited) {
+    isUnreadLimited = isLimited;
+    isUnreadFull = false;
+  }
+
+  /** A batch of input has ended, and what could be read has been. */
+  void endBatch() {
+    isUnreadFull = isUnreadLimited && queue.heldBytes() >= MAX_UNREAD_BYTES;
+  }
+
+  /**
+   * Whether the limit has room for a segment. What arrives in order within a batch may exceed it,
+   * since it is likely to be read then.
+   */
+  private boolean hasUnreadRoom(int distance, int bytes) {
+    return !isUnreadLimited
+        || (distance == 0 ? !isUnreadFull : heldBytes() + bytes <= MAX_UNREAD_BYTES);
+  }
+
   /** The free window, in segments. */
   int freeWindow() {
-    return Math.max(window() - queue.segments(), 0);
+    return isUnreadFull ? 0 : Math.max(window() - queue.segments(), 0);
   }
 
   /**
@@ -140,6 +168,8 @@ final class ReceiveBuffer {
       if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
         acks.addDuplicateBeyondGap(sn, ts);
       }
+    } else if (!hasUnreadRoom(distance, bytes)) {
+      counters.add(KcpCounter.OVER_BUDGET, 1);
     } else if (frg >= maxFragments() && refusesFragment()) {
       return;
     } else if (distance == 0 && queue.segments() < window()) {
@@ -212,6 +242,7 @@ final class ReceiveBuffer {
   ByteBuf receive() {
     ByteBuf taken = queue.take();
     if (taken != null) {
+      isUnreadFull &= queue.heldBytes() >= MAX_UNREAD_BYTES;
       closeGap();
     }
     return taken;

@@ -15,7 +15,8 @@ import java.util.function.LongSupplier;
  * <p>What waits may be too large for that, and nothing may be in flight whose ACK would validate
  * the path: that of the first segment can be lost, while {@code una} says that it has arrived. Then
  * a path challenge takes the place of a small segment: an empty PUSH below {@code una}, a duplicate
- * that the peer drops, and acknowledges by its timestamp.
+ * that the peer drops, and acknowledges by its timestamp. A peer that sends much and is sent
+ * nothing is challenged, too: it would never validate its path otherwise.
  */
 final class SendLimit {
 
@@ -26,6 +27,9 @@ final class SendLimit {
   private static final int SMALL_BYTES = Segment.HEADER_BYTES + SMALL_PAYLOAD_BYTES;
 
   private static final int MAX_SMALL = 8;
+
+  /** A peer that has sent so many segments, in order, is challenged though nothing waits. */
+  private static final int CHALLENGE_SEGMENTS = 8;
 
   /** The time between the first two small segments; the next ones wait twice as long each. */
   private static final int FIRST_GAP_US = 200_000;
@@ -50,6 +54,9 @@ final class SendLimit {
 
   /** Since when new segments wait, and none is in flight. */
   private long blockedSinceUs = Kcp.NO_DEADLINE;
+
+  /** Since when the path is to be challenged. */
+  private long challengeSinceUs = Kcp.NO_DEADLINE;
 
   /**
    * Makes a limit.
@@ -146,31 +153,39 @@ final class SendLimit {
 
   /** To be called at the end of a batch or a flush. */
   void update(long nowUs) {
-    if (!isBlocked()) {
-      blockedSinceUs = Kcp.NO_DEADLINE;
-    } else if (blockedSinceUs == Kcp.NO_DEADLINE) {
-      blockedSinceUs = nowUs;
-    }
+    blockedSinceUs = since(isBlocked(), blockedSinceUs, nowUs);
+    challengeSinceUs = since(isChallengeWanted(), challengeSinceUs, nowUs);
+  }
+
+  private static long since(boolean holds, long sinceUs, long nowUs) {
+    return holds ? Math.min(sinceUs, nowUs) : Kcp.NO_DEADLINE;
   }
 
   /** Whether new segments wait for the allowance, and no ACK of one in flight can end that. */
-  boolean isBlocked() {
+  private boolean isBlocked() {
     return kcp.losses.unacknowledged() == 0
         && Transmitter.hasNew(kcp)
         && Transmitter.isWindowFree(kcp)
         && !isNewAllowed(0);
   }
 
-  /** Since when they wait, or {@link Kcp#NO_DEADLINE}. */
+  /** Whether nothing is in flight whose ACK could validate the path, and that would be of use. */
+  boolean isChallengeWanted() {
+    return isBlocked()
+        || (kcp.losses.unacknowledged() == 0
+            && kcp.receiving.next() - kcp.firstSn >= CHALLENGE_SEGMENTS);
+  }
+
+  /** Since when new segments wait, or {@link Kcp#NO_DEADLINE}. */
   long blockedSinceUs() {
     return blockedSinceUs;
   }
 
   /** When the path is to be challenged, or {@link Kcp#NO_DEADLINE}. */
   long deadlineUs() {
-    return blockedSinceUs == Kcp.NO_DEADLINE || small == MAX_SMALL
+    return challengeSinceUs == Kcp.NO_DEADLINE || small == MAX_SMALL
         ? Kcp.NO_DEADLINE
-        : Math.max(blockedSinceUs, nextSmallAtUs);
+        : Math.max(challengeSinceUs, nextSmallAtUs);
   }
 
   /** Whether a small segment may exceed the allowance now, which counts as done. */

@@ -57,7 +57,7 @@ final class Transmitter {
     if (kcp.puller != null) {
       sendPulled(kcp, kcp.puller, window, ts, nowUs);
     }
-    if (kcp.sendLimit != null && kcp.sendLimit.isBlocked()) {
+    if (kcp.sendLimit != null && kcp.sendLimit.isChallengeWanted()) {
       kcp.writer.challenge(ts);
     }
   }

@@ -19,7 +19,7 @@ public final class Path {
   /** How many bytes may be sent for each one that was received: RFC 9000 §8.1. */
   private static final int AMPLIFICATION_LIMIT = 3;
 
-  /** A peer that only sends never validates its path: KCP acknowledges no ACKs. */
+  /** A peer may have sent much before its path is validated. */
   private static final int MIN_BYTES_TO_HOLD_PACKETS = 64 * 1024;
 
   private final InetSocketAddress remote;

@@ -213,16 +213,76 @@ class SendLimitTest {
   @Test
   void acknowledgementOfTheFirstOfManySegmentsValidatesThePath() {
     request(10);
-    while (server.received < 60_000) {
-      client.write(10_000);
-      exchange(List.of(), 2);
-    }
+    client.write(20_000);
+    server.take(client, client.packets());
     assertFalse(server.session.path().isValidated());
+    server.packets();
     server.write(50_000);
     List<ByteBuf> packets = server.packets();
     assertTrue(packets.size() > 30, packets.size() + " packets");
     exchange(packets.subList(0, 10), 1);
     assertTrue(server.session.path().isValidated());
+  }
+
+  @Test
+  void pathOfAClientThatOnlySendsIsValidated() {
+    request(10);
+    for (int i = 0; i < 10; i++) {
+      client.write(1_000);
+      server.take(client, client.packets());
+      exchange(server.packets(), 3);
+    }
+    assertTrue(server.session.path().isValidated());
+    assertEquals(0, server.session.kcp().sendNext());
+  }
+
+  @Test
+  void pathOfAClientThatSendsLittleIsNotChallenged() {
+    request(10);
+    server.runTo(server.nowUs + 1_000_000);
+    List<ByteBuf> packets = server.packets();
+    assertEquals(1, packets.size());
+    assertEquals(Segment.HEADER_BYTES, bytes(packets));
+  }
+
+  @Test
+  void atMost64KibOfAnUnvalidatedPeerAreKeptBeyondAGap() {
+    request(10);
+    ByteBuf payload = Unpooled.buffer().writeZero(1_000);
+    for (int sn = 2; sn < 250; sn++) {
+      server.take(client, List.of(push(sn, payload)));
+    }
+    long heldBytes = server.session.kcp().stats().heldBytes();
+    assertTrue(heldBytes > 60_000 && heldBytes <= 64 * 1024, heldBytes + " bytes");
+    server.take(client, List.of(push(1, payload)));
+    assertTrue(server.received > 60_000, "what closes the gap is taken");
+  }
+
+  private static ByteBuf push(int sn, ByteBuf payload) {
+    ByteBuf push = Unpooled.buffer();
+    int bytes = payload.readableBytes();
+    Segment.write(push, VirtualHost.CONV, Segment.PUSH, 0, 128, 1, sn, 0, bytes);
+    return push.writeBytes(payload.duplicate());
+  }
+
+  @Test
+  void atMost64KibAndABatchOfAnUnvalidatedPeerWaitToBeRead() {
+    server.driver.onProgress = session -> {};
+    request(10);
+    ByteBuf payload = Unpooled.buffer().writeZero(1_000);
+    for (int sn = 1; sn < 250; sn++) {
+      server.take(client, List.of(push(sn, payload)));
+    }
+    long heldBytes = server.session.kcp().stats().heldBytes();
+    assertTrue(heldBytes >= 64 * 1024 && heldBytes < 100_000, heldBytes + " bytes");
+
+    server.packets();
+    server.driver.onProgress = server::read;
+    server.read(server.session);
+    server.flush();
+    ByteBuf packet = server.packets().get(0);
+    int last = packet.readableBytes() - Segment.HEADER_BYTES;
+    assertEquals(Segment.WINS, Segment.cmd(packet, last));
   }
 
   @Test
@@ -361,7 +421,7 @@ class SendLimitTest {
 
   @Test
   void packetsAreNotKeptForFecBeforeThePathIsValidatedOrMuchWasReceived() {
-    layeredClient.fec = FecConfig.of(2, 1).withParityGapMs(0);
+    layeredClient.fec = FecConfig.of(2, 2).withParityGapMs(0);
     Session session = beginLayered(10);
     assertFalse(session.fec().isDecoding());
     for (int i = 0; i < 10; i++) {
@@ -370,7 +430,7 @@ class SendLimitTest {
       Host.received(session).release();
       session.expire(0);
       layeredServer.table.flushPending(0);
-      layeredClient.take(layeredServer, layeredServer.packets());
+      layeredServer.packets(); // All are lost: an answer to a path challenge would validate.
     }
     assertFalse(session.path().isValidated());
     assertTrue(session.fec().isDecoding());
