@@ -42,6 +42,8 @@ public enum KcpCounter {
   FRAGMENT_IN_STREAM("segments.fragment.in.stream", "segments"),
   /** Segments for which the memory budget had no room: dropped and not acknowledged. */
   OVER_BUDGET("segments.over.budget", "segments"),
+  /** Segments beyond what a peer with a path that is not validated may have unread: dropped. */
+  OVER_UNREAD_LIMIT("segments.over.unread.limit", "segments"),
   /** Failures of the allocator: segments received were dropped as above, writes are deferred. */
   ALLOCATION_FAILED("allocations.failed", "allocations"),
   /** Acknowledgements with a timestamp that was never sent: they give no round-trip time. */

@@ -169,7 +169,7 @@ final class ReceiveBuffer {
         acks.addDuplicateBeyondGap(sn, ts);
       }
     } else if (!hasUnreadRoom(distance, bytes)) {
-      counters.add(KcpCounter.OVER_BUDGET, 1);
+      counters.add(KcpCounter.OVER_UNREAD_LIMIT, 1);
     } else if (frg >= maxFragments() && refusesFragment()) {
       return;
     } else if (distance == 0 && queue.segments() < window()) {

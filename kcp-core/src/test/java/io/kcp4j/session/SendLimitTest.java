@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
 import io.kcp4j.SegmentSource;
 import io.kcp4j.crypto.KeyRing;
@@ -254,6 +255,7 @@ class SendLimitTest {
     }
     long heldBytes = server.session.kcp().stats().heldBytes();
     assertTrue(heldBytes > 60_000 && heldBytes <= 64 * 1024, heldBytes + " bytes");
+    assertTrue(server.count(KcpCounter.OVER_UNREAD_LIMIT) > 150);
     server.take(client, List.of(push(1, payload)));
     assertTrue(server.received > 60_000, "what closes the gap is taken");
   }
