@@ -22,6 +22,8 @@ public enum EndReason {
    * were too many such sessions.
    */
   EVICTED,
+  /** The peer's address has begun more sessions than it may have, of which this is the oldest. */
+  REPLACED,
   /** The system has reported by ICMP that nobody listens at the peer's port. */
   PORT_UNREACHABLE,
   /** No payload moved in either direction for the idle timeout. */

@@ -87,7 +87,11 @@ public enum KcpCounter {
 
   /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
-  /** Those of them that are KCP in plaintext, most likely of a peer without keys. */
+  /** Packets that were not opened since too many others could not be; counted by the endpoint. */
+  OPEN_SKIPPED("datagrams.open.skipped", "datagrams"),
+  /**
+   * Packets that no key opens and that are KCP in plaintext, most likely of a peer without keys.
+   */
   UNSEALED("datagrams.unsealed", "datagrams"),
   /** Datagrams above the size limit; counted by the endpoint, since they belong to no session. */
   OVERSIZE("datagrams.oversize", "datagrams"),

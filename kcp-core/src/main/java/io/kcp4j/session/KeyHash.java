@@ -11,6 +11,9 @@ import java.util.Arrays;
 /** Hashes session keys with a secret seed, so that nobody can choose keys that collide. */
 final class KeyHash {
 
+  private static final int IPV4_PREFIX_BYTES = 3;
+  private static final int IPV6_PREFIX_BYTES = 7;
+
   /** Tells the hash of an address from an address. */
   private static final long HASHED = Long.MIN_VALUE;
 
@@ -47,6 +50,21 @@ final class KeyHash {
       }
     }
     return hash | HASHED;
+  }
+
+  /** A hash of the network of an address: of 24 bits for IPv4, of 56 bits for IPv6. */
+  int prefix(InetSocketAddress remote) {
+    InetAddress address = remote.getAddress();
+    if (address == null) {
+      return remote.hashCode();
+    }
+    byte[] bytes = address.getAddress();
+    int prefixBytes = address instanceof Inet4Address ? IPV4_PREFIX_BYTES : IPV6_PREFIX_BYTES;
+    long prefix = 0;
+    for (int i = 0; i < prefixBytes; i++) {
+      prefix = prefix << Byte.SIZE | (bytes[i] & 0xff);
+    }
+    return (int) mix(prefix ^ seed);
   }
 
   /** The hash of what {@link #address(InetSocketAddress)} has returned and a conversation id. */

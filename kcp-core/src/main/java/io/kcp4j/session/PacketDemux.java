@@ -11,7 +11,7 @@ import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 
 /**
  * Opens packets, tells segments, FEC data, parity and unreliable datagrams apart, and gives each to
@@ -34,7 +34,8 @@ final class PacketDemux {
   private final SessionIndex index;
   private final Admission admission;
   private final FlushQueue flushQueue;
-  private final Consumer<Session> onValidated;
+  private final ObjLongConsumer<Session> onValidated;
+  private final OpenBudget openBudget;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
@@ -48,7 +49,8 @@ final class PacketDemux {
       SessionIndex index,
       Admission admission,
       FlushQueue flushQueue,
-      Consumer<Session> onValidated) {
+      OpenBudget openBudget,
+      ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.context = context;
     this.counters = context.total();
@@ -57,6 +59,7 @@ final class PacketDemux {
     this.index = index;
     this.admission = admission;
     this.flushQueue = flushQueue;
+    this.openBudget = openBudget;
     this.onValidated = onValidated;
   }
 
@@ -65,13 +68,21 @@ final class PacketDemux {
   }
 
   /** Opens a datagram in place; returns false, and counts it, if no key opens it. */
-  boolean open(InetSocketAddress remote, ByteBuf datagram) {
+  boolean open(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
     if (cipher.isUnencrypted()) {
       return true;
+    }
+    boolean mayFail = openBudget.isLeft(remote, nowUs);
+    if (!mayFail && !index.isValidated(remote, nowUs)) {
+      counters.add(KcpCounter.OPEN_SKIPPED, 1);
+      return false;
     }
     opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
     cipher.open(opening, MIN_PACKET_BYTES, remote);
     if (opening.isRefused(0)) {
+      if (mayFail) {
+        openBudget.failed(remote, nowUs);
+      }
       countOpenFailed(remote, datagram);
       return false;
     }
@@ -220,7 +231,7 @@ final class PacketDemux {
     }
     boolean isProof = !session.path().isValidated() && session.isPeerProven();
     if (isProof) {
-      onValidated.accept(session);
+      onValidated.accept(session, nowUs);
     }
     if (isProof || !session.kcp().isLastInputStale()) {
       session.onReceived(nowUs);

@@ -14,6 +14,9 @@ import java.util.Map;
  */
 final class SessionIndex {
 
+  /** Sessions are found by their address for so long after the last use. */
+  private static final long KEEP_ADDRESSES_US = 60_000_000;
+
   private final SessionTable table;
   private final SessionDirectory directory;
   private final ClosedSessions closed;
@@ -21,6 +24,15 @@ final class SessionIndex {
 
   /** The keys that sessions have beside their first; few have any. */
   private final Map<Session, List<SessionKey>> furtherKeys = new HashMap<>();
+
+  /** Null while nobody asks for it. */
+  private SessionsByAddress byAddress;
+
+  /** Whether it is always needed. */
+  private boolean tracksAddresses;
+
+  /** When it was last needed. */
+  private long addressesUsedAtUs;
 
   private final SessionKey lookup = new SessionKey(null, 0);
 
@@ -80,6 +92,9 @@ final class SessionIndex {
     if (!sessions.putIfAbsent(key, session)) {
       throw new IllegalArgumentException("session: " + key + " exists already");
     }
+    if (byAddress != null) {
+      byAddress.add(key.remote(), session);
+    }
   }
 
   /**
@@ -105,16 +120,16 @@ final class SessionIndex {
     if (keys.isEmpty()) {
       furtherKeys.remove(session);
     }
-    close(key, nowUs);
+    close(key, session, nowUs);
     forgetLastFound(session);
   }
 
   /** Removes a session and remembers its keys as closed. */
   void remove(Session session, long nowUs) {
-    close(session.key(), nowUs);
+    close(session.key(), session, nowUs);
     List<SessionKey> further = furtherKeys.remove(session);
     if (further != null) {
-      further.forEach(key -> close(key, nowUs));
+      further.forEach(key -> close(key, session, nowUs));
     }
     size--;
     forgetLastFound(session);
@@ -122,23 +137,30 @@ final class SessionIndex {
 
   /** Removes a session without remembering its keys. */
   void forget(Session session) {
-    forget(session.key());
+    forget(session.key(), session);
     List<SessionKey> further = furtherKeys.remove(session);
     if (further != null) {
-      further.forEach(this::forget);
+      further.forEach(key -> forget(key, session));
     }
     size--;
     forgetLastFound(session);
   }
 
-  private void forget(SessionKey key) {
-    sessions.remove(key);
+  private void forget(SessionKey key, Session session) {
+    remove(key, session);
     directory.release(key, table);
   }
 
-  private void close(SessionKey key, long nowUs) {
-    sessions.remove(key);
+  private void close(SessionKey key, Session session, long nowUs) {
+    remove(key, session);
     closed.add(key, nowUs);
+  }
+
+  private void remove(SessionKey key, Session session) {
+    sessions.remove(key);
+    if (byAddress != null) {
+      byAddress.remove(key.remote(), session);
+    }
   }
 
   private void forgetLastFound(Session session) {
@@ -146,6 +168,36 @@ final class SessionIndex {
       lastFound = null;
       lastRemote = null;
     }
+  }
+
+  // Addresses
+
+  /** Finds sessions by their address from now on, as {@link #oldestBeyond} needs. */
+  void trackAddresses() {
+    tracksAddresses = true;
+    byAddress();
+  }
+
+  private SessionsByAddress byAddress() {
+    if (byAddress == null) {
+      byAddress = new SessionsByAddress();
+      sessions.forEach((key, session) -> byAddress.add(key.remote(), session));
+    }
+    return byAddress;
+  }
+
+  /** Whether the path of a session of this address is validated. Slow at first. */
+  boolean isValidated(InetSocketAddress remote, long nowUs) {
+    addressesUsedAtUs = nowUs;
+    return byAddress().isValidated(remote);
+  }
+
+  /**
+   * The oldest validated session of an address, if that has more than {@code limit} of them, or
+   * null.
+   */
+  Session oldestBeyond(InetSocketAddress remote, int limit) {
+    return byAddress().oldestBeyond(remote, limit);
   }
 
   // Keys without a session
@@ -186,14 +238,17 @@ final class SessionIndex {
     return closed.contains(key, nowUs);
   }
 
-  /** Forgets sessions that were closed long enough ago. */
-  void forgetClosed(long nowUs) {
+  /** Forgets sessions that were closed long enough ago, and addresses if nobody asks for them. */
+  void sweep(long nowUs) {
     closed.forget(nowUs);
+    if (!tracksAddresses && nowUs - addressesUsedAtUs > KEEP_ADDRESSES_US) {
+      byAddress = null;
+    }
   }
 
   /** Gives up every key, so that other tables may begin sessions of them. */
   void close() {
-    sessions.forEachKey(key -> directory.release(key, table));
+    sessions.forEach((key, session) -> directory.release(key, table));
     closed.clear();
   }
 }

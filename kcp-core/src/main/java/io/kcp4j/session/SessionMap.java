@@ -1,7 +1,7 @@
 package io.kcp4j.session;
 
 import java.net.InetSocketAddress;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 
 /**
  * A hash map from session keys to sessions, with open addressing. A lookup reads two cache lines
@@ -74,10 +74,10 @@ final class SessionMap {
     }
   }
 
-  void forEachKey(Consumer<SessionKey> action) {
-    for (SessionKey key : keys) {
-      if (key != null) {
-        action.accept(key);
+  void forEach(BiConsumer<SessionKey, Session> action) {
+    for (int i = 0; i < keys.length; i++) {
+      if (keys[i] != null) {
+        action.accept(keys[i], sessions[i]);
       }
     }
   }

@@ -141,6 +141,12 @@ public final class SessionTable {
     void requestFlush();
   }
 
+  /** The default of {@link #openFailuresPerSecond}. */
+  public static final int DEFAULT_OPEN_FAILURES_PER_SECOND = OpenBudget.DEFAULT_PER_SECOND;
+
+  /** The largest value of {@link #openFailuresPerSecond}. */
+  public static final int MAX_OPEN_FAILURES_PER_SECOND = 1_000_000;
+
   /** The default of {@link #unvalidatedLimit}. */
   public static final int DEFAULT_UNVALIDATED_LIMIT = UnvalidatedSessions.DEFAULT_LIMIT;
 
@@ -158,7 +164,15 @@ public final class SessionTable {
   private final PacketDemux demux;
   private final ClosingSessions closing;
   private final StatelessResponder responder;
+  private final OpenBudget openBudget;
   private ResetTokens resetTokens;
+
+  /** How many validated sessions a remote address may have; 0 for any number. */
+  private int convsPerAddress;
+
+  /** What has to end, since its address has too many, or null. */
+  private Session replaced;
+
   private PacketCipher cipher;
 
   /**
@@ -200,8 +214,10 @@ public final class SessionTable {
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
     admission = new Admission(this, handler, context, index, directory, responder);
+    openBudget = new OpenBudget(nowUs);
     demux =
-        new PacketDemux(handler, context, cipher, index, admission, flushQueue, this::validated);
+        new PacketDemux(
+            handler, context, cipher, index, admission, flushQueue, openBudget, this::validated);
     closing = new ClosingSessions(this, deadlines);
   }
 
@@ -222,6 +238,33 @@ public final class SessionTable {
    */
   public void unvalidatedLimit(int sessions) {
     admission.unvalidated().limit(sessions);
+  }
+
+  /**
+   * Sets how many sessions a remote address may have whose paths are validated. When another one is
+   * validated, the oldest of them ends as {@link EndReason#REPLACED}. To be called before there are
+   * sessions.
+   *
+   * @param convs 0, the default, for any number
+   */
+  public void convsPerAddress(int convs) {
+    convsPerAddress = convs;
+    if (convs > 0) {
+      index.trackAddresses();
+    }
+  }
+
+  /**
+   * Sets how many packets may fail to open in a second, of all peers together; a sixteenth of it of
+   * each network: 24 bits of an IPv4 address, 56 of an IPv6 address. Beyond that, only packets from
+   * the addresses of validated sessions are opened; others are counted as {@link
+   * KcpCounter#OPEN_SKIPPED}.
+   *
+   * @param perSecond 1 to a million; default {@value #DEFAULT_OPEN_FAILURES_PER_SECOND}
+   * @param nowUs the time, in microseconds
+   */
+  public void openFailuresPerSecond(int perSecond, long nowUs) {
+    openBudget.limit(perSecond, nowUs);
   }
 
   /**
@@ -341,9 +384,20 @@ public final class SessionTable {
   }
 
   /** The path of a session has been validated. */
-  void validated(Session session) {
+  void validated(Session session, long nowUs) {
     session.validatePath();
     admission.unvalidated().remove(session);
+    if (convsPerAddress > 0) {
+      replaced = index.oldestBeyond(session.remote(), convsPerAddress);
+    }
+  }
+
+  private void endReplaced(long nowUs) {
+    Session session = replaced;
+    if (session != null) {
+      replaced = null;
+      end(session, EndReason.REPLACED, nowUs);
+    }
   }
 
   boolean contains(Session session) {
@@ -440,7 +494,7 @@ public final class SessionTable {
       counters.add(KcpCounter.OVERSIZE, 1);
       return;
     }
-    if (demux.open(remote, datagram)) {
+    if (demux.open(remote, datagram, nowUs)) {
       receiveOpened(remote, datagram, nowUs);
     }
   }
@@ -459,6 +513,7 @@ public final class SessionTable {
     if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nowUs)) {
       demux.receive(remote, packet, nowUs);
     }
+    endReplaced(nowUs);
   }
 
   /** Takes in packets that have waited until the session was accepted. */
@@ -524,7 +579,7 @@ public final class SessionTable {
    * @return whether some sessions are left for another call, a millisecond later
    */
   public boolean sweep(long nowUs) {
-    index.forgetClosed(nowUs);
+    index.sweep(nowUs);
     admission.sweep();
     return keepAlives.sweep(nowUs);
   }

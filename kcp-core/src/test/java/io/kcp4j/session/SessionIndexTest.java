@@ -99,9 +99,9 @@ class SessionIndexTest {
     index.addKey(session, key(MOVED, 7));
     assertEquals(1, directory.size());
     index.removeKey(session, key(MOVED, 7), 0);
-    index.forgetClosed(59_999_999);
+    index.sweep(59_999_999);
     assertEquals(1, directory.size());
-    index.forgetClosed(60_000_000);
+    index.sweep(60_000_000);
     assertEquals(0, directory.size());
   }
 }

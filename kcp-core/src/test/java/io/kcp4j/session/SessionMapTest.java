@@ -50,7 +50,7 @@ class SessionMapTest {
       assertSame(model.get(key), map.get(key.remote(), key.conv()), key::toString);
     }
     Set<SessionKey> keys = new HashSet<>();
-    map.forEachKey(key -> assertTrue(keys.add(key)));
+    map.forEach((key, session) -> assertTrue(keys.add(key)));
     assertEquals(model.keySet(), keys);
   }
 

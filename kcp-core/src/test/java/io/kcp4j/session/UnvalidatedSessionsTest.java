@@ -169,7 +169,7 @@ class UnvalidatedSessionsTest {
   void validatedSessionsDoNotCount() {
     for (int peer = 1; peer <= 100; peer++) {
       send(peer, 0);
-      table.validated(driver.accepted.get(driver.accepted.size() - 1));
+      table.validated(driver.accepted.get(driver.accepted.size() - 1), nowUs);
     }
     assertEquals(100, table.size());
     assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));

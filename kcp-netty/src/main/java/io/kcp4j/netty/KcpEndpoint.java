@@ -140,14 +140,12 @@ final class KcpEndpoint implements SessionTable.Handler {
     log.warnOfKeyUsageLimit(keys.ring());
   }
 
-  /** Answers clients whose sessions are unknown here. To be called before registration. */
-  void resetTokens(ResetTokens tokens) {
+  /** Takes over the settings of a server. To be called before registration. */
+  void configure(KcpServerChannelConfig config, ResetTokens tokens) {
     table.resetTokens(tokens);
-  }
-
-  /** Limits how many sessions may not be validated. To be called before registration. */
-  void unvalidatedLimit(int sessions) {
-    table.unvalidatedLimit(sessions);
+    table.unvalidatedLimit(config.maxUnvalidated());
+    table.convsPerAddress(config.convsPerAddress());
+    table.openFailuresPerSecond(config.maxOpenFailures(), loop.readNowUs());
   }
 
   /** Registers the socket, whose first member is {@code opener}. */

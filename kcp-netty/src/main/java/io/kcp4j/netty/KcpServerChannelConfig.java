@@ -35,6 +35,14 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelConfig::maxUnvalidated,
               KcpServerChannelConfig::setMaxUnvalidated)
           .add(
+              KcpServerChannelOption.CONVS_PER_ADDRESS,
+              KcpServerChannelConfig::convsPerAddress,
+              KcpServerChannelConfig::setConvsPerAddress)
+          .add(
+              KcpServerChannelOption.MAX_OPEN_FAILURES,
+              KcpServerChannelConfig::maxOpenFailures,
+              KcpServerChannelConfig::setMaxOpenFailures)
+          .add(
               KcpServerChannelOption.ACCEPT_FILTER,
               KcpServerChannelConfig::acceptFilter,
               (config, value) -> config.acceptFilter = value)
@@ -62,6 +70,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private volatile int sockets = 1;
   private volatile int maxSessions = 100_000;
   private volatile int maxUnvalidated = SessionTable.DEFAULT_UNVALIDATED_LIMIT;
+  private volatile int convsPerAddress;
+  private volatile int maxOpenFailures = SessionTable.DEFAULT_OPEN_FAILURES_PER_SECOND;
   private volatile AcceptFilter acceptFilter = AcceptFilter.ALL;
   private volatile long memoryLimitBytes = Runtime.getRuntime().maxMemory() / 2;
   private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
@@ -94,6 +104,14 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   int maxUnvalidated() {
     return maxUnvalidated;
+  }
+
+  int convsPerAddress() {
+    return convsPerAddress;
+  }
+
+  int maxOpenFailures() {
+    return maxOpenFailures;
   }
 
   AcceptFilter acceptFilter() {
@@ -134,6 +152,17 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private void setMaxUnvalidated(int sessions) {
     check(KcpServerChannelOption.MAX_UNVALIDATED, sessions, 1, Integer.MAX_VALUE);
     maxUnvalidated = sessions;
+  }
+
+  private void setConvsPerAddress(int convs) {
+    check(KcpServerChannelOption.CONVS_PER_ADDRESS, convs, 0, Integer.MAX_VALUE);
+    convsPerAddress = convs;
+  }
+
+  private void setMaxOpenFailures(int perSecond) {
+    int max = SessionTable.MAX_OPEN_FAILURES_PER_SECOND;
+    check(KcpServerChannelOption.MAX_OPEN_FAILURES, perSecond, 1, max);
+    maxOpenFailures = perSecond;
   }
 
   private void setMemoryLimitBytes(long bytes) {

@@ -46,6 +46,23 @@ public final class KcpServerChannelOption {
   public static final ChannelOption<Integer> MAX_UNVALIDATED = option("MAX_UNVALIDATED");
 
   /**
+   * The most sessions of a remote address, address and port, whose peers have acknowledged
+   * something. When there is one more, the oldest of them ends with {@link
+   * io.kcp4j.EndReason#REPLACED}. With 1, as in kcp-go, a client that begins again from its port
+   * replaces its session. Each of several {@link #SOCKETS} counts its own. At least 0; 0, the
+   * default, means any number.
+   */
+  public static final ChannelOption<Integer> CONVS_PER_ADDRESS = option("CONVS_PER_ADDRESS");
+
+  /**
+   * The most packets in a second, for each of several {@link #SOCKETS}, that are opened though no
+   * key opens them; of each network (24 bits of an IPv4 address, 56 of an IPv6 address) a
+   * sixteenth. Beyond that, packets are dropped unopened, but for those from the addresses of
+   * sessions whose peers have acknowledged something. 1 to 1000000; default 200000.
+   */
+  public static final ChannelOption<Integer> MAX_OPEN_FAILURES = option("MAX_OPEN_FAILURES");
+
+  /**
    * Decides which peers may begin a session; default {@link AcceptFilter#ALL}. May be changed at
    * any time, by any thread.
    */

@@ -130,8 +130,7 @@ final class KcpSockets {
             directory,
             config.maxDatagramBytes(),
             config.isAcceptOnProbe());
-    endpoint.resetTokens(new ResetTokens(resetSecret));
-    endpoint.unvalidatedLimit(config.maxUnvalidated());
+    endpoint.configure(config, new ResetTokens(resetSecret));
     endpoints.add(endpoint);
     unclosed.incrementAndGet();
     return endpoint;

@@ -123,6 +123,8 @@ class OptionsTest {
     assertTrue(config.setOption(KcpServerChannelOption.SOCKETS, 1024));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_SESSIONS, 3));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_UNVALIDATED, 2));
+    assertTrue(config.setOption(KcpServerChannelOption.CONVS_PER_ADDRESS, 4));
+    assertTrue(config.setOption(KcpServerChannelOption.MAX_OPEN_FAILURES, 1_000_000));
     AcceptFilter none = (remote, conv) -> false;
     assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_FILTER, none));
     assertTrue(config.setOption(KcpServerChannelOption.MEMORY_LIMIT, 1L << 40));
@@ -132,6 +134,8 @@ class OptionsTest {
     assertEquals(1024, config.getOption(KcpServerChannelOption.SOCKETS));
     assertEquals(3, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
     assertEquals(2, config.getOption(KcpServerChannelOption.MAX_UNVALIDATED));
+    assertEquals(4, config.getOption(KcpServerChannelOption.CONVS_PER_ADDRESS));
+    assertEquals(1_000_000, config.getOption(KcpServerChannelOption.MAX_OPEN_FAILURES));
     assertEquals(none, config.getOption(KcpServerChannelOption.ACCEPT_FILTER));
     assertEquals(1L << 40, config.getOption(KcpServerChannelOption.MEMORY_LIMIT));
     assertEquals(1400, config.getOptions().get(KcpServerChannelOption.MAX_DATAGRAM));
@@ -146,6 +150,12 @@ class OptionsTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> config.setOption(KcpServerChannelOption.MAX_UNVALIDATED, 0));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> config.setOption(KcpServerChannelOption.CONVS_PER_ADDRESS, -1));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> config.setOption(KcpServerChannelOption.MAX_OPEN_FAILURES, 1_000_001));
     assertThrows(
         IllegalArgumentException.class,
         () -> config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 2048));

@@ -1,0 +1,148 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBatch;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** {@link OpenBudget}: what packets that no key opens may cost. */
+class OpenBudgetTest {
+
+  private static final int PER_SECOND = 1_600;
+  private static final int BURST = 160;
+  private static final int BURST_OF_A_NETWORK = 10;
+
+  private static final PacketKey KEY = PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "k");
+
+  private final PacketCipher cipher = KeyRing.of(KEY).newCipher();
+  private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
+  private final TestDriver driver =
+      TestDriver.builder(context).cipher(cipher).maxSessions(1_000).build();
+  private long nowUs;
+
+  @BeforeEach
+  void limit() {
+    driver.trustsPeers = false;
+    driver.table.openFailuresPerSecond(PER_SECOND, 0);
+  }
+
+  private static InetSocketAddress address(int network, int port) {
+    return new InetSocketAddress("127.0." + network + ".1", port);
+  }
+
+  private void junk(InetSocketAddress remote) {
+    driver.table.receive(remote, Unpooled.buffer().writeZero(100), nowUs);
+  }
+
+  /** A first segment that is sealed. */
+  private void request(InetSocketAddress remote) {
+    ByteBuf packet = Unpooled.buffer();
+    packet.writeZero(cipher.headroom());
+    Segment.write(packet, 7, Segment.PUSH, 0, 128, 1, 0, 0, 1);
+    packet.writeByte(0).writeZero(cipher.tailroom());
+    PacketBatch batch = new PacketBatch().reset(packet);
+    batch.add(0, packet.writerIndex());
+    cipher.seal(batch);
+    driver.table.receive(remote, packet, nowUs);
+  }
+
+  private long count(KcpCounter counter) {
+    return context.total().get(counter);
+  }
+
+  @Test
+  void networkMayNotFailMoreOftenThanItsShare() {
+    for (int port = 1; port <= 100; port++) {
+      junk(address(1, port));
+    }
+    assertEquals(BURST_OF_A_NETWORK, count(KcpCounter.OPEN_FAILED));
+    assertEquals(100 - BURST_OF_A_NETWORK, count(KcpCounter.OPEN_SKIPPED));
+    request(address(2, 1));
+    assertEquals(1, driver.accepted.size(), "other networks are not concerned");
+    request(address(1, 1));
+    assertEquals(1, driver.accepted.size());
+  }
+
+  @Test
+  void allNetworksTogetherHaveABudget() {
+    for (int network = 0; network < 256; network++) {
+      junk(address(network, 1));
+    }
+    assertEquals(BURST, count(KcpCounter.OPEN_FAILED));
+    nowUs += 100_000;
+    for (int network = 0; network < 256; network++) {
+      junk(address(network, 1));
+    }
+    assertEquals(2 * BURST, count(KcpCounter.OPEN_FAILED));
+  }
+
+  @Test
+  void newClientThatTriesAgainGetsInDuringAFlood() {
+    int tries = 0;
+    while (driver.accepted.isEmpty()) {
+      for (int i = 0; i < 30; i++) { // Twice the rate of the budget.
+        junk(address(i % 256, 1));
+        nowUs += 312;
+      }
+      request(address(255, 2));
+      tries++;
+    }
+    assertTrue(tries < 20, tries + " tries");
+  }
+
+  @Test
+  void packetsOfValidatedSessionsAreOpenedDuringAFlood() {
+    InetSocketAddress honest = address(1, 1);
+    InetSocketAddress unvalidated = address(1, 2);
+    request(honest);
+    request(unvalidated);
+    driver.table.validated(driver.accepted.get(0), 0);
+    for (int i = 0; i < 1_000; i++) {
+      junk(address(1, 3));
+      junk(honest);
+    }
+    long bytes = driver.accepted.get(0).path().bytesReceived();
+    request(honest);
+    request(unvalidated);
+    assertTrue(driver.accepted.get(0).path().bytesReceived() > bytes);
+    assertEquals(
+        driver.accepted.get(1).path().bytesReceived(), bytes, "it may be the flood's address");
+  }
+
+  @Test
+  void forgedAddressOfASessionSpendsNothingOfTheOthers() {
+    InetSocketAddress honest = address(1, 1);
+    request(honest);
+    driver.table.validated(driver.accepted.get(0), 0);
+    for (int i = 0; i < BURST_OF_A_NETWORK + 1_000; i++) {
+      junk(honest);
+    }
+    request(address(2, 1));
+    assertEquals(2, driver.accepted.size());
+  }
+
+  @Test
+  void networksOfIpv6AreToldApartByTheir56Bits() {
+    KeyHash hash = new KeyHash();
+    InetSocketAddress first = new InetSocketAddress("2001:db8:0:1::1", 1);
+    assertEquals(hash.prefix(first), hash.prefix(new InetSocketAddress("2001:db8:0:ff:9::2", 2)));
+    assertTrue(hash.prefix(first) != hash.prefix(new InetSocketAddress("2001:db8:0:100::1", 1)));
+    InetSocketAddress ipv4 = new InetSocketAddress(NetUtil.LOCALHOST4, 1);
+    assertEquals(hash.prefix(ipv4), hash.prefix(new InetSocketAddress("127.0.0.255", 2)));
+    assertTrue(hash.prefix(ipv4) != hash.prefix(new InetSocketAddress("127.0.1.1", 1)));
+  }
+}
