@@ -284,6 +284,17 @@ public final class Kcp {
   }
 
   /**
+   * Sends the oldest segment in flight again with the next flush, which is due at once: the peer
+   * has said that it has dropped it.
+   */
+  @Unstable
+  public void retransmitFirst(long nowUs) {
+    if (losses.unacknowledged() > 0) {
+      losses.expire(sending.index(sending.una()), nowUs);
+    }
+  }
+
+  /**
    * Since when the peer has acknowledged nothing though it should, in microseconds: the time of the
    * last acknowledgement, or of the first segment sent since; {@link #NO_DEADLINE} while nothing is
    * unacknowledged.

@@ -85,6 +85,9 @@ public enum KcpCounter {
   /** Stateless resets sent: a packet has asked for a session that is not known here. */
   STATELESS_RESETS_OUT("stateless.resets.out", "datagrams"),
 
+  /** Retries sent: a client is to show that it receives at its address. */
+  RETRIES_OUT("retries.out", "datagrams"),
+
   /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
   /** Packets that were not opened since too many others could not be; counted by the endpoint. */

@@ -223,6 +223,12 @@ abstract class LossDetector {
 
   // Losses
 
+  /** The segment in flight at {@code index} times out at once. */
+  final void expire(int index, long nowUs) {
+    ring.timesOutAtUs(index, nowUs);
+    restartTimeouts();
+  }
+
   /**
    * Whether a segment counts as lost by the acknowledgements so far, so that it is to be
    * retransmitted at once.

@@ -15,8 +15,8 @@ import java.net.InetSocketAddress;
  * #offer} once the packet has been classified, so that user code never runs in the middle of that.
  *
  * <p>A flood of first packets from forged addresses would fill the table with sessions that nobody
- * uses. Under the pressure of many sessions that are not validated, an attempt is admitted only
- * when it is repeated, as clients do, and the oldest of these sessions gives way to a new one.
+ * uses. Under the pressure of many sessions that are not validated, attempts pass a {@link
+ * PressureFilter}, and the oldest of these sessions gives way to a new one.
  */
 final class Admission {
 
@@ -37,7 +37,7 @@ final class Admission {
   private boolean acceptsOnProbe;
 
   /** Null while there is no pressure. */
-  private AttemptFilter attempts;
+  private PressureFilter filter;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
   private Incoming begun;
@@ -69,7 +69,7 @@ final class Admission {
   /** Releases what is held under pressure, if there is none. To be called once a second. */
   void sweep() {
     if (!unvalidated.isUnderPressure()) {
-      attempts = null;
+      filter = null;
     }
   }
 
@@ -149,7 +149,11 @@ final class Admission {
   private void begin(ByteBuf segments, int start, long nowUs) {
     boolean mayEvict = unvalidated.size() >= MIN_TO_EVICT;
     boolean isFull = mayEvict && !directory.hasRoom();
-    if ((isFull || unvalidated.isUnderPressure()) && !isRepeated(nowUs)) {
+    PressureFilter.Decision decision = PressureFilter.Decision.ADMIT;
+    if (isFull || unvalidated.isUnderPressure()) {
+      decision = filter(nowUs).decide(index.lastKey(), segments, nowUs);
+    }
+    if (decision == PressureFilter.Decision.DEFER) {
       counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
       return;
     }
@@ -163,7 +167,7 @@ final class Admission {
       receiveUnclaimed(segments, start); // It has just begun at another table.
       return;
     }
-    begun = new Incoming(this, key);
+    begun = new Incoming(this, key, decision == PressureFilter.Decision.ADMIT_VALIDATED);
     backlog.add(begun);
   }
 
@@ -182,11 +186,11 @@ final class Admission {
     return mayEvict;
   }
 
-  private boolean isRepeated(long nowUs) {
-    if (attempts == null) {
-      attempts = new AttemptFilter(nowUs);
+  private PressureFilter filter(long nowUs) {
+    if (filter == null) {
+      filter = new PressureFilter(responder, nowUs);
     }
-    return attempts.addAndTest(index.lastKey(), nowUs);
+    return filter;
   }
 
   /** Whether the last packet has begun an attempt, to be offered by {@link #offer}. */
@@ -222,11 +226,14 @@ final class Admission {
     if (!backlog.contains(incoming)) {
       return false;
     }
-    Session evicted = null;
     table.insert(session, nowUs);
-    if (!session.path().isValidated()) {
-      boolean isFull = unvalidated.isFull() || directory.isExceeded();
-      evicted = isFull && unvalidated.size() > 0 ? unvalidated.candidate() : null;
+    Session evicted = null;
+    if (directory.isExceeded() || (!incoming.isValidated() && unvalidated.isFull())) {
+      evicted = unvalidated.size() > 0 ? unvalidated.candidate() : null;
+    }
+    if (incoming.isValidated()) {
+      table.validated(session, nowUs);
+    } else if (!session.path().isValidated()) {
       unvalidated.add(session, nowUs);
     }
     backlog.remove(incoming);

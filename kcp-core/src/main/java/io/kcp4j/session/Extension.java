@@ -51,7 +51,7 @@ final class Extension implements KcpExtension {
   private final Kcp kcp;
 
   /** What the peer has to show. */
-  private final long token;
+  private long token;
 
   /** What this side has to show. */
   private long peerToken;
@@ -68,6 +68,9 @@ final class Extension implements KcpExtension {
 
   /** Whether the present datagram has acknowledged an offer. */
   private boolean hasAcknowledgedOffer;
+
+  /** Whether the present datagram tells to offer with another token. */
+  private boolean isRetry;
 
   /** Whether anything of the peer's payload has been received. */
   private boolean hasReceived;
@@ -192,7 +195,11 @@ final class Extension implements KcpExtension {
    * @param isStale whether its sender may not know the session
    * @return whether {@link #reservedBytes} has changed
    */
-  boolean endDatagram(boolean isStale) {
+  boolean endDatagram(boolean isStale, long nowUs) {
+    if (isRetry) {
+      isRetry = false;
+      kcp.retransmitFirst(nowUs);
+    }
     hasReceived |= kcp.hasReceived();
     if (resetDetector != null && !isStale) {
       resetDetector.received();
@@ -347,6 +354,9 @@ final class Extension implements KcpExtension {
         if (resetDetector != null) {
           resetDetector.receiveReset(datagram, item, nowUs);
         }
+      } else if (type == ExtensionMessage.RETRY) {
+        isKnown = false;
+        receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken);
       } else if (showsToken) {
         receive(type, datagram, item, hasExactAck, nowUs);
       }
@@ -359,6 +369,15 @@ final class Extension implements KcpExtension {
     if (state == State.LISTENING && (hasExactAck || !hasReceived)) {
       peerToken = offered;
       understood(State.ANSWERING, nowUs);
+    }
+  }
+
+  /** A server that has dropped the first datagram asks for another token. */
+  private void receiveRetry(long retryToken, boolean showsToken) {
+    if (showsToken && isOffering()) {
+      token = retryToken;
+      Arrays.fill(offers, NO_OFFER);
+      isRetry = true;
     }
   }
 

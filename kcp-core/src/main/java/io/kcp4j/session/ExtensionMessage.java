@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -53,9 +54,12 @@ final class ExtensionMessage {
   /** The answer of a server that does not know the session. Value: the reset token. */
   static final int STATELESS_RESET = 10;
 
+  /** The answer of a server under pressure to an offer. Value: the token to offer instead. */
+  static final int RETRY = 11;
+
   /** The size of the value of each type; index 0 is not used. */
   private static final int[] VALUE_BYTES = {
-    0, 8, 8, 8, 4, 4, 4, 1, Long.BYTES + ResetTokens.BYTES, Long.BYTES + 4, ResetTokens.BYTES
+    0, 8, 8, 8, 4, 4, 4, 1, Long.BYTES + ResetTokens.BYTES, Long.BYTES + 4, ResetTokens.BYTES, 8
   };
 
   private ExtensionMessage() {}
@@ -102,6 +106,30 @@ final class ExtensionMessage {
       }
     }
     return NONE;
+  }
+
+  /**
+   * The index of the first item of a type in the message that ends these segments, or NONE. None of
+   * this has been validated before.
+   */
+  static int findInSegments(ByteBuf segments, int type) {
+    int end = segments.writerIndex();
+    int index = segments.readerIndex();
+    int last = index;
+    while (end - index >= Segment.HEADER_BYTES) {
+      int length = Segment.length(segments, index);
+      if (length < 0 || length > end - index - Segment.HEADER_BYTES) {
+        return NONE;
+      }
+      last = index;
+      index += Segment.HEADER_BYTES + length;
+    }
+    int message = last + Segment.HEADER_BYTES;
+    return index == end
+            && Segment.cmd(segments, last) == Segment.WINS
+            && isValid(segments, message, end - message)
+        ? find(segments, message, end, type)
+        : NONE;
   }
 
   static int type(ByteBuf buf, int index) {

@@ -19,6 +19,7 @@ public final class Incoming {
 
   private final Admission admission;
   private final SessionKey key;
+  private final boolean isValidated;
   private final List<ByteBuf> packets = new ArrayList<>(1);
 
   /** Null until the attempt is accepted. */
@@ -27,9 +28,10 @@ public final class Incoming {
   /** Whether the driver has left the attempt unanswered for later. */
   private boolean isDeferred;
 
-  Incoming(Admission admission, SessionKey key) {
+  Incoming(Admission admission, SessionKey key, boolean isValidated) {
     this.admission = admission;
     this.key = key;
+    this.isValidated = isValidated;
   }
 
   /** The address of the peer. From any thread. */
@@ -40,6 +42,14 @@ public final class Incoming {
   /** The conversation id that the peer has chosen. From any thread. */
   public int conv() {
     return key.conv();
+  }
+
+  /**
+   * Whether the peer has shown that it receives at its address, by a retry. From any thread. If it
+   * has not, the address may be forged.
+   */
+  public boolean isValidated() {
+    return isValidated;
   }
 
   /**

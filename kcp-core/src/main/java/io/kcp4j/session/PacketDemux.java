@@ -237,7 +237,7 @@ final class PacketDemux {
       session.onReceived(nowUs);
     }
     Extension extension = session.extension();
-    if (extension != null && extension.endDatagram(session.kcp().isLastInputStale())) {
+    if (extension != null && extension.endDatagram(session.kcp().isLastInputStale(), nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
     }
     flushQueue.onDatagram(session);

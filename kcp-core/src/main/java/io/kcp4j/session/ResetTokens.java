@@ -1,10 +1,8 @@
 package io.kcp4j.session;
 
-import java.security.GeneralSecurityException;
-import java.security.InvalidKeyException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Reset tokens, by which a server proves that it does not know a session any more, though it has
@@ -19,9 +17,7 @@ public final class ResetTokens {
   /** The size of a token, in bytes. */
   static final int BYTES = 16;
 
-  private static final String ALGORITHM = "HmacSHA256";
-
-  private final Mac mac;
+  private final Hmac hmac;
 
   /**
    * Makes the tokens of a server.
@@ -35,21 +31,13 @@ public final class ResetTokens {
       throw new IllegalArgumentException(
           "secret: " + secret.length + " bytes (expected: >= " + MIN_SECRET_BYTES + ")");
     }
-    try {
-      mac = Mac.getInstance(ALGORITHM);
-      mac.init(new SecretKeySpec(secret, ALGORITHM));
-    } catch (InvalidKeyException e) {
-      throw new AssertionError(e); // HMAC takes keys of any length.
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException(e); // Every JDK has it.
-    }
+    hmac = new Hmac(secret);
   }
 
   /** The token of a session id. */
   byte[] of(long sessionId) {
-    for (int shift = 0; shift < Long.SIZE; shift += Byte.SIZE) {
-      mac.update((byte) (sessionId >>> shift));
-    }
-    return Arrays.copyOf(mac.doFinal(), BYTES);
+    byte[] message =
+        ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN).putLong(sessionId).array();
+    return Arrays.copyOf(hmac.of(message), BYTES);
   }
 }

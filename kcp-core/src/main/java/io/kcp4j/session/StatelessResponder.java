@@ -7,9 +7,10 @@ import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
 /**
- * Answers packets of unknown peers without keeping anything: window probes (protocol.md 8.3), and
- * packets that name a session which this side does not know any more (13.5). There is one answer to
- * a packet, no longer than that, so that nobody can use it for amplification.
+ * Answers packets of unknown peers without keeping anything: window probes (protocol.md 8.3),
+ * packets that name a session which this side does not know any more (13.5), and offers of the
+ * extension that begin no session yet (13.6). There is one answer to a packet, no longer than that,
+ * so that nobody can use it for amplification.
  */
 final class StatelessResponder {
 
@@ -61,13 +62,43 @@ final class StatelessResponder {
     }
   }
 
+  /** Whether this side has the extension. */
+  boolean hasExtension() {
+    return tokens != null;
+  }
+
+  /**
+   * Tells a client to offer the extension with another token, unless the output is blocked.
+   *
+   * @param offeredToken that of its offer
+   */
+  void answerRetry(SessionKey client, long offeredToken, long retryToken) {
+    if (!handler.isOutputWritable()) {
+      return;
+    }
+    int bytes =
+        ExtensionMessage.HEADER_BYTES
+            + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+            + ExtensionMessage.itemBytes(ExtensionMessage.RETRY);
+    ByteBuf out = begin(client.remote(), Segment.HEADER_BYTES + bytes);
+    Segment.write(out, client.conv(), Segment.WINS, 0, WINDOW, 0, 0, 0, bytes);
+    ExtensionMessage.writeHeader(out);
+    ExtensionMessage.write(out, ExtensionMessage.TOKEN, offeredToken);
+    ExtensionMessage.write(out, ExtensionMessage.RETRY, retryToken);
+    end();
+    counters.add(KcpCounter.RETRIES_OUT, 1);
+  }
+
   /**
    * Tells the sender of segments, if these have a query, that its session is unknown here.
    *
    * @return whether they have one
    */
   boolean answerQuery(InetSocketAddress remote, ByteBuf segments, long nowUs) {
-    int query = tokens == null ? ExtensionMessage.NONE : query(segments);
+    int query =
+        tokens == null
+            ? ExtensionMessage.NONE
+            : ExtensionMessage.findInSegments(segments, ExtensionMessage.SESSION_QUERY);
     if (query == ExtensionMessage.NONE) {
       return false;
     }
@@ -97,29 +128,6 @@ final class StatelessResponder {
       queriesInSecond = 0;
     }
     return ++queriesInSecond <= MAX_QUERIES_PER_SECOND;
-  }
-
-  /**
-   * The index of a query in the message that ends the segments, or {@link ExtensionMessage#NONE}.
-   */
-  private static int query(ByteBuf segments) {
-    int end = segments.writerIndex();
-    int index = segments.readerIndex();
-    int last = index;
-    while (end - index >= Segment.HEADER_BYTES) {
-      int length = Segment.length(segments, index);
-      if (length < 0 || length > end - index - Segment.HEADER_BYTES) {
-        return ExtensionMessage.NONE;
-      }
-      last = index;
-      index += Segment.HEADER_BYTES + length;
-    }
-    int message = last + Segment.HEADER_BYTES;
-    return index == end
-            && Segment.cmd(segments, last) == Segment.WINS
-            && ExtensionMessage.isValid(segments, message, end - message)
-        ? ExtensionMessage.find(segments, message, end, ExtensionMessage.SESSION_QUERY)
-        : ExtensionMessage.NONE;
   }
 
   private ByteBuf begin(InetSocketAddress remote, int bytes) {

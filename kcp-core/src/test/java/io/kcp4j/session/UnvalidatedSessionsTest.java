@@ -74,6 +74,35 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
+  void attemptsOfANetworkAreLimitedUnderPressure() {
+    table.unvalidatedLimit(500);
+    for (int peer = 1; peer <= 251; peer++) {
+      send(peer, 0);
+    }
+    for (int peer = 1_000; peer < 1_300; peer++) {
+      sendTwice(peer);
+    }
+    assertEquals(251 + 200, table.size());
+    InetSocketAddress elsewhere = new InetSocketAddress("127.0.1.1", 1);
+    for (int i = 0; i < 2; i++) {
+      receive(elsewhere, 9);
+    }
+    assertEquals(251 + 201, table.size());
+    nowUs += 100_000;
+    for (int peer = 1_200; peer < 1_300; peer++) {
+      send(peer, 0);
+    }
+    assertEquals(251 + 211, table.size());
+  }
+
+  private void receive(InetSocketAddress remote, int conv) {
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, conv, Segment.PUSH, 0, 128, 1, 0, 0, 1);
+    table.receive(remote, push.writeByte(0), nowUs);
+    table.endBatch(nowUs);
+  }
+
+  @Test
   void attemptIsForgotten() {
     for (int peer = 1; peer <= LIMIT / 2 + 1; peer++) {
       send(peer, 0);

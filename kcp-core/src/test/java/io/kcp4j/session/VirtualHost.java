@@ -10,6 +10,7 @@ import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,7 +47,7 @@ final class VirtualHost {
   private final List<ByteBuf> packets = new ArrayList<>();
 
   VirtualHost(int port) {
-    address = InetSocketAddress.createUnresolved("host", port);
+    address = new InetSocketAddress(NetUtil.LOCALHOST, port);
     driver = TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).build();
     driver.output = remote -> new Output();
     driver.onProgress = this::read;

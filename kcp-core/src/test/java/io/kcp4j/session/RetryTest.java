@@ -1,0 +1,163 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Retries, by which clients with the extension pass a server under pressure: protocol.md 13.6. */
+class RetryTest {
+
+  private static final long CLIENT_TOKEN = 0x1122_3344_5566_7788L;
+  private static final String RETRY_TO_CLIENT = "4b01" + "030800" + "8877665544332211" + "0b0800";
+
+  private final VirtualHost client = new VirtualHost(1);
+  private final VirtualHost server = new VirtualHost(2);
+
+  @BeforeEach
+  void pressServer() {
+    client.token = CLIENT_TOKEN;
+    server.token = 5;
+    server.driver.table.resetTokens(new ResetTokens(new byte[ResetTokens.MIN_SECRET_BYTES]));
+    server.driver.table.unvalidatedLimit(2);
+    for (int port = 100; port < 102; port++) {
+      server.take(new VirtualHost(port), List.of(firstSegment()));
+    }
+    server.packets();
+    assertEquals(2, server.driver.table.size());
+  }
+
+  private static ByteBuf firstSegment() {
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, VirtualHost.CONV, Segment.PUSH, 0, 128, 1, 0, 0, 0);
+    return push;
+  }
+
+  private List<ByteBuf> request() {
+    client.open(server);
+    client.write(10);
+    return client.packets();
+  }
+
+  private static ByteBuf message(List<ByteBuf> packets) {
+    assertEquals(1, packets.size());
+    return VirtualHost.message(packets.get(0));
+  }
+
+  @Test
+  void clientIsAskedToRetryAndThenValidated() {
+    List<ByteBuf> first = request();
+    server.take(client, first);
+    List<ByteBuf> retry = server.packets();
+    assertTrue(ByteBufUtil.hexDump(message(retry)).startsWith(RETRY_TO_CLIENT));
+    assertTrue(retry.get(0).readableBytes() <= first.get(0).readableBytes());
+    assertEquals(2, server.driver.table.size());
+
+    client.take(server, retry);
+    client.runTo(client.nowUs + 2_000);
+    List<ByteBuf> second = client.packets();
+    assertEquals(Segment.PUSH, Segment.cmd(second.get(0), 0));
+    assertEquals(first.get(0).readableBytes(), second.get(0).readableBytes());
+    server.take(client, second);
+    assertTrue(server.session.path().isValidated());
+    assertEquals(10, server.received);
+    assertEquals(1, server.count(KcpCounter.RETRIES_OUT));
+
+    server.runTo(server.nowUs + 20_000);
+    client.take(server, server.packets());
+    assertTrue(client.session.isExtensionEstablished());
+  }
+
+  @Test
+  void clientIsAdmittedThoughTheRetryIsLost() {
+    List<ByteBuf> first = request();
+    server.take(client, first);
+    server.packets();
+    client.runTo(client.nowUs + 1_000_000);
+    server.take(client, client.packets());
+    assertEquals(10, server.received);
+    assertFalse(server.session.path().isValidated());
+  }
+
+  @Test
+  void retryThatDoesNotShowTheTokenOfTheClientIsIgnored() {
+    server.take(client, request());
+    ByteBuf retry = server.packets().get(0);
+    int token = retry.readableBytes() - message(List.of(retry)).readableBytes() + 5;
+    retry.setByte(token, retry.getByte(token) ^ 1);
+    client.take(server, List.of(retry));
+    client.runTo(client.nowUs + 2_000);
+    assertEquals(List.of(), client.packets());
+  }
+
+  @Test
+  void retryIsNoAnswer() {
+    server.take(client, request());
+    client.take(server, server.packets());
+    assertFalse(client.session.hasPeerAnswered());
+  }
+
+  @Test
+  void validatedClientEndsTheOldestWhenTheTableIsFull() {
+    server.take(client, request());
+    client.take(server, server.packets());
+    client.runTo(client.nowUs + 2_000);
+    server.take(client, client.packets());
+    assertEquals(3, server.driver.table.size());
+    assertEquals(List.of(), server.ends, "a validated session does not count");
+  }
+
+  @Test
+  void noRetryIsSentWithoutPressure() {
+    server.driver.table.unvalidatedLimit(100);
+    server.take(client, request());
+    assertEquals(10, server.received);
+    assertEquals(0, server.count(KcpCounter.RETRIES_OUT));
+  }
+
+  @Test
+  void serverWithoutTheExtensionSendsNoRetry() {
+    server.driver.table.resetTokens(null);
+    server.take(client, request());
+    assertEquals(List.of(), server.packets());
+  }
+
+  @Test
+  void numberOfRetriesIsLimited() {
+    ByteBuf first = request().get(0);
+    for (int i = 0; i < 2_000; i++) {
+      first.setIntLE(first.readerIndex(), i);
+      first.setIntLE(first.readableBytes() - 13 - Segment.HEADER_BYTES, i);
+      server.take(client, List.of(first));
+    }
+    assertEquals(1_000, server.count(KcpCounter.RETRIES_OUT));
+  }
+
+  @Test
+  void tokenIsValidForItsClientAndForAShortTime() {
+    RetryTokens tokens = new RetryTokens();
+    InetSocketAddress remote = new InetSocketAddress(NetUtil.LOCALHOST, 1);
+    SessionKey key = new SessionKey(remote, 7);
+    long token = tokens.of(key, 0);
+    assertTrue(tokens.isValid(key, token, 0));
+    assertTrue(tokens.isValid(key, token, 15_999_999));
+    assertFalse(tokens.isValid(key, token, 16_000_000));
+    assertFalse(tokens.isValid(key, token, -1));
+    assertFalse(tokens.isValid(new SessionKey(remote, 8), token, 0));
+    InetSocketAddress otherPort = new InetSocketAddress(NetUtil.LOCALHOST, 2);
+    assertFalse(tokens.isValid(new SessionKey(otherPort, 7), token, 0));
+    InetSocketAddress otherHost = new InetSocketAddress("127.0.0.2", 1);
+    assertFalse(tokens.isValid(new SessionKey(otherHost, 7), token, 0));
+    assertFalse(new RetryTokens().isValid(key, token, 0));
+  }
+}
