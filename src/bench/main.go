@@ -13,6 +13,8 @@ func main() {
 		cli.NewCommand("compare-codecs",
 			"ciphers and FEC of kcp-go and kcp4j, in turn, as a table", compareCodecs),
 		cli.NewCommand("codecs", "ciphers and FEC of kcp-go, for compare-codecs", codecs),
+		cli.NewCommand("attack",
+			"a flood from forged addresses, and what honest peers of kcp4j notice (Linux)", attack),
 		cli.NewCommand("load", "hold thousands of sessions open over one socket (Linux)", load),
 		cli.NewCommand("sink", "count what arrives (one-way throughput, receiver)", sink),
 		cli.NewCommand("source", "send as fast as possible (one-way throughput, sender)", source),

@@ -50,7 +50,9 @@ public final class Load implements Callable<Integer> {
     /** As SINK, with small echoed messages in a second session. */
     PING,
     /** Sends the messages of a game, which are echoed. */
-    GAME
+    GAME,
+    /** Opens sessions one after another, to a server of the mode GAME. */
+    ARRIVALS
   }
 
   private enum Protocol {
@@ -104,6 +106,8 @@ public final class Load implements Callable<Integer> {
   @Mixin private KcpProtocol kcp;
 
   @Mixin private GameTraffic game;
+
+  @Mixin private Arrivals arrivals;
 
   private final BufferedReader in;
   private final PrintStream out;
@@ -179,6 +183,11 @@ public final class Load implements Callable<Integer> {
       out.println("listening " + bound.getAddress().getHostAddress() + ":" + bound.getPort());
       return;
     }
+    if (mode == Mode.ARRIVALS) {
+      arrivals.start(loadProtocol, group, role.remote, this::session);
+      out.println("started");
+      return;
+    }
     channels.add(loadProtocol.connect(group, role.remote, session(clientHandler())));
     if (mode == Mode.PING) {
       channels.add(loadProtocol.connect(group, role.remote, session(new LoadPinger(stats))));
@@ -194,11 +203,17 @@ public final class Load implements Callable<Integer> {
       case SINK, PING -> new LoadSender(LoadPayload.COUNTED, stats);
       case ECHO -> new LoadSender(LoadPayload.ECHOED, stats);
       case GAME -> new GameClient(game, roundTrips);
+      case ARRIVALS -> throw new AssertionError(mode);
     };
   }
 
   private void answerMarks() throws IOException {
-    LoadReport report = mode == Mode.GAME ? roundTrips : stats;
+    LoadReport report =
+        switch (mode) {
+          case GAME -> roundTrips;
+          case ARRIVALS -> arrivals;
+          case SINK, ECHO, PING -> stats;
+        };
     for (String line; (line = in.readLine()) != null; ) {
       if (line.equals("mark")) {
         out.println(report.toJson());

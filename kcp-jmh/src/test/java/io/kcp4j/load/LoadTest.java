@@ -1,5 +1,6 @@
 package io.kcp4j.load;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -40,6 +41,17 @@ class LoadTest {
         RunningLoad client = new RunningLoad(remote(server), "--mode=game", with)) {
       assertTrue(client.awaitPositive("messages") > 0);
       assertTrue(client.awaitPositive("max_us") > 0);
+    }
+  }
+
+  @Test
+  void newSessionsHaveTheirFirstEchoes() throws IOException {
+    try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", "--mode=game");
+        RunningLoad client =
+            new RunningLoad(remote(server), "--mode=arrivals", "--arrival-period=1")) {
+      assertEquals("started", client.line());
+      client.awaitPositive("messages");
+      assertTrue(client.awaitPositive("begun") <= 100);
     }
   }
 

@@ -1,0 +1,405 @@
+package main
+
+import (
+	"bytes"
+	crand "crypto/rand"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/kcpgo"
+	"github.com/xtaci/kcp-go/v5"
+	"golang.org/x/net/ipv4"
+)
+
+const (
+	honestSessions = 200
+	honestPeriod   = 100 * time.Millisecond
+	newClients     = 100
+	newPeriod      = 50 * time.Millisecond
+	newTimeout     = 3 * time.Second
+	junkBytes      = 100
+)
+
+// An attackResult says what honest peers notice of a flood, and what it costs the server.
+type attackResult struct {
+	Kind         string  `json:"kind"`
+	Rate         float64 `json:"datagrams_per_second"` // that were sent
+	Dropped      int64   `json:"dropped_by_the_socket"`
+	P50Before    float64 `json:"p50_before_ms"`
+	P99Before    float64 `json:"p99_before_ms"`
+	P50          float64 `json:"p50_ms"`
+	P99          float64 `json:"p99_ms"`
+	Max          float64 `json:"max_ms"`
+	Lost         int     `json:"sessions_lost"`
+	NewGo        float64 `json:"new_kcp_go_clients_in_percent"`
+	NewGoMax     float64 `json:"new_kcp_go_clients_max_ms"`
+	NewJava      float64 `json:"new_kcp4j_clients_in_percent"`
+	NewJavaP50   float64 `json:"new_kcp4j_clients_p50_ms"`
+	NewJavaMax   float64 `json:"new_kcp4j_clients_max_ms"`
+	ServerCPU    float64 `json:"server_cpu_percent"` // of one core, during the flood
+	MemoryBefore float64 `json:"server_rss_before_mb"`
+	MemoryPeak   float64 `json:"server_rss_peak_mb"`
+}
+
+// attack floods a server of kcp4j from forged addresses. Meanwhile 200 sessions of kcp-go send a
+// message of 50 bytes ten times a second, and new clients of kcp-go and kcp4j begin sessions.
+func attack(flags *flag.FlagSet, args []string) error {
+	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
+		"class path of io.kcp4j.load.Load")
+	kind := flags.String("kind", "segments",
+		"segments: first segments of new sessions; junk: random bytes, to a server with an AEAD")
+	rate := flags.Int("rate", 100_000, "`datagrams` per second")
+	warmUp := flags.Duration("warm-up", 20*time.Second, "`time` before the measurements")
+	duration := flags.Duration("time", 10*time.Second, "`time` of the flood, and before it")
+	var given jvms
+	given.flag(flags)
+	if err := cli.Parse(flags, args); err != nil {
+		return err
+	}
+	crypt := map[string]string{"segments": "null", "junk": "aes-128-gcm"}[*kind]
+	if crypt == "" || *rate < 1000 || *duration < newClients*newPeriod+newTimeout {
+		return cli.UsageErrorf("--kind %s, --rate %d, --time %v: expected segments or junk, "+
+			"1000 or more, and %v or more", *kind, *rate, *duration, newClients*newPeriod+newTimeout)
+	}
+	s := &kcpgo.Settings{NoDelay: 1, Interval: 10, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256,
+		MTU: 1400, Stream: true, SockBuf: 4 << 20, Crypt: crypt, Key: "load"}
+	java := append(given.orDefault()[0].command, "-cp", *classPath, "io.kcp4j.load.Load",
+		"--crypt="+s.Crypt, "--key="+s.Key)
+	a := &attacked{settings: s, kind: *kind, rate: *rate, warmUp: *warmUp, duration: *duration}
+	result, err := a.run(java)
+	if err != nil {
+		return err
+	}
+	return cli.PrintJSON(result)
+}
+
+// An attacked is a server under attack, and those who use it.
+type attacked struct {
+	settings         *kcpgo.Settings
+	kind             string
+	rate             int
+	warmUp, duration time.Duration
+	remote           string
+	honest           []*honestSession
+	roundTrips       roundTripRecorder
+}
+
+func (a *attacked) run(java []string) (*attackResult, error) {
+	server, line, err := startJava(java, "--listen=127.0.0.1:0", "--mode=game")
+	if err != nil {
+		return nil, err
+	}
+	defer server.end()
+	a.remote = strings.TrimPrefix(line, "listening ")
+	arrivals, _, err := startJava(java, "--remote="+a.remote, "--mode=arrivals",
+		fmt.Sprintf("--arrivals=%d", newClients),
+		fmt.Sprintf("--arrival-period=%d", newPeriod.Milliseconds()))
+	if err != nil {
+		return nil, err
+	}
+	defer arrivals.end()
+	for i := range honestSessions {
+		h := &honestSession{a: a}
+		if h.session, err = a.settings.Dial(a.remote); err != nil {
+			return nil, err
+		}
+		a.honest = append(a.honest, h)
+		go h.send(time.Duration(i) * honestPeriod / honestSessions)
+		go h.receive()
+	}
+	time.Sleep(a.warmUp)
+	a.roundTrips.take()
+	time.Sleep(a.duration)
+	result := &attackResult{Kind: a.kind}
+	before := a.roundTrips.take().(roundTrips)
+	result.P50Before, result.P99Before = percentileOrZero(&before, 50), percentileOrZero(&before, 99)
+	err = a.flood(server.cmd.Process.Pid, arrivals, result)
+	return result, err
+}
+
+// startJava starts a side of a measurement, and returns its first line.
+func startJava(java []string, args ...string) (*measuredProcess, string, error) {
+	process, err := newMeasuredProcess(exec.Command(java[0], append(java[1:len(java):len(java)], args...)...))
+	if err == nil {
+		err = process.cmd.Start()
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	line, err := process.line()
+	return process, line, err
+}
+
+func (a *attacked) flood(pid int, arrivals *measuredProcess, result *attackResult) error {
+	flood, err := newFlooder(a.remote, a.kind)
+	if err != nil {
+		return err
+	}
+	defer flood.conn.Close()
+	result.MemoryBefore = residentMB(pid)
+	droppedBefore, err := socketDrops(a.remote)
+	cpuBefore := cpuTimeOf(pid)
+	var java arrivalsMark
+	err = errors.Join(err, arrivals.request(&java))
+	if err != nil {
+		return err
+	}
+	end := time.Now().Add(a.duration)
+	newGo := a.beginSessions()
+	sent := make(chan int)
+	go func() { sent <- flood.run(a.rate, end) }()
+	for time.Now().Before(end) {
+		result.MemoryPeak = max(result.MemoryPeak, residentMB(pid))
+		time.Sleep(50 * time.Millisecond)
+	}
+	result.Rate = float64(<-sent) / a.duration.Seconds()
+	during := a.roundTrips.take().(roundTrips)
+	result.ServerCPU = 100 * (cpuTimeOf(pid) - cpuBefore).Seconds() / a.duration.Seconds()
+	droppedAfter, err := socketDrops(a.remote)
+	result.Dropped = droppedAfter - droppedBefore
+	result.P50, result.P99 = percentileOrZero(&during, 50), percentileOrZero(&during, 99)
+	result.Max = during.MaxUs / 1000
+	err = errors.Join(err, arrivals.request(&java))
+	result.NewJava, result.NewJavaMax = java.inTime()
+	result.NewJavaP50 = percentileOrZero(&java.FirstEchoes, 50)
+	result.NewGo, result.NewGoMax = inTime(<-newGo)
+	time.Sleep(newTimeout)
+	for _, h := range a.honest {
+		if time.Since(time.Unix(0, h.echoedAt.Load())) > 2*time.Second {
+			result.Lost++
+		}
+	}
+	return err
+}
+
+// inTime returns the percentage of new clients that have had an echo in time, and the longest time
+// among them, in milliseconds.
+func inTime(firstEchoes []time.Duration) (percent, maxMs float64) {
+	for _, d := range firstEchoes {
+		if d <= newTimeout {
+			percent += 100.0 / newClients
+			maxMs = max(maxMs, d.Seconds()*1000)
+		}
+	}
+	return percent, maxMs
+}
+
+// percentileOrZero is 0 if there was no message: JSON has no NaN.
+func percentileOrZero(r *roundTrips, percent float64) float64 {
+	if r.Messages == 0 {
+		return 0
+	}
+	return r.percentileMs(percent)
+}
+
+// An arrivalsMark is the report of io.kcp4j.load.Arrivals.
+type arrivalsMark struct {
+	Begun       int        `json:"begun"`
+	FirstEchoes roundTrips `json:"first_echoes"`
+}
+
+func (m *arrivalsMark) inTime() (percent, maxMs float64) {
+	for _, bin := range m.FirstEchoes.Bins {
+		if end := float64(bin[0]+1) * binUs / 1000; end <= newTimeout.Seconds()*1000 {
+			percent += 100 * float64(bin[1]) / float64(m.Begun)
+			maxMs = end
+		}
+	}
+	return percent, maxMs
+}
+
+// An honestSession sends numbered messages at a constant rate, and expects each echo in order.
+type honestSession struct {
+	a        *attacked
+	session  *kcp.UDPSession
+	start    time.Time
+	echoedAt atomic.Int64
+}
+
+func (h *honestSession) due(i int) time.Time {
+	return h.start.Add(time.Duration(i) * honestPeriod)
+}
+
+func (h *honestSession) send(delay time.Duration) {
+	time.Sleep(delay)
+	h.start = time.Now()
+	message := make([]byte, pingBytes)
+	for i := 0; ; i++ {
+		time.Sleep(time.Until(h.due(i)))
+		binary.BigEndian.PutUint64(message, uint64(h.start.UnixNano()))
+		binary.BigEndian.PutUint64(message[8:], uint64(i))
+		if _, err := h.session.Write(message); err != nil {
+			return
+		}
+	}
+}
+
+func (h *honestSession) receive() {
+	message := make([]byte, pingBytes)
+	for i := 0; ; i++ {
+		if _, err := io.ReadFull(h.session, message); err != nil {
+			return
+		}
+		if number := int(binary.BigEndian.Uint64(message[8:])); number != i {
+			fail(fmt.Errorf("echo of message %d in place of %d", number, i))
+		}
+		start := time.Unix(0, int64(binary.BigEndian.Uint64(message)))
+		now := time.Now()
+		h.a.roundTrips.add(now.Sub(start.Add(time.Duration(i) * honestPeriod)))
+		h.echoedAt.Store(now.UnixNano())
+	}
+}
+
+// beginSessions begins sessions of kcp-go one after another, and returns after how long each has
+// had its first echo. Those that have none are left out.
+func (a *attacked) beginSessions() <-chan []time.Duration {
+	var waiting sync.WaitGroup
+	var mu sync.Mutex
+	var firstEchoes []time.Duration
+	result := make(chan []time.Duration, 1)
+	waiting.Add(newClients)
+	go func() {
+		for range newClients {
+			go func() {
+				defer waiting.Done()
+				if d, err := a.firstEcho(); err == nil {
+					mu.Lock()
+					firstEchoes = append(firstEchoes, d)
+					mu.Unlock()
+				}
+			}()
+			time.Sleep(newPeriod)
+		}
+		waiting.Wait()
+		slices.Sort(firstEchoes)
+		result <- firstEchoes
+	}()
+	return result
+}
+
+func (a *attacked) firstEcho() (time.Duration, error) {
+	begin := time.Now()
+	session, err := a.settings.Dial(a.remote)
+	if err != nil {
+		return 0, err
+	}
+	defer session.Close()
+	message := bytes.Repeat([]byte{1}, pingBytes)
+	session.SetReadDeadline(begin.Add(newTimeout))
+	if _, err := session.Write(message); err != nil {
+		return 0, err
+	}
+	_, err = io.ReadFull(session, message)
+	return time.Since(begin), err
+}
+
+// A flooder sends datagrams from random addresses of 127.0.0.0/8, in batches.
+type flooder struct {
+	conn     *ipv4.PacketConn
+	kind     string
+	out      []ipv4.Message
+	sourceAt int // where the control messages have the source address
+	random   *rand.ChaCha8
+}
+
+func newFlooder(remote, kind string) (*flooder, error) {
+	remoteAddress, err := net.ResolveUDPAddr("udp4", remote)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.ListenUDP("udp4", nil)
+	if err != nil {
+		return nil, err
+	}
+	var seed [32]byte
+	crand.Read(seed[:])
+	f := &flooder{conn: ipv4.NewPacketConn(conn), kind: kind, out: make([]ipv4.Message, batch),
+		random: rand.NewChaCha8(seed)}
+	size := junkBytes
+	if kind == "segments" {
+		size = headerBytes + pingBytes
+	}
+	source := net.IPv4(127, 2, 0, 1).To4()
+	for i := range f.out {
+		f.out[i].Buffers = [][]byte{make([]byte, size)}
+		f.out[i].Addr = remoteAddress
+		f.out[i].OOB = (&ipv4.ControlMessage{Src: source}).Marshal()
+	}
+	f.sourceAt = bytes.Index(f.out[0].OOB, source)
+	return f, kcpgo.SetBuffers(conn, 4<<20)
+}
+
+// run returns how many datagrams have been sent.
+func (f *flooder) run(rate int, end time.Time) int {
+	lockPreciseThread()
+	sent := 0
+	start := time.Now()
+	for now := start; now.Before(end); now = time.Now() {
+		due := int(now.Sub(start).Seconds() * float64(rate))
+		if due-sent < batch {
+			sleepUntil(start.Add(time.Duration(sent+batch) * time.Second / time.Duration(rate)))
+			continue
+		}
+		for i := range f.out {
+			f.renew(&f.out[i])
+		}
+		n, err := f.conn.WriteBatch(f.out, 0)
+		if err != nil {
+			n = max(n, 0)
+		}
+		sent += n
+	}
+	return sent
+}
+
+// renew gives a datagram another source, and other content.
+func (f *flooder) renew(m *ipv4.Message) {
+	source := f.random.Uint64()
+	copy(m.OOB[f.sourceAt:], []byte{
+		127, byte(2 + source%250), byte(source >> 16), byte(1 + source>>32%254)})
+	datagram := m.Buffers[0]
+	if f.kind == "junk" {
+		f.random.Read(datagram)
+		return
+	}
+	binary.LittleEndian.PutUint32(datagram, uint32(source>>40)|1)
+	datagram[4] = push
+	binary.LittleEndian.PutUint16(datagram[6:], 128)
+	binary.LittleEndian.PutUint32(datagram[8:], uint32(source))
+	binary.LittleEndian.PutUint32(datagram[20:], pingBytes)
+}
+
+// socketDrops is how many datagrams the socket at an IPv4 address has dropped, since its buffer was
+// full.
+func socketDrops(address string) (int64, error) {
+	local, err := net.ResolveUDPAddr("udp4", address)
+	if err != nil {
+		return 0, err
+	}
+	table, err := os.ReadFile("/proc/net/udp")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) == 13 && strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", local.Port)) {
+			var drops int64
+			_, err := fmt.Sscan(fields[12], &drops)
+			return drops, err
+		}
+	}
+	return 0, fmt.Errorf("no socket at %s in /proc/net/udp", address)
+}
