@@ -141,23 +141,33 @@ final class Admission {
   }
 
   private boolean isAccepting(InetSocketAddress remote) {
-    return directory.acceptsSessions() && handler.isAccepting(remote, index.lastKey().conv());
+    return directory.acceptsSessions()
+        && (directory.hasRoom() || mayEvict())
+        && handler.isAccepting(remote, index.lastKey().conv());
+  }
+
+  /** Whether a session can give way to a new one. */
+  private boolean mayEvict() {
+    return unvalidated.size() >= MIN_TO_EVICT;
   }
 
   // Attempts to begin a session
 
   private void begin(ByteBuf segments, int start, long nowUs) {
-    boolean mayEvict = unvalidated.size() >= MIN_TO_EVICT;
-    boolean isFull = mayEvict && !directory.hasRoom();
+    boolean isFull = mayEvict() && !directory.hasRoom();
     PressureFilter.Decision decision = PressureFilter.Decision.ADMIT;
     if (isFull || unvalidated.isUnderPressure()) {
+      if (!isAccepting(index.lastKey().remote())) {
+        counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+        return;
+      }
       decision = filter(nowUs).decide(index.lastKey(), segments, nowUs);
     }
     if (decision == PressureFilter.Decision.DEFER) {
       counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
       return;
     }
-    if (backlog.isFull() || !enter(mayEvict)) {
+    if (backlog.isFull() || !enter()) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
@@ -171,19 +181,16 @@ final class Admission {
     backlog.add(begun);
   }
 
-  /**
-   * Counts a session, if there is room for it.
-   *
-   * @param mayEvict whether another can give way
-   */
-  private boolean enter(boolean mayEvict) {
+  /** Counts a session, if there is room for it, or another can give way. */
+  private boolean enter() {
     if (directory.tryEnter()) {
       return true;
     }
-    if (mayEvict) {
+    if (mayEvict()) {
       directory.enter();
+      return true;
     }
-    return mayEvict;
+    return false;
   }
 
   private PressureFilter filter(long nowUs) {
@@ -231,10 +238,11 @@ final class Admission {
     if (directory.isExceeded() || (!incoming.isValidated() && unvalidated.isFull())) {
       evicted = unvalidated.size() > 0 ? unvalidated.candidate() : null;
     }
-    if (incoming.isValidated()) {
-      table.validated(session, nowUs);
-    } else if (!session.path().isValidated()) {
+    if (!session.path().isValidated()) {
       unvalidated.add(session, nowUs);
+      if (incoming.isValidated()) {
+        table.validated(session);
+      }
     }
     backlog.remove(incoming);
     incoming.accepted(session);
@@ -248,6 +256,7 @@ final class Admission {
     if (evicted != null) {
       table.evict(evicted, nowUs);
     }
+    table.endReplaced(nowUs);
     return true;
   }
 

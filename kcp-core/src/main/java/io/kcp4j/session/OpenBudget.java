@@ -21,21 +21,22 @@ final class OpenBudget {
   private static final int BURST_SHARE = 10;
 
   private final KeyHash hash = new KeyHash();
-  private TokenBuckets all;
-  private TokenBuckets prefixes;
+  private int perSecond = DEFAULT_PER_SECOND;
 
-  OpenBudget(long nowUs) {
-    limit(DEFAULT_PER_SECOND, nowUs);
-  }
+  /** Null until a packet fails to open: most tables see none. */
+  private TokenBuckets all;
+
+  private TokenBuckets prefixes;
 
   /**
    * Sets how many packets a second may fail to open.
    *
    * @param perSecond 1 to a million
    */
-  void limit(int perSecond, long nowUs) {
-    all = buckets(1, perSecond, nowUs);
-    prefixes = buckets(PREFIX_BUCKETS, Math.max(perSecond / PREFIX_SHARE, 1), nowUs);
+  void limit(int perSecond) {
+    this.perSecond = perSecond;
+    all = null;
+    prefixes = null;
   }
 
   private static TokenBuckets buckets(int buckets, int perSecond, long nowUs) {
@@ -44,11 +45,15 @@ final class OpenBudget {
 
   /** Whether a packet from this address may fail to open. */
   boolean isLeft(InetSocketAddress remote, long nowUs) {
-    return all.hasToken(0, nowUs) && prefixes.hasToken(hash.prefix(remote), nowUs);
+    return all == null || (all.hasToken(0, nowUs) && prefixes.hasToken(hash.prefix(remote), nowUs));
   }
 
   /** A packet from this address has failed to open. */
   void failed(InetSocketAddress remote, long nowUs) {
+    if (all == null) {
+      all = buckets(1, perSecond, nowUs);
+      prefixes = buckets(PREFIX_BUCKETS, Math.max(perSecond / PREFIX_SHARE, 1), nowUs);
+    }
     all.take(0, nowUs);
     prefixes.take(hash.prefix(remote), nowUs);
   }

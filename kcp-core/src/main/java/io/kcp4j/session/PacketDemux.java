@@ -11,7 +11,7 @@ import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.function.ObjLongConsumer;
+import java.util.function.Consumer;
 
 /**
  * Opens packets, tells segments, FEC data, parity and unreliable datagrams apart, and gives each to
@@ -34,7 +34,7 @@ final class PacketDemux {
   private final SessionIndex index;
   private final Admission admission;
   private final FlushQueue flushQueue;
-  private final ObjLongConsumer<Session> onValidated;
+  private final Consumer<Session> onValidated;
   private final OpenBudget openBudget;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
@@ -50,7 +50,7 @@ final class PacketDemux {
       Admission admission,
       FlushQueue flushQueue,
       OpenBudget openBudget,
-      ObjLongConsumer<Session> onValidated) {
+      Consumer<Session> onValidated) {
     this.handler = handler;
     this.context = context;
     this.counters = context.total();
@@ -231,7 +231,7 @@ final class PacketDemux {
     }
     boolean isProof = !session.path().isValidated() && session.isPeerProven();
     if (isProof) {
-      onValidated.accept(session, nowUs);
+      onValidated.accept(session);
     }
     if (isProof || !session.kcp().isLastInputStale()) {
       session.onReceived(nowUs);

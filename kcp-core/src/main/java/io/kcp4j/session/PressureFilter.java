@@ -59,8 +59,8 @@ final class PressureFilter {
     if (isOffered && tokens.isValid(client, offeredToken, nowUs)) {
       return Decision.ADMIT_VALIDATED;
     }
-    if (attempts.addAndTest(client, nowUs)) {
-      return isPrefixAllowed(client.remote(), nowUs) ? Decision.ADMIT : Decision.DEFER;
+    if (attempts.addAndTest(client, nowUs) && isPrefixAllowed(client.remote(), nowUs)) {
+      return Decision.ADMIT;
     }
     if (isOffered && retries.tryTake(0, nowUs)) {
       long retryToken = tokens.of(client, nowUs);

@@ -92,7 +92,7 @@ final class SessionIndex {
     if (!sessions.putIfAbsent(key, session)) {
       throw new IllegalArgumentException("session: " + key + " exists already");
     }
-    if (byAddress != null) {
+    if (byAddress != null && session.path().isValidated()) {
       byAddress.add(key.remote(), session);
     }
   }
@@ -181,15 +181,27 @@ final class SessionIndex {
   private SessionsByAddress byAddress() {
     if (byAddress == null) {
       byAddress = new SessionsByAddress();
-      sessions.forEach((key, session) -> byAddress.add(key.remote(), session));
+      sessions.forEach(
+          (key, session) -> {
+            if (session.path().isValidated()) {
+              byAddress.add(key.remote(), session);
+            }
+          });
     }
     return byAddress;
+  }
+
+  /** The path of a session in the index has been validated. */
+  void validated(Session session) {
+    if (byAddress != null) {
+      byAddress.add(session.remote(), session);
+    }
   }
 
   /** Whether the path of a session of this address is validated. Slow at first. */
   boolean isValidated(InetSocketAddress remote, long nowUs) {
     addressesUsedAtUs = nowUs;
-    return byAddress().isValidated(remote);
+    return byAddress().hasAny(remote);
   }
 
   /**

@@ -10,6 +10,7 @@ import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
@@ -170,8 +171,8 @@ public final class SessionTable {
   /** How many validated sessions a remote address may have; 0 for any number. */
   private int convsPerAddress;
 
-  /** What has to end, since its address has too many, or null. */
-  private Session replaced;
+  /** What has to end, since its address has too many. */
+  private final List<Session> replaced = new ArrayList<>(0);
 
   private PacketCipher cipher;
 
@@ -214,7 +215,7 @@ public final class SessionTable {
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
     admission = new Admission(this, handler, context, index, directory, responder);
-    openBudget = new OpenBudget(nowUs);
+    openBudget = new OpenBudget();
     demux =
         new PacketDemux(
             handler, context, cipher, index, admission, flushQueue, openBudget, this::validated);
@@ -242,8 +243,8 @@ public final class SessionTable {
 
   /**
    * Sets how many sessions a remote address may have whose paths are validated. When another one is
-   * validated, the oldest of them ends as {@link EndReason#REPLACED}. To be called before there are
-   * sessions.
+   * validated, the one that was validated first ends as {@link EndReason#REPLACED}. To be called
+   * before there are sessions.
    *
    * @param convs 0, the default, for any number
    */
@@ -261,10 +262,9 @@ public final class SessionTable {
    * KcpCounter#OPEN_SKIPPED}.
    *
    * @param perSecond 1 to a million; default {@value #DEFAULT_OPEN_FAILURES_PER_SECOND}
-   * @param nowUs the time, in microseconds
    */
-  public void openFailuresPerSecond(int perSecond, long nowUs) {
-    openBudget.limit(perSecond, nowUs);
+  public void openFailuresPerSecond(int perSecond) {
+    openBudget.limit(perSecond);
   }
 
   /**
@@ -320,7 +320,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException if the MTU has no room for the cipher's headers
    */
   public Session newSession(InetSocketAddress remote, Kcp kcp, Object owner) {
-    return new Session(this, remote, kcp, owner, fecContext, context.budget());
+    return new Session(this, remote, kcp, owner, fecContext, context);
   }
 
   /** How many sessions there are. */
@@ -335,8 +335,8 @@ public final class SessionTable {
    * @throws IllegalArgumentException if there is one of the same address and conversation id
    */
   public void add(Session session, long nowUs) {
-    insert(session, nowUs);
     session.validatePath();
+    insert(session, nowUs);
     directory.enter();
   }
 
@@ -384,19 +384,24 @@ public final class SessionTable {
   }
 
   /** The path of a session has been validated. */
-  void validated(Session session, long nowUs) {
+  void validated(Session session) {
     session.validatePath();
     admission.unvalidated().remove(session);
-    if (convsPerAddress > 0) {
-      replaced = index.oldestBeyond(session.remote(), convsPerAddress);
+    index.validated(session);
+    Session oldest =
+        convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);
+    if (oldest != null) {
+      replaced.add(oldest);
     }
   }
 
-  private void endReplaced(long nowUs) {
-    Session session = replaced;
-    if (session != null) {
-      replaced = null;
-      end(session, EndReason.REPLACED, nowUs);
+  /** Ends sessions whose address has too many. User code may run. */
+  void endReplaced(long nowUs) {
+    while (!replaced.isEmpty()) {
+      Session session = replaced.remove(replaced.size() - 1);
+      if (contains(session)) {
+        end(session, EndReason.REPLACED, nowUs);
+      }
     }
   }
 

@@ -8,11 +8,15 @@ import java.util.Arrays;
  */
 final class TokenBuckets {
 
-  private static final long SECOND_US = 1_000_000;
+  private static final long SECOND_NS = 1_000_000_000;
+  private static final long NS_PER_US = 1_000;
 
-  private final long intervalUs;
-  private final long emptyUs;
-  private final long[] fullAtUs;
+  private final long intervalNs;
+
+  /** How long an empty bucket takes to be full. */
+  private final long emptyNs;
+
+  private final long[] fullAtNs;
 
   /**
    * Makes full buckets.
@@ -22,21 +26,21 @@ final class TokenBuckets {
    * @param size the most tokens that each holds
    */
   TokenBuckets(int buckets, int perSecond, int size, long nowUs) {
-    intervalUs = SECOND_US / perSecond;
-    emptyUs = intervalUs * size;
-    fullAtUs = new long[buckets];
-    Arrays.fill(fullAtUs, nowUs);
+    intervalNs = SECOND_NS / perSecond;
+    emptyNs = intervalNs * size;
+    fullAtNs = new long[buckets];
+    Arrays.fill(fullAtNs, nowUs * NS_PER_US);
   }
 
   /** Whether a bucket has a token. */
   boolean hasToken(int bucket, long nowUs) {
-    return fullAtUs[index(bucket)] - nowUs <= emptyUs - intervalUs;
+    return fullAtNs[index(bucket)] - nowUs * NS_PER_US <= emptyNs - intervalNs;
   }
 
   /** Takes a token from a bucket, whether it has one or not. */
   void take(int bucket, long nowUs) {
     int index = index(bucket);
-    fullAtUs[index] = Math.max(fullAtUs[index], nowUs) + intervalUs;
+    fullAtNs[index] = Math.max(fullAtNs[index], nowUs * NS_PER_US) + intervalNs;
   }
 
   /** Takes a token from a bucket if it has one; returns whether it had. */
@@ -50,6 +54,6 @@ final class TokenBuckets {
 
   /** Any number stands for a bucket, as a hash does. */
   private int index(int bucket) {
-    return bucket & fullAtUs.length - 1;
+    return bucket & fullAtNs.length - 1;
   }
 }

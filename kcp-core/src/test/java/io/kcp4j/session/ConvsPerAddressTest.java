@@ -74,7 +74,7 @@ class ConvsPerAddressTest {
     validate(driver.accepted.get(2));
     assertEquals(List.of(), ends());
     validate(driver.accepted.get(5));
-    assertEquals(List.of("ended 3 REPLACED"), ends());
+    assertEquals(List.of("ended 9 REPLACED"), ends(), "it was validated first");
   }
 
   @Test

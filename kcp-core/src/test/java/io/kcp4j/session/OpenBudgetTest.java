@@ -37,7 +37,7 @@ class OpenBudgetTest {
   @BeforeEach
   void limit() {
     driver.trustsPeers = false;
-    driver.table.openFailuresPerSecond(PER_SECOND, 0);
+    driver.table.openFailuresPerSecond(PER_SECOND);
   }
 
   private static InetSocketAddress address(int network, int port) {
@@ -110,7 +110,7 @@ class OpenBudgetTest {
     InetSocketAddress unvalidated = address(1, 2);
     request(honest);
     request(unvalidated);
-    driver.table.validated(driver.accepted.get(0), 0);
+    driver.table.validated(driver.accepted.get(0));
     for (int i = 0; i < 1_000; i++) {
       junk(address(1, 3));
       junk(honest);
@@ -127,7 +127,7 @@ class OpenBudgetTest {
   void forgedAddressOfASessionSpendsNothingOfTheOthers() {
     InetSocketAddress honest = address(1, 1);
     request(honest);
-    driver.table.validated(driver.accepted.get(0), 0);
+    driver.table.validated(driver.accepted.get(0));
     for (int i = 0; i < BURST_OF_A_NETWORK + 1_000; i++) {
       junk(honest);
     }

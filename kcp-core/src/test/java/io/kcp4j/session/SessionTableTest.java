@@ -295,6 +295,20 @@ class SessionTableTest {
   }
 
   @Test
+  void probeOfAnUnknownPeerIsNotAnsweredWhileThereIsNoRoom() {
+    for (int conv = 1; conv <= 3; conv++) {
+      begin(REMOTE, conv);
+    }
+    receive(REMOTE, wask(7));
+    assertEquals(List.of(), driver.events());
+    assertEquals(1, count(KcpCounter.UNKNOWN_SESSION));
+    table.remove(driver.accepted.get(0), nowUs);
+    driver.accepted.get(0).close();
+    receive(REMOTE, wask(7));
+    assertEquals(List.of("sent 7 WINS"), driver.events());
+  }
+
+  @Test
   void probeOfAnUnknownPeerCanBeginASession() {
     table.acceptOnProbe(true);
     receive(REMOTE, wask(7));

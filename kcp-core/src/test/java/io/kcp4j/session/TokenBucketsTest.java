@@ -42,6 +42,18 @@ class TokenBucketsTest {
   }
 
   @Test
+  void highRatesAreExact() {
+    TokenBuckets fast = new TokenBuckets(1, 600_000, 1_000, 0);
+    int taken = 0;
+    for (int nowUs = 0; nowUs < 1_000_000; nowUs += 100) {
+      while (fast.tryTake(0, nowUs)) {
+        taken++;
+      }
+    }
+    assertEquals(601_000, taken, 1_000);
+  }
+
+  @Test
   void whatIsTakenFromAnEmptyBucketIsOwed() {
     takeAll(0, 0);
     buckets.take(0, 0);

@@ -198,7 +198,7 @@ class UnvalidatedSessionsTest {
   void validatedSessionsDoNotCount() {
     for (int peer = 1; peer <= 100; peer++) {
       send(peer, 0);
-      table.validated(driver.accepted.get(driver.accepted.size() - 1), nowUs);
+      table.validated(driver.accepted.get(driver.accepted.size() - 1));
     }
     assertEquals(100, table.size());
     assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));

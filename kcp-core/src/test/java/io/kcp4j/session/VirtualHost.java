@@ -48,7 +48,7 @@ final class VirtualHost {
 
   VirtualHost(int port) {
     address = new InetSocketAddress(NetUtil.LOCALHOST, port);
-    driver = TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).build();
+    driver = TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).maxSessions(10).build();
     driver.output = remote -> new Output();
     driver.onProgress = this::read;
     driver.onEnd = (ended, reason) -> ends.add(reason);

@@ -142,9 +142,9 @@ public final class KcpChannelOption {
 
   /**
    * Whether a client's {@code connect} waits until the peer has answered a window probe. A kcp4j
-   * server answers any probe while it accepts sessions: not while it is closing or does not read.
-   * Other KCP peers answer only those of sessions that they have. With false, the default, a client
-   * is connected at once, because KCP has no handshake. The limit of the wait is {@code
+   * server answers any probe while it accepts sessions: not while it is closing, full or not
+   * reading. Other KCP peers answer only those of sessions that they have. With false, the default,
+   * a client is connected at once, because KCP has no handshake. The limit of the wait is {@code
    * CONNECT_TIMEOUT_MILLIS}.
    */
   public static final ChannelOption<Boolean> CONNECT_PROBE = option("CONNECT_PROBE");

@@ -145,7 +145,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     table.resetTokens(tokens);
     table.unvalidatedLimit(config.maxUnvalidated());
     table.convsPerAddress(config.convsPerAddress());
-    table.openFailuresPerSecond(config.maxOpenFailures(), loop.readNowUs());
+    table.openFailuresPerSecond(config.maxOpenFailures());
   }
 
   /** Registers the socket, whose first member is {@code opener}. */
