@@ -415,6 +415,12 @@ public final class Kcp {
 
   // Receiving
 
+  /** What a batch of input has brought could be read: what was not is limited from now on. */
+  @Unstable
+  public void endDelivery() {
+    receiving.endBatch();
+  }
+
   /**
    * The next bytes (stream mode; at most some 32 KiB at a time) or the next whole message, or null
    * if there is none. The buffer belongs to the caller, who releases it.
@@ -537,7 +543,6 @@ public final class Kcp {
    * Flushes what has to leave at once; the rest waits for the interval.
    */
   public void afterInput(long nowUs, DatagramOutput output) {
-    receiving.endBatch();
     boolean urgent =
         ((windowOpened || sendLimit != null) && Transmitter.isNewAllowed(this))
             || losses.isLossDetected(nowUs);

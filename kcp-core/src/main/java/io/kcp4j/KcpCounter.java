@@ -2,6 +2,8 @@ package io.kcp4j;
 
 /** The counters of a session or an endpoint. A counter never decreases. */
 public enum KcpCounter {
+  // Each flush reads or writes the first ten of its session: they are next to each other.
+
   /** Datagrams received, valid or not. */
   DATAGRAMS_IN("datagrams.in", "datagrams"),
   /** Datagrams sent. */
@@ -18,6 +20,10 @@ public enum KcpCounter {
   PAYLOAD_BYTES_IN("payload.in", "bytes"),
   /** Bytes of payload taken from the writer. */
   PAYLOAD_BYTES_OUT("payload.out", "bytes"),
+  /** Unreliable datagrams sent. */
+  UNRELIABLE_OUT("unreliable.out", "datagrams"),
+  /** Unreliable datagrams received. */
+  UNRELIABLE_IN("unreliable.in", "datagrams"),
   /** Segments retransmitted, for any reason. */
   RETRANSMITTED("segments.retransmitted", "segments"),
   /** Segments retransmitted after their timeout; kcp-go's "lost". */
@@ -74,12 +80,9 @@ public enum KcpCounter {
   FEC_RECOVERED("fec.recovered", "datagrams"),
   /** Changes of the detected ratio of data to parity. */
   FEC_RATIO_CHANGES("fec.ratio.changes", "changes"),
-  /** Unreliable datagrams sent. */
-  UNRELIABLE_OUT("unreliable.out", "datagrams"),
-  /** Unreliable datagrams received. */
-  UNRELIABLE_IN("unreliable.in", "datagrams"),
   /** Unreliable datagrams of either direction that were dropped for newer ones or not wanted. */
   UNRELIABLE_DROPPED("unreliable.dropped", "datagrams"),
+
   // The rest is counted by the endpoint alone.
 
   /** Stateless resets sent: a packet has asked for a session that is not known here. */

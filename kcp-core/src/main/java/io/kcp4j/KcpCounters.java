@@ -18,7 +18,7 @@ public final class KcpCounters {
   private static final int SIZE = KcpCounter.values().length;
 
   /** Those of a session come first: its array has no room for the endpoint's. */
-  private static final int SESSION_SIZE = KcpCounter.OPEN_FAILED.ordinal();
+  private static final int SESSION_SIZE = KcpCounter.STATELESS_RESETS_OUT.ordinal();
 
   /**
    * For readers on other threads: prevents that reads are hoisted out of loops. Writes are plain:

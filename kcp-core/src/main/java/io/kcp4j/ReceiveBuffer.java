@@ -242,7 +242,9 @@ final class ReceiveBuffer {
   ByteBuf receive() {
     ByteBuf taken = queue.take();
     if (taken != null) {
-      isUnreadFull &= queue.heldBytes() >= MAX_UNREAD_BYTES;
+      if (isUnreadFull) {
+        endBatch();
+      }
       closeGap();
     }
     return taken;

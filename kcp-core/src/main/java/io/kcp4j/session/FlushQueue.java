@@ -162,6 +162,7 @@ final class FlushQueue {
     } else {
       handler.progressed(session, nowUs);
     }
+    session.kcp().endDelivery();
   }
 
   // Output

@@ -288,6 +288,19 @@ class SendLimitTest {
   }
 
   @Test
+  void unreadBytesAreLimitedWhileTheOutputIsBlocked() {
+    server.driver.onProgress = session -> {};
+    request(10);
+    server.driver.outputWritable = () -> false;
+    ByteBuf payload = Unpooled.buffer().writeZero(1_000);
+    for (int sn = 1; sn < 250; sn++) {
+      server.take(client, List.of(push(sn, payload)));
+    }
+    long heldBytes = server.session.kcp().stats().heldBytes();
+    assertTrue(heldBytes < 100_000, heldBytes + " bytes");
+  }
+
+  @Test
   void acknowledgementOfNothingIsNoProof() {
     request(10);
     ByteBuf ack = Unpooled.buffer();
