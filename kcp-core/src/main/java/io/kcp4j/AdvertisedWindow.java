@@ -34,7 +34,7 @@ final class AdvertisedWindow {
   }
 
   /** The window to advertise now, in segments. */
-  private int segments() {
+  int segments() {
     int segmentBytes = kcp.config().mtuBytes(); // The largest that may arrive.
     return Math.min(kcp.receiving.affordableWindow(segmentBytes), KcpConfig.MAX_WINDOW);
   }

@@ -638,6 +638,18 @@ public final class Kcp {
     pacer.charge(bytes, nowUs);
   }
 
+  /**
+   * Writes the header of a WINS, which a message of the extension follows in a datagram of its own.
+   *
+   * @param bytes those of the message
+   */
+  @Unstable
+  public void writeMessageHeader(ByteBuf out, int bytes, long nowUs) {
+    int ts = ts(tsOrigin, nowUs);
+    int wnd = advertised.segments();
+    Segment.write(out, conv, Segment.WINS, 0, wnd, ts, 0, receiving.next(), bytes);
+  }
+
   /** The timestamp of a segment that is sent now. */
   static int ts(int tsOrigin, long nowUs) {
     return tsOrigin + (int) Math.floorDiv(nowUs, US_PER_MS);

@@ -22,7 +22,8 @@ public interface KcpExtension {
   /**
    * The size of the offer that has to follow the PUSH {@code sn}, in bytes; 0 for none. Asked for
    * the first new segment of a flush, and whenever the first segment of the session is sent again.
-   * At most {@link #reservedBytes} less the header.
+   * At most {@link #reservedBytes} less the header, if that is not 0; without room reserved, the
+   * offer is left out where there is none.
    */
   int offerBytes(int sn);
 

@@ -244,8 +244,12 @@ final class SegmentWriter {
         || limit.isAllowed(unsentBytes() + growth(Segment.HEADER_BYTES + messageBytes));
   }
 
-  /** Ends the datagram with an offer behind the PUSH {@code sn}. */
+  /** Ends the datagram with an offer behind the PUSH {@code sn}, if it has room for one. */
   private void offer(int bytes, int sn, int ts) {
+    int datagram = datagramBytes + Segment.HEADER_BYTES + bytes;
+    if (datagram > mtuBytes + kcp.reservedBytes()) {
+      return;
+    }
     message(bytes, ts);
     extension.offered(sn, ts);
     isOffered = true;

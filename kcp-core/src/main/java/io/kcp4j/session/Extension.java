@@ -1,11 +1,11 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpExtension;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
-import java.util.Arrays;
 
 /**
  * The extension of one session, of which peers without it notice nothing: protocol.md 13. The
@@ -38,20 +38,20 @@ final class Extension implements KcpExtension {
           + ExtensionMessage.itemBytes(ExtensionMessage.ANSWER)
           + ExtensionMessage.itemBytes(ExtensionMessage.SESSION)
           + ExtensionMessage.itemBytes(ExtensionMessage.END_ACK)
-          + ExtensionMessage.itemBytes(ExtensionMessage.RESET);
-
-  /** A peer that has acknowledged so many offers and has not answered does not know them. */
-  private static final int MAX_ACKNOWLEDGED_OFFERS = 3;
-
-  /** At most so many offers are in flight. */
-  private static final int OFFERS_IN_FLIGHT = 4;
-
-  private static final long NO_OFFER = -1;
+          + ExtensionMessage.itemBytes(ExtensionMessage.RESET)
+          + ExtensionMessage.itemBytes(ExtensionMessage.PATH_RESPONSE);
 
   private final Kcp kcp;
+  private final UnreliableQueues unreliable;
 
   /** What the peer has to show. */
   private long token;
+
+  /** Of a client: the token of its first offers, which may be answered after a retry, too. */
+  private final long firstToken;
+
+  /** What the peer has shown last. */
+  private long shownToken;
 
   /** What this side has to show. */
   private long peerToken;
@@ -61,13 +61,8 @@ final class Extension implements KcpExtension {
   /** Whether segments have room for every message. Without it the extension pauses. */
   private boolean hasRoom = true;
 
-  /** The offers in flight: timestamp and sequence number. Null once there are no more. */
-  private long[] offers;
-
-  private int acknowledgedOffers;
-
-  /** Whether the present datagram has acknowledged an offer. */
-  private boolean hasAcknowledgedOffer;
+  /** Of a client: its offers. Null once there are no more. */
+  private Offers offers;
 
   /** Whether the present datagram tells to offer with another token. */
   private boolean isRetry;
@@ -81,6 +76,11 @@ final class Extension implements KcpExtension {
   /** When the confirmation of an answer has to leave. */
   private long confirmAtUs = Kcp.NO_DEADLINE;
 
+  /** The last challenge of the peer, and when the response has to leave. */
+  private long challenge;
+
+  private long respondAtUs = Kcp.NO_DEADLINE;
+
   /** Null until one of the sides ends the session, or its output. */
   private CloseHandshake closeHandshake;
 
@@ -92,25 +92,33 @@ final class Extension implements KcpExtension {
   /** Of a client: null until the server has told the id of the session. */
   private StatelessResetDetector resetDetector;
 
-  private Extension(Kcp kcp, long token, State state, long sessionId, ResetTokens resetTokens) {
+  private Extension(
+      Kcp kcp,
+      UnreliableQueues unreliable,
+      long token,
+      State state,
+      long sessionId,
+      ResetTokens resetTokens) {
     this.kcp = kcp;
+    this.unreliable = unreliable;
     this.token = token;
+    this.firstToken = token;
     this.state = state;
     this.sessionId = sessionId;
     this.resetTokens = resetTokens;
   }
 
   /** The extension of a client, which offers it. */
-  static Extension offering(Kcp kcp, long token) {
-    Extension extension = new Extension(kcp, token, State.OFFERING, 0, null);
-    extension.offers = new long[OFFERS_IN_FLIGHT];
-    Arrays.fill(extension.offers, NO_OFFER);
+  static Extension offering(Kcp kcp, UnreliableQueues unreliable, long token) {
+    Extension extension = new Extension(kcp, unreliable, token, State.OFFERING, 0, null);
+    extension.offers = new Offers(kcp);
     return extension;
   }
 
   /** The extension of a server, which answers an offer. */
-  static Extension listening(Kcp kcp, long token, long sessionId, ResetTokens resetTokens) {
-    return new Extension(kcp, token, State.LISTENING, sessionId, resetTokens);
+  static Extension listening(
+      Kcp kcp, UnreliableQueues unreliable, long token, long sessionId, ResetTokens resetTokens) {
+    return new Extension(kcp, unreliable, token, State.LISTENING, sessionId, resetTokens);
   }
 
   /** Whether both sides know that the other has the extension. */
@@ -131,12 +139,14 @@ final class Extension implements KcpExtension {
   // Offers
 
   private boolean isOffering() {
-    return state == State.OFFERING && acknowledgedOffers < MAX_ACKNOWLEDGED_OFFERS;
+    Offers current = offers; // Other threads ask, too.
+    return state == State.OFFERING && current != null && current.mayContinue();
   }
 
   @Override
   public int reservedBytes() {
-    return hasRoom && isOffering() ? Segment.HEADER_BYTES + OFFER_BYTES : 0;
+    boolean isReserved = hasRoom && kcp.config().delivery() == Delivery.STREAM && isOffering();
+    return isReserved ? Segment.HEADER_BYTES + OFFER_BYTES : 0;
   }
 
   /** Segments have so many bytes. While they have no room for every message, none is sent. */
@@ -146,46 +156,18 @@ final class Extension implements KcpExtension {
 
   @Override
   public int offerBytes(int sn) {
-    return hasRoom && isOffering() && slot(sn) >= 0 ? OFFER_BYTES : 0;
+    return hasRoom && isOffering() && offers.hasRoomFor(sn) ? OFFER_BYTES : 0;
   }
 
   @Override
   public void offered(int sn, int ts) {
-    int slot = slot(sn);
-    if (slot >= 0) {
-      offers[slot] = offer(sn, ts);
-    }
-  }
-
-  /** The slot of an offer with the segment {@code sn}: the one it has, or a free one, or -1. */
-  private int slot(int sn) {
-    int free = -1;
-    for (int i = 0; i < offers.length; i++) {
-      int offered = (int) offers[i];
-      if (offers[i] == NO_OFFER || offered - kcp.sendUna() < 0) {
-        free = i;
-      } else if (offered == sn) {
-        return i;
-      }
-    }
-    return free;
-  }
-
-  private static long offer(int sn, int ts) {
-    return ((long) ts << 32) | (sn & 0xffffffffL);
+    offers.add(sn, ts);
   }
 
   @Override
   public void acknowledged(int sn, int ts) {
-    if (!isOffering()) {
-      return;
-    }
-    long acknowledged = offer(sn, ts);
-    for (int i = 0; i < offers.length; i++) {
-      if (offers[i] == acknowledged) {
-        offers[i] = NO_OFFER;
-        hasAcknowledgedOffer = true;
-      }
+    if (isOffering()) {
+      offers.acknowledged(sn, ts);
     }
   }
 
@@ -207,10 +189,7 @@ final class Extension implements KcpExtension {
     if (offers == null) {
       return false;
     }
-    if (hasAcknowledgedOffer) {
-      hasAcknowledgedOffer = false;
-      acknowledgedOffers++;
-    }
+    offers.endDatagram();
     if (isOffering()) {
       return false;
     }
@@ -255,7 +234,7 @@ final class Extension implements KcpExtension {
     if (!hasRoom) {
       return Kcp.NO_DEADLINE;
     }
-    long deadlineUs = confirmAtUs;
+    long deadlineUs = Math.min(confirmAtUs, respondAtUs);
     if (closeHandshake != null && isUnderstood()) {
       deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
     }
@@ -293,6 +272,9 @@ final class Extension implements KcpExtension {
     if (resetDetector != null && resetDetector.isSilent(nowUs)) {
       bytes += ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
     }
+    if (respondAtUs != Kcp.NO_DEADLINE) {
+      bytes += ExtensionMessage.itemBytes(ExtensionMessage.PATH_RESPONSE);
+    }
     return bytes;
   }
 
@@ -320,6 +302,10 @@ final class Extension implements KcpExtension {
     if (resetDetector != null && resetDetector.isSilent(nowUs)) {
       resetDetector.writeQuery(out);
     }
+    if (respondAtUs != Kcp.NO_DEADLINE) {
+      ExtensionMessage.write(out, ExtensionMessage.PATH_RESPONSE, challenge);
+      respondAtUs = Kcp.NO_DEADLINE;
+    }
     confirmAtUs = Kcp.NO_DEADLINE;
   }
 
@@ -328,6 +314,11 @@ final class Extension implements KcpExtension {
       ExtensionMessage.writeItemHeader(out, ExtensionMessage.SESSION);
       out.writeLongLE(sessionId).writeBytes(resetTokens.of(sessionId));
     }
+  }
+
+  /** What messages to the peer have to show. */
+  long peerToken() {
+    return peerToken;
   }
 
   @Override
@@ -347,8 +338,7 @@ final class Extension implements KcpExtension {
       if (type == ExtensionMessage.OFFER) {
         receiveOffer(ExtensionMessage.longValue(datagram, item), hasExactAck, nowUs);
       } else if (type == ExtensionMessage.TOKEN) {
-        showsToken = ExtensionMessage.longValue(datagram, item) == token;
-        confirmed(showsToken);
+        showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
         isKnown = false;
         if (resetDetector != null) {
@@ -376,7 +366,7 @@ final class Extension implements KcpExtension {
   private void receiveRetry(long retryToken, boolean showsToken) {
     if (showsToken && isOffering()) {
       token = retryToken;
-      Arrays.fill(offers, NO_OFFER);
+      offers.clear();
       isRetry = true;
     }
   }
@@ -389,10 +379,16 @@ final class Extension implements KcpExtension {
     }
   }
 
-  private void confirmed(boolean showsToken) {
-    if (showsToken && state == State.ANSWERING) {
+  /** Whether the peer has shown a token that it has to show. */
+  private boolean takeToken(long shown) {
+    if (shown != token && (state != State.OFFERING || shown != firstToken)) {
+      return false;
+    }
+    shownToken = shown;
+    if (state == State.ANSWERING) {
       state = State.ESTABLISHED;
     }
+    return true;
   }
 
   /** Takes an item of a message that has shown the token. */
@@ -423,12 +419,22 @@ final class Extension implements KcpExtension {
           resetDetector = StatelessResetDetector.read(kcp, datagram, item);
         }
       }
+      case ExtensionMessage.PATH_CHALLENGE -> {
+        challenge = ExtensionMessage.longValue(datagram, item);
+        respondAtUs = nowUs;
+      }
+      case ExtensionMessage.DATAGRAM -> {
+        int payload = item + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
+        int bytes = item + ExtensionMessage.itemBytesAt(datagram, item) - payload;
+        unreliable.receive(ExtensionMessage.intValue(datagram, item), datagram, payload, bytes);
+      }
       default -> {} // taken above, or of a later version
     }
   }
 
   private void receiveAnswer(long answered, boolean hasExactAck, long nowUs) {
     if (state == State.OFFERING && hasExactAck) {
+      token = shownToken;
       peerToken = answered;
       understood(State.ESTABLISHED, nowUs);
     }

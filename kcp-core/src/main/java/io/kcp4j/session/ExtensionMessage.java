@@ -57,14 +57,39 @@ final class ExtensionMessage {
   /** The answer of a server under pressure to an offer. Value: the token to offer instead. */
   static final int RETRY = 11;
 
-  /** The size of the value of each type; index 0 is not used. */
+  /** Is to be answered by a response with the same value, a random number. */
+  static final int PATH_CHALLENGE = 12;
+
+  static final int PATH_RESPONSE = 13;
+
+  /** An unreliable datagram. Value: its sequence number, 4 bytes, and its payload. */
+  static final int DATAGRAM = 14;
+
+  /** What the value of a DATAGRAM has before the payload. */
+  static final int DATAGRAM_SN_BYTES = 4;
+
+  /** The size of the value of each type, the least of a DATAGRAM; index 0 is not used. */
   private static final int[] VALUE_BYTES = {
-    0, 8, 8, 8, 4, 4, 4, 1, Long.BYTES + ResetTokens.BYTES, Long.BYTES + 4, ResetTokens.BYTES, 8
+    0,
+    8,
+    8,
+    8,
+    4,
+    4,
+    4,
+    1,
+    Long.BYTES + ResetTokens.BYTES,
+    Long.BYTES + 4,
+    ResetTokens.BYTES,
+    8,
+    8,
+    8,
+    DATAGRAM_SN_BYTES
   };
 
   private ExtensionMessage() {}
 
-  /** The size of an item of a known type, its header included. */
+  /** The size of an item of a known type, its header included; of a DATAGRAM without payload. */
   static int itemBytes(int type) {
     return ITEM_HEADER_BYTES + VALUE_BYTES[type];
   }
@@ -84,13 +109,19 @@ final class ExtensionMessage {
     while (end - item >= ITEM_HEADER_BYTES) {
       int type = type(buf, item);
       int bytes = itemBytesAt(buf, item);
-      boolean isKnown = type > 0 && type < VALUE_BYTES.length;
-      if (bytes > end - item || (isKnown && bytes != itemBytes(type))) {
+      if (bytes > end - item || !isPossibleSize(type, bytes)) {
         return false;
       }
       item += bytes;
     }
     return item == end;
+  }
+
+  private static boolean isPossibleSize(int type, int itemBytes) {
+    boolean isKnown = type > 0 && type < VALUE_BYTES.length;
+    return !isKnown
+        || itemBytes == itemBytes(type)
+        || (type == DATAGRAM && itemBytes > itemBytes(type));
   }
 
   /** The size of the item at {@code index}, its header included. */
@@ -158,6 +189,13 @@ final class ExtensionMessage {
   /** Writes the header of an item; its value follows. */
   static void writeItemHeader(ByteBuf out, int type) {
     out.writeByte(type).writeShortLE(VALUE_BYTES[type]);
+  }
+
+  /** Writes a DATAGRAM. */
+  static void writeDatagram(ByteBuf out, int sn, ByteBuf payload) {
+    int bytes = payload.readableBytes();
+    out.writeByte(DATAGRAM).writeShortLE(DATAGRAM_SN_BYTES + bytes).writeIntLE(sn);
+    out.writeBytes(payload, payload.readerIndex(), bytes);
   }
 
   /** Writes an item whose value is a number. */

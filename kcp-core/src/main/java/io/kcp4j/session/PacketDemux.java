@@ -29,7 +29,6 @@ final class PacketDemux {
   private static final int MIN_PACKET_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
 
   private final SessionTable.Handler handler;
-  private final KcpContext context;
   private final KcpCounters counters;
   private final SessionIndex index;
   private final Admission admission;
@@ -52,7 +51,6 @@ final class PacketDemux {
       OpenBudget openBudget,
       Consumer<Session> onValidated) {
     this.handler = handler;
-    this.context = context;
     this.counters = context.total();
     this.cipher = cipher;
     this.cipherBytes = cipher.headroom() + cipher.tailroom();
@@ -214,7 +212,7 @@ final class PacketDemux {
       return;
     }
     countReceived(session, packet, start);
-    session.unreliable().receive(packet, payload, context.allocator());
+    session.unreliable().receive(packet, payload, packet.writerIndex() - payload);
     session.keepAlive().updateIdle(nowUs);
     session.onReceived(nowUs);
     flushQueue.onUnreliableDatagram(session);
@@ -239,6 +237,9 @@ final class PacketDemux {
     Extension extension = session.extension();
     if (extension != null && extension.endDatagram(session.kcp().isLastInputStale(), nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
+    }
+    if (extension != null && session.unreliable().takeReceived()) {
+      session.keepAlive().updateIdle(nowUs);
     }
     flushQueue.onDatagram(session);
     return true;

@@ -12,7 +12,8 @@ import io.netty.buffer.ByteBuf;
  */
 final class PacketOutput implements DatagramOutput {
 
-  private static final int UNRELIABLE_HEADER_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
+  /** What precedes the payload of an unreliable datagram. */
+  static final int UNRELIABLE_HEADER_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
 
   private PacketCipher cipher;
   private DatagramOutput output;
@@ -134,14 +135,9 @@ final class PacketOutput implements DatagramOutput {
   }
 
   /** Whether the path allows for a packet of so many bytes, without those of the cipher. */
-  private boolean isAllowed(int bytes) {
+  boolean isAllowed(int bytes) {
     return path.isValidated()
         || cipher.headroom() + bytes + cipher.tailroom() <= path.allowanceBytes();
-  }
-
-  /** Whether the path allows for an unreliable datagram now. */
-  boolean isUnreliableAllowed(UnreliableSend datagram) {
-    return isAllowed(UNRELIABLE_HEADER_BYTES + datagram.content().readableBytes());
   }
 
   /** Writes an unreliable datagram: protocol.md 12. */
@@ -152,6 +148,17 @@ final class PacketOutput implements DatagramOutput {
     packet.writeBytes(payload, payload.readerIndex(), bytes);
     FecPacket.write(
         packet, index, packet.writerIndex(), FecPacket.OUT_OF_BAND_SEQID, FecPacket.OUT_OF_BAND);
+    nonArqBytes += endPacket();
+  }
+
+  /** Writes an unreliable datagram in a message of the extension: protocol.md 13.7. */
+  void unreliable(Session session, int sn, ByteBuf payload) {
+    int bytes = UnreliableQueues.MESSAGE_HEADER_BYTES + payload.readableBytes();
+    beginPacket(bytes);
+    session.kcp().writeMessageHeader(packet, bytes - Segment.HEADER_BYTES, nowUs);
+    ExtensionMessage.writeHeader(packet);
+    ExtensionMessage.write(packet, ExtensionMessage.TOKEN, session.extension().peerToken());
+    ExtensionMessage.writeDatagram(packet, sn, payload);
     nonArqBytes += endPacket();
   }
 

@@ -2,8 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.MemoryBudget;
-import io.kcp4j.Segment;
+import io.kcp4j.KcpContext;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
@@ -54,13 +53,13 @@ public final class Session extends FlushQueue.Entry {
       Kcp kcp,
       Object owner,
       FecContext fecContext,
-      MemoryBudget budget) {
+      KcpContext context) {
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
     this.path = new Path(remote);
     this.kcp = kcp;
     this.owner = owner;
     this.fec = new FecLayer(fecContext, kcp.counters());
-    this.unreliable = new UnreliableQueues(budget, kcp.counters());
+    this.unreliable = new UnreliableQueues(context, kcp.counters());
     this.cipherBytes = table.cipherBytes();
     this.resetTokens = table.resetTokens();
     kcp.limitSending(path::allowanceBytes);
@@ -211,7 +210,7 @@ public final class Session extends FlushQueue.Entry {
    * @param token a random number that others cannot guess
    */
   public void offerExtension(long token) {
-    use(Extension.offering(kcp, token));
+    use(Extension.offering(kcp, unreliable, token));
   }
 
   /**
@@ -221,7 +220,7 @@ public final class Session extends FlushQueue.Entry {
    * @param sessionId another one
    */
   public void answerExtension(long token, long sessionId) {
-    use(Extension.listening(kcp, token, sessionId, resetTokens));
+    use(Extension.listening(kcp, unreliable, token, sessionId, resetTokens));
   }
 
   private void use(Extension extension) {
@@ -361,22 +360,30 @@ public final class Session extends FlushQueue.Entry {
   }
 
   /**
+   * Sets whether a received unreliable datagram is dropped that is older than another one that was
+   * received. Only the extension tells; others are kept.
+   *
+   * @param newestOnly default false
+   */
+  public void unreliableNewestOnly(boolean newestOnly) {
+    unreliable.newestOnly(newestOnly);
+  }
+
+  /**
    * The largest unreliable datagram, in bytes; 0 while none can be sent: the limit has to be set,
-   * and FEC be on, since kcp-go takes them from sessions with FEC only.
+   * and either the peer have the extension or FEC be on, since kcp-go takes them from sessions with
+   * FEC only. While it is not known whether the peer has the extension, they wait.
    */
   public int maxUnreliableBytes() {
-    if (unreliable.limit() == 0 || !fec.isEncoding()) {
-      return 0;
-    }
-    return kcp.mssBytes() + kcp.reservedBytes() + Segment.HEADER_BYTES - Integer.BYTES;
+    return unreliable.maxBytes(this);
   }
 
   /**
    * Queues an unreliable datagram, which leaves with the next flush. The session takes over the
    * buffer. The caller schedules the flush by {@link SessionTable#scheduleFlush}.
    *
-   * @throws IllegalArgumentException if none can be sent, since the limit is 0 or FEC is off, or if
-   *     it is larger than {@link #maxUnreliableBytes}; the buffer stays the caller's
+   * @throws IllegalArgumentException if it is larger than {@link #maxUnreliableBytes}, or if that
+   *     is 0; the buffer stays the caller's
    */
   public void sendUnreliable(ByteBuf datagram) {
     sendUnreliable(new Unobserved(datagram));
@@ -389,7 +396,7 @@ public final class Session extends FlushQueue.Entry {
    * @throws IllegalArgumentException as {@link #sendUnreliable(ByteBuf)}
    */
   public void sendUnreliable(UnreliableSend datagram) {
-    checkUnreliable(datagram.content());
+    unreliable.check(this, datagram.content());
     unreliable.send(datagram);
   }
 
@@ -399,23 +406,6 @@ public final class Session extends FlushQueue.Entry {
 
     @Override
     public void dropped(Drop reason) {}
-  }
-
-  private void checkUnreliable(ByteBuf datagram) {
-    if (unreliable.limit() == 0) {
-      throw new IllegalArgumentException("unreliableLimit: 0 (expected: >= 1, to send datagrams)");
-    }
-    if (!fec.isEncoding()) {
-      throw new IllegalArgumentException("FEC: off (expected: on, to send unreliable datagrams)");
-    }
-    if (datagram.readableBytes() > maxUnreliableBytes()) {
-      throw new IllegalArgumentException(
-          "datagram: "
-              + datagram.readableBytes()
-              + " bytes (expected: <= "
-              + maxUnreliableBytes()
-              + ")");
-    }
   }
 
   /** The oldest unreliable datagram that was received, which becomes the caller's, or null. */

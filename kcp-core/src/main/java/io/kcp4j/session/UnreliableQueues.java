@@ -1,8 +1,10 @@
 package io.kcp4j.session;
 
+import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
@@ -10,18 +12,40 @@ import io.netty.buffer.ByteBufAllocator;
  * The unreliable datagrams of one session that wait to be sent and to be read, and the limit on
  * each of the two queues. Most sessions have none, so the queues are made on first use. Owns the
  * buffers.
+ *
+ * <p>A peer that has the extension is sent them in messages of it: protocol.md 13.7. To others they
+ * leave as those of kcp-go, if FEC is on: protocol.md 12.
  */
 final class UnreliableQueues {
 
+  /** What precedes the payload of one in a message of the extension. */
+  static final int MESSAGE_HEADER_BYTES =
+      Segment.HEADER_BYTES
+          + ExtensionMessage.HEADER_BYTES
+          + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+          + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
+
   private final MemoryBudget budget;
+  private final ByteBufAllocator allocator;
   private final KcpCounters counters;
 
   private int limit;
+  private boolean isNewestOnly;
+
+  /** The sequence number of the next one that is sent in a message. */
+  private int nextSn;
+
+  /** The highest sequence number of those that were received, if any had one. */
+  private int newestSn;
+
+  private boolean hasNewest;
+  private boolean hasReceived;
   private UnreliableQueue received;
   private UnreliableSendQueue sending;
 
-  UnreliableQueues(MemoryBudget budget, KcpCounters counters) {
-    this.budget = budget;
+  UnreliableQueues(KcpContext context, KcpCounters counters) {
+    this.budget = context.budget();
+    this.allocator = context.allocator();
     this.counters = counters;
   }
 
@@ -32,6 +56,46 @@ final class UnreliableQueues {
 
   void limit(int datagrams) {
     limit = datagrams;
+  }
+
+  /** Whether received datagrams are dropped that are older than others that were received. */
+  void newestOnly(boolean newestOnly) {
+    isNewestOnly = newestOnly;
+  }
+
+  /** The largest datagram that a session can send now, in bytes; 0 for none. */
+  int maxBytes(Session session) {
+    if (limit == 0) {
+      return 0;
+    }
+    if (!session.isExtensionUnsupported()) {
+      return Math.max(roomBytes(session) - MESSAGE_HEADER_BYTES, 0);
+    }
+    return session.fec().isEncoding() ? roomBytes(session) - Integer.BYTES : 0;
+  }
+
+  /** The largest datagram, without what the layers below add, in bytes. */
+  private static int roomBytes(Session session) {
+    return session.kcp().mssBytes() + session.kcp().reservedBytes() + Segment.HEADER_BYTES;
+  }
+
+  /**
+   * Checks a datagram that is to be sent.
+   *
+   * @throws IllegalArgumentException if it cannot be sent
+   */
+  void check(Session session, ByteBuf datagram) {
+    if (limit == 0) {
+      throw new IllegalArgumentException("unreliableLimit: 0 (expected: >= 1, to send datagrams)");
+    }
+    int maxBytes = maxBytes(session);
+    if (maxBytes == 0) {
+      throw new IllegalArgumentException("FEC: off (expected: on, or a peer with the extension)");
+    }
+    if (datagram.readableBytes() > maxBytes) {
+      throw new IllegalArgumentException(
+          "datagram: " + datagram.readableBytes() + " bytes (expected: <= " + maxBytes + ")");
+    }
   }
 
   /** Queues a datagram to be sent, and takes over its buffer. */
@@ -47,29 +111,73 @@ final class UnreliableQueues {
   }
 
   /**
-   * Writes the datagrams that wait to be sent, as far as their path allows. If the output throws,
-   * the rest waits for the next flush.
+   * Writes the datagrams that wait to be sent, as far as their path allows, by the extension if the
+   * peer has it. They wait while that is not known. If the output throws, the rest waits for the
+   * next flush.
    */
-  void flush(int conv, PacketOutput output) {
+  void flush(Session session, PacketOutput output) {
     if (sending == null) {
       return;
     }
-    for (UnreliableSend datagram;
-        (datagram = sending.peek()) != null && output.isUnreliableAllowed(datagram); ) {
-      output.unreliable(conv, datagram.content());
+    for (UnreliableSend next; (next = sending.peek()) != null; ) {
+      int bytes = next.content().readableBytes();
+      boolean isUnderstood = session.extension() != null && session.extension().isUnderstood();
+      boolean fits = MESSAGE_HEADER_BYTES + bytes <= roomBytes(session);
+      if (isUnderstood && fits) {
+        if (!output.isAllowed(MESSAGE_HEADER_BYTES + bytes)) {
+          return;
+        }
+        output.unreliable(session, nextSn++, next.content());
+      } else if (session.fec().isEncoding()) {
+        if (!output.isAllowed(PacketOutput.UNRELIABLE_HEADER_BYTES + bytes)) {
+          return;
+        }
+        output.unreliable(session.conv(), next.content());
+      } else if (isUnderstood || session.isExtensionUnsupported()) {
+        drop(isUnderstood ? UnreliableSend.Drop.TOO_LARGE : UnreliableSend.Drop.UNSUPPORTED);
+        continue;
+      } else {
+        return;
+      }
       counters.add(KcpCounter.UNRELIABLE_OUT, 1);
       sending.remove().sent();
     }
   }
 
+  private void drop(UnreliableSend.Drop reason) {
+    countDropped(1);
+    sending.remove().dropped(reason);
+  }
+
+  /** Whether any has been received since the last call. */
+  boolean takeReceived() {
+    boolean received = hasReceived;
+    hasReceived = false;
+    return received;
+  }
+
+  /** Takes a datagram with a sequence number, of which some may have been lost or reordered. */
+  void receive(int sn, ByteBuf packet, int index, int bytes) {
+    boolean isNewest = !hasNewest || sn - newestSn > 0;
+    if (isNewest) {
+      newestSn = sn;
+      hasNewest = true;
+    }
+    if (isNewest || !isNewestOnly) {
+      receive(packet, index, bytes);
+    } else {
+      countDropped(1);
+    }
+  }
+
   /** Queues a copy of a received datagram, which begins at {@code index} of its packet. */
-  void receive(ByteBuf packet, int index, ByteBufAllocator allocator) {
+  void receive(ByteBuf packet, int index, int bytes) {
     if (limit == 0) {
       countDropped(1);
       return;
     }
-    int bytes = packet.writerIndex() - index;
     counters.add(KcpCounter.UNRELIABLE_IN, 1);
+    hasReceived = true;
     int dropped;
     try {
       if (received == null) {

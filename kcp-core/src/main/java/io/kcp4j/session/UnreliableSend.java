@@ -13,6 +13,10 @@ public interface UnreliableSend {
   enum Drop {
     /** The queue was full, and newer datagrams were added. */
     QUEUE_FULL,
+    /** The MTU has become too small for it while it waited. */
+    TOO_LARGE,
+    /** The peer does not have the extension, and there is no FEC: it takes none. */
+    UNSUPPORTED,
     /** The memory limit was reached. */
     OUT_OF_MEMORY,
     /** The session was closed first. */

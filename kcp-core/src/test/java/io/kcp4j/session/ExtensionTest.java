@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.LossDetection;
@@ -80,6 +81,21 @@ class ExtensionTest {
     int wins = first.readableBytes() - OFFER.length() / 2 - Segment.HEADER_BYTES;
     assertEquals(0, Segment.una(first, wins));
     assertEquals(Segment.wnd(first, 0), Segment.wnd(first, wins));
+  }
+
+  /** A message must not have more fragments than without the extension. */
+  @Test
+  void inMessageModeAnOfferFollowsOnlyASegmentThatLeavesRoom() {
+    client.config = KcpConfig.builder().delivery(Delivery.MESSAGE).build();
+    server.config = client.config;
+    open();
+    int fullBytes = KcpConfig.DEFAULT.mssBytes();
+    client.write(2 * fullBytes);
+    List<ByteBuf> packets = client.packets();
+    assertEquals(2, packets.size());
+    assertEquals(List.of(), messages(packets));
+    client.write(10);
+    assertEquals(List.of(OFFER), messages(client.packets()));
   }
 
   @Test

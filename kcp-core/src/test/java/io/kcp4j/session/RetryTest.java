@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Test;
 class RetryTest {
 
   private static final long CLIENT_TOKEN = 0x1122_3344_5566_7788L;
+  private static final int OFFER_BYTES = 13;
   private static final String RETRY_TO_CLIENT = "4b01" + "030800" + "8877665544332211" + "0b0800";
 
   private final VirtualHost client = new VirtualHost(1);
@@ -107,14 +109,96 @@ class RetryTest {
     assertFalse(client.session.hasPeerAnswered());
   }
 
+  /** The round trip is longer than the timeout of the first segment. */
   @Test
-  void validatedClientEndsTheOldestWhenTheTableIsFull() {
+  void clientThatIsAdmittedBeforeTheRetryArrivesHasTheExtension() {
+    List<ByteBuf> first = request();
+    server.take(client, first);
+    List<ByteBuf> retry = server.packets();
+    server.take(client, first);
+    server.runTo(server.nowUs + 20_000);
+    List<ByteBuf> answers = server.packets();
+    client.take(server, retry);
+    client.runTo(client.nowUs + 2_000);
+    server.take(client, client.packets());
+    client.take(server, answers);
+    assertTrue(client.session.isExtensionEstablished());
+    client.runTo(client.nowUs + 20_000);
+    server.take(client, client.packets());
+    assertTrue(server.session.isExtensionEstablished());
+  }
+
+  @Test
+  void noRetryIsSentWhileNoSessionWouldBeAccepted() {
+    server.driver.isAccepting = false;
+    server.take(client, request());
+    assertEquals(List.of(), server.packets());
+    assertEquals(1, server.count(KcpCounter.ACCEPT_REFUSED));
+  }
+
+  @Test
+  void clientOfANetworkThatIsOverItsLimitIsAskedAgain() {
+    ByteBuf push = firstSegment();
+    for (int conv = 100; conv < 400; conv++) {
+      push.setIntLE(0, conv);
+      server.take(client, List.of(push, push));
+    }
+    server.packets();
+    List<ByteBuf> first = request();
+    for (int i = 1; i <= 3; i++) {
+      server.take(client, first);
+      assertEquals(i, server.count(KcpCounter.RETRIES_OUT));
+    }
+    client.take(server, List.of(server.packets().get(2)));
+    client.runTo(client.nowUs + 2_000);
+    server.take(client, client.packets());
+    assertTrue(server.session.path().isValidated());
+  }
+
+  @Test
+  void sessionThatIsAcceptedLaterReplacesTheOldestOfItsAddress() {
+    server.driver.table.convsPerAddress(1);
+    server.driver.trustsPeers = false;
+    Session before = admit(7);
+    server.driver.defersAccept = true;
+    ByteBuf next = firstSegmentWithOffer(8, 1);
+    server.take(client, List.of(next));
+    long retryToken = VirtualHost.message(server.packets().get(0)).getLongLE(16);
+    server.take(client, List.of(firstSegmentWithOffer(8, retryToken)));
+    Incoming incoming = server.driver.deferred.get(0);
+    assertTrue(incoming.isValidated());
+    assertEquals(List.of(), server.ends);
+    Session session = server.driver.newSession(incoming.remote(), incoming.conv());
+    incoming.accept(session, server.nowUs);
+    assertEquals(List.of(EndReason.REPLACED), server.ends);
+    assertFalse(server.driver.table.contains(before));
+  }
+
+  /** Begins a session of the client's address by a retry. */
+  private Session admit(int conv) {
+    server.take(client, List.of(firstSegmentWithOffer(conv, 1)));
+    long retryToken = VirtualHost.message(server.packets().get(0)).getLongLE(16);
+    server.take(client, List.of(firstSegmentWithOffer(conv, retryToken)));
+    assertTrue(server.session.path().isValidated());
+    return server.session;
+  }
+
+  private static ByteBuf firstSegmentWithOffer(int conv, long token) {
+    ByteBuf datagram = firstSegment().setIntLE(0, conv);
+    Segment.write(datagram, conv, Segment.WINS, 0, 128, 0, 0, 0, OFFER_BYTES);
+    ExtensionMessage.writeHeader(datagram);
+    ExtensionMessage.write(datagram, ExtensionMessage.OFFER, token);
+    return datagram;
+  }
+
+  @Test
+  void validatedClientDoesNotCountAsUnvalidated() {
     server.take(client, request());
     client.take(server, server.packets());
     client.runTo(client.nowUs + 2_000);
     server.take(client, client.packets());
     assertEquals(3, server.driver.table.size());
-    assertEquals(List.of(), server.ends, "a validated session does not count");
+    assertEquals(List.of(), server.ends);
   }
 
   @Test
@@ -137,7 +221,7 @@ class RetryTest {
     ByteBuf first = request().get(0);
     for (int i = 0; i < 2_000; i++) {
       first.setIntLE(first.readerIndex(), i);
-      first.setIntLE(first.readableBytes() - 13 - Segment.HEADER_BYTES, i);
+      first.setIntLE(first.readableBytes() - OFFER_BYTES - Segment.HEADER_BYTES, i);
       server.take(client, List.of(first));
     }
     assertEquals(1_000, server.count(KcpCounter.RETRIES_OUT));

@@ -73,6 +73,9 @@ public final class TestDriver implements SessionTable.Handler {
    */
   public BiConsumer<Session, EndReason> onEnd = (session, reason) -> {};
 
+  /** Called when a session has gone that was left in the table to be closed. */
+  public Consumer<Session> onClosed = session -> {};
+
   /** Called for packets of sessions of another table. */
   public BiConsumer<InetSocketAddress, ByteBuf> onForward = (remote, packet) -> {};
 
@@ -286,6 +289,7 @@ public final class TestDriver implements SessionTable.Handler {
   @Override
   public void closed(Session session) {
     closed++;
+    onClosed.accept(session);
   }
 
   @Override

@@ -2,7 +2,6 @@ package io.kcp4j.netty;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
-import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -135,12 +134,12 @@ final class ChannelWriter extends ForwardingUnsafe {
           KcpChannelOption.UNRELIABLE_QUEUE
               + ": 0 (expected: >= 1, to send an UnreliableDatagram)");
     }
-    Session session = channel.session().get();
-    if (!session.fecConfig().isEncoding()) {
+    int max = channel.session().get().maxUnreliableBytes();
+    if (max == 0) {
       return new IllegalStateException(
-          KcpChannelOption.FEC + ": off (expected: on, to send an UnreliableDatagram)");
+          KcpChannelOption.FEC
+              + ": off (expected: on, or a peer with the extension, to send an UnreliableDatagram)");
     }
-    int max = session.maxUnreliableBytes();
     return content.readableBytes() <= max
         ? null
         : new IllegalArgumentException(

@@ -143,8 +143,9 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   }
 
   /**
-   * The largest {@link UnreliableDatagram} that can be sent, in bytes of payload; 0 if none can,
-   * because {@link KcpChannelOption#UNRELIABLE_QUEUE} is not set or FEC is off.
+   * The largest {@link UnreliableDatagram} that can be sent, in bytes of payload. 0 if none can,
+   * because {@link KcpChannelOption#UNRELIABLE_QUEUE} is not set, or the peer does not have the
+   * extension and FEC is off. From any thread.
    */
   public int maxUnreliableBytes() {
     Session session = this.session.get();

@@ -61,6 +61,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelConfig::unreliableQueue,
               KcpChannelConfig::setUnreliableQueue)
           .add(
+              KcpChannelOption.UNRELIABLE_NEWEST_ONLY,
+              KcpChannelConfig::isUnreliableNewestOnly,
+              (config, value) -> config.setUnreliableNewestOnly(value))
+          .add(
               KcpChannelOption.EXTENSION,
               KcpChannelConfig::isExtension,
               (config, value) -> config.extension = value)
@@ -90,6 +94,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile KeyRing keyRing = KeyRing.NONE;
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
+  private volatile boolean unreliableNewestOnly;
   private volatile KcpTracerFactory tracer = KcpTracerFactory.NONE;
   private volatile boolean extension;
   private volatile boolean allowHalfClosure;
@@ -175,6 +180,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   KcpTracerFactory tracer() {
     return tracer;
+  }
+
+  boolean isUnreliableNewestOnly() {
+    return unreliableNewestOnly;
   }
 
   boolean isExtension() {
@@ -297,6 +306,11 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
           KcpChannelOption.UNRELIABLE_QUEUE + ": " + datagrams + " (expected: >= 0)");
     }
     unreliableQueue = datagrams;
+    kcpChannel.session().configChanged();
+  }
+
+  private void setUnreliableNewestOnly(boolean newestOnly) {
+    unreliableNewestOnly = newestOnly;
     kcpChannel.session().configChanged();
   }
 

@@ -191,6 +191,13 @@ public final class KcpChannelOption {
   public static final ChannelOption<Integer> UNRELIABLE_QUEUE = option("UNRELIABLE_QUEUE");
 
   /**
+   * Whether an {@link UnreliableDatagram} that arrives is dropped if it was sent before another one
+   * that has arrived. Only peers that have the extension tell. Default false.
+   */
+  public static final ChannelOption<Boolean> UNRELIABLE_NEWEST_ONLY =
+      option("UNRELIABLE_NEWEST_ONLY");
+
+  /**
    * Whether the session uses kcp4j's extension of KCP with a peer that has it: protocol.md 13.
    * Default false. A client offers it, which kcp-go and C KCP skip; some other implementations
    * refuse payload in a WINS segment. To be set before the session begins.

@@ -8,10 +8,11 @@ import io.netty.buffer.DefaultByteBufHolder;
  * duplicated or reordered. kcp-go calls it an out-of-band packet. It is written to and read from a
  * {@link KcpChannel} like any message, and is reference counted.
  *
- * <p>Sending one needs {@link KcpChannelOption#UNRELIABLE_QUEUE} and {@link KcpChannelOption#FEC}
- * at the sender, and at most {@link KcpChannel#maxUnreliableBytes} of payload; otherwise the write
- * fails. The peer accepts it after the session has begun there, that is after the first payload has
- * arrived. A kcp-go peer needs FEC as well.
+ * <p>Sending one needs {@link KcpChannelOption#UNRELIABLE_QUEUE}, and a peer that has the extension
+ * or {@link KcpChannelOption#FEC} at the sender, and at most {@link KcpChannel#maxUnreliableBytes}
+ * of payload; otherwise the write fails. Without FEC it waits until the peer has shown that it has
+ * the extension. The peer accepts it after the session has begun there, that is after the first
+ * payload has arrived. A kcp-go peer needs FEC as well.
  *
  * <p>A datagram bypasses the channel's outbound buffer: it is sent even while the stream waits for
  * the peer's window, and it does not count for {@code isWritable}. {@code write} passes the

@@ -89,11 +89,16 @@ final class UnreliableWrites {
     }
 
     private static String text(UnreliableSend.Drop reason) {
-      return reason == UnreliableSend.Drop.QUEUE_FULL
-          ? "newer ones were written, and "
-              + KcpChannelOption.UNRELIABLE_QUEUE
-              + " limits the queue"
-          : "out of memory";
+      return switch (reason) {
+        case QUEUE_FULL ->
+            "newer ones were written, and "
+                + KcpChannelOption.UNRELIABLE_QUEUE
+                + " limits the queue";
+        case TOO_LARGE -> KcpChannelOption.MTU + " has become too small for it";
+        case UNSUPPORTED -> "the peer does not have the extension, and FEC is off";
+        case OUT_OF_MEMORY -> "out of memory";
+        case CLOSED -> throw new AssertionError(reason);
+      };
     }
 
     @Override

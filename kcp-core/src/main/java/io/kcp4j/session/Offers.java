@@ -1,0 +1,93 @@
+package io.kcp4j.session;
+
+import io.kcp4j.Kcp;
+import java.util.Arrays;
+
+/**
+ * The offers of a client that are in flight, and how often the peer has acknowledged any without an
+ * answer: a peer that does so three times does not know them. Protocol.md 13.3.
+ */
+final class Offers {
+
+  private static final int MAX_ACKNOWLEDGED = 3;
+
+  /** At most so many are in flight. */
+  private static final int MAX_IN_FLIGHT = 4;
+
+  private static final long NONE = -1;
+
+  private final Kcp kcp;
+
+  /** Timestamp and sequence number of the PUSH that each has followed. */
+  private final long[] inFlight = new long[MAX_IN_FLIGHT];
+
+  private int acknowledged;
+
+  /** Whether the present datagram has acknowledged one. */
+  private boolean hasAcknowledged;
+
+  Offers(Kcp kcp) {
+    this.kcp = kcp;
+    clear();
+  }
+
+  /** Forgets those in flight, which the peer has dropped. */
+  void clear() {
+    Arrays.fill(inFlight, NONE);
+  }
+
+  /** Whether the peer may still know them. */
+  boolean mayContinue() {
+    return acknowledged < MAX_ACKNOWLEDGED;
+  }
+
+  /** Whether one may follow the PUSH {@code sn}. */
+  boolean hasRoomFor(int sn) {
+    return slot(sn) >= 0;
+  }
+
+  /** One has followed a PUSH. */
+  void add(int sn, int ts) {
+    int slot = slot(sn);
+    if (slot >= 0) {
+      inFlight[slot] = offer(sn, ts);
+    }
+  }
+
+  /** The slot of the offer with the segment {@code sn}: the one it has, or a free one, or -1. */
+  private int slot(int sn) {
+    int free = -1;
+    for (int i = 0; i < inFlight.length; i++) {
+      int offered = (int) inFlight[i];
+      if (inFlight[i] == NONE || offered - kcp.sendUna() < 0) {
+        free = i;
+      } else if (offered == sn) {
+        return i;
+      }
+    }
+    return free;
+  }
+
+  private static long offer(int sn, int ts) {
+    return ((long) ts << 32) | (sn & 0xffffffffL);
+  }
+
+  /** An ACK has come with the sequence number and the timestamp of a segment. */
+  void acknowledged(int sn, int ts) {
+    long offer = offer(sn, ts);
+    for (int i = 0; i < inFlight.length; i++) {
+      if (inFlight[i] == offer) {
+        inFlight[i] = NONE;
+        hasAcknowledged = true;
+      }
+    }
+  }
+
+  /** A datagram has been taken in: it counts once, however many it has acknowledged. */
+  void endDatagram() {
+    if (hasAcknowledged) {
+      hasAcknowledged = false;
+      acknowledged++;
+    }
+  }
+}
