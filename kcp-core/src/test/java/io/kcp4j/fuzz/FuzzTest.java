@@ -51,7 +51,8 @@ class FuzzTest {
     "FecDecodeFuzz, 20000, 400",
     "KcpInputFuzz, 20000, 600",
     "SessionTableFuzz, 10000, 1000",
-    "ExtensionFuzz, 20000, 600"
+    "ExtensionFuzz, 20000, 600",
+    "AdmissionFuzz, 10000, 600"
   })
   void nothingIsFound(String target, long runs, int covered)
       throws IOException, InterruptedException {

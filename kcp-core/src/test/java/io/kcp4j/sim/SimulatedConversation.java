@@ -1,5 +1,6 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
@@ -11,7 +12,7 @@ import java.util.SplittableRandom;
 
 /**
  * One side of a session: writes and reads a number of bytes, sends and receives unreliable
- * datagrams, and closes.
+ * datagrams, and closes. It may have the extension.
  */
 final class SimulatedConversation {
 
@@ -28,6 +29,7 @@ final class SimulatedConversation {
   private final long bytesToRead;
   private final Payload received;
   private final SplittableRandom random;
+  private final boolean hasExtension;
   private final Runnable done;
 
   private final ByteBuf unsent = Unpooled.buffer(4096);
@@ -37,8 +39,10 @@ final class SimulatedConversation {
   private long bytesWritten;
   private long bytesRead;
   private boolean mayExceedMtu;
+  private SimulatedConversation peer;
   private boolean isDoneReported;
   private boolean isClosed;
+  private boolean isAborted;
 
   /**
    * Makes one side.
@@ -72,6 +76,11 @@ final class SimulatedConversation {
     this.received = received;
     this.random = random;
     this.done = done;
+    hasExtension = random.nextInt(4) > 0;
+  }
+
+  void connect(SimulatedConversation peer) {
+    this.peer = peer;
   }
 
   int conv() {
@@ -86,10 +95,15 @@ final class SimulatedConversation {
     return session;
   }
 
-  void attach(Session session, ByteBufAllocator allocator) {
+  void attach(Session session, boolean isClient, ByteBufAllocator allocator) {
     Check.that(this.session == null, "begins a second time");
     this.session = session;
     this.allocator = allocator;
+    if (hasExtension && isClient) {
+      session.offerExtension(random.nextLong());
+    } else if (hasExtension) {
+      session.answerExtension(random.nextLong(), random.nextLong());
+    }
     session.reconfigure(config, fec);
     session.unreliableLimit(unreliableLimit);
   }
@@ -164,6 +178,13 @@ final class SimulatedConversation {
     }
   }
 
+  /** Whether the peer has ended the session in order; then everything has been received. */
+  boolean isEndedByPeer() {
+    boolean isEnded = session.isInputFinished();
+    Check.that(!isEnded || bytesRead == peer.bytesWritten, "ends before all was read");
+    return isEnded;
+  }
+
   /** Calls {@code done} once all was written, acknowledged and read. */
   void reportWhenDone() {
     boolean sentAll = bytesWritten == bytesToWrite && session.kcp().isDrained();
@@ -188,6 +209,25 @@ final class SimulatedConversation {
 
   boolean isClosed() {
     return isClosed;
+  }
+
+  void aborted() {
+    isAborted = true;
+  }
+
+  boolean isAborted() {
+    return isAborted;
+  }
+
+  /** Why a side may end that has not been closed, while the other has. */
+  boolean mayEndPeer(EndReason reason) {
+    return isClosed
+        && switch (reason) {
+          case KEEP_ALIVE_TIMEOUT, NEVER_ANSWERED -> true;
+          case RESET -> isAborted;
+          case SESSION_UNKNOWN -> hasExtension;
+          default -> false;
+        };
   }
 
   @Override

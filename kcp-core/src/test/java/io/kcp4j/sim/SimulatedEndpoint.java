@@ -11,6 +11,7 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.kcp4j.session.TestDriver;
@@ -40,6 +41,9 @@ final class SimulatedEndpoint {
 
   private static final int SWEEP_INTERVAL_MS = 1000;
 
+  /** So long after its peer has ended a session, a side does so at the latest. */
+  private static final int MAX_ANSWER_MS = 1000;
+
   /** Where its packets go. */
   interface Wire {
     /** Sends a packet, given unsealed and sealed. */
@@ -53,6 +57,9 @@ final class SimulatedEndpoint {
 
     /** A session has ended that was not closed here. */
     void ended(int conv, EndReason reason);
+
+    /** A session that was closed here is no longer known. */
+    void left(int conv);
   }
 
   private final InetSocketAddress address;
@@ -61,6 +68,7 @@ final class SimulatedEndpoint {
   private final Wire wire;
   private final Owner owner;
   private final Consumer<String> trace;
+  private final int maxSessions;
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = MemoryBudget.unlimited();
   private final KcpContext context;
@@ -92,6 +100,7 @@ final class SimulatedEndpoint {
     this.wire = wire;
     this.owner = owner;
     this.trace = trace;
+    this.maxSessions = maxSessions;
     context = new KcpContext(allocators.apply(allocator), budget, new KcpCounters());
     wheel = new TimerWheel(time.nowUs());
     cipher = keys.newCipher();
@@ -111,6 +120,10 @@ final class SimulatedEndpoint {
     driver.acceptor = this::accept;
     driver.onProgress = this::progressed;
     driver.onEnd = this::ended;
+    driver.onClosed = session -> owner.left(session.conv());
+    byte[] secret = new byte[ResetTokens.MIN_SECRET_BYTES];
+    random.nextBytes(secret);
+    table.resetTokens(new ResetTokens(secret));
     driver.output = to -> outputs.computeIfAbsent(to, Output::new);
     driver.onOutputFlush = this::flushOutput;
     driver.outputWritable = this::isOutputWritable;
@@ -123,6 +136,10 @@ final class SimulatedEndpoint {
 
   SessionTable table() {
     return table;
+  }
+
+  boolean hasRoom() {
+    return table.size() < maxSessions;
   }
 
   KcpCounters counters() {
@@ -177,17 +194,21 @@ final class SimulatedEndpoint {
 
   /** Begins a session, as a client does. */
   void open(InetSocketAddress remote, KcpConfig config, SimulatedConversation conversation) {
-    Session session = session(remote, conversation.conv(), config, conversation);
+    Session session = session(remote, conversation.conv(), config, conversation, true);
     table.add(session, time.nowUs());
     write(session);
     arm();
   }
 
   private Session session(
-      InetSocketAddress remote, int conv, KcpConfig config, SimulatedConversation conversation) {
+      InetSocketAddress remote,
+      int conv,
+      KcpConfig config,
+      SimulatedConversation conversation,
+      boolean isClient) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
     Session session = table.newSession(remote, kcp, conversation);
-    conversation.attach(session, allocator);
+    conversation.attach(session, isClient, allocator);
     conversations.put(conv, conversation);
     startSweeping();
     return session;
@@ -200,11 +221,25 @@ final class SimulatedEndpoint {
     }
   }
 
-  /** Ends a session from this side. */
+  /** Ends a session from this side: in order, by an abort, or without a word. */
   void close(Session session) {
-    conversationOf(session).closed();
-    table.remove(session, time.nowUs());
-    session.close();
+    SimulatedConversation conversation = conversationOf(session);
+    conversation.closed();
+    boolean stays = false;
+    switch (random.nextInt(4)) {
+      case 0 -> {
+        table.remove(session, time.nowUs());
+        session.close();
+      }
+      case 1 -> {
+        conversation.aborted();
+        stays = table.abort(session, random.nextInt(), time.nowUs());
+      }
+      default -> stays = table.closeGracefully(session, time.nowUs());
+    }
+    if (!stays) {
+      owner.left(conversation.conv());
+    }
     arm();
   }
 
@@ -267,7 +302,9 @@ final class SimulatedEndpoint {
 
   private Session accept(InetSocketAddress remote, int conv) {
     SimulatedConversation conversation = owner.accept(remote, conv);
-    return conversation == null ? null : session(remote, conv, conversation.config(), conversation);
+    return conversation == null
+        ? null
+        : session(remote, conv, conversation.config(), conversation, false);
   }
 
   private void progressed(Session session) {
@@ -275,6 +312,15 @@ final class SimulatedEndpoint {
     conversation.read();
     write(session);
     conversation.reportWhenDone();
+    if (conversation.isEndedByPeer()) {
+      time.afterMs(random.nextInt(MAX_ANSWER_MS), () -> closeToo(session));
+    }
+  }
+
+  private void closeToo(Session session) {
+    if (!conversationOf(session).isClosed()) {
+      close(session);
+    }
   }
 
   private void flushOutput() {

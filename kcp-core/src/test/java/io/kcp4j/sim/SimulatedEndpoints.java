@@ -30,10 +30,10 @@ import java.util.zip.CRC32C;
 
 /**
  * Some clients, each with several sessions, and their server: {@link SessionTable}s in virtual
- * time. Sessions begin and end at all times; unknown peers attack; the first datagram of a closed
- * session is replayed and must not begin it a second time; some clients vanish, which the server
- * has to detect. Packets are sealed, or not, and protected by FEC, or not; keys and FEC settings
- * change meanwhile.
+ * time. Sessions begin and end at all times, in order, by an abort or without a word; sides have
+ * the extension, or not; unknown peers attack; the first datagram of a closed session is replayed
+ * and must not begin it a second time; some clients vanish, which the server has to detect. Packets
+ * are sealed, or not, and protected by FEC, or not; keys and FEC settings change meanwhile.
  */
 public final class SimulatedEndpoints {
 
@@ -73,6 +73,7 @@ public final class SimulatedEndpoints {
   private final Map<Path, SimulatedLink> links = new HashMap<>();
   private final Map<Integer, SimulatedConversation> clientSides = new HashMap<>();
   private final Map<Integer, SimulatedConversation> serverSides = new HashMap<>();
+  private final Map<Integer, SimulatedEndpoint> clientsOf = new HashMap<>();
   private final Map<Integer, Long> abandonedAtUs = new HashMap<>();
   private final Map<Integer, byte[]> firstDatagrams = new HashMap<>();
   private final CRC32C digest = new CRC32C();
@@ -81,6 +82,7 @@ public final class SimulatedEndpoints {
   private final PacketCipher attackerCipher;
   private SimulatedEndpoint server;
   private Consumer<String> trace;
+  private boolean mayBeFull;
   private int attackerProbes;
   private int attackerAnswers;
 
@@ -112,6 +114,7 @@ public final class SimulatedEndpoints {
   public SimulationReport run() {
     int sessions = 5 + random.nextInt(25);
     int maxSessions = random.nextInt(3) == 0 ? 3 + random.nextInt(3) : sessions;
+    mayBeFull = maxSessions < sessions;
     server = endpoint(serverAddress, maxSessions, new Server());
     int clients = 1 + random.nextInt(4);
     for (int i = 1; i <= clients; i++) {
@@ -215,6 +218,9 @@ public final class SimulatedEndpoints {
             requestPayload,
             random.split(),
             () -> {});
+    clientSide.connect(serverSide);
+    serverSide.connect(clientSide);
+    clientsOf.put(conv, client);
     clientSides.put(conv, clientSide);
     serverSides.put(conv, serverSide);
     client.open(serverAddress, config, clientSide);
@@ -262,12 +268,18 @@ public final class SimulatedEndpoints {
 
     @Override
     public void ended(int conv, EndReason reason) {
-      boolean alone = clientSides.get(conv).isClosed();
-      Check.that(alone && isKeepAliveTimeout(reason), () -> "conv " + conv + " ended: " + reason);
+      boolean mayEnd = clientSides.get(conv).mayEndPeer(reason);
+      Check.that(mayEnd, () -> "conv " + conv + " ended: " + reason);
       long afterUs = time.nowUs() - abandonedAtUs.getOrDefault(conv, time.nowUs());
       Check.that(
           afterUs < KEEP_ALIVE_TIMEOUT_WITHIN_US,
           () -> "the peer was found unresponsive after " + afterUs + " us");
+    }
+
+    /** The first datagram of the session is repeated, and must not begin it again. */
+    @Override
+    public void left(int conv) {
+      time.afterMs(random.nextInt(REPLAYED_WITHIN_MS), () -> replay(clientsOf.get(conv), conv));
     }
   }
 
@@ -280,13 +292,23 @@ public final class SimulatedEndpoints {
 
     @Override
     public void ended(int conv, EndReason reason) {
-      boolean alone = serverSides.get(conv).isClosed();
-      Check.that(alone && isKeepAliveTimeout(reason), () -> "conv " + conv + " ended: " + reason);
+      boolean isLeftOut = mayBeFull && isUnanswered(conv, reason);
+      if (isLeftOut) { // There was no room for it, and such a server does not answer.
+        abandonedAtUs.put(conv, time.nowUs());
+      }
+      boolean mayEnd = isLeftOut || serverSides.get(conv).mayEndPeer(reason);
+      Check.that(mayEnd, () -> "conv " + conv + " ended: " + reason);
     }
-  }
 
-  private static boolean isKeepAliveTimeout(EndReason reason) {
-    return reason == EndReason.KEEP_ALIVE_TIMEOUT || reason == EndReason.NEVER_ANSWERED;
+    /** Whether a client has ended since none of its segments was ever acknowledged. */
+    private boolean isUnanswered(int conv, EndReason reason) {
+      boolean isTimeout =
+          reason == EndReason.NEVER_ANSWERED || reason == EndReason.KEEP_ALIVE_TIMEOUT;
+      return isTimeout && clientSides.get(conv).session().kcp().srttUs() == 0;
+    }
+
+    @Override
+    public void left(int conv) {}
   }
 
   /** The client vanishes in the middle. */
@@ -306,7 +328,7 @@ public final class SimulatedEndpoints {
       lingerMs = random.nextInt(3) == 0 ? random.nextInt(LONG_LINGER_MS) : 0;
       time.afterMs(lingerMs + random.nextInt(LINGER_MS), () -> closeOnClient(client, conv));
     }
-    time.afterMs(lingerMs + random.nextInt(LINGER_MS), () -> closeOnServer(client, conv));
+    time.afterMs(lingerMs + random.nextInt(LINGER_MS), () -> closeOnServer(conv));
   }
 
   private void closeOnClient(SimulatedEndpoint client, int conv) {
@@ -316,13 +338,12 @@ public final class SimulatedEndpoints {
     }
   }
 
-  private void closeOnServer(SimulatedEndpoint client, int conv) {
+  private void closeOnServer(int conv) {
     SimulatedConversation serverSide = serverSides.get(conv);
     if (serverSide.isClosed()) {
       return;
     }
     server.close(serverSide.session());
-    time.afterMs(random.nextInt(REPLAYED_WITHIN_MS), () -> replay(client, conv));
   }
 
   /** The server remembers the session, or {@link SimulatedConversation#attach} will complain. */
@@ -389,7 +410,7 @@ public final class SimulatedEndpoints {
       case 0 -> {
         attackerProbes++;
         Segment.write(datagram, guestConv, Segment.WASK, 0, 9, 0, 0, 0, 0);
-        return null;
+        return server.hasRoom() ? null : KcpCounter.UNKNOWN_SESSION;
       }
       case 1 -> {
         Segment.write(datagram, guestConv, Segment.ACK, 0, 9, 0, 0, 0, 0);
@@ -447,7 +468,10 @@ public final class SimulatedEndpoints {
     clientSides.forEach(
         (conv, client) -> {
           SimulatedConversation server = serverSides.get(conv);
-          boolean allReceived = client.hasReceivedAll() && server.hasReceivedAll();
+          // A peer that has been told of an abort drops what it has not read.
+          boolean allReceived =
+              (client.hasReceivedAll() || server.isAborted())
+                  && (server.hasReceivedAll() || client.isAborted());
           boolean serverIsClosed = server.isClosed() || server.session() == null;
           if (!client.isClosed()
               || !serverIsClosed
