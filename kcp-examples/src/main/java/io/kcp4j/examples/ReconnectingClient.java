@@ -2,7 +2,6 @@ package io.kcp4j.examples;
 
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelEvent;
-import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
@@ -44,7 +43,7 @@ public final class ReconnectingClient {
 
   private void run() throws InterruptedException {
     ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
-    server.childOption(KcpChannelOption.EXTENSION, true).childHandler(new Counter());
+    server.childHandler(new Counter());
     Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
     address = listening.localAddress();
     group.execute(this::connect);
@@ -52,8 +51,7 @@ public final class ReconnectingClient {
   }
 
   private void connect() {
-    Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
-    client.option(KcpChannelOption.EXTENSION, true).handler(new Client());
+    Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class).handler(new Client());
     client.connect(address).channel().closeFuture().addListener(closed -> connectAgain());
   }
 

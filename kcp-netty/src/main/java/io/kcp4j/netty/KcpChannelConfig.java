@@ -96,7 +96,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int unreliableQueue;
   private volatile boolean unreliableNewestOnly;
   private volatile KcpTracerFactory tracer = KcpTracerFactory.NONE;
-  private volatile boolean extension;
+  private volatile boolean extension = true;
   private volatile boolean allowHalfClosure;
 
   /** The reason why connecting must fail: without its keys the session would be plaintext. */

@@ -199,8 +199,9 @@ public final class KcpChannelOption {
 
   /**
    * Whether the session uses kcp4j's extension of KCP with a peer that has it: protocol.md 13.
-   * Default false. A client offers it, which kcp-go and C KCP skip; some other implementations
-   * refuse payload in a WINS segment. To be set before the session begins.
+   * Default true. A client offers it, which kcp-go and C KCP skip; set it to false where the peer
+   * is an implementation that refuses payload in a WINS segment. To be set before the session
+   * begins.
    */
   public static final ChannelOption<Boolean> EXTENSION = option("EXTENSION");
 

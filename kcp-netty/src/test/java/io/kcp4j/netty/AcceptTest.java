@@ -199,6 +199,7 @@ class AcceptTest {
   void childWithoutProofGivesWayToAnother(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_UNVALIDATED, 1);
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
       KcpServerChannel server = fixture.serve(Recorder::new);
       KcpChannel first = fixture.connect(new Recorder());
       first.writeAndFlush(Fixture.buffer(first, new byte[10]));

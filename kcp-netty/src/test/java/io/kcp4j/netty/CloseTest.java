@@ -108,6 +108,7 @@ class CloseTest {
   @OverEachTransport
   void datagramsOfAClosedSessionAreDroppedSilently(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
       KcpServerChannel server = fixture.serve(Recorder::new);
       KcpChannel client = fixture.connect(new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[10]));
@@ -236,6 +237,7 @@ class CloseTest {
   void idleSessionEnds(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.IDLE_TIMEOUT, 1000);
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);

@@ -27,13 +27,6 @@ class DuplexTest {
 
   private static final byte[] DATA = Fixture.randomBytes(1 << 20);
 
-  private static Fixture fixture(TransportUnderTest transport) {
-    Fixture fixture = new Fixture(transport);
-    fixture.bootstrap.option(KcpChannelOption.EXTENSION, true);
-    fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, true);
-    return fixture;
-  }
-
   /** Makes the extension known to both sides. */
   private static void exchange(KcpChannel client, Recorder recorder) {
     int received = recorder.received();
@@ -43,7 +36,7 @@ class DuplexTest {
 
   @OverEachTransport
   void closeReachesThePeer(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);
@@ -61,7 +54,7 @@ class DuplexTest {
 
   @OverEachTransport
   void closeOfAChildReachesTheClient(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);
@@ -77,7 +70,7 @@ class DuplexTest {
 
   @OverEachTransport
   void endOfAnIdleSessionReachesThePeer(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.IDLE_TIMEOUT, 1_000);
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -94,7 +87,7 @@ class DuplexTest {
 
   @OverEachTransport
   void everythingBeforeTheCloseIsRead(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       Recorder server = new Recorder();
       fixture.serve(() -> server);
       KcpChannel client = fixture.connect(new Recorder());
@@ -109,7 +102,7 @@ class DuplexTest {
 
   @OverEachTransport
   void longResponseToTheFirstRequestEndsByClose(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(
           () ->
               new SimpleChannelInboundHandler<ByteBuf>() {
@@ -132,7 +125,7 @@ class DuplexTest {
 
   @OverEachTransport
   void closeIsSeenWhenTheRestIsReadLater(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);
@@ -154,7 +147,7 @@ class DuplexTest {
 
   @OverEachTransport
   void lingerThatIsOverAborts(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 100);
       Recorder server = new Recorder();
       fixture.serve(() -> server);
@@ -176,7 +169,7 @@ class DuplexTest {
 
   @OverEachTransport
   void requestEndsByHalfClose(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
       Answering server = new Answering();
       fixture.serve(() -> server);
@@ -221,7 +214,7 @@ class DuplexTest {
 
   @OverEachTransport
   void abortEndsThePeersChannelWithItsCode(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);
@@ -239,7 +232,7 @@ class DuplexTest {
 
   @OverEachTransport
   void closeWithoutLingerAborts(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.LINGER, 0);
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -255,7 +248,7 @@ class DuplexTest {
 
   @OverEachTransport
   void inputThatIsShutDownIsDiscarded(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);
@@ -273,7 +266,7 @@ class DuplexTest {
 
   @OverEachTransport
   void clientOfARestartedServerLearnsOfThat(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.RESET_SECRET, new byte[16]);
       KcpServerChannel crashed = fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -292,7 +285,7 @@ class DuplexTest {
 
   @OverEachTransport
   void peerWithoutTheExtensionHasNoHalfClose(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();

@@ -23,6 +23,7 @@ class LivenessTest {
   @OverEachTransport
   void bothSidesAreEstablishedOnce(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
       Recorder server = new Recorder();
       fixture.serve(() -> server);
       Recorder recorder = new Recorder();

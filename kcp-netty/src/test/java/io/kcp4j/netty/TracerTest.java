@@ -49,7 +49,7 @@ class TracerTest {
     assertNotEquals(0, client.conv);
     assertEquals(0, client.closed.get());
     channel.close().syncUninterruptibly();
-    assertEquals(1, client.closed.get());
+    await().until(() -> client.closed.get() == 1);
     listener.close().syncUninterruptibly();
   }
 

@@ -49,6 +49,7 @@ class UnreliableDatagramTest {
     }
   }
 
+  /** Peers without the extension: datagrams are as those of kcp-go. */
   private static Fixture fixture(TransportUnderTest transport) {
     Fixture fixture = new Fixture(transport);
     fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KEYS);
@@ -57,6 +58,7 @@ class UnreliableDatagramTest {
     fixture.bootstrap.option(KcpChannelOption.KEY_RING, KEYS);
     fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.of(10, 3));
     fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 64);
+    fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
     return fixture;
   }
 
@@ -103,6 +105,53 @@ class UnreliableDatagramTest {
       assertEquals("00".repeat(max), both.unreliable.get(0));
       await().until(tooLarge::isDone);
       assertInstanceOf(IllegalArgumentException.class, tooLarge.cause());
+      assertTrue(client.isActive());
+    }
+  }
+
+  @OverEachTransport
+  void peersWithTheExtensionNeedNoFec(TransportUnderTest transport) {
+    try (Fixture fixture = fixture(transport)) {
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, true);
+      fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.NONE);
+      fixture.serverBootstrap.childOption(KcpChannelOption.FEC, FecConfig.NONE);
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = fixture.connect(both);
+      int max = client.maxUnreliableBytes();
+      assertEquals(1400 - 12 - 16 - 24 - 2 - 11 - 7, max);
+
+      ChannelFuture sent = send(client, new byte[max]);
+      client.eventLoop().submit(() -> {}).syncUninterruptibly();
+      assertFalse(sent.isDone(), "it waits until the peer has the extension");
+      client.writeAndFlush(Fixture.buffer(client, new byte[] {1}));
+
+      assertTrue(sent.syncUninterruptibly().isSuccess());
+      await().until(() -> both.unreliable.equals(List.of("00".repeat(max))));
+      assertEquals(max, client.maxUnreliableBytes());
+    }
+  }
+
+  @Test
+  void datagramToAPeerWithoutTheExtensionAndWithoutFecFails() {
+    try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, true);
+      fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.NONE);
+      fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, false);
+      fixture.serve(Echo::new);
+      Both both = new Both();
+      KcpChannel client = fixture.connect(both);
+
+      ChannelFuture sent = send(client, (byte) 1);
+      await()
+          .until(
+              () -> {
+                client.writeAndFlush(Fixture.buffer(client, new byte[] {1}));
+                return sent.isDone();
+              });
+
+      assertInstanceOf(IOException.class, sent.cause());
+      assertFailsNaming(KcpChannelOption.FEC, send(client, (byte) 1).awaitUninterruptibly());
       assertTrue(client.isActive());
     }
   }

@@ -60,6 +60,7 @@ class KcpMetricsTest {
               new Bootstrap()
                   .group(group)
                   .channel(KcpChannel.class)
+                  .option(KcpChannelOption.EXTENSION, false)
                   .handler(new ChannelInboundHandlerAdapter())
                   .connect(server.localAddress())
                   .sync()
