@@ -223,7 +223,7 @@ final class SimulatedConversation {
   boolean mayEndPeer(EndReason reason) {
     return isClosed
         && switch (reason) {
-          case KEEP_ALIVE_TIMEOUT, NEVER_ANSWERED -> true;
+          case KEEP_ALIVE_TIMEOUT, NEVER_ANSWERED, WRITE_STALLED -> true;
           case RESET -> isAborted;
           case SESSION_UNKNOWN -> hasExtension;
           default -> false;

@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * One socket of {@link SimulatedEndpoints}: a {@link SessionTable}, its wheel, its timer and its
@@ -163,11 +164,21 @@ final class SimulatedEndpoint {
    *     counter; null if none may
    */
   void receiveUnclaimed(InetSocketAddress from, byte[] bytes, KcpCounter countedAs) {
+    receiveUnclaimed(from, bytes, () -> countedAs);
+  }
+
+  /**
+   * The same.
+   *
+   * @param countedAs says at its arrival what must count it
+   */
+  void receiveUnclaimed(InetSocketAddress from, byte[] bytes, Supplier<KcpCounter> countedAs) {
     received(
         () -> {
           KcpCounters before = counters().copy();
+          KcpCounter expected = countedAs.get();
           takeIn(from, bytes);
-          checkCounted(before, countedAs);
+          checkCounted(before, expected);
         });
   }
 

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 
 /**
@@ -389,10 +390,10 @@ public final class SimulatedEndpoints {
       server.receiveUnclaimed(attackerAddress, noise, KcpCounter.OPEN_FAILED);
       return;
     }
-    KcpCounter countedAs = writeAttack(datagram);
+    Supplier<KcpCounter> countedAs = writeAttack(datagram);
     if (layers.isSealed()
         && datagram.writerIndex() - headroom < FecPacket.DATA_HEADER_BYTES + Integer.BYTES) {
-      countedAs = KcpCounter.OPEN_FAILED; // Too short for a packet: not opened.
+      countedAs = () -> KcpCounter.OPEN_FAILED; // Too short for a packet: not opened.
     }
     datagram.writeZero(layers.firstKey().tailroom());
     PacketBatch batch = new PacketBatch().reset(datagram);
@@ -402,56 +403,56 @@ public final class SimulatedEndpoints {
     server.receiveUnclaimed(attackerAddress, sealed, countedAs);
   }
 
-  /** Returns what the server must count it as, or null if it is to answer. */
-  private KcpCounter writeAttack(ByteBuf datagram) {
+  /** Returns what the server must count it as, whose value is null if it is to answer. */
+  private Supplier<KcpCounter> writeAttack(ByteBuf datagram) {
     int start = datagram.writerIndex();
     int sn = 1 + random.nextInt(100);
     switch (random.nextInt(9)) {
       case 0 -> {
         attackerProbes++;
         Segment.write(datagram, guestConv, Segment.WASK, 0, 9, 0, 0, 0, 0);
-        return server.hasRoom() ? null : KcpCounter.UNKNOWN_SESSION;
+        return () -> server.hasRoom() ? null : KcpCounter.UNKNOWN_SESSION;
       }
       case 1 -> {
         Segment.write(datagram, guestConv, Segment.ACK, 0, 9, 0, 0, 0, 0);
-        return KcpCounter.UNKNOWN_SESSION;
+        return () -> KcpCounter.UNKNOWN_SESSION;
       }
       case 2 -> {
         Segment.write(datagram, guestConv, Segment.PUSH, 0, 9, 0, sn, 0, 5);
         datagram.writeZero(5);
-        return KcpCounter.UNKNOWN_SESSION;
+        return () -> KcpCounter.UNKNOWN_SESSION;
       }
       case 3 -> {
         Segment.write(datagram, guestConv, Segment.PUSH, 0, 9, 0, 0, 0, 5);
         datagram.writeZero(5);
-        return KcpCounter.ACCEPT_REFUSED;
+        return () -> KcpCounter.ACCEPT_REFUSED;
       }
       case 4 -> {
         Segment.write(datagram, guestConv, Segment.PUSH, 0, 9, 0, 0, 0, 1477);
         datagram.writeZero(1477);
-        return KcpCounter.OVERSIZE;
+        return () -> KcpCounter.OVERSIZE;
       }
       case 5 -> {
         datagram.writeIntLE(random.nextInt()).writeShortLE(FecPacket.PARITY).writeZero(sn);
         boolean showsConv = FecPacket.HEADER_BYTES + sn >= PARITY_BYTES_UP_TO_CONV;
-        return showsConv ? KcpCounter.UNKNOWN_SESSION : KcpCounter.FEC_REFUSED;
+        return () -> showsConv ? KcpCounter.UNKNOWN_SESSION : KcpCounter.FEC_REFUSED;
       }
       case 6 -> {
         datagram.writeZero(FecPacket.DATA_HEADER_BYTES).writeIntLE(guestConv).writeZero(sn);
         FecPacket.write(datagram, start, datagram.writerIndex(), -1, FecPacket.OUT_OF_BAND);
-        return KcpCounter.UNKNOWN_SESSION;
+        return () -> KcpCounter.UNKNOWN_SESSION;
       }
       case 7 -> {
         int type = random.nextBoolean() ? FecPacket.DATA : FecPacket.OUT_OF_BAND;
         datagram.writeIntLE(sn).writeShortLE(type).writeShortLE(sn + 3).writeZero(sn);
-        return KcpCounter.FEC_REFUSED;
+        return () -> KcpCounter.FEC_REFUSED;
       }
       default -> {
         byte[] garbage = new byte[random.nextInt(100)];
         Arrays.fill(garbage, (byte) random.nextInt(Segment.PUSH));
         datagram.writeBytes(garbage);
         boolean hasHeader = garbage.length >= Segment.HEADER_BYTES;
-        return hasHeader ? KcpCounter.NOT_KCP : KcpCounter.MALFORMED;
+        return () -> hasHeader ? KcpCounter.NOT_KCP : KcpCounter.MALFORMED;
       }
     }
   }
