@@ -26,6 +26,9 @@ final class Admission {
    */
   private static final int MIN_TO_EVICT = 32;
 
+  /** The filter stays for so long after the pressure. */
+  private static final int KEEP_FILTER_US = 5_000_000;
+
   private final SessionTable table;
   private final SessionTable.Handler handler;
   private final KcpCounters counters;
@@ -38,6 +41,8 @@ final class Admission {
 
   /** Null while there is no pressure. */
   private PressureFilter filter;
+
+  private long filterUsedAtUs;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
   private Incoming begun;
@@ -67,8 +72,8 @@ final class Admission {
   }
 
   /** Releases what is held under pressure, if there is none. To be called once a second. */
-  void sweep() {
-    if (!unvalidated.isUnderPressure()) {
+  void sweep(long nowUs) {
+    if (nowUs - filterUsedAtUs >= KEEP_FILTER_US) {
       filter = null;
     }
   }
@@ -156,7 +161,7 @@ final class Admission {
   private void begin(ByteBuf segments, int start, long nowUs) {
     boolean isFull = mayEvict() && !directory.hasRoom();
     PressureFilter.Decision decision = PressureFilter.Decision.ADMIT;
-    if (isFull || unvalidated.isUnderPressure()) {
+    if (isFull || unvalidated.isUnderPressure(nowUs)) {
       if (!isAccepting(index.lastKey().remote())) {
         counters.add(KcpCounter.ACCEPT_REFUSED, 1);
         return;
@@ -194,6 +199,7 @@ final class Admission {
   }
 
   private PressureFilter filter(long nowUs) {
+    filterUsedAtUs = nowUs;
     if (filter == null) {
       filter = new PressureFilter(responder, nowUs);
     }

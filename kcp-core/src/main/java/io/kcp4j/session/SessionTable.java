@@ -585,7 +585,7 @@ public final class SessionTable {
    */
   public boolean sweep(long nowUs) {
     index.sweep(nowUs);
-    admission.sweep();
+    admission.sweep(nowUs);
     return keepAlives.sweep(nowUs);
   }
 }

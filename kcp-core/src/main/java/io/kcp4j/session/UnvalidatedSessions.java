@@ -6,31 +6,57 @@ import java.util.Map;
 
 /**
  * The accepted sessions of a table whose paths are not validated, which may be those of forged
- * addresses. Their number is limited. Beyond half of the limit the table is under pressure.
+ * addresses. Their number is limited. Beyond half of the limit the table is under pressure, and so
+ * it is if many have begun within a second: honest clients are validated after a round trip.
  */
 final class UnvalidatedSessions {
 
   static final int DEFAULT_LIMIT = 4096;
+
+  /** So many may begin within a second, and not be validated, before that is taken for a flood. */
+  static final int MAX_NEW_PER_SECOND = 128;
+
+  private static final int SECOND_US = 1_000_000;
 
   /** The search for a session to evict skips so many at most. */
   private static final int MAX_SKIPPED = 64;
 
   private int limit = DEFAULT_LIMIT;
 
-  /** The sessions, those first that are to be evicted, and when each was put there. */
-  private final Map<Session, Long> sessions = new LinkedHashMap<>();
+  /** When a session was added, and when it was put at its place. */
+  private record Entry(long addedAtUs, long putAtUs) {}
+
+  /** The sessions, those first that are to be evicted. */
+  private final Map<Session, Entry> sessions = new LinkedHashMap<>();
+
+  private long secondAtUs;
+
+  /** Those of the sessions that have been added since {@link #secondAtUs}. */
+  private int newInSecond;
 
   void limit(int sessions) {
     limit = sessions;
   }
 
   void add(Session session, long nowUs) {
-    sessions.put(session, nowUs);
+    beginSecond(nowUs);
+    sessions.put(session, new Entry(nowUs, nowUs));
+    newInSecond++;
+  }
+
+  private void beginSecond(long nowUs) {
+    if (nowUs - secondAtUs >= SECOND_US) {
+      secondAtUs = nowUs;
+      newInSecond = 0;
+    }
   }
 
   /** Removes a session that has been validated, or has ended. */
   void remove(Session session) {
-    sessions.remove(session);
+    Entry entry = sessions.remove(session);
+    if (entry != null && entry.addedAtUs - secondAtUs >= 0) {
+      newInSecond--;
+    }
   }
 
   int size() {
@@ -41,8 +67,9 @@ final class UnvalidatedSessions {
     return sessions.size() >= limit;
   }
 
-  boolean isUnderPressure() {
-    return sessions.size() > limit / 2;
+  boolean isUnderPressure(long nowUs) {
+    beginSecond(nowUs);
+    return sessions.size() > limit / 2 || newInSecond >= MAX_NEW_PER_SECOND;
   }
 
   /**
@@ -52,15 +79,16 @@ final class UnvalidatedSessions {
    */
   Session candidate() {
     for (int skipped = 0; ; skipped++) {
-      Iterator<Map.Entry<Session, Long>> first = sessions.entrySet().iterator();
-      Map.Entry<Session, Long> entry = first.next();
-      Session session = entry.getKey();
+      Iterator<Map.Entry<Session, Entry>> first = sessions.entrySet().iterator();
+      Map.Entry<Session, Entry> next = first.next();
+      Session session = next.getKey();
+      Entry entry = next.getValue();
       long receivedAtUs = session.keepAlive().lastReceivedAtUs();
-      if (skipped == MAX_SKIPPED || receivedAtUs <= entry.getValue()) {
+      if (skipped == MAX_SKIPPED || receivedAtUs <= entry.putAtUs) {
         return session;
       }
       first.remove();
-      sessions.put(session, receivedAtUs);
+      sessions.put(session, new Entry(entry.addedAtUs, receivedAtUs));
     }
   }
 }

@@ -74,25 +74,51 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
+  void manyNewSessionsWithinASecondArePressure() {
+    table.unvalidatedLimit(4096);
+    for (int peer = 1; peer <= 128; peer++) {
+      send(peer, 0);
+    }
+    send(1_000, 0);
+    assertEquals(128, table.size());
+    assertEquals(1, count(KcpCounter.ACCEPT_DEFERRED));
+    send(1_000, 0);
+    assertEquals(129, table.size(), "it has been repeated");
+    nowUs += 1_000_000;
+    send(1_001, 0);
+    assertEquals(130, table.size());
+  }
+
+  @Test
+  void newSessionsThatAreValidatedAreNoPressure() {
+    table.unvalidatedLimit(4096);
+    for (int peer = 1; peer <= 900; peer++) {
+      send(peer, 0);
+      table.validated(driver.accepted.get(driver.accepted.size() - 1));
+    }
+    assertEquals(900, table.size());
+  }
+
+  @Test
   void attemptsOfANetworkAreLimitedUnderPressure() {
-    table.unvalidatedLimit(500);
-    for (int peer = 1; peer <= 251; peer++) {
+    table.unvalidatedLimit(4096);
+    for (int peer = 1; peer <= 128; peer++) {
       send(peer, 0);
     }
     for (int peer = 1_000; peer < 1_300; peer++) {
       sendTwice(peer);
     }
-    assertEquals(251 + 200, table.size());
+    assertEquals(128 + 200, table.size());
     InetSocketAddress elsewhere = new InetSocketAddress("127.0.1.1", 1);
     for (int i = 0; i < 2; i++) {
       receive(elsewhere, 9);
     }
-    assertEquals(251 + 201, table.size());
+    assertEquals(128 + 201, table.size());
     nowUs += 100_000;
     for (int peer = 1_200; peer < 1_300; peer++) {
       send(peer, 0);
     }
-    assertEquals(251 + 211, table.size());
+    assertEquals(128 + 211, table.size());
   }
 
   private void receive(InetSocketAddress remote, int conv) {

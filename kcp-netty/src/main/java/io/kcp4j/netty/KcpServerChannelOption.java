@@ -38,10 +38,11 @@ public final class KcpServerChannelOption {
 
   /**
    * The most sessions at a time, for each of several {@link #SOCKETS}, whose peers have not
-   * acknowledged anything: their addresses may be forged. Beyond half of this number clients have
-   * to repeat their first datagram to be accepted, which they do after some 200 ms. Beyond this
-   * number each new session ends another, with {@link io.kcp4j.EndReason#EVICTED}: the oldest of
-   * which nothing has been received since. At least 1; default 4096.
+   * acknowledged anything: their addresses may be forged. Beyond half of this number, or when 128
+   * have begun within a second, clients have to repeat their first datagram to be accepted, which
+   * they do after some 200 ms; those that have the extension at once. Beyond this number each new
+   * session ends another, with {@link io.kcp4j.EndReason#EVICTED}: the oldest of which nothing has
+   * been received since. At least 1; default 4096.
    */
   public static final ChannelOption<Integer> MAX_UNVALIDATED = option("MAX_UNVALIDATED");
 
