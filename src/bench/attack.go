@@ -36,10 +36,13 @@ const (
 // An attackResult says what honest peers notice of a flood, and what it costs the server.
 type attackResult struct {
 	Kind         string  `json:"kind"`
+	Flood        int     `json:"flood"`                // 1: the first that the server meets, and its compiler
 	Rate         float64 `json:"datagrams_per_second"` // that were sent
 	Dropped      int64   `json:"dropped_by_the_socket"`
 	P50Before    float64 `json:"p50_before_ms"`
 	P99Before    float64 `json:"p99_before_ms"`
+	P50Elsewhere float64 `json:"p50_flood_elsewhere_ms"` // the flood goes to another socket
+	P99Elsewhere float64 `json:"p99_flood_elsewhere_ms"`
 	P50          float64 `json:"p50_ms"`
 	P99          float64 `json:"p99_ms"`
 	Max          float64 `json:"max_ms"`
@@ -55,7 +58,8 @@ type attackResult struct {
 }
 
 // attack floods a server of kcp4j from forged addresses. Meanwhile 200 sessions of kcp-go send a
-// message of 50 bytes ten times a second, and new clients of kcp-go and kcp4j begin sessions.
+// message of 50 bytes ten times a second, and new clients of kcp-go and kcp4j begin sessions. The
+// same flood goes to another socket before: its sender takes most of a core from all others.
 func attack(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
 		"class path of io.kcp4j.load.Load")
@@ -64,6 +68,7 @@ func attack(flags *flag.FlagSet, args []string) error {
 	rate := flags.Int("rate", 100_000, "`datagrams` per second")
 	warmUp := flags.Duration("warm-up", 20*time.Second, "`time` before the measurements")
 	duration := flags.Duration("time", 10*time.Second, "`time` of the flood, and before it")
+	floods := flags.Int("floods", 2, "how many floods the same server meets")
 	var given jvms
 	given.flag(flags)
 	if err := cli.Parse(flags, args); err != nil {
@@ -79,11 +84,7 @@ func attack(flags *flag.FlagSet, args []string) error {
 	java := append(given.orDefault()[0].command, "-cp", *classPath, "io.kcp4j.load.Load",
 		"--crypt="+s.Crypt, "--key="+s.Key)
 	a := &attacked{settings: s, kind: *kind, rate: *rate, warmUp: *warmUp, duration: *duration}
-	result, err := a.run(java)
-	if err != nil {
-		return err
-	}
-	return cli.PrintJSON(result)
+	return a.run(java, *floods)
 }
 
 // An attacked is a server under attack, and those who use it.
@@ -97,28 +98,48 @@ type attacked struct {
 	roundTrips       roundTripRecorder
 }
 
-func (a *attacked) run(java []string) (*attackResult, error) {
+// run prints a result for each flood.
+func (a *attacked) run(java []string, floods int) error {
 	server, line, err := startJava(java, "--listen=127.0.0.1:0", "--mode=game")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer server.end()
 	a.remote = strings.TrimPrefix(line, "listening ")
-	arrivals, _, err := startJava(java, "--remote="+a.remote, "--mode=arrivals",
-		fmt.Sprintf("--arrivals=%d", newClients),
-		fmt.Sprintf("--arrival-period=%d", newPeriod.Milliseconds()))
-	if err != nil {
-		return nil, err
-	}
-	defer arrivals.end()
 	for i := range honestSessions {
 		h := &honestSession{a: a}
 		if h.session, err = a.settings.Dial(a.remote); err != nil {
-			return nil, err
+			return err
 		}
 		a.honest = append(a.honest, h)
 		go h.send(time.Duration(i) * honestPeriod / honestSessions)
 		go h.receive()
+	}
+	for i := range floods {
+		result, err := a.meet(java, server.cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
+		result.Flood = i + 1
+		if err := cli.PrintJSON(result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet is one flood, and the time before it.
+func (a *attacked) meet(java []string, server int) (*attackResult, error) {
+	var arrivals [2]*measuredProcess
+	for i := range arrivals {
+		process, _, err := startJava(java, "--remote="+a.remote, "--mode=arrivals",
+			fmt.Sprintf("--arrivals=%d", newClients),
+			fmt.Sprintf("--arrival-period=%d", newPeriod.Milliseconds()))
+		if err != nil {
+			return nil, err
+		}
+		defer process.end()
+		arrivals[i] = process
 	}
 	time.Sleep(a.warmUp)
 	a.roundTrips.take()
@@ -126,8 +147,15 @@ func (a *attacked) run(java []string) (*attackResult, error) {
 	result := &attackResult{Kind: a.kind}
 	before := a.roundTrips.take().(roundTrips)
 	result.P50Before, result.P99Before = percentileOrZero(&before, 50), percentileOrZero(&before, 99)
-	err = a.flood(server.cmd.Process.Pid, arrivals, result)
-	return result, err
+	elsewhere, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, err
+	}
+	defer elsewhere.Close()
+	control := new(attackResult)
+	err = a.flood(server, elsewhere.LocalAddr().String(), arrivals[0], control)
+	result.P50Elsewhere, result.P99Elsewhere = control.P50, control.P99
+	return result, errors.Join(err, a.flood(server, a.remote, arrivals[1], result))
 }
 
 // startJava starts a side of a measurement, and returns its first line.
@@ -143,8 +171,11 @@ func startJava(java []string, args ...string) (*measuredProcess, string, error) 
 	return process, line, err
 }
 
-func (a *attacked) flood(pid int, arrivals *measuredProcess, result *attackResult) error {
-	flood, err := newFlooder(a.remote, a.kind)
+// flood floods a socket, and measures what the sessions of the server notice.
+func (a *attacked) flood(
+	pid int, target string, arrivals *measuredProcess, result *attackResult,
+) error {
+	flood, err := newFlooder(target, a.kind)
 	if err != nil {
 		return err
 	}
@@ -389,11 +420,12 @@ func socketDrops(address string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	table, err := os.ReadFile("/proc/net/udp")
-	if err != nil {
+	ipv4Table, err1 := os.ReadFile("/proc/net/udp")
+	ipv6Table, err2 := os.ReadFile("/proc/net/udp6") // of a JVM's sockets, which take both
+	if err := errors.Join(err1, err2); err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(table)) {
+	for line := range strings.Lines(string(ipv4Table) + string(ipv6Table)) {
 		fields := strings.Fields(line)
 		if len(fields) == 13 && strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", local.Port)) {
 			var drops int64
@@ -401,5 +433,5 @@ func socketDrops(address string) (int64, error) {
 			return drops, err
 		}
 	}
-	return 0, fmt.Errorf("no socket at %s in /proc/net/udp", address)
+	return 0, fmt.Errorf("no socket at %s in /proc/net/udp and udp6", address)
 }
