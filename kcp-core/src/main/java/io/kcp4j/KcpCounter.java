@@ -2,7 +2,7 @@ package io.kcp4j;
 
 /** The counters of a session or an endpoint. A counter never decreases. */
 public enum KcpCounter {
-  // Each flush reads or writes the first ten of its session: they are next to each other.
+  // Those of every session come first: see KcpCounters.
 
   /** Datagrams received, valid or not. */
   DATAGRAMS_IN("datagrams.in", "datagrams"),
@@ -24,6 +24,8 @@ public enum KcpCounter {
   UNRELIABLE_OUT("unreliable.out", "datagrams"),
   /** Unreliable datagrams received. */
   UNRELIABLE_IN("unreliable.in", "datagrams"),
+  /** Window probes sent. */
+  PROBES_OUT("probes.out", "segments"),
   /** Segments retransmitted, for any reason. */
   RETRANSMITTED("segments.retransmitted", "segments"),
   /** Segments retransmitted after their timeout; kcp-go's "lost". */
@@ -54,8 +56,6 @@ public enum KcpCounter {
   ALLOCATION_FAILED("allocations.failed", "allocations"),
   /** Acknowledgements with a timestamp that was never sent: they give no round-trip time. */
   INVALID_TIMESTAMP("acks.invalid.timestamp", "segments"),
-  /** Window probes sent. */
-  PROBES_OUT("probes.out", "segments"),
   /** Datagrams refused as {@link InputResult#MALFORMED}. */
   MALFORMED("datagrams.malformed", "datagrams"),
   /** Datagrams refused as {@link InputResult#WRONG_CONV}. */

@@ -2,6 +2,7 @@ package io.kcp4j;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -21,12 +22,30 @@ public final class KcpCounters {
   private static final int SESSION_SIZE = KcpCounter.STATELESS_RESETS_OUT.ordinal();
 
   /**
+   * Most sessions have no more than these, which each flush reads or writes: there is no room for
+   * the others of a session before one of them is counted.
+   */
+  private static final int USUAL_SIZE = KcpCounter.PROBES_OUT.ordinal() + 1;
+
+  /**
    * For readers on other threads: prevents that reads are hoisted out of loops. Writes are plain:
    * opaque writes slow bulk transfers by some per cent.
    */
   private static final VarHandle VALUES = MethodHandles.arrayElementVarHandle(long[].class);
 
-  private final long[] values;
+  private static final VarHandle ARRAY = arrayHandle();
+
+  private static VarHandle arrayHandle() {
+    try {
+      return MethodHandles.lookup().findVarHandle(KcpCounters.class, "values", long[].class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** Replaced by a larger one when that is needed. */
+  private long[] values;
+
   private final KcpCounters total;
 
   /** The counters whose sum this object shows, or null. */
@@ -42,7 +61,7 @@ public final class KcpCounters {
    * the endpoint's stay 0.
    */
   KcpCounters(KcpCounters total) {
-    this(total, null, SESSION_SIZE);
+    this(total, null, USUAL_SIZE);
   }
 
   private KcpCounters(KcpCounters total, List<KcpCounters> parts, int size) {
@@ -62,7 +81,8 @@ public final class KcpCounters {
       return sum(counter);
     }
     int i = counter.ordinal();
-    return i < values.length ? (long) VALUES.getOpaque(values, i) : 0;
+    long[] array = (long[]) ARRAY.getAcquire(this);
+    return i < array.length ? (long) VALUES.getOpaque(array, i) : 0;
   }
 
   private long sum(KcpCounter counter) {
@@ -77,6 +97,9 @@ public final class KcpCounters {
   public void add(KcpCounter counter, long n) {
     assert parts == null;
     int i = counter.ordinal();
+    if (i >= values.length) {
+      ARRAY.setRelease(this, Arrays.copyOf(values, SESSION_SIZE));
+    }
     values[i] += n;
     if (total != null) {
       total.values[i] += n;

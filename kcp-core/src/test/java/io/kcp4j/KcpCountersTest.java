@@ -22,6 +22,22 @@ class KcpCountersTest {
   }
 
   @Test
+  void everyCounterOfASessionIsCounted() {
+    KcpCounters total = new KcpCounters();
+    KcpCounters session = new KcpCounters(total);
+    for (KcpCounter counter : KcpCounter.values()) {
+      if (counter.compareTo(KcpCounter.STATELESS_RESETS_OUT) < 0) {
+        session.add(counter, counter.name().length());
+      }
+    }
+    for (KcpCounter counter : KcpCounter.values()) {
+      boolean isOfSessions = counter.compareTo(KcpCounter.STATELESS_RESETS_OUT) < 0;
+      assertEquals(isOfSessions ? counter.name().length() : 0, session.get(counter));
+      assertEquals(session.get(counter), total.get(counter));
+    }
+  }
+
+  @Test
   void copyNoLongerChanges() {
     KcpCounters counters = new KcpCounters();
     counters.add(KcpCounter.BYTES_IN, 5);
