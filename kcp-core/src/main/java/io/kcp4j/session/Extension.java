@@ -364,7 +364,7 @@ final class Extension implements KcpExtension {
 
   /** A server that has dropped the first datagram asks for another token. */
   private void receiveRetry(long retryToken, boolean showsToken) {
-    if (showsToken && isOffering()) {
+    if (showsToken && shownToken == token && isOffering()) {
       token = retryToken;
       offers.clear();
       isRetry = true;

@@ -121,20 +121,17 @@ final class UnreliableQueues {
     }
     for (UnreliableSend next; (next = sending.peek()) != null; ) {
       int bytes = next.content().readableBytes();
-      boolean isUnderstood = session.extension() != null && session.extension().isUnderstood();
+      boolean isEstablished = session.isExtensionEstablished();
       boolean fits = MESSAGE_HEADER_BYTES + bytes <= roomBytes(session);
-      if (isUnderstood && fits) {
-        if (!output.isAllowed(MESSAGE_HEADER_BYTES + bytes)) {
-          return;
-        }
+      if (isEstablished && fits) { // So the path is validated.
         output.unreliable(session, nextSn++, next.content());
       } else if (session.fec().isEncoding()) {
         if (!output.isAllowed(PacketOutput.UNRELIABLE_HEADER_BYTES + bytes)) {
           return;
         }
         output.unreliable(session.conv(), next.content());
-      } else if (isUnderstood || session.isExtensionUnsupported()) {
-        drop(isUnderstood ? UnreliableSend.Drop.TOO_LARGE : UnreliableSend.Drop.UNSUPPORTED);
+      } else if (isEstablished || session.isExtensionUnsupported()) {
+        drop(isEstablished ? UnreliableSend.Drop.TOO_LARGE : UnreliableSend.Drop.UNSUPPORTED);
         continue;
       } else {
         return;

@@ -128,6 +128,23 @@ class RetryTest {
     assertTrue(server.session.isExtensionEstablished());
   }
 
+  /** Each answers a copy of the first datagram. */
+  @Test
+  void secondRetryToTheFirstTokenIsIgnored() {
+    List<ByteBuf> first = request();
+    server.take(client, first);
+    ByteBuf retry = server.packets().get(0);
+    client.take(server, List.of(retry));
+    client.runTo(client.nowUs + 2_000);
+    List<ByteBuf> offered = client.packets();
+    int lastByte = retry.readableBytes() - 1;
+    client.take(server, List.of(retry.copy().setByte(lastByte, retry.getByte(lastByte) ^ 1)));
+    server.take(client, offered);
+    server.runTo(server.nowUs + 20_000);
+    client.take(server, server.packets());
+    assertTrue(client.session.isExtensionEstablished());
+  }
+
   @Test
   void noRetryIsSentWhileNoSessionWouldBeAccepted() {
     server.driver.isAccepting = false;
