@@ -39,7 +39,7 @@ final class Admission {
   private final UnvalidatedSessions unvalidated = new UnvalidatedSessions();
   private boolean acceptsOnProbe;
 
-  /** Null while there is no pressure. */
+  /** Null while there has been no pressure for some seconds. */
   private PressureFilter filter;
 
   private long filterUsedAtUs;

@@ -5,7 +5,7 @@ import java.net.InetSocketAddress;
 
 /**
  * Decides which attempts to begin a session go on while many sessions are not validated:
- * protocol.md 8.8. Made when the pressure begins, and dropped when it ends.
+ * protocol.md 8.8. Made when the pressure begins, and dropped some seconds after.
  */
 final class PressureFilter {
 

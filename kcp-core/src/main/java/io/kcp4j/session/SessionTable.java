@@ -386,7 +386,7 @@ public final class SessionTable {
   /** The path of a session has been validated. */
   void validated(Session session) {
     session.validatePath();
-    admission.unvalidated().remove(session);
+    admission.unvalidated().validated(session);
     index.validated(session);
     Session oldest =
         convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);

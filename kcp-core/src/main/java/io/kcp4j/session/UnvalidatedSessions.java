@@ -31,7 +31,7 @@ final class UnvalidatedSessions {
 
   private long secondAtUs;
 
-  /** Those of the sessions that have been added since {@link #secondAtUs}. */
+  /** Those that have been added since {@link #secondAtUs} and not been validated. */
   private int newInSecond;
 
   void limit(int sessions) {
@@ -51,8 +51,13 @@ final class UnvalidatedSessions {
     }
   }
 
-  /** Removes a session that has been validated, or has ended. */
+  /** Removes a session that has ended. */
   void remove(Session session) {
+    sessions.remove(session);
+  }
+
+  /** Removes a session that has been validated. */
+  void validated(Session session) {
     Entry entry = sessions.remove(session);
     if (entry != null && entry.addedAtUs - secondAtUs >= 0) {
       newInSecond--;

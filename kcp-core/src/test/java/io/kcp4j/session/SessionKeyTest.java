@@ -51,6 +51,15 @@ class SessionKeyTest {
     }
   }
 
+  @Test
+  void hashesHaveASecretSeed() {
+    InetSocketAddress remote = key("10.0.0.1", 5, 7).remote();
+    KeyHash first = new KeyHash();
+    KeyHash second = new KeyHash();
+    assertNotEquals(first.of(first.address(remote), 7), second.of(second.address(remote), 7));
+    assertNotEquals(first.prefix(remote), second.prefix(remote));
+  }
+
   /** The hash map keeps colliding keys in a tree; with a list this would take minutes. */
   @Test
   void collidingKeysAreFoundByTheirOrder() {

@@ -90,6 +90,20 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
+  void newSessionsThatEndAtOnceArePressure() {
+    table.unvalidatedLimit(4096);
+    for (int peer = 1; peer <= 200; peer++) {
+      send(peer, 0);
+      if (table.size() > 0) {
+        Session session = driver.accepted.get(driver.accepted.size() - 1);
+        table.remove(session, nowUs);
+        session.close();
+      }
+    }
+    assertEquals(128, count(KcpCounter.SESSIONS_OPENED));
+  }
+
+  @Test
   void newSessionsThatAreValidatedAreNoPressure() {
     table.unvalidatedLimit(4096);
     for (int peer = 1; peer <= 900; peer++) {
