@@ -378,9 +378,17 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
       closeNow();
     } else {
       endReason = reason;
-      pipeline().fireExceptionCaught(cause);
+      if (isReported(reason)) {
+        pipeline().fireExceptionCaught(cause);
+      }
       kcpUnsafe().end(cause);
     }
+  }
+
+  /** A flood of forged peers must not make as many exceptions, which would be logged. */
+  private boolean isReported(EndReason reason) {
+    boolean isForged = reason == EndReason.EVICTED || reason == EndReason.NEVER_ANSWERED;
+    return parent() == null || !isForged;
   }
 
   // Reading and writing.
