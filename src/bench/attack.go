@@ -188,6 +188,7 @@ func (a *attacked) flood(
 	if err != nil {
 		return err
 	}
+	a.roundTrips.take()
 	end := time.Now().Add(a.duration)
 	newGo := a.beginSessions()
 	sent := make(chan int)
