@@ -30,7 +30,10 @@ public enum EndReason {
   IDLE,
   /** The peer has aborted the session. */
   RESET,
-  /** The peer does not know the session any more: most likely it has restarted. */
+  /**
+   * The peer does not know the session any more: it has restarted, or the client's address has
+   * changed.
+   */
   SESSION_UNKNOWN;
 
   /** Whether the peer has not answered. */
