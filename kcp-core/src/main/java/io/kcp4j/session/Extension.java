@@ -11,7 +11,8 @@ import io.netty.buffer.ByteBuf;
  * The extension of one session, of which peers without it notice nothing: protocol.md 13. The
  * client offers it, the server answers, and the client confirms. Each side chooses a token that all
  * further messages to it have to show, and learns the peer's token only where nobody who is not on
- * the path can have forged it. Tokens never change.
+ * the path can have forged it. A token that has been taken never changes; before that, a retry of
+ * the server may replace the token of a client.
  *
  * <p>Then either side can tell the other how it ends the session: see {@link CloseHandshake}.
  */

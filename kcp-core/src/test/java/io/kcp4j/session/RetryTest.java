@@ -51,6 +51,12 @@ class RetryTest {
     return client.packets();
   }
 
+  /** What the server sends at once when it receives these. */
+  private List<ByteBuf> answer(List<ByteBuf> packets) {
+    server.take(client, packets);
+    return server.packets();
+  }
+
   private static ByteBuf message(List<ByteBuf> packets) {
     assertEquals(1, packets.size());
     return VirtualHost.message(packets.get(0));
@@ -59,8 +65,7 @@ class RetryTest {
   @Test
   void clientIsAskedToRetryAndThenValidated() {
     List<ByteBuf> first = request();
-    server.take(client, first);
-    List<ByteBuf> retry = server.packets();
+    List<ByteBuf> retry = answer(first);
     assertTrue(ByteBufUtil.hexDump(message(retry)).startsWith(RETRY_TO_CLIENT));
     assertTrue(retry.get(0).readableBytes() <= first.get(0).readableBytes());
     assertEquals(2, server.driver.table.size());
@@ -82,9 +87,7 @@ class RetryTest {
 
   @Test
   void clientIsAdmittedThoughTheRetryIsLost() {
-    List<ByteBuf> first = request();
-    server.take(client, first);
-    server.packets();
+    answer(request());
     client.runTo(client.nowUs + 1_000_000);
     server.take(client, client.packets());
     assertEquals(10, server.received);
@@ -93,8 +96,7 @@ class RetryTest {
 
   @Test
   void retryThatDoesNotShowTheTokenOfTheClientIsIgnored() {
-    server.take(client, request());
-    ByteBuf retry = server.packets().get(0);
+    ByteBuf retry = answer(request()).get(0);
     int token = retry.readableBytes() - message(List.of(retry)).readableBytes() + 5;
     retry.setByte(token, retry.getByte(token) ^ 1);
     client.take(server, List.of(retry));
@@ -104,8 +106,7 @@ class RetryTest {
 
   @Test
   void retryIsNoAnswer() {
-    server.take(client, request());
-    client.take(server, server.packets());
+    client.take(server, answer(request()));
     assertFalse(client.session.hasPeerAnswered());
   }
 
@@ -113,8 +114,7 @@ class RetryTest {
   @Test
   void clientThatIsAdmittedBeforeTheRetryArrivesHasTheExtension() {
     List<ByteBuf> first = request();
-    server.take(client, first);
-    List<ByteBuf> retry = server.packets();
+    List<ByteBuf> retry = answer(first);
     server.take(client, first);
     server.runTo(server.nowUs + 20_000);
     List<ByteBuf> answers = server.packets();
@@ -131,9 +131,7 @@ class RetryTest {
   /** Each answers a copy of the first datagram. */
   @Test
   void secondRetryToTheFirstTokenIsIgnored() {
-    List<ByteBuf> first = request();
-    server.take(client, first);
-    ByteBuf retry = server.packets().get(0);
+    ByteBuf retry = answer(request()).get(0);
     client.take(server, List.of(retry));
     client.runTo(client.nowUs + 2_000);
     List<ByteBuf> offered = client.packets();
@@ -148,8 +146,7 @@ class RetryTest {
   @Test
   void noRetryIsSentWhileNoSessionWouldBeAccepted() {
     server.driver.isAccepting = false;
-    server.take(client, request());
-    assertEquals(List.of(), server.packets());
+    assertEquals(List.of(), answer(request()));
     assertEquals(1, server.count(KcpCounter.ACCEPT_REFUSED));
   }
 
@@ -210,8 +207,7 @@ class RetryTest {
 
   @Test
   void validatedClientDoesNotCountAsUnvalidated() {
-    server.take(client, request());
-    client.take(server, server.packets());
+    client.take(server, answer(request()));
     client.runTo(client.nowUs + 2_000);
     server.take(client, client.packets());
     assertEquals(3, server.driver.table.size());
@@ -229,8 +225,7 @@ class RetryTest {
   @Test
   void serverWithoutTheExtensionSendsNoRetry() {
     server.driver.table.resetTokens(null);
-    server.take(client, request());
-    assertEquals(List.of(), server.packets());
+    assertEquals(List.of(), answer(request()));
   }
 
   @Test

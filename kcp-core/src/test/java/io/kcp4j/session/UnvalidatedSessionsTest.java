@@ -35,10 +35,24 @@ class UnvalidatedSessionsTest {
 
   /** A peer sends its first segment, or a further one. */
   private void send(int peer, int sn) {
+    send(table, address(peer), peer, sn);
+  }
+
+  private void send(SessionTable to, InetSocketAddress remote, int conv, int sn) {
     ByteBuf push = Unpooled.buffer();
-    Segment.write(push, peer, Segment.PUSH, 0, 128, 1, sn, 0, 1);
-    table.receive(address(peer), push.writeByte(0), nowUs);
-    table.endBatch(nowUs);
+    Segment.write(push, conv, Segment.PUSH, 0, 128, 1, sn, 0, 1);
+    to.receive(remote, push.writeByte(0), nowUs);
+    to.endBatch(nowUs);
+  }
+
+  /** The session that was accepted last. */
+  private Session last() {
+    return driver.accepted.get(driver.accepted.size() - 1);
+  }
+
+  private void end(Session session) {
+    table.remove(session, nowUs);
+    session.close();
   }
 
   private static InetSocketAddress address(int peer) {
@@ -95,9 +109,7 @@ class UnvalidatedSessionsTest {
     for (int peer = 1; peer <= 200; peer++) {
       send(peer, 0);
       if (table.size() > 0) {
-        Session session = driver.accepted.get(driver.accepted.size() - 1);
-        table.remove(session, nowUs);
-        session.close();
+        end(last());
       }
     }
     assertEquals(128, count(KcpCounter.SESSIONS_OPENED));
@@ -108,7 +120,7 @@ class UnvalidatedSessionsTest {
     table.unvalidatedLimit(4096);
     for (int peer = 1; peer <= 900; peer++) {
       send(peer, 0);
-      table.validated(driver.accepted.get(driver.accepted.size() - 1));
+      table.validated(last());
     }
     assertEquals(900, table.size());
   }
@@ -125,7 +137,7 @@ class UnvalidatedSessionsTest {
     assertEquals(128 + 200, table.size());
     InetSocketAddress elsewhere = new InetSocketAddress("127.0.1.1", 1);
     for (int i = 0; i < 2; i++) {
-      receive(elsewhere, 9);
+      send(table, elsewhere, 9, 0);
     }
     assertEquals(128 + 201, table.size());
     nowUs += 100_000;
@@ -133,13 +145,6 @@ class UnvalidatedSessionsTest {
       send(peer, 0);
     }
     assertEquals(128 + 211, table.size());
-  }
-
-  private void receive(InetSocketAddress remote, int conv) {
-    ByteBuf push = Unpooled.buffer();
-    Segment.write(push, conv, Segment.PUSH, 0, 128, 1, 0, 0, 1);
-    table.receive(remote, push.writeByte(0), nowUs);
-    table.endBatch(nowUs);
   }
 
   @Test
@@ -191,22 +196,15 @@ class UnvalidatedSessionsTest {
     full.recordEvents();
     full.trustsPeers = false;
     for (int peer = 1; peer <= sessions; peer++) {
-      send(full.table, peer);
+      send(full.table, address(peer), peer, 0);
     }
     assertEquals(sessions, full.table.size());
     full.events();
-    send(full.table, 1_000);
+    send(full.table, address(1_000), 1_000, 0);
     assertEquals(1, count(KcpCounter.ACCEPT_DEFERRED), "clients have to repeat the datagram");
-    send(full.table, 1_000);
+    send(full.table, address(1_000), 1_000, 0);
     assertEquals(sessions, full.table.size());
     assertTrue(full.events().contains("ended 1 EVICTED"));
-  }
-
-  private void send(SessionTable to, int peer) {
-    ByteBuf push = Unpooled.buffer();
-    Segment.write(push, peer, Segment.PUSH, 0, 128, 1, 0, 0, 1);
-    to.receive(address(peer), push.writeByte(0), nowUs);
-    to.endBatch(nowUs);
   }
 
   @Test
@@ -238,7 +236,7 @@ class UnvalidatedSessionsTest {
   void validatedSessionsDoNotCount() {
     for (int peer = 1; peer <= 100; peer++) {
       send(peer, 0);
-      table.validated(driver.accepted.get(driver.accepted.size() - 1));
+      table.validated(last());
     }
     assertEquals(100, table.size());
     assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));
@@ -248,9 +246,7 @@ class UnvalidatedSessionsTest {
   void sessionsThatHaveEndedDoNotCount() {
     for (int peer = 1; peer <= 100; peer++) {
       send(peer, 0);
-      Session session = driver.accepted.get(driver.accepted.size() - 1);
-      table.remove(session, nowUs);
-      session.close();
+      end(last());
     }
     assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));
   }
