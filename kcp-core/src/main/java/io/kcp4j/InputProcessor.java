@@ -16,27 +16,32 @@ final class InputProcessor {
     if (!kcp.isOpen()) {
       return InputResult.SESSION_ENDED;
     }
-    KcpCounters counters = kcp.counters;
     if (origin == Origin.NETWORK) {
-      counters.add(KcpCounter.DATAGRAMS_IN, 1);
-      counters.add(KcpCounter.BYTES_IN, datagram.readableBytes());
+      kcp.counters.addDatagramIn(datagram.readableBytes());
     }
     InputResult result = DatagramValidator.validate(datagram, kcp.conv(), kcp.sending.next());
-    switch (result) {
-      case ACCEPTED -> {
-        if (kcp.tracing != null) {
-          kcp.tracing.at(nowUs);
-          kcp.tracing.datagramReceived(datagram.readableBytes(), origin);
-        }
-        apply(kcp, datagram, origin, nowUs);
-      }
-      case MALFORMED -> counters.add(KcpCounter.MALFORMED, 1);
-      case WRONG_CONV -> counters.add(KcpCounter.WRONG_CONV, 1);
-      case UNKNOWN_COMMAND -> counters.add(KcpCounter.UNKNOWN_COMMAND, 1);
-      case ACKNOWLEDGES_UNSENT -> counters.add(KcpCounter.ACKNOWLEDGES_UNSENT, 1);
-      case SESSION_ENDED -> throw new AssertionError(result);
+    if (result != InputResult.ACCEPTED) {
+      countRefused(kcp.counters, result);
+      return result;
     }
+    if (kcp.tracing != null) {
+      kcp.tracing.at(nowUs);
+      kcp.tracing.datagramReceived(datagram.readableBytes(), origin);
+    }
+    apply(kcp, datagram, origin, nowUs);
     return result;
+  }
+
+  private static void countRefused(KcpCounters counters, InputResult result) {
+    KcpCounter counter =
+        switch (result) {
+          case MALFORMED -> KcpCounter.MALFORMED;
+          case WRONG_CONV -> KcpCounter.WRONG_CONV;
+          case UNKNOWN_COMMAND -> KcpCounter.UNKNOWN_COMMAND;
+          case ACKNOWLEDGES_UNSENT -> KcpCounter.ACKNOWLEDGES_UNSENT;
+          case ACCEPTED, SESSION_ENDED -> throw new AssertionError(result);
+        };
+    counters.add(counter, 1);
   }
 
   /**
@@ -53,8 +58,9 @@ final class InputProcessor {
     boolean hasExactAck = false;
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
-    int una = Segment.una(Segment.third(datagram, index));
-    while (end - index >= Segment.HEADER_BYTES && kcp.failure() == null) {
+    int una = 0;
+    boolean hasFailed = false;
+    while (end - index >= Segment.HEADER_BYTES && !hasFailed) {
       segments++;
       long first = Segment.first(datagram, index);
       long second = Segment.second(datagram, index);
@@ -63,7 +69,7 @@ final class InputProcessor {
       if (origin == Origin.NETWORK) {
         updateRemoteWindow(kcp, segmentUna, Segment.wnd(first));
       }
-      if (segmentUna - una > 0) {
+      if (segments == 1 || segmentUna - una > 0) {
         una = segmentUna;
       }
       int length = Segment.length(third);
@@ -72,7 +78,10 @@ final class InputProcessor {
           hasExactAck |= (kcp.extension != null || !kcp.isPeerProven) && proves(kcp, second);
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
-        case Segment.PUSH -> push(kcp, first, second, datagram, index, length);
+        case Segment.PUSH -> {
+          push(kcp, first, second, datagram, index, length);
+          hasFailed = kcp.failure() != null;
+        }
         case Segment.WASK -> kcp.advertised.requestUpdate();
         default -> messageAt = length > 0 ? index : NONE; // WINS: its window has been taken above
       }
@@ -177,7 +186,12 @@ final class InputProcessor {
     SendBuffer sending = kcp.sending;
     LossDetector losses = kcp.losses;
     int unaBefore = sending.una();
-    if (kcp.events.isActive()) {
+    boolean isReported = kcp.events.isActive();
+    boolean isNothing = una - unaBefore <= 0 && losses.unacknowledged() == unacknowledged;
+    if (isNothing && !isReported) {
+      return;
+    }
+    if (isReported) {
       reportBelow(kcp, una, nowUs);
     }
     if (losses.unacknowledged() != unacknowledged) {
@@ -194,7 +208,7 @@ final class InputProcessor {
       kcp.pacer.acknowledged(acknowledged, nowUs);
     }
     boolean advanced = sending.una() != unaBefore;
-    if (kcp.events.isActive()) {
+    if (isReported) {
       int inFlight = losses.unacknowledged();
       kcp.events.endInput(rttSampleUs, advanced, inFlight, kcp.remote.segments(), nowUs);
     }

@@ -106,6 +106,19 @@ public final class KcpCounters {
     }
   }
 
+  /** Counts a datagram that was received, of so many bytes. For that thread, too. */
+  void addDatagramIn(int bytes) {
+    addDatagramIn(values, bytes);
+    if (total != null) {
+      addDatagramIn(total.values, bytes);
+    }
+  }
+
+  private static void addDatagramIn(long[] values, int bytes) {
+    values[KcpCounter.DATAGRAMS_IN.ordinal()]++;
+    values[KcpCounter.BYTES_IN.ordinal()] += bytes;
+  }
+
   /** The counters that are not 0. */
   @Override
   public String toString() {
