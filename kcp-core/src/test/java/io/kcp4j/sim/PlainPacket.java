@@ -42,6 +42,14 @@ final class PlainPacket {
         && Segment.conv(buffer, 0) == conv;
   }
 
+  /** Whether it has nothing but a window probe. */
+  boolean isProbe() {
+    int index = datagramIndex();
+    return hasSegments()
+        && bytes.length == index + Segment.HEADER_BYTES
+        && Segment.cmd(buffer, index) == Segment.WASK;
+  }
+
   private boolean hasSegments() {
     return type == FecPacket.DATA || !FecPacket.isFec(type);
   }

@@ -22,8 +22,10 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -33,8 +35,9 @@ import java.util.zip.CRC32C;
  * Some clients, each with several sessions, and their server: {@link SessionTable}s in virtual
  * time. Sessions begin and end at all times, in order, by an abort or without a word; sides have
  * the extension, or not; unknown peers attack; the first datagram of a closed session is replayed
- * and must not begin it a second time; some clients vanish, which the server has to detect. Packets
- * are sealed, or not, and protected by FEC, or not; keys and FEC settings change meanwhile.
+ * and must not begin it a second time; some clients vanish, which the server has to detect; in some
+ * runs a {@link SimulatedFlood} takes the place of other attacks. Packets are sealed, or not, and
+ * protected by FEC, or not; keys and FEC settings change meanwhile.
  */
 public final class SimulatedEndpoints {
 
@@ -81,6 +84,13 @@ public final class SimulatedEndpoints {
   private final int guestConv;
   private final SimulatedLayers layers;
   private final PacketCipher attackerCipher;
+
+  /** Null in most runs. */
+  private final SimulatedFlood flood;
+
+  /** The sessions of clients that gave way to those of the flood. */
+  private final Set<Integer> evicted = new HashSet<>();
+
   private SimulatedEndpoint server;
   private Consumer<String> trace;
   private boolean mayBeFull;
@@ -96,6 +106,7 @@ public final class SimulatedEndpoints {
     guestConv = random.nextInt();
     layers = new SimulatedLayers(random);
     attackerCipher = layers.firstKey().newCipher();
+    flood = SimulatedFlood.draw(seed);
     if (layers.isSealed()) {
       network.dropChecksum();
     }
@@ -115,8 +126,9 @@ public final class SimulatedEndpoints {
   public SimulationReport run() {
     int sessions = 5 + random.nextInt(25);
     int maxSessions = random.nextInt(3) == 0 ? 3 + random.nextInt(3) : sessions;
-    mayBeFull = maxSessions < sessions;
-    server = endpoint(serverAddress, maxSessions, new Server());
+    mayBeFull = maxSessions < sessions || flood != null;
+    int room = flood == null ? maxSessions : flood.drawMaxSessions(maxSessions);
+    server = endpoint(serverAddress, room, new Server());
     int clients = 1 + random.nextInt(4);
     for (int i = 1; i <= clients; i++) {
       endpoint(address(i), 0, new Client());
@@ -125,8 +137,13 @@ public final class SimulatedEndpoints {
       SimulatedEndpoint client = endpoints.get(address(1 + random.nextInt(clients)));
       time.afterMs(random.nextInt(OPENING_MS), () -> open(client));
     }
-    for (int i = random.nextInt(50); i >= 0; i--) {
-      time.afterMs(random.nextInt(2 * OPENING_MS), this::attack);
+    if (flood == null) {
+      for (int i = random.nextInt(50); i >= 0; i--) {
+        time.afterMs(random.nextInt(2 * OPENING_MS), this::attack);
+      }
+    } else {
+      server.table().unvalidatedLimit(flood.drawUnvalidatedLimit());
+      flood.schedule(time, OPENING_MS, this::flood);
     }
     if (layers.hasKeys() && random.nextInt(4) == 0) {
       changeKey();
@@ -262,13 +279,25 @@ public final class SimulatedEndpoints {
 
     @Override
     public SimulatedConversation accept(InetSocketAddress remote, int conv) {
+      if (flood != null && flood.contains(conv)) {
+        return flood.accept(conv, drawConfig());
+      }
       Check.that(
           conv == guestConv || serverSides.containsKey(conv), "accepts what nobody has begun");
-      return serverSides.get(conv);
+      return evicted.contains(conv) ? null : serverSides.get(conv);
     }
 
     @Override
     public void ended(int conv, EndReason reason) {
+      if (flood != null && flood.contains(conv)) {
+        flood.ended(reason);
+        return;
+      }
+      if (flood != null && reason == EndReason.EVICTED) {
+        evicted.add(conv);
+        abandonedAtUs.put(conv, time.nowUs());
+        return;
+      }
       boolean mayEnd = clientSides.get(conv).mayEndPeer(reason);
       Check.that(mayEnd, () -> "conv " + conv + " ended: " + reason);
       long afterUs = time.nowUs() - abandonedAtUs.getOrDefault(conv, time.nowUs());
@@ -359,8 +388,15 @@ public final class SimulatedEndpoints {
       digest.update((int) (time.nowMs() >>> shift));
     }
     digest.update(to.getPort());
-    digest.update(plain);
+    if (flood == null) {
+      digest.update(plain);
+    } else { // The tokens of retries are those of no other run.
+      digest.update(plain.length);
+    }
     PlainPacket packet = new PlainPacket(plain);
+    if (flood != null && flood.takes(to, packet, sealed.length)) {
+      return;
+    }
     if (to.equals(attackerAddress)) {
       answered(packet);
       return;
@@ -395,12 +431,23 @@ public final class SimulatedEndpoints {
         && datagram.writerIndex() - headroom < FecPacket.DATA_HEADER_BYTES + Integer.BYTES) {
       countedAs = () -> KcpCounter.OPEN_FAILED; // Too short for a packet: not opened.
     }
-    datagram.writeZero(layers.firstKey().tailroom());
-    PacketBatch batch = new PacketBatch().reset(datagram);
-    batch.add(0, datagram.writerIndex());
+    server.receiveUnclaimed(attackerAddress, seal(datagram), countedAs);
+  }
+
+  /** Seals a packet with room for the header of the cipher. */
+  private byte[] seal(ByteBuf packet) {
+    packet.writeZero(layers.firstKey().tailroom());
+    PacketBatch batch = new PacketBatch().reset(packet);
+    batch.add(0, packet.writerIndex());
     attackerCipher.seal(batch);
-    byte[] sealed = Arrays.copyOf(datagram.array(), datagram.writerIndex());
-    server.receiveUnclaimed(attackerAddress, sealed, countedAs);
+    return Arrays.copyOf(packet.array(), packet.writerIndex());
+  }
+
+  private void flood(InetSocketAddress from, ByteBuf plain) {
+    ByteBuf packet = Unpooled.buffer(2048).writeZero(layers.firstKey().headroom());
+    byte[] sealed = seal(packet.writeBytes(plain));
+    flood.arrives(from, sealed.length);
+    server.received(from, sealed);
   }
 
   /** Returns what the server must count it as, whose value is null if it is to answer. */
@@ -488,7 +535,8 @@ public final class SimulatedEndpoints {
       throw new AssertionError("stuck: " + unfinished());
     }
     endpoints.values().forEach(SimulatedEndpoint::finish);
-    int sessions = clientSides.size();
+    int ofFlood = flood == null ? 0 : flood.sessions();
+    int sessions = clientSides.size() + ofFlood;
     checkCounter(KcpCounter.SESSIONS_OPENED, sessions - abandonedAtUs.size(), sessions);
     checkCounter(KcpCounter.SESSIONS_CLOSED, sessions - abandonedAtUs.size(), sessions);
     // A blocked socket drops the answer.

@@ -26,8 +26,11 @@ class SimulatorTest {
   private static final int PAIRS = 2000;
   private static final int ENDPOINTS = 200;
 
-  private static final List<KcpCounter> COUNTED_BY_LAYERS =
+  private static final List<KcpCounter> COUNTED_BY_ENDPOINTS =
       List.of(
+          KcpCounter.ACCEPT_DEFERRED,
+          KcpCounter.SESSIONS_EVICTED,
+          KcpCounter.RETRIES_OUT,
           KcpCounter.OPEN_FAILED,
           KcpCounter.FEC_PARITY_OUT,
           KcpCounter.FEC_PARITY_IN,
@@ -58,7 +61,7 @@ class SimulatorTest {
     assertTrue(faults.get(Fault.REORDERED) > 0);
     assertTrue(faults.get(Fault.CORRUPTED) > 0);
     assertTrue(faults.get(Fault.ALLOCATION_FAILED) > 0);
-    for (KcpCounter counter : COUNTED_BY_LAYERS) {
+    for (KcpCounter counter : COUNTED_BY_ENDPOINTS) {
       long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
       assertTrue(counted > 0, "never counted: " + counter);
     }
