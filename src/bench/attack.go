@@ -31,7 +31,11 @@ const (
 	newPeriod      = 50 * time.Millisecond
 	newTimeout     = 3 * time.Second
 	junkBytes      = 100
+	pushEnd        = headerBytes + pingBytes
 )
+
+// offer is an offer of the extension, whose last eight bytes are the token: protocol.md 13.
+const offer = "K\x01\x01\x08\x00--------"
 
 // An attackResult says what honest peers notice of a flood, and what it costs the server.
 type attackResult struct {
@@ -64,26 +68,29 @@ func attack(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
 		"class path of io.kcp4j.load.Load")
 	kind := flags.String("kind", "segments",
-		"segments: first segments of new sessions; junk: random bytes, to a server with an AEAD")
+		"segments: first segments of new sessions; offers: the same with an offer of the extension; "+
+			"junk: random bytes, to a server with an AEAD")
 	rate := flags.Int("rate", 100_000, "`datagrams` per second")
 	warmUp := flags.Duration("warm-up", 20*time.Second, "`time` before the measurements")
 	duration := flags.Duration("time", 10*time.Second, "`time` of the flood, and before it")
 	floods := flags.Int("floods", 2, "how many floods the same server meets")
+	cpu := flags.Int("flood-cpu", -1, "the `CPU` that sends the flood; -1: any")
 	var given jvms
 	given.flag(flags)
 	if err := cli.Parse(flags, args); err != nil {
 		return err
 	}
-	crypt := map[string]string{"segments": "null", "junk": "aes-128-gcm"}[*kind]
+	crypt := map[string]string{"segments": "null", "offers": "null", "junk": "aes-128-gcm"}[*kind]
 	if crypt == "" || *rate < 1000 || *duration < newClients*newPeriod+newTimeout {
-		return cli.UsageErrorf("--kind %s, --rate %d, --time %v: expected segments or junk, "+
+		return cli.UsageErrorf("--kind %s, --rate %d, --time %v: expected segments, offers or junk, "+
 			"1000 or more, and %v or more", *kind, *rate, *duration, newClients*newPeriod+newTimeout)
 	}
 	s := &kcpgo.Settings{NoDelay: 1, Interval: 10, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256,
 		MTU: 1400, Stream: true, SockBuf: 4 << 20, Crypt: crypt, Key: "load"}
 	java := append(given.orDefault()[0].command, "-cp", *classPath, "io.kcp4j.load.Load",
 		"--crypt="+s.Crypt, "--key="+s.Key)
-	a := &attacked{settings: s, kind: *kind, rate: *rate, warmUp: *warmUp, duration: *duration}
+	a := &attacked{settings: s, kind: *kind, rate: *rate, cpu: *cpu, warmUp: *warmUp,
+		duration: *duration}
 	return a.run(java, *floods)
 }
 
@@ -92,6 +99,7 @@ type attacked struct {
 	settings         *kcpgo.Settings
 	kind             string
 	rate             int
+	cpu              int // that sends the flood, or -1
 	warmUp, duration time.Duration
 	remote           string
 	honest           []*honestSession
@@ -192,7 +200,7 @@ func (a *attacked) flood(
 	end := time.Now().Add(a.duration)
 	newGo := a.beginSessions()
 	sent := make(chan int)
-	go func() { sent <- flood.run(a.rate, end) }()
+	go func() { sent <- flood.run(a.rate, end, a.cpu) }()
 	for time.Now().Before(end) {
 		result.MemoryPeak = max(result.MemoryPeak, residentMB(pid))
 		time.Sleep(50 * time.Millisecond)
@@ -360,10 +368,8 @@ func newFlooder(remote, kind string) (*flooder, error) {
 	crand.Read(seed[:])
 	f := &flooder{conn: ipv4.NewPacketConn(conn), kind: kind, out: make([]ipv4.Message, batch),
 		random: rand.NewChaCha8(seed)}
-	size := junkBytes
-	if kind == "segments" {
-		size = headerBytes + pingBytes
-	}
+	size := map[string]int{"segments": pushEnd, "offers": pushEnd + headerBytes + len(offer),
+		"junk": junkBytes}[kind]
 	source := net.IPv4(127, 2, 0, 1).To4()
 	for i := range f.out {
 		f.out[i].Buffers = [][]byte{make([]byte, size)}
@@ -374,9 +380,14 @@ func newFlooder(remote, kind string) (*flooder, error) {
 	return f, kcpgo.SetBuffers(conn, 4<<20)
 }
 
-// run returns how many datagrams have been sent.
-func (f *flooder) run(rate int, end time.Time) int {
+// run returns how many datagrams have been sent, by a CPU of its own unless that is -1.
+func (f *flooder) run(rate int, end time.Time, cpu int) int {
 	lockPreciseThread()
+	if cpu >= 0 {
+		if err := pinThread(cpu); err != nil {
+			fail(err)
+		}
+	}
 	sent := 0
 	start := time.Now()
 	for now := start; now.Before(end); now = time.Now() {
@@ -407,11 +418,23 @@ func (f *flooder) renew(m *ipv4.Message) {
 		f.random.Read(datagram)
 		return
 	}
-	binary.LittleEndian.PutUint32(datagram, uint32(source>>40)|1)
-	datagram[4] = push
-	binary.LittleEndian.PutUint16(datagram[6:], 128)
-	binary.LittleEndian.PutUint32(datagram[8:], uint32(source))
-	binary.LittleEndian.PutUint32(datagram[20:], pingBytes)
+	conv := uint32(source>>40) | 1
+	putHeader(datagram, conv, push, uint32(source), pingBytes)
+	if f.kind == "offers" {
+		putHeader(datagram[pushEnd:], conv, wins, uint32(source), len(offer))
+		message := datagram[pushEnd+headerBytes:]
+		copy(message, offer)
+		binary.LittleEndian.PutUint64(message[len(offer)-8:], f.random.Uint64())
+	}
+}
+
+// putHeader writes the header of a segment with sequence number 0.
+func putHeader(segment []byte, conv uint32, cmd byte, ts uint32, payload int) {
+	binary.LittleEndian.PutUint32(segment, conv)
+	segment[4] = cmd
+	binary.LittleEndian.PutUint16(segment[6:], 128)
+	binary.LittleEndian.PutUint32(segment[8:], ts)
+	binary.LittleEndian.PutUint32(segment[20:], uint32(payload))
 }
 
 // socketDrops is how many datagrams the socket at an IPv4 address has dropped, since its buffer was
