@@ -296,6 +296,8 @@ public final class SimulatedEndpoints {
       if (flood != null && reason == EndReason.EVICTED) {
         evicted.add(conv);
         abandonedAtUs.put(conv, time.nowUs());
+        // Else its progress timeout would do so, which is off here: its probes are answered.
+        time.afterMs(LONG_LINGER_MS, () -> closeOnClient(clientsOf.get(conv), conv));
         return;
       }
       boolean mayEnd = clientSides.get(conv).mayEndPeer(reason);
