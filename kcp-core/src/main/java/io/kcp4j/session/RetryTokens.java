@@ -3,27 +3,30 @@ package io.kcp4j.session;
 import io.kcp4j.crypto.HashSeed;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import org.bouncycastle.crypto.macs.SipHash;
+import org.bouncycastle.crypto.params.KeyParameter;
 
 /**
  * Tokens of stateless retries (RFC 9000 §8.1.2): who shows one has received it at its address not
- * long ago. A token is the beginning of a keyed hash of the address, the conversation id and the
- * time, so that nothing has to be kept for it. Used by one thread.
+ * long ago. A token is the SipHash-2-4 (Aumasson and Bernstein, 2012) of the address, the
+ * conversation id and the time under a secret, so that nothing has to be kept for it, and a flood
+ * of false ones costs little to check. Used by one thread.
  */
 final class RetryTokens {
 
   /** A token is valid for the rest of its period, and for the next one. */
   private static final long PERIOD_US = 8_000_000;
 
-  private static final int SECRET_BYTES = 32;
+  private static final int SECRET_BYTES = 16;
 
-  private final Hmac hmac = new Hmac(secret());
+  private final SipHash hash = new SipHash();
 
-  private static byte[] secret() {
+  RetryTokens() {
     ByteBuffer secret = ByteBuffer.allocate(SECRET_BYTES);
     while (secret.hasRemaining()) {
       secret.putLong(HashSeed.next());
     }
-    return secret.array();
+    hash.init(new KeyParameter(secret.array()));
   }
 
   /** The token for a client, to be shown soon. */
@@ -42,6 +45,7 @@ final class RetryTokens {
     ByteBuffer message = ByteBuffer.allocate(Long.BYTES + 2 * Integer.BYTES + address.length);
     message.putLong(Math.floorDiv(nowUs, PERIOD_US) - periodsAgo);
     message.putInt(client.conv()).putInt(remote.getPort()).put(address);
-    return ByteBuffer.wrap(hmac.of(message.array())).getLong();
+    hash.update(message.array(), 0, message.capacity());
+    return hash.doFinal(); // Resets the hash.
   }
 }
