@@ -74,7 +74,6 @@ func attack(flags *flag.FlagSet, args []string) error {
 	warmUp := flags.Duration("warm-up", 20*time.Second, "`time` before the measurements")
 	duration := flags.Duration("time", 10*time.Second, "`time` of the flood, and before it")
 	floods := flags.Int("floods", 2, "how many floods the same server meets")
-	cpu := flags.Int("flood-cpu", -1, "the `CPU` that sends the flood; -1: any")
 	var given jvms
 	given.flag(flags)
 	if err := cli.Parse(flags, args); err != nil {
@@ -89,8 +88,7 @@ func attack(flags *flag.FlagSet, args []string) error {
 		MTU: 1400, Stream: true, SockBuf: 4 << 20, Crypt: crypt, Key: "load"}
 	java := append(given.orDefault()[0].command, "-cp", *classPath, "io.kcp4j.load.Load",
 		"--crypt="+s.Crypt, "--key="+s.Key)
-	a := &attacked{settings: s, kind: *kind, rate: *rate, cpu: *cpu, warmUp: *warmUp,
-		duration: *duration}
+	a := &attacked{settings: s, kind: *kind, rate: *rate, warmUp: *warmUp, duration: *duration}
 	return a.run(java, *floods)
 }
 
@@ -99,7 +97,6 @@ type attacked struct {
 	settings         *kcpgo.Settings
 	kind             string
 	rate             int
-	cpu              int // that sends the flood, or -1
 	warmUp, duration time.Duration
 	remote           string
 	honest           []*honestSession
@@ -200,7 +197,7 @@ func (a *attacked) flood(
 	end := time.Now().Add(a.duration)
 	newGo := a.beginSessions()
 	sent := make(chan int)
-	go func() { sent <- flood.run(a.rate, end, a.cpu) }()
+	go func() { sent <- flood.run(a.rate, end) }()
 	for time.Now().Before(end) {
 		result.MemoryPeak = max(result.MemoryPeak, residentMB(pid))
 		time.Sleep(50 * time.Millisecond)
@@ -380,14 +377,9 @@ func newFlooder(remote, kind string) (*flooder, error) {
 	return f, kcpgo.SetBuffers(conn, 4<<20)
 }
 
-// run returns how many datagrams have been sent, by a CPU of its own unless that is -1.
-func (f *flooder) run(rate int, end time.Time, cpu int) int {
+// run returns how many datagrams have been sent.
+func (f *flooder) run(rate int, end time.Time) int {
 	lockPreciseThread()
-	if cpu >= 0 {
-		if err := pinThread(cpu); err != nil {
-			fail(err)
-		}
-	}
 	sent := 0
 	start := time.Now()
 	for now := start; now.Before(end); now = time.Now() {

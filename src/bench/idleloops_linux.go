@@ -76,8 +76,10 @@ func (l *idleLoops) start(core int, failed func(error)) error {
 
 // runIdle restricts this thread to one core and to the time that other threads leave.
 func runIdle(core int) error {
+	var only unix.CPUSet
+	only.Set(core)
 	idle := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
-	return errors.Join(pinThread(core), unix.SchedSetAttr(0, &idle, 0))
+	return errors.Join(unix.SchedSetaffinity(0, &only), unix.SchedSetAttr(0, &idle, 0))
 }
 
 // cpuTime is what the loops have used, with the interrupts that were served meanwhile.

@@ -14,6 +14,4 @@ func compareLatency(*flag.FlagSet, []string) error {
 
 func lockPreciseThread() {}
 
-func pinThread(int) error { return errors.New("CPUs can be chosen only on Linux") }
-
 func sleepUntil(instant time.Time) { time.Sleep(time.Until(instant)) }

@@ -13,13 +13,6 @@ func lockPreciseThread() {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }
 
-// pinThread restricts this thread to one CPU.
-func pinThread(cpu int) error {
-	var only unix.CPUSet
-	only.Set(cpu)
-	return unix.SchedSetaffinity(0, &only)
-}
-
 // sleepUntil is more precise than time.Sleep, which may take a millisecond longer.
 func sleepUntil(instant time.Time) {
 	for wait := time.Until(instant); wait > 0; wait = time.Until(instant) {
