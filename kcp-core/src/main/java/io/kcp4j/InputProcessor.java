@@ -187,12 +187,10 @@ final class InputProcessor {
     LossDetector losses = kcp.losses;
     int unaBefore = sending.una();
     boolean isReported = kcp.events.isActive();
-    boolean isNothing = una - unaBefore <= 0 && losses.unacknowledged() == unacknowledged;
-    if (isNothing && !isReported) {
-      return;
-    }
     if (isReported) {
       reportBelow(kcp, una, nowUs);
+    } else if (una - unaBefore <= 0 && losses.unacknowledged() == unacknowledged) {
+      return; // Nothing has been acknowledged.
     }
     if (losses.unacknowledged() != unacknowledged) {
       losses.endAcks(nowUs);

@@ -397,7 +397,7 @@ public final class Kcp {
    * before any of it has an effect, and counted.
    */
   public InputResult input(ByteBuf datagram, long nowUs) {
-    return InputProcessor.input(this, datagram, Origin.NETWORK, nowUs);
+    return input(datagram, Origin.NETWORK, nowUs);
   }
 
   /** {@link #input(ByteBuf, long)} for a datagram of either origin. */

@@ -2,11 +2,15 @@ package io.kcp4j.session;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.security.GeneralSecurityException;
+import java.security.InvalidKeyException;
 import java.util.Arrays;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Reset tokens, by which a server proves that it does not know a session any more, though it has
- * forgotten everything about it (RFC 9000 §10.3): a keyed hash of the session id. Used by one
+ * forgotten everything about it (RFC 9000 §10.3): HMAC-SHA256 of the session id. Used by one
  * thread.
  */
 public final class ResetTokens {
@@ -17,7 +21,9 @@ public final class ResetTokens {
   /** The size of a token, in bytes. */
   static final int BYTES = 16;
 
-  private final Hmac hmac;
+  private static final String ALGORITHM = "HmacSHA256";
+
+  private final Mac mac;
 
   /**
    * Makes the tokens of a server.
@@ -31,13 +37,20 @@ public final class ResetTokens {
       throw new IllegalArgumentException(
           "secret: " + secret.length + " bytes (expected: >= " + MIN_SECRET_BYTES + ")");
     }
-    hmac = new Hmac(secret);
+    try {
+      mac = Mac.getInstance(ALGORITHM);
+      mac.init(new SecretKeySpec(secret, ALGORITHM));
+    } catch (InvalidKeyException e) {
+      throw new AssertionError(e); // HMAC takes keys of any length.
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException(e); // Every JDK has it.
+    }
   }
 
   /** The token of a session id. */
   byte[] of(long sessionId) {
     byte[] message =
         ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN).putLong(sessionId).array();
-    return Arrays.copyOf(hmac.of(message), BYTES);
+    return Arrays.copyOf(mac.doFinal(message), BYTES);
   }
 }

@@ -242,7 +242,7 @@ class RetryTest {
   @Test
   void tokenIsValidForItsClientAndForAShortTime() {
     RetryTokens tokens = new RetryTokens();
-    InetSocketAddress remote = new InetSocketAddress(NetUtil.LOCALHOST, 1);
+    InetSocketAddress remote = new InetSocketAddress(NetUtil.LOCALHOST4, 1);
     SessionKey key = new SessionKey(remote, 7);
     long token = tokens.of(key, 0);
     assertTrue(tokens.isValid(key, token, 0));
@@ -250,7 +250,7 @@ class RetryTest {
     assertFalse(tokens.isValid(key, token, 16_000_000));
     assertFalse(tokens.isValid(key, token, -1));
     assertFalse(tokens.isValid(new SessionKey(remote, 8), token, 0));
-    InetSocketAddress otherPort = new InetSocketAddress(NetUtil.LOCALHOST, 2);
+    InetSocketAddress otherPort = new InetSocketAddress(NetUtil.LOCALHOST4, 2);
     assertFalse(tokens.isValid(new SessionKey(otherPort, 7), token, 0));
     InetSocketAddress otherHost = new InetSocketAddress("127.0.0.2", 1);
     assertFalse(tokens.isValid(new SessionKey(otherHost, 7), token, 0));

@@ -294,6 +294,8 @@ public final class SimulatedEndpoints {
         return;
       }
       if (flood != null && reason == EndReason.EVICTED) {
+        boolean isValidated = serverSides.get(conv).session().path().isValidated();
+        Check.that(!isValidated, "a validated session was evicted");
         evicted.add(conv);
         abandonedAtUs.put(conv, time.nowUs());
         // Else its progress timeout would do so, which is off here: its probes are answered.

@@ -16,8 +16,8 @@ import java.util.function.BiConsumer;
 
 /**
  * First packets from forged addresses, which acknowledge nothing, to the server of {@link
- * SimulatedEndpoints}. Some are repeated, some go on, and some offer the extension. The sessions of
- * others come to no harm, and no such address is sent more than the amplification limit allows.
+ * SimulatedEndpoints}. Some are repeated, some go on, and some offer the extension. Validated
+ * sessions come to no harm, and no such address is sent more than the amplification limit allows.
  */
 final class SimulatedFlood {
 
