@@ -8,19 +8,20 @@ final class DatagramValidator {
   private DatagramValidator() {}
 
   /**
-   * Validates the bytes between reader and writer index.
+   * Validates the bytes between reader and writer index, which are a header at least.
    *
+   * @param firstLong the first long of the first header
+   * @param thirdLong the third long of the first header
    * @param conv the conversation id of the session
    * @param sndNext the sequence number below which everything has been sent
    */
-  static InputResult validate(ByteBuf datagram, int conv, int sndNext) {
+  static InputResult validate(
+      ByteBuf datagram, long firstLong, long thirdLong, int conv, int sndNext) {
+    long first = firstLong;
+    long third = thirdLong;
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
-    if (end - index < Segment.HEADER_BYTES) {
-      return InputResult.MALFORMED;
-    }
-    do {
-      long first = Segment.first(datagram, index);
+    while (true) {
       if (Segment.conv(first) != conv) {
         return InputResult.WRONG_CONV;
       }
@@ -28,7 +29,6 @@ final class DatagramValidator {
       if (!Segment.isCommand(cmd)) {
         return InputResult.UNKNOWN_COMMAND;
       }
-      long third = Segment.third(datagram, index);
       int length = Segment.length(third);
       if (length < 0 || length > end - index - Segment.HEADER_BYTES) {
         return InputResult.MALFORMED;
@@ -38,7 +38,11 @@ final class DatagramValidator {
         return InputResult.ACKNOWLEDGES_UNSENT;
       }
       index += Segment.HEADER_BYTES + length;
-    } while (end - index >= Segment.HEADER_BYTES);
-    return InputResult.ACCEPTED;
+      if (end - index < Segment.HEADER_BYTES) {
+        return InputResult.ACCEPTED;
+      }
+      first = Segment.first(datagram, index);
+      third = Segment.third(datagram, index);
+    }
   }
 }

@@ -19,20 +19,26 @@ final class InputProcessor {
     if (origin == Origin.NETWORK) {
       kcp.counters.addDatagramIn(datagram.readableBytes());
     }
-    InputResult result = DatagramValidator.validate(datagram, kcp.conv(), kcp.sending.next());
+    if (datagram.readableBytes() < Segment.HEADER_BYTES) {
+      return refuse(kcp.counters, InputResult.MALFORMED);
+    }
+    // Both passes share what is read of the first header: most datagrams have no other.
+    long first = Segment.first(datagram, datagram.readerIndex());
+    long third = Segment.third(datagram, datagram.readerIndex());
+    InputResult result =
+        DatagramValidator.validate(datagram, first, third, kcp.conv(), kcp.sending.next());
     if (result != InputResult.ACCEPTED) {
-      countRefused(kcp.counters, result);
-      return result;
+      return refuse(kcp.counters, result);
     }
     if (kcp.tracing != null) {
       kcp.tracing.at(nowUs);
       kcp.tracing.datagramReceived(datagram.readableBytes(), origin);
     }
-    apply(kcp, datagram, origin, nowUs);
+    apply(kcp, datagram, first, third, origin, nowUs);
     return result;
   }
 
-  private static void countRefused(KcpCounters counters, InputResult result) {
+  private static InputResult refuse(KcpCounters counters, InputResult result) {
     KcpCounter counter =
         switch (result) {
           case MALFORMED -> KcpCounter.MALFORMED;
@@ -42,13 +48,16 @@ final class InputProcessor {
           case ACCEPTED, SESSION_ENDED -> throw new AssertionError(result);
         };
     counters.add(counter, 1);
+    return result;
   }
 
   /**
-   * Applies a datagram. Every ACK comes before any {@code una}, which would drop the segment that
-   * the ACK has to be compared with: protocol.md 2.3.
+   * Applies a datagram, whose first header begins with {@code firstLong} and ends with {@code
+   * thirdLong}. Every ACK comes before any {@code una}, which would drop the segment that the ACK
+   * has to be compared with: protocol.md 2.3.
    */
-  private static void apply(Kcp kcp, ByteBuf datagram, Origin origin, long nowUs) {
+  private static void apply(
+      Kcp kcp, ByteBuf datagram, long firstLong, long thirdLong, Origin origin, long nowUs) {
     kcp.advertised.received(nowUs);
     int newestUna = kcp.remote.una();
     int rttSampleUs = AckSample.NO_RTT;
@@ -59,12 +68,11 @@ final class InputProcessor {
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
     int una = 0;
-    boolean hasFailed = false;
-    while (end - index >= Segment.HEADER_BYTES && !hasFailed) {
+    long first = firstLong;
+    long third = thirdLong;
+    while (true) {
       segments++;
-      long first = Segment.first(datagram, index);
       long second = Segment.second(datagram, index);
-      long third = Segment.third(datagram, index);
       int segmentUna = Segment.una(third);
       if (origin == Origin.NETWORK) {
         updateRemoteWindow(kcp, segmentUna, Segment.wnd(first));
@@ -78,14 +86,16 @@ final class InputProcessor {
           hasExactAck |= (kcp.extension != null || !kcp.isPeerProven) && proves(kcp, second);
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
-        case Segment.PUSH -> {
-          push(kcp, first, second, datagram, index, length);
-          hasFailed = kcp.failure() != null;
-        }
+        case Segment.PUSH -> push(kcp, first, second, datagram, index, length);
         case Segment.WASK -> kcp.advertised.requestUpdate();
         default -> messageAt = length > 0 ? index : NONE; // WINS: its window has been taken above
       }
       index += Segment.HEADER_BYTES + length;
+      if (end - index < Segment.HEADER_BYTES || kcp.failure() != null) {
+        break;
+      }
+      first = Segment.first(datagram, index);
+      third = Segment.third(datagram, index);
     }
     kcp.receiving.endDatagram(origin);
     kcp.counters.add(KcpCounter.SEGMENTS_IN, segments);
