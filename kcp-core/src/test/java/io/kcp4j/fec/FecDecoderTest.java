@@ -384,6 +384,18 @@ class FecDecoderTest {
   }
 
   @Test
+  void noMoreThanTheShareOfADecoderIsHeldBeforeTheRatioIsKnown() {
+    FecReceiver greedy = new FecReceiver(FecConfig.NONE);
+    int most = 0;
+    for (int i = 0; i < 200; i++) {
+      greedy.input(FecReceiver.packet(i, FecPacket.DATA, FecPacket.MAX_SHARD_BYTES));
+      most = Math.max(most, greedy.decoder.heldBytes());
+    }
+    assertTrue(most > 128 * 1024 && most <= 256 * 1024, most + " bytes");
+    greedy.close();
+  }
+
+  @Test
   void disabledDecoderKeepsNoPackets() {
     receiver = new FecReceiver(RATIO.withDecoding(false));
     for (byte[] packet : group().subList(1, 5)) {

@@ -231,12 +231,20 @@ class RetryTest {
   @Test
   void numberOfRetriesIsLimited() {
     ByteBuf first = request().get(0);
-    for (int i = 0; i < 2_000; i++) {
-      first.setIntLE(first.readerIndex(), i);
-      first.setIntLE(first.readableBytes() - OFFER_BYTES - Segment.HEADER_BYTES, i);
+    requestOfConvs(first, 0, 2_000);
+    assertEquals(1_000, server.count(KcpCounter.RETRIES_OUT));
+    server.nowUs += 50_000;
+    requestOfConvs(first, 2_000, 4_000);
+    assertEquals(1_500, server.count(KcpCounter.RETRIES_OUT));
+  }
+
+  /** Has the server receive a first datagram with each conversation id of a range. */
+  private void requestOfConvs(ByteBuf first, int from, int to) {
+    for (int conv = from; conv < to; conv++) {
+      first.setIntLE(first.readerIndex(), conv);
+      first.setIntLE(first.readableBytes() - OFFER_BYTES - Segment.HEADER_BYTES, conv);
       server.take(client, List.of(first));
     }
-    assertEquals(1_000, server.count(KcpCounter.RETRIES_OUT));
   }
 
   @Test

@@ -29,6 +29,7 @@ class SendLimitTest {
   private static final int SMALL_BYTES = 64;
   private static final int MAX_SMALL = 8;
   private static final int RESPONSE_BYTES = 100_000;
+  private static final int KEEP_ALIVE_PROBES = 7;
 
   private final VirtualHost client = new VirtualHost(1);
   private final VirtualHost server = new VirtualHost(2);
@@ -62,10 +63,23 @@ class SendLimitTest {
     respond(RESPONSE_BYTES);
     request(requestBytes);
     server.runTo(server.nowUs + 60_000_000);
+    assertSentBytesAreLimited(requestBytes, 0);
+  }
+
+  @Test
+  void sessionThatIsNeverGivenUpSendsOnlyKeepAliveProbesBeyondThat() {
+    server.config = KcpConfig.builder().progressTimeoutMs(0).deadLink(0).build();
+    respond(RESPONSE_BYTES);
+    request(10);
+    server.runTo(server.nowUs + 600_000_000);
+    assertSentBytesAreLimited(10, KEEP_ALIVE_PROBES * Segment.HEADER_BYTES);
+  }
+
+  private void assertSentBytesAreLimited(int requestBytes, int probeBytes) {
     Path path = server.session.path();
     assertEquals(Segment.HEADER_BYTES + requestBytes, path.bytesReceived());
     assertTrue(
-        path.bytesSent() <= 3 * path.bytesReceived() + MAX_SMALL * SMALL_BYTES,
+        path.bytesSent() <= 3 * path.bytesReceived() + MAX_SMALL * SMALL_BYTES + probeBytes,
         path.bytesSent() + " bytes for " + path.bytesReceived());
     assertFalse(path.isValidated());
   }
@@ -303,10 +317,23 @@ class SendLimitTest {
   @Test
   void acknowledgementOfNothingIsNoProof() {
     request(10);
-    ByteBuf ack = Unpooled.buffer();
-    Segment.write(ack, VirtualHost.CONV, Segment.ACK, 0, 128, 0, -1, 0, 0);
-    server.take(client, List.of(ack));
+    acknowledge(-1);
     assertFalse(server.session.path().isValidated());
+  }
+
+  @Test
+  void acknowledgementOfTheFirstSegmentWithoutItsTimestampIsNoProof() {
+    respond(10);
+    request(10);
+    acknowledge(0);
+    assertFalse(server.session.path().isValidated());
+  }
+
+  /** Has the server receive an ACK whose timestamp is 0. */
+  private void acknowledge(int sn) {
+    ByteBuf ack = Unpooled.buffer();
+    Segment.write(ack, VirtualHost.CONV, Segment.ACK, 0, 128, 0, sn, 0, 0);
+    server.take(client, List.of(ack));
   }
 
   @Test

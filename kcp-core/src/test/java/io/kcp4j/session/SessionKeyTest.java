@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** {@link SessionKey}: equality, order, and keys that were chosen to collide. */
 class SessionKeyTest {
@@ -62,6 +63,7 @@ class SessionKeyTest {
 
   /** The hash map keeps colliding keys in a tree; with a list this would take minutes. */
   @Test
+  @Timeout(30)
   void collidingKeysAreFoundByTheirOrder() {
     List<SessionKey> colliding = new ArrayList<>();
     int hash = key("10.0.0.0", 1, 0).hashCode();

@@ -2,6 +2,7 @@ package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -11,8 +12,10 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -99,5 +102,21 @@ class SessionMapTest {
         assertSame(session, found);
       }
     }
+  }
+
+  /** Without a seed, each map would have the keys in the same order. */
+  @Test
+  void keysAreHashedWithASecretSeed() throws UnknownHostException {
+    assertNotEquals(orderOfKeys(), orderOfKeys());
+  }
+
+  private List<SessionKey> orderOfKeys() throws UnknownHostException {
+    SessionMap filled = new SessionMap();
+    for (int i = 0; i < 1_000; i++) {
+      filled.putIfAbsent(key(i), session());
+    }
+    List<SessionKey> order = new ArrayList<>();
+    filled.forEach((key, session) -> order.add(key));
+    return order;
   }
 }

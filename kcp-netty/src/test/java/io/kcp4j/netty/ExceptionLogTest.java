@@ -5,53 +5,29 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.AppenderBase;
 import io.kcp4j.crypto.Aead;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.session.TimerWheel;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** Unexpected exceptions are logged with their stack traces, at a limited rate. */
 class ExceptionLogTest {
 
-  private final List<ILoggingEvent> warnings = new CopyOnWriteArrayList<>();
-
-  private final AppenderBase<ILoggingEvent> appender =
-      new AppenderBase<>() {
-        @Override
-        protected void append(ILoggingEvent event) {
-          if (event.getLevel() == Level.WARN) {
-            warnings.add(event);
-          }
-        }
-      };
-
-  private static Logger root() {
-    return (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
-  }
-
-  @BeforeEach
-  void listen() {
-    appender.start();
-    root().addAppender(appender);
-  }
+  private final RecordedLog recorded = new RecordedLog();
 
   @AfterEach
-  void stopListening() {
-    root().detachAppender(appender);
+  void stopRecording() {
+    recorded.close();
   }
 
   private void assertOneWarningOf(Class<?> source) {
+    List<ILoggingEvent> warnings = recorded.of(Level.WARN);
     assertEquals(1, warnings.size(), warnings::toString);
     assertEquals(source.getName(), warnings.get(0).getLoggerName());
     assertNotNull(warnings.get(0).getThrowableProxy());
@@ -118,7 +94,7 @@ class ExceptionLogTest {
             "source unexpected exception",
             "source unexpected exception (2 more were not logged)",
             "source unexpected exception"),
-        warnings.stream().map(ILoggingEvent::getFormattedMessage).toList());
+        recorded.messages(Level.WARN));
   }
 
   private static final class BrokenDeadline extends TimerWheel.Timer {

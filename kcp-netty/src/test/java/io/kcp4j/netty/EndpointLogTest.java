@@ -1,0 +1,51 @@
+package io.kcp4j.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Level;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.UsedKeys;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.net.InetSocketAddress;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** {@link EndpointLog}: what peers can cause is logged at a limited rate. */
+class EndpointLogTest {
+
+  private final RecordedLog recorded = new RecordedLog();
+  private final EmbeddedChannel socket = new EmbeddedChannel();
+  private final EndpointLog log = new EndpointLog(socket, new KcpCounters());
+
+  @AfterEach
+  void close() {
+    recorded.close();
+    socket.finishAndReleaseAll();
+  }
+
+  @Test
+  void mismatchIsLoggedOnceInTenSeconds() {
+    for (long i = 1; i <= 3; i++) {
+      InetSocketAddress remote = InetSocketAddress.createUnresolved("peer" + i, 1);
+      log.mismatched(KcpCounter.NOT_KCP, remote, i * (LogLimit.INTERVAL_US / 2));
+    }
+    List<String> lines = recorded.messages(Level.INFO);
+    assertEquals(2, lines.size(), lines::toString);
+    assertTrue(lines.get(0).contains("peer1"), lines::toString);
+    assertTrue(lines.get(1).contains("peer3"), lines::toString);
+  }
+
+  @Test
+  void keyThatHasReachedItsUsageLimitIsWarnedOfOnce() {
+    KeyRing keys = KeyRing.of(UsedKeys.atTheLimit());
+    log.warnOfKeyUsageLimit(keys);
+    log.warnOfKeyUsageLimit(keys);
+    List<String> lines = recorded.messages(Level.WARN);
+    assertEquals(1, lines.size(), lines::toString);
+    assertTrue(lines.get(0).contains("usage limit"), lines::toString);
+  }
+}
