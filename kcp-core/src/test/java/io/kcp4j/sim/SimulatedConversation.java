@@ -83,6 +83,10 @@ final class SimulatedConversation {
     this.peer = peer;
   }
 
+  SimulatedConversation peer() {
+    return peer;
+  }
+
   int conv() {
     return conv;
   }

@@ -74,7 +74,9 @@ final class SimulatedEndpoint {
   private final MemoryBudget budget = MemoryBudget.unlimited();
   private final KcpContext context;
   private final TimerWheel wheel;
+  private final TestDriver driver;
   private final SessionTable table;
+  private final ResetTokens resetTokens;
   private final Map<Integer, SimulatedConversation> conversations = new HashMap<>();
   private final Map<InetSocketAddress, Output> outputs = new HashMap<>();
   private final List<Output> unflushed = new ArrayList<>();
@@ -109,7 +111,7 @@ final class SimulatedEndpoint {
         random.nextBoolean()
             ? Unpooled.buffer(4096)
             : Unpooled.wrappedBuffer(ByteBuffer.allocateDirect(4096));
-    TestDriver driver =
+    driver =
         TestDriver.builder(context)
             .cipher(cipher)
             .deadlines(wheel)
@@ -124,7 +126,8 @@ final class SimulatedEndpoint {
     driver.onClosed = session -> owner.left(session.conv());
     byte[] secret = new byte[ResetTokens.MIN_SECRET_BYTES];
     random.nextBytes(secret);
-    table.resetTokens(new ResetTokens(secret));
+    resetTokens = new ResetTokens(secret);
+    table.resetTokens(resetTokens);
     driver.output = to -> outputs.computeIfAbsent(to, Output::new);
     driver.onOutputFlush = this::flushOutput;
     driver.outputWritable = this::isOutputWritable;
@@ -139,12 +142,32 @@ final class SimulatedEndpoint {
     return table;
   }
 
+  ResetTokens resetTokens() {
+    return resetTokens;
+  }
+
   boolean hasRoom() {
     return table.size() < maxSessions;
   }
 
   KcpCounters counters() {
     return context.total();
+  }
+
+  /** Ends all sessions without a word, as when the process is killed. */
+  void kill() {
+    driver.onClosed = session -> {};
+    for (SimulatedConversation conversation : conversations.values()) {
+      if (!conversation.isClosed()) {
+        conversation.closed();
+        table.remove(conversation.session(), time.nowUs());
+        conversation.session().close();
+      }
+    }
+    table.close();
+    unflushed.forEach(Output::drop);
+    unflushed.clear();
+    inbox.clear();
   }
 
   /** Changes the keys, perhaps while packets wait to be sealed. */
@@ -433,6 +456,11 @@ final class SimulatedEndpoint {
           () -> "a packet of " + bytes + " bytes: " + packet);
     }
 
+    private void drop() {
+      plain.clear();
+      buffer.clear();
+    }
+
     private void flush() {
       cipher.seal(packets);
       for (int i = 0; i < packets.size(); i++) {
@@ -440,8 +468,7 @@ final class SimulatedEndpoint {
             ByteBufUtil.getBytes(buffer, packets.start(i), packets.end(i) - packets.start(i), true);
         wire.send(address, remote, plain.get(i), sealed);
       }
-      plain.clear();
-      buffer.clear();
+      drop();
     }
   }
 }

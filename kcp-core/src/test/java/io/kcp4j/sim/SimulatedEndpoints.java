@@ -25,10 +25,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
 /**
@@ -36,8 +38,8 @@ import java.util.zip.CRC32C;
  * time. Sessions begin and end at all times, in order, by an abort or without a word; sides have
  * the extension, or not; unknown peers attack; the first datagram of a closed session is replayed
  * and must not begin it a second time; some clients vanish, which the server has to detect; in some
- * runs a {@link SimulatedFlood} takes the place of other attacks. Packets are sealed, or not, and
- * protected by FEC, or not; keys and FEC settings change meanwhile.
+ * runs a {@link SimulatedFlood} takes the place of other attacks, in some the server restarts.
+ * Packets are sealed, or not, and protected by FEC, or not; keys and FEC settings change meanwhile.
  */
 public final class SimulatedEndpoints {
 
@@ -88,10 +90,17 @@ public final class SimulatedEndpoints {
   /** Null in most runs. */
   private final SimulatedFlood flood;
 
+  /** Null in most runs. */
+  private final SimulatedRestart restart;
+
   /** The sessions of clients that gave way to those of the flood. */
   private final Set<Integer> evicted = new HashSet<>();
 
   private SimulatedEndpoint server;
+
+  /** The server before it restarted, or null. */
+  private SimulatedEndpoint killed;
+
   private Consumer<String> trace;
   private boolean mayBeFull;
   private int attackerProbes;
@@ -107,6 +116,7 @@ public final class SimulatedEndpoints {
     layers = new SimulatedLayers(random);
     attackerCipher = layers.firstKey().newCipher();
     flood = SimulatedFlood.draw(seed);
+    restart = flood == null ? SimulatedRestart.draw(seed) : null;
     if (layers.isSealed()) {
       network.dropChecksum();
     }
@@ -145,7 +155,10 @@ public final class SimulatedEndpoints {
       server.table().unvalidatedLimit(flood.drawUnvalidatedLimit());
       flood.schedule(time, OPENING_MS, this::flood);
     }
-    if (layers.hasKeys() && random.nextInt(4) == 0) {
+    boolean changesKey = layers.hasKeys() && random.nextInt(4) == 0;
+    if (restart != null) {
+      time.afterMs(restart.drawTimeMs(OPENING_MS), () -> restart(room));
+    } else if (changesKey) {
       changeKey();
     }
     time.afterMs(OPENING_MS + random.nextInt(OPENING_MS), network::heal);
@@ -190,6 +203,35 @@ public final class SimulatedEndpoints {
       time.afterMs(random.nextInt(halfMs), () -> endpoint.rekey(layers.bothKeys()));
       time.afterMs(halfMs + random.nextInt(halfMs), () -> endpoint.rekey(layers.newKey()));
     }
+  }
+
+  private void restart(int room) {
+    restart.forget(serverSides.values());
+    killed = server;
+    killed.kill();
+    server = endpoint(serverAddress, room, new Server());
+    if (restart.keepsSecret()) {
+      server.table().resetTokens(killed.resetTokens());
+    }
+    clientSides.forEach(
+        (conv, clientSide) -> {
+          if (restart.hasForgotten(conv) && !clientSide.isClosed()) {
+            abandonedAtUs.putIfAbsent(conv, time.nowUs());
+            // A progress timeout would do so, which is off here: its probes are answered.
+            time.afterMs(LONG_LINGER_MS, () -> closeForgotten(conv));
+          }
+        });
+  }
+
+  private void closeForgotten(int conv) {
+    Check.that(
+        clientSides.get(conv).isClosed() || !restart.isNoticed(conv),
+        () -> "conv " + conv + " has not noticed the restart");
+    closeOnClient(clientsOf.get(conv), conv);
+  }
+
+  private boolean hasForgotten(int conv) {
+    return restart != null && restart.hasForgotten(conv);
   }
 
   // Sessions
@@ -284,7 +326,7 @@ public final class SimulatedEndpoints {
       }
       Check.that(
           conv == guestConv || serverSides.containsKey(conv), "accepts what nobody has begun");
-      return evicted.contains(conv) ? null : serverSides.get(conv);
+      return evicted.contains(conv) || hasForgotten(conv) ? null : serverSides.get(conv);
     }
 
     @Override
@@ -332,6 +374,9 @@ public final class SimulatedEndpoints {
       }
       boolean mayEnd = isLeftOut || serverSides.get(conv).mayEndPeer(reason);
       Check.that(mayEnd, () -> "conv " + conv + " ended: " + reason);
+      Check.that(
+          restart == null || !restart.isNoticed(conv) || reason == EndReason.SESSION_UNKNOWN,
+          () -> "conv " + conv + " has not noticed the restart: " + reason);
     }
 
     /** Whether a client has ended since none of its segments was ever acknowledged. */
@@ -347,7 +392,7 @@ public final class SimulatedEndpoints {
 
   /** The client vanishes in the middle. */
   private void abandon(SimulatedEndpoint client, SimulatedConversation clientSide) {
-    if (!clientSide.isDone()) {
+    if (!clientSide.isDone() && !clientSide.isClosed()) {
       abandonedAtUs.put(clientSide.conv(), time.nowUs());
       client.close(clientSide.session());
     }
@@ -382,7 +427,10 @@ public final class SimulatedEndpoints {
 
   /** The server remembers the session, or {@link SimulatedConversation#attach} will complain. */
   private void replay(SimulatedEndpoint client, int conv) {
-    server.receiveUnclaimed(client.address(), firstDatagrams.get(conv), KcpCounter.CLOSED_SESSION);
+    if (!hasForgotten(conv)) {
+      server.receiveUnclaimed(
+          client.address(), firstDatagrams.get(conv), KcpCounter.CLOSED_SESSION);
+    }
   }
 
   // The network
@@ -412,9 +460,9 @@ public final class SimulatedEndpoints {
   }
 
   private SimulatedLink link(Path path) {
-    SimulatedEndpoint target = endpoints.get(path.to);
     LinkProfile profile = LinkProfile.draw(random, 100_000);
-    return network.connect(profile, bytes -> target.received(path.from, bytes));
+    return network.connect(
+        profile, bytes -> endpoints.get(path.to).received(path.from, bytes));
   }
 
   // Unknown peers
@@ -538,7 +586,7 @@ public final class SimulatedEndpoints {
     if (!unfinished().isEmpty()) {
       throw new AssertionError("stuck: " + unfinished());
     }
-    endpoints.values().forEach(SimulatedEndpoint::finish);
+    all().forEach(SimulatedEndpoint::finish);
     int ofFlood = flood == null ? 0 : flood.sessions();
     int sessions = clientSides.size() + ofFlood;
     checkCounter(KcpCounter.SESSIONS_OPENED, sessions - abandonedAtUs.size(), sessions);
@@ -548,22 +596,19 @@ public final class SimulatedEndpoints {
   }
 
   private void checkCounter(KcpCounter counter, long min, long max) {
-    long value = server.counters().get(counter);
+    long value = count(counter, servers());
     Check.that(
         value >= min && value <= max,
         () -> counter + " is " + value + " (expected: " + min + " to " + max + ")");
   }
 
   private SimulationReport report() {
-    long fromClients = 0;
-    for (SimulatedEndpoint endpoint : endpoints.values()) {
-      fromClients += endpoint.counters().get(KcpCounter.SEGMENTS_OUT);
-    }
-    long fromServer = server.counters().get(KcpCounter.SEGMENTS_OUT);
+    long segments = count(KcpCounter.SEGMENTS_OUT, all());
+    long fromServer = count(KcpCounter.SEGMENTS_OUT, servers());
     return new SimulationReport(
-        fromClients - fromServer,
+        segments - fromServer,
         fromServer,
-        server.counters().get(KcpCounter.RETRANSMITTED),
+        count(KcpCounter.RETRANSMITTED, servers()),
         time.nowUs(),
         digest.getValue(),
         counters(),
@@ -572,12 +617,23 @@ public final class SimulatedEndpoints {
 
   private KcpCounters counters() {
     KcpCounters counters = new KcpCounters();
-    for (SimulatedEndpoint endpoint : endpoints.values()) {
-      for (KcpCounter counter : KcpCounter.values()) {
-        counters.add(counter, endpoint.counters().get(counter));
-      }
+    for (KcpCounter counter : KcpCounter.values()) {
+      counters.add(counter, count(counter, all()));
     }
     return counters;
+  }
+
+  private static long count(KcpCounter counter, Stream<SimulatedEndpoint> endpoints) {
+    return endpoints.mapToLong(endpoint -> endpoint.counters().get(counter)).sum();
+  }
+
+  /** The server, and the one before it restarted. */
+  private Stream<SimulatedEndpoint> servers() {
+    return Stream.of(server, killed).filter(Objects::nonNull);
+  }
+
+  private Stream<SimulatedEndpoint> all() {
+    return Stream.concat(endpoints.values().stream(), Stream.ofNullable(killed));
   }
 
   private static InetSocketAddress address(int host) {

@@ -31,6 +31,7 @@ class SimulatorTest {
           KcpCounter.ACCEPT_DEFERRED,
           KcpCounter.SESSIONS_EVICTED,
           KcpCounter.RETRIES_OUT,
+          KcpCounter.STATELESS_RESETS_OUT,
           KcpCounter.OPEN_FAILED,
           KcpCounter.FEC_PARITY_OUT,
           KcpCounter.FEC_PARITY_IN,
