@@ -66,10 +66,11 @@ class FuzzTest {
     Path log = directory.resolve("log.txt");
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx512m", "-XX:+EnableDynamicAgentLoading", "-ea:io.kcp4j..."));
+    command.addAll(List.of("-Xmx512m", "-XX:+UseSerialGC", "-XX:+EnableDynamicAgentLoading"));
+    command.add("-ea:io.kcp4j...");
     if (MORE_RUNS == 0) {
       // Half of some seconds is start-up; C2 pays for itself only in longer runs.
-      command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+      command.add("-XX:TieredStopAtLevel=1");
     }
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), JAZZER));
     command.add("--target_class=io.kcp4j.fuzz." + target);

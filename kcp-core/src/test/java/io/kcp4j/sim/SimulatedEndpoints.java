@@ -461,8 +461,7 @@ public final class SimulatedEndpoints {
 
   private SimulatedLink link(Path path) {
     LinkProfile profile = LinkProfile.draw(random, 100_000);
-    return network.connect(
-        profile, bytes -> endpoints.get(path.to).received(path.from, bytes));
+    return network.connect(profile, bytes -> endpoints.get(path.to).received(path.from, bytes));
   }
 
   // Unknown peers

@@ -34,14 +34,14 @@ import java.nio.channels.ClosedChannelException;
  *
  * <p>KCP has no handshake. A client is active as soon as its socket is connected, unless {@link
  * KcpChannelOption#CONNECT_PROBE} is set, and the first bytes begin the session at the peer. {@link
- * KcpChannelEvent}s tell what becomes known of the peer. KCP has no close notification either:
- * {@code close()} waits until the peer has acknowledged what was flushed, see {@link
- * KcpChannelOption#LINGER}. If a session ends for another reason than {@code close()}, the channel
- * fires a {@link KcpEndException} and closes.
+ * KcpChannelEvent}s tell what becomes known of the peer. {@code close()} waits until the peer has
+ * acknowledged what was flushed, see {@link KcpChannelOption#LINGER}. If a session ends for another
+ * reason than {@code close()}, the channel fires a {@link KcpEndException} and closes.
  *
- * <p>A peer that has kcp4j's extension is told of the end, see {@link KcpChannelOption#EXTENSION}.
- * Its channel then ends as one of TCP does: it closes or, with {@code ALLOW_HALF_CLOSURE}, fires
- * {@link io.netty.channel.socket.ChannelInputShutdownEvent}, when everything before has been read.
+ * <p>KCP has no close notification. A peer that has kcp4j's extension is told of the end all the
+ * same, see {@link KcpChannelOption#EXTENSION}. Its channel then ends as one of TCP does: it closes
+ * or, with {@code ALLOW_HALF_CLOSURE}, fires {@link
+ * io.netty.channel.socket.ChannelInputShutdownEvent}, when everything before has been read.
  * Half-close works in the same way. {@link #abort}, and {@code close()} without linger, end the
  * peer's session at once.
  */

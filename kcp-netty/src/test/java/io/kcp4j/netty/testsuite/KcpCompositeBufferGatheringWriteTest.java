@@ -22,8 +22,8 @@ class KcpCompositeBufferGatheringWriteTest extends CompositeBufferGatheringWrite
   }
 
   /**
-   * The test waits until the client has seen that the server closed. KCP cannot tell; the idle
-   * timeout ends the client's session.
+   * The test waits until the client has seen that the server closed. The idle timeout ends the
+   * client's session.
    */
   @Override
   protected void configure(ServerBootstrap sb, Bootstrap cb, ByteBufAllocator allocator) {

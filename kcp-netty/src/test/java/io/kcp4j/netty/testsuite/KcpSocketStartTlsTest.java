@@ -23,8 +23,8 @@ class KcpSocketStartTlsTest extends SocketStartTlsTest {
   }
 
   /**
-   * The test waits until the server has seen that the client closed. KCP cannot tell, but TLS can:
-   * the server closes on {@code close_notify}.
+   * The test waits until the server has seen that the client closed: here it closes on TLS's {@code
+   * close_notify}.
    */
   @Override
   protected void configure(ServerBootstrap sb, Bootstrap cb, ByteBufAllocator allocator) {

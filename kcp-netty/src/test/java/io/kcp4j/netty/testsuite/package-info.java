@@ -11,9 +11,10 @@
  * <h2>What a subclass changes</h2>
  *
  * <ul>
- *   <li>KCP has no FIN: a session does not learn that its peer has closed. Where a test waits for
- *       that, an idle timeout ({@code CompositeBufferGatheringWriteTest}) or TLS's {@code
- *       close_notify} ({@code SocketStartTlsTest}) stands in for it.
+ *   <li>KCP has no FIN. That of the extension is sent only to a peer that has shown that it has the
+ *       extension. Where a test waits for the end of a session in which little was exchanged, an
+ *       idle timeout ({@code CompositeBufferGatheringWriteTest}) or TLS's {@code close_notify}
+ *       ({@code SocketStartTlsTest}) stands in for it.
  *   <li>A server that does not accept has no backlog to answer for it, so {@code
  *       SocketDataReadInitialStateTest} connects without a probe.
  *   <li>{@code SocketConnectTest} casts to {@code SocketChannel} where it writes before it
@@ -27,9 +28,11 @@
  * <dl>
  *   <dt>{@code SocketHalfClosedTest}, {@code SocketShutdownOutputBySelfTest}, {@code
  *       SocketShutdownOutputByPeerTest}, {@code AbstractSocketShutdownOutputByPeerTest}
- *   <dd>KCP has neither half closure nor FIN; they call {@code shutdownOutput} or wait for it.
+ *   <dd>They cast to {@code SocketChannel}, connect with {@code java.net.Socket}, or finish a
+ *       session before anything was exchanged; {@code DuplexTest} has half-close.
  *   <dt>{@code SocketRstTest}, {@code SocketCloseForciblyTest}
- *   <dd>They wait until the peer's close or reset has closed the other end.
+ *   <dd>They wait until the peer's close or reset has closed the other end, though nothing was
+ *       exchanged before.
  *   <dt>{@code AbstractSocketReuseFdTest}
  *   <dd>About the reuse of TCP's file descriptors; waits for the client's close at the server, and
  *       takes the exception of an idle timeout for a failure.
