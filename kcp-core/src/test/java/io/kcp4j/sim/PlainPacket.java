@@ -50,6 +50,17 @@ final class PlainPacket {
         && Segment.cmd(buffer, index) == Segment.WASK;
   }
 
+  /** The size of the window probes among its segments. */
+  int probeBytes() {
+    int probes = 0;
+    int next;
+    for (int index = datagramIndex(); hasSegments() && index < bytes.length; index = next) {
+      next = index + Segment.HEADER_BYTES + Segment.length(buffer, index);
+      probes += Segment.cmd(buffer, index) == Segment.WASK ? 1 : 0;
+    }
+    return probes * Segment.HEADER_BYTES;
+  }
+
   private boolean hasSegments() {
     return type == FecPacket.DATA || !FecPacket.isFec(type);
   }

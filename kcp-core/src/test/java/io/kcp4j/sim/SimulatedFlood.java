@@ -177,8 +177,8 @@ final class SimulatedFlood {
     if (victim == null) {
       return false;
     }
-    if (!packet.isProbe()) { // Probes may exceed the limit.
-      victim.sentBytes += bytes;
+    if (!packet.isProbe()) { // Probes may exceed the limit, also those that share a packet.
+      victim.sentBytes += bytes - packet.probeBytes();
     }
     int sealBytes = bytes - packet.bytes().length;
     long smallBytes = (long) SMALL_SEGMENTS * (SMALL_BYTES + sealBytes) * victim.sessions;

@@ -68,6 +68,12 @@ class SimulatorTest {
     }
   }
 
+  /** A probe that shares a packet with a segment once counted against the amplification limit. */
+  @Test
+  void probeMayExceedTheLimitOfAnUnvalidatedPeerBesideASegment() {
+    Simulation.endpoints(130_054, null);
+  }
+
   @Test
   void aSeedGivesTheSameRunAgainBitForBit() {
     for (long seed = 0; seed < 10; seed++) {
