@@ -133,13 +133,15 @@ final class Admission {
     }
   }
 
+  /** A probe with a query is from a session that began earlier. */
   private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
+    if (responder.answerQuery(remote, segments, nowUs)) {
+      return;
+    }
     if (acceptsOnProbe) {
       begin(segments, start, nowUs);
     } else if (isAccepting(remote)) {
-      if (!responder.answerQuery(remote, segments, nowUs)) {
-        responder.answerProbe(remote, index.lastKey().conv());
-      }
+      responder.answerProbe(remote, index.lastKey().conv());
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
     }

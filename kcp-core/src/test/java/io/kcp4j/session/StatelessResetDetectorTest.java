@@ -53,6 +53,10 @@ class StatelessResetDetectorTest {
 
   /** Lets the delay of one direction pass so often, and forwards what has been sent before. */
   private void exchange(int times) {
+    exchange(client, times);
+  }
+
+  private void exchange(VirtualHost client, int times) {
     List<ByteBuf> toServer = new ArrayList<>();
     List<ByteBuf> toClient = new ArrayList<>();
     for (int i = 0; i < times; i++) {
@@ -87,6 +91,22 @@ class StatelessResetDetectorTest {
     restart(SECRET);
     exchange(400);
     assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+  }
+
+  /** Its queries come with probes that could be those of a new client. */
+  @Test
+  void clientThatHasReceivedNothingIsToldByAServerThatAcceptsNoSession() {
+    VirtualHost idle = new VirtualHost(3);
+    idle.token = client.token;
+    idle.open(server);
+    idle.session.keepAliveIntervalMs(1_000);
+    idle.write(10);
+    exchange(idle, 20);
+    assertTrue(idle.session.isExtensionEstablished());
+    restart(SECRET);
+    server.driver.isAccepting = false;
+    exchange(idle, 400);
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), idle.ends);
   }
 
   @Test
