@@ -289,7 +289,7 @@ final class FlushQueue {
     outputTo(session, nowUs);
     boolean isLimited = !session.path().isValidated();
     if (!isLimited) {
-      session.unreliable().flush(session, output);
+      session.flushUnreliable(output);
     }
     boolean isRepairDue = session.fec().deadlineUs() <= nowUs;
     if (isRepairDue) {
@@ -305,7 +305,7 @@ final class FlushQueue {
       kcp.afterInput(nowUs, output);
     }
     if (isLimited) { // Acknowledgements take what the limit allows for first.
-      session.unreliable().flush(session, output);
+      session.flushUnreliable(output);
     }
     kcp.charge(output.nonArqBytes(), nowUs);
   }
@@ -320,7 +320,7 @@ final class FlushQueue {
   /** Flushes a session that is about to be closed, whatever it waits for. */
   void flushNow(Session session, long nowUs) {
     outputTo(session, nowUs);
-    session.unreliable().flush(session, output);
+    session.flushUnreliable(output);
     session.kcp().flush(nowUs, output);
     output.endGroup();
     handler.flushOutput();

@@ -108,6 +108,10 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** Sets the idle timeout, in milliseconds; 0 for none. */
   void idleTimeoutMs(int ms) {
+    if (idleTimeoutUs == 0) { // Without a timeout it is not noted when payload moves.
+      payloadMoved = countMoved();
+      payloadMovedAtUs = Math.max(lastReceivedAtUs, payloadMovedAtUs);
+    }
     idleTimeoutUs = 1_000L * ms;
     rearm();
   }
@@ -175,18 +179,28 @@ final class KeepAlive extends TimerWheel.Timer {
     return isUnresponsive;
   }
 
+  boolean hasIdleTimeout() {
+    return idleTimeoutUs > 0;
+  }
+
   /** Notes whether payload or unreliable datagrams have moved since the last call. */
   void updateIdle(long nowUs) {
-    KcpCounters counters = session.kcp().counters();
-    long moved =
-        counters.get(KcpCounter.PAYLOAD_BYTES_IN)
-            + counters.get(KcpCounter.PAYLOAD_BYTES_OUT)
-            + counters.get(KcpCounter.UNRELIABLE_IN)
-            + counters.get(KcpCounter.UNRELIABLE_OUT);
+    if (!hasIdleTimeout()) {
+      return;
+    }
+    long moved = countMoved();
     if (moved != payloadMoved) {
       payloadMoved = moved;
       payloadMovedAtUs = nowUs;
     }
+  }
+
+  private long countMoved() {
+    KcpCounters counters = session.kcp().counters();
+    return counters.get(KcpCounter.PAYLOAD_BYTES_IN)
+        + counters.get(KcpCounter.PAYLOAD_BYTES_OUT)
+        + counters.get(KcpCounter.UNRELIABLE_IN)
+        + counters.get(KcpCounter.UNRELIABLE_OUT);
   }
 
   private void rearm() {

@@ -164,7 +164,7 @@ final class PacketDemux {
       return;
     }
     if (session.fec().mayDecode() && session.path().mayHoldPackets()) {
-      session.fec().startDecoding();
+      session.ownFec().startDecoding();
     }
     if (session.fec().isDecoding()) {
       recover(session, packet, start, nowUs);
@@ -238,7 +238,8 @@ final class PacketDemux {
     if (extension != null && extension.endDatagram(session.kcp().isLastInputStale(), nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
     }
-    if (extension != null && session.unreliable().takeReceived()) {
+    boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();
+    if (isIdleChecked && session.unreliable().takeReceived()) {
       session.keepAlive().updateIdle(nowUs);
     }
     flushQueue.onDatagram(session);

@@ -2,9 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
 import io.kcp4j.fec.FecConfig;
-import io.kcp4j.fec.FecContext;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.Objects;
@@ -26,15 +24,18 @@ public final class Session extends FlushQueue.Entry {
   /** The default of {@link #keepAliveProbes}. */
   public static final int DEFAULT_KEEP_ALIVE_PROBES = KeepAlive.DEFAULT_PROBES;
 
+  private final SessionTable table;
   private final SessionKey key;
   private final Path path;
   private final Kcp kcp;
   private final Object owner;
-  private final FecLayer fec;
   private final UnreliableQueues unreliable;
 
-  /** What the cipher of the table adds to each packet, in bytes. */
-  private final int cipherBytes;
+  /** Whether unreliable datagrams have ever been sent. */
+  private boolean sendsUnreliable;
+
+  /** That of the table, which other sessions share, until this one uses FEC. */
+  private FecLayer fec;
 
   private final KeepAlive keepAlive = new KeepAlive(this);
 
@@ -44,26 +45,16 @@ public final class Session extends FlushQueue.Entry {
   private boolean isClosing;
   private boolean hasPeerAnswered;
 
-  /** Those of the table. */
-  private final ResetTokens resetTokens;
-
-  Session(
-      SessionTable table,
-      InetSocketAddress remote,
-      Kcp kcp,
-      Object owner,
-      FecContext fecContext,
-      KcpContext context) {
+  Session(SessionTable table, InetSocketAddress remote, Kcp kcp, Object owner) {
+    this.table = table;
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
     this.path = new Path(remote);
     this.kcp = kcp;
     this.owner = owner;
-    this.fec = new FecLayer(fecContext, kcp.counters());
-    this.unreliable = new UnreliableQueues(context, kcp.counters());
-    this.cipherBytes = table.cipherBytes();
-    this.resetTokens = table.resetTokens();
+    this.fec = table.unprotected();
+    this.unreliable = new UnreliableQueues(table.context(), kcp.counters());
     kcp.limitSending(path::allowanceBytes);
-    kcp.reconfigure(kcp.config(), cipherBytes);
+    kcp.reconfigure(kcp.config(), table.cipherBytes());
   }
 
   /** The address of the peer. */
@@ -159,7 +150,7 @@ public final class Session extends FlushQueue.Entry {
    */
   public void reconfigure(KcpConfig config, FecConfig fecConfig) {
     fec.checkSuccessor(fecConfig);
-    int overheadBytes = overheadBytes(cipherBytes, fecConfig);
+    int overheadBytes = overheadBytes(table.cipherBytes(), fecConfig);
     int roomBefore = kcp.mssBytes() + kcp.reservedBytes();
     fitExtension(config.mssBytes() - overheadBytes);
     try {
@@ -168,7 +159,9 @@ public final class Session extends FlushQueue.Entry {
       fitExtension(roomBefore);
       throw e;
     }
-    fec.configure(fecConfig);
+    if (fecConfig != fec.config()) {
+      ownFec().configure(fecConfig);
+    }
   }
 
   private void fitExtension(int mssBytes) {
@@ -220,7 +213,7 @@ public final class Session extends FlushQueue.Entry {
    * @param sessionId another one
    */
   public void answerExtension(long token, long sessionId) {
-    use(Extension.listening(kcp, unreliable, token, sessionId, resetTokens));
+    use(Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens()));
   }
 
   private void use(Extension extension) {
@@ -343,7 +336,16 @@ public final class Session extends FlushQueue.Entry {
     return cipherBytes + fecConfig.headerBytes();
   }
 
+  /** The FEC in force, to read from and to send by; shared as long as there is none. */
   FecLayer fec() {
+    return fec;
+  }
+
+  /** The FEC of this session alone, which is made on first use. */
+  FecLayer ownFec() {
+    if (fec == table.unprotected()) {
+      fec = new FecLayer(table.fecContext(), kcp.counters());
+    }
     return fec;
   }
 
@@ -397,6 +399,7 @@ public final class Session extends FlushQueue.Entry {
    */
   public void sendUnreliable(UnreliableSend datagram) {
     unreliable.check(this, datagram.content());
+    sendsUnreliable = true;
     unreliable.send(datagram);
   }
 
@@ -420,7 +423,14 @@ public final class Session extends FlushQueue.Entry {
 
   /** Whether an unreliable datagram waits to be sent. */
   public boolean hasUnreliableToSend() {
-    return unreliable.hasDatagramsToSend();
+    return sendsUnreliable && unreliable.hasDatagramsToSend();
+  }
+
+  /** Writes the unreliable datagrams that wait, as far as the path allows. */
+  void flushUnreliable(PacketOutput output) {
+    if (sendsUnreliable) {
+      unreliable.flush(this, output);
+    }
   }
 
   UnreliableQueues unreliable() {

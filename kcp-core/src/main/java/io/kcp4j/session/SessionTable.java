@@ -155,6 +155,10 @@ public final class SessionTable {
   private final KcpContext context;
   private final KcpCounters counters;
   private final FecContext fecContext;
+
+  /** Of sessions without FEC, and of what is sent for no session. */
+  private final FecLayer unprotected;
+
   private final SessionDirectory directory;
   private final int maxDatagramBytes;
   private final PacketOutput output;
@@ -210,7 +214,7 @@ public final class SessionTable {
     keepAlives = new KeepAliveSchedule(this, nowUs);
     flushQueue =
         new FlushQueue(this, handler, Objects.requireNonNull(deadlines, "deadlines"), output);
-    FecLayer unprotected = new FecLayer(fecContext, counters);
+    unprotected = new FecLayer(fecContext, counters);
     responder =
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
@@ -301,6 +305,20 @@ public final class SessionTable {
     demux.cipher(cipher);
   }
 
+  KcpContext context() {
+    return context;
+  }
+
+  /** What FEC on this thread shares. */
+  FecContext fecContext() {
+    return fecContext;
+  }
+
+  /** What stands for the FEC of sessions without any, so that their flushes touch no own one. */
+  FecLayer unprotected() {
+    return unprotected;
+  }
+
   /** What the cipher adds to each packet, in bytes. */
   int cipherBytes() {
     return cipherBytes(cipher);
@@ -320,7 +338,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException if the MTU has no room for the cipher's headers
    */
   public Session newSession(InetSocketAddress remote, Kcp kcp, Object owner) {
-    return new Session(this, remote, kcp, owner, fecContext, context);
+    return new Session(this, remote, kcp, owner);
   }
 
   /** How many sessions there are. */

@@ -309,15 +309,32 @@ class KeepAliveTest {
     runTo(5_000_000);
     nowUs += 80_000_000;
     table.sweep(nowUs);
+    receivePush();
+    runTo(nowUs + 9_000_000);
+    assertEquals(List.of(), ends);
+    runTo(nowUs + 3_000_000);
+    assertEquals(List.of("ended 1 IDLE"), ends);
+  }
+
+  private void receivePush() {
     ByteBuf push = Unpooled.buffer();
     Segment.write(push, 1, Segment.PUSH, 0, 128, 0, 0, 0, 10);
     driver.onProgress = s -> s.kcp().receive().release();
     table.receive(REMOTE, push.writeZero(10), nowUs);
     table.endBatch(nowUs);
     driver.onProgress = s -> {};
-    runTo(nowUs + 9_000_000);
+  }
+
+  @Test
+  void idleTimeoutThatIsSetLaterCountsWhatHasMovedBefore() {
+    Session session = add(1);
+    runTo(5_000_000);
+    receivePush();
+    runTo(7_000_000);
+    session.idleTimeoutMs(3_000);
+    runTo(7_500_000);
     assertEquals(List.of(), ends);
-    runTo(nowUs + 3_000_000);
+    runTo(9_500_000);
     assertEquals(List.of("ended 1 IDLE"), ends);
   }
 
