@@ -248,7 +248,11 @@ final class Extension implements KcpExtension {
   }
 
   @Override
-  public int messageBytes(long nowUs) {
+  public int messageBytes(int roomBytes, int mostBytes, long nowUs) {
+    return messageBytes(nowUs);
+  }
+
+  private int messageBytes(long nowUs) {
     if (!hasRoom) {
       return 0;
     }
