@@ -354,10 +354,10 @@ public final class Kcp {
     return receiving.next() != firstSn;
   }
 
-  /** Whether everything below {@code sn} has been received, and taken by {@link #receive}. */
+  /** Whether everything below {@code sn} has been received, and taken by the reader. */
   @Unstable
   public boolean isReceivedBelow(int sn) {
-    return receiving.next() - sn >= 0 && !receiving.isReceivable();
+    return receiving.next() - sn >= 0 && !receiving.hasUnread();
   }
 
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */

@@ -58,6 +58,11 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
+  boolean hasUnread() {
+    return queue.isReceivable();
+  }
+
+  @Override
   boolean isViolated() {
     return queue.isViolated();
   }

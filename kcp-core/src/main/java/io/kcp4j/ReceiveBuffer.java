@@ -199,6 +199,9 @@ abstract class ReceiveBuffer {
 
   abstract boolean isReceivable();
 
+  /** Whether something has been received that the reader has not taken and could take. */
+  abstract boolean hasUnread();
+
   abstract boolean isViolated();
 
   /** The next buffer, which becomes the caller's, or null. */

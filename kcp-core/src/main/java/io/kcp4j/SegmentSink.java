@@ -24,6 +24,9 @@ public interface SegmentSink {
    */
   boolean take(ByteBuf datagram, int index, int bytes, boolean isInOrder);
 
+  /** Whether something that was taken waits to be read. */
+  boolean hasUnread();
+
   /** The memory that the sink holds and has reserved from the budget, in bytes. */
   int heldBytes();
 }

@@ -49,6 +49,11 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
+  boolean hasUnread() {
+    return sink != null && sink.hasUnread();
+  }
+
+  @Override
   boolean isViolated() {
     return false;
   }

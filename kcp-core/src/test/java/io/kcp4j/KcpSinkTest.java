@@ -54,6 +54,11 @@ class KcpSinkTest {
     public int heldBytes() {
       return heldBytes;
     }
+
+    @Override
+    public boolean hasUnread() {
+      return false;
+    }
   }
 
   private ByteBuf push(int sn) {
