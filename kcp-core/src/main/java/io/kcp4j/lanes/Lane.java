@@ -76,6 +76,9 @@ public final class Lane {
 
   static final int NEWS = 8;
 
+  /** Whether the peer has stopped reading, and this has not been taken yet. */
+  static final int OUTPUT_STOPPED = 16;
+
   private byte flags;
 
   /** The state of the direction in which this side sends. */
@@ -172,6 +175,11 @@ public final class Lane {
     return output == Output.UNUSED || output == Output.OPEN;
   }
 
+  /** Whether neither side has used the lane since it has ended last. */
+  public boolean isUnused() {
+    return output == Output.UNUSED && inputKind == null;
+  }
+
   /**
    * Ends the lane in this direction: the peer reads what has been sent, and then the end. Without
    * effect if it has ended. The caller schedules a flush.
@@ -183,6 +191,16 @@ public final class Lane {
   /** The same, and drops what waits to be sent. */
   public void abortOutput() {
     lanes.abortOutput(this);
+  }
+
+  /**
+   * Whether the peer has stopped reading the lane since this was asked last. What waited has been
+   * dropped then, and this side has ended the lane.
+   */
+  public boolean takeOutputStop() {
+    boolean isStopped = is(OUTPUT_STOPPED);
+    set(OUTPUT_STOPPED, false);
+    return isStopped;
   }
 
   /** What has been begun and the peer has not read, as far as is known. */
@@ -219,6 +237,11 @@ public final class Lane {
    */
   public boolean takeInputEnd() {
     return lanes.takeInputEnd(this);
+  }
+
+  /** Whether there is a message to receive, or an end to take behind those. */
+  public boolean hasInput() {
+    return isReadable() || is(INPUT_ENDING);
   }
 
   /**

@@ -273,7 +273,7 @@ public final class Lanes {
   }
 
   void endOutput(Lane lane) {
-    if (!lane.isOutputOpen() || isUnused(lane)) {
+    if (!lane.isOutputOpen() || lane.isUnused()) {
       return;
     }
     if (unreliableSender.isPlanned(lane)) {
@@ -284,12 +284,8 @@ public final class Lanes {
   }
 
   /** Whether neither side has used the lane since it has ended last. */
-  private static boolean isUnused(Lane lane) {
-    return lane.output == Lane.Output.UNUSED && lane.inputKind == null;
-  }
-
   void abortOutput(Lane lane) {
-    if (lane.output == Lane.Output.ENDED || isUnused(lane)) {
+    if (lane.output == Lane.Output.ENDED || lane.isUnused()) {
       return;
     }
     if (!lane.config().kind().isReliable()) {

@@ -123,6 +123,7 @@ final class SegmentDemux implements SegmentSink {
       return isPossible;
     }
     if (frame.value() - lane.firstMessage >= 0) { // Not a STOP of what has ended since.
+      lane.set(Lane.OUTPUT_STOPPED, lane.isOutputOpen());
       lane.abortOutput();
       lanes.news(lane);
     }

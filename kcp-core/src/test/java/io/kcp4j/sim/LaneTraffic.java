@@ -41,6 +41,7 @@ final class LaneTraffic {
   private final long[] readsAtUs = new long[LANES];
 
   private LaneTraffic peer;
+  private long bytesQueued;
   private long bytesWritten;
   private long bytesRead;
 
@@ -108,6 +109,11 @@ final class LaneTraffic {
     return latest;
   }
 
+  /** The bytes of all messages, those that were dropped included. */
+  long bytesQueued() {
+    return bytesQueued;
+  }
+
   /** The bytes of all messages that were sent as a whole. */
   long bytesWritten() {
     return bytesWritten;
@@ -151,6 +157,7 @@ final class LaneTraffic {
 
   private void send(Lane lane, int bytes) {
     Direction direction = sent[lane.id()];
+    bytesQueued += bytes;
     int number = direction.messages++;
     ByteBuf content = allocator.heapBuffer(bytes).writeInt(number);
     for (int i = MIN_BYTES; i < bytes; i++) {

@@ -12,8 +12,8 @@ import java.util.stream.LongStream;
  * exits with 1 if a seed failed.
  *
  * <pre>
- * Simulate --seconds 3600 [--first SEED] [--endpoints | --lanes]
- * Simulate --seed N [--endpoints | --lanes] [--trace]
+ * Simulate --seconds 3600 [--first SEED] [--endpoints | --lanes | --lane-endpoints]
+ * Simulate --seed N [--endpoints | --lanes | --lane-endpoints] [--trace]
  * </pre>
  */
 public final class Simulate {
@@ -23,7 +23,8 @@ public final class Simulate {
     /** Pairs, and some of the others. */
     ALL,
     ENDPOINTS,
-    LANES
+    LANES,
+    LANE_ENDPOINTS
   }
 
   /** One seed in so many also runs the endpoints. */
@@ -60,11 +61,12 @@ public final class Simulate {
         case "--seconds" -> seconds = Long.parseLong(args[++i]);
         case "--endpoints" -> kind = Kind.ENDPOINTS;
         case "--lanes" -> kind = Kind.LANES;
+        case "--lane-endpoints" -> kind = Kind.LANE_ENDPOINTS;
         case "--trace" -> trace = true;
         default -> {
           System.err.println(
-              "usage: Simulate --seconds S [--first SEED] [--endpoints | --lanes]"
-                  + " | --seed N [--endpoints | --lanes] [--trace]");
+              "usage: Simulate (--seconds S [--first SEED] | --seed N [--trace])"
+                  + " [--endpoints | --lanes | --lane-endpoints]");
           System.exit(2);
         }
       }
@@ -88,6 +90,7 @@ public final class Simulate {
           case ALL -> Simulation.pair(seed, trace);
           case ENDPOINTS -> Simulation.endpoints(seed, trace);
           case LANES -> Simulation.lanes(seed, trace);
+          case LANE_ENDPOINTS -> Simulation.laneEndpoints(seed, trace);
         };
     System.out.println(report);
   }
@@ -117,6 +120,9 @@ public final class Simulate {
       }
       if (kind == Kind.LANES || (kind == Kind.ALL && seed % LANES_EVERY == 0)) {
         countPair(Simulation.lanes(seed, null));
+      }
+      if (kind == Kind.LANE_ENDPOINTS || (kind == Kind.ALL && seed % ENDPOINTS_EVERY == 5)) {
+        countEndpoints(Simulation.laneEndpoints(seed, null));
       }
       if (kind == Kind.ENDPOINTS || (kind == Kind.ALL && seed % ENDPOINTS_EVERY == 0)) {
         countEndpoints(Simulation.endpoints(seed, null));

@@ -22,6 +22,14 @@ public final class Simulation {
     return run("endpoints", seed, () -> new SimulatedEndpoints(seed).trace(trace).run());
   }
 
+  /** Runs the endpoints of a seed, most of whose sessions have lanes. */
+  public static SimulationReport laneEndpoints(long seed, Consumer<String> trace) {
+    return run(
+        "lane-endpoints",
+        seed,
+        () -> new SimulatedEndpoints(seed).withLanes().trace(trace).run());
+  }
+
   private interface Run {
     SimulationReport run();
   }

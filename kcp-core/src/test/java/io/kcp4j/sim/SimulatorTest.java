@@ -26,6 +26,7 @@ class SimulatorTest {
   private static final int PAIRS = 2000;
   private static final int ENDPOINTS = 200;
   private static final int LANES = 2000;
+  private static final int LANE_ENDPOINTS = 200;
 
   private static final List<KcpCounter> COUNTED_BY_ENDPOINTS =
       List.of(
@@ -64,6 +65,20 @@ class SimulatorTest {
     long messages =
         reports.stream().mapToLong(r -> r.counters().get(KcpCounter.LANE_MESSAGES_IN)).sum();
     assertTrue(messages > 500L * LANES, "messages " + messages);
+  }
+
+  @Test
+  void endpointsCarryLanesThroughAllLayers() {
+    List<SimulationReport> reports = run(LANE_ENDPOINTS, seed -> Simulation.laneEndpoints(seed, null));
+    for (KcpCounter counter :
+        List.of(
+            KcpCounter.LANE_MESSAGES_IN,
+            KcpCounter.FEC_RECOVERED,
+            KcpCounter.UNRELIABLE_IN,
+            KcpCounter.UNRELIABLE_DROPPED)) {
+      long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
+      assertTrue(counted > 0, "never counted: " + counter);
+    }
   }
 
   @Test
