@@ -100,21 +100,14 @@ func parseCPUTime(stat string) (time.Duration, error) {
 	return time.Duration(user+system) * cpuTick, errors.Join(err1, err2)
 }
 
-// residentMB is the memory of a process that is in use, in 10^6 bytes (Linux only).
-func residentMB(pid int) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	return parseResidentMB(string(status))
-}
-
-func parseResidentMB(status string) (float64, error) {
-	for line := range strings.Lines(status) {
-		var kib float64
-		if _, err := fmt.Sscanf(line, "VmRSS: %f kB", &kib); err == nil {
-			return kib * 1024 / 1e6, nil
+// residentMB is the memory of a process that is in use, in 10^6 bytes; 0 if it is unknown.
+func residentMB(pid int) float64 {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(status)) {
+		var kB float64
+		if n, _ := fmt.Sscanf(line, "VmRSS: %f kB", &kB); n == 1 {
+			return kB * 1024 / 1e6
 		}
 	}
-	return 0, fmt.Errorf("no VmRSS: %q", status)
+	return 0
 }

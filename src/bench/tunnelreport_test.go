@@ -63,13 +63,3 @@ func TestSamplesOfABusyMachineAreRefused(t *testing.T) {
 		t.Errorf("quiet: %q, busy: %q", quiet.refusal(), busy.refusal())
 	}
 }
-
-func TestTheResidentMemoryIsThatOfTheStatus(t *testing.T) {
-	mb, err := parseResidentMB("Name:\tjava\nVmHWM:\t    9999 kB\nVmRSS:\t    1000 kB\n")
-	if mb != 1.024 || err != nil {
-		t.Errorf("%v, %v", mb, err)
-	}
-	if _, err := parseResidentMB("Name:\tjava\n"); err == nil {
-		t.Error("no error")
-	}
-}

@@ -173,11 +173,9 @@ func (t *runningTunnel) look(load *tunnelLoad) (*tunnelView, error) {
 	}
 	v.cpu = client + server
 	v.otherCPU = machine - own - v.cpu
-	if v.clientMB, err = residentMB(t.client.cmd.Process.Pid); err != nil {
-		return nil, err
-	}
-	v.serverMB, err = residentMB(t.server.cmd.Process.Pid)
-	return v, err
+	v.clientMB = residentMB(t.client.cmd.Process.Pid)
+	v.serverMB = residentMB(t.server.cmd.Process.Pid)
+	return v, nil
 }
 
 func (v *tunnelView) until(later *tunnelView) (*tunnelSample, error) {
