@@ -324,8 +324,7 @@ class NettyHandlersTest {
 
       client.close().syncUninterruptibly();
 
-      await().until(() -> !client.isRegistered());
-      List<String> lines = log.messages(Level.INFO);
+      await().until(() -> logged(log, "UNREGISTERED"));
       for (String event :
           List.of(
               "REGISTERED",
@@ -337,11 +336,14 @@ class NettyHandlersTest {
               "READ: 3B",
               "READ COMPLETE",
               "CLOSE",
-              "INACTIVE",
-              "UNREGISTERED")) {
-        assertTrue(lines.stream().anyMatch(line -> line.contains("] " + event)), event);
+              "INACTIVE")) {
+        assertTrue(logged(log, event), event);
       }
     }
+  }
+
+  private static boolean logged(RecordedLog log, String event) {
+    return log.messages(Level.INFO).stream().anyMatch(line -> line.contains("] " + event));
   }
 
   // Groups of channels.
