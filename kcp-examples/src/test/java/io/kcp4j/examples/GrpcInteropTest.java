@@ -115,8 +115,7 @@ public final class GrpcInteropTest extends AbstractInteropTest {
   }
 
   private ServerChannel newServerChannel() {
-    serverChannel =
-        network == Network.TCP ? new NioServerSocketChannel() : new KcpServerChannel();
+    serverChannel = network == Network.TCP ? new NioServerSocketChannel() : new KcpServerChannel();
     return serverChannel;
   }
 

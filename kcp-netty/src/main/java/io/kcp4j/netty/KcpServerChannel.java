@@ -19,8 +19,8 @@ import java.util.concurrent.RejectedExecutionException;
  * Accepts KCP sessions on one UDP port, as {@link KcpChannel}s. Used in a {@code ServerBootstrap},
  * on event loops of NIO, epoll, io_uring or kqueue.
  *
- * <p>The children share the server's socket and therefore the event loop of that. It is the server's
- * own, and the child group of the bootstrap is not used, unless {@link
+ * <p>The children share the server's socket and therefore the event loop of that. It is the
+ * server's own, and the child group of the bootstrap is not used, unless {@link
  * KcpServerChannelOption#SOCKET_GROUP} names another group for the socket, such as the child group.
  * For more than one core, {@link KcpServerChannelOption#SOCKETS} gives the server several sockets,
  * each with its own event loop. A child belongs to the socket that has received its first datagram.

@@ -24,10 +24,10 @@ public final class KcpServerChannelOption {
   /**
    * The number of sockets that share the server's port by {@code SO_REUSEPORT}: 1, the default, to
    * {@value #MAX_SOCKETS}. Each socket and its children use another event loop of the server's
-   * group, the parent group, or of {@link #SOCKET_GROUP}, if that has enough. The system distributes
-   * peers by their addresses; Linux does so evenly. The port must be free, unless {@code
-   * SO_REUSEPORT} is also set as an option of the server. If the system does not support {@code
-   * SO_REUSEPORT}, the bind fails with an {@link UnsupportedOperationException}.
+   * group, the parent group, or of {@link #SOCKET_GROUP}, if that has enough. The system
+   * distributes peers by their addresses; Linux does so evenly. The port must be free, unless
+   * {@code SO_REUSEPORT} is also set as an option of the server. If the system does not support
+   * {@code SO_REUSEPORT}, the bind fails with an {@link UnsupportedOperationException}.
    */
   public static final ChannelOption<Integer> SOCKETS = option("SOCKETS");
 

@@ -286,9 +286,7 @@ class NettyHandlersTest {
     protected void channelRead0(ChannelHandlerContext ctx, ByteBuf msg) {
       ctx.writeAndFlush(
           new ChunkedStream(new ByteArrayInputStream(bytes), CHUNK_BYTES),
-          ctx.newProgressivePromise()
-              .addListener(
-                  new Pending(ctx)));
+          ctx.newProgressivePromise().addListener(new Pending(ctx)));
     }
 
     private final class Pending implements ChannelProgressiveFutureListener {
@@ -299,8 +297,7 @@ class NettyHandlersTest {
       }
 
       @Override
-      public void operationProgressed(
-          ChannelProgressiveFuture future, long progress, long total) {
+      public void operationProgressed(ChannelProgressiveFuture future, long progress, long total) {
         long pending = ctx.channel().unsafe().outboundBuffer().totalPendingWriteBytes();
         mostPending.accumulateAndGet(pending, Math::max);
       }

@@ -19,10 +19,11 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.DefaultEventLoopGroup;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.local.LocalIoHandler;
 import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
 import java.net.DatagramSocket;
@@ -292,7 +293,6 @@ class SocketGroupTest {
       InetSocketAddress local = fixture.serve(Echo::new).localAddress();
       for (int i = 0; i < 10; i++) {
         fixture.server().close().syncUninterruptibly();
-        assertFalse(fixture.server().sockets().isOpen());
         await().until(() -> isFree(local)); // NIO releases it in the next turn.
         assertTerminates(fixture.server());
         fixture.serveAgain(Echo::new, local);
@@ -355,8 +355,7 @@ class SocketGroupTest {
       try (Fixture fixture = fixture(transport)) {
         KcpServerChannel server = fixture.serve(Echo::new);
         byte[] bytes = Fixture.randomBytes(100_000);
-        clients(fixture)
-            .forEach(c -> c.channel.writeAndFlush(Fixture.buffer(c.channel, bytes)));
+        clients(fixture).forEach(c -> c.channel.writeAndFlush(Fixture.buffer(c.channel, bytes)));
         await().until(() -> !fixture.children.isEmpty());
         server.close();
       }
@@ -405,7 +404,7 @@ class SocketGroupTest {
 
   @Test
   void groupWithoutUdpSocketsFailsTheRegistration() throws Exception {
-    EventLoopGroup local = new DefaultEventLoopGroup(1);
+    EventLoopGroup local = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serve(Echo::new);
       fixture.serverBootstrap.option(KcpServerChannelOption.SOCKET_GROUP, local);
@@ -427,6 +426,8 @@ class SocketGroupTest {
   void endOfTheGroupClosesTheServer(TransportUnderTest transport) {
     assumeTrue(transport != TransportUnderTest.IO_URING);
     try (Fixture fixture = fixture(transport)) {
+      // Or the client's socket would wait for the answer of a server that is no longer there.
+      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
       KcpServerChannel server = fixture.serve(Echo::new);
       Client.of(fixture).echo(new byte[100]);
 

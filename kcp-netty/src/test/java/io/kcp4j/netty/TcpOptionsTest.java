@@ -93,8 +93,7 @@ class TcpOptionsTest {
     config.setOption(ChannelOption.SO_LINGER, 2_147_483);
     assertEquals(2_147_483_000, config.getOption(KcpChannelOption.LINGER));
     assertThrows(
-        IllegalArgumentException.class,
-        () -> config.setOption(ChannelOption.SO_LINGER, 2_147_484));
+        IllegalArgumentException.class, () -> config.setOption(ChannelOption.SO_LINGER, 2_147_484));
     assertEquals(2_147_483_000, config.getOption(KcpChannelOption.LINGER));
     assertFalse(config.getOptions().containsKey(ChannelOption.SO_LINGER));
   }
