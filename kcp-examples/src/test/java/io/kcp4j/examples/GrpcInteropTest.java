@@ -1,7 +1,5 @@
 package io.kcp4j.examples;
 
-import static org.junit.Assert.assertThrows;
-
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.ServerBuilder;
 import io.grpc.netty.InternalNettyChannelBuilder;
@@ -25,7 +23,6 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
-import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.junit.runners.Parameterized;
 import org.junit.runners.Parameterized.Parameters;
@@ -160,12 +157,5 @@ public final class GrpcInteropTest extends AbstractInteropTest {
   @Override
   protected int operationTimeoutMillis() {
     return 60_000;
-  }
-
-  /** Fails on TCP as well. */
-  @Test
-  @Override
-  public void censusContextsPropagated() {
-    assertThrows(AssertionError.class, super::censusContextsPropagated);
   }
 }
