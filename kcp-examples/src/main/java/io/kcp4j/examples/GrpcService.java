@@ -17,11 +17,10 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.io.ByteArrayInputStream;
-import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Scanner;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -92,11 +91,7 @@ public final class GrpcService {
 
     @Override
     public String parse(InputStream bytes) {
-      try {
-        return new String(bytes.readAllBytes(), UTF_8);
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+      return new Scanner(bytes, UTF_8).useDelimiter("\\A").next();
     }
   }
 }

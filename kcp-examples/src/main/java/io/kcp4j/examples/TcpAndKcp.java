@@ -84,17 +84,15 @@ public final class TcpAndKcp {
 
     @Override
     protected void initChannel(Channel session) {
-      session.pipeline().addLast(new LineBasedFrameDecoder(256));
-      session.pipeline().addLast(new StringDecoder(), new StringEncoder());
-      session
-          .pipeline()
-          .addLast(
-              new SimpleChannelInboundHandler<String>() {
-                @Override
-                protected void channelRead0(ChannelHandlerContext ctx, String line) {
-                  onLine.accept(ctx.channel(), line);
-                }
-              });
+      var pipeline = session.pipeline();
+      pipeline.addLast(new LineBasedFrameDecoder(256), new StringDecoder(), new StringEncoder());
+      pipeline.addLast(
+          new SimpleChannelInboundHandler<String>() {
+            @Override
+            protected void channelRead0(ChannelHandlerContext ctx, String line) {
+              onLine.accept(session, line);
+            }
+          });
     }
   }
 }

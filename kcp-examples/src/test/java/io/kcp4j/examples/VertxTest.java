@@ -153,6 +153,7 @@ class VertxTest {
     }
 
     @Override
+    @SuppressWarnings("deprecation") // The interface names the deprecated type.
     public DatagramChannel datagramChannel(InternetProtocolFamily family) {
       return nio.datagramChannel(family);
     }
