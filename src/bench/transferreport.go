@@ -104,7 +104,8 @@ func machine() string {
 		model, runtime.NumCPU(), runtime.GOOS, bytes.TrimSpace(kernel))
 }
 
-func versions(jvms jvms, classPath string) map[string]string {
+// versions also has what the class of each JVM prints.
+func versions(jvms jvms, classPath, class string) map[string]string {
 	all := map[string]string{"go": runtime.Version()}
 	if build, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range build.Deps {
@@ -115,7 +116,7 @@ func versions(jvms jvms, classPath string) map[string]string {
 	}
 	for _, jvm := range jvms {
 		args := append(jvm.command[1:len(jvm.command):len(jvm.command)],
-			"-cp", classPath, "io.kcp4j.load.Load", "--version")
+			"-cp", classPath, class, "--version")
 		version, err := exec.Command(jvm.command[0], args...).Output()
 		if err != nil {
 			version = []byte(err.Error())
