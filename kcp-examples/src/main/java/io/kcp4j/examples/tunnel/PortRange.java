@@ -5,7 +5,6 @@ import io.kcp4j.examples.HostPort;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.random.RandomGenerator;
 import picocli.CommandLine.TypeConversionException;
 
 /** {@code HOST:PORT} or {@code HOST:MINPORT-MAXPORT}. */
@@ -27,6 +26,19 @@ record PortRange(HostPort first, int maxPort) {
           option + ": " + text + " (expected: HOST:MINPORT-MAXPORT with MINPORT <= MAXPORT)");
     }
     return new PortRange(first, last.port());
+  }
+
+  /**
+   * Parses an address to connect to, with one port.
+   *
+   * @throws IllegalArgumentException if it is none
+   */
+  static PortRange single(String option, String text) {
+    HostPort address = address(option, text);
+    if (address.port() == 0) {
+      throw new IllegalArgumentException(option + ": " + text + " (expected: a port)");
+    }
+    return new PortRange(address, address.port());
   }
 
   /**
@@ -54,12 +66,6 @@ record PortRange(HostPort first, int maxPort) {
       addresses.add(new HostPort(first.host(), port).local());
     }
     return addresses;
-  }
-
-  /** One of the addresses, to send to. */
-  InetSocketAddress remote(RandomGenerator random) throws CommandFailure {
-    int port = first.port() + random.nextInt(ports());
-    return new HostPort(first.host(), port).remote();
   }
 
   @Override

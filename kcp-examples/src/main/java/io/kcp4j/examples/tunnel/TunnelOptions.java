@@ -31,7 +31,11 @@ final class TunnelOptions {
   /** Without a word of the peer for so long, smux ends a session, whatever the interval is. */
   private static final int MIN_KEEP_ALIVE_TIMEOUT_S = 30;
 
-  private static final int MAX_SECONDS = 1_000_000;
+  static final int MAX_SECONDS = 1_000_000;
+  private static final int MAX_KEEP_ALIVE_S = 100_000;
+
+  /** Of a session. Peers have the key, and kcptun has no limit. */
+  private static final int MAX_CONNECTIONS = 65536;
 
   @Option(
       order = LAST,
@@ -324,9 +328,9 @@ final class TunnelOptions {
     return drainS;
   }
 
-  /** How many event loops are asked for, or 0. */
+  /** How many event loops to use, if there is work for as many. */
   int threads() {
-    return threads;
+    return threads == 0 ? Runtime.getRuntime().availableProcessors() : threads;
   }
 
   TransportChoice transport() {
@@ -364,7 +368,11 @@ final class TunnelOptions {
         !isUncompressed,
         checked("--dscp", dscp, 0, 63),
         checked("--sockbuf", socketBufferBytes, 1, Integer.MAX_VALUE),
-        checked("--closewait", closeWaitS == null ? defaults.closeWaitS() : closeWaitS, 0, MAX_SECONDS));
+        checked(
+            "--closewait",
+            closeWaitS == null ? defaults.closeWaitS() : closeWaitS,
+            0,
+            MAX_SECONDS));
   }
 
   private KeyRing keys() {
@@ -418,20 +426,28 @@ final class TunnelOptions {
   }
 
   private SmuxConfig smux() {
-    checked("--keepalive", keepAliveS, 0, MAX_SECONDS);
+    checked("--keepalive", keepAliveS, 0, MAX_KEEP_ALIVE_S);
     int timeoutS = keepAliveS == 0 ? 0 : Math.max(MIN_KEEP_ALIVE_TIMEOUT_S, 3 * keepAliveS);
+    checked("--smuxbuf", smuxBufferBytes, 1, Integer.MAX_VALUE);
     return SmuxConfig.builder()
-        .version(smuxVersion)
-        .maxFrameSize(frameBytes)
+        .version(checked("--smuxver", smuxVersion, 1, 2))
+        .maxFrameSize(checked("--framesize", frameBytes, 1, SmuxConfig.MAX_FRAME_SIZE))
         .maxReceiveBuffer(smuxBufferBytes)
-        .maxStreamBuffer(streamBufferBytes)
+        .maxStreamBuffer(checked("--streambuf", streamBufferBytes, 1, smuxBufferBytes))
         .peerReceiveBuffer(smuxBufferBytes)
-        .keepAliveMillis(keepAliveS * 1000)
-        .keepAliveTimeoutMillis(timeoutS * 1000)
+        .keepAliveMs(keepAliveS * 1000)
+        .keepAliveTimeoutMs(timeoutS * 1000)
+        .maxStreams(MAX_CONNECTIONS)
+        .maxNewStreamsPerSecond(MAX_CONNECTIONS)
         .build();
   }
 
-  private static int checked(String option, int value, int min, int max) {
+  /**
+   * Checks a range.
+   *
+   * @throws IllegalArgumentException if the value is out of it
+   */
+  static int checked(String option, int value, int min, int max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(
           option + ": " + value + " (expected: " + min + " to " + max + ")");
