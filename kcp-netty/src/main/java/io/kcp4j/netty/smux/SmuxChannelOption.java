@@ -9,14 +9,14 @@ import io.netty.channel.ChannelOption;
 public final class SmuxChannelOption {
 
   /**
-   * The priority of the stream among those of its connection: a stream sends while none with a
-   * smaller value can. 0 to 255, default 128.
+   * The priority of the stream among those of its connection, from 0, the first, to 7, the last, as
+   * the urgency of RFC 9218: a stream sends only when none with a lower number can. Default 3.
    */
   public static final ChannelOption<Integer> PRIORITY = option("PRIORITY");
 
   /**
-   * The share of the stream among those of its priority: streams that always have something to send
-   * send bytes in proportion to their weights. 1 to 256, default 16.
+   * The weight of the stream, 1 to 256: streams of the same priority share what can be sent in
+   * proportion to their weights. Default 16.
    */
   public static final ChannelOption<Integer> WEIGHT = option("WEIGHT");
 

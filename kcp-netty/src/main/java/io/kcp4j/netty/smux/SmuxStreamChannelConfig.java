@@ -1,5 +1,6 @@
 package io.kcp4j.netty.smux;
 
+import io.kcp4j.smux.SmuxStream;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;
 import io.netty.channel.FixedRecvByteBufAllocator;
@@ -15,13 +16,11 @@ import java.util.Map;
 public final class SmuxStreamChannelConfig extends DefaultChannelConfig {
 
   private static final int READ_BYTES = 64 * 1024;
-  private static final int MAX_PRIORITY = 255;
-  private static final int MAX_WEIGHT = 256;
 
   private final SmuxStreamChannel streamChannel;
 
-  private volatile int priority = 128;
-  private volatile int weight = 16;
+  private volatile int priority = SmuxStream.DEFAULT_PRIORITY;
+  private volatile int weight = SmuxStream.DEFAULT_WEIGHT;
   private volatile boolean allowHalfClosure;
 
   SmuxStreamChannelConfig(SmuxStreamChannel channel) {
@@ -46,13 +45,18 @@ public final class SmuxStreamChannelConfig extends DefaultChannelConfig {
   }
 
   private void setPriority(int priority) {
-    this.priority = checkRange(SmuxChannelOption.PRIORITY, priority, 0, MAX_PRIORITY);
-    streamChannel.scheduleAgain();
+    this.priority =
+        checkRange(
+            SmuxChannelOption.PRIORITY,
+            priority,
+            SmuxStream.HIGHEST_PRIORITY,
+            SmuxStream.LOWEST_PRIORITY);
+    streamChannel.precedenceChanged();
   }
 
   private void setWeight(int weight) {
-    this.weight = checkRange(SmuxChannelOption.WEIGHT, weight, 1, MAX_WEIGHT);
-    streamChannel.scheduleAgain();
+    this.weight = checkRange(SmuxChannelOption.WEIGHT, weight, 1, SmuxStream.MAX_WEIGHT);
+    streamChannel.precedenceChanged();
   }
 
   private static int checkRange(ChannelOption<Integer> option, int value, int min, int max) {

@@ -5,14 +5,13 @@ import io.kcp4j.smux.SmuxStreamListener;
 
 /**
  * What the session reports of a stream, kept until the connection lets the channel act on it. So no
- * handler runs while the session is at work, and the session is never re-entered. Used by the event
- * loop.
+ * handler runs within a call of the session. Used by the event loop.
  */
-final class StreamEvents implements SmuxStreamListener {
+final class StreamEvents implements SmuxStreamListener, Runnable {
 
   private final SmuxConnection connection;
 
-  /** Null while a stream is being opened. */
+  /** Null while the stream is being opened. */
   private SmuxStreamChannel channel;
 
   private boolean isQueued;
@@ -29,6 +28,7 @@ final class StreamEvents implements SmuxStreamListener {
 
   @Override
   public void inputReady(SmuxStream stream) {
+    channel.reader().inputArrived();
     enqueue();
   }
 
@@ -44,7 +44,7 @@ final class StreamEvents implements SmuxStreamListener {
     enqueue();
   }
 
-  /** The channel has to act, now that the session is no longer at work. */
+  /** The channel has to act. */
   void enqueue() {
     if (!isQueued) {
       isQueued = true;
@@ -52,16 +52,13 @@ final class StreamEvents implements SmuxStreamListener {
     }
   }
 
-  void run() {
+  @Override
+  public void run() {
     isQueued = false;
     channel.progressed();
   }
 
-  SmuxStreamChannel channel() {
-    return channel;
-  }
-
-  /** Whether FIN has left. */
+  /** Whether FIN has left as a frame. */
   boolean isOutputEnded() {
     return isOutputEnded;
   }

@@ -46,6 +46,7 @@ final class StreamWriter implements SmuxStreamSource {
   public ByteBuf take(int maxBytes) {
     ByteBuf bytes = builder.build(maxBytes);
     takenBytes += bytes.readableBytes();
+    channel.events().enqueue();
     return bytes;
   }
 
