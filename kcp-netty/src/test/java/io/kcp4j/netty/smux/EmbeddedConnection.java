@@ -179,8 +179,7 @@ final class EmbeddedConnection implements AutoCloseable {
   private final class Counter extends ChannelOutboundHandlerAdapter {
 
     @Override
-    public void write(
-        ChannelHandlerContext ctx, Object msg, ChannelPromise promise) {
+    public void write(ChannelHandlerContext ctx, Object msg, ChannelPromise promise) {
       writes++;
       ctx.write(msg, promise);
     }
