@@ -25,10 +25,40 @@ public final class SmuxStream {
   /** The weight of a new stream. */
   public static final int DEFAULT_WEIGHT = 16;
 
-  private final int id;
+  final StreamInput input;
+  final StreamOutput output;
 
-  SmuxStream(int id) {
+  /** Null until the stream was accepted; of a refused stream for good. */
+  SmuxStreamListener listener;
+
+  /** Of {@link ControlFrames}. */
+  int pendingControl;
+
+  /** Whether the listener will be told of input. */
+  boolean isInputPending;
+
+  /** The user has closed the stream, or it has failed. */
+  boolean isClosed;
+
+  /** The peer's FIN is no longer waited for. */
+  boolean isAbandoned;
+
+  /** The peer has sent beyond the window, and gets no credit for it. */
+  boolean isInViolation;
+
+  /** The session does not know the stream any more. */
+  boolean isOver;
+
+  private final int id;
+  private final SmuxSession session;
+
+  SmuxStream(SmuxSession session, int id) {
+    this.session = session;
     this.id = id;
+    SmuxConfig config = session.config();
+    boolean hasWindow = config.version() == 2;
+    input = new StreamInput(hasWindow ? config.maxStreamBuffer() : 0);
+    output = new StreamOutput(this, hasWindow);
   }
 
   /** The stream id, unsigned: odd if the client has opened the stream. */
@@ -38,12 +68,12 @@ public final class SmuxStream {
 
   /** The session. */
   public SmuxSession session() {
-    throw new UnsupportedOperationException();
+    return session;
   }
 
   /** Sets what the stream sends. Call {@link #outputReady()} if it is not empty. */
   public void source(SmuxStreamSource source) {
-    throw new UnsupportedOperationException();
+    output.source = source;
   }
 
   /**
@@ -52,22 +82,22 @@ public final class SmuxStream {
    * @return 1 to 65535 bytes, which belong to the caller, or null if there are none now
    */
   public ByteBuf read() {
-    throw new UnsupportedOperationException();
+    return session.read(this);
   }
 
   /** How many bytes can be read now. */
   public int readableBytes() {
-    throw new UnsupportedOperationException();
+    return input.readableBytes();
   }
 
   /** Whether the peer has ended its direction, and all that it sent has been read. */
   public boolean isInputEnded() {
-    throw new UnsupportedOperationException();
+    return input.isEnded();
   }
 
   /** The source is no longer empty. */
   public void outputReady() {
-    throw new UnsupportedOperationException();
+    session.outputReady(this);
   }
 
   /**
@@ -75,7 +105,7 @@ public final class SmuxStream {
    * session's share of its buffer. {@link Integer#MAX_VALUE} in version 1.
    */
   public int sendableBytes() {
-    throw new UnsupportedOperationException();
+    return session.sendableBytes(this);
   }
 
   /**
@@ -84,7 +114,7 @@ public final class SmuxStream {
    * afterwards.
    */
   public void shutdownOutput() {
-    throw new UnsupportedOperationException();
+    session.shutdownOutput(this);
   }
 
   /**
@@ -94,17 +124,17 @@ public final class SmuxStream {
    * is closed or has failed.
    */
   public void close() {
-    throw new UnsupportedOperationException();
+    session.close(this);
   }
 
   /** Whether the stream was closed or has failed. */
   public boolean isClosed() {
-    throw new UnsupportedOperationException();
+    return isClosed;
   }
 
   /** The priority, default {@value #DEFAULT_PRIORITY}. */
   public int priority() {
-    throw new UnsupportedOperationException();
+    return output.turn.priority();
   }
 
   /**
@@ -112,14 +142,15 @@ public final class SmuxStream {
    *
    * @param priority {@value #HIGHEST_PRIORITY} to {@value #LOWEST_PRIORITY}, as the urgency of RFC
    *     9218
+   * @throws IllegalArgumentException if it is out of range
    */
   public void priority(int priority) {
-    throw new UnsupportedOperationException();
+    session.classify(this, priority, weight());
   }
 
   /** The weight, default {@value #DEFAULT_WEIGHT}. */
   public int weight() {
-    throw new UnsupportedOperationException();
+    return output.turn.weight();
   }
 
   /**
@@ -127,8 +158,14 @@ public final class SmuxStream {
    * weights.
    *
    * @param weight 1 to {@value #MAX_WEIGHT}
+   * @throws IllegalArgumentException if it is out of range
    */
   public void weight(int weight) {
-    throw new UnsupportedOperationException();
+    session.classify(this, priority(), weight);
+  }
+
+  @Override
+  public String toString() {
+    return "smux stream " + Integer.toUnsignedString(id);
   }
 }

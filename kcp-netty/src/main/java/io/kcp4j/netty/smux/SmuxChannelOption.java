@@ -3,8 +3,8 @@ package io.kcp4j.netty.smux;
 import io.netty.channel.ChannelOption;
 
 /**
- * The options of a {@link SmuxStreamChannel} besides Netty's own. They may be changed at any time, by
- * any thread, and decide only about what this side sends.
+ * The options of a {@link SmuxStreamChannel} besides Netty's own. They may be changed at any time,
+ * by any thread, and decide only about what this side sends.
  */
 public final class SmuxChannelOption {
 

@@ -15,9 +15,9 @@ import java.nio.channels.NotYetConnectedException;
 import java.util.Objects;
 
 /**
- * Carries smux streams over a connection: a channel of any transport, or of TLS, that is a stream of
- * bytes. Both sides need this handler, or another implementation of smux, and have to use the same
- * version. Streams are opened by a {@link SmuxStreamChannelBootstrap}.
+ * Carries smux streams over a connection: a channel of any transport, or of TLS, that is a stream
+ * of bytes. Both sides need this handler, or another implementation of smux, and have to use the
+ * same version. Streams are opened by a {@link SmuxStreamChannelBootstrap}.
  *
  * <p>To be added last to the connection's pipeline, without an executor of its own. It takes all
  * {@link ByteBuf}s that the connection reads, and refuses those that others write. Other messages,
@@ -63,8 +63,8 @@ public final class SmuxHandler extends ChannelDuplexHandler {
   }
 
   /**
-   * The state and the counters of the session, or null before the connection is active. To be called
-   * on the event loop.
+   * The state and the counters of the session, or null before the connection is active. To be
+   * called on the event loop.
    */
   public SmuxStats stats() {
     return connection == null ? null : connection.stats();

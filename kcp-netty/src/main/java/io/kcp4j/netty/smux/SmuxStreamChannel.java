@@ -17,15 +17,16 @@ import java.net.SocketAddress;
 import java.nio.channels.ClosedChannelException;
 
 /**
- * A channel with one smux stream of a connection, which is its {@link #parent()}. Opened by a {@link
- * SmuxStreamChannelBootstrap}, or by the peer: see {@link SmuxHandler}. It reads and writes {@link
- * ByteBuf}s, as a stream of bytes, on the event loop of the connection. Methods may be called by any
- * thread.
+ * A channel with one smux stream of a connection, which is its {@link #parent()}. Opened by a
+ * {@link SmuxStreamChannelBootstrap}, or by the peer: see {@link SmuxHandler}. It reads and writes
+ * {@link ByteBuf}s, as a stream of bytes, on the event loop of the connection. Methods may be
+ * called by any thread.
  *
- * <p>Flushed writes wait in the channel's outbound buffer until the connection can send them and, in
- * version 2, the peer's window has room. So {@code isWritable} follows the stream, by the channel's
- * own water marks. The future of a write succeeds when its last byte has been passed to the
- * connection in a frame. While {@code autoRead} is off, input stays in the session's receive buffer.
+ * <p>Flushed writes wait in the channel's outbound buffer until the connection can send them and,
+ * in version 2, the peer's window has room. So {@code isWritable} follows the stream, by the
+ * channel's own water marks. The future of a write succeeds when its last byte has been passed to
+ * the connection in a frame. While {@code autoRead} is off, input stays in the session's receive
+ * buffer.
  *
  * <p>The directions end independently: {@link #shutdownOutput} sends FIN after what has been
  * written. At the peer's FIN, the channel fires {@link
@@ -220,9 +221,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
       return msg;
     }
     throw new UnsupportedOperationException(
-        "unsupported message type: "
-            + StringUtil.simpleClassName(msg)
-            + " (expected: ByteBuf)");
+        "unsupported message type: " + StringUtil.simpleClassName(msg) + " (expected: ByteBuf)");
   }
 
   @Override

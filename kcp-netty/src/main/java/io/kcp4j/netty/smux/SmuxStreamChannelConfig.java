@@ -7,11 +7,11 @@ import io.netty.channel.FixedRecvByteBufAllocator;
 import java.util.Map;
 
 /**
- * The configuration of a {@link SmuxStreamChannel}: the options of {@link SmuxChannelOption}, {@code
- * ALLOW_HALF_CLOSURE} and those of every channel. Thread-safe.
+ * The configuration of a {@link SmuxStreamChannel}: the options of {@link SmuxChannelOption},
+ * {@code ALLOW_HALF_CLOSURE} and those of every channel. Thread-safe.
  *
- * <p>{@code RECVBUF_ALLOCATOR} limits the size of the buffers that are read. The default, 64 KiB, is
- * more than the largest frame. {@code ALLOCATOR} is that of the connection by default.
+ * <p>{@code RECVBUF_ALLOCATOR} limits the size of the buffers that are read. The default, 64 KiB,
+ * is more than the largest frame. {@code ALLOCATOR} is that of the connection by default.
  */
 public final class SmuxStreamChannelConfig extends DefaultChannelConfig {
 

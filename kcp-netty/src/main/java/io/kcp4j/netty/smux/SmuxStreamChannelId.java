@@ -3,8 +3,9 @@ package io.kcp4j.netty.smux;
 import io.netty.channel.ChannelId;
 
 /**
- * The id of a stream's channel: the id of its connection's channel and the stream id, such as {@code
- * 8bcc1a2d/3}. Unique as long as that of the connection is, since stream ids are never used again.
+ * The id of a stream's channel: the id of its connection's channel and the stream id, such as
+ * {@code 8bcc1a2d/3}. Unique as long as that of the connection is, since stream ids are never used
+ * again.
  */
 final class SmuxStreamChannelId implements ChannelId {
 

@@ -200,9 +200,7 @@ final class StreamClosure {
       return false;
     }
     lingerTimeout =
-        channel
-            .eventLoop()
-            .schedule(channel::closeNow, channel.lingerMs(), TimeUnit.MILLISECONDS);
+        channel.eventLoop().schedule(channel::closeNow, channel.lingerMs(), TimeUnit.MILLISECONDS);
     endWrites();
     events.enqueue();
     return true;
