@@ -84,7 +84,7 @@ final class TunnelClient implements Tunnel {
     return new ChannelInitializer<>() {
       @Override
       protected void initChannel(KcpChannel session) {
-        context.settings().addHandlers(session, true, new Refusal());
+        context.settings().addHandlers(session, true, null);
       }
     };
   }
@@ -133,7 +133,7 @@ final class TunnelClient implements Tunnel {
     session.addListener(
         connected -> {
           if (connected.isSuccess()) {
-            open(tcp, session.channel());
+            tcp.eventLoop().execute(() -> open(tcp, session.channel())); // After channelActive.
           } else {
             refuse(tcp, connected.cause());
           }

@@ -92,7 +92,8 @@ record TunnelSettings(
   /**
    * Adds the handlers of a session.
    *
-   * @param streamHandler the handler of streams that the peer opens; sharable
+   * @param streamHandler the handler of streams that the peer opens; sharable, or null to refuse
+   *     them
    */
   void addHandlers(Channel session, boolean isClient, ChannelHandler streamHandler) {
     ChannelPipeline pipeline = session.pipeline();
