@@ -361,6 +361,7 @@ final class TunnelOptions {
     int overhead = keys.headroom() + keys.tailroom() + fec.headerBytes();
     checked("--mtu", mtuBytes, overhead + Segment.HEADER_BYTES + 1, KcpConfig.MAX_MTU_BYTES);
     return new TunnelSettings(
+        crypt,
         keys,
         kcp(defaults),
         fec,

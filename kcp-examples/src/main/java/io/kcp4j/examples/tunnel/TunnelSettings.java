@@ -24,6 +24,7 @@ import io.netty.channel.WriteBufferWaterMark;
 /**
  * The settings of an end of the tunnel.
  *
+ * @param crypt what kcptun calls the packet cipher
  * @param keys the keys of both ends
  * @param kcp the settings of the ARQ
  * @param fec the forward error correction of what is sent
@@ -35,6 +36,7 @@ import io.netty.channel.WriteBufferWaterMark;
  *     without limit
  */
 record TunnelSettings(
+    String crypt,
     KeyRing keys,
     KcpConfig kcp,
     FecConfig fec,
@@ -114,7 +116,7 @@ record TunnelSettings(
             kcp.receiveWindow(),
             kcp.mtuBytes(),
             kcp.intervalMs(),
-            fec.equals(FecConfig.NONE) ? "no FEC" : fec,
-            keys);
+            fec.isEncoding() ? "FEC " + fec : "no FEC",
+            crypt);
   }
 }

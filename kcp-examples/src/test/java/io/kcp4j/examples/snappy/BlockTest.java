@@ -1,5 +1,6 @@
 package io.kcp4j.examples.snappy;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -75,7 +76,7 @@ class BlockTest {
   }
 
   private String text(String hex) {
-    return new String(decompress(bytes(hex)), java.nio.charset.StandardCharsets.US_ASCII);
+    return new String(decompress(bytes(hex)), US_ASCII);
   }
 
   private static byte[] bytes(String hex) {
