@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -265,11 +264,8 @@ func (r *latencyReport) source() string {
 
 // print prints Markdown: a table for each loss and work.
 func (r *latencyReport) print() {
-	fmt.Printf("%s; %s.\n", r.Machine, r.source())
-	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
-		fmt.Printf("%s: %s. ", name, r.Versions[name])
-	}
-	fmt.Printf("\n%s; link: %s.", r.Traffic, r.Link)
+	printMachine(r.Machine, r.source(), r.Versions)
+	fmt.Printf("%s; link: %s.", r.Traffic, r.Link)
 	if c := r.Calibration; c != nil {
 		fmt.Printf(" Calibration: %.3f ms (median), %.3f ms (p99).", c.P50Ms, c.P99Ms)
 	}

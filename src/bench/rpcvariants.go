@@ -31,7 +31,7 @@ func (t *rpcTraffic) flags(flags *flag.FlagSet) {
 
 func (t *rpcTraffic) check() error {
 	if t.rate < 1 || t.messageBytes < 1 || t.inFlight < 1 {
-		return cli.UsageErrorf("--call-rate %d, --message-bytes %d, --in-flight %d: expected at least 1",
+		return cli.UsageErrorf("--call-rate %d, --message-bytes %d, --in-flight %d: too small",
 			t.rate, t.messageBytes, t.inFlight)
 	}
 	return nil
