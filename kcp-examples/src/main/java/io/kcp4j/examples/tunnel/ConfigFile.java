@@ -1,5 +1,6 @@
 package io.kcp4j.examples.tunnel;
 
+import io.kcp4j.examples.CommandFailure;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,7 +53,8 @@ final class ConfigFile {
       }
       return FlatJson.parse(Files.readString(file));
     } catch (IOException e) {
-      throw new IllegalArgumentException("cannot read " + file + ": " + e, e);
+      throw new IllegalArgumentException(
+          "cannot read " + file + ": " + CommandFailure.describe(e), e);
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException(file + ": " + e.getMessage(), e);
     }

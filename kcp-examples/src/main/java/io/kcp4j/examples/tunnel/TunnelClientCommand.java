@@ -9,10 +9,9 @@ import picocli.CommandLine.Option;
 /** {@code kcp tunnel-client}. */
 @Command(
     name = "tunnel-client",
-    description = {
-      "Carry TCP connections to a tunnel-server, through KCP. Compatible with kcptun:",
-      "options, defaults, configuration files and protocol."
-    })
+    description =
+        "Carry TCP connections to a tunnel-server, through KCP. Compatible with kcptun: "
+            + "options, configuration files and protocol.")
 public final class TunnelClientCommand extends TunnelCommand {
 
   private static final TunnelDefaults DEFAULTS = new TunnelDefaults(128, 512, 0);
@@ -29,10 +28,9 @@ public final class TunnelClientCommand extends TunnelCommand {
       names = {"-r", "--remoteaddr"},
       paramLabel = "HOST:PORT",
       defaultValue = "vps:29900",
-      description = {
-        "The tunnel-server. HOST:MIN-MAX: each session chooses",
-        "a port at random (default: ${DEFAULT-VALUE})."
-      })
+      description =
+          "The tunnel-server. HOST:MIN-MAX: each session chooses a port at random "
+              + "(default: ${DEFAULT-VALUE}).")
   private String remote;
 
   @Option(
@@ -46,10 +44,9 @@ public final class TunnelClientCommand extends TunnelCommand {
       names = "--autoexpire",
       paramLabel = "SECONDS",
       defaultValue = "0",
-      description = {
-        "How long new connections use a session; then there is",
-        "another one. 0: without limit (default: ${DEFAULT-VALUE})."
-      })
+      description =
+          "How long new connections use a session; then there is another one. 0: "
+              + "without limit (default: ${DEFAULT-VALUE}).")
   private int autoExpireS;
 
   @Option(

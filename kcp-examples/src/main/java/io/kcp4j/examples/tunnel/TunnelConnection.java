@@ -112,7 +112,7 @@ final class TunnelConnection {
   }
 
   private void closeIfInactive() {
-    if (isActive || !tcp.isWritable() || !stream.isWritable()) {
+    if (isActive || isWaitingForReader(tcp) || isWaitingForReader(stream)) {
       isActive = false;
       tcp.eventLoop()
           .schedule(this::closeIfInactive, context.settings().closeWaitS(), TimeUnit.SECONDS);
@@ -120,6 +120,10 @@ final class TunnelConnection {
       closeAfterWrites(tcp);
       closeAfterWrites(stream);
     }
+  }
+
+  private static boolean isWaitingForReader(DuplexChannel channel) {
+    return !channel.isOutputShutdown() && !channel.isWritable();
   }
 
   /** Reads one of the channels and writes to the other. */

@@ -48,7 +48,7 @@ final class TunnelLog implements AutoCloseable {
               StandardOpenOption.APPEND);
       return new TunnelLog(new PrintWriter(stream, true), true, isQuiet);
     } catch (IOException e) {
-      throw new CommandFailure("cannot write the log: " + e);
+      throw new CommandFailure("cannot write the log: " + CommandFailure.describe(e));
     }
   }
 

@@ -49,11 +49,11 @@ final class TunnelOptions {
       names = "--crypt",
       paramLabel = "NAME",
       defaultValue = "aes",
-      description = {
-        "Packet cipher: aes, aes-128, aes-128-gcm, aes-192, salsa20, blowfish, twofish, cast5,",
-        "3des, tea, xtea, xor, sm4, none, null; between ends of kcp4j also aes-192-gcm,",
-        "aes-256-gcm, chacha20-poly1305 (default: ${DEFAULT-VALUE})."
-      })
+      description =
+          "Packet cipher: aes, aes-128, aes-128-gcm, aes-192, salsa20, blowfish, "
+              + "twofish, cast5, 3des, tea, xtea, xor, sm4, none, null; between ends of kcp4j "
+              + "also aes-192-gcm, aes-256-gcm, chacha20-poly1305 (default: "
+              + "${DEFAULT-VALUE}).")
   private String crypt;
 
   @Option(
@@ -61,10 +61,9 @@ final class TunnelOptions {
       names = "--mode",
       paramLabel = "MODE",
       defaultValue = "fast",
-      description = {
-        "normal, fast, fast2, fast3; or manual, which uses",
-        "--nodelay, --interval, --resend and --nc (default: ${DEFAULT-VALUE})."
-      })
+      description =
+          "normal, fast, fast2, fast3; or manual, which uses --nodelay, --interval, "
+              + "--resend and --nc (default: ${DEFAULT-VALUE}).")
   private String mode;
 
   @Option(
@@ -186,10 +185,9 @@ final class TunnelOptions {
       names = "--smuxbuf",
       paramLabel = "BYTES",
       defaultValue = "4194304",
-      description = {
-        "Most bytes received and not passed on, of all connections",
-        "of a session (default: ${DEFAULT-VALUE})."
-      })
+      description =
+          "Most bytes received and not passed on, of all connections of a session "
+              + "(default: ${DEFAULT-VALUE}).")
   private int smuxBufferBytes;
 
   @Option(
@@ -205,10 +203,9 @@ final class TunnelOptions {
       names = "--streambuf",
       paramLabel = "BYTES",
       defaultValue = "2097152",
-      description = {
-        "Most bytes received and not passed on, of one",
-        "connection; with version 2 (default: ${DEFAULT-VALUE})."
-      })
+      description =
+          "Most bytes received and not passed on, of one connection; with version 2 "
+              + "(default: ${DEFAULT-VALUE}).")
   private int streamBufferBytes;
 
   @Option(
@@ -223,10 +220,9 @@ final class TunnelOptions {
       order = LAST,
       names = "--closewait",
       paramLabel = "SECONDS",
-      description = {
-        "When one direction of a connection has ended, how long the other may",
-        "stay without data; 0: without limit (default: 0, server 30)."
-      })
+      description =
+          "When one direction of a connection has ended, how long the other may stay "
+              + "without data; 0: without limit (default: 0, server 30).")
   private Integer closeWaitS;
 
   @Option(
@@ -277,10 +273,9 @@ final class TunnelOptions {
       names = "--drain",
       paramLabel = "SECONDS",
       defaultValue = "10",
-      description = {
-        "After SIGTERM or Ctrl-C, how long to wait for the end of",
-        "open connections; not in kcptun (default: ${DEFAULT-VALUE})."
-      })
+      description =
+          "After SIGTERM or Ctrl-C, how long to wait for the end of open connections; "
+              + "not in kcptun (default: ${DEFAULT-VALUE}).")
   private int drainS;
 
   @Option(
@@ -288,10 +283,9 @@ final class TunnelOptions {
       names = "--threads",
       paramLabel = "N",
       defaultValue = "0",
-      description = {
-        "Event loops; a KCP session has one. Not in kcptun",
-        "(default: 0, as many as processors, for a client at most --conn)."
-      })
+      description =
+          "Event loops; a KCP session has one. Not in kcptun (default: 0, as many as "
+              + "processors, for a client at most --conn).")
   private int threads;
 
   @Option(

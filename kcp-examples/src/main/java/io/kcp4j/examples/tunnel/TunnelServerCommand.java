@@ -9,10 +9,9 @@ import picocli.CommandLine.Option;
 /** {@code kcp tunnel-server}. */
 @Command(
     name = "tunnel-server",
-    description = {
-      "Carry TCP connections of tunnel-clients, through KCP, to a target. Compatible with",
-      "kcptun: options, defaults, configuration files and protocol."
-    })
+    description =
+        "Carry TCP connections of tunnel-clients, through KCP, to a target. Compatible with "
+            + "kcptun: options, configuration files and protocol.")
 public final class TunnelServerCommand extends TunnelCommand {
 
   private static final TunnelDefaults DEFAULTS = new TunnelDefaults(1024, 1024, 30);

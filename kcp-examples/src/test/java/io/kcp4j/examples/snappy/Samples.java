@@ -25,7 +25,7 @@ enum Samples {
     byte[] bytes(int length, RandomGenerator random) {
       StringBuilder text = new StringBuilder();
       while (text.length() < length) {
-        text.append(Long.toString(random.nextLong(1L << random.nextInt(1, 30)), 36)).append(' ');
+        text.append(Long.toString(31L * random.nextInt(1 << random.nextInt(1, 10)), 7)).append(' ');
       }
       return Arrays.copyOf(text.toString().getBytes(StandardCharsets.US_ASCII), length);
     }
