@@ -84,7 +84,7 @@ final class TunnelClient implements Tunnel {
     return new ChannelInitializer<>() {
       @Override
       protected void initChannel(KcpChannel session) {
-        context.settings().addHandlers(session, true, null);
+        context.settings().addHandlers(session, true, null, context.log());
       }
     };
   }

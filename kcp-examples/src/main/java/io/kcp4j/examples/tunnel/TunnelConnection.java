@@ -87,7 +87,9 @@ final class TunnelConnection {
 
   private void reset() {
     isClosing = true;
-    tcp.config().setOption(ChannelOption.SO_LINGER, 0);
+    if (tcp.isOpen()) {
+      tcp.config().setOption(ChannelOption.SO_LINGER, 0);
+    }
     tcp.close();
     stream.close();
   }

@@ -97,7 +97,7 @@ final class TunnelServer implements Tunnel {
       protected void initChannel(KcpChannel session) {
         sessions.add(session);
         context.log().line("session: %s", session);
-        context.settings().addHandlers(session, false, streamHandler);
+        context.settings().addHandlers(session, false, streamHandler, context.log());
       }
     };
   }

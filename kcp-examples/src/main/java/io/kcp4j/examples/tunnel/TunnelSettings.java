@@ -97,12 +97,13 @@ record TunnelSettings(
    * @param streamHandler the handler of streams that the peer opens; sharable, or null to refuse
    *     them
    */
-  void addHandlers(Channel session, boolean isClient, ChannelHandler streamHandler) {
+  void addHandlers(
+      Channel session, boolean isClient, ChannelHandler streamHandler, TunnelLog log) {
     ChannelPipeline pipeline = session.pipeline();
     if (isCompressed) {
       pipeline.addLast(new SnappyEncoder(), new SnappyDecoder());
     }
-    pipeline.addLast(new SmuxHandler(smux, isClient, streamHandler));
+    pipeline.addLast(new SmuxHandler(smux, isClient, streamHandler), new SessionEnd(log));
   }
 
   @Override

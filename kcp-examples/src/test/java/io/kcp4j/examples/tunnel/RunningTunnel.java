@@ -12,6 +12,9 @@ import java.util.regex.Pattern;
 /** An end of the tunnel that runs in this JVM. Closing it interrupts it, as SIGTERM does. */
 final class RunningTunnel implements AutoCloseable {
 
+  /** Of all ends, unless options name another. */
+  static final String KEY = "a key of the tests";
+
   private static final Pattern LISTENING = Pattern.compile("listening (127\\.0\\.0\\.1:(\\d+))\\R");
 
   private final Background command;
@@ -43,7 +46,7 @@ final class RunningTunnel implements AutoCloseable {
   private static String[] arguments(String line) {
     List<String> arguments = new ArrayList<>(List.of(line.strip().split(" +")));
     if (!line.contains("-key") && !line.contains("-c ")) {
-      arguments.addAll(List.of("--key", "a key of the tests"));
+      arguments.add("--key=" + KEY);
     }
     return arguments.toArray(String[]::new);
   }

@@ -38,6 +38,22 @@ final class TcpTarget implements AutoCloseable {
         });
   }
 
+  /** A target that sends so many bytes back, and then ends. */
+  static TcpTarget echoOf(int bytes) throws IOException {
+    return new TcpTarget(
+        connection -> {
+          byte[] chunk = new byte[10_000];
+          for (int left = bytes; left > 0; ) {
+            int read = connection.getInputStream().read(chunk, 0, Math.min(left, chunk.length));
+            if (read < 0) {
+              return;
+            }
+            connection.getOutputStream().write(chunk, 0, read);
+            left -= read;
+          }
+        });
+  }
+
   private static void start(Runnable task) {
     Thread thread = new Thread(task, "tcp-target");
     thread.setDaemon(true);

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
-import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.util.ArrayList;
@@ -26,35 +26,48 @@ final class TunnelUser {
     return socket;
   }
 
-  /** Sends bytes over several connections at once, and checks that they are echoed, and the end. */
+  /**
+   * Sends bytes over several connections at once, and ends them. Checks that everything is echoed,
+   * and then ends, too.
+   */
   static void checkEchoes(int port, int connections, int bytes) throws Exception {
+    checkEchoes(port, connections, bytes, true);
+  }
+
+  /** The same, except that only the target ends the connections. */
+  static void checkEchoesUntilTheTargetEnds(int port, int connections, int bytes)
+      throws Exception {
+    checkEchoes(port, connections, bytes, false);
+  }
+
+  private static void checkEchoes(int port, int connections, int bytes, boolean isEnding)
+      throws Exception {
     List<CompletableFuture<Void>> echoes = new ArrayList<>();
     for (int i = 0; i < connections; i++) {
-      int seed = i;
-      echoes.add(CompletableFuture.runAsync(() -> checkEcho(port, seed, bytes), TunnelUser::start));
+      byte[] data = data(i, bytes);
+      echoes.add(
+          CompletableFuture.runAsync(() -> checkEcho(port, data, isEnding), TunnelUser::start));
     }
     for (CompletableFuture<Void> echo : echoes) {
       echo.get();
     }
   }
 
-  static void start(Runnable task) {
+  private static void start(Runnable task) {
     Thread thread = new Thread(task, "tunnel-user");
     thread.setDaemon(true);
     thread.start();
   }
 
-  private static void checkEcho(int port, int seed, int length) {
-    byte[] data = data(seed, length);
+  private static void checkEcho(int port, byte[] data, boolean isEnding) {
     try (Socket socket = connect(port)) {
       CompletableFuture<Void> sent =
-          CompletableFuture.runAsync(() -> send(socket, data), TunnelUser::start);
-      byte[] echo = socket.getInputStream().readNBytes(length);
-      assertArrayEquals(data, echo, "connection " + seed);
-      assertEquals(-1, socket.getInputStream().read(), "connection " + seed);
+          CompletableFuture.runAsync(() -> send(socket, data, isEnding), TunnelUser::start);
+      assertArrayEquals(data, socket.getInputStream().readNBytes(data.length));
+      assertEquals(-1, socket.getInputStream().read());
       sent.join();
     } catch (IOException e) {
-      throw new AssertionError("connection " + seed, e);
+      throw new UncheckedIOException(e);
     }
   }
 
@@ -70,13 +83,14 @@ final class TunnelUser {
     return data;
   }
 
-  private static void send(Socket socket, byte[] data) {
+  private static void send(Socket socket, byte[] data, boolean isEnding) {
     try {
-      OutputStream out = socket.getOutputStream();
-      out.write(data);
-      socket.shutdownOutput();
+      socket.getOutputStream().write(data);
+      if (isEnding) {
+        socket.shutdownOutput();
+      }
     } catch (IOException e) {
-      throw new AssertionError(e);
+      throw new UncheckedIOException(e);
     }
   }
 }
