@@ -292,7 +292,7 @@ final class TunnelOptions {
       order = LAST,
       names = "--transport",
       paramLabel = "NAME",
-      defaultValue = "auto",
+      defaultValue = "AUTO",
       description = "auto, epoll, kqueue, nio or io_uring; not in kcptun (default: auto).")
   private TransportChoice transport;
 
