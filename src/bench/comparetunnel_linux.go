@@ -186,7 +186,7 @@ func (c *tunnelComparison) attempt(
 			r.samples = append(r.samples, *sample)
 			return true
 		}
-		fmt.Fprintln(os.Stderr, "not published: "+reason)
+		fmt.Fprintf(os.Stderr, "not published: %s (%s MB/s)\n", reason, threeDigits(sample.mbps))
 		r.Refused = append(r.Refused, reason)
 	}
 	return false

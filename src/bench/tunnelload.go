@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // textBytes is more than a tunnel buffers, so that no part of it finds its own copy.
@@ -122,6 +125,24 @@ func (l *tunnelLoad) receive(conn net.Conn, i int) error {
 		}
 		l.received[i].Add(int64(n))
 		at = (at + n) % len(l.text)
+	}
+}
+
+// awaitAll waits until every connection has received something.
+func (l *tunnelLoad) awaitAll(interrupt context.Context) error {
+	const patience, pause = 30 * time.Second, 20 * time.Millisecond
+	for end := time.Now().Add(patience); ; {
+		err := cmp.Or(l.failure(), interrupt.Err())
+		if err != nil {
+			return err
+		}
+		if _, err = receivedSince(make([]int64, len(l.received)), l.counts()); err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return err
+		}
+		time.Sleep(pause)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -87,9 +88,15 @@ func (t *runningTunnel) close() {
 	}
 }
 
-// messages are what both ends have written to standard error. They must have ended.
+// messages are the last ones of both ends, which must have ended.
 func (t *runningTunnel) messages() string {
-	return t.client.stderr.String() + t.server.stderr.String()
+	return lastLines(t.client.stderr.String()) + lastLines(t.server.stderr.String())
+}
+
+func lastLines(s string) string {
+	const most = 5
+	lines := slices.Collect(strings.Lines(s))
+	return strings.Join(lines[max(0, len(lines)-most):], "")
 }
 
 // measure runs a tunnel with TCP connections that never end.
@@ -118,6 +125,9 @@ func (c *tunnelComparison) measureLoad(
 	interrupt context.Context, v *tunnelVariant, tunnel *runningTunnel, load *tunnelLoad,
 ) (*tunnelSample, error) {
 	if err := load.connect(tunnel.address); err != nil {
+		return nil, err
+	}
+	if err := load.awaitAll(interrupt); err != nil {
 		return nil, err
 	}
 	warmUp := c.warmUp
