@@ -42,7 +42,8 @@ class SmuxSessionTest {
         hex(driven.session.nextFrame(driven.allocator)));
     assertEquals("0201000003000000", hex(driven.session.nextFrame(driven.allocator)));
     driven.receive(driven.psh(3, HELLO));
-    assertEquals("0204080003000000" + "0500000000000100", hex(driven.session.nextFrame(driven.allocator)));
+    assertEquals(
+        "0204080003000000" + "0500000000000100", hex(driven.session.nextFrame(driven.allocator)));
     driven.runFor(10_000);
     assertEquals("0203000000000000", hex(driven.session.nextFrame(driven.allocator)));
     assertFalse(driven.session.hasFrame());
@@ -371,7 +372,13 @@ class SmuxSessionTest {
     driven.receive(driven.syn(3), driven.psh(3, HELLO), driven.syn(5), driven.psh(5, HELLO));
     assertEquals(
         List.of(
-            "UPD 3 5 65536", "FIN 3", "SYN 2", "UPD 5 5 65536", "FIN 5", "SYN 4", "PSH 2 5",
+            "UPD 3 5 65536",
+            "FIN 3",
+            "SYN 2",
+            "UPD 5 5 65536",
+            "FIN 5",
+            "SYN 4",
+            "PSH 2 5",
             "PSH 4 5"),
         driven.sent());
   }
