@@ -404,6 +404,22 @@ class SmuxSessionTest {
   }
 
   @Test
+  void driverIsToldAgainAfterAFrameThatDisappeared() throws SmuxException {
+    DrivenSmux driven = DrivenSmux.client();
+    TestStream user = driven.open().write(2_000);
+    assertEquals("SYN 3", driven.next());
+    driven.receive(driven.upd(3, 0, 0));
+    assertFalse(driven.session.hasFrame());
+    assertEquals(1, driven.frameReadyCalls);
+    driven.receive(driven.upd(3, 0, 1_000));
+    assertEquals(2, driven.frameReadyCalls);
+    user.cancelWrites();
+    assertFalse(driven.session.hasFrame());
+    user.write(1);
+    assertEquals(3, driven.frameReadyCalls);
+  }
+
+  @Test
   void driverMayTakeFramesWhenItIsTold() throws SmuxException {
     DrivenSmux driven = DrivenSmux.client();
     List<String> taken = new ArrayList<>();
