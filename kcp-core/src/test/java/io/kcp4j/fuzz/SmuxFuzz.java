@@ -11,49 +11,31 @@ import io.kcp4j.smux.SmuxStreamSource;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * A hostile peer of a smux session: frames that are valid, false or garbled, in any order and cut
  * anywhere, while local users open, read, write, pause and close. Streams, buffers and replies stay
- * within their limits; frames are well formed; nothing follows a FIN; windows of the peer are kept;
- * what is read is what was sent; nothing is left in the end.
+ * within their limits; frames are well formed; nothing follows a FIN; the peer's windows and its
+ * receive buffer are respected; nothing is left in the end.
  */
 public final class SmuxFuzz {
 
   private static final int MAX_STREAMS = 4;
   private static final int MAX_RECEIVE_BUFFER = 4096;
   private static final int PEER_RECEIVE_BUFFER = 4096;
-  private static final int INITIAL_WINDOW = 262_144;
   private static final int MAX_PAYLOAD = 2048;
 
   private static final UnpooledByteBufAllocator ALLOCATOR =
       new UnpooledByteBufAllocator(false, true);
 
-  /** What the peer knows of a stream that this side sends on. */
-  private static final class Sent {
-
-    boolean isOpen;
-    long bytes;
-    long consumed;
-    long window = INITIAL_WINDOW;
-    boolean isReported;
-
-    long outstanding() {
-      return bytes - consumed;
-    }
-  }
-
   private final FuzzInput input;
   private final int version;
   private final SmuxSession session;
   private final List<User> users = new ArrayList<>();
-  private final Map<Integer, Sent> sent = new HashMap<>();
+  private final SmuxPeerModel peer;
   private final ByteBuf toReceive = ALLOCATOR.buffer();
   private long nowMs;
-  private int frames;
   private boolean hasFailed;
 
   private SmuxFuzz(byte[] bytes) {
@@ -75,6 +57,7 @@ public final class SmuxFuzz {
             .keepAliveTimeoutMs((settings & 8) == 0 ? 0 : 15_000)
             .build();
     session = new SmuxSession(config, (settings & 16) == 0, new Listener(), nowMs);
+    peer = new SmuxPeerModel(session, PEER_RECEIVE_BUFFER, 2 * MAX_STREAMS, ALLOCATOR.buffer());
   }
 
   /** One session. */
@@ -86,8 +69,10 @@ public final class SmuxFuzz {
     }
     fuzz.session.fail(new Exception("end"));
     fuzz.toReceive.release();
+    fuzz.peer.release();
     for (User user : fuzz.users) {
-      Check.that(user.isOver || user.stream.isClosed(), "a user was not told of the end");
+      boolean haveBothEnded = user.isOutputEnded && user.stream.isInputEnded();
+      Check.that(haveBothEnded || user.stream.isClosed(), "a stream has not ended");
     }
     SmuxStats stats = fuzz.session.stats();
     Check.that(stats.openStreams() + stats.closingStreams() == 0, "streams are left");
@@ -140,18 +125,15 @@ public final class SmuxFuzz {
   }
 
   private void update(int id, int kind) {
-    Sent stream = sent.computeIfAbsent(id, key -> new Sent());
-    long consumed = stream.consumed;
     int window = input.unsignedShort() % 4096;
+    int consumed = peer.consumed(id, input.unsignedByte());
     switch (kind) {
-      case 0 -> consumed += input.below(256) * stream.outstanding() / 255;
-      case 1 -> consumed = stream.bytes + 1 + input.below(200);
-      case 2 -> window = -1;
-      default -> consumed -= input.below(100);
+      case 0, 1 -> {}
+      case 2 -> consumed = input.integer();
+      default -> window = -window;
     }
-    // What is received later may be mixed with other bytes: windows are checked without them then.
     header(4, 8, id);
-    toReceive.writeIntLE((int) consumed).writeIntLE(window);
+    toReceive.writeIntLE(consumed).writeIntLE(window);
   }
 
   private void receive(int kind) {
@@ -160,8 +142,10 @@ public final class SmuxFuzz {
     toReceive.discardReadBytes();
     long before = session.stats().unreadBytes();
     int bytes = in.readableBytes();
+    peer.sending(in);
     try {
       session.receive(in, nowMs);
+      peer.received();
       Check.that(!in.isReadable(), "not all was taken");
       long most = before + bytes * 256L;
       Check.that(session.stats().unreadBytes() <= most, "more unread than received");
@@ -193,6 +177,7 @@ public final class SmuxFuzz {
     try {
       User user = new User();
       user.stream = session.open(user, user);
+      peer.opened(user.stream.id());
       users.add(user);
       user.unsent = kind * 400;
       user.stream.outputReady();
@@ -237,36 +222,8 @@ public final class SmuxFuzz {
     for (int i = 0; i < most && session.hasFrame(); i++) {
       ByteBuf frame = session.nextFrame(ALLOCATOR);
       Check.that(frame != null, "no frame");
-      checkFrame(frame);
+      peer.check(frame);
       frame.release();
-    }
-  }
-
-  private void checkFrame(ByteBuf frame) {
-    frames++;
-    Check.that(frame.readByte() == version, "version");
-    int command = frame.readByte();
-    int length = frame.readUnsignedShortLE();
-    int id = frame.readIntLE();
-    Check.that(length == frame.readableBytes(), "length");
-    Sent stream = sent.computeIfAbsent(id, key -> new Sent());
-    switch (command) {
-      case 0 -> {
-        Check.that(length == 0 && !stream.isOpen, "SYN");
-        sent.put(id, new Sent());
-        sent.get(id).isOpen = true;
-      }
-      case 1 -> {
-        Check.that(length == 0, "FIN");
-        stream.isOpen = false;
-      }
-      case 2 -> {
-        Check.that(length > 0, "empty");
-        stream.bytes += length;
-      }
-      case 3 -> Check.that(length == 0 && id == 0, "NOP");
-      case 4 -> Check.that(length == 8 && version == 2, "UPD");
-      default -> Check.that(false, "command " + command);
     }
   }
 
@@ -274,7 +231,7 @@ public final class SmuxFuzz {
     SmuxStats stats = session.stats();
     Check.that(stats.openStreams() <= MAX_STREAMS, "open streams");
     Check.that(stats.closingStreams() <= 2 * MAX_STREAMS, "closing streams");
-    Check.that(hasFailed || stats.framesOut() == frames, "frames");
+    Check.that(hasFailed || stats.framesOut() == peer.frames(), "frames");
     Check.that(stats.unacknowledgedBytes() >= 0 && stats.unreadBytes() >= 0, "negative");
     Check.that(
         session.isReceiveBlocked() == (stats.unreadBytes() >= MAX_RECEIVE_BUFFER), "blocked");
@@ -286,6 +243,7 @@ public final class SmuxFuzz {
     SmuxStream stream;
     boolean isReading = true;
     boolean hasShutDown;
+    boolean isOutputEnded;
     boolean isOver;
     int unsent;
 
@@ -319,7 +277,8 @@ public final class SmuxFuzz {
 
     @Override
     public void outputEnded(SmuxStream ended) {
-      Check.that(hasShutDown && !isOver, "output has not ended");
+      Check.that(hasShutDown && !isOver && !isOutputEnded, "output has not ended");
+      isOutputEnded = true;
     }
 
     @Override
@@ -333,6 +292,7 @@ public final class SmuxFuzz {
 
     @Override
     public SmuxStreamListener streamOpened(SmuxStream stream) {
+      peer.opened(stream.id());
       if ((stream.id() & 7) == 7) {
         return null;
       }
