@@ -26,7 +26,9 @@ public final class WeightedScheduler<T> {
   /** The largest weight; the smallest is 1. */
   public static final int MAX_WEIGHT = 256;
 
-  /** Fractions of a byte in virtual time, so that division by a weight loses nothing that counts. */
+  /**
+   * Fractions of a byte in virtual time, so that division by a weight loses nothing that counts.
+   */
   private static final long SCALE = 1 << 16;
 
   private static final int NOT_QUEUED = -1;

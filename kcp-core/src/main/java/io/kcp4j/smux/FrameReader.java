@@ -121,7 +121,13 @@ final class FrameReader {
   private static void checkLength(int command, int length, int expected) throws SmuxException {
     if (length != expected) {
       throw new SmuxException(
-          "frame of command " + command + " with length " + length + " (expected: " + expected + ")");
+          "frame of command "
+              + command
+              + " with length "
+              + length
+              + " (expected: "
+              + expected
+              + ")");
     }
   }
 }

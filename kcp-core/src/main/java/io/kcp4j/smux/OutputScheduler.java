@@ -248,7 +248,8 @@ final class OutputScheduler {
       payload = source.take(max);
       int length = payload.readableBytes();
       if (length < 1 || length > max) {
-        throw new IllegalStateException("source gave " + length + " bytes (expected: 1 to " + max + ")");
+        throw new IllegalStateException(
+            "source gave " + length + " bytes (expected: 1 to " + max + ")");
       }
       return payload;
     } catch (RuntimeException e) {

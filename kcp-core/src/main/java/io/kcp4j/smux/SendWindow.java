@@ -36,13 +36,16 @@ final class SendWindow {
   /**
    * Takes an update.
    *
-   * @return how much more the peer has consumed, in bytes, or -1 if the update is refused: it
-   *     reports more than was sent, or less than before, or a negative window
+   * @return how much more the peer has consumed, in bytes: 0 if a newer update is known already, or
+   *     -1 if the update is false: it reports more than was sent, or a negative window
    */
   int update(int newConsumed, int newWindow) {
     int more = newConsumed - consumed;
-    if (more < 0 || more > outstanding() || newWindow < 0) {
+    if (more > outstanding() || newWindow < 0) {
       return -1;
+    }
+    if (more < 0) {
+      return 0;
     }
     consumed = newConsumed;
     window = newWindow;

@@ -1,7 +1,7 @@
 package io.kcp4j.smux;
 
 /** Limits the streams that the peer opens, by their number and their rate. */
-final class IncomingStreams {
+final class StreamAdmission {
 
   private static final long US_PER_MS = 1_000;
   private static final long US_PER_S = 1_000_000;
@@ -12,7 +12,7 @@ final class IncomingStreams {
   /** When the token bucket is full again. */
   private long fullAtUs;
 
-  IncomingStreams(SmuxConfig config, long nowMs) {
+  StreamAdmission(SmuxConfig config, long nowMs) {
     maxStreams = config.maxStreams();
     intervalUs = US_PER_S / config.maxNewStreamsPerSecond();
     fullAtUs = nowMs * US_PER_MS;
