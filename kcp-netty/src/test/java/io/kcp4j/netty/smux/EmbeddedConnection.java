@@ -167,6 +167,7 @@ final class EmbeddedConnection implements AutoCloseable {
   void advanceMs(long ms) {
     ticker.advanceMillis(ms);
     channel.runPendingTasks();
+    channel.runPendingTasks(); // What tasks that were due have scheduled.
   }
 
   /** What handlers of a stream have not taken, and frames that wait, counted by the session. */
