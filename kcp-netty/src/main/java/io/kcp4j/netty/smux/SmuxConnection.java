@@ -186,7 +186,7 @@ final class SmuxConnection implements SmuxSessionListener {
   /** Dispatches what the session has reported, and sends what it has to send. */
   void round() {
     if (isDispatching || isPulling) {
-      return; // A round is scheduled if there is anything to do.
+      return; // What is under way goes on, or schedules a round.
     }
     int passes = 0;
     do {
@@ -217,8 +217,16 @@ final class SmuxConnection implements SmuxSessionListener {
     }
   }
 
+  /** Sends what the connection takes now, without running handlers of streams. */
+  void sendNow() {
+    pull();
+    if (hasWork()) {
+      scheduleRound();
+    }
+  }
+
   /** Sends frames as long as the connection is writable. */
-  void pull() {
+  private void pull() {
     if (isPulling || isEnded) {
       return;
     }
@@ -269,7 +277,7 @@ final class SmuxConnection implements SmuxSessionListener {
 
   /** The user closes the connection: sends what can leave at once, and ends all streams. */
   void closedByUser() {
-    pull();
+    sendNow();
     isClosedByUser = true;
     end(new ClosedChannelException());
   }

@@ -148,7 +148,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
 
   /** Sends as much as the connection and the peer take now. */
   void sendNow() {
-    connection.pull();
+    connection.sendNow();
     writer.complete();
   }
 

@@ -79,13 +79,13 @@ public final class SmuxStreamChannelConfig extends DefaultChannelConfig {
   @Override
   @SuppressWarnings("unchecked") // The type of each option is that of its value.
   public <T> T getOption(ChannelOption<T> option) {
-    if (option == SmuxChannelOption.PRIORITY) {
+    if (option.equals(SmuxChannelOption.PRIORITY)) {
       return (T) Integer.valueOf(priority);
     }
-    if (option == SmuxChannelOption.WEIGHT) {
+    if (option.equals(SmuxChannelOption.WEIGHT)) {
       return (T) Integer.valueOf(weight);
     }
-    if (option == ChannelOption.ALLOW_HALF_CLOSURE) {
+    if (option.equals(ChannelOption.ALLOW_HALF_CLOSURE)) {
       return (T) Boolean.valueOf(allowHalfClosure);
     }
     return super.getOption(option);
@@ -93,13 +93,13 @@ public final class SmuxStreamChannelConfig extends DefaultChannelConfig {
 
   @Override
   public <T> boolean setOption(ChannelOption<T> option, T value) {
-    if (option == SmuxChannelOption.PRIORITY) {
+    if (option.equals(SmuxChannelOption.PRIORITY)) {
       option.validate(value);
       setPriority((Integer) value);
-    } else if (option == SmuxChannelOption.WEIGHT) {
+    } else if (option.equals(SmuxChannelOption.WEIGHT)) {
       option.validate(value);
       setWeight((Integer) value);
-    } else if (option == ChannelOption.ALLOW_HALF_CLOSURE) {
+    } else if (option.equals(ChannelOption.ALLOW_HALF_CLOSURE)) {
       option.validate(value);
       allowHalfClosure = (Boolean) value;
     } else {

@@ -17,9 +17,10 @@ import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.DefaultChannelId;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.concurrent.MockTicker;
+import io.netty.util.concurrent.Ticker;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -45,6 +46,7 @@ final class EmbeddedConnection implements AutoCloseable {
   int writes;
   int flushes;
 
+  private final MockTicker ticker = Ticker.newMockTicker();
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(false);
   private final SmuxHandler handler;
 
@@ -69,8 +71,12 @@ final class EmbeddedConnection implements AutoCloseable {
   private EmbeddedConnection(
       SmuxConfig config, boolean client, Consumer<SmuxStreamChannel> initializer) {
     handler = new SmuxHandler(config, client, initializer == null ? null : recorded(initializer));
-    channel = new EmbeddedChannel(DefaultChannelId.newInstance(), false, false);
-    channel.freezeTime();
+    channel =
+        EmbeddedChannel.builder()
+            .channelId(DefaultChannelId.newInstance())
+            .ticker(ticker)
+            .register(false)
+            .build();
     channel.config().setAllocator(allocator);
     channel.pipeline().addLast(new Counter(), handler, new ExceptionRecorder());
     try {
@@ -159,8 +165,9 @@ final class EmbeddedConnection implements AutoCloseable {
   }
 
   void advanceMs(long ms) {
-    channel.advanceTimeBy(ms, TimeUnit.MILLISECONDS);
+    ticker.advanceMillis(ms);
     channel.runPendingTasks();
+    channel.runPendingTasks(); // What tasks that were due have scheduled.
   }
 
   /** What handlers of a stream have not taken, and frames that wait, counted by the session. */
