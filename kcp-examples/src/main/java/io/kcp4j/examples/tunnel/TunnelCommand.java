@@ -41,6 +41,8 @@ abstract class TunnelCommand extends BaseCommand implements Callable<Integer> {
 
   @Mixin private TunnelOptions options;
 
+  @Mixin private RunOptions runOptions;
+
   /** The defaults of this end. */
   abstract TunnelDefaults defaults();
 
@@ -64,7 +66,7 @@ abstract class TunnelCommand extends BaseCommand implements Callable<Integer> {
 
   @Override
   protected final int shutdownTimeoutS() {
-    return options.drainS() + CLOSE_TIMEOUT_S;
+    return runOptions.drainS() + CLOSE_TIMEOUT_S;
   }
 
   @Override
@@ -74,29 +76,30 @@ abstract class TunnelCommand extends BaseCommand implements Callable<Integer> {
     try {
       warnings = applyConfigFile();
       check();
+      runOptions.check();
       settings = options.settings(defaults());
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), e.getMessage());
     }
     try (TunnelLog log =
-        TunnelLog.open(options.log(), spec.commandLine().getErr(), options.isQuiet())) {
+        TunnelLog.open(runOptions.log(), spec.commandLine().getErr(), runOptions.isQuiet())) {
       warnings.forEach(warning -> log.line("%s", warning));
       if (options.isKeyPublic()) {
         log.line("the key is kcptun's default, which everybody knows: set --key");
       }
       log.line("%s", settings);
-      TransportChoice transport = options.transport().resolve();
+      TransportChoice transport = runOptions.transport().resolve();
       return run(new TunnelContext(settings, transport, log, new TunnelStatistics()));
     }
   }
 
   private List<String> applyConfigFile() {
-    String file = options.configFile();
+    String file = runOptions.configFile();
     return file == null ? List.of() : new ConfigFile(Path.of(file)).apply(spec);
   }
 
   private int run(TunnelContext context) throws CommandFailure {
-    int threads = Math.min(options.threads(), maxThreads());
+    int threads = Math.min(runOptions.threads(), maxThreads());
     EventLoopGroup group = context.transport().newGroup(threads);
     try {
       Tunnel tunnel = start(group, threads, context);
@@ -122,7 +125,7 @@ abstract class TunnelCommand extends BaseCommand implements Callable<Integer> {
 
   /** Returns when the thread is interrupted. */
   private void serve(EventLoopGroup group, Tunnel tunnel, TunnelContext context) {
-    int periodS = options.statisticsPeriodS();
+    int periodS = runOptions.statisticsPeriodS();
     ScheduledFuture<?> statistics =
         periodS == 0
             ? null
@@ -155,7 +158,7 @@ abstract class TunnelCommand extends BaseCommand implements Callable<Integer> {
     context.log().line("draining: %d connections", statistics.open());
     boolean isDrained;
     try {
-      isDrained = statistics.awaitNoneOpen(options.drainS());
+      isDrained = statistics.awaitNoneOpen(runOptions.drainS());
     } catch (InterruptedException e) {
       isDrained = false;
     }

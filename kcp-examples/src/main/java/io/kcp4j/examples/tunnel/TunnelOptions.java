@@ -7,7 +7,6 @@ import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
-import io.kcp4j.examples.TransportChoice;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.smux.SmuxConfig;
 import java.util.Locale;
@@ -225,28 +224,6 @@ final class TunnelOptions {
               + "without data; 0: without limit (default: 0, server 30).")
   private Integer closeWaitS;
 
-  @Option(
-      order = LAST,
-      names = "--snmpperiod",
-      paramLabel = "SECONDS",
-      defaultValue = "60",
-      description = "Interval of the line of statistics; 0: none (default: ${DEFAULT-VALUE}).")
-  private int statisticsPeriodS;
-
-  @Option(
-      order = LAST,
-      names = "--log",
-      paramLabel = "FILE",
-      defaultValue = "",
-      description = "Append the log to a file (default: standard error).")
-  private String log;
-
-  @Option(
-      order = LAST,
-      names = "--quiet",
-      description = "No lines about single connections, and no statistics.")
-  private boolean isQuiet;
-
   @Option(order = LAST, names = "--QPP", description = "Left out: is refused.")
   private boolean isQpp;
 
@@ -261,74 +238,9 @@ final class TunnelOptions {
   @Option(order = LAST, names = "--tcp", description = "Left out: is refused.")
   private boolean isTcpRaw;
 
-  @Option(
-      order = LAST,
-      names = "-c",
-      paramLabel = "FILE",
-      description = "A JSON file whose members are options. They override the command line.")
-  private String configFile;
-
-  @Option(
-      order = LAST,
-      names = "--drain",
-      paramLabel = "SECONDS",
-      defaultValue = "10",
-      description =
-          "After SIGTERM or Ctrl-C, how long to wait for the end of open connections; "
-              + "not in kcptun (default: ${DEFAULT-VALUE}).")
-  private int drainS;
-
-  @Option(
-      order = LAST,
-      names = "--threads",
-      paramLabel = "N",
-      defaultValue = "0",
-      description =
-          "Event loops; a KCP session has one. Not in kcptun (default: 0, as many as "
-              + "processors, for a client at most --conn).")
-  private int threads;
-
-  @Option(
-      order = LAST,
-      names = "--transport",
-      paramLabel = "NAME",
-      defaultValue = "AUTO",
-      description = "auto, epoll, kqueue, nio or io_uring; not in kcptun (default: auto).")
-  private TransportChoice transport;
-
-  /** The configuration file, or null. */
-  String configFile() {
-    return configFile;
-  }
-
-  String log() {
-    return log;
-  }
-
-  boolean isQuiet() {
-    return isQuiet;
-  }
-
   /** Whether the key is the one that everybody knows. */
   boolean isKeyPublic() {
     return CipherAlgorithm.of(crypt).keyBytes() > 0 && passphrase().equals(DEFAULT_KEY);
-  }
-
-  int statisticsPeriodS() {
-    return isQuiet ? 0 : statisticsPeriodS;
-  }
-
-  int drainS() {
-    return drainS;
-  }
-
-  /** How many event loops to use, if there is work for as many. */
-  int threads() {
-    return threads == 0 ? Runtime.getRuntime().availableProcessors() : threads;
-  }
-
-  TransportChoice transport() {
-    return transport;
   }
 
   /**
@@ -344,9 +256,6 @@ final class TunnelOptions {
     if (isTcpRaw) {
       throw new IllegalArgumentException("--tcp: imitating TCP (tcpraw) is left out here");
     }
-    checked("--drain", drainS, 0, MAX_SECONDS);
-    checked("--threads", threads, 0, 1024);
-    checked("--snmpperiod", statisticsPeriodS, 0, MAX_SECONDS);
     KeyRing keys = keys();
     FecConfig fec =
         dataShards == 0 || parityShards == 0
