@@ -16,6 +16,7 @@ module io.kcp4j.core {
   exports io.kcp4j.crypto;
   exports io.kcp4j.fec;
   exports io.kcp4j.session;
+  exports io.kcp4j.smux;
   exports io.kcp4j.trace;
 
   uses io.kcp4j.crypto.CipherLibrary;

@@ -30,7 +30,7 @@ class ModuleExportsTest {
           "kcp-core/vector",
           List.of("io.kcp4j.crypto.vector", "io.kcp4j.fec.vector"),
           "kcp-netty",
-          List.of("io.kcp4j.netty", "io.kcp4j.netty.metrics"));
+          List.of("io.kcp4j.netty", "io.kcp4j.netty.metrics", "io.kcp4j.netty.smux"));
 
   @Test
   void modulesExportOnlyTheirApi() {
