@@ -139,7 +139,9 @@ public final class SmuxSession {
   /** Whether {@link #nextFrame} would return a frame. */
   public boolean hasFrame() {
     // In this order: streams without data may leave a FIN.
-    return output.isReady() || !control.isEmpty();
+    boolean hasFrame = output.isReady() || !control.isEmpty();
+    isFrameReported &= hasFrame;
+    return hasFrame;
   }
 
   /**

@@ -19,8 +19,9 @@ public interface SmuxSessionListener {
   SmuxStreamListener streamOpened(SmuxStream stream);
 
   /**
-   * {@link SmuxSession#hasFrame()} has become true. Not called again before {@link
-   * SmuxSession#nextFrame} has left no frame.
+   * {@link SmuxSession#hasFrame()} has become true. Not called again before there was no frame
+   * left. A frame may also disappear before it is taken, when its source is drained otherwise or
+   * the peer's window shrinks.
    */
   void frameReady();
 

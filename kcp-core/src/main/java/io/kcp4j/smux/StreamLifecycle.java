@@ -86,7 +86,8 @@ final class StreamLifecycle {
     if (input.isEnded() && !stream.isClosed) {
       output.inputEnded(stream);
     }
-    if (input.isUpdateDue() && !stream.isInViolation) {
+    boolean areBothEnded = input.hasFin() && stream.output.isFinSent;
+    if (input.isUpdateDue() && !areBothEnded && !stream.isInViolation) {
       control.add(stream, ControlFrames.UPD);
     }
     removeIfOver(stream);

@@ -120,7 +120,7 @@ class WeightedSchedulerTest {
     add("b", 3, 16);
     send(1000, 100);
     scheduler.add(idle);
-    assertEquals(10, send(1000, 20).chars().filter(c -> c == 'a').count(), 1);
+    assertEquals(10, (double) send(1000, 20).chars().filter(c -> c == 'a').count(), 1);
   }
 
   @Test

@@ -155,8 +155,7 @@ class SmuxReceiveTest {
 
   @Test
   void smallPieceCountsAs256Bytes() throws SmuxException {
-    DrivenSmux driven =
-        server(DrivenSmux.config().maxReceiveBuffer(2_560).maxStreamBuffer(2_560));
+    DrivenSmux driven = server(DrivenSmux.config().maxReceiveBuffer(2_560).maxStreamBuffer(2_560));
     TestStream user = paused(driven, 3);
     for (int i = 0; i < 9; i++) {
       driven.receive(driven.psh(3, 1));
@@ -181,8 +180,7 @@ class SmuxReceiveTest {
 
   @Test
   void closingAStreamEndsTheBlock() throws SmuxException {
-    DrivenSmux driven =
-        server(DrivenSmux.config().maxReceiveBuffer(1_000).maxStreamBuffer(1_000));
+    DrivenSmux driven = server(DrivenSmux.config().maxReceiveBuffer(1_000).maxStreamBuffer(1_000));
     TestStream user = paused(driven, 3);
     driven.receive(driven.psh(3, 2_000));
     user.stream.close();

@@ -112,7 +112,13 @@ class SmuxSchedulingTest {
     driven.open().write(3 * 4088);
     assertEquals(
         List.of(
-            "SYN 3", "SYN 5", "PSH 3 4088", "PSH 5 4088", "PSH 3 4088", "PSH 5 4088", "PSH 3 4088",
+            "SYN 3",
+            "SYN 5",
+            "PSH 3 4088",
+            "PSH 5 4088",
+            "PSH 3 4088",
+            "PSH 5 4088",
+            "PSH 3 4088",
             "PSH 5 4088"),
         driven.sent());
   }

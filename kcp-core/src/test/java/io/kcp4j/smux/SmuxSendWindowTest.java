@@ -135,8 +135,7 @@ class SmuxSendWindowTest {
   }
 
   /** Opens streams of which the peer reads nothing, each with more to send than its window. */
-  private static List<SaturatedStream> unread(DrivenSmux driven, int streams)
-      throws SmuxException {
+  private static List<SaturatedStream> unread(DrivenSmux driven, int streams) throws SmuxException {
     List<SaturatedStream> users = new ArrayList<>();
     for (int i = 0; i < streams; i++) {
       SaturatedStream user = new SaturatedStream();

@@ -42,7 +42,8 @@ class SmuxSessionTest {
         hex(driven.session.nextFrame(driven.allocator)));
     assertEquals("0201000003000000", hex(driven.session.nextFrame(driven.allocator)));
     driven.receive(driven.psh(3, HELLO));
-    assertEquals("0204080003000000" + "0500000000000100", hex(driven.session.nextFrame(driven.allocator)));
+    assertEquals(
+        "0204080003000000" + "0500000000000100", hex(driven.session.nextFrame(driven.allocator)));
     driven.runFor(10_000);
     assertEquals("0203000000000000", hex(driven.session.nextFrame(driven.allocator)));
     assertFalse(driven.session.hasFrame());
@@ -371,7 +372,13 @@ class SmuxSessionTest {
     driven.receive(driven.syn(3), driven.psh(3, HELLO), driven.syn(5), driven.psh(5, HELLO));
     assertEquals(
         List.of(
-            "UPD 3 5 65536", "FIN 3", "SYN 2", "UPD 5 5 65536", "FIN 5", "SYN 4", "PSH 2 5",
+            "UPD 3 5 65536",
+            "FIN 3",
+            "SYN 2",
+            "UPD 5 5 65536",
+            "FIN 5",
+            "SYN 4",
+            "PSH 2 5",
             "PSH 4 5"),
         driven.sent());
   }
@@ -394,6 +401,22 @@ class SmuxSessionTest {
     driven.sent();
     user.stream.shutdownOutput();
     assertEquals(4, driven.frameReadyCalls, "FIN");
+  }
+
+  @Test
+  void driverIsToldAgainAfterAFrameThatDisappeared() throws SmuxException {
+    DrivenSmux driven = DrivenSmux.client();
+    TestStream user = driven.open().write(2_000);
+    assertEquals("SYN 3", driven.next());
+    driven.receive(driven.upd(3, 0, 0));
+    assertFalse(driven.session.hasFrame());
+    assertEquals(1, driven.frameReadyCalls);
+    driven.receive(driven.upd(3, 0, 1_000));
+    assertEquals(2, driven.frameReadyCalls);
+    user.cancelWrites();
+    assertFalse(driven.session.hasFrame());
+    user.write(1);
+    assertEquals(3, driven.frameReadyCalls);
   }
 
   @Test
