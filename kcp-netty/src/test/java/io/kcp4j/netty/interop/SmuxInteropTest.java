@@ -3,7 +3,6 @@ package io.kcp4j.netty.interop;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
@@ -184,9 +183,7 @@ class SmuxInteropTest {
       assertEquals(SmuxException.class, write.cause().getClass());
       assertTrue(stream.closeFuture().await(TIMEOUT_SECONDS, SECONDS));
       assertEquals(SmuxException.class, exceptions.take().getClass());
-      EchoedStream other = new EchoedStream(1, 500);
-      assertFalse(client.open(other).isInputShutdown());
-      other.done().get(TIMEOUT_SECONDS, SECONDS);
+      assertTrue(client.open(new ChannelInboundHandlerAdapter()).isActive());
     }
   }
 

@@ -18,7 +18,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
-import java.util.Arrays;
+import java.security.SecureRandom;
 
 /** What carries smux. */
 public enum ConnectionType {
@@ -48,12 +48,15 @@ public enum ConnectionType {
     }
   },
 
-  /** KCP with AES-GCM and FEC. */
+  /**
+   * KCP with AES-GCM and FEC. Each pair has a key of its own: what a peer that another test has left
+   * behind still sends to a port that the system has given away again must not begin a session.
+   */
   KCP {
     @Override
     public void configure(ServerBootstrap server, Bootstrap client) {
       byte[] key = new byte[CipherAlgorithm.AES_128_GCM.keyBytes()];
-      Arrays.fill(key, (byte) 1);
+      new SecureRandom().nextBytes(key);
       KeyRing keys = KeyRing.of(PacketKey.of(CipherAlgorithm.AES_128_GCM, key));
       server
           .channel(KcpServerChannel.class)
@@ -68,7 +71,7 @@ public enum ConnectionType {
     }
   };
 
-  /** Sets the types of channels and their options. */
+  /** Sets the types of channels of a pair, and their options. */
   public abstract void configure(ServerBootstrap server, Bootstrap client);
 
   /** Adds what a server's connection has below smux. */
