@@ -91,14 +91,17 @@ final class IncomingFrames implements FrameReader.Handler {
   private void accept(int streamId) {
     SmuxStream stream = new SmuxStream(session, streamId);
     table.add(stream);
-    stream.listener = listener.streamOpened(stream);
-    if (stream.listener == null) {
-      refused++;
-      lifecycle.close(stream);
-      return;
+    try {
+      stream.listener = listener.streamOpened(stream);
+    } finally {
+      if (stream.listener == null) {
+        refused++;
+        lifecycle.close(stream);
+      } else {
+        accepted++;
+      }
     }
-    accepted++;
-    if (session.failure() != null) {
+    if (stream.listener != null && session.failure() != null) {
       stream.listener.failed(stream, session.failure());
     }
   }

@@ -20,8 +20,7 @@ public interface SmuxStreamListener {
 
   /**
    * The output has ended: after {@link SmuxStream#shutdownOutput()}, all data and the FIN have left
-   * as frames. Called within {@link SmuxSession#nextFrame}, after which the frame is returned; the
-   * call must not close or fail the session.
+   * as frames. Called within {@link SmuxSession#nextFrame}, which then returns that frame.
    */
   void outputEnded(SmuxStream stream);
 

@@ -273,6 +273,20 @@ class SmuxSessionTest {
   }
 
   @Test
+  void streamWhoseListenerCannotBeMadeIsRefused() throws SmuxException {
+    DrivenSmux driven = DrivenSmux.server();
+    driven.users =
+        () -> {
+          throw new IllegalStateException("no user");
+        };
+    assertThrows(IllegalStateException.class, () -> driven.receive(driven.syn(3)));
+    assertEquals(List.of("FIN 3"), driven.sent());
+    driven.users = TestStream::new;
+    driven.receive(driven.psh(3, HELLO), driven.syn(5), driven.psh(5, HELLO));
+    assertArrayEquals(HELLO, driven.accepted.get(0).received());
+  }
+
+  @Test
   void framesForUnknownStreamsAreDropped() throws SmuxException {
     DrivenSmux driven = DrivenSmux.server();
     driven.receive(driven.psh(9, HELLO), driven.fin(9), driven.upd(9, 1, 1), driven.syn(3));

@@ -219,8 +219,8 @@ final class StreamClosure {
     if (isDone()) {
       return false;
     }
-    lingerTimeout =
-        channel.eventLoop().schedule(channel::closeNow, channel.lingerMs(), TimeUnit.MILLISECONDS);
+    isLingering = true;
+    schedule(channel::closeNow);
     endWrites();
     events.enqueue();
     return true;
