@@ -72,8 +72,15 @@ class ExamplesTest {
   }
 
   @Test
+  void shortAndLongAnswersArriveOnStreams() throws Exception {
+    assertEquals(
+        List.of("short answer: 13 bytes", "long answer: 4000000 bytes"),
+        linesOf(() -> Streams.main(new String[0])));
+  }
+
+  @Test
   void newExamplesAreShort() {
-    for (String name : List.of("GrpcService", "ReactorEcho", "TlsEcho", "TcpAndKcp")) {
+    for (String name : List.of("GrpcService", "ReactorEcho", "Streams", "TlsEcho", "TcpAndKcp")) {
       Path file = Path.of("kcp-examples/src/main/java/io/kcp4j/examples", name + ".java");
       int lines = SourceFiles.lines(file).size();
       assertTrue(lines < 100, name + ": " + lines);

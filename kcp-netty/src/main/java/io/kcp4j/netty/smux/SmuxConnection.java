@@ -73,7 +73,7 @@ final class SmuxConnection implements SmuxSessionListener {
     return session.stats();
   }
 
-  /** The most time that closing a stream may take. */
+  /** The most time that each step of closing a stream may take. */
   int closeTimeoutMs() {
     return session.config().closeTimeoutMs();
   }

@@ -36,8 +36,8 @@ import java.nio.channels.ClosedChannelException;
  * <p>{@code close()} waits until what was flushed has left, for {@link
  * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most. Meanwhile the channel is open, reads nothing
  * and fails further writes. A stream that was cut fires an {@link io.kcp4j.smux.SmuxException}, and
- * closes. If the connection ends, the channel closes when what was received has been read. Its
- * pending writes fail at once.
+ * closes. If the connection ends, the channel closes when what was received has been read, or when
+ * nothing is read for the same time. Its pending writes fail at once.
  */
 public final class SmuxStreamChannel extends AbstractChannel implements DuplexChannel {
 
@@ -152,7 +152,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
     writer.complete();
   }
 
-  int lingerMs() {
+  int closeTimeoutMs() {
     return connection.closeTimeoutMs();
   }
 

@@ -40,8 +40,10 @@ final class StreamClosure {
   /** Of a shutdown that waits until FIN has left, or null. */
   private ChannelPromise outputPromise;
 
-  /** Null unless {@code close()} waits. */
-  private ScheduledFuture<?> lingerTimeout;
+  private boolean isLingering;
+
+  /** When to stop lingering or draining, or null. */
+  private ScheduledFuture<?> timeout;
 
   StreamClosure(SmuxStreamChannel channel, StreamEvents events) {
     this.channel = channel;
@@ -60,7 +62,7 @@ final class StreamClosure {
 
   /** Whether {@code close()} was called and waits. */
   boolean isLingering() {
-    return lingerTimeout != null;
+    return isLingering;
   }
 
   // Half-close.
@@ -133,7 +135,7 @@ final class StreamClosure {
 
   /** The session has ended; what was received can still be read. */
   void keepInput() {
-    if (channel.isOpen() && !isInputShutdown && !isLingering()) {
+    if (channel.isOpen() && !isInputShutdown && !isLingering) {
       channel.reader().takeAll();
       isInputFinished = channel.stream().isInputEnded();
     }
@@ -144,7 +146,7 @@ final class StreamClosure {
     if (events.isOutputEnded() && outputPromise != null) {
       outputPromise.trySuccess();
     }
-    if (isInputShutdown || isLingering()) {
+    if (isInputShutdown || isLingering) {
       channel.reader().discard();
     }
     if (channel.reader().isDrained() && (isInputFinished || channel.stream().isInputEnded())) {
@@ -152,7 +154,7 @@ final class StreamClosure {
     }
     if (events.failure() != null) {
       failed(events.failure());
-    } else if (events.isOutputEnded() && (isLingering() || isInputEndReported)) {
+    } else if (events.isOutputEnded() && (isLingering || isInputEndReported)) {
       channel.closeNow();
     }
   }
@@ -164,7 +166,7 @@ final class StreamClosure {
     isInputEndReported = true;
     boolean isFirst = !isInputShutdown;
     isInputShutdown = true;
-    if (isLingering()) {
+    if (isLingering) {
       return;
     }
     if (!channel.config().isAllowHalfClosure()) {
@@ -182,14 +184,32 @@ final class StreamClosure {
       isDraining = true;
       isOutputShutdown = true;
       channel.failWrites();
+      limitDraining(channel.reader().reads());
     }
+  }
+
+  /** Closes the channel if nothing is read for some time, so that unread input is not kept forever. */
+  private void limitDraining(long reads) {
+    schedule(
+        () -> {
+          if (channel.reader().reads() == reads) {
+            channel.end(events.failure());
+          } else {
+            limitDraining(channel.reader().reads());
+          }
+        });
+  }
+
+  private void schedule(Runnable task) {
+    timeout =
+        channel.eventLoop().schedule(task, channel.closeTimeoutMs(), TimeUnit.MILLISECONDS);
   }
 
   // Closing.
 
   /** Returns whether {@code close()} has to wait until what was flushed has left. */
   boolean linger() {
-    if (isLingering()) {
+    if (isLingering) {
       return true;
     }
     if (isDone()) {
@@ -199,8 +219,8 @@ final class StreamClosure {
     if (isDone()) {
       return false;
     }
-    lingerTimeout =
-        channel.eventLoop().schedule(channel::closeNow, channel.lingerMs(), TimeUnit.MILLISECONDS);
+    isLingering = true;
+    schedule(channel::closeNow);
     endWrites();
     events.enqueue();
     return true;
@@ -215,8 +235,8 @@ final class StreamClosure {
 
   /** The channel has closed: a shutdown that waits fails. */
   void closed() {
-    if (lingerTimeout != null) {
-      lingerTimeout.cancel(false);
+    if (timeout != null) {
+      timeout.cancel(false);
     }
     if (outputPromise != null) {
       outputPromise.tryFailure(new ClosedChannelException());

@@ -19,9 +19,15 @@ final class StreamReader implements Runnable {
 
   private boolean isPending;
   private boolean isScheduled;
+  private long reads;
 
   StreamReader(SmuxStreamChannel channel) {
     this.channel = channel;
+  }
+
+  /** How many buffers handlers have received. */
+  long reads() {
+    return reads;
   }
 
   /** Requests one read, which is made when there is input. */
@@ -94,6 +100,7 @@ final class StreamReader implements Runnable {
       handle.lastBytesRead(bytes);
       handle.incMessagesRead(1);
       isPending = false;
+      reads++;
       channel.pipeline().fireChannelRead(read);
     } while (isReadable() && handle.continueReading());
     handle.readComplete();

@@ -12,8 +12,10 @@ import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Scanner;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
@@ -26,13 +28,12 @@ public final class GoPeer implements AutoCloseable {
   private static final int START_TIMEOUT_SECONDS = 20;
   private static final int GRACE_SECONDS = 10;
   private static final String LISTENING = "listening ";
-  private static final String HALF_WAY = "half-way";
 
   private final Process process;
   private final int timeoutSeconds;
   private final Thread reader;
   private final CompletableFuture<InetSocketAddress> address = new CompletableFuture<>();
-  private final CompletableFuture<Void> halfWay = new CompletableFuture<>();
+  private final Map<String, CompletableFuture<Void>> awaited = new ConcurrentHashMap<>();
   private final List<String> output = new ArrayList<>();
 
   private GoPeer(Process process, int timeoutSeconds) {
@@ -116,9 +117,13 @@ public final class GoPeer implements AutoCloseable {
     }
   }
 
-  /** Waits for a client that changes the FEC ratio to be there. */
-  void awaitHalfWay() throws Exception {
-    halfWay.get(timeoutSeconds, SECONDS);
+  /** Waits until a client has printed {@code line}. */
+  void awaitLine(String line) throws Exception {
+    awaited(line).get(timeoutSeconds, SECONDS);
+  }
+
+  private CompletableFuture<Void> awaited(String line) {
+    return awaited.computeIfAbsent(line, key -> new CompletableFuture<>());
   }
 
   /** Ends the process and waits for its end. */
@@ -141,9 +146,8 @@ public final class GoPeer implements AutoCloseable {
         }
         if (line.startsWith(LISTENING)) {
           address.complete(parseAddress(line.substring(LISTENING.length())));
-        } else if (line.equals(HALF_WAY)) {
-          halfWay.complete(null);
         }
+        awaited(line).complete(null);
       }
       fail(new IOException("the process has ended"));
     } catch (IOException e) {
@@ -153,7 +157,7 @@ public final class GoPeer implements AutoCloseable {
 
   private void fail(IOException e) {
     address.completeExceptionally(e);
-    halfWay.completeExceptionally(e);
+    awaited.values().forEach(line -> line.completeExceptionally(e));
   }
 
   private static InetSocketAddress parseAddress(String hostAndPort) {

@@ -331,6 +331,25 @@ class SmuxStreamCloseTest {
   }
 
   @Test
+  void inputOfAClosedConnectionIsKeptAsLongAsItIsRead() {
+    try (EmbeddedConnection connection = new EmbeddedConnection(CONFIG)) {
+      SmuxStreamChannel stream = connection.accept(3);
+      stream.config().setAutoRead(false);
+      connection.receive(Frame.push(3, "a"), Frame.push(3, "b"), Frame.push(3, "c"));
+      closeByPeer(connection);
+      connection.advanceMs(CLOSE_TIMEOUT_MS - 1);
+      stream.read();
+      connection.advanceMs(1);
+      assertTrue(stream.isActive());
+      connection.advanceMs(CLOSE_TIMEOUT_MS - 1);
+      assertTrue(stream.isActive());
+      connection.advanceMs(1);
+      assertFalse(stream.isOpen());
+      assertEquals("a", connection.recorders.get(0).received());
+    }
+  }
+
+  @Test
   void streamWhoseInputWasCutShortReportsNoEndOfInput() {
     try (EmbeddedConnection connection = halfClosing()) {
       connection.accept(3);
