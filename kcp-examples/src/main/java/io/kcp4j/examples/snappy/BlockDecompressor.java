@@ -6,9 +6,8 @@ import static io.kcp4j.examples.snappy.ArrayView.putLong;
 import io.netty.handler.codec.CorruptedFrameException;
 
 /**
- * Decompresses blocks in Snappy's block format of at most {@value
- * BlockCompressor#MAX_BLOCK_BYTES} bytes. Whatever the input, nothing is written beyond {@link
- * #OUTPUT_BYTES}. One thread at a time.
+ * Decompresses blocks in Snappy's block format of at most {@value BlockCompressor#MAX_BLOCK_BYTES}
+ * bytes. Whatever the input, nothing is written beyond {@link #OUTPUT_BYTES}. One thread at a time.
  */
 final class BlockDecompressor {
 
@@ -40,9 +39,7 @@ final class BlockDecompressor {
     while (position < this.end) {
       int tag = in[position++] & 0xff;
       produced +=
-          (tag & 3) == 0
-              ? literal(tag, out, produced, length)
-              : copy(tag, out, produced, length);
+          (tag & 3) == 0 ? literal(tag, out, produced, length) : copy(tag, out, produced, length);
     }
     this.in = null;
     if (produced != length) {

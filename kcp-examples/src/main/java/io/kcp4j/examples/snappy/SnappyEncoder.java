@@ -54,14 +54,11 @@ public final class SnappyEncoder extends ChannelOutboundHandlerAdapter {
     int length = Math.min(data.readableBytes(), BlockCompressor.MAX_BLOCK_BYTES);
     data.readBytes(framing.input, 0, length);
     int checksum = framing.checksum(framing.input, 0, length);
-    int compressed =
-        framing.compressor.compress(framing.input, 0, length, framing.output, 0);
+    int compressed = framing.compressor.compress(framing.input, 0, length, framing.output, 0);
     boolean isWorthIt = compressed < length - length / 8;
     int bytes = isWorthIt ? compressed : length;
     writeHeader(
-        out,
-        isWorthIt ? Framing.COMPRESSED : Framing.UNCOMPRESSED,
-        Framing.CHECKSUM_BYTES + bytes);
+        out, isWorthIt ? Framing.COMPRESSED : Framing.UNCOMPRESSED, Framing.CHECKSUM_BYTES + bytes);
     out.writeIntLE(checksum);
     out.writeBytes(isWorthIt ? framing.output : framing.input, 0, bytes);
   }

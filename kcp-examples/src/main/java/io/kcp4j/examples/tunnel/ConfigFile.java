@@ -93,7 +93,8 @@ final class ConfigFile {
         && number.intValue() == number) {
       return number.intValue();
     }
-    String expected = type == String.class ? "a string" : type == boolean.class ? "true or false" : "an integer";
+    String expected =
+        type == String.class ? "a string" : type == boolean.class ? "true or false" : "an integer";
     throw new IllegalArgumentException(
         file + ": " + name + ": " + value + " (expected: " + expected + ")");
   }

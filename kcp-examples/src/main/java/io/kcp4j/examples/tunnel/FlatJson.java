@@ -132,7 +132,8 @@ final class FlatJson {
   }
 
   private IllegalArgumentException unexpected(String expected) {
-    long line = 1 + text.substring(0, Math.min(at, text.length())).chars().filter(c -> c == '\n').count();
+    long line =
+        1 + text.substring(0, Math.min(at, text.length())).chars().filter(c -> c == '\n').count();
     return new IllegalArgumentException("line " + line + ": expected " + expected);
   }
 }

@@ -97,8 +97,7 @@ record TunnelSettings(
    * @param streamHandler the handler of streams that the peer opens; sharable, or null to refuse
    *     them
    */
-  void addHandlers(
-      Channel session, boolean isClient, ChannelHandler streamHandler, TunnelLog log) {
+  void addHandlers(Channel session, boolean isClient, ChannelHandler streamHandler, TunnelLog log) {
     ChannelPipeline pipeline = session.pipeline();
     if (isCompressed) {
       pipeline.addLast(new SnappyEncoder(), new SnappyDecoder());

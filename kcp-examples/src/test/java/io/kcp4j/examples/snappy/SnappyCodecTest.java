@@ -62,7 +62,8 @@ class SnappyCodecTest {
       assertTrue(out.writeOutbound(Unpooled.copiedBuffer(data)));
       ByteBuf encoded = all(out);
       while (encoded.isReadable()) {
-        int piece = Math.min(encoded.readableBytes(), random.nextInt(1, 1 << random.nextInt(1, 19)));
+        int piece =
+            Math.min(encoded.readableBytes(), random.nextInt(1, 1 << random.nextInt(1, 19)));
         in.writeInbound(encoded.readRetainedSlice(piece));
       }
       encoded.release();
@@ -112,8 +113,7 @@ class SnappyCodecTest {
     ByteBuf encoded = all(out);
     CompositeByteBuf encodedParts = Unpooled.compositeBuffer();
     while (encoded.isReadable()) {
-      encodedParts.addComponent(
-          true, encoded.readBytes(Math.min(encoded.readableBytes(), 333)));
+      encodedParts.addComponent(true, encoded.readBytes(Math.min(encoded.readableBytes(), 333)));
     }
     encoded.release();
     EmbeddedChannel in = new EmbeddedChannel(new SnappyDecoder());

@@ -362,8 +362,8 @@ class TunnelCommandsTest {
           {"key": "a" "mtu": 1}   | line 1: expected '}'
           {"key"                  | line 1: expected ':'
           """)
-  void mistakesInAConfigurationFileAreReported(
-      String json, String message, @TempDir Path directory) throws Exception {
+  void mistakesInAConfigurationFileAreReported(String json, String message, @TempDir Path directory)
+      throws Exception {
     Path file = directory.resolve("config.json");
     Files.writeString(file, json);
     Outcome outcome = Cli.run("tunnel-client", "-c", file.toString());
@@ -443,7 +443,8 @@ class TunnelCommandsTest {
         "tunnel-server: unknown host: ::g",
         "tunnel-server --key k --listen 127.0.0.1:0 --target [::g]:80");
     assertFails(
-        "tunnel-server: cannot write the log: ", "tunnel-server --key k --log /no/such/directory/log");
+        "tunnel-server: cannot write the log: ",
+        "tunnel-server --key k --log /no/such/directory/log");
   }
 
   private static void assertFails(String message, String line) {

@@ -134,11 +134,14 @@ class TunnelInteropTest {
   }
 
   private static GoPeer goServer(TcpTarget target, String options) {
-    return GoPeer.server("tunnel-server", flags("--listen=127.0.0.1:0 --target=" + target.address() + " " + options));
+    return GoPeer.server(
+        "tunnel-server",
+        flags("--listen=127.0.0.1:0 --target=" + target.address() + " " + options));
   }
 
   private static GoPeer goClient(String remote, String options) {
-    return GoPeer.server("tunnel-client", flags("--localaddr=127.0.0.1:0 --remoteaddr=" + remote + " " + options));
+    return GoPeer.server(
+        "tunnel-client", flags("--localaddr=127.0.0.1:0 --remoteaddr=" + remote + " " + options));
   }
 
   /** Of several flags with the same name, the last one counts. */

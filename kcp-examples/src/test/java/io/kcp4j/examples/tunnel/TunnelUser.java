@@ -35,8 +35,7 @@ final class TunnelUser {
   }
 
   /** The same, except that only the target ends the connections. */
-  static void checkEchoesUntilTheTargetEnds(int port, int connections, int bytes)
-      throws Exception {
+  static void checkEchoesUntilTheTargetEnds(int port, int connections, int bytes) throws Exception {
     checkEchoes(port, connections, bytes, false);
   }
 
