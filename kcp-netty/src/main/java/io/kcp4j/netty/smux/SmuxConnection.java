@@ -133,7 +133,9 @@ final class SmuxConnection implements SmuxSessionListener {
       in.release();
     }
     updateReading();
-    dispatch();
+    if (!isPulling) { // A local channel may answer within a flush.
+      dispatch();
+    }
     scheduleRound();
   }
 
