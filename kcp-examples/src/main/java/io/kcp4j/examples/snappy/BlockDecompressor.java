@@ -52,7 +52,7 @@ final class BlockDecompressor {
     long length = 0;
     for (int i = 0; i < MAX_LENGTH_BYTES; i++) {
       int b = next();
-      length |= (b & 0x7fL) << 7 * i;
+      length |= (b & 0x7fL) << (7 * i);
       if (b < 0x80) {
         if (length > BlockCompressor.MAX_BLOCK_BYTES) {
           break;
@@ -72,12 +72,12 @@ final class BlockDecompressor {
   }
 
   private int literal(int tag, byte[] out, int at, int limit) {
-    long length = (tag >>> 2) + 1;
+    long length = (tag >>> 2) + 1L;
     if (length > 60) {
       int bytes = (int) length - 60;
       length = 0;
       for (int i = 0; i < bytes; i++) {
-        length |= (long) next() << 8 * i;
+        length |= (long) next() << (8 * i);
       }
       length++;
     }

@@ -387,6 +387,7 @@ class SmuxHandlerTest {
   }
 
   @Test
+  @SuppressWarnings("deprecation") // Netty discourages executors, too.
   void handlerMayNotHaveAnExecutorOfItsOwn() {
     DefaultEventLoop executor = new DefaultEventLoop();
     EmbeddedChannel channel = new EmbeddedChannel();
