@@ -39,7 +39,19 @@ enum StreamBootstraps {
     return List.of(new Pair());
   }
 
-  private final class Pair implements BootstrapComboFactory<ServerBootstrap, Bootstrap> {
+  /** Pairs whose clients have no parent, see {@link RelayedBootstrap}. */
+  List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> relayedPairs() {
+    return List.of(new RelayedPair());
+  }
+
+  private final class RelayedPair extends Pair {
+    @Override
+    public Bootstrap newClientInstance() {
+      return new RelayedBootstrap(GROUP, newStreamBootstrap());
+    }
+  }
+
+  private class Pair implements BootstrapComboFactory<ServerBootstrap, Bootstrap> {
 
     private final ServerBootstrap server = new ServerBootstrap().group(GROUP);
     private final Bootstrap client = new Bootstrap().group(GROUP);
@@ -55,6 +67,10 @@ enum StreamBootstraps {
 
     @Override
     public Bootstrap newClientInstance() {
+      return newStreamBootstrap();
+    }
+
+    StreamBootstrap newStreamBootstrap() {
       return new StreamBootstrap(type, config(), client);
     }
   }
