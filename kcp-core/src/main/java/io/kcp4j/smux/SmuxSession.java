@@ -103,8 +103,8 @@ public final class SmuxSession {
   /**
    * Whether the driver should stop reading from the connection, because streams have not read
    * {@link SmuxConfig#maxReceiveBuffer()} bytes. {@link SmuxSessionListener#receiveReady()} says
-   * when to go on. In version 2, that is some time after {@link SmuxConfig#stalledStreamMs()} at the
-   * latest, unless all streams are read slowly.
+   * when to go on. In version 2, that is some time after {@link SmuxConfig#stalledStreamMs()} at
+   * the latest, unless all streams are read slowly.
    */
   public boolean isReceiveBlocked() {
     return quota.isBlocked();
@@ -123,7 +123,8 @@ public final class SmuxSession {
       throw new SmuxException("the session has failed: " + failure.getMessage());
     }
     if (table.open() >= config.maxStreams() || !lifecycle.makeRoom()) {
-      throw new SmuxException("maxStreams: " + config.maxStreams() + " streams are open or closing");
+      throw new SmuxException(
+          "maxStreams: " + config.maxStreams() + " streams are open or closing");
     }
     SmuxStream stream = new SmuxStream(this, table.takeId());
     stream.listener = listener;

@@ -7,8 +7,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the peer of a smux session knows: which window updates it has sent, read from the bytes apart
- * from the session, and what it has received. Checks every frame against that.
+ * What the peer of a smux session knows: which window updates it has sent, read from the bytes
+ * apart from the session, and what it has received. Checks every frame against that.
  */
 final class SmuxPeerModel {
 

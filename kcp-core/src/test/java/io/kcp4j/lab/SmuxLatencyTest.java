@@ -179,8 +179,16 @@ class SmuxLatencyTest {
     double bytesPerSecond = run.run();
     double alone = alone(link);
     long p50Us = run.latencies.quantileUs(0.5);
-    String result = "p50 " + p50Us + " us, p99 " + run.latencies.quantileUs(0.99) + " us, "
-        + bytesPerSecond + " B/s, alone " + alone + " B/s";
+    String result =
+        "p50 "
+            + p50Us
+            + " us, p99 "
+            + run.latencies.quantileUs(0.99)
+            + " us, "
+            + bytesPerSecond
+            + " B/s, alone "
+            + alone
+            + " B/s";
     assertTrue(p50Us <= ONE_WAY_US + 5_000, result);
     assertTrue(bytesPerSecond >= 0.95 * alone, result);
     assertTrue(run.latencies.count() >= SECONDS * 1_000_000 / INTERVAL_US, result);

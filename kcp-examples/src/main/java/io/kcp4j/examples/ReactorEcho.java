@@ -29,7 +29,7 @@ public final class ReactorEcho {
   public static void main(String[] args) throws InterruptedException {
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
     try {
-      LoopResources loops = new KcpLoops(group);
+      LoopResources loops = new KcpResources(group);
       DisposableServer server =
           TcpServer.create()
               .runOn(loops)
@@ -48,7 +48,7 @@ public final class ReactorEcho {
   }
 
   /** Makes channels of KCP where Reactor Netty asks for channels of TCP. */
-  private record KcpLoops(EventLoopGroup group) implements LoopResources {
+  private record KcpResources(EventLoopGroup group) implements LoopResources {
 
     @Override
     public EventLoopGroup onServer(boolean useNative) {

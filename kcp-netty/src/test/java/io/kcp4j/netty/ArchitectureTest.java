@@ -36,7 +36,8 @@ class ArchitectureTest {
           .resideInAPackage("io.kcp4j.netty.smux..")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage("io.kcp4j.netty", "io.kcp4j.session..", "io.netty.channel.socket.nio..");
+          .resideInAnyPackage(
+              "io.kcp4j.netty", "io.kcp4j.session..", "io.netty.channel.socket.nio..");
 
   @ArchTest
   static final ArchRule udpDoesNotDependOnChannels =

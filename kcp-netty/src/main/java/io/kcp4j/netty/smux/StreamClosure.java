@@ -188,7 +188,9 @@ final class StreamClosure {
     }
   }
 
-  /** Closes the channel if nothing is read for some time, so that unread input is not kept forever. */
+  /**
+   * Closes the channel if nothing is read for some time, so that unread input is not kept forever.
+   */
   private void limitDraining(long reads) {
     schedule(
         () -> {
@@ -201,8 +203,7 @@ final class StreamClosure {
   }
 
   private void schedule(Runnable task) {
-    timeout =
-        channel.eventLoop().schedule(task, channel.closeTimeoutMs(), TimeUnit.MILLISECONDS);
+    timeout = channel.eventLoop().schedule(task, channel.closeTimeoutMs(), TimeUnit.MILLISECONDS);
   }
 
   // Closing.

@@ -23,7 +23,7 @@ import java.util.concurrent.TimeoutException;
  * A process of a {@link GoProgram}: a client, or a server. Closing this ends the process. Where the
  * program cannot be built, the test is skipped, or fails.
  */
-final class GoPeer implements AutoCloseable {
+public final class GoPeer implements AutoCloseable {
 
   private static final int START_TIMEOUT_SECONDS = 20;
   private static final int GRACE_SECONDS = 10;
@@ -45,7 +45,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** Starts a server on a port that the system chooses. It ends with this process at the latest. */
-  static GoPeer server(String command, List<String> flags) {
+  public static GoPeer server(String command, List<String> flags) {
     List<String> arguments = new ArrayList<>(List.of(command, "--exit-on-eof"));
     arguments.addAll(flags);
     return start(GoProgram.INTEROP, arguments, 0);
@@ -84,7 +84,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** Where a server listens. */
-  InetSocketAddress address() throws Exception {
+  public InetSocketAddress address() throws Exception {
     try {
       return address.get(START_TIMEOUT_SECONDS, SECONDS);
     } catch (ExecutionException | TimeoutException e) {
@@ -101,7 +101,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** Tells a server to end, and waits until it has. */
-  void finish() throws Exception {
+  public void finish() throws Exception {
     process.getOutputStream().close();
     boolean ended = process.waitFor(GRACE_SECONDS, SECONDS);
     assertTrue(ended, () -> "still running: " + output());
@@ -109,7 +109,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** What kcp-go has counted; a process says it when it ends. */
-  long count(String counter) {
+  public long count(String counter) {
     try (Scanner scanner = new Scanner(output())) {
       String entry = scanner.findWithinHorizon("\"" + counter + "\":(\\d+)", 0);
       assertNotNull(entry, () -> "no " + counter + ": " + output());

@@ -40,7 +40,8 @@ class SmuxInteropTest {
 
   static Stream<Arguments> connections() {
     return Stream.of(SmuxTransport.values())
-        .flatMap(transport -> IntStream.of(1, 2).mapToObj(version -> arguments(transport, version)));
+        .flatMap(
+            transport -> IntStream.of(1, 2).mapToObj(version -> arguments(transport, version)));
   }
 
   @ParameterizedTest
@@ -74,8 +75,7 @@ class SmuxInteropTest {
 
   @ParameterizedTest
   @EnumSource
-  void streamsThatAGoServerDoesNotReadDoNotStallAnother(SmuxTransport transport)
-      throws Exception {
+  void streamsThatAGoServerDoesNotReadDoNotStallAnother(SmuxTransport transport) throws Exception {
     List<String> flags = transport.goFlags(2, "--unread=" + UNREAD_STREAMS);
     try (GoPeer server = GoPeer.server("smux-server", flags);
         SmuxEnd client = SmuxEnd.connect(transport, config(2), server.address())) {
@@ -91,8 +91,7 @@ class SmuxInteropTest {
 
   @ParameterizedTest
   @EnumSource
-  void streamsThatAGoClientDoesNotReadDoNotStallAnother(SmuxTransport transport)
-      throws Exception {
+  void streamsThatAGoClientDoesNotReadDoNotStallAnother(SmuxTransport transport) throws Exception {
     AtomicInteger accepted = new AtomicInteger();
     ChannelInitializer<SmuxStreamChannel> firstStreamsAreFlooded =
         new ChannelInitializer<>() {
@@ -166,8 +165,7 @@ class SmuxInteropTest {
   @EnumSource
   void writesFailWhenAGoPeerHasClosedAndReadsNoMore(SmuxTransport transport) throws Exception {
     SmuxConfig config = SmuxConfig.builder().closeTimeoutMs(500).build();
-    try (GoPeer server =
-            GoPeer.server("smux-server", transport.goFlags(2, "--close-after=1000"));
+    try (GoPeer server = GoPeer.server("smux-server", transport.goFlags(2, "--close-after=1000"));
         SmuxEnd client = SmuxEnd.connect(transport, config, server.address())) {
       BlockingQueue<Throwable> exceptions = new LinkedBlockingQueue<>();
       SmuxStreamChannel stream =

@@ -49,8 +49,9 @@ public enum ConnectionType {
   },
 
   /**
-   * KCP with AES-GCM and FEC. Each pair has a key of its own: what a peer that another test has left
-   * behind still sends to a port that the system has given away again must not begin a session.
+   * KCP with AES-GCM and FEC. Each pair has a key of its own: what a peer that another test has
+   * left behind still sends to a port that the system has given away again must not begin a
+   * session.
    */
   KCP {
     @Override

@@ -146,8 +146,7 @@ class SmuxConnectionsTest {
 
   @Test
   void streamsMayBeOpenedByAnyThread() throws Exception {
-    try (SmuxPair pair =
-        new SmuxPair(ConnectionType.TCP, config(2), StreamEcho.initializer())) {
+    try (SmuxPair pair = new SmuxPair(ConnectionType.TCP, config(2), StreamEcho.initializer())) {
       List<EchoedStream> streams =
           IntStream.range(0, 100).mapToObj(i -> new EchoedStream(i, 1000)).toList();
       streams.parallelStream().forEach(pair::open);

@@ -84,8 +84,7 @@ class SmuxHandlerTest {
 
   @Test
   void keepAliveFramesAreSentAndAPeerThatSendsNothingIsGivenUp() {
-    SmuxConfig config =
-        SmuxConfig.builder().keepAliveMs(1_000).keepAliveTimeoutMs(3_000).build();
+    SmuxConfig config = SmuxConfig.builder().keepAliveMs(1_000).keepAliveTimeoutMs(3_000).build();
     try (EmbeddedConnection connection = new EmbeddedConnection(config)) {
       SmuxStreamChannel stream = connection.accept(3);
       connection.advanceMs(1_000);
@@ -384,11 +383,11 @@ class SmuxHandlerTest {
   void handlerOfStreamsHasToBeSharable() {
     StreamRecorder recorder = new StreamRecorder();
     assertThrows(
-        IllegalArgumentException.class,
-        () -> new SmuxHandler(SmuxConfig.DEFAULT, false, recorder));
+        IllegalArgumentException.class, () -> new SmuxHandler(SmuxConfig.DEFAULT, false, recorder));
   }
 
   @Test
+  @SuppressWarnings("deprecation") // Netty discourages executors, too.
   void handlerMayNotHaveAnExecutorOfItsOwn() {
     DefaultEventLoop executor = new DefaultEventLoop();
     EmbeddedChannel channel = new EmbeddedChannel();

@@ -37,8 +37,7 @@ class SmuxStreamCloseTest {
   void channelClosesAtThePeersFin() {
     try (EmbeddedConnection connection = new EmbeddedConnection(CONFIG)) {
       connection.receive(Frame.syn(3), Frame.push(3, "a"), Frame.fin(3));
-      assertEquals(
-          List.of("active", "read a", "read complete", "inactive"), events(connection));
+      assertEquals(List.of("active", "read a", "read complete", "inactive"), events(connection));
       assertTrue(connection.sent().contains(Frame.fin(3)));
     }
   }
@@ -185,8 +184,7 @@ class SmuxStreamCloseTest {
       assertTrue(stream.isOpen());
       assertFalse(stream.isWritable());
       assertInstanceOf(
-          ClosedChannelException.class,
-          stream.writeAndFlush(connection.buffer("late")).cause());
+          ClosedChannelException.class, stream.writeAndFlush(connection.buffer("late")).cause());
       connection.receive(Frame.push(3, "ignored"));
       assertEquals("", connection.recorders.get(0).received());
       connection.setWritable(true);
@@ -355,8 +353,7 @@ class SmuxStreamCloseTest {
       connection.accept(3);
       connection.receive(Frame.push(3, "a"));
       closeByPeer(connection);
-      assertEquals(
-          List.of("active", "read a", "read complete", "inactive"), events(connection));
+      assertEquals(List.of("active", "read a", "read complete", "inactive"), events(connection));
     }
   }
 
@@ -365,8 +362,7 @@ class SmuxStreamCloseTest {
     try (EmbeddedConnection connection = new EmbeddedConnection(CONFIG)) {
       connection.receive(
           Frame.syn(3), Frame.push(3, "a"), Frame.fin(3), new Frame(9, 9, 9, "broken"));
-      assertEquals(
-          List.of("active", "read a", "read complete", "inactive"), events(connection));
+      assertEquals(List.of("active", "read a", "read complete", "inactive"), events(connection));
       assertEquals(1, connection.exceptions.size());
       assertFalse(connection.channel.isOpen());
     }

@@ -24,11 +24,15 @@ enum StreamBootstraps {
           4, new DefaultThreadFactory("smux-testsuite", true), NioIoHandler.newFactory());
 
   private final ConnectionType type;
-  private final SmuxConfig config;
+  private final int version;
 
   StreamBootstraps(ConnectionType type, int version) {
     this.type = type;
-    config = SmuxConfig.builder().version(version).build();
+    this.version = version;
+  }
+
+  private SmuxConfig config() {
+    return SmuxConfig.builder().version(version).build();
   }
 
   List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> pairs() {
@@ -58,7 +62,7 @@ enum StreamBootstraps {
 
     @Override
     public ServerBootstrap newServerInstance() {
-      return new StreamServerBootstrap(type, config, server);
+      return new StreamServerBootstrap(type, config(), server);
     }
 
     @Override
@@ -67,7 +71,7 @@ enum StreamBootstraps {
     }
 
     StreamBootstrap newStreamBootstrap() {
-      return new StreamBootstrap(type, config, client);
+      return new StreamBootstrap(type, config(), client);
     }
   }
 }
