@@ -18,8 +18,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 
 /**
- * A client of TCP whose bytes a relay carries in a stream: some of Netty's tests take a channel with
- * a parent for the server's, and so are streams of clients.
+ * A client of TCP whose bytes a relay carries in a stream: some of Netty's tests take a channel
+ * with a parent for the server's, and so are streams of clients.
  */
 final class RelayedBootstrap extends Bootstrap {
 

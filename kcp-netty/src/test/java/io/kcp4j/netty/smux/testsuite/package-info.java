@@ -9,8 +9,8 @@
  * <h2>What a subclass changes</h2>
  *
  * <ul>
- *   <li>The echo tests echo at the channel that has a parent, which streams of clients have, too. So
- *       their client is a channel of TCP, and {@link
+ *   <li>The echo tests echo at the channel that has a parent, which streams of clients have, too.
+ *       So their client is a channel of TCP, and {@link
  *       io.kcp4j.netty.smux.testsuite.RelayedBootstrap} carries its bytes in a stream.
  *   <li>{@code SocketCloseForciblyTest} and one test of {@code SocketHalfClosedTest} cast to {@code
  *       SocketChannel}; the subclasses do the same without the cast.
