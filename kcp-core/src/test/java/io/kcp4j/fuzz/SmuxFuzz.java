@@ -238,7 +238,7 @@ public final class SmuxFuzz {
   }
 
   /** The user of a stream. */
-  private final class User implements SmuxStreamListener, SmuxStreamSource {
+  private static final class User implements SmuxStreamListener, SmuxStreamSource {
 
     SmuxStream stream;
     boolean isReading = true;

@@ -37,7 +37,6 @@ class SmuxPairTest {
   /** One end of a stream. */
   private final class User implements SmuxStreamListener, SmuxStreamSource {
 
-    final Side side;
     final boolean isOpener;
     SmuxStream stream;
     int toSend;
@@ -47,8 +46,7 @@ class SmuxPairTest {
     boolean hasShutDown;
     boolean isOutputEnded;
 
-    User(Side side, boolean isOpener) {
-      this.side = side;
+    User(boolean isOpener) {
       this.isOpener = isOpener;
       isReading = random.nextInt(4) > 0;
     }
@@ -127,7 +125,7 @@ class SmuxPairTest {
 
     @Override
     public SmuxStreamListener streamOpened(SmuxStream stream) {
-      return attach(stream, new User(this, false));
+      return attach(stream, new User(false));
     }
 
     private User attach(SmuxStream stream, User user) {
@@ -147,7 +145,7 @@ class SmuxPairTest {
     public void receiveReady() {}
 
     void open() throws SmuxException {
-      User user = new User(this, true);
+      User user = new User(true);
       attach(session.open(user, user), user);
     }
 

@@ -84,7 +84,7 @@ public final class SnappyDecoder extends ChannelInboundHandlerAdapter {
       if (!in.isReadable()) {
         return false;
       }
-      header |= in.readUnsignedByte() << Byte.SIZE * headerBytes;
+      header |= in.readUnsignedByte() << (Byte.SIZE * headerBytes);
       headerBytes++;
     }
     checkHeader();
@@ -183,7 +183,7 @@ public final class SnappyDecoder extends ChannelInboundHandlerAdapter {
 
   private void checkIdentifier(byte[] body) {
     for (int i = 0; i < Framing.MAGIC_BYTES; i++) {
-      if (body[i] != (byte) (Framing.MAGIC >>> Byte.SIZE * i)) {
+      if (body[i] != (byte) (Framing.MAGIC >>> (Byte.SIZE * i))) {
         throw corrupt("a stream of another format");
       }
     }

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
@@ -54,7 +55,10 @@ final class TunnelLog implements AutoCloseable {
 
   /** Writes a line, formatted for {@link Locale#ROOT}. */
   synchronized void line(String format, Object... args) {
-    out.println(LocalDateTime.now().format(TIME) + " " + String.format(Locale.ROOT, format, args));
+    out.println(
+        LocalDateTime.now(ZoneId.systemDefault()).format(TIME)
+            + " "
+            + String.format(Locale.ROOT, format, args));
     out.flush();
   }
 

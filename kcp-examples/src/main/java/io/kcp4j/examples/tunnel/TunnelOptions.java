@@ -233,7 +233,7 @@ final class TunnelOptions {
       paramLabel = "N",
       hidden = true,
       description = "Of --QPP.")
-  private int qppCount;
+  void qppCount(int count) {} // Without --QPP it has no effect, as in kcptun.
 
   @Option(order = LAST, names = "--tcp", description = "Left out: is refused.")
   private boolean isTcpRaw;

@@ -189,6 +189,7 @@ class TunnelCommandsTest {
   // Ending
 
   @Test
+  @SuppressWarnings("try") // The socket is closed before the tunnel.
   void openConnectionsEndBeforeTheClientDoes() throws Exception {
     try (TcpTarget target = TcpTarget.echo();
         RunningTunnel server = RunningTunnel.server(target.address(), PLAIN);
@@ -206,6 +207,7 @@ class TunnelCommandsTest {
   }
 
   @Test
+  @SuppressWarnings("try") // The socket is closed before the tunnel.
   void openConnectionsEndBeforeTheServerDoes() throws Exception {
     try (TcpTarget target = TcpTarget.echo();
         RunningTunnel server = RunningTunnel.server(target.address(), PLAIN + " --drain 60");

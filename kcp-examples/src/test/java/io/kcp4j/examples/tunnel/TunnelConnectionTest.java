@@ -112,7 +112,7 @@ class TunnelConnectionTest {
     byte[] data = TunnelUser.data(3, LONG_BYTES);
     CompletableFuture<Void> sent = CompletableFuture.runAsync(() -> send(user, data));
     await().until(() -> !tcp.config().isAutoRead());
-    long limit = stream.config().getWriteBufferHighWaterMark() + 2 * 64 * 1024;
+    long limit = stream.config().getWriteBufferHighWaterMark() + 2L * 64 * 1024;
     assertTrue(stream.unsafe().outboundBuffer().totalPendingWriteBytes() < limit);
     assertArrayEquals(data, target.getInputStream().readNBytes(data.length));
     sent.get();

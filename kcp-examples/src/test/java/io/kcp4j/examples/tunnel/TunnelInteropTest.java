@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.examples.HostPort;
 import io.kcp4j.netty.interop.GoPeer;
 import io.kcp4j.netty.interop.InteropRelay;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.Arrays;
@@ -83,7 +84,8 @@ class TunnelInteropTest {
     try (TcpTarget target = TcpTarget.echoOf(BYTES);
         RunningTunnel server = RunningTunnel.server(target.address(), "--mode=fast3");
         InteropRelay relay =
-            new InteropRelay(new InetSocketAddress("127.0.0.1", server.port()), FAULTS, 2);
+            new InteropRelay(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()), FAULTS, 2);
         GoPeer client = goClient(HostPort.format(relay.address()), "--mode=fast3")) {
       int port = client.address().getPort();
       TunnelUser.checkEchoesUntilTheTargetEnds(port, CONNECTIONS, BYTES);

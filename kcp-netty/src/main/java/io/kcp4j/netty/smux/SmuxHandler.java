@@ -127,7 +127,7 @@ public final class SmuxHandler extends ChannelDuplexHandler {
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (connection != null) {
-      connection.writabilityChanged();
+      connection.sendNow();
     }
     ctx.fireChannelWritabilityChanged();
   }

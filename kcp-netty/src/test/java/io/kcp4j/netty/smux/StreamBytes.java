@@ -32,6 +32,6 @@ final class StreamBytes {
     long z = seed * 0x2545f4914f6cdd1dL + (at / Long.BYTES + 1) * 0x9e3779b97f4a7c15L;
     z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
     z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
-    return (byte) ((z ^ (z >>> 31)) >>> Byte.SIZE * (at % Long.BYTES));
+    return (byte) ((z ^ (z >>> 31)) >>> (Byte.SIZE * (at % Long.BYTES)));
   }
 }

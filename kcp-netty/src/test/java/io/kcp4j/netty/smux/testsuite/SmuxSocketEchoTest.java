@@ -14,6 +14,6 @@ class SmuxSocketEchoTest extends SocketEchoTest {
 
   @Override
   protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
-    return bootstraps.pairs();
+    return bootstraps.relayedPairs();
   }
 }

@@ -14,6 +14,6 @@ class SmuxSocketFixedLengthEchoTest extends SocketFixedLengthEchoTest {
 
   @Override
   protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
-    return bootstraps.pairs();
+    return bootstraps.relayedPairs();
   }
 }

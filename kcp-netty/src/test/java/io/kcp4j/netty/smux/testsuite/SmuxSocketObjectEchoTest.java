@@ -14,6 +14,6 @@ class SmuxSocketObjectEchoTest extends SocketObjectEchoTest {
 
   @Override
   protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
-    return bootstraps.pairs();
+    return bootstraps.relayedPairs();
   }
 }

@@ -28,6 +28,6 @@ class SmuxSocketSslEchoQuickTest extends SocketSslEchoTest {
 
   @Override
   protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
-    return bootstraps.pairs();
+    return bootstraps.relayedPairs();
   }
 }

@@ -14,6 +14,6 @@ class SmuxSocketStringEchoTest extends SocketStringEchoTest {
 
   @Override
   protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
-    return bootstraps.pairs();
+    return bootstraps.relayedPairs();
   }
 }

@@ -24,18 +24,34 @@ enum StreamBootstraps {
           4, new DefaultThreadFactory("smux-testsuite", true), NioIoHandler.newFactory());
 
   private final ConnectionType type;
-  private final SmuxConfig config;
+  private final int version;
 
   StreamBootstraps(ConnectionType type, int version) {
     this.type = type;
-    config = SmuxConfig.builder().version(version).build();
+    this.version = version;
+  }
+
+  private SmuxConfig config() {
+    return SmuxConfig.builder().version(version).build();
   }
 
   List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> pairs() {
     return List.of(new Pair());
   }
 
-  private final class Pair implements BootstrapComboFactory<ServerBootstrap, Bootstrap> {
+  /** Pairs whose clients have no parent, see {@link RelayedBootstrap}. */
+  List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> relayedPairs() {
+    return List.of(new RelayedPair());
+  }
+
+  private final class RelayedPair extends Pair {
+    @Override
+    public Bootstrap newClientInstance() {
+      return new RelayedBootstrap(GROUP, newStreamBootstrap());
+    }
+  }
+
+  private class Pair implements BootstrapComboFactory<ServerBootstrap, Bootstrap> {
 
     private final ServerBootstrap server = new ServerBootstrap().group(GROUP);
     private final Bootstrap client = new Bootstrap().group(GROUP);
@@ -46,12 +62,16 @@ enum StreamBootstraps {
 
     @Override
     public ServerBootstrap newServerInstance() {
-      return new StreamServerBootstrap(type, config, server);
+      return new StreamServerBootstrap(type, config(), server);
     }
 
     @Override
     public Bootstrap newClientInstance() {
-      return new StreamBootstrap(type, config, client);
+      return newStreamBootstrap();
+    }
+
+    StreamBootstrap newStreamBootstrap() {
+      return new StreamBootstrap(type, config(), client);
     }
   }
 }

@@ -9,6 +9,9 @@
  * <h2>What a subclass changes</h2>
  *
  * <ul>
+ *   <li>The echo tests echo at the channel that has a parent, which streams of clients have, too.
+ *       So their client is a channel of TCP, and {@link
+ *       io.kcp4j.netty.smux.testsuite.RelayedBootstrap} carries its bytes in a stream.
  *   <li>{@code SocketCloseForciblyTest} and one test of {@code SocketHalfClosedTest} cast to {@code
  *       SocketChannel}; the subclasses do the same without the cast.
  *   <li>{@code SocketConditionalWritabilityTest} has more time.
@@ -22,6 +25,8 @@
  * <dl>
  *   <dt>{@code SocketHalfClosedTest.testAutoCloseFalseDoesShutdownOutput}, {@code SocketRstTest}
  *   <dd>They wait until a reset by the peer fails a write; smux has no reset.
+ *   <dt>{@code SocketGatheringWriteTest.testGatheringWriteSameEventLoop}
+ *   <dd>It clones the bootstraps for one event loop; a clone is no longer one of streams.
  *   <dt>{@code SocketShutdownOutputBySelfTest}, {@code SocketChannelNotYetConnectedTest}, {@code
  *       WriteBeforeRegisteredTest}
  *   <dd>They cast to {@code SocketChannel} and connect to a server of TCP. A stream is never
