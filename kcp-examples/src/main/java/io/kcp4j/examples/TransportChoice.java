@@ -1,10 +1,8 @@
 package io.kcp4j.examples;
 
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.kqueue.KQueue;
@@ -62,15 +60,11 @@ public enum TransportChoice {
    * @throws CommandFailure if it is not available on this machine
    */
   public EventLoopGroup newGroup(int threads) throws CommandFailure {
-    return new MultiThreadIoEventLoopGroup(threads, resolve().ioHandlerFactory());
-  }
-
-  private IoHandlerFactory ioHandlerFactory() {
-    return switch (resolved()) {
-      case EPOLL -> EpollIoHandler.newFactory();
-      case KQUEUE -> KQueueIoHandler.newFactory();
-      case IO_URING -> IoUringIoHandler.newFactory();
-      default -> NioIoHandler.newFactory();
+    return switch (resolve()) {
+      case EPOLL -> new EpollGroup(threads);
+      case KQUEUE -> new MultiThreadIoEventLoopGroup(threads, KQueueIoHandler.newFactory());
+      case IO_URING -> new MultiThreadIoEventLoopGroup(threads, IoUringIoHandler.newFactory());
+      default -> new MultiThreadIoEventLoopGroup(threads, NioIoHandler.newFactory());
     };
   }
 

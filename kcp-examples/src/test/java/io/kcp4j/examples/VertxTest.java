@@ -42,7 +42,7 @@ class VertxTest {
           .build();
 
   private static <T> T get(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    return future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
   }
 
   @AfterEach
@@ -62,7 +62,7 @@ class VertxTest {
                       socket.handler(buffer -> echoed.complete(buffer.toString()));
                       socket.write(Buffer.buffer(text));
                     }));
-    String answer = echoed.get(10, TimeUnit.SECONDS);
+    String answer = echoed.get(60, TimeUnit.SECONDS);
     get(client.close());
     return answer;
   }

@@ -115,7 +115,7 @@ final class BlockDecompressor {
 
   private static int number(byte[] in, int position, int numberBytes) {
     if (position + Integer.BYTES <= in.length) {
-      return (int) (intAt(in, position) & (1L << Byte.SIZE * numberBytes) - 1);
+      return (int) (intAt(in, position) & ((1L << (Byte.SIZE * numberBytes)) - 1));
     }
     int number = 0;
     for (int i = numberBytes - 1; i >= 0; i--) {

@@ -116,6 +116,7 @@ final class TunnelClient implements Tunnel {
                   @Override
                   protected void initChannel(SocketChannel tcp) {
                     ConnectionOptions.set(tcp);
+                    tcp.pipeline().addLast(new EarlyInput());
                     tcp.eventLoop().execute(() -> accept(tcp)); // When it is active.
                   }
                 })

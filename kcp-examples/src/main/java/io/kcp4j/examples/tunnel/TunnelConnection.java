@@ -53,6 +53,10 @@ final class TunnelConnection {
     stream.pipeline().addLast(new Direction(tcp, statistics.toTcp));
     tcp.closeFuture().addListener(closed -> tcpClosed());
     stream.closeFuture().addListener(closed -> streamClosed());
+    EarlyInput early = tcp.pipeline().get(EarlyInput.class);
+    if (early != null) {
+      tcp.pipeline().remove(early);
+    }
     tcp.config().setAutoRead(true);
     stream.config().setAutoRead(true);
   }

@@ -34,7 +34,7 @@ final class TunnelOptions {
   private static final int MAX_KEEP_ALIVE_S = 100_000;
 
   /** Of a session. Peers have the key, and kcptun has no limit. */
-  private static final int MAX_CONNECTIONS = 65536;
+  private static final int MAX_CONNECTIONS = 4096;
 
   @Option(
       order = LAST,
@@ -185,7 +185,7 @@ final class TunnelOptions {
       paramLabel = "BYTES",
       defaultValue = "4194304",
       description =
-          "Most bytes received and not passed on, of all connections of a session "
+          "Most bytes received and not forwarded, of all connections of a session "
               + "(default: ${DEFAULT-VALUE}).")
   private int smuxBufferBytes;
 
@@ -203,7 +203,7 @@ final class TunnelOptions {
       paramLabel = "BYTES",
       defaultValue = "2097152",
       description =
-          "Most bytes received and not passed on, of one connection; with version 2 "
+          "Most bytes received and not forwarded, of one connection; with version 2 "
               + "(default: ${DEFAULT-VALUE}).")
   private int streamBufferBytes;
 
