@@ -185,7 +185,7 @@ final class TunnelOptions {
       paramLabel = "BYTES",
       defaultValue = "4194304",
       description =
-          "Most bytes received and not passed on, of all connections of a session "
+          "Most bytes received and not forwarded, of all connections of a session "
               + "(default: ${DEFAULT-VALUE}).")
   private int smuxBufferBytes;
 
@@ -203,7 +203,7 @@ final class TunnelOptions {
       paramLabel = "BYTES",
       defaultValue = "2097152",
       description =
-          "Most bytes received and not passed on, of one connection; with version 2 "
+          "Most bytes received and not forwarded, of one connection; with version 2 "
               + "(default: ${DEFAULT-VALUE}).")
   private int streamBufferBytes;
 
