@@ -14,12 +14,4 @@ import picocli.CommandLine.Command;
       "2:invalid command line",
       "130:interrupted by Ctrl-C"
     })
-public abstract class BaseCommand {
-
-  private static final int SHUTDOWN_TIMEOUT_S = 5;
-
-  /** How long Ctrl-C waits until the command has closed its sessions, in seconds. */
-  protected int shutdownTimeoutS() {
-    return SHUTDOWN_TIMEOUT_S;
-  }
-}
+abstract class BaseCommand {}

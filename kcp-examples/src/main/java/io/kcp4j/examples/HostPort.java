@@ -10,10 +10,10 @@ import picocli.CommandLine.TypeConversionException;
  * An address on the command line: {@code example.org:4000}, {@code [::1]:4000}, or {@code :4000}
  * for every local address.
  */
-public record HostPort(String host, int port) {
+record HostPort(String host, int port) {
 
   /** Parses {@code HOST:PORT}. */
-  public static final class Converter implements ITypeConverter<HostPort> {
+  static final class Converter implements ITypeConverter<HostPort> {
     @Override
     public HostPort convert(String text) {
       int colon = text.lastIndexOf(':');
@@ -35,12 +35,12 @@ public record HostPort(String host, int port) {
   }
 
   /** The address to listen on. */
-  public InetSocketAddress local() throws CommandFailure {
+  InetSocketAddress local() throws CommandFailure {
     return host.isEmpty() ? new InetSocketAddress(port) : remote();
   }
 
   /** The address to send to. */
-  public InetSocketAddress remote() throws CommandFailure {
+  InetSocketAddress remote() throws CommandFailure {
     try {
       return new InetSocketAddress(InetAddress.getByName(host), port);
     } catch (UnknownHostException e) {
@@ -49,7 +49,7 @@ public record HostPort(String host, int port) {
   }
 
   /** {@code HOST:PORT} of a socket address, an IPv6 one in brackets. */
-  public static String format(InetSocketAddress address) {
+  static String format(InetSocketAddress address) {
     String host = address.getAddress().getHostAddress();
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
   }

@@ -5,10 +5,10 @@ import java.io.StringWriter;
 import picocli.CommandLine;
 
 /** Runs commands in this JVM. */
-public final class Cli {
+final class Cli {
 
   /** The result of a command. */
-  public record Outcome(int exitCode, String out, String err) {
+  record Outcome(int exitCode, String out, String err) {
 
     String lastLine() {
       return out.lines().reduce("", (earlier, later) -> later);
@@ -20,8 +20,7 @@ public final class Cli {
 
   private Cli() {}
 
-  /** Runs a command to its end. */
-  public static Outcome run(String... args) {
+  static Outcome run(String... args) {
     return new Cli().execute(args);
   }
 
@@ -35,34 +34,27 @@ public final class Cli {
   }
 
   /** A command on a thread of its own; closing it interrupts the command, as Ctrl-C does. */
-  public static final class Background implements AutoCloseable {
+  static final class Background implements AutoCloseable {
 
     private final Cli cli = new Cli();
     private final Thread thread;
     private volatile Outcome outcome;
 
-    /** Starts a command. */
-    public Background(String... args) {
+    Background(String... args) {
       thread = new Thread(() -> outcome = cli.execute(args), String.join(" ", args));
       thread.start();
     }
 
-    /** What the command has printed. */
-    public String out() {
+    String out() {
       return cli.out.toString();
     }
 
-    /** What the command has written to the standard error. */
-    public String err() {
-      return cli.err.toString();
-    }
-
-    public boolean isRunning() {
+    boolean isRunning() {
       return thread.isAlive();
     }
 
     /** Interrupts the command and waits for its end. */
-    public Outcome stop() throws InterruptedException {
+    Outcome stop() throws InterruptedException {
       thread.interrupt();
       thread.join();
       return outcome;
