@@ -15,6 +15,7 @@ module io.kcp4j.core {
   exports io.kcp4j.congestion;
   exports io.kcp4j.crypto;
   exports io.kcp4j.fec;
+  exports io.kcp4j.lanes;
   exports io.kcp4j.session;
   exports io.kcp4j.trace;
 

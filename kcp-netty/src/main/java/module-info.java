@@ -10,5 +10,6 @@ module io.kcp4j.netty {
   requires static micrometer.core;
 
   exports io.kcp4j.netty;
+  exports io.kcp4j.netty.lanes;
   exports io.kcp4j.netty.metrics;
 }

@@ -6,12 +6,13 @@ import io.netty.buffer.ByteBuf;
  * Copies between buffers through their internal views. Where Netty has no Unsafe, from JDK 24 on,
  * its own methods allocate several objects for each copy.
  */
-final class Copying {
+@Unstable
+public final class Copying {
 
   private Copying() {}
 
   /** Appends bytes of {@code from} to {@code to}. No other thread uses either. */
-  static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {
+  public static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {
     if (to.nioBufferCount() != 1 || from.nioBufferCount() != 1) {
       to.writeBytes(from, index, bytes);
       return;

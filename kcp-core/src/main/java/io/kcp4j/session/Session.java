@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.Lanes;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.Objects;
@@ -36,7 +37,6 @@ public final class Session extends FlushQueue.Entry {
 
   /** That of the table, which other sessions share, until this one uses FEC. */
   private FecLayer fec;
-
   private final KeepAlive keepAlive = new KeepAlive(this);
 
   /** Null while the session neither offers the extension nor answers offers. */
@@ -216,10 +216,15 @@ public final class Session extends FlushQueue.Entry {
     use(Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens()));
   }
 
-  private void use(Extension extension) {
+  void use(Extension extension) {
     this.extension = extension;
     fitExtension(kcp.mssBytes());
     kcp.extension(extension);
+  }
+
+  /** The lanes, or null if the delivery is not {@link io.kcp4j.Delivery#LANES}. */
+  public Lanes lanes() {
+    return extension instanceof LanesExtension lanes ? lanes.lanes() : null;
   }
 
   /** Whether both sides have the extension, and know that of each other. */
@@ -388,7 +393,7 @@ public final class Session extends FlushQueue.Entry {
    *     is 0; the buffer stays the caller's
    */
   public void sendUnreliable(ByteBuf datagram) {
-    sendUnreliable(new Unobserved(datagram));
+    sendUnreliable(new UnreliableQueues.Unobserved(datagram));
   }
 
   /**
@@ -401,14 +406,6 @@ public final class Session extends FlushQueue.Entry {
     unreliable.check(this, datagram.content());
     sendsUnreliable = true;
     unreliable.send(datagram);
-  }
-
-  private record Unobserved(ByteBuf content) implements UnreliableSend {
-    @Override
-    public void sent() {}
-
-    @Override
-    public void dropped(Drop reason) {}
   }
 
   /** The oldest unreliable datagram that was received, which becomes the caller's, or null. */
@@ -439,6 +436,9 @@ public final class Session extends FlushQueue.Entry {
 
   /** Releases every buffer, the state machine's too. */
   public void close() {
+    if (lanes() != null) {
+      lanes().close();
+    }
     kcp.close();
     fec.close();
     unreliable.close();

@@ -25,6 +25,15 @@ final class UnreliableQueues {
           + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
           + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
 
+  /** A datagram whose fate nobody asks for. */
+  record Unobserved(ByteBuf content) implements UnreliableSend {
+    @Override
+    public void sent() {}
+
+    @Override
+    public void dropped(Drop reason) {}
+  }
+
   private final MemoryBudget budget;
   private final ByteBufAllocator allocator;
   private final KcpCounters counters;
@@ -151,6 +160,18 @@ final class UnreliableQueues {
     boolean received = hasReceived;
     hasReceived = false;
     return received;
+  }
+
+  /** Takes the datagram in an item of a message of the extension. */
+  void receiveItem(ByteBuf message, int item) {
+    int payload = item + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
+    int bytes = item + ExtensionMessage.itemBytesAt(message, item) - payload;
+    receive(ExtensionMessage.intValue(message, item), message, payload, bytes);
+  }
+
+  /** Something unreliable has been received, which is payload. */
+  void noteReceived() {
+    hasReceived = true;
   }
 
   /** Takes a datagram with a sequence number, of which some may have been lost or reordered. */
