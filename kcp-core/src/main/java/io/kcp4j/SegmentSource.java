@@ -31,11 +31,11 @@ public interface SegmentSource {
   }
 
   /**
-   * How many bytes {@link #pull} would write until {@link #isReady} no longer holds, so that the
-   * session can split a small flush into datagrams of equal size.
+   * About how many bytes {@link #pull} would write until {@link #isReady} no longer holds, so that
+   * the session can split a small flush into datagrams of equal size.
    *
    * @param limitBytes if there are more, the source may return any larger number
-   * @return at least that many bytes; by default {@link Integer#MAX_VALUE}, which is too many
+   * @return so many bytes; by default {@link Integer#MAX_VALUE}, which is too many
    */
   default int readyBytes(int limitBytes) {
     return Integer.MAX_VALUE;

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
  * The format of frames: protocol.md 14.2. A segment holds frames one behind the other:
  *
  * <pre>
- *   ordered, unordered   flags 1 | lane | number 2 or 4 | [total | offset] | [length] | payload
+ *   ordered, unordered   flags 1 | lane | number 1, 2 or 4 | [total | offset] | [length] | payload
  *   consumed             flags 1 | lane | charge 4
  *   fin                  flags 1 | lane | number 4 | cut
  *   fin ack              flags 1 | lane
@@ -48,14 +48,17 @@ final class Frame {
 
   private static final int LAST_TYPE = UNRELIABLE_FIN;
 
-  static final int TYPE_MASK = 0x0f;
+  static final int TYPE_MASK = 0x07;
 
   // Of messages only.
+
+  /** The number has a single byte. */
+  static final int HAS_BYTE_NUMBER = 0x08;
 
   /** Total and offset are there: the payload is a part of the message. */
   static final int IS_FRAGMENT = 0x10;
 
-  /** The number has 4 bytes. */
+  /** The number has 4 bytes. With neither flag it has 2. */
   static final int HAS_LONG_NUMBER = 0x20;
 
   /** The length is there. Otherwise the payload ends where the segment ends. */

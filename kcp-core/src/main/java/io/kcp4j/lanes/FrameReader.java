@@ -17,7 +17,7 @@ final class FrameReader {
   private int type;
   private int lane;
   private boolean isFragment;
-  private boolean hasLongNumber;
+  private int numberBytes;
   private int number;
   private int total;
   private int offset;
@@ -60,10 +60,14 @@ final class FrameReader {
   /**
    * The number of the message, of which the frame may have only the lowest bits.
    *
-   * @param base a number from which it is less than 2^15 away
+   * @param base a number to which it is the nearest with these lowest bits
    */
   int number(int base) {
-    return hasLongNumber ? number : base + (short) (number - base);
+    return switch (numberBytes) {
+      case Byte.BYTES -> base + (byte) (number - base);
+      case Short.BYTES -> base + (short) (number - base);
+      default -> number;
+    };
   }
 
   /** The number of a frame that always has all of it, or another value of 4 bytes. */
@@ -112,8 +116,7 @@ final class FrameReader {
 
   private void readMessage(int flags) {
     isFragment = (flags & Frame.IS_FRAGMENT) != 0;
-    hasLongNumber = (flags & Frame.HAS_LONG_NUMBER) != 0;
-    number = hasLongNumber ? readInt() : readShort();
+    readNumber(flags);
     if (isFragment) {
       total = varInt();
       offset = varInt();
@@ -130,6 +133,22 @@ final class FrameReader {
     } else {
       total = length;
       offset = 0;
+    }
+  }
+
+  private void readNumber(int flags) {
+    boolean isByte = (flags & Frame.HAS_BYTE_NUMBER) != 0;
+    boolean isLong = (flags & Frame.HAS_LONG_NUMBER) != 0;
+    numberBytes = isByte ? Byte.BYTES : isLong ? Integer.BYTES : Short.BYTES;
+    isMalformed |= (isByte && isLong) || end - index < numberBytes;
+    if (!isMalformed) {
+      number =
+          switch (numberBytes) {
+            case Byte.BYTES -> data.getByte(index);
+            case Short.BYTES -> data.getShortLE(index);
+            default -> data.getIntLE(index);
+          };
+      index += numberBytes;
     }
   }
 
@@ -155,15 +174,6 @@ final class FrameReader {
     }
     isMalformed = true;
     return 0;
-  }
-
-  private int readShort() {
-    if (end - index < Short.BYTES) {
-      isMalformed = true;
-      return 0;
-    }
-    index += Short.BYTES;
-    return data.getShortLE(index - Short.BYTES);
   }
 
   private int readInt() {

@@ -35,10 +35,10 @@ final class FrameWriter {
 
   private ByteBuffer view;
 
-  /** How many bytes the frames of a message take, at most. */
-  static int mostBytes(int lane, int bytes) {
+  /** How many bytes the frames of a message take, or a little more. */
+  static int estimateBytes(int lane, int bytes) {
     return bytes < FRAGMENT_BYTES
-        ? 1 + Frame.varIntBytes(lane) + Integer.BYTES + Frame.varIntBytes(bytes) + bytes
+        ? 1 + Frame.varIntBytes(lane) + Byte.BYTES + Frame.varIntBytes(bytes) + bytes
         : bytes + FRAGMENT_HEADER_BYTES * (2 + bytes / FRAGMENT_BYTES);
   }
 
@@ -69,17 +69,16 @@ final class FrameWriter {
    * Writes a message, or the next part of it.
    *
    * @param type that of the frame
-   * @param hasLongNumber whether the lowest bits of the number do not tell which one it is
+   * @param numberBytes how many bytes of the number tell which one it is: 1, 2 or 4
    * @param offset how much of the message has been sent
    * @return how many bytes of its content have been written, or {@link #NO_ROOM}
    */
   int write(int type, int lane, int number, boolean hasLongNumber, ByteBuf content, int offset) {
     int total = content.readableBytes();
-    int numberBytes = hasLongNumber ? Integer.BYTES : Short.BYTES;
     int headerBytes = 1 + Frame.varIntBytes(lane) + numberBytes;
     if (offset == 0 && headerBytes + total <= out.remaining()) {
       boolean hasLength = fits(headerBytes, total);
-      writeHeader(type | flags(hasLongNumber, hasLength), lane, number);
+      writeHeader(type | flags(numberBytes, hasLength), lane, number);
       putContent(content, 0, total, hasLength);
       return total;
     }
@@ -92,7 +91,7 @@ final class FrameWriter {
       return NO_ROOM;
     }
     boolean hasLength = offset + bytes == total && fits(headerBytes, bytes);
-    writeHeader(type | Frame.IS_FRAGMENT | flags(hasLongNumber, hasLength), lane, number);
+    writeHeader(type | Frame.IS_FRAGMENT | flags(numberBytes, hasLength), lane, number);
     Frame.putVarInt(out, total);
     Frame.putVarInt(out, offset);
     putContent(content, offset, bytes, hasLength);
@@ -104,8 +103,12 @@ final class FrameWriter {
     return headerBytes + Frame.varIntBytes(bytes) + bytes <= out.remaining();
   }
 
-  private static int flags(boolean hasLongNumber, boolean hasLength) {
-    return (hasLongNumber ? Frame.HAS_LONG_NUMBER : 0) | (hasLength ? Frame.HAS_LENGTH : 0);
+  private static int flags(int numberBytes, boolean hasLength) {
+    int number =
+        numberBytes == Byte.BYTES
+            ? Frame.HAS_BYTE_NUMBER
+            : numberBytes == Integer.BYTES ? Frame.HAS_LONG_NUMBER : 0;
+    return hasLength ? number | Frame.HAS_LENGTH : number;
   }
 
   /** Whether to cut a message for which the rest of the segment is too small. */
@@ -125,7 +128,9 @@ final class FrameWriter {
   private void writeHeader(int flags, int lane, int number) {
     out.put((byte) flags);
     Frame.putVarInt(out, lane);
-    if ((flags & Frame.HAS_LONG_NUMBER) == 0) {
+    if ((flags & Frame.HAS_BYTE_NUMBER) != 0) {
+      out.put((byte) number);
+    } else if ((flags & Frame.HAS_LONG_NUMBER) == 0) {
       Frame.putShort(out, number);
     } else {
       Frame.putInt(out, number);

@@ -19,7 +19,7 @@ final class LaneOutbox {
   /** The content that waits, in bytes. */
   private int queuedBytes;
 
-  /** The frames that it takes, in bytes, at most. */
+  /** The frames that it takes, in bytes, or a little more. */
   private int frameBytes;
 
   /** Of an aborted lane: how much of its last message has been sent, if not all of it. */
@@ -73,7 +73,7 @@ final class LaneOutbox {
     last = message;
     messages++;
     queuedBytes += message.content().readableBytes();
-    frameBytes += FrameWriter.mostBytes(lane.id(), message.content().readableBytes());
+    frameBytes += FrameWriter.estimateBytes(lane.id(), message.content().readableBytes());
   }
 
   /** So many bytes of the first message have been sent, but not all of it. */
@@ -90,7 +90,7 @@ final class LaneOutbox {
     removed.next = null;
     int bytes = removed.content().readableBytes();
     queuedBytes -= bytes - sentBytes;
-    frameBytes -= FrameWriter.mostBytes(lane.id(), bytes) - sentBytes;
+    frameBytes -= FrameWriter.estimateBytes(lane.id(), bytes) - sentBytes;
     sentBytes = 0;
     messages--;
     if (first == null) {

@@ -18,8 +18,11 @@ import java.util.List;
  */
 final class LaneSender implements SegmentSource {
 
-  /** With less on a lane that is not read, the lowest bits of a number tell which one it is. */
-  private static final int MAX_SHORT_BYTES = LanesConfig.MESSAGE_OVERHEAD_BYTES << 14;
+  // With no more than this on a lane that is not read, one or two bytes of a number tell which one
+  // it is: each message counts its overhead at least, and numbers compare by signed difference.
+
+  private static final int MAX_OF_BYTE_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES << 6;
+  private static final int MAX_OF_SHORT_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES << 14;
 
   /** For so many lanes that have sent lately, their place in the scheduler is kept. */
   private static final int RECENT = 32;
@@ -49,7 +52,7 @@ final class LaneSender implements SegmentSource {
   /** The messages of all lanes that wait. */
   private int messages;
 
-  /** The frames of those lanes that are in the scheduler, in bytes, at most. */
+  /** The frames of those lanes that are in the scheduler, in bytes, or a little more. */
   private int readyBytes;
 
   LaneSender(Kcp kcp, ControlFrames control) {
@@ -304,11 +307,11 @@ final class LaneSender implements SegmentSource {
     }
     int charge = begins ? Credit.charge(total) : 0;
     int number = begins ? lane.sentMessages : lane.sentMessages - 1;
-    boolean hasLongNumber = lane.outstanding() + charge > MAX_SHORT_BYTES;
+    int numberBytes = numberBytes(lane.outstanding() + charge);
     boolean isOrdered = lane.config().kind() == LaneKind.RELIABLE_ORDERED;
     int start = out.position();
     int type = isOrdered ? Frame.ORDERED : Frame.UNORDERED;
-    int written = writer.write(type, lane.id(), number, hasLongNumber, message.content(), offset);
+    int written = writer.write(type, lane.id(), number, numberBytes, message.content(), offset);
     if (written == FrameWriter.NO_ROOM) {
       return false;
     }
@@ -327,6 +330,13 @@ final class LaneSender implements SegmentSource {
       readyBytes -= written;
     }
     return true;
+  }
+
+  private static int numberBytes(int outstanding) {
+    if (outstanding <= MAX_OF_BYTE_NUMBERS) {
+      return Byte.BYTES;
+    }
+    return outstanding <= MAX_OF_SHORT_NUMBERS ? Short.BYTES : Integer.BYTES;
   }
 
   /** All of a message has been copied into segments. */

@@ -62,6 +62,7 @@ class FrameTest {
     assertEquals(
         List.of("ordered 3 number 7 2 bytes", "unordered 300 number 1 3 bytes"),
         read("41 03 0700 02 6869  02 ac02 0100 686579"));
+    assertEquals(List.of("ordered 3 number 7 2 bytes"), read("09 03 07 6869"));
     assertEquals(
         List.of("ordered 5 number 2 from 1360 of 3000 1 bytes"), read("11 05 0200 b817 d00a 61"));
     assertEquals(List.of("ordered 5 number 65538 1 bytes"), read("21 05 02000100 61"));
@@ -83,7 +84,7 @@ class FrameTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "08", "0f", "80", "c1 03 0700 61", "10 00", "43 03 72000000", "45 05",
+        "08", "0f", "0b 03", "80", "c1 03 0700 61", "29 05 02000100 61", "10 00", "43 03 72000000", "45 05",
         "41 03 0700 03 6869", // A length beyond the end.
         "01 80808080 0000", // A number of five bytes.
         "11 05 0200 b817 b817 61", // An offset at the end.
@@ -144,7 +145,7 @@ class FrameTest {
         ByteBuffer out = ByteBuffer.allocate(room);
         writer.begin(out, room);
         ByteBuf content = LanePair.pattern(bytes);
-        int written = writer.write(Frame.ORDERED, 200, 70_000, true, content, 0);
+        int written = writer.write(Frame.ORDERED, 200, 70_000, 4, content, 0);
         writer.end();
         if (written == FrameWriter.NO_ROOM) {
           assertEquals(0, out.position());
