@@ -121,7 +121,7 @@ public final class SmuxHandler extends ChannelDuplexHandler {
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (connection != null) {
-      connection.writabilityChanged();
+      connection.sendNow();
     }
     ctx.fireChannelWritabilityChanged();
   }
