@@ -1,5 +1,6 @@
 package io.kcp4j.examples.snappy;
 
+import static io.kcp4j.examples.snappy.ArrayView.intAt;
 import static io.kcp4j.examples.snappy.ArrayView.longAt;
 import static io.kcp4j.examples.snappy.ArrayView.putLong;
 
@@ -7,7 +8,10 @@ import io.netty.handler.codec.CorruptedFrameException;
 
 /**
  * Decompresses blocks in Snappy's block format of at most {@value BlockCompressor#MAX_BLOCK_BYTES}
- * bytes. Whatever the input, nothing is written beyond {@link #OUTPUT_BYTES}. One thread at a time.
+ * bytes. Whatever the input, nothing is written beyond {@link #OUTPUT_BYTES}.
+ *
+ * <p>A block is its length and then elements: literals, which follow their tag, and copies of what
+ * was decompressed before. A tag says how many bytes follow it with a length or an offset.
  */
 final class BlockDecompressor {
 
@@ -17,11 +21,18 @@ final class BlockDecompressor {
   /** The capacity that the output of {@link #decompress} has to have. */
   static final int OUTPUT_BYTES = BlockCompressor.MAX_BLOCK_BYTES + SLACK_BYTES;
 
+  /** The block's length takes no more than these for 64 KiB. */
   private static final int MAX_LENGTH_BYTES = 5;
 
-  private byte[] in;
-  private int position;
-  private int end;
+  // Kinds of elements: the lowest two bits of a tag.
+  private static final int LITERAL = 0;
+  private static final int COPY_11_BITS = 1;
+  private static final int COPY_32_BITS = 3;
+
+  /** A literal that is longer has its length behind the tag. */
+  private static final int MAX_SHORT_LITERAL_BYTES = 60;
+
+  private BlockDecompressor() {}
 
   /**
    * Decompresses a block.
@@ -30,91 +41,108 @@ final class BlockDecompressor {
    * @return the number of bytes
    * @throws CorruptedFrameException if the input is no such block
    */
-  int decompress(byte[] in, int start, int end, byte[] out) {
-    this.in = in;
-    position = start;
-    this.end = end;
-    int length = length();
-    int produced = 0;
-    while (position < this.end) {
+  static int decompress(byte[] in, int start, int end, byte[] out) {
+    int lengthBytes = lengthBytes(in, start, end);
+    int limit = length(in, start, lengthBytes);
+    int position = start + lengthBytes;
+    int at = 0;
+    while (position < end) {
       int tag = in[position++] & 0xff;
-      produced +=
-          (tag & 3) == 0 ? literal(tag, out, produced, length) : copy(tag, out, produced, length);
-    }
-    this.in = null;
-    if (produced != length) {
-      throw corrupt("a block of " + produced + " bytes (expected: " + length + ")");
-    }
-    return length;
-  }
-
-  private int length() {
-    long length = 0;
-    for (int i = 0; i < MAX_LENGTH_BYTES; i++) {
-      int b = next();
-      length |= (b & 0x7fL) << (7 * i);
-      if (b < 0x80) {
-        if (length > BlockCompressor.MAX_BLOCK_BYTES) {
-          break;
+      int kind = tag & 3;
+      int numberBytes = numberBytes(kind, tag >>> 2);
+      if (numberBytes > end - position) {
+        throw corrupt("a block that ends within an element");
+      }
+      int number = number(in, position, numberBytes);
+      position += numberBytes;
+      int length = length(kind, tag >>> 2, number);
+      if (length <= 0 || length > limit - at) {
+        throw corrupt("an element beyond the end of its block");
+      }
+      if (kind == LITERAL) {
+        if (length > end - position) {
+          throw corrupt("a block that ends within a literal");
         }
-        return (int) length;
+        literal(in, position, out, at, length);
+        position += length;
+      } else {
+        int offset = kind == COPY_11_BITS ? (tag & 0xe0) << 3 | number : number;
+        if (offset <= 0 || offset > at) {
+          throw corrupt("a copy from offset " + offset + " of " + at);
+        }
+        copy(out, at, offset, length);
       }
+      at += length;
     }
-    throw corrupt(
-        "a block that is too long (expected: <= " + BlockCompressor.MAX_BLOCK_BYTES + " bytes)");
+    if (at != limit) {
+      throw corrupt("a block of " + at + " bytes (expected: " + limit + ")");
+    }
+    return limit;
   }
 
-  private int next() {
-    if (position == end) {
-      throw corrupt("a block that ends within an element");
+  private static int lengthBytes(byte[] in, int start, int end) {
+    for (int i = start; i < end && i < start + MAX_LENGTH_BYTES; i++) {
+      if (in[i] >= 0) {
+        return i + 1 - start;
+      }
     }
-    return in[position++] & 0xff;
+    throw corrupt("a block without a length");
   }
 
-  private int literal(int tag, byte[] out, int at, int limit) {
-    long length = (tag >>> 2) + 1L;
-    if (length > 60) {
-      int bytes = (int) length - 60;
-      length = 0;
-      for (int i = 0; i < bytes; i++) {
-        length |= (long) next() << (8 * i);
-      }
-      length++;
+  private static int length(byte[] in, int start, int lengthBytes) {
+    long length = 0;
+    for (int i = lengthBytes - 1; i >= 0; i--) {
+      length = length << 7 | (in[start + i] & 0x7f);
     }
-    if (length > end - position || length > limit - at) {
-      throw corrupt("a literal of " + length + " bytes, beyond the end of its block");
+    if (length > BlockCompressor.MAX_BLOCK_BYTES) {
+      throw corrupt(
+          "a block of "
+              + length
+              + " bytes (expected: <= "
+              + BlockCompressor.MAX_BLOCK_BYTES
+              + ")");
     }
-    int bytes = (int) length;
-    if (bytes <= 16 && position + 16 <= in.length) {
+    return (int) length;
+  }
+
+  /** How many bytes follow the tag with a length or an offset. */
+  private static int numberBytes(int kind, int upperBits) {
+    if (kind == LITERAL) {
+      return Math.max(upperBits - (MAX_SHORT_LITERAL_BYTES - 1), 0);
+    }
+    return kind == COPY_32_BITS ? Integer.BYTES : kind;
+  }
+
+  private static int number(byte[] in, int position, int numberBytes) {
+    if (position + Integer.BYTES <= in.length) {
+      return (int) (intAt(in, position) & (1L << Byte.SIZE * numberBytes) - 1);
+    }
+    int number = 0;
+    for (int i = numberBytes - 1; i >= 0; i--) {
+      number = number << Byte.SIZE | (in[position + i] & 0xff);
+    }
+    return number;
+  }
+
+  /** The length of an element, or less than 1 if it is 2 GiB or more. */
+  private static int length(int kind, int upperBits, int number) {
+    if (kind == COPY_11_BITS) {
+      return (upperBits & 7) + BlockCompressor.MIN_MATCH_BYTES;
+    }
+    boolean isInTag = kind != LITERAL || upperBits < MAX_SHORT_LITERAL_BYTES;
+    return 1 + (isInTag ? upperBits : number);
+  }
+
+  private static void literal(byte[] in, int position, byte[] out, int at, int length) {
+    if (length <= SLACK_BYTES && position + SLACK_BYTES <= in.length) {
       putLong(out, at, longAt(in, position));
-      putLong(out, at + 8, longAt(in, position + 8));
+      putLong(out, at + Long.BYTES, longAt(in, position + Long.BYTES));
     } else {
-      System.arraycopy(in, position, out, at, bytes);
+      System.arraycopy(in, position, out, at, length);
     }
-    position += bytes;
-    return bytes;
   }
 
-  private int copy(int tag, byte[] out, int at, int limit) {
-    int length;
-    int offset;
-    switch (tag & 3) {
-      case 1 -> {
-        length = (tag >>> 2 & 7) + 4;
-        offset = (tag & 0xe0) << 3 | next();
-      }
-      case 2 -> {
-        length = (tag >>> 2) + 1;
-        offset = next() | next() << 8;
-      }
-      default -> {
-        length = (tag >>> 2) + 1;
-        offset = next() | next() << 8 | next() << 16 | next() << 24;
-      }
-    }
-    if (offset <= 0 || offset > at || length > limit - at) {
-      throw corrupt("a copy of " + length + " bytes at offset " + offset + " of " + at);
-    }
+  private static void copy(byte[] out, int at, int offset, int length) {
     if (offset >= Long.BYTES) {
       for (int to = at; to < at + length; to += Long.BYTES) {
         putLong(out, to, longAt(out, to - offset));
@@ -124,7 +152,6 @@ final class BlockDecompressor {
         out[to] = out[to - offset];
       }
     }
-    return length;
   }
 
   private static CorruptedFrameException corrupt(String what) {

@@ -38,7 +38,6 @@ final class Framing {
       };
 
   final BlockCompressor compressor = new BlockCompressor();
-  final BlockDecompressor decompressor = new BlockDecompressor();
 
   /** A block, or the body of a compressed chunk. */
   final byte[] input = new byte[CHECKSUM_BYTES + BlockCompressor.MAX_COMPRESSED_BYTES];

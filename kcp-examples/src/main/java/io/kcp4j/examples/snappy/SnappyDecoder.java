@@ -176,7 +176,7 @@ public final class SnappyDecoder extends ChannelInboundHandlerAdapter {
       return allocator.directBuffer(bytes).writeBytes(body, Framing.CHECKSUM_BYTES, bytes);
     }
     byte[] out = framing.output;
-    int bytes = framing.decompressor.decompress(body, Framing.CHECKSUM_BYTES, bodyBytes, out);
+    int bytes = BlockDecompressor.decompress(body, Framing.CHECKSUM_BYTES, bodyBytes, out);
     check(checksum, framing.checksum(out, 0, bytes));
     return allocator.directBuffer(bytes).writeBytes(out, 0, bytes);
   }

@@ -133,7 +133,7 @@ final class TunnelClient implements Tunnel {
     session.addListener(
         connected -> {
           if (connected.isSuccess()) {
-            tcp.eventLoop().execute(() -> open(tcp, session.channel())); // After channelActive.
+            open(tcp, session.channel());
           } else {
             refuse(tcp, connected.cause());
           }

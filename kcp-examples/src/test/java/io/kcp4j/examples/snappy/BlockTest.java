@@ -20,7 +20,6 @@ class BlockTest {
   private static final int MAX = BlockCompressor.MAX_BLOCK_BYTES;
 
   private final BlockCompressor compressor = new BlockCompressor();
-  private final BlockDecompressor decompressor = new BlockDecompressor();
 
   @ParameterizedTest
   @EnumSource
@@ -51,7 +50,7 @@ class BlockTest {
 
   private byte[] decompress(byte[] compressed) {
     byte[] out = new byte[BlockDecompressor.OUTPUT_BYTES];
-    int length = decompressor.decompress(compressed, 0, compressed.length, out);
+    int length = BlockDecompressor.decompress(compressed, 0, compressed.length, out);
     return Arrays.copyOf(out, length);
   }
 

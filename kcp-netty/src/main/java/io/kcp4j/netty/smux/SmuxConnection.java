@@ -133,7 +133,9 @@ final class SmuxConnection implements SmuxSessionListener {
       in.release();
     }
     updateReading();
-    dispatch();
+    if (!isPulling) { // A local channel may answer within a flush.
+      dispatch();
+    }
     scheduleRound();
   }
 
@@ -217,7 +219,7 @@ final class SmuxConnection implements SmuxSessionListener {
     }
   }
 
-  /** Sends what the connection takes now, without running handlers of streams. */
+  /** Sends what the connection takes now. Handlers of streams run later, as it may be one's call. */
   void sendNow() {
     pull();
     if (hasWork()) {
@@ -245,15 +247,6 @@ final class SmuxConnection implements SmuxSessionListener {
       fail(e);
     } finally {
       isPulling = false;
-    }
-  }
-
-  /** The connection's writability has changed. */
-  void writabilityChanged() {
-    if (isPulling) {
-      scheduleRound();
-    } else {
-      round();
     }
   }
 

@@ -40,6 +40,8 @@ public final class SmuxHandler extends ChannelDuplexHandler {
   private final boolean client;
   private final ChannelHandler inboundStreamHandler;
 
+  private ChannelHandlerContext ctx;
+
   /** Null until the channel is active. */
   private SmuxConnection connection;
 
@@ -72,6 +74,9 @@ public final class SmuxHandler extends ChannelDuplexHandler {
 
   /** Opens a stream whose channel is not registered yet. */
   SmuxStreamChannel open() throws ClosedChannelException, SmuxException {
+    if (ctx != null && ctx.channel().isActive()) {
+      start(ctx); // In a listener of connect(), which precedes channelActive.
+    }
     if (connection == null) {
       throw new NotYetConnectedException();
     }
@@ -84,6 +89,7 @@ public final class SmuxHandler extends ChannelDuplexHandler {
       throw new IllegalStateException(
           "executor: " + ctx.executor() + " (expected: the event loop of the channel)");
     }
+    this.ctx = ctx;
     if (ctx.channel().isActive()) {
       start(ctx);
     }
@@ -121,7 +127,7 @@ public final class SmuxHandler extends ChannelDuplexHandler {
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (connection != null) {
-      connection.writabilityChanged();
+      connection.sendNow();
     }
     ctx.fireChannelWritabilityChanged();
   }

@@ -11,16 +11,21 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.kcp4j.smux.SmuxConfig;
 import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.Promise;
+import java.net.InetAddress;
 import java.nio.channels.NotYetConnectedException;
 import java.util.ArrayList;
 import java.util.List;
@@ -171,6 +176,34 @@ class SmuxConnectionsTest {
     var open = new SmuxStreamChannelBootstrap(connection).open().awaitUninterruptibly();
     assertInstanceOf(NotYetConnectedException.class, open.cause());
     connection.close().syncUninterruptibly();
+    group.shutdownGracefully(0, 1, SECONDS).syncUninterruptibly();
+  }
+
+  @Test
+  void aListenerOfConnectMayOpenStreams() {
+    MultiThreadIoEventLoopGroup group =
+        new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    Channel server =
+        new ServerBootstrap()
+            .group(group)
+            .channel(NioServerSocketChannel.class)
+            .childHandler(new ChannelInboundHandlerAdapter())
+            .bind(InetAddress.getLoopbackAddress(), 0)
+            .syncUninterruptibly()
+            .channel();
+    Promise<SmuxStreamChannel> opened = group.next().newPromise();
+    Bootstrap client =
+        new Bootstrap()
+            .group(group)
+            .channel(NioSocketChannel.class)
+            .handler(new SmuxHandler(SmuxConfig.DEFAULT, true, null));
+    ChannelFuture connected = client.connect(server.localAddress());
+    connected.addListener(
+        future -> new SmuxStreamChannelBootstrap(connected.channel()).open(opened));
+    SmuxStreamChannel stream = opened.syncUninterruptibly().getNow();
+    assertTrue(stream.isActive());
+    connected.channel().close().syncUninterruptibly();
+    server.close().syncUninterruptibly();
     group.shutdownGracefully(0, 1, SECONDS).syncUninterruptibly();
   }
 

@@ -49,6 +49,21 @@ class SmuxHandlerTest {
   }
 
   @Test
+  void connectionThatBecomesWritableRunsNoHandlersOfStreamsMeanwhile() {
+    List<String> order = new ArrayList<>();
+    try (EmbeddedConnection connection = new EmbeddedConnection()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      stream.writeAndFlush(connection.buffer("a")).addListener(written -> order.add("written"));
+      order.add("event");
+      connection.channel.pipeline().fireChannelWritabilityChanged();
+      order.add("end of event");
+      assertEquals(1, connection.writes);
+      connection.channel.runPendingTasks();
+      assertEquals(List.of("event", "end of event", "written"), order);
+    }
+  }
+
+  @Test
   void framesOfARoundAreFlushedOnce() {
     try (EmbeddedConnection connection = new EmbeddedConnection()) {
       SmuxStreamChannel one = connection.accept(3);

@@ -25,6 +25,8 @@
  * <dl>
  *   <dt>{@code SocketHalfClosedTest.testAutoCloseFalseDoesShutdownOutput}, {@code SocketRstTest}
  *   <dd>They wait until a reset by the peer fails a write; smux has no reset.
+ *   <dt>{@code SocketGatheringWriteTest.testGatheringWriteSameEventLoop}
+ *   <dd>It clones the bootstraps for one event loop; a clone is no longer one of streams.
  *   <dt>{@code SocketShutdownOutputBySelfTest}, {@code SocketChannelNotYetConnectedTest}, {@code
  *       WriteBeforeRegisteredTest}
  *   <dd>They cast to {@code SocketChannel} and connect to a server of TCP. A stream is never
