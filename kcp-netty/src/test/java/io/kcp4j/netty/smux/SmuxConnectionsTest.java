@@ -140,7 +140,7 @@ class SmuxConnectionsTest {
       assertTrue(stream.closeFuture().await(TIMEOUT_SECONDS, SECONDS));
       assertEquals("bye", received.toString());
       assertTrue(pair.client.closeFuture().await(TIMEOUT_SECONDS, SECONDS));
-      assertFalse(accepted.take().isOpen());
+      assertTrue(accepted.take().closeFuture().await(TIMEOUT_SECONDS, SECONDS));
     }
   }
 
