@@ -96,11 +96,7 @@ final class BlockDecompressor {
     }
     if (length > BlockCompressor.MAX_BLOCK_BYTES) {
       throw corrupt(
-          "a block of "
-              + length
-              + " bytes (expected: <= "
-              + BlockCompressor.MAX_BLOCK_BYTES
-              + ")");
+          "a block of " + length + " bytes (expected: <= " + BlockCompressor.MAX_BLOCK_BYTES + ")");
     }
     return (int) length;
   }

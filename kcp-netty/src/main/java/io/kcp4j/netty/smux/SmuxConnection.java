@@ -219,7 +219,9 @@ final class SmuxConnection implements SmuxSessionListener {
     }
   }
 
-  /** Sends what the connection takes now. Handlers of streams run later, as it may be one's call. */
+  /**
+   * Sends what the connection takes now. Handlers of streams run later, as it may be one's call.
+   */
   void sendNow() {
     pull();
     if (hasWork()) {
