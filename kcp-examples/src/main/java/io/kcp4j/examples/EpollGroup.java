@@ -91,6 +91,7 @@ final class EpollGroup extends MultiThreadIoEventLoopGroup {
     }
 
     @Override
+    @SuppressWarnings("TypeParameterUnusedInFormals") // As Netty declares it.
     public <T> T attachment() {
       return registration.attachment();
     }

@@ -24,6 +24,7 @@ class ModuleExportsTest {
               "io.kcp4j.crypto",
               "io.kcp4j.fec",
               "io.kcp4j.session",
+              "io.kcp4j.smux",
               "io.kcp4j.trace"),
           "kcp-core/openssl",
           List.of("io.kcp4j.crypto.openssl"),
