@@ -16,11 +16,11 @@ import java.util.function.IntSupplier;
  */
 final class OutputScheduler {
 
-  /**
-   * The largest frame, header included, while several streams are open: at 2 MB/s another stream
-   * waits 2 ms for it.
-   */
-  private static final int INTERLEAVED_BYTES = 4096;
+  /** Of a frame, while several streams are open: at 2 MB/s another stream waits 4 ms for it. */
+  private static final int MAX_INTERLEAVED_PAYLOAD = 8192;
+
+  /** Consecutive frames of a stream: its receiver can often forward them by one write. */
+  private static final int TURN_BYTES = 32 * 1024;
 
   /** Payload up to this size is copied behind its header: cheaper than a composite buffer. */
   private static final int COPIED_BYTES = 504;
@@ -30,7 +30,7 @@ final class OutputScheduler {
   private final StreamTimeouts stalls;
   private final IntSupplier openStreams;
   private final SendBudget budget;
-  private final WeightedScheduler<SmuxStream> scheduler = new WeightedScheduler<>();
+  private final WeightedScheduler<SmuxStream> scheduler = new WeightedScheduler<>(TURN_BYTES);
   private final Set<SmuxStream> waiting = new LinkedHashSet<>();
   private long bytes;
 
@@ -238,7 +238,7 @@ final class OutputScheduler {
 
   private int maxFrameBytes() {
     return openStreams.getAsInt() > 1
-        ? Math.min(config.maxFrameSize(), INTERLEAVED_BYTES - FrameHeader.BYTES)
+        ? Math.min(config.maxFrameSize(), MAX_INTERLEAVED_PAYLOAD)
         : config.maxFrameSize();
   }
 

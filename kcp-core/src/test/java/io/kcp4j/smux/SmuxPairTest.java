@@ -286,7 +286,9 @@ class SmuxPairTest {
         side.send(Integer.MAX_VALUE);
         side.deliver(Integer.MAX_VALUE);
       }
-      boolean isQuiet = a.onTheWay.readableBytes() + b.onTheWay.readableBytes() == 0;
+      boolean isQuiet =
+          a.onTheWay.readableBytes() + b.onTheWay.readableBytes() == 0
+              && a.users.size() + b.users.size() == all.size();
       if (isQuiet && !a.session.hasFrame() && !b.session.hasFrame()) {
         break;
       }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,7 +47,7 @@ class SmuxSchedulingTest {
     bulk.write(100_000);
     driven.next();
     driven.next();
-    assertEquals("PSH 3 4088", driven.next());
+    assertEquals("PSH 3 8192", driven.next());
     urgent.write(50);
     assertEquals("PSH 5 50", driven.next());
     bulk.cancelWrites();
@@ -72,8 +73,8 @@ class SmuxSchedulingTest {
     TestStream user = driven.open().write(40_000);
     assertEquals(List.of("SYN 3", "PSH 3 32768", "PSH 3 7232"), driven.sent());
     TestStream other = driven.open();
-    user.write(5_000);
-    assertEquals(List.of("SYN 5", "PSH 3 4088", "PSH 3 912"), driven.sent());
+    user.write(10_000);
+    assertEquals(List.of("SYN 5", "PSH 3 8192", "PSH 3 1808"), driven.sent());
     other.stream.close();
     user.write(40_000);
     assertEquals(List.of("FIN 5", "PSH 3 32768", "PSH 3 7232"), driven.sent());
@@ -106,35 +107,45 @@ class SmuxSchedulingTest {
   }
 
   @Test
-  void streamsOfEqualWeightAlternate() throws SmuxException {
+  void streamsOfEqualWeightTakeTurnsOfSeveralFrames() throws SmuxException {
     DrivenSmux driven = versionOne();
-    driven.open().write(3 * 4088);
-    driven.open().write(3 * 4088);
-    assertEquals(
-        List.of(
-            "SYN 3",
-            "SYN 5",
-            "PSH 3 4088",
-            "PSH 5 4088",
-            "PSH 3 4088",
-            "PSH 5 4088",
-            "PSH 3 4088",
-            "PSH 5 4088"),
-        driven.sent());
+    TestStream first = driven.open().write(8 * 8192);
+    TestStream second = driven.open().write(8 * 8192);
+    String order =
+        driven.sent().stream()
+            .filter(frame -> frame.startsWith("PSH"))
+            .map(frame -> frame.replace("PSH ", "").replace(" 8192", ""))
+            .collect(Collectors.joining());
+    assertEquals("35" + "333555" + "33335555", order);
+    assertEquals(0, first.unsent() + second.unsent());
+  }
+
+  @Test
+  void aStreamThatBeginsToSendWaitsForNoTurn() throws SmuxException {
+    DrivenSmux driven = versionOne();
+    for (int i = 0; i < 10; i++) {
+      driven.open().write(1_000_000);
+    }
+    TestStream late = driven.open();
+    for (int i = 0; i < 100; i++) {
+      driven.next();
+    }
+    late.write(50);
+    assertEquals("PSH " + late.stream.id() + " 50", driven.next());
   }
 
   @Test
   void weightsDivideWhatIsSent() throws SmuxException {
     DrivenSmux driven = versionOne();
-    TestStream light = driven.open().write(1_000_000);
-    TestStream heavy = driven.open().write(1_000_000);
+    TestStream light = driven.open().write(8_000_000);
+    TestStream heavy = driven.open().write(8_000_000);
     heavy.stream.weight(48);
     assertEquals(48, heavy.stream.weight());
-    for (int i = 0; i < 102; i++) {
+    for (int i = 0; i < 1000; i++) {
       driven.next();
     }
-    int ofLight = 1_000_000 - light.unsent();
-    int ofHeavy = 1_000_000 - heavy.unsent();
+    int ofLight = 8_000_000 - light.unsent();
+    int ofHeavy = 8_000_000 - heavy.unsent();
     assertEquals(3.0, (double) ofHeavy / ofLight, 0.15);
   }
 
@@ -142,13 +153,13 @@ class SmuxSchedulingTest {
   void lowerPriorityNumberIsServedFirstWhateverTheWeights() throws SmuxException {
     DrivenSmux driven = versionOne();
     TestStream low = driven.open().write(10);
-    TestStream high = driven.open().write(10_000);
+    TestStream high = driven.open().write(20_000);
     low.stream.weight(256);
     low.stream.priority(7);
     high.stream.priority(2);
     assertEquals(2, high.stream.priority());
     assertEquals(
-        List.of("SYN 3", "SYN 5", "PSH 5 4088", "PSH 5 4088", "PSH 5 1824", "PSH 3 10"),
+        List.of("SYN 3", "SYN 5", "PSH 5 8192", "PSH 5 8192", "PSH 5 3616", "PSH 3 10"),
         driven.sent());
   }
 
