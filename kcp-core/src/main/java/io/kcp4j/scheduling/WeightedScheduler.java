@@ -175,6 +175,10 @@ public final class WeightedScheduler<T> {
   public void classify(Entry<T> entry, int priority, int weight) {
     checkRange("priority", priority, 0, PRIORITIES - 1);
     checkRange("weight", weight, 1, MAX_WEIGHT);
+    if (entry.turnBytes > 0) { // They count with the weight that they were sent with.
+      endTurn(entry);
+      moveDown(entry, entry.index);
+    }
     entry.weight = weight;
     if (priority == entry.priority) {
       return;

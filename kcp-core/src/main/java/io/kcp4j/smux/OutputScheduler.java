@@ -252,7 +252,7 @@ final class OutputScheduler {
             "source gave " + length + " bytes (expected: 1 to " + max + ")");
       }
       return payload;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // The allocator may have no memory.
       frame.release();
       if (payload != null) {
         payload.release();

@@ -187,6 +187,17 @@ class WeightedSchedulerTest {
   }
 
   @Test
+  void aNewWeightDoesNotApplyToWhatWasSentBefore() {
+    scheduler = new WeightedScheduler<>(1000);
+    Entry<String> a = add("a", 3, 256);
+    assertEquals("aaaaaaaa", send(100, 8));
+    add("b", 3, 16);
+    assertEquals("b", send(100));
+    scheduler.classify(a, 3, 1);
+    assertEquals("bbbbbbbbb" + "a", send(100, 10));
+  }
+
+  @Test
   void priorityAndWeightHaveRanges() {
     Entry<String> a = add("a", 3, 16);
     assertThrows(IllegalArgumentException.class, () -> scheduler.classify(a, -1, 1));

@@ -194,6 +194,23 @@ class SmuxSchedulingTest {
   }
 
   @Test
+  void errorOfASourceLeaksNothing() throws SmuxException {
+    DrivenSmux driven = DrivenSmux.client();
+    TestStream user =
+        new TestStream() {
+          @Override
+          public ByteBuf take(int maxBytes) {
+            throw new OutOfMemoryError("a test");
+          }
+        };
+    user.stream = driven.session.open(user, user);
+    driven.next();
+    user.write(10);
+    assertThrows(OutOfMemoryError.class, driven::next);
+    driven.assertNothingHeld();
+  }
+
+  @Test
   void streamThatIsBlockedDoesNotHoldUpOthers() throws SmuxException {
     DrivenSmux driven = DrivenSmux.client();
     TestStream blocked = driven.open().write(300_000);

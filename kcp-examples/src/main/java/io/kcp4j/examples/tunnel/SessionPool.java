@@ -91,6 +91,16 @@ final class SessionPool {
     return used.connected;
   }
 
+  /** The next connection gets a new session in place of this one. */
+  void discard(ChannelFuture connected) {
+    for (int i = 0; i < sessions.length; i++) {
+      if (sessions[i] != null && sessions[i].connected == connected) {
+        expire(sessions[i]);
+        sessions[i] = null;
+      }
+    }
+  }
+
   private long expiry() {
     return System.nanoTime() + TimeUnit.SECONDS.toNanos(lifetime.autoExpireS());
   }

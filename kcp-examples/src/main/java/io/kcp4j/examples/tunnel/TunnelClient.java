@@ -21,6 +21,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.InetSocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -130,24 +131,35 @@ final class TunnelClient implements Tunnel {
   }
 
   private void accept(SocketChannel tcp) {
+    context.statistics().connectionOpened();
+    open(tcp, true);
+  }
+
+  private void open(SocketChannel tcp, boolean mayRetry) {
     ChannelFuture session = pools.get(tcp.eventLoop()).take(tcp);
     session.addListener(
         connected -> {
           if (connected.isSuccess()) {
-            open(tcp, session.channel());
+            open(tcp, session, mayRetry);
           } else {
             refuse(tcp, connected.cause());
           }
         });
   }
 
-  private void open(SocketChannel tcp, Channel session) {
+  private void open(SocketChannel tcp, ChannelFuture session, boolean mayRetry) {
     Future<SmuxStreamChannel> opened =
-        new SmuxStreamChannelBootstrap(session).handler(ConnectionOptions.INSTANCE).open();
+        new SmuxStreamChannelBootstrap(session.channel())
+            .handler(ConnectionOptions.INSTANCE)
+            .open();
     opened.addListener(
         future -> {
           if (future.isSuccess()) {
             new TunnelConnection(context, tcp, opened.getNow()).start();
+          } else if (mayRetry && future.cause() instanceof ClosedChannelException) {
+            // The session's channel may be open while it closes.
+            pools.get(tcp.eventLoop()).discard(session);
+            open(tcp, false);
           } else {
             refuse(tcp, future.cause());
           }
@@ -155,7 +167,7 @@ final class TunnelClient implements Tunnel {
   }
 
   private void refuse(SocketChannel tcp, Throwable cause) {
-    context.statistics().failed.increment();
+    context.statistics().connectionFailed();
     context.log().line("no session for %s: %s", tcp, CommandFailure.describe(cause));
     tcp.close();
   }

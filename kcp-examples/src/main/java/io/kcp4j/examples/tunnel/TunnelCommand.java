@@ -33,7 +33,7 @@ abstract class TunnelCommand extends BaseCommand implements Callable<Integer> {
   private static final int CONNECTIONS_CUT = 3;
 
   /** For the end of sessions and event loops, after draining. */
-  private static final int CLOSE_TIMEOUT_S = 10;
+  private static final int CLOSE_TIMEOUT_S = TunnelSettings.LINGER_MS / 1000 + 3;
 
   private static final int REFRESH_PERIOD_S = 60;
 

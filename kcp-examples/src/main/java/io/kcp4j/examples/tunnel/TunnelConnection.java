@@ -44,10 +44,12 @@ final class TunnelConnection {
     this.stream = stream;
   }
 
-  /** Begins to read both channels. On their event loop. */
+  /**
+   * Begins to read both channels, of a connection that the statistics count as open. On their event
+   * loop.
+   */
   void start() {
     TunnelStatistics statistics = context.statistics();
-    statistics.connectionOpened();
     context.log().detail("opened: %s, %s", tcp, stream);
     tcp.pipeline().addLast(new Direction(stream, statistics.fromTcp));
     stream.pipeline().addLast(new Direction(tcp, statistics.toTcp));
@@ -152,7 +154,7 @@ final class TunnelConnection {
       }
       isActive = true;
       bytes.add(data.readableBytes());
-      to.write(data, to.voidPromise());
+      to.write(data); // A void promise would report a failure here, too.
     }
 
     @Override

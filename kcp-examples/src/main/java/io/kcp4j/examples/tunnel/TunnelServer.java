@@ -96,7 +96,6 @@ final class TunnelServer implements Tunnel {
       @Override
       protected void initChannel(KcpChannel session) {
         sessions.add(session);
-        context.log().line("session: %s", session);
         context.settings().addHandlers(session, false, streamHandler, context.log());
       }
     };
@@ -107,6 +106,7 @@ final class TunnelServer implements Tunnel {
       stream.close();
       return;
     }
+    context.statistics().connectionOpened();
     ChannelFuture connected =
         new Bootstrap()
             .group(stream.eventLoop())
@@ -119,7 +119,7 @@ final class TunnelServer implements Tunnel {
           if (future.isSuccess()) {
             new TunnelConnection(context, (SocketChannel) connected.channel(), stream).start();
           } else {
-            context.statistics().failed.increment();
+            context.statistics().connectionFailed();
             context
                 .log()
                 .line("no target for %s: %s", stream, CommandFailure.describe(future.cause()));

@@ -47,11 +47,14 @@ record TunnelSettings(
     int closeWaitS) {
 
   /**
-   * Of a session's channel: frames for a few datagrams, so that the send queue never runs out of
-   * them, and that a small write does not wait behind many.
+   * Of a session's channel: enough for the send queue while a round of frames is made. More would
+   * wait below the scheduler of smux.
    */
   private static final WriteBufferWaterMark SESSION_WATER_MARK =
       new WriteBufferWaterMark(64 * 1024, 128 * 1024);
+
+  /** For what a slow link has not carried when the last connection ends, in milliseconds. */
+  static final int LINGER_MS = 10_000;
 
   private static final int ECN_BITS = 2;
 
@@ -64,6 +67,7 @@ record TunnelSettings(
             .option(KcpServerChannelOption.KEY_RING, keys)
             .childOption(KcpChannelOption.CONFIG, kcp)
             .childOption(KcpChannelOption.FEC, fec)
+            .childOption(KcpChannelOption.LINGER, LINGER_MS)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, SESSION_WATER_MARK);
     setSocketOptions(bootstrap);
     return bootstrap;
@@ -78,6 +82,7 @@ record TunnelSettings(
             .option(KcpChannelOption.KEY_RING, keys)
             .option(KcpChannelOption.CONFIG, kcp)
             .option(KcpChannelOption.FEC, fec)
+            .option(KcpChannelOption.LINGER, LINGER_MS)
             .option(ChannelOption.WRITE_BUFFER_WATER_MARK, SESSION_WATER_MARK);
     setSocketOptions(bootstrap);
     return bootstrap;
@@ -102,7 +107,7 @@ record TunnelSettings(
     if (isCompressed) {
       pipeline.addLast(new SnappyEncoder(), new SnappyDecoder());
     }
-    pipeline.addLast(new SmuxHandler(smux, isClient, streamHandler), new SessionEnd(log));
+    pipeline.addLast(new SmuxHandler(smux, isClient, streamHandler), new SessionLog(log, isClient));
   }
 
   @Override

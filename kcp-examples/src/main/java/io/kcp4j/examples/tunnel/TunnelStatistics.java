@@ -15,16 +15,22 @@ final class TunnelStatistics {
   /** Bytes written to TCP connections. */
   final LongAdder toTcp = new LongAdder();
 
-  /** Connections that could not be carried: no session, no stream, or no target. */
-  final LongAdder failed = new LongAdder();
-
   private int open;
   private long opened;
+  private long failed;
 
-  /** A connection begins, which {@link #connectionClosed} ends. */
+  /**
+   * A connection is accepted, which {@link #connectionFailed} or {@link #connectionClosed} ends.
+   */
   synchronized void connectionOpened() {
     open++;
     opened++;
+  }
+
+  /** A connection cannot be carried: no session, no stream, or no target. */
+  synchronized void connectionFailed() {
+    failed++;
+    connectionClosed();
   }
 
   synchronized void connectionClosed() {
@@ -63,7 +69,7 @@ final class TunnelStatistics {
             + " %d datagrams in, %d out; %d segments retransmitted of %d; %d recovered by FEC",
         open,
         opened,
-        failed.sum(),
+        failed,
         sessions,
         fromTcp.sum(),
         toTcp.sum(),

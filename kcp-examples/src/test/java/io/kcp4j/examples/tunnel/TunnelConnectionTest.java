@@ -77,6 +77,7 @@ class TunnelConnectionTest {
     tcp = accepted.take();
     target = TunnelUser.connect(port);
     stream = accepted.take();
+    context.statistics().connectionOpened();
     group
         .next()
         .submit(() -> new TunnelConnection(context, tcp, stream).start())

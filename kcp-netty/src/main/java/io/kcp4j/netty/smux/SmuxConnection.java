@@ -27,12 +27,12 @@ import java.util.concurrent.TimeUnit;
  * <p>Handlers of streams never run within a call of the session. The session's reports wait in a
  * queue, and a round dispatches them: after each buffer that was received, and in a task of the
  * event loop after anything else. A round also pulls frames: one write for each, as long as the
- * connection is writable, and then one flush. So nothing waits in an unwritable connection, and
- * what a frame holds is chosen when it can leave.
+ * connection is writable, and then one flush. So no frame is added to a connection that is not
+ * writable, and what a frame holds is chosen when it can leave.
  */
 final class SmuxConnection implements SmuxSessionListener {
 
-  /** How often a round may go on with what itself has brought about, before others have a turn. */
+  /** The most passes of a round. Work that it causes beyond that waits for a task. */
   private static final int MAX_PASSES = 16;
 
   private final ChannelHandlerContext ctx;
@@ -300,8 +300,12 @@ final class SmuxConnection implements SmuxSessionListener {
     if (timer != null) {
       timer.cancel(false);
     }
-    if (!isClosedByUser) {
-      List.copyOf(streams).forEach(SmuxStreamChannel::keepInput);
+    for (SmuxStreamChannel stream : List.copyOf(streams)) {
+      if (isClosedByUser) {
+        stream.discardInput();
+      } else {
+        stream.keepInput();
+      }
     }
     session.fail(cause);
     scheduleRound();

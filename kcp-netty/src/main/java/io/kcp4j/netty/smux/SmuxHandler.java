@@ -19,11 +19,12 @@ import java.util.Objects;
  * of bytes. Both sides need this handler, or another implementation of smux, and have to use the
  * same version. Streams are opened by a {@link SmuxStreamChannelBootstrap}.
  *
- * <p>To be added last to the connection's pipeline, without an executor of its own. It takes all
- * {@link ByteBuf}s that the connection reads, and refuses those that others write. Other messages,
- * such as {@link io.kcp4j.netty.UnreliableDatagram}s, and all events pass. Each frame is one write,
- * and frames are written only while the connection is writable, so its water marks decide how much
- * waits below the streams.
+ * <p>To be added last to the connection's pipeline, but for handlers of events and exceptions, and
+ * without an executor of its own. It takes all {@link ByteBuf}s that the connection reads, and
+ * refuses those that others write. Other messages, such as {@link
+ * io.kcp4j.netty.UnreliableDatagram}s, and all events pass. Each frame is one write, and frames are
+ * written only while the connection is writable, so its water marks decide how much waits below the
+ * streams.
  *
  * <p>While streams have not read {@link SmuxConfig#maxReceiveBuffer()} bytes, the handler switches
  * the connection's {@code autoRead} off. In version 1, one stream that is not read stops all others
@@ -32,7 +33,9 @@ import java.util.Objects;
  * <p>A peer that breaks the protocol, or sends nothing for {@link SmuxConfig#keepAliveTimeoutMs()},
  * makes the handler fire a {@link SmuxException} and close the connection. When the connection
  * closes, so do its streams; smux has no frame that ends a session. To be sure that everything has
- * been sent, close the streams first.
+ * been sent, close the streams first. If a handler closes the connection in {@code
+ * exceptionCaught}, that is an error of the connection: what its streams have received can still be
+ * read. If it closes the connection at another time, unread input is discarded.
  */
 public final class SmuxHandler extends ChannelDuplexHandler {
 
@@ -47,6 +50,9 @@ public final class SmuxHandler extends ChannelDuplexHandler {
 
   /** The last exception of the connection's pipeline: why it has closed, or null. */
   private Throwable lastException;
+
+  /** Whether handlers behind this one learn of {@link #lastException} now. */
+  private boolean isFailing;
 
   /**
    * @param client whether this side has opened the connection; the other side must not have
@@ -144,7 +150,12 @@ public final class SmuxHandler extends ChannelDuplexHandler {
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     lastException = cause;
-    ctx.fireExceptionCaught(cause);
+    isFailing = true;
+    try {
+      ctx.fireExceptionCaught(cause);
+    } finally {
+      isFailing = false;
+    }
   }
 
   @Override
@@ -169,7 +180,9 @@ public final class SmuxHandler extends ChannelDuplexHandler {
 
   @Override
   public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
-    if (connection != null) {
+    if (isFailing) { // The last handler usually closes then; streams keep what has arrived.
+      end();
+    } else if (connection != null) {
       connection.closedByUser();
     }
     ctx.close(promise);

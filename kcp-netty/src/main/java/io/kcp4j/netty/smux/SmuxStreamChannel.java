@@ -33,7 +33,7 @@ import java.nio.channels.ClosedChannelException;
  * io.netty.channel.socket.ChannelInputShutdownEvent} if {@code ALLOW_HALF_CLOSURE} is set, and
  * otherwise closes. It also closes when both directions have ended.
  *
- * <p>{@code close()} waits until what was flushed has left, for {@link
+ * <p>{@code close()} waits until what was flushed and FIN have left, for {@link
  * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most. Meanwhile the channel is open, reads nothing
  * and fails further writes. A stream that was cut fires an {@link io.kcp4j.smux.SmuxException}, and
  * closes. If the connection ends, the channel closes when what was received has been read, or when
@@ -141,7 +141,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
     return isActive() && !closure.isInputShutdown() && !closure.isLingering();
   }
 
-  /** Whether anything that was flushed has not left as a frame. */
+  /** Whether anything that was flushed has not left as a frame, or its future is not complete. */
   boolean hasPendingOutput() {
     return writer.isPending();
   }
@@ -289,6 +289,11 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
   /** The session ends, which releases what is not taken from it. */
   void keepInput() {
     closure.keepInput();
+  }
+
+  /** The connection's user ends the session: what was not read is released. */
+  void discardInput() {
+    closure.discardInput();
   }
 
   /** Closes without waiting for anything. */

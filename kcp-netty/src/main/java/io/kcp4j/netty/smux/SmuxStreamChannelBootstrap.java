@@ -15,6 +15,7 @@ import java.nio.channels.ClosedChannelException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Opens streams on a connection, whose pipeline has a {@link SmuxHandler}. The methods are those of
@@ -83,8 +84,12 @@ public final class SmuxStreamChannelBootstrap {
     EventExecutor loop = connection.eventLoop();
     if (loop.inEventLoop()) {
       openNow(promise);
-    } else {
+      return promise;
+    }
+    try {
       loop.execute(() -> openNow(promise));
+    } catch (RejectedExecutionException e) { // The event loop has shut down.
+      promise.tryFailure(e);
     }
     return promise;
   }

@@ -8,6 +8,7 @@ import io.netty.channel.socket.ChannelInputShutdownReadComplete;
 import io.netty.util.concurrent.PromiseNotifier;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -15,7 +16,7 @@ import java.util.concurrent.TimeUnit;
  * How a stream's channel ends: each direction on its own, both by {@code close()}, or by a failure.
  * Used by the channel's event loop, except where noted.
  *
- * <p>{@code close()} waits until what was flushed has left as frames, for {@link
+ * <p>{@code close()} waits until what was flushed and FIN have left as frames, for {@link
  * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most.
  */
 final class StreamClosure {
@@ -34,8 +35,10 @@ final class StreamClosure {
 
   private boolean isInputEndReported;
 
-  /** Whether the channel is open only because its input has not been read. */
+  /** Whether the connection or the stream has ended, and input is left that can be read. */
   private boolean isDraining;
+
+  private boolean areWritesFailed;
 
   /** Of a shutdown that waits until FIN has left, or null. */
   private ChannelPromise outputPromise;
@@ -80,8 +83,12 @@ final class StreamClosure {
   private ChannelFuture run(ChannelPromise promise, Runnable shutdown) {
     if (channel.eventLoop().inEventLoop()) {
       shutdown.run();
-    } else {
+      return promise;
+    }
+    try {
       channel.eventLoop().execute(shutdown);
+    } catch (RejectedExecutionException e) { // The event loop has shut down.
+      promise.tryFailure(e);
     }
     return promise;
   }
@@ -138,7 +145,16 @@ final class StreamClosure {
     if (channel.isOpen() && !isInputShutdown && !isLingering) {
       channel.reader().takeAll();
       isInputFinished = channel.stream().isInputEnded();
+      if (!channel.reader().isDrained()) {
+        drain();
+      }
     }
+  }
+
+  /** The session has been ended by the user of the connection: nothing more is read. */
+  void discardInput() {
+    channel.reader().release();
+    events.enqueue(); // The session has forgotten a stream whose directions have both ended.
   }
 
   /** Something was received, read or sent, or the stream has failed. */
@@ -180,10 +196,17 @@ final class StreamClosure {
   private void failed(Throwable cause) {
     if (!channel.isReading() || channel.reader().isDrained()) {
       channel.end(cause);
-    } else if (!isDraining) {
-      isDraining = true;
+    } else if (!areWritesFailed) {
+      areWritesFailed = true;
       isOutputShutdown = true;
       channel.failWrites();
+      drain();
+    }
+  }
+
+  private void drain() {
+    if (!isDraining) {
+      isDraining = true;
       limitDraining(channel.reader().reads());
     }
   }
@@ -194,21 +217,27 @@ final class StreamClosure {
   private void limitDraining(long reads) {
     schedule(
         () -> {
-          if (channel.reader().reads() == reads) {
+          if (channel.reader().reads() != reads) {
+            limitDraining(channel.reader().reads());
+          } else if (events.failure() != null) {
             channel.end(events.failure());
           } else {
-            limitDraining(channel.reader().reads());
+            channel.closeNow();
           }
         });
   }
 
   private void schedule(Runnable task) {
-    timeout = channel.eventLoop().schedule(task, channel.closeTimeoutMs(), TimeUnit.MILLISECONDS);
+    timeout =
+        channel
+            .parent() // The channel itself may not be registered yet.
+            .eventLoop()
+            .schedule(task, channel.closeTimeoutMs(), TimeUnit.MILLISECONDS);
   }
 
   // Closing.
 
-  /** Returns whether {@code close()} has to wait until what was flushed has left. */
+  /** Returns whether {@code close()} has to wait until what was flushed and FIN have left. */
   boolean linger() {
     if (isLingering) {
       return true;
@@ -216,6 +245,8 @@ final class StreamClosure {
     if (isDone()) {
       return false;
     }
+    isOutputShutdown = true;
+    channel.stream().shutdownOutput();
     channel.sendNow();
     if (isDone()) {
       return false;
@@ -230,8 +261,7 @@ final class StreamClosure {
   private boolean isDone() {
     return !channel.isActive()
         || events.failure() != null
-        || events.isOutputEnded()
-        || (!isOutputShutdown && !channel.hasPendingOutput());
+        || (events.isOutputEnded() && !channel.hasPendingOutput());
   }
 
   /** The channel has closed: a shutdown that waits fails. */

@@ -46,6 +46,8 @@ final class EmbeddedConnection implements AutoCloseable {
   int writes;
   int flushes;
 
+  private boolean isClosingOnException;
+
   private final MockTicker ticker = Ticker.newMockTicker();
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(false);
   private final SmuxHandler handler;
@@ -164,6 +166,11 @@ final class EmbeddedConnection implements AutoCloseable {
     channel.runPendingTasks();
   }
 
+  /** From now on, the last handler of the connection closes it when it receives an exception. */
+  void closeOnException() {
+    isClosingOnException = true;
+  }
+
   void advanceMs(long ms) {
     ticker.advanceMillis(ms);
     channel.runPendingTasks();
@@ -203,6 +210,9 @@ final class EmbeddedConnection implements AutoCloseable {
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
       exceptions.add(cause);
+      if (isClosingOnException) {
+        ctx.close();
+      }
     }
   }
 }

@@ -13,7 +13,9 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.FixedRecvByteBufAllocator;
 import io.netty.channel.socket.ChannelOutputShutdownException;
+import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
 import java.util.List;
@@ -198,6 +200,21 @@ class SmuxStreamCloseTest {
   }
 
   @Test
+  void closeWaitsUntilFinHasLeft() {
+    try (EmbeddedConnection connection = new EmbeddedConnection(CONFIG)) {
+      SmuxStreamChannel stream = connection.accept(3);
+      connection.setWritable(false);
+      ChannelFuture close = stream.close();
+      connection.channel.runPendingTasks();
+      assertFalse(close.isDone());
+      assertEquals(List.of(), connection.sent());
+      connection.setWritable(true);
+      assertTrue(close.isSuccess());
+      assertEquals(List.of(Frame.fin(3)), connection.sent());
+    }
+  }
+
+  @Test
   void closeWaitsForThePeersWindowForALimitedTime() {
     try (EmbeddedConnection connection = new EmbeddedConnection(CONFIG)) {
       SmuxStreamChannel stream = connection.accept(3);
@@ -348,6 +365,47 @@ class SmuxStreamCloseTest {
   }
 
   @Test
+  void unreadInputIsNotKeptForeverAfterBothDirectionsHaveEnded() {
+    try (EmbeddedConnection connection = halfClosing()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      stream.config().setAutoRead(false);
+      connection.receive(Frame.push(3, "a"), Frame.push(3, "b"), Frame.fin(3));
+      stream.shutdownOutput();
+      assertTrue(connection.sent().contains(Frame.fin(3)));
+      closeByPeer(connection);
+      connection.advanceMs(CLOSE_TIMEOUT_MS - 1);
+      stream.read();
+      connection.advanceMs(CLOSE_TIMEOUT_MS);
+      assertTrue(stream.isActive());
+      connection.advanceMs(CLOSE_TIMEOUT_MS);
+      assertFalse(stream.isOpen());
+      assertEquals("a", connection.recorders.get(0).received());
+    }
+  }
+
+  @Test
+  void inputIsKeptIfAnExceptionMakesAHandlerCloseTheConnection() {
+    try (EmbeddedConnection connection = halfClosing()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      stream.config().setAutoRead(false);
+      connection.receive(Frame.push(3, "a"), Frame.fin(3));
+      connection.setWritable(false);
+      ChannelFuture write = stream.writeAndFlush(connection.buffer("lost"));
+      connection.closeOnException();
+      connection.channel.pipeline().fireExceptionCaught(new IOException("a test"));
+      connection.channel.runPendingTasks();
+      assertFalse(connection.channel.isOpen());
+      assertNotEquals(null, write.cause());
+      assertTrue(stream.isActive());
+      stream.read();
+      connection.channel.runPendingTasks();
+      assertEquals("a", connection.recorders.get(0).received());
+      assertTrue(events(connection).contains("input shutdown"));
+      assertFalse(stream.isOpen());
+    }
+  }
+
+  @Test
   void streamWhoseInputWasCutShortReportsNoEndOfInput() {
     try (EmbeddedConnection connection = halfClosing()) {
       connection.accept(3);
@@ -380,6 +438,22 @@ class SmuxStreamCloseTest {
       assertFalse(stream.isOpen());
       assertEquals(List.of("active", "inactive"), events(connection));
       assertEquals("last", connection.sent(stream));
+    }
+  }
+
+  @Test
+  void aPieceThatIsHalfReadDoesNotKeepAStreamOpenWhenTheUserClosesTheConnection() {
+    try (EmbeddedConnection connection = halfClosing()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      stream.config().setAutoRead(false);
+      stream.config().setRecvByteBufAllocator(new FixedRecvByteBufAllocator(1));
+      connection.receive(Frame.push(3, "abc"), Frame.fin(3));
+      stream.read();
+      connection.channel.runPendingTasks();
+      assertEquals("a", connection.recorders.get(0).received());
+      connection.channel.close();
+      connection.channel.runPendingTasks();
+      assertFalse(stream.isOpen());
     }
   }
 
