@@ -52,7 +52,7 @@ class EpollGroupTest {
   }
 
   @Test
-  void aPeerThatHasEndedItsOutputMayReadSlowly() throws Exception {
+  void aPeerThatHasEndedItsOutputGetsMoreThanBuffersHold() throws Exception {
     byte[] answer = new byte[30_000_000]; // More than all buffers hold.
     new SplittableRandom(1).nextBytes(answer);
     Channel server =

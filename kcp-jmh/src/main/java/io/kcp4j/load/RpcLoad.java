@@ -90,7 +90,7 @@ public final class RpcLoad implements Callable<Integer> {
   private int messageBytes;
 
   @Option(
-      names = "--rate",
+      names = "--call-rate",
       paramLabel = "N",
       defaultValue = "200",
       description = "Unary calls per second (default: ${DEFAULT-VALUE}).")
