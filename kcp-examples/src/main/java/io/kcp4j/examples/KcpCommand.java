@@ -46,7 +46,7 @@ public final class KcpCommand extends BaseCommand {
   /** Runs a command and ends the JVM with its exit code. */
   public static void main(String[] args) {
     NETTY_LOG.setLevel(Level.SEVERE);
-    if (System.getProperty(LEAK_DETECTION) == null) { // It costs a tunnel 5 % of its CPU time.
+    if (System.getProperty(LEAK_DETECTION) == null) { // It costs a tunnel CPU time.
       ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
     }
     CommandLine line = commandLine();

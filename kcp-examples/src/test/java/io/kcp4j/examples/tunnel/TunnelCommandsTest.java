@@ -175,6 +175,24 @@ class TunnelCommandsTest {
   }
 
   @Test
+  void connectionThatWaitsForTheTargetIsDrained() throws Exception {
+    InetAddress loopback = InetAddress.getLoopbackAddress();
+    try (ServerSocket target = new ServerSocket(0, 1, loopback); // It accepts nothing,
+        Socket queued = new Socket(loopback, target.getLocalPort());
+        Socket last = new Socket(loopback, target.getLocalPort()); // and its queue is full.
+        RunningTunnel server =
+            RunningTunnel.server(
+                "127.0.0.1:" + target.getLocalPort(), PLAIN + " --drain 1 --snmpperiod 1");
+        RunningTunnel client = RunningTunnel.client(server.address(), PLAIN + " --drain 0");
+        Socket user = TunnelUser.connect(client.port())) {
+      user.getOutputStream().write(1);
+      server.awaitLog(" 1 connections of 1, ", 1);
+      assertEquals(3, server.stop().exitCode());
+      assertTrue(queued.isConnected() && last.isConnected());
+    }
+  }
+
+  @Test
   void connectionsAreResetWhenTheirSessionEnds() throws Exception {
     try (TcpTarget target = TcpTarget.echo();
         RunningTunnel server = RunningTunnel.server(target.address(), PLAIN + " --drain 0");
