@@ -12,4 +12,5 @@ module io.kcp4j.netty {
   exports io.kcp4j.netty;
   exports io.kcp4j.netty.lanes;
   exports io.kcp4j.netty.metrics;
+  exports io.kcp4j.netty.smux;
 }

@@ -73,7 +73,7 @@ final class FrameWriter {
    * @param offset how much of the message has been sent
    * @return how many bytes of its content have been written, or {@link #NO_ROOM}
    */
-  int write(int type, int lane, int number, boolean hasLongNumber, ByteBuf content, int offset) {
+  int write(int type, int lane, int number, int numberBytes, ByteBuf content, int offset) {
     int total = content.readableBytes();
     int headerBytes = 1 + Frame.varIntBytes(lane) + numberBytes;
     if (offset == 0 && headerBytes + total <= out.remaining()) {

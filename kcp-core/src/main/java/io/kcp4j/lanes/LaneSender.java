@@ -24,6 +24,9 @@ final class LaneSender implements SegmentSource {
   private static final int MAX_OF_BYTE_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES << 6;
   private static final int MAX_OF_SHORT_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES << 14;
 
+  /** A turn is a frame: what a segment holds of a lane. */
+  private static final int TURN_BYTES = 1;
+
   /** For so many lanes that have sent lately, their place in the scheduler is kept. */
   private static final int RECENT = 32;
 
@@ -31,7 +34,7 @@ final class LaneSender implements SegmentSource {
   private final ControlFrames control;
   private final Credit credit = new Credit();
   private final FrameWriter writer = new FrameWriter();
-  private final WeightedScheduler<LaneOutbox> scheduler = new WeightedScheduler<>();
+  private final WeightedScheduler<LaneOutbox> scheduler = new WeightedScheduler<>(TURN_BYTES);
 
   /** Wait for credit or, before the peer's limits are known, for those. */
   private final List<LaneOutbox> blocked = new ArrayList<>();

@@ -9,9 +9,12 @@ import java.util.Arrays;
  * <p>Within a priority this is start-time fair queueing (Goyal, Vin, Cheng, 1996). Each entry has a
  * start tag, which grows by bytes / weight with what the entry sends; the lowest is next. The start
  * tag of the entry that sent last is the virtual time. An entry that is added starts at the virtual
- * time, or at its own tag if that is later: so it is next after the current frame at the earliest
- * and nothing is saved up while it has nothing to send. In contrast to deficit round robin, it does
- * not wait for a turn of all others.
+ * time, or at its own tag if that is later: so nothing is saved up while it has nothing to send. In
+ * contrast to deficit round robin, it does not wait for a turn of all others: among equal start
+ * tags it is next, after the current frame.
+ *
+ * <p>A start tag grows at the end of a turn, which is so many bytes, or ends when the entry is
+ * removed. Long turns leave consecutive frames of an entry together.
  *
  * <p>{@link #peek} takes constant time, everything else the logarithm of the number of entries.
  * Used by one thread.
@@ -45,7 +48,13 @@ public final class WeightedScheduler<T> {
     private int weight;
     private long start;
 
-    /** Decides between equal start tags: the one that waits longer is next. */
+    /** What the entry has sent in this turn. */
+    private long turnBytes;
+
+    /** Whether it has sent nothing since it was added: of equal start tags, this one is next. */
+    private boolean isNew;
+
+    /** Decides between others of equal start tags: the one that waits longer is next. */
     private long order;
 
     private int index = NOT_QUEUED;
@@ -73,6 +82,8 @@ public final class WeightedScheduler<T> {
     }
   }
 
+  private final int maxTurnBytes;
+
   /** A binary heap. */
   private Object[] heap = new Object[4];
 
@@ -81,6 +92,16 @@ public final class WeightedScheduler<T> {
 
   /** The virtual time of each priority. */
   private final long[] nowOf = new long[PRIORITIES];
+
+  /**
+   * Makes an empty scheduler.
+   *
+   * @param maxTurnBytes how much an entry sends before the others have a turn, at least 1. A frame
+   *     may exceed it
+   */
+  public WeightedScheduler(int maxTurnBytes) {
+    this.maxTurnBytes = maxTurnBytes;
+  }
 
   /** How many entries are queued. */
   public int size() {
@@ -104,6 +125,7 @@ public final class WeightedScheduler<T> {
     if (entry.start - now < 0) {
       entry.start = now;
     }
+    entry.isNew = true;
     entry.order = orders++;
     moveUp(entry, size++);
   }
@@ -115,6 +137,7 @@ public final class WeightedScheduler<T> {
       return;
     }
     entry.index = NOT_QUEUED;
+    endTurn(entry);
     Entry<T> last = at(--size);
     heap[size] = null;
     if (last != entry) {
@@ -128,11 +151,20 @@ public final class WeightedScheduler<T> {
     if (entry.start - nowOf[priority] > 0) {
       nowOf[priority] = entry.start;
     }
-    entry.start += bytes * SCALE / entry.weight;
-    entry.order = orders++;
+    entry.isNew = false;
+    entry.turnBytes += bytes;
+    if (entry.turnBytes >= maxTurnBytes || !entry.isQueued()) {
+      endTurn(entry);
+    }
     if (entry.isQueued()) {
       moveDown(entry, entry.index);
     }
+  }
+
+  private void endTurn(Entry<T> entry) {
+    entry.start += entry.turnBytes * SCALE / entry.weight;
+    entry.turnBytes = 0;
+    entry.order = orders++;
   }
 
   /**
@@ -143,6 +175,10 @@ public final class WeightedScheduler<T> {
   public void classify(Entry<T> entry, int priority, int weight) {
     checkRange("priority", priority, 0, PRIORITIES - 1);
     checkRange("weight", weight, 1, MAX_WEIGHT);
+    if (entry.turnBytes > 0) { // They count with the weight that they were sent with.
+      endTurn(entry);
+      moveDown(entry, entry.index);
+    }
     entry.weight = weight;
     if (priority == entry.priority) {
       return;
@@ -218,6 +254,9 @@ public final class WeightedScheduler<T> {
     if (a.priority != b.priority) {
       return a.priority < b.priority;
     }
-    return a.start == b.start ? a.order - b.order < 0 : a.start - b.start < 0;
+    if (a.start != b.start) {
+      return a.start - b.start < 0;
+    }
+    return a.isNew == b.isNew ? a.order - b.order < 0 : a.isNew;
   }
 }

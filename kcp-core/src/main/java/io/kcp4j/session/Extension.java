@@ -29,7 +29,6 @@ class Extension implements KcpExtension {
     ESTABLISHED
   }
 
-
   private final Kcp kcp;
   private final UnreliableQueues unreliable;
 
@@ -56,8 +55,6 @@ class Extension implements KcpExtension {
   /** Whether the present datagram tells to offer with another token. */
   private boolean isRetry;
 
-  private boolean hasReceived;
-
   /** When a server has answered last. */
   private long answeredAtUs = Long.MIN_VALUE;
 
@@ -72,6 +69,7 @@ class Extension implements KcpExtension {
 
   /** Of a server: the id of the session; and its tokens, or null. */
   private final long sessionId;
+
   private final ResetTokens resetTokens;
 
   /** Of a client: null until the server has told the id of the session. */
@@ -100,7 +98,7 @@ class Extension implements KcpExtension {
     return extension;
   }
 
-  /** The extension of a server, which answers an offer. */
+  /** The extension of a server, which answers an offer, and reserves no room. */
   static Extension listening(
       Kcp kcp, UnreliableQueues unreliable, long token, long sessionId, ResetTokens resetTokens) {
     return new Extension(kcp, unreliable, token, State.LISTENING, sessionId, resetTokens);
@@ -168,7 +166,6 @@ class Extension implements KcpExtension {
       isRetry = false;
       kcp.retransmitFirst(nowUs);
     }
-    hasReceived |= kcp.hasReceived();
     if (resetDetector != null && !isStale) {
       resetDetector.received();
     }
@@ -326,7 +323,7 @@ class Extension implements KcpExtension {
 
   @Override
   public boolean received(
-      ByteBuf datagram, int index, int length, boolean hasExactAck, long nowUs) {
+      ByteBuf datagram, int index, int length, boolean begins, boolean hasExactAck, long nowUs) {
     if (!ExtensionMessage.isValid(datagram, index, length)) {
       kcp.counters().add(KcpCounter.EXTENSION_REFUSED, 1);
       return true;
@@ -339,7 +336,9 @@ class Extension implements KcpExtension {
         item += ExtensionMessage.itemBytesAt(datagram, item)) {
       int type = ExtensionMessage.type(datagram, item);
       if (type == ExtensionMessage.OFFER) {
-        receiveOffer(ExtensionMessage.longValue(datagram, item), hasExactAck, nowUs);
+        if (begins || hasExactAck) {
+          receiveOffer(ExtensionMessage.longValue(datagram, item), nowUs);
+        }
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
@@ -360,9 +359,9 @@ class Extension implements KcpExtension {
   /** Takes an item of another type, of a message that has shown the token. */
   void receiveItem(int type, ByteBuf datagram, int item) {}
 
-  /** An offer counts if its datagram has begun the session, or proves where its sender is. */
-  private void receiveOffer(long offered, boolean hasExactAck, long nowUs) {
-    if (state == State.LISTENING && (hasExactAck || !hasReceived)) {
+  /** Takes an offer whose datagram has begun the session, or proves where its sender is. */
+  private void receiveOffer(long offered, long nowUs) {
+    if (state == State.LISTENING) {
       peerToken = offered;
       understood(State.ANSWERING, nowUs);
     }

@@ -92,8 +92,8 @@ final class LanesExtension extends Extension {
 
   @Override
   public boolean received(
-      ByteBuf datagram, int index, int length, boolean hasExactAck, long nowUs) {
-    boolean isKnown = super.received(datagram, index, length, hasExactAck, nowUs);
+      ByteBuf datagram, int index, int length, boolean begins, boolean hasExactAck, long nowUs) {
+    boolean isKnown = super.received(datagram, index, length, begins, hasExactAck, nowUs);
     if (!lanes.isOpen() && isUnderstood() && ExtensionMessage.isValid(datagram, index, length)) {
       receiveLanes(datagram, index, index + length);
     }

@@ -37,9 +37,10 @@ public final class Session extends FlushQueue.Entry {
 
   /** That of the table, which other sessions share, until this one uses FEC. */
   private FecLayer fec;
+
   private final KeepAlive keepAlive = new KeepAlive(this);
 
-  /** Null while the session neither offers the extension nor answers offers. */
+  /** Null unless the session offers the extension, has received a message, or sends an end. */
   private Extension extension;
 
   private boolean isClosing;
@@ -213,7 +214,12 @@ public final class Session extends FlushQueue.Entry {
    * @param sessionId another one
    */
   public void answerExtension(long token, long sessionId) {
-    use(Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens()));
+    kcp.answerExtension(
+        () -> {
+          extension = Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens());
+          fitExtension(kcp.mssBytes());
+          return extension;
+        });
   }
 
   void use(Extension extension) {
@@ -239,9 +245,7 @@ public final class Session extends FlushQueue.Entry {
    * @param nowUs the time, in microseconds
    */
   public void shutdownOutput(long nowUs) {
-    if (extension != null) {
-      extension.end(ExtensionMessage.FIN, 0, nowUs);
-    }
+    end(ExtensionMessage.FIN, nowUs);
   }
 
   /**
@@ -251,8 +255,13 @@ public final class Session extends FlushQueue.Entry {
    * @param nowUs the time, in microseconds
    */
   public void sendClose(long nowUs) {
+    end(ExtensionMessage.CLOSE, nowUs);
+  }
+
+  private void end(int type, long nowUs) {
+    kcp.makeExtension();
     if (extension != null) {
-      extension.end(ExtensionMessage.CLOSE, 0, nowUs);
+      extension.end(type, 0, nowUs);
     }
   }
 
@@ -393,7 +402,7 @@ public final class Session extends FlushQueue.Entry {
    *     is 0; the buffer stays the caller's
    */
   public void sendUnreliable(ByteBuf datagram) {
-    sendUnreliable(new UnreliableQueues.Unobserved(datagram));
+    sendUnreliable(UnreliableSend.unobserved(datagram));
   }
 
   /**

@@ -25,15 +25,6 @@ final class UnreliableQueues {
           + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
           + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
 
-  /** A datagram whose fate nobody asks for. */
-  record Unobserved(ByteBuf content) implements UnreliableSend {
-    @Override
-    public void sent() {}
-
-    @Override
-    public void dropped(Drop reason) {}
-  }
-
   private final MemoryBudget budget;
   private final ByteBufAllocator allocator;
   private final KcpCounters counters;

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class WeightedSchedulerTest {
 
-  private final WeightedScheduler<String> scheduler = new WeightedScheduler<>();
+  private WeightedScheduler<String> scheduler = new WeightedScheduler<>(1);
   private final Map<String, Entry<String>> entries = new HashMap<>();
 
   private Entry<String> add(String name, int priority, int weight) {
@@ -106,11 +106,42 @@ class WeightedSchedulerTest {
     }
     send(4096, 1050);
     add("new", 3, 16);
-    int waited = 0;
-    while (!send(4096).equals("new")) {
-      waited++;
+    assertEquals("new", send(4096));
+  }
+
+  @Test
+  void turnsHaveSeveralFrames() {
+    scheduler = new WeightedScheduler<>(300);
+    add("a", 3, 16);
+    add("b", 3, 16);
+    assertEquals("ab" + "aabb" + "aaabbbaaabbb", send(100, 18));
+  }
+
+  @Test
+  void oneThatIsAddedInterruptsATurn() {
+    scheduler = new WeightedScheduler<>(400);
+    add("a", 3, 16);
+    add("b", 3, 16);
+    assertEquals("abaaabbb", send(100, 8));
+    assertEquals("aa", send(100, 2));
+    add("c", 3, 16);
+    assertEquals("c" + "aa" + "bbbb" + "ccc" + "aaaabbbbcccc", send(100, 22));
+  }
+
+  @Test
+  void turnThatIsCutShortCounts() {
+    scheduler = new WeightedScheduler<>(400);
+    Entry<String> jumper = add("a", 3, 16);
+    add("b", 3, 16);
+    int ofJumper = 0;
+    for (int i = 0; i < 10_000; i++) {
+      if (send(100).equals("a")) {
+        ofJumper++;
+        scheduler.remove(jumper);
+        scheduler.add(jumper);
+      }
     }
-    assertTrue(waited <= 50, waited + " frames");
+    assertEquals(5000, ofJumper, 4);
   }
 
   @Test
@@ -153,6 +184,17 @@ class WeightedSchedulerTest {
     scheduler.classify(a, 0, 20);
     assertFalse(a.isQueued());
     assertEquals("b", scheduler.peek());
+  }
+
+  @Test
+  void aNewWeightDoesNotApplyToWhatWasSentBefore() {
+    scheduler = new WeightedScheduler<>(1000);
+    Entry<String> a = add("a", 3, 256);
+    assertEquals("aaaaaaaa", send(100, 8));
+    add("b", 3, 16);
+    assertEquals("b", send(100));
+    scheduler.classify(a, 3, 1);
+    assertEquals("bbbbbbbbb" + "a", send(100, 10));
   }
 
   @Test
