@@ -13,7 +13,7 @@ public final class Copying {
   private Copying() {}
 
   /** Copies bytes of {@code from}, whose indices do not change, to the position of {@code to}. */
-  static void get(ByteBuf from, int index, ByteBuffer to) {
+  public static void get(ByteBuf from, int index, ByteBuffer to) {
     boolean isShared = from.unwrap() != null || from.refCnt() != 1; // Another thread may use it.
     if (isShared || from.nioBufferCount() != 1) {
       from.getBytes(index, to);

@@ -44,9 +44,9 @@ public interface KcpExtension {
    */
   int messageBytes(int roomBytes, int mostBytes, long nowUs);
 
-  /** Whether the flush has to end with another message behind the one that was written last. */
-  default boolean hasAnotherMessage() {
-    return false;
+  /** The same for another message behind the one that was written last. */
+  default int nextMessageBytes(int roomBytes, int mostBytes) {
+    return 0;
   }
 
   /**

@@ -236,14 +236,11 @@ final class SegmentWriter {
   /** Writes the messages that end the flush. */
   private void messages() {
     int mostBytes = mtuBytes + kcp.reservedBytes() - Segment.HEADER_BYTES;
-    int messageBytes;
-    do {
-      messageBytes = extension.messageBytes(mostBytes - datagramBytes, mostBytes, nowUs);
-      if (messageBytes == 0 || !isMessageAllowed(messageBytes)) {
-        return;
-      }
+    int messageBytes = extension.messageBytes(mostBytes - datagramBytes, mostBytes, nowUs);
+    while (messageBytes > 0 && isMessageAllowed(messageBytes)) {
       message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
-    } while (extension.hasAnotherMessage());
+      messageBytes = extension.nextMessageBytes(mostBytes - datagramBytes, mostBytes);
+    }
   }
 
   /** Takes a control segment from the limit, which does not hold for probes. */

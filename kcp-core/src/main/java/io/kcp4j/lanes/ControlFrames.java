@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
  * <p>What has been read is reported as late as possible, so that reports cost little: when it comes
  * to an eighth of the pool, for all lanes; or, while more than a quarter of the pool is in use, for
  * each lane when it comes to half of the lane's own part. So a lane that has been read can always
- * send half of its own part: protocol.md 14.4.
+ * send half of its own part: protocol.md 15.4.
  */
 final class ControlFrames {
 
@@ -74,6 +74,11 @@ final class ControlFrames {
       lanes++;
     }
     lane.controlDue |= (byte) due;
+  }
+
+  /** Something is due no more on a lane on which something else is. */
+  void drop(Lane lane, int due) {
+    lane.controlDue &= (byte) ~due;
   }
 
   /**

@@ -1,7 +1,7 @@
 package io.kcp4j.lanes;
 
 /**
- * How much this side may send, as far as the peer has not read it: protocol.md 14.4. Each lane has
+ * How much this side may send, as far as the peer has not read it: protocol.md 15.4. Each lane has
  * a part of its own. Beyond that, it shares a pool with the others, from which it takes no more
  * than it leaves (dynamic thresholds: Choudhury and Hahne, 1998): so the pool is never used up,
  * however many lanes are not read. A message counts as a whole before any of it leaves, since a

@@ -3,7 +3,7 @@ package io.kcp4j.lanes;
 import java.nio.ByteBuffer;
 
 /**
- * The format of frames: protocol.md 14.2. A segment holds frames one behind the other:
+ * The format of frames: protocol.md 15.2. A segment holds frames one behind the other:
  *
  * <pre>
  *   ordered, unordered   flags 1 | lane | number 1, 2 or 4 | [total | offset] | [length] | payload

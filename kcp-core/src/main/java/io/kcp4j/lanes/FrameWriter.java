@@ -1,5 +1,6 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Copying;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 
@@ -29,11 +30,6 @@ final class FrameWriter {
   private int segmentBytes;
   private int end;
   private boolean isComplete;
-
-  /** Of the message that is sent in fragments, or null. */
-  private ByteBuf viewed;
-
-  private ByteBuffer view;
 
   /** How many bytes the frames of a message take, or a little more. */
   static int estimateBytes(int lane, int bytes) {
@@ -143,34 +139,9 @@ final class FrameWriter {
     } else {
       isComplete = true;
     }
-    int at = out.position();
-    int from = content.readerIndex() + offset;
-    boolean isPart = bytes < content.readableBytes();
-    if (isPart && content.nioBufferCount() == 1) {
-      out.put(at, view(content), from - content.readerIndex(), bytes).position(at + bytes);
-      return;
-    }
     int limit = out.limit();
-    content.getBytes(from, out.limit(at + bytes));
+    out.limit(out.position() + bytes);
+    Copying.get(content, content.readerIndex() + offset, out);
     out.limit(limit);
-  }
-
-  /** A view of a message that takes several segments, made once. */
-  @SuppressWarnings("ReferenceEquality") // the same buffer
-  private ByteBuffer view(ByteBuf content) {
-    if (viewed != content) {
-      viewed = content;
-      view = content.nioBuffer().slice();
-    }
-    return view;
-  }
-
-  /** The message is released: its view must not be used any more. */
-  @SuppressWarnings("ReferenceEquality")
-  void released(ByteBuf content) {
-    if (viewed == content) {
-      viewed = null;
-      view = null;
-    }
   }
 }

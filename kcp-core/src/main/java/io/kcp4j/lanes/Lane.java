@@ -175,9 +175,9 @@ public final class Lane {
     return output == Output.UNUSED || output == Output.OPEN;
   }
 
-  /** Whether neither side has used the lane since it has ended last. */
+  /** Whether neither side has used the lane, or both have ended it since. */
   public boolean isUnused() {
-    return output == Output.UNUSED && inputKind == null;
+    return output == Output.UNUSED && inputKind == null && !is(INPUT_ENDING | INPUT_DISCARDED);
   }
 
   /**
@@ -246,12 +246,19 @@ public final class Lane {
 
   /**
    * Discards what has been received and what is received from now on, until the peer ends its
-   * direction, for which it is asked. The caller schedules a flush.
+   * direction. It is asked to, as soon as it has sent something. Without effect on a lane that is
+   * unused. The caller schedules a flush.
    */
   public void discardInput() {
     lanes.discardInput(this);
   }
 
+  /** Whether what the peer sends is discarded. */
+  public boolean isInputDiscarded() {
+    return is(INPUT_DISCARDED);
+  }
+
+  /** Whether the flag, or any of several, is set. */
   boolean is(int flag) {
     return (flags & flag) != 0;
   }

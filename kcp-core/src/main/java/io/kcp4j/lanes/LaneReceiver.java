@@ -13,7 +13,7 @@ import java.util.Arrays;
  * for which there is none can be retransmitted as a whole.
  *
  * <p>Enforces the budget of what is not read. A peer that exceeds it, or sends what contradicts
- * earlier frames, loses that frame: protocol.md 14.3.
+ * earlier frames, loses that frame: protocol.md 15.3.
  */
 final class LaneReceiver {
 
@@ -102,8 +102,7 @@ final class LaneReceiver {
     }
     int end = frame.offset() + frame.length();
     Lane lane = lanes.find(frame.lane());
-    InboundMessage begun =
-        lane == null || lane.inbox == null ? null : lane.inbox.get(frame.number(lane.base));
+    InboundMessage begun = lane == null ? null : begun(lane, frame.number(lane.base));
     int before = begun == null || begun.content == null ? 0 : begun.content.capacity();
     if (end <= before) {
       return -1;
@@ -172,18 +171,15 @@ final class LaneReceiver {
       return;
     }
     int number = frame.number(lane.base);
-    LaneInbox inbox = lane.inbox;
-    InboundMessage begun = inbox == null ? null : inbox.get(number);
-    if (begun == null && !claim(lane, number, frame.total())) {
+    InboundMessage begun = begun(lane, number);
+    if (begun == null
+        ? buffer == null || !claim(lane, number, frame.total())
+        : !isContinuation(begun, frame, buffer)) {
       refuse(buffer);
       return;
     }
-    if (begun != null && !isContinuation(begun, frame)) {
-      refuse(buffer);
-      return;
-    }
-    lane.inputKind = kind;
-    inbox = lanes.inbox(lane);
+    lanes.inputBegun(lane, kind);
+    LaneInbox inbox = lanes.inbox(lane);
     InboundMessage message =
         begun == null ? begin(lane, inbox, number, frame, buffer) : replace(begun, buffer);
     put(message.content, frame, data);
@@ -203,11 +199,23 @@ final class LaneReceiver {
         && (lane.inbox == null || !lane.inbox.hasFin || number - lane.inbox.fin < 0);
   }
 
-  private static boolean isContinuation(InboundMessage begun, FrameReader frame) {
+  /** The message with this number, or null if nothing of it has arrived. */
+  private static InboundMessage begun(Lane lane, int number) {
+    return lane.inbox == null || number - lane.base < 0 ? null : lane.inbox.get(number);
+  }
+
+  /**
+   * Whether a frame continues a message.
+   *
+   * @param larger replaces its buffer; null if that seemed large enough when the segment was
+   *     prepared, which earlier frames of a hostile segment may have changed
+   */
+  private static boolean isContinuation(InboundMessage begun, FrameReader frame, ByteBuf larger) {
     return frame.isFragment()
         && begun.content != null
         && begun.totalBytes == frame.total()
-        && begun.receivedBytes + frame.length() <= begun.totalBytes;
+        && begun.receivedBytes + frame.length() <= begun.totalBytes
+        && (larger != null || frame.offset() + frame.length() <= begun.content.capacity());
   }
 
   /**

@@ -6,10 +6,11 @@ import io.kcp4j.SegmentSource;
 import io.kcp4j.scheduling.WeightedScheduler;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Fills segments with the messages of reliable lanes. What a segment holds is chosen when it can
@@ -36,8 +37,8 @@ final class LaneSender implements SegmentSource {
   private final FrameWriter writer = new FrameWriter();
   private final WeightedScheduler<LaneOutbox> scheduler = new WeightedScheduler<>(TURN_BYTES);
 
-  /** Wait for credit or, before the peer's limits are known, for those. */
-  private final List<LaneOutbox> blocked = new ArrayList<>();
+  /** Wait for credit or, before the peer's limits are known, for those; in this order. */
+  private final Set<LaneOutbox> blocked = new LinkedHashSet<>();
 
   /** Copied into segments of the current flush. */
   private final Deque<LaneSend> sent = new ArrayDeque<>();
@@ -49,6 +50,10 @@ final class LaneSender implements SegmentSource {
   private boolean isOpen;
 
   private boolean isPrefaceDue;
+
+  /** Whether the peer has read something since {@link #unblock}. */
+  private boolean hasNewCredit;
+
   private int maxLanes = LanesConfig.MAX_LANES;
   private int maxMessageBytes = Credit.maxMessageBytes(LanesConfig.MAX_BUDGET_BYTES);
 
@@ -91,7 +96,11 @@ final class LaneSender implements SegmentSource {
         dropAll(outbox, LaneSend.Drop.NO_SUCH_LANE);
       }
     }
+    boolean wasReady = isReady();
     unblock();
+    if (!wasReady && isReady()) {
+      kcp.sourceBecameReady();
+    }
   }
 
   private void dropTooLarge(LaneOutbox outbox) {
@@ -163,16 +172,12 @@ final class LaneSender implements SegmentSource {
 
   /** Credit has come, or the limits are known. */
   private void unblock() {
-    boolean isReadyBefore = isReady();
     for (Iterator<LaneOutbox> i = blocked.iterator(); i.hasNext(); ) {
       LaneOutbox outbox = i.next();
       if (isAllowed(outbox)) {
         i.remove();
         schedule(outbox);
       }
-    }
-    if (!isReadyBefore && isReady()) {
-      kcp.sourceBecameReady();
     }
   }
 
@@ -182,11 +187,16 @@ final class LaneSender implements SegmentSource {
    * @return false if it cannot have read so much
    */
   boolean consumed(Lane lane, int total) {
-    boolean isPossible = credit.consumed(lane, total);
-    if (!blocked.isEmpty()) {
+    hasNewCredit = true;
+    return credit.consumed(lane, total);
+  }
+
+  /** A segment has been taken in. However many reports it has, lanes are looked through once. */
+  void endSegment() {
+    if (hasNewCredit) {
+      hasNewCredit = false;
       unblock();
     }
-    return isPossible;
   }
 
   // The end of a lane
@@ -242,13 +252,8 @@ final class LaneSender implements SegmentSource {
 
   private void drop(LaneSend message, LaneSend.Drop reason) {
     messages--;
-    release(message);
-    message.dropped(reason);
-  }
-
-  private void release(LaneSend message) {
-    writer.released(message.content());
     message.content().release();
+    message.dropped(reason);
   }
 
   /** Nothing waits any more on a lane. */
@@ -347,7 +352,7 @@ final class LaneSender implements SegmentSource {
     messages--;
     kcp.counters().add(KcpCounter.LANE_MESSAGES_OUT, 1);
     kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.content().readableBytes());
-    release(message);
+    message.content().release();
     sent.add(message);
     if (outbox.isEmpty()) {
       scheduler.remove(outbox.entry);

@@ -283,7 +283,6 @@ public final class Lanes {
     }
   }
 
-  /** Whether neither side has used the lane since it has ended last. */
   void abortOutput(Lane lane) {
     if (lane.output == Lane.Output.ENDED || lane.isUnused()) {
       return;
@@ -326,27 +325,54 @@ public final class Lanes {
   }
 
   ByteBuf receive(Lane lane) {
-    return isUnreliable(lane) ? unreliableReceiver.read(lane) : receiver.read(lane);
+    if (isUnreliable(lane)) {
+      return unreliableReceiver.read(lane);
+    }
+    ByteBuf message = receiver.read(lane);
+    controlChanged();
+    return message;
   }
 
   private static boolean isUnreliable(Lane lane) {
     return lane.inputKind != null && !lane.inputKind.isReliable();
   }
 
+  /** A message arrives, or a part of one. */
+  void inputBegun(Lane lane, LaneKind kind) {
+    if (lane.inputKind == null) {
+      lane.inputKind = kind;
+      stopDiscarded(lane);
+    }
+  }
+
+  /** Asks the peer to end what it has begun to send, if that is discarded. */
+  private void stopDiscarded(Lane lane) {
+    if (lane.is(Lane.INPUT_DISCARDED) && !lane.is(Lane.INPUT_ENDING)) {
+      control.add(lane, ControlFrames.STOP);
+    }
+  }
+
   void discardInput(Lane lane) {
-    if (lane.is(Lane.INPUT_DISCARDED)) {
+    if (lane.is(Lane.INPUT_DISCARDED) || lane.isUnused()) {
       return;
     }
-    boolean isAsked = lane.inputKind != null && !lane.is(Lane.INPUT_ENDING);
     if (isUnreliable(lane)) {
       unreliableReceiver.discard(lane);
     } else {
       receiver.discard(lane);
     }
-    if (isAsked) {
-      control.add(lane, ControlFrames.STOP);
+    if (lane.inputKind != null) {
+      stopDiscarded(lane);
     }
     takeInputEnd(lane);
+    controlChanged();
+  }
+
+  /** Control frames that are due leave at the end of the batch of input, if there is one. */
+  private void controlChanged() {
+    if (!control.isEmpty()) {
+      kcp.sourceBecameReady();
+    }
   }
 
   /** The peer has ended its direction, and everything before has arrived. */
@@ -369,6 +395,8 @@ public final class Lanes {
     lane.set(Lane.INPUT_DISCARDED, false);
     lane.inputKind = null;
     control.add(lane, ControlFrames.FIN_ACK);
+    control.drop(lane, ControlFrames.STOP);
+    controlChanged();
     releaseIfEmpty(lane);
     return true;
   }

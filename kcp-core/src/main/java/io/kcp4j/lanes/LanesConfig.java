@@ -68,9 +68,11 @@ public final class LanesConfig {
    * each message counts {@value #MESSAGE_OVERHEAD_BYTES} more than its size. At least {@value
    * #MIN_BUDGET_BYTES_PER_LANE} for each of {@link #maxLanes}, default 4 MiB.
    *
-   * <p>Half of it belongs to the lanes in equal parts, so that an unread lane never blocks another.
-   * The other half is for lanes that need more: each may take as much of it as it leaves. The
-   * largest message is an eighth of the budget.
+   * <p>Half of it belongs to the lanes in equal parts: however many lanes are not read, each of the
+   * others can always send messages of up to half of its part. The other half is for lanes that
+   * need more: each may take as much of it as it leaves. The largest message is an eighth of the
+   * budget, which one unread lane does not block. Where many lanes may stay unread and messages are
+   * large, the budget has to be larger.
    */
   public int budgetBytes() {
     return budgetBytes;

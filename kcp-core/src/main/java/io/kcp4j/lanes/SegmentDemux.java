@@ -96,6 +96,7 @@ final class SegmentDemux implements SegmentSink {
       }
     }
     receiver.endSegment();
+    sender.endSegment();
   }
 
   private void receiveControl() {
@@ -122,10 +123,13 @@ final class SegmentDemux implements SegmentSink {
       lanes.news(lane);
       return isPossible;
     }
-    if (frame.value() - lane.firstMessage >= 0) { // Not a STOP of what has ended since.
-      lane.set(Lane.OUTPUT_STOPPED, lane.isOutputOpen());
-      lane.abortOutput();
+    boolean isEarlier = frame.value() - lane.firstMessage < 0; // Of what has ended since.
+    if (!isEarlier && lane.output == Lane.Output.OPEN) {
+      lane.set(Lane.OUTPUT_STOPPED, true);
       lanes.news(lane);
+    }
+    if (!isEarlier && lane.output != Lane.Output.UNUSED) {
+      lane.abortOutput();
     }
     return true;
   }

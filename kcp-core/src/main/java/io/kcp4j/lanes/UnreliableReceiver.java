@@ -7,7 +7,8 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * Takes in the messages of unreliable lanes, each once: those that wait to be read are limited by
- * number on each lane and by memory in all. Beyond that the oldest of the lane are dropped.
+ * number on each lane, and by memory that the lanes share. Beyond that the oldest of the lane are
+ * dropped.
  */
 final class UnreliableReceiver {
 
@@ -47,8 +48,12 @@ final class UnreliableReceiver {
       return;
     }
     int number = lane.base + (short) (data.getShortLE(index + Short.BYTES) - lane.base);
-    lane.inputKind = kind;
-    if (!isNew(lane, kind, number) || lane.is(Lane.INPUT_DISCARDED)) {
+    if (!isNew(lane, kind, number)) { // Perhaps of before the lane has ended.
+      counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
+      return;
+    }
+    lanes.inputBegun(lane, kind);
+    if (lane.is(Lane.INPUT_DISCARDED)) {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       return;
     }
@@ -76,11 +81,10 @@ final class UnreliableReceiver {
 
   private void add(Lane lane, ByteBuf data, int index, int bytes) {
     LaneInbox inbox = lanes.inbox(lane);
-    while (inbox.first() != null
-        && (inbox.readable() == limit || heldBytes + bytes + OVERHEAD_BYTES > maxBytes)) {
+    while (inbox.first() != null && (inbox.readable() == limit || !hasRoom(inbox, bytes))) {
       drop(inbox);
     }
-    ByteBuf content = heldBytes + bytes + OVERHEAD_BYTES > maxBytes ? null : allocate(bytes);
+    ByteBuf content = hasRoom(inbox, bytes) ? allocate(bytes) : null;
     if (content == null) {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       lanes.releaseIfEmpty(lane);
@@ -90,7 +94,14 @@ final class UnreliableReceiver {
     InboundMessage message = InboundMessage.take(0, bytes, content);
     message.receivedBytes = bytes;
     inbox.add(message);
+    inbox.unreliableBytes += bytes + OVERHEAD_BYTES;
     lanes.news(lane);
+  }
+
+  /** A lane takes no more than it leaves: so those that are not read never use up the memory. */
+  private boolean hasRoom(LaneInbox inbox, int bytes) {
+    int charge = bytes + OVERHEAD_BYTES;
+    return inbox.unreliableBytes + charge <= maxBytes - heldBytes - charge;
   }
 
   private ByteBuf allocate(int bytes) {
@@ -117,8 +128,10 @@ final class UnreliableReceiver {
     InboundMessage message = inbox.remove();
     ByteBuf content = message.content;
     message.giveBack();
-    heldBytes -= content.capacity() + OVERHEAD_BYTES;
-    context.budget().release(content.capacity() + OVERHEAD_BYTES);
+    int charge = content.capacity() + OVERHEAD_BYTES;
+    inbox.unreliableBytes -= charge;
+    heldBytes -= charge;
+    context.budget().release(charge);
     return content;
   }
 

@@ -9,7 +9,7 @@ import java.util.Deque;
 /**
  * The messages of unreliable lanes that wait to be sent. Each lane has a limit of its own, beyond
  * which its oldest is dropped; lanes take turns. They leave as items of messages of the extension,
- * which end a flush: protocol.md 14.5.
+ * which end a flush: protocol.md 15.5.
  */
 final class UnreliableSender {
 

@@ -87,15 +87,14 @@ class Extension implements KcpExtension {
     this.token = token;
     this.firstToken = token;
     this.state = state;
+    this.offers = state == State.OFFERING ? new Offers(kcp) : null;
     this.sessionId = sessionId;
     this.resetTokens = resetTokens;
   }
 
   /** The extension of a client, which offers it. */
   static Extension offering(Kcp kcp, UnreliableQueues unreliable, long token) {
-    Extension extension = new Extension(kcp, unreliable, token, State.OFFERING, 0, null);
-    extension.offers = new Offers(kcp);
-    return extension;
+    return new Extension(kcp, unreliable, token, State.OFFERING, 0, null);
   }
 
   /** The extension of a server, which answers an offer, and reserves no room. */

@@ -6,7 +6,7 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * The extension of a session with lanes: the offer and the answer say so, and unreliable messages
- * of lanes end the flushes: protocol.md 14. A session whose peer has no lanes fails.
+ * of lanes end the flushes: protocol.md 15. A session whose peer has no lanes fails.
  */
 final class LanesExtension extends Extension {
 
@@ -14,6 +14,9 @@ final class LanesExtension extends Extension {
   private final UnreliableQueues unreliable;
   private final Lanes lanes;
   private final boolean isClient;
+
+  /** Whether the next message to be written has nothing but unreliable messages of lanes. */
+  private boolean hasOnlyUnreliable;
 
   private LanesExtension(
       Kcp kcp,
@@ -157,25 +160,37 @@ final class LanesExtension extends Extension {
   @Override
   public int messageBytes(int roomBytes, int mostBytes, long nowUs) {
     int bytes = super.messageBytes(roomBytes, mostBytes, nowUs);
+    hasOnlyUnreliable = false;
     if (!hasUnreliable()) {
       return bytes;
     }
-    boolean isAlone = bytes == 0;
-    int otherBytes = isAlone ? headerBytes() : bytes;
-    int itemsBytes =
-        lanes.planUnreliable(roomBytes - otherBytes, mostBytes - otherBytes, isAlone);
-    return itemsBytes == 0 ? bytes : otherBytes + itemsBytes;
+    if (bytes == 0) {
+      return nextMessageBytes(roomBytes, mostBytes);
+    }
+    return bytes + lanes.planUnreliable(roomBytes - bytes, mostBytes - bytes, false);
+  }
+
+  /** One with unreliable messages only. */
+  @Override
+  public int nextMessageBytes(int roomBytes, int mostBytes) {
+    hasOnlyUnreliable = hasUnreliable();
+    if (!hasOnlyUnreliable) {
+      return 0;
+    }
+    int header = headerBytes();
+    int itemsBytes = lanes.planUnreliable(roomBytes - header, mostBytes - header, true);
+    return itemsBytes == 0 ? 0 : header + itemsBytes;
   }
 
   @Override
   public void write(ByteBuf out, long nowUs) {
-    super.write(out, nowUs);
+    if (hasOnlyUnreliable) {
+      ExtensionMessage.writeHeader(out);
+      ExtensionMessage.write(out, ExtensionMessage.TOKEN, peerToken());
+    } else {
+      super.write(out, nowUs);
+    }
     lanes.writeUnreliable(out);
-  }
-
-  @Override
-  public boolean hasAnotherMessage() {
-    return hasUnreliable();
   }
 
   @Override

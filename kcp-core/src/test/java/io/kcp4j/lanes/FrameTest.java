@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The bytes of frames: protocol.md 14.2. */
+/** The bytes of frames: protocol.md 15.2. */
 class FrameTest {
 
   private final FrameReader reader = new FrameReader();
