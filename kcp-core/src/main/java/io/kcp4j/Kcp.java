@@ -252,6 +252,18 @@ public final class Kcp {
     }
   }
 
+  /** The tracer, or null. */
+  @Unstable
+  public KcpTracer tracer() {
+    return tracing == null ? null : tracing.tracer();
+  }
+
+  /** The time of the last input or flush, in microseconds; 0 without a tracer. */
+  @Unstable
+  public long tracedAtUs() {
+    return tracing == null ? 0 : tracing.nowUs();
+  }
+
   /**
    * Sets the extension, or null, the default, for none. To be called before anything is sent.
    *

@@ -136,6 +136,19 @@ public final class Lane {
     this.attachment = attachment;
   }
 
+  /** What has been sent and received. Other threads may ask, and see recent values. */
+  public LaneStats stats() {
+    LaneOutbox sending = outbox;
+    LaneInbox receiving = inbox;
+    return new LaneStats(
+        Integer.toUnsignedLong(sentMessages),
+        Integer.toUnsignedLong(base),
+        sending == null ? 0 : sending.messages(),
+        sending == null ? 0 : sending.queuedBytes(),
+        outstanding(),
+        receiving == null ? 0 : receiving.readable());
+  }
+
   /** The lanes of the session. */
   public Lanes lanes() {
     return lanes;

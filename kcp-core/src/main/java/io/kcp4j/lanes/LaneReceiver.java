@@ -1,6 +1,7 @@
 package io.kcp4j.lanes;
 
 import io.kcp4j.Copying;
+import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -25,6 +26,7 @@ final class LaneReceiver {
 
   private final Lanes lanes;
   private final KcpContext context;
+  private final Kcp kcp;
   private final KcpCounters counters;
   private final ControlFrames control;
   private final int budgetBytes;
@@ -47,12 +49,13 @@ final class LaneReceiver {
   LaneReceiver(
       Lanes lanes,
       KcpContext context,
-      KcpCounters counters,
+      Kcp kcp,
       ControlFrames control,
       LanesConfig config) {
     this.lanes = lanes;
     this.context = context;
-    this.counters = counters;
+    this.kcp = kcp;
+    counters = kcp.counters();
     this.control = control;
     budgetBytes = config.budgetBytes();
     maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
@@ -295,6 +298,7 @@ final class LaneReceiver {
   /** Passes a complete message to the reader. */
   private void deliver(Lane lane, LaneInbox inbox, InboundMessage message) {
     counters.add(KcpCounter.LANE_MESSAGES_IN, 1);
+    LaneTracing.messageReceived(kcp, lane, message.totalBytes);
     if (lane.is(Lane.INPUT_DISCARDED)) {
       release(message.content);
       consumed(lane, message);

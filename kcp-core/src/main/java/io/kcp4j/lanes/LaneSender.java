@@ -144,7 +144,14 @@ final class LaneSender implements SegmentSource {
       scheduler.add(outbox.entry);
       readyBytes += outbox.frameBytes();
     } else {
-      blocked.add(outbox);
+      block(outbox);
+    }
+  }
+
+  private void block(LaneOutbox outbox) {
+    blocked.add(outbox);
+    if (isOpen) {
+      LaneTracing.blocked(kcp, outbox.lane);
     }
   }
 
@@ -230,6 +237,7 @@ final class LaneSender implements SegmentSource {
     lane.output = Lane.Output.ENDED;
     lane.sentMessages++; // The end has a number, so that the next message is not taken for it.
     control.add(lane, ControlFrames.FIN);
+    LaneTracing.outputEnded(kcp, lane);
   }
 
   /** The peer has read everything on a lane, and its end. */
@@ -310,7 +318,7 @@ final class LaneSender implements SegmentSource {
     boolean begins = offset == 0;
     if (begins && !isAllowed(outbox)) { // Another lane has used up the credit.
       unschedule(outbox);
-      blocked.add(outbox);
+      block(outbox);
       return true;
     }
     int charge = begins ? Credit.charge(total) : 0;
@@ -352,6 +360,7 @@ final class LaneSender implements SegmentSource {
     messages--;
     kcp.counters().add(KcpCounter.LANE_MESSAGES_OUT, 1);
     kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.content().readableBytes());
+    LaneTracing.messageSent(kcp, outbox.lane, message.content().readableBytes());
     message.content().release();
     sent.add(message);
     if (outbox.isEmpty()) {

@@ -60,9 +60,9 @@ public final class Lanes {
     this.isClient = isClient;
     control = new ControlFrames(config.maxLanes(), config.budgetBytes());
     sender = new LaneSender(kcp, control);
-    receiver = new LaneReceiver(this, context, kcp.counters(), control, config);
-    unreliableSender = new UnreliableSender(sender, kcp.counters(), config.unreliableQueue());
-    unreliableReceiver = new UnreliableReceiver(this, context, kcp.counters(), config);
+    receiver = new LaneReceiver(this, context, kcp, control, config);
+    unreliableSender = new UnreliableSender(sender, kcp, config.unreliableQueue());
+    unreliableReceiver = new UnreliableReceiver(this, context, kcp, config);
     kcp.sink(new SegmentDemux(this, kcp, sender, receiver, unreliableReceiver));
     kcp.source(sender);
     if (isClient) {
@@ -377,6 +377,7 @@ public final class Lanes {
 
   /** The peer has ended its direction, and everything before has arrived. */
   void inputEnded(Lane lane) {
+    LaneTracing.inputEnded(kcp, lane);
     inputEnds += lane.is(Lane.INPUT_ENDING) ? 0 : 1;
     lane.set(Lane.INPUT_ENDING, true);
     if (lane.is(Lane.INPUT_DISCARDED)) {

@@ -1,5 +1,6 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -17,6 +18,7 @@ final class UnreliableReceiver {
 
   private final Lanes lanes;
   private final KcpContext context;
+  private final Kcp kcp;
   private final KcpCounters counters;
   private final int limit;
   private final int maxBytes;
@@ -24,10 +26,11 @@ final class UnreliableReceiver {
   /** The memory that is reserved. */
   private int heldBytes;
 
-  UnreliableReceiver(Lanes lanes, KcpContext context, KcpCounters counters, LanesConfig config) {
+  UnreliableReceiver(Lanes lanes, KcpContext context, Kcp kcp, LanesConfig config) {
     this.lanes = lanes;
     this.context = context;
-    this.counters = counters;
+    this.kcp = kcp;
+    counters = kcp.counters();
     limit = config.unreliableQueue();
     maxBytes = config.budgetBytes() / 2;
   }
@@ -95,6 +98,7 @@ final class UnreliableReceiver {
     message.receivedBytes = bytes;
     inbox.add(message);
     inbox.unreliableBytes += bytes + OVERHEAD_BYTES;
+    LaneTracing.messageReceived(kcp, lane, bytes);
     lanes.news(lane);
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.netty.buffer.ByteBuf;
@@ -14,6 +15,7 @@ import java.util.Deque;
 final class UnreliableSender {
 
   private final LaneSender reliable;
+  private final Kcp kcp;
   private final KcpCounters counters;
   private final int limit;
 
@@ -31,9 +33,10 @@ final class UnreliableSender {
    *
    * @param reliable sends the ends of lanes
    */
-  UnreliableSender(LaneSender reliable, KcpCounters counters, int limit) {
+  UnreliableSender(LaneSender reliable, Kcp kcp, int limit) {
     this.reliable = reliable;
-    this.counters = counters;
+    this.kcp = kcp;
+    counters = kcp.counters();
     this.limit = limit;
   }
 
@@ -147,6 +150,7 @@ final class UnreliableSender {
       out.writeShortLE(lane.sentMessages++);
       out.writeBytes(content, content.readerIndex(), bytes);
       counters.add(KcpCounter.UNRELIABLE_OUT, 1);
+      LaneTracing.messageSent(kcp, lane, bytes);
       content.release();
       message.sent();
       if (lane.output == Lane.Output.ENDING && !plannedLanes.contains(lane)) {

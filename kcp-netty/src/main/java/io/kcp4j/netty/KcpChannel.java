@@ -418,7 +418,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** A flood of forged peers must not make as many exceptions, which would be logged. */
   private boolean isReported(EndReason reason) {
-    boolean isForged = reason == EndReason.EVICTED || reason == EndReason.NEVER_ANSWERED;
+    boolean isForged =
+        switch (reason) {
+          case EVICTED, NEVER_ANSWERED, LANES_UNSUPPORTED -> true;
+          default -> false;
+        };
     return parent() == null || !isForged;
   }
 

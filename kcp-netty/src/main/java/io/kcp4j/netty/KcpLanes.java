@@ -168,8 +168,9 @@ public final class KcpLanes {
     }
   }
 
+  /** An end without messages begins no channel. */
   private LaneListener listenerOf(Lane lane) {
-    if (lane.attachment() == null && acceptor != null && lane.hasInput()) {
+    if (lane.attachment() == null && acceptor != null && lane.inputKind() != null) {
       lane.attachment(acceptor.accept(lane));
     }
     return (LaneListener) lane.attachment();
@@ -188,7 +189,7 @@ public final class KcpLanes {
     return channel.session().get();
   }
 
-  /** The next message for the channel's pipeline, or null. Fires the ends of lanes. */
+  /** The next message for the channel's pipeline, of each lane in turn; or null. Fires ends. */
   Object read() {
     ByteBuf unreliable = session().receiveUnreliable();
     if (unreliable != null) {
@@ -197,11 +198,14 @@ public final class KcpLanes {
     while (!readable.isEmpty()) {
       Iterator<Lane> first = readable.iterator();
       Lane lane = first.next();
+      first.remove();
       ByteBuf message = lane.receive();
       if (message != null) {
+        if (lane.hasInput()) {
+          readable.add(lane);
+        }
         return new LaneMessage(lane.id(), message);
       }
-      first.remove();
       if (lane.takeInputEnd()) {
         fire(lane, LaneEvent.Type.INPUT_ENDED);
       }

@@ -31,7 +31,7 @@ import java.nio.channels.ClosedChannelException;
  *
  * <p>{@code close()} sends what was flushed, ends the lane and discards what the peer sends. The
  * peer's channel closes when it has read everything. The lane may be begun again when both sides
- * have ended it.
+ * have ended it, as lane channels do when they close.
  */
 public final class LaneChannel extends AbstractChannel implements LaneListener {
 
@@ -53,7 +53,6 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     super(session);
     this.lanes = session.lanes();
     this.lane = lane;
-    session.closeFuture().addListener(closeWithSession);
   }
 
   /** The channel of the session. */
@@ -124,6 +123,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
       return;
     }
     isActive = true;
+    parent().closeFuture().addListener(closeWithSession);
     lanes.listener(lane, this);
     promise.setSuccess();
   }
@@ -166,8 +166,8 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
 
   private void readScheduled() {
     isReadScheduled = false;
-    if (isReadPending && isActive) {
-      readAvailable();
+    laneProgressed();
+    if (parent().isActive()) {
       lanes.flush(); // The peer may wait for what was read.
     }
   }
@@ -183,17 +183,19 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
 
   @Override
   public void laneProgressed() {
-    if (lane.takeOutputStop()) {
+    try {
+      if (lane.takeOutputStop()) {
+        closeForPeer();
+      } else if (isReadPending && isActive && lane.hasInput()) {
+        readAvailable();
+      }
+    } catch (RuntimeException | Error e) { // Such as of the user's RecvByteBufAllocator.
+      pipeline().fireExceptionCaught(e);
       closeForPeer();
-    } else if (isReadPending && isActive) {
-      readAvailable();
     }
   }
 
   private void readAvailable() {
-    if (!lane.hasInput()) {
-      return;
-    }
     var handle = unsafe().recvBufAllocHandle();
     handle.reset(config);
     boolean isAny = false;
@@ -210,8 +212,8 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
       handle.readComplete();
       pipeline().fireChannelReadComplete();
     }
-    if (isActive && lane.takeInputEnd()) {
-      closeForPeer();
+    if (isActive && lane.hasInput() && !lane.isReadable()) {
+      closeForPeer(); // Takes the end.
     }
   }
 
@@ -240,19 +242,28 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
 
   @Override
   protected void doWrite(ChannelOutboundBuffer in) throws ClosedChannelException {
-    if (in.current() != null && !lane.isOutputOpen()) {
-      throw new ClosedChannelException(); // The peer reads it no more.
+    if (in.current() != null && !isOutputOpen()) {
+      throw new ClosedChannelException(); // The peer reads it no more, or the session has ended.
     }
     moveToLane(in, config.getWriteBufferHighWaterMark());
+  }
+
+  private boolean isOutputOpen() {
+    return lane.isOutputOpen() && parent().isActive();
   }
 
   /** Moves messages to the lane, as long as less than so many bytes wait there. */
   private void moveToLane(ChannelOutboundBuffer in, int most) {
     boolean isAny = false;
     while (lane.queuedBytes() < most && in.current() instanceof ByteBuf content) {
-      lane.send(new Write(content.retain()));
-      in.remove();
-      isAny = true;
+      try {
+        lane.send(new Write(content.retain()));
+        in.remove();
+        isAny = true;
+      } catch (IllegalArgumentException e) { // The peer's limits are known since it was written.
+        content.release();
+        in.remove(e);
+      }
     }
     if (isAny) {
       lanes.flush();
@@ -299,7 +310,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     @Override
     public void close(ChannelPromise promise) {
       ChannelOutboundBuffer flushed = outboundBuffer();
-      if (isActive && flushed != null && lane.isOutputOpen()) {
+      if (isActive && flushed != null && isOutputOpen()) {
         moveToLane(flushed, Integer.MAX_VALUE);
       }
       super.close(promise);

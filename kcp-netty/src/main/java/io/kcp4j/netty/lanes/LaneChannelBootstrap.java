@@ -82,7 +82,9 @@ public final class LaneChannelBootstrap {
    *
    * @param lane its id, which both sides know
    * @return fails with {@link IllegalStateException} if the session has no lanes, or if this one is
-   *     in use; with {@link IllegalArgumentException} if the peer takes no such lane
+   *     in use, by the side of the peer perhaps; with {@link IllegalArgumentException} if the peer
+   *     takes no such lane; with {@link java.nio.channels.ClosedChannelException} if the session
+   *     has ended
    */
   public Future<LaneChannel> open(int lane) {
     return run(promise -> open(lane, promise));
@@ -105,7 +107,7 @@ public final class LaneChannelBootstrap {
   private void open(Opening opening, Promise<LaneChannel> promise) {
     try {
       opening.open(promise);
-    } catch (IllegalArgumentException | IllegalStateException e) {
+    } catch (RuntimeException e) { // Of the user's options and handlers, too.
       promise.tryFailure(e);
     }
   }
@@ -145,7 +147,7 @@ public final class LaneChannelBootstrap {
 
   private void open(int id, Promise<LaneChannel> promise) {
     Lane lane = lanes().lane(id);
-    if (lane.attachment() != null || !lane.isOutputOpen()) {
+    if (lane.attachment() != null || !lane.isOutputOpen() || lane.isInputDiscarded()) {
       throw new IllegalStateException(lane + ": in use (expected: free, or only begun by the peer)");
     }
     open(lane, promise);

@@ -6,6 +6,7 @@ import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpLanes;
 import io.kcp4j.netty.LaneListener;
 import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerAdapter;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.Objects;
@@ -26,9 +27,14 @@ public final class LaneMultiplexHandler extends ChannelInboundHandlerAdapter {
    *
    * @param laneHandler what is added to the pipeline of each lane's channel: sharable, such as a
    *     {@link io.netty.channel.ChannelInitializer}
+   * @throws IllegalArgumentException if it is not sharable
    */
   public LaneMultiplexHandler(ChannelHandler laneHandler) {
     this.laneHandler = Objects.requireNonNull(laneHandler, "laneHandler");
+    if (laneHandler instanceof ChannelHandlerAdapter adapter && !adapter.isSharable()) {
+      throw new IllegalArgumentException(
+          "laneHandler: " + laneHandler + " (expected: one that is sharable)");
+    }
   }
 
   @Override
