@@ -1,6 +1,7 @@
 package io.kcp4j.lanes;
 
 import io.netty.buffer.ByteBuf;
+import java.lang.invoke.VarHandle;
 import java.util.Objects;
 
 /**
@@ -138,6 +139,7 @@ public final class Lane {
 
   /** What has been sent and received. Other threads may ask, and see recent values. */
   public LaneStats stats() {
+    VarHandle.acquireFence(); // Nothing below may be taken from an earlier call.
     LaneOutbox sending = outbox;
     LaneInbox receiving = inbox;
     return new LaneStats(

@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import io.kcp4j.Unstable;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
+import io.kcp4j.lanes.LaneStats;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
@@ -78,6 +79,15 @@ public final class KcpLanes {
   /** How much waits on a lane, in bytes; messages count a little more than their content. */
   public long pendingBytes(int lane) {
     return writes.pendingBytes(lane);
+  }
+
+  /**
+   * What has been sent and received on a lane, and what waits.
+   *
+   * @throws IllegalArgumentException if the peer takes no such lane
+   */
+  public LaneStats stats(int lane) {
+    return lanes.lane(lane).stats();
   }
 
   /**
