@@ -45,6 +45,9 @@ class LaneChannelTest {
   /** The channels of lanes that the peer has begun, by id; a later one replaces an earlier one. */
   private final Map<Integer, LaneChannel> accepted = new ConcurrentHashMap<>();
 
+  /** Their handlers. */
+  private final Map<Integer, ChannelHandler> handlers = new ConcurrentHashMap<>();
+
   private Fixture fixture(TransportUnderTest transport, Supplier<ChannelHandler> laneHandler) {
     Fixture fixture = new Fixture(transport);
     fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
@@ -55,8 +58,10 @@ class LaneChannelTest {
                 new ChannelInitializer<LaneChannel>() {
                   @Override
                   protected void initChannel(LaneChannel lane) {
+                    ChannelHandler handler = laneHandler.get();
+                    lane.pipeline().addLast(handler);
+                    handlers.put(lane.lane(), handler);
                     accepted.put(lane.lane(), lane);
-                    lane.pipeline().addLast(laneHandler.get());
                   }
                 }));
     return fixture;
@@ -82,6 +87,12 @@ class LaneChannelTest {
   private LaneChannel accepted(int lane) {
     await().until(() -> accepted.containsKey(lane));
     return accepted.get(lane);
+  }
+
+  /** What the channel has recorded that the peer has begun last. */
+  private LaneRecorder recorder(int lane) {
+    accepted(lane);
+    return (LaneRecorder) handlers.get(lane);
   }
 
   // Opening
@@ -218,7 +229,7 @@ class LaneChannelTest {
       for (int i = 0; i < 300; i++) {
         send(other, 10_000);
       }
-      LaneRecorder others = accepted(2).pipeline().get(LaneRecorder.class);
+      LaneRecorder others = recorder(2);
       await().until(() -> others.messages().size() == 300);
       assertFalse(waiting.get(199).isDone());
       assertFalse(unread.isWritable());
@@ -226,7 +237,7 @@ class LaneChannelTest {
 
       accepted(1).config().setAutoRead(true);
 
-      LaneRecorder read = accepted(1).pipeline().get(LaneRecorder.class);
+      LaneRecorder read = recorder(1);
       await().until(() -> read.messages().size() == 201);
       assertTrue(waiting.get(199).syncUninterruptibly().isSuccess());
       await().until(unread::isWritable);
@@ -246,8 +257,8 @@ class LaneChannelTest {
   void handlerThatThrowsConcernsItsLaneAlone() throws Exception {
     LaneRecorder failures = new LaneRecorder();
     LaneRecorder others = new LaneRecorder();
-    List<ChannelHandler> handlers = new ArrayList<>(List.of(new Throwing(), others));
-    try (Fixture fixture = fixture(() -> handlers.remove(0))) {
+    List<ChannelHandler> next = new ArrayList<>(List.of(new Throwing(), others));
+    try (Fixture fixture = fixture(() -> next.remove(0))) {
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       LaneChannel thrown = open(session, 1, new LaneRecorder());
       send(thrown, "a");
@@ -313,10 +324,10 @@ class LaneChannelTest {
         lane.close().syncUninterruptibly();
         LaneChannel peer = accepted(1);
         peer.closeFuture().syncUninterruptibly();
-        assertEquals(50, peer.pipeline().get(LaneRecorder.class) == null ? 50 : 0);
+        assertEquals(50, recorder(1).messages().size());
         send(other, "b" + round).syncUninterruptibly();
       }
-      LaneRecorder others = accepted(2).pipeline().get(LaneRecorder.class);
+      LaneRecorder others = recorder(2);
       await().until(() -> others.messages().size() == 20);
     }
   }
@@ -336,7 +347,7 @@ class LaneChannelTest {
 
       stopped.closeFuture().syncUninterruptibly();
       assertInstanceOf(ClosedChannelException.class, writes.get(999).awaitUninterruptibly().cause());
-      LaneRecorder others = accepted(2).pipeline().get(LaneRecorder.class);
+      LaneRecorder others = recorder(2);
       await().until(() -> others.messages().size() == 1_000);
       assertTrue(session.isActive());
       await()
@@ -421,7 +432,7 @@ class LaneChannelTest {
       send(lane, "first");
       LaneChannel peer = accepted(1);
       peer.config().setAutoRead(false);
-      LaneRecorder recorder = peer.pipeline().get(LaneRecorder.class);
+      LaneRecorder recorder = recorder(1);
       await().until(() -> recorder.messages().size() == 1);
       for (int i = 0; i < 20; i++) {
         send(lane, "m" + i);
@@ -466,7 +477,7 @@ class LaneChannelTest {
               });
       accepted(1).config().setAutoRead(true);
       await().until(lane::isWritable);
-      LaneRecorder recorder = accepted(1).pipeline().get(LaneRecorder.class);
+      LaneRecorder recorder = recorder(1);
       await().until(() -> recorder.messages().size() == sent[0] + 1);
     }
   }
