@@ -127,6 +127,19 @@ class ArchitectureTest {
                   .and(not(belongToAnyOf(Unstable.class))));
 
   @ArchTest
+  static final ArchRule lanesDependOnlyOnTheArqAndTheScheduler =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.lanes..")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j..")
+                  .and(
+                      not(
+                          resideInAnyPackage(
+                              "io.kcp4j", "io.kcp4j.lanes..", "io.kcp4j.scheduling.."))));
+
+  @ArchTest
   static final ArchRule smuxDependsOnlyOnTheScheduler =
       noClasses()
           .that()

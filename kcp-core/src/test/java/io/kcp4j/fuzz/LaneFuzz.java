@@ -159,7 +159,7 @@ public final class LaneFuzz {
       return;
     }
     int type = kind & 7;
-    int flags = type == 1 || type == 2 ? kind & 0x70 : 0;
+    int flags = type == 1 || type == 2 ? kind & 0x78 : 0;
     out.writeByte(type | flags).writeByte(input.below(LANES + 1));
     switch (type) {
       case 1, 2 -> forgeMessage(out, flags);
@@ -172,6 +172,8 @@ public final class LaneFuzz {
   private void forgeMessage(ByteBuf out, int flags) {
     if ((flags & 0x20) != 0) {
       out.writeIntLE(input.signedByte());
+    } else if ((flags & 0x08) != 0) {
+      out.writeByte(input.signedByte());
     } else {
       out.writeShortLE(input.signedByte());
     }

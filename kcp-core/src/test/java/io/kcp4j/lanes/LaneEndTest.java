@@ -200,6 +200,45 @@ class LaneEndTest {
     assertTrue(server.received.containsAll(List.of("1:b", "1:c")), server.received.toString());
   }
 
+  /** A lane that was closed before its peer has answered. */
+  @Test
+  void whatArrivesFirstOnADiscardedLaneIsStopped() {
+    client.send(1, "a");
+    pair.run(50);
+    client.lanes.lane(1).shutdownOutput();
+    client.lanes.lane(1).discardInput();
+    client.flush();
+    pair.run(50);
+    assertTrue(client.lanes.lane(1).isInputDiscarded());
+    assertFalse(client.lanes.lane(1).isUnused());
+    server.send(1, "b").send(1, "c");
+    pair.run(100);
+    assertEquals(List.of(), client.received);
+    assertTrue(server.lanes.lane(1).takeOutputStop());
+    assertTrue(server.lanes.lane(1).isOutputOpen(), "ended, and read");
+    assertFalse(client.lanes.lane(1).isInputDiscarded());
+    assertTrue(client.lanes.lane(1).isUnused());
+    server.send(1, "d");
+    pair.run(50);
+    assertEquals(List.of("1:d"), client.received);
+    pair.assertNothingHeld();
+  }
+
+  @Test
+  void stopThatIsDueWhenTheEndArrivesIsLeftOut() {
+    client.send(1, "a");
+    pair.run(50);
+    client.lanes.lane(1).shutdownOutput();
+    client.flush();
+    pair.run(5);
+    server.lanes.lane(1).discardInput(); // Not flushed: the end arrives before.
+    pair.run(50);
+    client.send(1, "b");
+    pair.run(50);
+    assertFalse(client.lanes.lane(1).takeOutputStop());
+    assertTrue(server.received.contains("1:b"), server.received.toString());
+  }
+
   @Test
   void discardingAnIdleLaneAsksForNothing() {
     server.lanes.lane(1).discardInput();

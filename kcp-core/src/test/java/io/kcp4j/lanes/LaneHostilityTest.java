@@ -1,6 +1,7 @@
 package io.kcp4j.lanes;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -124,6 +125,59 @@ class LaneHostilityTest {
     receive(message(frames(), Frame.UNORDERED, 2, 2, 5));
     receive(message(frames(), Frame.UNORDERED, 2, -1, 5));
     assertEquals(5, refused());
+  }
+
+  /**
+   * The first frame moves the base, so that the same byte means another number when the second one
+   * is taken in than when its memory was to be allocated.
+   */
+  @Test
+  void frameWhoseNumberChangesWithinItsSegmentIsRefused() {
+    receive(fragment(frames(), 1, 0, 100, 0, 50));
+    ByteBuf out = fragment(frames(), 1, 0, 100, 50, 50);
+    for (int i = 1; i < 10; i++) {
+      message(out, Frame.ORDERED, 1, i, 0);
+    }
+    out.writeByte(Frame.ORDERED | Frame.IS_FRAGMENT | Frame.HAS_BYTE_NUMBER).writeByte(1);
+    out.writeByte(-128).writeByte(100).writeByte(0).writeZero(50);
+    receive(out);
+    for (int number = 0; number < 10; number++) {
+      lanes.lane(1).receive().release();
+    }
+    assertTrue(refused() <= 1);
+  }
+
+  /** 1,000 unread messages of other lanes, which together may take 512 KiB. */
+  @Test
+  void unreadUnreliableLanesLeaveRoomForOthers() {
+    for (int lane = 1; lane < LANES; lane++) {
+      for (int number = 0; number < 64; number++) {
+        receiveUnreliable(lane, number, 1_000);
+      }
+    }
+    long held = kcp.stats().heldBytes();
+    assertTrue(held < BUDGET / 2, "held " + held);
+    assertTrue(held > BUDGET / 2 - 8 * 1_128, "held " + held);
+    for (int number = 0; number < 100; number++) {
+      receiveUnreliable(0, number, 1_000);
+      ByteBuf message = lanes.lane(0).receive();
+      assertEquals(1_000, message.readableBytes());
+      message.release();
+    }
+  }
+
+  private void receiveUnreliable(int lane, int number, int bytes) {
+    ByteBuf value = Unpooled.buffer().writeShortLE(lane).writeShortLE(number).writeZero(bytes);
+    lanes.receiveUnreliable(LaneItem.UNRELIABLE, value, 0, value.readableBytes());
+  }
+
+  @Test
+  void stopsOfWhatWasNotSentHaveNoEffect() {
+    Lane lane = lanes.lane(1);
+    receive(frames().writeByte(Frame.STOP).writeByte(1).writeIntLE(0));
+    assertFalse(lane.takeOutputStop());
+    assertTrue(lane.isOutputOpen());
+    assertEquals(0, lanesWithNews());
   }
 
   @Test

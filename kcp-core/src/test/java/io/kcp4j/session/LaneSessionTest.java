@@ -435,6 +435,40 @@ class LaneSessionTest {
   }
 
   @Test
+  void lateMessageOfAnUnreliableLaneDoesNotConcernTheNextKind() {
+    beginAndExchange();
+    config(client, 5, LaneKind.UNRELIABLE);
+    queue(client, 5, "a");
+    client.flush();
+    List<ByteBuf> late = client.packets();
+    client.session.lanes().lane(5).shutdownOutput();
+    client.flush();
+    exchange(2);
+    server.take(client, late);
+    assertNull(server.session.lanes().lane(5).inputKind());
+    config(client, 5, LaneKind.RELIABLE_ORDERED);
+    queue(client, 5, "b");
+    client.flush();
+    exchange(2);
+    assertEquals(List.of("5:end", "5:b"), received);
+  }
+
+  /** What the client asks the server then leaves no room for the message in its datagram. */
+  @Test
+  void largestUnreliableMessageLeavesThoughTheServerIsSilent() {
+    beginAndExchange();
+    config(client, 5, LaneKind.UNRELIABLE);
+    queue(client, 1, "a");
+    client.flush();
+    client.runTo(client.nowUs + 2_000_000);
+    client.packets();
+    queue(client, 5, "x".repeat(client.session.lanes().lane(5).maxMessageBytes()));
+    client.flush();
+    assertTrue(fates.get(fates.size() - 1).endsWith("x sent"), "sent");
+    assertTrue(client.packets().size() <= 3);
+  }
+
+  @Test
   void unreliableMessagesCountAsPayloadForTheIdleTimeout() {
     beginAndExchange();
     config(client, 5, LaneKind.UNRELIABLE);

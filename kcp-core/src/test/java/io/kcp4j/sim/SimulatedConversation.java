@@ -214,7 +214,7 @@ final class SimulatedConversation {
   void read() {
     Check.that(!isClosed, "progresses after it was closed");
     if (hasLanes() && peer.lanes != null) {
-      lanes.read(Integer.MAX_VALUE, 0);
+      lanes.read(Integer.MAX_VALUE, Long.MAX_VALUE);
     }
     while (session.kcp().isReceivable()) {
       ByteBuf data = session.kcp().receive();
