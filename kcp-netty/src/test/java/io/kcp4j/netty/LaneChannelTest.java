@@ -277,8 +277,7 @@ class LaneChannelTest {
 
   @Test
   void allocatorThatThrowsClosesItsLaneAlone() {
-    LaneRecorder others = new LaneRecorder();
-    try (Fixture fixture = fixture(() -> others)) {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       LaneRecorder recorder = new LaneRecorder();
       LaneChannel broken =

@@ -299,7 +299,7 @@ class LaneMessageTest {
       await()
           .until(
               () -> {
-                send(client, sent[0]++ % 100, 5_000);
+                send(client, sent[0]++ % 100, 50_000);
                 return !client.isWritable();
               });
       child.config().setAutoRead(true);
@@ -402,15 +402,14 @@ class LaneMessageTest {
     }
   }
 
-  private static void assertConnectFails(Fixture fixture) throws InterruptedException {
+  private static void assertConnectFails(Fixture fixture) {
     Exception refusal =
         assertThrows(KcpEndException.class, () -> fixture.connect(new LaneRecorder()));
     assertTrue(refusal.getMessage().endsWith("ended: LANES_UNSUPPORTED"), refusal.getMessage());
-    assertTrue(fixture.child().isOpen(), "its server has no lanes, and is not concerned");
   }
 
   @Test
-  void connectFailsIfThePeerHasTheExtensionButNoLanes() throws Exception {
+  void connectFailsIfThePeerHasTheExtensionButNoLanes() {
     try (Fixture fixture = fixture()) {
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       fixture.serve(ChannelInboundHandlerAdapter::new);
@@ -419,7 +418,7 @@ class LaneMessageTest {
   }
 
   @Test
-  void connectFailsIfThePeerDoesNotHaveTheExtension() throws Exception {
+  void connectFailsIfThePeerDoesNotHaveTheExtension() {
     try (Fixture fixture = fixture()) {
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.STREAM);
       fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, false);
