@@ -22,6 +22,9 @@ final class LaneOutbox {
   /** The frames that it takes, in bytes, or a little more. */
   private int frameBytes;
 
+  /** Whether it is kept though it is empty. */
+  boolean isRecent;
+
   /** Of an aborted lane: how much of its last message has been sent, if not all of it. */
   int cutBytes;
 

@@ -269,10 +269,17 @@ final class LaneSender implements SegmentSource {
     if (outbox.lane.output == Lane.Output.ENDING) {
       sendFin(outbox.lane);
     }
-    LaneOutbox oldest = recent[nextRecent];
-    if (oldest != null && oldest.isEmpty() && oldest.cutBytes == 0) {
-      oldest.forget();
+    if (outbox.isRecent) {
+      return;
     }
+    LaneOutbox oldest = recent[nextRecent];
+    if (oldest != null) {
+      oldest.isRecent = false;
+      if (oldest.isEmpty() && oldest.cutBytes == 0) {
+        oldest.forget();
+      }
+    }
+    outbox.isRecent = true;
     recent[nextRecent] = outbox;
     nextRecent = (nextRecent + 1) % RECENT;
   }

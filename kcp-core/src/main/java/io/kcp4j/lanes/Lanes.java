@@ -422,6 +422,7 @@ public final class Lanes {
     isClosed = true;
     table.forEach(this::close);
     unreliableSender.close();
+    sender.onSent(0); // If a flush has failed, they have not been told.
     firstNews = null;
   }
 

@@ -125,16 +125,25 @@ final class UnreliableSender {
     drop(outbox.remove(), LaneSend.Drop.TOO_LARGE);
     if (outbox.isEmpty()) {
       outbox.forget();
+      endIfDone(outbox.lane);
     } else {
       turns.addFirst(outbox);
     }
   }
 
+  /** Ends a lane that is to end behind messages, if those have left or are dropped. */
+  private void endIfDone(Lane lane) {
+    if (lane.output == Lane.Output.ENDING && !isPlanned(lane)) {
+      reliable.endIfEmpty(lane);
+    }
+  }
+
   private void dropPlanned(LaneSend.Drop reason) {
     for (LaneSend message; (message = planned.poll()) != null; ) {
+      Lane lane = plannedLanes.remove();
       drop(message, reason);
+      endIfDone(lane);
     }
-    plannedLanes.clear();
     plannedBytes = 0;
   }
 
@@ -153,9 +162,7 @@ final class UnreliableSender {
       LaneTracing.messageSent(kcp, lane, bytes);
       content.release();
       message.sent();
-      if (lane.output == Lane.Output.ENDING && !plannedLanes.contains(lane)) {
-        reliable.endIfEmpty(lane);
-      }
+      endIfDone(lane);
     }
     plannedBytes = 0;
   }

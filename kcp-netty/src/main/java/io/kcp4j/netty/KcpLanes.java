@@ -122,8 +122,9 @@ public final class KcpLanes {
   /** Sends what waits, at the end of the event loop's turn. */
   @Unstable
   public void flush() {
-    channel.session().markBegun();
-    channel.session().scheduleFlush();
+    if (channel.isActive()) {
+      channel.session().scheduleFlush();
+    }
   }
 
   /** Has a listener read a lane; null for the channel's pipeline. */
