@@ -24,6 +24,10 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.crypto.Salsa20Kernel;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.ShardKernel;
+import io.kcp4j.lanes.LaneConfig;
+import io.kcp4j.lanes.LaneKind;
+import io.kcp4j.lanes.LaneStats;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.smux.SmuxException;
 import java.net.Inet4Address;
@@ -69,7 +73,8 @@ class ArchitectureTest {
   static final ArchRule publicClassesAreStableApiOrMarkedUnstable =
       classes()
           .that()
-          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.smux")
+          .resideInAnyPackage(
+              "io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.lanes", "io.kcp4j.smux")
           .and()
           .arePublic()
           .and()
@@ -86,6 +91,10 @@ class ArchitectureTest {
                       DirectAead.class,
                       FecConfig.class,
                       KeyRing.class,
+                      LaneConfig.class,
+                      LaneKind.class,
+                      LaneStats.class,
+                      LanesConfig.class,
                       PacketKey.class,
                       Salsa20Kernel.class,
                       ShardKernel.class,

@@ -1,5 +1,6 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
@@ -9,6 +10,7 @@ import java.util.Objects;
  * exists as long as its session. Either side can end its direction, and begin it again when the
  * other side has read everything. Used by the session's thread.
  */
+@Unstable
 public final class Lane {
 
   private final Lanes lanes;

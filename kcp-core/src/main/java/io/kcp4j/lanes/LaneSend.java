@@ -1,5 +1,6 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.util.Objects;
 
@@ -8,6 +9,7 @@ import java.util.Objects;
  * once, on the session's thread, after the buffer was released. They are called while the session
  * is at work: they must neither throw nor use the session or its lanes.
  */
+@Unstable
 public abstract class LaneSend {
 
   /** Why a message was not sent. */

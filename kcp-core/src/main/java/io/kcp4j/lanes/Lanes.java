@@ -22,6 +22,7 @@ import java.util.Objects;
  * <p><b>Ends.</b> Each side ends its direction of a lane by {@link Lane#shutdownOutput}, and may
  * begin it again when the peer has read everything.
  */
+@Unstable
 public final class Lanes {
 
   private final Kcp kcp;
@@ -93,7 +94,6 @@ public final class Lanes {
    * @param budgetBytes its budget
    * @return false if the numbers are impossible; nothing has changed then
    */
-  @Unstable
   public boolean open(int maxLanes, int budgetBytes) {
     if (!LanesConfig.isPossible(maxLanes, budgetBytes)) {
       return false;
@@ -106,7 +106,6 @@ public final class Lanes {
   }
 
   /** The peer has not answered the offer of a client, which is repeated behind another byte. */
-  @Unstable
   public void offerAgain() {
     if (!isOpen) {
       sender.sendPreface();
@@ -115,7 +114,6 @@ public final class Lanes {
   }
 
   /** The peer has no lanes: the session fails. */
-  @Unstable
   public void fail() {
     if (!isOpen) {
       kcp.fail(KcpFailure.LANES_UNSUPPORTED);
@@ -205,7 +203,6 @@ public final class Lanes {
   }
 
   /** Whether an unreliable message waits to be sent. */
-  @Unstable
   public boolean hasUnreliable() {
     return isOpen && !unreliableSender.isEmpty();
   }
@@ -216,7 +213,6 @@ public final class Lanes {
   }
 
   /** Sets how large unreliable messages may be, in bytes. */
-  @Unstable
   public void maxUnreliableBytes(int bytes) {
     maxUnreliableBytes = bytes;
   }
@@ -256,7 +252,6 @@ public final class Lanes {
    * @param isLargest whether no datagram could have more room, so that what does not fit is dropped
    * @return the bytes of their items; 0 for none
    */
-  @Unstable
   public int planUnreliable(int roomBytes, int mostBytes, boolean isLargest) {
     int bytes = unreliableSender.plan(roomBytes, mostBytes);
     while (bytes == 0 && isLargest && !unreliableSender.isEmpty()) {
@@ -267,7 +262,6 @@ public final class Lanes {
   }
 
   /** Writes the items that {@link #planUnreliable} has decided on. */
-  @Unstable
   public void writeUnreliable(ByteBuf out) {
     unreliableSender.write(out);
   }
@@ -408,7 +402,6 @@ public final class Lanes {
    * @param data its bytes from {@code index} to {@code index + length} are the value of an item
    *     with this type, at least {@value LaneItem#VALUE_HEADER_BYTES}
    */
-  @Unstable
   public void receiveUnreliable(int type, ByteBuf data, int index, int length) {
     if (isOpen) {
       boolean isSequenced = type == LaneItem.SEQUENCED;
