@@ -145,7 +145,6 @@ final class UnreliableReceiver {
       return null;
     }
     ByteBuf content = take(lane.inbox);
-    counters.add(KcpCounter.PAYLOAD_BYTES_IN, content.readableBytes());
     lanes.releaseIfEmpty(lane);
     return content;
   }
