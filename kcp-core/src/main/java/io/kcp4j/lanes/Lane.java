@@ -82,6 +82,9 @@ public final class Lane {
   /** Whether the peer has stopped reading, and this has not been taken yet. */
   static final int OUTPUT_STOPPED = 16;
 
+  /** Whether it is among the unreliable lanes that may have something unread. */
+  static final int UNREAD = 32;
+
   private byte flags;
 
   /** The state of the direction in which this side sends. */

@@ -20,9 +20,6 @@ final class LaneInbox {
   private InboundMessage last;
   private int readable;
 
-  /** Of an unreliable lane: the memory of what can be read. */
-  int unreliableBytes;
-
   /** Whether the number is known before which the peer ends the lane. */
   boolean hasFin;
 

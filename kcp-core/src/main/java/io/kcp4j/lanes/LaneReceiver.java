@@ -227,7 +227,7 @@ final class LaneReceiver {
    */
   private boolean claim(Lane lane, int number, int totalBytes) {
     int end = lane.inbox == null ? lane.base : lane.inbox.end;
-    long messages = Math.max(number + 1 - end, 0);
+    long messages = Math.max(number - end + 1L, 0);
     long claimed = messages * LanesConfig.MESSAGE_OVERHEAD_BYTES + totalBytes;
     if (claimed > budgetBytes - unreadBytes) {
       return false;

@@ -88,7 +88,7 @@ public final class LanesConfig {
 
   /** How this side sends on a lane, unless {@link Lane#config(LaneConfig)} changes that. */
   public LaneConfig lane(int id) {
-    return lanes.getOrDefault(id, defaultLane);
+    return lanes.isEmpty() ? defaultLane : lanes.getOrDefault(id, defaultLane);
   }
 
   /** A builder that starts from the defaults. */

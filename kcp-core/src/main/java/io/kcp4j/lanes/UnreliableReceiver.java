@@ -5,11 +5,13 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.netty.buffer.ByteBuf;
+import java.util.ArrayDeque;
+import java.util.Deque;
 
 /**
  * Takes in the messages of unreliable lanes, each once: those that wait to be read are limited by
- * number on each lane, and by memory that the lanes share. Beyond that the oldest of the lane are
- * dropped.
+ * number on each lane, beyond which the oldest of the lane is dropped, and by memory in all, beyond
+ * which lanes lose their oldest in turn. So lanes that are not read take nothing from others.
  */
 final class UnreliableReceiver {
 
@@ -25,6 +27,9 @@ final class UnreliableReceiver {
 
   /** The memory that is reserved. */
   private int heldBytes;
+
+  /** The lanes that may have something unread, each once. */
+  private final Deque<Lane> unread = new ArrayDeque<>();
 
   UnreliableReceiver(Lanes lanes, KcpContext context, Kcp kcp, LanesConfig config) {
     this.lanes = lanes;
@@ -84,10 +89,11 @@ final class UnreliableReceiver {
 
   private void add(Lane lane, ByteBuf data, int index, int bytes) {
     LaneInbox inbox = lanes.inbox(lane);
-    while (inbox.first() != null && (inbox.readable() == limit || !hasRoom(inbox, bytes))) {
+    if (inbox.readable() == limit) {
       drop(inbox);
     }
-    ByteBuf content = hasRoom(inbox, bytes) ? allocate(bytes) : null;
+    makeRoom(bytes + OVERHEAD_BYTES);
+    ByteBuf content = allocate(bytes);
     if (content == null) {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       lanes.releaseIfEmpty(lane);
@@ -97,15 +103,26 @@ final class UnreliableReceiver {
     InboundMessage message = InboundMessage.take(0, bytes, content);
     message.receivedBytes = bytes;
     inbox.add(message);
-    inbox.unreliableBytes += bytes + OVERHEAD_BYTES;
+    if (!lane.is(Lane.UNREAD)) {
+      lane.set(Lane.UNREAD, true);
+      unread.add(lane);
+    }
     LaneTracing.messageReceived(kcp, lane, bytes);
     lanes.news(lane);
   }
 
-  /** A lane takes no more than it leaves: so those that are not read never use up the memory. */
-  private boolean hasRoom(LaneInbox inbox, int bytes) {
-    int charge = bytes + OVERHEAD_BYTES;
-    return inbox.unreliableBytes + charge <= maxBytes - heldBytes - charge;
+  /** Drops the oldest messages of all lanes in turn, until there is room for so many bytes. */
+  private void makeRoom(int bytes) {
+    while (heldBytes + bytes > maxBytes && !unread.isEmpty()) {
+      Lane lane = unread.remove();
+      boolean isUnreliable = lane.inputKind != null && !lane.inputKind.isReliable();
+      if (isUnreliable && lane.isReadable()) {
+        drop(lane.inbox);
+        unread.add(lane);
+      } else {
+        lane.set(Lane.UNREAD, false);
+      }
+    }
   }
 
   private ByteBuf allocate(int bytes) {
@@ -133,7 +150,6 @@ final class UnreliableReceiver {
     ByteBuf content = message.content;
     message.giveBack();
     int charge = content.capacity() + OVERHEAD_BYTES;
-    inbox.unreliableBytes -= charge;
     heldBytes -= charge;
     context.budget().release(charge);
     return content;

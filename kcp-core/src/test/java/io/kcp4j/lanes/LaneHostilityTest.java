@@ -147,7 +147,7 @@ class LaneHostilityTest {
     assertTrue(refused() <= 1);
   }
 
-  /** 1,000 unread messages of other lanes, which together may take 512 KiB. */
+  /** The lanes together may take 512 KiB. */
   @Test
   void unreadUnreliableLanesLeaveRoomForOthers() {
     for (int lane = 1; lane < LANES; lane++) {
@@ -156,8 +156,8 @@ class LaneHostilityTest {
       }
     }
     long held = kcp.stats().heldBytes();
-    assertTrue(held < BUDGET / 2, "held " + held);
-    assertTrue(held > BUDGET / 2 - 8 * 1_128, "held " + held);
+    assertTrue(held <= BUDGET / 2, "held " + held);
+    assertTrue(held > BUDGET / 2 - 1_128, "held " + held);
     for (int number = 0; number < 100; number++) {
       receiveUnreliable(0, number, 1_000);
       ByteBuf message = lanes.lane(0).receive();
