@@ -88,11 +88,11 @@ final class UnreliableReceiver {
   }
 
   private void add(Lane lane, ByteBuf data, int index, int bytes) {
+    makeRoom(bytes + OVERHEAD_BYTES);
     LaneInbox inbox = lanes.inbox(lane);
     if (inbox.readable() == limit) {
       drop(inbox);
     }
-    makeRoom(bytes + OVERHEAD_BYTES);
     ByteBuf content = allocate(bytes);
     if (content == null) {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
@@ -121,6 +121,7 @@ final class UnreliableReceiver {
         unread.add(lane);
       } else {
         lane.set(Lane.UNREAD, false);
+        lanes.releaseIfEmpty(lane);
       }
     }
   }
