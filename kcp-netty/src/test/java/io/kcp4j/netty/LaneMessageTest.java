@@ -172,7 +172,7 @@ class LaneMessageTest {
   @Test
   void messageOfAHigherPriorityOvertakesBulkData() {
     try (Fixture fixture = fixture()) {
-      fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 1_000_000L);
+      fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 1_000_000);
       LaneRecorder served = new LaneRecorder();
       fixture.serve(() -> served);
       KcpChannel client = fixture.connect(new LaneRecorder());
@@ -330,7 +330,7 @@ class LaneMessageTest {
   @Test
   void abortedAndStoppedLanesDropWhatWaitsAndLeaveOthersAlone() throws Exception {
     try (Fixture fixture = fixture()) {
-      fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 200_000L);
+      fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 200_000);
       LaneRecorder served = new LaneRecorder();
       fixture.serve(() -> served);
       LaneRecorder events = new LaneRecorder();
