@@ -457,7 +457,8 @@ public final class SimulatedPeer {
       Check.that(deadline <= nowUs + MAX_RTO_US, "no timeout for what is in flight");
     } else if (stats.queued() > 0) {
       Check.that(deadline <= nowUs + MAX_PROBE_WAIT_US, "nothing waits for the window to open");
-    } else if (nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + 2 * intervalUs()) {
+    } else if (kcp.isDrained()
+        && nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + 2 * intervalUs()) {
       // ACKs leave within an interval and, on a lossy path, once more within another.
       Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
     }
