@@ -185,11 +185,7 @@ final class LaneTraffic {
 
   /** Reads at most so many messages; returns whether any was read, or lanes have ended. */
   boolean read(int most, long nowUs) {
-    for (Lane lane; (lane = lanes.nextNews()) != null; ) {
-      if (!unread.contains(lane)) {
-        unread.add(lane);
-      }
-    }
+    takeNews();
     int left = most;
     boolean isAny = false;
     for (Lane lane : List.copyOf(unread)) {
@@ -213,8 +209,17 @@ final class LaneTraffic {
     return isAny;
   }
 
+  private void takeNews() {
+    for (Lane lane; (lane = lanes.nextNews()) != null; ) {
+      if (!unread.contains(lane)) {
+        unread.add(lane);
+      }
+    }
+  }
+
   /** When the next lane is to be read that has not been, or {@link Long#MAX_VALUE}. */
   long nextReadAtUs(long nowUs) {
+    takeNews();
     long next = Long.MAX_VALUE;
     for (Lane lane : unread) {
       next = Math.min(next, Math.max(readsAtUs[lane.id()], nowUs));
