@@ -531,9 +531,8 @@ class LaneChannelTest {
       for (int round = 1; round <= 2; round++) {
         int expected = round;
         channels.forEach(lane -> send(lane, 200));
-        for (LaneRecorder recorder : recorders) {
-          await().until(() -> recorder.messages().size() == expected);
-        }
+        await()
+            .until(() -> recorders.stream().allMatch(r -> r.messages().size() == expected));
       }
       assertEquals(0, session.stats().get(KcpCounter.LANE_FRAMES_REFUSED));
       channels.forEach(LaneChannel::close);
