@@ -522,12 +522,14 @@ class LaneChannelTest {
                   }));
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       List<LaneRecorder> recorders = new ArrayList<>();
-      List<LaneChannel> channels = new ArrayList<>();
+      List<Future<LaneChannel>> opened = new ArrayList<>();
       for (int id = 0; id < lanes; id++) {
         LaneRecorder recorder = new LaneRecorder();
         recorders.add(recorder);
-        channels.add(open(session, id, recorder));
+        opened.add(new LaneChannelBootstrap(session).handler(recorder).open(id));
       }
+      List<LaneChannel> channels =
+          opened.stream().map(opening -> opening.syncUninterruptibly().getNow()).toList();
       for (int round = 1; round <= 2; round++) {
         int expected = round;
         channels.forEach(lane -> send(lane, 200));
