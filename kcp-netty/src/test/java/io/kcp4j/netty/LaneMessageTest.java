@@ -97,7 +97,8 @@ class LaneMessageTest {
         await().until(() -> recorder.messages().contains(expected));
       }
       assertEquals(4, recorder.messages().size());
-      assertEquals(List.of(KcpChannelEvent.LANES_OPEN), recorder.events);
+      assertEquals(
+          List.of(KcpChannelEvent.ESTABLISHED, KcpChannelEvent.LANES_OPEN), recorder.events);
     }
   }
 
