@@ -75,7 +75,7 @@ final class UnreliableReceiver {
     int ahead = number - lane.base;
     if (ahead >= 0) {
       lane.arrived = ahead + 1 < Integer.SIZE ? lane.arrived << (ahead + 1) | 1 : 1;
-      lane.base = number + 1;
+      advance(lane, number + 1);
       return true;
     }
     int bit = 1 << (-ahead - 1);
@@ -85,6 +85,13 @@ final class UnreliableReceiver {
       lane.arrived |= bit;
     }
     return isNew;
+  }
+
+  private static void advance(Lane lane, int base) {
+    lane.base = base;
+    if (lane.inbox != null) {
+      lane.inbox.end = base; // Nothing is kept by number.
+    }
   }
 
   private void add(Lane lane, ByteBuf data, int index, int bytes) {
@@ -183,7 +190,7 @@ final class UnreliableReceiver {
       counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);
       return;
     }
-    lane.base = fin + 1;
+    advance(lane, fin + 1);
     lane.arrived = -1; // What is older counts as if it had arrived.
     lanes.inputEnded(lane);
   }

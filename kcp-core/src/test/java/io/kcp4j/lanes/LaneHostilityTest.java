@@ -172,6 +172,28 @@ class LaneHostilityTest {
   }
 
   @Test
+  void unreliableLaneThatWasReadHoldsNothingAndMayBecomeReliable() {
+    Lane lane = lanes.lane(5);
+    for (int number = 0; number < 3; number++) {
+      receiveUnreliable(5, number, 10);
+    }
+    for (ByteBuf message; (message = lane.receive()) != null; ) {
+      message.release();
+    }
+    assertNull(lane.inbox);
+    receiveUnreliable(5, 3, 10);
+    receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(5).writeIntLE(4));
+    lane.receive().release();
+    assertTrue(lane.takeInputEnd());
+    assertNull(lane.inbox);
+    receive(message(message(frames(), Frame.ORDERED, 5, 6, 1), Frame.ORDERED, 5, 5, 1));
+    lane.receive().release();
+    lane.receive().release();
+    assertNull(lane.inbox);
+    assertEquals(0, refused());
+  }
+
+  @Test
   void stopsOfWhatWasNotSentHaveNoEffect() {
     Lane lane = lanes.lane(1);
     receive(frames().writeByte(Frame.STOP).writeByte(1).writeIntLE(0));
