@@ -73,8 +73,7 @@ class ArchitectureTest {
   static final ArchRule publicClassesAreStableApiOrMarkedUnstable =
       classes()
           .that()
-          .resideInAnyPackage(
-              "io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.lanes", "io.kcp4j.smux")
+          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.lanes", "io.kcp4j.smux")
           .and()
           .arePublic()
           .and()

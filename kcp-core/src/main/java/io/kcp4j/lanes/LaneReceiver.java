@@ -47,11 +47,7 @@ final class LaneReceiver {
   private int prepared;
 
   LaneReceiver(
-      Lanes lanes,
-      KcpContext context,
-      Kcp kcp,
-      ControlFrames control,
-      LanesConfig config) {
+      Lanes lanes, KcpContext context, Kcp kcp, ControlFrames control, LanesConfig config) {
     this.lanes = lanes;
     this.context = context;
     this.kcp = kcp;

@@ -348,8 +348,8 @@ public final class SessionTable {
 
   /**
    * Gives a session lanes that begins here, as a client, and offers them to the peer with the
-   * extension: see {@link Session#offerExtension}. It ends as {@link EndReason#LANES_UNSUPPORTED} if
-   * the peer does not take part.
+   * extension: see {@link Session#offerExtension}. It ends as {@link EndReason#LANES_UNSUPPORTED}
+   * if the peer does not take part.
    *
    * @param token a random number that others cannot guess
    * @throws IllegalStateException if its delivery is not {@link io.kcp4j.Delivery#LANES}

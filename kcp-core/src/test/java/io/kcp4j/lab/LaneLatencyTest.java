@@ -83,14 +83,7 @@ class LaneLatencyTest {
     KcpConfig config = Variant.turbo().rateLimit(BYTES_PER_SECOND).build();
     return LaneRun.run(
         new LaneRun.Settings(
-            new Traffic(messages, 50, 20),
-            ORDERED,
-            true,
-            config,
-            FecConfig.NONE,
-            LINK,
-            60,
-            seed));
+            new Traffic(messages, 50, 20), ORDERED, true, config, FecConfig.NONE, LINK, 60, seed));
   }
 
   @ParameterizedTest

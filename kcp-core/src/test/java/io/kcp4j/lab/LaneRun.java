@@ -229,9 +229,7 @@ final class LaneRun {
 
   private void message(int entity, ByteBuf message) {
     int tick = message.getInt(message.readerIndex());
-    boolean isOrdered =
-        !settings.hasLanes()
-            || settings.lane.kind() == LaneKind.RELIABLE_ORDERED;
+    boolean isOrdered = !settings.hasLanes() || settings.lane.kind() == LaneKind.RELIABLE_ORDERED;
     if (isOrdered && tick != nextTick[entity]++) {
       throw new AssertionError("entity " + entity + ": tick " + tick + " not in order");
     }

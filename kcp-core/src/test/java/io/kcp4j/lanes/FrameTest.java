@@ -51,8 +51,7 @@ class FrameTest {
   }
 
   private String message() {
-    String part =
-        reader.isFragment() ? " from " + reader.offset() + " of " + reader.total() : "";
+    String part = reader.isFragment() ? " from " + reader.offset() + " of " + reader.total() : "";
     return " number " + reader.number(0) + part + " " + reader.length() + " bytes";
   }
 
@@ -68,11 +67,7 @@ class FrameTest {
     assertEquals(List.of("ordered 5 number 65538 1 bytes"), read("21 05 02000100 61"));
     assertEquals(
         List.of(
-            "consumed 3 114",
-            "fin 5 2 cut 1360",
-            "fin ack 5",
-            "stop 5 2",
-            "unreliable fin 9 100"),
+            "consumed 3 114", "fin 5 2 cut 1360", "fin ack 5", "stop 5 2", "unreliable fin 9 100"),
         read("03 03 72000000  04 05 02000000 d00a  05 05  06 05 02000000  07 09 64000000"));
   }
 
@@ -84,7 +79,15 @@ class FrameTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "08", "0f", "0b 03", "80", "c1 03 0700 61", "29 05 02000100 61", "10 00", "43 03 72000000", "45 05",
+        "08",
+        "0f",
+        "0b 03",
+        "80",
+        "c1 03 0700 61",
+        "29 05 02000100 61",
+        "10 00",
+        "43 03 72000000",
+        "45 05",
         "41 03 0700 03 6869", // A length beyond the end.
         "01 80808080 0000", // A number of five bytes.
         "11 05 0200 b817 b817 61", // An offset at the end.
@@ -156,8 +159,7 @@ class FrameTest {
         assertTrue(reader.next());
         assertEquals(bytes, reader.total());
         assertEquals(written, reader.length());
-        assertEquals(
-            content.slice(0, written), segment.slice(reader.payload(), reader.length()));
+        assertEquals(content.slice(0, written), segment.slice(reader.payload(), reader.length()));
         assertFalse(reader.next() || reader.isMalformed());
       }
     }

@@ -155,8 +155,7 @@ class LaneEndTest {
     client.lanes.lane(1).abortOutput();
     client.flush();
     pair.run(2_000);
-    assertEquals(
-        List.of("1:end", "2:100000 bytes"), server.received.stream().sorted().toList());
+    assertEquals(List.of("1:end", "2:100000 bytes"), server.received.stream().sorted().toList());
   }
 
   // Stops

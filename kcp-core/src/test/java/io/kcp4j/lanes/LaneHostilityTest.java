@@ -38,10 +38,7 @@ class LaneHostilityTest {
           0);
   private final Lanes lanes =
       new Lanes(
-          kcp,
-          context,
-          LanesConfig.builder().maxLanes(LANES).budgetBytes(BUDGET).build(),
-          false);
+          kcp, context, LanesConfig.builder().maxLanes(LANES).budgetBytes(BUDGET).build(), false);
   private int sn;
 
   LaneHostilityTest() {

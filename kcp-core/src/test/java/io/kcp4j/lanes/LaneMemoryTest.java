@@ -135,8 +135,7 @@ class LaneMemoryTest {
     pair.run(60_000);
     assertEquals(400, pair.server.received.size());
     assertTrue(allocator.failures > 10, "failures " + allocator.failures);
-    assertEquals(
-        allocator.failures, pair.server.kcp.counters().get(KcpCounter.ALLOCATION_FAILED));
+    assertEquals(allocator.failures, pair.server.kcp.counters().get(KcpCounter.ALLOCATION_FAILED));
     pair.server.lanes.close();
     pair.server.kcp.close();
     assertEquals(0, budget.usedBytes());
@@ -146,8 +145,7 @@ class LaneMemoryTest {
   void memoryLimitOfTheEndpointHoldsForLanes() {
     MemoryBudget budget = new MemoryBudget(40_000);
     LanePair pair =
-        receivingWith(
-            new KcpContext(UnpooledByteBufAllocator.DEFAULT, budget, new KcpCounters()));
+        receivingWith(new KcpContext(UnpooledByteBufAllocator.DEFAULT, budget, new KcpCounters()));
     pair.server.isRead = lane -> lane.id() > 10;
     for (int lane = 1; lane <= 10; lane++) {
       for (int i = 0; i < 20; i++) {
@@ -171,8 +169,7 @@ class LaneMemoryTest {
   void budgetHasToBeLargeEnoughForAllLanes() {
     Exception refusal =
         assertThrows(
-            IllegalArgumentException.class,
-            () -> LanesConfig.builder().maxLanes(10_000).build());
+            IllegalArgumentException.class, () -> LanesConfig.builder().maxLanes(10_000).build());
     assertEquals(
         "budgetBytes: 4194304 (expected: >= 5120000 with maxLanes 10000)", refusal.getMessage());
   }

@@ -30,8 +30,7 @@ class LaneSchedulingTest {
           KcpContext.of(UnpooledByteBufAllocator.DEFAULT),
           0);
   private final Lanes lanes =
-      new Lanes(
-          kcp, KcpContext.of(UnpooledByteBufAllocator.DEFAULT), LanesConfig.DEFAULT, false);
+      new Lanes(kcp, KcpContext.of(UnpooledByteBufAllocator.DEFAULT), LanesConfig.DEFAULT, false);
   private final FrameReader frames = new FrameReader();
 
   /** How many bytes of payload each lane has sent. */

@@ -71,8 +71,7 @@ class LaneTracerTest {
     pair.run(100);
     // 512 bytes of its own, and 256 of the pool, hold 11 messages of 65 bytes.
     assertEquals(1, sent.lines.stream().filter(line -> line.endsWith("blocked 0")).count());
-    assertEquals(
-        new LaneStats(11, 0, 9, 9, 11 * 65, 0), pair.client.lanes.lane(0).stats());
+    assertEquals(new LaneStats(11, 0, 9, 9, 11 * 65, 0), pair.client.lanes.lane(0).stats());
     assertEquals(new LaneStats(0, 11, 0, 0, 0, 11), pair.server.lanes.lane(0).stats());
     pair.server.resumeReading();
     pair.run(500);

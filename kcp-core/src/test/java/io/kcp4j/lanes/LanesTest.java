@@ -171,8 +171,7 @@ class LanesTest {
 
   @Test
   void messageThatIsTooLargeIsRefused() {
-    Exception refusal =
-        assertThrows(IllegalArgumentException.class, () -> client.send(1, 524_225));
+    Exception refusal = assertThrows(IllegalArgumentException.class, () -> client.send(1, 524_225));
     assertEquals("message: 524225 bytes (expected: <= 524224)", refusal.getMessage());
     pair.assertNothingHeld();
   }

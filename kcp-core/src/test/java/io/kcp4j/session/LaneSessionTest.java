@@ -118,8 +118,7 @@ class LaneSessionTest {
   void offerAndAnswerSayHowManyLanesThereAreAndTheBudget() {
     begin();
     List<ByteBuf> first = client.packets();
-    assertEquals(
-        List.of("4b01" + "010800" + "8877665544332211" + DEFAULT_LANES), messages(first));
+    assertEquals(List.of("4b01" + "010800" + "8877665544332211" + DEFAULT_LANES), messages(first));
     ByteBuf packet = first.get(0);
     assertEquals(1, Segment.length(packet, 0));
     assertEquals(0, packet.getByte(Segment.HEADER_BYTES));
@@ -128,8 +127,7 @@ class LaneSessionTest {
     server.runTo(server.nowUs + 20_000);
     List<ByteBuf> answer = server.packets();
     assertEquals(
-        List.of(
-            TO_CLIENT + "020800" + "00ffeeddccbbaa99" + "0f0600" + "0a00" + "00000100"),
+        List.of(TO_CLIENT + "020800" + "00ffeeddccbbaa99" + "0f0600" + "0a00" + "00000100"),
         messages(answer));
     client.take(server, answer);
     assertEquals(List.of(TO_SERVER), messages(client.packets()), "confirmed at once");
@@ -269,8 +267,7 @@ class LaneSessionTest {
     beginAndExchange();
     KcpConfig smaller = client.config.toBuilder().mtuBytes(105).build();
     assertThrows(
-        IllegalArgumentException.class,
-        () -> client.session.reconfigure(smaller, FecConfig.NONE));
+        IllegalArgumentException.class, () -> client.session.reconfigure(smaller, FecConfig.NONE));
   }
 
   // Unreliable messages
@@ -323,8 +320,7 @@ class LaneSessionTest {
     assertEquals(1400, packets.get(0).readableBytes());
     server.take(client, packets);
     assertEquals(1, received.size());
-    assertThrows(
-        IllegalArgumentException.class, () -> queue(client, 5, "x".repeat(max + 1)));
+    assertThrows(IllegalArgumentException.class, () -> queue(client, 5, "x".repeat(max + 1)));
   }
 
   @Test

@@ -143,7 +143,8 @@ final class LaneTraffic {
       if (!lane.isOutputOpen()) {
         continue;
       }
-      int most = Math.min(lane.maxMessageBytes(), random.nextInt(16) == 0 ? 20 * maxBytes : maxBytes);
+      int most =
+          Math.min(lane.maxMessageBytes(), random.nextInt(16) == 0 ? 20 * maxBytes : maxBytes);
       if (most >= MIN_BYTES) {
         send(lane, (int) LinkProfile.logUniform(random, MIN_BYTES, most + 0.99));
       }

@@ -106,8 +106,7 @@ final class SimulatedConversation {
     return session;
   }
 
-  void attach(
-      Session session, boolean isClient, ByteBufAllocator allocator, SessionTable table) {
+  void attach(Session session, boolean isClient, ByteBufAllocator allocator, SessionTable table) {
     Check.that(this.session == null, "begins a second time");
     this.session = session;
     this.allocator = allocator;

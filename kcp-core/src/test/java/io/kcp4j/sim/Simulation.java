@@ -25,9 +25,7 @@ public final class Simulation {
   /** Runs the endpoints of a seed, most of whose sessions have lanes. */
   public static SimulationReport laneEndpoints(long seed, Consumer<String> trace) {
     return run(
-        "lane-endpoints",
-        seed,
-        () -> new SimulatedEndpoints(seed).withLanes().trace(trace).run());
+        "lane-endpoints", seed, () -> new SimulatedEndpoints(seed).withLanes().trace(trace).run());
   }
 
   private interface Run {

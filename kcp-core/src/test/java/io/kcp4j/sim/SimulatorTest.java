@@ -69,7 +69,8 @@ class SimulatorTest {
 
   @Test
   void endpointsCarryLanesThroughAllLayers() {
-    List<SimulationReport> reports = run(LANE_ENDPOINTS, seed -> Simulation.laneEndpoints(seed, null));
+    List<SimulationReport> reports =
+        run(LANE_ENDPOINTS, seed -> Simulation.laneEndpoints(seed, null));
     for (KcpCounter counter :
         List.of(
             KcpCounter.LANE_MESSAGES_IN,

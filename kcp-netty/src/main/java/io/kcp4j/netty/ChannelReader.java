@@ -139,7 +139,8 @@ final class ChannelReader implements Runnable {
 
   /** Whether all of the stream or messages that were received has been read. */
   boolean isDrained() {
-    return remainder == null && (lanes == null ? !channel.session().kcp().isReceivable() : !lanes.hasInput());
+    return remainder == null
+        && (lanes == null ? !channel.session().kcp().isReceivable() : !lanes.hasInput());
   }
 
   /** Discards what has been received. */

@@ -188,7 +188,8 @@ final class ChannelWriter extends ForwardingUnsafe {
     if (max == 0) {
       return new IllegalStateException(
           KcpChannelOption.FEC
-              + ": off (expected: on, or a peer with the extension, to send an UnreliableDatagram)");
+              + ": off (expected: on, or a peer with the extension, to send an"
+              + " UnreliableDatagram)");
     }
     return content.readableBytes() <= max
         ? null

@@ -156,8 +156,8 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   }
 
   /**
-   * The lanes of the session; null before it is made, and unless {@link KcpChannelOption#DELIVERY} is
-   * {@link io.kcp4j.Delivery#LANES}. To be used on the event loop.
+   * The lanes of the session; null before it is made, and unless {@link KcpChannelOption#DELIVERY}
+   * is {@link io.kcp4j.Delivery#LANES}. To be used on the event loop.
    */
   public KcpLanes lanes() {
     return lanes;

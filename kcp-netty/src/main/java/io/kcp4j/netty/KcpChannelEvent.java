@@ -22,8 +22,8 @@ public enum KcpChannelEvent {
   RESPONSIVE,
 
   /**
-   * The peer has lanes: with {@link io.kcp4j.Delivery#LANES} only. Messages leave from now on. If the
-   * peer has none, the session ends as {@link io.kcp4j.EndReason#LANES_UNSUPPORTED}.
+   * The peer has lanes: with {@link io.kcp4j.Delivery#LANES} only. Messages leave from now on. If
+   * the peer has none, the session ends as {@link io.kcp4j.EndReason#LANES_UNSUPPORTED}.
    */
   LANES_OPEN
 }

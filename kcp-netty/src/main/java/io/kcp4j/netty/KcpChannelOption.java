@@ -199,10 +199,10 @@ public final class KcpChannelOption {
       option("UNRELIABLE_NEWEST_ONLY");
 
   /**
-   * The lanes of a session whose {@link #DELIVERY} is {@link Delivery#LANES}: how many, the memory of
-   * what is not read, and how this side sends on each. The default is {@link LanesConfig#DEFAULT}. To
-   * be set before the session begins. The two sides need not agree: each tells the other its
-   * limits.
+   * The lanes of a session whose {@link #DELIVERY} is {@link Delivery#LANES}: how many, the memory
+   * of what is not read, and how this side sends on each. The default is {@link
+   * LanesConfig#DEFAULT}. To be set before the session begins. The two sides need not agree: each
+   * tells the other its limits.
    */
   public static final ChannelOption<LanesConfig> LANES = option("LANES");
 

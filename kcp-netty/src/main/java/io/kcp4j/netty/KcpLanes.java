@@ -68,8 +68,8 @@ public final class KcpLanes {
   }
 
   /**
-   * Whether less waits on a lane than the channel's {@code WRITE_BUFFER_WATER_MARK} says: see {@link
-   * LaneEvent}. All lanes together may have 16 times as much waiting before {@code
+   * Whether less waits on a lane than the channel's {@code WRITE_BUFFER_WATER_MARK} says: see
+   * {@link LaneEvent}. All lanes together may have 16 times as much waiting before {@code
    * channel.isWritable()} becomes false.
    */
   public boolean isWritable(int lane) {

@@ -72,7 +72,10 @@ class LaneChannelTest {
   }
 
   private static LaneChannel open(KcpChannel session, int lane, ChannelHandler handler) {
-    return new LaneChannelBootstrap(session).handler(handler).open(lane).syncUninterruptibly()
+    return new LaneChannelBootstrap(session)
+        .handler(handler)
+        .open(lane)
+        .syncUninterruptibly()
         .getNow();
   }
 
@@ -194,7 +197,10 @@ class LaneChannelTest {
           IllegalStateException.class, "DELIVERY: STREAM", new LaneChannelBootstrap(stream).open());
       LaneRecorder recorder = new LaneRecorder();
       stream.pipeline().addLast(recorder);
-      stream.eventLoop().submit(() -> stream.pipeline().addFirst(multiplexer())).awaitUninterruptibly();
+      stream
+          .eventLoop()
+          .submit(() -> stream.pipeline().addFirst(multiplexer()))
+          .awaitUninterruptibly();
       await().until(() -> recorder.exceptions.size() == 1);
     }
   }
@@ -345,14 +351,14 @@ class LaneChannelTest {
       accepted(1).close();
 
       stopped.closeFuture().syncUninterruptibly();
-      assertInstanceOf(ClosedChannelException.class, writes.get(999).awaitUninterruptibly().cause());
+      assertInstanceOf(
+          ClosedChannelException.class, writes.get(999).awaitUninterruptibly().cause());
       LaneRecorder others = recorder(2);
       await().until(() -> others.messages().size() == 1_000);
       assertTrue(session.isActive());
       await()
           .until(
-              () ->
-                  new LaneChannelBootstrap(session).open(1).awaitUninterruptibly().isSuccess());
+              () -> new LaneChannelBootstrap(session).open(1).awaitUninterruptibly().isSuccess());
     }
   }
 
@@ -365,8 +371,7 @@ class LaneChannelTest {
         LaneChannel lane =
             await()
                 .until(
-                    () ->
-                        new LaneChannelBootstrap(session).open(1).awaitUninterruptibly().getNow(),
+                    () -> new LaneChannelBootstrap(session).open(1).awaitUninterruptibly().getNow(),
                     opened -> opened != null);
         send(lane, "a").syncUninterruptibly();
         LaneChannel peer = accepted(1);
@@ -393,7 +398,8 @@ class LaneChannelTest {
       fixture.child().abort(1);
       lane.closeFuture().syncUninterruptibly();
       accepted(1).closeFuture().syncUninterruptibly();
-      assertInstanceOf(ClosedChannelException.class, writes.get(199).awaitUninterruptibly().cause());
+      assertInstanceOf(
+          ClosedChannelException.class, writes.get(199).awaitUninterruptibly().cause());
       assertFalse(lane.isActive());
     }
   }
@@ -533,8 +539,7 @@ class LaneChannelTest {
       for (int round = 1; round <= 2; round++) {
         int expected = round;
         channels.forEach(lane -> send(lane, 200));
-        await()
-            .until(() -> recorders.stream().allMatch(r -> r.messages().size() == expected));
+        await().until(() -> recorders.stream().allMatch(r -> r.messages().size() == expected));
       }
       assertEquals(0, session.stats().get(KcpCounter.LANE_FRAMES_REFUSED));
       channels.forEach(LaneChannel::close);

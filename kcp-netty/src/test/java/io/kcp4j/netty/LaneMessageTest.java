@@ -53,8 +53,7 @@ class LaneMessageTest {
   }
 
   private static LaneMessage message(Channel channel, int lane, String text) {
-    return new LaneMessage(
-        lane, Fixture.buffer(channel, text.getBytes(StandardCharsets.US_ASCII)));
+    return new LaneMessage(lane, Fixture.buffer(channel, text.getBytes(StandardCharsets.US_ASCII)));
   }
 
   private static ChannelFuture send(Channel channel, int lane, String text) {
@@ -446,15 +445,13 @@ class LaneMessageTest {
   @Test
   void connectTimesOutWithoutAnAnswer() throws Exception {
     try (Fixture fixture = fixture();
-        DatagramSocket silent =
-            new DatagramSocket(0, InetAddress.getLoopbackAddress())) {
+        DatagramSocket silent = new DatagramSocket(0, InetAddress.getLoopbackAddress())) {
       fixture.bootstrap.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 300);
       assertThrows(
           ConnectTimeoutException.class,
           () ->
               fixture.connectTo(
-                  (InetSocketAddress) silent.getLocalSocketAddress(),
-                  new LaneRecorder()));
+                  (InetSocketAddress) silent.getLocalSocketAddress(), new LaneRecorder()));
     }
   }
 

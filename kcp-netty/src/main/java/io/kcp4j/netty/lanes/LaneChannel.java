@@ -19,15 +19,15 @@ import java.net.SocketAddress;
 import java.nio.channels.ClosedChannelException;
 
 /**
- * One lane of a {@link KcpChannel} as a channel. It reads and writes {@link ByteBuf}s, each of which
- * is a message. It lives on the event loop of the session's channel and closes with it. Methods may
- * be called by any thread.
+ * One lane of a {@link KcpChannel} as a channel. It reads and writes {@link ByteBuf}s, each of
+ * which is a message. It lives on the event loop of the session's channel and closes with it.
+ * Methods may be called by any thread.
  *
  * <p>The future of a write succeeds when the message is in the queue of the lane, from where it
  * leaves when priorities, windows and the peer's credit allow it. While that holds as much as the
- * high water mark of the channel, writes wait in the outbound buffer, and {@code isWritable} becomes
- * false by the water marks. While {@code autoRead} is off, messages count against the lane's part
- * of the budget, and the peer stops sending on this lane; no other lane notices that.
+ * high water mark of the channel, writes wait in the outbound buffer, and {@code isWritable}
+ * becomes false by the water marks. While {@code autoRead} is off, messages count against the
+ * lane's part of the budget, and the peer stops sending on this lane; no other lane notices that.
  *
  * <p>{@code close()} sends what was flushed, ends the lane and discards what the peer sends. The
  * peer's channel closes when it has read everything. The lane may be begun again when both sides

@@ -148,7 +148,8 @@ public final class LaneChannelBootstrap {
   private void open(int id, Promise<LaneChannel> promise) {
     Lane lane = lanes().lane(id);
     if (lane.attachment() != null || !lane.isOutputOpen() || lane.isInputDiscarded()) {
-      throw new IllegalStateException(lane + ": in use (expected: free, or only begun by the peer)");
+      throw new IllegalStateException(
+          lane + ": in use (expected: free, or only begun by the peer)");
     }
     open(lane, promise);
   }

@@ -13,9 +13,9 @@ import java.util.Objects;
 
 /**
  * Makes a {@link LaneChannel} of each lane on which the peer begins to send, in the pipeline of a
- * {@link KcpChannel} whose {@link KcpChannelOption#DELIVERY} is {@code LANES}. Lanes that were begun
- * by {@link LaneChannelBootstrap} have their channels already. Without this handler, or for lanes
- * that have been read before it was added, the session's pipeline reads {@link
+ * {@link KcpChannel} whose {@link KcpChannelOption#DELIVERY} is {@code LANES}. Lanes that were
+ * begun by {@link LaneChannelBootstrap} have their channels already. Without this handler, or for
+ * lanes that have been read before it was added, the session's pipeline reads {@link
  * io.kcp4j.netty.LaneMessage}s.
  */
 public final class LaneMultiplexHandler extends ChannelInboundHandlerAdapter {

@@ -8,8 +8,8 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.BaseUnits;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.ArrayList;
@@ -19,9 +19,9 @@ import java.util.function.ToDoubleFunction;
 /**
  * Publishes some lanes of a session, each with the tag {@code lane}: the values of {@link
  * LaneStats} as {@code kcp.lane.messages.out}, {@code kcp.lane.messages.in}, {@code
- * kcp.lane.queued}, {@code kcp.lane.outstanding} and {@code kcp.lane.unread}. The meters are removed
- * when the session's channel closes. Totals of all lanes and sessions are among those of {@link
- * KcpMetrics}.
+ * kcp.lane.queued}, {@code kcp.lane.outstanding} and {@code kcp.lane.unread}. The meters are
+ * removed when the session's channel closes. Totals of all lanes and sessions are among those of
+ * {@link KcpMetrics}.
  *
  * <pre>{@code
  * new KcpLaneMetrics(channel, Tags.of("player", name), 0, 1, 2).bindTo(registry);
@@ -58,7 +58,8 @@ public final class KcpLaneMetrics implements MeterBinder {
       meters.add(counter(registry, lane, "messages.out", LaneStats::messagesOut));
       meters.add(counter(registry, lane, "messages.in", LaneStats::messagesIn));
       meters.add(gauge(registry, lane, "queued", BaseUnits.BYTES, LaneStats::queuedBytes));
-      meters.add(gauge(registry, lane, "outstanding", BaseUnits.BYTES, LaneStats::outstandingBytes));
+      meters.add(
+          gauge(registry, lane, "outstanding", BaseUnits.BYTES, LaneStats::outstandingBytes));
       meters.add(gauge(registry, lane, "unread", BaseUnits.MESSAGES, LaneStats::unreadMessages));
     }
     channel.closeFuture().addListener(closed -> meters.forEach(registry::remove));

@@ -73,13 +73,15 @@ class KcpLaneMetricsTest {
   private void bind(KcpChannel channel, String side, int... lanes) {
     channel
         .eventLoop()
-        .submit(
-            () -> new KcpLaneMetrics(channel, Tags.of("side", side), lanes).bindTo(registry))
+        .submit(() -> new KcpLaneMetrics(channel, Tags.of("side", side), lanes).bindTo(registry))
         .syncUninterruptibly();
   }
 
   private double counter(String side, String name, String lane) {
-    return registry.get("kcp.lane." + name).tags("side", side, "lane", lane).functionCounter()
+    return registry
+        .get("kcp.lane." + name)
+        .tags("side", side, "lane", lane)
+        .functionCounter()
         .count();
   }
 
@@ -111,7 +113,6 @@ class KcpLaneMetricsTest {
   @Test
   void sessionsWithoutLanesHaveNoSuchMeters() {
     KcpChannel client = connect(Delivery.STREAM);
-    assertThrows(
-        IllegalArgumentException.class, () -> new KcpLaneMetrics(client, Tags.empty(), 0));
+    assertThrows(IllegalArgumentException.class, () -> new KcpLaneMetrics(client, Tags.empty(), 0));
   }
 }
