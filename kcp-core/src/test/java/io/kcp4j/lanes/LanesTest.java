@@ -31,6 +31,7 @@ class LanesTest {
   @Test
   void nothingButAByteLeavesBeforeThePeerHasShownThatItHasLanes() {
     LanePair closed = new LanePair();
+    closed.server.lanes.open(1024, 4 << 20);
     closed.client.send(1, "a");
     closed.run(100);
     assertEquals(1, closed.client.datagrams);
