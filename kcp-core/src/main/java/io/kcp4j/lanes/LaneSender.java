@@ -85,6 +85,7 @@ final class LaneSender implements SegmentSource {
 
   /** The peer has told its limits. What has waited for that may leave, or is dropped. */
   void open(int maxLanes, int budgetBytes) {
+    boolean wasReady = isReady();
     this.maxLanes = maxLanes;
     maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
     credit.grant(maxLanes, budgetBytes);
@@ -96,7 +97,6 @@ final class LaneSender implements SegmentSource {
         dropAll(outbox, LaneSend.Drop.NO_SUCH_LANE);
       }
     }
-    boolean wasReady = isReady();
     unblock();
     if (!wasReady && isReady()) {
       kcp.sourceBecameReady();
@@ -288,7 +288,7 @@ final class LaneSender implements SegmentSource {
 
   @Override
   public boolean isReady() {
-    return isPrefaceDue || scheduler.size() > 0 || !control.isEmpty();
+    return isPrefaceDue || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
   }
 
   @Override

@@ -44,6 +44,19 @@ class LanesTest {
   }
 
   @Test
+  void laneThatEndsBeforeThePeerHasShownThatItHasLanesEndsThen() {
+    LanePair closed = new LanePair();
+    closed.server.lanes.open(1024, 4 << 20);
+    closed.client.send(1, "a");
+    closed.client.lanes.lane(1).abortOutput();
+    closed.client.flush();
+    closed.run(100);
+    assertEquals(1, closed.client.datagrams);
+    closed.opened().run(20);
+    assertEquals(List.of("1:end"), closed.server.received);
+  }
+
+  @Test
   void serverFailsIfItsClientSendsAnythingElse() {
     LanePair other = new LanePair();
     other.client.lanes.open(1024, 4 << 20);
