@@ -22,8 +22,8 @@ final class LaneSender implements SegmentSource {
   // With no more than this on a lane that is not read, one or two bytes of a number tell which one
   // it is: each message counts its overhead at least, and numbers compare by signed difference.
 
-  private static final int MAX_OF_BYTE_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES << 6;
-  private static final int MAX_OF_SHORT_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES << 14;
+  private static final int MAX_OF_BYTE_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES * Byte.MAX_VALUE;
+  private static final int MAX_OF_SHORT_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES * Short.MAX_VALUE;
 
   /** A turn is a frame: what a segment holds of a lane. */
   private static final int TURN_BYTES = 1;
@@ -85,6 +85,7 @@ final class LaneSender implements SegmentSource {
 
   /** The peer has told its limits. What has waited for that may leave, or is dropped. */
   void open(int maxLanes, int budgetBytes) {
+    boolean wasReady = isReady();
     this.maxLanes = maxLanes;
     maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
     credit.grant(maxLanes, budgetBytes);
@@ -96,7 +97,6 @@ final class LaneSender implements SegmentSource {
         dropAll(outbox, LaneSend.Drop.NO_SUCH_LANE);
       }
     }
-    boolean wasReady = isReady();
     unblock();
     if (!wasReady && isReady()) {
       kcp.sourceBecameReady();
@@ -288,7 +288,7 @@ final class LaneSender implements SegmentSource {
 
   @Override
   public boolean isReady() {
-    return isPrefaceDue || scheduler.size() > 0 || !control.isEmpty();
+    return isPrefaceDue || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
 import io.kcp4j.SegmentSink;
 import io.netty.buffer.ByteBuf;
 
@@ -44,10 +45,25 @@ final class SegmentDemux implements SegmentSink {
       return receive(datagram, index, bytes, isInOrder);
     }
     boolean isPreface = bytes == 1 && datagram.getByte(index) == Frame.PREFACE;
-    if (!isPreface && !lanes.isClient()) {
-      lanes.fail(); // Only a client without lanes sends anything else.
+    if (lanes.isClient()) {
+      return isPreface;
     }
-    return isPreface;
+    if (isPreface) {
+      return hasMessage(datagram, index + bytes);
+    }
+    lanes.fail(); // Only a client without lanes sends anything else.
+    return false;
+  }
+
+  /**
+   * Whether a message of the extension ends the datagram. A preface that has lost its offer on the
+   * way is not acknowledged, so that it comes again with the offer.
+   */
+  private static boolean hasMessage(ByteBuf datagram, int index) {
+    int restBytes = datagram.writerIndex() - index;
+    return restBytes > Segment.HEADER_BYTES
+        && Segment.cmd(datagram, index) == Segment.WINS
+        && Segment.HEADER_BYTES + Segment.length(datagram, index) == restBytes;
   }
 
   private boolean receive(ByteBuf datagram, int index, int bytes, boolean isInOrder) {

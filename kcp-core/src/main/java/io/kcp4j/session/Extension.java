@@ -38,6 +38,9 @@ class Extension implements KcpExtension {
   /** Of a client: the token of its first offers, which may be answered after a retry, too. */
   private final long firstToken;
 
+  /** Of a client: the token before the last retry, which offers under way have. */
+  private long previousToken;
+
   /** What the peer has shown last. */
   private long shownToken;
 
@@ -86,6 +89,7 @@ class Extension implements KcpExtension {
     this.unreliable = unreliable;
     this.token = token;
     this.firstToken = token;
+    this.previousToken = token;
     this.state = state;
     this.offers = state == State.OFFERING ? new Offers(kcp) : null;
     this.sessionId = sessionId;
@@ -369,6 +373,7 @@ class Extension implements KcpExtension {
   /** A server that has dropped the first datagram asks for another token. */
   private void receiveRetry(long retryToken, boolean showsToken) {
     if (showsToken && shownToken == token && isOffering()) {
+      previousToken = token;
       token = retryToken;
       offers.clear();
       isRetry = true;
@@ -385,7 +390,8 @@ class Extension implements KcpExtension {
 
   /** Whether the peer has shown a token that it has to show. */
   private boolean takeToken(long shown) {
-    if (shown != token && (state != State.OFFERING || shown != firstToken)) {
+    boolean isEarlier = shown == firstToken || shown == previousToken;
+    if (shown != token && (state != State.OFFERING || !isEarlier)) {
       return false;
     }
     shownToken = shown;

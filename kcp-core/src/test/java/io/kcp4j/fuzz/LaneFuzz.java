@@ -109,6 +109,8 @@ public final class LaneFuzz {
   }
 
   private void finish() {
+    client.read(255);
+    server.read(255);
     for (int i = 0; i < 2_000 && !(client.isDone() && server.isDone()); i++) {
       client.deliverAll();
       server.deliverAll();

@@ -31,6 +31,7 @@ class LanesTest {
   @Test
   void nothingButAByteLeavesBeforeThePeerHasShownThatItHasLanes() {
     LanePair closed = new LanePair();
+    closed.server.lanes.open(1024, 4 << 20);
     closed.client.send(1, "a");
     closed.run(100);
     assertEquals(1, closed.client.datagrams);
@@ -40,6 +41,19 @@ class LanesTest {
     assertEquals(List.of("1:a"), closed.server.received);
     closed.run(50);
     assertTrue(closed.client.kcp.isDrained());
+  }
+
+  @Test
+  void laneThatEndsBeforeThePeerHasShownThatItHasLanesEndsThen() {
+    LanePair closed = new LanePair();
+    closed.server.lanes.open(1024, 4 << 20);
+    closed.client.send(1, "a");
+    closed.client.lanes.lane(1).abortOutput();
+    closed.client.flush();
+    closed.run(100);
+    assertEquals(1, closed.client.datagrams);
+    closed.opened().run(20);
+    assertEquals(List.of("1:end"), closed.server.received);
   }
 
   @Test

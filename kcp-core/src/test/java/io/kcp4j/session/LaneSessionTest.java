@@ -148,6 +148,21 @@ class LaneSessionTest {
     assertEquals(List.of("a sent", "b sent"), fates);
   }
 
+  /** Bytes behind a message, which some networks add, hide it, but not the segments before it. */
+  @Test
+  void firstDatagramWithoutItsOfferIsNotAcknowledgedAndComesAgain() {
+    begin();
+    ByteBuf padded = Unpooled.copiedBuffer(client.packets().get(0), Unpooled.wrappedBuffer(new byte[3]));
+    server.take(client, List.of(padded));
+    server.runTo(server.nowUs + 100_000);
+    assertEquals(List.of(), server.packets());
+    assertEquals(List.of(), server.ends);
+    client.runTo(client.nowUs + 300_000);
+    exchange(5);
+    assertTrue(client.session.lanes().isOpen());
+    assertTrue(server.session.lanes().isOpen());
+  }
+
   @Test
   void serverMaySendBeforeItsAnswerIsConfirmed() {
     begin();
