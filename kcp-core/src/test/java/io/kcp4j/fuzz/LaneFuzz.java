@@ -54,11 +54,15 @@ public final class LaneFuzz {
   private final Side server = new Side(false);
   private long nowUs = 1_000_000;
 
+  /** Whether the server receives arbitrary frames, and the client nothing. */
+  private final boolean isForged;
+
   /** The next sequence number of what is forged. */
   private int sn;
 
   private LaneFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
+    isForged = input.oneIn(2);
     client.peer = server;
     server.peer = client;
     client.lanes.open(LANES, BUDGET);
@@ -68,15 +72,14 @@ public final class LaneFuzz {
   /** One pair. */
   public static void fuzzerTestOneInput(byte[] bytes) {
     LaneFuzz fuzz = new LaneFuzz(bytes);
-    boolean isForged = fuzz.input.oneIn(2);
     while (!fuzz.input.isAtEnd()) {
-      if (isForged) {
+      if (fuzz.isForged) {
         fuzz.forge();
       } else {
         fuzz.step();
       }
     }
-    if (!isForged) {
+    if (!fuzz.isForged) {
       fuzz.finish();
     }
     fuzz.client.close();
@@ -298,7 +301,6 @@ public final class LaneFuzz {
           continue; // Forged.
         }
         int number = message.getInt(0);
-        boolean isForged = sn > 0;
         for (int i = 4; i < message.readableBytes() && !isForged; i++) {
           Check.that(message.getByte(i) == (byte) (number + i), "altered");
         }

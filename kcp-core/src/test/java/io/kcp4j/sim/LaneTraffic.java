@@ -196,6 +196,7 @@ final class LaneTraffic {
       if (random.nextInt(300) == 0) {
         lane.discardInput();
         peer.sent[lane.id()].isDiscarded = true;
+        isAny = true; // The peer is asked to end the lane.
       }
       for (ByteBuf message; left > 0 && (message = lane.receive()) != null; message.release()) {
         check(lane, message);

@@ -166,7 +166,9 @@ final class SimulatedConversation {
   /** Writes as much as there is room for; returns whether anything was taken. */
   boolean write() {
     if (hasLanes()) {
-      return writeToLanes() | sendUnreliable();
+      writeToLanes();
+      sendUnreliable();
+      return true;
     }
     boolean wrote = false;
     while (bytesWritten < bytesToWrite) {
@@ -186,12 +188,11 @@ final class SimulatedConversation {
     return sendUnreliable() || wrote;
   }
 
-  private boolean writeToLanes() {
+  private void writeToLanes() {
     for (int i = 0; i < 20 && lanes.bytesQueued() < bytesToWrite && lanes.isWritable(); i++) {
       lanes.write(3 * config.mssBytes());
     }
     bytesWritten = Math.min(lanes.bytesQueued(), bytesToWrite);
-    return true;
   }
 
   /** Sends unreliable datagrams at random times; returns whether it has sent any. */
