@@ -10,6 +10,8 @@ public enum EndReason {
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
+  /** See {@link KcpFailure#LANES_UNSUPPORTED}. */
+  LANES_UNSUPPORTED,
   /** Nothing was received from the peer, and several keep-alive probes stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
   /**
@@ -48,6 +50,7 @@ public enum EndReason {
       case NO_PROGRESS -> NO_PROGRESS;
       case WRITE_STALLED -> WRITE_STALLED;
       case PROTOCOL_VIOLATION -> PROTOCOL_VIOLATION;
+      case LANES_UNSUPPORTED -> LANES_UNSUPPORTED;
     };
   }
 }

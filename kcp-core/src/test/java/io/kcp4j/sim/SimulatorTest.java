@@ -25,6 +25,8 @@ class SimulatorTest {
 
   private static final int PAIRS = 2000;
   private static final int ENDPOINTS = 200;
+  private static final int LANES = 2000;
+  private static final int LANE_ENDPOINTS = 200;
 
   private static final List<KcpCounter> COUNTED_BY_ENDPOINTS =
       List.of(
@@ -51,6 +53,33 @@ class SimulatorTest {
     }
     assertTrue(median(reports, SimulationReport::segmentsFromA) >= 500);
     assertTrue(median(reports, SimulationReport::segmentsFromB) >= 500);
+  }
+
+  @Test
+  void lanesLoseAlterReorderAndBlockNothing() {
+    List<SimulationReport> reports = run(LANES, seed -> Simulation.lanes(seed, null));
+    FaultCounts faults = total(reports);
+    assertTrue(faults.get(Fault.LOST) > 0);
+    assertTrue(faults.get(Fault.ALLOCATION_FAILED) > 0);
+    assertTrue(median(reports, SimulationReport::segmentsFromA) >= 500);
+    long messages =
+        reports.stream().mapToLong(r -> r.counters().get(KcpCounter.LANE_MESSAGES_IN)).sum();
+    assertTrue(messages > 500L * LANES, "messages " + messages);
+  }
+
+  @Test
+  void endpointsCarryLanesThroughAllLayers() {
+    List<SimulationReport> reports =
+        run(LANE_ENDPOINTS, seed -> Simulation.laneEndpoints(seed, null));
+    for (KcpCounter counter :
+        List.of(
+            KcpCounter.LANE_MESSAGES_IN,
+            KcpCounter.FEC_RECOVERED,
+            KcpCounter.UNRELIABLE_IN,
+            KcpCounter.UNRELIABLE_DROPPED)) {
+      long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
+      assertTrue(counted > 0, "never counted: " + counter);
+    }
   }
 
   @Test
