@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * sets more, and keeps the corpus, see CONTRIBUTING.md. Findings are written to {@code
  * target/fuzz}.
  */
+@Tag("slow")
 class FuzzTest {
 
   private static final String JAZZER = "com.code_intelligence.jazzer.Jazzer";
