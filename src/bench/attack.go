@@ -35,7 +35,7 @@ type attackResult struct {
 	Flood        int     `json:"flood"`                // 1: the first that the server meets, and its compiler
 	Rate         float64 `json:"datagrams_per_second"` // that were sent
 	Dropped      int64   `json:"dropped_by_the_socket"`
-	P50Before    float64 `json:"p50_before_ms"`
+	P50Before    float64 `json:"p50_before_ms"` // with new clients, too
 	P99Before    float64 `json:"p99_before_ms"`
 	P50Elsewhere float64 `json:"p50_flood_elsewhere_ms"` // the flood goes to another socket
 	P99Elsewhere float64 `json:"p99_flood_elsewhere_ms"`
@@ -56,7 +56,8 @@ type attackResult struct {
 // attack floods a server of kcp4j from forged addresses. Meanwhile 200 sessions of kcp-go send a
 // message of 50 bytes ten times a second, and new clients of kcp-go and kcp4j begin sessions. The
 // sender of the flood has the lowest priority: one elsewhere would take no CPU time from the others.
-// The same flood goes to another socket before, to show what it takes all the same.
+// Before that, as many new clients begin sessions without a flood, and then while the same flood goes
+// to another socket, to show what clients and sender take all the same.
 func attack(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
 		"class path of "+loadClass)
@@ -124,7 +125,7 @@ func (a *attacked) run(java []string, floods int) error {
 
 // meet is one flood, and the time before it.
 func (a *attacked) meet(java []string, server int) (*attackResult, error) {
-	var arrivals [2]*measuredProcess
+	var arrivals [3]*measuredProcess
 	for i := range arrivals {
 		process, _, err := startJava(java, "--remote="+a.remote, "--mode=arrivals",
 			fmt.Sprintf("--arrivals=%d", newClients),
@@ -136,20 +137,18 @@ func (a *attacked) meet(java []string, server int) (*attackResult, error) {
 		arrivals[i] = process
 	}
 	time.Sleep(a.warmUp)
-	a.roundTrips.take()
-	time.Sleep(a.duration)
-	result := &attackResult{Kind: a.kind}
-	before := a.roundTrips.take().(roundTrips)
-	result.P50Before, result.P99Before = percentileOrZero(&before, 50), percentileOrZero(&before, 99)
 	elsewhere, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, err
 	}
 	defer elsewhere.Close()
-	control := new(attackResult)
-	err = a.flood(server, elsewhere.LocalAddr().String(), arrivals[0], control)
+	result, before, control := &attackResult{Kind: a.kind}, new(attackResult), new(attackResult)
+	err = errors.Join(a.flood(server, "", arrivals[0], before),
+		a.flood(server, elsewhere.LocalAddr().String(), arrivals[1], control),
+		a.flood(server, a.remote, arrivals[2], result))
+	result.P50Before, result.P99Before = before.P50, before.P99
 	result.P50Elsewhere, result.P99Elsewhere = control.P50, control.P99
-	return result, errors.Join(err, a.flood(server, a.remote, arrivals[1], result))
+	return result, err
 }
 
 // startJava starts a side of a measurement, and returns its first line.
@@ -165,13 +164,16 @@ func startJava(java []string, args ...string) (*measuredProcess, string, error) 
 	return process, line, err
 }
 
-// flood floods a socket, and measures what the sessions of the server notice.
+// flood floods a socket, or none, and measures what the sessions of the server notice.
 func (a *attacked) flood(
 	pid int, target string, arrivals *measuredProcess, result *attackResult,
 ) error {
-	sender, err := a.newSender(target)
-	if err != nil {
-		return err
+	var sender *measuredProcess
+	if target != "" {
+		var err error
+		if sender, err = a.newSender(target); err != nil {
+			return err
+		}
 	}
 	result.MemoryBefore = residentMB(pid)
 	droppedBefore, err := socketDrops(a.remote)
@@ -183,21 +185,25 @@ func (a *attacked) flood(
 	}
 	a.roundTrips.take()
 	newGo := a.beginSessions()
-	if err := sender.cmd.Start(); err != nil {
-		return err
+	if sender != nil {
+		if err := sender.cmd.Start(); err != nil {
+			return err
+		}
+		defer sender.end()
 	}
-	defer sender.end()
 	end := time.Now().Add(a.duration)
 	for time.Now().Before(end) {
 		result.MemoryPeak = max(result.MemoryPeak, residentMB(pid))
 		time.Sleep(50 * time.Millisecond)
 	}
-	sent, err := sender.line()
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Sscan(sent, &result.Rate); err != nil {
-		return err
+	if sender != nil {
+		sent, err := sender.line()
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Sscan(sent, &result.Rate); err != nil {
+			return err
+		}
 	}
 	during := a.roundTrips.take().(roundTrips)
 	result.ServerCPU = 100 * (cpuTimeOf(pid) - cpuBefore).Seconds() / a.duration.Seconds()
