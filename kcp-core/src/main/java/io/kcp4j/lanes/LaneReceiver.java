@@ -21,11 +21,8 @@ final class LaneReceiver {
   /** The first buffer of a message in fragments: the peer may send fewer than it says. */
   private static final int FIRST_BUFFER_BYTES = 64 * 1024;
 
-  /** The approximate memory of a message beside its content. */
-  private static final int OVERHEAD_BYTES = 128;
-
   private final Lanes lanes;
-  private final KcpContext context;
+  private final MessageMemory memory;
   private final Kcp kcp;
   private final KcpCounters counters;
   private final ControlFrames control;
@@ -38,9 +35,6 @@ final class LaneReceiver {
   /** How many messages wait to be read. */
   private int unreadMessages;
 
-  /** The memory that is reserved. */
-  private int heldBytes;
-
   /** For the messages of the segment that is taken in; null where nothing is needed. */
   private ByteBuf[] buffers = new ByteBuf[4];
 
@@ -49,7 +43,7 @@ final class LaneReceiver {
   LaneReceiver(
       Lanes lanes, KcpContext context, Kcp kcp, ControlFrames control, LanesConfig config) {
     this.lanes = lanes;
-    this.context = context;
+    memory = new MessageMemory(context);
     this.kcp = kcp;
     counters = kcp.counters();
     this.control = control;
@@ -58,7 +52,7 @@ final class LaneReceiver {
   }
 
   int heldBytes() {
-    return heldBytes;
+    return memory.heldBytes();
   }
 
   /** Whether messages wait to be read. */
@@ -82,7 +76,7 @@ final class LaneReceiver {
     int bytes = neededBytes(frame);
     ByteBuf buffer = null;
     if (bytes >= 0) {
-      buffer = allocate(bytes, isInOrder);
+      buffer = memory.allocate(bytes, isInOrder);
       if (buffer == null) {
         return false;
       }
@@ -109,40 +103,10 @@ final class LaneReceiver {
     return Math.min(frame.total(), Math.max(end, Math.max(2 * before, FIRST_BUFFER_BYTES)));
   }
 
-  private ByteBuf allocate(int bytes, boolean isInOrder) {
-    int reserved = bytes + OVERHEAD_BYTES;
-    boolean hasRoom =
-        isInOrder
-            ? context.budget().tryReserve(reserved)
-            : context.budget().tryReserveBeyondGap(reserved);
-    if (!hasRoom) {
-      return null;
-    }
-    heldBytes += reserved;
-    try {
-      return context.directBuffer(bytes, bytes);
-    } catch (OutOfMemoryError e) {
-      unaccount(bytes);
-      throw e;
-    }
-  }
-
-  private void unaccount(int bytes) {
-    heldBytes -= bytes + OVERHEAD_BYTES;
-    context.budget().release(bytes + OVERHEAD_BYTES);
-  }
-
-  private void release(ByteBuf buffer) {
-    if (buffer != null) {
-      unaccount(buffer.capacity());
-      buffer.release();
-    }
-  }
-
   /** The segment is not taken in: releases what has been prepared for it. */
   void cancel() {
     while (prepared > 0) {
-      release(buffers[--prepared]);
+      memory.release(buffers[--prepared]);
       buffers[prepared] = null;
     }
   }
@@ -253,12 +217,12 @@ final class LaneReceiver {
     }
     ByteBuf before = message.content;
     if (larger.capacity() <= before.capacity()) { // Another frame of the segment has grown it.
-      release(larger);
+      memory.release(larger);
       return message;
     }
     Copying.appendOwn(larger, before, 0, before.writerIndex());
     message.content = larger;
-    release(before);
+    memory.release(before);
     return message;
   }
 
@@ -296,7 +260,7 @@ final class LaneReceiver {
     counters.add(KcpCounter.LANE_MESSAGES_IN, 1);
     LaneTracing.messageReceived(kcp, lane, message.totalBytes);
     if (lane.is(Lane.INPUT_DISCARDED)) {
-      release(message.content);
+      memory.release(message.content);
       consumed(lane, message);
     } else {
       inbox.add(message);
@@ -354,7 +318,7 @@ final class LaneReceiver {
     InboundMessage message = lane.inbox.remove();
     unreadMessages--;
     ByteBuf content = message.content;
-    unaccount(content.capacity());
+    memory.handOver(content);
     counters.add(KcpCounter.PAYLOAD_BYTES_IN, content.readableBytes());
     consumed(lane, message);
     lanes.releaseIfEmpty(lane);
@@ -367,7 +331,7 @@ final class LaneReceiver {
     while (lane.isReadable()) {
       InboundMessage message = lane.inbox.remove();
       unreadMessages--;
-      release(message.content);
+      memory.release(message.content);
       consumed(lane, message);
     }
     lanes.releaseIfEmpty(lane);
@@ -406,7 +370,7 @@ final class LaneReceiver {
         || message.receivedBytes < inbox.cutBytes) {
       return;
     }
-    release(message.content);
+    memory.release(message.content);
     inbox.set(message.number, InboundMessage.READ);
     consumed(lane, message.totalBytes);
     message.giveBack();
@@ -430,13 +394,13 @@ final class LaneReceiver {
     for (int number = lane.base; number != inbox.end; number++) {
       InboundMessage message = inbox.get(number);
       if (message != null && message.content != null && !isReadable(lane, message)) {
-        release(message.content);
+        memory.release(message.content);
         message.content = null;
       }
     }
     while (lane.isReadable()) {
       unreadMessages--;
-      release(inbox.remove().content);
+      memory.release(inbox.remove().content);
     }
     lane.inbox = null;
   }
@@ -448,6 +412,6 @@ final class LaneReceiver {
 
   private void refuse(ByteBuf buffer) {
     counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);
-    release(buffer);
+    memory.release(buffer);
   }
 }

@@ -22,8 +22,10 @@ final class LaneSender implements SegmentSource {
   // With no more than this on a lane that is not read, one or two bytes of a number tell which one
   // it is: each message counts its overhead at least, and numbers compare by signed difference.
 
-  private static final int MAX_OF_BYTE_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES * Byte.MAX_VALUE;
-  private static final int MAX_OF_SHORT_NUMBERS = LanesConfig.MESSAGE_OVERHEAD_BYTES * Short.MAX_VALUE;
+  private static final int MAX_OF_BYTE_NUMBERS =
+      LanesConfig.MESSAGE_OVERHEAD_BYTES * Byte.MAX_VALUE;
+  private static final int MAX_OF_SHORT_NUMBERS =
+      LanesConfig.MESSAGE_OVERHEAD_BYTES * Short.MAX_VALUE;
 
   /** A turn is a frame: what a segment holds of a lane. */
   private static final int TURN_BYTES = 1;

@@ -339,8 +339,10 @@ class Extension implements KcpExtension {
         item += ExtensionMessage.itemBytesAt(datagram, item)) {
       int type = ExtensionMessage.type(datagram, item);
       if (type == ExtensionMessage.OFFER) {
-        if (begins || hasExactAck) {
-          receiveOffer(ExtensionMessage.longValue(datagram, item), nowUs);
+        // The datagram has begun the session, or proves where its sender is.
+        if (state == State.LISTENING && (begins || hasExactAck)) {
+          peerToken = ExtensionMessage.longValue(datagram, item);
+          understood(State.ANSWERING, nowUs);
         }
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
@@ -361,14 +363,6 @@ class Extension implements KcpExtension {
 
   /** Takes an item of another type, of a message that has shown the token. */
   void receiveItem(int type, ByteBuf datagram, int item) {}
-
-  /** Takes an offer whose datagram has begun the session, or proves where its sender is. */
-  private void receiveOffer(long offered, long nowUs) {
-    if (state == State.LISTENING) {
-      peerToken = offered;
-      understood(State.ANSWERING, nowUs);
-    }
-  }
 
   /** A server that has dropped the first datagram asks for another token. */
   private void receiveRetry(long retryToken, boolean showsToken) {

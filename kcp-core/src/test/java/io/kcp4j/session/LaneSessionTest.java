@@ -152,7 +152,8 @@ class LaneSessionTest {
   @Test
   void firstDatagramWithoutItsOfferIsNotAcknowledgedAndComesAgain() {
     begin();
-    ByteBuf padded = Unpooled.copiedBuffer(client.packets().get(0), Unpooled.wrappedBuffer(new byte[3]));
+    ByteBuf padded =
+        Unpooled.copiedBuffer(client.packets().get(0), Unpooled.wrappedBuffer(new byte[3]));
     server.take(client, List.of(padded));
     server.runTo(server.nowUs + 100_000);
     assertEquals(List.of(), server.packets());

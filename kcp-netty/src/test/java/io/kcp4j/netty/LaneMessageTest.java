@@ -170,7 +170,7 @@ class LaneMessageTest {
   }
 
   @Test
-  void messageOfAHigherPriorityOvertakesBulkData() {
+  void messageOfAHigherPriorityLeavesBeforeBulkData() {
     try (Fixture fixture = fixture()) {
       fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 1_000_000);
       LaneRecorder served = new LaneRecorder();
