@@ -10,7 +10,7 @@ public enum EndReason {
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
-  /** See {@link KcpFailure#LANES_UNSUPPORTED}. */
+  /** The delivery is {@link Delivery#LANES}, and the peer has no lanes. */
   LANES_UNSUPPORTED,
   /** Nothing was received from the peer, and several keep-alive probes stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
@@ -50,7 +50,6 @@ public enum EndReason {
       case NO_PROGRESS -> NO_PROGRESS;
       case WRITE_STALLED -> WRITE_STALLED;
       case PROTOCOL_VIOLATION -> PROTOCOL_VIOLATION;
-      case LANES_UNSUPPORTED -> LANES_UNSUPPORTED;
     };
   }
 }

@@ -170,12 +170,6 @@ public final class Kcp {
     return !closed && failure() == null;
   }
 
-  /** Fails the session for a reason that the extension has found; called by it. */
-  @Unstable
-  public void fail(KcpFailure reason) {
-    liveness.fail(reason);
-  }
-
   /** Fails the session if fragments have come that do not count down. */
   void failOnBadFragments() {
     if (receiving.isViolated()) {

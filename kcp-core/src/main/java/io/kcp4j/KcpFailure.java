@@ -11,7 +11,5 @@ public enum KcpFailure {
   /** The peer's window was closed for {@link KcpConfig#writeStallTimeoutMs()}. */
   WRITE_STALLED,
   /** In message mode: the peer's fragments do not count down to the end of a message. */
-  PROTOCOL_VIOLATION,
-  /** The delivery is {@link Delivery#LANES}, and the peer has none. */
-  LANES_UNSUPPORTED
+  PROTOCOL_VIOLATION
 }

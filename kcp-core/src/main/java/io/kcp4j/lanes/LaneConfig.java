@@ -36,8 +36,8 @@ public record LaneConfig(LaneKind kind, int priority, int weight) {
   /** Checks the ranges. */
   public LaneConfig {
     Objects.requireNonNull(kind, "kind");
-    LanesConfig.checkRange("priority", priority, HIGHEST_PRIORITY, LOWEST_PRIORITY);
-    LanesConfig.checkRange("weight", weight, 1, MAX_WEIGHT);
+    checkRange("priority", priority, HIGHEST_PRIORITY, LOWEST_PRIORITY);
+    checkRange("weight", weight, 1, MAX_WEIGHT);
   }
 
   /** A lane of this kind with the default priority and weight. */
@@ -53,5 +53,13 @@ public record LaneConfig(LaneKind kind, int priority, int weight) {
   /** The same with another weight. */
   public LaneConfig withWeight(int weight) {
     return new LaneConfig(kind, priority, weight);
+  }
+
+  static int checkRange(String name, int value, int min, int max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          name + ": " + value + " (expected: " + min + " to " + max + ")");
+    }
+    return value;
   }
 }

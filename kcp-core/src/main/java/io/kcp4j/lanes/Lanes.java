@@ -2,7 +2,6 @@ package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
-import io.kcp4j.KcpFailure;
 import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.util.Objects;
@@ -39,6 +38,7 @@ public final class Lanes {
   private int maxUnreliableBytes = Integer.MAX_VALUE;
 
   private boolean isOpen;
+  private boolean isUnsupported;
   private boolean isClosed;
 
   /** How many lanes the peer has ended, which has not been taken yet. */
@@ -113,11 +113,14 @@ public final class Lanes {
     }
   }
 
-  /** The peer has no lanes: the session fails. */
-  public void fail() {
-    if (!isOpen) {
-      kcp.fail(KcpFailure.LANES_UNSUPPORTED);
-    }
+  /** The peer has no lanes. */
+  public void refuse() {
+    isUnsupported = !isOpen;
+  }
+
+  /** Whether the session has to end, since the peer has no lanes. */
+  public boolean isUnsupported() {
+    return isUnsupported;
   }
 
   // Lanes
@@ -130,7 +133,7 @@ public final class Lanes {
    *     id is out of range
    */
   public Lane lane(int id) {
-    LanesConfig.checkRange("lane", id, 0, LanesConfig.MAX_LANES - 1);
+    LaneConfig.checkRange("lane", id, 0, LanesConfig.MAX_LANES - 1);
     Lane lane = table.get(id);
     if (lane == null) {
       checkPossible(id);

@@ -115,14 +115,6 @@ public final class LanesConfig {
         && budgetBytes / maxLanes >= MIN_BUDGET_BYTES_PER_LANE;
   }
 
-  static int checkRange(String name, int value, int min, int max) {
-    if (value < min || value > max) {
-      throw new IllegalArgumentException(
-          name + ": " + value + " (expected: " + min + " to " + max + ")");
-    }
-    return value;
-  }
-
   /**
    * Collects settings. Every setter checks its range and throws {@link IllegalArgumentException}
    * with the value and the limits.
@@ -139,19 +131,19 @@ public final class LanesConfig {
 
     /** See {@link LanesConfig#maxLanes()}. */
     public Builder maxLanes(int lanes) {
-      maxLanes = checkRange("maxLanes", lanes, 1, MAX_LANES);
+      maxLanes = LaneConfig.checkRange("maxLanes", lanes, 1, MAX_LANES);
       return this;
     }
 
     /** See {@link LanesConfig#budgetBytes()}. */
     public Builder budgetBytes(int bytes) {
-      budgetBytes = checkRange("budgetBytes", bytes, MIN_BUDGET_BYTES_PER_LANE, MAX_BUDGET_BYTES);
+      budgetBytes = LaneConfig.checkRange("budgetBytes", bytes, MIN_BUDGET_BYTES_PER_LANE, MAX_BUDGET_BYTES);
       return this;
     }
 
     /** See {@link LanesConfig#unreliableQueue()}. */
     public Builder unreliableQueue(int messages) {
-      unreliableQueue = checkRange("unreliableQueue", messages, 1, MAX_LANES);
+      unreliableQueue = LaneConfig.checkRange("unreliableQueue", messages, 1, MAX_LANES);
       return this;
     }
 
@@ -163,7 +155,7 @@ public final class LanesConfig {
 
     /** How this side sends on the lane {@code id}, 0 to {@value #MAX_LANES} - 1. */
     public Builder lane(int id, LaneConfig lane) {
-      checkRange("id", id, 0, MAX_LANES - 1);
+      LaneConfig.checkRange("id", id, 0, MAX_LANES - 1);
       lanes.put(id, Objects.requireNonNull(lane, "lane"));
       return this;
     }

@@ -51,8 +51,10 @@ final class SegmentDemux implements SegmentSink {
     if (isPreface) {
       return hasMessage(datagram, index + bytes);
     }
-    lanes.fail(); // Only a client without lanes sends anything else.
-    return false;
+    // Only a client without lanes sends anything else. Without an acknowledgement it would not
+    // trust the answer, and what follows about the end.
+    lanes.refuse();
+    return true;
   }
 
   /**

@@ -6,7 +6,7 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * The extension of a session with lanes: the offer and the answer say so, and unreliable messages
- * of lanes end the flushes: protocol.md 15. A session whose peer has no lanes fails.
+ * of lanes end the flushes: protocol.md 15. A session whose peer has no lanes ends.
  */
 final class LanesExtension extends Extension {
 
@@ -112,13 +112,13 @@ final class LanesExtension extends Extension {
     }
     int item = ExtensionMessage.find(datagram, index, end, ExtensionMessage.LANES);
     if (item == ExtensionMessage.NONE) {
-      lanes.fail();
+      lanes.refuse();
       return;
     }
     int maxLanes = ExtensionMessage.maxLanes(datagram, item);
     int budgetBytes = ExtensionMessage.laneBudgetBytes(datagram, item);
     if (!lanes.open(maxLanes, budgetBytes)) {
-      lanes.fail();
+      lanes.refuse();
     }
   }
 
@@ -134,7 +134,7 @@ final class LanesExtension extends Extension {
       return hasChanged;
     }
     if (isUnsupported() && (isClient || kcp.hasReceived())) {
-      lanes.fail();
+      lanes.refuse();
     } else if (isClient && !isUnderstood() && !kcp.isAnswerAwaited()) {
       lanes.offerAgain(); // The offer was acknowledged, and the answer may have been lost.
     }
@@ -154,7 +154,7 @@ final class LanesExtension extends Extension {
 
   @Override
   public boolean isIdle() {
-    return super.isIdle() && !lanes.hasUnreliable();
+    return super.isIdle() && !lanes.hasUnreliable() && !lanes.isUnsupported();
   }
 
   @Override

@@ -233,6 +233,11 @@ public final class Session extends FlushQueue.Entry {
     return extension instanceof LanesExtension lanes ? lanes.lanes() : null;
   }
 
+  /** Whether the delivery is by lanes, and the peer has none. */
+  boolean isWithoutLanes() {
+    return lanes() != null && lanes().isUnsupported();
+  }
+
   /** Whether both sides have the extension, and know that of each other. */
   public boolean isExtensionEstablished() {
     return extension != null && extension.isEstablished();

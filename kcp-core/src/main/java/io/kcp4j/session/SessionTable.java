@@ -82,7 +82,8 @@ public final class SessionTable {
     /**
      * A session has ended. The driver closes it before this method returns, by {@link
      * #closeGracefully}, {@link #abort} or {@link Session#close}. Only a session that has ended as
-     * {@link EndReason#IDLE} is still in the table, so that its peer can be told.
+     * {@link EndReason#IDLE} or {@link EndReason#LANES_UNSUPPORTED} is still in the table, so that
+     * its peer can be told.
      *
      * @param reason why it has ended
      */
@@ -527,7 +528,7 @@ public final class SessionTable {
       endClosing(session, nowUs);
       return;
     }
-    if (reason != EndReason.IDLE) {
+    if (reason != EndReason.IDLE && reason != EndReason.LANES_UNSUPPORTED) {
       remove(session, nowUs);
     }
     boolean isUnanswered = reason.isTimeout() && !session.hasPeerAnswered();

@@ -7,6 +7,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,6 +49,7 @@ class LaneLatencyTest {
     assertTrue(result.latencies().maxUs() <= 11_000, result.toString());
   }
 
+  @Tag("slow")
   @ParameterizedTest
   @ValueSource(doubles = {0.005, 0.01, 0.05})
   void fewMessagesAreLateBesideThoseThatWereLost(double loss) {

@@ -234,6 +234,31 @@ class LaneSessionTest {
   }
 
   @Test
+  void serverWithTheExtensionButNoLanesIsTold() {
+    server.config = KcpConfig.DEFAULT;
+    server.driver.onProgress = server::read;
+    client.driver.onEnd = (ended, reason) -> client.driver.table.abort(ended, 7, client.nowUs);
+    begin();
+    exchange(4);
+    assertEquals(List.of(EndReason.RESET), server.ends);
+    assertEquals(7, server.session.resetCode());
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void clientWithTheExtensionButNoLanesIsTold() {
+    client.config = KcpConfig.DEFAULT;
+    client.driver.onProgress = client::read;
+    server.driver.onEnd = (ended, reason) -> server.driver.table.abort(ended, 7, server.nowUs);
+    client.open(server);
+    client.write(100);
+    exchange(4);
+    assertEquals(List.of(EndReason.RESET), client.ends);
+    assertEquals(7, client.session.resetCode());
+    assertEquals(0, server.driver.table.size());
+  }
+
+  @Test
   void clientWhoseServerDoesNotHaveTheExtensionFails() {
     server.config = KcpConfig.DEFAULT;
     server.token = 0;

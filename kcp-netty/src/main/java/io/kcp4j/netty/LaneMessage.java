@@ -16,7 +16,7 @@ import io.netty.buffer.DefaultByteBufHolder;
  * enough waits on a lane.
  *
  * <p>The future of a write succeeds when all of the message has been copied into segments; on an
- * unreliable lane, when it has been written to the socket. It fails with {@link
+ * unreliable lane, when it has been copied into a datagram. It fails with {@link
  * IllegalArgumentException} if the message is larger than {@link KcpLanes#maxMessageBytes} or the
  * peer takes no such lane, with {@link java.io.IOException} if it was dropped from its queue or the
  * peer reads the lane no more, and with {@link java.nio.channels.ClosedChannelException} or {@link
