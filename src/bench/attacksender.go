@@ -91,8 +91,8 @@ func newFlooder(remote, kind string) (*flooder, error) {
 	return f, kcpgo.SetBuffers(conn, 4<<20)
 }
 
-// run returns how many datagrams have been sent. What could not leave for catchUp is not sent later:
-// it would arrive as a burst that no link at this rate brings.
+// run returns how many datagrams have been sent. One that is late by more than catchUp is not sent:
+// all of them would arrive as a burst that no link at this rate brings.
 func (f *flooder) run(rate int, end time.Time) int {
 	lockPreciseThread()
 	sent := 0
