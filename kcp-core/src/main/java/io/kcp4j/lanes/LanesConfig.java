@@ -137,7 +137,8 @@ public final class LanesConfig {
 
     /** See {@link LanesConfig#budgetBytes()}. */
     public Builder budgetBytes(int bytes) {
-      budgetBytes = LaneConfig.checkRange("budgetBytes", bytes, MIN_BUDGET_BYTES_PER_LANE, MAX_BUDGET_BYTES);
+      budgetBytes =
+          LaneConfig.checkRange("budgetBytes", bytes, MIN_BUDGET_BYTES_PER_LANE, MAX_BUDGET_BYTES);
       return this;
     }
 

@@ -27,7 +27,8 @@ class LanesConfigTest {
         Class.forName(name, true, fresh);
       }
       Class<?> type = fresh.loadClass(LANES);
-      Object ofLane = type.getMethod("lane", int.class).invoke(type.getField("DEFAULT").get(null), 0);
+      Object ofLane =
+          type.getMethod("lane", int.class).invoke(type.getField("DEFAULT").get(null), 0);
       assertEquals(fresh.loadClass(LANE).getField("DEFAULT").get(null), ofLane);
     }
   }
