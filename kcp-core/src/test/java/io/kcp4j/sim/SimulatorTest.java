@@ -28,7 +28,7 @@ class SimulatorTest {
   private static final int ALL_PAIRS = 2000;
   private static final int ENDPOINTS = 50;
   private static final int ALL_ENDPOINTS = 200;
-  private static final int LANES = 40;
+  private static final int LANES = 30;
   private static final int ALL_LANES = 2000;
   private static final int LANE_ENDPOINTS = 20;
   private static final int ALL_LANE_ENDPOINTS = 200;
