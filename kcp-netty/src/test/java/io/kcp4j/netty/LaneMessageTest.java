@@ -408,12 +408,19 @@ class LaneMessageTest {
     assertTrue(refusal.getMessage().endsWith("ended: LANES_UNSUPPORTED"), refusal.getMessage());
   }
 
+  /** The peer, which has the extension but no lanes, does not wait for a timeout. */
+  private static void assertIsTold(KcpChannel peer) {
+    peer.closeFuture().syncUninterruptibly();
+    assertEquals(EndReason.RESET, peer.endReason());
+  }
+
   @Test
-  void connectFailsIfThePeerHasTheExtensionButNoLanes() {
+  void connectFailsIfThePeerHasTheExtensionButNoLanes() throws Exception {
     try (Fixture fixture = fixture()) {
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       fixture.serve(ChannelInboundHandlerAdapter::new);
       assertConnectFails(fixture);
+      assertIsTold(fixture.child());
     }
   }
 
@@ -439,6 +446,7 @@ class LaneMessageTest {
       child.closeFuture().syncUninterruptibly();
       assertEquals(EndReason.LANES_UNSUPPORTED, child.endReason());
       assertEquals(List.of(), served.exceptions);
+      assertIsTold(client);
     }
   }
 

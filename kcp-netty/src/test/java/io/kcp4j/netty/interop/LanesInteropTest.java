@@ -1,5 +1,6 @@
 package io.kcp4j.netty.interop;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
@@ -36,7 +37,7 @@ class LanesInteropTest {
       KcpEndException cause = assertInstanceOf(KcpEndException.class, connected.cause());
       assertEquals(EndReason.LANES_UNSUPPORTED, cause.reason());
     } finally {
-      group.shutdownGracefully().syncUninterruptibly();
+      group.shutdownGracefully(0, 5, SECONDS).syncUninterruptibly();
     }
   }
 }

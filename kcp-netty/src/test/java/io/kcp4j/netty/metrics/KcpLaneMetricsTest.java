@@ -39,7 +39,7 @@ class KcpLaneMetricsTest {
 
   @AfterEach
   void stop() {
-    group.shutdownGracefully().syncUninterruptibly();
+    group.shutdownGracefully(10, 5000, TimeUnit.MILLISECONDS).syncUninterruptibly();
   }
 
   private KcpChannel connect(Delivery delivery) {
