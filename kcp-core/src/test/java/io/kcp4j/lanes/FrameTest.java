@@ -113,18 +113,26 @@ class FrameTest {
     }
   }
 
-  @Test
-  void numbersAreResolvedAgainstTheBase() {
-    for (int base : new int[] {0, 40_000, 65_530, Integer.MAX_VALUE - 3, -3}) {
-      for (int distance : new int[] {0, 1, 32_767, -1, -32_768}) {
-        int number = base + distance;
-        ByteBuf segment = Unpooled.buffer().writeByte(Frame.ORDERED).writeByte(1);
-        segment.writeShortLE(number);
-        reader.reset(segment, 0, 4);
-        assertTrue(reader.next());
-        assertEquals(number, reader.number(base));
-      }
+  @ParameterizedTest
+  @ValueSource(ints = {0, 40_000, 65_530, Integer.MAX_VALUE - 3, -3})
+  void numbersAreResolvedAgainstTheBase(int base) {
+    for (int distance : new int[] {0, 1, 127, -1, -128}) {
+      assertNumber(base, base + distance, Byte.BYTES, Frame.HAS_BYTE_NUMBER);
     }
+    for (int distance : new int[] {0, 1, 32_767, -1, -32_768}) {
+      assertNumber(base, base + distance, Short.BYTES, 0);
+    }
+    for (int distance : new int[] {0, 1, Integer.MAX_VALUE, -1, Integer.MIN_VALUE}) {
+      assertNumber(base, base + distance, Integer.BYTES, Frame.HAS_LONG_NUMBER);
+    }
+  }
+
+  private void assertNumber(int base, int number, int numberBytes, int flag) {
+    ByteBuf segment = Unpooled.buffer().writeByte(Frame.ORDERED | flag).writeByte(1);
+    segment.writeIntLE(number);
+    reader.reset(segment, 0, 2 + numberBytes);
+    assertTrue(reader.next());
+    assertEquals(number, reader.number(base));
   }
 
   @Test
