@@ -194,6 +194,7 @@ class LaneEndTest {
     assertTrue(client.lanes.lane(1).isOutputOpen(), "its end was read");
     client.send(1, "b");
     pair.run(1_000);
+    assertFalse(client.lanes.lane(1).takeOutputStop());
     client.send(1, "c");
     pair.run(100);
     assertTrue(server.received.containsAll(List.of("1:b", "1:c")), server.received.toString());

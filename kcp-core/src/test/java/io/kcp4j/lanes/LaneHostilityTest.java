@@ -13,9 +13,12 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.buffer.UnpooledDirectByteBuf;
+import io.netty.buffer.UnpooledHeapByteBuf;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -55,10 +58,14 @@ class LaneHostilityTest {
   }
 
   private void receive(ByteBuf frames) {
+    receive(kcp, frames);
+  }
+
+  private void receive(Kcp receiver, ByteBuf frames) {
     ByteBuf datagram = Unpooled.buffer(1_400);
     int bytes = frames.readableBytes();
     Segment.write(datagram, CONV, Segment.PUSH, 0, 128, 0, sn++, 0, bytes);
-    kcp.input(datagram.writeBytes(frames), 0);
+    receiver.input(datagram.writeBytes(frames), 0);
   }
 
   private static ByteBuf frames() {
@@ -270,21 +277,47 @@ class LaneHostilityTest {
     assertEquals(5, refused());
   }
 
+  /** Memory in which others have left something. */
+  private static final class UsedMemory extends AbstractByteBufAllocator {
+    @Override
+    protected ByteBuf newHeapBuffer(int bytes, int maxBytes) {
+      return new UnpooledHeapByteBuf(this, bytes, maxBytes);
+    }
+
+    @Override
+    protected ByteBuf newDirectBuffer(int bytes, int maxBytes) {
+      ByteBuf buffer = new UnpooledDirectByteBuf(this, bytes, maxBytes);
+      for (int i = 0; i < bytes; i++) {
+        buffer.setByte(i, 77);
+      }
+      return buffer;
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+      return true;
+    }
+  }
+
   /** Fragments that overlap leave holes, which must not show what was in the memory before. */
   @Test
   void holesBetweenFragmentsAreZero() {
-    ByteBuf dirty = allocator.directBuffer(70_000);
-    dirty.writeBytes(new byte[70_000]).setByte(5, 77).release();
+    KcpContext used = new KcpContext(new UsedMemory(), budget, new KcpCounters());
+    Kcp other = new Kcp(CONV, kcp.config(), used, 0);
+    Lanes lanesOfOther = new Lanes(other, used, LanesConfig.DEFAULT, false);
+    lanesOfOther.open(1024, 4 << 20);
     ByteBuf out = frames();
     fragment(out, 1, 0, 100, 90, 10);
     fragment(out, 1, 0, 100, 90, 10);
-    receive(fragment(out, 1, 0, 100, 10, 80));
-    ByteBuf message = lanes.lane(1).receive();
+    receive(other, fragment(out, 1, 0, 100, 10, 80));
+    ByteBuf message = lanesOfOther.lane(1).receive();
     assertEquals(100, message.readableBytes());
     for (int i = 0; i < 100; i++) {
       assertEquals(0, message.getByte(i));
     }
     message.release();
+    lanesOfOther.close();
+    other.close();
   }
 
   @Test

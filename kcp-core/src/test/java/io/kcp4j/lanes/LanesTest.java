@@ -170,6 +170,23 @@ class LanesTest {
     pair.assertNothingHeld();
   }
 
+  /** A receiver resolves a number of one byte up to 127 beyond the message that is missing. */
+  @Test
+  void messagesFarBeyondOneThatWasLostKeepTheirNumbers() {
+    int lost = client.datagrams;
+    client.isLost = n -> n == lost;
+    client.send(1, "first");
+    for (int i = 0; i < 300; i++) {
+      client.queue(client.lanes.lane(1), Unpooled.buffer(), "");
+    }
+    client.flush();
+    pair.run(1_000);
+    assertEquals(301, server.received.size());
+    assertEquals("1:first", server.received.get(0));
+    assertEquals(0, server.kcp.counters().get(KcpCounter.LANE_FRAMES_REFUSED));
+    pair.assertNothingHeld();
+  }
+
   // Fragments
 
   @ParameterizedTest
