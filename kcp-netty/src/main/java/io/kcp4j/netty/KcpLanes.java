@@ -21,6 +21,7 @@ public final class KcpLanes {
   private final KcpChannel channel;
   private final Lanes lanes;
   private final LaneWrites writes;
+  private final WriteCompletions completions;
 
   /** The lanes that the channel's pipeline has to read. */
   private final Set<Lane> readable = new LinkedHashSet<>();
@@ -31,7 +32,8 @@ public final class KcpLanes {
   KcpLanes(KcpChannel channel, Lanes lanes) {
     this.channel = channel;
     this.lanes = lanes;
-    writes = new LaneWrites(channel, lanes);
+    writes = new LaneWrites(this, channel, lanes);
+    completions = new WriteCompletions(channel.eventLoop());
   }
 
   /**
@@ -123,7 +125,7 @@ public final class KcpLanes {
   @Unstable
   public void flush() {
     if (channel.isActive()) {
-      channel.session().scheduleFlush();
+        channel.session().scheduleFlush();
     }
   }
 
@@ -143,6 +145,15 @@ public final class KcpLanes {
   }
 
   // Used by the channel
+
+  WriteCompletions completions() {
+    return completions;
+  }
+
+  /** The exception of messages that the end of the session has dropped. */
+  Exception closedBy() {
+    return channel.closedBy();
+  }
 
   /** Why a message cannot be written, or null. */
   Exception refusal(LaneMessage message) {
@@ -237,5 +248,6 @@ public final class KcpLanes {
   void close() {
     readable.clear();
     writes.close();
+    completions.run();
   }
 }

@@ -1,25 +1,21 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.Lanes;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
-import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.concurrent.RejectedExecutionException;
 
 /**
  * The {@link LaneMessage}s that were written to a channel, and their promises. They bypass the
  * channel's outbound buffer, where lanes would wait for each other. Each waits here until {@code
  * flush()}, then in its lane. Counts what waits on each lane, and tells when that exceeds the water
- * marks. A promise is completed after the session has finished its work, because its listeners may
- * use the session.
+ * marks.
  */
 final class LaneWrites {
 
@@ -32,21 +28,19 @@ final class LaneWrites {
   /** What a message counts beside its content, as in Netty's outbound buffer. */
   private static final int OVERHEAD_BYTES = 96;
 
+  private final KcpLanes owner;
   private final KcpChannel channel;
   private final Lanes lanes;
   private final Deque<Write> unflushed = new ArrayDeque<>();
-
-  /** The writes that have been sent or dropped, whose promises are to be completed in order. */
-  private final Deque<Write> decided = new ArrayDeque<>();
 
   /** The lanes on which something waits. */
   private final IntObjectMap<Pending> pendingOf = new IntObjectHashMap<>();
 
   private long pendingBytes;
   private boolean isTotalUnwritable;
-  private boolean isCompleting;
 
-  LaneWrites(KcpChannel channel, Lanes lanes) {
+  LaneWrites(KcpLanes owner, KcpChannel channel, Lanes lanes) {
+    this.owner = owner;
     this.channel = channel;
     this.lanes = lanes;
   }
@@ -57,67 +51,18 @@ final class LaneWrites {
     boolean isUnwritable;
   }
 
-  private final class Write extends LaneSend {
+  private final class Write extends LaneWrite {
 
-    private final int lane;
     private final int bytes;
-    private final ChannelPromise promise;
-    private Throwable failure;
 
     Write(LaneMessage message, ChannelPromise promise) {
-      super(message.content());
-      this.lane = message.lane();
-      this.promise = promise;
+      super(owner, message.lane(), message.content(), promise);
       bytes = message.content().readableBytes() + OVERHEAD_BYTES;
     }
 
     @Override
-    protected void sent() {
-      decided.add(this);
-      completeSoon();
-    }
-
-    @Override
-    protected void dropped(Drop reason) {
-      fail(reason == Drop.SESSION_CLOSED ? channel.closedBy() : new DroppedException(reason));
-    }
-
-    void fail(Throwable cause) {
-      failure = cause;
-      decided.add(this);
-      completeSoon();
-    }
-
-    void complete() {
-      if (failure == null) {
-        promise.trySuccess();
-      } else if (!promise.isVoid()) { // A void promise would fire it through the pipeline.
-        promise.tryFailure(failure);
-      }
-    }
-  }
-
-  /** Has no stack trace, because many may be thrown in a short time. */
-  private static final class DroppedException extends IOException {
-    private static final long serialVersionUID = 1L;
-
-    DroppedException(LaneSend.Drop reason) {
-      super("message dropped: " + text(reason));
-    }
-
-    private static String text(LaneSend.Drop reason) {
-      return switch (reason) {
-        case LANE_CLOSED -> "the lane was aborted, or the peer reads it no more";
-        case NO_SUCH_LANE -> "the peer takes no such lane";
-        case TOO_LARGE -> "larger than the peer takes, or than a datagram";
-        case QUEUE_FULL -> "newer ones were written to its lane";
-        case SESSION_CLOSED -> throw new AssertionError(reason);
-      };
-    }
-
-    @Override
-    public synchronized Throwable fillInStackTrace() {
-      return this;
+    protected void completed() {
+      count(lane(), -bytes);
     }
   }
 
@@ -125,7 +70,7 @@ final class LaneWrites {
   void add(LaneMessage message, ChannelPromise promise) {
     Write write = new Write(message, promise);
     unflushed.add(write);
-    count(write.lane, write.bytes);
+    count(write.lane(), write.bytes);
   }
 
   /** Passes the pending writes to their lanes; returns whether there were any. */
@@ -134,17 +79,7 @@ final class LaneWrites {
       return false;
     }
     for (Write write; (write = unflushed.poll()) != null; ) {
-      if (!write.promise.setUncancellable()) {
-        write.content().release();
-        count(write.lane, -write.bytes);
-        continue;
-      }
-      try {
-        lanes.lane(write.lane).send(write);
-      } catch (IllegalArgumentException | IllegalStateException e) {
-        write.content().release();
-        write.fail(e);
-      }
+      write.send();
     }
     return true;
   }
@@ -203,36 +138,10 @@ final class LaneWrites {
     }
   }
 
-  /** Fails the writes that were not flushed, and completes all promises. */
+  /** Fails the writes that were not flushed. */
   void close() {
     for (Write write; (write = unflushed.poll()) != null; ) {
-      write.content().release();
       write.fail(new ClosedChannelException());
-    }
-    complete();
-  }
-
-  private void completeSoon() {
-    if (!isCompleting) {
-      isCompleting = true;
-      try {
-        channel.eventLoop().execute(this::complete);
-      } catch (RejectedExecutionException e) {
-        isCompleting = false; // The event loop has ended: close() completes them.
-      }
-    }
-  }
-
-  /** A listener may write again, and so drop others: those are completed in the next turn. */
-  private void complete() {
-    isCompleting = false;
-    Write write;
-    for (int left = decided.size(); left > 0 && (write = decided.poll()) != null; left--) {
-      count(write.lane, -write.bytes);
-      write.complete();
-    }
-    if (!decided.isEmpty()) {
-      completeSoon();
     }
   }
 
