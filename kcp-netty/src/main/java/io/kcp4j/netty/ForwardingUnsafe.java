@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.Unstable;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -8,11 +9,13 @@ import io.netty.channel.RecvByteBufAllocator;
 import java.net.SocketAddress;
 
 /** Forwards all calls to another {@code Unsafe}; subclasses change some of them. */
-class ForwardingUnsafe implements Channel.Unsafe {
+@Unstable
+public class ForwardingUnsafe implements Channel.Unsafe {
 
   private final Channel.Unsafe unsafe;
 
-  ForwardingUnsafe(Channel.Unsafe unsafe) {
+  /** Makes one that forwards all calls. */
+  protected ForwardingUnsafe(Channel.Unsafe unsafe) {
     this.unsafe = unsafe;
   }
 

@@ -115,10 +115,19 @@ public final class KcpLanes {
 
   // For lane channels
 
-  /** A lane of the session. The caller calls {@link #flush} after it has sent or received. */
+  /**
+   * A lane of the session. The caller calls {@link #flush} after it has sent, and {@link
+   * #inputRead} after it has received.
+   */
   @Unstable
   public Lane lane(int id) {
     return lanes.lane(id);
+  }
+
+  /** Whether lanes may send: the session has not ended, nor its output. */
+  @Unstable
+  public boolean isOutputOpen() {
+    return channel.isActive() && !channel.isLingering() && !channel.isOutputShutdown();
   }
 
   /** Sends what waits, at the end of the event loop's turn. */
@@ -127,6 +136,13 @@ public final class KcpLanes {
     if (channel.isActive()) {
         channel.session().scheduleFlush();
     }
+  }
+
+  /** Messages or ends of lanes have been taken: the peer may wait for that, or have closed. */
+  @Unstable
+  public void inputRead() {
+    flush();
+    channel.inputRead();
   }
 
   /** Has a listener read a lane; null for the channel's pipeline. */

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
@@ -24,17 +25,25 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.socket.ChannelOutputShutdownEvent;
 import io.netty.util.AttributeKey;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Future;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -48,22 +57,35 @@ class LaneChannelTest {
   /** Their handlers. */
   private final Map<Integer, ChannelHandler> handlers = new ConcurrentHashMap<>();
 
-  private Fixture fixture(TransportUnderTest transport, Supplier<ChannelHandler> laneHandler) {
+  private final AtomicInteger writable = new AtomicInteger();
+
+  private static Fixture laneFixture(TransportUnderTest transport) {
     Fixture fixture = new Fixture(transport);
     fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
     fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
-    fixture.serve(
-        () ->
-            new LaneMultiplexHandler(
-                new ChannelInitializer<LaneChannel>() {
-                  @Override
-                  protected void initChannel(LaneChannel lane) {
-                    ChannelHandler handler = laneHandler.get();
-                    lane.pipeline().addLast(handler);
-                    handlers.put(lane.lane(), handler);
-                    accepted.put(lane.lane(), lane);
-                  }
-                }));
+    return fixture;
+  }
+
+  private static Fixture laneFixture() {
+    return laneFixture(TransportUnderTest.NIO);
+  }
+
+  private LaneMultiplexHandler acceptor(Supplier<ChannelHandler> laneHandler) {
+    return new LaneMultiplexHandler(
+        new ChannelInitializer<LaneChannel>() {
+          @Override
+          protected void initChannel(LaneChannel lane) {
+            ChannelHandler handler = laneHandler.get();
+            lane.pipeline().addLast(handler);
+            handlers.put(lane.lane(), handler);
+            accepted.put(lane.lane(), lane);
+          }
+        });
+  }
+
+  private Fixture fixture(TransportUnderTest transport, Supplier<ChannelHandler> laneHandler) {
+    Fixture fixture = laneFixture(transport);
+    fixture.serve(() -> acceptor(laneHandler));
     return fixture;
   }
 
@@ -85,6 +107,17 @@ class LaneChannelTest {
 
   private static ChannelFuture send(LaneChannel lane, int bytes) {
     return lane.writeAndFlush(Fixture.buffer(lane, Fixture.randomBytes(bytes)));
+  }
+
+  /** A message in the pipeline of a session. */
+  private static ChannelFuture sendMessage(KcpChannel session, int lane, String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+    return session.writeAndFlush(new LaneMessage(lane, Fixture.buffer(session, bytes)));
+  }
+
+  /** Runs on the channel's event loop. */
+  private static void call(KcpChannel session, Runnable task) {
+    session.eventLoop().submit(task).syncUninterruptibly();
   }
 
   private LaneChannel accepted(int lane) {
@@ -351,8 +384,7 @@ class LaneChannelTest {
       accepted(1).close();
 
       stopped.closeFuture().syncUninterruptibly();
-      assertInstanceOf(
-          ClosedChannelException.class, writes.get(999).awaitUninterruptibly().cause());
+      assertInstanceOf(IOException.class, writes.get(999).awaitUninterruptibly().cause());
       LaneRecorder others = recorder(2);
       await().until(() -> others.messages().size() == 1_000);
       assertTrue(session.isActive());
@@ -398,8 +430,8 @@ class LaneChannelTest {
       fixture.child().abort(1);
       lane.closeFuture().syncUninterruptibly();
       accepted(1).closeFuture().syncUninterruptibly();
-      assertInstanceOf(
-          ClosedChannelException.class, writes.get(199).awaitUninterruptibly().cause());
+      Throwable cause = writes.get(199).awaitUninterruptibly().cause();
+      assertEquals(EndReason.RESET, assertInstanceOf(KcpEndException.class, cause).reason());
       assertFalse(lane.isActive());
     }
   }
@@ -507,6 +539,331 @@ class LaneChannelTest {
               });
       lane.close().syncUninterruptibly();
       accepted(1).closeFuture().syncUninterruptibly();
+    }
+  }
+
+  // Ends of a lane
+
+  /** Replies to each message, and closes at once. */
+  private static final class ReplyAndClose extends ChannelInboundHandlerAdapter {
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      ctx.writeAndFlush(msg);
+      ctx.close();
+    }
+  }
+
+  @Test
+  void replyIsReadThoughThePeerClosesBehindIt() {
+    try (Fixture fixture = fixture(ReplyAndClose::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      for (int id = 0; id < 20; id++) {
+        LaneRecorder recorder = new LaneRecorder();
+        LaneChannel lane = open(session, id, recorder);
+        send(lane, "request");
+        lane.closeFuture().syncUninterruptibly();
+        assertEquals(List.of("request"), recorder.messages());
+        assertEquals(List.of(), recorder.exceptions);
+      }
+    }
+  }
+
+  @Test
+  void writesFailWhenThePeerReadsNoMoreAndReadingGoesOn() throws Exception {
+    try (Fixture fixture = laneFixture()) {
+      fixture.serve(LaneRecorder::new);
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneRecorder recorder = new LaneRecorder();
+      LaneChannel lane = open(session, 1, recorder);
+      send(lane, "a").syncUninterruptibly();
+      KcpChannel child = fixture.child();
+      call(child, () -> child.lanes().discardInput(1));
+      await().until(() -> recorder.events.contains(ChannelOutputShutdownEvent.INSTANCE));
+      assertInstanceOf(IOException.class, send(lane, "b").awaitUninterruptibly().cause());
+      assertFalse(lane.isWritable());
+      child.writeAndFlush(
+          new LaneMessage(1, Unpooled.copiedBuffer("c", StandardCharsets.US_ASCII)));
+      await().until(() -> recorder.messages().equals(List.of("c")));
+      assertTrue(lane.isActive());
+      call(child, () -> child.lanes().shutdownOutput(1));
+      lane.closeFuture().syncUninterruptibly();
+    }
+  }
+
+  @Test
+  void messagesWaitUntilThePeerHasReadTheEarlierEndOfTheirLane() {
+    try (Fixture fixture = fixture(ReplyAndClose::new)) {
+      LaneRecorder recorder = new LaneRecorder();
+      KcpChannel session = fixture.connect(recorder);
+      session.config().setAutoRead(false);
+      for (String text : List.of("a", "b")) {
+        accepted.remove(1);
+        await().until(() -> sendMessage(session, 1, text).awaitUninterruptibly().isSuccess());
+        call(session, () -> session.lanes().shutdownOutput(1));
+        accepted(1).closeFuture().syncUninterruptibly();
+      }
+      assertEquals(List.of(), recorder.messages());
+
+      session.config().setAutoRead(true);
+
+      await().until(() -> recorder.messages().equals(List.of("1:a", "1:b")));
+      LaneEvent end = new LaneEvent(1, LaneEvent.Type.INPUT_ENDED);
+      await().until(() -> recorder.events.stream().filter(end::equals).count() == 2);
+    }
+  }
+
+  @Test
+  void messagesThatWaitForAnEarlierEndFailWithTheSession() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new LaneRecorder());
+      session.config().setAutoRead(false);
+      List<ChannelFuture> replies = new ArrayList<>();
+      for (String text : List.of("a", "b")) {
+        accepted.remove(1);
+        await().until(() -> sendMessage(session, 1, text).awaitUninterruptibly().isSuccess());
+        LaneChannel lane = accepted(1);
+        replies.add(send(lane, "reply"));
+        lane.close().syncUninterruptibly();
+        call(session, () -> session.lanes().shutdownOutput(1));
+      }
+      assertTrue(replies.get(0).syncUninterruptibly().isSuccess());
+      assertFalse(replies.get(1).isDone());
+      session.abort(1);
+      assertInstanceOf(IOException.class, replies.get(1).awaitUninterruptibly().cause());
+    }
+  }
+
+  @Test
+  void deregisteredLaneIsClosed() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      AtomicBoolean isInactive = new AtomicBoolean();
+      LaneChannel lane =
+          open(
+              session,
+              1,
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelInactive(ChannelHandlerContext ctx) {
+                  isInactive.set(true);
+                }
+              });
+      send(lane, "a").syncUninterruptibly();
+      LaneChannel peer = accepted(1);
+      lane.deregister().syncUninterruptibly();
+      lane.closeFuture().syncUninterruptibly();
+      peer.closeFuture().syncUninterruptibly();
+      await().untilTrue(isInactive);
+    }
+  }
+
+  // Ends of the session
+
+  @Test
+  void closeOfTheSessionSendsWhatLanesHaveFlushed() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      List<ChannelFuture> writes = new ArrayList<>();
+      call(
+          session,
+          () -> {
+            IntStream.range(0, 10).forEach(i -> writes.add(send(lane, 20_000)));
+            session.close();
+            writes.add(send(lane, "late"));
+            assertFalse(lane.isWritable());
+          });
+      assertInstanceOf(IOException.class, writes.remove(10).awaitUninterruptibly().cause());
+      writes.forEach(ChannelFuture::syncUninterruptibly);
+      session.closeFuture().syncUninterruptibly();
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().size() == 10);
+    }
+  }
+
+  @Test
+  void halfCloseOfTheSessionSendsWhatLanesHaveFlushed() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      fixture.bootstrap.option(ChannelOption.ALLOW_HALF_CLOSURE, true);
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      List<ChannelFuture> writes = new ArrayList<>();
+      call(
+          session,
+          () -> {
+            IntStream.range(0, 10).forEach(i -> writes.add(send(lane, 20_000)));
+            session.shutdownOutput();
+            writes.add(send(lane, "late"));
+            assertFalse(lane.isWritable());
+          });
+      assertInstanceOf(IOException.class, writes.remove(10).awaitUninterruptibly().cause());
+      writes.forEach(ChannelFuture::syncUninterruptibly);
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().size() == 10);
+      accepted(1).parent().closeFuture().syncUninterruptibly();
+    }
+  }
+
+  @Test
+  void sessionClosesWhenALaneHasReadTheRestOfAPeerThatHasClosed() throws Exception {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      send(lane, "a");
+      LaneChannel peer = accepted(1);
+      peer.config().setAutoRead(false);
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().size() == 1);
+      IntStream.range(0, 3).forEach(i -> send(lane, "b"));
+      session.close().syncUninterruptibly();
+      KcpChannel child = fixture.child();
+      await().until(() -> child.session().get().hasPeerClosed());
+      assertTrue(child.isActive());
+
+      peer.config().setAutoRead(true);
+
+      child.closeFuture().syncUninterruptibly();
+      assertEquals(4, recorder.messages().size());
+    }
+  }
+
+  @Test
+  void sessionClosesWhenALaneIsClosedThatAPeerHasLeftUnread() throws Exception {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      send(lane, "a");
+      LaneChannel peer = accepted(1);
+      peer.config().setAutoRead(false);
+      send(lane, "b");
+      session.close().syncUninterruptibly();
+      KcpChannel child = fixture.child();
+      await().until(() -> child.session().get().hasPeerClosed());
+      peer.close();
+      child.closeFuture().syncUninterruptibly();
+    }
+  }
+
+  // Before the limits of the peer are known
+
+  /** Runs on the event loop of each child, before its client's limits are known. */
+  private static final class AtOnce extends ChannelInboundHandlerAdapter {
+    private final Consumer<KcpChannel> action;
+
+    AtOnce(Consumer<KcpChannel> action) {
+      this.action = action;
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+      action.accept((KcpChannel) ctx.channel());
+      ctx.fireChannelActive();
+    }
+  }
+
+  @Test
+  void messagesThatTheClientDoesNotTakeFailWhenItsLimitsAreKnown() {
+    BlockingQueue<ChannelFuture> writes = new LinkedBlockingQueue<>();
+    try (Fixture fixture = laneFixture()) {
+      fixture.bootstrap.option(
+          KcpChannelOption.LANES, LanesConfig.builder().maxLanes(16).budgetBytes(4 << 20).build());
+      fixture.serve(
+          () ->
+              new AtOnce(
+                  child -> {
+                    LaneChannelBootstrap bootstrap = new LaneChannelBootstrap(child);
+                    writes.add(send(bootstrap.open(20).getNow(), "a"));
+                    LaneChannel lane = bootstrap.open(1).getNow();
+                    writes.add(send(lane, 600_000));
+                    writes.add(send(lane, 20_000));
+                    assertFalse(lane.isWritable());
+                    lane.pipeline().addLast(new WritableCounter(writable));
+                  }));
+      LaneRecorder recorder = new LaneRecorder();
+      fixture.connect(recorder);
+      await().until(() -> writes.size() == 3);
+      assertEquals(
+          "message dropped: the peer takes no such lane",
+          writes.remove().awaitUninterruptibly().cause().getMessage());
+      assertEquals(
+          "message dropped: larger than the peer takes, or than a datagram",
+          writes.remove().awaitUninterruptibly().cause().getMessage());
+      writes.remove().syncUninterruptibly();
+      await().until(() -> recorder.messages().equals(List.of("1:20000 bytes")));
+      await().untilAsserted(() -> assertEquals(1, writable.get()));
+    }
+  }
+
+  /** Counts how often a channel becomes writable. */
+  private static final class WritableCounter extends ChannelInboundHandlerAdapter {
+    private final AtomicInteger writable;
+
+    WritableCounter(AtomicInteger writable) {
+      this.writable = writable;
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+      if (ctx.channel().isWritable()) {
+        writable.incrementAndGet();
+      }
+    }
+  }
+
+  // What waits
+
+  @Test
+  void cancelledWritesAreNotSentAndEmptyMessagesAre() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      call(
+          session,
+          () -> {
+            ChannelFuture cancelled = lane.write(Fixture.buffer(lane, new byte[5]));
+            assertTrue(cancelled.cancel(false));
+            lane.write(Unpooled.EMPTY_BUFFER);
+            send(lane, "a");
+          });
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().contains("a"));
+      assertEquals(List.of("", "a"), recorder.messages());
+    }
+  }
+
+  @Test
+  void messagesLeaveWhateverTheWaterMarks() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane =
+          new LaneChannelBootstrap(session)
+              .option(ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(0, 0))
+              .open(1)
+              .syncUninterruptibly()
+              .getNow();
+      send(lane, "a").syncUninterruptibly();
+      send(lane, "b").syncUninterruptibly();
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().equals(List.of("a", "b")));
+    }
+  }
+
+  @Test
+  void emptyMessagesThatWaitMakeALaneUnwritable() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      call(
+          session,
+          () -> {
+            for (int i = 0; i < 700; i++) {
+              lane.writeAndFlush(Unpooled.EMPTY_BUFFER);
+            }
+            assertFalse(lane.isWritable());
+          });
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().size() == 700);
+      await().until(lane::isWritable);
     }
   }
 

@@ -2,7 +2,6 @@ package io.kcp4j.netty.lanes;
 
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpLanes;
 import io.kcp4j.netty.LaneListener;
@@ -14,24 +13,30 @@ import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
+import io.netty.channel.socket.ChannelOutputShutdownEvent;
+import io.netty.channel.socket.ChannelOutputShutdownException;
 import io.netty.util.internal.StringUtil;
 import java.net.SocketAddress;
 import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetConnectedException;
 
 /**
  * One lane of a {@link KcpChannel} as a channel. It reads and writes {@link ByteBuf}s, each of
  * which is a message. It lives on the event loop of the session's channel and closes with it.
  * Methods may be called by any thread.
  *
- * <p>The future of a write succeeds when the message is in the queue of the lane, from where it
- * leaves when priorities, windows and the peer's credit allow it. While that holds as much as the
- * high water mark of the channel, writes wait in the outbound buffer, and {@code isWritable}
- * becomes false by the water marks. While {@code autoRead} is off, messages count against the
- * lane's part of the budget, and the peer stops sending on this lane; no other lane notices that.
+ * <p>Flushed messages wait in the queue of the lane, from where they leave when priorities, windows
+ * and the peer's credit allow it; {@code isWritable} follows that by the water marks of the
+ * channel. The future of a write completes as that of a {@link io.kcp4j.netty.LaneMessage}, when
+ * all of the message has been copied into segments, or when it is dropped. While {@code autoRead}
+ * is off, messages count against the lane's part of the budget, and the peer stops sending on this
+ * lane; no other lane notices that.
  *
- * <p>{@code close()} sends what was flushed, ends the lane and discards what the peer sends. The
- * peer's channel closes when it has read everything. The lane may be begun again when both sides
- * have ended it, as lane channels do when they close.
+ * <p>{@code close()} ends the lane behind what was flushed, which is sent after the channel has
+ * closed, and discards what the peer sends. If the peer reads the lane no more, what waits and
+ * further writes fail, {@link ChannelOutputShutdownEvent} is fired, and reading goes on. The
+ * channel closes when the peer has ended the lane, and everything before has been read. The lane
+ * may be begun again when both sides have ended it, as lane channels do when they close.
  */
 public final class LaneChannel extends AbstractChannel implements LaneListener {
 
@@ -41,11 +46,17 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
   private final KcpLanes lanes;
   private final Lane lane;
 
-  private final ChannelFutureListener closeWithSession = closed -> close();
+  /** Made by the constructor of the superclass, so that it must have no initializer. */
+  private LaneWriter writer;
+
+  private final ChannelFutureListener closeWithSession = closed -> sessionClosed();
 
   private boolean isReadPending;
   private boolean isReadScheduled;
-  private boolean isFlushScheduled;
+
+  /** Whether the peer reads the lane no more. */
+  private boolean isOutputStopped;
+
   private volatile boolean isOpen = true;
   private volatile boolean isActive;
 
@@ -107,6 +118,18 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
   }
 
   @Override
+  public Unsafe unsafe() {
+    if (writer == null) {
+      writer = new LaneWriter(this, super.unsafe());
+    }
+    return writer;
+  }
+
+  KcpLanes lanes() {
+    return lanes;
+  }
+
+  @Override
   protected SocketAddress localAddress0() {
     return parent().localAddress();
   }
@@ -138,19 +161,50 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     doClose();
   }
 
+  /**
+   * A lane cannot move to another event loop. Netty would fire {@code channelInactive} after it has
+   * removed the handlers.
+   */
+  @Override
+  protected void doDeregister() {
+    if (isOpen()) {
+      close();
+      pipeline().fireChannelInactive();
+    }
+  }
+
   @Override
   protected void doClose() {
     if (isOpen) {
       isOpen = false;
       isActive = false;
-      parent().closeFuture().removeListener(closeWithSession);
-      if (equals(lane.attachment()) && parent().isActive()) {
-        lanes.listener(lane, null);
-        lane.shutdownOutput();
-        lane.discardInput();
-        lanes.flush();
-      }
+      writer.failUnflushed(new ClosedChannelException());
+      endLane();
     }
+  }
+
+  /** Ends the lane, if it is this channel's, behind what was flushed. */
+  private void endLane() {
+    if (!equals(lane.attachment()) || !parent().isActive()) {
+      return;
+    }
+    isOutputStopped |= lane.takeOutputStop();
+    if (isOutputHeld()) {
+      return; // Not before the peer has read the earlier end.
+    }
+    writer.send();
+    parent().closeFuture().removeListener(closeWithSession);
+    lanes.listener(lane, null);
+    if (!isOutputStopped) { // Else it has ended already.
+      lane.shutdownOutput();
+    }
+    lane.discardInput();
+    lanes.inputRead();
+  }
+
+  private void sessionClosed() {
+    close();
+    writer.failFlushed(new ClosedChannelException());
   }
 
   // Reading
@@ -168,7 +222,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     isReadScheduled = false;
     laneProgressed();
     if (parent().isActive()) {
-      lanes.flush(); // The peer may wait for what was read.
+      lanes.inputRead();
     }
   }
 
@@ -183,15 +237,21 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
 
   @Override
   public void laneProgressed() {
+    if (!isOpen) {
+      endLane();
+      return;
+    }
     try {
       if (lane.takeOutputStop()) {
-        closeForPeer();
-      } else if (isReadPending && isActive && lane.hasInput()) {
+        outputStopped();
+      }
+      writer.send();
+      if (isReadPending && isActive && lane.hasInput()) {
         readAvailable();
       }
     } catch (RuntimeException | Error e) { // Such as of the user's RecvByteBufAllocator.
       pipeline().fireExceptionCaught(e);
-      closeForPeer();
+      closeNow();
     }
   }
 
@@ -213,89 +273,54 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
       pipeline().fireChannelReadComplete();
     }
     if (isActive && lane.hasInput() && !lane.isReadable()) {
-      closeForPeer(); // Takes the end.
+      closeNow(); // Takes the end.
     }
   }
 
-  /** The peer has ended the lane, or reads it no more. */
-  private void closeForPeer() {
+  private void closeNow() {
     unsafe().close(voidPromise());
   }
 
   // Writing
 
-  @Override
-  protected Object filterOutboundMessage(Object message) {
-    if (message instanceof ByteBuf content) {
-      int max = lane.maxMessageBytes();
-      if (content.readableBytes() <= max) {
-        return message;
-      }
-      throw new IllegalArgumentException(
-          "message: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+  /** Why a message cannot be written, or null. */
+  Exception refusal(Object message) {
+    if (!isActive) {
+      return isOpen ? new NotYetConnectedException() : new ClosedChannelException();
     }
-    throw new UnsupportedOperationException(
-        "unsupported message type: "
-            + StringUtil.simpleClassName(message)
-            + " (expected: ByteBuf)");
+    if (isOutputStopped || !lanes.isOutputOpen()) {
+      writer.stop();
+      return new ChannelOutputShutdownException("output is shut down: " + this);
+    }
+    if (!(message instanceof ByteBuf content)) {
+      return new UnsupportedOperationException(
+          "unsupported message type: "
+              + StringUtil.simpleClassName(message)
+              + " (expected: ByteBuf)");
+    }
+    int max = lane.maxMessageBytes();
+    return content.readableBytes() <= max
+        ? null
+        : new IllegalArgumentException(
+            "message: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+  }
+
+  /** Whether the peer has not read all that an earlier channel of the lane has sent. */
+  boolean isOutputHeld() {
+    return !isOutputStopped && !lane.isOutputOpen();
+  }
+
+  /** The peer reads the lane no more. */
+  private void outputStopped() {
+    isOutputStopped = true;
+    writer.failFlushed(new ClosedChannelException());
+    writer.stop();
+    pipeline().fireUserEventTriggered(ChannelOutputShutdownEvent.INSTANCE);
   }
 
   @Override
-  protected void doWrite(ChannelOutboundBuffer in) throws ClosedChannelException {
-    if (in.current() != null && !isOutputOpen()) {
-      throw new ClosedChannelException(); // The peer reads it no more, or the session has ended.
-    }
-    moveToLane(in, config.getWriteBufferHighWaterMark());
-  }
-
-  private boolean isOutputOpen() {
-    return lane.isOutputOpen() && parent().isActive();
-  }
-
-  /** Moves messages to the lane, as long as less than so many bytes wait there. */
-  private void moveToLane(ChannelOutboundBuffer in, int most) {
-    boolean isAny = false;
-    while (lane.queuedBytes() < most && in.current() instanceof ByteBuf content) {
-      try {
-        lane.send(new Write(content.retain()));
-        in.remove();
-        isAny = true;
-      } catch (IllegalArgumentException e) { // The peer's limits are known since it was written.
-        content.release();
-        in.remove(e);
-      }
-    }
-    if (isAny) {
-      lanes.flush();
-    }
-  }
-
-  /** A message in the lane's queue. */
-  private final class Write extends LaneSend {
-
-    Write(ByteBuf content) {
-      super(content);
-    }
-
-    @Override
-    protected void sent() {
-      ChannelOutboundBuffer buffer = unsafe().outboundBuffer();
-      boolean hasMore = isActive && buffer != null && !buffer.isEmpty();
-      if (hasMore && !isFlushScheduled) {
-        isFlushScheduled = true;
-        eventLoop().execute(LaneChannel.this::flushMore);
-      }
-    }
-
-    @Override
-    protected void dropped(Drop reason) {}
-  }
-
-  private void flushMore() {
-    isFlushScheduled = false;
-    if (isActive) {
-      unsafe().flush();
-    }
+  protected void doWrite(ChannelOutboundBuffer in) {
+    writer.flushed();
   }
 
   private final class LaneUnsafe extends AbstractUnsafe {
@@ -304,16 +329,6 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     public void connect(SocketAddress remote, SocketAddress local, ChannelPromise promise) {
       promise.setFailure(
           new UnsupportedOperationException("connect: " + remote + " (expected: none for a lane)"));
-    }
-
-    /** What was flushed is sent before the end, however much it is. */
-    @Override
-    public void close(ChannelPromise promise) {
-      ChannelOutboundBuffer flushed = outboundBuffer();
-      if (isActive && flushed != null && isOutputOpen()) {
-        moveToLane(flushed, Integer.MAX_VALUE);
-      }
-      super.close(promise);
     }
   }
 }
