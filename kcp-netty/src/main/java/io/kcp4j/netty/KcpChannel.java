@@ -244,8 +244,13 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     KcpLanes before = this.lanes;
     this.lanes = lanes;
     reader.useLanes(lanes);
-    if (before != null) {
+    if (before == null) {
+      return;
+    }
+    if (lanes == null) {
       before.close();
+    } else {
+      lanes.replace(before);
     }
   }
 

@@ -58,6 +58,7 @@ public final class KcpLanes {
    */
   public void config(int lane, LaneConfig config) {
     lanes.lane(lane).config(config);
+    channel.session().markBegun();
   }
 
   /**
@@ -134,7 +135,8 @@ public final class KcpLanes {
   @Unstable
   public void flush() {
     if (channel.isActive()) {
-        channel.session().scheduleFlush();
+      channel.session().markBegun();
+      channel.session().scheduleFlush();
     }
   }
 
@@ -148,6 +150,7 @@ public final class KcpLanes {
   /** Has a listener read a lane; null for the channel's pipeline. */
   @Unstable
   public void listener(Lane lane, LaneListener listener) {
+    channel.session().markBegun();
     lane.attachment(listener);
     if (listener != null && readable.remove(lane)) {
       listener.laneProgressed();
@@ -161,6 +164,12 @@ public final class KcpLanes {
   }
 
   // Used by the channel
+
+  /** The lanes of a session that this one replaces, which has not begun. */
+  void replace(KcpLanes before) {
+    acceptor = before.acceptor;
+    before.close();
+  }
 
   WriteCompletions completions() {
     return completions;
@@ -177,6 +186,7 @@ public final class KcpLanes {
   }
 
   void write(LaneMessage message, ChannelPromise promise) {
+    channel.session().markBegun();
     writes.add(message, promise);
   }
 

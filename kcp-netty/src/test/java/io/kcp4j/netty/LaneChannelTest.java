@@ -36,6 +36,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -807,6 +808,44 @@ class LaneChannelTest {
       if (ctx.channel().isWritable()) {
         writable.incrementAndGet();
       }
+    }
+  }
+
+  @Test
+  void settingsThatChangeAtOnceKeepTheLanes() {
+    BlockingQueue<ChannelFuture> writes = new LinkedBlockingQueue<>();
+    try (Fixture fixture = laneFixture()) {
+      fixture.serve(
+          () ->
+              new ChannelInitializer<KcpChannel>() {
+                @Override
+                protected void initChannel(KcpChannel child) {
+                  child
+                      .pipeline()
+                      .addLast(
+                          acceptor(Echo::new),
+                          new AtOnce(
+                              session -> {
+                                session.config().setOption(KcpChannelOption.SEND_WINDOW, 511);
+                                LaneChannelBootstrap bootstrap = new LaneChannelBootstrap(session);
+                                LaneChannel lane = bootstrap.open(1).getNow();
+                                session.config().setOption(KcpChannelOption.SEND_WINDOW, 512);
+                                writes.add(send(lane, "a"));
+                                session.config().setOption(KcpChannelOption.SEND_WINDOW, 513);
+                                writes.add(send(lane, "b"));
+                                writes.add(sendMessage(session, 3, "c"));
+                                session.config().setOption(KcpChannelOption.SEND_WINDOW, 514);
+                              }));
+                }
+              });
+      LaneRecorder recorder = new LaneRecorder();
+      KcpChannel session = fixture.connect(recorder);
+      await().until(() -> writes.size() == 3);
+      writes.forEach(ChannelFuture::syncUninterruptibly);
+      await().until(() -> Set.copyOf(recorder.messages()).equals(Set.of("1:a", "1:b", "3:c")));
+      sendMessage(session, 5, "d");
+      accepted(5);
+      await().until(() -> recorder.messages().contains("5:d"));
     }
   }
 
