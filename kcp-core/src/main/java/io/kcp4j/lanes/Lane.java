@@ -278,6 +278,17 @@ public final class Lane {
     return is(INPUT_DISCARDED);
   }
 
+  /**
+   * Discards no longer what arrives, if the peer has read the end of this direction, and sent
+   * nothing since its own. Returns whether nothing is discarded.
+   */
+  public boolean keepInput() {
+    if (output == Output.UNUSED && inputKind == null && inbox == null) {
+      set(INPUT_DISCARDED, false);
+    }
+    return !is(INPUT_DISCARDED);
+  }
+
   /** Whether the flag, or any of several, is set. */
   boolean is(int flag) {
     return (flags & flag) != 0;

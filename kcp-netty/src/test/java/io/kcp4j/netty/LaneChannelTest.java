@@ -592,6 +592,25 @@ class LaneChannelTest {
   }
 
   @Test
+  void laneCanBeOpenedAgainThoughThePeerSendsNothingOnIt() {
+    try (Fixture fixture = laneFixture()) {
+      LaneRecorder served = new LaneRecorder();
+      fixture.serve(() -> served);
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      for (int round = 0; round < 3; round++) {
+        LaneChannel lane =
+            await()
+                .until(
+                    () -> new LaneChannelBootstrap(session).open(1).awaitUninterruptibly().getNow(),
+                    opened -> opened != null);
+        send(lane, "a" + round);
+        lane.close().syncUninterruptibly();
+      }
+      await().until(() -> served.messages().equals(List.of("1:a0", "1:a1", "1:a2")));
+    }
+  }
+
+  @Test
   void messagesWaitUntilThePeerHasReadTheEarlierEndOfTheirLane() {
     try (Fixture fixture = fixture(ReplyAndClose::new)) {
       LaneRecorder recorder = new LaneRecorder();

@@ -142,12 +142,12 @@ public final class LaneChannelBootstrap {
   }
 
   private static boolean isFree(Lane lane) {
-    return lane.attachment() == null && lane.isUnused();
+    return lane.attachment() == null && lane.keepInput() && lane.isUnused();
   }
 
   private void open(int id, Promise<LaneChannel> promise) {
     Lane lane = lanes().lane(id);
-    if (lane.attachment() != null || !lane.isOutputOpen() || lane.isInputDiscarded()) {
+    if (lane.attachment() != null || !lane.isOutputOpen() || !lane.keepInput()) {
       throw new IllegalStateException(
           lane + ": in use (expected: free, or only begun by the peer)");
     }
