@@ -110,8 +110,10 @@ public final class KcpLanes {
 
   /** Discards what the peer sends on a lane until it ends the lane, for which it is asked. */
   public void discardInput(int lane) {
-    lanes.lane(lane).discardInput();
-    flush();
+    Lane discarded = lanes.lane(lane);
+    discarded.discardInput();
+    readable.remove(discarded);
+    inputRead();
   }
 
   // For lane channels

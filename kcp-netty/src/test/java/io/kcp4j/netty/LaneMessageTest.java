@@ -33,6 +33,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -399,6 +400,22 @@ class LaneMessageTest {
       Throwable cause = writes.get(99).awaitUninterruptibly().cause();
       assertEquals(EndReason.RESET, assertInstanceOf(KcpEndException.class, cause).reason());
       client.closeFuture().syncUninterruptibly();
+    }
+  }
+
+  @Test
+  void sessionClosesWhenWhatIsUnreadIsDiscarded() throws Exception {
+    try (Fixture fixture = fixture()) {
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      fixture.serve(LaneRecorder::new);
+      KcpChannel client = fixture.connect(new LaneRecorder());
+      send(client, 1, "a");
+      client.close().syncUninterruptibly();
+      KcpChannel child = fixture.child();
+      await().until(() -> child.session().get().hasPeerClosed());
+      await().until(() -> call(child, () -> child.lanes().stats(1).unreadMessages()) == 1);
+      run(child, () -> child.lanes().discardInput(1));
+      assertTrue(child.closeFuture().awaitUninterruptibly(5, TimeUnit.SECONDS));
     }
   }
 
