@@ -164,13 +164,7 @@ final class ChannelWriter extends ForwardingUnsafe {
     if (refusal != null) {
       return refusal;
     }
-    return channel.lanes() == null
-        ? new IllegalStateException(
-            KcpChannelOption.DELIVERY
-                + ": "
-                + channel.config().kcp().delivery()
-                + " (expected: LANES, to send a LaneMessage)")
-        : channel.lanes().refusal(message);
+    return channel.lanes() == null ? KcpLanes.missing(channel) : channel.lanes().refusal(message);
   }
 
   /** Why an unreliable datagram cannot be sent, or null. */

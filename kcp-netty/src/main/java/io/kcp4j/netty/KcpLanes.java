@@ -8,6 +8,7 @@ import io.kcp4j.lanes.Lanes;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -25,6 +26,9 @@ public final class KcpLanes {
 
   /** The lanes that the channel's pipeline has to read. */
   private final Set<Lane> readable = new LinkedHashSet<>();
+
+  /** The lanes without a channel that this side has ended, and whose end the peer has not read. */
+  private final Set<Lane> ending = new HashSet<>();
 
   private LaneListener.Acceptor acceptor;
   private boolean isOpenReported;
@@ -95,16 +99,26 @@ public final class KcpLanes {
 
   /**
    * Ends a lane in this direction, behind what has been flushed: the peer gets {@link
-   * LaneEvent.Type#INPUT_ENDED}. The lane may be begun again when the peer has read all of it.
+   * LaneEvent.Type#INPUT_ENDED}. The lane may be begun again when the peer has read all of it: see
+   * {@link LaneEvent.Type#END_READ}.
    */
   public void shutdownOutput(int lane) {
-    lanes.lane(lane).shutdownOutput();
-    flush();
+    Lane ended = lanes.lane(lane);
+    ended.shutdownOutput();
+    outputEnded(ended);
   }
 
   /** The same, and drops what waits, of which a part may have been sent. */
   public void abortOutput(int lane) {
-    lanes.lane(lane).abortOutput();
+    Lane ended = lanes.lane(lane);
+    ended.abortOutput();
+    outputEnded(ended);
+  }
+
+  private void outputEnded(Lane lane) {
+    if (lane.attachment() == null && !lane.isOutputOpen()) {
+      ending.add(lane);
+    }
     flush();
   }
 
@@ -117,6 +131,38 @@ public final class KcpLanes {
   }
 
   // For lane channels
+
+  /**
+   * The lanes of a session.
+   *
+   * @throws IllegalStateException if it has none
+   */
+  @Unstable
+  public static KcpLanes of(KcpChannel session) {
+    KcpLanes lanes = session.lanes();
+    if (lanes == null) {
+      throw missing(session);
+    }
+    return lanes;
+  }
+
+  static IllegalStateException missing(KcpChannel session) {
+    return new IllegalStateException(
+        KcpChannelOption.DELIVERY
+            + ": "
+            + session.config().kcp().delivery()
+            + " (expected: LANES, and a session)");
+  }
+
+  /** Why a message of this size cannot be sent on a lane, or null. */
+  @Unstable
+  public static Exception sizeRefusal(Lane lane, ByteBuf content) {
+    int max = lane.maxMessageBytes();
+    return content.readableBytes() <= max
+        ? null
+        : new IllegalArgumentException(
+            "message: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+  }
 
   /**
    * A lane of the session. The caller calls {@link #flush} after it has sent, and {@link
@@ -154,6 +200,7 @@ public final class KcpLanes {
   public void listener(Lane lane, LaneListener listener) {
     channel.session().markBegun();
     lane.attachment(listener);
+    ending.remove(lane);
     if (listener != null && readable.remove(lane)) {
       listener.laneProgressed();
     }
@@ -210,7 +257,11 @@ public final class KcpLanes {
         continue;
       }
       if (lane.takeOutputStop()) {
+        ending.add(lane);
         fire(lane, LaneEvent.Type.OUTPUT_STOPPED);
+      }
+      if (lane.isOutputOpen() && ending.remove(lane)) {
+        fire(lane, LaneEvent.Type.END_READ);
       }
       if (lane.hasInput()) {
         readable.add(lane);

@@ -18,9 +18,11 @@ import io.netty.buffer.DefaultByteBufHolder;
  * <p>The future of a write succeeds when all of the message has been copied into segments; on an
  * unreliable lane, when it has been copied into a datagram. It fails with {@link
  * IllegalArgumentException} if the message is larger than {@link KcpLanes#maxMessageBytes} or the
- * peer takes no such lane, with {@link java.io.IOException} if it was dropped from its queue or the
- * peer reads the lane no more, and with {@link java.nio.channels.ClosedChannelException} or {@link
- * KcpEndException} if the session ended first.
+ * peer takes no such lane, with {@link IllegalStateException} if the session has no lanes, if the
+ * lane has a channel, or if this side has ended it since the message was written, with {@link
+ * java.io.IOException} if it was dropped from its queue or the peer reads the lane no more, and
+ * with {@link java.nio.channels.ClosedChannelException} or {@link KcpEndException} if the session
+ * ended first.
  */
 public final class LaneMessage extends DefaultByteBufHolder {
 

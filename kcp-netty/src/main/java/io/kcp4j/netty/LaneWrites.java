@@ -2,7 +2,6 @@ package io.kcp4j.netty;
 
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.Lanes;
-import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.util.collection.IntObjectHashMap;
@@ -147,15 +146,14 @@ final class LaneWrites {
 
   /** Why a message cannot be sent on a lane, or null. */
   Exception refusal(LaneMessage message) {
-    ByteBuf content = message.content();
     try {
       Lane lane = lanes.lane(message.lane());
-      int max = lane.maxMessageBytes();
-      if (content.readableBytes() > max) {
-        return new IllegalArgumentException(
-            "message: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+      if (lane.attachment() != null) {
+        return new IllegalStateException(lane + ": has a channel (expected: none)");
       }
-      return lane.isOutputOpen() ? null : new ClosedChannelException();
+      return lane.isOutputOpen()
+          ? KcpLanes.sizeRefusal(lane, message.content())
+          : new ClosedChannelException();
     } catch (IllegalArgumentException e) {
       return e;
     }

@@ -29,9 +29,11 @@ import io.netty.channel.socket.ChannelOutputShutdownEvent;
 import io.netty.util.AttributeKey;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.Promise;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetConnectedException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -212,13 +214,78 @@ class LaneChannelTest {
       assertFails(IllegalArgumentException.class, "lane: 1024", bare.open(1024));
       assertFails(IllegalArgumentException.class, "lane: -1", bare.open(-1));
       assertTrue(bare.open(2).syncUninterruptibly().isSuccess(), "the failed one left it free");
-      assertFails(
-          IllegalArgumentException.class,
-          "expected: an option of lanes",
-          new LaneChannelBootstrap(session).option(KcpChannelOption.SEND_WINDOW, 5).open(3));
+      assertTrue(
+          new LaneChannelBootstrap(session)
+              .option(KcpChannelOption.SEND_WINDOW, 5)
+              .open(3)
+              .syncUninterruptibly()
+              .isSuccess(),
+          "options of others are logged");
       assertTrue(lane.isActive());
       session.close().syncUninterruptibly();
       assertFails(ClosedChannelException.class, "", bare.open(4));
+    }
+  }
+
+  @Test
+  void laneKeepsItsSettingsIfItsChannelCannotBeSetUp() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannelBootstrap bootstrap =
+          new LaneChannelBootstrap(session)
+              .config(LaneConfig.DEFAULT.withPriority(1))
+              .handler(new LaneRecorder());
+      bootstrap.open(1).syncUninterruptibly();
+      assertFails(RuntimeException.class, "not a @Sharable handler", bootstrap.open(2));
+      LaneChannel lane = open(session, 2, new LaneRecorder());
+      assertEquals(LaneConfig.DEFAULT, lane.laneConfig());
+    }
+  }
+
+  @Test
+  void promiseThatIsCancelledOpensNoLane() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      call(
+          session,
+          () -> {
+            Promise<LaneChannel> promise = session.eventLoop().newPromise();
+            assertTrue(promise.cancel(false));
+            new LaneChannelBootstrap(session).open(promise);
+          });
+      assertEquals(
+          0, new LaneChannelBootstrap(session).open().syncUninterruptibly().getNow().lane());
+    }
+  }
+
+  @Test
+  void lanesCannotBeOpenedBeforeTheSessionIsActive() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session =
+          (KcpChannel)
+              fixture
+                  .bootstrap
+                  .clone()
+                  .handler(new ChannelInboundHandlerAdapter())
+                  .register()
+                  .syncUninterruptibly()
+                  .channel();
+      assertFails(NotYetConnectedException.class, "", new LaneChannelBootstrap(session).open());
+    }
+  }
+
+  @Test
+  void messagesOfASessionAreRefusedOnALaneThatHasAChannel() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      Throwable refusal = sendMessage(session, 1, "a").awaitUninterruptibly().cause();
+      assertEquals(
+          "lane 1: has a channel (expected: none)",
+          assertInstanceOf(IllegalStateException.class, refusal).getMessage());
+      send(lane, "b").syncUninterruptibly();
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().equals(List.of("b")));
     }
   }
 
@@ -346,7 +413,7 @@ class LaneChannelTest {
     try (Fixture fixture = fixture(LaneRecorder::new)) {
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       LaneChannel other = open(session, 2, new LaneRecorder());
-      for (int round = 0; round < 20; round++) {
+      for (int round = 0; round < 8; round++) {
         LaneChannel lane =
             await()
                 .until(
@@ -367,7 +434,7 @@ class LaneChannelTest {
         send(other, "b" + round).syncUninterruptibly();
       }
       LaneRecorder others = recorder(2);
-      await().until(() -> others.messages().size() == 20);
+      await().until(() -> others.messages().size() == 8);
     }
   }
 
@@ -399,7 +466,7 @@ class LaneChannelTest {
   void bothSidesMayCloseAtOnce() {
     try (Fixture fixture = fixture(LaneRecorder::new)) {
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
-      for (int round = 0; round < 20; round++) {
+      for (int round = 0; round < 8; round++) {
         accepted.remove(1);
         LaneChannel lane =
             await()
@@ -558,7 +625,7 @@ class LaneChannelTest {
   void replyIsReadThoughThePeerClosesBehindIt() {
     try (Fixture fixture = fixture(ReplyAndClose::new)) {
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
-      for (int id = 0; id < 20; id++) {
+      for (int id = 0; id < 10; id++) {
         LaneRecorder recorder = new LaneRecorder();
         LaneChannel lane = open(session, id, recorder);
         send(lane, "request");

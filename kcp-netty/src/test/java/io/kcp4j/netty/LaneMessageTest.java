@@ -316,14 +316,17 @@ class LaneMessageTest {
     try (Fixture fixture = fixture()) {
       LaneRecorder served = new LaneRecorder();
       fixture.serve(() -> served);
-      KcpChannel client = fixture.connect(new LaneRecorder());
+      LaneRecorder events = new LaneRecorder();
+      KcpChannel client = fixture.connect(events);
       for (int i = 1; i <= 3; i++) {
         int ends = i;
         LaneEvent end = new LaneEvent(5, LaneEvent.Type.INPUT_ENDED);
-        await().until(() -> send(client, 5, 30_000).awaitUninterruptibly().isSuccess());
+        LaneEvent endRead = new LaneEvent(5, LaneEvent.Type.END_READ);
+        send(client, 5, 30_000).syncUninterruptibly();
         run(client, () -> client.lanes().shutdownOutput(5));
         await().until(() -> served.events.stream().filter(end::equals).count() == ends);
         assertEquals(i, served.messages(5).size());
+        await().until(() -> events.events.stream().filter(endRead::equals).count() == ends);
       }
     }
   }
@@ -357,6 +360,8 @@ class LaneMessageTest {
       assertEquals(
           "message dropped: the lane was aborted, or the peer reads it no more",
           cause.getMessage());
+      await().until(() -> events.hasEvent(1, LaneEvent.Type.END_READ));
+      await().until(() -> events.hasEvent(2, LaneEvent.Type.END_READ));
       assertTrue(send(client, 1, "again").syncUninterruptibly().isSuccess());
       await().until(() -> served.messages().contains("1:again"));
     }

@@ -129,6 +129,10 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     return lanes;
   }
 
+  Lane laneOfSession() {
+    return lane;
+  }
+
   @Override
   protected SocketAddress localAddress0() {
     return parent().localAddress();
@@ -298,11 +302,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
               + StringUtil.simpleClassName(message)
               + " (expected: ByteBuf)");
     }
-    int max = lane.maxMessageBytes();
-    return content.readableBytes() <= max
-        ? null
-        : new IllegalArgumentException(
-            "message: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+    return KcpLanes.sizeRefusal(lane, content);
   }
 
   /** Whether the peer has not read all that an earlier channel of the lane has sent. */

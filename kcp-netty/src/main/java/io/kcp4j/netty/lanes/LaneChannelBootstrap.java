@@ -3,20 +3,24 @@ package io.kcp4j.netty.lanes;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.netty.ChannelSetup;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpLanes;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
 import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.Promise;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetConnectedException;
 import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
 
 /**
- * Begins lanes of a session as {@link LaneChannel}s. Not thread-safe, but for {@link #open}.
+ * Begins lanes of a session as {@link LaneChannel}s. Thread-safe.
  *
  * <pre>{@code
  * Future<LaneChannel> chat =
@@ -29,10 +33,8 @@ import java.util.Objects;
 public final class LaneChannelBootstrap {
 
   private final KcpChannel session;
-  private final Map<ChannelOption<?>, Object> options = new LinkedHashMap<>();
-  private final Map<AttributeKey<?>, Object> attributes = new LinkedHashMap<>();
-  private LaneConfig config;
-  private ChannelHandler handler;
+  private final ChannelSetup setup = new ChannelSetup(LaneChannelBootstrap.class);
+  private volatile LaneConfig config;
 
   /**
    * Makes a bootstrap.
@@ -49,21 +51,24 @@ public final class LaneChannelBootstrap {
     return this;
   }
 
-  /** Sets an option of the channels. */
+  /** Sets an option of the channels that are opened from now on; null removes it. */
   public <T> LaneChannelBootstrap option(ChannelOption<T> option, T value) {
-    options.put(Objects.requireNonNull(option, "option"), value);
+    setup.option(option, value);
     return this;
   }
 
-  /** Sets an attribute of the channels. */
+  /** Sets an attribute of the channels that are opened from now on; null removes it. */
   public <T> LaneChannelBootstrap attr(AttributeKey<T> key, T value) {
-    attributes.put(Objects.requireNonNull(key, "key"), value);
+    setup.attr(key, value);
     return this;
   }
 
-  /** Sets what is added to the pipeline of each channel. */
+  /**
+   * Sets the handler that a channel's pipeline begins with. It has to be sharable if more than one
+   * channel is opened, as every {@code ChannelInitializer} is.
+   */
   public LaneChannelBootstrap handler(ChannelHandler handler) {
-    this.handler = Objects.requireNonNull(handler, "handler");
+    setup.handler(handler);
     return this;
   }
 
@@ -71,119 +76,119 @@ public final class LaneChannelBootstrap {
    * Begins a lane with an id that is free: a client takes even ids, a server odd ones. The peer
    * notices that when the first message arrives.
    *
-   * @return fails with {@link IllegalStateException} if no id is free
+   * @return fails with {@link IllegalStateException} if no id is free, and as that of {@link
+   *     #open(int)}
    */
   public Future<LaneChannel> open() {
-    return run(this::openFree);
+    return open(session.eventLoop().newPromise());
+  }
+
+  /** Begins a lane, see {@link #open()}, and notifies {@code promise}. */
+  public Future<LaneChannel> open(Promise<LaneChannel> promise) {
+    return run(this::freeLane, promise);
   }
 
   /**
-   * Begins a lane.
+   * Begins a lane. One on which this side has sent {@link io.kcp4j.netty.LaneMessage}s, or the peer
+   * anything, goes on as a channel.
    *
    * @param lane its id, which both sides know
-   * @return fails with {@link IllegalStateException} if the session has no lanes, or if this one is
-   *     in use, by the side of the peer perhaps; with {@link IllegalArgumentException} if the peer
-   *     takes no such lane; with {@link java.nio.channels.ClosedChannelException} if the session
-   *     has ended
+   * @return fails with {@link IllegalStateException} if the session has no lanes, if this one has a
+   *     channel, or if one side has ended it and the other has not done so or has not read
+   *     everything; with {@link IllegalArgumentException} if the peer takes no such lane; with
+   *     {@link NotYetConnectedException} while the session is not active, and with {@link
+   *     ClosedChannelException} when it has closed
    */
   public Future<LaneChannel> open(int lane) {
-    return run(promise -> open(lane, promise));
+    return open(lane, session.eventLoop().newPromise());
   }
 
-  private interface Opening {
-    void open(Promise<LaneChannel> promise);
+  /** Begins a lane, see {@link #open(int)}, and notifies {@code promise}. */
+  public Future<LaneChannel> open(int lane, Promise<LaneChannel> promise) {
+    return run(() -> lane(lane), promise);
   }
 
-  private Future<LaneChannel> run(Opening opening) {
-    Promise<LaneChannel> promise = session.eventLoop().newPromise();
-    if (session.eventLoop().inEventLoop()) {
-      open(opening, promise);
-    } else {
-      session.eventLoop().execute(() -> open(opening, promise));
+  private Future<LaneChannel> run(Supplier<Lane> lane, Promise<LaneChannel> promise) {
+    EventLoop loop = session.eventLoop();
+    if (loop.inEventLoop()) {
+      openNow(lane, promise);
+      return promise;
+    }
+    try {
+      loop.execute(() -> openNow(lane, promise));
+    } catch (RejectedExecutionException e) { // The event loop has shut down.
+      promise.tryFailure(e);
     }
     return promise;
   }
 
-  private void open(Opening opening, Promise<LaneChannel> promise) {
+  private void openNow(Supplier<Lane> lane, Promise<LaneChannel> promise) {
+    if (!promise.setUncancellable()) {
+      return;
+    }
+    if (!session.isActive()) {
+      promise.setFailure(
+          session.isOpen() ? new NotYetConnectedException() : new ClosedChannelException());
+      return;
+    }
+    LaneChannel channel;
     try {
-      opening.open(promise);
-    } catch (RuntimeException e) { // Of the user's options and handlers, too.
-      promise.tryFailure(e);
+      channel = new LaneChannel(session, lane.get());
+    } catch (RuntimeException e) {
+      promise.setFailure(e);
+      return;
     }
-  }
-
-  private KcpLanes lanes() {
-    KcpLanes lanes = session.lanes();
-    if (lanes == null) {
-      throw new IllegalStateException(
-          KcpChannelOption.DELIVERY
-              + ": "
-              + session.config().getOption(KcpChannelOption.DELIVERY)
-              + " (expected: LANES, and a session, to open a lane)");
+    try {
+      setup.apply(channel);
+      configure(channel.laneOfSession());
+    } catch (RuntimeException e) { // Such as of a handler that is not sharable and was used before.
+      channel.unsafe().closeForcibly();
+      promise.setFailure(e);
+      return;
     }
-    return lanes;
-  }
-
-  private void openFree(Promise<LaneChannel> promise) {
-    int first = session.parent() == null ? 0 : 1;
-    for (int id = first; id < LanesConfig.MAX_LANES; id += 2) {
-      Lane lane;
-      try {
-        lane = lanes().lane(id);
-      } catch (IllegalArgumentException e) {
-        break; // The peer takes no more lanes.
-      }
-      if (isFree(lane)) {
-        open(lane, promise);
-        return;
-      }
-    }
-    throw new IllegalStateException("lanes: all in use (expected: one that is free)");
-  }
-
-  private static boolean isFree(Lane lane) {
-    return lane.attachment() == null && lane.keepInput() && lane.isUnused();
-  }
-
-  private void open(int id, Promise<LaneChannel> promise) {
-    Lane lane = lanes().lane(id);
-    if (lane.attachment() != null || !lane.isOutputOpen() || !lane.keepInput()) {
-      throw new IllegalStateException(
-          lane + ": in use (expected: free, or only begun by the peer)");
-    }
-    open(lane, promise);
-  }
-
-  private void open(Lane lane, Promise<LaneChannel> promise) {
-    if (config != null) {
-      lane.config(config);
-    }
-    LaneChannel channel = new LaneChannel(session, lane);
-    setUp(channel);
     session
         .eventLoop()
         .register(channel)
         .addListener(
             registered -> {
               if (registered.isSuccess()) {
-                promise.trySuccess(channel);
+                promise.setSuccess(channel);
               } else {
-                promise.tryFailure(registered.cause());
+                channel.unsafe().closeForcibly();
+                promise.setFailure(registered.cause());
               }
             });
   }
 
-  @SuppressWarnings("unchecked") // Options and keys were put in with values of their types.
-  private void setUp(LaneChannel channel) {
-    if (handler != null) {
-      channel.pipeline().addLast(handler);
+  private void configure(Lane lane) {
+    LaneConfig config = this.config;
+    if (config != null) {
+      lane.config(config);
     }
-    options.forEach(
-        (option, value) -> {
-          if (!channel.config().setOption((ChannelOption<Object>) option, value)) {
-            throw new IllegalArgumentException(option + ": (expected: an option of lanes)");
-          }
-        });
-    attributes.forEach((key, value) -> channel.attr((AttributeKey<Object>) key).set(value));
+  }
+
+  private Lane freeLane() {
+    KcpLanes lanes = KcpLanes.of(session);
+    int first = session.parent() == null ? 0 : 1;
+    for (int id = first; id < LanesConfig.MAX_LANES; id += 2) {
+      Lane lane;
+      try {
+        lane = lanes.lane(id);
+      } catch (IllegalArgumentException e) {
+        break; // The peer takes no more lanes.
+      }
+      if (lane.attachment() == null && lane.keepInput() && lane.isUnused()) {
+        return lane;
+      }
+    }
+    throw new IllegalStateException("lanes: all in use (expected: one that is free)");
+  }
+
+  private Lane lane(int id) {
+    Lane lane = KcpLanes.of(session).lane(id);
+    if (lane.attachment() != null || !lane.isOutputOpen() || !lane.keepInput()) {
+      throw new IllegalStateException(lane + ": in use (expected: no channel, and not ended)");
+    }
+    return lane;
   }
 }

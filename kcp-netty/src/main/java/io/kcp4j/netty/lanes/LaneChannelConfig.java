@@ -2,7 +2,7 @@ package io.kcp4j.netty.lanes;
 
 import io.netty.channel.DefaultChannelConfig;
 
-/** The configuration of a {@link LaneChannel}. */
+/** The configuration of a {@link LaneChannel}. {@code ALLOCATOR} is by default the session's. */
 final class LaneChannelConfig extends DefaultChannelConfig {
 
   private final LaneChannel laneChannel;
@@ -10,6 +10,7 @@ final class LaneChannelConfig extends DefaultChannelConfig {
   LaneChannelConfig(LaneChannel channel) {
     super(channel);
     laneChannel = channel;
+    setAllocator(channel.parent().config().getAllocator());
   }
 
   @Override

@@ -14,9 +14,9 @@ import java.util.Objects;
 /**
  * Makes a {@link LaneChannel} of each lane on which the peer begins to send, in the pipeline of a
  * {@link KcpChannel} whose {@link KcpChannelOption#DELIVERY} is {@code LANES}. Lanes that were
- * begun by {@link LaneChannelBootstrap} have their channels already. Without this handler, or for
- * lanes that have been read before it was added, the session's pipeline reads {@link
- * io.kcp4j.netty.LaneMessage}s.
+ * begun by {@link LaneChannelBootstrap} have their channels already. Without this handler, the
+ * session's pipeline reads {@link io.kcp4j.netty.LaneMessage}s. If it is added later, lanes that
+ * are in use become channels when something arrives on them next.
  */
 public final class LaneMultiplexHandler extends ChannelInboundHandlerAdapter {
 
@@ -59,15 +59,7 @@ public final class LaneMultiplexHandler extends ChannelInboundHandlerAdapter {
   }
 
   private void begin(KcpChannel session) {
-    KcpLanes lanes = session.lanes();
-    if (lanes == null) {
-      throw new IllegalStateException(
-          KcpChannelOption.DELIVERY
-              + ": "
-              + session.config().getOption(KcpChannelOption.DELIVERY)
-              + " (expected: LANES)");
-    }
-    lanes.acceptor(lane -> accept(session, lane));
+    KcpLanes.of(session).acceptor(lane -> accept(session, lane));
   }
 
   private LaneListener accept(KcpChannel session, Lane lane) {
