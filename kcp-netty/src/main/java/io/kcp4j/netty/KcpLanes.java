@@ -41,8 +41,8 @@ public final class KcpLanes {
   }
 
   /**
-   * Whether the peer has shown that it has lanes. Messages that are written before wait for that. A
-   * client's connect succeeds when it has.
+   * Whether the peer has shown that it has lanes. A client's connect succeeds when it has; a server
+   * may write before, and its messages wait for that.
    */
   public boolean isOpen() {
     return lanes.isOpen();
@@ -77,13 +77,17 @@ public final class KcpLanes {
   /**
    * Whether less waits on a lane than the channel's {@code WRITE_BUFFER_WATER_MARK} says: see
    * {@link LaneEvent}. All lanes together may have 16 times as much waiting before {@code
-   * channel.isWritable()} becomes false.
+   * channel.isWritable()} becomes false. Only {@link LaneMessage}s count: the channel of a lane has
+   * water marks of its own.
    */
   public boolean isWritable(int lane) {
     return writes.isWritable(lane);
   }
 
-  /** How much waits on a lane, in bytes; messages count a little more than their content. */
+  /**
+   * How much waits on a lane without a channel, in bytes; messages count a little more than their
+   * content.
+   */
   public long pendingBytes(int lane) {
     return writes.pendingBytes(lane);
   }

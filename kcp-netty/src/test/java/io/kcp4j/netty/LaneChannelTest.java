@@ -1020,7 +1020,7 @@ class LaneChannelTest {
           opened.stream().map(opening -> opening.syncUninterruptibly().getNow()).toList();
       for (int round = 1; round <= 2; round++) {
         int expected = round;
-        channels.forEach(lane -> send(lane, 200));
+        channels.forEach(lane -> lane.writeAndFlush(Unpooled.wrappedBuffer(new byte[200])));
         await().until(() -> recorders.stream().allMatch(r -> r.messages().size() == expected));
       }
       assertEquals(0, session.stats().get(KcpCounter.LANE_FRAMES_REFUSED));
