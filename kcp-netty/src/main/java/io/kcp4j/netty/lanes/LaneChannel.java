@@ -172,7 +172,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
   @Override
   protected void doDeregister() {
     if (isOpen()) {
-      close();
+      closeNow();
       pipeline().fireChannelInactive();
     }
   }
@@ -282,7 +282,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
   }
 
   private void closeNow() {
-    unsafe().close(voidPromise());
+    unsafe().close(unsafe().voidPromise());
   }
 
   // Writing
