@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.Channel;

@@ -1,7 +1,7 @@
 package io.kcp4j.netty.lanes;
 
-import io.kcp4j.netty.ForwardingUnsafe;
 import io.kcp4j.netty.LaneWrite;
+import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;

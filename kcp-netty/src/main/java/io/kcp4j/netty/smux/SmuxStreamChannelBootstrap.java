@@ -1,6 +1,6 @@
 package io.kcp4j.netty.smux;
 
-import io.kcp4j.netty.ChannelSetup;
+import io.kcp4j.netty.internal.ChannelSetup;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;

@@ -1,6 +1,5 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.internal;
 
-import io.kcp4j.Unstable;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -9,7 +8,6 @@ import io.netty.channel.RecvByteBufAllocator;
 import java.net.SocketAddress;
 
 /** Forwards all calls to another {@code Unsafe}; subclasses change some of them. */
-@Unstable
 public class ForwardingUnsafe implements Channel.Unsafe {
 
   private final Channel.Unsafe unsafe;

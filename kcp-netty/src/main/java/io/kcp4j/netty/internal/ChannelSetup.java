@@ -1,6 +1,5 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.internal;
 
-import io.kcp4j.Unstable;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
@@ -12,7 +11,6 @@ import java.util.Map;
 import java.util.Objects;
 
 /** What a bootstrap sets on the channels that it opens. Thread-safe. */
-@Unstable
 public final class ChannelSetup {
 
   private final InternalLogger logger;
