@@ -577,7 +577,7 @@ class LaneChannelTest {
           .until(
               () -> {
                 sent[0]++;
-                send(lane, 5_000);
+                send(lane, 19_000);
                 return !lane.isWritable();
               });
       accepted(1).config().setAutoRead(true);
