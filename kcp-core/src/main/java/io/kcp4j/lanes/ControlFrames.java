@@ -173,6 +173,7 @@ final class ControlFrames {
     if (isReliable) {
       Frame.putVarInt(out, lane.outbox == null ? 0 : lane.outbox.cutBytes);
     }
+    assert lane.outbox == null || lane.outbox.isEmpty() : lane;
     lane.outbox = null;
   }
 

@@ -287,6 +287,11 @@ public final class Lane {
     flags = (byte) (value ? flags | flag : flags & ~flag);
   }
 
+  /** Whether such a control frame waits for the next segment. */
+  boolean isDue(int controlFrame) {
+    return (controlDue & controlFrame) != 0;
+  }
+
   /** What has been read and not been reported. */
   int unreported() {
     return consumed - reported;

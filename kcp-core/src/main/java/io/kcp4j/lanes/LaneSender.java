@@ -242,9 +242,13 @@ final class LaneSender implements SegmentSource {
     LaneTracing.outputEnded(kcp, lane);
   }
 
-  /** The peer has read everything on a lane, and its end. */
+  /**
+   * The peer has read everything on a lane, and its end.
+   *
+   * @return false if it cannot have read that
+   */
   boolean finAcknowledged(Lane lane) {
-    if (lane.output != Lane.Output.ENDED) {
+    if (lane.output != Lane.Output.ENDED || lane.isDue(ControlFrames.FIN)) {
       return false;
     }
     lane.output = Lane.Output.UNUSED;

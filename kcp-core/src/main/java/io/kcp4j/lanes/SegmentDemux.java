@@ -138,7 +138,9 @@ final class SegmentDemux implements SegmentSink {
     }
     if (frame.type() == Frame.FIN_ACK) {
       boolean isPossible = sender.finAcknowledged(lane);
-      lanes.news(lane);
+      if (isPossible) {
+        lanes.news(lane);
+      }
       return isPossible;
     }
     boolean isEarlier = frame.value() - lane.firstMessage < 0; // Of what has ended since.

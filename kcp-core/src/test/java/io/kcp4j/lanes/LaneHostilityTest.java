@@ -68,6 +68,18 @@ class LaneHostilityTest {
     receiver.input(datagram.writeBytes(frames), 0);
   }
 
+  private static final class Message extends LaneSend {
+    Message(ByteBuf content) {
+      super(content);
+    }
+
+    @Override
+    protected void sent() {}
+
+    @Override
+    protected void dropped(Drop reason) {}
+  }
+
   private static ByteBuf frames() {
     return Unpooled.buffer(1_400);
   }
@@ -331,6 +343,18 @@ class LaneHostilityTest {
     receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(1).writeIntLE(4));
     receive(frames().writeByte(Frame.FIN_ACK).writeByte(1));
     assertEquals(6, refused());
+  }
+
+  /** Otherwise the lane would begin again, and end at once. */
+  @Test
+  void acknowledgementOfAnEndThatHasNotLeftIsRefused() {
+    Lane lane = lanes.lane(1);
+    lane.send(new Message(Unpooled.buffer().writeZero(10)));
+    lane.abortOutput();
+    receive(frames().writeByte(Frame.FIN_ACK).writeByte(1));
+    assertEquals(1, refused());
+    assertFalse(lane.isOutputOpen());
+    assertFalse(lanes.hasNews());
   }
 
   @Test
