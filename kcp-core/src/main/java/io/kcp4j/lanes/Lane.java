@@ -79,7 +79,7 @@ public final class Lane {
 
   static final int NEWS = 8;
 
-  /** Whether the peer has stopped reading, and this has not been taken yet. */
+  /** Whether this direction has ended by itself, and this has not been taken yet. */
   static final int OUTPUT_STOPPED = 16;
 
   /** Whether it is among the unreliable lanes that may have something unread. */
@@ -214,8 +214,10 @@ public final class Lane {
   }
 
   /**
-   * Whether the peer has stopped reading the lane since this was asked last. What waited has been
-   * dropped then, and this side has ended the lane.
+   * Whether this direction has ended otherwise than by {@link #shutdownOutput} and {@link
+   * #abortOutput} since this was asked last: the peer has stopped reading the lane, or the buffer
+   * of a message of which a part had left could not be read any more. What waited has been dropped
+   * then.
    */
   public boolean takeOutputStop() {
     boolean isStopped = is(OUTPUT_STOPPED);
@@ -285,6 +287,12 @@ public final class Lane {
 
   void set(int flag, boolean value) {
     flags = (byte) (value ? flags | flag : flags & ~flag);
+  }
+
+  /** This direction ends by itself, which the driver is told. */
+  void outputStopped() {
+    set(OUTPUT_STOPPED, true);
+    lanes.news(this);
   }
 
   /** Whether such a control frame waits for the next segment. */

@@ -75,8 +75,8 @@ final class LaneOutbox {
     }
     last = message;
     messages++;
-    queuedBytes += message.content().readableBytes();
-    frameBytes += FrameWriter.estimateBytes(lane.id(), message.content().readableBytes());
+    queuedBytes += message.bytes();
+    frameBytes += FrameWriter.estimateBytes(lane.id(), message.bytes());
   }
 
   /** So many bytes of the first message have been sent, but not all of it. */
@@ -91,7 +91,7 @@ final class LaneOutbox {
     LaneSend removed = first;
     first = removed.next;
     removed.next = null;
-    int bytes = removed.content().readableBytes();
+    int bytes = removed.bytes();
     queuedBytes -= bytes - sentBytes;
     frameBytes -= FrameWriter.estimateBytes(lane.id(), bytes) - sentBytes;
     sentBytes = 0;

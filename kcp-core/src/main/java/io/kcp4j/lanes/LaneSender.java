@@ -108,7 +108,7 @@ final class LaneSender implements SegmentSource {
   private void dropTooLarge(LaneOutbox outbox) {
     for (int left = outbox.messages(); left > 0; left--) {
       LaneSend message = outbox.remove();
-      if (message.content().readableBytes() <= maxMessageBytes) {
+      if (message.bytes() <= maxMessageBytes) {
         outbox.add(message);
       } else {
         drop(message, LaneSend.Drop.TOO_LARGE);
@@ -161,7 +161,7 @@ final class LaneSender implements SegmentSource {
   private boolean isAllowed(LaneOutbox outbox) {
     return isOpen
         && (outbox.sentBytes() > 0
-            || credit.allows(outbox.lane, Credit.charge(outbox.first().content().readableBytes())));
+            || credit.allows(outbox.lane, Credit.charge(outbox.first().bytes())));
   }
 
   private void unschedule(LaneOutbox outbox) {
@@ -264,9 +264,26 @@ final class LaneSender implements SegmentSource {
     ended(outbox);
   }
 
+  /** Drops the first message of a lane; if a part of it has left, the lane has to end. */
+  private void dropUnreadable(LaneOutbox outbox) {
+    int sentBytes = outbox.sentBytes();
+    unschedule(outbox);
+    drop(outbox.remove(), LaneSend.Drop.UNREADABLE);
+    if (sentBytes > 0) {
+      outbox.cutBytes = sentBytes;
+      outbox.lane.outputStopped();
+      outbox.lane.output = Lane.Output.ENDING;
+      dropAll(outbox, LaneSend.Drop.LANE_CLOSED);
+    } else if (outbox.isEmpty()) {
+      ended(outbox);
+    } else {
+      schedule(outbox);
+    }
+  }
+
   private void drop(LaneSend message, LaneSend.Drop reason) {
     messages--;
-    message.content().release();
+    message.release();
     message.dropped(reason);
   }
 
@@ -326,7 +343,7 @@ final class LaneSender implements SegmentSource {
   private boolean write(LaneOutbox outbox, ByteBuffer out) {
     Lane lane = outbox.lane;
     LaneSend message = outbox.first();
-    int total = message.content().readableBytes();
+    int total = message.bytes();
     int offset = outbox.sentBytes();
     boolean begins = offset == 0;
     if (begins && !isAllowed(outbox)) { // Another lane has used up the credit.
@@ -339,8 +356,16 @@ final class LaneSender implements SegmentSource {
     int numberBytes = numberBytes(lane.outstanding() + charge);
     boolean isOrdered = lane.config().kind() == LaneKind.RELIABLE_ORDERED;
     int start = out.position();
+    int limit = out.limit();
     int type = isOrdered ? Frame.ORDERED : Frame.UNORDERED;
-    int written = writer.write(type, lane.id(), number, numberBytes, message.content(), offset);
+    int written;
+    try {
+      written = writer.write(type, lane.id(), number, numberBytes, message, offset);
+    } catch (RuntimeException e) {
+      out.limit(limit).position(start);
+      dropUnreadable(outbox);
+      return true;
+    }
     if (written == FrameWriter.NO_ROOM) {
       return false;
     }
@@ -372,9 +397,9 @@ final class LaneSender implements SegmentSource {
   private void written(LaneOutbox outbox, LaneSend message) {
     messages--;
     kcp.counters().add(KcpCounter.LANE_MESSAGES_OUT, 1);
-    kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.content().readableBytes());
-    LaneTracing.messageSent(kcp, outbox.lane, message.content().readableBytes());
-    message.content().release();
+    kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.bytes());
+    LaneTracing.messageSent(kcp, outbox.lane, message.bytes());
+    message.release();
     sent.add(message);
     if (outbox.isEmpty()) {
       scheduler.remove(outbox.entry);

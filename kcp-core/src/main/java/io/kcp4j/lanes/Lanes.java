@@ -225,14 +225,14 @@ public final class Lanes {
   }
 
   void send(Lane lane, LaneSend message) {
-    int bytes = message.content().readableBytes();
+    message.queued();
     if (!sender.isPossible(lane.id())) {
       throw new IllegalArgumentException(
           "lane: " + lane.id() + " (expected: one that the peer takes)");
     }
-    if (bytes > lane.maxMessageBytes()) {
+    if (message.bytes() > lane.maxMessageBytes()) {
       throw new IllegalArgumentException(
-          "message: " + bytes + " bytes (expected: <= " + lane.maxMessageBytes() + ")");
+          "message: " + message.bytes() + " bytes (expected: <= " + lane.maxMessageBytes() + ")");
     }
     if (!lane.isOutputOpen()) {
       throw new IllegalStateException(lane + ": ended (expected: open, or read by the peer)");

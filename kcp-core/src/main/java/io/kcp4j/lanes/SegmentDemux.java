@@ -145,8 +145,7 @@ final class SegmentDemux implements SegmentSink {
     }
     boolean isEarlier = frame.value() - lane.firstMessage < 0; // Of what has ended since.
     if (!isEarlier && lane.output == Lane.Output.OPEN) {
-      lane.set(Lane.OUTPUT_STOPPED, true);
-      lanes.news(lane);
+      lane.outputStopped();
     }
     if (!isEarlier && lane.output != Lane.Output.UNUSED) {
       lane.abortOutput();

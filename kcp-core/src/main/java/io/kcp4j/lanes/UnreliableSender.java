@@ -61,7 +61,7 @@ final class UnreliableSender {
 
   private void drop(LaneSend dropped, LaneSend.Drop reason) {
     counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
-    dropped.content().release();
+    dropped.release();
     dropped.dropped(reason);
   }
 
@@ -103,7 +103,7 @@ final class UnreliableSender {
 
   private void plan(int roomBytes) {
     for (LaneOutbox outbox; (outbox = turns.peek()) != null; ) {
-      int bytes = LaneItem.HEADER_BYTES + outbox.first().content().readableBytes();
+      int bytes = LaneItem.HEADER_BYTES + outbox.first().bytes();
       if (plannedBytes + bytes > roomBytes) {
         return;
       }
@@ -151,20 +151,39 @@ final class UnreliableSender {
   void write(ByteBuf out) {
     for (LaneSend message; (message = planned.poll()) != null; ) {
       Lane lane = plannedLanes.remove();
-      ByteBuf content = message.content();
-      int bytes = content.readableBytes();
-      boolean isSequenced = lane.config().kind() == LaneKind.UNRELIABLE_SEQUENCED;
-      out.writeByte(isSequenced ? LaneItem.SEQUENCED : LaneItem.UNRELIABLE);
-      out.writeShortLE(LaneItem.VALUE_HEADER_BYTES + bytes).writeShortLE(lane.id());
-      out.writeShortLE(lane.sentMessages++);
-      out.writeBytes(content, content.readerIndex(), bytes);
-      counters.add(KcpCounter.UNRELIABLE_OUT, 1);
-      LaneTracing.messageSent(kcp, lane, bytes);
-      content.release();
-      message.sent();
+      if (write(lane, message, out)) {
+        sent(lane, message);
+      } else {
+        drop(message, LaneSend.Drop.UNREADABLE);
+      }
       endIfDone(lane);
     }
     plannedBytes = 0;
+  }
+
+  /** Writes an item; returns whether its message could be read. */
+  private static boolean write(Lane lane, LaneSend message, ByteBuf out) {
+    boolean isSequenced = lane.config().kind() == LaneKind.UNRELIABLE_SEQUENCED;
+    int start = out.writerIndex();
+    int valueBytes = LaneItem.VALUE_HEADER_BYTES + message.bytes();
+    out.writeByte(isSequenced ? LaneItem.SEQUENCED : LaneItem.UNRELIABLE).writeShortLE(valueBytes);
+    out.writeShortLE(lane.id()).writeShortLE(lane.sentMessages);
+    try {
+      message.copy(out);
+      return true;
+    } catch (RuntimeException e) { // The bytes have been planned.
+      out.writerIndex(start).writeByte(LaneItem.PADDING).writeShortLE(valueBytes);
+      out.writeZero(valueBytes);
+      return false;
+    }
+  }
+
+  private void sent(Lane lane, LaneSend message) {
+    lane.sentMessages++;
+    counters.add(KcpCounter.UNRELIABLE_OUT, 1);
+    LaneTracing.messageSent(kcp, lane, message.bytes());
+    message.release();
+    message.sent();
   }
 
   void close() {

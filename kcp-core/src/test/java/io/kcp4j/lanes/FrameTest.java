@@ -148,6 +148,19 @@ class FrameTest {
     assertEquals("ac02", ByteBufUtil.hexDump(out.array(), 0, 2));
   }
 
+  private static final class QueuedMessage extends LaneSend {
+    QueuedMessage(ByteBuf content) {
+      super(content);
+      queued();
+    }
+
+    @Override
+    protected void sent() {}
+
+    @Override
+    protected void dropped(Drop reason) {}
+  }
+
   @Test
   void writerAndReaderAgree() {
     FrameWriter writer = new FrameWriter();
@@ -156,7 +169,8 @@ class FrameTest {
         ByteBuffer out = ByteBuffer.allocate(room);
         writer.begin(out, room);
         ByteBuf content = LanePair.pattern(bytes);
-        int written = writer.write(Frame.ORDERED, 200, 70_000, 4, content, 0);
+        LaneSend message = new QueuedMessage(content);
+        int written = writer.write(Frame.ORDERED, 200, 70_000, 4, message, 0);
         writer.end();
         if (written == FrameWriter.NO_ROOM) {
           assertEquals(0, out.position());

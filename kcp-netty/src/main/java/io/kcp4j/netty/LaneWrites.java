@@ -110,6 +110,7 @@ final class LaneWrites {
         case LANE_CLOSED -> "the lane was aborted, or the peer reads it no more";
         case NO_SUCH_LANE -> "the peer takes no such lane";
         case TOO_LARGE -> "larger than the peer takes, or than a datagram";
+        case UNREADABLE -> "its buffer was released, or made smaller, after it was written";
         case QUEUE_FULL -> "newer ones were written to its lane";
         case SESSION_CLOSED -> throw new AssertionError(reason);
       };
