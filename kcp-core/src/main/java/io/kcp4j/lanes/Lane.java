@@ -289,6 +289,11 @@ public final class Lane {
     flags = (byte) (value ? flags | flag : flags & ~flag);
   }
 
+  /** Whether the peer has ended its direction, and cannot know yet that this has been taken. */
+  boolean isInputEnded() {
+    return is(INPUT_ENDING) || isDue(ControlFrames.FIN_ACK);
+  }
+
   /** This direction ends by itself, which the driver is told. */
   void outputStopped() {
     set(OUTPUT_STOPPED, true);

@@ -81,6 +81,11 @@ final class LaneInbox {
     ring[number & (ring.length - 1)] = message;
   }
 
+  /** Whether a message that begins has its place in the ring: others are passed on at once. */
+  boolean isRingNeeded(int base, int number, boolean isFragment) {
+    return number != base || end != base || isFragment;
+  }
+
   /** Makes room for the numbers from {@code base} to {@link #end}, and for {@code number}. */
   void grow(int base, int number) {
     int needed = Math.max(number + 1 - base, end - base);
@@ -100,9 +105,9 @@ final class LaneInbox {
     return ring.length;
   }
 
-  /** The base has reached the end: a large ring is released. */
-  void release() {
-    if (ring.length > MIN_RING) {
+  /** Releases a large ring that has nothing in it. */
+  void releaseRing(int base) {
+    if (end == base && ring.length > MIN_RING) {
       ring = NO_RING;
     }
   }

@@ -375,7 +375,7 @@ public final class Lanes {
   /** The peer has ended its direction, and everything before has arrived. */
   void inputEnded(Lane lane) {
     LaneTracing.inputEnded(kcp, lane);
-    inputEnds += lane.is(Lane.INPUT_ENDING) ? 0 : 1;
+    inputEnds++;
     lane.set(Lane.INPUT_ENDING, true);
     if (lane.is(Lane.INPUT_DISCARDED)) {
       takeInputEnd(lane);

@@ -69,25 +69,21 @@ final class SegmentDemux implements SegmentSink {
   }
 
   private boolean receive(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
-    frame.reset(datagram, index, bytes);
-    boolean isPrepared = false;
-    try {
-      isPrepared = prepare(isInOrder);
-    } finally {
-      if (!isPrepared || frame.isMalformed()) {
-        receiver.cancel();
-      }
-    }
-    if (!isPrepared) {
-      return false;
-    }
-    if (frame.isMalformed()) {
-      refuse();
-      return true;
-    }
     boolean wasReady = sender.isReady();
-    frame.reset(datagram, index, bytes);
-    receiveFrames(datagram);
+    try {
+      frame.reset(datagram, index, bytes);
+      if (!prepare(isInOrder)) {
+        return false;
+      }
+      if (frame.isMalformed()) {
+        refuse();
+        return true;
+      }
+      frame.reset(datagram, index, bytes);
+      receiveFrames(datagram);
+    } finally {
+      receiver.endSegment();
+    }
     if (!wasReady && sender.isReady()) {
       kcp.sourceBecameReady();
     }
@@ -97,7 +93,7 @@ final class SegmentDemux implements SegmentSink {
   /** Allocates all that the segment needs; returns whether there was memory. */
   private boolean prepare(boolean isInOrder) {
     while (frame.next()) {
-      if (frame.isMessage() && !receiver.prepare(frame, isInOrder)) {
+      if (frame.isPrepared() && !receiver.prepare(frame, isInOrder)) {
         return false;
       }
     }
@@ -105,15 +101,13 @@ final class SegmentDemux implements SegmentSink {
   }
 
   private void receiveFrames(ByteBuf datagram) {
-    int messages = 0;
     while (frame.next()) {
       if (frame.isMessage()) {
-        receiver.receive(frame, datagram, messages++);
+        receiver.receive(frame, datagram);
       } else {
         receiveControl();
       }
     }
-    receiver.endSegment();
     sender.endSegment();
   }
 

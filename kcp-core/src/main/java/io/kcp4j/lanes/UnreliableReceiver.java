@@ -56,7 +56,7 @@ final class UnreliableReceiver {
       return;
     }
     int number = lane.base + (short) (data.getShortLE(index + Short.BYTES) - lane.base);
-    if (!isNew(lane, kind, number)) { // Perhaps of before the lane has ended.
+    if (lane.isInputEnded() || !isNew(lane, kind, number)) { // Perhaps of before the end.
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       return;
     }
@@ -107,7 +107,8 @@ final class UnreliableReceiver {
       return;
     }
     content.writeBytes(data, index, bytes);
-    InboundMessage message = InboundMessage.take(0, bytes, content);
+    InboundMessage message = InboundMessage.take(0, bytes);
+    message.content = content;
     message.receivedBytes = bytes;
     inbox.add(message);
     if (!lane.is(Lane.UNREAD)) {
@@ -185,6 +186,7 @@ final class UnreliableReceiver {
     boolean isPossible =
         lane != null
             && (lane.inputKind == null || !lane.inputKind.isReliable())
+            && !lane.isInputEnded()
             && fin - lane.base >= 0;
     if (!isPossible) {
       counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpTracer;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.netty.buffer.AbstractByteBufAllocator;
@@ -20,6 +22,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledDirectByteBuf;
 import io.netty.buffer.UnpooledHeapByteBuf;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -202,6 +205,7 @@ class LaneHostilityTest {
     lane.receive().release();
     assertTrue(lane.takeInputEnd());
     assertNull(lane.inbox);
+    kcp.flush(0, new DiscardingOutput());
     receive(message(message(frames(), Frame.ORDERED, 5, 6, 1), Frame.ORDERED, 5, 5, 1));
     lane.receive().release();
     lane.receive().release();
@@ -273,6 +277,105 @@ class LaneHostilityTest {
     assertTrue(kcp.stats().heldBytes() <= 8 * 65_800L, "held " + kcp.stats().heldBytes());
   }
 
+  /** Each of these fragments would need a buffer of the whole message, up to its last byte. */
+  @Test
+  void datagramOfFragmentsAllocatesNoMoreThanTheBudget() {
+    AtomicLong allocated = new AtomicLong();
+    UsedMemory counting =
+        new UsedMemory() {
+          @Override
+          protected ByteBuf newDirectBuffer(int bytes, int maxBytes) {
+            allocated.addAndGet(bytes);
+            return super.newDirectBuffer(bytes, maxBytes);
+          }
+        };
+    KcpContext counted = new KcpContext(counting, budget, new KcpCounters());
+    Kcp other = new Kcp(CONV, kcp.config(), counted, 0);
+    Lanes lanesOfOther = new Lanes(other, counted, lanes.config(), false);
+    lanesOfOther.open(1024, 4 << 20);
+    int max = Credit.maxMessageBytes(BUDGET);
+    for (int i = 0; i < 10; i++) {
+      ByteBuf out = frames();
+      for (int lane = 0; lane < 80; lane++) {
+        fragment(out, lane, i, max, max - 1, 1);
+      }
+      allocated.set(0);
+      receive(other, out);
+      assertTrue(allocated.get() <= BUDGET, "allocated " + allocated);
+      assertEquals(i > 0, allocated.get() == 0, "all of the budget is in use after the first");
+    }
+    lanesOfOther.close();
+    other.close();
+  }
+
+  /** Otherwise a datagram could begin and drop a large message as often as it has room for. */
+  @Test
+  void whatFollowsAnEndThatWasNotAnsweredIsRefused() {
+    int max = Credit.maxMessageBytes(BUDGET);
+    ByteBuf out = frames();
+    for (int number = 0; number < 40; number += 2) {
+      fragment(out, 1, number, max, max - 1, 1);
+      out.writeByte(Frame.FIN).writeByte(1).writeIntLE(number + 1).writeByte(1);
+    }
+    receive(out);
+    assertEquals(38, refused());
+    receive(message(frames(), Frame.UNORDERED, 1, 2, 5));
+    assertEquals(39, refused());
+    assertTrue(lanes.lane(1).takeInputEnd());
+    receive(message(frames(), Frame.UNORDERED, 1, 2, 5));
+    assertEquals(40, refused(), "the answer has not left");
+    kcp.flush(0, new DiscardingOutput());
+    receive(message(frames(), Frame.UNORDERED, 1, 2, 5));
+    assertEquals(40, refused());
+    receiveUnreliable(2, 0, 5);
+    receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(2).writeIntLE(1));
+    receiveUnreliable(2, 2, 5);
+    receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(2).writeIntLE(3));
+    assertEquals(41, refused());
+    assertEquals(1, lanes.lane(2).inbox.readable());
+  }
+
+  private static final class DiscardingOutput implements DatagramOutput {
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      return Unpooled.buffer(maxBytes, maxBytes);
+    }
+
+    @Override
+    public void end() {}
+  }
+
+  /** What has no memory in the middle of a segment is taken when the segment comes again. */
+  @Test
+  void segmentThatFailsInTheMiddleHoldsNothingAndIsTakenAgain() {
+    boolean[] isOutOfMemory = {true};
+    kcp.tracer(
+        new KcpTracer() {
+          @Override
+          public void laneMessageReceived(long nowUs, int lane, int bytes) {
+            if (isOutOfMemory[0]) {
+              throw new OutOfMemoryError("simulated");
+            }
+          }
+        });
+    ByteBuf out = frames();
+    for (int lane = 0; lane < 3; lane++) {
+      message(out, Frame.ORDERED, lane, 0, 100);
+      fragment(out, lane, 1, 1_000, 0, 50);
+    }
+    receive(out.duplicate());
+    assertEquals(1, kcp.counters().get(KcpCounter.ALLOCATION_FAILED));
+    assertEquals(228, budget.usedBytes(), "the first message");
+    isOutOfMemory[0] = false;
+    sn--;
+    receive(out);
+    for (int lane = 0; lane < 3; lane++) {
+      ByteBuf message = lanes.lane(lane).receive();
+      assertEquals(100, message.readableBytes());
+      message.release();
+    }
+  }
+
   @Test
   void fragmentsThatContradictEachOtherAreRefused() {
     receive(fragment(frames(), 1, 0, 1_000, 0, 500));
@@ -290,7 +393,7 @@ class LaneHostilityTest {
   }
 
   /** Memory in which others have left something. */
-  private static final class UsedMemory extends AbstractByteBufAllocator {
+  private static class UsedMemory extends AbstractByteBufAllocator {
     @Override
     protected ByteBuf newHeapBuffer(int bytes, int maxBytes) {
       return new UnpooledHeapByteBuf(this, bytes, maxBytes);
