@@ -294,6 +294,11 @@ final class LaneReceiver {
     }
   }
 
+  /** An inbox goes, in which nothing is. */
+  void releaseRing(LaneInbox inbox) {
+    memory.releaseRing(inbox);
+  }
+
   /** Releases all messages. */
   void close(Lane lane) {
     LaneInbox inbox = lane.inbox;
@@ -308,6 +313,7 @@ final class LaneReceiver {
       unreadMessages--;
       memory.release(inbox.remove().content);
     }
+    memory.releaseRing(inbox);
     lane.inbox = null;
   }
 

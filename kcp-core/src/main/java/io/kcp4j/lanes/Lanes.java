@@ -317,6 +317,7 @@ public final class Lanes {
   /** The inbox takes no memory if nothing is in it. */
   void releaseIfEmpty(Lane lane) {
     if (lane.inbox != null && lane.inbox.isEmpty(lane.base)) {
+      receiver.releaseRing(lane.inbox);
       lane.inbox = null;
     }
   }

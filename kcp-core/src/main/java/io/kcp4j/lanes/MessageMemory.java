@@ -3,7 +3,10 @@ package io.kcp4j.lanes;
 import io.kcp4j.KcpContext;
 import io.netty.buffer.ByteBuf;
 
-/** The buffers of messages that are not read, and what they take of the memory budget. */
+/**
+ * The buffers of messages that are not read, and the rings of inboxes: what they take of the memory
+ * budget.
+ */
 final class MessageMemory {
 
   /** The approximate memory of a message beside its content. */
@@ -24,14 +27,14 @@ final class MessageMemory {
   /**
    * Allocates a buffer of this capacity.
    *
-   * @param isInOrder whether its segment closes a gap, or follows the one before
+   * @param isUrgent whether it may take what is kept free for that which makes memory free
    * @return null if the budget has no room
    * @throws OutOfMemoryError if the allocator has no memory
    */
-  ByteBuf allocate(int bytes, boolean isInOrder) {
+  ByteBuf allocate(int bytes, boolean isUrgent) {
     int reserved = bytes + OVERHEAD_BYTES;
     boolean hasRoom =
-        isInOrder
+        isUrgent
             ? context.budget().tryReserve(reserved)
             : context.budget().tryReserveBeyondGap(reserved);
     if (!hasRoom) {
@@ -43,6 +46,38 @@ final class MessageMemory {
     } catch (OutOfMemoryError e) {
       unaccount(bytes);
       throw e;
+    }
+  }
+
+  /**
+   * Makes room for a number in the ring of an inbox.
+   *
+   * @return false if the budget has no room
+   * @throws OutOfMemoryError if there is no memory
+   */
+  boolean growRing(LaneInbox inbox, int base, int number) {
+    int capacity = inbox.neededCapacity(base, number);
+    int more = LaneInbox.ringBytes(capacity) - LaneInbox.ringBytes(inbox.capacity());
+    if (more > 0 && !context.budget().tryReserveBeyondGap(more)) {
+      return false;
+    }
+    try {
+      inbox.grow(base, capacity);
+      heldBytes += more;
+      return true;
+    } catch (OutOfMemoryError e) {
+      context.budget().release(more);
+      throw e;
+    }
+  }
+
+  /** Releases the ring of an inbox, in which nothing is. */
+  void releaseRing(LaneInbox inbox) {
+    int bytes = LaneInbox.ringBytes(inbox.capacity());
+    if (bytes > 0) {
+      inbox.releaseRing();
+      heldBytes -= bytes;
+      context.budget().release(bytes);
     }
   }
 

@@ -77,13 +77,21 @@ final class SegmentPreparation {
     if (needed < 0 || bytes + needed > admission.budgetBytes()) {
       return true;
     }
-    if (begun == null && lane.inbox.isRingNeeded(lane.base, number, frame.isFragment())) {
-      lane.inbox.grow(lane.base, number);
+    boolean isInRing =
+        begun == null && lane.inbox.isRingNeeded(lane.base, number, frame.isFragment());
+    if (isInRing && !memory.growRing(lane.inbox, lane.base, number)) {
+      return false;
     }
     bytes += needed;
     messages[index] = InboundMessage.take(number, frame.total());
-    messages[index].content = memory.allocate(needed, isInOrder);
+    messages[index].content = memory.allocate(needed, isInOrder && completes(begun, frame));
     return messages[index].content != null;
+  }
+
+  /** Whether a frame completes its message: only then can that be read, and its memory released. */
+  private static boolean completes(InboundMessage begun, FrameReader frame) {
+    int before = begun == null ? 0 : begun.receivedBytes;
+    return before + frame.length() == frame.total();
   }
 
   /** The size of the buffer that a frame needs, or -1 if it needs none. */
@@ -126,8 +134,8 @@ final class SegmentPreparation {
         message.giveBack();
       }
       Lane lane = lanesOf[i];
-      if (lane != null && lane.inbox != null) {
-        lane.inbox.releaseRing(lane.base);
+      if (lane != null && lane.inbox != null && lane.inbox.end == lane.base) {
+        memory.releaseRing(lane.inbox);
         lanes.releaseIfEmpty(lane);
       }
       lanesOf[i] = null;

@@ -46,6 +46,7 @@ class LaneHostilityTest {
       new Lanes(
           kcp, context, LanesConfig.builder().maxLanes(LANES).budgetBytes(BUDGET).build(), false);
   private int sn;
+  private Runnable atEnd = () -> {};
 
   LaneHostilityTest() {
     lanes.open(1024, 4 << 20);
@@ -53,6 +54,7 @@ class LaneHostilityTest {
 
   @AfterEach
   void nothingIsHeldWhenAllIsClosed() {
+    atEnd.run();
     lanes.close();
     kcp.close();
     assertEquals(0, budget.usedBytes());
@@ -265,6 +267,53 @@ class LaneHostilityTest {
       receive(message(frames(), Frame.ORDERED, lane, 1_000, 5));
     }
     assertTrue(refused() >= 2 + LANES - BUDGET / 64_000, "refused " + refused());
+  }
+
+  @Test
+  void gapInTheNumbersCountsAgainstTheMemoryLimit() {
+    receive(message(frames(), Frame.ORDERED, 1, 1_000, 5));
+    assertEquals(5 + 128 + 8 * 1_024, budget.usedBytes());
+    assertEquals(budget.usedBytes(), kcp.stats().heldBytes());
+    Kcp other = withMemory(10_000);
+    sn = 0;
+    receive(other, message(frames(), Frame.ORDERED, 1, 1_000, 5));
+    assertEquals(1, other.counters().get(KcpCounter.OVER_BUDGET));
+    assertEquals(0, other.stats().heldBytes());
+  }
+
+  /** The last quarter is for what can be read, so that memory becomes free. */
+  @Test
+  void partsOfMessagesLeaveMemoryForWholeOnes() {
+    Kcp other = withMemory(400_000);
+    int max = Credit.maxMessageBytes(BUDGET);
+    for (int lane = 0; lane < 5; lane++) {
+      receive(other, fragment(frames(), lane, 0, max, 0, 1_000));
+    }
+    assertEquals(1, other.counters().get(KcpCounter.OVER_BUDGET));
+    sn--;
+    long held = other.stats().heldBytes();
+    assertTrue(held <= 300_000, "held " + held);
+    for (int number = 0; number < 100; number++) {
+      receive(other, message(frames(), Frame.ORDERED, 9, number, 1_000));
+    }
+    held = other.stats().heldBytes();
+    assertTrue(held > 370_000, "held " + held);
+  }
+
+  /** A session whose endpoint has so many bytes of memory; closed at the end. */
+  private Kcp withMemory(int bytes) {
+    MemoryBudget small = new MemoryBudget(bytes);
+    KcpContext limited = new KcpContext(allocator, small, new KcpCounters());
+    Kcp other = new Kcp(CONV, kcp.config(), limited, 0);
+    Lanes lanesOfOther = new Lanes(other, limited, lanes.config(), false);
+    lanesOfOther.open(1024, 4 << 20);
+    atEnd =
+        () -> {
+          lanesOfOther.close();
+          other.close();
+          assertEquals(0, small.usedBytes());
+        };
+    return other;
   }
 
   @Test
