@@ -85,20 +85,18 @@ final class LaneSender implements SegmentSource {
     isPrefaceDue = true;
   }
 
-  /** The peer has told its limits. What has waited for that may leave, or is dropped. */
-  void open(int maxLanes, int budgetBytes) {
-    boolean wasReady = isReady();
+  /** The peer has told its limits. */
+  void limits(int maxLanes, int budgetBytes) {
     this.maxLanes = maxLanes;
     maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
     credit.grant(maxLanes, budgetBytes);
+  }
+
+  /** What has waited for the limits may leave, or is dropped if it is too large. */
+  void open() {
+    boolean wasReady = isReady();
     isOpen = true;
-    for (LaneOutbox outbox : List.copyOf(blocked)) {
-      if (isPossible(outbox.lane.id())) {
-        dropTooLarge(outbox);
-      } else {
-        dropAll(outbox, LaneSend.Drop.NO_SUCH_LANE);
-      }
-    }
+    List.copyOf(blocked).forEach(this::dropTooLarge);
     unblock();
     if (!wasReady && isReady()) {
       kcp.sourceBecameReady();
@@ -254,6 +252,13 @@ final class LaneSender implements SegmentSource {
     lane.output = Lane.Output.UNUSED;
     lane.firstMessage = lane.sentMessages;
     return true;
+  }
+
+  /** Drops what waits on a lane. */
+  void dropAll(Lane lane, LaneSend.Drop reason) {
+    if (lane.outbox != null && !lane.outbox.isEmpty()) {
+      dropAll(lane.outbox, reason);
+    }
   }
 
   private void dropAll(LaneOutbox outbox, LaneSend.Drop reason) {
@@ -414,11 +419,4 @@ final class LaneSender implements SegmentSource {
     }
   }
 
-  /** Drops what waits on a lane; the session ends. */
-  void close(Lane lane) {
-    if (lane.outbox != null && !lane.outbox.isEmpty()) {
-      lane.output = Lane.Output.UNUSED;
-      dropAll(lane.outbox, LaneSend.Drop.SESSION_CLOSED);
-    }
-  }
 }

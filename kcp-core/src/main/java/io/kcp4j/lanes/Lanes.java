@@ -100,9 +100,28 @@ public final class Lanes {
     }
     if (!isOpen) {
       isOpen = true;
-      sender.open(maxLanes, budgetBytes);
+      sender.limits(maxLanes, budgetBytes);
+      table.forEach(this::dropUnlessPossible);
+      sender.open();
     }
     return true;
+  }
+
+  /** Drops what was sent on a lane that the peer does not have, the end, too. */
+  private void dropUnlessPossible(Lane lane) {
+    if (!sender.isPossible(lane.id())) {
+      lane.output = Lane.Output.UNUSED;
+      control.drop(lane, ControlFrames.FIN);
+      drop(lane, LaneSend.Drop.NO_SUCH_LANE);
+    }
+  }
+
+  private void drop(Lane lane, LaneSend.Drop reason) {
+    if (lane.config().kind().isReliable()) {
+      sender.dropAll(lane, reason);
+    } else {
+      unreliableSender.dropAll(lane, reason);
+    }
   }
 
   /** The peer has not answered the offer of a client, which is repeated behind another byte. */
@@ -161,8 +180,11 @@ public final class Lanes {
 
   /** The lane on which the peer sends; null if it is not allowed to. */
   Lane findOrMake(int id) {
+    if (id >= config.maxLanes()) {
+      return null;
+    }
     Lane lane = table.get(id);
-    return lane == null && id < config.maxLanes() ? make(id) : lane;
+    return lane == null ? make(id) : lane;
   }
 
   /**
@@ -270,7 +292,7 @@ public final class Lanes {
   }
 
   void endOutput(Lane lane) {
-    if (!lane.isOutputOpen() || lane.isUnused()) {
+    if (!lane.isOutputOpen() || !isEndable(lane)) {
       return;
     }
     if (unreliableSender.isPlanned(lane)) {
@@ -280,8 +302,13 @@ public final class Lanes {
     }
   }
 
+  /** An unused lane needs no end, and a peer takes none of a lane that it does not have. */
+  private boolean isEndable(Lane lane) {
+    return !lane.isUnused() && sender.isPossible(lane.id());
+  }
+
   void abortOutput(Lane lane) {
-    if (lane.output == Lane.Output.ENDED || lane.isUnused()) {
+    if (lane.output == Lane.Output.ENDED || !isEndable(lane)) {
       return;
     }
     if (!lane.config().kind().isReliable()) {
@@ -424,11 +451,8 @@ public final class Lanes {
   }
 
   private void close(Lane lane) {
-    if (lane.config().kind().isReliable()) {
-      sender.close(lane);
-    } else {
-      unreliableSender.dropAll(lane, LaneSend.Drop.SESSION_CLOSED);
-    }
+    lane.output = Lane.Output.UNUSED;
+    drop(lane, LaneSend.Drop.SESSION_CLOSED);
     if (isUnreliable(lane)) {
       unreliableReceiver.close(lane);
     } else if (lane.inbox != null) {

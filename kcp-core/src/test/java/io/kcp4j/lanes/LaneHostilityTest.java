@@ -138,6 +138,16 @@ class LaneHostilityTest {
   }
 
   @Test
+  void messagesOfALaneOnWhichOnlyThisSideMaySendAreRefused() {
+    lanes.lane(LANES).send(new Message(Unpooled.buffer().writeZero(10)));
+    receive(message(frames(), Frame.ORDERED, LANES, 0, 5));
+    receive(frames().writeByte(Frame.FIN).writeByte(0x80).writeByte(2).writeIntLE(0).writeByte(0));
+    receiveUnreliable(LANES, 0, 5);
+    assertEquals(3, refused());
+    assertEquals(0, lanesWithNews());
+  }
+
+  @Test
   void numbersThatHaveArrivedAreRefused() {
     receive(message(message(frames(), Frame.ORDERED, 1, 0, 5), Frame.ORDERED, 1, 0, 5));
     receive(message(message(frames(), Frame.ORDERED, 1, 2, 5), Frame.ORDERED, 1, 2, 5));
