@@ -350,11 +350,12 @@ public final class Lanes {
   }
 
   ByteBuf receive(Lane lane) {
-    if (isUnreliable(lane)) {
-      return unreliableReceiver.read(lane);
+    if (!lane.isReadable()) {
+      return null;
     }
-    ByteBuf message = receiver.read(lane);
+    ByteBuf message = isUnreliable(lane) ? unreliableReceiver.read(lane) : receiver.read(lane);
     controlChanged();
+    kcp.sinkWasRead();
     return message;
   }
 
@@ -391,6 +392,7 @@ public final class Lanes {
     }
     takeInputEnd(lane);
     controlChanged();
+    kcp.sinkWasRead();
   }
 
   /** Control frames that are due leave at the end of the batch of input, if there is one. */
