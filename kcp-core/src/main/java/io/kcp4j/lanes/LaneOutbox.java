@@ -49,6 +49,11 @@ final class LaneOutbox {
     return first;
   }
 
+  /** How much the first message counts. */
+  int firstCharge() {
+    return Credit.charge(first.bytes());
+  }
+
   /** How many messages wait. */
   int messages() {
     return messages;

@@ -158,8 +158,7 @@ final class LaneSender implements SegmentSource {
   /** Whether its first message may leave. */
   private boolean isAllowed(LaneOutbox outbox) {
     return isOpen
-        && (outbox.sentBytes() > 0
-            || credit.allows(outbox.lane, Credit.charge(outbox.first().bytes())));
+        && (outbox.sentBytes() > 0 || credit.allows(outbox.lane, outbox.firstCharge(), 0));
   }
 
   private void unschedule(LaneOutbox outbox) {
@@ -177,11 +176,18 @@ final class LaneSender implements SegmentSource {
     scheduler.classify(outbox.entry, config.priority(), config.weight());
   }
 
-  /** Credit has come, or the limits are known. */
+  /**
+   * Credit has come, or the limits are known: schedules the lanes that have waited longest, as far
+   * as there is credit for all of them. A lane for which there is not keeps its place.
+   */
   private void unblock() {
+    hasNewCredit = false;
+    int promisedBytes = 0;
     for (Iterator<LaneOutbox> i = blocked.iterator(); i.hasNext(); ) {
       LaneOutbox outbox = i.next();
-      if (isAllowed(outbox)) {
+      int charge = outbox.firstCharge();
+      if (credit.allows(outbox.lane, charge, promisedBytes)) {
+        promisedBytes += credit.growth(outbox.lane, charge);
         i.remove();
         schedule(outbox);
       }
@@ -194,16 +200,10 @@ final class LaneSender implements SegmentSource {
    * @return false if it cannot have read so much
    */
   boolean consumed(Lane lane, int total) {
-    hasNewCredit = true;
-    return credit.consumed(lane, total);
-  }
-
-  /** A segment has been taken in. However many reports it has, lanes are looked through once. */
-  void endSegment() {
-    if (hasNewCredit) {
-      hasNewCredit = false;
-      unblock();
-    }
+    int before = lane.consumedByPeer;
+    boolean isPossible = credit.consumed(lane, total);
+    hasNewCredit |= lane.consumedByPeer != before && !blocked.isEmpty();
+    return isPossible;
   }
 
   // The end of a lane
@@ -314,9 +314,20 @@ final class LaneSender implements SegmentSource {
 
   // The source
 
+  /** However many reports arrive in a batch, lanes that wait for credit are looked through once. */
   @Override
   public boolean isReady() {
-    return isPrefaceDue || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
+    if (hasNewCredit) {
+      unblock();
+    }
+    return mayBeReady();
+  }
+
+  /** Whether {@link #isReady} holds, or might since credit has come. */
+  boolean mayBeReady() {
+    return hasNewCredit
+        || isPrefaceDue
+        || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
   }
 
   @Override

@@ -69,7 +69,7 @@ final class SegmentDemux implements SegmentSink {
   }
 
   private boolean receive(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
-    boolean wasReady = sender.isReady();
+    boolean wasReady = sender.mayBeReady();
     try {
       frame.reset(datagram, index, bytes);
       if (!prepare(isInOrder)) {
@@ -84,7 +84,7 @@ final class SegmentDemux implements SegmentSink {
     } finally {
       receiver.endSegment();
     }
-    if (!wasReady && sender.isReady()) {
+    if (!wasReady && sender.mayBeReady()) {
       kcp.sourceBecameReady();
     }
     return true;
@@ -108,7 +108,6 @@ final class SegmentDemux implements SegmentSink {
         receiveControl();
       }
     }
-    sender.endSegment();
   }
 
   private void receiveControl() {
