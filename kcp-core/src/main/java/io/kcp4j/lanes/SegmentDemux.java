@@ -137,10 +137,9 @@ final class SegmentDemux implements SegmentSink {
       return isPossible;
     }
     boolean isEarlier = frame.value() - lane.firstMessage < 0; // Of what has ended since.
-    if (!isEarlier && lane.output == Lane.Output.OPEN) {
+    boolean isSending = lane.output == Lane.Output.OPEN || lane.output == Lane.Output.ENDING;
+    if (!isEarlier && isSending) {
       lane.outputStopped();
-    }
-    if (!isEarlier && lane.output != Lane.Output.UNUSED) {
       lane.abortOutput();
     }
     return true;
