@@ -29,6 +29,12 @@ final class UnreliableSender {
   private int plannedBytes;
 
   /**
+   * Whether what has been planned leaves with the message that is written. It waits for another one
+   * if it was planned for a flush that has failed, and this message has less room.
+   */
+  private boolean isDue;
+
+  /**
    * Makes a sender.
    *
    * @param reliable sends the ends of lanes
@@ -86,7 +92,8 @@ final class UnreliableSender {
    *
    * @param roomBytes how many bytes of items the last datagram has room for
    * @param mostBytes how many another one has room for
-   * @return the bytes of the items; more than {@code roomBytes} if the first one does not fit there
+   * @return the bytes of the items; more than {@code roomBytes} if the first one does not fit there;
+   *     0 if nothing fits
    */
   int plan(int roomBytes, int mostBytes) {
     if (planned.isEmpty()) {
@@ -95,10 +102,8 @@ final class UnreliableSender {
     if (planned.isEmpty()) {
       plan(mostBytes);
     }
-    if (plannedBytes > mostBytes) { // The MTU has shrunk since a flush that has failed.
-      dropPlanned(LaneSend.Drop.TOO_LARGE);
-    }
-    return plannedBytes;
+    isDue = plannedBytes <= mostBytes;
+    return isDue ? plannedBytes : 0;
   }
 
   private void plan(int roomBytes) {
@@ -119,8 +124,12 @@ final class UnreliableSender {
     }
   }
 
-  /** Drops the first message that waits, which fits into no datagram. */
+  /** Drops what comes first, which fits into no datagram: the MTU has become too small for it. */
   void dropFirst() {
+    if (!planned.isEmpty()) {
+      dropPlanned(LaneSend.Drop.TOO_LARGE);
+      return;
+    }
     LaneOutbox outbox = turns.remove();
     drop(outbox.remove(), LaneSend.Drop.TOO_LARGE);
     if (outbox.isEmpty()) {
@@ -149,6 +158,9 @@ final class UnreliableSender {
 
   /** Writes the items that have been planned. */
   void write(ByteBuf out) {
+    if (!isDue) {
+      return;
+    }
     for (LaneSend message; (message = planned.poll()) != null; ) {
       Lane lane = plannedLanes.remove();
       if (write(lane, message, out)) {
@@ -186,6 +198,7 @@ final class UnreliableSender {
     message.sent();
   }
 
+  /** No lane has a turn any more; {@link #dropAll} drops what waits on each. */
   void close() {
     dropPlanned(LaneSend.Drop.SESSION_CLOSED);
     turns.clear();

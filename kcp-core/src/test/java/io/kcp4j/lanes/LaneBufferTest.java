@@ -102,6 +102,26 @@ class LaneBufferTest {
     assertEquals(List.of("5:end"), server.received);
   }
 
+  /** A message of the extension that says something else, too, has less room. */
+  @Test
+  void messagesOfAFlushThatHasFailedWaitForAMessageWithRoom() {
+    client.lane(5, LaneKind.UNRELIABLE);
+    client.queue(5, 100);
+    int bytes = client.lanes.planUnreliable(107, 107, true);
+    assertEquals(107, bytes);
+    ByteBuf items = Unpooled.buffer();
+    assertEquals(0, client.lanes.planUnreliable(80, 80, false));
+    client.lanes.writeUnreliable(items);
+    assertEquals(0, items.readableBytes());
+    assertEquals(bytes, client.lanes.planUnreliable(10, 107, true));
+    client.lanes.writeUnreliable(items);
+    assertEquals(bytes, items.readableBytes());
+    client.queue(5, 100);
+    client.lanes.planUnreliable(107, 107, true);
+    assertEquals(0, client.lanes.planUnreliable(80, 80, true));
+    assertEquals(List.of("5:100 sent", "5:100 TOO_LARGE"), client.fates);
+  }
+
   @Test
   void bufferWhoseIndicesChangeIsSentAsItWas() {
     client.queue(5, 600).clear();
