@@ -57,8 +57,8 @@ final class ControlFrames {
     return first == null && !isReportOfAllDue;
   }
 
-  /** How many bytes the frames that are due take, at most. */
-  int mostBytes() {
+  /** About how many bytes the frames that are due take. */
+  int estimateBytes() {
     return (lanes + (isReportOfAllDue ? unreportedLanes : 0)) * MAX_FRAME_BYTES;
   }
 

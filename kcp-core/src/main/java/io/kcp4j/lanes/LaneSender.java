@@ -337,7 +337,7 @@ final class LaneSender implements SegmentSource {
 
   @Override
   public int readyBytes(int limitBytes) {
-    return isPrefaceDue ? 1 : readyBytes + control.mostBytes();
+    return isPrefaceDue ? 1 : readyBytes + control.estimateBytes();
   }
 
   @Override

@@ -28,6 +28,7 @@ public final class Lanes {
   private final LanesConfig config;
   private final boolean isClient;
   private final LaneTable table = new LaneTable();
+  private final NewsQueue news = new NewsQueue();
   private final ControlFrames control;
   private final LaneSender sender;
   private final LaneReceiver receiver;
@@ -43,9 +44,6 @@ public final class Lanes {
 
   /** How many lanes the peer has ended, which has not been taken yet. */
   private int inputEnds;
-
-  private Lane firstNews;
-  private Lane lastNews;
 
   /**
    * Makes the lanes of a session before that has sent or received anything.
@@ -193,32 +191,17 @@ public final class Lanes {
    * had ended.
    */
   public Lane nextNews() {
-    Lane lane = firstNews;
-    if (lane != null) {
-      firstNews = lane.nextNews;
-      lane.nextNews = null;
-      lane.set(Lane.NEWS, false);
-    }
-    return lane;
+    return news.poll();
   }
 
   /** Whether {@link #nextNews} would return a lane. */
   public boolean hasNews() {
-    return firstNews != null;
+    return !news.isEmpty();
   }
 
   /** Something has happened on a lane. */
   void news(Lane lane) {
-    if (lane.is(Lane.NEWS)) {
-      return;
-    }
-    lane.set(Lane.NEWS, true);
-    if (firstNews == null) {
-      firstNews = lane;
-    } else {
-      lastNews.nextNews = lane;
-    }
-    lastNews = lane;
+    news.add(lane);
   }
 
   // Sending
@@ -230,11 +213,6 @@ public final class Lanes {
   /** Whether an unreliable message waits to be sent. */
   public boolean hasUnreliable() {
     return isOpen && !unreliableSender.isEmpty();
-  }
-
-  /** Whether everything that was sent on reliable lanes has been acknowledged. */
-  public boolean isDrained() {
-    return kcp.isDrained();
   }
 
   /** Sets how large unreliable messages may be, in bytes. */
@@ -280,7 +258,7 @@ public final class Lanes {
   public int planUnreliable(int roomBytes, int mostBytes, boolean isLargest) {
     int bytes = unreliableSender.plan(roomBytes, mostBytes);
     while (bytes == 0 && isLargest && !unreliableSender.isEmpty()) {
-      unreliableSender.dropFirst(); // The MTU has become too small for it.
+      unreliableSender.dropFirst();
       bytes = unreliableSender.plan(roomBytes, mostBytes);
     }
     return bytes;
@@ -446,10 +424,10 @@ public final class Lanes {
   /** Releases all buffers, and drops what waits to be sent. */
   public void close() {
     isClosed = true;
-    table.forEach(this::close);
     unreliableSender.close();
+    table.forEach(this::close);
     sender.onSent(0); // If a flush has failed, they have not been told.
-    firstNews = null;
+    news.clear();
   }
 
   private void close(Lane lane) {

@@ -1,6 +1,7 @@
 package io.kcp4j.lanes;
 
 import io.kcp4j.KcpContext;
+import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -10,7 +11,7 @@ import io.netty.buffer.ByteBuf;
 final class MessageMemory {
 
   /** The approximate memory of a message beside its content. */
-  private static final int OVERHEAD_BYTES = 128;
+  static final int OVERHEAD_BYTES = 128;
 
   private final KcpContext context;
   private int heldBytes;
@@ -33,14 +34,20 @@ final class MessageMemory {
    */
   ByteBuf allocate(int bytes, boolean isUrgent) {
     int reserved = bytes + OVERHEAD_BYTES;
+    MemoryBudget budget = context.budget();
     boolean hasRoom =
-        isUrgent
-            ? context.budget().tryReserve(reserved)
-            : context.budget().tryReserveBeyondGap(reserved);
-    if (!hasRoom) {
-      return null;
-    }
-    heldBytes += reserved;
+        isUrgent ? budget.tryReserve(reserved) : budget.tryReserveBeyondGap(reserved);
+    return hasRoom ? allocate(bytes) : null;
+  }
+
+  /** The same for a message that may be lost. */
+  ByteBuf allocateSpare(int bytes) {
+    return context.budget().tryReserveSpare(bytes + OVERHEAD_BYTES) ? allocate(bytes) : null;
+  }
+
+  /** Allocates a buffer for which memory is reserved. */
+  private ByteBuf allocate(int bytes) {
+    heldBytes += bytes + OVERHEAD_BYTES;
     try {
       return context.directBuffer(bytes, bytes);
     } catch (OutOfMemoryError e) {
