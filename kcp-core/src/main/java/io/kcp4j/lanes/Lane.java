@@ -270,8 +270,8 @@ public final class Lane {
    * Discards what has been received and what is received from now on, until the peer ends its
    * direction. It is asked to, as soon as it has sent something. This ends with the peer's
    * direction: what the peer sends when it begins the lane again is received. Without effect on a
-   * lane that is unused: there is nothing that could be discarded until an end. The caller schedules
-   * a flush.
+   * lane that is unused: there is nothing that could be discarded until an end. The caller
+   * schedules a flush.
    */
   public void discardInput() {
     lanes.discardInput(this);

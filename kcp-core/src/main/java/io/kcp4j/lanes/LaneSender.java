@@ -325,9 +325,7 @@ final class LaneSender implements SegmentSource {
 
   /** Whether {@link #isReady} holds, or might since credit has come. */
   boolean mayBeReady() {
-    return hasNewCredit
-        || isPrefaceDue
-        || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
+    return hasNewCredit || isPrefaceDue || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
   }
 
   @Override
@@ -429,5 +427,4 @@ final class LaneSender implements SegmentSource {
       message.sent();
     }
   }
-
 }

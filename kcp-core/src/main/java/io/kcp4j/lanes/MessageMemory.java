@@ -35,8 +35,7 @@ final class MessageMemory {
   ByteBuf allocate(int bytes, boolean isUrgent) {
     int reserved = bytes + OVERHEAD_BYTES;
     MemoryBudget budget = context.budget();
-    boolean hasRoom =
-        isUrgent ? budget.tryReserve(reserved) : budget.tryReserveBeyondGap(reserved);
+    boolean hasRoom = isUrgent ? budget.tryReserve(reserved) : budget.tryReserveBeyondGap(reserved);
     return hasRoom ? allocate(bytes) : null;
   }
 

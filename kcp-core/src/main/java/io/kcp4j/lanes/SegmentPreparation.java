@@ -4,8 +4,8 @@ import java.util.Arrays;
 
 /**
  * All that the frames of a segment need, which is allocated before any of them has an effect: so a
- * segment for which there is no memory can be retransmitted as a whole. A frame that will be refused
- * gets nothing, and what a hostile segment gets in all is limited.
+ * segment for which there is no memory can be retransmitted as a whole. A frame that will be
+ * refused gets nothing, and what a hostile segment gets in all is limited.
  */
 final class SegmentPreparation {
 

@@ -92,8 +92,8 @@ final class UnreliableSender {
    *
    * @param roomBytes how many bytes of items the last datagram has room for
    * @param mostBytes how many another one has room for
-   * @return the bytes of the items; more than {@code roomBytes} if the first one does not fit there;
-   *     0 if nothing fits
+   * @return the bytes of the items; more than {@code roomBytes} if the first one does not fit
+   *     there; 0 if nothing fits
    */
   int plan(int roomBytes, int mostBytes) {
     if (planned.isEmpty()) {

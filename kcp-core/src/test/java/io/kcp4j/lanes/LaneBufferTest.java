@@ -57,8 +57,7 @@ class LaneBufferTest {
     assertTrue(client.lanes.lane(5).queuedBytes() < 400_000, "a part has left");
     released.release();
     pair.run(2_000);
-    assertEquals(
-        List.of("5:end", "7:400000 bytes"), server.received.stream().sorted().toList());
+    assertEquals(List.of("5:end", "7:400000 bytes"), server.received.stream().sorted().toList());
     assertEquals(
         List.of("5:10 LANE_CLOSED", "5:400000 UNREADABLE", "7:400000 sent"),
         client.fates.stream().sorted().toList());
@@ -75,10 +74,8 @@ class LaneBufferTest {
     client.flush();
     begun.capacity(10);
     pair.run(2_000);
-    assertEquals(
-        List.of("7:400000 bytes", "8:end"), server.received.stream().sorted().toList());
-    assertEquals(
-        List.of("7:600 UNREADABLE", "8:400000 UNREADABLE", "7:400000 sent"), client.fates);
+    assertEquals(List.of("7:400000 bytes", "8:end"), server.received.stream().sorted().toList());
+    assertEquals(List.of("7:600 UNREADABLE", "8:400000 UNREADABLE", "7:400000 sent"), client.fates);
     assertTrue(client.kcp.isDrained());
   }
 
@@ -94,7 +91,12 @@ class LaneBufferTest {
     client.lanes.writeUnreliable(items);
     assertEquals(bytes, items.readableBytes());
     assertEquals(
-        "1007000500000000" + "1f3e" + "000800" + "0000000000000000" + "10090005000100" + "001f3e5d7c",
+        "1007000500000000"
+            + "1f3e"
+            + "000800"
+            + "0000000000000000"
+            + "10090005000100"
+            + "001f3e5d7c",
         ByteBufUtil.hexDump(items));
     assertEquals(List.of("5:3 sent", "5:4 UNREADABLE", "5:5 sent"), client.fates);
     client.flush();
