@@ -82,7 +82,7 @@ final class LaneInbox {
     ring[number & (ring.length - 1)] = message;
   }
 
-  /** Whether a message that begins has its place in the ring: others are passed on at once. */
+  /** Whether a message that begins has its place in the ring: others are delivered at once. */
   boolean isRingNeeded(int base, int number, boolean isFragment) {
     return number != base || end != base || isFragment;
   }
