@@ -28,7 +28,8 @@ final class FlushSplitter {
     int windowRoom = window - Transmitter.inFlight(kcp);
     boolean isLimited = kcp.sendLimit != null;
     boolean isPulled = kcp.isSourceReady();
-    if (queued == 0 != isPulled || queued >= windowRoom || isLimited) {
+    boolean isOfOneOrigin = queued > 0 != isPulled; // Neither nothing, nor both.
+    if (!isOfOneOrigin || queued >= windowRoom || isLimited) {
       return Integer.MAX_VALUE;
     }
     if (isPulled) {

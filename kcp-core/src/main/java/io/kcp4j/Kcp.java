@@ -480,6 +480,19 @@ public final class Kcp {
     return taken;
   }
 
+  /**
+   * Something that the {@link SegmentSink} held has been read. As {@link #receive} does, this tells
+   * the peer if the window opens.
+   */
+  @Unstable
+  public void sinkWasRead() {
+    boolean wasClosed = advertised.isClosed();
+    if (receiving.isUnreadFull()) {
+      receiving.endBatch();
+    }
+    advertised.updateIfOpened(wasClosed);
+  }
+
   /** Whether {@link #receive} would return something. */
   public boolean isReceivable() {
     return receiving.isReceivable();

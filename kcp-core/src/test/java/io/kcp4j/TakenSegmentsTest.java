@@ -65,6 +65,18 @@ class TakenSegmentsTest {
     assertTrue(taken.acknowledgeAgain(5));
   }
 
+  /** A whole ring later, the same bits stand for another segment. */
+  @Test
+  void removedSegmentLeavesNothingToThatWithItsBits() {
+    taken.ensureRoom(0, 5);
+    taken.add(5);
+    taken.acknowledgeAgain(5);
+    taken.remove(5);
+    taken.ensureRoom(100, 5 + 256 - 100);
+    taken.add(5 + 256);
+    assertTrue(taken.acknowledgeAgain(5 + 256));
+  }
+
   @Test
   void numberThatIsUsedAgainAfterAWholeRingIsNotContained() {
     taken.ensureRoom(0, 255);

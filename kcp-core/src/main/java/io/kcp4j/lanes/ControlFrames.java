@@ -57,8 +57,8 @@ final class ControlFrames {
     return first == null && !isReportOfAllDue;
   }
 
-  /** How many bytes the frames that are due take, at most. */
-  int mostBytes() {
+  /** About how many bytes the frames that are due take. */
+  int estimateBytes() {
     return (lanes + (isReportOfAllDue ? unreportedLanes : 0)) * MAX_FRAME_BYTES;
   }
 
@@ -173,6 +173,7 @@ final class ControlFrames {
     if (isReliable) {
       Frame.putVarInt(out, lane.outbox == null ? 0 : lane.outbox.cutBytes);
     }
+    assert lane.outbox == null || lane.outbox.isEmpty() : lane;
     lane.outbox = null;
   }
 

@@ -46,11 +46,20 @@ final class Credit {
     return bytes + LanesConfig.MESSAGE_OVERHEAD_BYTES;
   }
 
-  /** Whether a message that counts so much may be begun. */
-  boolean allows(Lane lane, int charge) {
+  /**
+   * Whether a message that counts so much may be begun.
+   *
+   * @param promisedBytes what others will take from the pool before
+   */
+  boolean allows(Lane lane, int charge, int promisedBytes) {
     int before = pooled(lane);
-    int after = Math.max(lane.outstanding() + charge - laneBytes, 0);
-    return after == 0 || after <= (poolBytes - (pooledBytes - before)) / 2;
+    int after = before + growth(lane, charge);
+    return after == 0 || after <= (poolBytes - (pooledBytes - before) - promisedBytes) / 2;
+  }
+
+  /** How much a message that counts so much would take from the pool. */
+  int growth(Lane lane, int charge) {
+    return Math.max(lane.outstanding() + charge - laneBytes, 0) - pooled(lane);
   }
 
   /** What a lane has taken from the pool. */

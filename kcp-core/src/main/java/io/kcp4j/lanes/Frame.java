@@ -67,9 +67,6 @@ final class Frame {
   /** The most bytes of a lane's id. */
   static final int MAX_LANE_BYTES = 3;
 
-  /** The largest variable-length integer. */
-  static final int MAX_VAR_INT = (1 << 28) - 1;
-
   private static final int VAR_INT_BITS = 7;
 
   private static final int MORE = 0x80;

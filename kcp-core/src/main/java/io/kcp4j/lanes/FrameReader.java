@@ -47,6 +47,16 @@ final class FrameReader {
     return type == Frame.ORDERED || type == Frame.UNORDERED;
   }
 
+  /** Whether memory has to be prepared for the frame. */
+  boolean isPrepared() {
+    return isMessage() || type == Frame.FIN;
+  }
+
+  /** Of a message, the kind of its lane. */
+  LaneKind kind() {
+    return type == Frame.ORDERED ? LaneKind.RELIABLE_ORDERED : LaneKind.RELIABLE_UNORDERED;
+  }
+
   /** The lane's id. */
   int lane() {
     return lane;

@@ -1,7 +1,5 @@
 package io.kcp4j.lanes;
 
-import io.kcp4j.Copying;
-import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 
 /**
@@ -68,14 +66,15 @@ final class FrameWriter {
    * @param numberBytes how many bytes of the number tell which one it is: 1, 2 or 4
    * @param offset how much of the message has been sent
    * @return how many bytes of its content have been written, or {@link #NO_ROOM}
+   * @throws RuntimeException if its buffer cannot be read; position and limit have changed then
    */
-  int write(int type, int lane, int number, int numberBytes, ByteBuf content, int offset) {
-    int total = content.readableBytes();
+  int write(int type, int lane, int number, int numberBytes, LaneSend message, int offset) {
+    int total = message.bytes();
     int headerBytes = 1 + Frame.varIntBytes(lane) + numberBytes;
     if (offset == 0 && headerBytes + total <= out.remaining()) {
       boolean hasLength = fits(headerBytes, total);
       writeHeader(type | flags(numberBytes, hasLength), lane, number);
-      putContent(content, 0, total, hasLength);
+      putContent(message, 0, total, hasLength);
       return total;
     }
     if (offset == 0 && !isCut(headerBytes + total, total)) {
@@ -90,7 +89,7 @@ final class FrameWriter {
     writeHeader(type | Frame.IS_FRAGMENT | flags(numberBytes, hasLength), lane, number);
     Frame.putVarInt(out, total);
     Frame.putVarInt(out, offset);
-    putContent(content, offset, bytes, hasLength);
+    putContent(message, offset, bytes, hasLength);
     return bytes;
   }
 
@@ -133,15 +132,13 @@ final class FrameWriter {
     }
   }
 
-  private void putContent(ByteBuf content, int offset, int bytes, boolean hasLength) {
+  private void putContent(LaneSend message, int offset, int bytes, boolean hasLength) {
     if (hasLength) {
       Frame.putVarInt(out, bytes);
-    } else {
-      isComplete = true;
     }
     int limit = out.limit();
-    out.limit(out.position() + bytes);
-    Copying.get(content, content.readerIndex() + offset, out);
+    message.copy(offset, out.limit(out.position() + bytes));
     out.limit(limit);
+    isComplete = !hasLength;
   }
 }

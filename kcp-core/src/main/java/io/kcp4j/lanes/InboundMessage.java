@@ -38,11 +38,11 @@ final class InboundMessage {
     this.handle = handle;
   }
 
-  static InboundMessage take(int number, int totalBytes, ByteBuf content) {
+  /** One of the pool, without content. */
+  static InboundMessage take(int number, int totalBytes) {
     InboundMessage message = RECYCLER.get();
     message.number = number;
     message.totalBytes = totalBytes;
-    message.content = content;
     return message;
   }
 

@@ -79,7 +79,7 @@ public final class Lane {
 
   static final int NEWS = 8;
 
-  /** Whether the peer has stopped reading, and this has not been taken yet. */
+  /** Whether this direction has ended by itself, and this has not been taken yet. */
   static final int OUTPUT_STOPPED = 16;
 
   /** Whether it is among the unreliable lanes that may have something unread. */
@@ -214,8 +214,10 @@ public final class Lane {
   }
 
   /**
-   * Whether the peer has stopped reading the lane since this was asked last. What waited has been
-   * dropped then, and this side has ended the lane.
+   * Whether this direction has ended otherwise than by {@link #shutdownOutput} and {@link
+   * #abortOutput} since this was asked last: the peer has stopped reading the lane, or the buffer
+   * of a message of which a part had left could not be read any more. What waited has been dropped
+   * then.
    */
   public boolean takeOutputStop() {
     boolean isStopped = is(OUTPUT_STOPPED);
@@ -266,8 +268,10 @@ public final class Lane {
 
   /**
    * Discards what has been received and what is received from now on, until the peer ends its
-   * direction. It is asked to, as soon as it has sent something. Without effect on a lane that is
-   * unused. The caller schedules a flush.
+   * direction. It is asked to, as soon as it has sent something. This ends with the peer's
+   * direction: what the peer sends when it begins the lane again is received. Without effect on a
+   * lane that is unused: there is nothing that could be discarded until an end. The caller
+   * schedules a flush.
    */
   public void discardInput() {
     lanes.discardInput(this);
@@ -296,6 +300,22 @@ public final class Lane {
 
   void set(int flag, boolean value) {
     flags = (byte) (value ? flags | flag : flags & ~flag);
+  }
+
+  /** Whether the peer has ended its direction, and cannot know yet that this has been taken. */
+  boolean isInputEnded() {
+    return is(INPUT_ENDING) || isDue(ControlFrames.FIN_ACK);
+  }
+
+  /** This direction ends by itself, which the driver is told. */
+  void outputStopped() {
+    set(OUTPUT_STOPPED, true);
+    lanes.news(this);
+  }
+
+  /** Whether such a control frame waits for the next segment. */
+  boolean isDue(int controlFrame) {
+    return (controlDue & controlFrame) != 0;
   }
 
   /** What has been read and not been reported. */

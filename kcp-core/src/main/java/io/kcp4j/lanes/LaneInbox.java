@@ -7,6 +7,7 @@ package io.kcp4j.lanes;
  */
 final class LaneInbox {
 
+  /** Rings of this capacity do not count against the memory budget. */
   private static final int MIN_RING = 4;
 
   private static final InboundMessage[] NO_RING = {};
@@ -81,14 +82,33 @@ final class LaneInbox {
     ring[number & (ring.length - 1)] = message;
   }
 
-  /** Makes room for the numbers from {@code base} to {@link #end}, and for {@code number}. */
-  void grow(int base, int number) {
+  /** Whether a message that begins has its place in the ring: others are delivered at once. */
+  boolean isRingNeeded(int base, int number, boolean isFragment) {
+    return number != base || end != base || isFragment;
+  }
+
+  /**
+   * The size that the ring needs for the numbers from {@code base} to {@link #end}, and for {@code
+   * number}.
+   */
+  int neededCapacity(int base, int number) {
     int needed = Math.max(number + 1 - base, end - base);
-    if (needed <= ring.length) {
+    return needed <= ring.length
+        ? ring.length
+        : Math.max(MIN_RING, Integer.highestOneBit(2 * needed - 1));
+  }
+
+  /** How much of the memory budget a ring of this capacity takes, in bytes. */
+  static int ringBytes(int capacity) {
+    return capacity <= MIN_RING ? 0 : Long.BYTES * capacity;
+  }
+
+  /** Makes the ring larger, if it is smaller. */
+  void grow(int base, int capacity) {
+    if (capacity == ring.length) {
       return;
     }
-    InboundMessage[] larger =
-        new InboundMessage[Math.max(MIN_RING, Integer.highestOneBit(2 * needed - 1))];
+    InboundMessage[] larger = new InboundMessage[capacity];
     for (int i = base; ring.length > 0 && i != end; i++) {
       larger[i & (larger.length - 1)] = ring[i & (ring.length - 1)];
     }
@@ -96,14 +116,12 @@ final class LaneInbox {
   }
 
   /** How many numbers the ring has room for. */
-  int ringCapacity() {
+  int capacity() {
     return ring.length;
   }
 
-  /** The base has reached the end: a large ring is released. */
-  void release() {
-    if (ring.length > MIN_RING) {
-      ring = NO_RING;
-    }
+  /** Releases a large ring, in which nothing is. */
+  void releaseRing() {
+    ring = NO_RING;
   }
 }

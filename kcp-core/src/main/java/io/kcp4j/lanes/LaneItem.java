@@ -6,6 +6,9 @@ import io.kcp4j.Unstable;
 @Unstable
 public final class LaneItem {
 
+  /** In place of a message that could not be read. Peers skip what they do not know. */
+  static final int PADDING = 0;
+
   /** A message of an unreliable lane. Value: lane, number, both of 2 bytes, and the payload. */
   public static final int UNRELIABLE = 16;
 

@@ -49,6 +49,11 @@ final class LaneOutbox {
     return first;
   }
 
+  /** How much the first message counts. */
+  int firstCharge() {
+    return Credit.charge(first.bytes());
+  }
+
   /** How many messages wait. */
   int messages() {
     return messages;
@@ -75,8 +80,8 @@ final class LaneOutbox {
     }
     last = message;
     messages++;
-    queuedBytes += message.content().readableBytes();
-    frameBytes += FrameWriter.estimateBytes(lane.id(), message.content().readableBytes());
+    queuedBytes += message.bytes();
+    frameBytes += FrameWriter.estimateBytes(lane.id(), message.bytes());
   }
 
   /** So many bytes of the first message have been sent, but not all of it. */
@@ -91,7 +96,7 @@ final class LaneOutbox {
     LaneSend removed = first;
     first = removed.next;
     removed.next = null;
-    int bytes = removed.content().readableBytes();
+    int bytes = removed.bytes();
     queuedBytes -= bytes - sentBytes;
     frameBytes -= FrameWriter.estimateBytes(lane.id(), bytes) - sentBytes;
     sentBytes = 0;

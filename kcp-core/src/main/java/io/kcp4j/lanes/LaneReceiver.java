@@ -6,39 +6,25 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.netty.buffer.ByteBuf;
-import java.util.Arrays;
 
 /**
  * Takes in the messages of reliable lanes: puts those of ordered lanes in order and fragments
- * together. Within a segment, all memory is allocated before anything changes, so that a segment
- * for which there is none can be retransmitted as a whole.
+ * together. What the frames of a segment need is {@linkplain SegmentPreparation prepared} before.
  *
  * <p>Enforces the budget of what is not read. A peer that exceeds it, or sends what contradicts
  * earlier frames, loses that frame: protocol.md 15.3.
  */
 final class LaneReceiver {
 
-  /** The first buffer of a message in fragments: the peer may send fewer than it says. */
-  private static final int FIRST_BUFFER_BYTES = 64 * 1024;
-
   private final Lanes lanes;
   private final MessageMemory memory;
   private final Kcp kcp;
   private final KcpCounters counters;
-  private final ControlFrames control;
-  private final int budgetBytes;
-  private final int maxMessageBytes;
-
-  /** What counts against the budget: messages of which anything has arrived, and are not read. */
-  private int unreadBytes;
+  private final LaneAdmission admission;
+  private final SegmentPreparation preparation;
 
   /** How many messages wait to be read. */
   private int unreadMessages;
-
-  /** For the messages of the segment that is taken in; null where nothing is needed. */
-  private ByteBuf[] buffers = new ByteBuf[4];
-
-  private int prepared;
 
   LaneReceiver(
       Lanes lanes, KcpContext context, Kcp kcp, ControlFrames control, LanesConfig config) {
@@ -46,9 +32,8 @@ final class LaneReceiver {
     memory = new MessageMemory(context);
     this.kcp = kcp;
     counters = kcp.counters();
-    this.control = control;
-    budgetBytes = config.budgetBytes();
-    maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
+    admission = new LaneAdmission(control, config);
+    preparation = new SegmentPreparation(lanes, memory, admission);
   }
 
   int heldBytes() {
@@ -60,91 +45,43 @@ final class LaneReceiver {
     return unreadMessages > 0;
   }
 
-  // Memory
+  // Segments
 
   /**
-   * Allocates what the frame needs that has been read.
+   * Allocates what the frame needs that has been read, a message or a FIN.
    *
    * @param isInOrder whether its segment closes a gap, or follows the one before
    * @return false if there is no memory
    * @throws OutOfMemoryError likewise
    */
   boolean prepare(FrameReader frame, boolean isInOrder) {
-    if (prepared == buffers.length) {
-      buffers = Arrays.copyOf(buffers, 2 * prepared);
-    }
-    int bytes = neededBytes(frame);
-    ByteBuf buffer = null;
-    if (bytes >= 0) {
-      buffer = memory.allocate(bytes, isInOrder);
-      if (buffer == null) {
-        return false;
-      }
-    }
-    buffers[prepared++] = buffer;
-    return true;
+    return preparation.add(frame, isInOrder);
   }
 
-  /** The size of the buffer that a frame needs, or -1 if it needs none. */
-  private int neededBytes(FrameReader frame) {
-    if (frame.total() > maxMessageBytes) {
-      return -1; // It will be refused.
-    }
-    if (!frame.isFragment()) {
-      return frame.total();
-    }
-    int end = frame.offset() + frame.length();
-    Lane lane = lanes.find(frame.lane());
-    InboundMessage begun = lane == null ? null : begun(lane, frame.number(lane.base));
-    int before = begun == null || begun.content == null ? 0 : begun.content.capacity();
-    if (end <= before) {
-      return -1;
-    }
-    return Math.min(frame.total(), Math.max(end, Math.max(2 * before, FIRST_BUFFER_BYTES)));
-  }
-
-  /** The segment is not taken in: releases what has been prepared for it. */
-  void cancel() {
-    while (prepared > 0) {
-      memory.release(buffers[--prepared]);
-      buffers[prepared] = null;
-    }
-  }
-
-  /** The segment has been taken in. */
+  /** The segment has been taken in, or not: releases what has been prepared and is not needed. */
   void endSegment() {
-    prepared = 0;
+    preparation.end();
   }
 
   // Messages
 
-  /**
-   * Takes in a message, or a part of it.
-   *
-   * @param index how many messages precede it in its segment
-   */
-  void receive(FrameReader frame, ByteBuf data, int index) {
-    ByteBuf buffer = buffers[index];
-    buffers[index] = null;
-    LaneKind kind =
-        frame.type() == Frame.ORDERED ? LaneKind.RELIABLE_ORDERED : LaneKind.RELIABLE_UNORDERED;
-    Lane lane = lanes.findOrMake(frame.lane());
-    if (lane == null || !isPossible(lane, kind, frame)) {
-      refuse(buffer);
+  /** Takes in a message, or a part of it. The frame has been prepared. */
+  void receive(FrameReader frame, ByteBuf data) {
+    Lane lane = preparation.nextLane();
+    if (lane == null || !admission.isPossible(lane, frame)) {
+      refuse();
       return;
     }
     int number = frame.number(lane.base);
-    InboundMessage begun = begun(lane, number);
-    if (begun == null
-        ? buffer == null || !claim(lane, number, frame.total())
-        : !isContinuation(begun, frame, buffer)) {
-      refuse(buffer);
+    InboundMessage begun = LaneAdmission.begun(lane, number);
+    if (begun == null ? !isBegin(lane, number, frame) : !isContinuation(begun, frame)) {
+      refuse();
       return;
     }
-    lanes.inputBegun(lane, kind);
-    LaneInbox inbox = lanes.inbox(lane);
+    lanes.inputBegun(lane, frame.kind());
+    LaneInbox inbox = lane.inbox;
     InboundMessage message =
-        begun == null ? begin(lane, inbox, number, frame, buffer) : replace(begun, buffer);
+        begun == null ? begin(lane, inbox, frame) : replace(begun, preparation.take());
     put(message.content, frame, data);
     message.receivedBytes += frame.length();
     if (message.isComplete()) {
@@ -154,54 +91,26 @@ final class LaneReceiver {
     }
   }
 
-  private boolean isPossible(Lane lane, LaneKind kind, FrameReader frame) {
-    int number = frame.number(lane.base);
-    return (lane.inputKind == null || lane.inputKind == kind)
-        && frame.total() <= maxMessageBytes
-        && number - lane.base >= 0
-        && (lane.inbox == null || !lane.inbox.hasFin || number - lane.inbox.fin < 0);
+  /** Whether a message can begin: earlier frames of a hostile segment may have changed that. */
+  private boolean isBegin(Lane lane, int number, FrameReader frame) {
+    InboundMessage prepared = preparation.message();
+    return prepared != null
+        && prepared.number == number
+        && admission.hasRoom(lane, number, frame.total());
   }
 
-  /** The message with this number, or null if nothing of it has arrived. */
-  private static InboundMessage begun(Lane lane, int number) {
-    return lane.inbox == null || number - lane.base < 0 ? null : lane.inbox.get(number);
+  /** Whether a frame continues a message, for which the buffer is large enough. */
+  private boolean isContinuation(InboundMessage begun, FrameReader frame) {
+    return LaneAdmission.isContinuation(begun, frame)
+        && (preparation.message() != null
+            || frame.offset() + frame.length() <= begun.content.capacity());
   }
 
-  /**
-   * Whether a frame continues a message.
-   *
-   * @param larger replaces its buffer; null if that seemed large enough when the segment was
-   *     prepared, which earlier frames of a hostile segment may have changed
-   */
-  private static boolean isContinuation(InboundMessage begun, FrameReader frame, ByteBuf larger) {
-    return frame.isFragment()
-        && begun.content != null
-        && begun.totalBytes == frame.total()
-        && begun.receivedBytes + frame.length() <= begun.totalBytes
-        && (larger != null || frame.offset() + frame.length() <= begun.content.capacity());
-  }
-
-  /**
-   * Counts a message that begins. The peer has sent all messages with lower numbers, too. Returns
-   * whether the budget allows it.
-   */
-  private boolean claim(Lane lane, int number, int totalBytes) {
-    int end = lane.inbox == null ? lane.base : lane.inbox.end;
-    long messages = Math.max(number - end + 1L, 0);
-    long claimed = messages * LanesConfig.MESSAGE_OVERHEAD_BYTES + totalBytes;
-    if (claimed > budgetBytes - unreadBytes) {
-      return false;
-    }
-    unreadBytes += (int) claimed;
-    control.received(unreadBytes);
-    return true;
-  }
-
-  private InboundMessage begin(
-      Lane lane, LaneInbox inbox, int number, FrameReader frame, ByteBuf buffer) {
-    InboundMessage message = InboundMessage.take(number, frame.total(), buffer);
-    if (number != lane.base || inbox.end != lane.base || frame.isFragment()) {
-      inbox.grow(lane.base, number);
+  private InboundMessage begin(Lane lane, LaneInbox inbox, FrameReader frame) {
+    InboundMessage message = preparation.take();
+    int number = message.number;
+    admission.begin(lane, number, message.totalBytes);
+    if (inbox.isRingNeeded(lane.base, number, frame.isFragment())) {
       inbox.set(number, message);
     }
     if (number - inbox.end >= 0) {
@@ -211,10 +120,12 @@ final class LaneReceiver {
   }
 
   /** Gives a message a larger buffer, if there is one. */
-  private InboundMessage replace(InboundMessage message, ByteBuf larger) {
-    if (larger == null) {
+  private InboundMessage replace(InboundMessage message, InboundMessage prepared) {
+    if (prepared == null) {
       return message;
     }
+    ByteBuf larger = prepared.content;
+    prepared.giveBack();
     ByteBuf before = message.content;
     if (larger.capacity() <= before.capacity()) { // Another frame of the segment has grown it.
       memory.release(larger);
@@ -258,7 +169,7 @@ final class LaneReceiver {
   /** Passes a complete message to the reader. */
   private void deliver(Lane lane, LaneInbox inbox, InboundMessage message) {
     counters.add(KcpCounter.LANE_MESSAGES_IN, 1);
-    LaneTracing.messageReceived(kcp, lane, message.totalBytes);
+    int bytes = message.totalBytes;
     if (lane.is(Lane.INPUT_DISCARDED)) {
       memory.release(message.content);
       consumed(lane, message);
@@ -267,6 +178,7 @@ final class LaneReceiver {
       unreadMessages++;
       lanes.news(lane);
     }
+    LaneTracing.messageReceived(kcp, lane, bytes);
   }
 
   /** Advances the base over complete messages. */
@@ -280,7 +192,7 @@ final class LaneReceiver {
       inbox.set(lane.base, null);
       lane.base++;
       if (message == InboundMessage.READ) {
-        consumed(lane, LanesConfig.MESSAGE_OVERHEAD_BYTES);
+        admission.consumed(lane, LanesConfig.MESSAGE_OVERHEAD_BYTES);
       } else {
         message.isPassed = true;
         if (isOrdered) {
@@ -288,7 +200,6 @@ final class LaneReceiver {
         }
       }
     }
-    inbox.release();
   }
 
   /** A message has been read, or need not be. */
@@ -300,21 +211,13 @@ final class LaneReceiver {
       lane.inbox.set(message.number, InboundMessage.READ);
     }
     message.giveBack();
-    consumed(lane, charge);
-  }
-
-  private void consumed(Lane lane, int charge) {
-    unreadBytes -= charge;
-    control.consumed(lane, charge, unreadBytes);
+    admission.consumed(lane, charge);
   }
 
   // Reading
 
-  /** The next message of a lane, which becomes the caller's, or null. */
+  /** The next message of a lane that has one, which becomes the caller's. */
   ByteBuf read(Lane lane) {
-    if (!lane.isReadable()) {
-      return null;
-    }
     InboundMessage message = lane.inbox.remove();
     unreadMessages--;
     ByteBuf content = message.content;
@@ -341,24 +244,25 @@ final class LaneReceiver {
 
   /** The peer has ended a lane behind the messages before {@code fin}. */
   void receiveFin(FrameReader frame) {
-    Lane lane = lanes.findOrMake(frame.lane());
+    Lane lane = preparation.nextLane();
     int fin = frame.value();
-    int end = lane == null || lane.inbox == null ? 0 : lane.inbox.end;
-    boolean isPossible =
-        lane != null
-            && (lane.inputKind == null || lane.inputKind.isReliable())
-            && fin - lane.base >= 0
-            && (lane.inbox == null || (!lane.inbox.hasFin && fin - end >= 0));
-    if (!isPossible) {
-      refuse(null);
+    if (lane == null || !isPossibleFin(lane, fin)) {
+      refuse();
       return;
     }
-    LaneInbox inbox = lanes.inbox(lane);
+    LaneInbox inbox = lane.inbox;
     inbox.hasFin = true;
     inbox.fin = fin;
     inbox.cutBytes = frame.total();
     dropIfCut(lane, inbox);
     checkEnd(lane, inbox);
+  }
+
+  private static boolean isPossibleFin(Lane lane, int fin) {
+    return (lane.inputKind == null || lane.inputKind.isReliable())
+        && !lane.isInputEnded()
+        && !lane.inbox.hasFin
+        && fin - lane.inbox.end >= 0;
   }
 
   /** Drops the last message if all that the peer has sent of it has arrived, which is not all. */
@@ -372,7 +276,7 @@ final class LaneReceiver {
     }
     memory.release(message.content);
     inbox.set(message.number, InboundMessage.READ);
-    consumed(lane, message.totalBytes);
+    admission.consumed(lane, message.totalBytes);
     message.giveBack();
     advance(lane, inbox);
     checkEnd(lane, inbox);
@@ -385,7 +289,11 @@ final class LaneReceiver {
       inbox.end = lane.base;
       lanes.inputEnded(lane);
     }
-    lanes.releaseIfEmpty(lane);
+  }
+
+  /** An inbox goes, in which nothing is. */
+  void releaseRing(LaneInbox inbox) {
+    memory.releaseRing(inbox);
   }
 
   /** Releases all messages. */
@@ -402,6 +310,7 @@ final class LaneReceiver {
       unreadMessages--;
       memory.release(inbox.remove().content);
     }
+    memory.releaseRing(inbox);
     lane.inbox = null;
   }
 
@@ -410,8 +319,7 @@ final class LaneReceiver {
     return lane.inputKind == LaneKind.RELIABLE_UNORDERED && message.isComplete();
   }
 
-  private void refuse(ByteBuf buffer) {
+  private void refuse() {
     counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);
-    memory.release(buffer);
   }
 }

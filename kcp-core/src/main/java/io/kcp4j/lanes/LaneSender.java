@@ -85,20 +85,18 @@ final class LaneSender implements SegmentSource {
     isPrefaceDue = true;
   }
 
-  /** The peer has told its limits. What has waited for that may leave, or is dropped. */
-  void open(int maxLanes, int budgetBytes) {
-    boolean wasReady = isReady();
+  /** The peer has told its limits. */
+  void limits(int maxLanes, int budgetBytes) {
     this.maxLanes = maxLanes;
     maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
     credit.grant(maxLanes, budgetBytes);
+  }
+
+  /** What has waited for the limits may leave, or is dropped if it is too large. */
+  void open() {
+    boolean wasReady = isReady();
     isOpen = true;
-    for (LaneOutbox outbox : List.copyOf(blocked)) {
-      if (isPossible(outbox.lane.id())) {
-        dropTooLarge(outbox);
-      } else {
-        dropAll(outbox, LaneSend.Drop.NO_SUCH_LANE);
-      }
-    }
+    List.copyOf(blocked).forEach(this::dropTooLarge);
     unblock();
     if (!wasReady && isReady()) {
       kcp.sourceBecameReady();
@@ -108,7 +106,7 @@ final class LaneSender implements SegmentSource {
   private void dropTooLarge(LaneOutbox outbox) {
     for (int left = outbox.messages(); left > 0; left--) {
       LaneSend message = outbox.remove();
-      if (message.content().readableBytes() <= maxMessageBytes) {
+      if (message.bytes() <= maxMessageBytes) {
         outbox.add(message);
       } else {
         drop(message, LaneSend.Drop.TOO_LARGE);
@@ -160,8 +158,7 @@ final class LaneSender implements SegmentSource {
   /** Whether its first message may leave. */
   private boolean isAllowed(LaneOutbox outbox) {
     return isOpen
-        && (outbox.sentBytes() > 0
-            || credit.allows(outbox.lane, Credit.charge(outbox.first().content().readableBytes())));
+        && (outbox.sentBytes() > 0 || credit.allows(outbox.lane, outbox.firstCharge(), 0));
   }
 
   private void unschedule(LaneOutbox outbox) {
@@ -179,11 +176,18 @@ final class LaneSender implements SegmentSource {
     scheduler.classify(outbox.entry, config.priority(), config.weight());
   }
 
-  /** Credit has come, or the limits are known. */
+  /**
+   * Credit has come, or the limits are known: schedules the lanes that have waited longest, as far
+   * as there is credit for all of them. A lane for which there is not keeps its place.
+   */
   private void unblock() {
+    hasNewCredit = false;
+    int promisedBytes = 0;
     for (Iterator<LaneOutbox> i = blocked.iterator(); i.hasNext(); ) {
       LaneOutbox outbox = i.next();
-      if (isAllowed(outbox)) {
+      int charge = outbox.firstCharge();
+      if (credit.allows(outbox.lane, charge, promisedBytes)) {
+        promisedBytes += credit.growth(outbox.lane, charge);
         i.remove();
         schedule(outbox);
       }
@@ -196,16 +200,10 @@ final class LaneSender implements SegmentSource {
    * @return false if it cannot have read so much
    */
   boolean consumed(Lane lane, int total) {
-    hasNewCredit = true;
-    return credit.consumed(lane, total);
-  }
-
-  /** A segment has been taken in. However many reports it has, lanes are looked through once. */
-  void endSegment() {
-    if (hasNewCredit) {
-      hasNewCredit = false;
-      unblock();
-    }
+    int before = lane.consumedByPeer;
+    boolean isPossible = credit.consumed(lane, total);
+    hasNewCredit |= lane.consumedByPeer != before && !blocked.isEmpty();
+    return isPossible;
   }
 
   // The end of a lane
@@ -242,14 +240,25 @@ final class LaneSender implements SegmentSource {
     LaneTracing.outputEnded(kcp, lane);
   }
 
-  /** The peer has read everything on a lane, and its end. */
+  /**
+   * The peer has read everything on a lane, and its end.
+   *
+   * @return false if it cannot have read that
+   */
   boolean finAcknowledged(Lane lane) {
-    if (lane.output != Lane.Output.ENDED) {
+    if (lane.output != Lane.Output.ENDED || lane.isDue(ControlFrames.FIN)) {
       return false;
     }
     lane.output = Lane.Output.UNUSED;
     lane.firstMessage = lane.sentMessages;
     return true;
+  }
+
+  /** Drops what waits on a lane. */
+  void dropAll(Lane lane, LaneSend.Drop reason) {
+    if (lane.outbox != null && !lane.outbox.isEmpty()) {
+      dropAll(lane.outbox, reason);
+    }
   }
 
   private void dropAll(LaneOutbox outbox, LaneSend.Drop reason) {
@@ -260,9 +269,26 @@ final class LaneSender implements SegmentSource {
     ended(outbox);
   }
 
+  /** Drops the first message of a lane; if a part of it has left, the lane has to end. */
+  private void dropUnreadable(LaneOutbox outbox) {
+    int sentBytes = outbox.sentBytes();
+    unschedule(outbox);
+    drop(outbox.remove(), LaneSend.Drop.UNREADABLE);
+    if (sentBytes > 0) {
+      outbox.cutBytes = sentBytes;
+      outbox.lane.outputStopped();
+      outbox.lane.output = Lane.Output.ENDING;
+      dropAll(outbox, LaneSend.Drop.LANE_CLOSED);
+    } else if (outbox.isEmpty()) {
+      ended(outbox);
+    } else {
+      schedule(outbox);
+    }
+  }
+
   private void drop(LaneSend message, LaneSend.Drop reason) {
     messages--;
-    message.content().release();
+    message.release();
     message.dropped(reason);
   }
 
@@ -288,9 +314,18 @@ final class LaneSender implements SegmentSource {
 
   // The source
 
+  /** However many reports arrive in a batch, lanes that wait for credit are looked through once. */
   @Override
   public boolean isReady() {
-    return isPrefaceDue || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
+    if (hasNewCredit) {
+      unblock();
+    }
+    return mayBeReady();
+  }
+
+  /** Whether {@link #isReady} holds, or might since credit has come. */
+  boolean mayBeReady() {
+    return hasNewCredit || isPrefaceDue || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
   }
 
   @Override
@@ -300,7 +335,7 @@ final class LaneSender implements SegmentSource {
 
   @Override
   public int readyBytes(int limitBytes) {
-    return isPrefaceDue ? 1 : readyBytes + control.mostBytes();
+    return isPrefaceDue ? 1 : readyBytes + control.estimateBytes();
   }
 
   @Override
@@ -322,7 +357,7 @@ final class LaneSender implements SegmentSource {
   private boolean write(LaneOutbox outbox, ByteBuffer out) {
     Lane lane = outbox.lane;
     LaneSend message = outbox.first();
-    int total = message.content().readableBytes();
+    int total = message.bytes();
     int offset = outbox.sentBytes();
     boolean begins = offset == 0;
     if (begins && !isAllowed(outbox)) { // Another lane has used up the credit.
@@ -335,8 +370,16 @@ final class LaneSender implements SegmentSource {
     int numberBytes = numberBytes(lane.outstanding() + charge);
     boolean isOrdered = lane.config().kind() == LaneKind.RELIABLE_ORDERED;
     int start = out.position();
+    int limit = out.limit();
     int type = isOrdered ? Frame.ORDERED : Frame.UNORDERED;
-    int written = writer.write(type, lane.id(), number, numberBytes, message.content(), offset);
+    int written;
+    try {
+      written = writer.write(type, lane.id(), number, numberBytes, message, offset);
+    } catch (RuntimeException e) {
+      out.limit(limit).position(start);
+      dropUnreadable(outbox);
+      return true;
+    }
     if (written == FrameWriter.NO_ROOM) {
       return false;
     }
@@ -368,9 +411,9 @@ final class LaneSender implements SegmentSource {
   private void written(LaneOutbox outbox, LaneSend message) {
     messages--;
     kcp.counters().add(KcpCounter.LANE_MESSAGES_OUT, 1);
-    kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.content().readableBytes());
-    LaneTracing.messageSent(kcp, outbox.lane, message.content().readableBytes());
-    message.content().release();
+    kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.bytes());
+    LaneTracing.messageSent(kcp, outbox.lane, message.bytes());
+    message.release();
     sent.add(message);
     if (outbox.isEmpty()) {
       scheduler.remove(outbox.entry);
@@ -382,14 +425,6 @@ final class LaneSender implements SegmentSource {
   public void onSent(int segments) {
     for (LaneSend message; (message = sent.poll()) != null; ) {
       message.sent();
-    }
-  }
-
-  /** Drops what waits on a lane; the session ends. */
-  void close(Lane lane) {
-    if (lane.outbox != null && !lane.outbox.isEmpty()) {
-      lane.output = Lane.Output.UNUSED;
-      dropAll(lane.outbox, LaneSend.Drop.SESSION_CLOSED);
     }
   }
 }

@@ -28,6 +28,7 @@ public final class Lanes {
   private final LanesConfig config;
   private final boolean isClient;
   private final LaneTable table = new LaneTable();
+  private final NewsQueue news = new NewsQueue();
   private final ControlFrames control;
   private final LaneSender sender;
   private final LaneReceiver receiver;
@@ -43,9 +44,6 @@ public final class Lanes {
 
   /** How many lanes the peer has ended, which has not been taken yet. */
   private int inputEnds;
-
-  private Lane firstNews;
-  private Lane lastNews;
 
   /**
    * Makes the lanes of a session before that has sent or received anything.
@@ -100,9 +98,28 @@ public final class Lanes {
     }
     if (!isOpen) {
       isOpen = true;
-      sender.open(maxLanes, budgetBytes);
+      sender.limits(maxLanes, budgetBytes);
+      table.forEach(this::dropUnlessPossible);
+      sender.open();
     }
     return true;
+  }
+
+  /** Drops what was sent on a lane that the peer does not have, the end, too. */
+  private void dropUnlessPossible(Lane lane) {
+    if (!sender.isPossible(lane.id())) {
+      lane.output = Lane.Output.UNUSED;
+      control.drop(lane, ControlFrames.FIN);
+      drop(lane, LaneSend.Drop.NO_SUCH_LANE);
+    }
+  }
+
+  private void drop(Lane lane, LaneSend.Drop reason) {
+    if (lane.config().kind().isReliable()) {
+      sender.dropAll(lane, reason);
+    } else {
+      unreliableSender.dropAll(lane, reason);
+    }
   }
 
   /** The peer has not answered the offer of a client, which is repeated behind another byte. */
@@ -161,8 +178,11 @@ public final class Lanes {
 
   /** The lane on which the peer sends; null if it is not allowed to. */
   Lane findOrMake(int id) {
+    if (id >= config.maxLanes()) {
+      return null;
+    }
     Lane lane = table.get(id);
-    return lane == null && id < config.maxLanes() ? make(id) : lane;
+    return lane == null ? make(id) : lane;
   }
 
   /**
@@ -171,32 +191,17 @@ public final class Lanes {
    * had ended.
    */
   public Lane nextNews() {
-    Lane lane = firstNews;
-    if (lane != null) {
-      firstNews = lane.nextNews;
-      lane.nextNews = null;
-      lane.set(Lane.NEWS, false);
-    }
-    return lane;
+    return news.poll();
   }
 
   /** Whether {@link #nextNews} would return a lane. */
   public boolean hasNews() {
-    return firstNews != null;
+    return !news.isEmpty();
   }
 
   /** Something has happened on a lane. */
   void news(Lane lane) {
-    if (lane.is(Lane.NEWS)) {
-      return;
-    }
-    lane.set(Lane.NEWS, true);
-    if (firstNews == null) {
-      firstNews = lane;
-    } else {
-      lastNews.nextNews = lane;
-    }
-    lastNews = lane;
+    news.add(lane);
   }
 
   // Sending
@@ -210,11 +215,6 @@ public final class Lanes {
     return isOpen && !unreliableSender.isEmpty();
   }
 
-  /** Whether everything that was sent on reliable lanes has been acknowledged. */
-  public boolean isDrained() {
-    return kcp.isDrained();
-  }
-
   /** Sets how large unreliable messages may be, in bytes. */
   public void maxUnreliableBytes(int bytes) {
     maxUnreliableBytes = bytes;
@@ -225,14 +225,14 @@ public final class Lanes {
   }
 
   void send(Lane lane, LaneSend message) {
-    int bytes = message.content().readableBytes();
+    message.queued();
     if (!sender.isPossible(lane.id())) {
       throw new IllegalArgumentException(
           "lane: " + lane.id() + " (expected: one that the peer takes)");
     }
-    if (bytes > lane.maxMessageBytes()) {
+    if (message.bytes() > lane.maxMessageBytes()) {
       throw new IllegalArgumentException(
-          "message: " + bytes + " bytes (expected: <= " + lane.maxMessageBytes() + ")");
+          "message: " + message.bytes() + " bytes (expected: <= " + lane.maxMessageBytes() + ")");
     }
     if (!lane.isOutputOpen()) {
       throw new IllegalStateException(lane + ": ended (expected: open, or read by the peer)");
@@ -258,7 +258,7 @@ public final class Lanes {
   public int planUnreliable(int roomBytes, int mostBytes, boolean isLargest) {
     int bytes = unreliableSender.plan(roomBytes, mostBytes);
     while (bytes == 0 && isLargest && !unreliableSender.isEmpty()) {
-      unreliableSender.dropFirst(); // The MTU has become too small for it.
+      unreliableSender.dropFirst();
       bytes = unreliableSender.plan(roomBytes, mostBytes);
     }
     return bytes;
@@ -270,7 +270,7 @@ public final class Lanes {
   }
 
   void endOutput(Lane lane) {
-    if (!lane.isOutputOpen() || lane.isUnused()) {
+    if (!lane.isOutputOpen() || !isEndable(lane)) {
       return;
     }
     if (unreliableSender.isPlanned(lane)) {
@@ -280,8 +280,13 @@ public final class Lanes {
     }
   }
 
+  /** An unused lane needs no end, and a peer takes none of a lane that it does not have. */
+  private boolean isEndable(Lane lane) {
+    return !lane.isUnused() && sender.isPossible(lane.id());
+  }
+
   void abortOutput(Lane lane) {
-    if (lane.output == Lane.Output.ENDED || lane.isUnused()) {
+    if (lane.output == Lane.Output.ENDED || !isEndable(lane)) {
       return;
     }
     if (!lane.config().kind().isReliable()) {
@@ -317,16 +322,18 @@ public final class Lanes {
   /** The inbox takes no memory if nothing is in it. */
   void releaseIfEmpty(Lane lane) {
     if (lane.inbox != null && lane.inbox.isEmpty(lane.base)) {
+      receiver.releaseRing(lane.inbox);
       lane.inbox = null;
     }
   }
 
   ByteBuf receive(Lane lane) {
-    if (isUnreliable(lane)) {
-      return unreliableReceiver.read(lane);
+    if (!lane.isReadable()) {
+      return null;
     }
-    ByteBuf message = receiver.read(lane);
+    ByteBuf message = isUnreliable(lane) ? unreliableReceiver.read(lane) : receiver.read(lane);
     controlChanged();
+    kcp.sinkWasRead();
     return message;
   }
 
@@ -363,6 +370,7 @@ public final class Lanes {
     }
     takeInputEnd(lane);
     controlChanged();
+    kcp.sinkWasRead();
   }
 
   /** Control frames that are due leave at the end of the batch of input, if there is one. */
@@ -375,7 +383,7 @@ public final class Lanes {
   /** The peer has ended its direction, and everything before has arrived. */
   void inputEnded(Lane lane) {
     LaneTracing.inputEnded(kcp, lane);
-    inputEnds += lane.is(Lane.INPUT_ENDING) ? 0 : 1;
+    inputEnds++;
     lane.set(Lane.INPUT_ENDING, true);
     if (lane.is(Lane.INPUT_DISCARDED)) {
       takeInputEnd(lane);
@@ -416,18 +424,15 @@ public final class Lanes {
   /** Releases all buffers, and drops what waits to be sent. */
   public void close() {
     isClosed = true;
-    table.forEach(this::close);
     unreliableSender.close();
+    table.forEach(this::close);
     sender.onSent(0); // If a flush has failed, they have not been told.
-    firstNews = null;
+    news.clear();
   }
 
   private void close(Lane lane) {
-    if (lane.config().kind().isReliable()) {
-      sender.close(lane);
-    } else {
-      unreliableSender.dropAll(lane, LaneSend.Drop.SESSION_CLOSED);
-    }
+    lane.output = Lane.Output.UNUSED;
+    drop(lane, LaneSend.Drop.SESSION_CLOSED);
     if (isUnreliable(lane)) {
       unreliableReceiver.close(lane);
     } else if (lane.inbox != null) {

@@ -71,8 +71,11 @@ public final class LanesConfig {
    * <p>Half of it belongs to the lanes in equal parts: however many lanes are not read, each of the
    * others can always send messages of up to half of its part. The other half is for lanes that
    * need more: each may take as much of it as it leaves. The largest message is an eighth of the
-   * budget, which one unread lane does not block. Where many lanes may stay unread and messages are
-   * large, the budget has to be larger.
+   * budget, which one unread lane does not block. While {@code n} other lanes use as much of that
+   * half as they may, since they are not read or always have something to send, larger messages
+   * than {@code budgetBytes / 4 / (n + 1)} wait for them, whatever their priority. Where many lanes
+   * may stay unread, or several are always busy, and messages are large, the budget has to be
+   * larger.
    */
   public int budgetBytes() {
     return budgetBytes;

@@ -69,26 +69,22 @@ final class SegmentDemux implements SegmentSink {
   }
 
   private boolean receive(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
-    frame.reset(datagram, index, bytes);
-    boolean isPrepared = false;
+    boolean wasReady = sender.mayBeReady();
     try {
-      isPrepared = prepare(isInOrder);
-    } finally {
-      if (!isPrepared || frame.isMalformed()) {
-        receiver.cancel();
+      frame.reset(datagram, index, bytes);
+      if (!prepare(isInOrder)) {
+        return false;
       }
+      if (frame.isMalformed()) {
+        refuse();
+        return true;
+      }
+      frame.reset(datagram, index, bytes);
+      receiveFrames(datagram);
+    } finally {
+      receiver.endSegment();
     }
-    if (!isPrepared) {
-      return false;
-    }
-    if (frame.isMalformed()) {
-      refuse();
-      return true;
-    }
-    boolean wasReady = sender.isReady();
-    frame.reset(datagram, index, bytes);
-    receiveFrames(datagram);
-    if (!wasReady && sender.isReady()) {
+    if (!wasReady && sender.mayBeReady()) {
       kcp.sourceBecameReady();
     }
     return true;
@@ -97,7 +93,7 @@ final class SegmentDemux implements SegmentSink {
   /** Allocates all that the segment needs; returns whether there was memory. */
   private boolean prepare(boolean isInOrder) {
     while (frame.next()) {
-      if (frame.isMessage() && !receiver.prepare(frame, isInOrder)) {
+      if (frame.isPrepared() && !receiver.prepare(frame, isInOrder)) {
         return false;
       }
     }
@@ -105,16 +101,13 @@ final class SegmentDemux implements SegmentSink {
   }
 
   private void receiveFrames(ByteBuf datagram) {
-    int messages = 0;
     while (frame.next()) {
       if (frame.isMessage()) {
-        receiver.receive(frame, datagram, messages++);
+        receiver.receive(frame, datagram);
       } else {
         receiveControl();
       }
     }
-    receiver.endSegment();
-    sender.endSegment();
   }
 
   private void receiveControl() {
@@ -138,15 +131,15 @@ final class SegmentDemux implements SegmentSink {
     }
     if (frame.type() == Frame.FIN_ACK) {
       boolean isPossible = sender.finAcknowledged(lane);
-      lanes.news(lane);
+      if (isPossible) {
+        lanes.news(lane);
+      }
       return isPossible;
     }
     boolean isEarlier = frame.value() - lane.firstMessage < 0; // Of what has ended since.
-    if (!isEarlier && lane.output == Lane.Output.OPEN) {
-      lane.set(Lane.OUTPUT_STOPPED, true);
-      lanes.news(lane);
-    }
-    if (!isEarlier && lane.output != Lane.Output.UNUSED) {
+    boolean isSending = lane.output == Lane.Output.OPEN || lane.output == Lane.Output.ENDING;
+    if (!isEarlier && isSending) {
+      lane.outputStopped();
       lane.abortOutput();
     }
     return true;

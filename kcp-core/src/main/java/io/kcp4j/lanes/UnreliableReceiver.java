@@ -15,25 +15,19 @@ import java.util.Deque;
  */
 final class UnreliableReceiver {
 
-  /** The approximate memory of a message beside its content. */
-  private static final int OVERHEAD_BYTES = 128;
-
   private final Lanes lanes;
-  private final KcpContext context;
+  private final MessageMemory memory;
   private final Kcp kcp;
   private final KcpCounters counters;
   private final int limit;
   private final int maxBytes;
-
-  /** The memory that is reserved. */
-  private int heldBytes;
 
   /** The lanes that may have something unread, each once. */
   private final Deque<Lane> unread = new ArrayDeque<>();
 
   UnreliableReceiver(Lanes lanes, KcpContext context, Kcp kcp, LanesConfig config) {
     this.lanes = lanes;
-    this.context = context;
+    memory = new MessageMemory(context);
     this.kcp = kcp;
     counters = kcp.counters();
     limit = config.unreliableQueue();
@@ -41,7 +35,7 @@ final class UnreliableReceiver {
   }
 
   int heldBytes() {
-    return heldBytes;
+    return memory.heldBytes();
   }
 
   /**
@@ -56,7 +50,7 @@ final class UnreliableReceiver {
       return;
     }
     int number = lane.base + (short) (data.getShortLE(index + Short.BYTES) - lane.base);
-    if (!isNew(lane, kind, number)) { // Perhaps of before the lane has ended.
+    if (lane.isInputEnded() || !isNew(lane, kind, number)) { // Perhaps of before the end.
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       return;
     }
@@ -95,7 +89,7 @@ final class UnreliableReceiver {
   }
 
   private void add(Lane lane, ByteBuf data, int index, int bytes) {
-    makeRoom(bytes + OVERHEAD_BYTES);
+    makeRoom(bytes + MessageMemory.OVERHEAD_BYTES);
     LaneInbox inbox = lanes.inbox(lane);
     if (inbox.readable() == limit) {
       drop(inbox);
@@ -107,7 +101,8 @@ final class UnreliableReceiver {
       return;
     }
     content.writeBytes(data, index, bytes);
-    InboundMessage message = InboundMessage.take(0, bytes, content);
+    InboundMessage message = InboundMessage.take(0, bytes);
+    message.content = content;
     message.receivedBytes = bytes;
     inbox.add(message);
     if (!lane.is(Lane.UNREAD)) {
@@ -120,7 +115,7 @@ final class UnreliableReceiver {
 
   /** Drops the oldest messages of all lanes in turn, until there is room for so many bytes. */
   private void makeRoom(int bytes) {
-    while (heldBytes + bytes > maxBytes && !unread.isEmpty()) {
+    while (memory.heldBytes() + bytes > maxBytes && !unread.isEmpty()) {
       Lane lane = unread.remove();
       boolean isUnreliable = lane.inputKind != null && !lane.inputKind.isReliable();
       if (isUnreliable && lane.isReadable()) {
@@ -134,15 +129,9 @@ final class UnreliableReceiver {
   }
 
   private ByteBuf allocate(int bytes) {
-    if (!context.budget().tryReserveSpare(bytes + OVERHEAD_BYTES)) {
-      return null;
-    }
     try {
-      ByteBuf allocated = context.directBuffer(bytes, bytes);
-      heldBytes += bytes + OVERHEAD_BYTES;
-      return allocated;
+      return memory.allocateSpare(bytes);
     } catch (OutOfMemoryError e) {
-      context.budget().release(bytes + OVERHEAD_BYTES);
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
       return null;
     }
@@ -157,17 +146,12 @@ final class UnreliableReceiver {
     InboundMessage message = inbox.remove();
     ByteBuf content = message.content;
     message.giveBack();
-    int charge = content.capacity() + OVERHEAD_BYTES;
-    heldBytes -= charge;
-    context.budget().release(charge);
+    memory.handOver(content);
     return content;
   }
 
-  /** The next message of a lane, which becomes the caller's, or null. */
+  /** The next message of a lane that has one, which becomes the caller's. */
   ByteBuf read(Lane lane) {
-    if (!lane.isReadable()) {
-      return null;
-    }
     ByteBuf content = take(lane.inbox);
     lanes.releaseIfEmpty(lane);
     return content;
@@ -185,6 +169,7 @@ final class UnreliableReceiver {
     boolean isPossible =
         lane != null
             && (lane.inputKind == null || !lane.inputKind.isReliable())
+            && !lane.isInputEnded()
             && fin - lane.base >= 0;
     if (!isPossible) {
       counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);

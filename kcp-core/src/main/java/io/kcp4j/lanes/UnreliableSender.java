@@ -29,6 +29,12 @@ final class UnreliableSender {
   private int plannedBytes;
 
   /**
+   * Whether what has been planned leaves with the message that is written. It waits for another one
+   * if it was planned for a flush that has failed, and this message has less room.
+   */
+  private boolean isDue;
+
+  /**
    * Makes a sender.
    *
    * @param reliable sends the ends of lanes
@@ -61,7 +67,7 @@ final class UnreliableSender {
 
   private void drop(LaneSend dropped, LaneSend.Drop reason) {
     counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
-    dropped.content().release();
+    dropped.release();
     dropped.dropped(reason);
   }
 
@@ -86,7 +92,8 @@ final class UnreliableSender {
    *
    * @param roomBytes how many bytes of items the last datagram has room for
    * @param mostBytes how many another one has room for
-   * @return the bytes of the items; more than {@code roomBytes} if the first one does not fit there
+   * @return the bytes of the items; more than {@code roomBytes} if the first one does not fit
+   *     there; 0 if nothing fits
    */
   int plan(int roomBytes, int mostBytes) {
     if (planned.isEmpty()) {
@@ -95,15 +102,13 @@ final class UnreliableSender {
     if (planned.isEmpty()) {
       plan(mostBytes);
     }
-    if (plannedBytes > mostBytes) { // The MTU has shrunk since a flush that has failed.
-      dropPlanned(LaneSend.Drop.TOO_LARGE);
-    }
-    return plannedBytes;
+    isDue = plannedBytes <= mostBytes;
+    return isDue ? plannedBytes : 0;
   }
 
   private void plan(int roomBytes) {
     for (LaneOutbox outbox; (outbox = turns.peek()) != null; ) {
-      int bytes = LaneItem.HEADER_BYTES + outbox.first().content().readableBytes();
+      int bytes = LaneItem.HEADER_BYTES + outbox.first().bytes();
       if (plannedBytes + bytes > roomBytes) {
         return;
       }
@@ -119,8 +124,12 @@ final class UnreliableSender {
     }
   }
 
-  /** Drops the first message that waits, which fits into no datagram. */
+  /** Drops what comes first, which fits into no datagram: the MTU has become too small for it. */
   void dropFirst() {
+    if (!planned.isEmpty()) {
+      dropPlanned(LaneSend.Drop.TOO_LARGE);
+      return;
+    }
     LaneOutbox outbox = turns.remove();
     drop(outbox.remove(), LaneSend.Drop.TOO_LARGE);
     if (outbox.isEmpty()) {
@@ -149,24 +158,47 @@ final class UnreliableSender {
 
   /** Writes the items that have been planned. */
   void write(ByteBuf out) {
+    if (!isDue) {
+      return;
+    }
     for (LaneSend message; (message = planned.poll()) != null; ) {
       Lane lane = plannedLanes.remove();
-      ByteBuf content = message.content();
-      int bytes = content.readableBytes();
-      boolean isSequenced = lane.config().kind() == LaneKind.UNRELIABLE_SEQUENCED;
-      out.writeByte(isSequenced ? LaneItem.SEQUENCED : LaneItem.UNRELIABLE);
-      out.writeShortLE(LaneItem.VALUE_HEADER_BYTES + bytes).writeShortLE(lane.id());
-      out.writeShortLE(lane.sentMessages++);
-      out.writeBytes(content, content.readerIndex(), bytes);
-      counters.add(KcpCounter.UNRELIABLE_OUT, 1);
-      LaneTracing.messageSent(kcp, lane, bytes);
-      content.release();
-      message.sent();
+      if (write(lane, message, out)) {
+        sent(lane, message);
+      } else {
+        drop(message, LaneSend.Drop.UNREADABLE);
+      }
       endIfDone(lane);
     }
     plannedBytes = 0;
   }
 
+  /** Writes an item; returns whether its message could be read. */
+  private static boolean write(Lane lane, LaneSend message, ByteBuf out) {
+    boolean isSequenced = lane.config().kind() == LaneKind.UNRELIABLE_SEQUENCED;
+    int start = out.writerIndex();
+    int valueBytes = LaneItem.VALUE_HEADER_BYTES + message.bytes();
+    out.writeByte(isSequenced ? LaneItem.SEQUENCED : LaneItem.UNRELIABLE).writeShortLE(valueBytes);
+    out.writeShortLE(lane.id()).writeShortLE(lane.sentMessages);
+    try {
+      message.copy(out);
+      return true;
+    } catch (RuntimeException e) { // The bytes have been planned.
+      out.writerIndex(start).writeByte(LaneItem.PADDING).writeShortLE(valueBytes);
+      out.writeZero(valueBytes);
+      return false;
+    }
+  }
+
+  private void sent(Lane lane, LaneSend message) {
+    lane.sentMessages++;
+    counters.add(KcpCounter.UNRELIABLE_OUT, 1);
+    LaneTracing.messageSent(kcp, lane, message.bytes());
+    message.release();
+    message.sent();
+  }
+
+  /** No lane has a turn any more; {@link #dropAll} drops what waits on each. */
   void close() {
     dropPlanned(LaneSend.Drop.SESSION_CLOSED);
     turns.clear();

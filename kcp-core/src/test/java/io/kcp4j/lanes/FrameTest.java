@@ -142,10 +142,23 @@ class FrameTest {
       Frame.putVarInt(out, value);
       assertEquals(Frame.varIntBytes(value), out.position(), "bytes of " + value);
     }
-    assertEquals(4, Frame.varIntBytes(Frame.MAX_VAR_INT));
+    assertEquals(4, Frame.varIntBytes((1 << 28) - 1));
     ByteBuffer out = ByteBuffer.allocate(4);
     Frame.putVarInt(out, 300);
     assertEquals("ac02", ByteBufUtil.hexDump(out.array(), 0, 2));
+  }
+
+  private static final class QueuedMessage extends LaneSend {
+    QueuedMessage(ByteBuf content) {
+      super(content);
+      queued();
+    }
+
+    @Override
+    protected void sent() {}
+
+    @Override
+    protected void dropped(Drop reason) {}
   }
 
   @Test
@@ -156,7 +169,8 @@ class FrameTest {
         ByteBuffer out = ByteBuffer.allocate(room);
         writer.begin(out, room);
         ByteBuf content = LanePair.pattern(bytes);
-        int written = writer.write(Frame.ORDERED, 200, 70_000, 4, content, 0);
+        LaneSend message = new QueuedMessage(content);
+        int written = writer.write(Frame.ORDERED, 200, 70_000, 4, message, 0);
         writer.end();
         if (written == FrameWriter.NO_ROOM) {
           assertEquals(0, out.position());

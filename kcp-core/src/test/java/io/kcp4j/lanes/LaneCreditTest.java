@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpTracer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -95,6 +97,64 @@ class LaneCreditTest {
     pair.run(20_000);
     assertTrue(client.kcp.isDrained());
     pair.assertNothingHeld();
+  }
+
+  /** Of 375 lanes that wait for credit, those for which there is some are scheduled, no others. */
+  @Test
+  void creditForOneMessageWakesOneLane() {
+    LanesConfig many = LanesConfig.builder().maxLanes(400).budgetBytes(1 << 20).build();
+    LanePair pair = new LanePair(many, many).opened();
+    int[] blocked = {0};
+    pair.client.kcp.tracer(
+        new KcpTracer() {
+          @Override
+          public void laneBlocked(long nowUs, int lane) {
+            blocked[0]++;
+          }
+        });
+    pair.server.isRead = lane -> false;
+    for (int lane = 0; lane < 400; lane++) {
+      pair.client.queue(lane, 20_000);
+    }
+    pair.client.flush();
+    pair.run(2_000);
+    List<String> begun = List.copyOf(pair.client.fates);
+    assertEquals(begun.size(), 400 - blocked[0]);
+    for (int lane = 0; lane < 3; lane++) {
+      pair.server.read(pair.server.lanes.lane(lane));
+      pair.server.flush();
+      pair.run(100);
+    }
+    assertTrue(pair.client.fates.size() > begun.size(), "others have begun");
+    assertEquals(400 - begun.size(), blocked[0]);
+    pair.server.resumeReading();
+    pair.run(20_000);
+    assertEquals(400, pair.server.received.size());
+  }
+
+  /** The order in which lanes wait for credit is the order in which they get it. */
+  @Test
+  void lanesThatWaitForCreditGetItInTurn() {
+    LanesConfig many = LanesConfig.builder().maxLanes(400).budgetBytes(1 << 20).build();
+    LanePair pair = new LanePair(many, many).opened();
+    for (int i = 0; i < 3; i++) {
+      for (int lane = 0; lane < 400; lane++) {
+        pair.client.queue(lane, 20_000);
+      }
+    }
+    pair.client.flush();
+    int[] received = new int[400];
+    for (int i = 0; i < 2_000 && pair.server.received.size() < 1_200; i++) {
+      pair.run(10);
+      for (String message : pair.server.received) {
+        received[Integer.parseInt(message.substring(0, message.indexOf(':')))]++;
+      }
+      int most = Arrays.stream(received).max().getAsInt();
+      int least = Arrays.stream(received).min().getAsInt();
+      assertTrue(most - least <= 2, most + " messages of one lane, and " + least + " of another");
+      Arrays.fill(received, 0);
+    }
+    assertEquals(1_200, pair.server.received.size());
   }
 
   @Test

@@ -178,6 +178,24 @@ class LaneEndTest {
     pair.assertNothingHeld();
   }
 
+  /** What waits behind the end that was asked for is dropped, too. */
+  @Test
+  void stopOfALaneThatIsEndingIsReported() {
+    Lane lane = client.lanes.lane(1);
+    client.send(1, 100_000).send(1, 400_000).send(1, 400_000).send(1, 500_000);
+    lane.shutdownOutput();
+    pair.run(15);
+    assertTrue(lane.queuedBytes() > 0, "something waits");
+    server.lanes.lane(1).discardInput();
+    server.flush();
+    pair.run(12);
+    assertTrue(lane.takeOutputStop());
+    assertEquals(0, lane.queuedBytes());
+    pair.run(2_000);
+    assertFalse(lane.takeOutputStop());
+    assertTrue(client.fates.contains("1:500000 LANE_CLOSED"), client.fates.toString());
+  }
+
   /** A STOP that arrives when the lane has begun again is not for what is sent now. */
   @Test
   void stopOfWhatHasEndedDoesNotEndWhatFollows() {

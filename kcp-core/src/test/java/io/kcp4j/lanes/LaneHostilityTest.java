@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.KcpTracer;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.netty.buffer.AbstractByteBufAllocator;
@@ -20,6 +22,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledDirectByteBuf;
 import io.netty.buffer.UnpooledHeapByteBuf;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +46,7 @@ class LaneHostilityTest {
       new Lanes(
           kcp, context, LanesConfig.builder().maxLanes(LANES).budgetBytes(BUDGET).build(), false);
   private int sn;
+  private Runnable atEnd = () -> {};
 
   LaneHostilityTest() {
     lanes.open(1024, 4 << 20);
@@ -50,6 +54,7 @@ class LaneHostilityTest {
 
   @AfterEach
   void nothingIsHeldWhenAllIsClosed() {
+    atEnd.run();
     lanes.close();
     kcp.close();
     assertEquals(0, budget.usedBytes());
@@ -66,6 +71,18 @@ class LaneHostilityTest {
     int bytes = frames.readableBytes();
     Segment.write(datagram, CONV, Segment.PUSH, 0, 128, 0, sn++, 0, bytes);
     receiver.input(datagram.writeBytes(frames), 0);
+  }
+
+  private static final class Message extends LaneSend {
+    Message(ByteBuf content) {
+      super(content);
+    }
+
+    @Override
+    protected void sent() {}
+
+    @Override
+    protected void dropped(Drop reason) {}
   }
 
   private static ByteBuf frames() {
@@ -118,6 +135,16 @@ class LaneHostilityTest {
     receive(message(out, Frame.ORDERED, LANES - 1, 0, 5));
     assertEquals(3, refused());
     assertEquals(1, lanesWithNews());
+  }
+
+  @Test
+  void messagesOfALaneOnWhichOnlyThisSideMaySendAreRefused() {
+    lanes.lane(LANES).send(new Message(Unpooled.buffer().writeZero(10)));
+    receive(message(frames(), Frame.ORDERED, LANES, 0, 5));
+    receive(frames().writeByte(Frame.FIN).writeByte(0x80).writeByte(2).writeIntLE(0).writeByte(0));
+    receiveUnreliable(LANES, 0, 5);
+    assertEquals(3, refused());
+    assertEquals(0, lanesWithNews());
   }
 
   @Test
@@ -190,6 +217,7 @@ class LaneHostilityTest {
     lane.receive().release();
     assertTrue(lane.takeInputEnd());
     assertNull(lane.inbox);
+    kcp.flush(0, new DiscardingOutput());
     receive(message(message(frames(), Frame.ORDERED, 5, 6, 1), Frame.ORDERED, 5, 5, 1));
     lane.receive().release();
     lane.receive().release();
@@ -252,6 +280,53 @@ class LaneHostilityTest {
   }
 
   @Test
+  void gapInTheNumbersCountsAgainstTheMemoryLimit() {
+    receive(message(frames(), Frame.ORDERED, 1, 1_000, 5));
+    assertEquals(5 + 128 + 8 * 1_024, budget.usedBytes());
+    assertEquals(budget.usedBytes(), kcp.stats().heldBytes());
+    Kcp other = withMemory(10_000);
+    sn = 0;
+    receive(other, message(frames(), Frame.ORDERED, 1, 1_000, 5));
+    assertEquals(1, other.counters().get(KcpCounter.OVER_BUDGET));
+    assertEquals(0, other.stats().heldBytes());
+  }
+
+  /** The last quarter is for what can be read, so that memory becomes free. */
+  @Test
+  void partsOfMessagesLeaveMemoryForWholeOnes() {
+    Kcp other = withMemory(400_000);
+    int max = Credit.maxMessageBytes(BUDGET);
+    for (int lane = 0; lane < 5; lane++) {
+      receive(other, fragment(frames(), lane, 0, max, 0, 1_000));
+    }
+    assertEquals(1, other.counters().get(KcpCounter.OVER_BUDGET));
+    sn--;
+    long held = other.stats().heldBytes();
+    assertTrue(held <= 300_000, "held " + held);
+    for (int number = 0; number < 100; number++) {
+      receive(other, message(frames(), Frame.ORDERED, 9, number, 1_000));
+    }
+    held = other.stats().heldBytes();
+    assertTrue(held > 370_000, "held " + held);
+  }
+
+  /** A session whose endpoint has so many bytes of memory; closed at the end. */
+  private Kcp withMemory(int bytes) {
+    MemoryBudget small = new MemoryBudget(bytes);
+    KcpContext limited = new KcpContext(allocator, small, new KcpCounters());
+    Kcp other = new Kcp(CONV, kcp.config(), limited, 0);
+    Lanes lanesOfOther = new Lanes(other, limited, lanes.config(), false);
+    lanesOfOther.open(1024, 4 << 20);
+    atEnd =
+        () -> {
+          lanesOfOther.close();
+          other.close();
+          assertEquals(0, small.usedBytes());
+        };
+    return other;
+  }
+
+  @Test
   void smallFragmentsOfLargeMessagesCostAtMostTheBudgetAndNoBufferOfAllOfIt() {
     int max = Credit.maxMessageBytes(BUDGET);
     for (int number = 0; number < 1_000; number++) {
@@ -259,6 +334,105 @@ class LaneHostilityTest {
     }
     assertTrue(refused() >= 1_000 - 8);
     assertTrue(kcp.stats().heldBytes() <= 8 * 65_800L, "held " + kcp.stats().heldBytes());
+  }
+
+  /** Each of these fragments would need a buffer of the whole message, up to its last byte. */
+  @Test
+  void datagramOfFragmentsAllocatesNoMoreThanTheBudget() {
+    AtomicLong allocated = new AtomicLong();
+    UsedMemory counting =
+        new UsedMemory() {
+          @Override
+          protected ByteBuf newDirectBuffer(int bytes, int maxBytes) {
+            allocated.addAndGet(bytes);
+            return super.newDirectBuffer(bytes, maxBytes);
+          }
+        };
+    KcpContext counted = new KcpContext(counting, budget, new KcpCounters());
+    Kcp other = new Kcp(CONV, kcp.config(), counted, 0);
+    Lanes lanesOfOther = new Lanes(other, counted, lanes.config(), false);
+    lanesOfOther.open(1024, 4 << 20);
+    int max = Credit.maxMessageBytes(BUDGET);
+    for (int i = 0; i < 10; i++) {
+      ByteBuf out = frames();
+      for (int lane = 0; lane < 80; lane++) {
+        fragment(out, lane, i, max, max - 1, 1);
+      }
+      allocated.set(0);
+      receive(other, out);
+      assertTrue(allocated.get() <= BUDGET, "allocated " + allocated);
+      assertEquals(i > 0, allocated.get() == 0, "all of the budget is in use after the first");
+    }
+    lanesOfOther.close();
+    other.close();
+  }
+
+  /** Otherwise a datagram could begin and drop a large message as often as it has room for. */
+  @Test
+  void whatFollowsAnEndThatWasNotAnsweredIsRefused() {
+    int max = Credit.maxMessageBytes(BUDGET);
+    ByteBuf out = frames();
+    for (int number = 0; number < 40; number += 2) {
+      fragment(out, 1, number, max, max - 1, 1);
+      out.writeByte(Frame.FIN).writeByte(1).writeIntLE(number + 1).writeByte(1);
+    }
+    receive(out);
+    assertEquals(38, refused());
+    receive(message(frames(), Frame.UNORDERED, 1, 2, 5));
+    assertEquals(39, refused());
+    assertTrue(lanes.lane(1).takeInputEnd());
+    receive(message(frames(), Frame.UNORDERED, 1, 2, 5));
+    assertEquals(40, refused(), "the answer has not left");
+    kcp.flush(0, new DiscardingOutput());
+    receive(message(frames(), Frame.UNORDERED, 1, 2, 5));
+    assertEquals(40, refused());
+    receiveUnreliable(2, 0, 5);
+    receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(2).writeIntLE(1));
+    receiveUnreliable(2, 2, 5);
+    receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(2).writeIntLE(3));
+    assertEquals(41, refused());
+    assertEquals(1, lanes.lane(2).inbox.readable());
+  }
+
+  private static final class DiscardingOutput implements DatagramOutput {
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      return Unpooled.buffer(maxBytes, maxBytes);
+    }
+
+    @Override
+    public void end() {}
+  }
+
+  /** What has no memory in the middle of a segment is taken when the segment comes again. */
+  @Test
+  void segmentThatFailsInTheMiddleHoldsNothingAndIsTakenAgain() {
+    boolean[] isOutOfMemory = {true};
+    kcp.tracer(
+        new KcpTracer() {
+          @Override
+          public void laneMessageReceived(long nowUs, int lane, int bytes) {
+            if (isOutOfMemory[0]) {
+              throw new OutOfMemoryError("simulated");
+            }
+          }
+        });
+    ByteBuf out = frames();
+    for (int lane = 0; lane < 3; lane++) {
+      message(out, Frame.ORDERED, lane, 0, 100);
+      fragment(out, lane, 1, 1_000, 0, 50);
+    }
+    receive(out.duplicate());
+    assertEquals(1, kcp.counters().get(KcpCounter.ALLOCATION_FAILED));
+    assertEquals(228, budget.usedBytes(), "the first message");
+    isOutOfMemory[0] = false;
+    sn--;
+    receive(out);
+    for (int lane = 0; lane < 3; lane++) {
+      ByteBuf message = lanes.lane(lane).receive();
+      assertEquals(100, message.readableBytes());
+      message.release();
+    }
   }
 
   @Test
@@ -278,7 +452,7 @@ class LaneHostilityTest {
   }
 
   /** Memory in which others have left something. */
-  private static final class UsedMemory extends AbstractByteBufAllocator {
+  private static class UsedMemory extends AbstractByteBufAllocator {
     @Override
     protected ByteBuf newHeapBuffer(int bytes, int maxBytes) {
       return new UnpooledHeapByteBuf(this, bytes, maxBytes);
@@ -331,6 +505,18 @@ class LaneHostilityTest {
     receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(1).writeIntLE(4));
     receive(frames().writeByte(Frame.FIN_ACK).writeByte(1));
     assertEquals(6, refused());
+  }
+
+  /** Otherwise the lane would begin again, and end at once. */
+  @Test
+  void acknowledgementOfAnEndThatHasNotLeftIsRefused() {
+    Lane lane = lanes.lane(1);
+    lane.send(new Message(Unpooled.buffer().writeZero(10)));
+    lane.abortOutput();
+    receive(frames().writeByte(Frame.FIN_ACK).writeByte(1));
+    assertEquals(1, refused());
+    assertFalse(lane.isOutputOpen());
+    assertFalse(lanes.hasNews());
   }
 
   @Test

@@ -161,6 +161,40 @@ class LaneMemoryTest {
     assertEquals(List.of(), pair.server.fates);
   }
 
+  /** Otherwise the peer would find out by a window probe, after 7 s. */
+  @Test
+  void peerIsToldWhenMemoryBecomesFree() {
+    MemoryBudget budget = new MemoryBudget(40_000);
+    LanePair pair =
+        receivingWith(new KcpContext(UnpooledByteBufAllocator.DEFAULT, budget, new KcpCounters()));
+    pair.server.isRead = lane -> false;
+    for (int i = 0; i < 60; i++) {
+      pair.client.send(1, 1_000);
+      pair.run(30);
+    }
+    assertEquals(0, pair.client.kcp.stats().remoteWindow());
+    pair.server.resumeReading();
+    pair.run(10);
+    assertTrue(pair.client.kcp.stats().remoteWindow() > 0, "told at once");
+  }
+
+  /** As long as its peer has acknowledged nothing, a session keeps 64 KiB at most. */
+  @Test
+  void readingMakesRoomForAPeerThatHasNotBeenValidated() {
+    LanePair pair = LanePair.open();
+    pair.server.kcp.limitSending(() -> Long.MAX_VALUE);
+    pair.server.isRead = lane -> false;
+    for (int i = 0; i < 100; i++) {
+      pair.client.send(1, 1_000);
+      pair.run(30);
+      pair.server.kcp.endDelivery();
+    }
+    assertTrue(pair.server.kcp.counters().get(KcpCounter.OVER_UNREAD_LIMIT) > 0);
+    pair.server.resumeReading();
+    pair.run(2_000);
+    assertEquals(100, pair.server.received.size());
+  }
+
   private static LanePair receivingWith(KcpContext context) {
     return new LanePair(LanesConfig.DEFAULT, LanesConfig.DEFAULT, context).opened();
   }

@@ -182,6 +182,13 @@ final class LanePair {
       return flush();
     }
 
+    /** Queues a message of so many bytes on a lane, which the test may spoil. */
+    ByteBuf queue(int lane, int bytes) {
+      ByteBuf content = pattern(bytes);
+      queue(lanes.lane(lane), content, lane + ":" + bytes);
+      return content;
+    }
+
     void queue(Lane lane, ByteBuf content, String name) {
       lane.send(
           new LaneSend(content) {

@@ -92,6 +92,61 @@ class LanesTest {
     pair.assertNothingHeld();
   }
 
+  @Test
+  void unreliableMessagesOfLanesThatThePeerDoesNotHaveAreDroppedToo() {
+    LanesConfig small = LanesConfig.builder().maxLanes(10).budgetBytes(10_000).build();
+    LanePair pair = new LanePair(LanesConfig.DEFAULT, small);
+    pair.client.lane(9, LaneKind.UNRELIABLE);
+    pair.client.lane(10, LaneKind.UNRELIABLE_SEQUENCED);
+    pair.client.send(9, "a").send(10, "b", "c");
+    pair.client.lanes.lane(10).shutdownOutput();
+    pair.opened().run(100);
+    assertEquals(List.of("b NO_SUCH_LANE", "c NO_SUCH_LANE"), pair.client.fates);
+    assertTrue(pair.client.lanes.hasUnreliable());
+    assertEquals(List.of(), pair.server.received);
+    assertEquals(0, pair.server.kcp.counters().get(KcpCounter.LANE_FRAMES_REFUSED));
+    pair.assertNothingHeld();
+  }
+
+  /** The client has 10 lanes and the server 1,024: so only the client may send on lane 500. */
+  @ParameterizedTest
+  @EnumSource(names = {"RELIABLE_ORDERED", "RELIABLE_UNORDERED"})
+  void laneThatOnlyOneSideHasCarriesMessagesOneWay(LaneKind kind) {
+    LanesConfig small = LanesConfig.builder().maxLanes(10).budgetBytes(10_000).build();
+    LanePair pair = new LanePair(small, LanesConfig.DEFAULT).opened();
+    pair.client.lane(500, kind);
+    pair.client.send(500, "a");
+    pair.run(50);
+    pair.server.lanes.lane(500).shutdownOutput();
+    pair.server.lanes.lane(500).abortOutput();
+    pair.server.flush();
+    assertThrows(IllegalArgumentException.class, () -> pair.server.send(500, "b"));
+    pair.client.lanes.lane(500).shutdownOutput();
+    pair.client.flush();
+    pair.run(50);
+    pair.client.send(500, "c");
+    pair.run(50);
+    assertEquals(List.of("500:a", "500:end", "500:c"), pair.server.received);
+    assertEquals(List.of(), pair.client.received);
+    assertEquals(0, pair.client.kcp.counters().get(KcpCounter.LANE_FRAMES_REFUSED));
+    assertTrue(pair.server.kcp.isDrained());
+  }
+
+  /** The end of a lane waits like its messages until the limits of the peer are known. */
+  @Test
+  void endOfALaneThatThePeerDoesNotHaveIsDropped() {
+    LanesConfig small = LanesConfig.builder().maxLanes(10).budgetBytes(10_000).build();
+    LanePair pair = new LanePair(LanesConfig.DEFAULT, small);
+    pair.client.send(10, "a").send(11, "b");
+    pair.client.lanes.lane(10).abortOutput();
+    pair.client.lanes.lane(11).shutdownOutput();
+    pair.opened().run(100);
+    assertEquals(List.of("a LANE_CLOSED", "b NO_SUCH_LANE"), pair.client.fates);
+    assertEquals(List.of(), pair.server.received);
+    assertEquals(0, pair.server.kcp.counters().get(KcpCounter.LANE_FRAMES_REFUSED));
+    assertTrue(pair.client.kcp.isDrained());
+  }
+
   // Order
 
   @ParameterizedTest

@@ -275,7 +275,10 @@ public final class KcpLanes {
 
   /** An end without messages begins no channel. */
   private LaneListener listenerOf(Lane lane) {
-    if (lane.attachment() == null && acceptor != null && lane.inputKind() != null) {
+    if (lane.attachment() == null
+        && acceptor != null
+        && lane.inputKind() != null
+        && !lane.isInputDiscarded()) {
       lane.attachment(acceptor.accept(lane));
     }
     return (LaneListener) lane.attachment();
