@@ -4,7 +4,8 @@ package io.kcp4j;
  * Schedules flushes: the earliest of all deadlines of a session. What can wait to share datagrams,
  * such as acknowledgements, leaves one interval after the millisecond in which the first of it
  * began to wait, so that flushes of many sessions coincide; a retransmission when the loss detector
- * and the pacer allow it; the rest of a burst in the next millisecond.
+ * and the pacer allow it; the rest of a burst in the next millisecond, and what the congestion
+ * control has paced when its rate allows it.
  */
 final class FlushSchedule {
 
@@ -83,9 +84,12 @@ final class FlushSchedule {
         || kcp.losses.isLossSuspected();
   }
 
-  /** What waits only for the end of a burst leaves with the next one, not after the interval. */
-  void continueBurst(long nowUs) {
-    if (Transmitter.isNewAllowed(kcp) && kcp.pacer.isBurstSpent(nowUs)) {
+  /**
+   * What waits only for the end of a burst, or for the rate of the congestion control, leaves when
+   * the pacer opens, not after the interval.
+   */
+  void continuePacing(long nowUs) {
+    if (Transmitter.isNewAllowed(kcp) && kcp.pacer.isDeferring(nowUs)) {
       flushAtUs = Math.min(flushAtUs, kcp.pacer.opensAtUs());
     }
   }

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.DeliveredTransmission;
 import io.netty.buffer.ByteBuf;
 
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
@@ -177,7 +178,11 @@ final class InputProcessor {
     boolean genuine = kcp.losses.wasSentAt(index, ts);
     int rttUs = kcp.losses.rttUs(index, ts, kcp.tsOrigin, nowUs);
     if (kcp.events.isActive()) {
-      kcp.events.acknowledged(sn, sending.bytes(index), nowUs);
+      DeliveredTransmission delivered =
+          kcp.losses.isLastTransmission(index, ts)
+              ? DeliveredTransmission.LAST
+              : genuine ? DeliveredTransmission.EARLIER : DeliveredTransmission.UNKNOWN;
+      kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
     }
     sending.acknowledge(sn, ts, rttUs, nowUs);
     if (!genuine) {
@@ -222,6 +227,8 @@ final class InputProcessor {
     }
     if (advanced) {
       resetBackOff(kcp, nowUs);
+    }
+    if (advanced || kcp.events.isWindowSelective()) {
       kcp.windowOpened = Transmitter.hasNew(kcp);
     }
   }
@@ -237,7 +244,12 @@ final class InputProcessor {
     SendBuffer sending = kcp.sending;
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
-        kcp.events.acknowledged(sn, sending.bytes(sending.index(sn)), nowUs);
+        int index = sending.index(sn);
+        DeliveredTransmission delivered =
+            kcp.losses.transmissions(index) == 1
+                ? DeliveredTransmission.LAST
+                : DeliveredTransmission.UNKNOWN;
+        kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
       }
     }
   }

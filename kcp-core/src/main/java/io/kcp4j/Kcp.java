@@ -122,7 +122,7 @@ public final class Kcp {
   private void configureParts() {
     rtt.configure(config);
     losses.configure(config);
-    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst());
+    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst(), config.mtuBytes());
   }
 
   /** The conversation id. */
@@ -557,7 +557,7 @@ public final class Kcp {
     sending.trim();
     schedule.update(nowUs);
     if (urgent) {
-      schedule.continueBurst(nowUs);
+      schedule.continuePacing(nowUs);
     }
   }
 
@@ -573,7 +573,7 @@ public final class Kcp {
     }
     schedule.update(nowUs);
     if (!config.writeDelay()) {
-      schedule.continueBurst(nowUs);
+      schedule.continuePacing(nowUs);
     }
   }
 
@@ -597,7 +597,7 @@ public final class Kcp {
     Transmitter.reportFlush(this, window, nowUs);
     liveness.check(nowUs);
     schedule.update(nowUs);
-    schedule.continueBurst(nowUs);
+    schedule.continuePacing(nowUs);
     if (puller != null) {
       puller.endFlush();
     }

@@ -35,7 +35,7 @@ public record KcpStats(
         kcp.rtt.srttUs(),
         kcp.rtt.rttVarUs(),
         kcp.losses.timeoutUs(),
-        kcp.events.window(),
+        kcp.events.controlWindow(),
         kcp.remote.segments(),
         kcp.losses.unacknowledged(),
         kcp.sending.queued(),

@@ -32,6 +32,15 @@ public interface CongestionControl {
   int window();
 
   /**
+   * Whether the window counts the segments that are not acknowledged, as in TCP with SACK. If not,
+   * it reaches from the oldest of them to the newest sent, as in the reference. Always the same for
+   * one object.
+   */
+  default boolean isWindowSelective() {
+    return false;
+  }
+
+  /**
    * The rate at which segments may leave, in bytes per second, headers included, or 0 for no limit.
    * Where the session has a rate limit, the smaller of the two applies.
    */
@@ -48,8 +57,12 @@ public interface CongestionControl {
    */
   default void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {}
 
-  /** A segment has been acknowledged for the first time; {@link #onAck} follows. */
-  default void onSegmentAcknowledged(int sn, long nowUs) {}
+  /**
+   * A segment has been acknowledged for the first time; {@link #onAck} follows.
+   *
+   * @param delivered which transmission of the segment has arrived
+   */
+  default void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {}
 
   /** A segment counts as lost; it is sent again next, and {@link #onLoss} follows. */
   default void onSegmentLost(int sn, long nowUs) {}
@@ -59,6 +72,11 @@ public interface CongestionControl {
 
   /** A flush has retransmitted lost segments. Called at most once for each flush, at its end. */
   void onLoss(LossSample sample);
+
+  /**
+   * A flush has sent all that the application had to send, and window and pacing would allow more.
+   */
+  default void onApplicationLimited() {}
 
   /** The largest payload of a segment has changed to {@code mssBytes}. */
   void onMssChanged(int mssBytes);
