@@ -28,6 +28,9 @@ public interface CongestionControl {
   /** The reference's: slow start, congestion avoidance, half the flight after fast retransmit. */
   Factory RENO = Factories.RENO;
 
+  /** BBR. */
+  Factory BBR = Factories.BBR;
+
   /** How many segments may be in flight; at least 1. */
   int window();
 

@@ -84,6 +84,7 @@ final class DeliveryRateSampler {
   private long deliveredAtUs;
   private long lost;
   private int inFlightBytes;
+  private int inFlightSegments;
 
   /** When the transmission was sent that has been acknowledged last. */
   private long firstSentAtUs;
@@ -124,6 +125,7 @@ final class DeliveryRateSampler {
     }
     int i = entry(sn);
     inFlightBytes += bytes - transmissions.bytes[i];
+    inFlightSegments += transmissions.bytes[i] == 0 ? 1 : 0;
     sentSegmentBytes += bytes;
     transmissions.sns[i] = sn;
     transmissions.bytes[i] = bytes;
@@ -158,6 +160,7 @@ final class DeliveryRateSampler {
     delivered += bytes;
     deliveredAtUs = nowUs;
     inFlightBytes -= bytes;
+    inFlightSegments--;
     acknowledgedBytesOfDatagram += bytes;
     boolean isSpurious =
         which == DeliveredTransmission.EARLIER
@@ -274,6 +277,11 @@ final class DeliveryRateSampler {
   /** The bytes that are not acknowledged. */
   int inFlightBytes() {
     return inFlightBytes;
+  }
+
+  /** The segments that are not acknowledged. */
+  int inFlightSegments() {
+    return inFlightSegments;
   }
 
   /** The bytes that leave for each byte of a segment, at least 1. */

@@ -7,5 +7,7 @@ final class Factories {
 
   static final CongestionControl.Factory RENO = RenoCongestionControl::new;
 
+  static final CongestionControl.Factory BBR = BbrCongestionControl::new;
+
   private Factories() {}
 }

@@ -20,6 +20,7 @@ final class CongestionSides {
 
   private static Map<String, CongestionControl.Factory> controls() {
     Map<String, CongestionControl.Factory> controls = new LinkedHashMap<>();
+    controls.put("bbr", CongestionControl.BBR);
     controls.put("reno", CongestionControl.RENO);
     controls.put("none", CongestionControl.NONE);
     return controls;
