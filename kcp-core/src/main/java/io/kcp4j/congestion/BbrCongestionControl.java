@@ -37,6 +37,7 @@ final class BbrCongestionControl implements CongestionControl {
   private static final int FULL_ROUNDS = 3;
   private static final double FULL_GROWTH = 1.25;
   private static final double BETA = 0.85;
+  private static final double BOUND = parameter("bound", 0.7);
   private static final int MAX_DRAINS = (int) parameter("drains", 3);
   private static final int CRUISE_ROUNDS = (int) parameter("cruise", 16);
   private static final long MIN_CRUISE_US = (long) parameter("cruiseUs", 500_000);
@@ -166,7 +167,7 @@ final class BbrCongestionControl implements CongestionControl {
       loss.endRound(sampler.lost(), sampler.delivered(), segmentBytes);
       aggregation.beginRound();
       congested = queue.isStanding() && loss.isExcessive() || loss.isHeavy();
-      if (!queue.isStanding() && !wasTimeout && (state == State.CRUISE || state == State.STARTUP)) {
+      if (queue.isJudged() && !queue.isStanding() && !wasTimeout && (state == State.CRUISE || state == State.STARTUP)) {
         loss.learn();
       }
       lastRoundRate = roundRate;
@@ -314,10 +315,10 @@ final class BbrCongestionControl implements CongestionControl {
     }
     if (rounds > stateRound + 1) {
       if (!queue.isStanding()) {
-        drainsInVain = 0;
+        drainsInVain = queue.isJudged() ? 0 : drainsInVain;
       } else if (drainsInVain < MAX_DRAINS) {
         drainsInVain++;
-        bandwidth.bound(lastRoundRate);
+        bandwidth.bound(Math.max(lastRoundRate, BOUND * bandwidth.bytesPerSecond()));
         enter(State.DOWN, nowUs);
         return;
       }
@@ -337,14 +338,15 @@ final class BbrCongestionControl implements CongestionControl {
 
   private void up(boolean congested, long nowUs) {
     upRounds++;
-    if (sampler.inFlightBytes() > 0.9 * highBytes && !congested) {
-      highBytes += segmentBytes * (double) (1 << Math.min(upRounds, 8));
-    }
+    boolean isBound = highBytes < bdp(windowGain) + aggregation.bytes();
     if (congested) {
       highBytes = Math.max(sampler.sentInFlightBytes() * BETA, bdp(1));
       beginCycle(nowUs);
-    } else if (rounds > stateRound && (sampler.inFlightBytes() >= bdp(1.25) || queue.isStanding())
-        || rounds - stateRound > 8) {
+    } else if (queue.isStanding() && rounds > stateRound || rounds - stateRound > 8) {
+      beginCycle(nowUs);
+    } else if (isBound) {
+      highBytes += segmentBytes * (double) (1 << Math.min(upRounds, 8));
+    } else if (rounds > stateRound && sampler.inFlightBytes() >= bdp(1.25)) {
       beginCycle(nowUs);
     }
   }

@@ -16,8 +16,10 @@ final class StandingQueue {
   private long minRttAtUs;
   private int roundRttUs = UNKNOWN;
   private int leastRttUs = UNKNOWN;
+  private int samples;
 
   void sample(int rttUs, long nowUs) {
+    samples++;
     roundRttUs = Math.min(roundRttUs, rttUs);
     if (rttUs <= minRttUs) {
       minRttUs = Math.max(rttUs, 1);
@@ -27,11 +29,22 @@ final class StandingQueue {
 
   /** A round ends. */
   void endRound(long nowUs) {
+    if (samples < MIN_SAMPLES) {
+      leastRttUs = UNKNOWN;
+      return;
+    }
+    samples = 0;
     leastRttUs = roundRttUs;
     roundRttUs = UNKNOWN;
     if (isKnown() && leastRttUs <= minRttUs + toleranceUs()) {
       minRttAtUs = nowUs;
     }
+  }
+
+  private static final int MIN_SAMPLES = Integer.getInteger("bbr.samples", 3);
+
+  boolean isJudged() {
+    return leastRttUs != UNKNOWN;
   }
 
   private int toleranceUs() {
