@@ -29,6 +29,8 @@ final class BbrCongestionControl implements CongestionControl {
   private static final double DOWN_PACING = parameter("down", 0.75);
   private static final double UP_PACING = parameter("up", 1.25);
   private static final double WINDOW = parameter("window", 1.5);
+  private static final double FOREIGN_WINDOW = parameter("foreignWindow", 0.5);
+  private static final double FOREIGN_DOWN = parameter("foreignDown", 0.9);
   private static final double UP_WINDOW = parameter("upWindow", 0.25);
   private static final double MARGIN = parameter("margin", 0.99);
   private static final double PROBE_RTT_WINDOW = 0.5;
@@ -60,6 +62,7 @@ final class BbrCongestionControl implements CongestionControl {
   private long stateAtUs;
   private long stateRound;
   private long cruiseUs;
+  private long cycleAtUs;
   private int cruiseRounds;
   private double fullBandwidth;
   private int fullRounds;
@@ -99,7 +102,8 @@ final class BbrCongestionControl implements CongestionControl {
     if (rate == 0) {
       rate = INITIAL_SEGMENTS * segmentBytes * US_PER_S / INITIAL_RTT_US;
     }
-    double paced = rate * pacingGain * MARGIN * sampler.wireRatio();
+    double gain = state == State.DOWN && isForeign() ? FOREIGN_DOWN : pacingGain;
+    double paced = rate * gain * MARGIN * sampler.wireRatio();
     int backOff = Math.min(Math.max(timeouts - 1, 0), 6);
     return Math.max((long) (paced / (1 << backOff)), segmentBytes);
   }
@@ -196,6 +200,10 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
+  private boolean isForeign() {
+    return drainsInVain >= MAX_DRAINS;
+  }
+
   private double bdp(double gain) {
     return gain * bandwidth.bytesPerSecond() * queue.minRttUs() / US_PER_S;
   }
@@ -248,6 +256,7 @@ final class BbrCongestionControl implements CongestionControl {
   private void beginCycle(long nowUs) {
     cruiseRounds = CRUISE_ROUNDS + random(CRUISE_ROUNDS / 2 + 1);
     cruiseUs = MIN_CRUISE_US + random((int) (MIN_CRUISE_US / 2000) + 1) * 1000L;
+    cycleAtUs = nowUs;
     enter(State.DOWN, nowUs);
   }
 
@@ -324,16 +333,9 @@ final class BbrCongestionControl implements CongestionControl {
       }
     }
     cruiseRounds--;
-    if (cruiseRounds <= 0
-        && nowUs - stateAtUs >= 0
-        && (cruiseUs -= 0) >= 0
-        && nowUs - cycleAtUs() >= cruiseUs) {
+    if (cruiseRounds <= 0 && nowUs - cycleAtUs >= cruiseUs) {
       enter(State.REFILL, nowUs);
     }
-  }
-
-  private long cycleAtUs() {
-    return stateAtUs;
   }
 
   private void up(boolean congested, long nowUs) {
@@ -361,7 +363,7 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void updateWindow() {
-    double window = bdp(windowGain);
+    double window = bdp(isForeign() && state != State.PROBE_RTT ? windowGain + FOREIGN_WINDOW : windowGain);
     if (state != State.PROBE_RTT) {
       window += aggregation.bytes();
       window = Math.min(window, highBytes);
