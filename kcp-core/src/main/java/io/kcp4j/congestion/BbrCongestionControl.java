@@ -324,7 +324,9 @@ final class BbrCongestionControl implements CongestionControl {
     }
     if (rounds > stateRound + 1) {
       if (!queue.isStanding()) {
-        drainsInVain = queue.isJudged() ? 0 : drainsInVain;
+        if (queue.isJudged()) {
+          drainsInVain = 0;
+        }
       } else if (drainsInVain < MAX_DRAINS) {
         drainsInVain++;
         bandwidth.bound(Math.max(lastRoundRate, BOUND * bandwidth.bytesPerSecond()));

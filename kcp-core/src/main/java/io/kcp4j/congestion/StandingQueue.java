@@ -18,9 +18,24 @@ final class StandingQueue {
   private int leastRttUs = UNKNOWN;
   private int samples;
 
+  private static final long PERIOD_US = Long.getLong("bbr.basePeriod", 30_000_000);
+  private int baseUs = UNKNOWN;
+  private int baseBeforeUs = UNKNOWN;
+  private long periodEndsAtUs;
+
+  private int baseRttUs() {
+    return Math.min(Math.min(baseUs, baseBeforeUs), minRttUs);
+  }
+
   void sample(int rttUs, long nowUs) {
     samples++;
     roundRttUs = Math.min(roundRttUs, rttUs);
+    if (nowUs >= periodEndsAtUs) {
+      baseBeforeUs = baseUs;
+      baseUs = UNKNOWN;
+      periodEndsAtUs = nowUs + PERIOD_US;
+    }
+    baseUs = Math.min(baseUs, rttUs);
     if (rttUs <= minRttUs) {
       minRttUs = Math.max(rttUs, 1);
       minRttAtUs = nowUs;
@@ -73,12 +88,12 @@ final class StandingQueue {
 
   /** The queue in the last round, in microseconds. */
   int queueUs() {
-    return leastRttUs == UNKNOWN ? 0 : Math.max(leastRttUs - minRttUs, 0);
+    return leastRttUs == UNKNOWN ? 0 : Math.max(leastRttUs - baseRttUs(), 0);
   }
 
   /** The queue from which on it counts. */
   int thresholdUs() {
-    return Math.max(minRttUs / RTT_DIVISOR, MIN_US);
+    return Math.max(baseRttUs() / RTT_DIVISOR, MIN_US);
   }
 
   boolean isStanding() {
