@@ -1,13 +1,13 @@
 package io.kcp4j.congestion;
 
 /**
- * How many more bytes are acknowledged than the bandwidth explains (draft-ietf-ccwg-bbr,
- * "extra_acked"). Peers acknowledge every 10 to 40 ms what has arrived meanwhile; without room for
- * that in the window the path would run dry.
+ * How many more bytes are acknowledged at once than the bandwidth explains (draft-ietf-ccwg-bbr,
+ * "extra_acked"). KCP's peers acknowledge every 10 to 40 ms what has arrived meanwhile; without
+ * room for that in the window the path would run dry.
  */
 final class AckAggregation {
 
-  /** The largest of five to ten rounds counts. */
+  /** The largest of the last five to ten rounds counts. */
   private static final int PERIOD_ROUNDS = 5;
 
   private static final double US_PER_S = 1e6;
@@ -22,7 +22,7 @@ final class AckAggregation {
    * Bytes have been acknowledged.
    *
    * @param bytesPerSecond the bandwidth
-   * @param limit no more counts as aggregated
+   * @param limit more than this does not count
    */
   void acknowledged(int bytes, double bytesPerSecond, double limit, long nowUs) {
     double expected = bytesPerSecond * (nowUs - epochAtUs) / US_PER_S;
@@ -45,15 +45,7 @@ final class AckAggregation {
     }
   }
 
-  /** Begins anew, with a bandwidth that is known better. */
-  void restart() {
-    epochBytes = 0;
-    latest = 0;
-    before = 0;
-    rounds = 0;
-  }
-
-  /** The bytes. */
+  /** In bytes. */
   double bytes() {
     return Math.max(latest, before);
   }

@@ -1,8 +1,33 @@
 package io.kcp4j.congestion;
 
+/**
+ * BBR (draft-ietf-ccwg-bbr, version 3) for KCP: sends at the bandwidth of the path, which it
+ * measures, and keeps about as much in flight as fits on the path without a queue.
+ *
+ * <p><b>States.</b> {@code STARTUP} doubles the rate each round until the path is full, {@code
+ * DRAIN} empties the queue that this has left. Then cycles begin: {@code DOWN} sends less, until no
+ * more is in flight than the path holds; {@code CRUISE} sends at the bandwidth; {@code REFILL} does
+ * so for one round, as if there was no bound; {@code UP} sends more, to find out whether the path
+ * has more. {@code PROBE_RTT} keeps half as much in flight for a moment, when the shortest round
+ * trip has not been seen for long.
+ *
+ * <p><b>Departures from BBRv3.</b>
+ *
+ * <ul>
+ *   <li>Losses count as congestion only if a standing queue is their witness: random losses would
+ *       bring BBRv3 to a fraction of the bandwidth.
+ *   <li>A standing queue in {@code CRUISE} bounds the bandwidth by what was delivered meanwhile,
+ *       and begins {@code DOWN}. So several flows of this kind share a path evenly and keep its
+ *       queue short; and what jitter has added to the bandwidth is corrected.
+ *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
+ *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on.
+ *   <li>The path is probed every second rather than every two to three, so that flows converge and
+ *       changes are noticed soon.
+ * </ul>
+ */
 final class BbrCongestionControl implements CongestionControl {
 
-  /** The states of BBRv3. */
+  /** What the control does. */
   enum State {
     STARTUP,
     DRAIN,
@@ -13,68 +38,114 @@ final class BbrCongestionControl implements CongestionControl {
     PROBE_RTT
   }
 
-  static double parameter(String name, double preset) {
-    return Double.parseDouble(System.getProperty("bbr." + name, Double.toString(preset)));
-  }
-
   private static final int HEADER_BYTES = 24;
-  private static final int INITIAL_SEGMENTS = 32;
-  private static final int INITIAL_RTT_US = 50_000;
-  private static final int MIN_SEGMENTS = 4;
+
   private static final double US_PER_S = 1e6;
 
+  /** kcp-go's receive window, of which a peer is sure before it has advertised its own. */
+  private static final int INITIAL_SEGMENTS = 32;
+
+  /** The round trip by which the first of these are paced. */
+  private static final int ASSUMED_RTT_US = 50_000;
+
+  private static final int MIN_SEGMENTS = 4;
+
+  /** BBRv3's BBRStartupPacingGain and BBRDefaultCwndGain. */
   private static final double STARTUP_PACING = 2.77;
+
   private static final double STARTUP_WINDOW = 2;
-  private static final double DRAIN_PACING = 0.5;
-  private static final double DOWN_PACING = parameter("down", 0.75);
-  private static final double UP_PACING = parameter("up", 1.25);
-  private static final double WINDOW = parameter("window", 1.5);
-  private static final double FOREIGN_WINDOW = parameter("foreignWindow", 0.5);
-  private static final double FOREIGN_DOWN = parameter("foreignDown", 0.9);
-  private static final double UP_WINDOW = parameter("upWindow", 0.25);
-  private static final double MARGIN = parameter("margin", 0.99);
-  private static final double PROBE_RTT_WINDOW = 0.5;
-  private static final long PROBE_RTT_US = 200_000;
-  private static final long PROBE_RTT_INTERVAL_US = 5_000_000;
+
+  /** How many segments beyond its gain the window may grow in STARTUP, since ACKs come late. */
+  private static final int STARTUP_EXTRA_SEGMENTS = 96;
+
+  /** The path is full after so many rounds in which the bandwidth has grown by less. */
   private static final int FULL_ROUNDS = 3;
+
   private static final double FULL_GROWTH = 1.25;
-  private static final double BETA = 0.85;
-  private static final double BOUND = parameter("bound", 0.7);
-  private static final int MAX_DRAINS = (int) parameter("drains", 3);
-  private static final int CRUISE_ROUNDS = (int) parameter("cruise", 16);
-  private static final long MIN_CRUISE_US = (long) parameter("cruiseUs", 500_000);
-  private static final int QUEUE_ROUNDS = (int) parameter("fullQueueRounds", 2);
-  private static final boolean DEBUG = Boolean.getBoolean("bbr.debug");
+
+  /** Or after so many rounds with a standing queue. */
+  private static final int FULL_QUEUE_ROUNDS = 2;
+
+  private static final double DRAIN_PACING = 0.5;
+
+  private static final int MAX_DRAIN_ROUNDS = 4;
+
+  private static final double DOWN_PACING = 0.75;
+
+  /** BBRv3's: for a queue that is another's. */
+  private static final double FOREIGN_DOWN_PACING = 0.9;
+
+  private static final double UP_PACING = 1.25;
+
+  private static final double WINDOW = 1.5;
+
+  private static final double UP_WINDOW = 1.75;
+
+  private static final double FOREIGN_EXTRA_WINDOW = 0.25;
+
+  private static final int MAX_UP_ROUNDS = 8;
+
+  /** BBRv3's BBRPacingMarginPercent. */
+  private static final double PACING_MARGIN = 0.99;
+
+  private static final double PROBE_RTT_WINDOW = 0.5;
+
+  private static final long PROBE_RTT_US = 200_000;
+
+  /** What is kept in flight after a loss in UP, of what was in flight then. */
+  private static final double LOSS_WINDOW = 0.85;
+
+  /** What is left of the bandwidth after a round of excessive losses in CRUISE. */
+  private static final double LOSS_BANDWIDTH = 0.9;
+
+  /** The least bound of the bandwidth that a standing queue sets: BBRv3's BBRBeta. */
+  private static final double LEAST_BOUND = 0.7;
+
+  /** So many queues in a row may still stand after DOWN until they count as another's. */
+  private static final int MAX_VAIN_DRAINS = 6;
+
+  private static final int MAX_BACK_OFF = 6;
 
   private final DeliveryRateSampler sampler = new DeliveryRateSampler();
   private final MaxBandwidth bandwidth = new MaxBandwidth();
+  private final MinRtt minRtt = new MinRtt();
   private final AckAggregation aggregation = new AckAggregation();
   private final StandingQueue queue = new StandingQueue();
   private final RoundLoss loss = new RoundLoss();
+  private final ProbeCycle cycle = new ProbeCycle();
 
+  /** A full segment. */
   private int segmentBytes;
-  private State state = State.STARTUP;
-  private double pacingGain = STARTUP_PACING;
-  private double windowGain = STARTUP_WINDOW;
+
   private double windowBytes;
+
+  /** What losses have shown to be too much, less a margin. */
   private double highBytes = Double.POSITIVE_INFINITY;
-  private long rounds;
+
+  private State state = State.STARTUP;
   private long stateAtUs;
-  private long stateRound;
-  private long cruiseUs;
-  private long cycleAtUs;
-  private int cruiseRounds;
+  private int roundsInState;
+
   private double fullBandwidth;
   private int fullRounds;
   private int queueRounds;
+
+  /** The highest rate of this round, and of the last one. */
   private double roundRate;
+
   private double lastRoundRate;
-  private int drainsInVain;
-  private boolean isDrained;
+
+  /** Whether losses of the last round show congestion. */
+  private boolean isCongested;
+
+  private int vainDrains;
   private long probeRttEndsAtUs;
-  private int timeouts;
-  private int seed = 12345;
-  private int upRounds;
+
+  // Timeouts without an acknowledgement.
+
+  private boolean hasTimedOut;
+  private int backOff;
+  private long backOffAtUs;
 
   BbrCongestionControl(int mssBytes) {
     segmentBytes = mssBytes + HEADER_BYTES;
@@ -83,12 +154,8 @@ final class BbrCongestionControl implements CongestionControl {
 
   @Override
   public int window() {
-    int room = (int) Math.max(windowBytes - sampler.inFlightBytes(), 0) / segmentBytes;
-    return Math.max(inFlightSegments() + room, 1);
-  }
-
-  private int inFlightSegments() {
-    return sampler.inFlightSegments();
+    int roomBytes = Math.max((int) windowBytes - sampler.inFlightBytes(), 0);
+    return Math.max(sampler.inFlightSegments() + roomBytes / segmentBytes, 1);
   }
 
   @Override
@@ -98,15 +165,45 @@ final class BbrCongestionControl implements CongestionControl {
 
   @Override
   public long pacingBytesPerSecond() {
-    double rate = bandwidth.bytesPerSecond();
-    if (rate == 0) {
-      rate = INITIAL_SEGMENTS * segmentBytes * US_PER_S / INITIAL_RTT_US;
+    double bytesPerSecond = bandwidth.bytesPerSecond();
+    if (bytesPerSecond == 0) {
+      bytesPerSecond = INITIAL_SEGMENTS * segmentBytes * US_PER_S / ASSUMED_RTT_US;
     }
-    double gain = state == State.DOWN && isForeign() ? FOREIGN_DOWN : pacingGain;
-    double paced = rate * gain * MARGIN * sampler.wireRatio();
-    int backOff = Math.min(Math.max(timeouts - 1, 0), 6);
-    return Math.max((long) (paced / (1 << backOff)), segmentBytes);
+    double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * sampler.wireRatio();
+    return Math.max((long) paced >> backOff, segmentBytes);
   }
+
+  private double pacingGain() {
+    return switch (state) {
+      case STARTUP -> STARTUP_PACING;
+      case DRAIN -> DRAIN_PACING;
+      case DOWN -> isQueueForeign() ? FOREIGN_DOWN_PACING : DOWN_PACING;
+      case UP -> UP_PACING;
+      case CRUISE, REFILL, PROBE_RTT -> 1;
+    };
+  }
+
+  private double windowGain() {
+    double extra = isQueueForeign() ? FOREIGN_EXTRA_WINDOW : 0;
+    return switch (state) {
+      case STARTUP, DRAIN -> STARTUP_WINDOW;
+      case DOWN, CRUISE, REFILL -> WINDOW + extra;
+      case UP -> UP_WINDOW + extra;
+      case PROBE_RTT -> PROBE_RTT_WINDOW;
+    };
+  }
+
+  /** Whether another sender fills the queue. */
+  private boolean isQueueForeign() {
+    return vainDrains >= MAX_VAIN_DRAINS;
+  }
+
+  /** So many bandwidth-delay products, in bytes. */
+  private double bdp(double gain) {
+    return gain * bandwidth.bytesPerSecond() * minRtt.us() / US_PER_S;
+  }
+
+  // Events
 
   @Override
   public void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {
@@ -115,7 +212,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   @Override
   public void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {
-    sampler.acknowledged(sn, delivered, queue.minRttUs(), nowUs);
+    sampler.acknowledged(sn, delivered, minRtt.us(), nowUs);
   }
 
   @Override
@@ -129,164 +226,114 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   @Override
-  public void onLoss(LossSample sample) {
-    if (sample.lostByTimeout() > 0) {
-      timeouts++;
-    }
-  }
-
-  @Override
   public void onMssChanged(int mssBytes) {
     segmentBytes = mssBytes + HEADER_BYTES;
+  }
+
+  /** The rate halves whenever timeouts go on for two round trips without an acknowledgement. */
+  @Override
+  public void onLoss(LossSample sample) {
+    if (sample.lostByTimeout() == 0) {
+      return;
+    }
+    if (!hasTimedOut) {
+      hasTimedOut = true;
+      backOffAtUs = sample.nowUs();
+    } else if (sample.nowUs() - backOffAtUs >= 2L * minRtt.us()) {
+      backOff = Math.min(backOff + 1, MAX_BACK_OFF);
+      backOffAtUs = sample.nowUs();
+    }
   }
 
   @Override
   public void onAck(AckSample sample) {
     long nowUs = sample.nowUs();
-    boolean wasTimeout = timeouts > 0;
-    timeouts = 0;
-    sampler.endAck(queue.minRttUs() / 2, sample.sentBytes());
-    if (sample.rttUs() >= 0) {
+    sampler.endAck(minRtt.us() / 2, sample.sentBytes());
+    if (sample.rttUs() != AckSample.NO_RTT) {
+      minRtt.sample(sample.rttUs(), nowUs);
       queue.sample(sample.rttUs(), nowUs);
     }
     double rate = sampler.bytesPerSecond();
-    if (rate > 0 && (!sampler.isApplicationLimited() || rate > bandwidth.max())) {
+    if (!sampler.isApplicationLimited() || rate > bandwidth.max()) {
       bandwidth.sample(rate);
     }
     roundRate = Math.max(roundRate, rate);
-    if (!queue.isKnown() || bandwidth.max() == 0) {
-      return;
-    }
-    if (state != State.STARTUP) {
-      aggregation.acknowledged(
-          sampler.acknowledgedBytes(),
-          bandwidth.bytesPerSecond(),
-          bdp(1) + 64 * segmentBytes,
-          nowUs);
-    }
-    boolean congested = false;
-    if (sampler.isRoundStart()) {
-      rounds++;
-      queue.endRound(nowUs);
-      loss.endRound(sampler.lost(), sampler.delivered(), segmentBytes);
-      aggregation.beginRound();
-      congested = queue.isStanding() && loss.isExcessive() || loss.isHeavy();
-      if (queue.isJudged() && !queue.isStanding() && !wasTimeout && (state == State.CRUISE || state == State.STARTUP)) {
-        loss.learn();
+    if (bandwidth.max() > 0) {
+      aggregate(nowUs);
+      if (sampler.isRoundStart()) {
+        endRound();
       }
-      lastRoundRate = roundRate;
-      roundRate = 0;
+      advance(nowUs);
+      probeRtt(sample.rttUs(), nowUs);
+      updateWindow();
     }
-    advance(sampler.isRoundStart(), congested, nowUs);
-    checkProbeRtt(sample, nowUs);
-    updateWindow();
-    if (DEBUG && sampler.isRoundStart()) {
-      System.err.printf(
-          "%.3f %s bw %.2f max %.2f round %.2f rtt+%.1f min %.1f inflight %d cwnd %d hi %.0f extra %.0f base %.3f vain %d wire %.3f%n",
-          nowUs / 1e6,
-          state,
-          bandwidth.bytesPerSecond() * 8e-6,
-          bandwidth.max() * 8e-6,
-          lastRoundRate * 8e-6,
-          queue.queueUs() / 1e3,
-          queue.minRttUs() / 1e3,
-          sampler.inFlightBytes() / segmentBytes,
-          (int) windowBytes / segmentBytes,
-          highBytes / segmentBytes,
-          aggregation.bytes() / segmentBytes,
-          loss.base(),
-          drainsInVain,
-          sampler.wireRatio());
+    hasTimedOut = false;
+    backOff = 0;
+  }
+
+  private void aggregate(long nowUs) {
+    if (state != State.STARTUP) {
+      double limit = bdp(1) + STARTUP_EXTRA_SEGMENTS * segmentBytes;
+      int bytes = sampler.acknowledgedBytes();
+      aggregation.acknowledged(bytes, bandwidth.bytesPerSecond(), limit, nowUs);
     }
   }
 
-  private boolean isForeign() {
-    return drainsInVain >= MAX_DRAINS;
+  private void endRound() {
+    roundsInState++;
+    cycle.endRound();
+    queue.endRound();
+    loss.endRound(sampler.lost(), sampler.delivered(), segmentBytes);
+    aggregation.beginRound();
+    lastRoundRate = roundRate;
+    roundRate = 0;
+    isCongested = (queue.isStanding() && loss.isExcessive()) || loss.isHeavy();
+    boolean isSteady = state == State.CRUISE || state == State.STARTUP;
+    if (isSteady && queue.isKnown() && !queue.isStanding() && !hasTimedOut) {
+      loss.learn();
+    }
   }
 
-  private double bdp(double gain) {
-    return gain * bandwidth.bytesPerSecond() * queue.minRttUs() / US_PER_S;
-  }
+  // States
 
   private void enter(State next, long nowUs) {
     state = next;
     stateAtUs = nowUs;
-    stateRound = rounds;
-    switch (next) {
-      case STARTUP -> {
-        pacingGain = STARTUP_PACING;
-        windowGain = STARTUP_WINDOW;
-      }
-      case DRAIN -> {
-        pacingGain = DRAIN_PACING;
-        windowGain = STARTUP_WINDOW;
-      }
-      case DOWN -> {
-        pacingGain = DOWN_PACING;
-        windowGain = WINDOW;
-      }
-      case CRUISE -> {
-        pacingGain = 1;
-        windowGain = WINDOW;
-        isDrained = false;
-      }
-      case REFILL -> {
-        pacingGain = 1;
-        windowGain = WINDOW;
-        bandwidth.unbound();
-      }
-      case UP -> {
-        pacingGain = UP_PACING;
-        windowGain = WINDOW + UP_WINDOW;
-        bandwidth.beginCycle();
-        upRounds = 0;
-      }
-      case PROBE_RTT -> {
-        pacingGain = 1;
-        windowGain = PROBE_RTT_WINDOW;
-      }
-    }
+    roundsInState = 0;
   }
 
-  private int random(int bound) {
-    seed = seed * 1664525 + 1013904223;
-    return (seed >>> 16) % bound;
-  }
-
-  private void beginCycle(long nowUs) {
-    cruiseRounds = CRUISE_ROUNDS + random(CRUISE_ROUNDS / 2 + 1);
-    cruiseUs = MIN_CRUISE_US + random((int) (MIN_CRUISE_US / 2000) + 1) * 1000L;
-    cycleAtUs = nowUs;
-    enter(State.DOWN, nowUs);
-  }
-
-  private void advance(boolean isRoundStart, boolean congested, long nowUs) {
+  private void advance(long nowUs) {
+    boolean isRoundStart = sampler.isRoundStart();
     switch (state) {
-      case STARTUP -> startup(isRoundStart, congested, nowUs);
+      case STARTUP -> {
+        if (isRoundStart && !sampler.isApplicationLimited()) {
+          startUp(nowUs);
+        }
+      }
       case DRAIN -> {
-        if (sampler.inFlightBytes() <= bdp(1) || rounds - stateRound > 4) {
+        if (sampler.inFlightBytes() <= bdp(1) || roundsInState > MAX_DRAIN_ROUNDS) {
           beginCycle(nowUs);
         }
       }
       case DOWN -> {
-        boolean isEmpty = sampler.inFlightBytes() <= Math.min(bdp(1), BETA * highBytes);
-        if (isEmpty && rounds > stateRound || nowUs - stateAtUs > 4L * queue.minRttUs()) {
+        if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
           enter(State.CRUISE, nowUs);
         }
       }
       case CRUISE -> {
         if (isRoundStart) {
-          cruise(congested, nowUs);
+          cruise(nowUs);
         }
       }
       case REFILL -> {
-        if (rounds > stateRound) {
+        if (roundsInState > 0) {
+          bandwidth.beginCycle();
           enter(State.UP, nowUs);
         }
       }
       case UP -> {
         if (isRoundStart) {
-          up(congested, nowUs);
+          probeUp(nowUs);
         }
       }
       case PROBE_RTT -> {
@@ -297,10 +344,7 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
-  private void startup(boolean isRoundStart, boolean congested, long nowUs) {
-    if (!isRoundStart || sampler.isApplicationLimited()) {
-      return;
-    }
+  private void startUp(long nowUs) {
     if (bandwidth.max() >= fullBandwidth * FULL_GROWTH) {
       fullBandwidth = bandwidth.max();
       fullRounds = 0;
@@ -308,74 +352,84 @@ final class BbrCongestionControl implements CongestionControl {
       fullRounds++;
     }
     queueRounds = queue.isStanding() ? queueRounds + 1 : 0;
-    if (fullRounds >= FULL_ROUNDS || queueRounds >= QUEUE_ROUNDS || congested) {
-      if (congested) {
-        highBytes = Math.max(bdp(1), sampler.sentInFlightBytes() * BETA);
-      }
-      aggregation.restart();
+    if (isCongested) {
+      limitFlight();
+    }
+    if (isCongested || fullRounds >= FULL_ROUNDS || queueRounds >= FULL_QUEUE_ROUNDS) {
       enter(State.DRAIN, nowUs);
     }
   }
 
-  private void cruise(boolean congested, long nowUs) {
-    if (congested) {
-      bandwidth.scale(0.9);
-      highBytes = Math.min(highBytes, Math.max(0.7 * highBytes, bdp(1.25)));
+  private void limitFlight() {
+    highBytes = Math.max(sampler.sentInFlightBytes() * LOSS_WINDOW, bdp(1));
+  }
+
+  private void beginCycle(long nowUs) {
+    cycle.begin(nowUs);
+    enter(State.DOWN, nowUs);
+  }
+
+  private boolean isDrained() {
+    double limit = Math.min(bdp(1), LOSS_WINDOW * highBytes);
+    return roundsInState > 0 && sampler.inFlightBytes() <= limit;
+  }
+
+  private void cruise(long nowUs) {
+    if (isCongested) {
+      bandwidth.scale(LOSS_BANDWIDTH);
+      highBytes = Math.min(highBytes, Math.max(LEAST_BOUND * highBytes, bdp(UP_PACING)));
     }
-    if (rounds > stateRound + 1) {
+    if (roundsInState > 1 && queue.isKnown()) { // The first round was sent in DOWN.
       if (!queue.isStanding()) {
-        if (queue.isJudged()) {
-          drainsInVain = 0;
-        }
-      } else if (drainsInVain < MAX_DRAINS) {
-        drainsInVain++;
-        bandwidth.bound(Math.max(lastRoundRate, BOUND * bandwidth.bytesPerSecond()));
+        vainDrains = 0;
+      } else if (!isQueueForeign()) {
+        vainDrains++;
+        bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
         enter(State.DOWN, nowUs);
         return;
       }
     }
-    cruiseRounds--;
-    if (cruiseRounds <= 0 && nowUs - cycleAtUs >= cruiseUs) {
+    if (cycle.isOver(nowUs)) {
+      bandwidth.unbound();
       enter(State.REFILL, nowUs);
     }
   }
 
-  private void up(boolean congested, long nowUs) {
-    upRounds++;
-    boolean isBound = highBytes < bdp(windowGain) + aggregation.bytes();
-    if (congested) {
-      highBytes = Math.max(sampler.sentInFlightBytes() * BETA, bdp(1));
+  private void probeUp(long nowUs) {
+    boolean isBound = highBytes < bdp(windowGain()) + aggregation.bytes();
+    if (isCongested) {
+      limitFlight();
       beginCycle(nowUs);
-    } else if (queue.isStanding() && rounds > stateRound || rounds - stateRound > 8) {
+    } else if (queue.isStanding() || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
     } else if (isBound) {
-      highBytes += segmentBytes * (double) (1 << Math.min(upRounds, 8));
-    } else if (rounds > stateRound && sampler.inFlightBytes() >= bdp(1.25)) {
+      highBytes += (double) segmentBytes * (1 << roundsInState);
+    } else if (sampler.inFlightBytes() >= bdp(UP_PACING)) {
       beginCycle(nowUs);
     }
   }
 
-  private void checkProbeRtt(AckSample sample, long nowUs) {
-    boolean isBusy = state.ordinal() >= State.DOWN.ordinal() && state != State.PROBE_RTT;
-    if (isBusy && queue.ageUs(nowUs) > PROBE_RTT_INTERVAL_US) {
-      queue.forget(sample.rttUs() > 0 ? sample.rttUs() : StandingQueue.UNKNOWN, nowUs);
-      probeRttEndsAtUs = nowUs + PROBE_RTT_US + queue.minRttUs();
+  private void probeRtt(int rttUs, long nowUs) {
+    boolean isFilling = state != State.STARTUP && state != State.DRAIN && state != State.PROBE_RTT;
+    if (!isFilling || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
+      return;
+    }
+    minRtt.restart(rttUs, nowUs);
+    if (!sampler.isApplicationLimited()) {
+      probeRttEndsAtUs = nowUs + PROBE_RTT_US + rttUs;
       enter(State.PROBE_RTT, nowUs);
     }
   }
 
   private void updateWindow() {
-    double window = bdp(isForeign() && state != State.PROBE_RTT ? windowGain + FOREIGN_WINDOW : windowGain);
-    if (state != State.PROBE_RTT) {
-      window += aggregation.bytes();
-      window = Math.min(window, highBytes);
-    }
+    double bytes = bdp(windowGain());
     if (state == State.STARTUP) {
       double grown = windowBytes + sampler.acknowledgedBytes();
-      double limit =
-          Math.max(bdp(2) + 3.0 * INITIAL_SEGMENTS * segmentBytes, INITIAL_SEGMENTS * segmentBytes);
-      window = Math.min(Math.max(window, grown), limit);
+      double limit = bytes + STARTUP_EXTRA_SEGMENTS * segmentBytes;
+      bytes = Math.min(Math.max(bytes, grown), limit);
+    } else if (state != State.PROBE_RTT) {
+      bytes = Math.min(bytes + aggregation.bytes(), highBytes);
     }
-    windowBytes = Math.max(window, MIN_SEGMENTS * segmentBytes);
+    windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);
   }
 }

@@ -1,8 +1,8 @@
 package io.kcp4j.congestion;
 
 /**
- * The bandwidth of the path: the highest delivery rate of the last two cycles of probing. A lower
- * bound that queues teach holds until the path is probed again.
+ * The bandwidth of the path: the highest delivery rate of the last two cycles of probing. Queues
+ * bound it, until the path is probed again.
  */
 final class MaxBandwidth {
 
@@ -21,27 +21,27 @@ final class MaxBandwidth {
     latest = 0;
   }
 
-  /** The highest rate, whatever the bound. */
+  /** The highest rate, whatever its bound; 0 before the first sample. */
   double max() {
     return Math.max(latest, before);
   }
 
-  /** The bandwidth in bytes per second, or 0 before the first sample. */
+  /** The bandwidth, in bytes per second. */
   double bytesPerSecond() {
     return Math.min(max(), bound);
   }
 
-  /** A queue has shown that there is no more than this. */
+  /** There is no more than this at present. */
   void bound(double bytesPerSecond) {
     bound = Math.min(bound, bytesPerSecond);
   }
 
-  /** The path is about to be probed. */
+  /** There may be more again. */
   void unbound() {
     bound = Double.POSITIVE_INFINITY;
   }
 
-  /** Lowers what has been measured. */
+  /** Lowers what was measured. */
   void scale(double factor) {
     latest *= factor;
     before *= factor;

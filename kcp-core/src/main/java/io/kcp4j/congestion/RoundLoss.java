@@ -1,18 +1,22 @@
 package io.kcp4j.congestion;
 
 /**
- * Whether losses are more than the path loses by itself. What it loses without a queue is learned.
+ * Losses, round by round, and whether they are more than the path loses by itself: that is learned
+ * from rounds without a queue.
  */
 final class RoundLoss {
 
   private static final double GAIN = 1.0 / 16;
 
-  private static final double MARGIN = Double.parseDouble(System.getProperty("bbr.loss", "0.02"));
+  /** BBRv3's BBRLossThresh. */
+  private static final double MARGIN = 0.02;
 
-  private static final double DEVIATIONS = 2;
+  /** Standard deviations that chance is allowed. */
+  private static final int DEVIATIONS = 2;
 
   private static final int MIN_SEGMENTS = 3;
 
+  /** A path that loses so much more for several rounds is congested whatever its queue. */
   private static final double HEAVY = 0.25;
 
   private static final int HEAVY_ROUNDS = 3;
@@ -20,16 +24,16 @@ final class RoundLoss {
   private double base;
   private long lostBefore;
   private long deliveredBefore;
-  private double share;
-  private double segments;
   private double lostSegments;
+  private double segments;
+  private double share;
   private int heavyRounds;
 
-  /** A round ends, in whose course so many bytes had been lost and delivered in all. */
+  /** A round ends, until which so many bytes had been lost and delivered in all. */
   void endRound(long lost, long delivered, int segmentBytes) {
-    lostSegments = Math.max(lost - lostBefore, 0) / (double) segmentBytes;
-    segments = lostSegments + (delivered - deliveredBefore) / (double) segmentBytes;
-    share = segments <= 0 ? 0 : lostSegments / segments;
+    lostSegments = (double) Math.max(lost - lostBefore, 0) / segmentBytes;
+    segments = lostSegments + (double) (delivered - deliveredBefore) / segmentBytes;
+    share = segments == 0 ? 0 : lostSegments / segments;
     lostBefore = lost;
     deliveredBefore = delivered;
     heavyRounds = share > base + HEAVY ? heavyRounds + 1 : 0;
@@ -40,7 +44,7 @@ final class RoundLoss {
     base += GAIN * (share - base);
   }
 
-  /** Whether the round has lost more than the path does. */
+  /** Whether the round has lost more than the path does by itself. */
   boolean isExcessive() {
     if (lostSegments < MIN_SEGMENTS) {
       return false;
@@ -49,12 +53,8 @@ final class RoundLoss {
     return share > base + MARGIN + DEVIATIONS * deviation;
   }
 
-  /** Whether this has been so much in several rounds that it needs no queue as witness. */
+  /** Whether this and the last rounds have lost so much that no queue is needed as a witness. */
   boolean isHeavy() {
     return heavyRounds >= HEAVY_ROUNDS;
-  }
-
-  double base() {
-    return base;
   }
 }

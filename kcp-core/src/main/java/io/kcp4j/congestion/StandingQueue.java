@@ -1,102 +1,75 @@
 package io.kcp4j.congestion;
 
 /**
- * The queue on the path: by how much the shortest round trip of a round exceeds the shortest of the
- * last seconds. A queue that does not empty in a whole round is standing.
+ * The queue on the path: by how much the shortest round trip of a round exceeds the shortest ever
+ * seen. Half a minute to a minute is remembered, so that a path may become longer. A queue that
+ * does not empty in a whole round is standing: bursts and jitter do not make one.
+ *
+ * <p>A round counts only if it has given several round-trip times. Otherwise it is added to the
+ * next one: where acknowledgements are lost, or are rare, a single round-trip time contains how
+ * long its acknowledgement has waited.
  */
 final class StandingQueue {
 
-  static final int UNKNOWN = Integer.MAX_VALUE;
+  private static final int UNKNOWN = Integer.MAX_VALUE;
 
-  private static final int MIN_US = Integer.getInteger("bbr.queueMinUs", 5_000);
+  private static final int MIN_SAMPLES = 3;
 
-  private static final int RTT_DIVISOR = Integer.getInteger("bbr.queueDivisor", 4);
+  /** A queue counts from this on, or from a share of the shortest round trip, if that is more. */
+  private static final int MIN_THRESHOLD_US = 5_000;
 
-  private int minRttUs = UNKNOWN;
-  private long minRttAtUs;
-  private int roundRttUs = UNKNOWN;
-  private int leastRttUs = UNKNOWN;
+  private static final int THRESHOLD_DIVISOR = 4;
+
+  private static final long PERIOD_US = 30_000_000;
+
   private int samples;
 
-  private static final long PERIOD_US = Long.getLong("bbr.basePeriod", 30_000_000);
-  private int baseUs = UNKNOWN;
-  private int baseBeforeUs = UNKNOWN;
+  /** The shortest of this round. */
+  private int roundRttUs = UNKNOWN;
+
+  /** That of the last round that counts, or UNKNOWN if the round after it has not counted. */
+  private int leastRttUs = UNKNOWN;
+
+  // The shortest of this period and of the one before.
+
+  private int shortestUs = UNKNOWN;
+  private int shortestBeforeUs = UNKNOWN;
   private long periodEndsAtUs;
 
-  private int baseRttUs() {
-    return Math.min(Math.min(baseUs, baseBeforeUs), minRttUs);
-  }
-
+  /** A round-trip time. */
   void sample(int rttUs, long nowUs) {
-    samples++;
-    roundRttUs = Math.min(roundRttUs, rttUs);
     if (nowUs >= periodEndsAtUs) {
-      baseBeforeUs = baseUs;
-      baseUs = UNKNOWN;
+      shortestBeforeUs = shortestUs;
+      shortestUs = UNKNOWN;
       periodEndsAtUs = nowUs + PERIOD_US;
     }
-    baseUs = Math.min(baseUs, rttUs);
-    if (rttUs <= minRttUs) {
-      minRttUs = Math.max(rttUs, 1);
-      minRttAtUs = nowUs;
-    }
+    samples++;
+    roundRttUs = Math.min(roundRttUs, rttUs);
+    shortestUs = Math.min(shortestUs, rttUs);
   }
 
   /** A round ends. */
-  void endRound(long nowUs) {
-    if (samples < MIN_SAMPLES) {
-      leastRttUs = UNKNOWN;
-      return;
-    }
-    samples = 0;
-    leastRttUs = roundRttUs;
-    roundRttUs = UNKNOWN;
-    if (isKnown() && leastRttUs <= minRttUs + toleranceUs()) {
-      minRttAtUs = nowUs;
+  void endRound() {
+    boolean counts = samples >= MIN_SAMPLES;
+    leastRttUs = counts ? roundRttUs : UNKNOWN;
+    if (counts) {
+      samples = 0;
+      roundRttUs = UNKNOWN;
     }
   }
 
-  private static final int MIN_SAMPLES = Integer.getInteger("bbr.samples", 3);
-
-  boolean isJudged() {
+  /** Whether the last round tells of the queue. */
+  boolean isKnown() {
     return leastRttUs != UNKNOWN;
   }
 
-  private int toleranceUs() {
-    return Integer.getInteger("bbr.rttTolerance", 1000);
-  }
-
-  boolean isKnown() {
-    return minRttUs != UNKNOWN;
-  }
-
-  /** The shortest round trip, in microseconds, or 0. */
-  int minRttUs() {
-    return isKnown() ? minRttUs : 0;
-  }
-
-  /** How long the shortest round trip has not been seen. */
-  long ageUs(long nowUs) {
-    return nowUs - minRttAtUs;
-  }
-
-  /** The shortest round trip is the next one that is seen. */
-  void forget(int rttUs, long nowUs) {
-    minRttUs = rttUs;
-    minRttAtUs = nowUs;
-  }
-
-  /** The queue in the last round, in microseconds. */
-  int queueUs() {
-    return leastRttUs == UNKNOWN ? 0 : Math.max(leastRttUs - baseRttUs(), 0);
-  }
-
-  /** The queue from which on it counts. */
-  int thresholdUs() {
-    return Math.max(baseRttUs() / RTT_DIVISOR, MIN_US);
+  /** How long datagrams have waited at least in the last round, in microseconds, or 0. */
+  int us() {
+    return isKnown() ? leastRttUs - Math.min(shortestUs, shortestBeforeUs) : 0;
   }
 
   boolean isStanding() {
-    return queueUs() > thresholdUs();
+    int shortest = Math.min(shortestUs, shortestBeforeUs);
+    return us() > Math.max(shortest / THRESHOLD_DIVISOR, MIN_THRESHOLD_US);
   }
 }
