@@ -74,6 +74,14 @@ final class SegmentEvents {
     return samples != null;
   }
 
+  /** What the control knows and does. */
+  CongestionStats stats() {
+    Samples samples = this.samples; // Another thread may ask.
+    return samples == null
+        ? CongestionStats.NONE
+        : CongestionStats.of(control, samples.isApplicationLimited());
+  }
+
   /** The window of the control. */
   int controlWindow() {
     return control.window();
@@ -141,7 +149,8 @@ final class SegmentEvents {
     samples.nowUs = nowUs;
     control.onAck(samples);
     if (kcp.tracing != null) {
-      kcp.tracing.acknowledged(samples.acknowledgedSegments, rttUs, control.window());
+      kcp.tracing.acknowledged(samples.acknowledgedSegments, rttUs);
+      traceState();
     }
     samples.acknowledgedSegments = 0;
     samples.lostSegments = 0;
@@ -165,9 +174,16 @@ final class SegmentEvents {
       samples.lostByTimeout = 0;
     }
     if (kcp.tracing != null) {
-      kcp.tracing.state(control.window());
+      traceState();
     }
     kcp.pacer.controlRate(control.pacingBytesPerSecond());
+  }
+
+  private void traceState() {
+    kcp.tracing.state(control.window());
+    if (!control.state().isEmpty()) {
+      kcp.tracing.congestion(control, samples.isApplicationLimited());
+    }
   }
 
   /** The application has nothing more to send while {@code unacknowledged} are in flight. */

@@ -104,8 +104,6 @@ final class BbrCongestionControl implements CongestionControl {
   /** So many queues in a row may still stand after DOWN until they count as another's. */
   private static final int MAX_VAIN_DRAINS = 6;
 
-  private static final int MAX_BACK_OFF = 6;
-
   private final DeliveryRateSampler sampler = new DeliveryRateSampler();
   private final MaxBandwidth bandwidth = new MaxBandwidth();
   private final MinRtt minRtt = new MinRtt();
@@ -113,6 +111,7 @@ final class BbrCongestionControl implements CongestionControl {
   private final StandingQueue queue = new StandingQueue();
   private final RoundLoss loss = new RoundLoss();
   private final ProbeCycle cycle = new ProbeCycle();
+  private final TimeoutBackOff backOff = new TimeoutBackOff();
 
   /** A full segment. */
   private int segmentBytes;
@@ -141,12 +140,6 @@ final class BbrCongestionControl implements CongestionControl {
   private int vainDrains;
   private long probeRttEndsAtUs;
 
-  // Timeouts without an acknowledgement.
-
-  private boolean hasTimedOut;
-  private int backOff;
-  private long backOffAtUs;
-
   BbrCongestionControl(int mssBytes) {
     segmentBytes = mssBytes + HEADER_BYTES;
     windowBytes = INITIAL_SEGMENTS * segmentBytes;
@@ -170,7 +163,7 @@ final class BbrCongestionControl implements CongestionControl {
       bytesPerSecond = INITIAL_SEGMENTS * segmentBytes * US_PER_S / ASSUMED_RTT_US;
     }
     double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * sampler.wireRatio();
-    return Math.max((long) paced >> backOff, segmentBytes);
+    return Math.max(backOff.apply(paced), segmentBytes);
   }
 
   private double pacingGain() {
@@ -198,9 +191,28 @@ final class BbrCongestionControl implements CongestionControl {
     return vainDrains >= MAX_VAIN_DRAINS;
   }
 
-  /** So many bandwidth-delay products, in bytes. */
+  /**
+   * So many bandwidth-delay products, in bytes. A queue of others is part of the path, our own is
+   * not.
+   */
   private double bdp(double gain) {
-    return gain * bandwidth.bytesPerSecond() * minRtt.us() / US_PER_S;
+    int rttUs = isQueueForeign() ? minRtt.us() : queue.shortestRttUs();
+    return gain * bandwidth.bytesPerSecond() * rttUs / US_PER_S;
+  }
+
+  @Override
+  public long bandwidthBytesPerSecond() {
+    return (long) bandwidth.bytesPerSecond();
+  }
+
+  @Override
+  public int queueUs() {
+    return queue.us();
+  }
+
+  @Override
+  public String state() {
+    return state.name();
   }
 
   // Events
@@ -230,18 +242,10 @@ final class BbrCongestionControl implements CongestionControl {
     segmentBytes = mssBytes + HEADER_BYTES;
   }
 
-  /** The rate halves whenever timeouts go on for two round trips without an acknowledgement. */
   @Override
   public void onLoss(LossSample sample) {
-    if (sample.lostByTimeout() == 0) {
-      return;
-    }
-    if (!hasTimedOut) {
-      hasTimedOut = true;
-      backOffAtUs = sample.nowUs();
-    } else if (sample.nowUs() - backOffAtUs >= 2L * minRtt.us()) {
-      backOff = Math.min(backOff + 1, MAX_BACK_OFF);
-      backOffAtUs = sample.nowUs();
+    if (sample.lostByTimeout() > 0) {
+      backOff.timedOut(minRtt.us(), sample.nowUs());
     }
   }
 
@@ -258,7 +262,7 @@ final class BbrCongestionControl implements CongestionControl {
       bandwidth.sample(rate);
     }
     roundRate = Math.max(roundRate, rate);
-    if (bandwidth.max() > 0) {
+    if (bandwidth.max() > 0 && minRtt.us() > 0) {
       aggregate(nowUs);
       if (sampler.isRoundStart()) {
         endRound();
@@ -267,8 +271,7 @@ final class BbrCongestionControl implements CongestionControl {
       probeRtt(sample.rttUs(), nowUs);
       updateWindow();
     }
-    hasTimedOut = false;
-    backOff = 0;
+    backOff.reset();
   }
 
   private void aggregate(long nowUs) {
@@ -289,7 +292,7 @@ final class BbrCongestionControl implements CongestionControl {
     roundRate = 0;
     isCongested = (queue.isStanding() && loss.isExcessive()) || loss.isHeavy();
     boolean isSteady = state == State.CRUISE || state == State.STARTUP;
-    if (isSteady && queue.isKnown() && !queue.isStanding() && !hasTimedOut) {
+    if (isSteady && queue.isKnown() && !queue.isStanding() && !backOff.hasTimedOut()) {
       loss.learn();
     }
   }

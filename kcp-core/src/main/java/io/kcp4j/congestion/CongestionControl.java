@@ -83,4 +83,21 @@ public interface CongestionControl {
 
   /** The largest payload of a segment has changed to {@code mssBytes}. */
   void onMssChanged(int mssBytes);
+
+  // For statistics:
+
+  /** The bandwidth of the path as far as it is known, in bytes of segments per second, or 0. */
+  default long bandwidthBytesPerSecond() {
+    return 0;
+  }
+
+  /** How long datagrams wait in the queue of the path, in microseconds, or 0 if not known. */
+  default int queueUs() {
+    return 0;
+  }
+
+  /** What the control does, one of a few words such as {@code STARTUP}; empty if it has no name. */
+  default String state() {
+    return "";
+  }
 }

@@ -65,11 +65,15 @@ final class StandingQueue {
 
   /** How long datagrams have waited at least in the last round, in microseconds, or 0. */
   int us() {
-    return isKnown() ? leastRttUs - Math.min(shortestUs, shortestBeforeUs) : 0;
+    return isKnown() ? leastRttUs - shortestRttUs() : 0;
   }
 
   boolean isStanding() {
-    int shortest = Math.min(shortestUs, shortestBeforeUs);
-    return us() > Math.max(shortest / THRESHOLD_DIVISOR, MIN_THRESHOLD_US);
+    return us() > Math.max(shortestRttUs() / THRESHOLD_DIVISOR, MIN_THRESHOLD_US);
+  }
+
+  /** The shortest round trip that is remembered, in microseconds; there was one. */
+  int shortestRttUs() {
+    return Math.min(shortestUs, shortestBeforeUs);
   }
 }
