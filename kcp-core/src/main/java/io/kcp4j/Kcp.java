@@ -214,6 +214,12 @@ public final class Kcp {
     return rtt.rttVarUs();
   }
 
+  /** Whether the congestion control knows of a queue that stands on the path. */
+  @Unstable
+  public boolean isQueueStanding() {
+    return events.isQueueStanding();
+  }
+
   /** The counters of this session. */
   public KcpCounters counters() {
     return counters;

@@ -74,6 +74,11 @@ final class SegmentEvents {
     return samples != null;
   }
 
+  /** Whether the control knows of a queue that stands on the path. */
+  boolean isQueueStanding() {
+    return control.isQueueStanding();
+  }
+
   /** What the control knows and does. */
   CongestionStats stats() {
     Samples samples = this.samples; // Another thread may ask.

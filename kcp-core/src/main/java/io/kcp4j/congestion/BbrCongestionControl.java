@@ -201,6 +201,11 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   @Override
+  public boolean isQueueStanding() {
+    return queue.isStanding();
+  }
+
+  @Override
   public long bandwidthBytesPerSecond() {
     return (long) bandwidth.bytesPerSecond();
   }

@@ -77,6 +77,14 @@ public interface CongestionControl {
   void onLoss(LossSample sample);
 
   /**
+   * Whether a queue stands on the path that waits do not empty: what is sent only as a precaution,
+   * such as parity, had better not be sent.
+   */
+  default boolean isQueueStanding() {
+    return false;
+  }
+
+  /**
    * A flush has sent all that the application had to send, and window and pacing would allow more.
    */
   default void onApplicationLimited() {}
