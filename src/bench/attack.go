@@ -66,7 +66,7 @@ type attackResult struct {
 // same flood goes to another socket before: its sender takes most of a core from all others.
 func attack(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
-		"class path of io.kcp4j.load.Load")
+		"class path of "+loadClass)
 	kind := flags.String("kind", "segments",
 		"segments: first segments of new sessions; offers: the same with an offer of the extension; "+
 			"junk: random bytes, to a server with an AEAD")
@@ -86,7 +86,7 @@ func attack(flags *flag.FlagSet, args []string) error {
 	}
 	s := &kcpgo.Settings{NoDelay: 1, Interval: 10, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256,
 		MTU: 1400, Stream: true, SockBuf: 4 << 20, Crypt: crypt, Key: "load"}
-	java := append(given.orDefault()[0].command, "-cp", *classPath, "io.kcp4j.load.Load",
+	java := append(given.orDefault()[0].command, "-cp", *classPath, loadClass,
 		"--crypt="+s.Crypt, "--key="+s.Key)
 	a := &attacked{settings: s, kind: *kind, rate: *rate, warmUp: *warmUp, duration: *duration}
 	return a.run(java, *floods)

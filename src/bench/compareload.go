@@ -15,7 +15,7 @@ import (
 
 func compareLoad(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
-		"class path of io.kcp4j.load.Load")
+		"class path of "+loadClass)
 	rounds := flags.Int("rounds", 5, "how often to run each transfer, in turn")
 	warmUp := flags.Duration("warm-up", 20*time.Second,
 		"`time` before each measurement with a JVM, for its compiler")
@@ -46,7 +46,7 @@ func compareLoad(flags *flag.FlagSet, args []string) error {
 
 	report := newTransferReport(results)
 	report.Commit = *commit
-	report.Versions = versions(jvms, *classPath)
+	report.Versions = versions(jvms, *classPath, loadClass)
 	report.Session = fmt.Sprintf(
 		"nodelay 1, interval 10, resend 2, nc 1; window %d, MTU %d", *window, *mtu)
 	report.Rounds, report.WarmUp, report.Time = *rounds, warmUp.Seconds(), duration.Seconds()
@@ -60,6 +60,9 @@ func compareLoad(flags *flag.FlagSet, args []string) error {
 	return err
 }
 
+// loadClass is what runs servers and clients of kcp4j and Netty.
+const loadClass = "io.kcp4j.load.Load"
+
 // programs can be a server or a client. The first JVM also runs those that do not speak KCP.
 type programs struct {
 	kcpGo     program
@@ -70,7 +73,7 @@ type programs struct {
 func newPrograms(jvms jvms, classPath string) *programs {
 	java := func(jvm jvm, name, transport string, protocol protocol) program {
 		return program{name, slices.Concat(jvm.command, []string{
-			"-cp", classPath, "io.kcp4j.load.Load", "--transport=" + transport}), protocol}
+			"-cp", classPath, loadClass, "--transport=" + transport}), protocol}
 	}
 	p := &programs{
 		kcpGo: program{"kcp-go", []string{os.Args[0], "measured", "--interval=10"}, kcpOfGo},

@@ -7,7 +7,10 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/kcp4j/kcp4j/interop/cli"
 )
 
 // median is NaN without samples.
@@ -53,4 +56,17 @@ func writeJSON(file string, figures any) error {
 		return err
 	}
 	return os.WriteFile(file, append(content, '\n'), 0o644)
+}
+
+// parseLosses parses percentages, with commas between them.
+func parseLosses(list string) ([]float64, error) {
+	var losses []float64
+	for _, s := range strings.Split(list, ",") {
+		percent, err := strconv.ParseFloat(s, 64)
+		if err != nil || percent < 0 || percent >= 100 {
+			return nil, cli.UsageErrorf("--loss %q: expected numbers from 0 to less than 100", list)
+		}
+		losses = append(losses, percent)
+	}
+	return losses, nil
 }

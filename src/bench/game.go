@@ -39,7 +39,7 @@ func (t *gameTraffic) args() []string {
 }
 
 func (t *gameTraffic) String() string {
-	return fmt.Sprintf("%d entities x %d Hz x %d bytes", t.entities, t.tickHz, t.messageBytes)
+	return fmt.Sprintf("%d entities x %d Hz x %d bytes, echoed", t.entities, t.tickHz, t.messageBytes)
 }
 
 func (t *gameTraffic) messagesPerSecond() float64 {

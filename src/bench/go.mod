@@ -3,6 +3,7 @@ module github.com/kcp4j/kcp4j/bench
 go 1.24.0
 
 require (
+	github.com/golang/snappy v1.0.0
 	github.com/kcp4j/kcp4j/interop v0.0.0
 	github.com/klauspost/reedsolomon v1.12.0
 	github.com/xtaci/kcp-go/v5 v5.6.72
@@ -14,6 +15,7 @@ require (
 	github.com/klauspost/cpuid/v2 v2.2.6 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/tjfoc/gmsm v1.4.1 // indirect
+	github.com/xtaci/smux v1.5.56 // indirect
 	golang.org/x/crypto v0.45.0 // indirect
 	golang.org/x/time v0.14.0 // indirect
 )

@@ -54,7 +54,7 @@ func (r *latencyReport) writePlots(prefix string) error {
 
 func (r *latencyReport) caption() string {
 	first := r.Runs[0]
-	return fmt.Sprintf("%s; %s. %s, echoed; %v + at most %v each way.",
+	return fmt.Sprintf("%s; %s. %s; %v + at most %v each way.",
 		r.Machine, r.source(), r.Traffic, first.Delay, first.Jitter)
 }
 

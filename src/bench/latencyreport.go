@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -24,7 +23,7 @@ const enough = 0.98
 // percent of a core. More would delay those that are measured.
 const maxOtherCPU = 10
 
-// A latencyReport has the results of compare-latency, and describes the machine.
+// A latencyReport has the results of a latencyComparison, and describes the machine.
 type latencyReport struct {
 	Commit      string             `json:"commit,omitempty"`
 	Machine     string             `json:"machine"`
@@ -38,6 +37,9 @@ type latencyReport struct {
 	Runs        []*latencyRun      `json:"runs"`
 	payload     float64            // bytes per second in one direction
 	variants    []*latencyVariant  // in the order of tables and plots
+
+	// columns are those of the table of a work.
+	columns func(work string) []latencyColumn
 }
 
 // A calibrationResult is what the link adds to its delay.
@@ -50,6 +52,7 @@ type calibrationResult struct {
 
 // A latencyRun is a measurement of one variant with one seed.
 type latencyRun struct {
+	Work      string        `json:"work,omitempty"`
 	Transport string        `json:"transport"`
 	Settings  string        `json:"settings,omitempty"`
 	Loss      float64       `json:"loss_percent"`
@@ -77,8 +80,8 @@ func (r *latencyRun) reason() string {
 	return cmp.Or(r.Refusal, r.Failure)
 }
 
-// check refuses the run if it was disturbed. Otherwise it fails if echoes are missing: it must not
-// be repeated until its transport does better.
+// check refuses the run if it was disturbed. Otherwise it fails if echoes of the messages are
+// missing: it must not be repeated until its transport does better.
 func (r *latencyRun) check(messages float64) {
 	switch refused := r.Up.Failed + r.Down.Failed; {
 	case r.ExcessP99 > link.Limit:
@@ -87,6 +90,8 @@ func (r *latencyRun) check(messages float64) {
 		r.Refusal = fmt.Sprintf("other processes or the host took %.0f %% of a core", r.OtherCPU)
 	case refused > 0:
 		r.Refusal = fmt.Sprintf("the system refused %d packets of the link", refused)
+	case r.Echoes.Messages == 0:
+		r.Failure = "no message was echoed"
 	case float64(r.Echoes.Messages) < enough*messages:
 		r.Failure = fmt.Sprintf("only %d of %.0f messages were echoed", r.Echoes.Messages, messages)
 	}
@@ -109,7 +114,7 @@ func (r *latencyReport) publish(csvFile, jsonFile, plots string) error {
 }
 
 var csvHeader = []string{
-	"transport", "settings", "link", "loss_percent", "burst_ms", "delay_ms", "jitter_ms", "seed",
+	"work", "transport", "settings", "link", "loss_percent", "burst_ms", "delay_ms", "jitter_ms", "seed",
 	"messages", "p50_ms", "p90_ms", "p99_ms", "p99_8_ms", "p99_9_ms", "max_ms",
 	"bytes_up", "bytes_down", "datagrams_up", "datagrams_down", "lost_up", "lost_down",
 	"dropped_up", "dropped_down", "link_excess_p99_ms", "link_excess_p99_9_ms", "other_cpu_percent",
@@ -153,7 +158,7 @@ func (c *calibrationResult) isPrecise() bool {
 }
 
 func (r *latencyRun) row(link string) []string {
-	row := []string{r.Transport, r.Settings, link, decimal(r.Loss), decimal(milliseconds(r.Burst)),
+	row := []string{r.Work, r.Transport, r.Settings, link, decimal(r.Loss), decimal(milliseconds(r.Burst)),
 		decimal(milliseconds(r.Delay)), decimal(milliseconds(r.Jitter)), strconv.Itoa(r.Seed),
 		strconv.FormatInt(r.Echoes.Messages, 10)}
 	for _, percent := range []float64{50, 90, 99, 99.8, 99.9} {
@@ -232,6 +237,11 @@ func (c *latencyCell) worst(figure func(*latencyRun) float64) float64 {
 	return worst
 }
 
+// least returns the lowest figure of all published runs, at least one.
+func (c *latencyCell) least(figure func(*latencyRun) float64) float64 {
+	return -c.worst(func(r *latencyRun) float64 { return -figure(r) })
+}
+
 func percentileOf(percent float64) func(*latencyRun) float64 {
 	return func(r *latencyRun) float64 { return r.Echoes.percentileMs(percent) }
 }
@@ -252,48 +262,58 @@ func (r *latencyReport) source() string {
 	return strings.TrimSpace(r.Commit + " " + r.Date)
 }
 
-// print prints Markdown: a table for each loss.
+// print prints Markdown: a table for each loss and work.
 func (r *latencyReport) print() {
-	fmt.Printf("%s; %s.\n", r.Machine, r.source())
-	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
-		fmt.Printf("%s: %s. ", name, r.Versions[name])
-	}
-	fmt.Printf("\n%s, echoed; link: %s.", r.Traffic, r.Link)
+	printMachine(r.Machine, r.source(), r.Versions)
+	fmt.Printf("%s; link: %s.", r.Traffic, r.Link)
 	if c := r.Calibration; c != nil {
 		fmt.Printf(" Calibration: %.3f ms (median), %.3f ms (p99).", c.P50Ms, c.P99Ms)
 	}
-	fmt.Printf("\nRuns of %v s, after %v s, no core idle. Round trips in ms: the worst of all runs.\n",
+	fmt.Printf("\nRuns of %v s, after %v s, no core idle. Round trips in ms. The worst of all runs.\n",
 		r.Time, r.WarmUp)
-	loss := -1.0
+	var last *latencyCell
 	for _, cell := range r.cells() {
-		if cell.loss != loss {
-			loss = cell.loss
-			r.printHeader(loss)
+		if last == nil || cell.loss != last.loss || cell.variant.work != last.variant.work {
+			r.printHeader(cell.variant.work, cell.loss)
 		}
 		r.printRow(cell)
+		last = cell
 	}
 }
 
+// A latencyColumn has a figure of all runs of a cell.
 type latencyColumn struct {
 	title  string
-	figure func(*latencyRun) float64
+	figure func(*latencyCell) float64
 }
 
-func (r *latencyReport) columns() []latencyColumn {
+func worst(title string, figure func(*latencyRun) float64) latencyColumn {
+	return latencyColumn{title, func(c *latencyCell) float64 { return c.worst(figure) }}
+}
+
+func least(title string, figure func(*latencyRun) float64) latencyColumn {
+	return latencyColumn{title, func(c *latencyCell) float64 { return c.least(figure) }}
+}
+
+// gameColumns are those of compare-latency.
+func (r *latencyReport) gameColumns(string) []latencyColumn {
 	return []latencyColumn{
-		{"p50", percentileOf(50)}, {"p90", percentileOf(90)}, {"p99", percentileOf(99)},
-		{"p99.8", percentileOf(99.8)}, {"p99.9", percentileOf(99.9)}, {"max", maxOf},
-		{"bytes up, times payload", r.timesPayloadUp}, {"down", r.timesPayloadDown},
+		worst("p50", percentileOf(50)), worst("p90", percentileOf(90)), worst("p99", percentileOf(99)),
+		worst("p99.8", percentileOf(99.8)), worst("p99.9", percentileOf(99.9)), worst("max", maxOf),
+		worst("bytes up, times payload", r.timesPayloadUp), worst("down", r.timesPayloadDown),
 	}
 }
 
-func (r *latencyReport) printHeader(loss float64) {
-	header, rule := fmt.Sprintf("\n| %v %% loss | runs |", loss), "|---|---|"
-	for _, column := range r.columns() {
+func (r *latencyReport) printHeader(work string, loss float64) {
+	header, rule := fmt.Sprintf("%v %% loss | runs |", loss), "|---|---|"
+	if work != "" {
+		header = work + ", " + header
+	}
+	for _, column := range r.columns(work) {
 		header += " " + column.title + " |"
 		rule += "---|"
 	}
-	fmt.Println(header)
+	fmt.Println("\n| " + header)
 	fmt.Println(rule)
 }
 
@@ -303,11 +323,11 @@ func (r *latencyReport) printRow(cell *latencyCell) {
 		row += fmt.Sprintf(", %d failed", cell.failed)
 	}
 	row += " |"
-	for _, column := range r.columns() {
+	for _, column := range r.columns(cell.variant.work) {
 		if len(cell.runs) == 0 {
 			row += " - |"
 		} else {
-			row += " " + threeDigits(cell.worst(column.figure)) + " |"
+			row += " " + threeDigits(column.figure(cell)) + " |"
 		}
 	}
 	fmt.Println(row)

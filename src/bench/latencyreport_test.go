@@ -42,3 +42,12 @@ func TestCellsHavePublishedRunsAndCountThoseThatHaveFailed(t *testing.T) {
 		t.Errorf("%d runs, %d failed, worst %v", len(c.runs), c.failed, c.worst(maxOf))
 	}
 }
+
+func TestWithoutAnExpectedNumberOneEchoIsEnough(t *testing.T) {
+	one, none := latencyRun{Echoes: &roundTrips{Messages: 1}}, latencyRun{Echoes: &roundTrips{}}
+	one.check(0)
+	none.check(0)
+	if one.Failure != "" || none.Failure == "" {
+		t.Errorf("one echo: %q, none: %q", one.Failure, none.Failure)
+	}
+}

@@ -56,15 +56,15 @@ func (c *latencyComparison) measure(
 	r.Up, r.Down = counted.Up, counted.Down
 	r.ExcessP99, r.Excess999 = counted.Excess(99), counted.Excess(99.9)
 	r.OtherCPU = 100 * (after.otherCPU - before.otherCPU).Seconds() / c.time.Seconds()
-	r.check(c.traffic.messagesPerSecond() * c.time.Seconds())
+	r.check(v.messagesPerSecond * c.time.Seconds())
 	return r, nil
 }
 
 func (c *latencyComparison) newRun(v *latencyVariant, loss float64, seed int) *latencyRun {
 	return &latencyRun{
-		Transport: v.transport, Settings: v.settings, Loss: loss, Burst: c.config.Burst,
-		Delay: c.config.Delay, Jitter: c.config.Jitter, Seed: seed, Echoes: &roundTrips{},
-		variant: v,
+		Work: v.work, Transport: v.transport, Settings: v.settings, Loss: loss,
+		Burst: c.config.Burst, Delay: c.config.Delay, Jitter: c.config.Jitter, Seed: seed,
+		Echoes: &roundTrips{}, variant: v,
 	}
 }
 
@@ -149,8 +149,7 @@ func (c *latencyComparison) look(
 func (c *latencyComparison) start(
 	side latencySide, on func(func() error) error, role string,
 ) (*measuredProcess, error) {
-	args := slices.Concat(side.program.command[1:],
-		[]string{role, "--mode=game"}, c.traffic.args(), side.session)
+	args := slices.Concat(side.program.command[1:], []string{role}, side.args)
 	process, err := newMeasuredProcess(exec.Command(side.program.command[0], args...))
 	if err != nil {
 		return nil, err

@@ -1,24 +1,37 @@
 package main
 
-// A latencyVariant is a transport with its settings.
+import "slices"
+
+// A latencyVariant is a transport with its settings, and what is sent over it.
 type latencyVariant struct {
+	work                string // "" if all variants do the same
 	transport, settings string
 	client, server      latencySide
-	needsIP             bool // not only UDP
-	oneWay              bool // nothing is lost on the way to the client
+	messagesPerSecond   float64 // 0: as many as possible
+	needsIP             bool    // not only UDP
+	oneWay              bool    // nothing is lost on the way to the client
 }
 
-// A latencySide is a program and its arguments for KCP sessions.
+// A latencySide is a program and its arguments.
 type latencySide struct {
 	program program
-	session []string
+	args    []string
 }
 
+// name tells variants of the same work from each other.
 func (v *latencyVariant) name() string {
 	if v.settings == "" {
 		return v.transport
 	}
 	return v.transport + ", " + v.settings
+}
+
+// fullName tells all variants from each other.
+func (v *latencyVariant) fullName() string {
+	if v.work == "" {
+		return v.name()
+	}
+	return v.work + ": " + v.name()
 }
 
 // losses returns the fractions of packets that are lost on their way to the server and back.
@@ -29,15 +42,16 @@ func (v *latencyVariant) losses(loss float64) (up, down float64) {
 	return loss, loss
 }
 
-// latencyVariants returns all variants, in the order of the report.
-func latencyVariants(p *programs) []*latencyVariant {
-	tcp, quic := latencySide{program: p.tcp}, latencySide{program: p.quic}
+// latencyVariants returns all variants of compare-latency, in the order of the report.
+func latencyVariants(p *programs, traffic *gameTraffic) []*latencyVariant {
+	game := append(traffic.args(), "--mode=game")
+	tcp, quic := latencySide{p.tcp, game}, latencySide{p.quic, game}
 	all := []*latencyVariant{
 		{transport: "TCP", client: tcp, server: tcp, needsIP: true},
 		{transport: "QUIC", client: quic, server: quic},
 	}
 	side := func(program program, session []string) latencySide {
-		return latencySide{program, append(session, "--sndwnd=1024", "--rcvwnd=1024")}
+		return latencySide{program, slices.Concat(game, session, windows)}
 	}
 	add := func(program program, settings string, session ...string) {
 		both := side(program, session)
@@ -64,5 +78,11 @@ func latencyVariants(p *programs) []*latencyVariant {
 		addToKCPGo(kcp4j, "FEC adaptive",
 			[]string{"--adaptive-fec=2"}, []string{"--datashard=10", "--parityshard=3"})
 	}
+	for _, v := range all {
+		v.messagesPerSecond = traffic.messagesPerSecond()
+	}
 	return all
 }
+
+// windows are those of KCP sessions.
+var windows = []string{"--sndwnd=1024", "--rcvwnd=1024"}

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kcp4j/kcp4j/interop/cli"
@@ -442,16 +441,4 @@ func cpuTimeOf(pid int) time.Duration {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return used
-}
-
-// residentMB is 0 if it is unknown.
-func residentMB(pid int) float64 {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	for line := range strings.Lines(string(status)) {
-		var kB float64
-		if n, _ := fmt.Sscanf(line, "VmRSS: %f kB", &kB); n == 1 {
-			return kB * 1024 / 1e6
-		}
-	}
-	return 0
 }

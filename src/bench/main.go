@@ -1,7 +1,10 @@
 // Command bench measures kcp4j beside kcp-go and other transports.
 package main
 
-import "github.com/kcp4j/kcp4j/interop/cli"
+import (
+	"github.com/kcp4j/kcp4j/interop/cli"
+	"github.com/kcp4j/kcp4j/interop/tunnel"
+)
 
 func main() {
 	cli.Main("bench",
@@ -9,6 +12,10 @@ func main() {
 			"whole transfers of kcp-go, kcp4j and others, in turn, as a table", compareLoad),
 		cli.NewCommand("compare-latency",
 			"a game's round trips over an emulated link, of all transports, as a table", compareLatency),
+		cli.NewCommand("compare-rpc",
+			"calls of gRPC by TCP and kcp4j over an emulated link, as a table", compareRPC),
+		cli.NewCommand("compare-tunnel",
+			"tunnels of kcp-go and kcp4j for TCP connections, in turn, as a table", compareTunnel),
 		cli.NewCommand("measured", "one side of a transfer, for comparisons", measured),
 		cli.NewCommand("compare-codecs",
 			"ciphers and FEC of kcp-go and kcp4j, in turn, as a table", compareCodecs),
@@ -16,6 +23,8 @@ func main() {
 		cli.NewCommand("attack",
 			"a flood from forged addresses, and what honest peers of kcp4j notice (Linux)", attack),
 		cli.NewCommand("load", "hold thousands of sessions open over one socket (Linux)", load),
+		cli.NewCommand("tunnel-server", "what kcptun's server does, for compare-tunnel", tunnel.Server),
+		cli.NewCommand("tunnel-client", "what kcptun's client does, for compare-tunnel", tunnel.Client),
 		cli.NewCommand("sink", "count what arrives (one-way throughput, receiver)", sink),
 		cli.NewCommand("source", "send as fast as possible (one-way throughput, sender)", source),
 		cli.NewCommand("flood", "run sink and source as two processes on loopback", flood),

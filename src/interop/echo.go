@@ -168,20 +168,22 @@ func checkEcho(
 }
 
 // exchange sends size bytes and waits for their echo.
-func exchange(session *kcp.UDPSession, sent, expected io.Reader, size int64) error {
+func exchange(peer io.ReadWriter, sent, expected io.Reader, size int64) error {
 	written := make(chan error, 1)
 	go func() {
-		_, err := io.CopyBuffer(session, io.LimitReader(sent, size), make([]byte, chunkBytes))
+		chunk := make([]byte, max(min(size, chunkBytes), 1))
+		_, err := io.CopyBuffer(peer, io.LimitReader(sent, size), chunk)
 		written <- err
 	}()
-	if err := compare(session, expected, size); err != nil {
+	if err := compare(peer, expected, size); err != nil {
 		return err
 	}
 	return <-written
 }
 
 func compare(got, want io.Reader, size int64) error {
-	gotChunk, wantChunk := make([]byte, chunkBytes), make([]byte, chunkBytes)
+	chunk := min(size, chunkBytes)
+	gotChunk, wantChunk := make([]byte, chunk), make([]byte, chunk)
 	for at := int64(0); at < size; {
 		n := min(size-at, chunkBytes)
 		got1, err := got.Read(gotChunk[:n])

@@ -3,7 +3,9 @@ module github.com/kcp4j/kcp4j/interop
 go 1.24.0
 
 require (
+	github.com/golang/snappy v1.0.0
 	github.com/xtaci/kcp-go/v5 v5.6.72
+	github.com/xtaci/smux v1.5.56
 	golang.org/x/crypto v0.45.0
 )
 

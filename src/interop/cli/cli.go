@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 // Run declares the flags of a command, parses its arguments with [Parse], and runs to its end.
@@ -50,7 +52,7 @@ func Main(program string, commands ...Command) {
 func usage(w io.Writer, program string, commands []Command) {
 	fmt.Fprintf(w, "usage: %s COMMAND [flags]\n\n", program)
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-15s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-18s %s\n", c.name, c.summary)
 	}
 	fmt.Fprintf(w, "\n\"%s COMMAND --help\" lists the flags of a command.\n", program)
 }
@@ -106,4 +108,28 @@ func Parse(flags *flag.FlagSet, args []string) error {
 // PrintJSON prints one line to standard output.
 func PrintJSON(v any) error {
 	return json.NewEncoder(os.Stdout).Encode(v)
+}
+
+// ExitOnEOF prints what report returns, and ends the process, when standard input ends: the process
+// cannot outlive its parent.
+func ExitOnEOF(report func() any) {
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		exit(report)
+	}()
+}
+
+// ExitOnTermination prints what report returns, and ends the process, when it receives SIGTERM.
+func ExitOnTermination(report func() any) {
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	go func() {
+		<-terminated
+		exit(report)
+	}()
+}
+
+func exit(report func() any) {
+	PrintJSON(report())
+	os.Exit(0)
 }

@@ -1,9 +1,6 @@
 package kcpgo
 
 import (
-	"io"
-	"os"
-
 	"github.com/kcp4j/kcp4j/interop/cli"
 	"github.com/xtaci/kcp-go/v5"
 )
@@ -37,12 +34,7 @@ func CountersNow() Counters {
 	}
 }
 
-// ExitOnEOF prints the counters and ends the process when standard input ends, so that the process
-// cannot outlive its parent.
+// ExitOnEOF prints the counters and ends the process when standard input ends.
 func ExitOnEOF() {
-	go func() {
-		io.Copy(io.Discard, os.Stdin)
-		cli.PrintJSON(CountersNow())
-		os.Exit(0)
-	}()
+	cli.ExitOnEOF(func() any { return CountersNow() })
 }

@@ -1,4 +1,5 @@
-// Package kcpgo opens sessions of kcp-go with the flags and the ciphers of kcptun.
+// Package kcpgo opens sessions of kcp-go, and of smux over them, with the flags and the ciphers of
+// kcptun.
 package kcpgo
 
 import (
@@ -20,31 +21,53 @@ type Settings struct {
 	DataShards, ParityShards      int
 }
 
-// ARQFlags declares the flags of settings that kcp-go's raw KCP type has too.
-func (s *Settings) ARQFlags(flags *flag.FlagSet) {
-	flags.IntVar(&s.NoDelay, "nodelay", 1,
-		"1: timeouts grow by half and are at least 30 ms; 0: they double, at least 100 ms")
-	flags.IntVar(&s.Interval, "interval", 20, "flush interval in `ms`, 10 to 5000")
-	flags.IntVar(&s.Resend, "resend", 2, "fast retransmit after that many later ACKs; 0: never")
-	flags.IntVar(&s.NC, "nc", 1, "1: no congestion control")
-	flags.IntVar(&s.SndWnd, "sndwnd", 256, "send window in `segments`")
-	flags.IntVar(&s.RcvWnd, "rcvwnd", 256, "receive window in `segments`")
-	flags.IntVar(&s.MTU, "mtu", 1400, "largest UDP payload in `bytes`, 50 to 1500")
-	flags.IntVar(&s.SockBuf, "sockbuf", 4<<20, "socket buffers in `bytes`")
+// defaultSettings are those of kcp4j.
+var defaultSettings = Settings{
+	NoDelay: 1, Interval: 20, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256, MTU: 1400, Stream: true,
+	SockBuf: 4 << 20, Crypt: "null", Key: DefaultKey,
 }
 
-// SessionFlags declares the flags of all settings.
+// DefaultKey is the passphrase of kcptun.
+const DefaultKey = "it's a secrect"
+
+// ARQFlags declares the flags of settings that kcp-go's raw KCP type has too. The defaults are
+// those of kcp4j.
+func (s *Settings) ARQFlags(flags *flag.FlagSet) {
+	*s = defaultSettings
+	s.arqFlags(flags)
+}
+
+// SessionFlags declares the flags of all settings of kcp4j, with its defaults.
 func (s *Settings) SessionFlags(flags *flag.FlagSet) {
-	s.ARQFlags(flags)
-	flags.BoolVar(&s.AckNoDelay, "acknodelay", false, "acknowledge every datagram at once")
-	flags.BoolVar(&s.WriteDelay, "writedelay", false, "let writes wait for the interval")
-	flags.BoolVar(&s.Stream, "stream", true, "let small writes share segments")
-	flags.StringVar(&s.Crypt, "crypt", "null", "`cipher` of the packets: "+cipherNames())
-	flags.StringVar(&s.Key, "key", "it's a secrect",
+	*s = defaultSettings
+	s.TunnelFlags(flags)
+	flags.BoolVar(&s.WriteDelay, "writedelay", s.WriteDelay, "let writes wait for the interval")
+	flags.BoolVar(&s.Stream, "stream", s.Stream, "let small writes share segments")
+}
+
+// TunnelFlags declares the flags of settings that kcptun has too. The defaults are the values that
+// the settings have.
+func (s *Settings) TunnelFlags(flags *flag.FlagSet) {
+	s.arqFlags(flags)
+	flags.BoolVar(&s.AckNoDelay, "acknodelay", s.AckNoDelay, "acknowledge every datagram at once")
+	flags.StringVar(&s.Crypt, "crypt", s.Crypt, "`cipher` of the packets: "+cipherNames())
+	flags.StringVar(&s.Key, "key", s.Key,
 		"`passphrase` that the cipher's key is derived from; the default is kcptun's")
-	flags.IntVar(&s.DataShards, "datashard", 0,
+	flags.IntVar(&s.DataShards, "datashard", s.DataShards,
 		"data packets of an FEC `group`; 0, as --parityshard: no FEC")
-	flags.IntVar(&s.ParityShards, "parityshard", 0, "parity packets of an FEC `group`")
+	flags.IntVar(&s.ParityShards, "parityshard", s.ParityShards, "parity packets of an FEC `group`")
+}
+
+func (s *Settings) arqFlags(flags *flag.FlagSet) {
+	flags.IntVar(&s.NoDelay, "nodelay", s.NoDelay,
+		"1: timeouts grow by half and are at least 30 ms; 0: they double, at least 100 ms")
+	flags.IntVar(&s.Interval, "interval", s.Interval, "flush interval in `ms`, 10 to 5000")
+	flags.IntVar(&s.Resend, "resend", s.Resend, "fast retransmit after that many later ACKs; 0: never")
+	flags.IntVar(&s.NC, "nc", s.NC, "1: no congestion control")
+	flags.IntVar(&s.SndWnd, "sndwnd", s.SndWnd, "send window in `segments`")
+	flags.IntVar(&s.RcvWnd, "rcvwnd", s.RcvWnd, "receive window in `segments`")
+	flags.IntVar(&s.MTU, "mtu", s.MTU, "largest UDP payload in `bytes`, 50 to 1500")
+	flags.IntVar(&s.SockBuf, "sockbuf", s.SockBuf, "socket buffers in `bytes`")
 }
 
 // CheckARQ checks what ARQFlags has declared.
@@ -58,7 +81,7 @@ func (s *Settings) CheckARQ() error {
 	return nil
 }
 
-// CheckSession checks what SessionFlags has declared.
+// CheckSession checks what SessionFlags or TunnelFlags has declared.
 func (s *Settings) CheckSession() error {
 	_, err := cipherOf(s.Crypt)
 	if s.DataShards != 0 || s.ParityShards != 0 {

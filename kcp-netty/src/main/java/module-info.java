@@ -11,4 +11,5 @@ module io.kcp4j.netty {
 
   exports io.kcp4j.netty;
   exports io.kcp4j.netty.metrics;
+  exports io.kcp4j.netty.smux;
 }

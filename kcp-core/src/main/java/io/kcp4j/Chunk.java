@@ -88,7 +88,7 @@ final class Chunk {
   /** Copies bytes of {@code from}, a buffer of any kind, whose indices do not change. */
   void set(int index, ByteBuf from, int fromIndex, int bytes) {
     int at = viewStart + index;
-    from.getBytes(fromIndex, view.limit(at + bytes).position(at));
+    Copying.get(from, fromIndex, view.limit(at + bytes).position(at));
   }
 
   /** Copies bytes of another chunk, or of another part of this one. */

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 
 /**
  * Copies between buffers through their internal views. Where Netty has no Unsafe, from JDK 24 on,
@@ -9,6 +10,16 @@ import io.netty.buffer.ByteBuf;
 final class Copying {
 
   private Copying() {}
+
+  /** Copies bytes of {@code from}, whose indices do not change, to the position of {@code to}. */
+  static void get(ByteBuf from, int index, ByteBuffer to) {
+    boolean isShared = from.unwrap() != null || from.refCnt() != 1; // Another thread may use it.
+    if (isShared || from.nioBufferCount() != 1) {
+      from.getBytes(index, to);
+    } else {
+      to.put(from.internalNioBuffer(index, to.remaining()));
+    }
+  }
 
   /** Appends bytes of {@code from} to {@code to}. No other thread uses either. */
   static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {

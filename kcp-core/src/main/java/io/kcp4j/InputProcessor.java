@@ -65,6 +65,8 @@ final class InputProcessor {
     int unacknowledged = kcp.losses.unacknowledged();
     int segments = 0;
     int messageAt = NONE;
+    boolean takesMessages = kcp.takesMessages();
+    boolean begins = takesMessages && !kcp.hasReceived();
     boolean hasExactAck = false;
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
@@ -84,7 +86,7 @@ final class InputProcessor {
       int length = Segment.length(third);
       switch (Segment.cmd(first)) {
         case Segment.ACK -> {
-          hasExactAck |= (kcp.extension != null || !kcp.isPeerProven) && proves(kcp, second);
+          hasExactAck |= (takesMessages || !kcp.isPeerProven) && proves(kcp, second);
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
         case Segment.PUSH -> push(kcp, first, second, datagram, index, length);
@@ -111,8 +113,8 @@ final class InputProcessor {
     if (hasExactAck && kcp.sendLimit != null) {
       resetBackOff(kcp, nowUs); // The limit has held back retransmissions.
     }
-    if (messageAt != NONE && kcp.extension != null) {
-      receiveMessage(kcp, datagram, messageAt, hasExactAck, nowUs);
+    if (messageAt != NONE && takesMessages) {
+      receiveMessage(kcp, datagram, messageAt, begins, hasExactAck, nowUs);
     }
     if (!kcp.lastInputStale) {
       kcp.probe.answered();
@@ -121,11 +123,12 @@ final class InputProcessor {
 
   /** Takes the message of the extension in a WINS, if that is the last segment. */
   private static void receiveMessage(
-      Kcp kcp, ByteBuf datagram, int index, boolean hasExactAck, long nowUs) {
+      Kcp kcp, ByteBuf datagram, int index, boolean begins, boolean hasExactAck, long nowUs) {
     int length = Segment.length(Segment.third(datagram, index));
     int message = index + Segment.HEADER_BYTES;
     if (message + length == datagram.writerIndex()) {
-      boolean knows = kcp.extension.received(datagram, message, length, hasExactAck, nowUs);
+      kcp.makeExtension();
+      boolean knows = kcp.extension.received(datagram, message, length, begins, hasExactAck, nowUs);
       kcp.lastInputStale |= !knows;
     }
   }

@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * One side of a KCP session: the ARQ as a state machine. It has no clock, no thread and no socket:
@@ -68,6 +69,9 @@ public final class Kcp {
 
   /** Null while there is no extension. */
   KcpExtension extension;
+
+  /** Makes the extension; null unless that waits for a message of the peer. */
+  private Supplier<? extends KcpExtension> answering;
 
   /** Null unless what is sent is limited. */
   SendLimit sendLimit;
@@ -264,6 +268,32 @@ public final class Kcp {
       this.extension = before;
       throw e;
     }
+  }
+
+  /**
+   * Sets an extension that has nothing to say before the peer does: it is made when the first
+   * message is received, or by {@link #makeExtension}. A session whose peer does not have the
+   * extension costs no more than one without.
+   *
+   * @param answering makes the extension, which reserves no room; called once at most
+   */
+  @Unstable
+  public void answerExtension(Supplier<? extends KcpExtension> answering) {
+    this.answering = answering;
+  }
+
+  /** Makes the extension now if it has not been made, and there is to be one. */
+  @Unstable
+  public void makeExtension() {
+    if (answering != null) {
+      extension = answering.get();
+      answering = null;
+    }
+  }
+
+  /** Whether messages of the peer are received. */
+  boolean takesMessages() {
+    return extension != null || answering != null;
   }
 
   /** Whether a message of the extension has to leave now. */

@@ -63,9 +63,11 @@ public interface KcpExtension {
    *
    * @param datagram its bytes from {@code index} to {@code index + length} are the message; belongs
    *     to the caller
+   * @param begins whether nothing had been received in order before this datagram
    * @param hasExactAck whether the datagram has an ACK of a segment in flight with a timestamp with
    *     which that was sent: its sender receives what is sent to the peer
    * @return whether its sender may know the session: else the datagram is no sign of life
    */
-  boolean received(ByteBuf datagram, int index, int length, boolean hasExactAck, long nowUs);
+  boolean received(
+      ByteBuf datagram, int index, int length, boolean begins, boolean hasExactAck, long nowUs);
 }

@@ -24,6 +24,8 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.crypto.Salsa20Kernel;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.ShardKernel;
+import io.kcp4j.smux.SmuxConfig;
+import io.kcp4j.smux.SmuxException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -67,7 +69,7 @@ class ArchitectureTest {
   static final ArchRule publicClassesAreStableApiOrMarkedUnstable =
       classes()
           .that()
-          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec")
+          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.smux")
           .and()
           .arePublic()
           .and()
@@ -86,7 +88,9 @@ class ArchitectureTest {
                       KeyRing.class,
                       PacketKey.class,
                       Salsa20Kernel.class,
-                      ShardKernel.class)));
+                      ShardKernel.class,
+                      SmuxConfig.class,
+                      SmuxException.class)));
 
   /** Times kernels once, on a thread of its own. */
   private static final String KERNEL_CHOICE = "io.kcp4j.kernel";
@@ -121,6 +125,26 @@ class ArchitectureTest {
               resideInAnyPackage("io.kcp4j..")
                   .and(not(resideInAnyPackage("io.kcp4j.congestion..")))
                   .and(not(belongToAnyOf(Unstable.class))));
+
+  @ArchTest
+  static final ArchRule smuxDependsOnlyOnTheScheduler =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.smux..")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j..")
+                  .and(not(resideInAnyPackage("io.kcp4j.smux..", "io.kcp4j.scheduling..")))
+                  .and(not(belongToAnyOf(Unstable.class))));
+
+  @ArchTest
+  static final ArchRule schedulingDependsOnNothingElse =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.scheduling..")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j..").and(not(resideInAPackage("io.kcp4j.scheduling.."))));
 
   @ArchTest
   static final ArchRule noClocks =

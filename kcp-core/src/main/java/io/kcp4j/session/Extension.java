@@ -68,9 +68,6 @@ final class Extension implements KcpExtension {
   /** Whether the present datagram tells to offer with another token. */
   private boolean isRetry;
 
-  /** Whether anything of the peer's payload has been received. */
-  private boolean hasReceived;
-
   /** When a server has answered last. */
   private long answeredAtUs = Long.MIN_VALUE;
 
@@ -116,7 +113,7 @@ final class Extension implements KcpExtension {
     return extension;
   }
 
-  /** The extension of a server, which answers an offer. */
+  /** The extension of a server, which answers an offer, and reserves no room. */
   static Extension listening(
       Kcp kcp, UnreliableQueues unreliable, long token, long sessionId, ResetTokens resetTokens) {
     return new Extension(kcp, unreliable, token, State.LISTENING, sessionId, resetTokens);
@@ -183,7 +180,6 @@ final class Extension implements KcpExtension {
       isRetry = false;
       kcp.retransmitFirst(nowUs);
     }
-    hasReceived |= kcp.hasReceived();
     if (resetDetector != null && !isStale) {
       resetDetector.received();
     }
@@ -324,7 +320,7 @@ final class Extension implements KcpExtension {
 
   @Override
   public boolean received(
-      ByteBuf datagram, int index, int length, boolean hasExactAck, long nowUs) {
+      ByteBuf datagram, int index, int length, boolean begins, boolean hasExactAck, long nowUs) {
     if (!ExtensionMessage.isValid(datagram, index, length)) {
       kcp.counters().add(KcpCounter.EXTENSION_REFUSED, 1);
       return true;
@@ -337,7 +333,9 @@ final class Extension implements KcpExtension {
         item += ExtensionMessage.itemBytesAt(datagram, item)) {
       int type = ExtensionMessage.type(datagram, item);
       if (type == ExtensionMessage.OFFER) {
-        receiveOffer(ExtensionMessage.longValue(datagram, item), hasExactAck, nowUs);
+        if (begins || hasExactAck) {
+          receiveOffer(ExtensionMessage.longValue(datagram, item), nowUs);
+        }
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
@@ -355,9 +353,9 @@ final class Extension implements KcpExtension {
     return isKnown;
   }
 
-  /** An offer counts if its datagram has begun the session, or proves where its sender is. */
-  private void receiveOffer(long offered, boolean hasExactAck, long nowUs) {
-    if (state == State.LISTENING && (hasExactAck || !hasReceived)) {
+  /** Takes an offer whose datagram has begun the session, or proves where its sender is. */
+  private void receiveOffer(long offered, long nowUs) {
+    if (state == State.LISTENING) {
       peerToken = offered;
       understood(State.ANSWERING, nowUs);
     }

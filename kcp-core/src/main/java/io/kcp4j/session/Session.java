@@ -39,7 +39,7 @@ public final class Session extends FlushQueue.Entry {
 
   private final KeepAlive keepAlive = new KeepAlive(this);
 
-  /** Null while the session neither offers the extension nor answers offers. */
+  /** Null unless the session offers the extension, has received a message, or sends an end. */
   private Extension extension;
 
   private boolean isClosing;
@@ -203,7 +203,9 @@ public final class Session extends FlushQueue.Entry {
    * @param token a random number that others cannot guess
    */
   public void offerExtension(long token) {
-    use(Extension.offering(kcp, unreliable, token));
+    extension = Extension.offering(kcp, unreliable, token);
+    fitExtension(kcp.mssBytes());
+    kcp.extension(extension);
   }
 
   /**
@@ -213,13 +215,12 @@ public final class Session extends FlushQueue.Entry {
    * @param sessionId another one
    */
   public void answerExtension(long token, long sessionId) {
-    use(Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens()));
-  }
-
-  private void use(Extension extension) {
-    this.extension = extension;
-    fitExtension(kcp.mssBytes());
-    kcp.extension(extension);
+    kcp.answerExtension(
+        () -> {
+          extension = Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens());
+          fitExtension(kcp.mssBytes());
+          return extension;
+        });
   }
 
   /** Whether both sides have the extension, and know that of each other. */
@@ -234,9 +235,7 @@ public final class Session extends FlushQueue.Entry {
    * @param nowUs the time, in microseconds
    */
   public void shutdownOutput(long nowUs) {
-    if (extension != null) {
-      extension.end(ExtensionMessage.FIN, 0, nowUs);
-    }
+    end(ExtensionMessage.FIN, nowUs);
   }
 
   /**
@@ -246,8 +245,13 @@ public final class Session extends FlushQueue.Entry {
    * @param nowUs the time, in microseconds
    */
   public void sendClose(long nowUs) {
+    end(ExtensionMessage.CLOSE, nowUs);
+  }
+
+  private void end(int type, long nowUs) {
+    kcp.makeExtension();
     if (extension != null) {
-      extension.end(ExtensionMessage.CLOSE, 0, nowUs);
+      extension.end(type, 0, nowUs);
     }
   }
 
@@ -388,7 +392,7 @@ public final class Session extends FlushQueue.Entry {
    *     is 0; the buffer stays the caller's
    */
   public void sendUnreliable(ByteBuf datagram) {
-    sendUnreliable(new Unobserved(datagram));
+    sendUnreliable(UnreliableSend.unobserved(datagram));
   }
 
   /**
@@ -401,14 +405,6 @@ public final class Session extends FlushQueue.Entry {
     unreliable.check(this, datagram.content());
     sendsUnreliable = true;
     unreliable.send(datagram);
-  }
-
-  private record Unobserved(ByteBuf content) implements UnreliableSend {
-    @Override
-    public void sent() {}
-
-    @Override
-    public void dropped(Drop reason) {}
   }
 
   /** The oldest unreliable datagram that was received, which becomes the caller's, or null. */

@@ -151,6 +151,9 @@ public final class SessionTable {
   /** The default of {@link #unvalidatedLimit}. */
   public static final int DEFAULT_UNVALIDATED_LIMIT = UnvalidatedSessions.DEFAULT_LIMIT;
 
+  /** How many attempts to begin a session wait for their answer at most. */
+  public static final int MAX_PENDING_ATTEMPTS = Backlog.MAX_PENDING_ACCEPTS;
+
   private final Handler handler;
   private final KcpContext context;
   private final KcpCounters counters;

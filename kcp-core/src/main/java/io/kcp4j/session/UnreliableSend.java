@@ -23,6 +23,11 @@ public interface UnreliableSend {
     CLOSED
   }
 
+  /** Returns a datagram whose fate nobody asks for. */
+  static UnreliableSend unobserved(ByteBuf content) {
+    return new Unobserved(content);
+  }
+
   /** The datagram, which is the session's from {@link Session#sendUnreliable} on. */
   ByteBuf content();
 
@@ -31,4 +36,13 @@ public interface UnreliableSend {
 
   /** It was dropped without being sent. */
   void dropped(Drop reason);
+
+  /** A datagram whose fate nobody asks for. */
+  record Unobserved(ByteBuf content) implements UnreliableSend {
+    @Override
+    public void sent() {}
+
+    @Override
+    public void dropped(Drop reason) {}
+  }
 }

@@ -52,7 +52,8 @@ class FuzzTest {
     "KcpInputFuzz, 20000, 600",
     "SessionTableFuzz, 10000, 1000",
     "ExtensionFuzz, 20000, 600",
-    "AdmissionFuzz, 10000, 600"
+    "AdmissionFuzz, 10000, 600",
+    "SmuxFuzz, 20000, 600"
   })
   void nothingIsFound(String target, long runs, int covered)
       throws IOException, InterruptedException {

@@ -14,4 +14,12 @@ import picocli.CommandLine.Command;
       "2:invalid command line",
       "130:interrupted by Ctrl-C"
     })
-abstract class BaseCommand {}
+public abstract class BaseCommand {
+
+  private static final int SHUTDOWN_TIMEOUT_S = 5;
+
+  /** How long Ctrl-C waits until the command has closed its sessions, in seconds. */
+  protected int shutdownTimeoutS() {
+    return SHUTDOWN_TIMEOUT_S;
+  }
+}

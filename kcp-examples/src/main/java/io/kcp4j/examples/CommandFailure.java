@@ -3,14 +3,15 @@ package io.kcp4j.examples;
 import java.nio.file.NoSuchFileException;
 
 /** A failure whose message is one line for the user. */
-final class CommandFailure extends Exception {
+public final class CommandFailure extends Exception {
 
-  CommandFailure(String message) {
+  /** Makes a failure with a message of one line. */
+  public CommandFailure(String message) {
     super(message);
   }
 
   /** One line about any failure. */
-  static String describe(Throwable failure) {
+  public static String describe(Throwable failure) {
     if (failure instanceof NoSuchFileException missing) {
       return "no such file: " + missing.getFile();
     }

@@ -10,10 +10,10 @@ import picocli.CommandLine.TypeConversionException;
  * An address on the command line: {@code example.org:4000}, {@code [::1]:4000}, or {@code :4000}
  * for every local address.
  */
-record HostPort(String host, int port) {
+public record HostPort(String host, int port) {
 
   /** Parses {@code HOST:PORT}. */
-  static final class Converter implements ITypeConverter<HostPort> {
+  public static final class Converter implements ITypeConverter<HostPort> {
     @Override
     public HostPort convert(String text) {
       int colon = text.lastIndexOf(':');
@@ -35,12 +35,12 @@ record HostPort(String host, int port) {
   }
 
   /** The address to listen on. */
-  InetSocketAddress local() throws CommandFailure {
+  public InetSocketAddress local() throws CommandFailure {
     return host.isEmpty() ? new InetSocketAddress(port) : remote();
   }
 
   /** The address to send to. */
-  InetSocketAddress remote() throws CommandFailure {
+  public InetSocketAddress remote() throws CommandFailure {
     try {
       return new InetSocketAddress(InetAddress.getByName(host), port);
     } catch (UnknownHostException e) {
@@ -49,7 +49,7 @@ record HostPort(String host, int port) {
   }
 
   /** {@code HOST:PORT} of a socket address, an IPv6 one in brackets. */
-  static String format(InetSocketAddress address) {
+  public static String format(InetSocketAddress address) {
     String host = address.getAddress().getHostAddress();
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
   }

@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Describes counters that indicate peers with different options. */
-final class MismatchReport {
+public final class MismatchReport {
 
   private MismatchReport() {}
 
   /** One line for each kind of mismatch that was counted. */
-  static List<String> lines(KcpCounters counters) {
+  public static List<String> lines(KcpCounters counters) {
     long unsealed = counters.get(KcpCounter.UNSEALED);
     long unopened = counters.get(KcpCounter.OPEN_FAILED) - unsealed;
     List<String> lines = new ArrayList<>();

@@ -5,10 +5,10 @@ import java.io.StringWriter;
 import picocli.CommandLine;
 
 /** Runs commands in this JVM. */
-final class Cli {
+public final class Cli {
 
   /** The result of a command. */
-  record Outcome(int exitCode, String out, String err) {
+  public record Outcome(int exitCode, String out, String err) {
 
     String lastLine() {
       return out.lines().reduce("", (earlier, later) -> later);
@@ -20,7 +20,8 @@ final class Cli {
 
   private Cli() {}
 
-  static Outcome run(String... args) {
+  /** Runs a command to its end. */
+  public static Outcome run(String... args) {
     return new Cli().execute(args);
   }
 
@@ -34,27 +35,34 @@ final class Cli {
   }
 
   /** A command on a thread of its own; closing it interrupts the command, as Ctrl-C does. */
-  static final class Background implements AutoCloseable {
+  public static final class Background implements AutoCloseable {
 
     private final Cli cli = new Cli();
     private final Thread thread;
     private volatile Outcome outcome;
 
-    Background(String... args) {
+    /** Starts a command. */
+    public Background(String... args) {
       thread = new Thread(() -> outcome = cli.execute(args), String.join(" ", args));
       thread.start();
     }
 
-    String out() {
+    /** What the command has printed. */
+    public String out() {
       return cli.out.toString();
     }
 
-    boolean isRunning() {
+    /** What the command has written to the standard error. */
+    public String err() {
+      return cli.err.toString();
+    }
+
+    public boolean isRunning() {
       return thread.isAlive();
     }
 
     /** Interrupts the command and waits for its end. */
-    Outcome stop() throws InterruptedException {
+    public Outcome stop() throws InterruptedException {
       thread.interrupt();
       thread.join();
       return outcome;

@@ -49,6 +49,45 @@ class ExamplesTest {
   }
 
   @Test
+  void grpcServiceAnswersEveryCall() throws Exception {
+    assertEquals(
+        List.of("elbailer", "deredro", "tsaf"), linesOf(() -> GrpcService.main(new String[0])));
+  }
+
+  @Test
+  void reactorNettyEchoesTheGreeting() throws Exception {
+    assertEquals(List.of("hello, Reactor"), linesOf(() -> ReactorEcho.main(new String[0])));
+  }
+
+  @Test
+  void greetingIsEchoedOverTls13() throws Exception {
+    assertEquals(List.of("TLSv1.3: hello, TLS"), linesOf(() -> TlsEcho.main(new String[0])));
+  }
+
+  @Test
+  void oneInitializerServesTcpAndKcp() throws Exception {
+    assertEquals(
+        List.of("hello, TCP, too", "hello, KCP, too"),
+        linesOf(() -> TcpAndKcp.main(new String[0])));
+  }
+
+  @Test
+  void shortAndLongAnswersArriveOnStreams() throws Exception {
+    assertEquals(
+        List.of("short answer: 13 bytes", "long answer: 4000000 bytes"),
+        linesOf(() -> Streams.main(new String[0])));
+  }
+
+  @Test
+  void newExamplesAreShort() {
+    for (String name : List.of("GrpcService", "ReactorEcho", "Streams", "TlsEcho", "TcpAndKcp")) {
+      Path file = Path.of("kcp-examples/src/main/java/io/kcp4j/examples", name + ".java");
+      int lines = SourceFiles.lines(file).size();
+      assertTrue(lines < 100, name + ": " + lines);
+    }
+  }
+
+  @Test
   void noOtherModuleUsesTheExamples() throws IOException {
     try (Stream<Path> files = Files.walk(Path.of(".."), 12)) {
       List<Path> users =

@@ -24,13 +24,14 @@ class ModuleExportsTest {
               "io.kcp4j.crypto",
               "io.kcp4j.fec",
               "io.kcp4j.session",
+              "io.kcp4j.smux",
               "io.kcp4j.trace"),
           "kcp-core/openssl",
           List.of("io.kcp4j.crypto.openssl"),
           "kcp-core/vector",
           List.of("io.kcp4j.crypto.vector", "io.kcp4j.fec.vector"),
           "kcp-netty",
-          List.of("io.kcp4j.netty", "io.kcp4j.netty.metrics"));
+          List.of("io.kcp4j.netty", "io.kcp4j.netty.metrics", "io.kcp4j.netty.smux"));
 
   @Test
   void modulesExportOnlyTheirApi() {

@@ -83,18 +83,44 @@ final class KcpProtocol implements LoadProtocol {
       description = "Adaptive FEC with at most N parity packets of a group, instead of a ratio.")
   private int adaptiveParity;
 
+  /** Sets options on a bootstrap, or on a builder that has one. */
+  @FunctionalInterface
+  interface OptionSetter {
+    /** Sets an option. */
+    <T> void set(ChannelOption<T> option, T value);
+  }
+
+  /** The options of a server and of its sessions. */
+  void serverOptions(OptionSetter server, OptionSetter child) {
+    server.set(KcpServerChannelOption.KEY_RING, keys());
+    socketOptions(server);
+    sessionOptions(child);
+  }
+
+  /** The options of a client. */
+  void clientOptions(OptionSetter client) {
+    client.set(KcpChannelOption.KEY_RING, keys());
+    socketOptions(client);
+    sessionOptions(client);
+  }
+
+  private static void socketOptions(OptionSetter options) {
+    options.set(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES);
+    options.set(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES);
+  }
+
+  private void sessionOptions(OptionSetter options) {
+    options.set(KcpChannelOption.CONFIG, config());
+    options.set(KcpChannelOption.FEC, fec());
+    options.set(KcpChannelOption.LINGER, 0);
+  }
+
   @Override
   public Channel listen(EventLoopGroup group, InetSocketAddress local, ChannelHandler handler)
       throws InterruptedException {
-    return new ServerBootstrap()
-        .group(group)
-        .channel(KcpServerChannel.class)
-        .option(KcpServerChannelOption.KEY_RING, keys())
-        .option(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES)
-        .option(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES)
-        .childOption(KcpChannelOption.CONFIG, config())
-        .childOption(KcpChannelOption.FEC, fec())
-        .childOption(KcpChannelOption.LINGER, 0)
+    ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
+    serverOptions(server::option, server::childOption);
+    return server
         .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
         .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
         .childHandler(handler)
@@ -106,15 +132,9 @@ final class KcpProtocol implements LoadProtocol {
   @Override
   public Channel connect(EventLoopGroup group, InetSocketAddress remote, ChannelHandler handler)
       throws InterruptedException {
-    return new Bootstrap()
-        .group(group)
-        .channel(KcpChannel.class)
-        .option(KcpChannelOption.KEY_RING, keys())
-        .option(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES)
-        .option(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES)
-        .option(KcpChannelOption.CONFIG, config())
-        .option(KcpChannelOption.FEC, fec())
-        .option(KcpChannelOption.LINGER, 0)
+    Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
+    clientOptions(client::option);
+    return client
         .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
         .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
         .handler(handler)

@@ -14,7 +14,6 @@ import io.netty.util.Version;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.BufferedReader;
-import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -61,22 +60,6 @@ public final class Load implements Callable<Integer> {
     QUIC
   }
 
-  private static final class Role {
-    @Option(
-        names = "--listen",
-        required = true,
-        paramLabel = "HOST:PORT",
-        description = "Be a server; port 0 selects a free port.")
-    private InetSocketAddress local;
-
-    @Option(
-        names = "--remote",
-        required = true,
-        paramLabel = "HOST:PORT",
-        description = "Be a client of this server.")
-    private InetSocketAddress remote;
-  }
-
   /** The versions of the JVM and of Netty, in one line. */
   static final class Versions implements IVersionProvider {
     @Override
@@ -89,7 +72,7 @@ public final class Load implements Callable<Integer> {
   }
 
   @ArgGroup(multiplicity = "1")
-  private Role role;
+  private LoadRole role;
 
   @Option(
       names = "--mode",
@@ -128,15 +111,9 @@ public final class Load implements Callable<Integer> {
   /** Runs until the input ends; returns the exit status. */
   static int run(InputStream in, PrintStream out, String... args) {
     return new CommandLine(new Load(in, out))
-        .registerConverter(InetSocketAddress.class, Load::address)
+        .registerConverter(InetSocketAddress.class, LoadRole::address)
         .setCaseInsensitiveEnumValuesAllowed(true)
         .execute(args);
-  }
-
-  private static InetSocketAddress address(String hostPort) {
-    int colon = hostPort.lastIndexOf(':');
-    return new InetSocketAddress(
-        hostPort.substring(0, colon), Integer.parseInt(hostPort.substring(colon + 1)));
   }
 
   @Override
@@ -151,7 +128,7 @@ public final class Load implements Callable<Integer> {
             new DefaultThreadFactory("load", true), EpollIoHandler.newFactory());
     try {
       start(group);
-      answerMarks();
+      report().answerMarks(in, out);
     } finally {
       channels.close().awaitUninterruptibly();
       group.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
@@ -176,21 +153,20 @@ public final class Load implements Callable<Integer> {
 
   private void start(EventLoopGroup group) throws Exception {
     LoadProtocol loadProtocol = loadProtocol();
-    if (role.local != null) {
-      Channel server = loadProtocol.listen(group, role.local, session(serverHandler()));
+    if (role.local() != null) {
+      Channel server = loadProtocol.listen(group, role.local(), session(serverHandler()));
       channels.add(server);
-      InetSocketAddress bound = (InetSocketAddress) server.localAddress();
-      out.println("listening " + bound.getAddress().getHostAddress() + ":" + bound.getPort());
+      out.println(LoadRole.listening(server.localAddress()));
       return;
     }
     if (mode == Mode.ARRIVALS) {
-      arrivals.start(loadProtocol, group, role.remote, this::session);
+      arrivals.start(loadProtocol, group, role.remote(), this::session);
       out.println("started");
       return;
     }
-    channels.add(loadProtocol.connect(group, role.remote, session(clientHandler())));
+    channels.add(loadProtocol.connect(group, role.remote(), session(clientHandler())));
     if (mode == Mode.PING) {
-      channels.add(loadProtocol.connect(group, role.remote, session(new LoadPinger(stats))));
+      channels.add(loadProtocol.connect(group, role.remote(), session(new LoadPinger(stats))));
     }
   }
 
@@ -207,18 +183,12 @@ public final class Load implements Callable<Integer> {
     };
   }
 
-  private void answerMarks() throws IOException {
-    LoadReport report =
-        switch (mode) {
-          case GAME -> roundTrips;
-          case ARRIVALS -> arrivals;
-          case SINK, ECHO, PING -> stats;
-        };
-    for (String line; (line = in.readLine()) != null; ) {
-      if (line.equals("mark")) {
-        out.println(report.toJson());
-      }
-    }
+  private LoadReport report() {
+    return switch (mode) {
+      case GAME -> roundTrips;
+      case ARRIVALS -> arrivals;
+      case SINK, ECHO, PING -> stats;
+    };
   }
 
   /** Adds the handler, and registers the session to be closed at the end. */

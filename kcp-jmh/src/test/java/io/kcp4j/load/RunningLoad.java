@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PipedInputStream;
 import java.io.PipedOutputStream;
@@ -13,8 +14,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A {@link Load} on a thread of its own, stopped by {@link #close}. */
+/** A {@link Load}, or a program like it, on a thread of its own, stopped by {@link #close}. */
 final class RunningLoad implements AutoCloseable {
+
+  /** A program that runs until its input ends. */
+  @FunctionalInterface
+  interface Program {
+    /** Returns the exit status. */
+    int run(InputStream in, PrintStream out, String... args);
+  }
 
   private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":([0-9.]+)");
 
@@ -23,6 +31,10 @@ final class RunningLoad implements AutoCloseable {
   private final CompletableFuture<Integer> status;
 
   RunningLoad(String... args) throws IOException {
+    this(Load::run, args);
+  }
+
+  RunningLoad(Program program, String... args) throws IOException {
     PipedInputStream stdin = new PipedInputStream();
     PipedInputStream stdout = new PipedInputStream();
     in = new PrintStream(new PipedOutputStream(stdin), true, StandardCharsets.UTF_8);
@@ -32,7 +44,7 @@ final class RunningLoad implements AutoCloseable {
     // Not on the common pool: with two cores it has one thread from JDK 25 on.
     status =
         CompletableFuture.supplyAsync(
-            () -> Load.run(stdin, printed, args), task -> new Thread(task, "load").start());
+            () -> program.run(stdin, printed, args), task -> new Thread(task, "load").start());
   }
 
   String line() throws IOException {

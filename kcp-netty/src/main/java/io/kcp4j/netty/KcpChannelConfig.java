@@ -20,6 +20,8 @@ import java.util.Map;
  */
 public final class KcpChannelConfig extends DefaultChannelConfig {
 
+  static final int DEFAULT_LINGER_MS = 3_000;
+
   private static final int READ_BYTES = 64 * 1024;
 
   private static final OptionTable<KcpChannelConfig> OPTIONS =
@@ -88,7 +90,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int keepAliveProbeIntervalMs = Session.DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS;
   private volatile int keepAliveProbes = Session.DEFAULT_KEEP_ALIVE_PROBES;
   private volatile boolean endOnPortUnreachable;
-  private volatile int lingerMs = 3_000;
+  private volatile int lingerMs = DEFAULT_LINGER_MS;
   private volatile boolean connectProbe;
   private volatile boolean sharedSocket;
   private volatile KeyRing keyRing = KeyRing.NONE;
@@ -242,7 +244,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     kcpChannel.session().configChanged();
   }
 
-  private void setLingerMs(int ms) {
+  void setLingerMs(int ms) {
     lingerMs = checkMs(KcpChannelOption.LINGER, ms);
   }
 
@@ -377,6 +379,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     if (OPTIONS.has(option)) {
       return OPTIONS.get(this, option);
     }
+    if (TcpOptions.CHANNEL.has(option)) {
+      return TcpOptions.CHANNEL.get(this, option);
+    }
     T value = super.getOption(option);
     return value == null && socketOptions != null ? socketOptions.get(option) : value;
   }
@@ -398,6 +403,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     }
     if (OPTIONS.has(option)) {
       OPTIONS.set(this, option, value);
+      return true;
+    }
+    if (TcpOptions.CHANNEL.has(option)) {
+      TcpOptions.CHANNEL.set(this, option, value);
       return true;
     }
     return super.setOption(option, value)

@@ -4,14 +4,12 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Incoming;
 import io.netty.channel.AbstractServerChannel;
-import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.DefaultPromise;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ImmediateEventExecutor;
 import io.netty.util.concurrent.Promise;
-import io.netty.util.concurrent.PromiseNotifier;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.channels.ClosedChannelException;
@@ -21,12 +19,13 @@ import java.util.concurrent.RejectedExecutionException;
  * Accepts KCP sessions on one UDP port, as {@link KcpChannel}s. Used in a {@code ServerBootstrap},
  * on event loops of NIO, epoll, io_uring or kqueue.
  *
- * <p>The children share the server's socket and therefore its event loop; the child group of the
- * bootstrap is not used. For more than one core, {@link KcpServerChannelOption#SOCKETS} gives the
- * server several sockets, each with its own event loop. A child belongs to the socket that has
- * received its first datagram. If the system delivers a later datagram of its session to another
- * socket, that socket forwards the datagram. A peer whose address changes is a new peer, with
- * several sockets as with one.
+ * <p>The children share the server's socket and therefore the event loop of that. It is the
+ * server's own, and the child group of the bootstrap is not used, unless {@link
+ * KcpServerChannelOption#SOCKET_GROUP} names another group for the socket, such as the child group.
+ * For more than one core, {@link KcpServerChannelOption#SOCKETS} gives the server several sockets,
+ * each with its own event loop. A child belongs to the socket that has received its first datagram.
+ * If the system delivers a later datagram of its session to another socket, that socket forwards
+ * the datagram. A peer whose address changes is a new peer, with several sockets as with one.
  *
  * <p>Closing the server ends accepting. Its children stay open, and the sockets and their address
  * are released when the last child has closed. While {@code autoRead} is off and no {@code read()}
@@ -56,6 +55,9 @@ public final class KcpServerChannel extends AbstractServerChannel {
   private volatile boolean readPending;
 
   private boolean acceptedInBatch;
+
+  /** The server's event loop if its first socket is on another one, else null. */
+  private EventLoopContext loop;
 
   /** Made on first use, which is by the superclass's constructor: no initializer may reset it. */
   private Unsafe unsafe;
@@ -136,15 +138,26 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   @Override
   protected void doRegister(ChannelPromise promise) {
-    ChannelFuture registered;
     try {
       sockets = new KcpSockets(this, counters);
-      registered = sockets.register();
+      if (!sockets.isFirstLocal()) {
+        loop = EventLoopContext.of(eventLoop());
+        loop.enter(this); // No socket of it closes the server when it ends.
+      }
+      sockets.register().addListener(registered -> completeRegistration(registered, promise));
     } catch (Throwable e) { // Otherwise Netty's promise would never be done.
-      promise.setFailure(e); // No socket or no cipher can be made.
-      return;
+      promise.setFailure(e); // No event loop is there for a socket.
     }
-    PromiseNotifier.cascade(false, registered, promise);
+  }
+
+  private void completeRegistration(Future<?> registered, ChannelPromise promise) {
+    if (!registered.isSuccess()) {
+      promise.setFailure(registered.cause());
+    } else if (!isOpen()) {
+      promise.setFailure(new ClosedChannelException()); // Closed meanwhile, with its socket.
+    } else {
+      promise.setSuccess();
+    }
   }
 
   /** The key ring of the configuration has changed. From any thread. */
@@ -163,8 +176,9 @@ public final class KcpServerChannel extends AbstractServerChannel {
   }
 
   /**
-   * For a server with several sockets: binds all of them before the channel becomes active, and
-   * closes those without children before the channel is closed, as with one socket.
+   * For a server with sockets on other event loops: binds all of them before the channel becomes
+   * active, and closes those without children before the channel is closed, as with one socket on
+   * the server's event loop.
    */
   private final class SocketsUnsafe extends ForwardingUnsafe {
 
@@ -177,7 +191,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
       IllegalArgumentException refusal = refusal();
       if (refusal != null) {
         promise.tryFailure(refusal);
-      } else if (!sockets.isShared()) {
+      } else if (sockets.isLocal()) {
         super.bind(local, promise);
       } else if (promise.setUncancellable()) {
         sockets.bind(local).addListener(bound -> bound(bound, local, promise));
@@ -207,7 +221,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
     @Override
     public void close(ChannelPromise promise) {
-      if (sockets == null || !sockets.isShared() || eventLoop().isShuttingDown()) {
+      if (sockets == null || sockets.isLocal() || eventLoop().isShuttingDown()) {
         super.close(promise);
       } else {
         sockets.release().addListener(released -> super.close(promise));
@@ -230,7 +244,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
   @Override
   protected void doBind(SocketAddress local) {
     KcpEndpoint first = sockets.first();
-    if (!sockets.isShared()) {
+    if (sockets.isLocal()) {
       first.bind(local);
     }
     localAddress = first.localAddress();
@@ -261,7 +275,13 @@ public final class KcpServerChannel extends AbstractServerChannel {
     if (sockets == null) {
       terminated();
     } else {
-      CloseActions.runAll(sockets::leave, sockets::closed);
+      CloseActions.runAll(this::leaveLoop, sockets::leave, sockets::closed);
+    }
+  }
+
+  private void leaveLoop() {
+    if (loop != null) {
+      loop.leave(this);
     }
   }
 

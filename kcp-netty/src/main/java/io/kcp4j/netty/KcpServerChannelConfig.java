@@ -8,6 +8,7 @@ import io.kcp4j.session.SessionTable;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;
+import io.netty.channel.EventLoopGroup;
 import java.util.Map;
 
 /**
@@ -26,6 +27,10 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelOption.SOCKETS,
               KcpServerChannelConfig::sockets,
               KcpServerChannelConfig::setSockets)
+          .add(
+              KcpServerChannelOption.SOCKET_GROUP,
+              KcpServerChannelConfig::socketGroup,
+              (config, value) -> config.socketGroup = value)
           .add(
               KcpServerChannelOption.MAX_SESSIONS,
               KcpServerChannelConfig::maxSessions,
@@ -68,6 +73,10 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   private volatile boolean acceptOnProbe;
   private volatile int sockets = 1;
+
+  /** Null for the group of the server's event loop. */
+  private volatile EventLoopGroup socketGroup;
+
   private volatile int maxSessions = 100_000;
   private volatile int maxUnvalidated = SessionTable.DEFAULT_UNVALIDATED_LIMIT;
   private volatile int convsPerAddress;
@@ -96,6 +105,11 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   int sockets() {
     return sockets;
+  }
+
+  /** The group whose event loops carry the sockets, or null for that of the server. */
+  EventLoopGroup socketGroup() {
+    return socketGroup;
   }
 
   int maxSessions() {
@@ -245,6 +259,9 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     if (OPTIONS.has(option)) {
       return OPTIONS.get(this, option);
     }
+    if (TcpOptions.SERVER.has(option)) {
+      return TcpOptions.SERVER.get(this, option);
+    }
     T value = super.getOption(option);
     return value != null ? value : socketOptions.get(option);
   }
@@ -263,6 +280,10 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     }
     if (OPTIONS.has(option)) {
       OPTIONS.set(this, option, value);
+      return true;
+    }
+    if (TcpOptions.SERVER.has(option)) {
+      TcpOptions.SERVER.set(this, option, value);
       return true;
     }
     return super.setOption(option, value) || socketOptions.set(option, value);

@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.crypto.KeyRing;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
 
 /**
  * The options of a {@link KcpServerChannel}, to be set before it is registered unless noted. It
@@ -23,12 +24,26 @@ public final class KcpServerChannelOption {
   /**
    * The number of sockets that share the server's port by {@code SO_REUSEPORT}: 1, the default, to
    * {@value #MAX_SOCKETS}. Each socket and its children use another event loop of the server's
-   * group, the parent group, if that has enough. The system distributes peers by their addresses;
-   * Linux does so evenly. The port must be free, unless {@code SO_REUSEPORT} is also set as an
-   * option of the server. If the system does not support {@code SO_REUSEPORT}, the bind fails with
-   * an {@link UnsupportedOperationException}.
+   * group, the parent group, or of {@link #SOCKET_GROUP}, if that has enough. The system
+   * distributes peers by their addresses; Linux does so evenly. The port must be free, unless
+   * {@code SO_REUSEPORT} is also set as an option of the server. If the system does not support
+   * {@code SO_REUSEPORT}, the bind fails with an {@link UnsupportedOperationException}.
    */
   public static final ChannelOption<Integer> SOCKETS = option("SOCKETS");
+
+  /**
+   * The group whose event loops carry the sockets. A child lives on the event loop of its socket:
+   * with the child group of the bootstrap here, children live on the child group's event loops, as
+   * those of TCP do. Unset by default: then the sockets are on event loops of the server's group,
+   * the parent group, and the first of them on the server's own.
+   *
+   * <p>The first socket is on the event loop that the group's {@code next()} returns, so that
+   * several servers spread over the group; further {@link #SOCKETS} are on those that follow it in
+   * the order of the group's iterator. Both are asked once, when the server is registered. If the
+   * group has no event loop with UDP sockets, registration and so the bind fail. When an event loop
+   * of the group ends, so do the sockets and children that it carries, and the server.
+   */
+  public static final ChannelOption<EventLoopGroup> SOCKET_GROUP = option("SOCKET_GROUP");
 
   /**
    * The most sessions at a time; more are refused. At least 1; default 100000, which need some 300

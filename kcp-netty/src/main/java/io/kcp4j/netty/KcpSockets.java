@@ -7,21 +7,21 @@ import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.SessionDirectory;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
-import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.Promise;
 import io.netty.util.concurrent.PromiseCombiner;
+import io.netty.util.concurrent.PromiseNotifier;
 import java.net.SocketAddress;
 import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The sockets of a server: one, or several that share its port by SO_REUSEPORT. The first is on the
- * server's event loop, the others on the event loops that follow it in its group.
+ * The sockets of a server: one, or several that share its port by SO_REUSEPORT. {@link SocketLoops}
+ * selects their event loops.
  *
  * <p>The system selects the socket of a peer by the peer's address and the number of sockets. If
  * one of them closed, peers of the others would be delivered elsewhere. So all stay open until the
@@ -50,8 +50,16 @@ final class KcpSockets {
   /** The number of endpoints that have a member. */
   private final AtomicInteger withMembers = new AtomicInteger();
 
-  /** The number of endpoints that are not closed, plus 1 while the server is not closed. */
+  /**
+   * The number of endpoints that are being made, or are not closed, plus 1 while the server is not
+   * closed.
+   */
   private final AtomicInteger unclosed = new AtomicInteger(1);
+
+  private final List<EventLoop> loops;
+
+  /** Done unless sockets are being opened. Written by the server's event loop. */
+  private Future<?> opening;
 
   /** The server is about to close. */
   private volatile boolean left;
@@ -68,6 +76,8 @@ final class KcpSockets {
             : SessionDirectory.ofOne(config.maxSessions());
     counters =
         isShared() ? KcpCounters.sumOf(contexts.stream().map(KcpContext::total).toList()) : first;
+    loops = SocketLoops.select(server.eventLoop(), config.socketGroup(), contexts.size());
+    opening = server.eventLoop().newSucceededFuture(null);
   }
 
   private static byte[] randomSecret() {
@@ -92,6 +102,21 @@ final class KcpSockets {
     return contexts.size() > 1;
   }
 
+  /** Whether the first socket is on the server's event loop. */
+  boolean isFirstLocal() {
+    return loop(0) == server.eventLoop();
+  }
+
+  /** Whether there is one socket, on the server's event loop, so that no other has to be asked. */
+  boolean isLocal() {
+    return !isShared() && isFirstLocal();
+  }
+
+  private EventLoop loop(int socket) {
+    return loops.get(socket % loops.size());
+  }
+
+  /** The first socket, which has been registered. */
   KcpEndpoint first() {
     return endpoints.get(0);
   }
@@ -114,9 +139,51 @@ final class KcpSockets {
 
   // Opening.
 
-  /** Makes and registers the first endpoint. */
-  ChannelFuture register() {
-    return newEndpoint(server.eventLoop(), contexts.get(0)).register(server);
+  /** Makes and registers the first endpoint; at once if it is on the server's event loop. */
+  Future<?> register() {
+    opening = register(0);
+    return opening;
+  }
+
+  /** Makes and registers an endpoint on its event loop. */
+  private Future<KcpEndpoint> register(int socket) {
+    Promise<KcpEndpoint> registered = server.eventLoop().newPromise();
+    unclosed.incrementAndGet();
+    try {
+      execute(loop(socket), () -> register(socket, registered));
+    } catch (RejectedExecutionException e) { // The event loop has ended.
+      closed();
+      registered.setFailure(e);
+    }
+    return registered;
+  }
+
+  private void register(int socket, Promise<KcpEndpoint> registered) {
+    KcpEndpoint endpoint;
+    try {
+      endpoint = newEndpoint(loop(socket), contexts.get(socket));
+    } catch (Throwable e) { // No socket or no cipher can be made.
+      closed();
+      registered.setFailure(e);
+      return;
+    }
+    try {
+      ChannelFuture done = endpoint.register(server);
+      endpoint.keyRing(config.keyRing()); // May have changed before the endpoint was listed.
+      done.addListener(
+          future -> {
+            if (future.isSuccess()) {
+              registered.setSuccess(endpoint);
+            } else {
+              registered.setFailure(future.cause());
+            }
+          });
+    } catch (Throwable e) { // The server will close, and the endpoint with it.
+      registered.setFailure(e);
+    }
+    if (left) {
+      endpoint.leave(server); // The server may have left before the endpoint was listed.
+    }
   }
 
   private KcpEndpoint newEndpoint(EventLoop loop, KcpContext context) {
@@ -132,78 +199,97 @@ final class KcpSockets {
             config.isAcceptOnProbe());
     endpoint.configure(config, new ResetTokens(resetSecret));
     endpoints.add(endpoint);
-    unclosed.incrementAndGet();
     return endpoint;
   }
 
   /**
-   * Binds the first of several sockets, and then opens the others at its port, each on its event
-   * loop. No event loop waits for another, because two servers could then wait for each other. If
-   * one socket fails, those that are open stay open until the server closes.
+   * Binds the first socket, and then opens the others at its port, each on its event loop. No event
+   * loop waits for another, because two servers could then wait for each other. If one socket
+   * fails, those that are open stay open until the server closes.
    *
-   * <p>The first socket sets SO_REUSEPORT only after it is bound. Otherwise it could be bound to a
-   * port that another process uses, and receive a part of that process's datagrams. A user who
-   * wants that sets the option {@code SO_REUSEPORT}.
+   * <p>The first of several sockets sets SO_REUSEPORT only after it is bound. Otherwise it could be
+   * bound to a port that another process uses, and receive a part of that process's datagrams. A
+   * user who wants that sets the option {@code SO_REUSEPORT}.
    */
   Future<Void> bind(SocketAddress local) {
     Promise<Void> bound = server.eventLoop().newPromise();
-    PromiseCombiner others = new PromiseCombiner(server.eventLoop());
-    try {
-      first().bind(local);
-      first().shareAddress();
-      List<EventLoop> loops = loops(server.eventLoop());
-      for (int i = 1; i < contexts.size(); i++) {
-        others.add(open(loops.get(i % loops.size()), contexts.get(i)));
-      }
-    } catch (Throwable e) { // Netty throws undeclared exceptions.
-      return bound.setFailure(e);
-    }
-    others.finish(bound);
+    opening = bound;
+    run(loop(0), () -> bindFirst(local))
+        .addListener(
+            first -> {
+              if (first.isSuccess()) {
+                openOthers(bound);
+              } else {
+                bound.setFailure(first.cause());
+              }
+            });
     return bound;
   }
 
-  /** The event loops of the group of {@code own}, beginning with {@code own}. */
-  private static List<EventLoop> loops(EventLoop own) {
-    if (own.parent() == null) {
-      return List.of(own);
+  private void bindFirst(SocketAddress local) {
+    first().bind(local);
+    if (isShared()) {
+      first().shareAddress();
     }
-    List<EventLoop> loops = new ArrayList<>();
-    for (EventExecutor executor : own.parent()) {
-      loops.add((EventLoop) executor);
-    }
-    Collections.rotate(loops, -loops.indexOf(own));
-    return loops;
   }
 
-  private Future<Void> open(EventLoop loop, KcpContext context) {
+  private void openOthers(Promise<Void> bound) {
+    PromiseCombiner others = new PromiseCombiner(server.eventLoop());
+    for (int i = 1; i < contexts.size(); i++) {
+      others.add(open(i));
+    }
+    others.finish(bound);
+  }
+
+  private Future<Void> open(int socket) {
     Promise<Void> opened = server.eventLoop().newPromise();
     SocketAddress local = first().localAddress();
-    loop.execute(
-        () -> {
-          try {
-            KcpEndpoint endpoint = newEndpoint(loop, context);
-            ChannelFuture registered = endpoint.register(server);
-            endpoint.keyRing(config.keyRing()); // May have changed before the endpoint was listed.
-            registered.addListener(future -> bind(endpoint, future, local, opened));
-          } catch (Throwable e) {
-            opened.setFailure(e);
-          }
-        });
+    register(socket)
+        .addListener(
+            (Future<KcpEndpoint> registered) -> {
+              if (registered.isSuccess()) {
+                KcpEndpoint endpoint = registered.getNow();
+                PromiseNotifier.cascade(run(loop(socket), () -> bind(endpoint, local)), opened);
+              } else {
+                opened.setFailure(registered.cause());
+              }
+            });
     return opened;
   }
 
-  private void bind(
-      KcpEndpoint endpoint, Future<?> registered, SocketAddress local, Promise<Void> opened) {
+  private static void bind(KcpEndpoint endpoint, SocketAddress local) {
+    endpoint.shareAddress();
+    endpoint.bind(local);
+  }
+
+  /**
+   * Runs a task on an event loop, at once if that is the calling one. The result is that of the
+   * task, and its listeners are called by the server's event loop.
+   */
+  private Future<Void> run(EventLoop loop, Runnable task) {
+    Promise<Void> ran = server.eventLoop().newPromise();
     try {
-      registered.get();
-      endpoint.shareAddress();
-      endpoint.bind(local);
-      opened.setSuccess(null);
-    } catch (Throwable e) {
-      opened.setFailure(e);
+      execute(loop, () -> run(task, ran));
+    } catch (RejectedExecutionException e) { // The event loop has ended.
+      ran.setFailure(e);
     }
-    if (left) {
-      endpoint.leave(server); // The server may have left before the endpoint was listed.
+    return ran;
+  }
+
+  private static void run(Runnable task, Promise<Void> ran) {
+    try {
+      task.run();
+      ran.setSuccess(null);
+    } catch (Throwable e) { // Netty throws undeclared exceptions.
+      ran.setFailure(e);
+    }
+  }
+
+  private static void execute(EventLoop loop, Runnable task) {
+    if (loop.inEventLoop()) {
+      task.run();
+    } else {
+      loop.execute(task);
     }
   }
 
@@ -234,14 +320,17 @@ final class KcpSockets {
   }
 
   /**
-   * Does the same, and completes when the sockets have closed, unless children keep them open. The
-   * first task on each event loop follows the leaving of the server, the second one the closing
-   * that the last leaving may have submitted.
+   * Does the same, and completes when the sockets have closed, unless children keep them open: when
+   * those that are being opened have been, the first task on each event loop follows the leaving of
+   * the server, and the second one the closing that the last leaving may have submitted.
    */
   Future<Void> release() {
     Promise<Void> released = server.eventLoop().newPromise();
     leave();
-    afterTasks().addListener(all -> afterTasks().addListener(again -> released.setSuccess(null)));
+    opening.addListener(
+        opened ->
+            afterTasks()
+                .addListener(all -> afterTasks().addListener(again -> released.setSuccess(null))));
     return released;
   }
 

@@ -41,8 +41,8 @@ final class Fixture implements AutoCloseable {
     Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
   }
 
-  private final MultiThreadIoEventLoopGroup serverGroup;
-  private final MultiThreadIoEventLoopGroup childGroup;
+  final MultiThreadIoEventLoopGroup serverGroup;
+  final MultiThreadIoEventLoopGroup childGroup;
   private final MultiThreadIoEventLoopGroup clientGroup;
 
   /** The children that were accepted, in order. */
@@ -189,6 +189,7 @@ final class Fixture implements AutoCloseable {
     childGroup.shutdownGracefully(10, 5000, MILLISECONDS);
     clientGroup.shutdownGracefully(10, 5000, MILLISECONDS);
     serverGroup.terminationFuture().syncUninterruptibly();
+    childGroup.terminationFuture().syncUninterruptibly();
     clientGroup.terminationFuture().syncUninterruptibly();
   }
 }

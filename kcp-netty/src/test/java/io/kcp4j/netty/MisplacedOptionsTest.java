@@ -162,7 +162,7 @@ class MisplacedOptionsTest {
       fixture
           .serverBootstrap
           .childAttr(AttributeKey.valueOf("kcp4j.test"), "tagged")
-          .childOption(ChannelOption.TCP_NODELAY, true) // Unknown: a warning of Netty's.
+          .childOption(ChannelOption.SO_TIMEOUT, 1) // Unknown: a warning of Netty's.
           .childOption(ChannelOption.AUTO_READ, false)
           .childHandler(notSharable);
       KcpServerChannel server =

@@ -16,6 +16,9 @@ import io.kcp4j.LossDetection;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.local.LocalIoHandler;
 import io.netty.channel.unix.UnixChannelOption;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -109,9 +112,9 @@ class OptionsTest {
 
   @Test
   void optionsOfOtherTransportsAreUnknown() {
-    assertFalse(new KcpChannel().config().setOption(ChannelOption.TCP_NODELAY, true));
-    assertNull(new KcpChannel().config().getOption(ChannelOption.TCP_NODELAY));
-    assertFalse(new KcpServerChannel().config().setOption(ChannelOption.SO_BACKLOG, 1));
+    assertFalse(new KcpChannel().config().setOption(ChannelOption.SO_TIMEOUT, 1));
+    assertNull(new KcpChannel().config().getOption(ChannelOption.SO_TIMEOUT));
+    assertFalse(new KcpServerChannel().config().setOption(ChannelOption.SO_TIMEOUT, 1));
     assertFalse(new KcpServerChannel().config().setOption(KcpChannelOption.MTU, 576));
   }
 
@@ -121,6 +124,9 @@ class OptionsTest {
 
     assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_ON_PROBE, true));
     assertTrue(config.setOption(KcpServerChannelOption.SOCKETS, 1024));
+    assertNull(config.getOption(KcpServerChannelOption.SOCKET_GROUP));
+    EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+    assertTrue(config.setOption(KcpServerChannelOption.SOCKET_GROUP, group));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_SESSIONS, 3));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_UNVALIDATED, 2));
     assertTrue(config.setOption(KcpServerChannelOption.CONVS_PER_ADDRESS, 4));
@@ -132,6 +138,7 @@ class OptionsTest {
 
     assertEquals(true, config.getOption(KcpServerChannelOption.ACCEPT_ON_PROBE));
     assertEquals(1024, config.getOption(KcpServerChannelOption.SOCKETS));
+    assertEquals(group, config.getOption(KcpServerChannelOption.SOCKET_GROUP));
     assertEquals(3, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
     assertEquals(2, config.getOption(KcpServerChannelOption.MAX_UNVALIDATED));
     assertEquals(4, config.getOption(KcpServerChannelOption.CONVS_PER_ADDRESS));

@@ -265,18 +265,6 @@ class SocketsTest {
     }
   }
 
-  private static final class NoCipher implements BlockCipher {
-    @Override
-    public int blockBytes() {
-      return 16;
-    }
-
-    @Override
-    public void encrypt(byte[] in, int inIndex, byte[] out, int outIndex) {
-      System.arraycopy(in, inIndex, out, outIndex, 16);
-    }
-  }
-
   @OverEachTransport
   void portIsFreeOnceTheServerHasClosed(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {

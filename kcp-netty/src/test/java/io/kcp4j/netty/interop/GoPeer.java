@@ -12,8 +12,10 @@ import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Scanner;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
@@ -21,18 +23,17 @@ import java.util.concurrent.TimeoutException;
  * A process of a {@link GoProgram}: a client, or a server. Closing this ends the process. Where the
  * program cannot be built, the test is skipped, or fails.
  */
-final class GoPeer implements AutoCloseable {
+public final class GoPeer implements AutoCloseable {
 
   private static final int START_TIMEOUT_SECONDS = 20;
   private static final int GRACE_SECONDS = 10;
   private static final String LISTENING = "listening ";
-  private static final String HALF_WAY = "half-way";
 
   private final Process process;
   private final int timeoutSeconds;
   private final Thread reader;
   private final CompletableFuture<InetSocketAddress> address = new CompletableFuture<>();
-  private final CompletableFuture<Void> halfWay = new CompletableFuture<>();
+  private final Map<String, CompletableFuture<Void>> awaited = new ConcurrentHashMap<>();
   private final List<String> output = new ArrayList<>();
 
   private GoPeer(Process process, int timeoutSeconds) {
@@ -44,7 +45,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** Starts a server on a port that the system chooses. It ends with this process at the latest. */
-  static GoPeer server(String command, List<String> flags) {
+  public static GoPeer server(String command, List<String> flags) {
     List<String> arguments = new ArrayList<>(List.of(command, "--exit-on-eof"));
     arguments.addAll(flags);
     return start(GoProgram.INTEROP, arguments, 0);
@@ -83,7 +84,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** Where a server listens. */
-  InetSocketAddress address() throws Exception {
+  public InetSocketAddress address() throws Exception {
     try {
       return address.get(START_TIMEOUT_SECONDS, SECONDS);
     } catch (ExecutionException | TimeoutException e) {
@@ -100,7 +101,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** Tells a server to end, and waits until it has. */
-  void finish() throws Exception {
+  public void finish() throws Exception {
     process.getOutputStream().close();
     boolean ended = process.waitFor(GRACE_SECONDS, SECONDS);
     assertTrue(ended, () -> "still running: " + output());
@@ -108,7 +109,7 @@ final class GoPeer implements AutoCloseable {
   }
 
   /** What kcp-go has counted; a process says it when it ends. */
-  long count(String counter) {
+  public long count(String counter) {
     try (Scanner scanner = new Scanner(output())) {
       String entry = scanner.findWithinHorizon("\"" + counter + "\":(\\d+)", 0);
       assertNotNull(entry, () -> "no " + counter + ": " + output());
@@ -116,9 +117,13 @@ final class GoPeer implements AutoCloseable {
     }
   }
 
-  /** Waits for a client that changes the FEC ratio to be there. */
-  void awaitHalfWay() throws Exception {
-    halfWay.get(timeoutSeconds, SECONDS);
+  /** Waits until a client has printed {@code line}. */
+  void awaitLine(String line) throws Exception {
+    awaited(line).get(timeoutSeconds, SECONDS);
+  }
+
+  private CompletableFuture<Void> awaited(String line) {
+    return awaited.computeIfAbsent(line, key -> new CompletableFuture<>());
   }
 
   /** Ends the process and waits for its end. */
@@ -141,9 +146,8 @@ final class GoPeer implements AutoCloseable {
         }
         if (line.startsWith(LISTENING)) {
           address.complete(parseAddress(line.substring(LISTENING.length())));
-        } else if (line.equals(HALF_WAY)) {
-          halfWay.complete(null);
         }
+        awaited(line).complete(null);
       }
       fail(new IOException("the process has ended"));
     } catch (IOException e) {
@@ -153,7 +157,7 @@ final class GoPeer implements AutoCloseable {
 
   private void fail(IOException e) {
     address.completeExceptionally(e);
-    halfWay.completeExceptionally(e);
+    awaited.values().forEach(line -> line.completeExceptionally(e));
   }
 
   private static InetSocketAddress parseAddress(String hostAndPort) {

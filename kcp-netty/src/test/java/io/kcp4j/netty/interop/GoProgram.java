@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Assumptions;
  * <p>Where it cannot be built, because Go or the network is missing, the test is skipped, or fails
  * if the system property {@code kcp4j.interop.required} is {@code true}.
  */
-final class GoProgram {
+public final class GoProgram {
 
   static final GoProgram INTEROP = new GoProgram("interop");
   static final GoProgram BENCH = new GoProgram("bench");

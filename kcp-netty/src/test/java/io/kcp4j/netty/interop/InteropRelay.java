@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.LongAdder;
  * both directions. Every client gets a socket of its own towards the server. One thread does it
  * all, from the constructor to {@link #close}.
  */
-final class InteropRelay implements AutoCloseable {
+public final class InteropRelay implements AutoCloseable {
 
   private static final int MAX_DATAGRAM_BYTES = 2048;
   private static final int SOCKET_BUFFER_BYTES = 4 << 20;
@@ -36,7 +36,7 @@ final class InteropRelay implements AutoCloseable {
    *
    * @param reorder of a delay of up to 10 ms, in which later datagrams may arrive first
    */
-  record Faults(double loss, double duplicate, double reorder) {}
+  public record Faults(double loss, double duplicate, double reorder) {}
 
   /** A delayed datagram, and how it is sent on. */
   private record Held(long dueNs, ByteBuffer datagram, DatagramChannel via, SocketAddress to) {}
@@ -57,7 +57,8 @@ final class InteropRelay implements AutoCloseable {
   private final CompletableFuture<Void> ended;
   private volatile boolean closed;
 
-  InteropRelay(InetSocketAddress server, Faults faults, long seed) throws IOException {
+  /** Starts a relay to a server. */
+  public InteropRelay(InetSocketAddress server, Faults faults, long seed) throws IOException {
     this.server = server;
     this.faults = faults;
     this.random = new Random(seed);
@@ -69,7 +70,7 @@ final class InteropRelay implements AutoCloseable {
   }
 
   /** Where clients find the server. */
-  InetSocketAddress address() {
+  public InetSocketAddress address() {
     return address;
   }
 

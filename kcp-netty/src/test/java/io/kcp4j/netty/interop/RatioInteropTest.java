@@ -86,7 +86,7 @@ class RatioInteropTest {
           server.address(),
           address -> {
             try (GoPeer client = GoPeer.client("echo-client", address, TIMEOUT_SECONDS, flags)) {
-              client.awaitHalfWay();
+              client.awaitLine("half-way");
               long changes = server.count(KcpCounter.FEC_RATIO_CHANGES);
               long recovered = server.count(KcpCounter.FEC_RECOVERED);
               client.assertSucceeds();

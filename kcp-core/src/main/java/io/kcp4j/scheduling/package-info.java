@@ -1,0 +1,2 @@
+/** Which of several sources of payload sends next. Not exported. */
+package io.kcp4j.scheduling;

@@ -1,0 +1,91 @@
+package io.kcp4j.smux;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.ArrayDeque;
+import java.util.function.Consumer;
+
+/**
+ * The frames without payload that wait to be sent: at most one NOP, and of each stream one SYN, one
+ * UPD and one FIN, in this order. Their contents are those of the time at which they leave, so
+ * there are never more, whatever peers do.
+ */
+final class ControlFrames {
+
+  static final int SYN = 1;
+  static final int UPD = 2;
+  static final int FIN = 4;
+
+  private final int version;
+  private final ArrayDeque<SmuxStream> streams = new ArrayDeque<>();
+  private final Consumer<SmuxStream> finSent;
+  private boolean hasNop;
+
+  /**
+   * Without frames at first.
+   *
+   * @param finSent is told when a FIN leaves
+   */
+  ControlFrames(int version, Consumer<SmuxStream> finSent) {
+    this.version = version;
+    this.finSent = finSent;
+  }
+
+  void addNop() {
+    hasNop = true;
+  }
+
+  /** Adds a frame of a stream, if it does not wait already. */
+  void add(SmuxStream stream, int frame) {
+    if (stream.pendingControl == 0) {
+      streams.addLast(stream);
+    }
+    stream.pendingControl |= frame;
+  }
+
+  boolean isEmpty() {
+    return streams.isEmpty() && !hasNop;
+  }
+
+  void clear() {
+    streams.clear();
+    hasNop = false;
+  }
+
+  /** Takes the next frame; there is one. */
+  ByteBuf next(ByteBufAllocator allocator) {
+    ByteBuf frame = allocator.buffer(FrameHeader.BYTES + FrameHeader.UPD_BYTES);
+    if (hasNop) {
+      hasNop = false;
+      FrameHeader.write(frame, version, FrameHeader.NOP, 0, FrameHeader.NO_STREAM);
+      return frame;
+    }
+    SmuxStream stream = streams.peekFirst();
+    int kind = takeKind(stream);
+    switch (kind) {
+      case SYN -> FrameHeader.write(frame, version, FrameHeader.SYN, 0, stream.id());
+      case UPD -> {
+        FrameHeader.write(frame, version, FrameHeader.UPD, FrameHeader.UPD_BYTES, stream.id());
+        stream.input.writeUpdate(frame);
+      }
+      default -> {
+        FrameHeader.write(frame, version, FrameHeader.FIN, 0, stream.id());
+        finSent.accept(stream);
+      }
+    }
+    return frame;
+  }
+
+  private int takeKind(SmuxStream stream) {
+    if ((stream.pendingControl & FIN) != 0 && stream.input.hasFin()) {
+      // With this FIN the stream is over, and the peer keeps no account of it.
+      stream.pendingControl &= ~UPD;
+    }
+    int kind = Integer.lowestOneBit(stream.pendingControl);
+    stream.pendingControl &= ~kind;
+    if (stream.pendingControl == 0) {
+      streams.pollFirst();
+    }
+    return kind;
+  }
+}

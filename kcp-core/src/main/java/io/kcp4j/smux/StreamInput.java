@@ -1,0 +1,162 @@
+package io.kcp4j.smux;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.ArrayDeque;
+
+/**
+ * What has arrived for a stream and was not read, and the receive window of version 2.
+ *
+ * <p>Pieces are slices of the buffer in which they arrived only until the end of {@link
+ * SmuxSession#receive}. What is unread then is copied, because a slice of a few bytes would keep
+ * the whole buffer.
+ */
+final class StreamInput {
+
+  /** What a peer assumes before the first window update, whatever our window is. */
+  static final int INITIAL_WINDOW = 262_144;
+
+  /** The window that updates advertise, or 0 in version 1. */
+  private final int window;
+
+  /** Null while nothing has arrived. */
+  private ArrayDeque<ByteBuf> pieces;
+
+  /** How many of the last pieces are slices of the buffer that is being received. */
+  private int slices;
+
+  private int readableBytes;
+  private boolean hasFin;
+
+  // Since the stream was opened.
+  private long received;
+  private long consumed;
+
+  /** What the last window update has reported as consumed. */
+  private long reported;
+
+  /** How much may be received, by the most generous window update. */
+  private long receivable = INITIAL_WINDOW;
+
+  /** {@link ReceiveQuota#period} when the stream was last read, or its input was last empty. */
+  private int readPeriod;
+
+  StreamInput(int window) {
+    this.window = window;
+  }
+
+  int readableBytes() {
+    return readableBytes;
+  }
+
+  /** Whether the peer has ended its direction. */
+  boolean hasFin() {
+    return hasFin;
+  }
+
+  /** The peer has ended its direction. */
+  void fin() {
+    hasFin = true;
+  }
+
+  /** Whether everything up to the FIN has been read. */
+  boolean isEnded() {
+    return hasFin && readableBytes == 0;
+  }
+
+  /** Whether so many bytes more are within the window. */
+  boolean admits(int bytes) {
+    return window == 0 || received + bytes <= receivable;
+  }
+
+  /** Adds a piece, a slice of the buffer that is being received. */
+  void add(ByteBuf piece, ReceiveQuota quota) {
+    if (pieces == null) {
+      pieces = new ArrayDeque<>();
+    }
+    if (readableBytes == 0) {
+      readPeriod = quota.period();
+    }
+    int bytes = piece.readableBytes();
+    pieces.addLast(piece);
+    slices++;
+    readableBytes += bytes;
+    received += bytes;
+    quota.charge(bytes);
+  }
+
+  /** Takes the next piece, or null. */
+  ByteBuf poll(ReceiveQuota quota) {
+    if (readableBytes == 0) {
+      return null;
+    }
+    ByteBuf piece = pieces.pollFirst();
+    slices = Math.min(slices, pieces.size());
+    readPeriod = quota.period();
+    int bytes = piece.readableBytes();
+    readableBytes -= bytes;
+    consumed += bytes;
+    quota.release(bytes);
+    return piece;
+  }
+
+  /** Counts bytes that were received and are not kept. */
+  void discard(int bytes) {
+    received += bytes;
+    consumed += bytes;
+  }
+
+  /** Discards all that is unread. */
+  void discardUnread(ReceiveQuota quota) {
+    for (ByteBuf piece; (piece = poll(quota)) != null; ) {
+      piece.release();
+    }
+  }
+
+  /** Replaces slices of the buffer that was received by copies. */
+  void copySlices(ByteBufAllocator allocator, ArrayDeque<ByteBuf> scratch) {
+    for (; slices > 0; slices--) {
+      scratch.addFirst(pieces.pollLast());
+    }
+    for (ByteBuf piece; (piece = scratch.pollFirst()) != null; ) {
+      pieces.addLast(copy(piece, allocator));
+    }
+  }
+
+  /** Without memory for a copy, the slice stays. */
+  private static ByteBuf copy(ByteBuf slice, ByteBufAllocator allocator) {
+    ByteBuf copy;
+    try {
+      copy = allocator.buffer(slice.readableBytes(), slice.readableBytes());
+    } catch (RuntimeException | OutOfMemoryError e) {
+      return slice;
+    }
+    copy.writeBytes(slice);
+    slice.release();
+    return copy;
+  }
+
+  /** Whether a stream was not read since the period began. */
+  boolean isStalled(int period) {
+    return readableBytes > 0 && readPeriod != period;
+  }
+
+  /**
+   * Whether to report what was consumed: after the first read and then after each half of the
+   * window, as Go's smux does; and when the end has been reached, so that the peer does not count
+   * the rest as unread.
+   */
+  boolean isUpdateDue() {
+    if (window == 0 || consumed == reported) {
+      return false;
+    }
+    return hasFin ? readableBytes == 0 : reported == 0 || consumed - reported >= window / 2;
+  }
+
+  /** Writes the payload of a window update. */
+  void writeUpdate(ByteBuf out) {
+    out.writeIntLE((int) consumed).writeIntLE(window);
+    reported = consumed;
+    receivable = Math.max(receivable, consumed + window);
+  }
+}

@@ -1,0 +1,95 @@
+package io.kcp4j.examples.tunnel;
+
+import io.kcp4j.examples.CommandFailure;
+import io.kcp4j.examples.HostPort;
+import io.netty.channel.EventLoopGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code kcp tunnel-client}. */
+@Command(
+    name = "tunnel-client",
+    description =
+        "Carry TCP connections to a tunnel-server, through KCP. Compatible with kcptun: "
+            + "options, configuration files and protocol.")
+public final class TunnelClientCommand extends TunnelCommand {
+
+  private static final TunnelDefaults DEFAULTS = new TunnelDefaults(128, 512, 0);
+  private static final int MAX_SESSIONS = 65535;
+
+  @Option(
+      names = {"-l", "--localaddr"},
+      paramLabel = "HOST:PORT",
+      defaultValue = ":12948",
+      description = "The address to listen on for TCP (default: ${DEFAULT-VALUE}).")
+  private String local;
+
+  @Option(
+      names = {"-r", "--remoteaddr"},
+      paramLabel = "HOST:PORT",
+      defaultValue = "vps:29900",
+      description =
+          "The tunnel-server. HOST:MIN-MAX: each session chooses a port at random "
+              + "(default: ${DEFAULT-VALUE}).")
+  private String remote;
+
+  @Option(
+      names = "--conn",
+      paramLabel = "N",
+      defaultValue = "1",
+      description = "KCP sessions, which connections use in turn (default: ${DEFAULT-VALUE}).")
+  private int sessions;
+
+  @Option(
+      names = "--autoexpire",
+      paramLabel = "SECONDS",
+      defaultValue = "0",
+      description =
+          "How long new connections use a session; then there is another one. 0: "
+              + "without limit (default: ${DEFAULT-VALUE}).")
+  private int autoExpireS;
+
+  @Option(
+      names = "--scavengettl",
+      paramLabel = "SECONDS",
+      defaultValue = "600",
+      description = "How long an expired session lives at most (default: ${DEFAULT-VALUE}).")
+  private int scavengeTtlS;
+
+  private HostPort localAddress;
+  private PortRange remoteAddress;
+
+  @Override
+  TunnelDefaults defaults() {
+    return DEFAULTS;
+  }
+
+  @Override
+  void check() {
+    localAddress = PortRange.address("--localaddr", local);
+    remoteAddress = PortRange.parse("--remoteaddr", remote);
+    if (remoteAddress.first().port() == 0) {
+      throw new IllegalArgumentException("--remoteaddr: " + remote + " (expected: a port)");
+    }
+    TunnelOptions.checked("--conn", sessions, 1, MAX_SESSIONS);
+    TunnelOptions.checked("--autoexpire", autoExpireS, 0, TunnelOptions.MAX_SECONDS);
+    TunnelOptions.checked("--scavengettl", scavengeTtlS, 0, TunnelOptions.MAX_SECONDS);
+  }
+
+  @Override
+  int maxThreads() {
+    return sessions;
+  }
+
+  @Override
+  Tunnel start(EventLoopGroup group, int threads, TunnelContext context)
+      throws CommandFailure, InterruptedException {
+    return TunnelClient.start(
+        group,
+        context,
+        localAddress,
+        new RemoteHost(remoteAddress),
+        sessions,
+        new SessionPool.Lifetime(autoExpireS, scavengeTtlS));
+  }
+}

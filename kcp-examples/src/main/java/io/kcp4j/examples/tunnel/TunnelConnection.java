@@ -1,0 +1,188 @@
+package io.kcp4j.examples.tunnel;
+
+import io.kcp4j.examples.CommandFailure;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.DuplexChannel;
+import io.netty.channel.socket.SocketChannel;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * A TCP connection and the stream that carries it, two channels of one event loop. What one of them
+ * reads is written to the other, without copying; while the other is not writable, the one is not
+ * read. The end of a direction ends that direction of the other channel, after everything that was
+ * read before. Both channels close when both directions have ended, when one of them closes or
+ * fails, or when half of the connection stays without data for too long.
+ *
+ * <p>A stream that ends without its FIN, because its session has ended, resets the TCP connection:
+ * its user must not take what has arrived for everything.
+ *
+ * <p>Both channels have {@code ALLOW_HALF_CLOSURE}, and {@code AUTO_READ} off until {@link #start}.
+ */
+final class TunnelConnection {
+
+  private final TunnelContext context;
+  private final SocketChannel tcp;
+  private final DuplexChannel stream;
+
+  private int endedDirections;
+  private boolean isStreamEnded;
+  private boolean isClosing;
+
+  /** Whether anything was read since the time of waiting began. */
+  private boolean isActive;
+
+  /** Makes a connection of two channels, of which the stream may have closed since. */
+  TunnelConnection(TunnelContext context, SocketChannel tcp, DuplexChannel stream) {
+    this.context = context;
+    this.tcp = tcp;
+    this.stream = stream;
+  }
+
+  /**
+   * Begins to read both channels, of a connection that the statistics count as open. On their event
+   * loop.
+   */
+  void start() {
+    TunnelStatistics statistics = context.statistics();
+    context.log().detail("opened: %s, %s", tcp, stream);
+    tcp.pipeline().addLast(new Direction(stream, statistics.fromTcp));
+    stream.pipeline().addLast(new Direction(tcp, statistics.toTcp));
+    tcp.closeFuture().addListener(closed -> tcpClosed());
+    stream.closeFuture().addListener(closed -> streamClosed());
+    EarlyInput early = tcp.pipeline().get(EarlyInput.class);
+    if (early != null) {
+      tcp.pipeline().remove(early);
+    }
+    tcp.config().setAutoRead(true);
+    stream.config().setAutoRead(true);
+  }
+
+  private void tcpClosed() {
+    if (stream.isOpen()) {
+      closeAfterWrites(stream);
+    } else {
+      bothClosed();
+    }
+  }
+
+  private void streamClosed() {
+    if (!tcp.isOpen()) {
+      bothClosed();
+    } else if (isStreamEnded || isClosing) {
+      closeAfterWrites(tcp);
+    } else {
+      reset();
+    }
+  }
+
+  private void bothClosed() {
+    context.statistics().connectionClosed();
+    context.log().detail("closed: %s, %s", tcp, stream);
+  }
+
+  private void closeAfterWrites(DuplexChannel channel) {
+    isClosing = true;
+    channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> channel.close());
+  }
+
+  private void reset() {
+    isClosing = true;
+    if (tcp.isOpen()) {
+      tcp.config().setOption(ChannelOption.SO_LINGER, 0);
+    }
+    tcp.close();
+    stream.close();
+  }
+
+  private void failed(DuplexChannel channel, Throwable cause) {
+    if (!isClosing) {
+      context.log().detail("failed: %s: %s", channel, CommandFailure.describe(cause));
+    }
+    reset();
+  }
+
+  /** A direction has ended, and the channel to which it led was told. */
+  private void directionEnded() {
+    endedDirections++;
+    if (endedDirections == 2) {
+      closeAfterWrites(tcp);
+      closeAfterWrites(stream);
+    } else if (context.settings().closeWaitS() > 0) {
+      isActive = true;
+      closeIfInactive();
+    }
+  }
+
+  private void closeIfInactive() {
+    if (isActive || isWaitingForReader(tcp) || isWaitingForReader(stream)) {
+      isActive = false;
+      tcp.eventLoop()
+          .schedule(this::closeIfInactive, context.settings().closeWaitS(), TimeUnit.SECONDS);
+    } else if (!isClosing) {
+      closeAfterWrites(tcp);
+      closeAfterWrites(stream);
+    }
+  }
+
+  private static boolean isWaitingForReader(DuplexChannel channel) {
+    return !channel.isOutputShutdown() && !channel.isWritable();
+  }
+
+  /** Reads one of the channels and writes to the other. */
+  private final class Direction extends ChannelInboundHandlerAdapter {
+
+    private final DuplexChannel to;
+    private final LongAdder bytes;
+
+    Direction(DuplexChannel to, LongAdder bytes) {
+      this.to = to;
+      this.bytes = bytes;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      ByteBuf data = (ByteBuf) msg;
+      if (!to.isActive()) { // Nobody is there to take it.
+        data.release();
+        return;
+      }
+      isActive = true;
+      bytes.add(data.readableBytes());
+      to.write(data); // A void promise would report a failure here, too.
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+      to.flush();
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+      to.config().setAutoRead(ctx.channel().isWritable());
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+      if (event == ChannelInputShutdownEvent.INSTANCE) {
+        isStreamEnded |= ctx.channel() == stream;
+        // shutdownOutput() of TCP would discard what has not been written yet.
+        to.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> endOutput());
+      }
+    }
+
+    private void endOutput() {
+      to.shutdownOutput().addListener(told -> directionEnded());
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+      failed((DuplexChannel) ctx.channel(), cause);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+package io.kcp4j.examples.tunnel;
+
+import io.kcp4j.examples.TransportChoice;
+
+/**
+ * What all parts of an end of the tunnel use.
+ *
+ * @param settings the settings
+ * @param transport the transport of the event loops, not {@link TransportChoice#AUTO}
+ * @param log the log
+ * @param statistics what is counted
+ */
+record TunnelContext(
+    TunnelSettings settings,
+    TransportChoice transport,
+    TunnelLog log,
+    TunnelStatistics statistics) {}

@@ -1,0 +1,185 @@
+package io.kcp4j.examples.tunnel;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.examples.TransportChoice;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+/** A TCP connection takes the place of the stream: it behaves in the same way. */
+class TunnelConnectionTest {
+
+  /** More than all buffers between the two users hold. */
+  private static final int LONG_BYTES = 30_000_000;
+
+  private final EventLoopGroup group =
+      new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+  private final BlockingQueue<SocketChannel> accepted = new LinkedBlockingQueue<>();
+  private final StringWriter log = new StringWriter();
+  private TunnelContext context;
+
+  /** What the user and the target use, and the channels that the connection joins. */
+  private Socket user;
+
+  private Socket target;
+  private SocketChannel tcp;
+  private SocketChannel stream;
+
+  @BeforeEach
+  void connect() throws Exception {
+    TunnelSettings settings =
+        CommandLine.populateCommand(new TunnelOptions()).settings(new TunnelDefaults(1, 1, 0));
+    TunnelLog lines = TunnelLog.open("", new PrintWriter(log), false);
+    context = new TunnelContext(settings, TransportChoice.NIO, lines, new TunnelStatistics());
+    Channel server =
+        new ServerBootstrap()
+            .group(group)
+            .channel(NioServerSocketChannel.class)
+            .childHandler(
+                new ChannelInitializer<SocketChannel>() {
+                  @Override
+                  protected void initChannel(SocketChannel channel) {
+                    ConnectionOptions.set(channel);
+                    accepted.add(channel);
+                  }
+                })
+            .bind(InetAddress.getLoopbackAddress(), 0)
+            .sync()
+            .channel();
+    int port = ((InetSocketAddress) server.localAddress()).getPort();
+    user = TunnelUser.connect(port);
+    tcp = accepted.take();
+    target = TunnelUser.connect(port);
+    stream = accepted.take();
+    context.statistics().connectionOpened();
+    group
+        .next()
+        .submit(() -> new TunnelConnection(context, tcp, stream).start())
+        .syncUninterruptibly();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    user.close();
+    target.close();
+    group.shutdownGracefully(0, 2, TimeUnit.SECONDS).syncUninterruptibly();
+    assertEquals(0, context.statistics().open());
+  }
+
+  @Test
+  void bytesAreCarriedBothWaysAndEachDirectionEndsOnItsOwn() throws Exception {
+    byte[] question = TunnelUser.data(1, 100_000);
+    byte[] answer = TunnelUser.data(2, 300_000);
+    user.getOutputStream().write(question);
+    user.shutdownOutput();
+    assertArrayEquals(question, target.getInputStream().readAllBytes());
+    assertTrue(tcp.isOpen() && stream.isOpen());
+    target.getOutputStream().write(answer);
+    target.shutdownOutput();
+    assertArrayEquals(answer, user.getInputStream().readAllBytes());
+    await().until(() -> !tcp.isOpen() && !stream.isOpen());
+    assertEquals(question.length, context.statistics().fromTcp.sum());
+    assertEquals(answer.length, context.statistics().toTcp.sum());
+  }
+
+  @Test
+  void whileTheTargetDoesNotReadTheUserIsNotRead() throws Exception {
+    byte[] data = TunnelUser.data(3, LONG_BYTES);
+    CompletableFuture<Void> sent = CompletableFuture.runAsync(() -> send(user, data));
+    await().until(() -> !tcp.config().isAutoRead());
+    long limit = stream.config().getWriteBufferHighWaterMark() + 2L * 64 * 1024;
+    assertTrue(stream.unsafe().outboundBuffer().totalPendingWriteBytes() < limit);
+    assertArrayEquals(data, target.getInputStream().readNBytes(data.length));
+    sent.get();
+    await().until(() -> tcp.config().isAutoRead());
+  }
+
+  @Test
+  void whatWasReadBeforeTheEndIsWrittenBeforeTheEnd() throws Exception {
+    byte[] data = TunnelUser.data(4, LONG_BYTES);
+    CompletableFuture<Void> sent =
+        CompletableFuture.runAsync(
+            () -> {
+              send(user, data);
+              shutdownOutput(user);
+            });
+    await().until(() -> !tcp.config().isAutoRead());
+    assertArrayEquals(data, target.getInputStream().readAllBytes());
+    sent.get();
+  }
+
+  private static void send(Socket socket, byte[] data) {
+    try {
+      socket.getOutputStream().write(data);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void shutdownOutput(Socket socket) {
+    try {
+      socket.shutdownOutput();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void whatIsStillToBeWrittenWhenTheUserClosesIsWritten() throws Exception {
+    byte[] data = TunnelUser.data(5, 1_000_000);
+    user.getOutputStream().write(data);
+    user.close();
+    assertArrayEquals(data, target.getInputStream().readAllBytes());
+  }
+
+  @Test
+  void aUserThatResetsItsConnectionEndsTheStream() throws Exception {
+    user.setSoLinger(true, 0);
+    user.close();
+    await().until(() -> !tcp.isOpen() && !stream.isOpen());
+    assertEquals(-1, target.getInputStream().read());
+  }
+
+  @Test
+  void aStreamThatClosesBeforeItsEndResetsTheConnection() throws Exception {
+    target.getOutputStream().write(1);
+    assertEquals(1, user.getInputStream().read());
+    stream.close().sync();
+    assertThrows(SocketException.class, () -> user.getInputStream().read());
+  }
+
+  @Test
+  void theLogHasBothChannels() throws Exception {
+    user.shutdownOutput();
+    target.shutdownOutput();
+    await().until(() -> log.toString().contains("closed: "));
+    String lines = log.toString();
+    assertTrue(lines.matches("(?s).* opened: \\[id: .*\\], \\[id: .* closed: .*"), lines);
+  }
+}

@@ -1,0 +1,71 @@
+package io.kcp4j.load;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import java.util.function.Consumer;
+
+/**
+ * One bidirectional stream, whose messages are echoed in order. A number of messages is always
+ * unanswered: the next is sent when one is answered and the call takes it. Used by the thread that
+ * runs the callbacks of the call.
+ */
+final class RpcBidiStream implements ClientResponseObserver<byte[], byte[]> {
+
+  private final byte[] message;
+  private final RoundTripHistogram roundTrips;
+  private final Consumer<Throwable> onFailure;
+
+  /** When message n was sent, at the index n modulo the length. */
+  private final long[] sentAtNs;
+
+  private ClientCallStreamObserver<byte[]> requests;
+  private long sent;
+  private long answered;
+
+  RpcBidiStream(
+      int messageBytes,
+      int inFlight,
+      RoundTripHistogram roundTrips,
+      Consumer<Throwable> onFailure) {
+    this.message = new byte[messageBytes];
+    this.sentAtNs = new long[inFlight];
+    this.roundTrips = roundTrips;
+    this.onFailure = onFailure;
+  }
+
+  void start(Channel channel) {
+    ClientCalls.asyncBidiStreamingCall(channel.newCall(RpcEcho.BIDI, CallOptions.DEFAULT), this);
+  }
+
+  @Override
+  public void beforeStart(ClientCallStreamObserver<byte[]> requests) {
+    this.requests = requests;
+    requests.setOnReadyHandler(this::send);
+  }
+
+  private void send() {
+    while (sent - answered < sentAtNs.length && requests.isReady()) {
+      sentAtNs[(int) (sent++ % sentAtNs.length)] = System.nanoTime();
+      requests.onNext(message);
+    }
+  }
+
+  @Override
+  public void onNext(byte[] echo) {
+    roundTrips.add(System.nanoTime() - sentAtNs[(int) (answered++ % sentAtNs.length)]);
+    send();
+  }
+
+  @Override
+  public void onError(Throwable cause) {
+    onFailure.accept(cause);
+  }
+
+  @Override
+  public void onCompleted() {
+    onFailure.accept(new IllegalStateException("the server has ended the stream"));
+  }
+}

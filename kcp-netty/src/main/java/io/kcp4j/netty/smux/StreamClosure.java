@@ -1,0 +1,276 @@
+package io.kcp4j.netty.smux;
+
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.ChannelInputShutdownReadComplete;
+import io.netty.util.concurrent.PromiseNotifier;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetConnectedException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * How a stream's channel ends: each direction on its own, both by {@code close()}, or by a failure.
+ * Used by the channel's event loop, except where noted.
+ *
+ * <p>{@code close()} waits until what was flushed and FIN have left as frames, for {@link
+ * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most.
+ */
+final class StreamClosure {
+
+  /** A user-defined writability bit that users are unlikely to set themselves. */
+  private static final int WRITABILITY = 31;
+
+  private final SmuxStreamChannel channel;
+  private final StreamEvents events;
+
+  private volatile boolean isInputShutdown;
+  private volatile boolean isOutputShutdown;
+
+  /** Whether the peer has ended its direction; known in advance if the session has ended. */
+  private boolean isInputFinished;
+
+  private boolean isInputEndReported;
+
+  /** Whether the connection or the stream has ended, and input is left that can be read. */
+  private boolean isDraining;
+
+  private boolean areWritesFailed;
+
+  /** Of a shutdown that waits until FIN has left, or null. */
+  private ChannelPromise outputPromise;
+
+  private boolean isLingering;
+
+  /** When to stop lingering or draining, or null. */
+  private ScheduledFuture<?> timeout;
+
+  StreamClosure(SmuxStreamChannel channel, StreamEvents events) {
+    this.channel = channel;
+    this.events = events;
+  }
+
+  /** From any thread. */
+  boolean isInputShutdown() {
+    return isInputShutdown || !channel.isActive();
+  }
+
+  /** From any thread. */
+  boolean isOutputShutdown() {
+    return isOutputShutdown || !channel.isActive();
+  }
+
+  /** Whether {@code close()} was called and waits. */
+  boolean isLingering() {
+    return isLingering;
+  }
+
+  // Half-close.
+
+  /** From any thread. */
+  ChannelFuture shutdownInput(ChannelPromise promise) {
+    return run(promise, () -> endInput(promise));
+  }
+
+  /** From any thread. */
+  ChannelFuture shutdownOutput(ChannelPromise promise) {
+    return run(promise, () -> endOutput(promise));
+  }
+
+  private ChannelFuture run(ChannelPromise promise, Runnable shutdown) {
+    if (channel.eventLoop().inEventLoop()) {
+      shutdown.run();
+      return promise;
+    }
+    try {
+      channel.eventLoop().execute(shutdown);
+    } catch (RejectedExecutionException e) { // The event loop has shut down.
+      promise.tryFailure(e);
+    }
+    return promise;
+  }
+
+  private void endInput(ChannelPromise promise) {
+    if (isUsable(promise)) {
+      isInputShutdown = true;
+      promise.trySuccess();
+      events.enqueue();
+    }
+  }
+
+  private void endOutput(ChannelPromise promise) {
+    if (!isUsable(promise)) {
+      return;
+    }
+    if (events.isOutputEnded()) {
+      promise.trySuccess();
+    } else if (outputPromise != null) {
+      outputPromise.addListener(new PromiseNotifier<>(promise));
+    } else {
+      outputPromise = promise;
+      channel.unsafe().flush();
+      endWrites();
+    }
+  }
+
+  /** Sends FIN after what was flushed. */
+  private void endWrites() {
+    isOutputShutdown = true;
+    // Or code that writes as long as the channel is writable would fail its writes forever.
+    ChannelOutboundBuffer pending = channel.unsafe().outboundBuffer();
+    if (pending != null) { // A listener may have closed the channel.
+      pending.setUserDefinedWritability(WRITABILITY, false);
+      channel.stream().shutdownOutput();
+    }
+  }
+
+  private boolean isUsable(ChannelPromise promise) {
+    if (channel.isActive() && events.failure() == null) {
+      return true;
+    }
+    promise.tryFailure(
+        channel.isOpen() && !channel.isActive()
+            ? new NotYetConnectedException()
+            : new ClosedChannelException());
+    return false;
+  }
+
+  // Progress.
+
+  /** The session has ended; what was received can still be read. */
+  void keepInput() {
+    if (channel.isOpen() && !isInputShutdown && !isLingering) {
+      channel.reader().takeAll();
+      isInputFinished = channel.stream().isInputEnded();
+      if (!channel.reader().isDrained()) {
+        drain();
+      }
+    }
+  }
+
+  /** The session has been ended by the user of the connection: nothing more is read. */
+  void discardInput() {
+    channel.reader().release();
+    events.enqueue(); // The session has forgotten a stream whose directions have both ended.
+  }
+
+  /** Something was received, read or sent, or the stream has failed. */
+  void progressed() {
+    if (events.isOutputEnded() && outputPromise != null) {
+      outputPromise.trySuccess();
+    }
+    if (isInputShutdown || isLingering) {
+      channel.reader().discard();
+    }
+    if (channel.reader().isDrained() && (isInputFinished || channel.stream().isInputEnded())) {
+      reportInputEnd();
+    }
+    if (events.failure() != null) {
+      failed(events.failure());
+    } else if (events.isOutputEnded() && (isLingering || isInputEndReported)) {
+      channel.closeNow();
+    }
+  }
+
+  private void reportInputEnd() {
+    if (isInputEndReported) {
+      return;
+    }
+    isInputEndReported = true;
+    boolean isFirst = !isInputShutdown;
+    isInputShutdown = true;
+    if (isLingering) {
+      return;
+    }
+    if (!channel.config().isAllowHalfClosure()) {
+      channel.unsafe().close(channel.unsafe().voidPromise());
+    } else if (isFirst) {
+      channel.pipeline().fireUserEventTriggered(ChannelInputShutdownEvent.INSTANCE);
+      channel.pipeline().fireUserEventTriggered(ChannelInputShutdownReadComplete.INSTANCE);
+    }
+  }
+
+  private void failed(Throwable cause) {
+    if (!channel.isReading() || channel.reader().isDrained()) {
+      channel.end(cause);
+    } else if (!areWritesFailed) {
+      areWritesFailed = true;
+      isOutputShutdown = true;
+      channel.failWrites();
+      drain();
+    }
+  }
+
+  private void drain() {
+    if (!isDraining) {
+      isDraining = true;
+      limitDraining(channel.reader().reads());
+    }
+  }
+
+  /**
+   * Closes the channel if nothing is read for some time, so that unread input is not kept forever.
+   */
+  private void limitDraining(long reads) {
+    schedule(
+        () -> {
+          if (channel.reader().reads() != reads) {
+            limitDraining(channel.reader().reads());
+          } else if (events.failure() != null) {
+            channel.end(events.failure());
+          } else {
+            channel.closeNow();
+          }
+        });
+  }
+
+  private void schedule(Runnable task) {
+    timeout =
+        channel
+            .parent() // The channel itself may not be registered yet.
+            .eventLoop()
+            .schedule(task, channel.closeTimeoutMs(), TimeUnit.MILLISECONDS);
+  }
+
+  // Closing.
+
+  /** Returns whether {@code close()} has to wait until what was flushed and FIN have left. */
+  boolean linger() {
+    if (isLingering) {
+      return true;
+    }
+    if (isDone()) {
+      return false;
+    }
+    isOutputShutdown = true;
+    channel.stream().shutdownOutput();
+    channel.sendNow();
+    if (isDone()) {
+      return false;
+    }
+    isLingering = true;
+    schedule(channel::closeNow);
+    endWrites();
+    events.enqueue();
+    return true;
+  }
+
+  private boolean isDone() {
+    return !channel.isActive()
+        || events.failure() != null
+        || (events.isOutputEnded() && !channel.hasPendingOutput());
+  }
+
+  /** The channel has closed: a shutdown that waits fails. */
+  void closed() {
+    if (timeout != null) {
+      timeout.cancel(false);
+    }
+    if (outputPromise != null) {
+      outputPromise.tryFailure(new ClosedChannelException());
+    }
+  }
+}

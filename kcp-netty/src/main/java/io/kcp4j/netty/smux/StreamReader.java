@@ -1,0 +1,130 @@
+package io.kcp4j.netty.smux;
+
+import io.kcp4j.smux.SmuxStream;
+import io.netty.buffer.ByteBuf;
+import java.util.ArrayDeque;
+import java.util.Queue;
+
+/**
+ * Reads from a stream into its channel's pipeline, as {@code autoRead} and {@code read()} ask for
+ * it. What is taken from the stream counts as consumed before a handler receives it. Used by the
+ * channel's event loop.
+ */
+final class StreamReader implements Runnable {
+
+  private final SmuxStreamChannel channel;
+
+  /** What was taken from the stream and no handler has received. */
+  private final Queue<ByteBuf> taken = new ArrayDeque<>(4);
+
+  private boolean isPending;
+  private boolean isScheduled;
+  private long reads;
+
+  StreamReader(SmuxStreamChannel channel) {
+    this.channel = channel;
+  }
+
+  /** How many buffers handlers have received. */
+  long reads() {
+    return reads;
+  }
+
+  /** Requests one read, which is made when there is input. */
+  void begin() {
+    isPending = true;
+    if (!isScheduled && isReadable()) {
+      isScheduled = true;
+      channel.eventLoop().execute(this);
+    }
+  }
+
+  /** Cancels the request because {@code autoRead} was switched off. From any thread. */
+  void autoReadCleared() {
+    if (!channel.isRegistered() || channel.eventLoop().inEventLoop()) {
+      isPending = false;
+    } else {
+      channel.eventLoop().execute(() -> isPending = channel.config().isAutoRead());
+    }
+  }
+
+  /** Makes a read that was requested when there was input already. */
+  @Override
+  public void run() {
+    isScheduled = false;
+    channel.progressed();
+  }
+
+  /** Bytes have arrived: takes them now if they are to be read, while that needs no copy. */
+  void inputArrived() {
+    if (channel.isReading()) {
+      if (isPending && taken.isEmpty()) {
+        takeAll();
+      }
+    } else if (channel.isActive()) {
+      discard();
+    }
+  }
+
+  /** Takes everything that has arrived, before the session ends and releases it. */
+  void takeAll() {
+    SmuxStream stream = channel.stream();
+    for (ByteBuf bytes; (bytes = stream.read()) != null; ) {
+      taken.add(bytes);
+    }
+  }
+
+  /** Makes the requested read if there is input. */
+  void readIfPending() {
+    if (isPending && isReadable()) {
+      readAvailable();
+    }
+  }
+
+  private boolean isReadable() {
+    return channel.isReading() && !isDrained();
+  }
+
+  /** Whether handlers have received everything that has arrived. */
+  boolean isDrained() {
+    return taken.isEmpty() && channel.stream().readableBytes() == 0;
+  }
+
+  private void readAvailable() {
+    var handle = channel.unsafe().recvBufAllocHandle();
+    handle.reset(channel.config());
+    do {
+      ByteBuf read = next(handle.guess());
+      int bytes = read.readableBytes();
+      handle.attemptedBytesRead(bytes);
+      handle.lastBytesRead(bytes);
+      handle.incMessagesRead(1);
+      isPending = false;
+      reads++;
+      channel.pipeline().fireChannelRead(read);
+    } while (isReadable() && handle.continueReading());
+    handle.readComplete();
+    channel.pipeline().fireChannelReadComplete();
+  }
+
+  private ByteBuf next(int maxBytes) {
+    if (taken.isEmpty()) {
+      taken.add(channel.stream().read());
+    }
+    ByteBuf next = taken.element();
+    return next.readableBytes() > maxBytes ? next.readRetainedSlice(maxBytes) : taken.remove();
+  }
+
+  /** Discards what has arrived, so that the peer may send as much again. */
+  void discard() {
+    takeAll();
+    release();
+  }
+
+  /** Releases what no handler has received. */
+  void release() {
+    for (ByteBuf bytes; (bytes = taken.poll()) != null; ) {
+      bytes.release();
+    }
+  }
+}

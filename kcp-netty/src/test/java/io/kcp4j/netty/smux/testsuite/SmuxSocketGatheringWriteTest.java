@@ -1,0 +1,26 @@
+package io.kcp4j.netty.smux.testsuite;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
+import io.netty.testsuite.transport.socket.SocketGatheringWriteTest;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.params.Parameter;
+
+@Tag("slow")
+@OnEveryConnection
+class SmuxSocketGatheringWriteTest extends SocketGatheringWriteTest {
+
+  @Parameter StreamBootstraps bootstraps;
+
+  @Override
+  protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
+    return bootstraps.pairs();
+  }
+
+  /** Not a test here: it clones the bootstraps for one event loop. */
+  @Override
+  public void testGatheringWriteSameEventLoop(TestInfo testInfo) {}
+}

@@ -1,0 +1,21 @@
+package io.kcp4j.netty.smux.testsuite;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
+import io.netty.testsuite.transport.socket.SocketReadPendingTest;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.Parameter;
+
+@Tag("slow")
+@OnEveryConnection
+class SmuxSocketReadPendingTest extends SocketReadPendingTest {
+
+  @Parameter StreamBootstraps bootstraps;
+
+  @Override
+  protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
+    return bootstraps.pairs();
+  }
+}

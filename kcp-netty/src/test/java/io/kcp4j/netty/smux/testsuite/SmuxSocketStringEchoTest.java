@@ -1,0 +1,19 @@
+package io.kcp4j.netty.smux.testsuite;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.testsuite.transport.TestsuitePermutation.BootstrapComboFactory;
+import io.netty.testsuite.transport.socket.SocketStringEchoTest;
+import java.util.List;
+import org.junit.jupiter.params.Parameter;
+
+@OnEveryConnection
+class SmuxSocketStringEchoTest extends SocketStringEchoTest {
+
+  @Parameter StreamBootstraps bootstraps;
+
+  @Override
+  protected List<BootstrapComboFactory<ServerBootstrap, Bootstrap>> newFactories() {
+    return bootstraps.relayedPairs();
+  }
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"time"
+
+	"github.com/kcp4j/kcp4j/interop/cli"
+)
+
+func compareRPC(flags *flag.FlagSet, args []string) error {
+	c := latencyComparison{lossList: "0,1,5", time: time.Minute}
+	var traffic rpcTraffic
+	c.flags(flags)
+	traffic.flags(flags)
+	if err := errors.Join(cli.Parse(flags, args), c.check(flags), traffic.check()); err != nil {
+		return err
+	}
+	c.choose(rpcVariants(c.jvms, c.classPath, &traffic))
+	report := c.newReport(rpcClass)
+	report.Traffic, report.columns = traffic.String(), report.rpcColumns
+	err := c.runUntilInterrupted(report)
+	return errors.Join(err, report.publish(c.csvFile, c.jsonFile, ""))
+}
