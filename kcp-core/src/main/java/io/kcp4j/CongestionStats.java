@@ -1,11 +1,13 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.BbrState;
 import io.kcp4j.congestion.CongestionControl;
 
 /**
  * What the congestion control of a session knows and does at one moment.
  *
- * @param state what it does, such as {@code STARTUP}; empty for controls without names for that
+ * @param state what it does: for {@link CongestionControl#BBR} the name of a {@link BbrState};
+ *     empty for controls without states
  * @param pacingBytesPerSecond the rate at which it lets datagrams leave, or 0 for no limit
  * @param bandwidthBytesPerSecond the bandwidth of the path as it has measured it, in bytes of
  *     segments, or 0

@@ -181,10 +181,7 @@ final class InputProcessor {
     boolean genuine = kcp.losses.wasSentAt(index, ts);
     int rttUs = kcp.losses.rttUs(index, ts, kcp.tsOrigin, nowUs);
     if (kcp.events.isActive()) {
-      DeliveredTransmission delivered =
-          kcp.losses.isLastTransmission(index, ts)
-              ? DeliveredTransmission.LAST
-              : genuine ? DeliveredTransmission.EARLIER : DeliveredTransmission.UNKNOWN;
+      DeliveredTransmission delivered = delivered(kcp.losses, index, ts, genuine);
       kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
     }
     sending.acknowledge(sn, ts, rttUs, nowUs);
@@ -193,6 +190,21 @@ final class InputProcessor {
       return rttSampleUs;
     }
     return rttSampleUs < 0 ? rttUs : Math.min(rttUs, rttSampleUs);
+  }
+
+  private static DeliveredTransmission delivered(
+      LossDetector losses, int index, int ts, boolean genuine) {
+    if (losses.isLastTransmission(index, ts)) {
+      return DeliveredTransmission.LAST;
+    }
+    return genuine ? DeliveredTransmission.EARLIER : delivered(losses, index);
+  }
+
+  /** Without a timestamp that was sent. */
+  private static DeliveredTransmission delivered(LossDetector losses, int index) {
+    return losses.transmissions(index) == 1
+        ? DeliveredTransmission.LAST
+        : DeliveredTransmission.UNKNOWN;
   }
 
   /**
@@ -231,7 +243,7 @@ final class InputProcessor {
     if (advanced) {
       resetBackOff(kcp, nowUs);
     }
-    if (advanced || kcp.events.isWindowSelective()) {
+    if (advanced || (acknowledged != 0 && kcp.events.isWindowSelective())) {
       kcp.windowOpened = Transmitter.hasNew(kcp);
     }
   }
@@ -248,10 +260,7 @@ final class InputProcessor {
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
         int index = sending.index(sn);
-        DeliveredTransmission delivered =
-            kcp.losses.transmissions(index) == 1
-                ? DeliveredTransmission.LAST
-                : DeliveredTransmission.UNKNOWN;
+        DeliveredTransmission delivered = delivered(kcp.losses, index);
         kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
       }
     }

@@ -4,12 +4,9 @@ package io.kcp4j.congestion;
  * BBR (draft-ietf-ccwg-bbr, version 3) for KCP: sends at the bandwidth of the path, which it
  * measures, and keeps about as much in flight as fits on the path without a queue.
  *
- * <p><b>States.</b> {@code STARTUP} doubles the rate each round until the path is full, {@code
- * DRAIN} empties the queue that this has left. Then cycles begin: {@code DOWN} sends less, until no
- * more is in flight than the path holds; {@code CRUISE} sends at the bandwidth; {@code REFILL} does
- * so for one round, as if there was no bound; {@code UP} sends more, to find out whether the path
- * has more. {@code PROBE_RTT} keeps half as much in flight for a moment, when the shortest round
- * trip has not been seen for long.
+ * <p><b>States.</b> {@code STARTUP} and {@code DRAIN} come first, then cycles of {@code DOWN},
+ * {@code CRUISE}, {@code REFILL} and {@code UP}, with {@code PROBE_RTT} in between when the
+ * shortest round trip has not been seen for long. {@link BbrState} says what each does.
  *
  * <p><b>Departures from BBRv3.</b>
  *
@@ -21,22 +18,11 @@ package io.kcp4j.congestion;
  *       queue short; and what jitter has added to the bandwidth is corrected.
  *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on.
- *   <li>The path is probed every second rather than every two to three, so that flows converge and
- *       changes are noticed soon.
+ *   <li>The path is probed every half second to second rather than every two to three, so that
+ *       flows converge and changes are noticed soon.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
-
-  /** What the control does. */
-  enum State {
-    STARTUP,
-    DRAIN,
-    DOWN,
-    CRUISE,
-    REFILL,
-    UP,
-    PROBE_RTT
-  }
 
   private static final int HEADER_BYTES = 24;
 
@@ -102,7 +88,7 @@ final class BbrCongestionControl implements CongestionControl {
   private static final double LEAST_BOUND = 0.7;
 
   /** So many queues in a row may still stand after DOWN until they count as another's. */
-  private static final int MAX_VAIN_DRAINS = 6;
+  private static final int MAX_FAILED_DRAINS = 6;
 
   private final DeliveryRateSampler sampler = new DeliveryRateSampler();
   private final MaxBandwidth bandwidth = new MaxBandwidth();
@@ -121,7 +107,7 @@ final class BbrCongestionControl implements CongestionControl {
   /** What losses have shown to be too much, less a margin. */
   private double highBytes = Double.POSITIVE_INFINITY;
 
-  private State state = State.STARTUP;
+  private BbrState state = BbrState.STARTUP;
   private long stateAtUs;
   private int roundsInState;
 
@@ -137,7 +123,7 @@ final class BbrCongestionControl implements CongestionControl {
   /** Whether losses of the last round show congestion. */
   private boolean isCongested;
 
-  private int vainDrains;
+  private int failedDrains;
   private long probeRttEndsAtUs;
 
   BbrCongestionControl(int mssBytes) {
@@ -188,7 +174,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   /** Whether another sender fills the queue. */
   private boolean isQueueForeign() {
-    return vainDrains >= MAX_VAIN_DRAINS;
+    return failedDrains >= MAX_FAILED_DRAINS;
   }
 
   /**
@@ -280,7 +266,7 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void aggregate(long nowUs) {
-    if (state != State.STARTUP) {
+    if (state != BbrState.STARTUP) {
       double limit = bdp(1) + STARTUP_EXTRA_SEGMENTS * segmentBytes;
       int bytes = sampler.acknowledgedBytes();
       aggregation.acknowledged(bytes, bandwidth.bytesPerSecond(), limit, nowUs);
@@ -296,7 +282,7 @@ final class BbrCongestionControl implements CongestionControl {
     lastRoundRate = roundRate;
     roundRate = 0;
     isCongested = (queue.isStanding() && loss.isExcessive()) || loss.isHeavy();
-    boolean isSteady = state == State.CRUISE || state == State.STARTUP;
+    boolean isSteady = state == BbrState.CRUISE || state == BbrState.STARTUP;
     if (isSteady && queue.isKnown() && !queue.isStanding() && !backOff.hasTimedOut()) {
       loss.learn();
     }
@@ -304,7 +290,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   // States
 
-  private void enter(State next, long nowUs) {
+  private void enter(BbrState next, long nowUs) {
     state = next;
     stateAtUs = nowUs;
     roundsInState = 0;
@@ -325,7 +311,7 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case DOWN -> {
         if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
-          enter(State.CRUISE, nowUs);
+          enter(BbrState.CRUISE, nowUs);
         }
       }
       case CRUISE -> {
@@ -335,8 +321,10 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case REFILL -> {
         if (roundsInState > 0) {
-          bandwidth.beginCycle();
-          enter(State.UP, nowUs);
+          if (!sampler.isApplicationLimited()) { // Otherwise the cycle may not measure the path.
+            bandwidth.beginCycle();
+          }
+          enter(BbrState.UP, nowUs);
         }
       }
       case UP -> {
@@ -364,7 +352,7 @@ final class BbrCongestionControl implements CongestionControl {
       limitFlight();
     }
     if (isCongested || fullRounds >= FULL_ROUNDS || queueRounds >= FULL_QUEUE_ROUNDS) {
-      enter(State.DRAIN, nowUs);
+      enter(BbrState.DRAIN, nowUs);
     }
   }
 
@@ -374,7 +362,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   private void beginCycle(long nowUs) {
     cycle.begin(nowUs);
-    enter(State.DOWN, nowUs);
+    enter(BbrState.DOWN, nowUs);
   }
 
   private boolean isDrained() {
@@ -389,17 +377,17 @@ final class BbrCongestionControl implements CongestionControl {
     }
     if (roundsInState > 1 && queue.isKnown()) { // The first round was sent in DOWN.
       if (!queue.isStanding()) {
-        vainDrains = 0;
+        failedDrains = 0;
       } else if (!isQueueForeign()) {
-        vainDrains++;
+        failedDrains++;
         bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
-        enter(State.DOWN, nowUs);
+        enter(BbrState.DOWN, nowUs);
         return;
       }
     }
     if (cycle.isOver(nowUs)) {
       bandwidth.unbound();
-      enter(State.REFILL, nowUs);
+      enter(BbrState.REFILL, nowUs);
     }
   }
 
@@ -418,24 +406,25 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void probeRtt(int rttUs, long nowUs) {
-    boolean isFilling = state != State.STARTUP && state != State.DRAIN && state != State.PROBE_RTT;
-    if (!isFilling || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
+    boolean isCycling =
+        state != BbrState.STARTUP && state != BbrState.DRAIN && state != BbrState.PROBE_RTT;
+    if (!isCycling || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
       return;
     }
     minRtt.restart(rttUs, nowUs);
     if (!sampler.isApplicationLimited()) {
       probeRttEndsAtUs = nowUs + PROBE_RTT_US + rttUs;
-      enter(State.PROBE_RTT, nowUs);
+      enter(BbrState.PROBE_RTT, nowUs);
     }
   }
 
   private void updateWindow() {
     double bytes = bdp(windowGain());
-    if (state == State.STARTUP) {
+    if (state == BbrState.STARTUP) {
       double grown = windowBytes + sampler.acknowledgedBytes();
       double limit = bytes + STARTUP_EXTRA_SEGMENTS * segmentBytes;
       bytes = Math.min(Math.max(bytes, grown), limit);
-    } else if (state != State.PROBE_RTT) {
+    } else if (state != BbrState.PROBE_RTT) {
       bytes = Math.min(bytes + aggregation.bytes(), highBytes);
     }
     windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);

@@ -28,8 +28,21 @@ public interface CongestionControl {
   /** The reference's: slow start, congestion avoidance, half the flight after fast retransmit. */
   Factory RENO = Factories.RENO;
 
-  /** BBR. */
+  /**
+   * BBR (draft-ietf-ccwg-bbr, version 3): measures the bandwidth of the path, paces to it, and
+   * keeps queues short. {@link BbrState} lists its states.
+   */
   Factory BBR = Factories.BBR;
+
+  /**
+   * Returns one of these, for command lines and configuration files.
+   *
+   * @param name {@code none}, {@code reno} or {@code bbr}
+   * @throws IllegalArgumentException if it is another
+   */
+  static Factory factory(String name) {
+    return Factories.of(name);
+  }
 
   /** How many segments may be in flight; at least 1. */
   int window();
@@ -77,8 +90,8 @@ public interface CongestionControl {
   void onLoss(LossSample sample);
 
   /**
-   * Whether a queue stands on the path that waits do not empty: what is sent only as a precaution,
-   * such as parity, had better not be sent.
+   * Whether a queue stands on the path. Adaptive FEC sends no parity then: that would make the
+   * queue longer.
    */
   default boolean isQueueStanding() {
     return false;
@@ -104,7 +117,7 @@ public interface CongestionControl {
     return 0;
   }
 
-  /** What the control does, one of a few words such as {@code STARTUP}; empty if it has no name. */
+  /** What the control does, one of a few words such as {@code CRUISE}; empty if it has no name. */
   default String state() {
     return "";
   }

@@ -65,7 +65,8 @@ final class StandingQueue {
 
   /** How long datagrams have waited at least in the last round, in microseconds, or 0. */
   int us() {
-    return isKnown() ? leastRttUs - shortestRttUs() : 0;
+    int leastUs = leastRttUs; // Another thread may ask.
+    return leastUs == UNKNOWN ? 0 : leastUs - shortestRttUs();
   }
 
   boolean isStanding() {

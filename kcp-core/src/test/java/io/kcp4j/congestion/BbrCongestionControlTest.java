@@ -110,6 +110,19 @@ class BbrCongestionControlTest {
     assertTrue(share >= 0.8, "share " + share);
   }
 
+  /** Rates of an application that has little to send are no measure of the path. */
+  @Test
+  void bandwidthIsKeptWhileTheApplicationHasLittleToSend() {
+    path.bytesPerSecond = 10 * RATE;
+    path.run(5_000);
+    path.segmentsPerStep = 1; // a twentieth of the bandwidth
+    path.run(20_000);
+    path.segmentsPerStep = Integer.MAX_VALUE;
+    path.run(200);
+    double share = utilization(500);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
   @Test
   void longerPathIsNotAQueueForLong() {
     path.run(10_000);

@@ -34,6 +34,9 @@ final class SimulatedPath implements AckSample, LossSample {
   /** What another sender keeps in the queue, in microseconds. */
   int foreignQueueUs;
 
+  /** The segments that the application has to send in each step. */
+  int segmentsPerStep = Integer.MAX_VALUE;
+
   private long nowUs;
   private double freeAtUs;
   private double credit;
@@ -89,8 +92,13 @@ final class SimulatedPath implements AckSample, LossSample {
 
   private void send() {
     credit = Math.min(credit, 0) + control.pacingBytesPerSecond() * STEP_US / US_PER_S;
-    while (inFlight.size() < control.window() && credit > 0) {
+    int left = segmentsPerStep;
+    while (left > 0 && inFlight.size() < control.window() && credit > 0) {
       transmit(next++, 1);
+      left--;
+    }
+    if (left == 0) {
+      control.onApplicationLimited();
     }
   }
 
