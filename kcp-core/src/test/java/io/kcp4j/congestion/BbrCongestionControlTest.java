@@ -1,6 +1,8 @@
 package io.kcp4j.congestion;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -140,6 +142,14 @@ class BbrCongestionControlTest {
     path.run(5_000);
     double share = utilization(10_000);
     assertTrue(share >= 0.9, "share " + share);
+  }
+
+  @Test
+  void controlsHaveNames() {
+    assertSame(CongestionControl.NONE, CongestionControl.factory("none"));
+    assertSame(CongestionControl.RENO, CongestionControl.factory("reno"));
+    assertSame(CongestionControl.BBR, CongestionControl.factory("bbr"));
+    assertThrows(IllegalArgumentException.class, () -> CongestionControl.factory("BBR"));
   }
 
   @Test

@@ -18,12 +18,11 @@ final class CongestionOptions {
         --jitter    largest additional delay of a datagram, each way, in ms (1)
         --seconds   virtual time of a run (that of the line)
         --seeds     (1,2,3)
-        --control   congestion control of the sender (the first)
+        --control   congestion control of the sender: bbr, reno or none (bbr)
         --receiver  what receives bulk data (the first); kcp-go's have the room of line 7
         --fec       DATA/PARITY of the sender (none)
-      controls: %s
       receivers: %s"""
-          .formatted(CongestionSides.controlNames(), CongestionSides.receiverNames());
+          .formatted(CongestionSides.receiverNames());
 
   private List<String> lines = List.of("1", "2", "3", "4", "5", "6");
   private List<String> rates = List.of("20", "100");
@@ -33,7 +32,7 @@ final class CongestionOptions {
   private double jitterMs = 1;
   private int seconds;
   private List<String> seeds = List.of("1", "2", "3");
-  private String control = CongestionSides.controlNames().split(",")[0];
+  private String control = "bbr";
   private String receiver = CongestionSides.receiverNames().split(",")[0];
   private FecConfig fec = FecConfig.NONE;
 

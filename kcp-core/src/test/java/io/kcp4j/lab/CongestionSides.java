@@ -12,19 +12,9 @@ final class CongestionSides {
   /** More than the flows need: only the congestion control limits them. */
   private static final int WINDOW = 4096;
 
-  private static final Map<String, CongestionControl.Factory> CONTROLS = controls();
-
   private static final Map<String, LabSide> RECEIVERS = receivers();
 
   private CongestionSides() {}
-
-  private static Map<String, CongestionControl.Factory> controls() {
-    Map<String, CongestionControl.Factory> controls = new LinkedHashMap<>();
-    controls.put("bbr", CongestionControl.BBR);
-    controls.put("reno", CongestionControl.RENO);
-    controls.put("none", CongestionControl.NONE);
-    return controls;
-  }
 
   private static Map<String, LabSide> receivers() {
     Map<String, LabSide> receivers = new LinkedHashMap<>();
@@ -45,8 +35,8 @@ final class CongestionSides {
    * @throws IllegalArgumentException if there is no such control
    */
   static LabSide sender(String control, FecConfig fec) {
-    KcpConfig config = settings().congestionControl(named(CONTROLS, control)).build();
-    return LabSide.of(config, fec);
+    return LabSide.of(
+        settings().congestionControl(CongestionControl.factory(control)).build(), fec);
   }
 
   /**
@@ -55,19 +45,11 @@ final class CongestionSides {
    * @throws IllegalArgumentException if there is no such receiver
    */
   static LabSide receiver(String name) {
-    return named(RECEIVERS, name);
-  }
-
-  private static <T> T named(Map<String, T> values, String name) {
-    T value = values.get(name);
-    if (value == null) {
-      throw new IllegalArgumentException(name + " (expected: one of " + values.keySet() + ")");
+    LabSide receiver = RECEIVERS.get(name);
+    if (receiver == null) {
+      throw new IllegalArgumentException(name + " (expected: one of " + RECEIVERS.keySet() + ")");
     }
-    return value;
-  }
-
-  static String controlNames() {
-    return String.join(", ", CONTROLS.keySet());
+    return receiver;
   }
 
   static String receiverNames() {

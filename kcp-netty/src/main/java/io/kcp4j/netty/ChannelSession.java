@@ -1,9 +1,9 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.CongestionStats;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.CongestionStats;
 import io.kcp4j.KcpStats;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.session.Session;
@@ -22,7 +22,7 @@ final class ChannelSession {
 
   private static final SecureRandom RANDOM = new SecureRandom();
 
-  private static final KcpStats NO_STATS = 
+  private static final KcpStats NO_STATS =
       new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, CongestionStats.NONE, new KcpCounters());
 
   private final KcpChannel channel;
