@@ -82,7 +82,7 @@ final class SegmentEvents {
   /** What the control knows and does. */
   CongestionStats stats() {
     Samples samples = this.samples; // Another thread may ask.
-    return samples == null
+    return samples == null || kcp.config().congestionControl() == CongestionControl.NONE
         ? CongestionStats.NONE
         : CongestionStats.of(control, samples.isApplicationLimited());
   }

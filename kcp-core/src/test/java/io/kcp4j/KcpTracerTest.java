@@ -88,6 +88,13 @@ class KcpTracerTest {
   }
 
   @Test
+  void sessionWithoutCongestionControlHasNoStateOfOne() {
+    driven.sendSegments(1);
+    assertEquals(0, events.count("congestion"));
+    assertEquals(CongestionStats.NONE, driven.kcp.stats().congestion());
+  }
+
+  @Test
   void controlWithoutNamesOfStatesReportsNone() {
     driven.kcp.reconfigure(
         driven.kcp.config().toBuilder().congestionControl(CongestionControl.RENO).build());
