@@ -89,8 +89,8 @@ final class DeliveryRateSampler {
   /** When the transmission was sent that has been acknowledged last. */
   private long firstSentAtUs;
 
-  /** The application is the limit until so much has been delivered. */
-  private long limitedUntil;
+  /** The application is the limit until more than this has been delivered. */
+  private long limitedUntil = -1;
 
   /** A round ends when a transmission is acknowledged that was sent after so much was delivered. */
   private long roundEndsAt;
@@ -134,7 +134,7 @@ final class DeliveryRateSampler {
     transmissions.delivered[i] = delivered;
     transmissions.deliveredAtUs[i] = deliveredAtUs;
     transmissions.inFlightBytes[i] = inFlightBytes;
-    transmissions.isLimited[i] = delivered < limitedUntil;
+    transmissions.isLimited[i] = delivered <= limitedUntil;
   }
 
   /** The entry of a segment, which becomes its own if it has none. */

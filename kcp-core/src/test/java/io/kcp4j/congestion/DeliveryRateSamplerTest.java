@@ -146,8 +146,21 @@ class DeliveryRateSamplerTest {
     send(3, 1, RTT_US);
     acknowledge(2, 1, RTT_US + 1_000);
     assertTrue(sampler.isApplicationLimited());
+    send(4, 1, RTT_US + 1_000);
     acknowledge(3, 1, 2 * RTT_US);
-    assertFalse(sampler.isApplicationLimited(), "sent when all of the flight was delivered");
+    assertTrue(sampler.isApplicationLimited());
+    acknowledge(4, 1, 2 * RTT_US + 1_000);
+    assertFalse(sampler.isApplicationLimited(), "sent when more than the flight was delivered");
+  }
+
+  @Test
+  void requestsOfWhichEachWaitsForTheLastAreApplicationLimited() {
+    for (int sn = 0; sn < 10; sn++) {
+      send(sn, 1, (long) sn * RTT_US);
+      sampler.applicationLimited();
+      acknowledge(sn, 1, (sn + 1L) * RTT_US);
+      assertEquals(sn > 0, sampler.isApplicationLimited());
+    }
   }
 
   @Test
