@@ -106,43 +106,45 @@ final class LineChart {
   private void drawGrid(StringBuilder svg) {
     for (double tick : x.ticks()) {
       double at = x.at(tick, LEFT, RIGHT);
-      svg.append(format("<path class=\"grid\" d=\"M%.1f %dV%d\"/>\n", at, TOP, BOTTOM));
+      gridLine(svg, decimal(at) + " " + TOP + "V" + BOTTOM);
       text(svg, "x", at, BOTTOM + 17, label(tick));
     }
     for (double tick : y.ticks()) {
       double at = y.at(tick, BOTTOM, TOP);
-      svg.append(format("<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, at, RIGHT));
+      gridLine(svg, LEFT + " " + decimal(at) + "H" + RIGHT);
       text(svg, "y", LEFT - 7, at + 4, label(tick));
     }
     text(svg, "x", (LEFT + RIGHT) / 2.0, BOTTOM + 35, x.label());
     text(svg, "", MARGIN, TOP - 14, y.label());
   }
 
+  private static void gridLine(StringBuilder svg, String path) {
+    svg.append("<path class=\"grid\" d=\"M").append(path).append("\"/>\n");
+  }
+
   private static String label(double tick) {
-    return tick == Math.rint(tick) ? format("%.0f", tick) : format("%.1f", tick);
+    return tick == Math.rint(tick) ? Long.toString(Math.round(tick)) : decimal(tick);
+  }
+
+  private static String decimal(double value) {
+    return String.format(Locale.ROOT, "%.1f", value);
   }
 
   private void drawLine(StringBuilder svg, Line line, String color, int legendY) {
-    svg.append(format("<polyline stroke=\"%s\" points=\"", color));
+    svg.append("<polyline stroke=\"").append(color).append("\" points=\"");
     for (int i = 0; i < line.xs().length; i++) {
-      double atX = x.at(line.xs()[i], LEFT, RIGHT);
-      double atY = y.at(line.ys()[i], BOTTOM, TOP);
-      svg.append(format("%.1f,%.1f ", atX, atY));
+      svg.append(decimal(x.at(line.xs()[i], LEFT, RIGHT))).append(',');
+      svg.append(decimal(y.at(line.ys()[i], BOTTOM, TOP))).append(' ');
     }
     svg.append("\"/>\n");
     int legendX = RIGHT + 12;
-    svg.append(
-        format(
-            "<path d=\"M%d %dh%d\" stroke=\"%s\" stroke-width=\"3\"/>\n",
-            legendX, legendY, LEGEND_LINE, color));
+    svg.append("<path stroke=\"").append(color).append("\" stroke-width=\"3\" d=\"M");
+    svg.append(legendX + " " + legendY + "h" + LEGEND_LINE + "\"/>\n");
     text(svg, "", legendX + LEGEND_LINE + 6, legendY + 4, line.name());
   }
 
   private static void text(StringBuilder svg, String style, double x, double y, String text) {
-    svg.append(format("<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", style, x, y, text));
-  }
-
-  private static String format(String format, Object... values) {
-    return String.format(Locale.ROOT, format, values);
+    svg.append("<text class=\"").append(style).append("\" x=\"").append(decimal(x));
+    svg.append("\" y=\"").append(decimal(y)).append("\">").append(text).append("</text>\n");
   }
 }
