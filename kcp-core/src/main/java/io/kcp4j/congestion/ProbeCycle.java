@@ -23,9 +23,9 @@ final class ProbeCycle {
 
   void begin(long nowUs) {
     random = random * 1_664_525 + 1_013_904_223 + (int) nowUs; // of Numerical Recipes, and the time
-    int share = random >>> Integer.SIZE - RANDOM_BITS;
-    lengthUs = MIN_US + (int) ((long) share * (MIN_US / 2) >> RANDOM_BITS);
-    roundsLeft = MIN_ROUNDS + (share * (MIN_ROUNDS / 2) >> RANDOM_BITS);
+    int share = random >>> (Integer.SIZE - RANDOM_BITS);
+    lengthUs = MIN_US + (int) (((long) share * (MIN_US / 2)) >> RANDOM_BITS);
+    roundsLeft = MIN_ROUNDS + ((share * (MIN_ROUNDS / 2)) >> RANDOM_BITS);
     beginsAtUs = nowUs;
   }
 
