@@ -15,7 +15,7 @@ import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -39,6 +39,14 @@ class KcpCongestionMetricsTest {
     return registry.get("kcp.congestion.sessions").tag("state", name).gauge().value();
   }
 
+  /** Does nothing. */
+  private static ChannelInitializer<Channel> idle() {
+    return new ChannelInitializer<>() {
+      @Override
+      protected void initChannel(Channel channel) {}
+    };
+  }
+
   private double sessionsInAnyState() {
     return Stream.of(BbrState.values()).mapToDouble(this::sessions).sum();
   }
@@ -51,7 +59,7 @@ class KcpCongestionMetricsTest {
           new ServerBootstrap()
               .group(group)
               .channel(KcpServerChannel.class)
-              .childHandler(new ChannelInboundHandlerAdapter())
+              .childHandler(idle())
               .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
               .sync()
               .channel();
@@ -59,7 +67,7 @@ class KcpCongestionMetricsTest {
           new Bootstrap()
               .group(group)
               .channel(KcpChannel.class)
-              .handler(new ChannelInboundHandlerAdapter());
+              .handler(idle());
       KcpCongestionMetrics metrics = new KcpCongestionMetrics(Tags.of("endpoint", "clients"));
       metrics.bindTo(registry);
       assertEquals(0, gauge("pacing.rate"));
