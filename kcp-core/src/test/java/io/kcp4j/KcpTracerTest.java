@@ -74,7 +74,8 @@ class KcpTracerTest {
 
   @Test
   void stateOfTheCongestionControlFollowsThatOfTheSession() {
-    KcpConfig bbr = driven.kcp.config().toBuilder().congestionControl(CongestionControl.BBR).build();
+    KcpConfig bbr =
+        driven.kcp.config().toBuilder().congestionControl(CongestionControl.BBR).build();
     driven.kcp.reconfigure(bbr);
     driven.sendSegments(2);
     driven.nowUs = 20_000;

@@ -1,6 +1,8 @@
 package io.kcp4j.congestion;
 
-/** What {@link CongestionControl#BBR} does: {@link CongestionControl#state} is one of these names. */
+/**
+ * What {@link CongestionControl#BBR} does: {@link CongestionControl#state} is one of these names.
+ */
 public enum BbrState {
   /** Doubles the rate each round until the path is full. */
   STARTUP,

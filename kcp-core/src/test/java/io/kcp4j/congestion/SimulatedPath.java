@@ -114,8 +114,7 @@ final class SimulatedPath implements AckSample, LossSample {
       freeAtUs = beginsAtUs + SEGMENT_BYTES * US_PER_S / bytesPerSecond;
     }
     long backAtUs = (long) Math.max(freeAtUs, nowUs) + foreignQueueUs + rttUs;
-    inFlight.add(
-        new Sent(sn, nowUs, backAtUs, isDropped || random.nextDouble() < loss));
+    inFlight.add(new Sent(sn, nowUs, backAtUs, isDropped || random.nextDouble() < loss));
   }
 
   /** The bytes that have been delivered. */

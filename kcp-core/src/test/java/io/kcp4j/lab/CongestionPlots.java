@@ -58,7 +58,8 @@ public final class CongestionPlots {
     write(directory, "congestion-rate.svg", rates(), CAPTION + "; queue of 1 BDP.");
     write(directory, "congestion-queue.svg", queues(), CAPTION + "; queue of 10 BDP.");
     write(directory, "congestion-loss.svg", goodputAgainstLoss(), CAPTION + "; queue of 1 BDP.");
-    write(directory, "congestion-share.svg", shareAgainstBuffer(), CAPTION + "; seconds 20 to 120.");
+    write(
+        directory, "congestion-share.svg", shareAgainstBuffer(), CAPTION + "; seconds 20 to 120.");
   }
 
   private static void write(Path directory, String name, LineChart chart, String caption)
@@ -177,8 +178,7 @@ public final class CongestionPlots {
     if (name.equals(TCP)) {
       return new Start(name, atUs, CubicTcp::over);
     }
-    KcpConfig config =
-        Variant.turbo().congestionControl(CongestionControl.factory(name)).build();
+    KcpConfig config = Variant.turbo().congestionControl(CongestionControl.factory(name)).build();
     LabSide side = LabSide.of(config, FecConfig.NONE);
     return new Start(name, atUs, world -> KcpFlow.bulk(world, side, side, Long.MAX_VALUE));
   }

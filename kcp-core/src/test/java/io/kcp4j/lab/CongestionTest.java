@@ -31,7 +31,8 @@ class CongestionTest {
   @Test
   void withoutCongestionControlTheQueueIsFull() {
     List<String> beyond = beyondLimits("--control none --lines 2 --buffer 10 --rate 20 --seeds 1");
-    assertEquals(List.of("mean", "p95", "dropped"), beyond.stream().map(CongestionTest::name).toList());
+    assertEquals(
+        List.of("mean", "p95", "dropped"), beyond.stream().map(CongestionTest::name).toList());
   }
 
   private static String name(String figure) {

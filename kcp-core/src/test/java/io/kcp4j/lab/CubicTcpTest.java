@@ -20,9 +20,7 @@ class CubicTcpTest {
   private static CongestionResult run(double bufferBdp, double loss, long... startsUs) {
     CongestionPath path = CongestionPath.of(20_000_000, RTT_US, 0, bufferBdp, loss);
     List<Start> starts =
-        Arrays.stream(startsUs)
-            .mapToObj(atUs -> new Start("tcp", atUs, CubicTcp::over))
-            .toList();
+        Arrays.stream(startsUs).mapToObj(atUs -> new Start("tcp", atUs, CubicTcp::over)).toList();
     return CongestionRun.run(path, starts, 10, SECONDS, 1);
   }
 

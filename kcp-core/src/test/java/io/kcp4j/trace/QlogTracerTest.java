@@ -114,9 +114,7 @@ class QlogTracerTest {
         "\"state\":\"probe_rtt\",\"pacing_rate\":16000,\"bandwidth\":24000,\"queue\":1.500,"
             + "\"app_limited\":true");
     assertEvent(
-        2,
-        "congestion_updated",
-        "\"state\":\"down\",\"pacing_rate\":20000,\"app_limited\":false");
+        2, "congestion_updated", "\"state\":\"down\",\"pacing_rate\":20000,\"app_limited\":false");
     assertEquals(3, records.size());
   }
 

@@ -63,11 +63,7 @@ class KcpCongestionMetricsTest {
               .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
               .sync()
               .channel();
-      Bootstrap bootstrap =
-          new Bootstrap()
-              .group(group)
-              .channel(KcpChannel.class)
-              .handler(idle());
+      Bootstrap bootstrap = new Bootstrap().group(group).channel(KcpChannel.class).handler(idle());
       KcpCongestionMetrics metrics = new KcpCongestionMetrics(Tags.of("endpoint", "clients"));
       metrics.bindTo(registry);
       assertEquals(0, gauge("pacing.rate"));
