@@ -19,7 +19,7 @@ class CongestionTest {
         "--lines 1 --buffer 10 --loss 5 --seeds 2 --receiver kcp-go-40",
         "--lines 2 --buffer 1,10 --seeds 1",
         "--lines 2 --buffer 10 --seeds 2 --receiver kcp-go-10",
-        "--lines 3 --buffer 1,5 --seeds 1",
+        "--lines 3 --buffer 1,2 --seeds 1",
         "--lines 4 --buffer 1 --seeds 1",
         "--lines 5 --seeds 1"
       })
