@@ -69,7 +69,7 @@ class BbrCongestionControlTest {
     double share = (path.delivered() - before) / (bytesPerSecond * 10);
     assertTrue(share >= 0.95, "share " + share);
     assertTrue(queueUs <= Math.max(rttUs / 4.0, 15_000), "queue " + queueUs);
-    assertEquals(bytesPerSecond, bbr.bandwidthBytesPerSecond(), 0.05 * bytesPerSecond);
+    assertEquals(bytesPerSecond, (double) bbr.bandwidthBytesPerSecond(), 0.05 * bytesPerSecond);
   }
 
   @ParameterizedTest
@@ -164,7 +164,7 @@ class BbrCongestionControlTest {
 
   @Test
   void firstSegmentsArePacedAsOnAPathOfFiftyMilliseconds() {
-    assertEquals(2.77 * 0.99 * 32 * 1_400 / 0.05, bbr.pacingBytesPerSecond(), 1);
+    assertEquals(2.77 * 0.99 * 32 * 1_400 / 0.05, (double) bbr.pacingBytesPerSecond(), 1);
     assertEquals(0, bbr.bandwidthBytesPerSecond());
   }
 
