@@ -106,14 +106,14 @@ final class SimulatedPath implements AckSample, LossSample {
     credit -= SEGMENT_BYTES;
     sentBytes += SEGMENT_BYTES;
     control.onSegmentSent(sn, SEGMENT_BYTES, transmission, nowUs);
-    double beginsAtUs = Math.max(freeAtUs, nowUs);
+    double beginsAtUs = Math.max(freeAtUs, (double) nowUs);
     boolean isDropped = (beginsAtUs - nowUs) * bytesPerSecond / US_PER_S > queueBytes;
     if (isDropped) {
       droppedSegments++;
     } else {
       freeAtUs = beginsAtUs + SEGMENT_BYTES * US_PER_S / bytesPerSecond;
     }
-    long backAtUs = (long) Math.max(freeAtUs, nowUs) + foreignQueueUs + rttUs;
+    long backAtUs = (long) Math.max(freeAtUs, (double) nowUs) + foreignQueueUs + rttUs;
     inFlight.add(new Sent(sn, nowUs, backAtUs, isDropped || random.nextDouble() < loss));
   }
 
