@@ -2,7 +2,6 @@ package io.kcp4j.lab;
 
 import static io.kcp4j.lab.CongestionCell.Figure.atLeast;
 import static io.kcp4j.lab.CongestionCell.Figure.atMost;
-import static io.kcp4j.lab.CongestionCell.Figure.of;
 
 import io.kcp4j.lab.CongestionCell.Figure;
 import io.kcp4j.lab.CongestionRun.Start;
@@ -78,8 +77,8 @@ final class CongestionLines {
     return List.of(
         atLeast("goodput", result.goodputShare(0) * PERCENT, "%", least),
         atMost("retransmitted", retransmitted, "%", 2 * percent + 1),
-        of("queue", result.waits().meanUs() / US_PER_MS, "ms"),
-        of("dropped", result.droppedShare() * PERCENT, "%"));
+        Figure.of("queue", result.waits().meanUs() / US_PER_MS, "ms"),
+        Figure.of("dropped", result.droppedShare() * PERCENT, "%"));
   }
 
   private void addQueueing(List<CongestionCell> cells, double megabits) {
@@ -98,9 +97,9 @@ final class CongestionLines {
     return List.of(
         atMost("mean", waits.meanUs() / US_PER_MS, "ms", 15 + roomMs),
         atMost("p95", waits.quantileUs(0.95) / US_PER_MS, "ms", 30 + roomMs),
-        of("max", waits.maxUs() / US_PER_MS, "ms"),
+        Figure.of("max", waits.maxUs() / US_PER_MS, "ms"),
         atMost("dropped", result.droppedShare() * PERCENT, "%", 1),
-        of("goodput", result.goodputShare(0) * PERCENT, "%"));
+        Figure.of("goodput", result.goodputShare(0) * PERCENT, "%"));
   }
 
   private void addBesideTcp(List<CongestionCell> cells, double megabits) {
@@ -127,8 +126,8 @@ final class CongestionLines {
     return List.of(
         new Figure("kcp", kcpPercent, "%", !isMedium || (kcpPercent >= 35 && kcpPercent <= 65)),
         atLeast(TCP, tcpPercent, "%", 25),
-        of("queue", result.waits().meanUs() / US_PER_MS, "ms"),
-        of("dropped", result.droppedShare() * PERCENT, "%"));
+        Figure.of("queue", result.waits().meanUs() / US_PER_MS, "ms"),
+        Figure.of("dropped", result.droppedShare() * PERCENT, "%"));
   }
 
   private void addFairness(List<CongestionCell> cells, double megabits) {
@@ -154,10 +153,10 @@ final class CongestionLines {
     List<Figure> figures = new ArrayList<>();
     figures.add(atLeast("Jain", result.fairness() * PERCENT, "%", flows == 2 ? 95 : 85));
     for (int i = 0; i < flows; i++) {
-      figures.add(of("flow", result.share(i) * PERCENT, "%"));
+      figures.add(Figure.of("flow", result.share(i) * PERCENT, "%"));
     }
-    figures.add(of("queue", result.waits().meanUs() / US_PER_MS, "ms"));
-    figures.add(of("dropped", result.droppedShare() * PERCENT, "%"));
+    figures.add(Figure.of("queue", result.waits().meanUs() / US_PER_MS, "ms"));
+    figures.add(Figure.of("dropped", result.droppedShare() * PERCENT, "%"));
     return figures;
   }
 
@@ -190,10 +189,10 @@ final class CongestionLines {
     double base = alone.quantileUs(0.99) / US_PER_MS;
     double beside = result.latencies(0).quantileUs(0.99) / US_PER_MS;
     return List.of(
-        of("base p99", base, "ms"),
+        Figure.of("base p99", base, "ms"),
         atMost("p99", beside, "ms", base + 30),
-        of("max", result.latencies(0).maxUs() / US_PER_MS, "ms"),
-        of("bulk", result.share(1) * PERCENT, "%"));
+        Figure.of("max", result.latencies(0).maxUs() / US_PER_MS, "ms"),
+        Figure.of("bulk", result.share(1) * PERCENT, "%"));
   }
 
   /** Line 6 has rates of its own. */
@@ -229,7 +228,7 @@ final class CongestionLines {
       slowest = Math.max(slowest, seconds);
       sum += seconds;
     }
-    return List.of(atMost("slowest of 100", slowest, "s", 5), of("mean", sum / runs, "s"));
+    return List.of(atMost("slowest of 100", slowest, "s", 5), Figure.of("mean", sum / runs, "s"));
   }
 
   private List<Figure> steps(CongestionPath path, long seed) {
@@ -245,8 +244,8 @@ final class CongestionLines {
         recovery("fall", result, fallUs, 5_000_000),
         recovery("rise", result, riseUs, 10_000_000),
         recovery("blackout", result, blackoutEndsUs, 10_000_000),
-        of("queue", result.waits().meanUs() / US_PER_MS, "ms"),
-        of("dropped", result.droppedShare() * PERCENT, "%"));
+        Figure.of("queue", result.waits().meanUs() / US_PER_MS, "ms"),
+        Figure.of("dropped", result.droppedShare() * PERCENT, "%"));
   }
 
   private static Figure recovery(

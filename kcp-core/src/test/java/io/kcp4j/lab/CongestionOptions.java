@@ -19,7 +19,7 @@ final class CongestionOptions {
         --seconds   virtual time of a run (that of the line)
         --seeds     (1,2,3)
         --control   congestion control of the sender: bbr, reno or none (bbr)
-        --receiver  what receives bulk data (the first); kcp-go's have the room of line 7
+        --receiver  what receives bulk data (kcp4j-10); kcp-go's have the room of line 7
         --fec       DATA/PARITY of the sender (none)
       receivers: %s"""
           .formatted(CongestionSides.receiverNames());
@@ -33,7 +33,7 @@ final class CongestionOptions {
   private int seconds;
   private List<String> seeds = List.of("1", "2", "3");
   private String control = "bbr";
-  private String receiver = CongestionSides.receiverNames().split(",")[0];
+  private String receiver = "kcp4j-10";
   private FecConfig fec = FecConfig.NONE;
 
   private CongestionOptions() {}
@@ -55,7 +55,7 @@ final class CongestionOptions {
   }
 
   private void set(String option, String value) {
-    List<String> values = List.of(value.split(","));
+    List<String> values = List.of(value.split(",", -1));
     switch (option) {
       case "--lines" -> lines = values;
       case "--rate" -> rates = values;
@@ -67,7 +67,7 @@ final class CongestionOptions {
       case "--seeds" -> seeds = values;
       case "--control" -> control = value;
       case "--receiver" -> receiver = value;
-      case "--fec" -> fec = fec(value.split("/"));
+      case "--fec" -> fec = fec(value.split("/", -1));
       default -> throw new IllegalArgumentException(option + ": unknown");
     }
     sender();

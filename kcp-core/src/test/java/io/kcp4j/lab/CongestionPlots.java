@@ -106,15 +106,11 @@ public final class CongestionPlots {
           CongestionRun.run(path(10, 0), List.of(start(name, 0)), 1, seconds, SEED);
       double[] ys =
           IntStream.range(0, 2 * seconds)
-              .mapToDouble(i -> meanMs(result.waitsUs(), i * periodSteps, periodSteps))
+              .mapToDouble(i -> result.waitsUs().mean(i * periodSteps, periodSteps) / US_PER_MS)
               .toArray();
       chart.line(label(name), xs, ys);
     }
     return chart;
-  }
-
-  private static double meanMs(long[] waitsUs, int from, int steps) {
-    return Arrays.stream(waitsUs, from, from + steps).average().orElseThrow() / US_PER_MS;
   }
 
   private static LineChart goodputAgainstLoss() {

@@ -16,7 +16,7 @@ record CongestionResult(
     long fromUs,
     long endUs,
     List<Flow> flows,
-    long[] waitsUs,
+    TimeSeries waitsUs,
     Latencies waits,
     long offered,
     long dropped) {
@@ -32,14 +32,14 @@ record CongestionResult(
    */
   record Flow(
       String name,
-      long[] bytes,
+      TimeSeries bytes,
       double overhead,
       CellResult.Direction direction,
       Latencies latencies) {
 
     /** The rate at which payload was read, in bits per second. */
     double bitsPerSecond(long fromUs, long toUs) {
-      long read = bytes[step(toUs)] - bytes[step(fromUs)];
+      long read = bytes.get(step(toUs)) - bytes.get(step(fromUs));
       return read * Byte.SIZE * US_PER_S / (toUs - fromUs);
     }
 
@@ -51,8 +51,8 @@ record CongestionResult(
 
     /** When so many bytes had been read, in microseconds, or MAX_VALUE. */
     long readAtUs(long atLeast) {
-      for (int step = 0; step < bytes.length; step++) {
-        if (bytes[step] >= atLeast) {
+      for (int step = 0; step < bytes.steps(); step++) {
+        if (bytes.get(step) >= atLeast) {
           return (long) step * CongestionRun.STEP_US;
         }
       }

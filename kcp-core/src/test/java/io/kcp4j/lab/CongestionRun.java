@@ -23,13 +23,13 @@ final class CongestionRun {
 
     final Start start;
     final CongestionFlow flow;
-    final long[] bytes;
+    final TimeSeries bytes;
     CellResult.Direction before;
 
     Running(Start start, CongestionFlow flow, int steps) {
       this.start = start;
       this.flow = flow;
-      bytes = new long[steps + 1];
+      bytes = new TimeSeries(steps);
     }
 
     CongestionResult.Flow result() {
@@ -42,7 +42,7 @@ final class CongestionRun {
 
   private final CongestionWorld world;
   private final List<Running> flows = new ArrayList<>();
-  private final long[] waitsUs;
+  private final TimeSeries waitsUs;
   private final long fromUs;
   private final long endUs;
   private int steps;
@@ -53,7 +53,7 @@ final class CongestionRun {
     fromUs = fromSeconds * US_PER_S;
     endUs = seconds * US_PER_S;
     int allSteps = (int) (endUs / STEP_US);
-    waitsUs = new long[allSteps + 1];
+    waitsUs = new TimeSeries(allSteps);
     for (Start start : starts) {
       Running running = new Running(start, start.factory().create(world), allSteps);
       flows.add(running);
@@ -96,12 +96,12 @@ final class CongestionRun {
   }
 
   private void step() {
-    waitsUs[steps] = world.up().waitUs(world.time().nowUs());
+    waitsUs.set(steps, world.up().waitUs(world.time().nowUs()));
     for (Running running : flows) {
-      running.bytes[steps] = running.flow.bytes();
+      running.bytes.set(steps, running.flow.bytes());
     }
     steps++;
-    if (steps < waitsUs.length) {
+    if (steps < waitsUs.steps()) {
       world.time().at((long) steps * STEP_US, this::step);
     }
   }

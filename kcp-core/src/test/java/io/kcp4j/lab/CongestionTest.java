@@ -36,12 +36,12 @@ class CongestionTest {
   }
 
   private static String name(String figure) {
-    return figure.split(" ")[0];
+    return figure.split(" ", -1)[0];
   }
 
   private static List<String> beyondLimits(String options) {
     List<String> beyond = new ArrayList<>();
-    for (CongestionCell cell : CongestionLines.cells(CongestionOptions.of(options.split(" ")))) {
+    for (CongestionCell cell : CongestionLines.cells(CongestionOptions.of(options.split(" ", -1)))) {
       for (Figure figure : cell.figures().get()) {
         if (!figure.isMet()) {
           beyond.add(figure + " (" + cell.label() + ")");

@@ -22,18 +22,24 @@ final class LineChart {
   private static final List<String> COLORS =
       List.of("#0b3d91", "#b45309", "#2e9e5b", "#8e44ad", "#222222");
 
-  /**
-   * An axis from the first to the last tick.
-   *
-   * @param ticks the labelled values, in ascending order
-   * @param isLogarithmic whether equal ratios take equal room; all ticks are positive then
-   */
-  record Axis(String label, double[] ticks, boolean isLogarithmic) {
+  /** An axis from the first to the last of its ticks: labelled values in ascending order. */
+  static final class Axis {
+
+    private final String label;
+    private final double[] ticks;
+    private final boolean isLogarithmic;
+
+    private Axis(String label, double[] ticks, boolean isLogarithmic) {
+      this.label = label;
+      this.ticks = ticks;
+      this.isLogarithmic = isLogarithmic;
+    }
 
     static Axis linear(String label, double... ticks) {
       return new Axis(label, ticks, false);
     }
 
+    /** Equal ratios take equal room; all values are positive. */
     static Axis logarithmic(String label, double... ticks) {
       return new Axis(label, ticks, true);
     }
@@ -57,7 +63,18 @@ final class LineChart {
     }
   }
 
-  private record Line(String name, double[] xs, double[] ys) {}
+  private static final class Line {
+
+    private final String name;
+    private final double[] xs;
+    private final double[] ys;
+
+    Line(String name, double[] xs, double[] ys) {
+      this.name = name;
+      this.xs = xs;
+      this.ys = ys;
+    }
+  }
 
   private final String title;
   private final Axis x;
@@ -104,18 +121,18 @@ final class LineChart {
   }
 
   private void drawGrid(StringBuilder svg) {
-    for (double tick : x.ticks()) {
+    for (double tick : x.ticks) {
       double at = x.at(tick, LEFT, RIGHT);
       gridLine(svg, decimal(at) + " " + TOP + "V" + BOTTOM);
       text(svg, "x", at, BOTTOM + 17, label(tick));
     }
-    for (double tick : y.ticks()) {
+    for (double tick : y.ticks) {
       double at = y.at(tick, BOTTOM, TOP);
       gridLine(svg, LEFT + " " + decimal(at) + "H" + RIGHT);
       text(svg, "y", LEFT - 7, at + 4, label(tick));
     }
-    text(svg, "x", (LEFT + RIGHT) / 2.0, BOTTOM + 35, x.label());
-    text(svg, "", MARGIN, TOP - 14, y.label());
+    text(svg, "x", (LEFT + RIGHT) / 2.0, BOTTOM + 35, x.label);
+    text(svg, "", MARGIN, TOP - 14, y.label);
   }
 
   private static void gridLine(StringBuilder svg, String path) {
@@ -132,15 +149,15 @@ final class LineChart {
 
   private void drawLine(StringBuilder svg, Line line, String color, int legendY) {
     svg.append("<polyline stroke=\"").append(color).append("\" points=\"");
-    for (int i = 0; i < line.xs().length; i++) {
-      svg.append(decimal(x.at(line.xs()[i], LEFT, RIGHT))).append(',');
-      svg.append(decimal(y.at(line.ys()[i], BOTTOM, TOP))).append(' ');
+    for (int i = 0; i < line.xs.length; i++) {
+      svg.append(decimal(x.at(line.xs[i], LEFT, RIGHT))).append(',');
+      svg.append(decimal(y.at(line.ys[i], BOTTOM, TOP))).append(' ');
     }
     svg.append("\"/>\n");
     int legendX = RIGHT + 12;
     svg.append("<path stroke=\"").append(color).append("\" stroke-width=\"3\" d=\"M");
     svg.append(legendX + " " + legendY + "h" + LEGEND_LINE + "\"/>\n");
-    text(svg, "", legendX + LEGEND_LINE + 6, legendY + 4, line.name());
+    text(svg, "", legendX + LEGEND_LINE + 6, legendY + 4, line.name);
   }
 
   private static void text(StringBuilder svg, String style, double x, double y, String text) {
