@@ -59,7 +59,8 @@ final class FlushSchedule {
     if (!isWaiting(nowUs)) {
       flushAtUs = Kcp.NO_DEADLINE;
     } else if (flushAtUs == Kcp.NO_DEADLINE) {
-      flushAtUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
+      long atUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
+      flushAtUs = isPacedOnly(nowUs) ? Math.max(atUs, kcp.pacer.opensAtUs()) : atUs;
     }
     kcp.admission.scheduleRetry(nowUs);
   }
@@ -76,12 +77,17 @@ final class FlushSchedule {
   }
 
   private boolean isWaiting(long nowUs) {
-    return kcp.receiving.acks().isPending()
-        || kcp.receiving.isMovePending()
-        || kcp.advertised.isReviewDue(nowUs)
+    return !isPacedOnly(nowUs)
         || Transmitter.isNewAllowed(kcp)
-        || kcp.losses.isLossDetected(nowUs) // deferred by the pacer
-        || kcp.losses.isLossSuspected();
+        || kcp.losses.isLossDetected(nowUs); // deferred by the pacer
+  }
+
+  /** Whether nothing waits but what the pacer may hold back. */
+  private boolean isPacedOnly(long nowUs) {
+    return !kcp.receiving.acks().isPending()
+        && !kcp.receiving.isMovePending()
+        && !kcp.advertised.isReviewDue(nowUs)
+        && !kcp.losses.isLossSuspected();
   }
 
   /**

@@ -63,9 +63,10 @@ class StandingQueueTest {
   @Test
   void shortestRoundTripIsForgottenAfterHalfAMinuteToAMinute() {
     round(0, RTT_US, RTT_US, RTT_US);
-    round(59 * SECOND_US, 80_000, 80_000, 80_000);
+    round(31 * SECOND_US, 80_000, 80_000, 80_000);
+    round(60 * SECOND_US, 80_000, 80_000, 80_000);
     assertEquals(40_000, queue.us());
-    round(61 * SECOND_US, 80_000, 80_000, 80_000);
+    round(62 * SECOND_US, 80_000, 80_000, 80_000);
     assertEquals(0, queue.us());
   }
 }
