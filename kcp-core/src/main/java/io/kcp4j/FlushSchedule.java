@@ -17,6 +17,9 @@ final class FlushSchedule {
   /** When what waits has to leave. */
   private long flushAtUs = Kcp.NO_DEADLINE;
 
+  /** Whether that is beyond the interval, since the pacer lets nothing leave before. */
+  private boolean isDeferred;
+
   FlushSchedule(Kcp kcp) {
     this.kcp = kcp;
   }
@@ -46,6 +49,7 @@ final class FlushSchedule {
       kcp.liveness.excludeDriverStall(lateUs);
     }
     flushAtUs = Kcp.NO_DEADLINE;
+    isDeferred = false;
     kcp.admission.endDeferral(nowUs);
   }
 
@@ -58,9 +62,12 @@ final class FlushSchedule {
     }
     if (!isWaiting(nowUs)) {
       flushAtUs = Kcp.NO_DEADLINE;
-    } else if (flushAtUs == Kcp.NO_DEADLINE) {
+      isDeferred = false;
+    } else if (flushAtUs == Kcp.NO_DEADLINE || isDeferred) {
       long atUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
-      flushAtUs = isPacedOnly(nowUs) ? Math.max(atUs, kcp.pacer.opensAtUs()) : atUs;
+      long opensAtUs = kcp.pacer.opensAtUs();
+      isDeferred = opensAtUs > atUs && isPacedOnly(nowUs);
+      flushAtUs = isDeferred ? opensAtUs : Math.min(atUs, flushAtUs);
     }
     kcp.admission.scheduleRetry(nowUs);
   }
