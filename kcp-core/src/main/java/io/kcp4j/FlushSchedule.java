@@ -86,15 +86,15 @@ final class FlushSchedule {
   private boolean isWaiting(long nowUs) {
     return !isPacedOnly(nowUs)
         || Transmitter.isNewAllowed(kcp)
-        || kcp.losses.isLossDetected(nowUs); // deferred by the pacer
+        || kcp.losses.isLossDetected(nowUs) // deferred by the pacer
+        || kcp.losses.isLossSuspected();
   }
 
   /** Whether nothing waits but what the pacer may hold back. */
   private boolean isPacedOnly(long nowUs) {
     return !kcp.receiving.acks().isPending()
         && !kcp.receiving.isMovePending()
-        && !kcp.advertised.isReviewDue(nowUs)
-        && !kcp.losses.isLossSuspected();
+        && !kcp.advertised.isReviewDue(nowUs);
   }
 
   /**
