@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	crand "crypto/rand"
 	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -21,7 +19,6 @@ import (
 	"github.com/kcp4j/kcp4j/interop/cli"
 	"github.com/kcp4j/kcp4j/interop/kcpgo"
 	"github.com/xtaci/kcp-go/v5"
-	"golang.org/x/net/ipv4"
 )
 
 const (
@@ -30,12 +27,7 @@ const (
 	newClients     = 100
 	newPeriod      = 50 * time.Millisecond
 	newTimeout     = 3 * time.Second
-	junkBytes      = 100
-	pushEnd        = headerBytes + pingBytes
 )
-
-// offer is an offer of the extension, whose last eight bytes are the token: protocol.md 13.
-const offer = "K\x01\x01\x08\x00--------"
 
 // An attackResult says what honest peers notice of a flood, and what it costs the server.
 type attackResult struct {
@@ -43,7 +35,7 @@ type attackResult struct {
 	Flood        int     `json:"flood"`                // 1: the first that the server meets, and its compiler
 	Rate         float64 `json:"datagrams_per_second"` // that were sent
 	Dropped      int64   `json:"dropped_by_the_socket"`
-	P50Before    float64 `json:"p50_before_ms"`
+	P50Before    float64 `json:"p50_before_ms"` // with new clients, too
 	P99Before    float64 `json:"p99_before_ms"`
 	P50Elsewhere float64 `json:"p50_flood_elsewhere_ms"` // the flood goes to another socket
 	P99Elsewhere float64 `json:"p99_flood_elsewhere_ms"`
@@ -63,44 +55,42 @@ type attackResult struct {
 
 // attack floods a server of kcp4j from forged addresses. Meanwhile 200 sessions of kcp-go send a
 // message of 50 bytes ten times a second, and new clients of kcp-go and kcp4j begin sessions. The
-// same flood goes to another socket before: its sender takes most of a core from all others.
+// sender of the flood has the lowest priority: one elsewhere would take no CPU time from the others.
+// Before that, as many new clients begin sessions without a flood, and then while the same flood goes
+// to another socket, to show what clients and sender take all the same.
 func attack(flags *flag.FlagSet, args []string) error {
 	classPath := flags.String("classpath", "kcp-jmh/target/benchmarks.jar",
 		"class path of "+loadClass)
-	kind := flags.String("kind", "segments",
-		"segments: first segments of new sessions; offers: the same with an offer of the extension; "+
-			"junk: random bytes, to a server with an AEAD")
-	rate := flags.Int("rate", 100_000, "`datagrams` per second")
+	var of floodSettings
+	of.flags(flags)
 	warmUp := flags.Duration("warm-up", 20*time.Second, "`time` before the measurements")
-	duration := flags.Duration("time", 10*time.Second, "`time` of the flood, and before it")
 	floods := flags.Int("floods", 2, "how many floods the same server meets")
 	var given jvms
 	given.flag(flags)
 	if err := cli.Parse(flags, args); err != nil {
 		return err
 	}
-	crypt := map[string]string{"segments": "null", "offers": "null", "junk": "aes-128-gcm"}[*kind]
-	if crypt == "" || *rate < 1000 || *duration < newClients*newPeriod+newTimeout {
+	crypt := map[string]string{"segments": "null", "offers": "null", "junk": "aes-128-gcm"}[of.kind]
+	if crypt == "" || of.rate < 1000 || of.duration < newClients*newPeriod+newTimeout {
 		return cli.UsageErrorf("--kind %s, --rate %d, --time %v: expected segments, offers or junk, "+
-			"1000 or more, and %v or more", *kind, *rate, *duration, newClients*newPeriod+newTimeout)
+			"1000 or more, and %v or more", of.kind, of.rate, of.duration, newClients*newPeriod+newTimeout)
 	}
 	s := &kcpgo.Settings{NoDelay: 1, Interval: 10, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256,
 		MTU: 1400, Stream: true, SockBuf: 4 << 20, Crypt: crypt, Key: "load"}
 	java := append(given.orDefault()[0].command, "-cp", *classPath, loadClass,
 		"--crypt="+s.Crypt, "--key="+s.Key)
-	a := &attacked{settings: s, kind: *kind, rate: *rate, warmUp: *warmUp, duration: *duration}
+	a := &attacked{floodSettings: of, settings: s, warmUp: *warmUp}
 	return a.run(java, *floods)
 }
 
 // An attacked is a server under attack, and those who use it.
 type attacked struct {
-	settings         *kcpgo.Settings
-	kind             string
-	rate             int
-	warmUp, duration time.Duration
-	remote           string
-	honest           []*honestSession
-	roundTrips       roundTripRecorder
+	floodSettings
+	settings   *kcpgo.Settings
+	warmUp     time.Duration
+	remote     string
+	honest     []*honestSession
+	roundTrips roundTripRecorder
 }
 
 // run prints a result for each flood.
@@ -135,7 +125,7 @@ func (a *attacked) run(java []string, floods int) error {
 
 // meet is one flood, and the time before it.
 func (a *attacked) meet(java []string, server int) (*attackResult, error) {
-	var arrivals [2]*measuredProcess
+	var arrivals [3]*measuredProcess
 	for i := range arrivals {
 		process, _, err := startJava(java, "--remote="+a.remote, "--mode=arrivals",
 			fmt.Sprintf("--arrivals=%d", newClients),
@@ -147,20 +137,18 @@ func (a *attacked) meet(java []string, server int) (*attackResult, error) {
 		arrivals[i] = process
 	}
 	time.Sleep(a.warmUp)
-	a.roundTrips.take()
-	time.Sleep(a.duration)
-	result := &attackResult{Kind: a.kind}
-	before := a.roundTrips.take().(roundTrips)
-	result.P50Before, result.P99Before = percentileOrZero(&before, 50), percentileOrZero(&before, 99)
 	elsewhere, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, err
 	}
 	defer elsewhere.Close()
-	control := new(attackResult)
-	err = a.flood(server, elsewhere.LocalAddr().String(), arrivals[0], control)
+	result, before, control := &attackResult{Kind: a.kind}, new(attackResult), new(attackResult)
+	err = errors.Join(a.flood(server, "", arrivals[0], before),
+		a.flood(server, elsewhere.LocalAddr().String(), arrivals[1], control),
+		a.flood(server, a.remote, arrivals[2], result))
+	result.P50Before, result.P99Before = before.P50, before.P99
 	result.P50Elsewhere, result.P99Elsewhere = control.P50, control.P99
-	return result, errors.Join(err, a.flood(server, a.remote, arrivals[1], result))
+	return result, err
 }
 
 // startJava starts a side of a measurement, and returns its first line.
@@ -176,15 +164,17 @@ func startJava(java []string, args ...string) (*measuredProcess, string, error) 
 	return process, line, err
 }
 
-// flood floods a socket, and measures what the sessions of the server notice.
+// flood floods a socket, or none, and measures what the sessions of the server notice.
 func (a *attacked) flood(
 	pid int, target string, arrivals *measuredProcess, result *attackResult,
 ) error {
-	flood, err := newFlooder(target, a.kind)
-	if err != nil {
-		return err
+	var sender *measuredProcess
+	if target != "" {
+		var err error
+		if sender, err = a.newSender(target); err != nil {
+			return err
+		}
 	}
-	defer flood.conn.Close()
 	result.MemoryBefore = residentMB(pid)
 	droppedBefore, err := socketDrops(a.remote)
 	cpuBefore := cpuTimeOf(pid)
@@ -194,15 +184,27 @@ func (a *attacked) flood(
 		return err
 	}
 	a.roundTrips.take()
-	end := time.Now().Add(a.duration)
 	newGo := a.beginSessions()
-	sent := make(chan int)
-	go func() { sent <- flood.run(a.rate, end) }()
+	if sender != nil {
+		if err := sender.cmd.Start(); err != nil {
+			return err
+		}
+		defer sender.end()
+	}
+	end := time.Now().Add(a.duration)
 	for time.Now().Before(end) {
 		result.MemoryPeak = max(result.MemoryPeak, residentMB(pid))
 		time.Sleep(50 * time.Millisecond)
 	}
-	result.Rate = float64(<-sent) / a.duration.Seconds()
+	if sender != nil {
+		sent, err := sender.line()
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Sscan(sent, &result.Rate); err != nil {
+			return err
+		}
+	}
 	during := a.roundTrips.take().(roundTrips)
 	result.ServerCPU = 100 * (cpuTimeOf(pid) - cpuBefore).Seconds() / a.duration.Seconds()
 	droppedAfter, err := socketDrops(a.remote)
@@ -220,6 +222,17 @@ func (a *attacked) flood(
 		}
 	}
 	return err
+}
+
+// newSender returns the process that will send a flood, with the lowest priority.
+func (a *attacked) newSender(target string) (*measuredProcess, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return newMeasuredProcess(exec.Command("nice", "-n", "19", self, "attack-sender",
+		"--remote="+target, "--kind="+a.kind, fmt.Sprintf("--rate=%d", a.rate),
+		fmt.Sprintf("--time=%v", a.duration)))
 }
 
 // inTime returns the percentage of new clients that have had an echo in time, and the longest time
@@ -341,92 +354,6 @@ func (a *attacked) firstEcho() (time.Duration, error) {
 	}
 	_, err = io.ReadFull(session, message)
 	return time.Since(begin), err
-}
-
-// A flooder sends datagrams from random addresses of 127.0.0.0/8, in batches.
-type flooder struct {
-	conn     *ipv4.PacketConn
-	kind     string
-	out      []ipv4.Message
-	sourceAt int // where the control messages have the source address
-	random   *rand.ChaCha8
-}
-
-func newFlooder(remote, kind string) (*flooder, error) {
-	remoteAddress, err := net.ResolveUDPAddr("udp4", remote)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := net.ListenUDP("udp4", nil)
-	if err != nil {
-		return nil, err
-	}
-	var seed [32]byte
-	crand.Read(seed[:])
-	f := &flooder{conn: ipv4.NewPacketConn(conn), kind: kind, out: make([]ipv4.Message, batch),
-		random: rand.NewChaCha8(seed)}
-	size := map[string]int{"segments": pushEnd, "offers": pushEnd + headerBytes + len(offer),
-		"junk": junkBytes}[kind]
-	source := net.IPv4(127, 2, 0, 1).To4()
-	for i := range f.out {
-		f.out[i].Buffers = [][]byte{make([]byte, size)}
-		f.out[i].Addr = remoteAddress
-		f.out[i].OOB = (&ipv4.ControlMessage{Src: source}).Marshal()
-	}
-	f.sourceAt = bytes.Index(f.out[0].OOB, source)
-	return f, kcpgo.SetBuffers(conn, 4<<20)
-}
-
-// run returns how many datagrams have been sent.
-func (f *flooder) run(rate int, end time.Time) int {
-	lockPreciseThread()
-	sent := 0
-	start := time.Now()
-	for now := start; now.Before(end); now = time.Now() {
-		due := int(now.Sub(start).Seconds() * float64(rate))
-		if due-sent < batch {
-			sleepUntil(start.Add(time.Duration(sent+batch) * time.Second / time.Duration(rate)))
-			continue
-		}
-		for i := range f.out {
-			f.renew(&f.out[i])
-		}
-		n, err := f.conn.WriteBatch(f.out, 0)
-		if err != nil {
-			n = max(n, 0)
-		}
-		sent += n
-	}
-	return sent
-}
-
-// renew gives a datagram another source, and other content.
-func (f *flooder) renew(m *ipv4.Message) {
-	source := f.random.Uint64()
-	copy(m.OOB[f.sourceAt:], []byte{
-		127, byte(2 + source%250), byte(source >> 16), byte(1 + source>>32%254)})
-	datagram := m.Buffers[0]
-	if f.kind == "junk" {
-		f.random.Read(datagram)
-		return
-	}
-	conv := uint32(source>>40) | 1
-	putHeader(datagram, conv, push, uint32(source), pingBytes)
-	if f.kind == "offers" {
-		putHeader(datagram[pushEnd:], conv, wins, uint32(source), len(offer))
-		message := datagram[pushEnd+headerBytes:]
-		copy(message, offer)
-		binary.LittleEndian.PutUint64(message[len(offer)-8:], f.random.Uint64())
-	}
-}
-
-// putHeader writes the header of a segment with sequence number 0.
-func putHeader(segment []byte, conv uint32, cmd byte, ts uint32, payload int) {
-	binary.LittleEndian.PutUint32(segment, conv)
-	segment[4] = cmd
-	binary.LittleEndian.PutUint16(segment[6:], 128)
-	binary.LittleEndian.PutUint32(segment[8:], ts)
-	binary.LittleEndian.PutUint32(segment[20:], uint32(payload))
 }
 
 // socketDrops is how many datagrams the socket at an IPv4 address has dropped, since its buffer was

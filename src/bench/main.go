@@ -24,6 +24,7 @@ func main() {
 		cli.NewCommand("codecs", "ciphers and FEC of kcp-go, for compare-codecs", codecs),
 		cli.NewCommand("attack",
 			"a flood from forged addresses, and what honest peers of kcp4j notice (Linux)", attack),
+		cli.NewCommand("attack-sender", "the flood alone, for attack", attackSender),
 		cli.NewCommand("load", "hold thousands of sessions open over one socket (Linux)", load),
 		cli.NewCommand("tunnel-server", "what kcptun's server does, for compare-tunnel", tunnel.Server),
 		cli.NewCommand("tunnel-client", "what kcptun's client does, for compare-tunnel", tunnel.Client),

@@ -187,8 +187,14 @@ func checkStream(session *smux.Session, seed uint64, size int64, deadline time.T
 	if err := stream.CloseWrite(); err != nil {
 		return err
 	}
-	if _, err := stream.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := stream.Read(make([]byte, 1)); !isEnd(session, err) {
 		return fmt.Errorf("after the echo: %v in place of its end", err)
 	}
 	return nil
+}
+
+// isEnd reports whether a stream whose own direction has ended was ended by the peer, too: a Read
+// that waits for the peer's FIN returns io.EOF or, as the runtime chooses, io.ErrClosedPipe.
+func isEnd(session *smux.Session, err error) bool {
+	return err == io.EOF || err == io.ErrClosedPipe && !session.IsClosed()
 }

@@ -3,6 +3,7 @@ package io.kcp4j.lab;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -49,6 +50,7 @@ class AdaptiveFecTest {
     return result.up().bytes() + result.down().bytes() + LabLink.HEADER_BYTES * datagrams;
   }
 
+  @Tag("slow")
   @ParameterizedTest
   @ValueSource(longs = {1, 2})
   void aFewLossesDelayAlmostNothing(long seed) {
@@ -59,6 +61,7 @@ class AdaptiveFecTest {
     assertBytes(1.65, run(Workload.GAME, "default", link, 1, SECONDS, seed), adaptive);
   }
 
+  @Tag("slow")
   @ParameterizedTest
   @ValueSource(longs = {1, 2})
   void manyLossesDelayLittle(long seed) {
@@ -68,6 +71,7 @@ class AdaptiveFecTest {
     assertBytes(1.75, run(Workload.GAME, "default", link, 1, SECONDS, seed), adaptive);
   }
 
+  @Tag("slow")
   @Test
   void aThirdParityPacketHidesAlmostAllOfThem() {
     LinkSettings link = LINK.withLoss(0.05, 0);
@@ -76,6 +80,7 @@ class AdaptiveFecTest {
     assertBytes(2.0, game("default", link), adaptive);
   }
 
+  @Tag("slow")
   @Test
   void messagesAreProtectedAsStreamsAre() {
     LinkSettings link = LINK.withLoss(0.05, 0);
@@ -103,6 +108,7 @@ class AdaptiveFecTest {
     assertLatency(0.99, 1.2, game("adaptive", link, 75));
   }
 
+  @Tag("slow")
   @Test
   void kcpGoRecoversJustTheSame() {
     for (double loss : new double[] {0.005, 0.05}) {
@@ -113,6 +119,7 @@ class AdaptiveFecTest {
     }
   }
 
+  @Tag("slow")
   @Test
   void delayedCopiesArriveAfterMostBursts() {
     LinkSettings link = LINK.withLoss(0.01, 2_000);

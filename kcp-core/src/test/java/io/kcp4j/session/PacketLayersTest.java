@@ -275,9 +275,13 @@ class PacketLayersTest {
     session.kcp().probe();
     client.table.scheduleFlush(session);
     client.table.flushPending(0);
-    server.take(client, client.packets());
+    List<ByteBuf> probe = client.packets();
+    server.take(client, probe);
     assertEquals(0, server.table.size());
-    client.take(server, server.packets());
+    List<ByteBuf> answer = server.packets();
+    assertEquals(1, answer.size());
+    assertEquals(probe.get(0).readableBytes(), answer.get(0).readableBytes());
+    client.take(server, answer);
     assertEquals(1, session.kcp().counters().get(KcpCounter.SEGMENTS_IN));
   }
 

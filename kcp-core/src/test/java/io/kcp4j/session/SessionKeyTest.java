@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -74,6 +75,7 @@ class SessionKeyTest {
     }
     Map<SessionKey, Integer> map = new HashMap<>();
     for (int i = 0; i < colliding.size(); i++) {
+      assertFalse(Thread.interrupted(), i + " keys within the timeout");
       assertEquals(hash, colliding.get(i).hashCode());
       assertNull(map.put(colliding.get(i), i));
     }

@@ -15,16 +15,19 @@ import java.util.List;
 import java.util.function.LongFunction;
 import java.util.function.ToLongFunction;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Thousands of seeds in virtual time. A failure names its seed and the command that replays just
- * that one, see {@link Simulate}.
+ * Seeds in virtual time: hundreds, and thousands in the slow tests. A failure names its seed and
+ * the command that replays just that one, see {@link Simulate}.
  */
 class SimulatorTest {
 
-  private static final int PAIRS = 2000;
-  private static final int ENDPOINTS = 200;
+  private static final int PAIRS = 200;
+  private static final int ALL_PAIRS = 2000;
+  private static final int ENDPOINTS = 50;
+  private static final int ALL_ENDPOINTS = 200;
 
   private static final List<KcpCounter> COUNTED_BY_ENDPOINTS =
       List.of(
@@ -44,7 +47,7 @@ class SimulatorTest {
 
   @Test
   void pairsLoseAlterReorderAndBlockNothing() {
-    List<SimulationReport> reports = run(PAIRS, seed -> Simulation.pair(seed, null));
+    List<SimulationReport> reports = run(0, PAIRS, seed -> Simulation.pair(seed, null));
     FaultCounts faults = total(reports);
     for (Fault fault : Fault.values()) {
       assertTrue(faults.get(fault) > 0, "never happened: " + fault);
@@ -55,7 +58,7 @@ class SimulatorTest {
 
   @Test
   void endpointsCarryEverySessionUnalteredThroughAllLayersAndBeginNoneTwice() {
-    List<SimulationReport> reports = run(ENDPOINTS, seed -> Simulation.endpoints(seed, null));
+    List<SimulationReport> reports = run(0, ENDPOINTS, seed -> Simulation.endpoints(seed, null));
     FaultCounts faults = total(reports);
     assertTrue(faults.get(Fault.LOST) > 0);
     assertTrue(faults.get(Fault.DUPLICATED) > 0);
@@ -66,6 +69,18 @@ class SimulatorTest {
       long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
       assertTrue(counted > 0, "never counted: " + counter);
     }
+  }
+
+  @Tag("slow")
+  @Test
+  void moreSeedsOfPairsSucceed() {
+    run(PAIRS, ALL_PAIRS, seed -> Simulation.pair(seed, null));
+  }
+
+  @Tag("slow")
+  @Test
+  void moreSeedsOfEndpointsSucceed() {
+    run(ENDPOINTS, ALL_ENDPOINTS, seed -> Simulation.endpoints(seed, null));
   }
 
   /** A probe that shares a packet with a segment once counted against the amplification limit. */
@@ -133,8 +148,9 @@ class SimulatorTest {
     assertEquals(0, report.retransmitted());
   }
 
-  private static List<SimulationReport> run(int seeds, LongFunction<SimulationReport> simulation) {
-    return LongStream.range(0, seeds).parallel().mapToObj(simulation).toList();
+  private static List<SimulationReport> run(
+      int first, int end, LongFunction<SimulationReport> simulation) {
+    return LongStream.range(first, end).parallel().mapToObj(simulation).toList();
   }
 
   private static FaultCounts total(List<SimulationReport> reports) {

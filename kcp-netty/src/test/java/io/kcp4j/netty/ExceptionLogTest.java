@@ -15,8 +15,10 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** Unexpected exceptions are logged with their stack traces, at a limited rate. */
+@ResourceLock(RecordedLog.LOCK)
 class ExceptionLogTest {
 
   private final RecordedLog recorded = new RecordedLog();

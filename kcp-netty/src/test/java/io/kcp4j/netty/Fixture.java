@@ -1,6 +1,5 @@
 package io.kcp4j.netty;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -18,6 +17,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.SplittableRandom;
@@ -41,6 +41,7 @@ final class Fixture implements AutoCloseable {
     Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
   }
 
+  private final TransportUnderTest transport;
   final MultiThreadIoEventLoopGroup serverGroup;
   final MultiThreadIoEventLoopGroup childGroup;
   private final MultiThreadIoEventLoopGroup clientGroup;
@@ -63,9 +64,10 @@ final class Fixture implements AutoCloseable {
 
   /** Makes a fixture with {@code serverLoops} event loops for servers. */
   Fixture(TransportUnderTest transport, int serverLoops) {
-    serverGroup = transport.newGroup(serverLoops);
-    childGroup = transport.newGroup(2);
-    clientGroup = transport.newGroup(1);
+    this.transport = transport;
+    serverGroup = EventLoopPool.acquire(transport, serverLoops);
+    childGroup = EventLoopPool.acquire(transport, 2);
+    clientGroup = EventLoopPool.acquire(transport, 1);
     serverBootstrap =
         new ServerBootstrap()
             .group(serverGroup, childGroup)
@@ -149,7 +151,9 @@ final class Fixture implements AutoCloseable {
   @Override
   public void close() {
     closeChannels();
-    shutDown();
+    for (MultiThreadIoEventLoopGroup group : List.of(serverGroup, childGroup, clientGroup)) {
+      EventLoopPool.release(transport, group);
+    }
     assertEquals(0, allocator.metric().usedDirectMemory(), "bytes of direct buffers left");
     assertEquals(0, allocator.metric().usedHeapMemory(), "bytes of heap buffers left");
   }
@@ -184,12 +188,6 @@ final class Fixture implements AutoCloseable {
 
   /** Ends the event loops, which closes the open channels. */
   void shutDown() {
-    // Without a quiet period a Netty event loop may end before it has closed its channels.
-    serverGroup.shutdownGracefully(10, 5000, MILLISECONDS);
-    childGroup.shutdownGracefully(10, 5000, MILLISECONDS);
-    clientGroup.shutdownGracefully(10, 5000, MILLISECONDS);
-    serverGroup.terminationFuture().syncUninterruptibly();
-    childGroup.terminationFuture().syncUninterruptibly();
-    clientGroup.terminationFuture().syncUninterruptibly();
+    EventLoopPool.shutDown(serverGroup, childGroup, clientGroup);
   }
 }

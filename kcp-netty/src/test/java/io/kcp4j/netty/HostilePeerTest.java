@@ -160,6 +160,7 @@ class HostilePeerTest {
 
         assertEquals(5, Segment.conv(answer, 0));
         assertEquals(Segment.WINS, Segment.cmd(answer, 0));
+        assertEquals(Segment.HEADER_BYTES, answer.readableBytes());
         assertEquals(0, server.sessions());
       }
     }

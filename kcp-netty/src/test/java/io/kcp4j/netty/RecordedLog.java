@@ -11,6 +11,9 @@ import org.slf4j.LoggerFactory;
 /** What is logged while it is open. */
 final class RecordedLog extends AppenderBase<ILoggingEvent> implements AutoCloseable {
 
+  /** What a test locks that must not see the messages of others. */
+  static final String LOCK = "root logger";
+
   private static final Logger ROOT =
       (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
 

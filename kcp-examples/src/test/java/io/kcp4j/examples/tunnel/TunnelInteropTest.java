@@ -2,6 +2,7 @@ package io.kcp4j.examples.tunnel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 import io.kcp4j.examples.HostPort;
 import io.kcp4j.netty.interop.GoPeer;
@@ -13,10 +14,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One end of the tunnel is kcp-go, smux and Snappy in Go, put together as in kcptun. */
+@Execution(CONCURRENT)
 class TunnelInteropTest {
 
   private static final int CONNECTIONS = 10;

@@ -26,6 +26,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -46,29 +47,53 @@ class SmuxInteropTest {
 
   @ParameterizedTest
   @MethodSource("connections")
+  void hundredStreamsOfAGoClientAreEchoed(SmuxTransport transport, int version) throws Exception {
+    assertStreamsOfAGoClientAreEchoed(100, transport, version);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @MethodSource("connections")
   void thousandStreamsOfAGoClientAreEchoed(SmuxTransport transport, int version) throws Exception {
-    List<String> flags = transport.goFlags(version, "--streams=1000", "--bytes=10000");
+    assertStreamsOfAGoClientAreEchoed(1000, transport, version);
+  }
+
+  private static void assertStreamsOfAGoClientAreEchoed(
+      int count, SmuxTransport transport, int version) throws Exception {
+    List<String> flags = transport.goFlags(version, "--streams=" + count, "--bytes=10000");
     try (SmuxEnd server = SmuxEnd.serve(transport, config(version), StreamEcho.initializer());
         GoPeer client = GoPeer.client("smux-client", server.address(), TIMEOUT_SECONDS, flags)) {
       client.assertSucceeds();
-      assertEquals(1000, client.count("streams"));
+      assertEquals(count, client.count("streams"));
       assertEquals(0, client.count("failures"));
     }
   }
 
   @ParameterizedTest
   @MethodSource("connections")
+  void hundredStreamsAreEchoedByAGoServer(SmuxTransport transport, int version) throws Exception {
+    assertStreamsAreEchoedByAGoServer(100, transport, version);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @MethodSource("connections")
   void thousandStreamsAreEchoedByAGoServer(SmuxTransport transport, int version) throws Exception {
+    assertStreamsAreEchoedByAGoServer(1000, transport, version);
+  }
+
+  private static void assertStreamsAreEchoedByAGoServer(
+      int count, SmuxTransport transport, int version) throws Exception {
     try (GoPeer server = GoPeer.server("smux-server", transport.goFlags(version));
         SmuxEnd client = SmuxEnd.connect(transport, config(version), server.address())) {
       List<EchoedStream> streams =
-          IntStream.range(0, 1000).mapToObj(i -> new EchoedStream(i, 10_000)).toList();
+          IntStream.range(0, count).mapToObj(i -> new EchoedStream(i, 10_000)).toList();
       streams.forEach(client::open);
       for (EchoedStream stream : streams) {
         stream.done().get(TIMEOUT_SECONDS, SECONDS);
       }
       server.finish();
-      assertEquals(1000, server.count("streams"));
+      assertEquals(count, server.count("streams"));
       assertEquals(0, server.count("open"));
     }
   }

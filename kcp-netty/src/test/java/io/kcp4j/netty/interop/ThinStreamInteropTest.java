@@ -2,16 +2,19 @@ package io.kcp4j.netty.interop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpStats;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.fec.FecConfig;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** FEC that is aligned with the flushes of a thin stream, to an unmodified kcp-go. */
+@Execution(CONCURRENT)
 class ThinStreamInteropTest {
 
   private static final int TIMEOUT_SECONDS = 60;

@@ -32,6 +32,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -50,10 +51,22 @@ class SmuxConnectionsTest {
 
   @ParameterizedTest
   @MethodSource("connections")
+  void hundredStreamsEchoEveryByte(ConnectionType type, int version) throws Exception {
+    assertStreamsEchoEveryByte(100, type, version);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @MethodSource("connections")
   void thousandStreamsEchoEveryByte(ConnectionType type, int version) throws Exception {
+    assertStreamsEchoEveryByte(1000, type, version);
+  }
+
+  private static void assertStreamsEchoEveryByte(int count, ConnectionType type, int version)
+      throws Exception {
     try (SmuxPair pair = new SmuxPair(type, config(version), StreamEcho.initializer())) {
       List<EchoedStream> streams =
-          IntStream.range(0, 1000).mapToObj(i -> new EchoedStream(i, 10_000)).toList();
+          IntStream.range(0, count).mapToObj(i -> new EchoedStream(i, 10_000)).toList();
       streams.forEach(stream -> pair.bootstrap().handler(stream).open());
       for (EchoedStream stream : streams) {
         stream.done().get(TIMEOUT_SECONDS, SECONDS);
@@ -61,6 +74,7 @@ class SmuxConnectionsTest {
     }
   }
 
+  @Tag("slow")
   @ParameterizedTest
   @MethodSource("connections")
   void largeStreamsEchoEveryByte(ConnectionType type, int version) throws Exception {
