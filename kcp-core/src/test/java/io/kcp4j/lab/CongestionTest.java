@@ -41,7 +41,8 @@ class CongestionTest {
 
   private static List<String> beyondLimits(String options) {
     List<String> beyond = new ArrayList<>();
-    for (CongestionCell cell : CongestionLines.cells(CongestionOptions.of(options.split(" ", -1)))) {
+    for (CongestionCell cell :
+        CongestionLines.cells(CongestionOptions.of(options.split(" ", -1)))) {
       for (Figure figure : cell.figures().get()) {
         if (!figure.isMet()) {
           beyond.add(figure + " (" + cell.label() + ")");
