@@ -66,7 +66,7 @@ final class FlushSchedule {
     } else if (flushAtUs == Kcp.NO_DEADLINE || isDeferred) {
       long atUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
       long opensAtUs = kcp.pacer.opensAtUs();
-      isDeferred = opensAtUs > atUs && isPacedOnly(nowUs);
+      isDeferred = opensAtUs > atUs && !isUnpacedWaiting(nowUs);
       flushAtUs = isDeferred ? opensAtUs : Math.min(atUs, flushAtUs);
     }
     kcp.admission.scheduleRetry(nowUs);
@@ -84,17 +84,17 @@ final class FlushSchedule {
   }
 
   private boolean isWaiting(long nowUs) {
-    return !isPacedOnly(nowUs)
+    return isUnpacedWaiting(nowUs)
         || Transmitter.isNewAllowed(kcp)
         || kcp.losses.isLossDetected(nowUs) // deferred by the pacer
         || kcp.losses.isLossSuspected();
   }
 
-  /** Whether nothing waits but what the pacer may hold back. */
-  private boolean isPacedOnly(long nowUs) {
-    return !kcp.receiving.acks().isPending()
-        && !kcp.receiving.isMovePending()
-        && !kcp.advertised.isReviewDue(nowUs);
+  /** Whether something waits that the pacer does not hold back. */
+  private boolean isUnpacedWaiting(long nowUs) {
+    return kcp.receiving.acks().isPending()
+        || kcp.receiving.isMovePending()
+        || kcp.advertised.isReviewDue(nowUs);
   }
 
   /**

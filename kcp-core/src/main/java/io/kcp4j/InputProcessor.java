@@ -197,11 +197,11 @@ final class InputProcessor {
     if (losses.isLastTransmission(index, ts)) {
       return DeliveredTransmission.LAST;
     }
-    return genuine ? DeliveredTransmission.EARLIER : delivered(losses, index);
+    return genuine ? DeliveredTransmission.EARLIER : deliveredWithoutEcho(losses, index);
   }
 
-  /** Without a timestamp that was sent. */
-  private static DeliveredTransmission delivered(LossDetector losses, int index) {
+  /** The same where no ACK repeats a timestamp that was sent. */
+  private static DeliveredTransmission deliveredWithoutEcho(LossDetector losses, int index) {
     return losses.transmissions(index) == 1
         ? DeliveredTransmission.LAST
         : DeliveredTransmission.UNKNOWN;
@@ -260,7 +260,7 @@ final class InputProcessor {
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
         int index = sending.index(sn);
-        DeliveredTransmission delivered = delivered(kcp.losses, index);
+        DeliveredTransmission delivered = deliveredWithoutEcho(kcp.losses, index);
         kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
       }
     }

@@ -79,8 +79,8 @@ class KcpCongestionMetricsTest {
       bbr.writeAndFlush(Unpooled.wrappedBuffer(new byte[100_000]));
       await().until(() -> gauge("bandwidth") > 0 && gauge("application.limited") == 1);
       CongestionStats stats = bbr.stats().congestion();
-      assertEquals(stats.bandwidthBytesPerSecond(), gauge("bandwidth"));
-      assertEquals(stats.pacingBytesPerSecond(), gauge("pacing.rate"));
+      assertEquals((double) stats.bandwidthBytesPerSecond(), gauge("bandwidth"));
+      assertEquals((double) stats.pacingBytesPerSecond(), gauge("pacing.rate"));
       double queue = registry.get("kcp.congestion.queue").timeGauge().value(TimeUnit.MICROSECONDS);
       assertEquals(stats.queueUs(), queue, 1e-3);
       assertEquals(CongestionStats.NONE, none.stats().congestion());
