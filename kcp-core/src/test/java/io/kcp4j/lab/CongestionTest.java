@@ -5,12 +5,24 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.kcp4j.lab.CongestionCell.Figure;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A cross-section of the congestion lab: BBR keeps the limits of its lines. */
 class CongestionTest {
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--lines 1 --buffer 1 --loss 1,10 --seeds 1 --seconds 15",
+        "--lines 2 --buffer 10 --seeds 1 --seconds 20 --receiver kcp-go-10",
+        "--lines 5 --seeds 1 --seconds 15"
+      })
+  void figuresOfShortRunsAreWithinTheirLimits(String options) {
+    assertEquals(List.of(), beyondLimits(options + " --rate 20"));
+  }
 
   @ParameterizedTest
   @ValueSource(
@@ -23,6 +35,7 @@ class CongestionTest {
         "--lines 4 --buffer 1 --seeds 1",
         "--lines 5 --seeds 1"
       })
+  @Tag("slow")
   void figuresAreWithinTheirLimits(String options) {
     assertEquals(List.of(), beyondLimits(options + " --rate 20"));
   }
@@ -30,7 +43,8 @@ class CongestionTest {
   /** The flood that is the reason for BBR. */
   @Test
   void withoutCongestionControlTheQueueIsFull() {
-    List<String> beyond = beyondLimits("--control none --lines 2 --buffer 10 --rate 20 --seeds 1");
+    String options = "--control none --lines 2 --buffer 10 --rate 20 --seeds 1 --seconds 15";
+    List<String> beyond = beyondLimits(options);
     assertEquals(
         List.of("mean", "p95", "dropped"), beyond.stream().map(CongestionTest::name).toList());
   }
