@@ -65,7 +65,7 @@ class KcpRateLimitTest {
     driven.kcp.charge(LIMIT / 10, 0); // for 100 ms
     driven.receiveBatch(driven.ack(1, sent.get(1).ts()), driven.ack(2, sent.get(2).ts()));
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
-    long opensAtUs = 10 * (4 * 1400 + LIMIT / 10) - 2 * INTERVAL_US;
+    long opensAtUs = 10L * (sent.size() * 1400 + LIMIT / 10) - 2 * INTERVAL_US;
     assertEquals(opensAtUs, driven.kcp.nextDeadline(), "a wake-up for nothing");
     driven.runTo(110_000);
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
