@@ -111,7 +111,7 @@ class BbrCongestionControlTest {
   }
 
   @Test
-  void twiceTheRateIsFoundWithinTwoSeconds() {
+  void doubledRateIsFoundWithinTwoSeconds() {
     path.run(5_000);
     path.bytesPerSecond = 2 * RATE;
     path.run(1_500);
