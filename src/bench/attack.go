@@ -224,13 +224,13 @@ func (a *attacked) flood(
 	return err
 }
 
-// newSender returns the process that will send a flood, with the lowest priority.
+// newSender returns the process that will send a flood, with the lowest priority, SCHED_IDLE.
 func (a *attacked) newSender(target string) (*measuredProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return newMeasuredProcess(exec.Command("nice", "-n", "19", self, "attack-sender",
+	return newMeasuredProcess(exec.Command("chrt", "--idle", "0", self, "attack-sender",
 		"--remote="+target, "--kind="+a.kind, fmt.Sprintf("--rate=%d", a.rate),
 		fmt.Sprintf("--time=%v", a.duration)))
 }

@@ -36,7 +36,7 @@ final class Admission {
   private final SessionDirectory directory;
   private final StatelessResponder responder;
   private final Backlog backlog;
-  private final UnvalidatedSessions unvalidated = new UnvalidatedSessions();
+  private final UnvalidatedSessions unvalidated;
   private boolean acceptsOnProbe;
 
   /** Null while there has been no pressure for some seconds. */
@@ -53,7 +53,8 @@ final class Admission {
       KcpContext context,
       SessionIndex index,
       SessionDirectory directory,
-      StatelessResponder responder) {
+      StatelessResponder responder,
+      long nowUs) {
     this.table = table;
     this.handler = handler;
     this.counters = context.total();
@@ -61,6 +62,7 @@ final class Admission {
     this.directory = directory;
     this.responder = responder;
     this.backlog = new Backlog(context);
+    unvalidated = new UnvalidatedSessions(nowUs);
   }
 
   void acceptOnProbe(boolean accept) {
@@ -249,7 +251,7 @@ final class Admission {
     if (!session.path().isValidated()) {
       unvalidated.add(session, nowUs);
       if (incoming.isValidated()) {
-        table.validated(session);
+        table.validated(session, nowUs);
       }
     }
     backlog.remove(incoming);

@@ -11,7 +11,7 @@ import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 
 /**
  * Opens packets, tells segments, FEC data, parity and unreliable datagrams apart, and gives each to
@@ -33,7 +33,7 @@ final class PacketDemux {
   private final SessionIndex index;
   private final Admission admission;
   private final FlushQueue flushQueue;
-  private final Consumer<Session> onValidated;
+  private final ObjLongConsumer<Session> onValidated;
   private final OpenBudget openBudget;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
@@ -49,7 +49,7 @@ final class PacketDemux {
       Admission admission,
       FlushQueue flushQueue,
       OpenBudget openBudget,
-      Consumer<Session> onValidated) {
+      ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.counters = context.total();
     this.cipher = cipher;
@@ -229,7 +229,7 @@ final class PacketDemux {
     }
     boolean isProof = !session.path().isValidated() && session.isPeerProven();
     if (isProof) {
-      onValidated.accept(session);
+      onValidated.accept(session, nowUs);
     }
     if (isProof || !session.kcp().isLastInputStale()) {
       session.onReceived(nowUs);

@@ -224,7 +224,7 @@ public final class SessionTable {
     responder =
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
-    admission = new Admission(this, handler, context, index, directory, responder);
+    admission = new Admission(this, handler, context, index, directory, responder, nowUs);
     openBudget = new OpenBudget();
     demux =
         new PacketDemux(
@@ -440,9 +440,9 @@ public final class SessionTable {
   }
 
   /** The path of a session has been validated. */
-  void validated(Session session) {
+  void validated(Session session, long nowUs) {
     session.validatePath();
-    admission.unvalidated().validated(session);
+    admission.unvalidated().validated(session, nowUs);
     index.validated(session);
     Session oldest =
         convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);

@@ -43,6 +43,11 @@ final class TokenBuckets {
     fullAtNs[index] = Math.max(fullAtNs[index], nowUs * NS_PER_US) + intervalNs;
   }
 
+  /** Puts a token back that was taken from a bucket. */
+  void giveBack(int bucket) {
+    fullAtNs[index(bucket)] -= intervalNs;
+  }
+
   /** Takes a token from a bucket if it has one; returns whether it had. */
   boolean tryTake(int bucket, long nowUs) {
     boolean hasToken = hasToken(bucket, nowUs);

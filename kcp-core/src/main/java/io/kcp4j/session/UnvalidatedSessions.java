@@ -7,14 +7,17 @@ import java.util.Map;
 /**
  * The accepted sessions of a table whose paths are not validated, which may be those of forged
  * addresses. Their number is limited. Beyond half of the limit the table is under pressure, and so
- * it is if many have begun within a second: honest clients are validated after a round trip.
+ * it is if many have begun in a short time: honest clients are validated after a round trip.
  */
 final class UnvalidatedSessions {
 
   static final int DEFAULT_LIMIT = 4096;
 
-  /** So many may begin within a second, and not be validated, before that is taken for a flood. */
-  static final int MAX_NEW_PER_SECOND = 128;
+  /**
+   * So many may begin in a second, and not be validated, before that is taken for a flood. During a
+   * flood they are spread over the second: peers would wait while a hundred begin at once.
+   */
+  private static final int MAX_NEW_PER_SECOND = 128;
 
   private static final int SECOND_US = 1_000_000;
 
@@ -29,26 +32,19 @@ final class UnvalidatedSessions {
   /** The sessions, those first that are to be evicted. */
   private final Map<Session, Entry> sessions = new LinkedHashMap<>();
 
-  private long secondAtUs;
+  private final TokenBuckets begun;
 
-  /** Those that have been added since {@link #secondAtUs} and not been validated. */
-  private int newInSecond;
+  UnvalidatedSessions(long nowUs) {
+    begun = new TokenBuckets(1, MAX_NEW_PER_SECOND, MAX_NEW_PER_SECOND, nowUs);
+  }
 
   void limit(int sessions) {
     limit = sessions;
   }
 
   void add(Session session, long nowUs) {
-    beginSecond(nowUs);
     sessions.put(session, new Entry(nowUs, nowUs));
-    newInSecond++;
-  }
-
-  private void beginSecond(long nowUs) {
-    if (nowUs - secondAtUs >= SECOND_US) {
-      secondAtUs = nowUs;
-      newInSecond = 0;
-    }
+    begun.take(0, nowUs);
   }
 
   /** Removes a session that has ended. */
@@ -56,11 +52,13 @@ final class UnvalidatedSessions {
     sessions.remove(session);
   }
 
-  /** Removes a session that has been validated. */
-  void validated(Session session) {
+  /**
+   * Removes a session that has been validated. It does not count as begun, if it began just now.
+   */
+  void validated(Session session, long nowUs) {
     Entry entry = sessions.remove(session);
-    if (entry != null && entry.addedAtUs - secondAtUs >= 0) {
-      newInSecond--;
+    if (entry != null && nowUs - entry.addedAtUs < SECOND_US) {
+      begun.giveBack(0);
     }
   }
 
@@ -73,8 +71,7 @@ final class UnvalidatedSessions {
   }
 
   boolean isUnderPressure(long nowUs) {
-    beginSecond(nowUs);
-    return sessions.size() > limit / 2 || newInSecond >= MAX_NEW_PER_SECOND;
+    return sessions.size() > limit / 2 || !begun.hasToken(0, nowUs);
   }
 
   /**

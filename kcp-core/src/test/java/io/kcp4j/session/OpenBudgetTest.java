@@ -115,7 +115,7 @@ class OpenBudgetTest {
     InetSocketAddress unvalidated = address(1, 2);
     request(honest);
     request(unvalidated);
-    driver.table.validated(driver.accepted.get(0));
+    driver.table.validated(driver.accepted.get(0), nowUs);
     for (int i = 0; i < 1_000; i++) {
       junk(address(1, 3));
       junk(honest);
@@ -132,7 +132,7 @@ class OpenBudgetTest {
   void forgedAddressOfASessionSpendsNothingOfTheOthers() {
     InetSocketAddress honest = address(1, 1);
     request(honest);
-    driver.table.validated(driver.accepted.get(0));
+    driver.table.validated(driver.accepted.get(0), nowUs);
     for (int i = 0; i < BURST_OF_A_NETWORK + 1_000; i++) {
       junk(honest);
     }

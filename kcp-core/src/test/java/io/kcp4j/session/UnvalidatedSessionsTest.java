@@ -104,6 +104,21 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
+  void duringAFloodSessionsBeginOneAfterAnother() {
+    table.unvalidatedLimit(4096);
+    int peer = 1;
+    for (int ms = 0; ms < 2_000; ms += 100, nowUs += 100_000) {
+      int before = table.size();
+      for (int i = 0; i < 200; i++) {
+        send(peer++, 0);
+      }
+      if (ms > 0) {
+        assertEquals(12.8, table.size() - before, 1, "after " + ms + " ms");
+      }
+    }
+  }
+
+  @Test
   void newSessionsThatEndAtOnceArePressure() {
     table.unvalidatedLimit(4096);
     for (int peer = 1; peer <= 200; peer++) {
@@ -120,7 +135,7 @@ class UnvalidatedSessionsTest {
     table.unvalidatedLimit(4096);
     for (int peer = 1; peer <= 900; peer++) {
       send(peer, 0);
-      table.validated(last());
+      table.validated(last(), nowUs);
     }
     assertEquals(900, table.size());
   }
@@ -236,7 +251,7 @@ class UnvalidatedSessionsTest {
   void validatedSessionsDoNotCount() {
     for (int peer = 1; peer <= 100; peer++) {
       send(peer, 0);
-      table.validated(last());
+      table.validated(last(), nowUs);
     }
     assertEquals(100, table.size());
     assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));

@@ -70,8 +70,7 @@ public abstract class LaneWrite extends LaneSend {
   private static String text(Drop reason) {
     return switch (reason) {
       case LANE_CLOSED -> "the lane was aborted, or the peer reads it no more";
-      case UNREADABLE ->
-          "its buffer was released, or made smaller, after it was written";
+      case UNREADABLE -> "its buffer was released, or made smaller, after it was written";
       case NO_SUCH_LANE -> "the peer takes no such lane";
       case TOO_LARGE -> "larger than the peer takes, or than a datagram";
       case QUEUE_FULL -> "newer ones were written to its lane";
