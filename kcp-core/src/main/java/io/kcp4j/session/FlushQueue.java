@@ -330,7 +330,7 @@ final class FlushQueue {
     Kcp kcp = session.kcp();
     int mtuBytes = kcp.config().mtuBytes();
     Path path = session.path();
-    session.fec().beginOutput(kcp.srttUs(), kcp.rttVarUs());
+    session.fec().beginOutput(kcp);
     output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
   }
 
