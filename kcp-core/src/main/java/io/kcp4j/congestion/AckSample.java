@@ -34,6 +34,12 @@ public interface AckSample {
   /** The bytes of {@link #deliveredSegments}, headers included. */
   long deliveredBytes();
 
+  /**
+   * The bytes that have been sent in all, while the session had a rate: datagrams with their ACKs,
+   * retransmissions and parity, and the headers of FEC and encryption, but not those of UDP and IP.
+   */
+  long sentBytes();
+
   /** How many segments are sent and not acknowledged now. */
   int inFlightSegments();
 

@@ -262,6 +262,10 @@ final class FlushQueue {
       table.end(session, EndReason.SESSION_UNKNOWN, nowUs);
       return handler.readNowUs(nowUs);
     }
+    if (session.isWithoutLanes() && !session.isClosing()) {
+      table.end(session, EndReason.LANES_UNSUPPORTED, nowUs);
+      return handler.readNowUs(nowUs);
+    }
     rearm(session);
     if (session.isClosing()) {
       return nowUs;
@@ -330,7 +334,7 @@ final class FlushQueue {
     Kcp kcp = session.kcp();
     int mtuBytes = kcp.config().mtuBytes();
     Path path = session.path();
-    session.fec().beginOutput(kcp.srttUs(), kcp.rttVarUs());
+    session.fec().beginOutput(kcp);
     output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
   }
 

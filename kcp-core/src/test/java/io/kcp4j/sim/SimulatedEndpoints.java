@@ -1,5 +1,6 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
@@ -43,6 +44,10 @@ import java.util.zip.CRC32C;
  */
 public final class SimulatedEndpoints {
 
+  private static final CongestionControl.Factory[] CONTROLS = {
+    CongestionControl.NONE, CongestionControl.RENO, CongestionControl.BBR
+  };
+
   private static final int OPENING_MS = 20_000;
   private static final int LINGER_MS = 30_000;
 
@@ -59,6 +64,9 @@ public final class SimulatedEndpoints {
   private static final long LATEST_END_US = 3_600_000_000L;
 
   private static final int MIN_MTU_BYTES = 100;
+
+  /** Lanes need 82 bytes of payload beside the headers of all layers. */
+  private static final int MIN_LANES_MTU_BYTES = 150;
 
   /** When FEC is switched on, segments that exist get its header on top. */
   private static final int MAX_MTU_BYTES = 1500 - FecPacket.DATA_HEADER_BYTES;
@@ -101,6 +109,9 @@ public final class SimulatedEndpoints {
   /** The server before it restarted, or null. */
   private SimulatedEndpoint killed;
 
+  /** Whether some sessions have lanes. */
+  private boolean hasLanes;
+
   private Consumer<String> trace;
   private boolean mayBeFull;
   private int attackerProbes;
@@ -125,6 +136,12 @@ public final class SimulatedEndpoints {
   /** Reports every datagram as one line, which begins with the time in microseconds. */
   public SimulatedEndpoints trace(Consumer<String> trace) {
     this.trace = trace;
+    return this;
+  }
+
+  /** Gives most of the sessions lanes. */
+  public SimulatedEndpoints withLanes() {
+    hasLanes = true;
     return this;
   }
 
@@ -241,7 +258,8 @@ public final class SimulatedEndpoints {
     if (clientSides.containsKey(conv) || conv == guestConv) {
       return;
     }
-    KcpConfig config = drawConfig();
+    boolean isLanes = hasLanes && random.nextInt(4) > 0;
+    KcpConfig config = isLanes ? drawLanesConfig() : drawConfig();
     long request = 1 + (long) LinkProfile.logUniform(random, 1, 100_000);
     long response = (long) LinkProfile.logUniform(random, 1, 100_000);
     Payload requestPayload = new Payload(random.split());
@@ -267,7 +285,7 @@ public final class SimulatedEndpoints {
     SimulatedConversation serverSide =
         new SimulatedConversation(
             conv,
-            drawConfig(),
+            isLanes ? drawLanesConfig() : drawConfig(),
             fec.server(),
             drawUnreliableLimit(),
             responsesBeside,
@@ -302,6 +320,14 @@ public final class SimulatedEndpoints {
     return random.nextInt(4) == 0 ? 0 : 1 + random.nextInt(6);
   }
 
+  private KcpConfig drawLanesConfig() {
+    KcpConfig drawn = drawConfig();
+    return drawn.toBuilder()
+        .delivery(Delivery.LANES)
+        .mtuBytes(Math.max(drawn.mtuBytes(), MIN_LANES_MTU_BYTES))
+        .build();
+  }
+
   private KcpConfig drawConfig() {
     KcpMode[] modes = KcpMode.values();
     return KcpConfig.builder()
@@ -309,7 +335,7 @@ public final class SimulatedEndpoints {
         .sendWindow(1 + random.nextInt(300))
         .receiveWindow(1 + random.nextInt(300))
         .mtuBytes(MIN_MTU_BYTES + random.nextInt(MAX_MTU_BYTES - MIN_MTU_BYTES + 1))
-        .congestionControl(random.nextBoolean() ? CongestionControl.NONE : CongestionControl.RENO)
+        .congestionControl(CONTROLS[random.nextInt(CONTROLS.length)])
         .ackNoDelay(random.nextBoolean())
         .writeDelay(random.nextBoolean())
         .deadLink(0)

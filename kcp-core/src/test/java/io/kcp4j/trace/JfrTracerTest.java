@@ -8,6 +8,7 @@ import io.kcp4j.Origin;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
@@ -37,6 +38,7 @@ class JfrTracerTest {
             "kcp4j.SegmentLost",
             "kcp4j.Acknowledged",
             "kcp4j.State",
+            "kcp4j.Congestion",
             "kcp4j.SessionFailed"),
         events.stream().map(event -> event.getEventType().getName()).toList());
     events.forEach(event -> assertEquals("peer", event.getString("session")));
@@ -57,22 +59,56 @@ class JfrTracerTest {
     assertEquals(128, events.get(5).getInt("remoteWindow"));
     assertEquals(3, events.get(5).getInt("inFlight"));
     assertEquals(9, events.get(5).getInt("queued"));
-    assertEquals("DEAD_LINK", events.get(6).getString("failure"));
+    assertEquals("DRAIN", events.get(6).getString("state"));
+    assertEquals(2_000, events.get(6).getLong("pacingRate"));
+    assertEquals(3_000, events.get(6).getLong("bandwidth"));
+    assertEquals(1_500_000, events.get(6).getDuration("queue").toNanos());
+    assertEquals(true, events.get(6).getBoolean("applicationLimited"));
+    assertEquals("DEAD_LINK", events.get(7).getString("failure"));
   }
 
   @Test
   void eventsOfDatagramsAndSegmentsAreNotEnabledByDefault() throws IOException {
     assertEquals(
-        List.of("kcp4j.State", "kcp4j.SessionFailed"),
+        List.of("kcp4j.State", "kcp4j.Congestion", "kcp4j.SessionFailed"),
         record().stream().map(event -> event.getEventType().getName()).toList());
   }
 
+  @Test
+  void eventsOfLanesAreRecordedIfTheyAreEnabled() throws IOException {
+    List<RecordedEvent> events =
+        record(
+            tracer -> {
+              tracer.laneMessageSent(0, 3, 50);
+              tracer.laneMessageReceived(0, 4, 60);
+              tracer.laneBlocked(0, 5);
+              tracer.laneOutputEnded(0, 6);
+              tracer.laneInputEnded(0, 7);
+            },
+            "kcp4j.LaneMessageSent",
+            "kcp4j.LaneMessageReceived",
+            "kcp4j.LaneBlocked",
+            "kcp4j.LaneOutputEnded",
+            "kcp4j.LaneInputEnded");
+    assertEquals(
+        List.of("3", "4", "5", "6", "7"),
+        events.stream().map(event -> "" + event.getInt("lane")).toList());
+    assertEquals(50, events.get(0).getInt("bytes"));
+    assertEquals(60, events.get(1).getInt("bytes"));
+    events.forEach(event -> assertEquals("peer", event.getString("session")));
+  }
+
   private List<RecordedEvent> record(String... enabled) throws IOException {
+    return record(JfrTracerTest::trace, enabled);
+  }
+
+  private List<RecordedEvent> record(Consumer<JfrTracer> traced, String... enabled)
+      throws IOException {
     Path file = directory.resolve("kcp4j.jfr");
     try (Recording recording = new Recording()) {
       Stream.of(enabled).forEach(recording::enable);
       recording.start();
-      trace(new JfrTracer("peer"));
+      traced.accept(new JfrTracer("peer"));
       recording.stop();
       recording.dump(file);
     }
@@ -88,6 +124,7 @@ class JfrTracerTest {
     tracer.segmentLost(0, -1, LossCause.TIMEOUT);
     tracer.acknowledged(0, 7, 4, 12_500);
     tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 128, 3, 9);
+    tracer.congestionUpdated(0, "DRAIN", 2_000, 3_000, 1_500, true);
     tracer.failed(0, KcpFailure.DEAD_LINK);
   }
 }

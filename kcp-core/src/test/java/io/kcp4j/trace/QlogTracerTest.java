@@ -104,6 +104,21 @@ class QlogTracerTest {
   }
 
   @Test
+  void onlyWhatHasChangedOfTheCongestionControlIsWritten() {
+    tracer.congestionUpdated(0, "PROBE_RTT", 2_000, 3_000, 1_500, true);
+    tracer.congestionUpdated(0, "PROBE_RTT", 2_000, 3_000, 1_500, true);
+    tracer.congestionUpdated(0, "DOWN", 2_500, 3_000, 1_500, false);
+    assertEvent(
+        1,
+        "congestion_updated",
+        "\"state\":\"probe_rtt\",\"pacing_rate\":16000,\"bandwidth\":24000,\"queue\":1.500,"
+            + "\"app_limited\":true");
+    assertEvent(
+        2, "congestion_updated", "\"state\":\"down\",\"pacing_rate\":20000,\"app_limited\":false");
+    assertEquals(3, records.size());
+  }
+
+  @Test
   void failureIsWritten() {
     tracer.failed(0, KcpFailure.DEAD_LINK);
     assertEvent(1, "session_failed", "\"trigger\":\"dead_link\"");
@@ -123,6 +138,20 @@ class QlogTracerTest {
     assertEquals(0, closed);
     tracer.closed();
     assertEquals(1, closed);
+  }
+
+  @Test
+  void eventsOfLanesAreWritten() {
+    tracer.laneMessageSent(0, 3, 50);
+    tracer.laneMessageReceived(0, 4, 60);
+    tracer.laneBlocked(0, 5);
+    tracer.laneOutputEnded(0, 6);
+    tracer.laneInputEnded(0, 7);
+    assertEvent(1, "lane_message_sent", "\"lane\":3,\"raw\":{\"length\":50}");
+    assertEvent(2, "lane_message_received", "\"lane\":4,\"raw\":{\"length\":60}");
+    assertEvent(3, "lane_blocked", "\"lane\":5");
+    assertEvent(4, "lane_output_ended", "\"lane\":6");
+    assertEvent(5, "lane_input_ended", "\"lane\":7");
   }
 
   private void assertEvent(int record, String name, String data) {

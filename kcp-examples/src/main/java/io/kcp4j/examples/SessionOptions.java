@@ -10,6 +10,7 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.LanesConfig;
 import java.nio.file.Path;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.ITypeConverter;
@@ -33,8 +34,8 @@ final class SessionOptions {
       names = "--mode",
       paramLabel = "MODE",
       description = {
-        "Preset: normal, fast, fast2 or fast3; the next four",
-        "options override it (default: fast2, demo: fast3)."
+        "Preset: normal, fast, fast2 or fast3; --nodelay, --interval, --resend and",
+        "--nc override it (default: fast2; demo, shooter: fast3)."
       })
   private KcpMode mode;
 
@@ -77,6 +78,13 @@ final class SessionOptions {
       converter = SwitchConverter.class,
       description = "1: no congestion control, 0: Reno.")
   private Switch noCongestionControl;
+
+  @Option(
+      order = LAST,
+      names = "--congestion-control",
+      paramLabel = "NAME",
+      description = "none, reno or bbr, in place of --nc. bbr keeps to the rate of the path.")
+  private String congestionControl;
 
   @Option(
       order = LAST,
@@ -233,7 +241,8 @@ final class SessionOptions {
               idleTimeoutS == null ? defaultIdleTimeoutS : idleTimeoutS,
               0,
               Integer.MAX_VALUE / 1000),
-          qlogDirectory);
+          qlogDirectory,
+          LanesConfig.DEFAULT);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(command.commandLine(), e.getMessage());
     }
@@ -258,11 +267,25 @@ final class SessionOptions {
     if (fastRetransmit != null) {
       config.fastRetransmit(fastRetransmit);
     }
-    if (noCongestionControl != null) {
-      config.congestionControl(
-          noCongestionControl == Switch.ON ? CongestionControl.NONE : CongestionControl.RENO);
+    CongestionControl.Factory control = congestionControl();
+    if (control != null) {
+      config.congestionControl(control);
     }
     return config.build();
+  }
+
+  /** Null for that of the mode. */
+  private CongestionControl.Factory congestionControl() {
+    if (noCongestionControl != null && congestionControl != null) {
+      throw new IllegalArgumentException("--congestion-control takes the place of --nc");
+    }
+    if (congestionControl != null) {
+      return CongestionControl.factory(congestionControl);
+    }
+    if (noCongestionControl != null) {
+      return noCongestionControl == Switch.ON ? CongestionControl.NONE : CongestionControl.RENO;
+    }
+    return null;
   }
 
   private KeyRing keys(KeyRing defaultKeys) {

@@ -16,7 +16,15 @@ class KcpCommandTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"demo", "echo-server", "echo-client", "perf-server", "perf-client", "ping"})
+      strings = {
+        "demo",
+        "shooter",
+        "echo-server",
+        "echo-client",
+        "perf-server",
+        "perf-client",
+        "ping"
+      })
   void everyCommandHasHelpWithExitCodes(String command) {
     Outcome help = Cli.run(command, "--help");
     assertEquals(0, help.exitCode());
@@ -44,6 +52,8 @@ class KcpCommandTest {
         "echo-client --remote 127.0.0.1:1 --bytes -1",
         "echo-client --remote 127.0.0.1:1 --mode fast9",
         "echo-client --remote 127.0.0.1:1 --nodelay 2",
+        "echo-client --remote 127.0.0.1:1 --congestion-control vegas",
+        "echo-client --remote 127.0.0.1:1 --congestion-control bbr --nc 1",
         "echo-client --remote 127.0.0.1:1 --mtu 49",
         "echo-client --remote 127.0.0.1:1 --mtu 1501",
         "echo-client --remote 127.0.0.1:1 --sndwnd 0",
@@ -65,7 +75,10 @@ class KcpCommandTest {
         "demo --jitter -1",
         "demo --seconds 0",
         "demo --players 0",
-        "demo --datashard 0 --parityshard 0"
+        "demo --datashard 0 --parityshard 0",
+        "shooter --seconds 0",
+        "shooter --level -1",
+        "shooter --rate 0"
       })
   void invalidCommandLineExitsWithTwo(String line) {
     Outcome outcome = Cli.run(line.isEmpty() ? new String[0] : line.split(" "));
