@@ -721,11 +721,16 @@ public final class Kcp {
   }
 
   /**
-   * Counts against the rate limit what the layers below have sent for this session beside its
-   * datagrams, such as parity.
+   * Counts against the rates what the layers below have sent for this session beside its datagrams,
+   * such as parity.
+   *
+   * @param bytes those of what belongs to datagrams with payload
+   * @param unpacedBytes those of the rest, such as unreliable datagrams, which count only against
+   *     the rate limit
    */
-  public void charge(int bytes, long nowUs) {
+  public void charge(int bytes, int unpacedBytes, long nowUs) {
     pacer.charge(bytes, nowUs);
+    pacer.chargeUnpaced(unpacedBytes, nowUs);
   }
 
   /**

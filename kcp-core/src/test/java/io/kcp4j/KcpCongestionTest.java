@@ -259,14 +259,51 @@ class KcpCongestionTest {
   }
 
   @Test
-  void everythingThatLeavesAtAPacingRateIsCounted() {
+  void everythingThatWaitsForAPacingRateIsCounted() {
     control.pacingBytesPerSecond = 1_000_000_000;
     driven.kcp.reconfigure(
         config.toBuilder().congestionControl(mss -> control).build(), OVERHEAD_BYTES);
     driven.sendSegments(2);
-    driven.kcp.charge(500, 0);
+    driven.kcp.charge(500, 3_000, 0);
+    acknowledgePushes(1);
     driven.receiveBatch(driven.ack(0, TS));
     assertEquals(2 * 1400 + 500, control.sentBytes);
+  }
+
+  @Test
+  void acknowledgementsThatExceedThePacingRateDelayNothing() {
+    control.pacingBytesPerSecond = 1_400;
+    driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
+    driven.sendSegments(1);
+    driven.sentDatagrams();
+    acknowledgePushes(1_000); // with 24,000 bytes: for ten seconds more than what may be ahead
+    assertEquals(200_000, driven.kcp.nextDeadline());
+    driven.runTo(200_000);
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+    driven.sendSegments(1);
+    assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void acknowledgementsBesidePayloadCount() {
+    control.pacingBytesPerSecond = 1_000_000_000;
+    driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
+    driven.input(driven.push(0, DrivenKcp.bytes(10)));
+    driven.kcp.send(DrivenKcp.bytes(10));
+    driven.kcp.flush(0, driven);
+    assertEquals(1, driven.sentDatagrams().size());
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals(2 * Segment.HEADER_BYTES + 10, control.sentBytes);
+  }
+
+  /** Receives segments one by one, each acknowledged in a datagram of its own. */
+  private void acknowledgePushes(int segments) {
+    for (int sn = 0; sn < segments; sn++) {
+      driven.receiveBatch(driven.push(sn, DrivenKcp.bytes(10)));
+      driven.kcp.flush(driven.nowUs, driven);
+      assertEquals(List.of(sn), driven.sentSns(Segment.ACK));
+      driven.receiveAll();
+    }
   }
 
   @Test

@@ -35,8 +35,9 @@ public interface AckSample {
   long deliveredBytes();
 
   /**
-   * The bytes that have been sent in all, while the session had a rate: datagrams with their ACKs,
-   * retransmissions and parity, and the headers of FEC and encryption, but not those of UDP and IP.
+   * The bytes that have waited for the rate of the control in all: datagrams with payload, their
+   * ACKs, retransmissions and parity, and the headers of FEC and encryption, but not those of UDP
+   * and IP.
    */
   long sentBytes();
 

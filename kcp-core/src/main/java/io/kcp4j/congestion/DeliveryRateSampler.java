@@ -11,7 +11,7 @@ package io.kcp4j.congestion;
  * of the transmission that has arrived, so retransmissions give samples, too.
  *
  * <p>Bytes are those of segments with their headers. {@link #wireRatio} is by how much more leaves:
- * headers of the layers below, acknowledgements, copies and parity.
+ * headers of the layers below, acknowledgements beside payload, copies and parity.
  */
 final class DeliveryRateSampler {
 

@@ -10,6 +10,10 @@ import io.kcp4j.Unstable;
  * rate. Sending may be two intervals ahead of it, so that a flush at the end of each interval keeps
  * to the rate. {@link PacingRate} holds it to the rate of its {@link CongestionControl}.
  *
+ * <p>Acknowledgements and unreliable datagrams do not wait for the pacer. They count against the
+ * rate limit, but not against the rate of the congestion control, which is one for what waits (RFC
+ * 9002 §7.7): otherwise those that exceed a low rate would keep all else waiting.
+ *
  * <p>The pacer also limits bursts, which may exceed the receiver's socket buffer or the queue of a
  * slow link: in a millisecond one burst may leave, and one more datagram for each segment that the
  * peer has acknowledged meanwhile, which is no longer on the path. So acknowledgements clock
@@ -181,11 +185,16 @@ public final class Pacer {
 
   /** Counts {@code bytes} that have been sent against the rates. */
   public void charge(int bytes, long nowUs) {
-    if (limitBytesPerSecond != 0) {
-      leftAtUs = Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / limitBytesPerSecond;
-    }
+    chargeUnpaced(bytes, nowUs);
     if (control != null) {
       control.charge(bytes, nowUs);
+    }
+  }
+
+  /** Counts {@code bytes} of datagrams that do not wait for the pacer against the rate limit. */
+  public void chargeUnpaced(int bytes, long nowUs) {
+    if (limitBytesPerSecond != 0) {
+      leftAtUs = Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / limitBytesPerSecond;
     }
   }
 

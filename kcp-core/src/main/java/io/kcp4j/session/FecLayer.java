@@ -111,6 +111,11 @@ final class FecLayer {
         && (protection == null || protection.isNew(datagram, push));
   }
 
+  /** Whether the datagram between {@code index} and the writer index has payload. */
+  boolean hasPush(ByteBuf datagram, int index) {
+    return firstPush(datagram, index) < datagram.writerIndex();
+  }
+
   /** The index of the first PUSH, or the writer index. */
   private static int firstPush(ByteBuf datagram, int index) {
     int end = datagram.writerIndex();

@@ -311,7 +311,7 @@ final class FlushQueue {
     if (isLimited) { // Acknowledgements take what the limit allows for first.
       session.flushUnreliable(output);
     }
-    kcp.charge(output.nonArqBytes(), nowUs);
+    kcp.charge(output.addedBytes(), output.unpacedBytes(), nowUs);
   }
 
   /** Answers what the peer says about the end of a session that is about to be closed. */

@@ -142,6 +142,18 @@ class PacerTest {
   }
 
   @Test
+  void whatDoesNotWaitCountsAgainstTheLimitOnly() {
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.controlRate(1_000);
+    pacer.chargeUnpaced(1_000_000, 0);
+    assertTrue(pacer.isOpen(0));
+    assertEquals(0, pacer.chargedBytes());
+    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.chargeUnpaced(1_000_000, 0);
+    assertEquals(1_000_000 - 2 * INTERVAL_US, pacer.opensAtUs());
+  }
+
+  @Test
   void burstEndsAfterItsDatagramsAndBeginsInTheNextMillisecond() {
     pacer.configure(0, INTERVAL_US / 1_000, 3, MTU_BYTES);
     assertTrue(pacer.isOpen(5_000));
