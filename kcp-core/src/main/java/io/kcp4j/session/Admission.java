@@ -43,6 +43,7 @@ final class Admission {
   private PressureFilter filter;
 
   private long filterUsedAtUs;
+  private long forwarded;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
   private Incoming begun;
@@ -82,6 +83,11 @@ final class Admission {
 
   // Packets of no session
 
+  /** How many packets have been for a session of another table. */
+  long forwarded() {
+    return forwarded;
+  }
+
   /**
    * Takes in a packet of a session that is not in the table, and that cannot begin one: the session
    * may be in another table, or wait to be accepted.
@@ -93,6 +99,7 @@ final class Admission {
     SessionTable home = index.otherHome(key);
     if (home != null) {
       counters.add(KcpCounter.FORWARDED, 1);
+      forwarded++;
       int bytes = packet.writerIndex() - start;
       try {
         home.handler().forward(key.remote(), packet.slice(start, bytes));

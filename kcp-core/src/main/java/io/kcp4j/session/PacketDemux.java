@@ -41,6 +41,8 @@ final class PacketDemux {
   /** What the cipher has added to each packet, in bytes. */
   private final int cipherBytes;
 
+  private long packetsOfSessions;
+
   PacketDemux(
       SessionTable.Handler handler,
       KcpContext context,
@@ -63,6 +65,11 @@ final class PacketDemux {
 
   void cipher(PacketCipher cipher) {
     this.cipher = cipher;
+  }
+
+  /** How many packets have been for a session of this table. */
+  long packetsOfSessions() {
+    return packetsOfSessions;
   }
 
   /** Opens a datagram in place; returns false, and counts it, if no key opens it. */
@@ -219,6 +226,7 @@ final class PacketDemux {
   }
 
   private void countReceived(Session session, ByteBuf packet, int start) {
+    packetsOfSessions++;
     session.path().onReceived(packet.writerIndex() - start + cipherBytes);
   }
 

@@ -385,6 +385,14 @@ public final class SessionTable {
   }
 
   /**
+   * How many packets have been for a session of this table or of another one. All others have been
+   * refused, kept or answered.
+   */
+  public long packetsOfSessions() {
+    return demux.packetsOfSessions() + admission.forwarded();
+  }
+
+  /**
    * Adds a session that this side begins, as a client. Its path counts as validated.
    *
    * @param nowUs the time, in microseconds

@@ -71,6 +71,19 @@ class SessionDirectoryTest {
   }
 
   @Test
+  void packetsOfSessionsAreThoseOfThisTableAndOfOthers() {
+    receive(first, push(7, 0));
+    receive(first, push(7, 1));
+    receive(first, Unpooled.wrappedBuffer(new byte[Segment.HEADER_BYTES]));
+    assertEquals(2, first.table.packetsOfSessions());
+
+    receive(second, push(7, 2));
+    receive(second, push(8, 5));
+    assertEquals(1, second.table.packetsOfSessions());
+    assertEquals(3, first.table.packetsOfSessions());
+  }
+
+  @Test
   void packetsThatAnotherTableReceivesReachTheirSession() {
     receive(first, push(7, 0));
     receive(second, push(7, 1));

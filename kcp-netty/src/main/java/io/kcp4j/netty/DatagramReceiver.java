@@ -27,11 +27,18 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
   /** Those of this batch. */
   private int datagrams;
 
+  private final ReadModeration moderation;
+
   DatagramReceiver(
-      KcpEndpoint endpoint, EventLoopContext loop, SessionTable table, KcpCounters counters) {
+      KcpEndpoint endpoint,
+      EventLoopContext loop,
+      SessionTable table,
+      ReadModeration moderation,
+      KcpCounters counters) {
     this.endpoint = endpoint;
     this.loop = loop;
     this.table = table;
+    this.moderation = moderation;
     this.counters = counters;
   }
 
@@ -87,6 +94,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
 
   private void endBatch() {
     loop.received(datagrams);
+    moderation.endBatch(datagrams, table.packetsOfSessions(), loop.nowUs());
     try {
       endpoint.batchRead();
     } finally {

@@ -124,7 +124,8 @@ final class KcpEndpoint implements SessionTable.Handler {
     forwarded = new ForwardedPackets(this, context);
     log = new EndpointLog(socket.channel(), context.total());
     sweep = new KeepAliveSweep(loop, table, this::nowUs, this::warnOfKeyUsageLimit);
-    receiver = new DatagramReceiver(this, loop, table, context.total());
+    ReadModeration moderation = new ReadModeration(socket::pauseReads);
+    receiver = new DatagramReceiver(this, loop, table, moderation, context.total());
     flushRequests = new FlushRequests(eventLoop, socket, this::flushPending);
   }
 

@@ -5,15 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.DatagramPacket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
@@ -163,6 +166,37 @@ class HostilePeerTest {
         assertEquals(Segment.HEADER_BYTES, answer.readableBytes());
         assertEquals(0, server.sessions());
       }
+    }
+  }
+
+  @OverEachTransport
+  void socketPausesBetweenReadsDuringAFloodAndNotAfterIt(TransportUnderTest transport)
+      throws Exception {
+    assumeTrue(transport.name().startsWith("EPOLL"));
+    try (Fixture fixture = new Fixture(transport)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      ChannelConfig socket = server.sockets().first().channel().config();
+      try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
+        byte[] unknown = RawPeer.segment(7, Segment.PUSH, 1, HELLO);
+        Thread flood =
+            new Thread(
+                () -> {
+                  while (!Thread.interrupted()) {
+                    rawPeer.sendUnchecked(unknown);
+                  }
+                });
+        flood.start();
+        try {
+          await().pollInterval(Duration.ofNanos(1)).until(() -> !socket.isAutoRead());
+          assertEchoes(fixture);
+        } finally {
+          flood.interrupt();
+          flood.join();
+        }
+      }
+
+      assertEchoes(fixture);
+      assertTrue(socket.isAutoRead());
     }
   }
 

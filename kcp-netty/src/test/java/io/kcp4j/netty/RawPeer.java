@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
@@ -29,6 +30,15 @@ final class RawPeer implements AutoCloseable {
 
   void send(byte[] datagram) throws IOException {
     socket.send(new DatagramPacket(datagram, datagram.length));
+  }
+
+  /** Sends a datagram; for lambdas. */
+  void sendUnchecked(byte[] datagram) {
+    try {
+      send(datagram);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** The next datagram, or null if none comes. */

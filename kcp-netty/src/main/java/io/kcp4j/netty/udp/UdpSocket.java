@@ -7,6 +7,7 @@ import io.netty.channel.socket.DatagramChannel;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
@@ -16,6 +17,7 @@ public final class UdpSocket {
   private final UdpTransport transport;
   private final DatagramChannel channel;
   private final DatagramWriter writer;
+  private final Runnable resumption = this::resumeReads;
 
   /**
    * Opens a socket, to be registered with {@code eventLoop}.
@@ -98,6 +100,25 @@ public final class UdpSocket {
   /** Whether the outbound buffer of the socket is below its high water mark. */
   public boolean isWritable() {
     return channel.isWritable();
+  }
+
+  /**
+   * Lets datagrams wait in the socket for a while, if this is epoll, so that one system call
+   * receives more of them. Other transports read on.
+   *
+   * @param us how long, in microseconds
+   */
+  public void pauseReads(long us) {
+    if (transport == UdpTransport.EPOLL && channel.config().isAutoRead()) {
+      channel.config().setAutoRead(false);
+      channel.eventLoop().schedule(resumption, us, TimeUnit.MICROSECONDS);
+    }
+  }
+
+  private void resumeReads() {
+    if (channel.isOpen()) {
+      channel.config().setAutoRead(true);
+    }
   }
 
   /** Closes the socket. */
