@@ -93,7 +93,7 @@ class ReadModerationTest {
   }
 
   @Test
-  void firstDatagramAfterASilenceCausesNoPause() {
+  void firstDatagramAfterAnIdleTimeCausesNoPause() {
     flood();
 
     nowUs += 2 * ReadModeration.PERIOD_US;
