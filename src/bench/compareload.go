@@ -67,6 +67,7 @@ const loadClass = "io.kcp4j.load.Load"
 type programs struct {
 	kcpGo     program
 	kcp4j     []program
+	bbr       program // the first of kcp4j, with that congestion control
 	tcp, quic program
 }
 
@@ -83,6 +84,8 @@ func newPrograms(jvms jvms, classPath string) *programs {
 	for _, jvm := range jvms {
 		p.kcp4j = append(p.kcp4j, java(jvm, jvm.name, "kcp", kcpOfJava))
 	}
+	p.bbr = java(jvms[0], jvms[0].name+", BBR", "kcp", kcpOfJava)
+	p.bbr.command = append(p.bbr.command, "--congestion-control=bbr")
 	return p
 }
 
@@ -91,13 +94,13 @@ type layering struct {
 	name   string
 	flags  []string
 	mixed  bool      // also measured with kcp4j on one side and kcp-go on the other
-	others []program // to compare with, without KCP
+	others []program // to compare with
 }
 
 func (p *programs) layerings() []layering {
 	fec := []string{"--datashard=10", "--parityshard=3"}
 	return []layering{
-		{"plain", nil, true, []program{p.tcp}},
+		{"plain", nil, true, []program{p.bbr, p.tcp}},
 		{"aes-128-gcm", []string{"--crypt=aes-128-gcm"}, false, []program{p.quic}},
 		{"salsa20 + FEC 10/3", append([]string{"--crypt=salsa20"}, fec...), false, nil},
 		{"aes + FEC 10/3", append([]string{"--crypt=aes"}, fec...), false, nil},

@@ -26,10 +26,13 @@ const (
 
 const calibrationTime = 5 * time.Second
 
+// shortDelay is that of a server in the same country.
+const shortDelay = 10 * time.Millisecond
+
 // A latencyComparison runs each variant at each loss, with each seed, over an emulated link.
 type latencyComparison struct {
 	link              string
-	config            link.Config // of both directions, but for loss and seed
+	config            link.Config // of both directions, but for loss, seed, and what variants set
 	lossList          string
 	losses            []float64 // percent
 	short             bool
@@ -44,7 +47,7 @@ type latencyComparison struct {
 	idleLoops         *idleLoops
 }
 
-// flags declares flags. The defaults of losses and time are the values that they have.
+// flags declares flags. The defaults of losses, delay and time are the values that they have.
 func (c *latencyComparison) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.classPath, "classpath", "kcp-jmh/target/benchmarks.jar",
 		"class path of the programs of kcp4j")
@@ -65,19 +68,23 @@ func (c *latencyComparison) flags(flags *flag.FlagSet) {
 			"with a server of kcp-go and a client of kcp4j, only on their way to the server")
 	flags.DurationVar(&c.config.Burst, "burst", 0,
 		"mean `length` of loss bursts; 0: packets are lost independently")
-	flags.DurationVar(&c.config.Delay, "delay", 10*time.Millisecond, "`time` each way")
+	flags.DurationVar(&c.config.Delay, "delay", c.config.Delay, "`time` each way")
 	flags.DurationVar(&c.config.Jitter, "jitter", time.Millisecond,
 		"most `time` that is added to the delay, uniformly; it reorders packets")
-	flags.Float64Var(&c.config.Rate, "rate", 0,
-		"of the link each way, in `bytes` per second; 0: unlimited")
-	flags.IntVar(&c.config.QueueBytes, "queue", 0,
-		"`bytes` that wait for the rate at most; 0: unlimited")
 	flags.BoolVar(&c.short, "short", false, fmt.Sprintf(
 		"one seed, %v after %v: a quick look, whose tails depend on few losses", shortTime, shortWarmUp))
 	flags.IntVar(&c.seeds, "seeds", fullSeeds, "runs of each cell, each with a seed of its own")
 	flags.IntVar(&c.attempts, "attempts", 3, "how often calibration and runs are tried")
 	flags.DurationVar(&c.time, "time", c.time, "`time` of each measurement")
 	flags.DurationVar(&c.warmUp, "warm-up", fullWarmUp, "`time` before each measurement")
+}
+
+// rateFlags declares those of a link that is the same for all variants.
+func (c *latencyComparison) rateFlags(flags *flag.FlagSet) {
+	flags.Float64Var(&c.config.Rate, "rate", 0,
+		"of the link each way, in `bytes` per second; 0: unlimited")
+	flags.IntVar(&c.config.QueueBytes, "queue", 0,
+		"`bytes` that wait for the rate at most; 0: unlimited")
 }
 
 // check also sets what depends on several flags.
@@ -132,7 +139,7 @@ func (c *latencyComparison) isUnreachable(v *latencyVariant) bool {
 	if c.link != "relay" || !v.needsIP {
 		return false
 	}
-	fmt.Fprintf(os.Stderr, "%s is left out: the relay forwards UDP only; "+
+	fmt.Fprintf(os.Stderr, "%s is left out: the relay forwards UDP of one client only; "+
 		"--link tun, as root, forwards all of IP\n", v.fullName())
 	return true
 }

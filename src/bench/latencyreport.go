@@ -59,10 +59,20 @@ type latencyRun struct {
 	Burst     time.Duration `json:"burst_ns"`
 	Delay     time.Duration `json:"delay_ns"`
 	Jitter    time.Duration `json:"jitter_ns"`
-	Seed      int           `json:"seed"`
-	Echoes    *roundTrips   `json:"round_trips"`
+
+	Rate       float64     `json:"rate_bytes_per_s,omitempty"`
+	QueueBytes int         `json:"queue_bytes,omitempty"`
+	Seed       int         `json:"seed"`
+	Echoes     *roundTrips `json:"round_trips"`
+
+	// Payload of bulk data, and that of the rival.
+	Delivered      int64 `json:"delivered_bytes,omitempty"`
+	RivalDelivered int64 `json:"rival_delivered_bytes,omitempty"`
+
 	Up        link.Counts   `json:"up"`
 	Down      link.Counts   `json:"down"`
+	WaitMean  time.Duration `json:"queue_mean_ns"`     // how long packets up wait for the rate
+	WaitP95   time.Duration `json:"queue_p95_ns"`      // the same
 	ExcessP99 time.Duration `json:"excess_p99_ns"`     // of the link, over the delay of its packets
 	Excess999 time.Duration `json:"excess_p99_9_ns"`   // the same
 	OtherCPU  float64       `json:"other_cpu_percent"` // of one core
@@ -83,6 +93,25 @@ func (r *latencyRun) reason() string {
 // check refuses the run if it was disturbed. Otherwise it fails if echoes of the messages are
 // missing: it must not be repeated until its transport does better.
 func (r *latencyRun) check(messages float64) {
+	r.refuse()
+	switch {
+	case r.Refusal != "":
+	case r.Echoes.Messages == 0:
+		r.Failure = "no message was echoed"
+	case float64(r.Echoes.Messages) < enough*messages:
+		r.Failure = fmt.Sprintf("only %d of %.0f messages were echoed", r.Echoes.Messages, messages)
+	}
+}
+
+// checkDelivered does the same for bulk data, which fails if nothing of it was delivered.
+func (r *latencyRun) checkDelivered() {
+	r.refuse()
+	if r.Refusal == "" && r.Delivered == 0 {
+		r.Failure = "nothing was delivered"
+	}
+}
+
+func (r *latencyRun) refuse() {
 	switch refused := r.Up.Failed + r.Down.Failed; {
 	case r.ExcessP99 > link.Limit:
 		r.Refusal = fmt.Sprintf("the link delayed 1 %% of the packets by %v too much", r.ExcessP99)
@@ -90,10 +119,6 @@ func (r *latencyRun) check(messages float64) {
 		r.Refusal = fmt.Sprintf("other processes or the host took %.0f %% of a core", r.OtherCPU)
 	case refused > 0:
 		r.Refusal = fmt.Sprintf("the system refused %d packets of the link", refused)
-	case r.Echoes.Messages == 0:
-		r.Failure = "no message was echoed"
-	case float64(r.Echoes.Messages) < enough*messages:
-		r.Failure = fmt.Sprintf("only %d of %.0f messages were echoed", r.Echoes.Messages, messages)
 	}
 }
 
@@ -117,8 +142,9 @@ var csvHeader = []string{
 	"work", "transport", "settings", "link", "loss_percent", "burst_ms", "delay_ms", "jitter_ms", "seed",
 	"messages", "p50_ms", "p90_ms", "p99_ms", "p99_8_ms", "p99_9_ms", "max_ms",
 	"bytes_up", "bytes_down", "datagrams_up", "datagrams_down", "lost_up", "lost_down",
-	"dropped_up", "dropped_down", "link_excess_p99_ms", "link_excess_p99_9_ms", "other_cpu_percent",
-	"ok", "reason",
+	"dropped_up", "dropped_down", "rate_bytes_per_s", "queue_bytes", "delivered_bytes",
+	"rival_delivered_bytes", "queue_mean_ms", "queue_p95_ms",
+	"link_excess_p99_ms", "link_excess_p99_9_ms", "other_cpu_percent", "ok", "reason",
 }
 
 // writeCSV writes a row for the calibration, whose times are those that the link adds to its delay,
@@ -166,11 +192,15 @@ func (r *latencyRun) row(link string) []string {
 	}
 	row = append(row, decimal(r.Echoes.MaxUs/1000))
 	for _, count := range []int64{r.Up.Bytes, r.Down.Bytes, r.Up.Packets, r.Down.Packets,
-		r.Up.Lost, r.Down.Lost, r.Up.Dropped, r.Down.Dropped} {
+		r.Up.Lost, r.Down.Lost, r.Up.Dropped, r.Down.Dropped,
+		int64(r.Rate), int64(r.QueueBytes), r.Delivered, r.RivalDelivered} {
 		row = append(row, strconv.FormatInt(count, 10))
 	}
-	return append(row, decimal(milliseconds(r.ExcessP99)), decimal(milliseconds(r.Excess999)),
-		fmt.Sprintf("%.1f", r.OtherCPU), strconv.FormatBool(r.isPublished()), r.reason())
+	for _, d := range []time.Duration{r.WaitMean, r.WaitP95, r.ExcessP99, r.Excess999} {
+		row = append(row, decimal(milliseconds(d)))
+	}
+	return append(row, fmt.Sprintf("%.1f", r.OtherCPU),
+		strconv.FormatBool(r.isPublished()), r.reason())
 }
 
 func milliseconds(d time.Duration) float64 {

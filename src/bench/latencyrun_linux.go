@@ -20,7 +20,8 @@ type errHarness struct{ error }
 func (c *latencyComparison) measure(
 	interrupt context.Context, v *latencyVariant, loss float64, seed int,
 ) (*latencyRun, error) {
-	up, down := c.config, c.config
+	config := c.linkOf(v)
+	up, down := config, config
 	up.Loss, down.Loss = v.losses(loss / 100)
 	up.Seed, down.Seed = uint64(2*seed), uint64(2*seed+1)
 	l, err := c.open(up, down)
@@ -29,44 +30,87 @@ func (c *latencyComparison) measure(
 	}
 	defer l.Close()
 
-	server, client, err := c.connect(v, l)
-	if err != nil {
+	peers := &latencyPeers{link: l}
+	defer peers.end()
+	if peers.measured, err = c.connect(v, l); err != nil {
 		return nil, err
 	}
-	defer server.end()
-	defer client.end()
+	if v.rival != nil {
+		if peers.rival, err = c.connect(v.rival, l); err != nil {
+			return nil, err
+		}
+	}
 
 	if err := wait(interrupt, c.warmUp); err != nil {
 		return nil, err
 	}
-	before, err := c.look(l, server, client)
+	before, err := c.look(v, peers)
 	if err != nil {
 		return nil, err
 	}
 	if err := wait(interrupt, c.time); err != nil {
 		return nil, err
 	}
-	after, err := c.look(l, server, client)
+	after, err := c.look(v, peers)
 	if err != nil {
 		return nil, err
 	}
 	counted := after.link.Since(before.link)
 	r := c.newRun(v, loss, seed)
 	r.Echoes = after.echoes
+	r.Delivered = after.delivered - before.delivered
+	r.RivalDelivered = after.rivalDelivered - before.rivalDelivered
 	r.Up, r.Down = counted.Up, counted.Down
+	r.WaitMean, r.WaitP95 = counted.MeanWait(), counted.Wait(95)
 	r.ExcessP99, r.Excess999 = counted.Excess(99), counted.Excess(99.9)
 	r.OtherCPU = 100 * (after.otherCPU - before.otherCPU).Seconds() / c.time.Seconds()
-	r.check(v.messagesPerSecond * c.time.Seconds())
+	if v.isBulk() {
+		r.checkDelivered()
+	} else {
+		r.check(v.messagesPerSecond * c.time.Seconds())
+	}
 	return r, nil
 }
 
+// linkOf returns both directions of the link of a variant, but for loss and seed.
+func (c *latencyComparison) linkOf(v *latencyVariant) link.Config {
+	config := c.config
+	if v.bottleneck != nil {
+		config.Rate = v.bottleneck.bytesPerSecond()
+		config.QueueBytes = v.bottleneck.queueBytes(2 * config.Delay)
+	}
+	return config
+}
+
 func (c *latencyComparison) newRun(v *latencyVariant, loss float64, seed int) *latencyRun {
+	config := c.linkOf(v)
 	return &latencyRun{
 		Work: v.work, Transport: v.transport, Settings: v.settings, Loss: loss,
-		Burst: c.config.Burst, Delay: c.config.Delay, Jitter: c.config.Jitter, Seed: seed,
-		Echoes: &roundTrips{}, variant: v,
+		Burst: config.Burst, Delay: config.Delay, Jitter: config.Jitter, Rate: config.Rate,
+		QueueBytes: config.QueueBytes, Seed: seed, Echoes: &roundTrips{}, variant: v,
 	}
 }
+
+// latencyPeers are the processes at both ends of a link.
+type latencyPeers struct {
+	link            *link.Link
+	measured, rival *processPair // nil: not connected
+}
+
+func (p *latencyPeers) end() {
+	for _, pair := range p.pairs() {
+		pair.client.end()
+		pair.server.end()
+	}
+}
+
+func (p *latencyPeers) pairs() []*processPair {
+	return slices.DeleteFunc([]*processPair{p.measured, p.rival},
+		func(pair *processPair) bool { return pair == nil })
+}
+
+// A processPair is a server, and a client that is connected to it.
+type processPair struct{ server, client *measuredProcess }
 
 // wait returns an error if it was interrupted.
 func wait(interrupt context.Context, d time.Duration) error {
@@ -79,24 +123,24 @@ func wait(interrupt context.Context, d time.Duration) error {
 }
 
 // connect starts a server, and then a client.
-func (c *latencyComparison) connect(
-	v *latencyVariant, l *link.Link,
-) (server, client *measuredProcess, err error) {
-	server, err = c.start(v.server, l.OnServer, fmt.Sprintf("--listen=%v:0", l.ServerAddress()))
+func (c *latencyComparison) connect(v *latencyVariant, l *link.Link) (*processPair, error) {
+	server, err := c.start(v.server, l.OnServer, fmt.Sprintf("--listen=%v:0", l.ServerAddress()))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	address, err := listening(server)
 	if err == nil {
 		address, err = l.Connect(address)
 	}
+	var client *measuredProcess
 	if err == nil {
 		client, err = c.start(v.client, l.OnClient, fmt.Sprintf("--remote=%v", address))
 	}
 	if err != nil {
 		server.end()
+		return nil, err
 	}
-	return server, client, err
+	return &processPair{server, client}, nil
 }
 
 // listening returns the address of a server that has started.
@@ -114,16 +158,15 @@ func listening(server *measuredProcess) (netip.AddrPort, error) {
 
 // A latencyView has what was counted until one instant, and the round trips since the last view.
 type latencyView struct {
-	link     link.Snapshot
-	echoes   *roundTrips
-	otherCPU time.Duration // of the machine, but for the two processes, this one and its loops
+	link                      link.Snapshot
+	echoes                    *roundTrips
+	delivered, rivalDelivered int64         // bulk data
+	otherCPU                  time.Duration // but for these processes, this one and its loops
 }
 
-func (c *latencyComparison) look(
-	l *link.Link, server, client *measuredProcess,
-) (latencyView, error) {
-	view := latencyView{link: l.Snapshot(), echoes: &roundTrips{}}
-	if err := client.request(view.echoes); err != nil {
+func (c *latencyComparison) look(v *latencyVariant, peers *latencyPeers) (latencyView, error) {
+	view := latencyView{link: peers.link.Snapshot(), echoes: &roundTrips{}}
+	if err := view.ask(v, peers); err != nil {
 		return view, err
 	}
 	machine, err := machineCPUTime()
@@ -135,7 +178,11 @@ func (c *latencyComparison) look(
 		return view, errHarness{err}
 	}
 	view.otherCPU = machine - loops
-	for _, pid := range []int{server.cmd.Process.Pid, client.cmd.Process.Pid, os.Getpid()} {
+	pids := []int{os.Getpid()}
+	for _, pair := range peers.pairs() {
+		pids = append(pids, pair.server.cmd.Process.Pid, pair.client.cmd.Process.Pid)
+	}
+	for _, pid := range pids {
 		used, err := cpuTime(pid)
 		if err != nil {
 			return view, err
@@ -143,6 +190,25 @@ func (c *latencyComparison) look(
 		view.otherCPU -= used
 	}
 	return view, nil
+}
+
+// ask has the processes report what is measured.
+func (view *latencyView) ask(v *latencyVariant, peers *latencyPeers) (err error) {
+	if v.isBulk() {
+		view.delivered, err = peers.measured.delivered()
+	} else {
+		err = peers.measured.client.request(view.echoes)
+	}
+	if err == nil && peers.rival != nil {
+		view.rivalDelivered, err = peers.rival.delivered()
+	}
+	return err
+}
+
+// delivered returns the bytes of payload that the server has received.
+func (p *processPair) delivered() (int64, error) {
+	m, err := p.server.mark()
+	return m.Bytes, err
 }
 
 // start starts one side on the host to which the function belongs.

@@ -8,8 +8,17 @@ type latencyVariant struct {
 	transport, settings string
 	client, server      latencySide
 	messagesPerSecond   float64 // 0: as many as possible
-	needsIP             bool    // not only UDP
+	needsIP             bool    // not only UDP of one client
 	oneWay              bool    // nothing is lost on the way to the client
+
+	bottleneck *bottleneck     // nil: that of the comparison
+	overhead   float64         // of bulk data: bytes on the link for each byte of payload; else 0
+	rival      *latencyVariant // bulk data that shares the link, or nil
+}
+
+// isBulk is whether the bytes that reach the server are measured, not round trips.
+func (v *latencyVariant) isBulk() bool {
+	return v.overhead > 0
 }
 
 // A latencySide is a program and its arguments.

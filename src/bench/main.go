@@ -14,6 +14,8 @@ func main() {
 			"a game's round trips over an emulated link, of all transports, as a table", compareLatency),
 		cli.NewCommand("compare-rpc",
 			"calls of gRPC by TCP and kcp4j over an emulated link, as a table", compareRPC),
+		cli.NewCommand("compare-congestion",
+			"bulk data of TCP, kcp-go and kcp4j over a link with a queue, as a table", compareCongestion),
 		cli.NewCommand("compare-tunnel",
 			"tunnels of kcp-go and kcp4j for TCP connections, in turn, as a table", compareTunnel),
 		cli.NewCommand("measured", "one side of a transfer, for comparisons", measured),

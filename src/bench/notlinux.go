@@ -10,6 +10,8 @@ import (
 
 func compareLatency(*flag.FlagSet, []string) error { return errNotLinux }
 
+func compareCongestion(*flag.FlagSet, []string) error { return errNotLinux }
+
 func compareRPC(*flag.FlagSet, []string) error { return errNotLinux }
 
 func compareTunnel(*flag.FlagSet, []string) error { return errNotLinux }

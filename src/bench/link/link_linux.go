@@ -55,10 +55,13 @@ func (l *Link) OnClient(f func() error) error {
 func (l *Link) Snapshot() Snapshot {
 	s := Snapshot{
 		Up: l.up.counters.counts(), Down: l.down.counters.counts(),
-		excess: make([]int64, maxExcessUs+1),
+		excess: make([]int64, maxExcessUs+1), waits: make([]int64, maxWaitBins+1),
 	}
 	for us := range s.excess {
 		s.excess[us] = l.up.counters.excess[us].Load() + l.down.counters.excess[us].Load()
+	}
+	for bin := range s.waits {
+		s.waits[bin] = l.up.counters.waits[bin].Load()
 	}
 	return s
 }

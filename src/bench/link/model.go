@@ -56,6 +56,11 @@ func (m *model) admit(now time.Duration, bytes int) (time.Duration, fate) {
 	return leavesAt + m.config.Delay + time.Duration(jitter*float64(m.config.Jitter)), delivered
 }
 
+// wait returns how long a packet will wait in the queue, unless that is full.
+func (m *model) wait(now time.Duration) time.Duration {
+	return max(m.freeAt-now, 0)
+}
+
 // enqueue returns when the packet has left the queue, and false if the queue has no room for it.
 func (m *model) enqueue(now time.Duration, bytes int) (time.Duration, bool) {
 	if m.config.Rate == 0 {

@@ -98,9 +98,15 @@ func TestPacketsWaitForTheRate(t *testing.T) {
 	m := newModel(Config{Delay: time.Millisecond, Rate: 100_000})
 	for i := range time.Duration(3) {
 		// 1000 bytes take 10 ms.
+		if wait := m.wait(0); wait != i*10*time.Millisecond {
+			t.Errorf("packet %d waits %v", i, wait)
+		}
 		if at, _ := m.admit(0, 1000); at != (i+1)*10*time.Millisecond+time.Millisecond {
 			t.Errorf("packet %d at %v", i, at)
 		}
+	}
+	if wait := m.wait(time.Second); wait != 0 {
+		t.Errorf("on an idle link: %v", wait)
 	}
 	if at, _ := m.admit(time.Second, 500); at != time.Second+6*time.Millisecond {
 		t.Errorf("on an idle link: %v", at)

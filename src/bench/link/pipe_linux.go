@@ -94,7 +94,12 @@ func (p *pipe) admit(packet *packet) {
 	bytes := packet.size + p.headerBytes
 	p.counters.packets.Add(1)
 	p.counters.bytes.Add(int64(bytes))
-	dueAt, fate := p.model.admit(time.Since(p.epoch), bytes)
+	now := time.Since(p.epoch)
+	wait := p.model.wait(now)
+	dueAt, fate := p.model.admit(now, bytes)
+	if fate != dropped {
+		p.counters.addWait(wait)
+	}
 	switch fate {
 	case delivered:
 		packet.dueAt = dueAt

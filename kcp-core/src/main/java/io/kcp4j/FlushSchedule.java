@@ -4,7 +4,8 @@ package io.kcp4j;
  * Schedules flushes: the earliest of all deadlines of a session. What can wait to share datagrams,
  * such as acknowledgements, leaves one interval after the millisecond in which the first of it
  * began to wait, so that flushes of many sessions coincide; a retransmission when the loss detector
- * and the pacer allow it; the rest of a burst in the next millisecond.
+ * and the pacer allow it; the rest of a burst in the next millisecond, and what the congestion
+ * control has paced when its rate allows it.
  */
 final class FlushSchedule {
 
@@ -15,6 +16,9 @@ final class FlushSchedule {
 
   /** When what waits has to leave. */
   private long flushAtUs = Kcp.NO_DEADLINE;
+
+  /** Whether that is beyond the interval, since the pacer lets nothing leave before. */
+  private boolean isDeferred;
 
   FlushSchedule(Kcp kcp) {
     this.kcp = kcp;
@@ -45,6 +49,7 @@ final class FlushSchedule {
       kcp.liveness.excludeDriverStall(lateUs);
     }
     flushAtUs = Kcp.NO_DEADLINE;
+    isDeferred = false;
     kcp.admission.endDeferral(nowUs);
   }
 
@@ -57,8 +62,12 @@ final class FlushSchedule {
     }
     if (!isWaiting(nowUs)) {
       flushAtUs = Kcp.NO_DEADLINE;
-    } else if (flushAtUs == Kcp.NO_DEADLINE) {
-      flushAtUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
+      isDeferred = false;
+    } else if (flushAtUs == Kcp.NO_DEADLINE || isDeferred) {
+      long atUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
+      long opensAtUs = kcp.pacer.opensAtUs();
+      isDeferred = opensAtUs > atUs && !isUnpacedWaiting(nowUs);
+      flushAtUs = isDeferred ? opensAtUs : Math.min(atUs, flushAtUs);
     }
     kcp.admission.scheduleRetry(nowUs);
   }
@@ -75,17 +84,25 @@ final class FlushSchedule {
   }
 
   private boolean isWaiting(long nowUs) {
-    return kcp.receiving.acks().isPending()
-        || kcp.receiving.isMovePending()
-        || kcp.advertised.isReviewDue(nowUs)
+    return isUnpacedWaiting(nowUs)
         || Transmitter.isNewAllowed(kcp)
         || kcp.losses.isLossDetected(nowUs) // deferred by the pacer
         || kcp.losses.isLossSuspected();
   }
 
-  /** What waits only for the end of a burst leaves with the next one, not after the interval. */
-  void continueBurst(long nowUs) {
-    if (Transmitter.isNewAllowed(kcp) && kcp.pacer.isBurstSpent(nowUs)) {
+  /** Whether something waits that the pacer does not hold back. */
+  private boolean isUnpacedWaiting(long nowUs) {
+    return kcp.receiving.acks().isPending()
+        || kcp.receiving.isMovePending()
+        || kcp.advertised.isReviewDue(nowUs);
+  }
+
+  /**
+   * What waits only for the end of a burst, or for the rate of the congestion control, leaves when
+   * the pacer opens, not after the interval.
+   */
+  void continuePacing(long nowUs) {
+    if (Transmitter.isNewAllowed(kcp) && kcp.pacer.isDeferring(nowUs)) {
       flushAtUs = Math.min(flushAtUs, kcp.pacer.opensAtUs());
     }
   }

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.DeliveredTransmission;
 import io.netty.buffer.ByteBuf;
 
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
@@ -180,7 +181,8 @@ final class InputProcessor {
     boolean genuine = kcp.losses.wasSentAt(index, ts);
     int rttUs = kcp.losses.rttUs(index, ts, kcp.tsOrigin, nowUs);
     if (kcp.events.isActive()) {
-      kcp.events.acknowledged(sn, sending.bytes(index), nowUs);
+      DeliveredTransmission delivered = delivered(kcp.losses, index, ts, genuine);
+      kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
     }
     sending.acknowledge(sn, ts, rttUs, nowUs);
     if (!genuine) {
@@ -188,6 +190,21 @@ final class InputProcessor {
       return rttSampleUs;
     }
     return rttSampleUs < 0 ? rttUs : Math.min(rttUs, rttSampleUs);
+  }
+
+  private static DeliveredTransmission delivered(
+      LossDetector losses, int index, int ts, boolean genuine) {
+    if (losses.isLastTransmission(index, ts)) {
+      return DeliveredTransmission.LAST;
+    }
+    return genuine ? DeliveredTransmission.EARLIER : deliveredWithoutEcho(losses, index);
+  }
+
+  /** The same where no ACK repeats a timestamp that was sent. */
+  private static DeliveredTransmission deliveredWithoutEcho(LossDetector losses, int index) {
+    return losses.transmissions(index) == 1
+        ? DeliveredTransmission.LAST
+        : DeliveredTransmission.UNKNOWN;
   }
 
   /**
@@ -225,6 +242,8 @@ final class InputProcessor {
     }
     if (advanced) {
       resetBackOff(kcp, nowUs);
+    }
+    if (advanced || (acknowledged != 0 && kcp.events.isWindowSelective())) {
       kcp.windowOpened = Transmitter.hasNew(kcp);
     }
   }
@@ -240,7 +259,9 @@ final class InputProcessor {
     SendBuffer sending = kcp.sending;
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
-        kcp.events.acknowledged(sn, sending.bytes(sending.index(sn)), nowUs);
+        int index = sending.index(sn);
+        DeliveredTransmission delivered = deliveredWithoutEcho(kcp.losses, index);
+        kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
       }
     }
   }

@@ -126,7 +126,7 @@ public final class Kcp {
   private void configureParts() {
     rtt.configure(config);
     losses.configure(config);
-    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst());
+    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst(), config.mtuBytes());
   }
 
   /** The conversation id. */
@@ -216,6 +216,12 @@ public final class Kcp {
   @Unstable
   public int rttVarUs() {
     return rtt.rttVarUs();
+  }
+
+  /** Whether the congestion control knows of a queue that stands on the path. */
+  @Unstable
+  public boolean isQueueStanding() {
+    return events.isQueueStanding();
   }
 
   /** The counters of this session. */
@@ -587,7 +593,7 @@ public final class Kcp {
     sending.trim();
     schedule.update(nowUs);
     if (urgent) {
-      schedule.continueBurst(nowUs);
+      schedule.continuePacing(nowUs);
     }
   }
 
@@ -603,7 +609,7 @@ public final class Kcp {
     }
     schedule.update(nowUs);
     if (!config.writeDelay()) {
-      schedule.continueBurst(nowUs);
+      schedule.continuePacing(nowUs);
     }
   }
 
@@ -627,7 +633,7 @@ public final class Kcp {
     Transmitter.reportFlush(this, window, nowUs);
     liveness.check(nowUs);
     schedule.update(nowUs);
-    schedule.continueBurst(nowUs);
+    schedule.continuePacing(nowUs);
     if (puller != null) {
       puller.endFlush();
     }
@@ -661,11 +667,16 @@ public final class Kcp {
   }
 
   /**
-   * Counts against the rate limit what the layers below have sent for this session beside its
-   * datagrams, such as parity.
+   * Counts against the rates what the layers below have sent for this session beside its datagrams,
+   * such as parity.
+   *
+   * @param bytes those of what belongs to datagrams with payload
+   * @param unpacedBytes those of the rest, such as unreliable datagrams, which count only against
+   *     the rate limit
    */
-  public void charge(int bytes, long nowUs) {
+  public void charge(int bytes, int unpacedBytes, long nowUs) {
     pacer.charge(bytes, nowUs);
+    pacer.chargeUnpaced(unpacedBytes, nowUs);
   }
 
   /**

@@ -40,7 +40,11 @@ public enum KcpMode {
     return 2;
   }
 
-  /** The congestion control: none in every mode. */
+  /**
+   * The congestion control: none in every mode, as in kcptun, whose presets have {@code nc=1}. So a
+   * session sends as much as its windows allow, whatever the path carries. {@link
+   * CongestionControl#BBR} keeps to the path.
+   */
   public CongestionControl.Factory congestionControl() {
     return CongestionControl.NONE;
   }

@@ -11,6 +11,7 @@ package io.kcp4j;
  * @param inFlight segments sent and not yet acknowledged
  * @param queued segments written and not yet sent
  * @param heldBytes the capacity of all buffers that the session holds, in bytes
+ * @param congestion what the congestion control knows and does
  * @param counters a copy of the counters
  */
 public record KcpStats(
@@ -22,6 +23,7 @@ public record KcpStats(
     int inFlight,
     int queued,
     long heldBytes,
+    CongestionStats congestion,
     KcpCounters counters) {
 
   /** The value of one counter. */
@@ -35,11 +37,12 @@ public record KcpStats(
         kcp.rtt.srttUs(),
         kcp.rtt.rttVarUs(),
         kcp.losses.timeoutUs(),
-        kcp.events.window(),
+        kcp.events.controlWindow(),
         kcp.remote.segments(),
         kcp.losses.unacknowledged(),
         kcp.sending.queued(),
         (long) kcp.sending.heldBytes() + kcp.receiving.heldBytes(),
+        kcp.events.stats(),
         kcp.counters.copy());
   }
 }

@@ -69,6 +69,24 @@ public interface KcpTracer {
       int inFlight,
       int queued) {}
 
+  /**
+   * What the congestion control knows and does, after each {@link #stateUpdated} of a session whose
+   * control has named states. Values may be the same as before.
+   *
+   * @param state what it does, such as {@code STARTUP}
+   * @param pacingBytesPerSecond the rate at which datagrams may leave, or 0 for no limit
+   * @param bandwidthBytesPerSecond the bandwidth of the path, in bytes of segments, or 0
+   * @param queueUs how long datagrams wait in the queue of the path, in microseconds
+   * @param isApplicationLimited whether the application has less to send than the path would take
+   */
+  default void congestionUpdated(
+      long nowUs,
+      String state,
+      long pacingBytesPerSecond,
+      long bandwidthBytesPerSecond,
+      int queueUs,
+      boolean isApplicationLimited) {}
+
   /** The session has failed: {@link #closed} follows when its owner closes it. */
   default void failed(long nowUs, KcpFailure failure) {}
 

@@ -2,6 +2,7 @@ package io.kcp4j;
 
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.DeliveredTransmission;
 import io.kcp4j.congestion.LossSample;
 import java.util.Objects;
 
@@ -15,6 +16,9 @@ final class SegmentEvents {
   private final Kcp kcp;
 
   private CongestionControl control;
+
+  /** Whether the window of the control does not count what is acknowledged behind a gap. */
+  private boolean isSelective;
 
   /** What is handed to the control; null while there is neither a control nor a tracer. */
   private Samples samples;
@@ -48,6 +52,7 @@ final class SegmentEvents {
       samples = null;
     }
     control = next;
+    isSelective = next.isWindowSelective();
     updateSamples();
     if (isResized) {
       control.onMssChanged(kcp.mssBytes());
@@ -69,9 +74,37 @@ final class SegmentEvents {
     return samples != null;
   }
 
-  /** How many segments may be in flight. */
-  int window() {
+  /** Whether the control knows of a queue that stands on the path. */
+  boolean isQueueStanding() {
+    return control.isQueueStanding();
+  }
+
+  /** What the control knows and does. */
+  CongestionStats stats() {
+    Samples samples = this.samples; // Another thread may ask.
+    return samples == null || kcp.config().congestionControl() == CongestionControl.NONE
+        ? CongestionStats.NONE
+        : CongestionStats.of(control, samples.isApplicationLimited());
+  }
+
+  /** The window of the control. */
+  int controlWindow() {
     return control.window();
+  }
+
+  /** How far beyond {@code una} segments may be in flight. */
+  int window() {
+    int window = control.window();
+    if (!isSelective) {
+      return window;
+    }
+    int acknowledged = Transmitter.inFlight(kcp) - kcp.losses.unacknowledged();
+    return (int) Math.min((long) window + acknowledged, Integer.MAX_VALUE);
+  }
+
+  /** Whether an acknowledgement opens the window though {@code una} has not advanced. */
+  boolean isWindowSelective() {
+    return isSelective;
   }
 
   /** A segment has been sent, header included {@code bytes} long. */
@@ -83,11 +116,11 @@ final class SegmentEvents {
   }
 
   /** A segment is acknowledged by the datagram that is taken in. */
-  void acknowledged(int sn, int bytes, long nowUs) {
+  void acknowledged(int sn, int bytes, DeliveredTransmission delivered, long nowUs) {
     samples.acknowledgedSegments++;
     samples.deliveredSegments++;
     samples.deliveredBytes += bytes;
-    control.onSegmentAcknowledged(sn, nowUs);
+    control.onSegmentAcknowledged(sn, delivered, nowUs);
   }
 
   /** A segment counts as lost. */
@@ -117,10 +150,12 @@ final class SegmentEvents {
     samples.unaAdvanced = unaAdvanced;
     samples.inFlightSegments = inFlight;
     samples.remoteWindow = remoteWindow;
+    samples.sentBytes = kcp.pacer.chargedBytes();
     samples.nowUs = nowUs;
     control.onAck(samples);
     if (kcp.tracing != null) {
-      kcp.tracing.acknowledged(samples.acknowledgedSegments, rttUs, control.window());
+      kcp.tracing.acknowledged(samples.acknowledgedSegments, rttUs);
+      traceState();
     }
     samples.acknowledgedSegments = 0;
     samples.lostSegments = 0;
@@ -144,14 +179,22 @@ final class SegmentEvents {
       samples.lostByTimeout = 0;
     }
     if (kcp.tracing != null) {
-      kcp.tracing.state(control.window());
+      traceState();
     }
     kcp.pacer.controlRate(control.pacingBytesPerSecond());
+  }
+
+  private void traceState() {
+    kcp.tracing.state(control.window());
+    if (!control.state().isEmpty()) {
+      kcp.tracing.congestion(control, samples.isApplicationLimited());
+    }
   }
 
   /** The application has nothing more to send while {@code unacknowledged} are in flight. */
   void applicationLimited(int unacknowledged) {
     samples.limitedUntil = samples.deliveredSegments + unacknowledged;
+    control.onApplicationLimited();
   }
 
   /** Both samples of a session. */
@@ -163,6 +206,7 @@ final class SegmentEvents {
     private int lostSegments;
     private long deliveredSegments;
     private long deliveredBytes;
+    private long sentBytes;
     private int inFlightSegments;
     private int remoteWindow;
     private boolean unaAdvanced;
@@ -202,6 +246,11 @@ final class SegmentEvents {
     @Override
     public long deliveredBytes() {
       return deliveredBytes;
+    }
+
+    @Override
+    public long sentBytes() {
+      return sentBytes;
     }
 
     @Override

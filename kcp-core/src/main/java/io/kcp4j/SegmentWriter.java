@@ -154,7 +154,7 @@ final class SegmentWriter {
     buffer.sent(run, ts, nowUs);
     segments += run;
     kcp.pacer.begin(run, nowUs);
-    count(run, mtuBytes);
+    count(run, mtuBytes, true);
     addToRun(chunk, start, end - start, mtuBytes);
     return run;
   }
@@ -377,7 +377,7 @@ final class SegmentWriter {
     if (datagramBytes == 0) {
       return;
     }
-    count(1, datagramBytes);
+    count(1, datagramBytes, newBytes > 0 || hasRetransmission);
     if (single == null) {
       output.end();
     } else {
@@ -386,10 +386,16 @@ final class SegmentWriter {
     discardDatagram();
   }
 
-  private void count(int ended, int bytesEach) {
+  /** Counts datagrams; those without payload have not waited for the pacer. */
+  private void count(int ended, int bytesEach, boolean isPaced) {
     datagrams += ended;
     bytesOut += ended * bytesEach;
-    kcp.pacer.charge(ended * (bytesEach + kcp.overheadBytes()), nowUs);
+    int bytes = ended * (bytesEach + kcp.overheadBytes());
+    if (isPaced) {
+      kcp.pacer.charge(bytes, nowUs);
+    } else {
+      kcp.pacer.chargeUnpaced(bytes, nowUs);
+    }
     if (kcp.tracing != null) {
       kcp.tracing.datagramsSent(ended, bytesEach);
     }

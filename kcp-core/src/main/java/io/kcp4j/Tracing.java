@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.CongestionControl;
+
 /** Reports a session's events to its {@link KcpTracer}. Made for sessions that have one. */
 final class Tracing {
 
@@ -35,9 +37,8 @@ final class Tracing {
   }
 
   /** A datagram has acknowledged so many segments; {@code rttUs} is negative if it gave none. */
-  void acknowledged(int segments, int rttUs, int congestionWindow) {
+  void acknowledged(int segments, int rttUs) {
     tracer.acknowledged(nowUs, kcp.sending.una(), segments, rttUs);
-    state(congestionWindow);
   }
 
   void state(int congestionWindow) {
@@ -50,6 +51,16 @@ final class Tracing {
         kcp.remote.segments(),
         kcp.losses.unacknowledged(),
         kcp.sending.queued());
+  }
+
+  void congestion(CongestionControl control, boolean isApplicationLimited) {
+    tracer.congestionUpdated(
+        nowUs,
+        control.state(),
+        control.pacingBytesPerSecond(),
+        control.bandwidthBytesPerSecond(),
+        control.queueUs(),
+        isApplicationLimited);
   }
 
   void failed(KcpFailure failure) {

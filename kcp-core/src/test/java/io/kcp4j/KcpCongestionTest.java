@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.DeliveredTransmission;
 import io.kcp4j.congestion.LossSample;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,18 +19,29 @@ class KcpCongestionTest {
 
   private static final int TS = DrivenKcp.TS_ORIGIN;
 
+  /** What the layers below add to a datagram. */
+  private static final int OVERHEAD_BYTES = 20;
+
   /** Records all calls; the test sets its window and rate. */
   private static final class Recorder implements CongestionControl {
 
     final List<String> events = new ArrayList<>();
     AckSample lastAck;
     boolean applicationLimited;
+    boolean isSelective;
+    long sentBytes;
+    int limited;
     int window = 100;
     long pacingBytesPerSecond;
 
     @Override
     public int window() {
       return window;
+    }
+
+    @Override
+    public boolean isWindowSelective() {
+      return isSelective;
     }
 
     @Override
@@ -43,8 +55,8 @@ class KcpCongestionTest {
     }
 
     @Override
-    public void onSegmentAcknowledged(int sn, long nowUs) {
-      events.add("acknowledged " + sn + " @" + nowUs);
+    public void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {
+      events.add("acknowledged " + sn + " " + delivered + " @" + nowUs);
     }
 
     @Override
@@ -68,6 +80,7 @@ class KcpCongestionTest {
       assertTrue(lastAck == null || lastAck == s, "one sample for all");
       lastAck = s;
       applicationLimited = s.isApplicationLimited();
+      sentBytes = s.sentBytes();
     }
 
     @Override
@@ -81,6 +94,11 @@ class KcpCongestionTest {
                   s.window(),
                   s.fastRetransmit(),
                   s.nowUs()));
+    }
+
+    @Override
+    public void onApplicationLimited() {
+      limited++;
     }
 
     @Override
@@ -123,7 +141,7 @@ class KcpCongestionTest {
     driven.receiveBatch(driven.ack(2, TS));
     assertEquals(
         List.of(
-            "acknowledged 2 @30000",
+            "acknowledged 2 LAST @30000",
             "ack rtt=30000 new=1 lost=0 delivered=1/1400 flight=3 una=false @30000"),
         control.take());
     driven.nowUs = 40_000;
@@ -131,8 +149,8 @@ class KcpCongestionTest {
     driven.receiveBatch(driven.ack(2, TS), driven.wins());
     assertEquals(
         List.of(
-            "acknowledged 0 @40000",
-            "acknowledged 1 @40000",
+            "acknowledged 0 LAST @40000",
+            "acknowledged 1 LAST @40000",
             "ack rtt=-1 new=2 lost=0 delivered=3/4200 flight=1 una=true @40000"),
         control.take());
   }
@@ -200,15 +218,92 @@ class KcpCongestionTest {
   }
 
   @Test
+  void selectiveWindowDoesNotCountWhatIsAcknowledgedBehindAGap() {
+    control.window = 3;
+    control.isSelective = true;
+    driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
+    driven.sendSegments(6);
+    assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
+    driven.receiveBatch(driven.ack(1, TS));
+    assertEquals(List.of(3), driven.sentSns(Segment.PUSH));
+    assertEquals(3, driven.kcp.stats().congestionWindow());
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals(List.of(4), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void acknowledgementTellsWhichTransmissionHasArrived() {
+    driven.sendSegments(3);
+    driven.runTo(200_000); // All have timed out.
+    assertEquals(2, driven.kcp.losses.transmissions(driven.kcp.sending.index(0)));
+    control.take();
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals("acknowledged 0 EARLIER @200000", control.take().get(0));
+    driven.receiveBatch(driven.ack(1, TS + 200));
+    assertEquals("acknowledged 1 LAST @200000", control.take().get(0));
+    driven.peerUna = 3;
+    driven.receiveBatch(driven.wins());
+    assertEquals("acknowledged 2 UNKNOWN @200000", control.take().get(0));
+  }
+
+  @Test
   void pacingRateSpreadsNewSegments() {
-    control.pacingBytesPerSecond = 140_000; // a datagram in 10 ms, two intervals of 20 ms ahead
+    control.pacingBytesPerSecond = 140_000; // a datagram in 10 ms
     driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
     driven.peerWnd = 100;
     driven.receiveBatch(driven.wins());
     driven.sendSegments(50);
-    assertEquals(6, driven.sentSns(Segment.PUSH).size(), "the last goes beyond the rate");
-    driven.runTo(100_000);
+    assertEquals(10, driven.sentSns(Segment.PUSH).size(), "a burst");
+    driven.runTo(95_000);
     assertEquals(10, driven.sentSns(Segment.PUSH).size());
+  }
+
+  @Test
+  void everythingThatWaitsForAPacingRateIsCounted() {
+    control.pacingBytesPerSecond = 1_000_000_000;
+    driven.kcp.reconfigure(
+        config.toBuilder().congestionControl(mss -> control).build(), OVERHEAD_BYTES);
+    driven.sendSegments(2);
+    driven.kcp.charge(500, 3_000, 0);
+    acknowledgePushes(1);
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals(2 * 1400 + 500, control.sentBytes);
+  }
+
+  @Test
+  void acknowledgementsThatExceedThePacingRateDelayNothing() {
+    control.pacingBytesPerSecond = 1_400;
+    driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
+    driven.sendSegments(1);
+    driven.sentDatagrams();
+    acknowledgePushes(1_000); // with 24,000 bytes: for ten seconds more than what may be ahead
+    assertEquals(200_000, driven.kcp.nextDeadline());
+    driven.runTo(200_000);
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+    driven.sendSegments(1);
+    assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void acknowledgementsBesidePayloadCount() {
+    control.pacingBytesPerSecond = 1_000_000_000;
+    driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
+    driven.input(driven.push(0, DrivenKcp.bytes(10)));
+    driven.kcp.send(DrivenKcp.bytes(10));
+    driven.kcp.flush(0, driven);
+    assertEquals(1, driven.sentDatagrams().size());
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals(2 * Segment.HEADER_BYTES + 10, control.sentBytes);
+  }
+
+  /** Receives segments one by one, each acknowledged in a datagram of its own. */
+  private void acknowledgePushes(int segments) {
+    for (int sn = 0; sn < segments; sn++) {
+      driven.receiveBatch(driven.push(sn, DrivenKcp.bytes(10)));
+      driven.kcp.flush(driven.nowUs, driven);
+      assertEquals(List.of(sn), driven.sentSns(Segment.ACK));
+      driven.receiveAll();
+    }
   }
 
   @Test
@@ -220,7 +315,7 @@ class KcpCongestionTest {
     driven.sentDatagrams();
     control.pacingBytesPerSecond = 0;
     driven.receiveBatch(driven.ack(1, TS));
-    assertEquals(20 - 6, driven.sentSns(Segment.PUSH).size());
+    assertEquals(20 - 10, driven.sentSns(Segment.PUSH).size());
   }
 
   @Test
@@ -236,6 +331,21 @@ class KcpCongestionTest {
       driven.receiveBatch(driven.ack(sn, TS));
       assertFalse(control.applicationLimited);
     }
+  }
+
+  @Test
+  void flushThatSendsAllThatThereIsIsReportedAsApplicationLimited() {
+    control.window = 2;
+    driven.sendSegments(3);
+    assertEquals(0, control.limited);
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals(0, control.limited, "the window is full");
+    driven.receiveBatch(driven.ack(1, TS));
+    driven.sendSegments(1);
+    assertEquals(0, control.limited, "the window is full");
+    driven.receiveBatch(driven.ack(2, TS));
+    driven.kcp.flush(driven.nowUs, driven);
+    assertEquals(1, control.limited);
   }
 
   @Test

@@ -62,9 +62,11 @@ class KcpRateLimitTest {
   void fastRetransmitWaitsForTheLimitAndNoLonger() {
     driven.sendSegments(4);
     List<SentSegment> sent = driven.sent();
-    driven.kcp.charge(LIMIT / 10, 0); // for 100 ms
+    driven.kcp.charge(LIMIT / 10, 0, 0); // for 100 ms
     driven.receiveBatch(driven.ack(1, sent.get(1).ts()), driven.ack(2, sent.get(2).ts()));
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
+    long opensAtUs = 10L * (sent.size() * 1400 + LIMIT / 10) - 2 * INTERVAL_US;
+    assertEquals(opensAtUs, driven.kcp.nextDeadline(), "a wake-up for nothing");
     driven.runTo(110_000);
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
     driven.runTo(180_000);
@@ -76,7 +78,7 @@ class KcpRateLimitTest {
   void timeoutThatWaitsForTheLimitIsDueAtTheMicrosecondAtWhichThePacerOpens() {
     driven.sendSegments(1);
     driven.sent();
-    driven.kcp.charge(49_987, 0); // beside the segment; 10 us for each byte
+    driven.kcp.charge(49_987, 0, 0); // beside the segment; 10 us for each byte
     long opensAtUs = 10 * (1400 + 49_987) - 2 * INTERVAL_US;
     assertEquals(opensAtUs, driven.kcp.nextDeadline());
     driven.runTo(opensAtUs - 1);
@@ -84,6 +86,14 @@ class KcpRateLimitTest {
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
     driven.runTo(opensAtUs);
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+  }
+
+  @Test
+  void nothingWakesTheSessionWhileThePacerIsClosed() {
+    driven.kcp.charge(50_000, 0, 0); // 10 us for each byte
+    driven.sendSegments(5);
+    assertEquals(List.of(), driven.sentSns(Segment.PUSH));
+    assertEquals(10 * 50_000 - 2 * INTERVAL_US, driven.kcp.nextDeadline());
   }
 
   @Test

@@ -4,6 +4,7 @@ import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -69,6 +70,38 @@ class KcpTracerTest {
         List.of(
             "20000 received 24 NETWORK", "20000 acknowledged 2 2 -1", "20000 state 0 0 200000 1 0"),
         events.lines);
+  }
+
+  @Test
+  void stateOfTheCongestionControlFollowsThatOfTheSession() {
+    KcpConfig bbr =
+        driven.kcp.config().toBuilder().congestionControl(CongestionControl.BBR).build();
+    driven.kcp.reconfigure(bbr);
+    driven.sendSegments(2);
+    driven.nowUs = 20_000;
+    events.lines.clear();
+    driven.peerUna = 2;
+    driven.receiveBatch(driven.ack(1, DrivenKcp.TS_ORIGIN));
+    CongestionStats stats = driven.kcp.stats().congestion();
+    assertEquals("STARTUP", stats.state());
+    assertEquals(2 * 1400 * 50, stats.bandwidthBytesPerSecond());
+    assertEquals("20000 congestion " + stats, events.lines.get(3));
+  }
+
+  @Test
+  void sessionWithoutCongestionControlHasNoStateOfOne() {
+    driven.sendSegments(1);
+    assertEquals(0, events.count("congestion"));
+    assertEquals(CongestionStats.NONE, driven.kcp.stats().congestion());
+  }
+
+  @Test
+  void controlWithoutNamesOfStatesReportsNone() {
+    driven.kcp.reconfigure(
+        driven.kcp.config().toBuilder().congestionControl(CongestionControl.RENO).build());
+    driven.sendSegments(1);
+    assertEquals(0, events.count("congestion"));
+    assertEquals(new CongestionStats("", 0, 0, 0, true), driven.kcp.stats().congestion());
   }
 
   @Test
@@ -190,6 +223,25 @@ class KcpTracerTest {
       lines.add(
           nowUs + " state " + srttUs + " " + rttVarUs + " " + rtoUs + " " + inFlight + " "
               + queued);
+    }
+
+    @Override
+    public void congestionUpdated(
+        long nowUs,
+        String state,
+        long pacingBytesPerSecond,
+        long bandwidthBytesPerSecond,
+        int queueUs,
+        boolean isApplicationLimited) {
+      lines.add(
+          nowUs
+              + " congestion "
+              + new CongestionStats(
+                  state,
+                  pacingBytesPerSecond,
+                  bandwidthBytesPerSecond,
+                  queueUs,
+                  isApplicationLimited));
     }
 
     @Override

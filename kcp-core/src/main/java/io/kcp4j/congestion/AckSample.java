@@ -34,6 +34,13 @@ public interface AckSample {
   /** The bytes of {@link #deliveredSegments}, headers included. */
   long deliveredBytes();
 
+  /**
+   * The bytes that have waited for the rate of the control in all: datagrams with payload, their
+   * ACKs, retransmissions and parity, and the headers of FEC and encryption, but not those of UDP
+   * and IP.
+   */
+  long sentBytes();
+
   /** How many segments are sent and not acknowledged now. */
   int inFlightSegments();
 

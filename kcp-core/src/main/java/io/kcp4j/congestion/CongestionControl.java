@@ -28,8 +28,33 @@ public interface CongestionControl {
   /** The reference's: slow start, congestion avoidance, half the flight after fast retransmit. */
   Factory RENO = Factories.RENO;
 
+  /**
+   * BBR (draft-ietf-ccwg-bbr, version 3): measures the bandwidth of the path, paces to it, and
+   * keeps queues short. {@link BbrState} lists its states.
+   */
+  Factory BBR = Factories.BBR;
+
+  /**
+   * Returns one of these, for command lines and configuration files.
+   *
+   * @param name {@code none}, {@code reno} or {@code bbr}
+   * @throws IllegalArgumentException if it is another
+   */
+  static Factory factory(String name) {
+    return Factories.of(name);
+  }
+
   /** How many segments may be in flight; at least 1. */
   int window();
+
+  /**
+   * Whether the window counts the segments that are not acknowledged, as in TCP with SACK. If not,
+   * it reaches from the oldest of them to the newest sent, as in the reference. Always the same for
+   * one object.
+   */
+  default boolean isWindowSelective() {
+    return false;
+  }
 
   /**
    * The rate at which segments may leave, in bytes per second, headers included, or 0 for no limit.
@@ -48,8 +73,12 @@ public interface CongestionControl {
    */
   default void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {}
 
-  /** A segment has been acknowledged for the first time; {@link #onAck} follows. */
-  default void onSegmentAcknowledged(int sn, long nowUs) {}
+  /**
+   * A segment has been acknowledged for the first time; {@link #onAck} follows.
+   *
+   * @param delivered which transmission of the segment has arrived
+   */
+  default void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {}
 
   /** A segment counts as lost; it is sent again next, and {@link #onLoss} follows. */
   default void onSegmentLost(int sn, long nowUs) {}
@@ -60,6 +89,36 @@ public interface CongestionControl {
   /** A flush has retransmitted lost segments. Called at most once for each flush, at its end. */
   void onLoss(LossSample sample);
 
+  /**
+   * Whether a queue stands on the path. Adaptive FEC sends no parity then: that would make the
+   * queue longer.
+   */
+  default boolean isQueueStanding() {
+    return false;
+  }
+
+  /**
+   * A flush has sent all that the application had to send, and window and pacing would allow more.
+   */
+  default void onApplicationLimited() {}
+
   /** The largest payload of a segment has changed to {@code mssBytes}. */
   void onMssChanged(int mssBytes);
+
+  // For statistics:
+
+  /** The bandwidth of the path as far as it is known, in bytes of segments per second, or 0. */
+  default long bandwidthBytesPerSecond() {
+    return 0;
+  }
+
+  /** How long datagrams wait in the queue of the path, in microseconds, or 0 if not known. */
+  default int queueUs() {
+    return 0;
+  }
+
+  /** What the control does, one of a few words such as {@code CRUISE}; empty if it has no name. */
+  default String state() {
+    return "";
+  }
 }

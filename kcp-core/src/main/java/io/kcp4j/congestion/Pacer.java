@@ -5,10 +5,14 @@ import io.kcp4j.Unstable;
 /**
  * Pacing: when the datagrams of a session may leave.
  *
- * <p>The pacer holds the session to a rate, the smaller of its rate limit and of the rate of its
- * {@link CongestionControl}: the virtual scheduling algorithm of ITU-T I.371, which needs only the
- * time at which everything sent so far would have left at exactly that rate. Sending may be two
- * intervals ahead of it, so that a flush at the end of each interval keeps to the rate.
+ * <p>The pacer holds the session to its rate limit: the virtual scheduling algorithm of ITU-T
+ * I.371, which needs only the time at which everything sent so far would have left at exactly that
+ * rate. Sending may be two intervals ahead of it, so that a flush at the end of each interval keeps
+ * to the rate. {@link PacingRate} holds it to the rate of its {@link CongestionControl}.
+ *
+ * <p>Acknowledgements and unreliable datagrams do not wait for the pacer. They count against the
+ * rate limit, but not against the rate of the congestion control, which is one for what waits (RFC
+ * 9002 §7.7): otherwise those that exceed a low rate would keep all else waiting.
  *
  * <p>The pacer also limits bursts, which may exceed the receiver's socket buffer or the queue of a
  * slow link: in a millisecond one burst may leave, and one more datagram for each segment that the
@@ -29,14 +33,16 @@ public final class Pacer {
   /** How much later than acknowledgements the flush of their batch may be. */
   private static final int CREDIT_US = 100_000;
 
+  /** The rate limit, or 0. */
   private int limitBytesPerSecond;
-  private long controlBytesPerSecond;
-
-  /** The smaller of the two rates that are not 0; 0 if there is none. */
-  private long bytesPerSecond;
 
   private int aheadUs;
   private long leftAtUs;
+
+  /** Null while the congestion control has no rate. */
+  private PacingRate control;
+
+  private int datagramBytes;
 
   private int burst;
   private int allowance;
@@ -55,59 +61,76 @@ public final class Pacer {
    * @param bytesPerSecond the rate limit, or 0 for none
    * @param intervalMs the flush interval, in milliseconds
    * @param maxBurst the most datagrams of a burst, or 0 for no limit
+   * @param mtuBytes the size of the largest datagram
    */
-  public void configure(int bytesPerSecond, int intervalMs, int maxBurst) {
+  public void configure(int bytesPerSecond, int intervalMs, int maxBurst, int mtuBytes) {
     if (bytesPerSecond != limitBytesPerSecond) {
       leftAtUs = 0;
     }
     limitBytesPerSecond = bytesPerSecond;
     aheadUs = 1000 * INTERVALS_AHEAD * intervalMs;
     burst = maxBurst;
-    updateRate();
+    datagramBytes = mtuBytes;
+    if (control != null) {
+      control.datagramBytes(mtuBytes);
+    }
   }
 
   /** Sets the rate of the congestion control, in bytes per second, or 0 for none. */
   public void controlRate(long bytesPerSecond) {
-    if (bytesPerSecond != controlBytesPerSecond) {
-      controlBytesPerSecond = bytesPerSecond;
-      updateRate();
+    if (bytesPerSecond == 0) {
+      control = null;
+      return;
     }
-  }
-
-  private void updateRate() {
-    bytesPerSecond =
-        limitBytesPerSecond == 0 || controlBytesPerSecond == 0
-            ? Math.max(limitBytesPerSecond, controlBytesPerSecond)
-            : Math.min(limitBytesPerSecond, controlBytesPerSecond);
+    if (control == null) {
+      control = new PacingRate(datagramBytes);
+    }
+    control.bytesPerSecond(bytesPerSecond);
   }
 
   /** Whether another datagram may leave. */
   public boolean isOpen(long nowUs) {
-    return (bytesPerSecond == 0 || leftAtUs <= nowUs + aheadUs) && !isBurstSpent(nowUs);
+    return (limitBytesPerSecond == 0 || leftAtUs <= nowUs + aheadUs)
+        && (control == null || control.isOpen(nowUs))
+        && !isBurstSpent(nowUs);
   }
 
   /** How many datagrams may leave before {@link #isOpen}, which holds, is called again. */
   public int room() {
-    if (bytesPerSecond != 0) {
+    if (limitBytesPerSecond != 0) {
       return 1;
     }
-    return burst == 0 ? Integer.MAX_VALUE : allowance;
+    int room = burst == 0 ? Integer.MAX_VALUE : allowance;
+    return control == null ? room : Math.min(room, control.room());
   }
 
   /**
-   * Returns into how many datagrams a flush may be split: 0 if the rate does not let all of its
+   * Returns into how many datagrams a flush may be split: 0 if the rates do not let all of its
    * bytes leave at once.
    */
   public int roomForFlush(int bytes, long nowUs) {
     renew(nowUs);
-    if (bytesPerSecond != 0 && isTooMuch(bytes, nowUs)) {
+    boolean isTooMuch =
+        (limitBytesPerSecond != 0 && isBeyondLimit(bytes, nowUs))
+            || (control != null && !control.hasRoom(bytes, nowUs));
+    if (isTooMuch) {
       return 0;
     }
     return burst == 0 ? Integer.MAX_VALUE : Math.max(allowance, 0);
   }
 
-  private boolean isTooMuch(int bytes, long nowUs) {
-    return Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / bytesPerSecond > nowUs + aheadUs;
+  private boolean isBeyondLimit(int bytes, long nowUs) {
+    long atLimitUs = bytes * 1_000_000L / limitBytesPerSecond;
+    return Math.max(leftAtUs, nowUs) + atLimitUs > nowUs + aheadUs;
+  }
+
+  /**
+   * Whether what waits may leave as soon as the pacer opens, and not only at the end of the
+   * interval: the burst is spent, or the rate of the congestion control holds it back.
+   */
+  public boolean isDeferring(long nowUs) {
+    renew(nowUs);
+    return isBurstSpent() || (control != null && !control.isOpen(nowUs));
   }
 
   /** Whether the burst is spent: datagrams wait for the next millisecond or acknowledgement. */
@@ -122,8 +145,11 @@ public final class Pacer {
 
   /** From when on another datagram may leave, in microseconds; any time in the past if it may. */
   public long opensAtUs() {
-    long rateAtUs = bytesPerSecond == 0 ? 0 : leftAtUs - aheadUs;
-    return isBurstSpent() ? Math.max(rateAtUs, burstAtUs + BURST_US) : rateAtUs;
+    long opensAtUs = limitBytesPerSecond == 0 ? 0 : leftAtUs - aheadUs;
+    if (control != null) {
+      opensAtUs = Math.max(opensAtUs, control.opensAtUs());
+    }
+    return isBurstSpent() ? Math.max(opensAtUs, burstAtUs + BURST_US) : opensAtUs;
   }
 
   /** Begins a burst. Acknowledgements count even if handlers took until the next millisecond. */
@@ -157,10 +183,23 @@ public final class Pacer {
     credit = 0;
   }
 
-  /** Counts {@code bytes} that have been sent against the rate. */
+  /** Counts {@code bytes} that have been sent against the rates. */
   public void charge(int bytes, long nowUs) {
-    if (bytesPerSecond != 0) {
-      leftAtUs = Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / bytesPerSecond;
+    chargeUnpaced(bytes, nowUs);
+    if (control != null) {
+      control.charge(bytes, nowUs);
     }
+  }
+
+  /** Counts {@code bytes} of datagrams that do not wait for the pacer against the rate limit. */
+  public void chargeUnpaced(int bytes, long nowUs) {
+    if (limitBytesPerSecond != 0) {
+      leftAtUs = Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / limitBytesPerSecond;
+    }
+  }
+
+  /** The bytes charged in all while the congestion control had a rate. */
+  public long chargedBytes() {
+    return control == null ? 0 : control.chargedBytes();
   }
 }

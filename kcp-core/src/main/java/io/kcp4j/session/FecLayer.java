@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Segment;
@@ -81,15 +82,10 @@ final class FecLayer {
 
   // Output
 
-  /**
-   * Datagrams of the session are written from now on.
-   *
-   * @param srttUs the smoothed round-trip time, in microseconds
-   * @param rttVarUs its variation, in microseconds
-   */
-  void beginOutput(int srttUs, int rttVarUs) {
+  /** Datagrams of {@code kcp}, the session's ARQ, are written from now on. */
+  void beginOutput(Kcp kcp) {
     if (protection != null) {
-      protection.begin(srttUs, rttVarUs);
+      protection.begin(kcp.srttUs(), kcp.rttVarUs(), kcp.isQueueStanding());
     }
   }
 
@@ -113,6 +109,11 @@ final class FecLayer {
     int push = firstPush(datagram, index);
     return push < datagram.writerIndex()
         && (protection == null || protection.isNew(datagram, push));
+  }
+
+  /** Whether the datagram between {@code index} and the writer index has payload. */
+  boolean hasPush(ByteBuf datagram, int index) {
+    return firstPush(datagram, index) < datagram.writerIndex();
   }
 
   /** The index of the first PUSH, or the writer index. */

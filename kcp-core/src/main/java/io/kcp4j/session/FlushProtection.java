@@ -59,6 +59,8 @@ final class FlushProtection {
   /** 0 until the peer has answered. */
   private int srttUs;
 
+  private boolean isQueueStanding;
+
   /** How long without a flush until a burst has ended. */
   private int burstGapUs = MIN_BURST_GAP_US;
 
@@ -87,9 +89,11 @@ final class FlushProtection {
    *
    * @param srttUs the smoothed round-trip time
    * @param rttVarUs its variation, which spreads the parts of a burst
+   * @param isQueueStanding whether a queue stands on the path: parity would add to it
    */
-  void begin(int srttUs, int rttVarUs) {
+  void begin(int srttUs, int rttVarUs, boolean isQueueStanding) {
     plan = Plan.NONE;
+    this.isQueueStanding = isQueueStanding;
     this.srttUs = srttUs;
     burstGapUs = Math.min(Math.max(2 * rttVarUs, MIN_BURST_GAP_US), MAX_BURST_GAP_US);
   }
@@ -105,7 +109,7 @@ final class FlushProtection {
     }
     int placesTaken = encoder.openShards();
     if (placesTaken == 0) {
-      parity = policy.parity(nowUs);
+      parity = isQueueStanding && config.isAdaptive() ? 0 : policy.parity(nowUs);
       if (parity == 0) {
         return 0;
       }

@@ -307,7 +307,7 @@ final class FlushQueue {
     if (isLimited) { // Acknowledgements take what the limit allows for first.
       session.flushUnreliable(output);
     }
-    kcp.charge(output.nonArqBytes(), nowUs);
+    kcp.charge(output.addedBytes(), output.unpacedBytes(), nowUs);
   }
 
   /** Answers what the peer says about the end of a session that is about to be closed. */
@@ -330,7 +330,7 @@ final class FlushQueue {
     Kcp kcp = session.kcp();
     int mtuBytes = kcp.config().mtuBytes();
     Path path = session.path();
-    session.fec().beginOutput(kcp.srttUs(), kcp.rttVarUs());
+    session.fec().beginOutput(kcp);
     output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
   }
 

@@ -30,7 +30,11 @@ final class PacketOutput implements DatagramOutput {
   /** The room for a header of FEC in the packet. */
   private int headerBytes;
 
-  private int nonArqBytes;
+  /** The bytes of parity, copies and fillers for datagrams with payload. */
+  private int addedBytes;
+
+  /** The bytes of unreliable datagrams, and of parity for datagrams without payload. */
+  private int unpacedBytes;
 
   PacketOutput(PacketCipher cipher) {
     this.cipher = cipher;
@@ -52,7 +56,8 @@ final class PacketOutput implements DatagramOutput {
     this.fec = fec;
     this.mtuBytes = mtuBytes;
     this.nowUs = nowUs;
-    nonArqBytes = 0;
+    addedBytes = 0;
+    unpacedBytes = 0;
     return this;
   }
 
@@ -81,17 +86,28 @@ final class PacketOutput implements DatagramOutput {
     } else if (fec.isCopying()) {
       fec.keepCopy(packet, index, nowUs);
     }
+    boolean isPaced = parity > 0 && fec.hasPush(packet, index + headerBytes);
     endPacket();
-    parity(parity);
+    int bytes = parity(parity);
+    if (isPaced) {
+      addedBytes += bytes;
+    } else {
+      unpacedBytes += bytes;
+    }
   }
 
-  /** A path that is not validated gets none: there is little that may be sent. */
-  private void parity(int packets) {
+  /**
+   * Writes parity, and returns its bytes. A path that is not validated gets none: there is little
+   * that may be sent.
+   */
+  private int parity(int packets) {
+    int bytes = 0;
     for (int i = 0; i < packets && path.isValidated(); i++) {
       beginPacket(fec.parityBytes());
       fec.writeParity(i, packet);
-      nonArqBytes += endPacket();
+      bytes += endPacket();
     }
+    return bytes;
   }
 
   @Override
@@ -116,7 +132,7 @@ final class PacketOutput implements DatagramOutput {
     for (int bytes; (bytes = fec.dueCopyBytes(nowUs)) > 0; ) {
       beginPacket(bytes);
       fec.writeCopy(packet, nowUs);
-      nonArqBytes += endPacket();
+      addedBytes += endPacket();
     }
     if (fec.isGroupDue(nowUs)) {
       endGroup();
@@ -129,8 +145,8 @@ final class PacketOutput implements DatagramOutput {
       beginPacket(FecPacket.DATA_HEADER_BYTES + Segment.HEADER_BYTES);
       fec.writeFiller(packet.writerIndex(index + FecPacket.DATA_HEADER_BYTES));
       int parity = fec.protect(packet, index, nowUs);
-      nonArqBytes += endPacket();
-      parity(parity);
+      addedBytes += endPacket();
+      addedBytes += parity(parity);
     }
   }
 
@@ -148,7 +164,7 @@ final class PacketOutput implements DatagramOutput {
     packet.writeBytes(payload, payload.readerIndex(), bytes);
     FecPacket.write(
         packet, index, packet.writerIndex(), FecPacket.OUT_OF_BAND_SEQID, FecPacket.OUT_OF_BAND);
-    nonArqBytes += endPacket();
+    unpacedBytes += endPacket();
   }
 
   /** Writes an unreliable datagram in a message of the extension: protocol.md 13.7. */
@@ -159,12 +175,17 @@ final class PacketOutput implements DatagramOutput {
     ExtensionMessage.writeHeader(packet);
     ExtensionMessage.write(packet, ExtensionMessage.TOKEN, session.extension().peerToken());
     ExtensionMessage.writeDatagram(packet, sn, payload);
-    nonArqBytes += endPacket();
+    unpacedBytes += endPacket();
   }
 
-  /** The bytes of parity and unreliable datagrams since {@link #to}. */
-  int nonArqBytes() {
-    return nonArqBytes;
+  /** The bytes of what FEC has added to datagrams with payload since {@link #to}. */
+  int addedBytes() {
+    return addedBytes;
+  }
+
+  /** The bytes of what else was written beside the ARQ's datagrams since {@link #to}. */
+  int unpacedBytes() {
+    return unpacedBytes;
   }
 
   private void beginPacket(int bytes) {

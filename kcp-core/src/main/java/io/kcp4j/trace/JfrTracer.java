@@ -119,6 +119,26 @@ public final class JfrTracer implements KcpTracer {
   }
 
   @Override
+  public void congestionUpdated(
+      long nowUs,
+      String state,
+      long pacingBytesPerSecond,
+      long bandwidthBytesPerSecond,
+      int queueUs,
+      boolean isApplicationLimited) {
+    Congestion event = new Congestion();
+    if (event.shouldCommit()) {
+      event.session = session;
+      event.state = state;
+      event.pacingRate = pacingBytesPerSecond;
+      event.bandwidth = bandwidthBytesPerSecond;
+      event.queue = queueUs;
+      event.applicationLimited = isApplicationLimited;
+      event.commit();
+    }
+  }
+
+  @Override
   public void failed(long nowUs, KcpFailure failure) {
     SessionFailed event = new SessionFailed();
     if (event.shouldCommit()) {
@@ -231,6 +251,29 @@ public final class JfrTracer implements KcpTracer {
 
     @Label("Segments queued")
     int queued;
+  }
+
+  @Name("kcp4j.Congestion")
+  @Label("Congestion control")
+  static final class Congestion extends SessionEvent {
+    @Label("State")
+    String state;
+
+    @Label("Pacing rate")
+    @Description("In bytes per second, or 0 for no limit")
+    long pacingRate;
+
+    @Label("Bandwidth")
+    @Description("In bytes of segments per second, or 0 if it is not known")
+    long bandwidth;
+
+    @Label("Queue")
+    @Description("How long datagrams wait in the queue of the path")
+    @Timespan(Timespan.MICROSECONDS)
+    long queue;
+
+    @Label("Application-limited")
+    boolean applicationLimited;
   }
 
   @Name("kcp4j.SessionFailed")

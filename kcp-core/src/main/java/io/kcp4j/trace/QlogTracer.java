@@ -50,6 +50,11 @@ public final class QlogTracer implements KcpTracer {
   private int remoteWindow = -1;
   private int inFlight = -1;
   private int queued = -1;
+  private String congestionState = "";
+  private long pacingBytesPerSecond = -1;
+  private long bandwidthBytesPerSecond = -1;
+  private int queueUs = -1;
+  private boolean isApplicationLimited;
 
   /**
    * Makes a tracer of one session and writes the header.
@@ -160,11 +165,44 @@ public final class QlogTracer implements KcpTracer {
     this.remoteWindow = remoteWindow;
     this.inFlight = inFlight;
     this.queued = queued;
-    if (record.length() == empty) {
-      record.setLength(0);
-    } else {
-      end();
+    endUnlessEmpty(empty);
+  }
+
+  /** As for {@link #stateUpdated}; rates are in bits per second. */
+  @Override
+  public void congestionUpdated(
+      long nowUs,
+      String state,
+      long pacingBytesPerSecond,
+      long bandwidthBytesPerSecond,
+      int queueUs,
+      boolean isApplicationLimited) {
+    begin(nowUs, "congestion_updated");
+    int empty = record.length();
+    if (!congestionState.equals(state)) {
+      separate();
+      record.append("\"state\":");
+      appendString(state.toLowerCase(Locale.ROOT));
     }
+    if (this.pacingBytesPerSecond != pacingBytesPerSecond) {
+      field("pacing_rate", Byte.SIZE * pacingBytesPerSecond);
+    }
+    if (this.bandwidthBytesPerSecond != bandwidthBytesPerSecond) {
+      field("bandwidth", Byte.SIZE * bandwidthBytesPerSecond);
+    }
+    if (this.queueUs != queueUs) {
+      milliseconds("queue", queueUs);
+    }
+    if (this.isApplicationLimited != isApplicationLimited) {
+      separate();
+      record.append("\"app_limited\":").append(isApplicationLimited);
+    }
+    congestionState = state;
+    this.pacingBytesPerSecond = pacingBytesPerSecond;
+    this.bandwidthBytesPerSecond = bandwidthBytesPerSecond;
+    this.queueUs = queueUs;
+    this.isApplicationLimited = isApplicationLimited;
+    endUnlessEmpty(empty);
   }
 
   @Override
@@ -187,6 +225,15 @@ public final class QlogTracer implements KcpTracer {
     record.append(RECORD_SEPARATOR).append("{\"time\":");
     appendMilliseconds(nowUs - originUs);
     record.append(",\"name\":\"kcp:").append(name).append("\",\"data\":{");
+  }
+
+  /** Ends the record, or drops it if nothing was added to its {@code empty} characters. */
+  private void endUnlessEmpty(int empty) {
+    if (record.length() == empty) {
+      record.setLength(0);
+    } else {
+      end();
+    }
   }
 
   private void end() {

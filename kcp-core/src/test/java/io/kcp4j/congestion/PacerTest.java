@@ -11,11 +11,16 @@ class PacerTest {
 
   private static final int INTERVAL_US = 10_000;
 
+  private static final int MTU_BYTES = 1400;
+
+  /** What may leave at once at the rate of a congestion control that is not fast. */
+  private static final int BURST_BYTES = 10 * MTU_BYTES;
+
   private final Pacer pacer = new Pacer();
 
   /** When the pacer opens after a second's worth of a rate of one byte per microsecond. */
   private long opensAfter(int limitBytesPerSecond, long controlBytesPerSecond) {
-    pacer.configure(limitBytesPerSecond, INTERVAL_US / 1_000, 0);
+    pacer.configure(limitBytesPerSecond, INTERVAL_US / 1_000, 0, MTU_BYTES);
     pacer.controlRate(controlBytesPerSecond);
     pacer.charge(1_000_000, 0);
     return pacer.opensAtUs();
@@ -36,16 +41,21 @@ class PacerTest {
 
   @Test
   void rateOpensAtTheMicrosecond() {
-    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0);
+    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
     pacer.charge(2 * INTERVAL_US + 123, 500);
     assertEquals(623, pacer.opensAtUs());
     assertFalse(pacer.isOpen(622));
     assertTrue(pacer.isOpen(623));
   }
 
+  /** When the pacer opens after a second's worth of a million bytes, of which ten may be ahead. */
+  private static long opensAtControlRate(long bytesPerSecond) {
+    return (1_000_000L - BURST_BYTES) * 1_000_000 / bytesPerSecond + 1;
+  }
+
   @Test
   void controlAloneSetsTheRate() {
-    assertEquals(500_000 - 2 * INTERVAL_US, opensAfter(0, 2_000_000));
+    assertEquals(opensAtControlRate(2_000_000), opensAfter(0, 2_000_000));
   }
 
   @Test
@@ -55,24 +65,97 @@ class PacerTest {
 
   @Test
   void smallerRateAppliesAlsoIfItIsTheControls() {
-    assertEquals(1_000_000 - 2 * INTERVAL_US, opensAfter(2_000_000, 1_000_000));
-  }
-
-  @Test
-  void rateAboveThirtyTwoBitsIsARate() {
-    assertEquals(100 - 2 * INTERVAL_US, opensAfter(0, 10_000_000_000L));
-    assertTrue(pacer.isOpen(0));
+    assertEquals(opensAtControlRate(1_000_000), opensAfter(2_000_000, 1_000_000));
   }
 
   @Test
   void limitThatIsLiftedLeavesTheControlsRate() {
     opensAfter(1_000_000, 2_000_000);
-    assertEquals(500_000 - 2 * INTERVAL_US, opensAfter(0, 2_000_000));
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    assertEquals(opensAtControlRate(2_000_000), pacer.opensAtUs());
+  }
+
+  @Test
+  void tenDatagramsMayLeaveTogetherAtTheRateOfTheControl() {
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.controlRate(1_000_000);
+    assertTrue(pacer.isOpen(5_000));
+    assertEquals(10, pacer.room());
+    pacer.charge(BURST_BYTES - 1, 5_000);
+    assertTrue(pacer.isOpen(5_000));
+    assertEquals(1, pacer.room());
+    pacer.charge(1, 5_000);
+    assertFalse(pacer.isOpen(5_000));
+    assertTrue(pacer.isDeferring(5_000));
+    assertEquals(5_001, pacer.opensAtUs());
+    assertTrue(pacer.isOpen(5_001));
+  }
+
+  @Test
+  void millisecondOfAFastControlMayLeaveTogether() {
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.controlRate(140_000_000);
+    assertTrue(pacer.isOpen(0));
+    assertEquals(100, pacer.room());
+    assertEquals(Integer.MAX_VALUE, pacer.roomForFlush(140_000, 0));
+    assertEquals(0, pacer.roomForFlush(140_001, 0));
+  }
+
+  @Test
+  void idlenessGivesNoCredit() {
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.controlRate(1_000_000);
+    pacer.charge(BURST_BYTES, 0);
+    assertTrue(pacer.isOpen(100_000_000));
+    assertEquals(10, pacer.room());
+  }
+
+  @Test
+  void whatIsAheadDrainsAtTheNewRate() {
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.controlRate(1_000);
+    pacer.charge(BURST_BYTES + 1_000, 0);
+    assertEquals(1_000_001, pacer.opensAtUs());
+    pacer.controlRate(1_000_000);
+    assertEquals(1_001, pacer.opensAtUs());
+  }
+
+  @Test
+  void rateOfTheControlDoesNotOverflow() {
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.controlRate(Long.MAX_VALUE);
+    pacer.charge(Integer.MAX_VALUE, 0);
+    assertTrue(pacer.isOpen(Long.MAX_VALUE / 2_000));
+    assertTrue(pacer.room() > 0);
+  }
+
+  @Test
+  void onlyWhatIsSentAtTheRateOfAControlIsCounted() {
+    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.charge(100, 0);
+    assertEquals(0, pacer.chargedBytes());
+    pacer.controlRate(1_000);
+    pacer.charge(100, 0);
+    pacer.controlRate(2_000);
+    pacer.charge(20, 0);
+    assertEquals(120, pacer.chargedBytes());
+  }
+
+  @Test
+  void whatDoesNotWaitCountsAgainstTheLimitOnly() {
+    pacer.configure(0, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.controlRate(1_000);
+    pacer.chargeUnpaced(1_000_000, 0);
+    assertTrue(pacer.isOpen(0));
+    assertEquals(0, pacer.chargedBytes());
+    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.chargeUnpaced(1_000_000, 0);
+    assertEquals(1_000_000 - 2 * INTERVAL_US, pacer.opensAtUs());
   }
 
   @Test
   void burstEndsAfterItsDatagramsAndBeginsInTheNextMillisecond() {
-    pacer.configure(0, INTERVAL_US / 1_000, 3);
+    pacer.configure(0, INTERVAL_US / 1_000, 3, MTU_BYTES);
     assertTrue(pacer.isOpen(5_000));
     assertEquals(3, pacer.room());
     pacer.begin(3, 5_000);
@@ -84,7 +167,7 @@ class PacerTest {
 
   @Test
   void burstEndsWithTheMillisecondInWhichItBegan() {
-    pacer.configure(0, INTERVAL_US / 1_000, 3);
+    pacer.configure(0, INTERVAL_US / 1_000, 3, MTU_BYTES);
     assertTrue(pacer.isOpen(5_900));
     pacer.begin(3, 5_900);
     assertEquals(6_000, pacer.opensAtUs());
@@ -102,7 +185,7 @@ class PacerTest {
 
   @Test
   void acknowledgedSegmentsExtendTheBurst() {
-    pacer.configure(0, INTERVAL_US / 1_000, 3);
+    pacer.configure(0, INTERVAL_US / 1_000, 3, MTU_BYTES);
     pacer.isOpen(5_000);
     pacer.begin(3, 5_000);
     pacer.acknowledged(2, 5_000);
@@ -112,7 +195,7 @@ class PacerTest {
 
   @Test
   void segmentsAcknowledgedInOneMillisecondExtendTheBurstOfTheNext() {
-    pacer.configure(0, INTERVAL_US / 1_000, 3);
+    pacer.configure(0, INTERVAL_US / 1_000, 3, MTU_BYTES);
     pacer.isOpen(5_000);
     pacer.begin(3, 5_000);
     pacer.acknowledged(2, 5_100);

@@ -37,6 +37,11 @@ class RenoCongestionControlTest {
     }
 
     @Override
+    public long sentBytes() {
+      return 0;
+    }
+
+    @Override
     public long deliveredBytes() {
       return 1000;
     }

@@ -34,6 +34,10 @@ public final class KcpInputFuzz {
   private static final ByteBuf SENT = Unpooled.wrappedBuffer(new byte[4096]);
   private static final int[] FIRST_SNS = {0, -3, Integer.MIN_VALUE - 3, 77};
 
+  private static final CongestionControl.Factory[] CONTROLS = {
+    CongestionControl.NONE, CongestionControl.RENO, CongestionControl.BBR
+  };
+
   private static final KcpConfig[] CONFIGS = configs();
 
   private final FuzzInput input;
@@ -60,7 +64,7 @@ public final class KcpInputFuzz {
           KcpConfig.builder()
               .mode(i % 2 == 0 ? KcpMode.FAST3 : KcpMode.NORMAL)
               .delivery(i % 4 < 2 ? Delivery.STREAM : Delivery.MESSAGE)
-              .congestionControl(i < 4 ? CongestionControl.NONE : CongestionControl.RENO)
+              .congestionControl(CONTROLS[i / 3])
               .sendWindow(8 + 8 * i)
               .receiveWindow(4 + 20 * i)
               .sendQueue(16)

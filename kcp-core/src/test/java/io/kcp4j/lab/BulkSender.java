@@ -12,8 +12,17 @@ final class BulkSender implements LabUser {
   private final Payload payload;
   private final ByteBuf unsent = Unpooled.buffer(WRITE_BYTES);
 
+  /** What is not written to the session yet, or copied to be written. */
+  private long leftBytes;
+
   BulkSender(Payload payload) {
+    this(payload, Long.MAX_VALUE);
+  }
+
+  /** Writes so many bytes in all. */
+  BulkSender(Payload payload, long bytes) {
     this.payload = payload;
+    leftBytes = bytes;
   }
 
   @Override
@@ -25,9 +34,11 @@ final class BulkSender implements LabUser {
   public void progressed(LabSession session) {
     do {
       if (!unsent.isReadable()) {
-        payload.write(unsent.clear(), WRITE_BYTES);
+        int bytes = (int) Math.min(WRITE_BYTES, leftBytes);
+        payload.write(unsent.clear(), bytes);
+        leftBytes -= bytes;
       }
-    } while (session.write(unsent));
+    } while (session.write(unsent) && leftBytes > 0);
     session.flush();
   }
 }

@@ -25,6 +25,7 @@ final class KcpGoPeer implements LabPeer {
 
   private final VirtualTime time;
   private final int intervalMs;
+  private final int windowSegments;
   private final long clockOffsetUs;
   private final KcpCounters counters = new KcpCounters();
   private final Map<Integer, KcpGoSession> sessions = new LinkedHashMap<>();
@@ -38,8 +39,19 @@ final class KcpGoPeer implements LabPeer {
    * @param decoder what recovers packets, with the ratio for which kcp-go is configured
    */
   KcpGoPeer(VirtualTime time, SplittableRandom random, int intervalMs, KcpGoFecDecoder decoder) {
+    this(time, random, intervalMs, KcpGoSession.WINDOW, decoder);
+  }
+
+  /** Makes a machine with windows of so many segments, a power of two. */
+  KcpGoPeer(
+      VirtualTime time,
+      SplittableRandom random,
+      int intervalMs,
+      int windowSegments,
+      KcpGoFecDecoder decoder) {
     this.time = time;
     this.intervalMs = intervalMs;
+    this.windowSegments = windowSegments;
     this.decoder = decoder;
     clockOffsetUs = random.nextInt(MAX_CLOCK_OFFSET_US);
   }
@@ -57,7 +69,8 @@ final class KcpGoPeer implements LabPeer {
   @Override
   public LabSession open(int conv, LabUser user) {
     KcpGoSession session =
-        new KcpGoSession(conv, intervalMs, time, clockOffsetUs, out, user, counters);
+        new KcpGoSession(
+            conv, intervalMs, windowSegments, time, clockOffsetUs, out, user, counters);
     sessions.put(conv, session);
     return session;
   }

@@ -26,10 +26,8 @@ import java.util.ArrayDeque;
  */
 final class KcpGoSession implements LabSession {
 
-  private static final int WINDOW = 1024;
-
-  /** The segments of a window, by sequence number: a power of two. */
-  private static final int RING = 2 * WINDOW;
+  /** The windows unless others are given, in segments. */
+  static final int WINDOW = 1024;
 
   private static final int MTU_BYTES = 1400;
 
@@ -72,6 +70,7 @@ final class KcpGoSession implements LabSession {
 
   private final int conv;
   private final int intervalMs;
+  private final int windowSegments;
   private final VirtualTime time;
   private final long clockOffsetUs;
   private final LabLink out;
@@ -79,9 +78,12 @@ final class KcpGoSession implements LabSession {
   private final KcpCounters counters;
   private final Runnable update = this::update;
 
+  /** Of the rings of segments. */
+  private final int mask;
+
   // Sending
   private final ArrayDeque<SentSegment> sendQueue = new ArrayDeque<>();
-  private final SentSegment[] inFlight = new SentSegment[RING];
+  private final SentSegment[] inFlight;
   private int sendUna;
   private int sendNext;
   private int remoteWindow = INITIAL_REMOTE_WINDOW;
@@ -91,7 +93,7 @@ final class KcpGoSession implements LabSession {
 
   // Receiving
   private final ArrayDeque<PendingAck> acks = new ArrayDeque<>();
-  private final ByteBuf[] received = new ByteBuf[RING];
+  private final ByteBuf[] received;
   private final ArrayDeque<ByteBuf> receiveQueue = new ArrayDeque<>();
   private int receiveNext;
   private boolean isWindowRequested;
@@ -101,9 +103,15 @@ final class KcpGoSession implements LabSession {
 
   private boolean isClosed;
 
+  /**
+   * Begins a session.
+   *
+   * @param windowSegments its windows, a power of two
+   */
   KcpGoSession(
       int conv,
       int intervalMs,
+      int windowSegments,
       VirtualTime time,
       long clockOffsetUs,
       LabLink out,
@@ -111,6 +119,11 @@ final class KcpGoSession implements LabSession {
       KcpCounters counters) {
     this.conv = conv;
     this.intervalMs = intervalMs;
+    this.windowSegments = windowSegments;
+    int ring = 2 * windowSegments; // A power of two: segments are found by sequence number.
+    mask = ring - 1;
+    inFlight = new SentSegment[ring];
+    received = new ByteBuf[ring];
     this.time = time;
     this.clockOffsetUs = clockOffsetUs;
     this.out = out;
@@ -139,7 +152,7 @@ final class KcpGoSession implements LabSession {
   /** Takes all or, while a window of segments waits, nothing. */
   @Override
   public boolean write(ByteBuf data) {
-    if (sendQueue.size() + sendNext - sendUna >= WINDOW) {
+    if (sendQueue.size() + sendNext - sendUna >= windowSegments) {
       return false;
     }
     if (!sendQueue.isEmpty()) {
@@ -166,11 +179,11 @@ final class KcpGoSession implements LabSession {
   /** Passes what has arrived in order to the user. */
   void read() {
     for (ByteBuf data; (data = receiveQueue.poll()) != null; ) {
-      isWindowRequested |= receiveQueue.size() + 1 >= WINDOW;
+      isWindowRequested |= receiveQueue.size() + 1 >= windowSegments;
       user.received(this, data);
       moveInOrder();
     }
-    if (sendQueue.size() + sendNext - sendUna < WINDOW) {
+    if (sendQueue.size() + sendNext - sendUna < windowSegments) {
       user.progressed(this);
     }
   }
@@ -228,7 +241,7 @@ final class KcpGoSession implements LabSession {
   private boolean acknowledgeBelow(int una) {
     boolean advances = false;
     while (una - sendUna > 0 && sendUna != sendNext) {
-      inFlight[sendUna & RING - 1] = null;
+      inFlight[sendUna & mask] = null;
       sendUna++;
       advances = true;
     }
@@ -237,7 +250,7 @@ final class KcpGoSession implements LabSession {
 
   private void acknowledge(int sn) {
     if (isInFlight(sn)) {
-      inFlight[sn & RING - 1].isAcknowledged = true;
+      inFlight[sn & mask].isAcknowledged = true;
     }
   }
 
@@ -250,7 +263,7 @@ final class KcpGoSession implements LabSession {
     boolean reached = false;
     if (isInFlight(sn)) {
       for (int earlier = sendUna; earlier != sn; earlier++) {
-        SentSegment segment = inFlight[earlier & RING - 1];
+        SentSegment segment = inFlight[earlier & mask];
         if (segment.ts - ts <= 0 && segment.skipCount != NOT_COUNTED) {
           segment.skipCount++;
           reached |= segment.skipCount >= FAST_RETRANSMIT;
@@ -261,23 +274,23 @@ final class KcpGoSession implements LabSession {
   }
 
   private void push(int sn, int ts, ByteBuf packet, int at) {
-    if (sn - receiveNext >= WINDOW) {
+    if (sn - receiveNext >= windowSegments) {
       return;
     }
     acks.add(new PendingAck(sn, ts));
-    if (sn - receiveNext < 0 || received[sn & RING - 1] != null) {
+    if (sn - receiveNext < 0 || received[sn & mask] != null) {
       counters.add(KcpCounter.DUPLICATES, 1);
       return;
     }
-    received[sn & RING - 1] =
+    received[sn & mask] =
         Unpooled.copiedBuffer(packet.slice(at + HEADER_BYTES, Segment.length(packet, at)));
     moveInOrder();
   }
 
   private void moveInOrder() {
-    while (received[receiveNext & RING - 1] != null && receiveQueue.size() < WINDOW) {
-      receiveQueue.add(received[receiveNext & RING - 1]);
-      received[receiveNext & RING - 1] = null;
+    while (received[receiveNext & mask] != null && receiveQueue.size() < windowSegments) {
+      receiveQueue.add(received[receiveNext & mask]);
+      received[receiveNext & mask] = null;
       receiveNext++;
     }
   }
@@ -322,10 +335,10 @@ final class KcpGoSession implements LabSession {
 
   private int fillWindow() {
     int added = 0;
-    int window = Math.min(WINDOW, remoteWindow);
+    int window = Math.min(windowSegments, remoteWindow);
     while (sendNext - sendUna < window && !sendQueue.isEmpty()) {
       SentSegment segment = sendQueue.poll();
-      inFlight[sendNext & RING - 1] = segment;
+      inFlight[sendNext & mask] = segment;
       sendNext++;
       added++;
     }
@@ -336,7 +349,7 @@ final class KcpGoSession implements LabSession {
     int nowMs = clockMs();
     int nextMs = intervalMs;
     for (int sn = sendUna; sn != sendNext; sn++) {
-      SentSegment segment = inFlight[sn & RING - 1];
+      SentSegment segment = inFlight[sn & mask];
       if (segment.isAcknowledged) {
         continue;
       }
@@ -388,7 +401,7 @@ final class KcpGoSession implements LabSession {
     if (datagram == null) {
       datagram = out.begin(MTU_BYTES);
     }
-    int window = Math.max(WINDOW - receiveQueue.size(), 0);
+    int window = Math.max(windowSegments - receiveQueue.size(), 0);
     Segment.write(datagram, conv, cmd, 0, window, ts, sn, receiveNext, length);
   }
 

@@ -129,7 +129,9 @@ class KcpGoTraceTest {
       LabLink out =
           new LabLink(time, new SplittableRandom(1), LinkSettings.delay(0), this::written);
       LabUser reader = (session, data) -> {};
-      session = new KcpGoSession(CONV, intervalMs, time, 0, out, reader, new KcpCounters());
+      session =
+          new KcpGoSession(
+              CONV, intervalMs, KcpGoSession.WINDOW, time, 0, out, reader, new KcpCounters());
     }
 
     private void written(ByteBuf datagram) {

@@ -24,10 +24,6 @@ final class LabLink implements DatagramOutput {
 
   private static final int BUFFER_BYTES = 2048;
 
-  private static final double NS_PER_S = 1e9;
-
-  private static final int NS_PER_US = 1_000;
-
   /** A datagram on its way, which arrives when it is run. */
   private final class Packet implements Runnable {
 
@@ -47,12 +43,10 @@ final class LabLink implements DatagramOutput {
   private final ArrayDeque<Packet> unused = new ArrayDeque<>();
   private final LinkSettings settings;
   private final LossModel loss;
+  private final Bottleneck bottleneck;
 
   /** The packet that is being written. */
   private Packet packet;
-
-  /** When the last bit of all that was sent leaves. */
-  private long freeAtNs;
 
   private long latestArrivalUs;
   private long datagrams;
@@ -62,7 +56,7 @@ final class LabLink implements DatagramOutput {
   private long reordered;
 
   /**
-   * Makes a link.
+   * Makes a link with a rate limit of its own.
    *
    * @param destination takes what arrives; a buffer is its until it returns
    */
@@ -71,11 +65,23 @@ final class LabLink implements DatagramOutput {
       SplittableRandom random,
       LinkSettings settings,
       Consumer<ByteBuf> destination) {
+    this(time, random, settings, settings.lossModel(random), Bottleneck.of(settings), destination);
+  }
+
+  /** Makes a link that loses as {@code loss} says and has a rate limit that others may share. */
+  LabLink(
+      VirtualTime time,
+      SplittableRandom random,
+      LinkSettings settings,
+      LossModel loss,
+      Bottleneck bottleneck,
+      Consumer<ByteBuf> destination) {
     this.time = time;
     this.random = random;
     this.settings = settings;
+    this.loss = loss;
+    this.bottleneck = bottleneck;
     this.destination = destination;
-    loss = settings.lossModel(random);
   }
 
   @Override
@@ -91,45 +97,25 @@ final class LabLink implements DatagramOutput {
     datagrams++;
     bytes += size;
     boolean arrives = false;
-    if (!admit(size)) {
+    long leavesAtUs = bottleneck.admit(size + HEADER_BYTES, time.nowUs());
+    if (leavesAtUs == Bottleneck.DROPPED) {
       dropped++;
-    } else if (loss.loses(leavesAtUs())) {
+    } else if (loss.loses(leavesAtUs)) {
       lost++;
     } else {
       arrives = true;
     }
     monitor.sent(packet.buffer, arrives);
     if (arrives) {
-      deliver();
+      deliver(leavesAtUs);
     } else {
       unused.push(packet);
     }
     packet = null;
   }
 
-  /** Puts a datagram into the queue, or returns false if it has no room. */
-  private boolean admit(int size) {
-    long nowNs = time.nowUs() * NS_PER_US;
-    long beginsAtNs = Math.max(nowNs, freeAtNs);
-    if (settings.bitsPerSecond() == 0) {
-      freeAtNs = nowNs;
-      return true;
-    }
-    int sizeOnLink = size + HEADER_BYTES;
-    double bytesPerNs = settings.bitsPerSecond() / (Byte.SIZE * NS_PER_S);
-    if ((beginsAtNs - nowNs) * bytesPerNs + sizeOnLink > settings.queueBytes()) {
-      return false;
-    }
-    freeAtNs = beginsAtNs + (long) Math.ceil(sizeOnLink / bytesPerNs);
-    return true;
-  }
-
-  private long leavesAtUs() {
-    return -Math.floorDiv(-freeAtNs, NS_PER_US);
-  }
-
-  private void deliver() {
-    long arrivesAtUs = leavesAtUs() + settings.delayUs();
+  private void deliver(long leavesAtUs) {
+    long arrivesAtUs = leavesAtUs + settings.delayUs();
     if (settings.jitterUs() > 0) {
       arrivesAtUs += random.nextInt(settings.jitterUs() + 1);
     }

@@ -22,7 +22,13 @@ interface LabSide {
     return (time, random) -> KcpGoPeer.unconfigured(time, random, intervalMs);
   }
 
-  /** The same, configured for the ratio of its peer, but without parity of its own. */
+  /** The same with windows of so many segments, a power of two. */
+  static LabSide kcpGoWithWindow(int intervalMs, int windowSegments) {
+    return (time, random) ->
+        new KcpGoPeer(time, random, intervalMs, windowSegments, new KcpGoFecDecoder(1, 1));
+  }
+
+  /** The model of kcp-go configured for the ratio of its peer, but without parity of its own. */
   static LabSide kcpGo(int intervalMs, int dataShards, int parityShards) {
     return (time, random) ->
         new KcpGoPeer(time, random, intervalMs, new KcpGoFecDecoder(dataShards, parityShards));

@@ -10,6 +10,7 @@ final class Latencies {
   private long[] bins = new long[1 << 14];
   private long count;
   private long maxUs;
+  private double sumUs;
 
   /** Adds one latency, in microseconds. */
   void add(long us) {
@@ -19,6 +20,7 @@ final class Latencies {
     }
     bins[bin]++;
     count++;
+    sumUs += us;
     maxUs = Math.max(maxUs, us);
   }
 
@@ -29,6 +31,11 @@ final class Latencies {
   /** The largest latency, in microseconds, or 0 if there is none. */
   long maxUs() {
     return maxUs;
+  }
+
+  /** The mean, in microseconds, or 0 if there is none. */
+  double meanUs() {
+    return count == 0 ? 0 : sumUs / count;
   }
 
   /**

@@ -35,6 +35,11 @@ interface LossModel {
     return burstUs == 0 ? independent(loss, random) : gilbert(loss, burstUs, random);
   }
 
+  /** What another model loses, and all that leaves between two times. */
+  static LossModel blackout(LossModel model, long fromUs, long toUs) {
+    return nowUs -> model.loses(nowUs) || (nowUs >= fromUs && nowUs < toUs);
+  }
+
   /** The first model until a given time, and then the second. */
   static LossModel step(LossModel before, long atUs, LossModel after) {
     return nowUs -> (nowUs < atUs ? before : after).loses(nowUs);

@@ -13,6 +13,9 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.LossDetection;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.LossSample;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecDecoder;
@@ -231,6 +234,51 @@ class FlushProtectionTest {
     }
     assertEquals(list("D313 D313 D313 D311 P339"), tick(1250));
     assertEquals(list("D625 D625 D625 D625 P651"), tick(2500));
+  }
+
+  /** Has no limits, and knows of a queue if the test says so. */
+  private static final class QueueWitness implements CongestionControl {
+
+    boolean isQueueStanding;
+
+    @Override
+    public int window() {
+      return 1000;
+    }
+
+    @Override
+    public boolean isQueueStanding() {
+      return isQueueStanding;
+    }
+
+    @Override
+    public void onAck(AckSample sample) {}
+
+    @Override
+    public void onLoss(LossSample sample) {}
+
+    @Override
+    public void onMssChanged(int mssBytes) {}
+  }
+
+  @Test
+  void flushHasNoParityWhileAQueueStandsOnThePath() {
+    QueueWitness witness = new QueueWitness();
+    openAnswered(config().congestionControl(mss -> witness), FecConfig.adaptive());
+    ticks(3, 1250);
+    witness.isQueueStanding = true;
+    assertEquals(list("1250"), tick(1250));
+    witness.isQueueStanding = false;
+    assertEquals(list("D313 D313 D313 D311 P339"), tick(1250));
+  }
+
+  @Test
+  void fixedRatioKeepsItsParityWhileAQueueStandsOnThePath() {
+    QueueWitness witness = new QueueWitness();
+    witness.isQueueStanding = true;
+    FecConfig fixed = FecConfig.of(3, 2).withFlushAlignment(true);
+    openAnswered(config().congestionControl(mss -> witness), fixed);
+    assertEquals(5, tick(1250).size());
   }
 
   @Test

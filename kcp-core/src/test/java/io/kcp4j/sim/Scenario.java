@@ -204,6 +204,8 @@ public record Scenario(
     }
     if (random.nextInt(3) == 0) {
       config.congestionControl(CongestionControl.RENO);
+    } else if (random.nextInt(3) == 0) {
+      config.congestionControl(CongestionControl.BBR);
     }
     if (random.nextInt(4) == 0) {
       config.minRtoMs(1 + random.nextInt(300));

@@ -43,6 +43,10 @@ import java.util.zip.CRC32C;
  */
 public final class SimulatedEndpoints {
 
+  private static final CongestionControl.Factory[] CONTROLS = {
+    CongestionControl.NONE, CongestionControl.RENO, CongestionControl.BBR
+  };
+
   private static final int OPENING_MS = 20_000;
   private static final int LINGER_MS = 30_000;
 
@@ -309,7 +313,7 @@ public final class SimulatedEndpoints {
         .sendWindow(1 + random.nextInt(300))
         .receiveWindow(1 + random.nextInt(300))
         .mtuBytes(MIN_MTU_BYTES + random.nextInt(MAX_MTU_BYTES - MIN_MTU_BYTES + 1))
-        .congestionControl(random.nextBoolean() ? CongestionControl.NONE : CongestionControl.RENO)
+        .congestionControl(CONTROLS[random.nextInt(CONTROLS.length)])
         .ackNoDelay(random.nextBoolean())
         .writeDelay(random.nextBoolean())
         .deadLink(0)

@@ -37,6 +37,7 @@ class JfrTracerTest {
             "kcp4j.SegmentLost",
             "kcp4j.Acknowledged",
             "kcp4j.State",
+            "kcp4j.Congestion",
             "kcp4j.SessionFailed"),
         events.stream().map(event -> event.getEventType().getName()).toList());
     events.forEach(event -> assertEquals("peer", event.getString("session")));
@@ -57,13 +58,18 @@ class JfrTracerTest {
     assertEquals(128, events.get(5).getInt("remoteWindow"));
     assertEquals(3, events.get(5).getInt("inFlight"));
     assertEquals(9, events.get(5).getInt("queued"));
-    assertEquals("DEAD_LINK", events.get(6).getString("failure"));
+    assertEquals("DRAIN", events.get(6).getString("state"));
+    assertEquals(2_000, events.get(6).getLong("pacingRate"));
+    assertEquals(3_000, events.get(6).getLong("bandwidth"));
+    assertEquals(1_500_000, events.get(6).getDuration("queue").toNanos());
+    assertEquals(true, events.get(6).getBoolean("applicationLimited"));
+    assertEquals("DEAD_LINK", events.get(7).getString("failure"));
   }
 
   @Test
   void eventsOfDatagramsAndSegmentsAreNotEnabledByDefault() throws IOException {
     assertEquals(
-        List.of("kcp4j.State", "kcp4j.SessionFailed"),
+        List.of("kcp4j.State", "kcp4j.Congestion", "kcp4j.SessionFailed"),
         record().stream().map(event -> event.getEventType().getName()).toList());
   }
 
@@ -88,6 +94,7 @@ class JfrTracerTest {
     tracer.segmentLost(0, -1, LossCause.TIMEOUT);
     tracer.acknowledged(0, 7, 4, 12_500);
     tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 128, 3, 9);
+    tracer.congestionUpdated(0, "DRAIN", 2_000, 3_000, 1_500, true);
     tracer.failed(0, KcpFailure.DEAD_LINK);
   }
 }

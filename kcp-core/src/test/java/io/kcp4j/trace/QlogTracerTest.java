@@ -104,6 +104,21 @@ class QlogTracerTest {
   }
 
   @Test
+  void onlyWhatHasChangedOfTheCongestionControlIsWritten() {
+    tracer.congestionUpdated(0, "PROBE_RTT", 2_000, 3_000, 1_500, true);
+    tracer.congestionUpdated(0, "PROBE_RTT", 2_000, 3_000, 1_500, true);
+    tracer.congestionUpdated(0, "DOWN", 2_500, 3_000, 1_500, false);
+    assertEvent(
+        1,
+        "congestion_updated",
+        "\"state\":\"probe_rtt\",\"pacing_rate\":16000,\"bandwidth\":24000,\"queue\":1.500,"
+            + "\"app_limited\":true");
+    assertEvent(
+        2, "congestion_updated", "\"state\":\"down\",\"pacing_rate\":20000,\"app_limited\":false");
+    assertEquals(3, records.size());
+  }
+
+  @Test
   void failureIsWritten() {
     tracer.failed(0, KcpFailure.DEAD_LINK);
     assertEvent(1, "session_failed", "\"trigger\":\"dead_link\"");

@@ -33,8 +33,8 @@ final class SessionOptions {
       names = "--mode",
       paramLabel = "MODE",
       description = {
-        "Preset: normal, fast, fast2 or fast3; the next four",
-        "options override it (default: fast2, demo: fast3)."
+        "Preset: normal, fast, fast2 or fast3; --nodelay, --interval, --resend and",
+        "--nc override it (default: fast2, demo: fast3)."
       })
   private KcpMode mode;
 
@@ -77,6 +77,13 @@ final class SessionOptions {
       converter = SwitchConverter.class,
       description = "1: no congestion control, 0: Reno.")
   private Switch noCongestionControl;
+
+  @Option(
+      order = LAST,
+      names = "--congestion-control",
+      paramLabel = "NAME",
+      description = "none, reno or bbr, in place of --nc. bbr keeps to the rate of the path.")
+  private String congestionControl;
 
   @Option(
       order = LAST,
@@ -258,11 +265,25 @@ final class SessionOptions {
     if (fastRetransmit != null) {
       config.fastRetransmit(fastRetransmit);
     }
-    if (noCongestionControl != null) {
-      config.congestionControl(
-          noCongestionControl == Switch.ON ? CongestionControl.NONE : CongestionControl.RENO);
+    CongestionControl.Factory control = congestionControl();
+    if (control != null) {
+      config.congestionControl(control);
     }
     return config.build();
+  }
+
+  /** Null for that of the mode. */
+  private CongestionControl.Factory congestionControl() {
+    if (noCongestionControl != null && congestionControl != null) {
+      throw new IllegalArgumentException("--congestion-control takes the place of --nc");
+    }
+    if (congestionControl != null) {
+      return CongestionControl.factory(congestionControl);
+    }
+    if (noCongestionControl != null) {
+      return noCongestionControl == Switch.ON ? CongestionControl.NONE : CongestionControl.RENO;
+    }
+    return null;
   }
 
   private KeyRing keys(KeyRing defaultKeys) {

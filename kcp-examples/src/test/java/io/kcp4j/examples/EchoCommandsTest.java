@@ -111,6 +111,8 @@ class EchoCommandsTest {
         "--key secret --crypt salsa20 --datashard 10 --parityshard 3",
         "--crypt none --datashard 3 --parityshard 2",
         "--crypt none --adaptive-fec",
+        "--congestion-control bbr",
+        "--congestion-control bbr --crypt none --adaptive-fec",
         "--crypt null"
       })
   void everyByteIsEchoedThroughCipherAndFec(String layers) throws Exception {

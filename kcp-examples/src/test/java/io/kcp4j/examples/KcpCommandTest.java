@@ -44,6 +44,8 @@ class KcpCommandTest {
         "echo-client --remote 127.0.0.1:1 --bytes -1",
         "echo-client --remote 127.0.0.1:1 --mode fast9",
         "echo-client --remote 127.0.0.1:1 --nodelay 2",
+        "echo-client --remote 127.0.0.1:1 --congestion-control vegas",
+        "echo-client --remote 127.0.0.1:1 --congestion-control bbr --nc 1",
         "echo-client --remote 127.0.0.1:1 --mtu 49",
         "echo-client --remote 127.0.0.1:1 --mtu 1501",
         "echo-client --remote 127.0.0.1:1 --sndwnd 0",

@@ -3,6 +3,7 @@ package io.kcp4j.load;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
@@ -50,6 +51,13 @@ final class KcpProtocol implements LoadProtocol {
       defaultValue = "time",
       description = "How KCP detects losses: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
   private LossDetection lossDetection;
+
+  @Option(
+      names = "--congestion-control",
+      paramLabel = "NAME",
+      defaultValue = "none",
+      description = "none, reno or bbr (default: ${DEFAULT-VALUE}).")
+  private String congestionControl;
 
   @Option(
       names = "--crypt",
@@ -150,6 +158,7 @@ final class KcpProtocol implements LoadProtocol {
         .sendWindow(sendWindow)
         .receiveWindow(receiveWindow)
         .lossDetection(lossDetection)
+        .congestionControl(CongestionControl.factory(congestionControl))
         .build();
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.CongestionStats;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounters;
@@ -21,7 +22,8 @@ final class ChannelSession {
 
   private static final SecureRandom RANDOM = new SecureRandom();
 
-  private static final KcpStats NO_STATS = new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, new KcpCounters());
+  private static final KcpStats NO_STATS =
+      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, CongestionStats.NONE, new KcpCounters());
 
   private final KcpChannel channel;
 

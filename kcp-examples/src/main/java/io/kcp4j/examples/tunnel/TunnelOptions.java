@@ -165,6 +165,15 @@ final class TunnelOptions {
 
   @Option(
       order = LAST,
+      names = "--congestion-control",
+      paramLabel = "NAME",
+      description =
+          "none, reno or bbr, in any mode; bbr keeps to the rate of the path "
+              + "(default: that of --mode, or --nc).")
+  private String congestionControl;
+
+  @Option(
+      order = LAST,
       names = "--sockbuf",
       paramLabel = "BYTES",
       defaultValue = "4194304",
@@ -306,18 +315,26 @@ final class TunnelOptions {
       // A connection that is not read stops its session, and may be read again at any time.
       config.writeStallTimeoutMs(0);
     }
-    if (mode.equals("manual")) {
-      return config
-          .noDelay(checked("--nodelay", noDelay, 0, 1) == 1)
-          .intervalMs(intervalMs)
-          .fastRetransmit(fastRetransmit)
-          .congestionControl(
-              checked("--nc", noCongestionControl, 0, 1) == 1
-                  ? CongestionControl.NONE
-                  : CongestionControl.RENO)
-          .build();
+    setMode(config);
+    if (congestionControl != null) {
+      config.congestionControl(CongestionControl.factory(congestionControl));
     }
-    return config.mode(preset()).build();
+    return config.build();
+  }
+
+  private void setMode(KcpConfig.Builder config) {
+    if (!mode.equals("manual")) {
+      config.mode(preset());
+      return;
+    }
+    config
+        .noDelay(checked("--nodelay", noDelay, 0, 1) == 1)
+        .intervalMs(intervalMs)
+        .fastRetransmit(fastRetransmit)
+        .congestionControl(
+            checked("--nc", noCongestionControl, 0, 1) == 1
+                ? CongestionControl.NONE
+                : CongestionControl.RENO);
   }
 
   private KcpMode preset() {

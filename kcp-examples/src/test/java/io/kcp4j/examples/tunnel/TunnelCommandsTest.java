@@ -37,7 +37,7 @@ class TunnelCommandsTest {
   @ValueSource(
       strings = {
         "",
-        PLAIN + " --mode fast3",
+        PLAIN + " --mode fast3 --congestion-control bbr",
         PLAIN + " --transport nio --smuxver 1",
         "--crypt aes-128-gcm --mode manual --nodelay 1 --interval 10 --resend 2 --nc 1",
         "-crypt salsa20 -ds 4 -ps 2 -mode fast2 -nocomp=false -acknodelay -dscp 46",
@@ -416,6 +416,7 @@ class TunnelCommandsTest {
         "tunnel-server --mode fast9",
         "tunnel-server --mode manual --nodelay 2",
         "tunnel-server --mode manual --nc 2",
+        "tunnel-server --congestion-control vegas",
         "tunnel-server --mode manual --interval 0",
         "tunnel-server --mtu 1501",
         "tunnel-server --mtu 50",

@@ -2,6 +2,7 @@ package io.kcp4j.netty.interop;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
@@ -16,6 +17,7 @@ import java.util.List;
  * @param window both windows, in segments
  * @param fec that of kcp4j
  * @param goFec that of kcp-go
+ * @param congestionControl that of kcp4j
  */
 record SessionSettings(
     Delivery delivery,
@@ -23,7 +25,8 @@ record SessionSettings(
     int mtuBytes,
     CipherAlgorithm cipher,
     FecConfig fec,
-    FecConfig goFec) {
+    FecConfig goFec,
+    CongestionControl.Factory congestionControl) {
 
   private static final int INTERVAL_MS = 10;
   private static final String PASSPHRASE = "passphrase of both peers";
@@ -40,17 +43,28 @@ record SessionSettings(
 
   private static SessionSettings plain(Delivery delivery, int window, int mtuBytes) {
     return new SessionSettings(
-        delivery, window, mtuBytes, CipherAlgorithm.NULL, FecConfig.NONE, FecConfig.NONE);
+        delivery,
+        window,
+        mtuBytes,
+        CipherAlgorithm.NULL,
+        FecConfig.NONE,
+        FecConfig.NONE,
+        CongestionControl.NONE);
   }
 
   /** These settings through a cipher. */
   SessionSettings with(CipherAlgorithm cipher) {
-    return new SessionSettings(delivery, window, mtuBytes, cipher, fec, goFec);
+    return new SessionSettings(delivery, window, mtuBytes, cipher, fec, goFec, congestionControl);
   }
 
   /** These settings with forward error correction, on both sides as given. */
   SessionSettings with(FecConfig fec, FecConfig goFec) {
-    return new SessionSettings(delivery, window, mtuBytes, cipher, fec, goFec);
+    return new SessionSettings(delivery, window, mtuBytes, cipher, fec, goFec, congestionControl);
+  }
+
+  /** These settings with a congestion control of kcp4j. */
+  SessionSettings with(CongestionControl.Factory congestionControl) {
+    return new SessionSettings(delivery, window, mtuBytes, cipher, fec, goFec, congestionControl);
   }
 
   KcpConfig config() {
@@ -60,6 +74,7 @@ record SessionSettings(
         .receiveWindow(window)
         .mtuBytes(mtuBytes)
         .intervalMs(INTERVAL_MS)
+        .congestionControl(congestionControl)
         .build();
   }
 

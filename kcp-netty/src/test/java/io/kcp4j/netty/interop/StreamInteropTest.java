@@ -2,6 +2,7 @@ package io.kcp4j.netty.interop;
 
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -42,6 +43,14 @@ class StreamInteropTest {
   void kcp4jGetsItsBytesBackFromAGoServer(
       Network network, int window, int mtuBytes, PeerTransport transport) throws Exception {
     kcp4jToGoServer(network, SessionSettings.stream(window, mtuBytes), transport, bytes(network));
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"CLEAN", "LOSSY"})
+  void kcpGoReceivesWhatBbrHasPaced(Network network) throws Exception {
+    SessionSettings bbr = WIDE.with(CongestionControl.BBR);
+    goClientToKcp4j(network, bbr, PeerTransport.EPOLL, bytes(network));
+    kcp4jToGoServer(network, bbr, PeerTransport.NIO, bytes(network));
   }
 
   @ParameterizedTest

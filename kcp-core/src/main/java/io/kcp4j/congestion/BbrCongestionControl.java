@@ -1,0 +1,432 @@
+package io.kcp4j.congestion;
+
+/**
+ * BBR (draft-ietf-ccwg-bbr, version 3) for KCP: sends at the bandwidth of the path, which it
+ * measures, and keeps about as much in flight as fits on the path without a queue.
+ *
+ * <p><b>States.</b> {@code STARTUP} and {@code DRAIN} come first, then cycles of {@code DOWN},
+ * {@code CRUISE}, {@code REFILL} and {@code UP}, with {@code PROBE_RTT} in between when the
+ * shortest round trip has not been seen for long. {@link BbrState} says what each does.
+ *
+ * <p><b>Departures from BBRv3.</b>
+ *
+ * <ul>
+ *   <li>Losses count as congestion only if a standing queue is their witness: random losses would
+ *       bring BBRv3 to a fraction of the bandwidth.
+ *   <li>A standing queue in {@code CRUISE} bounds the bandwidth by what was delivered meanwhile,
+ *       and begins {@code DOWN}. So several flows of this kind share a path evenly and keep its
+ *       queue short; and what jitter has added to the bandwidth is corrected.
+ *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
+ *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on.
+ *   <li>The path is probed every half second to second rather than every two to three, so that
+ *       flows converge and changes are noticed soon.
+ * </ul>
+ */
+final class BbrCongestionControl implements CongestionControl {
+
+  private static final int HEADER_BYTES = 24;
+
+  private static final double US_PER_S = 1e6;
+
+  /** kcp-go's receive window, of which a peer is sure before it has advertised its own. */
+  private static final int INITIAL_SEGMENTS = 32;
+
+  /** The round trip by which the first of these are paced. */
+  private static final int ASSUMED_RTT_US = 50_000;
+
+  private static final int MIN_SEGMENTS = 4;
+
+  /** BBRv3's BBRStartupPacingGain and BBRDefaultCwndGain. */
+  private static final double STARTUP_PACING = 2.77;
+
+  private static final double STARTUP_WINDOW = 2;
+
+  /** How many segments beyond its gain the window may grow in STARTUP, since ACKs come late. */
+  private static final int STARTUP_EXTRA_SEGMENTS = 96;
+
+  /** The path is full after so many rounds in which the bandwidth has grown by less. */
+  private static final int FULL_ROUNDS = 3;
+
+  private static final double FULL_GROWTH = 1.25;
+
+  /** Or after so many rounds with a standing queue. */
+  private static final int FULL_QUEUE_ROUNDS = 2;
+
+  private static final double DRAIN_PACING = 0.5;
+
+  private static final int MAX_DRAIN_ROUNDS = 4;
+
+  private static final double DOWN_PACING = 0.75;
+
+  /** BBRv3's: for a queue that is another's. */
+  private static final double FOREIGN_DOWN_PACING = 0.9;
+
+  private static final double UP_PACING = 1.25;
+
+  private static final double WINDOW = 1.5;
+
+  private static final double UP_WINDOW = 1.75;
+
+  private static final double FOREIGN_EXTRA_WINDOW = 0.25;
+
+  private static final int MAX_UP_ROUNDS = 8;
+
+  /** BBRv3's BBRPacingMarginPercent. */
+  private static final double PACING_MARGIN = 0.99;
+
+  private static final double PROBE_RTT_WINDOW = 0.5;
+
+  private static final long PROBE_RTT_US = 200_000;
+
+  /** What is kept in flight after a loss in UP, of what was in flight then. */
+  private static final double LOSS_WINDOW = 0.85;
+
+  /** What is left of the bandwidth after a round of excessive losses in CRUISE. */
+  private static final double LOSS_BANDWIDTH = 0.9;
+
+  /** The least bound of the bandwidth that a standing queue sets: BBRv3's BBRBeta. */
+  private static final double LEAST_BOUND = 0.7;
+
+  /** So many queues in a row may still stand after DOWN until they count as another's. */
+  private static final int MAX_FAILED_DRAINS = 6;
+
+  private final DeliveryRateSampler sampler = new DeliveryRateSampler();
+  private final MaxBandwidth bandwidth = new MaxBandwidth();
+  private final MinRtt minRtt = new MinRtt();
+  private final AckAggregation aggregation = new AckAggregation();
+  private final StandingQueue queue = new StandingQueue();
+  private final RoundLoss loss = new RoundLoss();
+  private final ProbeCycle cycle = new ProbeCycle();
+  private final TimeoutBackOff backOff = new TimeoutBackOff();
+
+  /** A full segment. */
+  private int segmentBytes;
+
+  private double windowBytes;
+
+  /** What losses have shown to be too much, less a margin. */
+  private double highBytes = Double.POSITIVE_INFINITY;
+
+  private BbrState state = BbrState.STARTUP;
+  private long stateAtUs;
+  private int roundsInState;
+
+  private double fullBandwidth;
+  private int fullRounds;
+  private int queueRounds;
+
+  /** The highest rate of this round, and of the last one. */
+  private double roundRate;
+
+  private double lastRoundRate;
+
+  /** Whether losses of the last round show congestion. */
+  private boolean isCongested;
+
+  private int failedDrains;
+  private long probeRttEndsAtUs;
+
+  BbrCongestionControl(int mssBytes) {
+    segmentBytes = mssBytes + HEADER_BYTES;
+    windowBytes = INITIAL_SEGMENTS * segmentBytes;
+  }
+
+  @Override
+  public int window() {
+    int roomBytes = Math.max((int) windowBytes - sampler.inFlightBytes(), 0);
+    return Math.max(sampler.inFlightSegments() + roomBytes / segmentBytes, 1);
+  }
+
+  @Override
+  public boolean isWindowSelective() {
+    return true;
+  }
+
+  @Override
+  public long pacingBytesPerSecond() {
+    double bytesPerSecond = bandwidth.bytesPerSecond();
+    if (bytesPerSecond == 0) {
+      bytesPerSecond = INITIAL_SEGMENTS * segmentBytes * US_PER_S / ASSUMED_RTT_US;
+    }
+    double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * sampler.wireRatio();
+    return Math.max(backOff.apply(paced), segmentBytes);
+  }
+
+  private double pacingGain() {
+    return switch (state) {
+      case STARTUP -> STARTUP_PACING;
+      case DRAIN -> DRAIN_PACING;
+      case DOWN -> isQueueForeign() ? FOREIGN_DOWN_PACING : DOWN_PACING;
+      case UP -> UP_PACING;
+      case CRUISE, REFILL, PROBE_RTT -> 1;
+    };
+  }
+
+  private double windowGain() {
+    double extra = isQueueForeign() ? FOREIGN_EXTRA_WINDOW : 0;
+    return switch (state) {
+      case STARTUP, DRAIN -> STARTUP_WINDOW;
+      case DOWN, CRUISE, REFILL -> WINDOW + extra;
+      case UP -> UP_WINDOW + extra;
+      case PROBE_RTT -> PROBE_RTT_WINDOW;
+    };
+  }
+
+  /** Whether another sender fills the queue. */
+  private boolean isQueueForeign() {
+    return failedDrains >= MAX_FAILED_DRAINS;
+  }
+
+  /**
+   * So many bandwidth-delay products, in bytes. A queue of others is part of the path, our own is
+   * not.
+   */
+  private double bdp(double gain) {
+    int rttUs = isQueueForeign() ? minRtt.us() : queue.shortestRttUs();
+    return gain * bandwidth.bytesPerSecond() * rttUs / US_PER_S;
+  }
+
+  @Override
+  public boolean isQueueStanding() {
+    return queue.isStanding();
+  }
+
+  @Override
+  public long bandwidthBytesPerSecond() {
+    return (long) bandwidth.bytesPerSecond();
+  }
+
+  @Override
+  public int queueUs() {
+    return queue.us();
+  }
+
+  @Override
+  public String state() {
+    return state.name();
+  }
+
+  // Events
+
+  @Override
+  public void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {
+    sampler.sent(sn, bytes, nowUs);
+  }
+
+  @Override
+  public void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {
+    sampler.acknowledged(sn, delivered, minRtt.us(), nowUs);
+  }
+
+  @Override
+  public void onSegmentLost(int sn, long nowUs) {
+    sampler.lost(sn);
+  }
+
+  @Override
+  public void onApplicationLimited() {
+    sampler.applicationLimited();
+  }
+
+  @Override
+  public void onMssChanged(int mssBytes) {
+    segmentBytes = mssBytes + HEADER_BYTES;
+  }
+
+  @Override
+  public void onLoss(LossSample sample) {
+    if (sample.lostByTimeout() > 0) {
+      backOff.timedOut(minRtt.us(), sample.nowUs());
+    }
+  }
+
+  @Override
+  public void onAck(AckSample sample) {
+    long nowUs = sample.nowUs();
+    sampler.endAck(minRtt.us() / 2, sample.sentBytes());
+    if (sample.rttUs() != AckSample.NO_RTT) {
+      minRtt.sample(sample.rttUs(), nowUs);
+      queue.sample(sample.rttUs(), nowUs);
+    }
+    double rate = sampler.bytesPerSecond();
+    if (!sampler.isApplicationLimited() || rate > bandwidth.max()) {
+      bandwidth.sample(rate);
+    }
+    roundRate = Math.max(roundRate, rate);
+    if (bandwidth.max() > 0 && minRtt.us() > 0) {
+      aggregate(nowUs);
+      if (sampler.isRoundStart()) {
+        endRound();
+      }
+      advance(nowUs);
+      probeRtt(sample.rttUs(), nowUs);
+      updateWindow();
+    }
+    backOff.reset();
+  }
+
+  private void aggregate(long nowUs) {
+    if (state != BbrState.STARTUP) {
+      double limit = bdp(1) + STARTUP_EXTRA_SEGMENTS * segmentBytes;
+      int bytes = sampler.acknowledgedBytes();
+      aggregation.acknowledged(bytes, bandwidth.bytesPerSecond(), limit, nowUs);
+    }
+  }
+
+  private void endRound() {
+    roundsInState++;
+    cycle.endRound();
+    queue.endRound();
+    loss.endRound(sampler.lost(), sampler.delivered(), segmentBytes);
+    aggregation.beginRound();
+    lastRoundRate = roundRate;
+    roundRate = 0;
+    isCongested = (queue.isStanding() && loss.isExcessive()) || loss.isHeavy();
+    boolean isSteady = state == BbrState.CRUISE || state == BbrState.STARTUP;
+    if (isSteady && queue.isKnown() && !queue.isStanding() && !backOff.hasTimedOut()) {
+      loss.learn();
+    }
+  }
+
+  // States
+
+  private void enter(BbrState next, long nowUs) {
+    state = next;
+    stateAtUs = nowUs;
+    roundsInState = 0;
+  }
+
+  private void advance(long nowUs) {
+    boolean isRoundStart = sampler.isRoundStart();
+    switch (state) {
+      case STARTUP -> {
+        if (isRoundStart && !sampler.isApplicationLimited()) {
+          startUp(nowUs);
+        }
+      }
+      case DRAIN -> {
+        if (sampler.inFlightBytes() <= bdp(1) || roundsInState > MAX_DRAIN_ROUNDS) {
+          beginCycle(nowUs);
+        }
+      }
+      case DOWN -> {
+        if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
+          enter(BbrState.CRUISE, nowUs);
+        }
+      }
+      case CRUISE -> {
+        if (isRoundStart) {
+          cruise(nowUs);
+        }
+      }
+      case REFILL -> {
+        if (roundsInState > 0) {
+          if (!sampler.isApplicationLimited()) { // Otherwise the cycle may not measure the path.
+            bandwidth.beginCycle();
+          }
+          enter(BbrState.UP, nowUs);
+        }
+      }
+      case UP -> {
+        if (isRoundStart) {
+          probeUp(nowUs);
+        }
+      }
+      case PROBE_RTT -> {
+        if (nowUs >= probeRttEndsAtUs) {
+          beginCycle(nowUs);
+        }
+      }
+    }
+  }
+
+  private void startUp(long nowUs) {
+    if (bandwidth.max() >= fullBandwidth * FULL_GROWTH) {
+      fullBandwidth = bandwidth.max();
+      fullRounds = 0;
+    } else {
+      fullRounds++;
+    }
+    queueRounds = queue.isStanding() ? queueRounds + 1 : 0;
+    if (isCongested) {
+      limitFlight();
+    }
+    if (isCongested || fullRounds >= FULL_ROUNDS || queueRounds >= FULL_QUEUE_ROUNDS) {
+      enter(BbrState.DRAIN, nowUs);
+    }
+  }
+
+  private void limitFlight() {
+    highBytes = Math.max(sampler.sentInFlightBytes() * LOSS_WINDOW, bdp(1));
+  }
+
+  private void beginCycle(long nowUs) {
+    cycle.begin(nowUs);
+    enter(BbrState.DOWN, nowUs);
+  }
+
+  private boolean isDrained() {
+    double limit = Math.min(bdp(1), LOSS_WINDOW * highBytes);
+    return roundsInState > 0 && sampler.inFlightBytes() <= limit;
+  }
+
+  private void cruise(long nowUs) {
+    if (isCongested) {
+      bandwidth.scale(LOSS_BANDWIDTH);
+      highBytes = Math.min(highBytes, Math.max(LEAST_BOUND * highBytes, bdp(UP_PACING)));
+    }
+    if (roundsInState > 1 && queue.isKnown()) { // The first round was sent in DOWN.
+      if (!queue.isStanding()) {
+        failedDrains = 0;
+      } else if (!isQueueForeign()) {
+        failedDrains++;
+        bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
+        enter(BbrState.DOWN, nowUs);
+        return;
+      }
+    }
+    if (cycle.isOver(nowUs)) {
+      bandwidth.unbound();
+      enter(BbrState.REFILL, nowUs);
+    }
+  }
+
+  private void probeUp(long nowUs) {
+    boolean isBound = highBytes < bdp(windowGain()) + aggregation.bytes();
+    if (isCongested) {
+      limitFlight();
+      beginCycle(nowUs);
+    } else if (queue.isStanding() || roundsInState > MAX_UP_ROUNDS) {
+      beginCycle(nowUs);
+    } else if (isBound) {
+      highBytes += (double) segmentBytes * (1 << roundsInState);
+    } else if (sampler.inFlightBytes() >= bdp(UP_PACING)) {
+      beginCycle(nowUs);
+    }
+  }
+
+  private void probeRtt(int rttUs, long nowUs) {
+    boolean isCycling =
+        state != BbrState.STARTUP && state != BbrState.DRAIN && state != BbrState.PROBE_RTT;
+    if (!isCycling || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
+      return;
+    }
+    minRtt.restart(rttUs, nowUs);
+    if (!sampler.isApplicationLimited()) {
+      probeRttEndsAtUs = nowUs + PROBE_RTT_US + rttUs;
+      enter(BbrState.PROBE_RTT, nowUs);
+    }
+  }
+
+  private void updateWindow() {
+    double bytes = bdp(windowGain());
+    if (state == BbrState.STARTUP) {
+      double grown = windowBytes + sampler.acknowledgedBytes();
+      double limit = bytes + STARTUP_EXTRA_SEGMENTS * segmentBytes;
+      bytes = Math.min(Math.max(bytes, grown), limit);
+    } else if (state != BbrState.PROBE_RTT) {
+      bytes = Math.min(bytes + aggregation.bytes(), highBytes);
+    }
+    windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);
+  }
+}

@@ -1,0 +1,80 @@
+package io.kcp4j.congestion;
+
+/**
+ * The queue on the path: by how much the shortest round trip of a round exceeds the shortest ever
+ * seen. Half a minute to a minute is remembered, so that a path may become longer. A queue that
+ * does not empty in a whole round is standing: bursts and jitter do not make one.
+ *
+ * <p>A round counts only if it has given several round-trip times. Otherwise it is added to the
+ * next one: where acknowledgements are lost, or are rare, a single round-trip time contains how
+ * long its acknowledgement has waited.
+ */
+final class StandingQueue {
+
+  private static final int UNKNOWN = Integer.MAX_VALUE;
+
+  private static final int MIN_SAMPLES = 3;
+
+  /** A queue counts from this on, or from a share of the shortest round trip, if that is more. */
+  private static final int MIN_THRESHOLD_US = 5_000;
+
+  private static final int THRESHOLD_DIVISOR = 4;
+
+  private static final long PERIOD_US = 30_000_000;
+
+  private int samples;
+
+  /** The shortest of this round. */
+  private int roundRttUs = UNKNOWN;
+
+  /** That of the last round that counts, or UNKNOWN if the round after it has not counted. */
+  private int leastRttUs = UNKNOWN;
+
+  // The shortest of this period and of the one before.
+
+  private int shortestUs = UNKNOWN;
+  private int shortestBeforeUs = UNKNOWN;
+  private long periodEndsAtUs;
+
+  /** A round-trip time. */
+  void sample(int rttUs, long nowUs) {
+    if (nowUs >= periodEndsAtUs) {
+      shortestBeforeUs = shortestUs;
+      shortestUs = UNKNOWN;
+      periodEndsAtUs = nowUs + PERIOD_US;
+    }
+    samples++;
+    roundRttUs = Math.min(roundRttUs, rttUs);
+    shortestUs = Math.min(shortestUs, rttUs);
+  }
+
+  /** A round ends. */
+  void endRound() {
+    boolean counts = samples >= MIN_SAMPLES;
+    leastRttUs = counts ? roundRttUs : UNKNOWN;
+    if (counts) {
+      samples = 0;
+      roundRttUs = UNKNOWN;
+    }
+  }
+
+  /** Whether the last round tells of the queue. */
+  boolean isKnown() {
+    return leastRttUs != UNKNOWN;
+  }
+
+  /** How long datagrams have waited at least in the last round, in microseconds, or 0. */
+  int us() {
+    int leastUs = leastRttUs; // Another thread may ask.
+    return leastUs == UNKNOWN ? 0 : leastUs - shortestRttUs();
+  }
+
+  boolean isStanding() {
+    return us() > Math.max(shortestRttUs() / THRESHOLD_DIVISOR, MIN_THRESHOLD_US);
+  }
+
+  /** The shortest round trip that is remembered, in microseconds; there was one. */
+  int shortestRttUs() {
+    return Math.min(shortestUs, shortestBeforeUs);
+  }
+}

@@ -1,0 +1,185 @@
+package io.kcp4j.congestion;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** BBR alone, on a path that is modelled in a few lines. The lab measures it within sessions. */
+class BbrCongestionControlTest {
+
+  private static final double RATE = 2.5e6;
+
+  private static final int RTT_US = 40_000;
+
+  private static final double BDP = RATE * RTT_US / 1e6;
+
+  private final CongestionControl bbr = CongestionControl.BBR.create(SimulatedPath.MSS_BYTES);
+  private final SimulatedPath path = new SimulatedPath(bbr, RATE, RTT_US);
+
+  /** The states while so much time passes, each once for each time that it is entered. */
+  private List<String> statesOf(int ms) {
+    List<String> states = new ArrayList<>(List.of(bbr.state()));
+    for (int i = 0; i < ms; i++) {
+      path.run(1);
+      if (!bbr.state().equals(states.get(states.size() - 1))) {
+        states.add(bbr.state());
+      }
+    }
+    return states;
+  }
+
+  /** What is delivered in so much time, as a share of what rate and losses leave. */
+  private double utilization(int ms) {
+    long before = path.delivered();
+    path.run(ms);
+    double available = path.bytesPerSecond * (1 - path.loss) * ms / 1e3;
+    return (path.delivered() - before) / available;
+  }
+
+  @Test
+  void statesFollowOneAnother() {
+    List<String> states = statesOf(3_000);
+    assertEquals(List.of("STARTUP", "DRAIN", "DOWN", "CRUISE"), states.subList(0, 4));
+    Set<String> later = new LinkedHashSet<>(states.subList(2, states.size()));
+    assertEquals(Set.of("DOWN", "CRUISE", "REFILL", "UP"), later);
+    assertEquals("UP", states.get(states.indexOf("REFILL") + 1));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"125000,80000", "2500000,40000", "2500000,200000", "125000000,10000"})
+  void pathIsFilledWithoutAQueueThatStands(double bytesPerSecond, int rttUs) {
+    path.bytesPerSecond = bytesPerSecond;
+    path.rttUs = rttUs;
+    path.run(5_000);
+    double queueUs = 0;
+    long before = path.delivered();
+    for (int ms = 0; ms < 10_000; ms++) {
+      path.run(1);
+      queueUs += path.queueUs() / 10_000;
+    }
+    double share = (path.delivered() - before) / (bytesPerSecond * 10);
+    assertTrue(share >= 0.95, "share " + share);
+    assertTrue(queueUs <= Math.max(rttUs / 4.0, 15_000), "queue " + queueUs);
+    assertEquals(bytesPerSecond, (double) bbr.bandwidthBytesPerSecond(), 0.05 * bytesPerSecond);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0.01, 0.05, 0.1})
+  void randomLossDoesNotLowerTheRate(double loss) {
+    path.loss = loss;
+    path.run(5_000);
+    double share = utilization(20_000);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0.25, 0.5, 1, 10})
+  void queuesOfAnySizeDropLittle(double bdps) {
+    path.queueBytes = (long) (bdps * BDP);
+    path.run(5_000);
+    long before = path.dropped();
+    double share = utilization(20_000);
+    double droppedShare = (path.dropped() - before) * 1400 / (RATE * 20);
+    assertTrue(share >= 0.9, "share " + share);
+    assertTrue(droppedShare <= 0.02, "dropped " + droppedShare);
+  }
+
+  /** The higher rate is remembered for two cycles; until then each probe makes a queue of it. */
+  @Test
+  void halfTheRateIsFollowedWithinTwoSecondsWithoutALongQueue() {
+    path.run(5_000);
+    path.bytesPerSecond = RATE / 2;
+    double longestUs = 0;
+    for (int ms = 0; ms < 2_000; ms++) {
+      path.run(1);
+      longestUs = Math.max(longestUs, path.queueUs());
+    }
+    assertTrue(longestUs <= 3 * RTT_US, "queue " + longestUs);
+    assertTrue(path.queueUs() <= 1.5 * RTT_US, "queue " + path.queueUs());
+    double share = utilization(2_000);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
+  @Test
+  void doubledRateIsFoundWithinTwoSeconds() {
+    path.run(5_000);
+    path.bytesPerSecond = 2 * RATE;
+    path.run(1_500);
+    double share = utilization(500);
+    assertTrue(share >= 0.8, "share " + share);
+  }
+
+  /** Rates of an application that has little to send are no measure of the path. */
+  @Test
+  void bandwidthIsKeptWhileTheApplicationHasLittleToSend() {
+    path.bytesPerSecond = 10 * RATE;
+    path.run(5_000);
+    path.segmentsPerStep = 1; // a twentieth of the bandwidth
+    path.run(20_000);
+    path.segmentsPerStep = Integer.MAX_VALUE;
+    path.run(200);
+    double share = utilization(500);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
+  @Test
+  void longerPathIsNotAQueueForLong() {
+    path.run(10_000);
+    path.rttUs = 3 * RTT_US;
+    path.run(10_000);
+    double share = utilization(10_000);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
+  /** Yielding to it would not make it go away. */
+  @Test
+  void queueOfAnotherSenderIsNotYieldedTo() {
+    path.run(10_000);
+    path.foreignQueueUs = 80_000;
+    path.run(5_000);
+    double share = utilization(10_000);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
+  @Test
+  void controlsHaveNames() {
+    assertSame(CongestionControl.NONE, CongestionControl.factory("none"));
+    assertSame(CongestionControl.RENO, CongestionControl.factory("reno"));
+    assertSame(CongestionControl.BBR, CongestionControl.factory("bbr"));
+    assertThrows(IllegalArgumentException.class, () -> CongestionControl.factory("BBR"));
+  }
+
+  @Test
+  void windowIsSelectiveAndNeverBelowOne() {
+    assertTrue(bbr.isWindowSelective());
+    assertEquals(32, bbr.window());
+    for (int sn = 0; sn < 100; sn++) {
+      bbr.onSegmentSent(sn, 1_400, 1, 0);
+    }
+    assertEquals(100, bbr.window());
+  }
+
+  @Test
+  void firstSegmentsArePacedAsOnAPathOfFiftyMilliseconds() {
+    assertEquals(2.77 * 0.99 * 32 * 1_400 / 0.05, (double) bbr.pacingBytesPerSecond(), 1);
+    assertEquals(0, bbr.bandwidthBytesPerSecond());
+  }
+
+  @Test
+  void otherSegmentSizeChangesTheWindowInSegments() {
+    path.run(5_000);
+    int before = bbr.window();
+    bbr.onMssChanged(SimulatedPath.MSS_BYTES / 2);
+    assertTrue(bbr.window() > before, "window " + bbr.window());
+  }
+}

@@ -1,0 +1,76 @@
+package io.kcp4j.congestion;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+class RoundLossTest {
+
+  private static final int BYTES = 1_000;
+
+  private final RoundLoss loss = new RoundLoss();
+  private long lost;
+  private long delivered;
+
+  /** A round in which so many segments were found lost and delivered. */
+  private void round(int lostSegments, int deliveredSegments) {
+    lost += (long) lostSegments * BYTES;
+    delivered += (long) deliveredSegments * BYTES;
+    loss.endRound(lost, delivered, BYTES);
+  }
+
+  @Test
+  void twoLossesAreNeverExcessive() {
+    round(2, 8);
+    assertFalse(loss.isExcessive());
+    round(3, 7);
+    assertTrue(loss.isExcessive());
+  }
+
+  @Test
+  void aFewPercentAreExcessiveOnACleanPath() {
+    round(3, 97);
+    assertFalse(loss.isExcessive());
+    round(5, 95);
+    assertTrue(loss.isExcessive());
+  }
+
+  @Test
+  void whatThePathLosesIsLearnedAndIsNotExcessive() {
+    SplittableRandom random = new SplittableRandom(1);
+    int excessive = 0;
+    for (int i = 0; i < 1_000; i++) {
+      int lostSegments = 0;
+      for (int segment = 0; segment < 100; segment++) {
+        lostSegments += random.nextInt(10) == 0 ? 1 : 0;
+      }
+      round(lostSegments, 100 - lostSegments);
+      loss.learn();
+      excessive += i > 100 && loss.isExcessive() ? 1 : 0;
+    }
+    assertEquals(0, excessive, 10);
+    round(25, 75);
+    assertTrue(loss.isExcessive());
+  }
+
+  @Test
+  void heavyLossNeedsThreeRounds() {
+    round(30, 70);
+    round(30, 70);
+    assertFalse(loss.isHeavy());
+    round(30, 70);
+    assertTrue(loss.isHeavy());
+    round(10, 90);
+    assertFalse(loss.isHeavy());
+  }
+
+  @Test
+  void lossesThatTurnOutToBeSpuriousDoNotCountTwice() {
+    round(10, 90);
+    round(-10, 90);
+    assertFalse(loss.isExcessive());
+  }
+}

@@ -1,0 +1,213 @@
+package io.kcp4j.congestion;
+
+import java.util.ArrayDeque;
+import java.util.SplittableRandom;
+
+/**
+ * A path with a bottleneck and a drop-tail queue, and a sender that always has something to send,
+ * in steps of a millisecond: the least that a {@link CongestionControl} needs. Acknowledgements
+ * come for each segment, losses are found a round trip after the segment was sent.
+ */
+final class SimulatedPath implements AckSample, LossSample {
+
+  static final int MSS_BYTES = 1_376;
+
+  private static final int SEGMENT_BYTES = 1_400;
+
+  private static final int STEP_US = 1_000;
+
+  private static final double US_PER_S = 1e6;
+
+  private record Sent(int sn, long atUs, long backAtUs, boolean isLost) {}
+
+  final CongestionControl control;
+  private final SplittableRandom random = new SplittableRandom(1);
+  private final ArrayDeque<Sent> inFlight = new ArrayDeque<>();
+
+  // The path; all may change at any time.
+
+  double bytesPerSecond;
+  int rttUs;
+  long queueBytes = Long.MAX_VALUE;
+  double loss;
+
+  /** What another sender keeps in the queue, in microseconds. */
+  int foreignQueueUs;
+
+  /** The segments that the application has to send in each step. */
+  int segmentsPerStep = Integer.MAX_VALUE;
+
+  private long nowUs;
+  private double freeAtUs;
+  private double credit;
+  private int next;
+  private long sentBytes;
+  private long deliveredBytes;
+  private long droppedSegments;
+
+  // The present sample:
+  private int sampleRttUs;
+  private int acknowledged;
+
+  SimulatedPath(CongestionControl control, double bytesPerSecond, int rttUs) {
+    this.control = control;
+    this.bytesPerSecond = bytesPerSecond;
+    this.rttUs = rttUs;
+  }
+
+  /** Lets time pass. */
+  void run(int ms) {
+    for (int i = 0; i < ms; i++) {
+      nowUs += STEP_US;
+      receive();
+      send();
+    }
+  }
+
+  private void receive() {
+    sampleRttUs = NO_RTT;
+    acknowledged = 0;
+    int lost = 0;
+    while (!inFlight.isEmpty() && inFlight.peek().backAtUs() <= nowUs) {
+      Sent sent = inFlight.poll();
+      if (sent.isLost()) {
+        control.onSegmentLost(sent.sn(), nowUs);
+        transmit(sent.sn(), 2);
+        lost++;
+      } else {
+        control.onSegmentAcknowledged(sent.sn(), DeliveredTransmission.LAST, nowUs);
+        int rtt = (int) (sent.backAtUs() - sent.atUs());
+        sampleRttUs = sampleRttUs == NO_RTT ? rtt : Math.min(sampleRttUs, rtt);
+        acknowledged++;
+        deliveredBytes += SEGMENT_BYTES;
+      }
+    }
+    if (acknowledged > 0) {
+      control.onAck(this);
+    }
+    if (lost > 0) {
+      control.onLoss(this);
+    }
+  }
+
+  private void send() {
+    credit = Math.min(credit, 0) + control.pacingBytesPerSecond() * STEP_US / US_PER_S;
+    int left = segmentsPerStep;
+    while (left > 0 && inFlight.size() < control.window() && credit > 0) {
+      transmit(next++, 1);
+      left--;
+    }
+    if (left == 0) {
+      control.onApplicationLimited();
+    }
+  }
+
+  private void transmit(int sn, int transmission) {
+    credit -= SEGMENT_BYTES;
+    sentBytes += SEGMENT_BYTES;
+    control.onSegmentSent(sn, SEGMENT_BYTES, transmission, nowUs);
+    double beginsAtUs = Math.max(freeAtUs, (double) nowUs);
+    boolean isDropped = (beginsAtUs - nowUs) * bytesPerSecond / US_PER_S > queueBytes;
+    if (isDropped) {
+      droppedSegments++;
+    } else {
+      freeAtUs = beginsAtUs + SEGMENT_BYTES * US_PER_S / bytesPerSecond;
+    }
+    long backAtUs = (long) Math.max(freeAtUs, (double) nowUs) + foreignQueueUs + rttUs;
+    inFlight.add(new Sent(sn, nowUs, backAtUs, isDropped || random.nextDouble() < loss));
+  }
+
+  /** The bytes that have been delivered. */
+  long delivered() {
+    return deliveredBytes;
+  }
+
+  /** The queue, in microseconds, without that of another sender. */
+  double queueUs() {
+    return Math.max(freeAtUs - nowUs, 0);
+  }
+
+  /** The segments that the queue has dropped. */
+  long dropped() {
+    return droppedSegments;
+  }
+
+  int inFlightBytes() {
+    return inFlight.size() * SEGMENT_BYTES;
+  }
+
+  @Override
+  public long nowUs() {
+    return nowUs;
+  }
+
+  @Override
+  public int rttUs() {
+    return sampleRttUs;
+  }
+
+  @Override
+  public int acknowledgedSegments() {
+    return acknowledged;
+  }
+
+  @Override
+  public int lostSegments() {
+    return 0;
+  }
+
+  @Override
+  public long deliveredSegments() {
+    return deliveredBytes / SEGMENT_BYTES;
+  }
+
+  @Override
+  public long deliveredBytes() {
+    return deliveredBytes;
+  }
+
+  @Override
+  public long sentBytes() {
+    return sentBytes;
+  }
+
+  @Override
+  public int inFlightSegments() {
+    return inFlight.size();
+  }
+
+  @Override
+  public int remoteWindow() {
+    return Integer.MAX_VALUE;
+  }
+
+  @Override
+  public boolean isUnaAdvanced() {
+    return true;
+  }
+
+  @Override
+  public boolean isApplicationLimited() {
+    return false;
+  }
+
+  @Override
+  public int lostByAcks() {
+    return 1;
+  }
+
+  @Override
+  public int lostByTimeout() {
+    return 0;
+  }
+
+  @Override
+  public int window() {
+    return control.window();
+  }
+
+  @Override
+  public int fastRetransmit() {
+    return 0;
+  }
+}

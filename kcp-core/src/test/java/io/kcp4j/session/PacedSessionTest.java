@@ -1,0 +1,102 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.LossSample;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.fec.FecConfig;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What of the layers below the ARQ counts against the rate of a congestion control. */
+class PacedSessionTest {
+
+  /** The datagrams that may leave at once at a low rate. */
+  private static final int BURST = 10;
+
+  /** A rate of a datagram in a second. */
+  private static final class LowRate implements CongestionControl {
+
+    @Override
+    public int window() {
+      return 100;
+    }
+
+    @Override
+    public long pacingBytesPerSecond() {
+      return 1_400;
+    }
+
+    @Override
+    public void onAck(AckSample sample) {}
+
+    @Override
+    public void onLoss(LossSample sample) {}
+
+    @Override
+    public void onMssChanged(int mssBytes) {}
+  }
+
+  private final Host client = new Host(1, KeyRing.NONE);
+  private final Host server = new Host(2, KeyRing.NONE);
+
+  private Session open(FecConfig fec) {
+    client.config =
+        KcpConfig.builder().congestionControl(mssBytes -> new LowRate()).maxBurst(0).build();
+    client.fec = fec;
+    return client.open(server.address, 7);
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    client.close();
+    server.close();
+  }
+
+  @Test
+  void parityOfPayloadCountsAgainstTheRate() {
+    Session session = open(FecConfig.of(1, 1).withParityGapMs(0));
+    client.send(session, BURST / 2 * session.kcp().mssBytes());
+    assertEquals(BURST / 2, client.count(KcpCounter.FEC_PARITY_OUT));
+    assertEquals(BURST, client.packets().size());
+    client.send(session, 10);
+    assertEquals(0, client.packets().size());
+  }
+
+  @Test
+  void unreliableDatagramsThatExceedTheRateDelayNothing() {
+    client.unreliableLimit = 1;
+    Session session = open(FecConfig.of(10, 3));
+    for (int i = 0; i < 2 * BURST; i++) {
+      session.sendUnreliable(client.allocator.buffer().writeZero(1_000));
+      client.table.scheduleFlush(session);
+      client.table.flushPending(0);
+    }
+    assertEquals(2 * BURST, client.packets().size());
+    client.send(session, 10);
+    assertEquals(1, client.packets().size());
+  }
+
+  @Test
+  void parityOfAcknowledgementsDelaysNothing() {
+    Session session = open(FecConfig.of(1, 1).withParityGapMs(0).withProtectsAcks(true));
+    client.send(session, 10);
+    server.take(client, client.packets());
+    Session accepted = server.sessions.get(7);
+    for (int i = 0; i < 1_000; i++) {
+      server.send(accepted, 10);
+      client.take(server, server.packets());
+      session.expire(0);
+      client.table.flushPending(0);
+      server.take(client, client.packets());
+      Host.received(session);
+    }
+    assertEquals(1_001, client.count(KcpCounter.FEC_PARITY_OUT));
+    client.send(session, 10);
+    assertEquals(2, client.packets().size());
+  }
+}

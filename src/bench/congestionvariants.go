@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kcp4j/kcp4j/interop/cli"
+)
+
+// What shares the link with what is measured. The names of works begin with it.
+const (
+	alone     = "alone"
+	besideTCP = "beside TCP"
+	besideBBR = "beside BBR"
+	inGame    = "game"
+)
+
+// Bytes on the link for each byte of payload: the headers of IPv4, and of KCP with UDP, or of TCP
+// with timestamps.
+const (
+	kcpOverhead = 1428.0 / 1376
+	tcpOverhead = 1500.0 / 1448
+)
+
+// A bottleneck is the rate of a link, and the queue before it in bandwidth-delay products.
+type bottleneck struct {
+	megabits, bdps float64
+}
+
+func (b *bottleneck) String() string {
+	return fmt.Sprintf("%v Mbit/s, queue of %v BDP", b.megabits, b.bdps)
+}
+
+func (b *bottleneck) bytesPerSecond() float64 {
+	return b.megabits * 1e6 / 8
+}
+
+func (b *bottleneck) queueBytes(rtt time.Duration) int {
+	return int(b.bytesPerSecond() * rtt.Seconds() * b.bdps)
+}
+
+// newBottlenecks returns one for each pair of the two lists.
+func newBottlenecks(megabits, bdps string) ([]*bottleneck, error) {
+	rates, err := parsePositive("--megabits", megabits)
+	if err != nil {
+		return nil, err
+	}
+	queues, err := parsePositive("--bdps", bdps)
+	if err != nil {
+		return nil, err
+	}
+	var all []*bottleneck
+	for _, rate := range rates {
+		for _, queue := range queues {
+			all = append(all, &bottleneck{rate, queue})
+		}
+	}
+	return all, nil
+}
+
+func parsePositive(name, list string) ([]float64, error) {
+	var values []float64
+	for _, s := range strings.Split(list, ",") {
+		value, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(value > 0 && value <= 1e6) {
+			return nil, cli.UsageErrorf("%s %q: expected numbers above 0", name, list)
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// congestionVariants returns all variants of compare-congestion, in the order of the report.
+func congestionVariants(
+	p *programs, traffic *gameTraffic, bottlenecks []*bottleneck,
+) []*latencyVariant {
+	var all []*latencyVariant
+	for _, b := range bottlenecks {
+		for _, v := range congestionVariantsAt(p, traffic) {
+			v.bottleneck = b
+			v.work += ", " + b.String()
+			v.needsIP = v.needsIP || v.rival != nil
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
+	wide := []string{"--sndwnd=4096", "--rcvwnd=4096"}
+	bbr := append([]string{"--congestion-control=bbr"}, wide...)
+	kcp4j := p.kcp4j[0]
+	tcp := func(work string) *latencyVariant {
+		side := latencySide{p.tcp, nil}
+		return &latencyVariant{work: work, transport: "TCP", client: side, server: side,
+			needsIP: true, overhead: tcpOverhead}
+	}
+	kcp := func(
+		work, settings string, client, server program, options []string, rival *latencyVariant,
+	) *latencyVariant {
+		serverOptions := options
+		if client.name != server.name {
+			settings, serverOptions = settings+", to "+server.name, wide
+		}
+		return &latencyVariant{work: work, transport: client.name, settings: settings,
+			client: latencySide{client, options}, server: latencySide{server, serverOptions},
+			overhead: kcpOverhead, rival: rival}
+	}
+	bulk := kcp(alone, "BBR", kcp4j, kcp4j, bbr, nil)
+	game := func(settings string, rival *latencyVariant) *latencyVariant {
+		side := latencySide{kcp4j, slices.Concat(traffic.args(), []string{"--mode=game"}, bbr)}
+		return &latencyVariant{work: inGame, transport: kcp4j.name, settings: settings, client: side,
+			server: side, rival: rival, messagesPerSecond: traffic.messagesPerSecond()}
+	}
+	return []*latencyVariant{
+		tcp(alone),
+		kcp(alone, noControl, p.kcpGo, p.kcpGo, windows, nil),
+		kcp(alone, noControl, kcp4j, kcp4j, windows, nil),
+		bulk,
+		kcp(alone, "BBR", kcp4j, p.kcpGo, bbr, nil),
+		kcp(besideTCP, noControl, p.kcpGo, p.kcpGo, windows, tcp("")),
+		kcp(besideTCP, "BBR", kcp4j, kcp4j, bbr, tcp("")),
+		kcp(besideBBR, "BBR", kcp4j, kcp4j, bbr, bulk),
+		game("BBR, alone", nil),
+		game("BBR, beside bulk data with BBR", bulk),
+	}
+}
+
+const noControl = "nc 1, window 1024"
+
+// congestionColumns are those of compare-congestion.
+func (r *latencyReport) congestionColumns(work string) []latencyColumn {
+	switch {
+	case strings.HasPrefix(work, inGame):
+		return []latencyColumn{
+			worst("p50", percentileOf(50)), worst("p99", percentileOf(99)), worst("max", maxOf),
+			least("bulk, % of the link", r.rivalShare), worst("queue mean, ms", waitMean)}
+	case strings.HasPrefix(work, alone):
+		return []latencyColumn{
+			least("goodput, %", r.share), worst("sent, % of delivered", r.sentShare),
+			worst("dropped, %", droppedShare), worst("queue mean, ms", waitMean),
+			worst("queue p95, ms", waitP95)}
+	}
+	return []latencyColumn{
+		least("share, %", r.share), worst("at most", r.share), least("the other's, %", r.rivalShare),
+		worst("at most", r.rivalShare), worst("dropped, %", droppedShare),
+		worst("queue mean, ms", waitMean)}
+}
+
+// share is what was delivered, with its headers, in percent of what the rate and the losses leave.
+func (r *latencyReport) share(run *latencyRun) float64 {
+	return r.shareOf(run.variant, run.Delivered, run)
+}
+
+// rivalShare is the same of the rival, 0 without one.
+func (r *latencyReport) rivalShare(run *latencyRun) float64 {
+	return r.shareOf(run.variant.rival, run.RivalDelivered, run)
+}
+
+func (r *latencyReport) shareOf(v *latencyVariant, delivered int64, run *latencyRun) float64 {
+	if v == nil {
+		return 0
+	}
+	available := run.Rate * r.Time * (1 - run.Loss/100)
+	return 100 * float64(delivered) * v.overhead / available
+}
+
+// sentShare is what the client has sent, in percent of what was delivered, with headers.
+func (r *latencyReport) sentShare(run *latencyRun) float64 {
+	return 100 * float64(run.Up.Bytes) / (float64(run.Delivered) * run.variant.overhead)
+}
+
+func droppedShare(run *latencyRun) float64 {
+	return 100 * float64(run.Up.Dropped) / float64(max(run.Up.Packets, 1))
+}
+
+func waitMean(run *latencyRun) float64 { return milliseconds(run.WaitMean) }
+
+func waitP95(run *latencyRun) float64 { return milliseconds(run.WaitP95) }
+
+// tcpCongestionControl is what the kernel's TCP uses.
+func tcpCongestionControl() string {
+	name, err := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(name))
+}
