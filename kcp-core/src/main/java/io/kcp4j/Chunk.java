@@ -105,10 +105,10 @@ final class Chunk {
    * Has {@code source} write up to {@code maxBytes} at {@code index}, and returns how many it has
    * written.
    */
-  int pull(int index, int maxBytes, SegmentSource source) {
+  int pull(int index, int maxBytes, int enoughBytes, SegmentSource source) {
     int start = viewStart + index;
     try {
-      source.pull(view.limit(start + maxBytes).position(start));
+      source.pull(view.limit(start + maxBytes).position(start), enoughBytes);
       int bytes = view.position() - start;
       if (bytes < 0 || bytes > maxBytes) {
         throw new IllegalStateException(

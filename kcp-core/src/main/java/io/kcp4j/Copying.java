@@ -7,12 +7,13 @@ import java.nio.ByteBuffer;
  * Copies between buffers through their internal views. Where Netty has no Unsafe, from JDK 24 on,
  * its own methods allocate several objects for each copy.
  */
-final class Copying {
+@Unstable
+public final class Copying {
 
   private Copying() {}
 
   /** Copies bytes of {@code from}, whose indices do not change, to the position of {@code to}. */
-  static void get(ByteBuf from, int index, ByteBuffer to) {
+  public static void get(ByteBuf from, int index, ByteBuffer to) {
     boolean isShared = from.unwrap() != null || from.refCnt() != 1; // Another thread may use it.
     if (isShared || from.nioBufferCount() != 1) {
       from.getBytes(index, to);
@@ -22,7 +23,7 @@ final class Copying {
   }
 
   /** Appends bytes of {@code from} to {@code to}. No other thread uses either. */
-  static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {
+  public static void appendOwn(ByteBuf to, ByteBuf from, int index, int bytes) {
     if (to.nioBufferCount() != 1 || from.nioBufferCount() != 1) {
       to.writeBytes(from, index, bytes);
       return;

@@ -1,6 +1,6 @@
 package io.kcp4j;
 
-/** What a session delivers: a stream of bytes, or messages. */
+/** What a session delivers: a stream of bytes, messages, or the messages of many lanes. */
 public enum Delivery {
   /**
    * Bytes in order, without boundaries. Small writes share segments. The only mode of kcp-go's
@@ -12,5 +12,12 @@ public enum Delivery {
    * Each write arrives as one message, which KCP fragments and reassembles. For peers that use C
    * KCP, or kcp-go's {@code KCP} type directly.
    */
-  MESSAGE
+  MESSAGE,
+
+  /**
+   * Messages of many lanes, of which none waits for another: the package {@code io.kcp4j.lanes}.
+   * Payload is pulled from a {@link SegmentSource} and passed to a {@link SegmentSink}. Only kcp4j
+   * peers with its extension have lanes.
+   */
+  LANES
 }

@@ -10,6 +10,8 @@ public enum EndReason {
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
+  /** The delivery is {@link Delivery#LANES}, and the peer has no lanes. */
+  LANES_UNSUPPORTED,
   /** Nothing was received from the peer, and several keep-alive probes stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
   /**

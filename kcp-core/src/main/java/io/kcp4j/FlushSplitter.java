@@ -3,7 +3,7 @@ package io.kcp4j;
 /**
  * Splits what a flush sends for the first time into datagrams of equal size, as many as the output
  * asks for. In stream mode the queue is re-segmented, in message mode datagrams take fewer
- * messages.
+ * messages, and a source is asked for smaller segments.
  *
  * <p>The output is asked only while the application limits the session: everything that is queued
  * can leave, it fills only a few datagrams, and the window stays open. Bulk transfers are never
@@ -27,8 +27,13 @@ final class FlushSplitter {
     int queued = sending.queued();
     int windowRoom = window - Transmitter.inFlight(kcp);
     boolean isLimited = kcp.sendLimit != null;
-    if (queued == 0 || queued >= windowRoom || kcp.isSourceReady() || isLimited) {
+    boolean isPulled = kcp.isSourceReady();
+    boolean isOfOneOrigin = queued > 0 != isPulled; // Neither nothing, nor both.
+    if (!isOfOneOrigin || queued >= windowRoom || isLimited) {
       return Integer.MAX_VALUE;
+    }
+    if (isPulled) {
+      return splitPulled(kcp, output, windowRoom, nowUs);
     }
     boolean isStream = kcp.config().delivery() == Delivery.STREAM;
     int headerBytes = isStream ? Segment.HEADER_BYTES : 0;
@@ -48,6 +53,25 @@ final class FlushSplitter {
       resegment(sending, splitBytes);
     }
     return headerBytes + splitBytes;
+  }
+
+  /** Splits what is pulled from the source: each datagram has one segment. */
+  private static int splitPulled(Kcp kcp, DatagramOutput output, int windowRoom, long nowUs) {
+    int datagramBytes = kcp.mssBytes();
+    int limit = MAX_DATAGRAMS * datagramBytes;
+    int bytes = kcp.puller.readyBytes(limit);
+    if (bytes > limit) {
+      return Integer.MAX_VALUE;
+    }
+    int room = Math.min(windowRoom, kcp.pacer.roomForFlush(bytes, nowUs));
+    int segments = (bytes + datagramBytes - 1) / datagramBytes;
+    if (segments >= room) {
+      return Integer.MAX_VALUE;
+    }
+    int datagrams = output.splitFlush(kcp.sending.next(), bytes, datagramBytes, room);
+    return datagrams == 0
+        ? Integer.MAX_VALUE
+        : Segment.HEADER_BYTES + (bytes + datagrams - 1) / datagrams;
   }
 
   /** The bytes of the queued segments less their headers, counted until they exceed the limit. */

@@ -115,7 +115,7 @@ public final class Kcp {
     Redundancy redundancy = new Redundancy(rtt);
     losses = LossDetector.of(config, rtt, redundancy, counters);
     sending = new SendBuffer(context, losses, firstSn);
-    receiving = new ReceiveBuffer(context, redundancy, counters, config, firstSn);
+    receiving = ReceiveBuffer.of(context, redundancy, counters, config, firstSn);
     remote = new RemoteWindow(firstSn);
     events = new SegmentEvents(this);
     writer = context.rings().writer;
@@ -252,6 +252,18 @@ public final class Kcp {
     }
   }
 
+  /** The tracer, or null. */
+  @Unstable
+  public KcpTracer tracer() {
+    return tracing == null ? null : tracing.tracer();
+  }
+
+  /** The time of the last input or flush, in microseconds; 0 without a tracer. */
+  @Unstable
+  public long tracedAtUs() {
+    return tracing == null ? 0 : tracing.nowUs();
+  }
+
   /**
    * Sets the extension, or null, the default, for none. To be called before anything is sent.
    *
@@ -298,14 +310,16 @@ public final class Kcp {
 
   /** Whether a message of the extension has to leave now. */
   boolean isExtensionDue(long nowUs) {
-    return extensionDeadlineUs() <= nowUs;
+    return isMessageAllowed() && extension.isDue(nowUs);
   }
 
   /** When a message of the extension has to leave, or {@link #NO_DEADLINE}. */
   long extensionDeadlineUs() {
-    return extension == null || (sendLimit != null && !sendLimit.isMessageAllowed())
-        ? NO_DEADLINE
-        : extension.deadlineUs();
+    return isMessageAllowed() ? extension.deadlineUs() : NO_DEADLINE;
+  }
+
+  private boolean isMessageAllowed() {
+    return extension != null && (sendLimit == null || sendLimit.isMessageAllowed());
   }
 
   /** When the path has to be challenged, or {@link #NO_DEADLINE}. */
@@ -361,7 +375,7 @@ public final class Kcp {
   /** Whether all that was written has been sent at least once. */
   @Unstable
   public boolean isAllSent() {
-    return sending.queued() == 0 && !isSourceReady();
+    return sending.queued() == 0 && isSourceEmpty();
   }
 
   /** The sequence number of the next segment to be sent for the first time. */
@@ -382,10 +396,10 @@ public final class Kcp {
     return receiving.next() != firstSn;
   }
 
-  /** Whether everything below {@code sn} has been received, and taken by {@link #receive}. */
+  /** Whether everything below {@code sn} has been received, and taken by the reader. */
   @Unstable
   public boolean isReceivedBelow(int sn) {
-    return receiving.next() - sn >= 0 && !receiving.isReceivable();
+    return receiving.next() - sn >= 0 && !receiving.hasUnread();
   }
 
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */
@@ -472,6 +486,19 @@ public final class Kcp {
     return taken;
   }
 
+  /**
+   * Something that the {@link SegmentSink} held has been read. As {@link #receive} does, this tells
+   * the peer if the window opens.
+   */
+  @Unstable
+  public void sinkWasRead() {
+    boolean wasClosed = advertised.isClosed();
+    if (receiving.isUnreadFull()) {
+      receiving.endBatch();
+    }
+    advertised.updateIfOpened(wasClosed);
+  }
+
   /** Whether {@link #receive} would return something. */
   public boolean isReceivable() {
     return receiving.isReceivable();
@@ -492,6 +519,7 @@ public final class Kcp {
    *     after one interval; {@link #afterSend} has to be called then, too
    * @throws IllegalArgumentException if a message is larger than {@link #maxMessageBytes}: it can
    *     never be sent; nothing was taken
+   * @throws IllegalStateException if the delivery is {@link Delivery#LANES}
    */
   public boolean send(ByteBuf data) {
     return admission.send(data);
@@ -542,14 +570,40 @@ public final class Kcp {
     puller = source == null ? null : new SegmentPuller(this, source);
   }
 
-  /** Whether there is a source that has payload. */
+  /**
+   * Sets the sink that takes the payload of segments as they arrive.
+   *
+   * @throws IllegalStateException unless the delivery is {@link Delivery#LANES}
+   */
+  @Unstable
+  public void sink(SegmentSink sink) {
+    if (!(receiving instanceof UnorderedReceiveBuffer unordered)) {
+      throw new IllegalStateException("delivery: " + config.delivery() + " (expected: LANES)");
+    }
+    unordered.sink(sink);
+  }
+
+  /**
+   * The source has become ready by what was received: what it has leaves at the end of the batch.
+   * May be called by a {@link SegmentSink} and a {@link KcpExtension}, too.
+   */
+  @Unstable
+  public void sourceBecameReady() {
+    windowOpened = true;
+  }
+
+  /** Whether there is a source that has payload which may leave. */
   boolean isSourceReady() {
     return puller != null && puller.isSourceReady();
   }
 
+  private boolean isSourceEmpty() {
+    return puller == null || puller.isSourceEmpty();
+  }
+
   /** Whether all that was sent has been acknowledged, and the source has nothing left. */
   public boolean isDrained() {
-    return sending.isEmpty() && !isSourceReady();
+    return sending.isEmpty() && isSourceEmpty();
   }
 
   /**
@@ -562,7 +616,7 @@ public final class Kcp {
         && !receiving.isReceivable()
         && !receiving.acks().isPending()
         && schedule.isIdle()
-        && (extension == null || extension.deadlineUs() == NO_DEADLINE)
+        && (extension == null || extension.isIdle())
         && challengeAtUs() == NO_DEADLINE
         && liveness.failure() == null;
   }

@@ -38,7 +38,8 @@ public record KcpContext(
    *
    * @throws OutOfMemoryError if the allocator throws any exception
    */
-  ByteBuf directBuffer(int bytes, int maxBytes) {
+  @Unstable
+  public ByteBuf directBuffer(int bytes, int maxBytes) {
     try {
       return allocator.directBuffer(bytes, maxBytes);
     } catch (RuntimeException e) { // As a user's own allocator may throw.

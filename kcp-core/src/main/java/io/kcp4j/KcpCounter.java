@@ -20,9 +20,9 @@ public enum KcpCounter {
   PAYLOAD_BYTES_IN("payload.in", "bytes"),
   /** Bytes of payload taken from the writer. */
   PAYLOAD_BYTES_OUT("payload.out", "bytes"),
-  /** Unreliable datagrams sent. */
+  /** Unreliable datagrams, and messages of unreliable lanes, sent. */
   UNRELIABLE_OUT("unreliable.out", "datagrams"),
-  /** Unreliable datagrams received. */
+  /** Unreliable datagrams, and messages of unreliable lanes, received. */
   UNRELIABLE_IN("unreliable.in", "datagrams"),
   /** Window probes sent. */
   PROBES_OUT("probes.out", "segments"),
@@ -82,6 +82,12 @@ public enum KcpCounter {
   FEC_RATIO_CHANGES("fec.ratio.changes", "changes"),
   /** Unreliable datagrams of either direction that were dropped for newer ones or not wanted. */
   UNRELIABLE_DROPPED("unreliable.dropped", "datagrams"),
+  /** Messages of reliable lanes that have been copied into segments as a whole. */
+  LANE_MESSAGES_OUT("lanes.messages.out", "messages"),
+  /** Messages of reliable lanes that have arrived as a whole and in the order of their lane. */
+  LANE_MESSAGES_IN("lanes.messages.in", "messages"),
+  /** Frames of lanes that are malformed, impossible or beyond a limit, and segments of such. */
+  LANE_FRAMES_REFUSED("lanes.frames.refused", "frames"),
 
   // The rest is counted by the endpoint alone.
 

@@ -36,8 +36,18 @@ public interface KcpExtension {
    */
   int ackMessageBytes(long nowUs);
 
-  /** The size of the message that has to end this flush, in bytes; 0 for none. */
-  int messageBytes(long nowUs);
+  /**
+   * The size of the message that has to end this flush, in bytes; 0 for none.
+   *
+   * @param roomBytes how large a message may be to join the last datagram; may be negative
+   * @param mostBytes how large a message may be that has a datagram of its own
+   */
+  int messageBytes(int roomBytes, int mostBytes, long nowUs);
+
+  /** The same for another message behind the one that was written last. */
+  default int nextMessageBytes(int roomBytes, int mostBytes) {
+    return 0;
+  }
 
   /**
    * Writes the message whose size has been asked for last.
@@ -51,6 +61,16 @@ public interface KcpExtension {
    * {@link Kcp#NO_DEADLINE}.
    */
   long deadlineUs();
+
+  /** Whether a message has to leave now. */
+  default boolean isDue(long nowUs) {
+    return deadlineUs() <= nowUs;
+  }
+
+  /** Whether there is nothing to send, now or later. */
+  default boolean isIdle() {
+    return deadlineUs() == Kcp.NO_DEADLINE;
+  }
 
   /**
    * An ACK has come for the segment {@code sn} in flight. Called only with timestamps with which

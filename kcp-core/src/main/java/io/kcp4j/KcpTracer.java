@@ -87,6 +87,27 @@ public interface KcpTracer {
       int queueUs,
       boolean isApplicationLimited) {}
 
+  /**
+   * All of a message of a lane was copied into segments or, if the lane is unreliable, into a
+   * datagram.
+   *
+   * @param lane the id of the lane
+   * @param bytes the size of the message
+   */
+  default void laneMessageSent(long nowUs, int lane, int bytes) {}
+
+  /** A message of a lane has arrived as a whole, and can be read. */
+  default void laneMessageReceived(long nowUs, int lane, int bytes) {}
+
+  /** A lane has to wait with a message until the peer has read more of it or of other lanes. */
+  default void laneBlocked(long nowUs, int lane) {}
+
+  /** This side has ended a lane, behind all messages that it has sent on it. */
+  default void laneOutputEnded(long nowUs, int lane) {}
+
+  /** The peer has ended a lane, and all of its messages have arrived. */
+  default void laneInputEnded(long nowUs, int lane) {}
+
   /** The session has failed: {@link #closed} follows when its owner closes it. */
   default void failed(long nowUs, KcpFailure failure) {}
 

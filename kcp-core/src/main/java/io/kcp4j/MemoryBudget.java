@@ -97,8 +97,10 @@ public final class MemoryBudget {
   /**
    * Reserves {@code bytes} for data beyond a gap. A quarter of what sending leaves stays free for
    * the data that closes gaps: otherwise nothing could be delivered and released any more.
+   *
+   * @return false, with nothing reserved, if there is no room
    */
-  boolean tryReserveBeyondGap(int bytes) {
+  public boolean tryReserveBeyondGap(int bytes) {
     long receiveLimitBytes = receiveLimitBytes();
     return bytes <= receiveLimitBytes - receiveLimitBytes / 4 - receiveBytes() && tryReserve(bytes);
   }

@@ -3,28 +3,25 @@ package io.kcp4j;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The receive buffer: puts segments in order, acknowledges them and computes the free window. A
- * segment that arrives in order goes straight to the queue, one beyond a gap to the reorder buffer
- * until the gap closes. Duplicate suppression: a segment that was received before is acknowledged
- * again and dropped.
+ * The receive buffer: acknowledges segments and computes the free window. Duplicate suppression: a
+ * segment that was received before is acknowledged again and dropped. What becomes of the payload
+ * of new segments depends on the {@link Delivery}.
  */
-final class ReceiveBuffer {
-
-  /** At least the fragments of the longest message, so that the reader finds a whole message. */
-  private static final int MAX_MOVED_AT_ONCE = 256;
+abstract class ReceiveBuffer {
 
   /** What a peer whose path is not validated may have sent and is not read: protocol.md 8.7. */
   private static final int MAX_UNREAD_BYTES = 64 * 1024;
 
+  final KcpCounters counters;
+  final MemoryBudget budget;
+  final PendingAcks acks;
   private final Redundancy redundancy;
-  private final KcpCounters counters;
-  private final MemoryBudget budget;
-  private final ReorderBuffer reordered;
-  private final ReceiveQueue queue;
-  private final PendingAcks acks;
 
-  private KcpConfig config;
-  private int next;
+  KcpConfig config;
+
+  /** The sequence number that is next in order. */
+  int next;
+
   private boolean isLossy;
 
   /** Whether what is not read is limited, and was at the limit at the end of the last batch. */
@@ -34,9 +31,6 @@ final class ReceiveBuffer {
 
   /** The latest timestamp of the segments beyond the gap. */
   private int tsBeyondGap;
-
-  /** Counts the flushes, so that a duplicate is acknowledged once per flush. */
-  private int flushes;
 
   ReceiveBuffer(
       KcpContext context,
@@ -48,22 +42,28 @@ final class ReceiveBuffer {
     this.counters = counters;
     budget = context.budget();
     acks = new PendingAcks(budget);
-    reordered = new ReorderBuffer(context);
-    queue = new ReceiveQueue(context, config.delivery());
     next = firstSn;
-    configure(config);
+    this.config = config;
+  }
+
+  /** The receive buffer of a session with this delivery. */
+  static ReceiveBuffer of(
+      KcpContext context,
+      Redundancy redundancy,
+      KcpCounters counters,
+      KcpConfig config,
+      int firstSn) {
+    return config.delivery() == Delivery.LANES
+        ? new UnorderedReceiveBuffer(context, redundancy, counters, config, firstSn)
+        : new OrderedReceiveBuffer(context, redundancy, counters, config, firstSn);
   }
 
   void configure(KcpConfig config) {
     this.config = config;
   }
 
-  private int window() {
+  final int window() {
     return config.receiveWindow();
-  }
-
-  private boolean isStream() {
-    return config.delivery() == Delivery.STREAM;
   }
 
   /** Whether acknowledgements of thin traffic are timely: protocol.md 3.3. */
@@ -71,17 +71,12 @@ final class ReceiveBuffer {
     return config.lossDetection() == LossDetection.TIME;
   }
 
-  /** A message of more fragments than the window could never be reassembled: protocol.md 5.3. */
-  private int maxFragments() {
-    return isStream() ? 1 : config.receivedFragments();
-  }
-
   /** The sequence number that is next in order. */
-  int next() {
+  final int next() {
     return next;
   }
 
-  PendingAcks acks() {
+  final PendingAcks acks() {
     return acks;
   }
 
@@ -89,7 +84,7 @@ final class ReceiveBuffer {
    * Whether acknowledgements leave at the end of the batch: at a gap, on a lossy path, when a
    * datagram of them is full, or when half of the window is used up: protocol.md 3.3.
    */
-  boolean isAckDue(int mtuBytes) {
+  final boolean isAckDue(int mtuBytes) {
     int arrivals = acks.arrivals();
     return arrivals > 0
         && (config.ackNoDelay()
@@ -99,56 +94,53 @@ final class ReceiveBuffer {
   }
 
   /** Limits what is received and not read, or ends that. */
-  void limitUnread(boolean isLimited) {
+  final void limitUnread(boolean isLimited) {
     isUnreadLimited = isLimited;
     isUnreadFull = false;
   }
 
   /** A batch of input has ended, and what could be read has been. */
-  void endBatch() {
-    isUnreadFull = isUnreadLimited && queue.heldBytes() >= MAX_UNREAD_BYTES;
+  final void endBatch() {
+    isUnreadFull = isUnreadLimited && readableBytes() >= MAX_UNREAD_BYTES;
+  }
+
+  /** Whether what is not read was at its limit at the end of the last batch. */
+  final boolean isUnreadFull() {
+    return isUnreadFull;
   }
 
   /**
    * Whether the limit has room for a segment. What arrives in order within a batch may exceed it,
    * since it is likely to be read then.
    */
-  private boolean hasUnreadRoom(int distance, int bytes) {
+  final boolean hasUnreadRoom(int distance, int bytes) {
     return !isUnreadLimited
         || (distance == 0 ? !isUnreadFull : heldBytes() + bytes <= MAX_UNREAD_BYTES);
   }
 
+  /** The memory of what can be read now, in bytes. */
+  abstract int readableBytes();
+
+  /** All memory that is held, in bytes. */
+  abstract int heldBytes();
+
   /** The free window, in segments. */
-  int freeWindow() {
-    return isUnreadFull ? 0 : Math.max(window() - queue.segments(), 0);
-  }
+  abstract int freeWindow();
 
   /**
    * The free window as far as the memory budget has room for it now, in segments.
    *
    * @param segmentBytes the largest segment
    */
-  int affordableWindow(int segmentBytes) {
+  final int affordableWindow(int segmentBytes) {
     int free = freeWindow();
     long roomBytes = budget.roomBytes();
     int eachBytes = segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
     return roomBytes >= (long) free * eachBytes ? free : (int) (roomBytes / eachBytes);
   }
 
-  boolean isReceivable() {
-    return queue.isReceivable();
-  }
-
-  boolean isViolated() {
-    return queue.isViolated();
-  }
-
-  int heldBytes() {
-    return reordered.heldBytes() + queue.heldBytes() + acks.heldBytes();
-  }
-
   /** Takes in one PUSH. If there is no memory for it, it is dropped and not acknowledged. */
-  void push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+  final void push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     try {
       accept(sn, ts, frg, data, index, bytes);
     } catch (OutOfMemoryError e) {
@@ -163,110 +155,74 @@ final class ReceiveBuffer {
     } else if (distance < 0) {
       counters.add(KcpCounter.DUPLICATES, 1);
       acks.addDuplicate(sn, ts);
-    } else if (reordered.contains(sn)) {
-      counters.add(KcpCounter.DUPLICATES, 1);
-      if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
-        acks.addDuplicateBeyondGap(sn, ts);
-      }
-    } else if (!hasUnreadRoom(distance, bytes)) {
-      counters.add(KcpCounter.OVER_UNREAD_LIMIT, 1);
-    } else if (frg >= maxFragments() && refusesFragment()) {
-      return;
-    } else if (distance == 0 && queue.segments() < window()) {
-      pushInOrder(sn, ts, frg, data, index, bytes);
     } else {
-      pushBeyondGap(sn, ts, frg, data, index, bytes);
+      accept(distance, sn, ts, frg, data, index, bytes);
     }
-  }
-
-  /** Counts an unexpected fragment. A stream takes its bytes nevertheless. */
-  private boolean refusesFragment() {
-    counters.add(isStream() ? KcpCounter.FRAGMENT_IN_STREAM : KcpCounter.FRAGMENT_REFUSED, 1);
-    return !isStream();
-  }
-
-  private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
-    if (queue.add(data, index, bytes, frg)) {
-      next++;
-      if (reordered.isEmpty()) {
-        acks.addInOrder(sn, ts);
-      } else {
-        acks.addBeforeOthers(sn, ts);
-        if (ts - tsBeyondGap > 0) { // Sent after them, so sent before and lost.
-          redundancy.segmentLost();
-        }
-        closeGap();
-      }
-    } else if (!queue.isViolated()) {
-      counters.add(KcpCounter.OVER_BUDGET, 1);
-    }
-  }
-
-  private void pushBeyondGap(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
-    if (reordered.isEmpty() || ts - tsBeyondGap > 0) {
-      tsBeyondGap = ts;
-    }
-    boolean added =
-        acks.ensureRoom() && reordered.add(sn, sn - next, frg, data, index, bytes, flushes);
-    if (added) {
-      acks.addBeyondGap(sn, ts);
-    } else {
-      counters.add(KcpCounter.OVER_BUDGET, 1);
-    }
-  }
-
-  /** Whether the reorder buffer holds the next segment in order and the queue has room for it. */
-  boolean isMovePending() {
-    return reordered.contains(next) && queue.segments() < window();
   }
 
   /**
-   * Moves segments that have become in order to the queue, as far as the queue has room. Moves a
-   * limited number at a time, so that no call takes long; each read and each flush continues.
+   * Takes in a PUSH that is within the window.
+   *
+   * @param distance how far {@code sn} is beyond {@link #next}
    */
-  void closeGap() {
-    try {
-      int last = next + MAX_MOVED_AT_ONCE;
-      while (isMovePending() && next != last && reordered.moveTo(queue, next)) {
-        next++;
-        if (reordered.isEmpty()) {
-          acks.gapClosed();
-        }
-      }
-    } catch (OutOfMemoryError e) { // The segment stays in the reorder buffer until the next try.
-      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+  abstract void accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes);
+
+  /**
+   * A segment that fills a gap has been taken in: others beyond it have arrived before.
+   *
+   * @param ts its timestamp
+   */
+  final void gapFilled(int sn, int ts) {
+    acks.addBeforeOthers(sn, ts);
+    if (ts - tsBeyondGap > 0) { // Sent after them, so sent before and lost.
+      redundancy.segmentLost();
     }
   }
+
+  /**
+   * A segment beyond a gap has arrived.
+   *
+   * @param isFirst whether it is the first beyond the gap
+   * @param ts its timestamp
+   */
+  final void arrivedBeyondGap(boolean isFirst, int ts) {
+    if (isFirst || ts - tsBeyondGap > 0) {
+      tsBeyondGap = ts;
+    }
+  }
+
+  /** Whether segments beyond a gap that has closed still have to be moved to the reader. */
+  abstract boolean isMovePending();
+
+  /** Moves segments that have become in order to the reader. */
+  abstract void closeGap();
+
+  abstract boolean isReceivable();
+
+  /** Whether something has been received that the reader has not taken and could take. */
+  abstract boolean hasUnread();
+
+  abstract boolean isViolated();
 
   /** The next buffer, which becomes the caller's, or null. */
-  ByteBuf receive() {
-    ByteBuf taken = queue.take();
-    if (taken != null) {
-      if (isUnreadFull) {
-        endBatch();
-      }
-      closeGap();
-    }
-    return taken;
-  }
+  abstract ByteBuf receive();
 
   /** A datagram of this origin has been taken in. */
-  void endDatagram(Origin origin) {
+  final void endDatagram(Origin origin) {
     if (acks.endDatagram() && origin == Origin.RECOVERED) {
       redundancy.segmentLost();
     }
   }
 
+  /** Writes all pending ACKs. */
   void flushAcks(long nowUs, SegmentWriter writer) {
-    flushes++;
     redundancy.flush(nowUs);
     isLossy = isTimely() && redundancy.isForAcks();
     acks.flush(next, isLossy, nowUs, writer);
   }
 
+  /** Releases all memory. */
   void close() {
-    reordered.close();
-    queue.close();
     acks.gapClosed();
   }
 }

@@ -22,24 +22,35 @@ final class SegmentPuller {
         && kcp.sending.isAffordable(Segment.HEADER_BYTES + kcp.mssBytes());
   }
 
-  /** Whether the source has payload. */
+  /** Whether the source has payload that may leave. */
   boolean isSourceReady() {
     return source.isReady();
+  }
+
+  /** Whether the source has no payload. */
+  boolean isSourceEmpty() {
+    return source.isEmpty();
+  }
+
+  /** See {@link SegmentSource#readyBytes}. */
+  int readyBytes(int limitBytes) {
+    return source.readyBytes(limitBytes);
   }
 
   /**
    * Pulls one segment into the send buffer, in which nothing is queued. {@link #isReady} holds, so
    * the memory budget has room.
    *
+   * @param enoughBytes how many bytes of payload suffice
    * @return whether there was one, and memory for it
    */
-  boolean pull() {
+  boolean pull(int enoughBytes) {
     SendBuffer sending = kcp.sending;
     int mssBytes = kcp.sendLimit == null ? kcp.mssBytes() : kcp.sendLimit.nextPayloadBytes();
     int bytes = 0;
     try {
       Chunk chunk = sending.reserve(mssBytes, mssBytes);
-      bytes = chunk.pull(chunk.end() + Segment.HEADER_BYTES, mssBytes, source);
+      bytes = chunk.pull(chunk.end() + Segment.HEADER_BYTES, mssBytes, enoughBytes, source);
       if (bytes > 0) {
         sending.queue(chunk, bytes, 0);
         pulled++;

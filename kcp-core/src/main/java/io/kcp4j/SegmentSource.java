@@ -23,14 +23,34 @@ public interface SegmentSource {
   boolean isReady();
 
   /**
+   * Whether there is no payload at all, not even some that may not leave yet. A session whose
+   * source is not empty is not drained.
+   */
+  default boolean isEmpty() {
+    return !isReady();
+  }
+
+  /**
+   * About how many bytes {@link #pull} would write until {@link #isReady} no longer holds, so that
+   * the session can split a small flush into datagrams of equal size.
+   *
+   * @param limitBytes if there are more, the source may return any larger number
+   * @return so many bytes; by default {@link Integer#MAX_VALUE}, which is too many
+   */
+  default int readyBytes(int limitBytes) {
+    return Integer.MAX_VALUE;
+  }
+
+  /**
    * Writes the payload of the next segment. Called only when {@link #isReady} holds.
    *
    * @param payload where to write, from its position to its limit at most; its position tells
    *     afterwards how much was written. If that is nothing, no segment leaves, and no more are
    *     pulled in this flush. The buffer belongs to the session and is valid during the call only.
-   *     Its limit and mark are not to be changed; its byte order is big-endian
+   *     Its mark is not to be used; its byte order is big-endian
+   * @param enoughBytes nothing should be added once so many bytes have been written
    */
-  void pull(ByteBuffer payload);
+  void pull(ByteBuffer payload, int enoughBytes);
 
   /**
    * So many segments, in the order in which they were pulled, have been written to the output.

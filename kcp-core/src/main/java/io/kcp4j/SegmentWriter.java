@@ -92,6 +92,11 @@ final class SegmentWriter {
     splitBytes = bytes;
   }
 
+  /** How much payload suffices for the next new segment, in bytes; more if the segment has room. */
+  int enoughPayloadBytes() {
+    return Math.max(splitBytes - newBytes - Segment.HEADER_BYTES, 1);
+  }
+
   /** Writes a segment without payload, unless the limit has no room for it. */
   void control(int cmd, int ts, int sn) {
     if (limit != null && !isAllowed(cmd)) {
@@ -228,6 +233,16 @@ final class SegmentWriter {
     }
   }
 
+  /** Writes the messages that end the flush. */
+  private void messages() {
+    int mostBytes = mtuBytes + kcp.reservedBytes() - Segment.HEADER_BYTES;
+    int messageBytes = extension.messageBytes(mostBytes - datagramBytes, mostBytes, nowUs);
+    while (messageBytes > 0 && isMessageAllowed(messageBytes)) {
+      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
+      messageBytes = extension.nextMessageBytes(mostBytes - datagramBytes, mostBytes);
+    }
+  }
+
   /** Takes a control segment from the limit, which does not hold for probes. */
   private boolean isAllowed(int cmd) {
     int bytes = growth(Segment.HEADER_BYTES);
@@ -282,9 +297,8 @@ final class SegmentWriter {
 
   /** Ends the flush. */
   void end() {
-    int messageBytes = extension == null ? 0 : extension.messageBytes(nowUs);
-    if (messageBytes > 0 && isMessageAllowed(messageBytes)) {
-      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
+    if (extension != null) {
+      messages();
     }
     endDatagram();
     sendRun();

@@ -26,7 +26,11 @@ final class SendAdmission {
   /** See {@link Kcp#send}. */
   boolean send(ByteBuf data) {
     refusedBytes = 0;
-    boolean stream = kcp.config().delivery() == Delivery.STREAM;
+    Delivery delivery = kcp.config().delivery();
+    if (delivery == Delivery.LANES) {
+      throw new IllegalStateException("delivery: LANES (expected: STREAM or MESSAGE, to send)");
+    }
+    boolean stream = delivery == Delivery.STREAM;
     if (!stream && data.readableBytes() > maxMessageBytes()) {
       throw new IllegalArgumentException(
           "message: " + data.readableBytes() + " bytes (expected: <= " + maxMessageBytes() + ")");

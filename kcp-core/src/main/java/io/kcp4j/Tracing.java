@@ -20,6 +20,14 @@ final class Tracing {
     this.nowUs = nowUs;
   }
 
+  KcpTracer tracer() {
+    return tracer;
+  }
+
+  long nowUs() {
+    return nowUs;
+  }
+
   void datagramsSent(int datagrams, int bytesEach) {
     tracer.datagramsSent(nowUs, datagrams, bytesEach);
   }

@@ -136,7 +136,7 @@ final class Transmitter {
         && inFlight(kcp) < window
         && kcp.pacer.isOpen(nowUs)
         && kcp.writer.isNewAllowed()
-        && puller.pull()) {
+        && puller.pull(kcp.writer.enoughPayloadBytes())) {
       kcp.writer.pushNew(1, ts);
       if (kcp.events.isActive()) {
         reportNew(kcp, 1, nowUs);

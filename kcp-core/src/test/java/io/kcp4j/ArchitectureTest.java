@@ -24,6 +24,10 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.crypto.Salsa20Kernel;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.ShardKernel;
+import io.kcp4j.lanes.LaneConfig;
+import io.kcp4j.lanes.LaneKind;
+import io.kcp4j.lanes.LaneStats;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.smux.SmuxException;
 import java.net.Inet4Address;
@@ -69,7 +73,7 @@ class ArchitectureTest {
   static final ArchRule publicClassesAreStableApiOrMarkedUnstable =
       classes()
           .that()
-          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.smux")
+          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.lanes", "io.kcp4j.smux")
           .and()
           .arePublic()
           .and()
@@ -86,6 +90,10 @@ class ArchitectureTest {
                       DirectAead.class,
                       FecConfig.class,
                       KeyRing.class,
+                      LaneConfig.class,
+                      LaneKind.class,
+                      LaneStats.class,
+                      LanesConfig.class,
                       PacketKey.class,
                       Salsa20Kernel.class,
                       ShardKernel.class,
@@ -125,6 +133,19 @@ class ArchitectureTest {
               resideInAnyPackage("io.kcp4j..")
                   .and(not(resideInAnyPackage("io.kcp4j.congestion..")))
                   .and(not(belongToAnyOf(Unstable.class))));
+
+  @ArchTest
+  static final ArchRule lanesDependOnlyOnTheArqAndTheScheduler =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.lanes..")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j..")
+                  .and(
+                      not(
+                          resideInAnyPackage(
+                              "io.kcp4j", "io.kcp4j.lanes..", "io.kcp4j.scheduling.."))));
 
   @ArchTest
   static final ArchRule smuxDependsOnlyOnTheScheduler =

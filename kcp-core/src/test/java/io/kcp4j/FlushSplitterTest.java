@@ -194,7 +194,7 @@ class FlushSplitterTest {
           }
 
           @Override
-          public void pull(ByteBuffer into) {
+          public void pull(ByteBuffer into, int enoughBytes) {
             left[0]--;
             into.put(new byte[100]);
           }
@@ -206,6 +206,38 @@ class FlushSplitterTest {
     driven.kcp.afterSend(0, driven);
     assertEquals(List.of(), driven.splitQuestions);
     assertEquals(1, sizes().size());
+  }
+
+  @Test
+  void payloadOfASourceThatTellsItsSizeIsPulledInSegmentsOfOneSize() {
+    int[] left = {1000};
+    driven.splitInto = 4;
+    driven.kcp.source(
+        new SegmentSource() {
+          @Override
+          public boolean isReady() {
+            return left[0] > 0;
+          }
+
+          @Override
+          public int readyBytes(int limitBytes) {
+            return left[0];
+          }
+
+          @Override
+          public void pull(ByteBuffer into, int enoughBytes) {
+            for (int written = 0; written < enoughBytes && left[0] > 0; written += 100) {
+              left[0] -= 100;
+              into.put(new byte[100]);
+            }
+          }
+
+          @Override
+          public void onSent(int segments) {}
+        });
+    driven.kcp.afterSend(0, driven);
+    assertEquals(List.of(List.of(0, 1000, 1376, 64)), driven.splitQuestions);
+    assertEquals(List.of(324, 324, 324, 124), sizes());
   }
 
   @Test

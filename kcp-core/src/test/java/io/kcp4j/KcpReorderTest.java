@@ -152,7 +152,7 @@ class KcpReorderTest {
 
   @Test
   void largeGapIsClosedInStepsAsTheReaderTakesWhatItHas() {
-    for (Delivery delivery : Delivery.values()) {
+    for (Delivery delivery : List.of(Delivery.STREAM, Delivery.MESSAGE)) {
       DrivenKcp driven = beforeALargeGapCloses(delivery);
       driven.input(driven.push(0, bytes(1000)));
       ByteBuf received = driven.receiveAll();

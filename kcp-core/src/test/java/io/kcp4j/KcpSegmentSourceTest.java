@@ -42,7 +42,7 @@ class KcpSegmentSourceTest {
     }
 
     @Override
-    public void pull(ByteBuffer payload) {
+    public void pull(ByteBuffer payload, int enoughBytes) {
       offered.add(payload.remaining());
       if (failure != null) {
         throw failure;
@@ -267,8 +267,8 @@ class KcpSegmentSourceTest {
     source[0] =
         new Source(2) {
           @Override
-          public void pull(ByteBuffer payload) {
-            super.pull(payload.order(ByteOrder.LITTLE_ENDIAN));
+          public void pull(ByteBuffer payload, int enoughBytes) {
+            super.pull(payload.order(ByteOrder.LITTLE_ENDIAN), enoughBytes);
           }
         };
     attach(driven, source[0]);

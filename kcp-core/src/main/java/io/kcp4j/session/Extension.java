@@ -16,9 +16,9 @@ import io.netty.buffer.ByteBuf;
  *
  * <p>Then either side can tell the other how it ends the session: see {@link CloseHandshake}.
  */
-final class Extension implements KcpExtension {
+class Extension implements KcpExtension {
 
-  private enum State {
+  enum State {
     /** A client that has no answer yet. */
     OFFERING,
     /** A server that has received no offer. */
@@ -29,19 +29,6 @@ final class Extension implements KcpExtension {
     ESTABLISHED
   }
 
-  private static final int OFFER_BYTES =
-      ExtensionMessage.HEADER_BYTES + ExtensionMessage.itemBytes(ExtensionMessage.OFFER);
-
-  /** The size of a message with everything that a server may have to say at once. */
-  private static final int MAX_MESSAGE_BYTES =
-      ExtensionMessage.HEADER_BYTES
-          + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
-          + ExtensionMessage.itemBytes(ExtensionMessage.ANSWER)
-          + ExtensionMessage.itemBytes(ExtensionMessage.SESSION)
-          + ExtensionMessage.itemBytes(ExtensionMessage.END_ACK)
-          + ExtensionMessage.itemBytes(ExtensionMessage.RESET)
-          + ExtensionMessage.itemBytes(ExtensionMessage.PATH_RESPONSE);
-
   private final Kcp kcp;
   private final UnreliableQueues unreliable;
 
@@ -50,6 +37,9 @@ final class Extension implements KcpExtension {
 
   /** Of a client: the token of its first offers, which may be answered after a retry, too. */
   private final long firstToken;
+
+  /** Of a client: the token before the last retry, which offers under way have. */
+  private long previousToken;
 
   /** What the peer has shown last. */
   private long shownToken;
@@ -74,10 +64,8 @@ final class Extension implements KcpExtension {
   /** When the confirmation of an answer has to leave. */
   private long confirmAtUs = Kcp.NO_DEADLINE;
 
-  /** The last challenge of the peer, and when the response has to leave. */
-  private long challenge;
-
-  private long respondAtUs = Kcp.NO_DEADLINE;
+  /** Null until the peer has challenged the path. */
+  private PathResponder pathResponder;
 
   /** Null until one of the sides ends the session, or its output. */
   private CloseHandshake closeHandshake;
@@ -90,7 +78,7 @@ final class Extension implements KcpExtension {
   /** Of a client: null until the server has told the id of the session. */
   private StatelessResetDetector resetDetector;
 
-  private Extension(
+  Extension(
       Kcp kcp,
       UnreliableQueues unreliable,
       long token,
@@ -101,16 +89,16 @@ final class Extension implements KcpExtension {
     this.unreliable = unreliable;
     this.token = token;
     this.firstToken = token;
+    this.previousToken = token;
     this.state = state;
+    this.offers = state == State.OFFERING ? new Offers(kcp) : null;
     this.sessionId = sessionId;
     this.resetTokens = resetTokens;
   }
 
   /** The extension of a client, which offers it. */
   static Extension offering(Kcp kcp, UnreliableQueues unreliable, long token) {
-    Extension extension = new Extension(kcp, unreliable, token, State.OFFERING, 0, null);
-    extension.offers = new Offers(kcp);
-    return extension;
+    return new Extension(kcp, unreliable, token, State.OFFERING, 0, null);
   }
 
   /** The extension of a server, which answers an offer, and reserves no room. */
@@ -143,18 +131,19 @@ final class Extension implements KcpExtension {
 
   @Override
   public int reservedBytes() {
-    boolean isReserved = hasRoom && kcp.config().delivery() == Delivery.STREAM && isOffering();
-    return isReserved ? Segment.HEADER_BYTES + OFFER_BYTES : 0;
+    boolean isMessages = kcp.config().delivery() == Delivery.MESSAGE;
+    boolean isReserved = hasRoom && !isMessages && isOffering();
+    return isReserved ? Segment.HEADER_BYTES + offerMessageBytes() : 0;
   }
 
   /** Segments have so many bytes. While they have no room for every message, none is sent. */
   void fit(int mssBytes) {
-    hasRoom = mssBytes >= MAX_MESSAGE_BYTES;
+    hasRoom = mssBytes >= ExtensionMessage.MAX_BYTES + offerItemsBytes();
   }
 
   @Override
   public int offerBytes(int sn) {
-    return hasRoom && isOffering() && offers.hasRoomFor(sn) ? OFFER_BYTES : 0;
+    return hasRoom && isOffering() && offers.hasRoomFor(sn) ? offerMessageBytes() : 0;
   }
 
   @Override
@@ -231,7 +220,10 @@ final class Extension implements KcpExtension {
     if (!hasRoom) {
       return Kcp.NO_DEADLINE;
     }
-    long deadlineUs = Math.min(confirmAtUs, respondAtUs);
+    long deadlineUs = confirmAtUs;
+    if (pathResponder != null) {
+      deadlineUs = Math.min(deadlineUs, pathResponder.deadlineUs());
+    }
     if (closeHandshake != null && isUnderstood()) {
       deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
     }
@@ -240,11 +232,11 @@ final class Extension implements KcpExtension {
 
   @Override
   public int ackMessageBytes(long nowUs) {
-    return state == State.ANSWERING ? messageBytes(nowUs) : 0;
+    return state == State.ANSWERING ? messageBytes(0, 0, nowUs) : 0;
   }
 
   @Override
-  public int messageBytes(long nowUs) {
+  public int messageBytes(int roomBytes, int mostBytes, long nowUs) {
     if (!hasRoom) {
       return 0;
     }
@@ -252,6 +244,7 @@ final class Extension implements KcpExtension {
     if (isAnswerDue(items, nowUs)) {
       items += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);
       items += resetTokens == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.SESSION);
+      items += offerItemsBytes();
     }
     return items == 0 && confirmAtUs == Kcp.NO_DEADLINE
         ? 0
@@ -269,10 +262,7 @@ final class Extension implements KcpExtension {
     if (resetDetector != null && resetDetector.isSilent(nowUs)) {
       bytes += ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
     }
-    if (respondAtUs != Kcp.NO_DEADLINE) {
-      bytes += ExtensionMessage.itemBytes(ExtensionMessage.PATH_RESPONSE);
-    }
-    return bytes;
+    return pathResponder == null ? bytes : bytes + pathResponder.itemBytes();
   }
 
   /** Whether this message has to have an answer: one of each flush, and each with other items. */
@@ -285,12 +275,14 @@ final class Extension implements KcpExtension {
     ExtensionMessage.writeHeader(out);
     if (isOffering()) {
       ExtensionMessage.write(out, ExtensionMessage.OFFER, token);
+      writeOfferItems(out);
       return;
     }
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, peerToken);
     if (isAnswerDue(itemsBytes(nowUs), nowUs)) {
       ExtensionMessage.write(out, ExtensionMessage.ANSWER, token);
-      writeSession(out);
+      ExtensionMessage.writeSession(out, sessionId, resetTokens);
+      writeOfferItems(out);
       answeredAtUs = nowUs;
     }
     if (closeHandshake != null && isUnderstood()) {
@@ -299,18 +291,32 @@ final class Extension implements KcpExtension {
     if (resetDetector != null && resetDetector.isSilent(nowUs)) {
       resetDetector.writeQuery(out);
     }
-    if (respondAtUs != Kcp.NO_DEADLINE) {
-      ExtensionMessage.write(out, ExtensionMessage.PATH_RESPONSE, challenge);
-      respondAtUs = Kcp.NO_DEADLINE;
+    if (pathResponder != null) {
+      pathResponder.write(out);
     }
     confirmAtUs = Kcp.NO_DEADLINE;
   }
 
-  private void writeSession(ByteBuf out) {
-    if (resetTokens != null) {
-      ExtensionMessage.writeItemHeader(out, ExtensionMessage.SESSION);
-      out.writeLongLE(sessionId).writeBytes(resetTokens.of(sessionId));
-    }
+  private int offerMessageBytes() {
+    return ExtensionMessage.OFFER_BYTES + offerItemsBytes();
+  }
+
+  /** What offers and answers say beside their tokens, in bytes. */
+  int offerItemsBytes() {
+    return 0;
+  }
+
+  /** Writes that. */
+  void writeOfferItems(ByteBuf out) {}
+
+  /** How long the confirmation of an answer may wait, in microseconds. */
+  long confirmDelayUs() {
+    return 1_000L * kcp.config().intervalMs();
+  }
+
+  /** What messages from the peer have to show. */
+  long token() {
+    return token;
   }
 
   /** What messages to the peer have to show. */
@@ -333,8 +339,10 @@ final class Extension implements KcpExtension {
         item += ExtensionMessage.itemBytesAt(datagram, item)) {
       int type = ExtensionMessage.type(datagram, item);
       if (type == ExtensionMessage.OFFER) {
-        if (begins || hasExactAck) {
-          receiveOffer(ExtensionMessage.longValue(datagram, item), nowUs);
+        // The datagram has begun the session, or proves where its sender is.
+        if (state == State.LISTENING && (begins || hasExactAck)) {
+          peerToken = ExtensionMessage.longValue(datagram, item);
+          understood(State.ANSWERING, nowUs);
         }
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
@@ -353,17 +361,13 @@ final class Extension implements KcpExtension {
     return isKnown;
   }
 
-  /** Takes an offer whose datagram has begun the session, or proves where its sender is. */
-  private void receiveOffer(long offered, long nowUs) {
-    if (state == State.LISTENING) {
-      peerToken = offered;
-      understood(State.ANSWERING, nowUs);
-    }
-  }
+  /** Takes an item of another type, of a message that has shown the token. */
+  void receiveItem(int type, ByteBuf datagram, int item) {}
 
   /** A server that has dropped the first datagram asks for another token. */
   private void receiveRetry(long retryToken, boolean showsToken) {
     if (showsToken && shownToken == token && isOffering()) {
+      previousToken = token;
       token = retryToken;
       offers.clear();
       isRetry = true;
@@ -380,7 +384,8 @@ final class Extension implements KcpExtension {
 
   /** Whether the peer has shown a token that it has to show. */
   private boolean takeToken(long shown) {
-    if (shown != token && (state != State.OFFERING || shown != firstToken)) {
+    boolean isEarlier = shown == firstToken || shown == previousToken;
+    if (shown != token && (state != State.OFFERING || !isEarlier)) {
       return false;
     }
     shownToken = shown;
@@ -419,15 +424,13 @@ final class Extension implements KcpExtension {
         }
       }
       case ExtensionMessage.PATH_CHALLENGE -> {
-        challenge = ExtensionMessage.longValue(datagram, item);
-        respondAtUs = nowUs;
+        if (pathResponder == null) {
+          pathResponder = new PathResponder();
+        }
+        pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
       }
-      case ExtensionMessage.DATAGRAM -> {
-        int payload = item + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
-        int bytes = item + ExtensionMessage.itemBytesAt(datagram, item) - payload;
-        unreliable.receive(ExtensionMessage.intValue(datagram, item), datagram, payload, bytes);
-      }
-      default -> {} // taken above, or of a later version
+      case ExtensionMessage.DATAGRAM -> unreliable.receiveItem(datagram, item);
+      default -> receiveItem(type, datagram, item); // or taken above, or of a later version
     }
   }
 
@@ -438,7 +441,7 @@ final class Extension implements KcpExtension {
       understood(State.ESTABLISHED, nowUs);
     }
     if (state == State.ESTABLISHED && answered == peerToken && confirmAtUs == Kcp.NO_DEADLINE) {
-      confirmAtUs = nowUs + 1_000L * kcp.config().intervalMs();
+      confirmAtUs = nowUs + confirmDelayUs();
     }
   }
 }

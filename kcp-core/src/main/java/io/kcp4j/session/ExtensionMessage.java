@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.Segment;
+import io.kcp4j.lanes.LaneItem;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -65,10 +66,21 @@ final class ExtensionMessage {
   /** An unreliable datagram. Value: its sequence number, 4 bytes, and its payload. */
   static final int DATAGRAM = 14;
 
+  /** Of an offer or an answer: the sender has lanes. Value: how many, 2 bytes, and its budget. */
+  static final int LANES = 15;
+
+  /** A message of an unreliable lane, and of a sequenced one. Value: see {@link LaneItem}. */
+  static final int LANE_UNRELIABLE = LaneItem.UNRELIABLE;
+
+  static final int LANE_SEQUENCED = LaneItem.SEQUENCED;
+
   /** What the value of a DATAGRAM has before the payload. */
   static final int DATAGRAM_SN_BYTES = 4;
 
-  /** The size of the value of each type, the least of a DATAGRAM; index 0 is not used. */
+  /** What an unreliable message of a lane has before the payload, the header of the item, too. */
+  static final int LANE_ITEM_HEADER_BYTES = LaneItem.HEADER_BYTES;
+
+  /** The size of the value of each type, the least where it varies; index 0 is not used. */
   private static final int[] VALUE_BYTES = {
     0,
     8,
@@ -84,12 +96,28 @@ final class ExtensionMessage {
     8,
     8,
     8,
-    DATAGRAM_SN_BYTES
+    DATAGRAM_SN_BYTES,
+    Short.BYTES + Integer.BYTES,
+    LaneItem.VALUE_HEADER_BYTES,
+    LaneItem.VALUE_HEADER_BYTES
   };
+
+  /** The size of an offer. */
+  static final int OFFER_BYTES = HEADER_BYTES + itemBytes(OFFER);
+
+  /** The size of a message with everything that a server may have to say at once. */
+  static final int MAX_BYTES =
+      HEADER_BYTES
+          + itemBytes(TOKEN)
+          + itemBytes(ANSWER)
+          + itemBytes(SESSION)
+          + itemBytes(END_ACK)
+          + itemBytes(RESET)
+          + itemBytes(PATH_RESPONSE);
 
   private ExtensionMessage() {}
 
-  /** The size of an item of a known type, its header included; of a DATAGRAM without payload. */
+  /** The size of an item of a known type, its header included, without payload. */
   static int itemBytes(int type) {
     return ITEM_HEADER_BYTES + VALUE_BYTES[type];
   }
@@ -121,7 +149,11 @@ final class ExtensionMessage {
     boolean isKnown = type > 0 && type < VALUE_BYTES.length;
     return !isKnown
         || itemBytes == itemBytes(type)
-        || (type == DATAGRAM && itemBytes > itemBytes(type));
+        || (hasPayload(type) && itemBytes > itemBytes(type));
+  }
+
+  private static boolean hasPayload(int type) {
+    return type == DATAGRAM || type == LANE_UNRELIABLE || type == LANE_SEQUENCED;
   }
 
   /** The size of the item at {@code index}, its header included. */
@@ -189,6 +221,30 @@ final class ExtensionMessage {
   /** Writes the header of an item; its value follows. */
   static void writeItemHeader(ByteBuf out, int type) {
     out.writeByte(type).writeShortLE(VALUE_BYTES[type]);
+  }
+
+  /** How many lanes the sender of a LANES has. */
+  static int maxLanes(ByteBuf buf, int index) {
+    return buf.getUnsignedShortLE(index + ITEM_HEADER_BYTES);
+  }
+
+  /** The budget of its sender. */
+  static int laneBudgetBytes(ByteBuf buf, int index) {
+    return buf.getIntLE(index + ITEM_HEADER_BYTES + Short.BYTES);
+  }
+
+  /** Writes a SESSION, if there are tokens. */
+  static void writeSession(ByteBuf out, long sessionId, ResetTokens tokens) {
+    if (tokens != null) {
+      writeItemHeader(out, SESSION);
+      out.writeLongLE(sessionId).writeBytes(tokens.of(sessionId));
+    }
+  }
+
+  /** Writes a LANES. */
+  static void writeLanes(ByteBuf out, int maxLanes, int budgetBytes) {
+    writeItemHeader(out, LANES);
+    out.writeShortLE(maxLanes).writeIntLE(budgetBytes);
   }
 
   /** Writes a DATAGRAM. */

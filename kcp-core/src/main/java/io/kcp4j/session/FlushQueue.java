@@ -262,6 +262,10 @@ final class FlushQueue {
       table.end(session, EndReason.SESSION_UNKNOWN, nowUs);
       return handler.readNowUs(nowUs);
     }
+    if (session.isWithoutLanes() && !session.isClosing()) {
+      table.end(session, EndReason.LANES_UNSUPPORTED, nowUs);
+      return handler.readNowUs(nowUs);
+    }
     rearm(session);
     if (session.isClosing()) {
       return nowUs;

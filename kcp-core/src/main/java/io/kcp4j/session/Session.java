@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.Lanes;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.Objects;
@@ -203,9 +204,7 @@ public final class Session extends FlushQueue.Entry {
    * @param token a random number that others cannot guess
    */
   public void offerExtension(long token) {
-    extension = Extension.offering(kcp, unreliable, token);
-    fitExtension(kcp.mssBytes());
-    kcp.extension(extension);
+    use(Extension.offering(kcp, unreliable, token));
   }
 
   /**
@@ -221,6 +220,22 @@ public final class Session extends FlushQueue.Entry {
           fitExtension(kcp.mssBytes());
           return extension;
         });
+  }
+
+  void use(Extension extension) {
+    this.extension = extension;
+    fitExtension(kcp.mssBytes());
+    kcp.extension(extension);
+  }
+
+  /** The lanes, or null if the delivery is not {@link io.kcp4j.Delivery#LANES}. */
+  public Lanes lanes() {
+    return extension instanceof LanesExtension lanes ? lanes.lanes() : null;
+  }
+
+  /** Whether the delivery is by lanes, and the peer has none. */
+  boolean isWithoutLanes() {
+    return lanes() != null && lanes().isUnsupported();
   }
 
   /** Whether both sides have the extension, and know that of each other. */
@@ -435,6 +450,9 @@ public final class Session extends FlushQueue.Entry {
 
   /** Releases every buffer, the state machine's too. */
   public void close() {
+    if (lanes() != null) {
+      lanes().close();
+    }
     kcp.close();
     fec.close();
     unreliable.close();

@@ -8,6 +8,8 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
+import io.kcp4j.lanes.Lanes;
+import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -80,7 +82,8 @@ public final class SessionTable {
     /**
      * A session has ended. The driver closes it before this method returns, by {@link
      * #closeGracefully}, {@link #abort} or {@link Session#close}. Only a session that has ended as
-     * {@link EndReason#IDLE} is still in the table, so that its peer can be told.
+     * {@link EndReason#IDLE} or {@link EndReason#LANES_UNSUPPORTED} is still in the table, so that
+     * its peer can be told.
      *
      * @param reason why it has ended
      */
@@ -344,6 +347,38 @@ public final class SessionTable {
     return new Session(this, remote, kcp, owner);
   }
 
+  /**
+   * Gives a session lanes that begins here, as a client, and offers them to the peer with the
+   * extension: see {@link Session#offerExtension}. It ends as {@link EndReason#LANES_UNSUPPORTED}
+   * if the peer does not take part.
+   *
+   * @param token a random number that others cannot guess
+   * @throws IllegalStateException if its delivery is not {@link io.kcp4j.Delivery#LANES}
+   * @throws IllegalArgumentException if the MTU has no room for the messages of the extension
+   */
+  public Lanes offerLanes(Session session, LanesConfig config, long token) {
+    Lanes lanes = new Lanes(session.kcp(), context, config, true);
+    session.use(LanesExtension.offering(session.kcp(), session.unreliable(), lanes, token));
+    return lanes;
+  }
+
+  /**
+   * Gives a session lanes that the peer begins: see {@link Session#answerExtension}. It ends as
+   * {@link EndReason#LANES_UNSUPPORTED} if the peer does not offer them.
+   *
+   * @param token a random number that others cannot guess
+   * @param sessionId another one
+   * @throws IllegalStateException as {@link #offerLanes}
+   * @throws IllegalArgumentException as {@link #offerLanes}
+   */
+  public Lanes answerLanes(Session session, LanesConfig config, long token, long sessionId) {
+    Lanes lanes = new Lanes(session.kcp(), context, config, false);
+    session.use(
+        LanesExtension.listening(
+            session.kcp(), session.unreliable(), lanes, token, sessionId, resetTokens));
+    return lanes;
+  }
+
   /** How many sessions there are. */
   public int size() {
     return index.size();
@@ -501,7 +536,7 @@ public final class SessionTable {
       endClosing(session, nowUs);
       return;
     }
-    if (reason != EndReason.IDLE) {
+    if (reason != EndReason.IDLE && reason != EndReason.LANES_UNSUPPORTED) {
       remove(session, nowUs);
     }
     boolean isUnanswered = reason.isTimeout() && !session.hasPeerAnswered();

@@ -153,6 +153,18 @@ final class UnreliableQueues {
     return received;
   }
 
+  /** Takes the datagram in an item of a message of the extension. */
+  void receiveItem(ByteBuf message, int item) {
+    int payload = item + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
+    int bytes = item + ExtensionMessage.itemBytesAt(message, item) - payload;
+    receive(ExtensionMessage.intValue(message, item), message, payload, bytes);
+  }
+
+  /** Something unreliable has been received, which is payload. */
+  void noteReceived() {
+    hasReceived = true;
+  }
+
   /** Takes a datagram with a sequence number, of which some may have been lost or reordered. */
   void receive(int sn, ByteBuf packet, int index, int bytes) {
     boolean isNewest = !hasNewest || sn - newestSn > 0;

@@ -139,6 +139,51 @@ public final class JfrTracer implements KcpTracer {
   }
 
   @Override
+  public void laneMessageSent(long nowUs, int lane, int bytes) {
+    LaneMessageSent event = new LaneMessageSent();
+    if (event.shouldCommit()) {
+      event.session = session;
+      event.lane = lane;
+      event.bytes = bytes;
+      event.commit();
+    }
+  }
+
+  @Override
+  public void laneMessageReceived(long nowUs, int lane, int bytes) {
+    LaneMessageReceived event = new LaneMessageReceived();
+    if (event.shouldCommit()) {
+      event.session = session;
+      event.lane = lane;
+      event.bytes = bytes;
+      event.commit();
+    }
+  }
+
+  @Override
+  public void laneBlocked(long nowUs, int lane) {
+    commit(new LaneBlocked(), lane);
+  }
+
+  @Override
+  public void laneOutputEnded(long nowUs, int lane) {
+    commit(new LaneOutputEnded(), lane);
+  }
+
+  @Override
+  public void laneInputEnded(long nowUs, int lane) {
+    commit(new LaneInputEnded(), lane);
+  }
+
+  private void commit(LaneEvent event, int lane) {
+    if (event.shouldCommit()) {
+      event.session = session;
+      event.lane = lane;
+      event.commit();
+    }
+  }
+
+  @Override
   public void failed(long nowUs, KcpFailure failure) {
     SessionFailed event = new SessionFailed();
     if (event.shouldCommit()) {
@@ -275,6 +320,44 @@ public final class JfrTracer implements KcpTracer {
     @Label("Application-limited")
     boolean applicationLimited;
   }
+
+  abstract static class LaneEvent extends SessionEvent {
+    @Label("Lane")
+    int lane;
+  }
+
+  @Name("kcp4j.LaneMessageSent")
+  @Label("Message of a lane sent")
+  @Enabled(false)
+  static final class LaneMessageSent extends LaneEvent {
+    @Label("Size")
+    @DataAmount
+    int bytes;
+  }
+
+  @Name("kcp4j.LaneMessageReceived")
+  @Label("Message of a lane received")
+  @Enabled(false)
+  static final class LaneMessageReceived extends LaneEvent {
+    @Label("Size")
+    @DataAmount
+    int bytes;
+  }
+
+  @Name("kcp4j.LaneBlocked")
+  @Label("Lane waits for the peer to read")
+  @Enabled(false)
+  static final class LaneBlocked extends LaneEvent {}
+
+  @Name("kcp4j.LaneOutputEnded")
+  @Label("Lane ended by this side")
+  @Enabled(false)
+  static final class LaneOutputEnded extends LaneEvent {}
+
+  @Name("kcp4j.LaneInputEnded")
+  @Label("Lane ended by the peer")
+  @Enabled(false)
+  static final class LaneInputEnded extends LaneEvent {}
 
   @Name("kcp4j.SessionFailed")
   @Label("Session failed")

@@ -206,6 +206,44 @@ public final class QlogTracer implements KcpTracer {
   }
 
   @Override
+  public void laneMessageSent(long nowUs, int lane, int bytes) {
+    laneMessage(nowUs, "lane_message_sent", lane, bytes);
+  }
+
+  @Override
+  public void laneMessageReceived(long nowUs, int lane, int bytes) {
+    laneMessage(nowUs, "lane_message_received", lane, bytes);
+  }
+
+  private void laneMessage(long nowUs, String name, int lane, int bytes) {
+    begin(nowUs, name);
+    field("lane", lane);
+    raw("length", bytes);
+    end();
+  }
+
+  @Override
+  public void laneBlocked(long nowUs, int lane) {
+    laneEvent(nowUs, "lane_blocked", lane);
+  }
+
+  @Override
+  public void laneOutputEnded(long nowUs, int lane) {
+    laneEvent(nowUs, "lane_output_ended", lane);
+  }
+
+  @Override
+  public void laneInputEnded(long nowUs, int lane) {
+    laneEvent(nowUs, "lane_input_ended", lane);
+  }
+
+  private void laneEvent(long nowUs, String name, int lane) {
+    begin(nowUs, name);
+    field("lane", lane);
+    end();
+  }
+
+  @Override
   public void failed(long nowUs, KcpFailure failure) {
     begin(nowUs, "session_failed");
     trigger(failure);

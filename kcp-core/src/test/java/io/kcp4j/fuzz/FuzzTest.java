@@ -55,7 +55,8 @@ class FuzzTest {
     "SessionTableFuzz, 10000, 1000",
     "ExtensionFuzz, 20000, 600",
     "AdmissionFuzz, 10000, 600",
-    "SmuxFuzz, 20000, 600"
+    "SmuxFuzz, 20000, 600",
+    "LaneFuzz, 10000, 900"
   })
   void nothingIsFound(String target, long runs, int covered)
       throws IOException, InterruptedException {

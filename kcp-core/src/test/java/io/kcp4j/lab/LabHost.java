@@ -1,5 +1,6 @@
 package io.kcp4j.lab;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
@@ -7,6 +8,9 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.Lane;
+import io.kcp4j.lanes.LaneSend;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.kcp4j.session.TestDriver;
@@ -34,6 +38,7 @@ final class LabHost implements LabPeer {
   private final SplittableRandom random;
   private final KcpConfig config;
   private final FecConfig fec;
+  private final LanesConfig lanes;
 
   /** Without leak detection, which takes most of the time of a test. */
   private final KcpContext context =
@@ -56,6 +61,17 @@ final class LabHost implements LabPeer {
   private long timerAtUs = Long.MAX_VALUE;
 
   LabHost(VirtualTime time, SplittableRandom random, KcpConfig config, FecConfig fec) {
+    this(time, random, config, fec, LanesConfig.DEFAULT);
+  }
+
+  /** With settings for lanes, if the delivery is that. */
+  LabHost(
+      VirtualTime time,
+      SplittableRandom random,
+      KcpConfig config,
+      FecConfig fec,
+      LanesConfig lanes) {
+    this.lanes = lanes;
     this.time = time;
     this.random = random;
     this.config = config;
@@ -64,7 +80,7 @@ final class LabHost implements LabPeer {
     wheel = new TimerWheel(clockUs());
     TestDriver driver = TestDriver.builder(context).deadlines(wheel).nowUs(clockUs()).build();
     table = driver.table;
-    driver.acceptor = (remote, conv) -> newSession(conv, users.apply(conv));
+    driver.acceptor = (remote, conv) -> newSession(conv, users.apply(conv), false);
     driver.onProgress = LabHost::progressed;
     driver.onEnd = LabHost::ended;
     driver.output = remote -> out;
@@ -82,7 +98,7 @@ final class LabHost implements LabPeer {
 
   @Override
   public LabSession open(int conv, LabUser user) {
-    Session session = newSession(conv, user);
+    Session session = newSession(conv, user, true);
     table.add(session, clockUs());
     return (LabSession) session.owner();
   }
@@ -92,13 +108,25 @@ final class LabHost implements LabPeer {
     this.users = users;
   }
 
-  private Session newSession(int conv, LabUser user) {
+  private Session newSession(int conv, LabUser user, boolean isClient) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
     Owner owner = new Owner(user);
     owner.session = table.newSession(REMOTE, kcp, owner);
+    if (config.delivery() == Delivery.LANES) {
+      useLanes(owner.session, isClient);
+    }
     owner.session.reconfigure(config, fec);
     sessions.add(owner.session);
     return owner.session;
+  }
+
+  private void useLanes(Session session, boolean isClient) {
+    long token = random.nextLong();
+    if (isClient) {
+      table.offerLanes(session, lanes, token);
+    } else {
+      table.answerLanes(session, lanes, token, random.nextLong());
+    }
   }
 
   @Override
@@ -140,10 +168,21 @@ final class LabHost implements LabPeer {
 
   private static void progressed(Session session) {
     Owner owner = (Owner) session.owner();
+    if (session.lanes() != null) {
+      readLanes(session, owner);
+    }
     for (ByteBuf data; (data = session.kcp().receive()) != null; data.release()) {
       owner.user.received(owner, data);
     }
     owner.user.progressed(owner);
+  }
+
+  private static void readLanes(Session session, Owner owner) {
+    for (Lane lane; (lane = session.lanes().nextNews()) != null; ) {
+      for (ByteBuf message; (message = lane.receive()) != null; message.release()) {
+        owner.user.receivedOnLane(owner, lane.id(), message);
+      }
+    }
   }
 
   private static void ended(Session session, EndReason reason) {
@@ -160,6 +199,21 @@ final class LabHost implements LabPeer {
     sessions.forEach(Session::close);
   }
 
+  private static final class Message extends LaneSend {
+
+    Message(ByteBuf content) {
+      super(content);
+    }
+
+    @Override
+    protected void sent() {}
+
+    @Override
+    protected void dropped(Drop reason) {
+      throw new AssertionError(reason);
+    }
+  }
+
   /** A session and its user. */
   private final class Owner implements LabSession {
 
@@ -173,6 +227,16 @@ final class LabHost implements LabPeer {
     @Override
     public boolean write(ByteBuf data) {
       return session.kcp().send(data);
+    }
+
+    @Override
+    public void writeToLane(int lane, ByteBuf message) {
+      session.lanes().lane(lane).send(new Message(message));
+    }
+
+    @Override
+    public int queuedOnLane(int lane) {
+      return session.lanes().lane(lane).queuedBytes();
     }
 
     @Override

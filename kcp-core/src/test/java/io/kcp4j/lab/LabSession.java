@@ -13,6 +13,16 @@ interface LabSession {
    */
   boolean write(ByteBuf data);
 
+  /** Queues a message on a lane, which takes over the buffer. Only if the delivery is lanes. */
+  default void writeToLane(int lane, ByteBuf message) {
+    throw new UnsupportedOperationException();
+  }
+
+  /** How much waits on a lane, in bytes. */
+  default int queuedOnLane(int lane) {
+    throw new UnsupportedOperationException();
+  }
+
   /** Sends what was written; within a batch of input, at its end. */
   void flush();
 }

@@ -150,7 +150,7 @@ final class SmuxHost implements SmuxSessionListener, SegmentSource {
   }
 
   @Override
-  public void pull(ByteBuffer payload) {
+  public void pull(ByteBuffer payload, int enoughBytes) {
     while (payload.hasRemaining() && isReady()) {
       if (frame == null) {
         frame = session.nextFrame(allocator);

@@ -860,7 +860,7 @@ class SessionTableTest {
   }
 
   @ParameterizedTest
-  @EnumSource(Delivery.class)
+  @EnumSource(names = {"STREAM", "MESSAGE"})
   void queueBelowTheWindowIsRefilledWithoutWaitingForThePeer(Delivery delivery) {
     Session session = writer(delivery);
     assertEquals(2, session.kcp().stats().queued());

@@ -1,12 +1,14 @@
 package io.kcp4j.session;
 
 import io.kcp4j.DatagramOutput;
+import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -28,6 +30,9 @@ final class VirtualHost {
 
   /** The token of the extension; 0 for a host without it. */
   long token;
+
+  /** The settings of the lanes of sessions whose delivery is that. */
+  LanesConfig lanes = LanesConfig.DEFAULT;
 
   /** How sessions have ended. */
   final List<EndReason> ends = new ArrayList<>();
@@ -55,7 +60,9 @@ final class VirtualHost {
     driver.acceptor =
         (remote, conv) -> {
           newSession(remote, conv);
-          if (token != 0) {
+          if (config.delivery() == Delivery.LANES) {
+            driver.table.answerLanes(session, lanes, token, ~token);
+          } else if (token != 0) {
             session.answerExtension(token, ~token);
           }
           return session;
@@ -70,7 +77,9 @@ final class VirtualHost {
   /** Begins a session. */
   void open(VirtualHost peer) {
     newSession(peer.address, CONV);
-    if (token != 0) {
+    if (config.delivery() == Delivery.LANES) {
+      driver.table.offerLanes(session, lanes, token);
+    } else if (token != 0) {
       session.offerExtension(token);
     }
     driver.table.add(session, nowUs);

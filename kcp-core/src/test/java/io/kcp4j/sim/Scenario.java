@@ -31,6 +31,9 @@ public record Scenario(
     double forgery,
     double earlyFlush) {
 
+  /** Lanes need the messages of the extension, which need so much. */
+  private static final int MIN_LANES_MTU_BYTES = 106;
+
   /**
    * One side of a pair.
    *
@@ -166,6 +169,44 @@ public record Scenario(
         healAt,
         random.nextBoolean() ? 0 : LinkProfile.logUniform(random, 0.002, 0.05),
         1 / 64.0);
+  }
+
+  /** Draws a scenario of two sides with lanes. */
+  public static Scenario drawLanes(long seed) {
+    Scenario drawn = draw(seed);
+    return new Scenario(
+        seed,
+        drawn.conv,
+        drawn.firstSn,
+        withLanes(drawn.a),
+        withLanes(drawn.b),
+        drawn.healAt,
+        drawn.forgery,
+        drawn.earlyFlush);
+  }
+
+  private static Side withLanes(Side side) {
+    int mtuBytes = Math.max(side.config.mtuBytes(), MIN_LANES_MTU_BYTES);
+    List<Act> acts =
+        side.acts.stream()
+            .map(
+                act ->
+                    act.kind == ActKind.MTU
+                        ? new Act(
+                            act.kind, act.atSegment, Math.max(act.amount, MIN_LANES_MTU_BYTES))
+                        : act)
+            .toList();
+    return new Side(
+        side.config.toBuilder().delivery(Delivery.LANES).mtuBytes(mtuBytes).build(),
+        side.link,
+        side.budgetBytes,
+        side.clockUs,
+        side.tsOrigin,
+        side.segments,
+        side.writing,
+        side.reading,
+        acts,
+        side.allocationFailures);
   }
 
   /** 0, or in a quarter of the draws so little below 2^32 or 2^31 that the run crosses it. */

@@ -3,6 +3,7 @@ package io.kcp4j.sim;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import java.io.PrintStream;
+import java.util.function.Consumer;
 import java.util.stream.LongStream;
 
 /**
@@ -11,18 +12,30 @@ import java.util.stream.LongStream;
  * exits with 1 if a seed failed.
  *
  * <pre>
- * Simulate --seconds 3600 [--first SEED] [--endpoints]
- * Simulate --seed N [--endpoints] [--trace]
+ * Simulate --seconds 3600 [--first SEED] [--endpoints | --lanes | --lane-endpoints]
+ * Simulate --seed N [--endpoints | --lanes | --lane-endpoints] [--trace]
  * </pre>
  */
 public final class Simulate {
 
+  /** What the seeds are for. */
+  private enum Kind {
+    /** Pairs, and some of the others. */
+    ALL,
+    ENDPOINTS,
+    LANES,
+    LANE_ENDPOINTS
+  }
+
   /** One seed in so many also runs the endpoints. */
   private static final int ENDPOINTS_EVERY = 10;
 
+  /** One seed in so many also runs a pair with lanes. */
+  private static final int LANES_EVERY = 3;
+
   private static final int SEEDS_PER_ROUND = 500;
 
-  private final boolean endpointsOnly;
+  private final Kind kind;
   private final FaultCounts faults = new FaultCounts();
   private final KcpCounters counters = new KcpCounters();
   private long failures;
@@ -31,36 +44,38 @@ public final class Simulate {
   private long segments;
   private long retransmitted;
 
-  private Simulate(boolean endpointsOnly) {
-    this.endpointsOnly = endpointsOnly;
+  private Simulate(Kind kind) {
+    this.kind = kind;
   }
 
   public static void main(String[] args) {
     long seed = -1;
     long first = 0;
     long seconds = 60;
-    boolean endpointsOfSeed = false;
+    Kind kind = Kind.ALL;
     boolean trace = false;
     for (int i = 0; i < args.length; i++) {
       switch (args[i]) {
         case "--seed" -> seed = Long.parseLong(args[++i]);
         case "--first" -> first = Long.parseLong(args[++i]);
         case "--seconds" -> seconds = Long.parseLong(args[++i]);
-        case "--endpoints" -> endpointsOfSeed = true;
+        case "--endpoints" -> kind = Kind.ENDPOINTS;
+        case "--lanes" -> kind = Kind.LANES;
+        case "--lane-endpoints" -> kind = Kind.LANE_ENDPOINTS;
         case "--trace" -> trace = true;
         default -> {
           System.err.println(
-              "usage: Simulate --seconds S [--first SEED] [--endpoints]"
-                  + " | --seed N [--endpoints] [--trace]");
+              "usage: Simulate (--seconds S [--first SEED] | --seed N [--trace])"
+                  + " [--endpoints | --lanes | --lane-endpoints]");
           System.exit(2);
         }
       }
     }
     try {
       if (seed >= 0) {
-        replay(seed, endpointsOfSeed, trace ? System.out : null);
+        replay(seed, kind, trace ? System.out : null);
       } else {
-        new Simulate(endpointsOfSeed).run(first, seconds);
+        new Simulate(kind).run(first, seconds);
       }
     } catch (SimulationFailure e) {
       e.printStackTrace();
@@ -68,11 +83,15 @@ public final class Simulate {
     }
   }
 
-  private static void replay(long seed, boolean endpoints, PrintStream trace) {
+  private static void replay(long seed, Kind kind, PrintStream out) {
+    Consumer<String> trace = out == null ? null : out::println;
     SimulationReport report =
-        endpoints
-            ? Simulation.endpoints(seed, trace == null ? null : trace::println)
-            : Simulation.pair(seed, trace == null ? null : trace::println);
+        switch (kind) {
+          case ALL -> Simulation.pair(seed, trace);
+          case ENDPOINTS -> Simulation.endpoints(seed, trace);
+          case LANES -> Simulation.lanes(seed, trace);
+          case LANE_ENDPOINTS -> Simulation.laneEndpoints(seed, trace);
+        };
     System.out.println(report);
   }
 
@@ -96,10 +115,16 @@ public final class Simulate {
 
   private void runSeed(long seed) {
     try {
-      if (!endpointsOnly) {
+      if (kind == Kind.ALL) {
         countPair(Simulation.pair(seed, null));
       }
-      if (endpointsOnly || seed % ENDPOINTS_EVERY == 0) {
+      if (kind == Kind.LANES || (kind == Kind.ALL && seed % LANES_EVERY == 0)) {
+        countPair(Simulation.lanes(seed, null));
+      }
+      if (kind == Kind.LANE_ENDPOINTS || (kind == Kind.ALL && seed % ENDPOINTS_EVERY == 5)) {
+        countEndpoints(Simulation.laneEndpoints(seed, null));
+      }
+      if (kind == Kind.ENDPOINTS || (kind == Kind.ALL && seed % ENDPOINTS_EVERY == 0)) {
         countEndpoints(Simulation.endpoints(seed, null));
       }
     } catch (SimulationFailure e) {

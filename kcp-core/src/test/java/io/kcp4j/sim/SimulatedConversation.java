@@ -1,10 +1,13 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.session.Session;
+import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -30,6 +33,10 @@ final class SimulatedConversation {
   private final Payload received;
   private final SplittableRandom random;
   private final boolean hasExtension;
+
+  /** Null unless the delivery is lanes, and before the session begins. */
+  private LaneTraffic lanes;
+
   private final Runnable done;
 
   private final ByteBuf unsent = Unpooled.buffer(4096);
@@ -76,7 +83,7 @@ final class SimulatedConversation {
     this.received = received;
     this.random = random;
     this.done = done;
-    hasExtension = random.nextInt(4) > 0;
+    hasExtension = random.nextInt(4) > 0 || hasLanes();
   }
 
   void connect(SimulatedConversation peer) {
@@ -99,17 +106,41 @@ final class SimulatedConversation {
     return session;
   }
 
-  void attach(Session session, boolean isClient, ByteBufAllocator allocator) {
+  void attach(Session session, boolean isClient, ByteBufAllocator allocator, SessionTable table) {
     Check.that(this.session == null, "begins a second time");
     this.session = session;
     this.allocator = allocator;
-    if (hasExtension && isClient) {
+    if (hasLanes()) {
+      attachLanes(isClient, table);
+    } else if (hasExtension && isClient) {
       session.offerExtension(random.nextLong());
     } else if (hasExtension) {
       session.answerExtension(random.nextLong(), random.nextLong());
     }
     session.reconfigure(config, fec);
     session.unreliableLimit(unreliableLimit);
+  }
+
+  private boolean hasLanes() {
+    return config.delivery() == Delivery.LANES;
+  }
+
+  private void attachLanes(boolean isClient, SessionTable table) {
+    LanesConfig settings = LaneTraffic.drawConfig(random);
+    long token = random.nextLong();
+    lanes =
+        new LaneTraffic(
+            isClient
+                ? table.offerLanes(session, settings, token)
+                : table.answerLanes(session, settings, token, random.nextLong()),
+            allocator,
+            random.split(),
+            true,
+            0);
+    if (peer.lanes != null) {
+      lanes.connect(peer.lanes);
+      peer.lanes.connect(lanes);
+    }
   }
 
   /** Changes FEC at any time. */
@@ -134,6 +165,11 @@ final class SimulatedConversation {
 
   /** Writes as much as there is room for; returns whether anything was taken. */
   boolean write() {
+    if (hasLanes()) {
+      writeToLanes();
+      sendUnreliable();
+      return true;
+    }
     boolean wrote = false;
     while (bytesWritten < bytesToWrite) {
       if (!unsent.isReadable()) {
@@ -150,6 +186,13 @@ final class SimulatedConversation {
       }
     }
     return sendUnreliable() || wrote;
+  }
+
+  private void writeToLanes() {
+    for (int i = 0; i < 20 && lanes.bytesQueued() < bytesToWrite && lanes.isWritable(); i++) {
+      lanes.write(3 * config.mssBytes());
+    }
+    bytesWritten = Math.min(lanes.bytesQueued(), bytesToWrite);
   }
 
   /** Sends unreliable datagrams at random times; returns whether it has sent any. */
@@ -170,6 +213,9 @@ final class SimulatedConversation {
   /** Reads and checks all that was received. */
   void read() {
     Check.that(!isClosed, "progresses after it was closed");
+    if (hasLanes() && peer.lanes != null) {
+      lanes.read(Integer.MAX_VALUE, Long.MAX_VALUE);
+    }
     while (session.kcp().isReceivable()) {
       ByteBuf data = session.kcp().receive();
       bytesRead += data.readableBytes();
@@ -185,7 +231,9 @@ final class SimulatedConversation {
   /** Whether the peer has ended the session in order; then everything has been received. */
   boolean isEndedByPeer() {
     boolean isEnded = session.isInputFinished();
-    Check.that(!isEnded || bytesRead == peer.bytesWritten, "ends before all was read");
+    Check.that(
+        !isEnded || (hasLanes() ? isLanesRead() : bytesRead == peer.bytesWritten),
+        "ends before all was read");
     return isEnded;
   }
 
@@ -203,7 +251,13 @@ final class SimulatedConversation {
   }
 
   boolean hasReceivedAll() {
-    return bytesRead == bytesToRead;
+    return hasLanes()
+        ? peer.bytesWritten == peer.bytesToWrite && isLanesRead()
+        : bytesRead == bytesToRead;
+  }
+
+  private boolean isLanesRead() {
+    return peer.lanes != null && peer.lanes.missing() == null;
   }
 
   void closed() {

@@ -242,7 +242,7 @@ final class SimulatedEndpoint {
       boolean isClient) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
     Session session = table.newSession(remote, kcp, conversation);
-    conversation.attach(session, isClient, allocator);
+    conversation.attach(session, isClient, allocator, table);
     conversations.put(conv, conversation);
     startSweeping();
     return session;

@@ -1,5 +1,6 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
@@ -64,6 +65,9 @@ public final class SimulatedEndpoints {
 
   private static final int MIN_MTU_BYTES = 100;
 
+  /** Lanes need 82 bytes of payload beside the headers of all layers. */
+  private static final int MIN_LANES_MTU_BYTES = 150;
+
   /** When FEC is switched on, segments that exist get its header on top. */
   private static final int MAX_MTU_BYTES = 1500 - FecPacket.DATA_HEADER_BYTES;
 
@@ -105,6 +109,9 @@ public final class SimulatedEndpoints {
   /** The server before it restarted, or null. */
   private SimulatedEndpoint killed;
 
+  /** Whether some sessions have lanes. */
+  private boolean hasLanes;
+
   private Consumer<String> trace;
   private boolean mayBeFull;
   private int attackerProbes;
@@ -129,6 +136,12 @@ public final class SimulatedEndpoints {
   /** Reports every datagram as one line, which begins with the time in microseconds. */
   public SimulatedEndpoints trace(Consumer<String> trace) {
     this.trace = trace;
+    return this;
+  }
+
+  /** Gives most of the sessions lanes. */
+  public SimulatedEndpoints withLanes() {
+    hasLanes = true;
     return this;
   }
 
@@ -245,7 +258,8 @@ public final class SimulatedEndpoints {
     if (clientSides.containsKey(conv) || conv == guestConv) {
       return;
     }
-    KcpConfig config = drawConfig();
+    boolean isLanes = hasLanes && random.nextInt(4) > 0;
+    KcpConfig config = isLanes ? drawLanesConfig() : drawConfig();
     long request = 1 + (long) LinkProfile.logUniform(random, 1, 100_000);
     long response = (long) LinkProfile.logUniform(random, 1, 100_000);
     Payload requestPayload = new Payload(random.split());
@@ -271,7 +285,7 @@ public final class SimulatedEndpoints {
     SimulatedConversation serverSide =
         new SimulatedConversation(
             conv,
-            drawConfig(),
+            isLanes ? drawLanesConfig() : drawConfig(),
             fec.server(),
             drawUnreliableLimit(),
             responsesBeside,
@@ -304,6 +318,14 @@ public final class SimulatedEndpoints {
   /** None are taken, or so few that some are dropped. */
   private int drawUnreliableLimit() {
     return random.nextInt(4) == 0 ? 0 : 1 + random.nextInt(6);
+  }
+
+  private KcpConfig drawLanesConfig() {
+    KcpConfig drawn = drawConfig();
+    return drawn.toBuilder()
+        .delivery(Delivery.LANES)
+        .mtuBytes(Math.max(drawn.mtuBytes(), MIN_LANES_MTU_BYTES))
+        .build();
   }
 
   private KcpConfig drawConfig() {

@@ -3,6 +3,7 @@ package io.kcp4j.sim;
 import static io.kcp4j.sim.VirtualTime.US_PER_MS;
 
 import io.kcp4j.DatagramOutput;
+import io.kcp4j.Delivery;
 import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
@@ -14,6 +15,7 @@ import io.kcp4j.KcpStats;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.lanes.Lanes;
 import io.kcp4j.sim.Scenario.Act;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -55,7 +57,11 @@ public final class SimulatedPeer {
   private final MemoryBudget budget;
   private final Kcp kcp;
   private final WireMonitor wire;
-  private final SimulatedUser user;
+  private final PairUser user;
+
+  /** Null unless the delivery is that. */
+  private final Lanes lanes;
+
   private final Output output = new Output();
   private final List<byte[]> inbox = new ArrayList<>();
   private final ByteBuf datagram = Unpooled.buffer(4096);
@@ -112,7 +118,13 @@ public final class SimulatedPeer {
             kcp.stats().remoteWindow(),
             side.config(),
             network.faults());
-    user = new SimulatedUser(kcp, wire, side, time, network.faults(), random.split());
+    if (side.config().delivery() == Delivery.LANES) {
+      lanes = new Lanes(kcp, context, LaneTraffic.drawConfig(random), false);
+      user = new LaneUser(lanes, wire, side, time, random.split(), allocator);
+    } else {
+      lanes = null;
+      user = new SimulatedUser(kcp, wire, side, time, network.faults(), random.split());
+    }
   }
 
   /** The session itself. */
@@ -132,6 +144,10 @@ public final class SimulatedPeer {
   void connect(SimulatedPeer peer, Consumer<byte[]> recorder) {
     this.peer = peer;
     user.connect(peer.user);
+    if (lanes != null) {
+      lanes.open(peer.lanes.config().maxLanes(), peer.lanes.config().budgetBytes());
+    }
+    disturbedUntilUs = user.quietAtUs();
     link =
         network.connect(
             side.link(),
@@ -441,7 +457,8 @@ public final class SimulatedPeer {
       Check.that(deadline <= nowUs + MAX_RTO_US, "no timeout for what is in flight");
     } else if (stats.queued() > 0) {
       Check.that(deadline <= nowUs + MAX_PROBE_WAIT_US, "nothing waits for the window to open");
-    } else if (nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + 2 * intervalUs()) {
+    } else if (kcp.isDrained()
+        && nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + 2 * intervalUs()) {
       // ACKs leave within an interval and, on a lossy path, once more within another.
       Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
     }
@@ -462,9 +479,12 @@ public final class SimulatedPeer {
             + config.sendQueue()
             + 2L * config.receiveWindow()
             + config.maxFragments();
+    // Lanes count messages with less than what stands beside them, and one buffer grows ahead.
+    long ofLanes = lanes == null ? 0 : 3L * lanes.config().budgetBytes();
     return 2 * segments * KcpConfig.MAX_MTU_BYTES
         + 4 * LARGEST_BUFFER_BYTES
-        + (long) largestQueue * BYTES_BESIDE_SEGMENT;
+        + (long) largestQueue * BYTES_BESIDE_SEGMENT
+        + ofLanes;
   }
 
   /** Why it is not done, or null if it is: all written, acknowledged, read, and no timer left. */
@@ -493,6 +513,10 @@ public final class SimulatedPeer {
     Check.that(actsDone == side.acts().size(), "not all acts were performed");
     checkCounters(stats.counters());
     checkWakeUps();
+    if (lanes != null) {
+      Check.that(kcp.counters().get(KcpCounter.LANE_FRAMES_REFUSED) == 0, "refused frames");
+      lanes.close();
+    }
     kcp.close();
     checkNothingHappensAnyMore();
     Check.that(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes when closed");
@@ -510,7 +534,9 @@ public final class SimulatedPeer {
     Check.that(wire.datagrams() == datagrams, "closed, but sent something");
     Check.that(kcp.receive() == null && !kcp.isReceivable(), "closed, but receivable");
     Check.that(!kcp.isSendable(), "closed, but sendable");
-    Check.that(!kcp.send(Unpooled.wrappedBuffer(new byte[1])), "closed, but took bytes");
+    if (lanes == null) {
+      Check.that(!kcp.send(Unpooled.wrappedBuffer(new byte[1])), "closed, but took bytes");
+    }
     Check.that(
         kcp.input(Unpooled.EMPTY_BUFFER, clockUs()) == InputResult.SESSION_ENDED,
         "closed, but took a datagram");

@@ -13,7 +13,7 @@ import java.util.SplittableRandom;
  * Writes to and reads from one side of a {@link SimulatedPair}, and checks what is received: every
  * byte once, in order and unaltered, and in message mode every message as it was sent.
  */
-final class SimulatedUser {
+final class SimulatedUser implements PairUser {
 
   /** One message in so many is empty, and one in so many is tried with more than the limit. */
   private static final int SELDOM = 64;
@@ -55,25 +55,28 @@ final class SimulatedUser {
     payload = new Payload(random.split());
   }
 
-  void connect(SimulatedUser peer) {
-    this.peer = peer;
+  @Override
+  public void connect(PairUser peer) {
+    this.peer = (SimulatedUser) peer;
   }
 
-  long bytesWritten() {
+  @Override
+  public long bytesWritten() {
     return bytesWritten;
   }
 
-  long bytesRead() {
+  @Override
+  public long bytesRead() {
     return bytesRead;
   }
 
-  /** Whether the peer has read all that was written. */
-  boolean isReadByPeer() {
+  @Override
+  public boolean isReadByPeer() {
     return peer.bytesRead == bytesWritten && messageSizes.isEmpty();
   }
 
-  /** The time of its next write or read, or {@link Long#MAX_VALUE}. */
-  long nextTurnAtUs() {
+  @Override
+  public long nextTurnAtUs() {
     long write = !unsentIsWaiting && !isWritten() ? writesAtUs : Long.MAX_VALUE;
     long read = kcp.isReceivable() ? readsAtUs : Long.MAX_VALUE;
     return Math.min(write, read);
@@ -81,12 +84,13 @@ final class SimulatedUser {
 
   // Reading
 
-  void stopReading(long untilUs) {
+  @Override
+  public void stopReading(long untilUs) {
     readsAtUs = Math.max(readsAtUs, untilUs);
   }
 
-  /** Reads if it is time to; returns whether anything was taken. */
-  boolean read() {
+  @Override
+  public boolean read() {
     if (time.nowUs() < readsAtUs) {
       return false;
     }
@@ -121,13 +125,13 @@ final class SimulatedUser {
 
   // Writing
 
-  /** Whether it has written all that it will. */
-  boolean isWritten() {
+  @Override
+  public boolean isWritten() {
     return wire.newSegments() >= side.segments() && !unsentIsWaiting;
   }
 
-  /** Writes what it has to while there is room; returns whether anything was taken. */
-  boolean write() {
+  @Override
+  public boolean write() {
     boolean wrote = false;
     while (unsentIsWaiting || draw()) {
       if (hasMessages && unsent.readableBytes() > maxMessageBytes()) {

@@ -12,9 +12,20 @@ public final class Simulation {
     return run("pair", seed, () -> new SimulatedPair(Scenario.draw(seed)).trace(trace).run());
   }
 
+  /** Runs the pair of a seed, which has lanes. */
+  public static SimulationReport lanes(long seed, Consumer<String> trace) {
+    return run("lanes", seed, () -> new SimulatedPair(Scenario.drawLanes(seed)).trace(trace).run());
+  }
+
   /** Runs the endpoints of a seed. */
   public static SimulationReport endpoints(long seed, Consumer<String> trace) {
     return run("endpoints", seed, () -> new SimulatedEndpoints(seed).trace(trace).run());
+  }
+
+  /** Runs the endpoints of a seed, most of whose sessions have lanes. */
+  public static SimulationReport laneEndpoints(long seed, Consumer<String> trace) {
+    return run(
+        "lane-endpoints", seed, () -> new SimulatedEndpoints(seed).withLanes().trace(trace).run());
   }
 
   private interface Run {

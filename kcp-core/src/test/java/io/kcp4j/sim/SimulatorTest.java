@@ -28,6 +28,10 @@ class SimulatorTest {
   private static final int ALL_PAIRS = 2000;
   private static final int ENDPOINTS = 50;
   private static final int ALL_ENDPOINTS = 200;
+  private static final int LANES = 30;
+  private static final int ALL_LANES = 2000;
+  private static final int LANE_ENDPOINTS = 20;
+  private static final int ALL_LANE_ENDPOINTS = 200;
 
   private static final List<KcpCounter> COUNTED_BY_ENDPOINTS =
       List.of(
@@ -57,6 +61,33 @@ class SimulatorTest {
   }
 
   @Test
+  void lanesLoseAlterReorderAndBlockNothing() {
+    List<SimulationReport> reports = run(0, LANES, seed -> Simulation.lanes(seed, null));
+    FaultCounts faults = total(reports);
+    assertTrue(faults.get(Fault.LOST) > 0);
+    assertTrue(faults.get(Fault.ALLOCATION_FAILED) > 0);
+    assertTrue(median(reports, SimulationReport::segmentsFromA) >= 500);
+    long messages =
+        reports.stream().mapToLong(r -> r.counters().get(KcpCounter.LANE_MESSAGES_IN)).sum();
+    assertTrue(messages > 500L * LANES, "messages " + messages);
+  }
+
+  @Test
+  void endpointsCarryLanesThroughAllLayers() {
+    List<SimulationReport> reports =
+        run(0, LANE_ENDPOINTS, seed -> Simulation.laneEndpoints(seed, null));
+    for (KcpCounter counter :
+        List.of(
+            KcpCounter.LANE_MESSAGES_IN,
+            KcpCounter.FEC_RECOVERED,
+            KcpCounter.UNRELIABLE_IN,
+            KcpCounter.UNRELIABLE_DROPPED)) {
+      long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
+      assertTrue(counted > 0, "never counted: " + counter);
+    }
+  }
+
+  @Test
   void endpointsCarryEverySessionUnalteredThroughAllLayersAndBeginNoneTwice() {
     List<SimulationReport> reports = run(0, ENDPOINTS, seed -> Simulation.endpoints(seed, null));
     FaultCounts faults = total(reports);
@@ -81,6 +112,18 @@ class SimulatorTest {
   @Test
   void moreSeedsOfEndpointsSucceed() {
     run(ENDPOINTS, ALL_ENDPOINTS, seed -> Simulation.endpoints(seed, null));
+  }
+
+  @Tag("slow")
+  @Test
+  void moreSeedsOfLanesSucceed() {
+    run(LANES, ALL_LANES, seed -> Simulation.lanes(seed, null));
+  }
+
+  @Tag("slow")
+  @Test
+  void moreSeedsOfEndpointsWithLanesSucceed() {
+    run(LANE_ENDPOINTS, ALL_LANE_ENDPOINTS, seed -> Simulation.laneEndpoints(seed, null));
   }
 
   /** A probe that shares a packet with a segment once counted against the amplification limit. */

@@ -8,6 +8,7 @@ import io.kcp4j.Origin;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
@@ -73,12 +74,41 @@ class JfrTracerTest {
         record().stream().map(event -> event.getEventType().getName()).toList());
   }
 
+  @Test
+  void eventsOfLanesAreRecordedIfTheyAreEnabled() throws IOException {
+    List<RecordedEvent> events =
+        record(
+            tracer -> {
+              tracer.laneMessageSent(0, 3, 50);
+              tracer.laneMessageReceived(0, 4, 60);
+              tracer.laneBlocked(0, 5);
+              tracer.laneOutputEnded(0, 6);
+              tracer.laneInputEnded(0, 7);
+            },
+            "kcp4j.LaneMessageSent",
+            "kcp4j.LaneMessageReceived",
+            "kcp4j.LaneBlocked",
+            "kcp4j.LaneOutputEnded",
+            "kcp4j.LaneInputEnded");
+    assertEquals(
+        List.of("3", "4", "5", "6", "7"),
+        events.stream().map(event -> "" + event.getInt("lane")).toList());
+    assertEquals(50, events.get(0).getInt("bytes"));
+    assertEquals(60, events.get(1).getInt("bytes"));
+    events.forEach(event -> assertEquals("peer", event.getString("session")));
+  }
+
   private List<RecordedEvent> record(String... enabled) throws IOException {
+    return record(JfrTracerTest::trace, enabled);
+  }
+
+  private List<RecordedEvent> record(Consumer<JfrTracer> traced, String... enabled)
+      throws IOException {
     Path file = directory.resolve("kcp4j.jfr");
     try (Recording recording = new Recording()) {
       Stream.of(enabled).forEach(recording::enable);
       recording.start();
-      trace(new JfrTracer("peer"));
+      traced.accept(new JfrTracer("peer"));
       recording.stop();
       recording.dump(file);
     }

@@ -140,6 +140,20 @@ class QlogTracerTest {
     assertEquals(1, closed);
   }
 
+  @Test
+  void eventsOfLanesAreWritten() {
+    tracer.laneMessageSent(0, 3, 50);
+    tracer.laneMessageReceived(0, 4, 60);
+    tracer.laneBlocked(0, 5);
+    tracer.laneOutputEnded(0, 6);
+    tracer.laneInputEnded(0, 7);
+    assertEvent(1, "lane_message_sent", "\"lane\":3,\"raw\":{\"length\":50}");
+    assertEvent(2, "lane_message_received", "\"lane\":4,\"raw\":{\"length\":60}");
+    assertEvent(3, "lane_blocked", "\"lane\":5");
+    assertEvent(4, "lane_output_ended", "\"lane\":6");
+    assertEvent(5, "lane_input_ended", "\"lane\":7");
+  }
+
   private void assertEvent(int record, String name, String data) {
     assertEquals(
         "\u001e{\"time\":0.000,\"name\":\"kcp:" + name + "\",\"data\":{" + data + "}}\n",

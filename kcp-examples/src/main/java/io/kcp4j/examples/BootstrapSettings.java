@@ -4,6 +4,7 @@ import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
@@ -28,6 +29,7 @@ import java.nio.file.Path;
  * @param socketBufferBytes each buffer of the UDP socket, in bytes, 0 for the endpoint's default
  * @param idleTimeoutS how long a session without payload stays open, in seconds; 0 means forever
  * @param qlogDirectory where a trace of each session is written, or null for none
+ * @param lanes the settings of lanes, for sessions that have some
  */
 record BootstrapSettings(
     KcpConfig config,
@@ -36,7 +38,8 @@ record BootstrapSettings(
     int conv,
     int socketBufferBytes,
     int idleTimeoutS,
-    Path qlogDirectory) {
+    Path qlogDirectory,
+    LanesConfig lanes) {
 
   /** How long a client waits for the first datagram of its server, in milliseconds. */
   private static final int CONNECT_TIMEOUT_MS = 3000;
@@ -48,7 +51,13 @@ record BootstrapSettings(
   /** These settings with another ARQ configuration and other FEC. */
   BootstrapSettings with(KcpConfig otherConfig, FecConfig otherFec) {
     return new BootstrapSettings(
-        otherConfig, keys, otherFec, conv, socketBufferBytes, idleTimeoutS, qlogDirectory);
+        otherConfig, keys, otherFec, conv, socketBufferBytes, idleTimeoutS, qlogDirectory, lanes);
+  }
+
+  /** These settings with others of lanes. */
+  BootstrapSettings with(LanesConfig otherLanes) {
+    return new BootstrapSettings(
+        config, keys, fec, conv, socketBufferBytes, idleTimeoutS, qlogDirectory, otherLanes);
   }
 
   /** The size of each write, in bytes: a message that every peer accepts, or a part of a stream. */
@@ -65,6 +74,7 @@ record BootstrapSettings(
             .option(KcpServerChannelOption.KEY_RING, keys)
             .childOption(KcpChannelOption.CONFIG, config)
             .childOption(KcpChannelOption.FEC, fec)
+            .childOption(KcpChannelOption.LANES, lanes)
             .childOption(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
             .childOption(KcpChannelOption.TRACER, tracer(VantagePoint.SERVER))
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
@@ -81,6 +91,7 @@ record BootstrapSettings(
             .option(KcpChannelOption.KEY_RING, keys)
             .option(KcpChannelOption.CONFIG, config)
             .option(KcpChannelOption.FEC, fec)
+            .option(KcpChannelOption.LANES, lanes)
             .option(KcpChannelOption.CONV, conv)
             .option(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
             .option(KcpChannelOption.CONNECT_PROBE, true)

@@ -26,9 +26,6 @@ import picocli.CommandLine.Option;
     })
 final class DemoCommand extends SessionCommand {
 
-  /** Shorter stalls of the simulated network make no difference, in milliseconds. */
-  private static final double MAX_STALL_MS = 20;
-
   @Option(
       names = "--seconds",
       paramLabel = "N",
@@ -148,10 +145,7 @@ final class DemoCommand extends SessionCommand {
     results.forEach((variant, figures) -> print("%s", DemoTable.row(variant, figures)));
     long checkedBytes = results.values().stream().mapToLong(Figures::checkedBytes).sum();
     print("%d messages echoed, every byte correct.", checkedBytes / GameTraffic.MESSAGE_BYTES);
-    double stallMs = results.values().stream().mapToDouble(Figures::maxStallMs).max().orElseThrow();
-    if (stallMs > MAX_STALL_MS) {
-      print("This machine is busy: it has delivered packets up to %.0f ms late.", stallMs);
-    }
+    printStall(results.values().stream().mapToDouble(Figures::maxStallMs).max().orElseThrow());
     print("%s", DemoTable.comparison(results));
   }
 }

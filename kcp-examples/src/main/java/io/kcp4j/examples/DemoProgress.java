@@ -76,7 +76,7 @@ final class DemoProgress {
         .collect(Collectors.joining(", ", "p99: ", " ms"));
   }
 
-  private static String p99(GameVariant variant, RttSamples rtt) {
+  private static String p99(GameVariant variant, LatencySamples rtt) {
     return String.format(Locale.ROOT, "%s %.0f", variant.shortTitle(), rtt.percentileMs(99));
   }
 

@@ -18,7 +18,7 @@ final class DemoTable {
   }
 
   static String row(GameVariant variant, GameRun.Figures figures) {
-    RttSamples rtt = figures.rtt();
+    LatencySamples rtt = figures.rtt();
     return String.format(
         Locale.ROOT,
         "%-25s%8.1f%8.1f%8.1f%8.1f%8.2f%15d",

@@ -2,10 +2,12 @@ package io.kcp4j.examples;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 
 /** Echoes what it receives, and reads no faster than it can write. */
+@Sharable
 final class EchoHandler extends ChannelInboundHandlerAdapter {
 
   @Override

@@ -20,7 +20,7 @@ final class GamePlayer extends ChannelInboundHandlerAdapter {
   private final GameTraffic traffic;
   private final SplittableRandom content;
   private final EchoCheck check;
-  private final RttSamples samples;
+  private final LatencySamples samples;
 
   /** The tick of each message that is not echoed yet, in nanoseconds, oldest first. */
   private final Deque<Long> sentAtNs = new ArrayDeque<>();
@@ -37,7 +37,8 @@ final class GamePlayer extends ChannelInboundHandlerAdapter {
    * @param check told when the last message is written
    * @param samples where the round-trip times of the measured messages are added
    */
-  GamePlayer(GameTraffic traffic, SplittableRandom content, EchoCheck check, RttSamples samples) {
+  GamePlayer(
+      GameTraffic traffic, SplittableRandom content, EchoCheck check, LatencySamples samples) {
     this.traffic = traffic;
     this.content = content;
     this.check = check;

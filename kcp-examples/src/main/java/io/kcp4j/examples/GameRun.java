@@ -1,21 +1,12 @@
 package io.kcp4j.examples;
 
-import io.kcp4j.KcpCounter;
-import io.kcp4j.KcpStats;
-import io.kcp4j.netty.KcpChannel;
-import io.kcp4j.netty.KcpChannelOption;
-import io.netty.channel.Channel;
-import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.codec.FixedLengthFrameDecoder;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
 import java.util.SplittableRandom;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 
 /** A game with one kind of settings: an echo server, its players, and the network between them. */
@@ -32,19 +23,13 @@ final class GameRun implements AutoCloseable {
    * @param maxStallMs how late the network has delivered a packet since counting began, at most
    */
   record Figures(
-      RttSamples rtt, long checkedBytes, long bytesUp, long retransmitted, double maxStallMs) {}
+      LatencySamples rtt, long checkedBytes, long bytesUp, long retransmitted, double maxStallMs) {}
 
-  private final EventLoopGroup group;
-  private final BootstrapSettings settings;
   private final GameTraffic traffic;
-  private final Channel server;
-  private final LossyRelay relay;
+  private final RelayedServer server;
   private final List<GamePlayer> players = new ArrayList<>();
   private final List<EchoCheck> checks = new ArrayList<>();
-  private final RttSamples rtt = new RttSamples();
-
-  /** Those of the players, and those that the server has accepted. */
-  private final Queue<KcpChannel> sessions = new ConcurrentLinkedQueue<>();
+  private final LatencySamples rtt = new LatencySamples();
 
   private long retransmittedBefore;
 
@@ -55,28 +40,9 @@ final class GameRun implements AutoCloseable {
       LossyRelay.Conditions network,
       GameTraffic traffic)
       throws IOException, InterruptedException {
-    this.group = group;
-    this.settings = settings;
     this.traffic = traffic;
-    server = listen();
-    relay = new LossyRelay((InetSocketAddress) server.localAddress(), network);
-  }
-
-  private Channel listen() throws InterruptedException {
-    ChannelInitializer<KcpChannel> echo =
-        new ChannelInitializer<>() {
-          @Override
-          protected void initChannel(KcpChannel session) {
-            sessions.add(session);
-            session.pipeline().addLast(new EchoHandler());
-          }
-        };
-    return settings
-        .server(group)
-        .childHandler(echo)
-        .bind(InetAddress.getLoopbackAddress(), 0)
-        .sync()
-        .channel();
+    server =
+        new RelayedServer(group, settings, network, () -> new ChannelHandler[] {new EchoHandler()});
   }
 
   /**
@@ -88,24 +54,10 @@ final class GameRun implements AutoCloseable {
       SplittableRandom content = new SplittableRandom(traffic.seed() + i);
       EchoCheck check = new EchoCheck();
       GamePlayer player = new GamePlayer(traffic, content, check, rtt);
-      sessions.add(connect(player, check));
+      server.connect(new FixedLengthFrameDecoder(GameTraffic.MESSAGE_BYTES), player, check);
       players.add(player);
       checks.add(check);
     }
-  }
-
-  private KcpChannel connect(GamePlayer player, EchoCheck check) throws InterruptedException {
-    ChannelInitializer<KcpChannel> pipeline =
-        new ChannelInitializer<>() {
-          @Override
-          protected void initChannel(KcpChannel session) {
-            session
-                .pipeline()
-                .addLast(new FixedLengthFrameDecoder(GameTraffic.MESSAGE_BYTES), player, check);
-          }
-        };
-    return (KcpChannel)
-        settings.client(group).handler(pipeline).connect(relay.address()).sync().channel();
   }
 
   /** Begins with the first tick after that delay, and spreads those of the players evenly. */
@@ -119,8 +71,8 @@ final class GameRun implements AutoCloseable {
 
   /** Begins to count what is not counted message by message. */
   void startCounting() {
-    relay.startCounting();
-    retransmittedBefore = retransmitted();
+    server.relay().startCounting();
+    retransmittedBefore = server.retransmitted();
   }
 
   /**
@@ -139,7 +91,7 @@ final class GameRun implements AutoCloseable {
   }
 
   /** The round-trip times so far; for any thread. */
-  RttSamples rtt() {
+  LatencySamples rtt() {
     return rtt;
   }
 
@@ -148,28 +100,13 @@ final class GameRun implements AutoCloseable {
     return new Figures(
         rtt,
         checks.stream().mapToLong(EchoCheck::checkedBytes).sum(),
-        relay.bytesToServer(),
-        retransmitted() - retransmittedBefore,
-        relay.maxStallMs());
+        server.relay().bytesToServer(),
+        server.retransmitted() - retransmittedBefore,
+        server.relay().maxStallMs());
   }
 
-  private long retransmitted() {
-    long segments = 0;
-    for (KcpChannel session : sessions) {
-      KcpStats stats = SessionCommand.statsOf(session);
-      segments += stats.get(KcpCounter.RETRANSMITTED) + stats.get(KcpCounter.COPIES_OUT);
-    }
-    return segments;
-  }
-
-  /** Closes without waiting for acknowledgements: both peers of each session close. */
   @Override
   public void close() throws IOException {
-    for (KcpChannel session : sessions) {
-      session.config().setOption(KcpChannelOption.LINGER, 0);
-      session.close().awaitUninterruptibly();
-    }
-    server.close().awaitUninterruptibly();
-    relay.close();
+    server.close();
   }
 }

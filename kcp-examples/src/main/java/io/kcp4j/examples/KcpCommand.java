@@ -25,6 +25,7 @@ import picocli.CommandLine.ParseResult;
     versionProvider = KcpCommand.Version.class,
     subcommands = {
       DemoCommand.class,
+      ShooterCommand.class,
       EchoServerCommand.class,
       EchoClientCommand.class,
       PerfServerCommand.class,

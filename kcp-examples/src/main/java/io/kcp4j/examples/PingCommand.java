@@ -42,8 +42,8 @@ final class PingCommand extends ClientCommand {
       return 0;
     } finally {
       channel.close().awaitUninterruptibly();
-      RttSamples samples = pinger.samples();
-      print("%d of %d pings answered, %s", samples.size(), count, samples);
+      LatencySamples samples = pinger.samples();
+      print("%d of %d pings answered, rtt %s", samples.size(), count, samples);
     }
   }
 }

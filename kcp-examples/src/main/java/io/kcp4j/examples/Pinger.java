@@ -16,7 +16,7 @@ final class Pinger extends SessionHandler {
   private final int count;
   private final int periodMs;
   private final int sizeBytes;
-  private final RttSamples samples = new RttSamples();
+  private final LatencySamples samples = new LatencySamples();
 
   /** The send time of each unanswered packet, in nanoseconds, oldest first. */
   private final Deque<Long> sentAtNs = new ArrayDeque<>();
@@ -37,7 +37,7 @@ final class Pinger extends SessionHandler {
   }
 
   /** The round-trip times so far; for any thread. */
-  RttSamples samples() {
+  LatencySamples samples() {
     return samples;
   }
 

@@ -22,6 +22,9 @@ abstract class SessionCommand extends BaseCommand implements Callable<Integer> {
   /** The shell's exit code for interruption by Ctrl-C. */
   static final int INTERRUPTED = 130;
 
+  /** Shorter stalls of a simulated network make no difference, in milliseconds. */
+  private static final double MAX_STALL_MS = 20;
+
   @Spec private CommandSpec spec;
 
   @Mixin private SessionOptions sessionOptions;
@@ -88,6 +91,13 @@ abstract class SessionCommand extends BaseCommand implements Callable<Integer> {
   /** Prints a warning for each kind of mismatch with the options of peers. */
   final void printMismatches(KcpCounters counters) {
     MismatchReport.lines(counters).forEach(line -> print("%s", line));
+  }
+
+  /** Prints that the machine is busy if a simulated network has delivered a packet so late. */
+  final void printStall(double stallMs) {
+    if (stallMs > MAX_STALL_MS) {
+      print("This machine is busy: it has delivered packets up to %.0f ms late.", stallMs);
+    }
   }
 
   /** A snapshot of a session; for any thread but an event loop. */

@@ -10,6 +10,7 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.LanesConfig;
 import java.nio.file.Path;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.ITypeConverter;
@@ -34,7 +35,7 @@ final class SessionOptions {
       paramLabel = "MODE",
       description = {
         "Preset: normal, fast, fast2 or fast3; --nodelay, --interval, --resend and",
-        "--nc override it (default: fast2, demo: fast3)."
+        "--nc override it (default: fast2; demo, shooter: fast3)."
       })
   private KcpMode mode;
 
@@ -240,7 +241,8 @@ final class SessionOptions {
               idleTimeoutS == null ? defaultIdleTimeoutS : idleTimeoutS,
               0,
               Integer.MAX_VALUE / 1000),
-          qlogDirectory);
+          qlogDirectory,
+          LanesConfig.DEFAULT);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(command.commandLine(), e.getMessage());
     }

@@ -47,7 +47,7 @@ class DemoTableTest {
   }
 
   private static Figures figures(int rttMs, long bytesUp) {
-    RttSamples rtt = new RttSamples();
+    LatencySamples rtt = new LatencySamples();
     rtt.add(rttMs * 1_000_000L);
     return new Figures(rtt, 0, bytesUp, 7, 0);
   }

@@ -79,8 +79,16 @@ class ExamplesTest {
   }
 
   @Test
+  void positionAndChatArriveOnTheirLanes() throws Exception {
+    assertEquals(
+        List.of("the ship is at 42; hello, lane"), linesOf(() -> GameLanes.main(new String[0])));
+  }
+
+  @Test
   void newExamplesAreShort() {
-    for (String name : List.of("GrpcService", "ReactorEcho", "Streams", "TlsEcho", "TcpAndKcp")) {
+    List<String> names =
+        List.of("GameLanes", "GrpcService", "ReactorEcho", "Streams", "TlsEcho", "TcpAndKcp");
+    for (String name : names) {
       Path file = Path.of("kcp-examples/src/main/java/io/kcp4j/examples", name + ".java");
       int lines = SourceFiles.lines(file).size();
       assertTrue(lines < 100, name + ": " + lines);

@@ -19,7 +19,7 @@ class GamePlayerTest {
   /** Of three ticks, two are measured. */
   private final GameTraffic traffic = new GameTraffic(1, 1, 2, 0);
 
-  private final RttSamples samples = new RttSamples();
+  private final LatencySamples samples = new LatencySamples();
   private final EchoCheck check = new EchoCheck();
   private final EmbeddedChannel channel = new EmbeddedChannel();
 

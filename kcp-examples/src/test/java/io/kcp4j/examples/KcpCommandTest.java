@@ -16,7 +16,15 @@ class KcpCommandTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"demo", "echo-server", "echo-client", "perf-server", "perf-client", "ping"})
+      strings = {
+        "demo",
+        "shooter",
+        "echo-server",
+        "echo-client",
+        "perf-server",
+        "perf-client",
+        "ping"
+      })
   void everyCommandHasHelpWithExitCodes(String command) {
     Outcome help = Cli.run(command, "--help");
     assertEquals(0, help.exitCode());
@@ -67,7 +75,10 @@ class KcpCommandTest {
         "demo --jitter -1",
         "demo --seconds 0",
         "demo --players 0",
-        "demo --datashard 0 --parityshard 0"
+        "demo --datashard 0 --parityshard 0",
+        "shooter --seconds 0",
+        "shooter --level -1",
+        "shooter --rate 0"
       })
   void invalidCommandLineExitsWithTwo(String line) {
     Outcome outcome = Cli.run(line.isEmpty() ? new String[0] : line.split(" "));

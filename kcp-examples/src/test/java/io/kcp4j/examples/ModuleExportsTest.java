@@ -23,6 +23,7 @@ class ModuleExportsTest {
               "io.kcp4j.congestion",
               "io.kcp4j.crypto",
               "io.kcp4j.fec",
+              "io.kcp4j.lanes",
               "io.kcp4j.session",
               "io.kcp4j.smux",
               "io.kcp4j.trace"),
@@ -31,7 +32,11 @@ class ModuleExportsTest {
           "kcp-core/vector",
           List.of("io.kcp4j.crypto.vector", "io.kcp4j.fec.vector"),
           "kcp-netty",
-          List.of("io.kcp4j.netty", "io.kcp4j.netty.metrics", "io.kcp4j.netty.smux"));
+          List.of(
+              "io.kcp4j.netty",
+              "io.kcp4j.netty.lanes",
+              "io.kcp4j.netty.metrics",
+              "io.kcp4j.netty.smux"));
 
   @Test
   void modulesExportOnlyTheirApi() {

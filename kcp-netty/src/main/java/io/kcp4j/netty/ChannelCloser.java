@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.EndReason;
+import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.kcp4j.session.TimerWheel;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;

@@ -3,6 +3,8 @@ package io.kcp4j.netty;
 import io.kcp4j.Delivery;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufHolder;
+import io.netty.channel.RecvByteBufAllocator;
 
 /**
  * Reads from a channel's session into its pipeline, as {@code autoRead} and {@code read()} ask for
@@ -12,6 +14,9 @@ final class ChannelReader implements Runnable {
 
   private final KcpChannel channel;
 
+  /** Null unless the session has lanes. */
+  private KcpLanes lanes;
+
   private boolean isPending;
   private boolean isScheduled;
 
@@ -20,6 +25,11 @@ final class ChannelReader implements Runnable {
 
   ChannelReader(KcpChannel channel) {
     this.channel = channel;
+  }
+
+  /** The session has been made, with these lanes or null. */
+  void useLanes(KcpLanes lanes) {
+    this.lanes = lanes;
   }
 
   /** Requests one read, which is made when there is input. */
@@ -50,6 +60,9 @@ final class ChannelReader implements Runnable {
   }
 
   private boolean hasInput() {
+    if (lanes != null) {
+      return lanes.hasInput();
+    }
     Session session = channel.session().get();
     return remainder != null || session.kcp().isReceivable() || session.isUnreliableReceivable();
   }
@@ -75,6 +88,17 @@ final class ChannelReader implements Runnable {
   private void readAvailable() {
     var handle = channel.unsafe().recvBufAllocHandle();
     handle.reset(channel.config());
+    if (lanes != null) {
+      readLanes(handle);
+    } else {
+      readSession(handle);
+    }
+    handle.readComplete();
+    channel.pipeline().fireChannelReadComplete();
+  }
+
+  @SuppressWarnings("deprecation") // The interface names the deprecated type.
+  private void readSession(RecvByteBufAllocator.Handle handle) {
     do {
       ByteBuf unreliable = channel.session().get().receiveUnreliable();
       ByteBuf read = unreliable != null ? unreliable : nextBuffer(handle.guess());
@@ -85,8 +109,22 @@ final class ChannelReader implements Runnable {
       isPending = false;
       channel.pipeline().fireChannelRead(unreliable != null ? new UnreliableDatagram(read) : read);
     } while (isReadable() && handle.continueReading());
-    handle.readComplete();
-    channel.pipeline().fireChannelReadComplete();
+  }
+
+  @SuppressWarnings("deprecation")
+  private void readLanes(RecvByteBufAllocator.Handle handle) {
+    do {
+      Object read = lanes.read();
+      if (read == null) {
+        return; // There were only ends of lanes.
+      }
+      int bytes = ((ByteBufHolder) read).content().readableBytes();
+      handle.attemptedBytesRead(bytes);
+      handle.lastBytesRead(bytes);
+      handle.incMessagesRead(1);
+      isPending = false;
+      channel.pipeline().fireChannelRead(read);
+    } while (isReadable() && handle.continueReading());
   }
 
   private ByteBuf nextBuffer(int maxBytes) {
@@ -101,12 +139,16 @@ final class ChannelReader implements Runnable {
 
   /** Whether all of the stream or messages that were received has been read. */
   boolean isDrained() {
-    return remainder == null && !channel.session().kcp().isReceivable();
+    return remainder == null
+        && (lanes == null ? !channel.session().kcp().isReceivable() : !lanes.hasInput());
   }
 
   /** Discards what has been received. */
   void discard() {
     close();
+    if (lanes != null) {
+      lanes.discard();
+    }
     Session session = channel.session().get();
     for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {}
     for (ByteBuf datagram; (datagram = session.receiveUnreliable()) != null; datagram.release()) {}

@@ -1,11 +1,13 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.CongestionStats;
+import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.Lanes;
 import io.kcp4j.session.Session;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
@@ -82,9 +84,12 @@ final class ChannelSession {
     KcpEndpoint endpoint = channel.endpoint();
     Kcp kcp = new Kcp(conv, channel.config().kcp(), endpoint.context(), RANDOM.nextInt());
     session = endpoint.newSession(remote, kcp, channel);
+    KcpLanes lanes = null;
     try {
       kcp.tracer(channel.config().tracer().create(remote, conv));
-      if (channel.config().isExtension()) {
+      if (kcp.config().delivery() == Delivery.LANES) {
+        lanes = new KcpLanes(channel, openLanes());
+      } else if (channel.config().isExtension()) {
         extend();
       }
       applyConfig();
@@ -93,9 +98,23 @@ final class ChannelSession {
       session = before;
       throw e;
     }
+    channel.useLanes(lanes);
     if (before != null) {
       before.close();
     }
+  }
+
+  private Lanes openLanes() {
+    KcpChannelConfig config = channel.config();
+    if (!config.isExtension()) {
+      throw new IllegalStateException(
+          KcpChannelOption.EXTENSION + ": false (expected: true with DELIVERY LANES)");
+    }
+    long token = RANDOM.nextLong();
+    KcpEndpoint endpoint = channel.endpoint();
+    return channel.parent() == null
+        ? endpoint.offerLanes(session, config.lanes(), token)
+        : endpoint.answerLanes(session, config.lanes(), token, RANDOM.nextLong());
   }
 
   private void extend() {
@@ -151,7 +170,7 @@ final class ChannelSession {
     Session session = this.session;
     KcpChannelConfig config = channel.config();
     KcpConfig settings = config.kcp();
-    if (!hasBegun && session.kcp().config() != settings) {
+    if (!hasBegun && (session.kcp().config() != settings || hasOtherLanes(config))) {
       open(session.remote(), session.conv());
       return;
     }
@@ -167,6 +186,12 @@ final class ChannelSession {
     if (channel.parent() == null && !channel.isSocketShared()) {
       channel.endpoint().keyRing(config.keyRing());
     }
+  }
+
+  /** Whether the settings of lanes are not those of the session. */
+  private boolean hasOtherLanes(KcpChannelConfig config) {
+    Lanes lanes = session.lanes();
+    return lanes != null && lanes.config() != config.lanes();
   }
 
   /** FEC may refuse another ratio; the other settings change even then. */

@@ -2,7 +2,9 @@ package io.kcp4j.netty;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -43,13 +45,16 @@ final class ChannelWriter extends ForwardingUnsafe {
     if (channel.isActive() && channel.isOutputShutdown()) {
       throw new ChannelOutputShutdownException("output is shut down: " + channel);
     }
-    if (msg instanceof ByteBuf) {
+    boolean hasLanes = channel.lanes() != null;
+    if (msg instanceof ByteBuf && !hasLanes) {
       return msg;
     }
     throw new UnsupportedOperationException(
         "unsupported message type: "
             + StringUtil.simpleClassName(msg)
-            + " (expected: ByteBuf, UnreliableDatagram)");
+            + " (expected: "
+            + (hasLanes ? "LaneMessage" : "ByteBuf")
+            + ", UnreliableDatagram)");
   }
 
   /** Moves pending writes into the session's send queue, as far as that takes them. */
@@ -87,16 +92,35 @@ final class ChannelWriter extends ForwardingUnsafe {
 
   @Override
   public void write(Object msg, ChannelPromise promise) {
-    if (!(msg instanceof UnreliableDatagram datagram)) {
+    if (msg instanceof UnreliableDatagram datagram) {
+      writeUnreliable(datagram, promise);
+    } else if (msg instanceof LaneMessage message) {
+      writeToLane(message, promise);
+    } else {
       super.write(msg, promise);
-      return;
     }
+  }
+
+  private void writeToLane(LaneMessage message, ChannelPromise promise) {
+    Exception refusal = laneRefusal(message);
+    if (refusal == null) {
+      channel.lanes().write(message, promise);
+    } else {
+      refuse(message, promise, refusal);
+    }
+  }
+
+  private static void refuse(ByteBufHolder message, ChannelPromise promise, Exception refusal) {
+    message.release();
+    if (!promise.isVoid()) {
+      promise.tryFailure(refusal);
+    }
+  }
+
+  private void writeUnreliable(UnreliableDatagram datagram, ChannelPromise promise) {
     Exception refusal = unreliableRefusal(datagram.content());
     if (refusal != null) {
-      datagram.release();
-      if (!promise.isVoid()) {
-        promise.tryFailure(refusal);
-      }
+      refuse(datagram, promise, refusal);
       return;
     }
     if (unreliableWrites == null) {
@@ -115,19 +139,40 @@ final class ChannelWriter extends ForwardingUnsafe {
       channel.session().markBegun();
       channel.session().scheduleFlush();
     }
+    KcpLanes lanes = channel.lanes();
+    if (lanes != null && channel.isActive() && lanes.flushWrites()) {
+      lanes.flush();
+    }
     super.flush();
   }
 
-  /** Why an unreliable datagram cannot be sent, or null. */
-  private Exception unreliableRefusal(ByteBuf content) {
+  /** Why nothing can be written, or null. */
+  private Exception refusal() {
     if (!channel.isOpen() || channel.isLingering()) {
       return channel.closedBy();
     }
     if (!channel.isActive()) {
       return new NotYetConnectedException();
     }
-    if (channel.isOutputShutdown()) {
-      return new ChannelOutputShutdownException("output is shut down: " + channel);
+    return channel.isOutputShutdown()
+        ? new ChannelOutputShutdownException("output is shut down: " + channel)
+        : null;
+  }
+
+  /** Why a message of a lane cannot be sent, or null. */
+  private Exception laneRefusal(LaneMessage message) {
+    Exception refusal = refusal();
+    if (refusal != null) {
+      return refusal;
+    }
+    return channel.lanes() == null ? KcpLanes.missing(channel) : channel.lanes().refusal(message);
+  }
+
+  /** Why an unreliable datagram cannot be sent, or null. */
+  private Exception unreliableRefusal(ByteBuf content) {
+    Exception refusal = refusal();
+    if (refusal != null) {
+      return refusal;
     }
     if (channel.config().unreliableQueue() == 0) {
       return new IllegalStateException(
@@ -138,7 +183,8 @@ final class ChannelWriter extends ForwardingUnsafe {
     if (max == 0) {
       return new IllegalStateException(
           KcpChannelOption.FEC
-              + ": off (expected: on, or a peer with the extension, to send an UnreliableDatagram)");
+              + ": off (expected: on, or a peer with the extension, to send an"
+              + " UnreliableDatagram)");
     }
     return content.readableBytes() <= max
         ? null

@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelHandlerContext;

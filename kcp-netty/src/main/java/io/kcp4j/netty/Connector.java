@@ -25,8 +25,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Connects a client's channel: first its socket, then its session, and then, if {@link
- * KcpChannelOption#CONNECT_PROBE} is set, waits until the peer has answered a probe. Used by the
- * channel's event loop.
+ * KcpChannelOption#CONNECT_PROBE} is set, waits until the peer has answered a probe. With lanes it
+ * waits until the peer has shown that it has some. Used by the channel's event loop.
  */
 final class Connector implements KcpEndpoint.Owner {
 
@@ -163,7 +163,7 @@ final class Connector implements KcpEndpoint.Owner {
       fail(e);
       return;
     }
-    if (channel.config().isConnectProbe()) {
+    if (channel.config().isConnectProbe() || channel.lanes() != null) {
       probe = new Probe();
       probe.expire(channel.endpoint().nowUs());
     } else {
@@ -239,7 +239,9 @@ final class Connector implements KcpEndpoint.Owner {
                 "no answer within " + timeoutMs + " ms: " + channel.remoteAddress()));
         return;
       }
-      channel.session().kcp().probe();
+      if (channel.lanes() == null) { // Else what begins the session is retransmitted.
+        channel.session().kcp().probe();
+      }
       channel.session().scheduleFlush();
       channel.endpoint().arm(this, Math.min(PROBE_INTERVAL_US, leftUs));
     }

@@ -23,8 +23,8 @@ import java.nio.channels.ClosedChannelException;
 /**
  * A channel with one KCP session: a client's, made by a {@code Bootstrap}, or one that a {@link
  * KcpServerChannel} has accepted. It reads and writes {@link ByteBuf}s, as a stream or as messages,
- * see {@link KcpChannelOption#DELIVERY}, and {@link UnreliableDatagram}s. Methods may be called by
- * any thread.
+ * see {@link KcpChannelOption#DELIVERY}, and {@link UnreliableDatagram}s; with lanes it reads and
+ * writes {@link LaneMessage}s. Methods may be called by any thread unless noted.
  *
  * <p>The future of a write succeeds when its bytes have been copied into the session's send queue.
  * While the send queue is full, writes wait in the channel's outbound buffer, and {@code
@@ -60,6 +60,9 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private final ChannelReader reader = new ChannelReader(this);
   private final HalfClosure halfClosure = new HalfClosure(this);
   private final LivenessEvents livenessEvents = new LivenessEvents(this);
+
+  /** Null unless the session has lanes. */
+  private volatile KcpLanes lanes;
 
   /** Null if a server has accepted the channel. */
   private final Connector connector;
@@ -152,6 +155,14 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     return session == null ? 0 : session.maxUnreliableBytes();
   }
 
+  /**
+   * The lanes of the session; null before it is made, and unless {@link KcpChannelOption#DELIVERY}
+   * is {@link io.kcp4j.Delivery#LANES}. To be used on the event loop.
+   */
+  public KcpLanes lanes() {
+    return lanes;
+  }
+
   /** Why the session has ended; null before that, and if the channel was closed by its user. */
   public EndReason endReason() {
     return endReason;
@@ -226,6 +237,21 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   ChannelReader reader() {
     return reader;
+  }
+
+  /** The session has been made, with these lanes or null. */
+  void useLanes(KcpLanes lanes) {
+    KcpLanes before = this.lanes;
+    this.lanes = lanes;
+    reader.useLanes(lanes);
+    if (before == null) {
+      return;
+    }
+    if (lanes == null) {
+      before.close();
+    } else {
+      lanes.replace(before);
+    }
   }
 
   /** Whether the channel is closing and waits for the peer. */
@@ -337,16 +363,26 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** The session may have something to read, or room for pending writes. */
   void progressed() {
-    if (isConnecting() && session.kcp().counters().get(KcpCounter.SEGMENTS_IN) > 0) {
+    if (isConnecting() && hasConnected()) {
       connector.succeed();
     }
     livenessEvents.progressed();
+    if (lanes != null) {
+      lanes.progressed();
+    }
     reader.readIfPending();
     if (isActive()) {
       kcpUnsafe().flush0();
     }
     halfClosure.progressed();
     closer.progressed();
+  }
+
+  /** Whether the peer has shown what connecting waits for. */
+  private boolean hasConnected() {
+    return lanes == null
+        ? session.kcp().counters().get(KcpCounter.SEGMENTS_IN) > 0
+        : lanes.isOpen();
   }
 
   /** Input has been read, outside of a batch of input. */
@@ -387,7 +423,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** A flood of forged peers must not make as many exceptions, which would be logged. */
   private boolean isReported(EndReason reason) {
-    boolean isForged = reason == EndReason.EVICTED || reason == EndReason.NEVER_ANSWERED;
+    boolean isForged =
+        switch (reason) {
+          case EVICTED, NEVER_ANSWERED, LANES_UNSUPPORTED -> true;
+          default -> false;
+        };
     return parent() == null || !isForged;
   }
 
@@ -513,7 +553,14 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
           () -> session.close(endReason == null, closer.abort()),
           halfClosure::close,
           writer::close,
+          this::closeLanes,
           this::leave);
+    }
+  }
+
+  private void closeLanes() {
+    if (lanes != null) {
+      lanes.close();
     }
   }
 

@@ -4,6 +4,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.session.Session;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
@@ -66,6 +67,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelOption.UNRELIABLE_NEWEST_ONLY,
               KcpChannelConfig::isUnreliableNewestOnly,
               (config, value) -> config.setUnreliableNewestOnly(value))
+          .add(KcpChannelOption.LANES, KcpChannelConfig::lanes, KcpChannelConfig::setLanes)
           .add(
               KcpChannelOption.EXTENSION,
               KcpChannelConfig::isExtension,
@@ -100,6 +102,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile KcpTracerFactory tracer = KcpTracerFactory.NONE;
   private volatile boolean extension = true;
   private volatile boolean allowHalfClosure;
+  private volatile LanesConfig lanes = LanesConfig.DEFAULT;
 
   /** The reason why connecting must fail: without its keys the session would be plaintext. */
   private volatile IllegalArgumentException keyRingMistake;
@@ -178,6 +181,11 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   int unreliableQueue() {
     return unreliableQueue;
+  }
+
+  /** The settings of lanes. */
+  public LanesConfig lanes() {
+    return lanes;
   }
 
   KcpTracerFactory tracer() {
@@ -300,6 +308,15 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     if (kcp == refused) {
       kcp = inForce;
     }
+  }
+
+  private void setLanes(LanesConfig lanes) {
+    if (kcpChannel.session().hasBegun() && lanes != this.lanes) {
+      throw new IllegalStateException(
+          KcpChannelOption.LANES + ": (expected: set before the session begins)");
+    }
+    this.lanes = lanes;
+    kcpChannel.session().configChanged();
   }
 
   private void setUnreliableQueue(int datagrams) {

@@ -19,5 +19,11 @@ public enum KcpChannelEvent {
   UNRESPONSIVE,
 
   /** After {@link #UNRESPONSIVE}, something was received from the peer again. */
-  RESPONSIVE
+  RESPONSIVE,
+
+  /**
+   * The peer has lanes: with {@link io.kcp4j.Delivery#LANES} only. Messages leave from now on. If
+   * the peer has none, the session ends as {@link io.kcp4j.EndReason#LANES_UNSUPPORTED}.
+   */
+  LANES_OPEN
 }

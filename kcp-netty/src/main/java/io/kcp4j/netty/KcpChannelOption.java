@@ -7,6 +7,7 @@ import io.kcp4j.LossDetection;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.LanesConfig;
 import io.netty.channel.ChannelOption;
 
 /**
@@ -28,7 +29,7 @@ public final class KcpChannelOption {
    */
   public static final ChannelOption<KcpMode> MODE = option("MODE");
 
-  /** Stream or messages; fixed when the session begins. See {@link KcpConfig#delivery()}. */
+  /** Stream, messages or lanes; fixed when the session begins. See {@link KcpConfig#delivery()}. */
   public static final ChannelOption<Delivery> DELIVERY = option("DELIVERY");
 
   /** In segments; see {@link KcpConfig#sendWindow()}. */
@@ -196,6 +197,14 @@ public final class KcpChannelOption {
    */
   public static final ChannelOption<Boolean> UNRELIABLE_NEWEST_ONLY =
       option("UNRELIABLE_NEWEST_ONLY");
+
+  /**
+   * The lanes of a session whose {@link #DELIVERY} is {@link Delivery#LANES}: how many, the memory
+   * of what is not read, and how this side sends on each. The default is {@link
+   * LanesConfig#DEFAULT}. To be set before the session begins. The two sides need not agree: each
+   * tells the other its limits.
+   */
+  public static final ChannelOption<LanesConfig> LANES = option("LANES");
 
   /**
    * Whether the session uses kcp4j's extension of KCP with a peer that has it: protocol.md 13.

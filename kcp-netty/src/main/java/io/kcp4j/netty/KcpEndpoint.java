@@ -6,6 +6,8 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.lanes.Lanes;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.udp.UdpSocket;
 import io.kcp4j.session.Incoming;
 import io.kcp4j.session.ResetTokens;
@@ -276,6 +278,16 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Makes a session, which is not in the table yet. */
   Session newSession(InetSocketAddress remote, Kcp kcp, KcpChannel owner) {
     return table.newSession(remote, kcp, owner);
+  }
+
+  /** See {@link SessionTable#offerLanes}. */
+  Lanes offerLanes(Session session, LanesConfig config, long token) {
+    return table.offerLanes(session, config, token);
+  }
+
+  /** See {@link SessionTable#answerLanes}. */
+  Lanes answerLanes(Session session, LanesConfig config, long token, long sessionId) {
+    return table.answerLanes(session, config, token, sessionId);
   }
 
   /** Adds a client's session. */

@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpCounters;
+import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Incoming;
 import io.netty.channel.AbstractServerChannel;

@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;

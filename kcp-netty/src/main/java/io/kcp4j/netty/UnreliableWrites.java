@@ -5,28 +5,20 @@ import io.kcp4j.session.UnreliableSend;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
-import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /**
  * The {@link UnreliableDatagram}s that were written to a channel, and their promises. They bypass
  * the channel's outbound buffer, where they would wait behind the stream. Each waits here until
- * {@code flush()}, then in the session until it is sent. Owns the buffers. A promise is completed
- * after the session has finished its work, because its listeners may use the session.
+ * {@code flush()}, then in the session until it is sent. Owns the buffers.
  */
 final class UnreliableWrites {
 
-  private final EventLoop eventLoop;
+  private final WriteCompletions completions;
   private final Supplier<Exception> closedBy;
   private final Deque<Write> unflushed = new ArrayDeque<>();
-
-  /** The writes that have been sent or dropped, whose promises are to be completed in order. */
-  private final Deque<Write> decided = new ArrayDeque<>();
-
-  private boolean completing;
 
   /**
    * Makes the writes of a channel.
@@ -34,7 +26,7 @@ final class UnreliableWrites {
    * @param closedBy makes the exception of the writes that are pending when the channel closes
    */
   UnreliableWrites(EventLoop eventLoop, Supplier<Exception> closedBy) {
-    this.eventLoop = eventLoop;
+    completions = new WriteCompletions(eventLoop);
     this.closedBy = closedBy;
   }
 
@@ -42,7 +34,6 @@ final class UnreliableWrites {
 
     private final ByteBuf content;
     private final ChannelPromise promise;
-    private Throwable failure;
 
     Write(ByteBuf content, ChannelPromise promise) {
       this.content = content;
@@ -56,55 +47,31 @@ final class UnreliableWrites {
 
     @Override
     public void sent() {
-      decided.add(this);
-      completeSoon();
+      decided(null);
     }
 
     @Override
     public void dropped(Drop reason) {
-      fail(reason == Drop.CLOSED ? closedBy.get() : new DroppedException(reason));
+      decided(reason == Drop.CLOSED ? closedBy.get() : new DroppedException(text(reason)));
     }
 
-    void fail(Throwable cause) {
-      failure = cause;
-      decided.add(this);
-      completeSoon();
-    }
-
-    void complete() {
-      if (failure == null) {
-        promise.trySuccess();
-      } else if (!promise.isVoid()) { // A void promise would fire it through the pipeline.
-        promise.tryFailure(failure);
-      }
+    void decided(Throwable failure) {
+      completions.add(() -> WriteCompletions.complete(promise, failure));
     }
   }
 
-  /** Has no stack trace, because many may be thrown in a short time. */
-  private static final class DroppedException extends IOException {
-    private static final long serialVersionUID = 1L;
-
-    DroppedException(UnreliableSend.Drop reason) {
-      super("unreliable datagram dropped: " + text(reason));
-    }
-
-    private static String text(UnreliableSend.Drop reason) {
-      return switch (reason) {
-        case QUEUE_FULL ->
-            "newer ones were written, and "
-                + KcpChannelOption.UNRELIABLE_QUEUE
-                + " limits the queue";
-        case TOO_LARGE -> KcpChannelOption.MTU + " has become too small for it";
-        case UNSUPPORTED -> "the peer does not have the extension, and FEC is off";
-        case OUT_OF_MEMORY -> "out of memory";
-        case CLOSED -> throw new AssertionError(reason);
-      };
-    }
-
-    @Override
-    public synchronized Throwable fillInStackTrace() {
-      return this;
-    }
+  private static String text(UnreliableSend.Drop reason) {
+    return "unreliable datagram dropped: "
+        + switch (reason) {
+          case QUEUE_FULL ->
+              "newer ones were written, and "
+                  + KcpChannelOption.UNRELIABLE_QUEUE
+                  + " limits the queue";
+          case TOO_LARGE -> KcpChannelOption.MTU + " has become too small for it";
+          case UNSUPPORTED -> "the peer does not have the extension, and FEC is off";
+          case OUT_OF_MEMORY -> "out of memory";
+          case CLOSED -> throw new AssertionError(reason);
+        };
   }
 
   /**
@@ -138,7 +105,7 @@ final class UnreliableWrites {
         session.sendUnreliable(write);
       } catch (IllegalArgumentException e) { // The settings have changed since the write.
         write.content.release();
-        write.fail(e);
+        write.decided(e);
       }
     }
     return true;
@@ -150,26 +117,6 @@ final class UnreliableWrites {
       write.content.release();
       write.dropped(UnreliableSend.Drop.CLOSED);
     }
-    complete();
-  }
-
-  private void completeSoon() {
-    if (!completing) {
-      completing = true;
-      try {
-        eventLoop.execute(this::complete);
-      } catch (RejectedExecutionException e) {
-        completing = false; // The event loop has ended: close() completes them.
-      }
-    }
-  }
-
-  /** A listener may write again, and so drop others: those are completed in the next turn. */
-  private void complete() {
-    completing = false;
-    Write write;
-    for (int left = decided.size(); left > 0 && (write = decided.poll()) != null; left--) {
-      write.complete();
-    }
+    completions.run();
   }
 }

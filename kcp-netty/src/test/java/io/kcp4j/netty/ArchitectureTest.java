@@ -40,6 +40,15 @@ class ArchitectureTest {
               "io.kcp4j.netty", "io.kcp4j.session..", "io.netty.channel.socket.nio..");
 
   @ArchTest
+  static final ArchRule sessionsDoNotDependOnLaneChannels =
+      noClasses()
+          .that()
+          .resideInAPackage("io.kcp4j.netty")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("io.kcp4j.netty.lanes..");
+
+  @ArchTest
   static final ArchRule udpDoesNotDependOnChannels =
       noClasses()
           .that()

@@ -1,5 +1,6 @@
 package io.kcp4j.netty.smux;
 
+import io.kcp4j.netty.internal.ChannelSetup;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
@@ -9,11 +10,7 @@ import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.Promise;
-import io.netty.util.internal.logging.InternalLogger;
-import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.nio.channels.ClosedChannelException;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 
@@ -23,13 +20,8 @@ import java.util.concurrent.RejectedExecutionException;
  */
 public final class SmuxStreamChannelBootstrap {
 
-  private static final InternalLogger LOGGER =
-      InternalLoggerFactory.getInstance(SmuxStreamChannelBootstrap.class);
-
   private final Channel connection;
-  private final Map<ChannelOption<?>, Object> options = new LinkedHashMap<>();
-  private final Map<AttributeKey<?>, Object> attributes = new LinkedHashMap<>();
-  private ChannelHandler handler;
+  private final ChannelSetup setup = new ChannelSetup(SmuxStreamChannelBootstrap.class);
 
   /**
    * @param connection the channel of the connection, such as a {@code KcpChannel}
@@ -39,31 +31,23 @@ public final class SmuxStreamChannelBootstrap {
   }
 
   /** Sets an option of the streams that are opened from now on; null removes it. */
-  public synchronized <T> SmuxStreamChannelBootstrap option(ChannelOption<T> option, T value) {
-    putOrRemove(options, Objects.requireNonNull(option, "option"), value);
+  public <T> SmuxStreamChannelBootstrap option(ChannelOption<T> option, T value) {
+    setup.option(option, value);
     return this;
   }
 
   /** Sets an attribute of the streams that are opened from now on; null removes it. */
-  public synchronized <T> SmuxStreamChannelBootstrap attr(AttributeKey<T> key, T value) {
-    putOrRemove(attributes, Objects.requireNonNull(key, "key"), value);
+  public <T> SmuxStreamChannelBootstrap attr(AttributeKey<T> key, T value) {
+    setup.attr(key, value);
     return this;
-  }
-
-  private static <K> void putOrRemove(Map<K, Object> map, K key, Object value) {
-    if (value == null) {
-      map.remove(key);
-    } else {
-      map.put(key, value);
-    }
   }
 
   /**
    * Sets the handler that a stream's pipeline begins with. It has to be sharable if more than one
    * stream is opened, as every {@code ChannelInitializer} is.
    */
-  public synchronized SmuxStreamChannelBootstrap handler(ChannelHandler handler) {
-    this.handler = Objects.requireNonNull(handler, "handler");
+  public SmuxStreamChannelBootstrap handler(ChannelHandler handler) {
+    setup.handler(handler);
     return this;
   }
 
@@ -106,7 +90,7 @@ public final class SmuxStreamChannelBootstrap {
       return;
     }
     try {
-      initialize(stream);
+      setup.apply(stream);
     } catch (Exception e) { // Such as a handler that is not sharable and was used before.
       stream.unsafe().closeForcibly();
       promise.setFailure(e);
@@ -134,35 +118,5 @@ public final class SmuxStreamChannelBootstrap {
     }
     throw new IllegalStateException(
         "pipeline of " + connection + ": no SmuxHandler (expected: one)");
-  }
-
-  private synchronized void initialize(Channel stream) {
-    if (handler != null) {
-      stream.pipeline().addLast(handler);
-    }
-    options.forEach((option, value) -> setOption(stream, option, value));
-    attributes.forEach((key, value) -> setAttribute(stream, key, value));
-  }
-
-  /** Like Netty's bootstraps, which log options that are not set. */
-  @SuppressWarnings("unchecked") // An option was added with a value of its type.
-  private static void setOption(Channel stream, ChannelOption<?> option, Object value) {
-    try {
-      if (!stream.config().setOption((ChannelOption<Object>) option, value)) {
-        LOGGER.warn("Unknown channel option '{}' for channel '{}'", option, stream);
-      }
-    } catch (Throwable e) {
-      LOGGER.warn(
-          "Failed to set channel option '{}' with value '{}' for channel '{}'",
-          option,
-          value,
-          stream,
-          e);
-    }
-  }
-
-  @SuppressWarnings("unchecked") // An attribute was added with a value of its type.
-  private static void setAttribute(Channel stream, AttributeKey<?> key, Object value) {
-    stream.attr((AttributeKey<Object>) key).set(value);
   }
 }

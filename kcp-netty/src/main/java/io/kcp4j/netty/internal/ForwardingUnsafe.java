@@ -1,4 +1,4 @@
-package io.kcp4j.netty;
+package io.kcp4j.netty.internal;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -8,11 +8,12 @@ import io.netty.channel.RecvByteBufAllocator;
 import java.net.SocketAddress;
 
 /** Forwards all calls to another {@code Unsafe}; subclasses change some of them. */
-class ForwardingUnsafe implements Channel.Unsafe {
+public class ForwardingUnsafe implements Channel.Unsafe {
 
   private final Channel.Unsafe unsafe;
 
-  ForwardingUnsafe(Channel.Unsafe unsafe) {
+  /** Makes one that forwards all calls. */
+  protected ForwardingUnsafe(Channel.Unsafe unsafe) {
     this.unsafe = unsafe;
   }
 

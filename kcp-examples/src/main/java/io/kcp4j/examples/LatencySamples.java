@@ -3,17 +3,17 @@ package io.kcp4j.examples;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Round-trip times, and their percentiles. For any thread. */
-final class RttSamples {
+/** Round-trip times or one-way delays, and their percentiles. For any thread. */
+final class LatencySamples {
 
   private long[] nanos = new long[256];
   private int size;
 
-  synchronized void add(long rttNs) {
+  synchronized void add(long sampleNs) {
     if (size == nanos.length) {
       nanos = Arrays.copyOf(nanos, 2 * size);
     }
-    nanos[size++] = rttNs;
+    nanos[size++] = sampleNs;
   }
 
   synchronized int size() {
@@ -34,6 +34,13 @@ final class RttSamples {
     return sorted[Math.max(rank, 1) - 1] / 1e6;
   }
 
+  /** How many percent of all samples are longer than that; 0 if there are none. */
+  double percentAbove(double limitMs) {
+    long[] samples = copy();
+    long longer = Arrays.stream(samples).filter(ns -> ns > limitMs * 1e6).count();
+    return samples.length == 0 ? 0 : 100.0 * longer / samples.length;
+  }
+
   /** Sorted without the lock, so that no event loop waits for it. */
   private synchronized long[] copy() {
     return Arrays.copyOf(nanos, size);
@@ -44,7 +51,7 @@ final class RttSamples {
   public String toString() {
     return String.format(
         Locale.ROOT,
-        "rtt min/p50/p90/p99/max %.2f/%.2f/%.2f/%.2f/%.2f ms",
+        "min/p50/p90/p99/max %.2f/%.2f/%.2f/%.2f/%.2f ms",
         percentileMs(0),
         percentileMs(50),
         percentileMs(90),

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.junit.jupiter.api.Test;
 
-class RttSamplesTest {
+class LatencySamplesTest {
 
-  private final RttSamples samples = new RttSamples();
+  private final LatencySamples samples = new LatencySamples();
 
   @Test
   void percentilesWithoutSamplesAreZero() {
@@ -26,10 +26,21 @@ class RttSamplesTest {
   }
 
   @Test
+  void sharesAreThoseOfLongerSamples() {
+    assertEquals(0, samples.percentAbove(0));
+    for (int ms = 1; ms <= 8; ms++) {
+      samples.add(ms * 1_000_000L);
+    }
+    assertEquals(100, samples.percentAbove(0.9));
+    assertEquals(25, samples.percentAbove(6));
+    assertEquals(0, samples.percentAbove(8));
+  }
+
+  @Test
   void samplesMayBeAddedAfterAPercentileWasComputed() {
     samples.add(2_000_000);
     assertEquals(2, samples.percentileMs(100));
     samples.add(1_000_000);
-    assertEquals("rtt min/p50/p90/p99/max 1.00/1.00/2.00/2.00/2.00 ms", samples.toString());
+    assertEquals("min/p50/p90/p99/max 1.00/1.00/2.00/2.00/2.00 ms", samples.toString());
   }
 }

@@ -1,0 +1,168 @@
+package io.kcp4j;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Puts segments in order. A segment that arrives in order goes straight to the queue, one beyond a
+ * gap to the reorder buffer until the gap closes.
+ */
+final class OrderedReceiveBuffer extends ReceiveBuffer {
+
+  /** At least the fragments of the longest message, so that the reader finds a whole message. */
+  private static final int MAX_MOVED_AT_ONCE = 256;
+
+  private final ReorderBuffer reordered;
+  private final ReceiveQueue queue;
+
+  /** Counts the flushes, so that a duplicate is acknowledged once per flush. */
+  private int flushes;
+
+  OrderedReceiveBuffer(
+      KcpContext context,
+      Redundancy redundancy,
+      KcpCounters counters,
+      KcpConfig config,
+      int firstSn) {
+    super(context, redundancy, counters, config, firstSn);
+    reordered = new ReorderBuffer(context);
+    queue = new ReceiveQueue(context, config.delivery());
+  }
+
+  private boolean isStream() {
+    return config.delivery() == Delivery.STREAM;
+  }
+
+  /** A message of more fragments than the window could never be reassembled: protocol.md 5.3. */
+  private int maxFragments() {
+    return isStream() ? 1 : config.receivedFragments();
+  }
+
+  @Override
+  int readableBytes() {
+    return queue.heldBytes();
+  }
+
+  @Override
+  int heldBytes() {
+    return reordered.heldBytes() + queue.heldBytes() + acks.heldBytes();
+  }
+
+  @Override
+  int freeWindow() {
+    return isUnreadFull() ? 0 : Math.max(window() - queue.segments(), 0);
+  }
+
+  @Override
+  boolean isReceivable() {
+    return queue.isReceivable();
+  }
+
+  @Override
+  boolean hasUnread() {
+    return queue.isReceivable();
+  }
+
+  @Override
+  boolean isViolated() {
+    return queue.isViolated();
+  }
+
+  @Override
+  void accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    if (reordered.contains(sn)) {
+      counters.add(KcpCounter.DUPLICATES, 1);
+      if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
+        acks.addDuplicateBeyondGap(sn, ts);
+      }
+    } else if (!hasUnreadRoom(distance, bytes)) {
+      counters.add(KcpCounter.OVER_UNREAD_LIMIT, 1);
+    } else if (frg >= maxFragments() && refusesFragment()) {
+      return;
+    } else if (distance == 0 && queue.segments() < window()) {
+      pushInOrder(sn, ts, frg, data, index, bytes);
+    } else {
+      pushBeyondGap(sn, ts, frg, data, index, bytes);
+    }
+  }
+
+  /** Counts an unexpected fragment. A stream takes its bytes nevertheless. */
+  private boolean refusesFragment() {
+    counters.add(isStream() ? KcpCounter.FRAGMENT_IN_STREAM : KcpCounter.FRAGMENT_REFUSED, 1);
+    return !isStream();
+  }
+
+  private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    if (queue.add(data, index, bytes, frg)) {
+      next++;
+      if (reordered.isEmpty()) {
+        acks.addInOrder(sn, ts);
+      } else {
+        gapFilled(sn, ts);
+        closeGap();
+      }
+    } else if (!queue.isViolated()) {
+      counters.add(KcpCounter.OVER_BUDGET, 1);
+    }
+  }
+
+  private void pushBeyondGap(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    arrivedBeyondGap(reordered.isEmpty(), ts);
+    boolean added =
+        acks.ensureRoom() && reordered.add(sn, sn - next, frg, data, index, bytes, flushes);
+    if (added) {
+      acks.addBeyondGap(sn, ts);
+    } else {
+      counters.add(KcpCounter.OVER_BUDGET, 1);
+    }
+  }
+
+  /** Whether the reorder buffer holds the next segment in order and the queue has room for it. */
+  @Override
+  boolean isMovePending() {
+    return reordered.contains(next) && queue.segments() < window();
+  }
+
+  /**
+   * Moves segments that have become in order to the queue, as far as the queue has room. Moves a
+   * limited number at a time, so that no call takes long; each read and each flush continues.
+   */
+  @Override
+  void closeGap() {
+    try {
+      int last = next + MAX_MOVED_AT_ONCE;
+      while (isMovePending() && next != last && reordered.moveTo(queue, next)) {
+        next++;
+        if (reordered.isEmpty()) {
+          acks.gapClosed();
+        }
+      }
+    } catch (OutOfMemoryError e) { // The segment stays in the reorder buffer until the next try.
+      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+    }
+  }
+
+  @Override
+  ByteBuf receive() {
+    ByteBuf taken = queue.take();
+    if (taken != null) {
+      if (isUnreadFull()) {
+        endBatch();
+      }
+      closeGap();
+    }
+    return taken;
+  }
+
+  @Override
+  void flushAcks(long nowUs, SegmentWriter writer) {
+    flushes++;
+    super.flushAcks(nowUs, writer);
+  }
+
+  @Override
+  void close() {
+    reordered.close();
+    queue.close();
+    super.close();
+  }
+}

@@ -1,0 +1,104 @@
+package io.kcp4j.lanes;
+
+import java.nio.ByteBuffer;
+
+/**
+ * The format of frames: protocol.md 15.2. A segment holds frames one behind the other:
+ *
+ * <pre>
+ *   ordered, unordered   flags 1 | lane | number 1, 2 or 4 | [total | offset] | [length] | payload
+ *   consumed             flags 1 | lane | charge 4
+ *   fin                  flags 1 | lane | number 4 | cut
+ *   fin ack              flags 1 | lane
+ *   stop                 flags 1 | lane | number 4
+ *   unreliable fin       flags 1 | lane | number 4
+ *   preface              flags 1
+ * </pre>
+ *
+ * <p>Fields without a size are variable-length integers: seven bits in each byte, the lowest first,
+ * and the highest bit of all bytes but the last is set.
+ */
+final class Frame {
+
+  // Types, in the lowest bits of the flags.
+
+  /** The first frame of a client, which begins the session and says nothing else. */
+  static final int PREFACE = 0;
+
+  /** A message of an ordered lane, or a fragment of one. */
+  static final int ORDERED = 1;
+
+  /** The same of an unordered lane. */
+  static final int UNORDERED = 2;
+
+  /** How much has been consumed on a lane, in all. */
+  static final int CONSUMED = 3;
+
+  /** A lane ends in this direction, behind the messages before this number. */
+  static final int FIN = 4;
+
+  /** Everything before a FIN, and the FIN, has been received and read. */
+  static final int FIN_ACK = 5;
+
+  /** The peer is to end the lane in its direction: its messages are discarded. */
+  static final int STOP = 6;
+
+  /** An unreliable lane ends in this direction: messages before this number count no more. */
+  static final int UNRELIABLE_FIN = 7;
+
+  private static final int LAST_TYPE = UNRELIABLE_FIN;
+
+  static final int TYPE_MASK = 0x07;
+
+  // Of messages only.
+
+  /** The number has a single byte. */
+  static final int HAS_BYTE_NUMBER = 0x08;
+
+  /** Total and offset are there: the payload is a part of the message. */
+  static final int IS_FRAGMENT = 0x10;
+
+  /** The number has 4 bytes. With neither flag it has 2. */
+  static final int HAS_LONG_NUMBER = 0x20;
+
+  /** The length is there. Otherwise the payload ends where the segment ends. */
+  static final int HAS_LENGTH = 0x40;
+
+  /** The most bytes of a lane's id. */
+  static final int MAX_LANE_BYTES = 3;
+
+  private static final int VAR_INT_BITS = 7;
+
+  private static final int MORE = 0x80;
+
+  private Frame() {}
+
+  /** Whether the flags are those of a frame that is not a message. */
+  static boolean isControl(int flags) {
+    return flags == PREFACE || (flags >= CONSUMED && flags <= LAST_TYPE);
+  }
+
+  /** The size of a variable-length integer, in bytes. */
+  static int varIntBytes(int value) {
+    int bits = Integer.SIZE - Integer.numberOfLeadingZeros(value | 1);
+    return (bits + VAR_INT_BITS - 1) / VAR_INT_BITS;
+  }
+
+  static void putVarInt(ByteBuffer out, int value) {
+    int rest = value;
+    for (; rest >= MORE; rest >>>= VAR_INT_BITS) {
+      out.put((byte) (rest | MORE));
+    }
+    out.put((byte) rest);
+  }
+
+  /** Writes 2 bytes, little-endian. */
+  static void putShort(ByteBuffer out, int value) {
+    out.put((byte) value).put((byte) (value >>> 8));
+  }
+
+  /** Writes 4 bytes, little-endian. */
+  static void putInt(ByteBuffer out, int value) {
+    out.putInt(Integer.reverseBytes(value));
+  }
+}

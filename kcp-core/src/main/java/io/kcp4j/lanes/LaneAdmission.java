@@ -1,0 +1,72 @@
+package io.kcp4j.lanes;
+
+/**
+ * Which messages of reliable lanes are taken: those that a correct peer may send (protocol.md
+ * 15.3.3), as far as the budget of what is not read has room.
+ */
+final class LaneAdmission {
+
+  private final ControlFrames control;
+  private final int budgetBytes;
+  private final int maxMessageBytes;
+
+  /** What counts against the budget: messages of which anything has arrived, and are not read. */
+  private int unreadBytes;
+
+  LaneAdmission(ControlFrames control, LanesConfig config) {
+    this.control = control;
+    budgetBytes = config.budgetBytes();
+    maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
+  }
+
+  int budgetBytes() {
+    return budgetBytes;
+  }
+
+  /** Whether a message, or a part of one, is possible on its lane now. */
+  boolean isPossible(Lane lane, FrameReader frame) {
+    int number = frame.number(lane.base);
+    return (lane.inputKind == null || lane.inputKind == frame.kind())
+        && !lane.isInputEnded()
+        && frame.total() <= maxMessageBytes
+        && number - lane.base >= 0
+        && (lane.inbox == null || !lane.inbox.hasFin || number - lane.inbox.fin < 0);
+  }
+
+  /** The message with this number, from the base on; null if nothing of it has arrived. */
+  static InboundMessage begun(Lane lane, int number) {
+    return lane.inbox == null ? null : lane.inbox.get(number);
+  }
+
+  /** Whether a frame continues a message. */
+  static boolean isContinuation(InboundMessage begun, FrameReader frame) {
+    return frame.isFragment()
+        && begun.content != null
+        && begun.totalBytes == frame.total()
+        && begun.receivedBytes + frame.length() <= begun.totalBytes;
+  }
+
+  /** Whether the budget has room for a message that begins. */
+  boolean hasRoom(Lane lane, int number, int totalBytes) {
+    return claim(lane, number, totalBytes) <= budgetBytes - unreadBytes;
+  }
+
+  /** What a message counts. The peer has sent all messages with lower numbers, too. */
+  private static long claim(Lane lane, int number, int totalBytes) {
+    int end = lane.inbox == null ? lane.base : lane.inbox.end;
+    long messages = Math.max(number - end + 1L, 0);
+    return messages * LanesConfig.MESSAGE_OVERHEAD_BYTES + totalBytes;
+  }
+
+  /** Counts a message that begins, for which there is room. */
+  void begin(Lane lane, int number, int totalBytes) {
+    unreadBytes += (int) claim(lane, number, totalBytes);
+    control.received(unreadBytes);
+  }
+
+  /** What counted so much on a lane has been read, or need not be. */
+  void consumed(Lane lane, int charge) {
+    unreadBytes -= charge;
+    control.consumed(lane, charge, unreadBytes);
+  }
+}

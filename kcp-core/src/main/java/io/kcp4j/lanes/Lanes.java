@@ -1,0 +1,442 @@
+package io.kcp4j.lanes;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpContext;
+import io.kcp4j.Unstable;
+import io.netty.buffer.ByteBuf;
+import java.util.Objects;
+
+/**
+ * The lanes of one session: its {@link io.kcp4j.SegmentSource} and its {@link
+ * io.kcp4j.SegmentSink}. No I/O and no clock. Used by the session's thread.
+ *
+ * <p><b>Sending.</b> {@link Lane#send} queues messages, each of which leaves when priorities, the
+ * session's windows and the peer's credit allow it. Before the peer has shown that it has lanes,
+ * nothing but a byte leaves that begins the session.
+ *
+ * <p><b>Receiving.</b> {@link #nextNews} returns the lanes on which something has happened, one
+ * after the other: there are messages to {@linkplain Lane#receive receive}, or the peer has
+ * {@linkplain Lane#takeInputEnd ended} its direction.
+ *
+ * <p><b>Ends.</b> Each side ends its direction of a lane by {@link Lane#shutdownOutput}, and may
+ * begin it again when the peer has read everything.
+ */
+@Unstable
+public final class Lanes {
+
+  private final Kcp kcp;
+  private final LanesConfig config;
+  private final boolean isClient;
+  private final LaneTable table = new LaneTable();
+  private final NewsQueue news = new NewsQueue();
+  private final ControlFrames control;
+  private final LaneSender sender;
+  private final LaneReceiver receiver;
+  private final UnreliableSender unreliableSender;
+  private final UnreliableReceiver unreliableReceiver;
+
+  /** How large an unreliable message may be. */
+  private int maxUnreliableBytes = Integer.MAX_VALUE;
+
+  private boolean isOpen;
+  private boolean isUnsupported;
+  private boolean isClosed;
+
+  /** How many lanes the peer has ended, which has not been taken yet. */
+  private int inputEnds;
+
+  /**
+   * Makes the lanes of a session before that has sent or received anything.
+   *
+   * @param kcp the session's, whose delivery is {@link io.kcp4j.Delivery#LANES}
+   * @param context that of {@code kcp}
+   * @param isClient whether this side begins the session
+   * @throws IllegalStateException if the delivery is another one
+   */
+  public Lanes(Kcp kcp, KcpContext context, LanesConfig config, boolean isClient) {
+    this.kcp = Objects.requireNonNull(kcp, "kcp");
+    this.config = Objects.requireNonNull(config, "config");
+    this.isClient = isClient;
+    control = new ControlFrames(config.maxLanes(), config.budgetBytes());
+    sender = new LaneSender(kcp, control);
+    receiver = new LaneReceiver(this, context, kcp, control, config);
+    unreliableSender = new UnreliableSender(sender, kcp, config.unreliableQueue());
+    unreliableReceiver = new UnreliableReceiver(this, context, kcp, config);
+    kcp.sink(new SegmentDemux(this, kcp, sender, receiver, unreliableReceiver));
+    kcp.source(sender);
+    if (isClient) {
+      sender.sendPreface();
+    }
+  }
+
+  /** The settings. */
+  public LanesConfig config() {
+    return config;
+  }
+
+  // The peer
+
+  boolean isClient() {
+    return isClient;
+  }
+
+  /** Whether the peer has shown that it has lanes. */
+  public boolean isOpen() {
+    return isOpen;
+  }
+
+  /**
+   * The peer has lanes. Messages leave from now on; those that it does not take are dropped.
+   *
+   * @param maxLanes how many lanes it takes
+   * @param budgetBytes its budget
+   * @return false if the numbers are impossible; nothing has changed then
+   */
+  public boolean open(int maxLanes, int budgetBytes) {
+    if (!LanesConfig.isPossible(maxLanes, budgetBytes)) {
+      return false;
+    }
+    if (!isOpen) {
+      isOpen = true;
+      sender.limits(maxLanes, budgetBytes);
+      table.forEach(this::dropUnlessPossible);
+      sender.open();
+    }
+    return true;
+  }
+
+  /** Drops what was sent on a lane that the peer does not have, the end, too. */
+  private void dropUnlessPossible(Lane lane) {
+    if (!sender.isPossible(lane.id())) {
+      lane.output = Lane.Output.UNUSED;
+      control.drop(lane, ControlFrames.FIN);
+      drop(lane, LaneSend.Drop.NO_SUCH_LANE);
+    }
+  }
+
+  private void drop(Lane lane, LaneSend.Drop reason) {
+    if (lane.config().kind().isReliable()) {
+      sender.dropAll(lane, reason);
+    } else {
+      unreliableSender.dropAll(lane, reason);
+    }
+  }
+
+  /** The peer has not answered the offer of a client, which is repeated behind another byte. */
+  public void offerAgain() {
+    if (!isOpen) {
+      sender.sendPreface();
+      kcp.sourceBecameReady();
+    }
+  }
+
+  /** The peer has no lanes. */
+  public void refuse() {
+    isUnsupported = !isOpen;
+  }
+
+  /** Whether the session has to end, since the peer has no lanes. */
+  public boolean isUnsupported() {
+    return isUnsupported;
+  }
+
+  // Lanes
+
+  /**
+   * The lane with this id.
+   *
+   * @param id 0 to {@value LanesConfig#MAX_LANES} - 1; both sides mean the same lane by it
+   * @throws IllegalArgumentException if the peer takes no such lane, as far as is known, or if the
+   *     id is out of range
+   */
+  public Lane lane(int id) {
+    LaneConfig.checkRange("lane", id, 0, LanesConfig.MAX_LANES - 1);
+    Lane lane = table.get(id);
+    if (lane == null) {
+      checkPossible(id);
+      lane = make(id);
+    }
+    return lane;
+  }
+
+  private void checkPossible(int id) {
+    if (!sender.isPossible(id) && id >= config.maxLanes()) {
+      throw new IllegalArgumentException("lane: " + id + " (expected: one that the peer takes)");
+    }
+  }
+
+  private Lane make(int id) {
+    Lane lane = new Lane(this, id, config.lane(id));
+    table.add(lane);
+    return lane;
+  }
+
+  /** The lane, or null if it has not been used yet. */
+  Lane find(int id) {
+    return table.get(id);
+  }
+
+  /** The lane on which the peer sends; null if it is not allowed to. */
+  Lane findOrMake(int id) {
+    if (id >= config.maxLanes()) {
+      return null;
+    }
+    Lane lane = table.get(id);
+    return lane == null ? make(id) : lane;
+  }
+
+  /**
+   * The next lane on which something has happened since it was returned last, or null: there is
+   * something to receive, the peer has ended its direction, or has read everything that this side
+   * had ended.
+   */
+  public Lane nextNews() {
+    return news.poll();
+  }
+
+  /** Whether {@link #nextNews} would return a lane. */
+  public boolean hasNews() {
+    return !news.isEmpty();
+  }
+
+  /** Something has happened on a lane. */
+  void news(Lane lane) {
+    news.add(lane);
+  }
+
+  // Sending
+
+  LaneSender sender() {
+    return sender;
+  }
+
+  /** Whether an unreliable message waits to be sent. */
+  public boolean hasUnreliable() {
+    return isOpen && !unreliableSender.isEmpty();
+  }
+
+  /** Sets how large unreliable messages may be, in bytes. */
+  public void maxUnreliableBytes(int bytes) {
+    maxUnreliableBytes = bytes;
+  }
+
+  int maxMessageBytes(LaneKind kind) {
+    return kind.isReliable() ? sender.maxMessageBytes() : maxUnreliableBytes;
+  }
+
+  void send(Lane lane, LaneSend message) {
+    message.queued();
+    if (!sender.isPossible(lane.id())) {
+      throw new IllegalArgumentException(
+          "lane: " + lane.id() + " (expected: one that the peer takes)");
+    }
+    if (message.bytes() > lane.maxMessageBytes()) {
+      throw new IllegalArgumentException(
+          "message: " + message.bytes() + " bytes (expected: <= " + lane.maxMessageBytes() + ")");
+    }
+    if (!lane.isOutputOpen()) {
+      throw new IllegalStateException(lane + ": ended (expected: open, or read by the peer)");
+    }
+    if (isClosed) {
+      throw new IllegalStateException("session: closed (expected: open)");
+    }
+    if (lane.config().kind().isReliable()) {
+      sender.send(lane, message);
+    } else {
+      unreliableSender.send(lane, message);
+    }
+  }
+
+  /**
+   * Decides which unreliable messages leave next.
+   *
+   * @param roomBytes how many bytes of items the last datagram has room for
+   * @param mostBytes how many another one has room for
+   * @param isLargest whether no datagram could have more room, so that what does not fit is dropped
+   * @return the bytes of their items; 0 for none
+   */
+  public int planUnreliable(int roomBytes, int mostBytes, boolean isLargest) {
+    int bytes = unreliableSender.plan(roomBytes, mostBytes);
+    while (bytes == 0 && isLargest && !unreliableSender.isEmpty()) {
+      unreliableSender.dropFirst();
+      bytes = unreliableSender.plan(roomBytes, mostBytes);
+    }
+    return bytes;
+  }
+
+  /** Writes the items that {@link #planUnreliable} has decided on. */
+  public void writeUnreliable(ByteBuf out) {
+    unreliableSender.write(out);
+  }
+
+  void endOutput(Lane lane) {
+    if (!lane.isOutputOpen() || !isEndable(lane)) {
+      return;
+    }
+    if (unreliableSender.isPlanned(lane)) {
+      lane.output = Lane.Output.ENDING;
+    } else {
+      sender.end(lane);
+    }
+  }
+
+  /** An unused lane needs no end, and a peer takes none of a lane that it does not have. */
+  private boolean isEndable(Lane lane) {
+    return !lane.isUnused() && sender.isPossible(lane.id());
+  }
+
+  void abortOutput(Lane lane) {
+    if (lane.output == Lane.Output.ENDED || !isEndable(lane)) {
+      return;
+    }
+    if (!lane.config().kind().isReliable()) {
+      unreliableSender.dropAll(lane, LaneSend.Drop.LANE_CLOSED);
+    }
+    if (unreliableSender.isPlanned(lane)) {
+      lane.output = Lane.Output.ENDING;
+    } else {
+      sender.abort(lane);
+    }
+  }
+
+  // Receiving
+
+  /** The memory that is held, in bytes. */
+  int heldBytes() {
+    return receiver.heldBytes() + unreliableReceiver.heldBytes();
+  }
+
+  /** Whether reliable messages, or ends of lanes, have not been taken. */
+  boolean hasUnread() {
+    return receiver.hasUnread() || inputEnds > 0;
+  }
+
+  /** The inbox of a lane, which is made if there is none. */
+  LaneInbox inbox(Lane lane) {
+    if (lane.inbox == null) {
+      lane.inbox = new LaneInbox(lane.base);
+    }
+    return lane.inbox;
+  }
+
+  /** The inbox takes no memory if nothing is in it. */
+  void releaseIfEmpty(Lane lane) {
+    if (lane.inbox != null && lane.inbox.isEmpty(lane.base)) {
+      receiver.releaseRing(lane.inbox);
+      lane.inbox = null;
+    }
+  }
+
+  ByteBuf receive(Lane lane) {
+    if (!lane.isReadable()) {
+      return null;
+    }
+    ByteBuf message = isUnreliable(lane) ? unreliableReceiver.read(lane) : receiver.read(lane);
+    controlChanged();
+    kcp.sinkWasRead();
+    return message;
+  }
+
+  private static boolean isUnreliable(Lane lane) {
+    return lane.inputKind != null && !lane.inputKind.isReliable();
+  }
+
+  /** A message arrives, or a part of one. */
+  void inputBegun(Lane lane, LaneKind kind) {
+    if (lane.inputKind == null) {
+      lane.inputKind = kind;
+      stopDiscarded(lane);
+    }
+  }
+
+  /** Asks the peer to end what it has begun to send, if that is discarded. */
+  private void stopDiscarded(Lane lane) {
+    if (lane.is(Lane.INPUT_DISCARDED) && !lane.is(Lane.INPUT_ENDING)) {
+      control.add(lane, ControlFrames.STOP);
+    }
+  }
+
+  void discardInput(Lane lane) {
+    if (lane.is(Lane.INPUT_DISCARDED) || lane.isUnused()) {
+      return;
+    }
+    if (isUnreliable(lane)) {
+      unreliableReceiver.discard(lane);
+    } else {
+      receiver.discard(lane);
+    }
+    if (lane.inputKind != null) {
+      stopDiscarded(lane);
+    }
+    takeInputEnd(lane);
+    controlChanged();
+    kcp.sinkWasRead();
+  }
+
+  /** Control frames that are due leave at the end of the batch of input, if there is one. */
+  private void controlChanged() {
+    if (!control.isEmpty()) {
+      kcp.sourceBecameReady();
+    }
+  }
+
+  /** The peer has ended its direction, and everything before has arrived. */
+  void inputEnded(Lane lane) {
+    LaneTracing.inputEnded(kcp, lane);
+    inputEnds++;
+    lane.set(Lane.INPUT_ENDING, true);
+    if (lane.is(Lane.INPUT_DISCARDED)) {
+      takeInputEnd(lane);
+    } else {
+      news(lane);
+    }
+  }
+
+  boolean takeInputEnd(Lane lane) {
+    if (!lane.is(Lane.INPUT_ENDING) || lane.isReadable()) {
+      return false;
+    }
+    inputEnds--;
+    lane.set(Lane.INPUT_ENDING, false);
+    lane.set(Lane.INPUT_DISCARDED, false);
+    lane.inputKind = null;
+    control.add(lane, ControlFrames.FIN_ACK);
+    control.drop(lane, ControlFrames.STOP);
+    controlChanged();
+    releaseIfEmpty(lane);
+    return true;
+  }
+
+  /**
+   * Takes in an unreliable message.
+   *
+   * @param data its bytes from {@code index} to {@code index + length} are the value of an item
+   *     with this type, at least {@value LaneItem#VALUE_HEADER_BYTES}
+   */
+  public void receiveUnreliable(int type, ByteBuf data, int index, int length) {
+    if (isOpen) {
+      boolean isSequenced = type == LaneItem.SEQUENCED;
+      LaneKind kind = isSequenced ? LaneKind.UNRELIABLE_SEQUENCED : LaneKind.UNRELIABLE;
+      unreliableReceiver.receive(kind, data, index, length);
+    }
+  }
+
+  /** Releases all buffers, and drops what waits to be sent. */
+  public void close() {
+    isClosed = true;
+    unreliableSender.close();
+    table.forEach(this::close);
+    sender.onSent(0); // If a flush has failed, they have not been told.
+    news.clear();
+  }
+
+  private void close(Lane lane) {
+    lane.output = Lane.Output.UNUSED;
+    drop(lane, LaneSend.Drop.SESSION_CLOSED);
+    if (isUnreliable(lane)) {
+      unreliableReceiver.close(lane);
+    } else if (lane.inbox != null) {
+      receiver.close(lane);
+    }
+  }
+}

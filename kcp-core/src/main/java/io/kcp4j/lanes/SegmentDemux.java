@@ -1,0 +1,151 @@
+package io.kcp4j.lanes;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
+import io.kcp4j.SegmentSink;
+import io.netty.buffer.ByteBuf;
+
+/** Takes segments apart, and passes each frame to what it is for. */
+final class SegmentDemux implements SegmentSink {
+
+  private final Lanes lanes;
+  private final Kcp kcp;
+  private final LaneSender sender;
+  private final LaneReceiver receiver;
+  private final UnreliableReceiver unreliableReceiver;
+  private final FrameReader frame = new FrameReader();
+
+  SegmentDemux(
+      Lanes lanes,
+      Kcp kcp,
+      LaneSender sender,
+      LaneReceiver receiver,
+      UnreliableReceiver unreliableReceiver) {
+    this.lanes = lanes;
+    this.kcp = kcp;
+    this.sender = sender;
+    this.receiver = receiver;
+    this.unreliableReceiver = unreliableReceiver;
+  }
+
+  @Override
+  public int heldBytes() {
+    return lanes.heldBytes();
+  }
+
+  @Override
+  public boolean hasUnread() {
+    return lanes.hasUnread();
+  }
+
+  @Override
+  public boolean take(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
+    if (lanes.isOpen()) {
+      return receive(datagram, index, bytes, isInOrder);
+    }
+    boolean isPreface = bytes == 1 && datagram.getByte(index) == Frame.PREFACE;
+    if (lanes.isClient()) {
+      return isPreface;
+    }
+    if (isPreface) {
+      return hasMessage(datagram, index + bytes);
+    }
+    // Only a client without lanes sends anything else. Without an acknowledgement it would not
+    // trust the answer, and what follows about the end.
+    lanes.refuse();
+    return true;
+  }
+
+  /**
+   * Whether a message of the extension ends the datagram. A preface that has lost its offer on the
+   * way is not acknowledged, so that it comes again with the offer.
+   */
+  private static boolean hasMessage(ByteBuf datagram, int index) {
+    int restBytes = datagram.writerIndex() - index;
+    return restBytes > Segment.HEADER_BYTES
+        && Segment.cmd(datagram, index) == Segment.WINS
+        && Segment.HEADER_BYTES + Segment.length(datagram, index) == restBytes;
+  }
+
+  private boolean receive(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
+    boolean wasReady = sender.mayBeReady();
+    try {
+      frame.reset(datagram, index, bytes);
+      if (!prepare(isInOrder)) {
+        return false;
+      }
+      if (frame.isMalformed()) {
+        refuse();
+        return true;
+      }
+      frame.reset(datagram, index, bytes);
+      receiveFrames(datagram);
+    } finally {
+      receiver.endSegment();
+    }
+    if (!wasReady && sender.mayBeReady()) {
+      kcp.sourceBecameReady();
+    }
+    return true;
+  }
+
+  /** Allocates all that the segment needs; returns whether there was memory. */
+  private boolean prepare(boolean isInOrder) {
+    while (frame.next()) {
+      if (frame.isPrepared() && !receiver.prepare(frame, isInOrder)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void receiveFrames(ByteBuf datagram) {
+    while (frame.next()) {
+      if (frame.isMessage()) {
+        receiver.receive(frame, datagram);
+      } else {
+        receiveControl();
+      }
+    }
+  }
+
+  private void receiveControl() {
+    switch (frame.type()) {
+      case Frame.FIN -> receiver.receiveFin(frame);
+      case Frame.UNRELIABLE_FIN -> unreliableReceiver.receiveFin(frame.lane(), frame.value());
+      case Frame.PREFACE -> {}
+      default -> {
+        Lane lane = lanes.find(frame.lane());
+        if (lane == null || !receiveAnswer(lane)) {
+          refuse();
+        }
+      }
+    }
+  }
+
+  /** Takes in a frame about what this side has sent on a lane; returns whether it is possible. */
+  private boolean receiveAnswer(Lane lane) {
+    if (frame.type() == Frame.CONSUMED) {
+      return sender.consumed(lane, frame.value());
+    }
+    if (frame.type() == Frame.FIN_ACK) {
+      boolean isPossible = sender.finAcknowledged(lane);
+      if (isPossible) {
+        lanes.news(lane);
+      }
+      return isPossible;
+    }
+    boolean isEarlier = frame.value() - lane.firstMessage < 0; // Of what has ended since.
+    boolean isSending = lane.output == Lane.Output.OPEN || lane.output == Lane.Output.ENDING;
+    if (!isEarlier && isSending) {
+      lane.outputStopped();
+      lane.abortOutput();
+    }
+    return true;
+  }
+
+  private void refuse() {
+    kcp.counters().add(KcpCounter.LANE_FRAMES_REFUSED, 1);
+  }
+}

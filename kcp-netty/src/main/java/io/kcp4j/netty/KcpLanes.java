@@ -1,0 +1,339 @@
+package io.kcp4j.netty;
+
+import io.kcp4j.Unstable;
+import io.kcp4j.lanes.Lane;
+import io.kcp4j.lanes.LaneConfig;
+import io.kcp4j.lanes.LaneStats;
+import io.kcp4j.lanes.Lanes;
+import io.kcp4j.session.Session;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelPromise;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/**
+ * The lanes of a {@link KcpChannel}: see {@link KcpChannel#lanes}. {@link LaneMessage}s are written
+ * to and read from the channel. Used by the channel's event loop.
+ */
+public final class KcpLanes {
+
+  private final KcpChannel channel;
+  private final Lanes lanes;
+  private final LaneWrites writes;
+  private final WriteCompletions completions;
+
+  /** The lanes that the channel's pipeline has to read. */
+  private final Set<Lane> readable = new LinkedHashSet<>();
+
+  /** The lanes without a channel that this side has ended, and whose end the peer has not read. */
+  private final Set<Lane> ending = new HashSet<>();
+
+  private LaneListener.Acceptor acceptor;
+  private boolean isOpenReported;
+
+  KcpLanes(KcpChannel channel, Lanes lanes) {
+    this.channel = channel;
+    this.lanes = lanes;
+    writes = new LaneWrites(this, channel, lanes);
+    completions = new WriteCompletions(channel.eventLoop());
+  }
+
+  /**
+   * Whether the peer has shown that it has lanes. A client's connect succeeds when it has; a server
+   * may write before, and its messages wait for that.
+   */
+  public boolean isOpen() {
+    return lanes.isOpen();
+  }
+
+  /** How this side sends on a lane. */
+  public LaneConfig config(int lane) {
+    return lanes.lane(lane).config();
+  }
+
+  /**
+   * Changes how this side sends on a lane.
+   *
+   * @throws IllegalArgumentException if the peer takes no such lane
+   * @throws IllegalStateException if the kind would change, though the lane was begun and has not
+   *     ended
+   */
+  public void config(int lane, LaneConfig config) {
+    lanes.lane(lane).config(config);
+    channel.session().markBegun();
+  }
+
+  /**
+   * The largest message that may be written to a lane, in bytes.
+   *
+   * @throws IllegalArgumentException if the peer takes no such lane
+   */
+  public int maxMessageBytes(int lane) {
+    return lanes.lane(lane).maxMessageBytes();
+  }
+
+  /**
+   * Whether less waits on a lane than the channel's {@code WRITE_BUFFER_WATER_MARK} says: see
+   * {@link LaneEvent}. All lanes together may have 16 times as much waiting before {@code
+   * channel.isWritable()} becomes false. Only {@link LaneMessage}s count: the channel of a lane has
+   * water marks of its own.
+   */
+  public boolean isWritable(int lane) {
+    return writes.isWritable(lane);
+  }
+
+  /**
+   * How much waits on a lane without a channel, in bytes; messages count a little more than their
+   * content.
+   */
+  public long pendingBytes(int lane) {
+    return writes.pendingBytes(lane);
+  }
+
+  /**
+   * What has been sent and received on a lane, and what waits.
+   *
+   * @throws IllegalArgumentException if the peer takes no such lane
+   */
+  public LaneStats stats(int lane) {
+    return lanes.lane(lane).stats();
+  }
+
+  /**
+   * Ends a lane in this direction, behind what has been flushed: the peer gets {@link
+   * LaneEvent.Type#INPUT_ENDED}. The lane may be begun again when the peer has read all of it: see
+   * {@link LaneEvent.Type#END_READ}.
+   */
+  public void shutdownOutput(int lane) {
+    Lane ended = lanes.lane(lane);
+    ended.shutdownOutput();
+    outputEnded(ended);
+  }
+
+  /** The same, and drops what waits, of which a part may have been sent. */
+  public void abortOutput(int lane) {
+    Lane ended = lanes.lane(lane);
+    ended.abortOutput();
+    outputEnded(ended);
+  }
+
+  private void outputEnded(Lane lane) {
+    if (lane.attachment() == null && !lane.isOutputOpen()) {
+      ending.add(lane);
+    }
+    flush();
+  }
+
+  /** Discards what the peer sends on a lane until it ends the lane, for which it is asked. */
+  public void discardInput(int lane) {
+    Lane discarded = lanes.lane(lane);
+    discarded.discardInput();
+    readable.remove(discarded);
+    inputRead();
+  }
+
+  // For lane channels
+
+  /**
+   * The lanes of a session.
+   *
+   * @throws IllegalStateException if it has none
+   */
+  @Unstable
+  public static KcpLanes of(KcpChannel session) {
+    KcpLanes lanes = session.lanes();
+    if (lanes == null) {
+      throw missing(session);
+    }
+    return lanes;
+  }
+
+  static IllegalStateException missing(KcpChannel session) {
+    return new IllegalStateException(
+        KcpChannelOption.DELIVERY
+            + ": "
+            + session.config().kcp().delivery()
+            + " (expected: LANES, and a session)");
+  }
+
+  /** Why a message of this size cannot be sent on a lane, or null. */
+  @Unstable
+  public static Exception sizeRefusal(Lane lane, ByteBuf content) {
+    int max = lane.maxMessageBytes();
+    return content.readableBytes() <= max
+        ? null
+        : new IllegalArgumentException(
+            "message: " + content.readableBytes() + " bytes (expected: <= " + max + ")");
+  }
+
+  /**
+   * A lane of the session. The caller calls {@link #flush} after it has sent, and {@link
+   * #inputRead} after it has received.
+   */
+  @Unstable
+  public Lane lane(int id) {
+    return lanes.lane(id);
+  }
+
+  /** Whether lanes may send: the session has not ended, nor its output. */
+  @Unstable
+  public boolean isOutputOpen() {
+    return channel.isActive() && !channel.isLingering() && !channel.isOutputShutdown();
+  }
+
+  /** Sends what waits, at the end of the event loop's turn. */
+  @Unstable
+  public void flush() {
+    if (channel.isActive()) {
+      channel.session().markBegun();
+      channel.session().scheduleFlush();
+    }
+  }
+
+  /** Messages or ends of lanes have been taken: the peer may wait for that, or have closed. */
+  @Unstable
+  public void inputRead() {
+    flush();
+    channel.inputRead();
+  }
+
+  /** Has a listener read a lane; null for the channel's pipeline. */
+  @Unstable
+  public void listener(Lane lane, LaneListener listener) {
+    channel.session().markBegun();
+    lane.attachment(listener);
+    ending.remove(lane);
+    if (listener != null && readable.remove(lane)) {
+      listener.laneProgressed();
+    }
+  }
+
+  /** Sets what makes listeners for lanes on which the peer begins to send; null for nothing. */
+  @Unstable
+  public void acceptor(LaneListener.Acceptor acceptor) {
+    this.acceptor = acceptor;
+  }
+
+  // Used by the channel
+
+  /** The lanes of a session that this one replaces, which has not begun. */
+  void replace(KcpLanes before) {
+    acceptor = before.acceptor;
+    before.close();
+  }
+
+  WriteCompletions completions() {
+    return completions;
+  }
+
+  /** The exception of messages that the end of the session has dropped. */
+  Exception closedBy() {
+    return channel.closedBy();
+  }
+
+  /** Why a message cannot be written, or null. */
+  Exception refusal(LaneMessage message) {
+    return writes.refusal(message);
+  }
+
+  void write(LaneMessage message, ChannelPromise promise) {
+    channel.session().markBegun();
+    writes.add(message, promise);
+  }
+
+  /** Passes what was written to its lanes; returns whether there was anything. */
+  boolean flushWrites() {
+    return writes.flush();
+  }
+
+  /** The session may have received something: tells the listeners of lanes. */
+  void progressed() {
+    if (!isOpenReported && lanes.isOpen() && channel.isActive()) {
+      isOpenReported = true;
+      channel.pipeline().fireUserEventTriggered(KcpChannelEvent.LANES_OPEN);
+    }
+    for (Lane lane; (lane = lanes.nextNews()) != null; ) {
+      LaneListener listener = listenerOf(lane);
+      if (listener != null) {
+        listener.laneProgressed();
+        continue;
+      }
+      if (lane.takeOutputStop()) {
+        ending.add(lane);
+        fire(lane, LaneEvent.Type.OUTPUT_STOPPED);
+      }
+      if (lane.isOutputOpen() && ending.remove(lane)) {
+        fire(lane, LaneEvent.Type.END_READ);
+      }
+      if (lane.hasInput()) {
+        readable.add(lane);
+      }
+    }
+  }
+
+  /** An end without messages begins no channel. */
+  private LaneListener listenerOf(Lane lane) {
+    if (lane.attachment() == null
+        && acceptor != null
+        && lane.inputKind() != null
+        && !lane.isInputDiscarded()) {
+      lane.attachment(acceptor.accept(lane));
+    }
+    return (LaneListener) lane.attachment();
+  }
+
+  private void fire(Lane lane, LaneEvent.Type type) {
+    channel.pipeline().fireUserEventTriggered(new LaneEvent(lane.id(), type));
+  }
+
+  /** Whether the channel's pipeline has something to read. */
+  boolean hasInput() {
+    return !readable.isEmpty() || session().isUnreliableReceivable();
+  }
+
+  private Session session() {
+    return channel.session().get();
+  }
+
+  /** The next message for the channel's pipeline, of each lane in turn; or null. Fires ends. */
+  Object read() {
+    ByteBuf unreliable = session().receiveUnreliable();
+    if (unreliable != null) {
+      return new UnreliableDatagram(unreliable);
+    }
+    while (!readable.isEmpty()) {
+      Iterator<Lane> first = readable.iterator();
+      Lane lane = first.next();
+      first.remove();
+      ByteBuf message = lane.receive();
+      if (message != null) {
+        if (lane.hasInput()) {
+          readable.add(lane);
+        }
+        return new LaneMessage(lane.id(), message);
+      }
+      if (lane.takeInputEnd()) {
+        fire(lane, LaneEvent.Type.INPUT_ENDED);
+      }
+    }
+    return null;
+  }
+
+  /** Discards what the pipeline has not read. */
+  void discard() {
+    for (Lane lane : readable) {
+      for (ByteBuf message; (message = lane.receive()) != null; message.release()) {}
+      lane.takeInputEnd();
+    }
+    readable.clear();
+  }
+
+  /** Fails the writes that wait, after the session has been closed. */
+  void close() {
+    readable.clear();
+    writes.close();
+    completions.run();
+  }
+}

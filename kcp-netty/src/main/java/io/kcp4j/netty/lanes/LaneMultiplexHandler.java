@@ -1,0 +1,71 @@
+package io.kcp4j.netty.lanes;
+
+import io.kcp4j.lanes.Lane;
+import io.kcp4j.netty.KcpChannel;
+import io.kcp4j.netty.KcpChannelOption;
+import io.kcp4j.netty.KcpLanes;
+import io.kcp4j.netty.LaneListener;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerAdapter;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import java.util.Objects;
+
+/**
+ * Makes a {@link LaneChannel} of each lane on which the peer begins to send, in the pipeline of a
+ * {@link KcpChannel} whose {@link KcpChannelOption#DELIVERY} is {@code LANES}. Lanes that were
+ * begun by {@link LaneChannelBootstrap} have their channels already. Without this handler, the
+ * session's pipeline reads {@link io.kcp4j.netty.LaneMessage}s. If it is added later, lanes that
+ * are in use become channels when something arrives on them next.
+ */
+public final class LaneMultiplexHandler extends ChannelInboundHandlerAdapter {
+
+  private final ChannelHandler laneHandler;
+
+  /**
+   * Makes a handler.
+   *
+   * @param laneHandler what is added to the pipeline of each lane's channel: sharable, such as a
+   *     {@link io.netty.channel.ChannelInitializer}
+   * @throws IllegalArgumentException if it is not sharable
+   */
+  public LaneMultiplexHandler(ChannelHandler laneHandler) {
+    this.laneHandler = Objects.requireNonNull(laneHandler, "laneHandler");
+    if (laneHandler instanceof ChannelHandlerAdapter adapter && !adapter.isSharable()) {
+      throw new IllegalArgumentException(
+          "laneHandler: " + laneHandler + " (expected: one that is sharable)");
+    }
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext ctx) {
+    if (ctx.channel().isActive()) {
+      begin((KcpChannel) ctx.channel());
+    }
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext ctx) {
+    begin((KcpChannel) ctx.channel());
+    ctx.fireChannelActive();
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext ctx) {
+    KcpLanes lanes = ((KcpChannel) ctx.channel()).lanes();
+    if (lanes != null) {
+      lanes.acceptor(null);
+    }
+  }
+
+  private void begin(KcpChannel session) {
+    KcpLanes.of(session).acceptor(lane -> accept(session, lane));
+  }
+
+  private LaneListener accept(KcpChannel session, Lane lane) {
+    LaneChannel channel = new LaneChannel(session, lane);
+    channel.pipeline().addLast(laneHandler);
+    session.eventLoop().register(channel);
+    return channel.isActive() ? channel : null;
+  }
+}
