@@ -22,7 +22,7 @@ final class Frame {
 
   // Types, in the lowest bits of the flags.
 
-  /** The first frame of a client, which begins the session and says nothing else. */
+  /** The first frame of a client, which begins the session. Padding later. */
   static final int PREFACE = 0;
 
   /** A message of an ordered lane, or a fragment of one. */

@@ -111,6 +111,9 @@ final class FrameReader {
       return false;
     }
     int flags = data.getByte(index++);
+    while (flags == Frame.PREFACE && index < end) { // Padding.
+      flags = data.getByte(index++);
+    }
     type = flags & Frame.TYPE_MASK;
     if (isMessage() && flags >= 0) {
       lane = varInt();

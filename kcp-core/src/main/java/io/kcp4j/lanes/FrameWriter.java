@@ -83,6 +83,7 @@ final class FrameWriter {
     headerBytes += Frame.varIntBytes(total) + Frame.varIntBytes(offset);
     int bytes = fragmentBytes(total - offset, headerBytes);
     if (bytes <= 0) {
+      pad();
       return NO_ROOM;
     }
     boolean hasLength = offset + bytes == total && fits(headerBytes, bytes);
@@ -118,6 +119,17 @@ final class FrameWriter {
     int bytes = Math.min(rest, Math.min(room, enough));
     boolean isTooSmall = bytes < Math.min(rest, MIN_FRAGMENT_BYTES);
     return isTooSmall && out.remaining() < segmentBytes ? 0 : bytes;
+  }
+
+  /**
+   * Fills the segment, since a fragment would fill it if there were room: generic segmentation
+   * offload sends datagrams of one size together.
+   */
+  private void pad() {
+    boolean isEmpty = out.remaining() == segmentBytes;
+    while (!isEmpty && out.hasRemaining()) {
+      out.put((byte) Frame.PREFACE);
+    }
   }
 
   private void writeHeader(int flags, int lane, int number) {

@@ -102,10 +102,16 @@ class FrameTest {
   @Test
   void segmentCutAtEveryByteIsMalformedOrHasTheFramesBefore() {
     String hex =
-        "4103070002686942ac0201000368657911050200b817d00a61".substring(0, 30)
-            + "0303720000000405020000000005050605020000000709640000";
+        "41030700026869"
+            + "42ac02010003686579"
+            + "030372000000"
+            + "04050200000000"
+            + "0505"
+            + "060502000000"
+            + "070964000000";
     ByteBuf whole = Unpooled.wrappedBuffer(ByteBufUtil.decodeHexDump(hex));
     List<String> all = read(whole);
+    assertEquals(7, all.size());
     for (int bytes = 0; bytes < whole.readableBytes(); bytes++) {
       List<String> found = read(whole.slice(0, bytes));
       int frames = found.contains("malformed") ? found.size() - 1 : found.size();
@@ -159,6 +165,33 @@ class FrameTest {
 
     @Override
     protected void dropped(Drop reason) {}
+  }
+
+  @Test
+  void bytesOfZeroAreOneFrameOfPadding() {
+    assertEquals(
+        List.of("ordered 3 number 7 2 bytes", "preface"), read("41 03 0700 02 6869 000000"));
+    assertEquals(List.of("fin ack 5"), read("000000 05 05"));
+  }
+
+  @Test
+  void restOfSegmentIsPaddedIfOnlyFragmentCouldFollow() {
+    ByteBuffer out = ByteBuffer.allocate(1_000);
+    FrameWriter writer = new FrameWriter();
+    writer.begin(out, 1_000);
+    writer.write(Frame.ORDERED, 1, 0, 1, new QueuedMessage(LanePair.pattern(930)), 0);
+    int bytes = out.position();
+    assertEquals(
+        FrameWriter.NO_ROOM,
+        writer.write(Frame.ORDERED, 1, 1, 1, new QueuedMessage(LanePair.pattern(500)), 0));
+    assertEquals(bytes, out.position(), "a message that fits the next segment is not cut");
+    assertEquals(
+        FrameWriter.NO_ROOM,
+        writer.write(Frame.ORDERED, 1, 1, 1, new QueuedMessage(LanePair.pattern(2_000)), 0));
+    assertEquals(1_000, out.position());
+    assertEquals(
+        List.of("ordered 1 number 0 930 bytes", "preface"),
+        read(Unpooled.wrappedBuffer(out.array())));
   }
 
   @Test
