@@ -69,7 +69,12 @@ final class Frame {
 
   private static final int VAR_INT_BITS = 7;
 
+  /** The largest variable-length integer. */
+  static final int MAX_VAR_INT = (1 << 28) - 1;
+
   private static final int MORE = 0x80;
+
+  private static final int ALL_MORE = 0x8080_8080;
 
   private Frame() {}
 
@@ -84,12 +89,37 @@ final class Frame {
     return (bits + VAR_INT_BITS - 1) / VAR_INT_BITS;
   }
 
+  /** Writes a variable-length integer, at most {@link #MAX_VAR_INT}. */
   static void putVarInt(ByteBuffer out, int value) {
-    int rest = value;
-    for (; rest >= MORE; rest >>>= VAR_INT_BITS) {
-      out.put((byte) (rest | MORE));
+    if (value < MORE) {
+      out.put((byte) value);
+    } else if (out.remaining() < Integer.BYTES) {
+      out.put((byte) (value | MORE));
+      putVarInt(out, value >>> VAR_INT_BITS);
+    } else {
+      int position = out.position();
+      int bytes = varIntBytes(value);
+      int spread =
+          value & 0x7f | (value & 0x3f80) << 1 | (value & 0x1f_c000) << 2 | value >>> 21 << 24;
+      int more = ALL_MORE >>> Integer.SIZE - Byte.SIZE * (bytes - 1);
+      out.putInt(position, Integer.reverseBytes(spread | more)).position(position + bytes);
     }
-    out.put((byte) rest);
+  }
+
+  /**
+   * How many bytes a variable-length integer has.
+   *
+   * @param word four bytes of which it is the first ones, little-endian
+   * @return 1 to 4, or more if it does not end
+   */
+  static int varIntBytesOf(int word) {
+    return Integer.numberOfTrailingZeros(~word & ALL_MORE) / Byte.SIZE + 1;
+  }
+
+  /** The value of a variable-length integer of so many of the word's bytes. */
+  static int varIntOf(int word, int bytes) {
+    int all = word & 0x7f | word >>> 1 & 0x3f80 | word >>> 2 & 0x1f_c000 | word >>> 3 & 0xfe0_0000;
+    return all & (1 << VAR_INT_BITS * bytes) - 1;
   }
 
   /** Writes 2 bytes, little-endian. */

@@ -37,6 +37,11 @@ final class FrameReader {
     return isMalformed;
   }
 
+  /** Whether no frame follows. */
+  boolean isLast() {
+    return index == end;
+  }
+
   /** The type of the frame. */
   int type() {
     return type;
@@ -177,6 +182,13 @@ final class FrameReader {
   }
 
   private int varInt() {
+    if (end - index >= Integer.BYTES) {
+      int word = data.getIntLE(index);
+      int bytes = Frame.varIntBytesOf(word);
+      isMalformed |= bytes > Integer.BYTES;
+      index += bytes;
+      return Frame.varIntOf(word, bytes);
+    }
     int value = 0;
     for (int i = 0; i < MAX_VAR_INT_BYTES && index < end; i++) {
       byte next = data.getByte(index++);

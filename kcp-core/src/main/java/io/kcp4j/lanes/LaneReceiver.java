@@ -82,6 +82,32 @@ final class LaneReceiver {
     LaneInbox inbox = lane.inbox;
     InboundMessage message =
         begun == null ? begin(lane, inbox, frame) : replace(begun, preparation.take());
+    add(lane, message, frame, data);
+  }
+
+  /**
+   * Takes in the only frame of a segment if it continues a message and needs no memory, as most
+   * frames of bulk: then nothing has to be prepared. Returns whether it has.
+   */
+  boolean receiveContinuation(FrameReader frame, ByteBuf data) {
+    Lane lane = frame.isMessage() ? lanes.find(frame.lane()) : null;
+    if (lane == null || !admission.isPossible(lane, frame)) {
+      return false;
+    }
+    InboundMessage begun = LaneAdmission.begun(lane, frame.number(lane.base));
+    boolean isContinuation =
+        begun != null
+            && LaneAdmission.isContinuation(begun, frame)
+            && frame.offset() + frame.length() <= begun.content.capacity();
+    if (isContinuation) {
+      add(lane, begun, frame, data);
+      preparation.releaseUnused(lane);
+    }
+    return isContinuation;
+  }
+
+  private void add(Lane lane, InboundMessage message, FrameReader frame, ByteBuf data) {
+    LaneInbox inbox = lane.inbox;
     put(message.content, frame, data);
     message.receivedBytes += frame.length();
     if (message.isComplete()) {

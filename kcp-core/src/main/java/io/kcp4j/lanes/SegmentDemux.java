@@ -72,15 +72,11 @@ final class SegmentDemux implements SegmentSink {
     boolean wasReady = sender.mayBeReady();
     try {
       frame.reset(datagram, index, bytes);
-      if (!prepare(isInOrder)) {
+      boolean isContinuation =
+          frame.next() && frame.isLast() && receiver.receiveContinuation(frame, datagram);
+      if (!isContinuation && !receiveFrames(datagram, index, bytes, isInOrder)) {
         return false;
       }
-      if (frame.isMalformed()) {
-        refuse();
-        return true;
-      }
-      frame.reset(datagram, index, bytes);
-      receiveFrames(datagram);
     } finally {
       receiver.endSegment();
     }
@@ -90,23 +86,30 @@ final class SegmentDemux implements SegmentSink {
     return true;
   }
 
-  /** Allocates all that the segment needs; returns whether there was memory. */
-  private boolean prepare(boolean isInOrder) {
+  /** Takes in all frames, or none. Returns false if there is no memory. */
+  private boolean receiveFrames(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
+    frame.reset(datagram, index, bytes);
     while (frame.next()) {
       if (frame.isPrepared() && !receiver.prepare(frame, isInOrder)) {
         return false;
       }
     }
+    if (frame.isMalformed()) {
+      refuse();
+      return true;
+    }
+    frame.reset(datagram, index, bytes);
+    while (frame.next()) {
+      receiveFrame(datagram);
+    }
     return true;
   }
 
-  private void receiveFrames(ByteBuf datagram) {
-    while (frame.next()) {
-      if (frame.isMessage()) {
-        receiver.receive(frame, datagram);
-      } else {
-        receiveControl();
-      }
+  private void receiveFrame(ByteBuf datagram) {
+    if (frame.isMessage()) {
+      receiver.receive(frame, datagram);
+    } else {
+      receiveControl();
     }
   }
 

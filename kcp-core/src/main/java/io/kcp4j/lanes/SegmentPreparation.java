@@ -50,29 +50,38 @@ final class SegmentPreparation {
     }
     int index = frames++;
     Lane lane = lanes.findOrMake(frame.lane());
-    if (lane == null || (frame.isMessage() && !isTaken(lane, frame))) {
+    if (lane == null) {
       return true;
     }
+    if (!frame.isMessage()) {
+      use(index, lane);
+      return true;
+    }
+    if (!admission.isPossible(lane, frame)) {
+      return true;
+    }
+    // What holds now may not hold any more when earlier frames of the segment have been taken in.
+    int number = frame.number(lane.base);
+    InboundMessage begun = LaneAdmission.begun(lane, number);
+    boolean isTaken =
+        begun == null
+            ? admission.hasRoom(lane, number, frame.total())
+            : LaneAdmission.isContinuation(begun, frame);
+    if (!isTaken) {
+      return true;
+    }
+    use(index, lane);
+    return allocate(index, number, begun, frame, isInOrder);
+  }
+
+  private void use(int index, Lane lane) {
     lanes.inbox(lane);
     lanesOf[index] = lane;
-    return !frame.isMessage() || allocate(index, lane, frame, isInOrder);
   }
 
-  /** Whether a message will be taken, unless earlier frames of the segment change that. */
-  private boolean isTaken(Lane lane, FrameReader frame) {
-    if (!admission.isPossible(lane, frame)) {
-      return false;
-    }
-    int number = frame.number(lane.base);
-    InboundMessage begun = LaneAdmission.begun(lane, number);
-    return begun == null
-        ? admission.hasRoom(lane, number, frame.total())
-        : LaneAdmission.isContinuation(begun, frame);
-  }
-
-  private boolean allocate(int index, Lane lane, FrameReader frame, boolean isInOrder) {
-    int number = frame.number(lane.base);
-    InboundMessage begun = LaneAdmission.begun(lane, number);
+  private boolean allocate(
+      int index, int number, InboundMessage begun, FrameReader frame, boolean isInOrder) {
+    Lane lane = lanesOf[index];
     int needed = neededBytes(begun, frame);
     if (needed < 0 || bytes + needed > admission.budgetBytes()) {
       return true;
@@ -124,6 +133,14 @@ final class SegmentPreparation {
     return taken;
   }
 
+  /** A frame of the lane has been taken in, or not: releases what the lane does not need now. */
+  void releaseUnused(Lane lane) {
+    if (lane.inbox != null && lane.inbox.end == lane.base) {
+      memory.releaseRing(lane.inbox);
+      lanes.releaseIfEmpty(lane);
+    }
+  }
+
   /** The segment has been taken in, or not: releases what is left. */
   void end() {
     for (int i = 0; i < frames; i++) {
@@ -133,12 +150,10 @@ final class SegmentPreparation {
         memory.release(message.content);
         message.giveBack();
       }
-      Lane lane = lanesOf[i];
-      if (lane != null && lane.inbox != null && lane.inbox.end == lane.base) {
-        memory.releaseRing(lane.inbox);
-        lanes.releaseIfEmpty(lane);
+      if (lanesOf[i] != null) {
+        releaseUnused(lanesOf[i]);
+        lanesOf[i] = null;
       }
-      lanesOf[i] = null;
     }
     frames = 0;
     next = 0;
