@@ -38,14 +38,24 @@ final class SegmentPuller {
   }
 
   /**
-   * Pulls one segment into the send buffer, in which nothing is queued. {@link #isReady} holds, so
-   * the memory budget has room.
+   * Pulls segments into the send buffer, in which nothing is queued, as long as {@link #isReady}
+   * holds.
    *
-   * @param enoughBytes how many bytes of payload suffice
-   * @return whether there was one, and memory for it
+   * @param most how many segments can leave
+   * @param enoughBytes how many bytes of payload suffice for each
+   * @return how many there were, and memory for them
    */
-  boolean pull(int enoughBytes) {
+  int pull(int most, int enoughBytes) {
+    int before = pulled;
+    while (pulled - before < most && isReady() && pullOne(enoughBytes)) {
+      pulled++;
+    }
+    return pulled - before;
+  }
+
+  private boolean pullOne(int enoughBytes) {
     SendBuffer sending = kcp.sending;
+    int queued = sending.queued();
     int mssBytes = kcp.sendLimit == null ? kcp.mssBytes() : kcp.sendLimit.nextPayloadBytes();
     int bytes = 0;
     try {
@@ -53,13 +63,12 @@ final class SegmentPuller {
       bytes = chunk.pull(chunk.end() + Segment.HEADER_BYTES, mssBytes, enoughBytes, source);
       if (bytes > 0) {
         sending.queue(chunk, bytes, 0);
-        pulled++;
       }
     } catch (OutOfMemoryError e) {
       kcp.admission.allocationFailed();
     } finally {
       if (bytes == 0) {
-        sending.dropQueuedBeyond(0); // Gives back what has been reserved.
+        sending.dropQueuedBeyond(queued); // Gives back what has been reserved.
       }
     }
     return bytes > 0;

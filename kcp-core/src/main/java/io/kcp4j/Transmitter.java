@@ -129,18 +129,19 @@ final class Transmitter {
     }
   }
 
-  /** The source is asked only when nothing is queued and a segment can leave. */
+  /** The source is asked only when nothing is queued, and for what can leave. */
   private static void sendPulled(Kcp kcp, SegmentPuller puller, int window, int ts, long nowUs) {
     while (puller.isReady()
         && kcp.sending.queued() == 0
         && inFlight(kcp) < window
         && kcp.pacer.isOpen(nowUs)
-        && kcp.writer.isNewAllowed()
-        && puller.pull(kcp.writer.enoughPayloadBytes())) {
-      kcp.writer.pushNew(1, ts);
-      if (kcp.events.isActive()) {
-        reportNew(kcp, 1, nowUs);
+        && kcp.writer.isNewAllowed()) {
+      int most = Math.min(window - inFlight(kcp), kcp.pacer.room());
+      if (puller.pull(Math.min(most, kcp.writer.pullable()), kcp.writer.enoughPayloadBytes())
+          == 0) {
+        return;
       }
+      sendQueued(kcp, window, ts, nowUs);
     }
   }
 
