@@ -35,6 +35,9 @@ final class FlushQueue {
     }
   }
 
+  /** How often owners may write more in one turn, in all, when what they wrote has left. */
+  private static final int MAX_REFILLS = 64;
+
   private final SessionTable table;
   private final SessionTable.Handler handler;
   private final TimerWheel deadlines;
@@ -217,6 +220,7 @@ final class FlushQueue {
     }
     inBatch = true;
     int flushed = 0;
+    int reports = pendingFlushes.size() + MAX_REFILLS;
     try {
       while (flushed < pendingFlushes.size() && handler.isOutputWritable()) {
         Session session = pendingFlushes.get(flushed++);
@@ -224,6 +228,10 @@ final class FlushQueue {
         entry.isFlushPending = false;
         if (contains(entry)) {
           timeUs = flush(session, timeUs);
+          if (reports > 0 && contains(entry) && !session.isClosing() && handler.flushed(session)) {
+            reports--;
+            timeUs = handler.readNowUs(timeUs);
+          }
         }
       }
     } finally {

@@ -73,6 +73,16 @@ public final class SessionTable {
     void progressed(Session session, long nowUs);
 
     /**
+     * A session has been flushed: there may be room to write. What is written now leaves in the
+     * same batch. So an owner that always writes is told only so often in a turn.
+     *
+     * @return whether the owner was told that something has left
+     */
+    default boolean flushed(Session session) {
+      return false;
+    }
+
+    /**
      * A peer has answered neither keep-alive probes nor segments in flight for {@link
      * Session#keepAliveProbeIntervalMs}. Called once, until something is received from it again,
      * which {@link #progressed} reports.

@@ -20,6 +20,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
+import java.util.function.Predicate;
 
 /**
  * A {@link SessionTable} and its driver, for tests, the simulator, fuzz targets and benchmarks. The
@@ -63,6 +64,9 @@ public final class TestDriver implements SessionTable.Handler {
 
   /** Called when a session has progressed. */
   public Consumer<Session> onProgress = session -> {};
+
+  /** Called when a session has been flushed; returns whether its owner was told. */
+  public Predicate<Session> onFlushed = session -> false;
 
   /** Called when a peer has become unresponsive. */
   public Consumer<Session> onUnresponsive = session -> {};
@@ -257,6 +261,11 @@ public final class TestDriver implements SessionTable.Handler {
   @Override
   public boolean isAccepting(InetSocketAddress remote, int conv) {
     return isAccepting;
+  }
+
+  @Override
+  public boolean flushed(Session session) {
+    return onFlushed.test(session);
   }
 
   @Override

@@ -378,6 +378,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     closer.progressed();
   }
 
+  /** The session was flushed. Returns whether the user has been told of that. */
+  boolean flushed() {
+    return lanes != null && lanes.flushed();
+  }
+
   /** Whether the peer has shown what connecting waits for. */
   private boolean hasConnected() {
     return lanes == null

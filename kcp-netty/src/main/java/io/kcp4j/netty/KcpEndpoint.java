@@ -459,6 +459,11 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   @Override
+  public boolean flushed(Session session) {
+    return ((KcpChannel) session.owner()).flushed();
+  }
+
+  @Override
   public void mismatched(KcpCounter counter, InetSocketAddress remote) {
     if (counter == KcpCounter.NOT_KCP && !keys.cipher().isUnencrypted()) {
       return; // The sender has the key: the settings are not the cause.

@@ -248,6 +248,11 @@ public final class KcpLanes {
     return writes.flush();
   }
 
+  /** The session was flushed: completes what has left. Returns whether that was anything. */
+  boolean flushed() {
+    return completions.run();
+  }
+
   /** The session may have received something: tells the listeners of lanes. */
   void progressed() {
     if (!isOpenReported && lanes.isOpen() && channel.isActive()) {

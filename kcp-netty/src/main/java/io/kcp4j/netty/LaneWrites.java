@@ -132,8 +132,7 @@ final class LaneWrites {
 
   private void fire(int lane, LaneEvent.Type type) {
     if (channel.isActive()) {
-      LaneEvent event = new LaneEvent(lane, type);
-      channel.eventLoop().execute(() -> channel.pipeline().fireUserEventTriggered(event));
+      channel.pipeline().fireUserEventTriggered(new LaneEvent(lane, type));
     }
   }
 

@@ -8,8 +8,8 @@ import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Completes the promises of writes that have been sent or dropped, in this order. It does so after
- * the session has finished its work, because their listeners may use the session. Used by the
- * channel's event loop.
+ * the session has finished its work, because their listeners may use the session: when the session
+ * has been flushed, or else in the next turn of the event loop. Used by the channel's event loop.
  */
 final class WriteCompletions {
 
@@ -27,20 +27,30 @@ final class WriteCompletions {
     if (!isScheduled) {
       isScheduled = true;
       try {
-        eventLoop.execute(this::run);
+        eventLoop.execute(
+            () -> {
+              isScheduled = false;
+              run();
+            });
       } catch (RejectedExecutionException e) {
         isScheduled = false; // The event loop has ended: the channel runs them when it closes.
       }
     }
   }
 
-  /** A listener may write again, and so drop others: those are completed in the next turn. */
-  void run() {
-    isScheduled = false;
+  /**
+   * Completes what has been added. A listener may write again, and so drop others: those are
+   * completed in the next turn.
+   *
+   * @return whether there was anything
+   */
+  boolean run() {
+    boolean hasRun = !decided.isEmpty();
     Runnable completion;
     for (int left = decided.size(); left > 0 && (completion = decided.poll()) != null; left--) {
       completion.run();
     }
+    return hasRun;
   }
 
   /** Completes a promise; a failure is null, or not reported to a void promise. */

@@ -18,6 +18,7 @@ import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
@@ -34,6 +35,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -306,6 +308,31 @@ class LaneMessageTest {
       child.config().setAutoRead(true);
       await().until(client::isWritable);
       await().until(() -> served.messages().size() == sent[0]);
+    }
+  }
+
+  @Test
+  void handlerThatWritesWheneverSomethingHasLeftDoesNotKeepTheEventLoop() throws Exception {
+    try (Fixture fixture = fixture()) {
+      fixture.serve(LaneRecorder::new);
+      KcpChannel client = fixture.connect(new LaneRecorder());
+      kind(client, 1, LaneKind.UNRELIABLE);
+      AtomicInteger written = new AtomicInteger();
+      ChannelFutureListener again =
+          new ChannelFutureListener() {
+            @Override
+            public void operationComplete(ChannelFuture future) {
+              if (future.isSuccess()) {
+                written.incrementAndGet();
+                send(client, 1, "more").addListener(this);
+              }
+            }
+          };
+      send(client, 1, "first").addListener(again);
+      await().until(() -> written.get() > 1_000);
+
+      assertTrue(call(client, client::isActive), "other tasks run");
+      client.close().syncUninterruptibly();
     }
   }
 
