@@ -99,10 +99,11 @@ final class Frame {
     } else {
       int position = out.position();
       int bytes = varIntBytes(value);
-      int spread =
-          value & 0x7f | (value & 0x3f80) << 1 | (value & 0x1f_c000) << 2 | value >>> 21 << 24;
-      int more = ALL_MORE >>> Integer.SIZE - Byte.SIZE * (bytes - 1);
-      out.putInt(position, Integer.reverseBytes(spread | more)).position(position + bytes);
+      int low = (value & 0x7f) | ((value & 0x3f80) << 1);
+      int high = ((value & 0x1f_c000) << 2) | (value >>> 21 << 24);
+      int more = ALL_MORE >>> (Integer.SIZE - Byte.SIZE * (bytes - 1));
+      int word = Integer.reverseBytes(low | high | more);
+      out.putInt(position, word).position(position + bytes);
     }
   }
 
@@ -118,8 +119,9 @@ final class Frame {
 
   /** The value of a variable-length integer of so many of the word's bytes. */
   static int varIntOf(int word, int bytes) {
-    int all = word & 0x7f | word >>> 1 & 0x3f80 | word >>> 2 & 0x1f_c000 | word >>> 3 & 0xfe0_0000;
-    return all & (1 << VAR_INT_BITS * bytes) - 1;
+    int low = (word & 0x7f) | ((word >>> 1) & 0x3f80);
+    int high = ((word >>> 2) & 0x1f_c000) | ((word >>> 3) & 0xfe0_0000);
+    return (low | high) & ((1 << (VAR_INT_BITS * bytes)) - 1);
   }
 
   /** Writes 2 bytes, little-endian. */
