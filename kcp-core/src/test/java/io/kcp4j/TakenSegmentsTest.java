@@ -41,6 +41,21 @@ class TakenSegmentsTest {
     assertFalse(expected.isEmpty());
   }
 
+  /** The first word may begin before the next segment, so that the last one has fewer bits. */
+  @Test
+  void segmentsStayWhenTheRingGrows() {
+    for (int next : new int[] {0, 1, 63}) {
+      for (int distance = 1; distance <= 300; distance++) {
+        TakenSegments growing = new TakenSegments(budget);
+        growing.ensureRoom(next, distance);
+        growing.add(next + distance);
+        growing.ensureRoom(next, 1_000);
+        assertTrue(growing.contains(next, distance), next + " + " + distance);
+        growing.close();
+      }
+    }
+  }
+
   @Test
   void memoryFollowsTheDistanceAndIsReleased() {
     taken.ensureRoom(0, 200);

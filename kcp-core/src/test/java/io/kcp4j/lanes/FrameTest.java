@@ -194,6 +194,18 @@ class FrameTest {
         read(Unpooled.wrappedBuffer(out.array())));
   }
 
+  /** Padding behind it would become a part of the message. */
+  @Test
+  void nothingFollowsMessageForWhoseLengthThereIsNoRoom() {
+    ByteBuffer out = ByteBuffer.allocate(1_000);
+    FrameWriter writer = new FrameWriter();
+    writer.begin(out, 1_000);
+    writer.write(Frame.ORDERED, 1, 0, 1, new QueuedMessage(LanePair.pattern(996)), 0);
+    assertEquals(999, out.position());
+    assertTrue(writer.isComplete());
+    assertEquals(List.of("ordered 1 number 0 996 bytes"), read(Unpooled.wrappedBuffer(out.flip())));
+  }
+
   @Test
   void writerAndReaderAgree() {
     FrameWriter writer = new FrameWriter();

@@ -8,7 +8,7 @@ import java.util.stream.LongStream;
 
 /**
  * Runs the simulator by hand: one seed with a trace of every datagram, or as many seeds as fit into
- * a time. Prints the seeds, the segments, each kind of fault and what the endpoints have counted;
+ * a time. Prints the seeds, the segments, each kind of fault and what both sides have counted;
  * exits with 1 if a seed failed.
  *
  * <pre>
@@ -106,7 +106,7 @@ public final class Simulate {
         "%,d pairs, %,d endpoints, seeds %d to %d: %,d failed%n",
         pairs, endpoints, first, next - 1, failures);
     System.out.printf("%,d segments, %,d retransmissions%n%s", segments, retransmitted, faults);
-    System.out.println("The endpoints have counted:");
+    System.out.println("Both sides have counted:");
     for (KcpCounter counter : KcpCounter.values()) {
       System.out.printf("%-30s %,16d%n", counter.metricName(), counters.get(counter));
     }
@@ -145,14 +145,14 @@ public final class Simulate {
   private synchronized void countEndpoints(SimulationReport report) {
     endpoints++;
     add(report);
-    for (KcpCounter counter : KcpCounter.values()) {
-      counters.add(counter, report.counters().get(counter));
-    }
   }
 
   private void add(SimulationReport report) {
     segments += report.segmentsFromA() + report.segmentsFromB();
     retransmitted += report.retransmitted();
     faults.addAll(report.faults());
+    for (KcpCounter counter : KcpCounter.values()) {
+      counters.add(counter, report.counters().get(counter));
+    }
   }
 }
