@@ -505,6 +505,28 @@ class LaneSessionTest {
     assertTrue(client.packets().size() <= 3);
   }
 
+  /** The answer to the end of the peer leaves no room in its datagram for what was planned. */
+  @Test
+  void unreliableMessageOfAFlushThatHasFailedLeavesBehindAnAnswer() {
+    beginAndExchange();
+    config(client, 5, LaneKind.UNRELIABLE);
+    queue(client, 5, "x".repeat(client.session.lanes().lane(5).maxMessageBytes()));
+    client.failingOutputs = 1;
+    assertThrows(OutOfMemoryError.class, client::flush);
+    assertEquals(List.of(), client.packets());
+    server.session.shutdownOutput(server.nowUs);
+    server.flush();
+    client.take(server, server.packets());
+    client.flush();
+    List<ByteBuf> packets = client.packets();
+    assertEquals(TO_SERVER + "070100" + "04", messages(packets).get(0));
+    assertEquals(2, packets.size());
+    assertEquals(1400, packets.get(1).readableBytes());
+    server.take(client, packets);
+    assertEquals(1, received.size());
+    assertTrue(client.session.isInputFinished());
+  }
+
   @Test
   void unreliableMessagesCountAsPayloadForTheIdleTimeout() {
     beginAndExchange();
