@@ -13,8 +13,11 @@ import java.util.concurrent.RejectedExecutionException;
  */
 final class WriteCompletions {
 
+  /** A queue for so many is kept when it is empty. */
+  private static final int KEPT = 1024;
+
   private final Executor eventLoop;
-  private final Deque<Runnable> decided = new ArrayDeque<>();
+  private Deque<Runnable> decided = new ArrayDeque<>();
   private boolean isScheduled;
 
   WriteCompletions(Executor eventLoop) {
@@ -37,9 +40,13 @@ final class WriteCompletions {
   /** A listener may write again, and so drop others: those are completed in the next turn. */
   void run() {
     isScheduled = false;
+    int most = decided.size();
     Runnable completion;
-    for (int left = decided.size(); left > 0 && (completion = decided.poll()) != null; left--) {
+    for (int left = most; left > 0 && (completion = decided.poll()) != null; left--) {
       completion.run();
+    }
+    if (most > KEPT && decided.isEmpty()) {
+      decided = new ArrayDeque<>();
     }
   }
 
