@@ -17,13 +17,14 @@ func compareLanes(flags *flag.FlagSet, args []string) error {
 	c.rateFlags(flags)
 	traffic.flags(flags)
 	flags.Lookup("entities").DefValue, traffic.entities = "50", 50
-	if err := errors.Join(cli.Parse(flags, args), c.check(flags), checkEntities(&traffic)); err != nil {
+	err := errors.Join(cli.Parse(flags, args), c.check(flags), checkEntities(&traffic))
+	if err != nil {
 		return err
 	}
 	c.choose(lanesVariants(newPrograms(c.jvms, c.classPath), &traffic))
 	report := c.newReport(loadClass)
 	report.Traffic, report.payload = lanesTraffic(&traffic), traffic.bytesPerSecond()
 	report.columns = report.lanesColumns
-	err := c.runUntilInterrupted(report)
+	err = c.runUntilInterrupted(report)
 	return errors.Join(err, report.publish(c.csvFile, c.jsonFile, ""))
 }

@@ -27,8 +27,9 @@ func TestLanesAreComparedWithOneStreamWithAndWithoutFEC(t *testing.T) {
 func TestLateMessagesAreThoseThatTakeLongerThanTwentyMilliseconds(t *testing.T) {
 	r := &latencyReport{Time: 1, payload: 1000}
 	run := &latencyRun{
-		Echoes: &roundTrips{Messages: 200, Bins: [][2]int64{{1000, 195}, {1999, 1}, {2000, 3}, {9000, 1}}},
-		Up:     link.Counts{Packets: 100, Lost: 2, Bytes: 1500}}
+		Echoes: &roundTrips{
+			Messages: 200, Bins: [][2]int64{{1000, 195}, {1999, 1}, {2000, 3}, {9000, 1}}},
+		Up: link.Counts{Packets: 100, Lost: 2, Bytes: 1500}}
 	cell := &latencyCell{runs: []*latencyRun{run}}
 	figures := map[string]float64{}
 	for _, column := range r.lanesColumns("") {

@@ -51,8 +51,8 @@ public final class Load implements Callable<Integer> {
     /** Sends the messages of a game, which are echoed. */
     GAME,
     /**
-     * Sends the messages of a game one way, those of each entity on a lane if there are lanes. LANES
-     * is also the mode of its server, which measures.
+     * Sends the messages of a game one way, on a lane for each entity if there are lanes. Also the
+     * mode of its server, which measures.
      */
     LANES,
     /** Opens sessions one after another, to a server of the mode GAME. */
