@@ -196,6 +196,8 @@ func (c *latencyComparison) look(v *latencyVariant, peers *latencyPeers) (latenc
 func (view *latencyView) ask(v *latencyVariant, peers *latencyPeers) (err error) {
 	if v.isBulk() {
 		view.delivered, err = peers.measured.delivered()
+	} else if v.serverMeasures {
+		err = peers.measured.server.request(view.echoes)
 	} else {
 		err = peers.measured.client.request(view.echoes)
 	}

@@ -10,6 +10,7 @@ type latencyVariant struct {
 	messagesPerSecond   float64 // 0: as many as possible
 	needsIP             bool    // not only UDP of one client
 	oneWay              bool    // nothing is lost on the way to the client
+	serverMeasures      bool    // how long messages take to the server
 
 	bottleneck *bottleneck     // nil: that of the comparison
 	overhead   float64         // of bulk data: bytes on the link for each byte of payload; else 0

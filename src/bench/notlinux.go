@@ -12,6 +12,8 @@ func compareLatency(*flag.FlagSet, []string) error { return errNotLinux }
 
 func compareCongestion(*flag.FlagSet, []string) error { return errNotLinux }
 
+func compareLanes(*flag.FlagSet, []string) error { return errNotLinux }
+
 func compareRPC(*flag.FlagSet, []string) error { return errNotLinux }
 
 func compareTunnel(*flag.FlagSet, []string) error { return errNotLinux }

@@ -28,6 +28,17 @@ func (r *roundTrips) percentileMs(percent float64) float64 {
 	return math.NaN()
 }
 
+// above counts the messages that took at least so long, a multiple of a bin.
+func (r *roundTrips) above(limit time.Duration) int64 {
+	messages := int64(0)
+	for _, bin := range r.Bins {
+		if bin[0] >= limit.Microseconds()/binUs {
+			messages += bin[1]
+		}
+	}
+	return messages
+}
+
 // merge returns the histogram of all messages.
 func merge(all []*roundTrips) *roundTrips {
 	merged := &roundTrips{}

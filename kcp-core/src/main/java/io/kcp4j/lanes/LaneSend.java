@@ -37,7 +37,7 @@ public abstract class LaneSend {
   private int index;
   private int bytes;
 
-  /** The one behind it in a queue. */
+  /** The one behind it in a queue, or in the list of those that have been copied. */
   LaneSend next;
 
   /**

@@ -5,8 +5,6 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.SegmentSource;
 import io.kcp4j.scheduling.WeightedScheduler;
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -33,6 +31,9 @@ final class LaneSender implements SegmentSource {
   /** For so many lanes that have sent lately, their place in the scheduler is kept. */
   private static final int RECENT = 32;
 
+  /** The table for so many lanes that wait for credit is kept. */
+  private static final int KEPT_BLOCKED = 64;
+
   private final Kcp kcp;
   private final ControlFrames control;
   private final Credit credit = new Credit();
@@ -40,10 +41,15 @@ final class LaneSender implements SegmentSource {
   private final WeightedScheduler<LaneOutbox> scheduler = new WeightedScheduler<>(TURN_BYTES);
 
   /** Wait for credit or, before the peer's limits are known, for those; in this order. */
-  private final Set<LaneOutbox> blocked = new LinkedHashSet<>();
+  private Set<LaneOutbox> blocked = new LinkedHashSet<>();
 
-  /** Copied into segments of the current flush. */
-  private final Deque<LaneSend> sent = new ArrayDeque<>();
+  /** Whether the table of those has become large. */
+  private boolean isBlockedLarge;
+
+  /** Copied into segments of the current flush, linked. */
+  private LaneSend firstSent;
+
+  private LaneSend lastSent;
 
   private final LaneOutbox[] recent = new LaneOutbox[RECENT];
   private int nextRecent;
@@ -150,6 +156,7 @@ final class LaneSender implements SegmentSource {
 
   private void block(LaneOutbox outbox) {
     blocked.add(outbox);
+    isBlockedLarge |= blocked.size() > KEPT_BLOCKED;
     if (isOpen) {
       LaneTracing.blocked(kcp, outbox.lane);
     }
@@ -191,6 +198,10 @@ final class LaneSender implements SegmentSource {
         i.remove();
         schedule(outbox);
       }
+    }
+    if (isBlockedLarge && blocked.isEmpty()) {
+      blocked = new LinkedHashSet<>();
+      isBlockedLarge = false;
     }
   }
 
@@ -414,7 +425,12 @@ final class LaneSender implements SegmentSource {
     kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.bytes());
     LaneTracing.messageSent(kcp, outbox.lane, message.bytes());
     message.release();
-    sent.add(message);
+    if (firstSent == null) {
+      firstSent = message;
+    } else {
+      lastSent.next = message;
+    }
+    lastSent = message;
     if (outbox.isEmpty()) {
       scheduler.remove(outbox.entry);
       ended(outbox);
@@ -423,8 +439,11 @@ final class LaneSender implements SegmentSource {
 
   @Override
   public void onSent(int segments) {
-    for (LaneSend message; (message = sent.poll()) != null; ) {
+    for (LaneSend message; (message = firstSent) != null; ) {
+      firstSent = message.next;
+      message.next = null;
       message.sent();
     }
+    lastSent = null;
   }
 }

@@ -82,10 +82,15 @@ public final class WeightedScheduler<T> {
     }
   }
 
+  private static final int MIN_CAPACITY = 4;
+
+  /** A heap of this capacity is kept when it is empty. */
+  private static final int KEPT_CAPACITY = 64;
+
   private final int maxTurnBytes;
 
   /** A binary heap. */
-  private Object[] heap = new Object[4];
+  private Object[] heap = new Object[MIN_CAPACITY];
 
   private int size;
   private long orders;
@@ -142,6 +147,9 @@ public final class WeightedScheduler<T> {
     heap[size] = null;
     if (last != entry) {
       place(last, index);
+    }
+    if (size == 0 && heap.length > KEPT_CAPACITY) {
+      heap = new Object[MIN_CAPACITY];
     }
   }
 

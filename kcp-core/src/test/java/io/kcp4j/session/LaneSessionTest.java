@@ -505,6 +505,28 @@ class LaneSessionTest {
     assertTrue(client.packets().size() <= 3);
   }
 
+  /** The answer to the end of the peer leaves no room in its datagram for what was planned. */
+  @Test
+  void unreliableMessageOfAFlushThatHasFailedLeavesBehindAnAnswer() {
+    beginAndExchange();
+    config(client, 5, LaneKind.UNRELIABLE);
+    queue(client, 5, "x".repeat(client.session.lanes().lane(5).maxMessageBytes()));
+    client.failingOutputs = 1;
+    assertThrows(OutOfMemoryError.class, client::flush);
+    assertEquals(List.of(), client.packets());
+    server.session.shutdownOutput(server.nowUs);
+    server.flush();
+    client.take(server, server.packets());
+    client.flush();
+    List<ByteBuf> packets = client.packets();
+    assertEquals(TO_SERVER + "070100" + "04", messages(packets).get(0));
+    assertEquals(2, packets.size());
+    assertEquals(1400, packets.get(1).readableBytes());
+    server.take(client, packets);
+    assertEquals(1, received.size());
+    assertTrue(client.session.isInputFinished());
+  }
+
   @Test
   void unreliableMessagesCountAsPayloadForTheIdleTimeout() {
     beginAndExchange();
@@ -552,6 +574,66 @@ class LaneSessionTest {
     assertFalse(server.session.isInputFinished(), "the end of the lane has not been taken");
     read(server.session);
     assertEquals(List.of("1:end"), received);
+    assertTrue(server.session.isInputFinished());
+  }
+
+  private void limitTheClient() {
+    client.lanes = LanesConfig.builder().maxLanes(8).budgetBytes(65_536).build();
+  }
+
+  /** The server sends ten times the budget of a client that reads everything. */
+  private void sendTenBudgets() {
+    for (int i = 0; i < 220; i++) {
+      queue(server, 1, "x".repeat(3_000));
+    }
+    server.flush();
+  }
+
+  @Test
+  void sideThatHasEndedItsOutputReportsWhatItHasRead() {
+    limitTheClient();
+    beginAndExchange();
+    queue(client, 1, "a");
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    exchange(2);
+    assertTrue(server.session.isInputFinished());
+    received.clear();
+    sendTenBudgets();
+    exchange(40);
+    assertEquals(220, received.size());
+    server.session.lanes().lane(1).shutdownOutput();
+    server.flush();
+    exchange(2);
+    assertTrue(server.session.lanes().lane(1).isOutputOpen(), "the end was answered");
+    queue(server, 1, "b");
+    server.session.sendClose(server.nowUs);
+    server.flush();
+    exchange(2);
+    assertEquals(List.of("1:end", "1:b"), received.subList(220, 222));
+    assertTrue(server.session.isInputFinished());
+    assertTrue(client.session.isInputFinished());
+    assertEquals(0, server.count(KcpCounter.LANE_FRAMES_REFUSED));
+  }
+
+  /** The final sequence number includes the reports that have left before. */
+  @Test
+  void endOfTheOutputIsTakenThoughReportsHaveArrivedBeforeIt() {
+    limitTheClient();
+    beginAndExchange();
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    List<ByteBuf> fin = new ArrayList<>(client.packets());
+    client.runTo(client.nowUs + 5_000);
+    fin.addAll(client.packets()); // With its copies.
+    sendTenBudgets();
+    client.take(server, server.packets());
+    server.take(client, client.packets());
+    assertFalse(server.session.isInputFinished());
+    server.take(client, fin);
+    assertFalse(server.session.isInputFinished(), "below what has been received");
+    exchange(40);
+    assertEquals(220, received.size());
     assertTrue(server.session.isInputFinished());
   }
 

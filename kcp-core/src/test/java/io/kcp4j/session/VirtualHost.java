@@ -42,6 +42,9 @@ final class VirtualHost {
 
   long nowUs = 1_000_000;
 
+  /** So many datagrams from now on find no memory. */
+  int failingOutputs;
+
   /** The bytes of payload that were received. */
   int received;
 
@@ -167,6 +170,10 @@ final class VirtualHost {
 
     @Override
     public ByteBuf begin(int maxBytes) {
+      if (failingOutputs > 0) {
+        failingOutputs--;
+        throw new OutOfMemoryError("simulated");
+      }
       packet = Unpooled.buffer(maxBytes, maxBytes);
       return packet;
     }

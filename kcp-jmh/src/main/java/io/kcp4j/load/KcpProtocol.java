@@ -1,5 +1,6 @@
 package io.kcp4j.load;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
@@ -8,6 +9,9 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.LaneConfig;
+import io.kcp4j.lanes.LaneKind;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
@@ -91,6 +95,12 @@ final class KcpProtocol implements LoadProtocol {
       description = "Adaptive FEC with at most N parity packets of a group, instead of a ratio.")
   private int adaptiveParity;
 
+  @Option(
+      names = "--lane-kind",
+      description =
+          "Delivery by lanes of this kind, one of ${COMPLETION-CANDIDATES}, in place of a stream.")
+  private LaneKind laneKind;
+
   /** Sets options on a bootstrap, or on a builder that has one. */
   @FunctionalInterface
   interface OptionSetter {
@@ -112,6 +122,16 @@ final class KcpProtocol implements LoadProtocol {
     sessionOptions(client);
   }
 
+  /** Whether messages are on lanes. */
+  boolean hasLanes() {
+    return laneKind != null;
+  }
+
+  /** Whether all that is sent on a lane, or on the stream, arrives in order. */
+  boolean isOrdered() {
+    return laneKind == null || laneKind == LaneKind.RELIABLE_ORDERED;
+  }
+
   private static void socketOptions(OptionSetter options) {
     options.set(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES);
     options.set(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES);
@@ -121,6 +141,10 @@ final class KcpProtocol implements LoadProtocol {
     options.set(KcpChannelOption.CONFIG, config());
     options.set(KcpChannelOption.FEC, fec());
     options.set(KcpChannelOption.LINGER, 0);
+    if (hasLanes()) {
+      LanesConfig lanes = LanesConfig.builder().defaultLane(LaneConfig.of(laneKind)).build();
+      options.set(KcpChannelOption.LANES, lanes);
+    }
   }
 
   @Override
@@ -154,6 +178,7 @@ final class KcpProtocol implements LoadProtocol {
   private KcpConfig config() {
     return KcpConfig.builder()
         .mode(KcpMode.FAST3)
+        .delivery(hasLanes() ? Delivery.LANES : Delivery.STREAM)
         .mtuBytes(mtuBytes)
         .sendWindow(sendWindow)
         .receiveWindow(receiveWindow)

@@ -50,6 +50,11 @@ public final class Load implements Callable<Integer> {
     PING,
     /** Sends the messages of a game, which are echoed. */
     GAME,
+    /**
+     * Sends the messages of a game one way, on a lane for each entity if there are lanes. Also the
+     * mode of its server, which measures.
+     */
+    LANES,
     /** Opens sessions one after another, to a server of the mode GAME. */
     ARRIVALS
   }
@@ -171,7 +176,11 @@ public final class Load implements Callable<Integer> {
   }
 
   private ChannelHandler serverHandler() {
-    return mode == Mode.GAME ? new GameServerHandler() : new LoadServerHandler(stats);
+    return switch (mode) {
+      case GAME -> new GameServerHandler();
+      case LANES -> new EntityServerHandler(game, kcp, roundTrips);
+      default -> new LoadServerHandler(stats);
+    };
   }
 
   private ChannelHandler clientHandler() {
@@ -179,13 +188,14 @@ public final class Load implements Callable<Integer> {
       case SINK, PING -> new LoadSender(LoadPayload.COUNTED, stats);
       case ECHO -> new LoadSender(LoadPayload.ECHOED, stats);
       case GAME -> new GameClient(game, roundTrips);
+      case LANES -> new EntityClient(game, kcp.hasLanes());
       case ARRIVALS -> throw new AssertionError(mode);
     };
   }
 
   private LoadReport report() {
     return switch (mode) {
-      case GAME -> roundTrips;
+      case GAME, LANES -> roundTrips;
       case ARRIVALS -> arrivals;
       case SINK, ECHO, PING -> stats;
     };

@@ -44,6 +44,16 @@ class LoadTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"--transport=kcp", "--lane-kind=reliable_ordered"})
+  void delaysOfTheMessagesOfEntitiesAreMeasuredByTheServer(String with) throws IOException {
+    try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", "--mode=lanes", with);
+        RunningLoad client = new RunningLoad(remote(server), "--mode=lanes", with)) {
+      assertTrue(server.awaitPositive("messages") > 0);
+      assertTrue(server.awaitPositive("max_us") > 0);
+    }
+  }
+
   @Test
   void newSessionsHaveTheirFirstEchoes() throws IOException {
     try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", "--mode=game");

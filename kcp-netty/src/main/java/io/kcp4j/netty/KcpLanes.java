@@ -8,10 +8,6 @@ import io.kcp4j.lanes.Lanes;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
-import java.util.HashSet;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
-import java.util.Set;
 
 /**
  * The lanes of a {@link KcpChannel}: see {@link KcpChannel#lanes}. {@link LaneMessage}s are written
@@ -25,10 +21,10 @@ public final class KcpLanes {
   private final WriteCompletions completions;
 
   /** The lanes that the channel's pipeline has to read. */
-  private final Set<Lane> readable = new LinkedHashSet<>();
+  private final LaneSet readable = new LaneSet();
 
   /** The lanes without a channel that this side has ended, and whose end the peer has not read. */
-  private final Set<Lane> ending = new HashSet<>();
+  private final LaneSet ending = new LaneSet();
 
   private LaneListener.Acceptor acceptor;
   private boolean isOpenReported;
@@ -308,10 +304,7 @@ public final class KcpLanes {
     if (unreliable != null) {
       return new UnreliableDatagram(unreliable);
     }
-    while (!readable.isEmpty()) {
-      Iterator<Lane> first = readable.iterator();
-      Lane lane = first.next();
-      first.remove();
+    for (Lane lane; (lane = readable.poll()) != null; ) {
       ByteBuf message = lane.receive();
       if (message != null) {
         if (lane.hasInput()) {
@@ -328,11 +321,10 @@ public final class KcpLanes {
 
   /** Discards what the pipeline has not read. */
   void discard() {
-    for (Lane lane : readable) {
+    for (Lane lane; (lane = readable.poll()) != null; ) {
       for (ByteBuf message; (message = lane.receive()) != null; message.release()) {}
       lane.takeInputEnd();
     }
-    readable.clear();
   }
 
   /** Fails the writes that wait, after the session has been closed. */

@@ -7,8 +7,6 @@ import io.netty.channel.ChannelPromise;
 import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
 import java.nio.channels.ClosedChannelException;
-import java.util.ArrayDeque;
-import java.util.Deque;
 
 /**
  * The {@link LaneMessage}s that were written to a channel, and their promises. They bypass the
@@ -30,10 +28,19 @@ final class LaneWrites {
   private final KcpLanes owner;
   private final KcpChannel channel;
   private final Lanes lanes;
-  private final Deque<Write> unflushed = new ArrayDeque<>();
+  /** The table for so many lanes is kept when nothing waits. */
+  private static final int KEPT = 64;
+
+  /** Not flushed, linked. */
+  private Write firstUnflushed;
+
+  private Write lastUnflushed;
 
   /** The lanes on which something waits. */
-  private final IntObjectMap<Pending> pendingOf = new IntObjectHashMap<>();
+  private IntObjectMap<Pending> pendingOf = new IntObjectHashMap<>();
+
+  /** Whether its table has become large. */
+  private boolean hasManyLanes;
 
   private long pendingBytes;
   private boolean isTotalUnwritable;
@@ -54,6 +61,9 @@ final class LaneWrites {
 
     private final int bytes;
 
+    /** The one behind it that is not flushed. */
+    private Write next;
+
     Write(LaneMessage message, ChannelPromise promise) {
       super(owner, message.lane(), message.content(), promise);
       bytes = message.content().readableBytes() + OVERHEAD_BYTES;
@@ -68,19 +78,34 @@ final class LaneWrites {
   /** Keeps a message until it is flushed. */
   void add(LaneMessage message, ChannelPromise promise) {
     Write write = new Write(message, promise);
-    unflushed.add(write);
+    if (firstUnflushed == null) {
+      firstUnflushed = write;
+    } else {
+      lastUnflushed.next = write;
+    }
+    lastUnflushed = write;
     count(write.lane(), write.bytes);
   }
 
   /** Passes the pending writes to their lanes; returns whether there were any. */
   boolean flush() {
-    if (unflushed.isEmpty()) {
+    if (firstUnflushed == null) {
       return false;
     }
-    for (Write write; (write = unflushed.poll()) != null; ) {
+    for (Write write; (write = pollUnflushed()) != null; ) {
       write.send();
     }
     return true;
+  }
+
+  private Write pollUnflushed() {
+    Write write = firstUnflushed;
+    if (write != null) {
+      firstUnflushed = write.next;
+      write.next = null;
+      lastUnflushed = firstUnflushed == null ? null : lastUnflushed;
+    }
+    return write;
   }
 
   /** Whether less waits on a lane than the water marks say. */
@@ -101,6 +126,7 @@ final class LaneWrites {
     if (pending == null) {
       pending = new Pending();
       pendingOf.put(lane, pending);
+      hasManyLanes |= pendingOf.size() > KEPT;
     }
     pending.bytes += bytes;
     pendingBytes += bytes;
@@ -111,10 +137,19 @@ final class LaneWrites {
         wasUnwritable ? pending.bytes > 0 && pending.bytes >= low : pending.bytes > high;
     if (pending.bytes == 0) {
       pendingOf.remove(lane);
+      shrink();
     }
     updateTotal(low, high);
     if (pending.isUnwritable != wasUnwritable) {
       fire(lane, wasUnwritable ? LaneEvent.Type.WRITABLE : LaneEvent.Type.UNWRITABLE);
+    }
+  }
+
+  /** Gives back a large table in which nothing is. */
+  private void shrink() {
+    if (hasManyLanes && pendingOf.isEmpty()) {
+      pendingOf = new IntObjectHashMap<>();
+      hasManyLanes = false;
     }
   }
 
@@ -138,7 +173,7 @@ final class LaneWrites {
 
   /** Fails the writes that were not flushed. */
   void close() {
-    for (Write write; (write = unflushed.poll()) != null; ) {
+    for (Write write; (write = pollUnflushed()) != null; ) {
       write.fail(new ClosedChannelException());
     }
   }

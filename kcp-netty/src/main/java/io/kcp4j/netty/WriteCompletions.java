@@ -13,8 +13,11 @@ import java.util.concurrent.RejectedExecutionException;
  */
 final class WriteCompletions {
 
+  /** A queue for so many is kept when it is empty. */
+  private static final int KEPT = 1024;
+
   private final Executor eventLoop;
-  private final Deque<Runnable> decided = new ArrayDeque<>();
+  private Deque<Runnable> decided = new ArrayDeque<>();
   private boolean isScheduled;
 
   WriteCompletions(Executor eventLoop) {
@@ -45,12 +48,15 @@ final class WriteCompletions {
    * @return whether there was anything
    */
   boolean run() {
-    boolean hasRun = !decided.isEmpty();
+    int most = decided.size();
     Runnable completion;
-    for (int left = decided.size(); left > 0 && (completion = decided.poll()) != null; left--) {
+    for (int left = most; left > 0 && (completion = decided.poll()) != null; left--) {
       completion.run();
     }
-    return hasRun;
+    if (most > KEPT && decided.isEmpty()) {
+      decided = new ArrayDeque<>();
+    }
+    return most > 0;
   }
 
   /** Completes a promise; a failure is null, or not reported to a void promise. */

@@ -1018,10 +1018,20 @@ class LaneChannelTest {
       }
       List<LaneChannel> channels =
           opened.stream().map(opening -> opening.syncUninterruptibly().getNow()).toList();
-      for (int round = 1; round <= 2; round++) {
-        int expected = round;
-        channels.forEach(lane -> lane.writeAndFlush(Unpooled.wrappedBuffer(new byte[200])));
-        await().until(() -> recorders.stream().allMatch(r -> r.messages().size() == expected));
+      List<String> expected = new ArrayList<>();
+      for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3; i++) {
+          String text = round + "." + i;
+          expected.add(text);
+          channels.forEach(lane -> send(lane, lane.lane() + "." + text));
+        }
+        int messages = expected.size();
+        await().until(() -> recorders.stream().allMatch(r -> r.count() >= messages));
+      }
+      for (int id = 0; id < lanes; id++) {
+        String lane = id + ".";
+        assertEquals(
+            expected.stream().map(text -> lane + text).toList(), recorders.get(id).messages());
       }
       assertEquals(0, session.stats().get(KcpCounter.LANE_FRAMES_REFUSED));
       channels.forEach(LaneChannel::close);

@@ -24,6 +24,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.net.DatagramSocket;
@@ -32,13 +33,19 @@ import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Messages of lanes in the pipeline of the session's channel. */
 @Timeout(60)
@@ -509,6 +516,123 @@ class LaneMessageTest {
           () ->
               fixture.connectTo(
                   (InetSocketAddress) silent.getLocalSocketAddress(), new LaneRecorder()));
+    }
+  }
+
+  // After the half-close
+
+  private static void allowHalfClosure(Fixture fixture) {
+    fixture.serverBootstrap.childOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+    fixture.bootstrap.option(ChannelOption.ALLOW_HALF_CLOSURE, true);
+  }
+
+  /** With a small budget, which a few messages use up. */
+  private static void limit(Fixture fixture) {
+    LanesConfig small = LanesConfig.builder().maxLanes(16).budgetBytes(65_536).build();
+    fixture.serverBootstrap.childOption(KcpChannelOption.LANES, small);
+    fixture.bootstrap.option(KcpChannelOption.LANES, small);
+  }
+
+  @Test
+  void sideThatHasEndedItsOutputGivesCreditForWhatItReads() throws Exception {
+    try (Fixture fixture = fixture()) {
+      allowHalfClosure(fixture);
+      limit(fixture);
+      LaneRecorder served = new LaneRecorder();
+      fixture.serve(() -> served);
+      LaneRecorder recorder = new LaneRecorder();
+      KcpChannel client = fixture.connect(recorder);
+      send(client, 1, "a").syncUninterruptibly();
+      client.shutdownOutput().syncUninterruptibly();
+      await().until(() -> served.events.contains(ChannelInputShutdownEvent.INSTANCE));
+      KcpChannel child = fixture.child();
+      for (int i = 0; i < 100; i++) {
+        send(child, 1, 5_000);
+        send(child, 2, 5_000);
+      }
+      await().until(() -> recorder.bytes() == 1_000_000);
+      LaneEvent endRead = new LaneEvent(1, LaneEvent.Type.END_READ);
+      for (int i = 1; i <= 3; i++) {
+        int ends = i;
+        run(child, () -> child.lanes().shutdownOutput(1));
+        await().until(() -> served.events.stream().filter(endRead::equals).count() == ends);
+        send(child, 1, "again");
+        await().until(() -> recorder.messages(1).size() == 100 + ends);
+      }
+      run(client, () -> client.lanes().discardInput(2));
+      send(child, 2, "b");
+      await().until(() -> served.hasEvent(2, LaneEvent.Type.OUTPUT_STOPPED));
+      assertTrue(client.isActive());
+      assertTrue(child.isActive());
+      child.shutdownOutput().syncUninterruptibly();
+      await().until(() -> recorder.events.contains(ChannelInputShutdownEvent.INSTANCE));
+      client.close().syncUninterruptibly();
+      child.closeFuture().syncUninterruptibly();
+      assertEquals(0, client.stats().get(KcpCounter.LANE_FRAMES_REFUSED));
+      assertEquals(0, child.stats().get(KcpCounter.LANE_FRAMES_REFUSED));
+    }
+  }
+
+  @Test
+  void closeSendsMoreThanTheBudgetOfThePeer() {
+    try (Fixture fixture = fixture()) {
+      limit(fixture);
+      LaneRecorder served = new LaneRecorder();
+      fixture.serve(() -> served);
+      KcpChannel client = fixture.connect(new LaneRecorder());
+      IntStream.range(0, 100).forEach(i -> send(client, 1, 5_000));
+      client.close().syncUninterruptibly();
+      await().until(() -> served.bytes() == 500_000);
+    }
+  }
+
+  // Many lanes
+
+  /** Each echo is compared: what arrived at the server twice, or in another order, differs. */
+  @ParameterizedTest
+  @EnumSource(names = {"RELIABLE_ORDERED", "RELIABLE_UNORDERED"})
+  void tenThousandLanesOfOneSessionCarryMessagesBothWays(LaneKind kind) {
+    int lanes = 10_000;
+    LanesConfig many =
+        LanesConfig.builder()
+            .maxLanes(lanes)
+            .budgetBytes(16 << 20)
+            .defaultLane(LaneConfig.of(kind))
+            .build();
+    try (Fixture fixture = fixture()) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.LANES, many);
+      fixture.bootstrap.option(KcpChannelOption.LANES, many);
+      fixture.serve(Echo::new);
+      LaneRecorder recorder = new LaneRecorder();
+      KcpChannel client = fixture.connect(recorder);
+      Set<String> expected = new HashSet<>();
+      for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3 * lanes; i++) {
+          String text = round + "." + i;
+          client.write(message(client, i % lanes, text));
+          expected.add(i % lanes + ":" + text);
+        }
+        client.flush();
+        await().until(() -> recorder.count() >= expected.size());
+      }
+      List<String> echoed = recorder.messages();
+      assertEquals(expected.size(), echoed.size());
+      assertEquals(expected, Set.copyOf(echoed));
+      if (kind == LaneKind.RELIABLE_ORDERED) {
+        assertInOrder(echoed);
+      }
+      assertEquals(0, client.stats().get(KcpCounter.LANE_FRAMES_REFUSED));
+    }
+  }
+
+  /** The round and the number of the messages of a lane increase. */
+  private static void assertInOrder(List<String> messages) {
+    Map<String, Integer> last = new HashMap<>();
+    for (String message : messages) {
+      String[] parts = message.split("[:.]", 3);
+      int number = Integer.parseInt(parts[1]) * 1_000_000 + Integer.parseInt(parts[2]);
+      Integer before = last.put(parts[0], number);
+      assertTrue(before == null || number > before, message + " behind " + before);
     }
   }
 

@@ -46,6 +46,10 @@ class LaneRecorder extends ChannelInboundHandlerAdapter {
     return messages().stream().filter(message -> message.startsWith(lane + ":")).toList();
   }
 
+  synchronized int count() {
+    return messages.size();
+  }
+
   synchronized long bytes() {
     return bytes;
   }

@@ -1,0 +1,121 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.lanes.LaneConfig;
+import io.kcp4j.lanes.LaneKind;
+import io.kcp4j.lanes.LanesConfig;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.SimpleChannelInboundHandler;
+import java.lang.management.ManagementFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What lanes take that have carried messages and are idle: the heap is measured. */
+@Timeout(120)
+class LaneMemoryTest {
+
+  private static final int LANES = 10_000;
+
+  /** The lanes that carry messages, beside one that has done so before. */
+  private static final int USED = LANES - 1;
+
+  private static final int MESSAGES = 3;
+
+  private final AtomicInteger echoed = new AtomicInteger();
+
+  private final class Counter extends SimpleChannelInboundHandler<LaneMessage> {
+    @Override
+    protected void channelRead0(ChannelHandlerContext ctx, LaneMessage message) {
+      echoed.incrementAndGet();
+    }
+  }
+
+  /**
+   * Both ends of the session are in this process, so that there are two objects of each lane. What
+   * queues and tables keep that have had something of all lanes counts, too.
+   *
+   * @param atOnce how many lanes carry messages at the same time
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "RELIABLE_ORDERED, 20",
+    "RELIABLE_ORDERED, 10000",
+    "RELIABLE_UNORDERED, 10000",
+    "UNRELIABLE, 20",
+    "UNRELIABLE_SEQUENCED, 20"
+  })
+  void idleLaneTakesAtMostAHundredBytes(LaneKind kind, int atOnce) throws Exception {
+    LanesConfig many =
+        LanesConfig.builder()
+            .maxLanes(LANES)
+            .budgetBytes(16 << 20)
+            .defaultLane(LaneConfig.of(kind))
+            .build();
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
+      fixture.serverBootstrap.childOption(KcpChannelOption.LANES, many);
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
+      fixture.bootstrap.option(KcpChannelOption.LANES, many);
+      fixture.serve(Echo::new);
+      use(fixture, fixture.connect(new Counter()), 1, USED, atOnce); // Loads all classes.
+      KcpChannel client = fixture.connect(new Counter());
+      use(fixture, client, 0, 1, atOnce);
+      long before = heapBytes();
+      use(fixture, client, 1, USED, atOnce);
+      double each = (heapBytes() - before) / (2.0 * USED);
+      assertTrue(each <= 100, "bytes of a lane: " + each);
+      assertTrue(each >= 80, "bytes of a lane: " + each);
+    }
+  }
+
+  /** Lanes carry messages both ways, and come to rest. */
+  private void use(Fixture fixture, Channel client, int from, int lanes, int atOnce) {
+    for (int first = from; first < from + lanes; first += atOnce) {
+      int end = Math.min(first + atOnce, from + lanes);
+      int expected = echoed.get() + (end - first) * MESSAGES;
+      for (int i = 0; i < MESSAGES; i++) {
+        for (int lane = first; lane < end; lane++) {
+          client.write(new LaneMessage(lane, Fixture.buffer(client, new byte[20])));
+        }
+      }
+      client.flush();
+      await().until(() -> echoed.get() == expected);
+    }
+    await().until(() -> fixture.children.stream().allMatch(LaneMemoryTest::isIdle));
+    await().until(() -> isIdle((KcpChannel) client));
+  }
+
+  private static boolean isIdle(KcpChannel session) {
+    return session
+        .eventLoop()
+        .submit(() -> session.session().get().kcp().isQuiescent())
+        .syncUninterruptibly()
+        .getNow();
+  }
+
+  /** What is reachable. */
+  private static long heapBytes() throws JMException {
+    histogram(); // What finalizers and references have held is gone the next time.
+    String histogram = histogram();
+    String[] total = histogram.substring(histogram.lastIndexOf("Total")).split("\\s+");
+    return Long.parseLong(total[2]);
+  }
+
+  private static String histogram() throws JMException {
+    return (String)
+        ManagementFactory.getPlatformMBeanServer()
+            .invoke(
+                new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                "gcClassHistogram",
+                new Object[] {new String[0]},
+                new String[] {String[].class.getName()});
+  }
+}
