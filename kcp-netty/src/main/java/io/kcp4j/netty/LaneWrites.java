@@ -28,6 +28,7 @@ final class LaneWrites {
   private final KcpLanes owner;
   private final KcpChannel channel;
   private final Lanes lanes;
+
   /** The table for so many lanes is kept when nothing waits. */
   private static final int KEPT = 64;
 
