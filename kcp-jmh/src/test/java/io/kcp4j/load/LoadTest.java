@@ -46,6 +46,7 @@ class LoadTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"--transport=kcp", "--lane-kind=reliable_ordered"})
+  @SuppressWarnings("try") // The client only has to run.
   void delaysOfTheMessagesOfEntitiesAreMeasuredByTheServer(String with) throws IOException {
     try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", "--mode=lanes", with);
         RunningLoad client = new RunningLoad(remote(server), "--mode=lanes", with)) {
