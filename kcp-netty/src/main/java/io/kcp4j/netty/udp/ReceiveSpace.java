@@ -70,11 +70,21 @@ public final class ReceiveSpace {
   /** A buffer whose slices know their index in it. */
   private final class Space extends UnpooledDirectByteBuf {
 
+    /** Each look-up allocates two objects where Netty has no Unsafe. */
+    private final long address;
+
     /** The number of bytes that the next read may fill. */
     private int room;
 
     Space() {
       super(UnpooledByteBufAllocator.DEFAULT, CAPACITY_BYTES, CAPACITY_BYTES);
+      address = hasMemoryAddress() ? super.memoryAddress() : 0;
+    }
+
+    @Override
+    public long memoryAddress() {
+      ensureAccessible();
+      return address == 0 ? super.memoryAddress() : address;
     }
 
     @Override

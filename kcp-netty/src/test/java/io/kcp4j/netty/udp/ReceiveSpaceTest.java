@@ -3,10 +3,16 @@ package io.kcp4j.netty.udp;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.sun.management.ThreadMXBean;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.util.IllegalReferenceCountException;
+import java.lang.management.ManagementFactory;
 import org.junit.jupiter.api.Test;
 
 /** Reads share one memory as long as none of it is retained. */
@@ -99,6 +105,27 @@ class ReceiveSpaceTest {
     assertEquals(0, first.refCnt());
     space.release();
     assertEquals(0, second.refCnt());
+  }
+
+  @Test
+  void addressIsFoundWithoutAllocation() {
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    ByteBuf read = read(100);
+    assumeTrue(read.hasMemoryAddress());
+    ByteBuf datagram = read.retainedSlice(20, 50);
+    assertEquals(20, datagram.memoryAddress() - read.memoryAddress());
+    long before = threads.getCurrentThreadAllocatedBytes();
+    for (int i = 0; i < 1_000; i++) {
+      datagram.memoryAddress();
+    }
+    long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+
+    assertTrue(allocated < 10_000, allocated + " bytes");
+
+    datagram.release();
+    read.release();
+    space.release();
+    assertThrows(IllegalReferenceCountException.class, read::memoryAddress);
   }
 
   @Test
