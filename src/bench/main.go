@@ -13,7 +13,7 @@ func main() {
 		cli.NewCommand("compare-latency",
 			"a game's round trips over an emulated link, of all transports, as a table", compareLatency),
 		cli.NewCommand("compare-lanes",
-			"lateness of a game's messages on lanes and on a stream of kcp4j, as a table", compareLanes),
+			"delays of a game's messages on lanes and on a stream of kcp4j, as a table", compareLanes),
 		cli.NewCommand("compare-rpc",
 			"calls of gRPC by TCP and kcp4j over an emulated link, as a table", compareRPC),
 		cli.NewCommand("compare-congestion",

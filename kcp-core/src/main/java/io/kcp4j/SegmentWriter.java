@@ -12,9 +12,6 @@ import io.netty.buffer.ByteBuf;
 @SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SegmentWriter {
 
-  /** As few that their headers and payload stay in the processor's first cache. */
-  private static final int PULLED_TOGETHER = 16;
-
   /** The session that is flushed; null between flushes. */
   private Kcp kcp;
 
@@ -98,11 +95,6 @@ final class SegmentWriter {
   /** How much payload suffices for the next new segment, in bytes; more if the segment has room. */
   int enoughPayloadBytes() {
     return Math.max(splitBytes - newBytes - Segment.HEADER_BYTES, 1);
-  }
-
-  /** How many segments to pull at once: one, if its size depends on those before it. */
-  int pullable() {
-    return splitBytes != Integer.MAX_VALUE || limit != null ? 1 : PULLED_TOGETHER;
   }
 
   /** Writes a segment without payload, unless the limit has no room for it. */

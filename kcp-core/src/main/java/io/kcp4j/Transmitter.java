@@ -137,8 +137,7 @@ final class Transmitter {
         && kcp.pacer.isOpen(nowUs)
         && kcp.writer.isNewAllowed()) {
       int most = Math.min(window - inFlight(kcp), kcp.pacer.room());
-      if (puller.pull(Math.min(most, kcp.writer.pullable()), kcp.writer.enoughPayloadBytes())
-          == 0) {
+      if (puller.pull(most, kcp.writer.enoughPayloadBytes()) == 0) {
         return;
       }
       sendQueued(kcp, window, ts, nowUs);
