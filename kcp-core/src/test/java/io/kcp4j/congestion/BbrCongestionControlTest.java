@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -149,6 +150,40 @@ class BbrCongestionControlTest {
     path.run(5_000);
     double share = utilization(10_000);
     assertTrue(share >= 0.9, "share " + share);
+  }
+
+  /** What losses have bound must not bind for ever only because the queue always stands. */
+  @Test
+  void queueOfAnotherSenderDoesNotKeepTheBoundOfLosses() {
+    path.queueBytes = (long) (BDP / 4);
+    path.run(10_000);
+    path.queueBytes = Long.MAX_VALUE;
+    path.foreignQueueUs = 160_000;
+    path.run(15_000);
+    double share = utilization(10_000);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
+  /** How often it probes for more in ten seconds, with a queue of 20 ms in part of each second. */
+  private int probes(int queueMs) {
+    int probes = 0;
+    for (int second = 0; second < 10; second++) {
+      path.foreignQueueUs = 20_000;
+      List<String> states = new ArrayList<>(statesOf(queueMs));
+      path.foreignQueueUs = 0;
+      states.addAll(statesOf(1_000 - queueMs));
+      probes += Collections.frequency(states, "REFILL");
+    }
+    return probes;
+  }
+
+  @Test
+  void probesAreRarerWhereAQueueStands() {
+    path.run(5_000);
+    int alone = probes(0);
+    int beside = probes(300);
+    assertTrue(alone >= 12, "alone " + alone);
+    assertTrue(beside <= 6, "beside " + beside);
   }
 
   @Test
