@@ -81,10 +81,7 @@ final class BbrCongestionControl implements CongestionControl {
   /** What is kept in flight after a loss in UP, of what was in flight then. */
   private static final double LOSS_WINDOW = 0.85;
 
-  /** What is left of the bandwidth after a round of excessive losses in CRUISE. */
-  private static final double LOSS_BANDWIDTH = 0.9;
-
-  /** The least bound of the bandwidth that a standing queue sets: BBRv3's BBRBeta. */
+  /** The least bound of the bandwidth that losses or a standing queue set: BBRv3's BBRBeta. */
   private static final double LEAST_BOUND = 0.7;
 
   private final DeliveryRateSampler sampler = new DeliveryRateSampler();
@@ -120,6 +117,10 @@ final class BbrCongestionControl implements CongestionControl {
 
   /** Whether losses of the last round show congestion. */
   private boolean isCongested;
+
+
+  /** Whether losses of what was sent in UP may still be found. */
+  private boolean hasProbed;
 
   private long probeRttEndsAtUs;
 
@@ -282,6 +283,7 @@ final class BbrCongestionControl implements CongestionControl {
   // States
 
   private void enter(BbrState next, long nowUs) {
+    hasProbed = state == BbrState.UP;
     state = next;
     stateAtUs = nowUs;
     roundsInState = 0;
@@ -301,6 +303,12 @@ final class BbrCongestionControl implements CongestionControl {
         }
       }
       case DOWN -> {
+        if (isRoundStart && hasProbed) {
+          hasProbed = false;
+          if (loss.isExcessive()) { // The probe has made a queue: losses need no other witness.
+            limitFlight();
+          }
+        }
         if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
           enter(BbrState.CRUISE, nowUs);
         }
@@ -361,9 +369,13 @@ final class BbrCongestionControl implements CongestionControl {
     return roundsInState > 0 && sampler.inFlightBytes() <= limit;
   }
 
+  private void boundBandwidth() {
+    bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
+  }
+
   private void cruise(long nowUs) {
     if (isCongested) {
-      bandwidth.scale(LOSS_BANDWIDTH);
+      boundBandwidth();
       highBytes = Math.min(highBytes, Math.max(LEAST_BOUND * highBytes, bdp(UP_PACING)));
     }
     if (roundsInState > 1 && queue.isKnown()) { // The first round was sent in DOWN.
@@ -371,7 +383,7 @@ final class BbrCongestionControl implements CongestionControl {
       foreign.endRound(queue.isStanding());
       if (isYielding) {
         cycle.lengthen();
-        bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
+        boundBandwidth();
         enter(BbrState.DOWN, nowUs);
         return;
       }

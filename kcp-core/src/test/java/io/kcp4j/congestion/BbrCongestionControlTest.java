@@ -164,6 +164,18 @@ class BbrCongestionControlTest {
     assertTrue(share >= 0.9, "share " + share);
   }
 
+  /** They are found after the probe, which has ended for the queue that it has made. */
+  @Test
+  void lossesOfAProbeBoundWhatTheNextOneSends() {
+    path.run(5_000);
+    path.queueBytes = (long) (BDP / 8);
+    path.run(5_000);
+    long before = path.dropped();
+    path.run(20_000);
+    double droppedShare = (path.dropped() - before) * 1400 / (RATE * 20);
+    assertTrue(droppedShare <= 0.002, "dropped " + droppedShare);
+  }
+
   /** How often it probes for more in ten seconds, with a queue of 20 ms in part of each second. */
   private int probes(int queueMs) {
     int probes = 0;
