@@ -305,7 +305,7 @@ final class BbrCongestionControl implements CongestionControl {
       case DOWN -> {
         if (isRoundStart && hasProbed) {
           hasProbed = false;
-          if (loss.isExcessive()) { // The probe has made a queue: losses need no other witness.
+          if (loss.isExcessive()) {
             limitFlight();
           }
         }
@@ -395,9 +395,10 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
+  /** A probe makes a queue, perhaps one that is too short to be seen: losses need no witness. */
   private void probeUp(long nowUs) {
     boolean isQueueOurs = queue.isStanding() && !foreign.isPresent();
-    if (isCongested) {
+    if (isCongested || loss.isExcessive()) {
       limitFlight();
       beginCycle(nowUs);
     } else if (isQueueOurs || roundsInState > MAX_UP_ROUNDS) {
