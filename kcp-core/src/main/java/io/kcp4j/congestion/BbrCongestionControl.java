@@ -305,7 +305,7 @@ final class BbrCongestionControl implements CongestionControl {
       case DOWN -> {
         if (isRoundStart && hasProbed) {
           hasProbed = false;
-          if (loss.isExcessive()) {
+          if (hasOverflowed()) {
             limitFlight();
           }
         }
@@ -395,10 +395,14 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
-  /** A probe makes a queue, perhaps one that is too short to be seen: losses need no witness. */
+  /** Whether a probe has caused losses: the queue may be too short to be standing. */
+  private boolean hasOverflowed() {
+    return queue.isGrowing() && loss.isExcessive();
+  }
+
   private void probeUp(long nowUs) {
     boolean isQueueOurs = queue.isStanding() && !foreign.isPresent();
-    if (isCongested || loss.isExcessive()) {
+    if (isCongested || hasOverflowed()) {
       limitFlight();
       beginCycle(nowUs);
     } else if (isQueueOurs || roundsInState > MAX_UP_ROUNDS) {
