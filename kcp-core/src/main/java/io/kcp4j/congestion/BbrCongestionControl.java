@@ -20,8 +20,9 @@ package io.kcp4j.congestion;
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
  *       and only losses or the window end {@code UP}.
  *   <li>The path is probed every half second to second rather than every two to three, so that
- *       changes are noticed soon. Where a queue has stood in {@code CRUISE}, others share the path,
- *       and the next probe comes after BBRv3's time: each may make another sender lose.
+ *       changes are noticed soon. Where a queue has come up in {@code CRUISE}, others share the
+ *       path, and the next probe comes after BBRv3's time: each may make another sender lose. One
+ *       that {@code DOWN} has left may be our own, and does not put off the next probe.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
@@ -117,7 +118,6 @@ final class BbrCongestionControl implements CongestionControl {
 
   /** Whether losses of the last round show congestion. */
   private boolean isCongested;
-
 
   /** Whether losses of what was sent in UP may still be found. */
   private boolean hasProbed;
@@ -382,7 +382,9 @@ final class BbrCongestionControl implements CongestionControl {
       boolean isYielding = queue.isStanding() && !foreign.isPresent();
       foreign.endRound(queue.isStanding());
       if (isYielding) {
-        cycle.lengthen();
+        if (roundsInState > 2) { // Not what DOWN has left.
+          cycle.lengthen();
+        }
         boundBandwidth();
         enter(BbrState.DOWN, nowUs);
         return;
