@@ -20,9 +20,9 @@ package io.kcp4j.congestion;
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
  *       and only losses or the window end {@code UP}.
  *   <li>The path is probed every half second to second rather than every two to three, so that
- *       changes are noticed soon. Where a queue has come up in {@code CRUISE}, others share the
- *       path, and the next probe comes after BBRv3's time: each may make another sender lose. One
- *       that {@code DOWN} has left may be our own, and does not put off the next probe.
+ *       changes are noticed soon. Where a queue comes up in {@code CRUISE}, others share the path,
+ *       and the next probe comes later: each may make another sender lose. One that {@code DOWN}
+ *       has left may be our own, and does not put off the next probe.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {

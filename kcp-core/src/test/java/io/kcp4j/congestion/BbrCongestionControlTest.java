@@ -171,11 +171,12 @@ class BbrCongestionControlTest {
     assertTrue(share >= 0.9, "share " + share);
   }
 
-  /** They are found after the probe, which has ended for the queue that it has made. */
+  /** No queue is standing: that of the other sender leaves the probe little room. */
   @Test
-  void lossesOfAProbeBoundTheWindow() {
+  void lossesOfAProbeBesideAShortQueueBoundTheWindow() {
     path.run(5_000);
-    path.queueBytes = (long) (BDP / 8);
+    path.foreignQueueUs = 6_000;
+    path.queueBytes = (long) (BDP / 16);
     path.run(5_000);
     int largest = 0;
     for (int ms = 0; ms < 5_000; ms++) {
@@ -207,6 +208,29 @@ class BbrCongestionControlTest {
     int beside = probes(300);
     assertTrue(alone >= 9, "alone " + alone);
     assertTrue(beside <= 6, "beside " + beside);
+  }
+
+  /** How long it takes to enter a state, in milliseconds. */
+  private int untilState(String state) {
+    int ms = 0;
+    while (!bbr.state().equals(state) && ms < 10_000) {
+      path.run(1);
+      ms++;
+    }
+    return ms;
+  }
+
+  /** It may be our own, and probes that come late leave a path unused that has become faster. */
+  @Test
+  void queueThatDownHasLeftDoesNotPutOffTheNextProbe() {
+    path.run(5_000);
+    untilState("UP");
+    untilState("DOWN");
+    path.foreignQueueUs = 20_000;
+    int ms = untilState("CRUISE") + untilState("DOWN");
+    path.foreignQueueUs = 0;
+    ms += untilState("REFILL");
+    assertTrue(ms <= 1_200, ms + " ms");
   }
 
   @Test
