@@ -21,8 +21,7 @@ package io.kcp4j.congestion;
  *       and only losses or the window end {@code UP}.
  *   <li>The path is probed every half second to second rather than every two to three, so that
  *       changes are noticed soon. Where a queue comes up in {@code CRUISE}, others share the path,
- *       and the next probe comes later: each may make another sender lose. One that {@code DOWN}
- *       has left may be our own, and does not put off the next probe.
+ *       and a probe may make them lose, so it comes later. {@code DOWN} may leave our own.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
