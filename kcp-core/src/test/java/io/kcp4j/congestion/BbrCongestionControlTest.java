@@ -222,7 +222,7 @@ class BbrCongestionControlTest {
 
   /** It may be our own, and probes that come late leave a path unused that has become faster. */
   @Test
-  void queueThatDownHasLeftDoesNotPutOffTheNextProbe() {
+  void queueThatDownHasLeftDoesNotDeferTheNextProbe() {
     path.run(5_000);
     untilState("UP");
     untilState("DOWN");
