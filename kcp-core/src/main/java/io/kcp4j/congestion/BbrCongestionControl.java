@@ -17,9 +17,11 @@ package io.kcp4j.congestion;
  *       and begins {@code DOWN}. So several flows of this kind share a path evenly and keep its
  *       queue short; and what jitter has added to the bandwidth is corrected.
  *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
- *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on.
+ *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
+ *       and only losses or the window end {@code UP}.
  *   <li>The path is probed every half second to second rather than every two to three, so that
- *       flows converge and changes are noticed soon.
+ *       changes are noticed soon. Where a queue comes up in {@code CRUISE}, others share the path,
+ *       and a probe may make them lose, so it comes later. {@code DOWN} may leave our own.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
@@ -67,8 +69,6 @@ final class BbrCongestionControl implements CongestionControl {
 
   private static final double UP_WINDOW = 1.75;
 
-  private static final double FOREIGN_EXTRA_WINDOW = 0.25;
-
   private static final int MAX_UP_ROUNDS = 8;
 
   /** BBRv3's BBRPacingMarginPercent. */
@@ -81,20 +81,15 @@ final class BbrCongestionControl implements CongestionControl {
   /** What is kept in flight after a loss in UP, of what was in flight then. */
   private static final double LOSS_WINDOW = 0.85;
 
-  /** What is left of the bandwidth after a round of excessive losses in CRUISE. */
-  private static final double LOSS_BANDWIDTH = 0.9;
-
-  /** The least bound of the bandwidth that a standing queue sets: BBRv3's BBRBeta. */
+  /** The least bound of the bandwidth that losses or a standing queue set: BBRv3's BBRBeta. */
   private static final double LEAST_BOUND = 0.7;
-
-  /** So many queues in a row may still stand after DOWN until they count as another's. */
-  private static final int MAX_FAILED_DRAINS = 6;
 
   private final DeliveryRateSampler sampler = new DeliveryRateSampler();
   private final MaxBandwidth bandwidth = new MaxBandwidth();
   private final MinRtt minRtt = new MinRtt();
   private final AckAggregation aggregation = new AckAggregation();
   private final StandingQueue queue = new StandingQueue();
+  private final ForeignQueue foreign = new ForeignQueue();
   private final RoundLoss loss = new RoundLoss();
   private final ProbeCycle cycle = new ProbeCycle();
   private final TimeoutBackOff backOff = new TimeoutBackOff();
@@ -123,7 +118,9 @@ final class BbrCongestionControl implements CongestionControl {
   /** Whether losses of the last round show congestion. */
   private boolean isCongested;
 
-  private int failedDrains;
+  /** Whether losses of what was sent in UP may still be found. */
+  private boolean hasProbed;
+
   private long probeRttEndsAtUs;
 
   BbrCongestionControl(int mssBytes) {
@@ -156,25 +153,19 @@ final class BbrCongestionControl implements CongestionControl {
     return switch (state) {
       case STARTUP -> STARTUP_PACING;
       case DRAIN -> DRAIN_PACING;
-      case DOWN -> isQueueForeign() ? FOREIGN_DOWN_PACING : DOWN_PACING;
+      case DOWN -> foreign.isPresent() ? FOREIGN_DOWN_PACING : DOWN_PACING;
       case UP -> UP_PACING;
       case CRUISE, REFILL, PROBE_RTT -> 1;
     };
   }
 
   private double windowGain() {
-    double extra = isQueueForeign() ? FOREIGN_EXTRA_WINDOW : 0;
     return switch (state) {
       case STARTUP, DRAIN -> STARTUP_WINDOW;
-      case DOWN, CRUISE, REFILL -> WINDOW + extra;
-      case UP -> UP_WINDOW + extra;
+      case DOWN, CRUISE, REFILL -> WINDOW;
+      case UP -> UP_WINDOW;
       case PROBE_RTT -> PROBE_RTT_WINDOW;
     };
-  }
-
-  /** Whether another sender fills the queue. */
-  private boolean isQueueForeign() {
-    return failedDrains >= MAX_FAILED_DRAINS;
   }
 
   /**
@@ -182,7 +173,7 @@ final class BbrCongestionControl implements CongestionControl {
    * not.
    */
   private double bdp(double gain) {
-    int rttUs = isQueueForeign() ? minRtt.us() : queue.shortestRttUs();
+    int rttUs = foreign.isPresent() ? minRtt.us() : queue.shortestRttUs();
     return gain * bandwidth.bytesPerSecond() * rttUs / US_PER_S;
   }
 
@@ -291,6 +282,7 @@ final class BbrCongestionControl implements CongestionControl {
   // States
 
   private void enter(BbrState next, long nowUs) {
+    hasProbed = state == BbrState.UP;
     state = next;
     stateAtUs = nowUs;
     roundsInState = 0;
@@ -310,6 +302,12 @@ final class BbrCongestionControl implements CongestionControl {
         }
       }
       case DOWN -> {
+        if (isRoundStart && hasProbed) {
+          hasProbed = false;
+          if (hasOverflowed()) {
+            limitFlight();
+          }
+        }
         if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
           enter(BbrState.CRUISE, nowUs);
         }
@@ -370,35 +368,47 @@ final class BbrCongestionControl implements CongestionControl {
     return roundsInState > 0 && sampler.inFlightBytes() <= limit;
   }
 
+  private void boundBandwidth() {
+    bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
+  }
+
   private void cruise(long nowUs) {
     if (isCongested) {
-      bandwidth.scale(LOSS_BANDWIDTH);
+      boundBandwidth();
       highBytes = Math.min(highBytes, Math.max(LEAST_BOUND * highBytes, bdp(UP_PACING)));
     }
     if (roundsInState > 1 && queue.isKnown()) { // The first round was sent in DOWN.
-      if (!queue.isStanding()) {
-        failedDrains = 0;
-      } else if (!isQueueForeign()) {
-        failedDrains++;
-        bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
+      boolean isYielding = queue.isStanding() && !foreign.isPresent();
+      foreign.endRound(queue.isStanding());
+      if (isYielding) {
+        if (roundsInState > 2) { // Not what DOWN has left.
+          cycle.lengthen();
+        }
+        boundBandwidth();
         enter(BbrState.DOWN, nowUs);
         return;
       }
     }
     if (cycle.isOver(nowUs)) {
+      foreign.endCycle();
       bandwidth.unbound();
       enter(BbrState.REFILL, nowUs);
     }
   }
 
+  /** Whether a probe has caused losses: the queue may be too short to be standing. */
+  private boolean hasOverflowed() {
+    return queue.isGrowing() && loss.isExcessive();
+  }
+
   private void probeUp(long nowUs) {
-    boolean isBound = highBytes < bdp(windowGain()) + aggregation.bytes();
-    if (isCongested) {
+    boolean isQueueOurs = queue.isStanding() && !foreign.isPresent();
+    if (isCongested || hasOverflowed()) {
       limitFlight();
       beginCycle(nowUs);
-    } else if (queue.isStanding() || roundsInState > MAX_UP_ROUNDS) {
+    } else if (isQueueOurs || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
-    } else if (isBound) {
+    } else if (highBytes < bdp(windowGain()) + lumpBytes()) {
       highBytes += (double) segmentBytes * (1 << roundsInState);
     } else if (sampler.inFlightBytes() >= bdp(UP_PACING)) {
       beginCycle(nowUs);
@@ -418,6 +428,14 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
+  /**
+   * What the window has in addition because acknowledgements come in lumps. The path does not run
+   * dry meanwhile if another sender fills it.
+   */
+  private double lumpBytes() {
+    return foreign.isPresent() ? 0 : aggregation.bytes();
+  }
+
   private void updateWindow() {
     double bytes = bdp(windowGain());
     if (state == BbrState.STARTUP) {
@@ -425,7 +443,7 @@ final class BbrCongestionControl implements CongestionControl {
       double limit = bytes + STARTUP_EXTRA_SEGMENTS * segmentBytes;
       bytes = Math.min(Math.max(bytes, grown), limit);
     } else if (state != BbrState.PROBE_RTT) {
-      bytes = Math.min(bytes + aggregation.bytes(), highBytes);
+      bytes = Math.min(bytes + lumpBytes(), highBytes);
     }
     windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);
   }

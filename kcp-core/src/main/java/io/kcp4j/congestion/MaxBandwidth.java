@@ -2,7 +2,7 @@ package io.kcp4j.congestion;
 
 /**
  * The bandwidth of the path: the highest delivery rate of the last two cycles of probing. Queues
- * bound it, until the path is probed again.
+ * and losses bound it, until the path is probed again.
  */
 final class MaxBandwidth {
 
@@ -39,11 +39,5 @@ final class MaxBandwidth {
   /** There may be more again. */
   void unbound() {
     bound = Double.POSITIVE_INFINITY;
-  }
-
-  /** Lowers what was measured. */
-  void scale(double factor) {
-    latest *= factor;
-    before *= factor;
   }
 }

@@ -11,7 +11,10 @@ final class ProbeCycle {
 
   private static final int MIN_ROUNDS = 16;
 
-  /** But no longer than this, whatever its rounds. */
+  /** A longer one takes BBRv3's two to three seconds. */
+  private static final int LONG_US = 2_000_000;
+
+  /** But none takes longer than this, whatever its rounds. */
   private static final int MAX_US = 3_000_000;
 
   private static final int RANDOM_BITS = 16;
@@ -21,12 +24,24 @@ final class ProbeCycle {
   private int roundsLeft;
   private int random;
 
+  /** Which part of the variation this cycle takes, in units of 2^-RANDOM_BITS. */
+  private int share;
+
   void begin(long nowUs) {
     random = random * 1_664_525 + 1_013_904_223 + (int) nowUs; // of Numerical Recipes, and the time
-    int share = random >>> (Integer.SIZE - RANDOM_BITS);
-    lengthUs = MIN_US + (int) (((long) share * (MIN_US / 2)) >> RANDOM_BITS);
-    roundsLeft = MIN_ROUNDS + ((share * (MIN_ROUNDS / 2)) >> RANDOM_BITS);
+    share = random >>> (Integer.SIZE - RANDOM_BITS);
+    lengthUs = varied(MIN_US);
+    roundsLeft = varied(MIN_ROUNDS);
     beginsAtUs = nowUs;
+  }
+
+  private int varied(int least) {
+    return least + (int) (((long) share * (least / 2)) >> RANDOM_BITS);
+  }
+
+  /** This cycle takes longer, since others share the path. */
+  void lengthen() {
+    lengthUs = varied(LONG_US);
   }
 
   void endRound() {

@@ -70,7 +70,16 @@ final class StandingQueue {
   }
 
   boolean isStanding() {
-    return us() > Math.max(shortestRttUs() / THRESHOLD_DIVISOR, MIN_THRESHOLD_US);
+    return us() > thresholdUs();
+  }
+
+  /** Whether it is at least half as long as one that is standing: what a probe does to a path. */
+  boolean isGrowing() {
+    return us() > thresholdUs() / 2;
+  }
+
+  private int thresholdUs() {
+    return Math.max(shortestRttUs() / THRESHOLD_DIVISOR, MIN_THRESHOLD_US);
   }
 
   /** The shortest round trip that is remembered, in microseconds; there was one. */

@@ -32,15 +32,4 @@ class MaxBandwidthTest {
     bandwidth.unbound();
     assertEquals(110, bandwidth.bytesPerSecond());
   }
-
-  @Test
-  void bothCyclesAreScaled() {
-    bandwidth.sample(100);
-    bandwidth.beginCycle();
-    bandwidth.sample(80);
-    bandwidth.scale(0.5);
-    assertEquals(50, bandwidth.max());
-    bandwidth.beginCycle();
-    assertEquals(40, bandwidth.max());
-  }
 }

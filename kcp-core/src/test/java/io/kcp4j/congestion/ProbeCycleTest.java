@@ -13,6 +13,10 @@ class ProbeCycleTest {
 
   private int lengthMs(int roundMs, long beginsAtUs) {
     cycle.begin(beginsAtUs);
+    return restMs(roundMs, beginsAtUs);
+  }
+
+  private int restMs(int roundMs, long beginsAtUs) {
     int ms = 0;
     while (!cycle.isOver(beginsAtUs + ms * 1_000L)) {
       ms++;
@@ -40,6 +44,24 @@ class ProbeCycleTest {
       int ms = lengthMs(100, i * 777_777L);
       assertTrue(ms >= 1_600 && ms <= 2_400, "took " + ms);
     }
+  }
+
+  @Test
+  void longerCycleTakesTwoSecondsOrHalfAsMuchAgain() {
+    for (int i = 0; i < 100; i++) {
+      cycle.begin(i * 777_777L);
+      cycle.lengthen();
+      int ms = restMs(10, i * 777_777L);
+      assertTrue(ms >= 2_000 && ms <= 3_000, "took " + ms);
+    }
+  }
+
+  @Test
+  void onlyTheCycleThatIsLengthenedTakesLonger() {
+    cycle.begin(0);
+    cycle.lengthen();
+    int ms = lengthMs(10, 5_000_000);
+    assertTrue(ms >= 500 && ms <= 750, "took " + ms);
   }
 
   @Test

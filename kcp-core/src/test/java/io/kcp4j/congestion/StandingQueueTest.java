@@ -40,6 +40,16 @@ class StandingQueueTest {
   }
 
   @Test
+  void queueOfAnEighthOfTheRoundTripGrows() {
+    round(0, RTT_US, RTT_US, RTT_US);
+    round(0, 45_000, 45_000, 45_000);
+    assertFalse(queue.isGrowing());
+    round(0, 45_001, 60_000, 60_000);
+    assertTrue(queue.isGrowing());
+    assertFalse(queue.isStanding());
+  }
+
+  @Test
   void queueOfFiveMillisecondsDoesNotStandHoweverShortThePath() {
     round(0, 100, 100, 100);
     round(0, 5_100, 5_100, 5_100);

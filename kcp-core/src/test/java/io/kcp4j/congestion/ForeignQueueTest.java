@@ -1,0 +1,56 @@
+package io.kcp4j.congestion;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class ForeignQueueTest {
+
+  private final ForeignQueue foreign = new ForeignQueue();
+
+  private void endRounds(int rounds, boolean isQueueStanding) {
+    for (int i = 0; i < rounds; i++) {
+      foreign.endRound(isQueueStanding);
+    }
+  }
+
+  @Test
+  void queueThatStandsSixTimesInARowIsAnothers() {
+    endRounds(5, true);
+    assertFalse(foreign.isPresent());
+    endRounds(1, true);
+    assertTrue(foreign.isPresent());
+  }
+
+  @Test
+  void roundWithoutAQueueShowsThatItIsOurs() {
+    endRounds(5, true);
+    endRounds(1, false);
+    endRounds(5, true);
+    assertFalse(foreign.isPresent());
+  }
+
+  @Test
+  void queueOfAnotherMayBeShortForAWhile() {
+    endRounds(6, true);
+    endRounds(20, false);
+    foreign.endCycle();
+    endRounds(20, false);
+    endRounds(1, true);
+    foreign.endCycle();
+    assertTrue(foreign.isPresent());
+  }
+
+  @Test
+  void cycleWithoutAQueueShowsThatTheOtherHasGone() {
+    endRounds(6, true);
+    foreign.endCycle();
+    endRounds(1, false);
+    assertTrue(foreign.isPresent());
+    foreign.endCycle();
+    assertFalse(foreign.isPresent());
+    endRounds(5, true);
+    assertFalse(foreign.isPresent());
+  }
+}
