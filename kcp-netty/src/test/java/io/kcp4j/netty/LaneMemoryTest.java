@@ -11,6 +11,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
 import java.lang.management.ManagementFactory;
+import java.util.Scanner;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.management.JMException;
 import javax.management.ObjectName;
@@ -105,8 +106,11 @@ class LaneMemoryTest {
   private static long heapBytes() throws JMException {
     histogram(); // What finalizers and references have held is gone the next time.
     String histogram = histogram();
-    String[] total = histogram.substring(histogram.lastIndexOf("Total")).split("\\s+");
-    return Long.parseLong(total[2]);
+    try (Scanner total = new Scanner(histogram.substring(histogram.lastIndexOf("Total")))) {
+      total.next();
+      total.nextLong(); // The number of objects.
+      return total.nextLong();
+    }
   }
 
   private static String histogram() throws JMException {
