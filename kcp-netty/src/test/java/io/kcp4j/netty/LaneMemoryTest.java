@@ -17,7 +17,7 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What lanes take that have carried messages and are idle: the heap is measured. */
 @Timeout(120)
@@ -41,19 +41,12 @@ class LaneMemoryTest {
 
   /**
    * Both ends of the session are in this process, so that there are two objects of each lane. What
-   * queues and tables keep that have had something of all lanes counts, too.
-   *
-   * @param atOnce how many lanes carry messages at the same time
+   * queues and tables keep that have had something of all lanes counts, too: without giving that
+   * back, a lane had more than 140 bytes. The limit leaves room for what else is on the heap.
    */
   @ParameterizedTest
-  @CsvSource({
-    "RELIABLE_ORDERED, 20",
-    "RELIABLE_ORDERED, 10000",
-    "RELIABLE_UNORDERED, 10000",
-    "UNRELIABLE, 20",
-    "UNRELIABLE_SEQUENCED, 20"
-  })
-  void idleLaneTakesAtMostAHundredBytes(LaneKind kind, int atOnce) throws Exception {
+  @EnumSource(names = {"RELIABLE_ORDERED", "RELIABLE_UNORDERED"})
+  void burstOnAllLanesLeavesNothingButTheLanes(LaneKind kind) throws Exception {
     LanesConfig many =
         LanesConfig.builder()
             .maxLanes(LANES)
@@ -66,13 +59,13 @@ class LaneMemoryTest {
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
       fixture.bootstrap.option(KcpChannelOption.LANES, many);
       fixture.serve(Echo::new);
-      use(fixture, fixture.connect(new Counter()), 1, USED, atOnce); // Loads all classes.
+      use(fixture, fixture.connect(new Counter()), 1, USED, LANES); // Loads all classes.
       KcpChannel client = fixture.connect(new Counter());
-      use(fixture, client, 0, 1, atOnce);
+      use(fixture, client, 0, 1, LANES);
       long before = heapBytes();
-      use(fixture, client, 1, USED, atOnce);
+      use(fixture, client, 1, USED, LANES);
       double each = (heapBytes() - before) / (2.0 * USED);
-      assertTrue(each <= 100, "bytes of a lane: " + each);
+      assertTrue(each <= 120, "bytes of a lane: " + each);
       assertTrue(each >= 80, "bytes of a lane: " + each);
     }
   }
