@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
+import io.kcp4j.DiscardingOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
@@ -392,16 +392,6 @@ class LaneHostilityTest {
     receive(frames().writeByte(Frame.UNRELIABLE_FIN).writeByte(2).writeIntLE(3));
     assertEquals(41, refused());
     assertEquals(1, lanes.lane(2).inbox.readable());
-  }
-
-  private static final class DiscardingOutput implements DatagramOutput {
-    @Override
-    public ByteBuf begin(int maxBytes) {
-      return Unpooled.buffer(maxBytes, maxBytes);
-    }
-
-    @Override
-    public void end() {}
   }
 
   /** What has no memory in the middle of a segment is taken when the segment comes again. */

@@ -3,8 +3,8 @@ package io.kcp4j.lanes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
+import io.kcp4j.DiscardingOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
@@ -27,16 +27,6 @@ class UnreliableReceiverTest {
   private final Kcp kcp =
       new Kcp(1, KcpConfig.builder().delivery(Delivery.LANES).build(), context, 0);
   private final Lanes lanes = new Lanes(kcp, context, LanesConfig.DEFAULT, false);
-
-  private static final class DiscardingOutput implements DatagramOutput {
-    @Override
-    public ByteBuf begin(int maxBytes) {
-      return Unpooled.buffer(maxBytes, maxBytes);
-    }
-
-    @Override
-    public void end() {}
-  }
 
   UnreliableReceiverTest() {
     lanes.open(1024, LanesConfig.DEFAULT.budgetBytes());

@@ -24,7 +24,8 @@ final class GameTraffic {
       names = "--message-bytes",
       paramLabel = "BYTES",
       defaultValue = "50",
-      description = "Size of a game's messages, 8 or more, or 12 (default: ${DEFAULT-VALUE}).")
+      description =
+          "Size of a game's messages, 8 or more; 12 in mode lanes (default: ${DEFAULT-VALUE}).")
   private int messageBytes;
 
   int entities() {
