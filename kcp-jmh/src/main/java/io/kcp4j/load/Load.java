@@ -13,6 +13,8 @@ import io.netty.handler.codec.quic.Quic;
 import io.netty.util.Version;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.io.BufferedReader;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -39,6 +41,8 @@ import picocli.CommandLine.Option;
     versionProvider = Load.Versions.class,
     description = "One side of a transfer that another process measures.")
 public final class Load implements Callable<Integer> {
+
+  private static final InternalLogger logger = InternalLoggerFactory.getInstance(Load.class);
 
   /** What a client does. GAME is also the mode of its server. */
   enum Mode {
@@ -161,6 +165,9 @@ public final class Load implements Callable<Integer> {
     if (role.local() != null) {
       Channel server = loadProtocol.listen(group, role.local(), session(serverHandler()));
       channels.add(server);
+      // The first line that the JDK's logging writes takes tens of milliseconds. A server writes
+      // it when it starts, not on an event loop when it first meets a hostile peer.
+      logger.info("{} listens", server);
       out.println(LoadRole.listening(server.localAddress()));
       return;
     }
