@@ -72,7 +72,8 @@ final class Frame {
   /** The largest variable-length integer. */
   static final int MAX_VAR_INT = (1 << 28) - 1;
 
-  private static final int MORE = 0x80;
+  /** The largest variable-length integer of a single byte. */
+  private static final int MAX_BYTE = 0x7f;
 
   private static final int ALL_MORE = 0x8080_8080;
 
@@ -89,22 +90,12 @@ final class Frame {
     return (bits + VAR_INT_BITS - 1) / VAR_INT_BITS;
   }
 
-  /** Writes a variable-length integer, at most {@link #MAX_VAR_INT}. */
-  static void putVarInt(ByteBuffer out, int value) {
-    if (value < MORE) {
-      out.put((byte) value);
-    } else if (out.remaining() < Integer.BYTES) {
-      out.put((byte) (value | MORE));
-      putVarInt(out, value >>> VAR_INT_BITS);
-    } else {
-      int position = out.position();
-      int bytes = varIntBytes(value);
-      int low = (value & 0x7f) | ((value & 0x3f80) << 1);
-      int high = ((value & 0x1f_c000) << 2) | (value >>> 21 << 24);
-      int more = ALL_MORE >>> (Integer.SIZE - Byte.SIZE * (bytes - 1));
-      int word = Integer.reverseBytes(low | high | more);
-      out.putInt(position, word).position(position + bytes);
-    }
+  /** A variable-length integer, at most {@link #MAX_VAR_INT}; the first byte is the lowest one. */
+  static int varInt(int value) {
+    int low = (value & 0x7f) | ((value & 0x3f80) << 1);
+    int high = ((value & 0x1f_c000) << 2) | (value >>> 21 << 24);
+    int more = ALL_MORE >>> (Integer.SIZE - Byte.SIZE * (varIntBytes(value) - 1));
+    return value <= MAX_BYTE ? value : low | high | more;
   }
 
   /**
@@ -124,9 +115,21 @@ final class Frame {
     return (low | high) & ((1 << (VAR_INT_BITS * bytes)) - 1);
   }
 
-  /** Writes 2 bytes, little-endian. */
-  static void putShort(ByteBuffer out, int value) {
-    out.put((byte) value).put((byte) (value >>> 8));
+  /** Writes the lowest {@code bytes} of a word, 1 to 8, the lowest one first. */
+  static void put(ByteBuffer out, long word, int bytes) {
+    int position = out.position();
+    if (out.remaining() >= Long.BYTES) {
+      out.putLong(position, Long.reverseBytes(word)).position(position + bytes);
+      return;
+    }
+    for (int i = 0; i < bytes; i++) {
+      out.put((byte) (word >>> (Byte.SIZE * i)));
+    }
+  }
+
+  /** Writes a variable-length integer, at most {@link #MAX_VAR_INT}. */
+  static void putVarInt(ByteBuffer out, int value) {
+    put(out, varInt(value), varIntBytes(value));
   }
 
   /** Writes 4 bytes, little-endian. */

@@ -5,11 +5,13 @@ import io.netty.buffer.ByteBuf;
 /** Reads the frames of a segment one after the other. None of it has been validated before. */
 final class FrameReader {
 
-  private static final int MAX_VAR_INT_BYTES = 4;
-
   private ByteBuf data;
   private int index;
   private int end;
+
+  /** What has been loaded from the index on. */
+  private long word;
+
   private boolean isMalformed;
 
   // The frame that was read last.
@@ -115,10 +117,12 @@ final class FrameReader {
     if (index >= end || isMalformed) {
       return false;
     }
-    int flags = data.getByte(index++);
-    while (flags == Frame.PREFACE && index < end) { // Padding.
-      flags = data.getByte(index++);
+    load();
+    if ((byte) word == Frame.PREFACE) {
+      skipPadding();
     }
+    int flags = (byte) word;
+    skip(Byte.BYTES);
     type = flags & Frame.TYPE_MASK;
     if (isMessage() && flags >= 0) {
       lane = varInt();
@@ -129,22 +133,32 @@ final class FrameReader {
       lane = varInt();
       readControl();
     }
+    isMalformed |= index > end;
     return !isMalformed;
   }
 
+  private void skipPadding() {
+    while (index + 1 < end && data.getByte(index) == Frame.PREFACE) {
+      index++;
+    }
+    load();
+  }
+
   private void readMessage(int flags) {
-    isFragment = (flags & Frame.IS_FRAGMENT) != 0;
+    load();
     readNumber(flags);
+    isFragment = (flags & Frame.IS_FRAGMENT) != 0;
     if (isFragment) {
       total = varInt();
+      load();
       offset = varInt();
     }
     length = (flags & Frame.HAS_LENGTH) != 0 ? varInt() : end - index;
-    if (length > end - index) {
+    payload = index;
+    if (length < 0 || length > end - index) {
       isMalformed = true;
       return;
     }
-    payload = index;
     index += length;
     if (isFragment) {
       isMalformed |= length == 0 || offset + length > total || length == total;
@@ -157,56 +171,47 @@ final class FrameReader {
   private void readNumber(int flags) {
     boolean isByte = (flags & Frame.HAS_BYTE_NUMBER) != 0;
     boolean isLong = (flags & Frame.HAS_LONG_NUMBER) != 0;
+    isMalformed |= isByte && isLong;
     numberBytes = isByte ? Byte.BYTES : isLong ? Integer.BYTES : Short.BYTES;
-    isMalformed |= (isByte && isLong) || end - index < numberBytes;
-    if (!isMalformed) {
-      number =
-          switch (numberBytes) {
-            case Byte.BYTES -> data.getByte(index);
-            case Short.BYTES -> data.getShortLE(index);
-            default -> data.getIntLE(index);
-          };
-      index += numberBytes;
-    }
+    number = (int) word;
+    skip(numberBytes);
   }
 
   private void readControl() {
-    switch (type) {
-      case Frame.CONSUMED, Frame.STOP, Frame.UNRELIABLE_FIN -> number = readInt();
-      case Frame.FIN -> {
-        number = readInt();
-        total = varInt();
-      }
-      default -> {} // FIN_ACK
+    if (type == Frame.FIN_ACK) {
+      return;
+    }
+    load();
+    number = (int) word;
+    skip(Integer.BYTES);
+    if (type == Frame.FIN) {
+      total = varInt();
     }
   }
 
+  /** Loads the next 8 bytes, two fields at most. Those behind the segment are 0. */
+  private void load() {
+    if (end - index >= Long.BYTES) {
+      word = data.getLongLE(index);
+      return;
+    }
+    word = 0;
+    for (int i = end - 1; i >= index; i--) {
+      word = word << Byte.SIZE | (data.getByte(i) & 0xff);
+    }
+  }
+
+  /** A variable-length integer of the bytes that have been loaded. */
   private int varInt() {
-    if (end - index >= Integer.BYTES) {
-      int word = data.getIntLE(index);
-      int bytes = Frame.varIntBytesOf(word);
-      isMalformed |= bytes > Integer.BYTES;
-      index += bytes;
-      return Frame.varIntOf(word, bytes);
-    }
-    int value = 0;
-    for (int i = 0; i < MAX_VAR_INT_BYTES && index < end; i++) {
-      byte next = data.getByte(index++);
-      value |= (next & 0x7f) << (7 * i);
-      if (next >= 0) {
-        return value;
-      }
-    }
-    isMalformed = true;
-    return 0;
+    int bytes = Frame.varIntBytesOf((int) word);
+    isMalformed |= bytes > Integer.BYTES;
+    int value = Frame.varIntOf((int) word, bytes);
+    skip(bytes);
+    return value;
   }
 
-  private int readInt() {
-    if (end - index < Integer.BYTES) {
-      isMalformed = true;
-      return 0;
-    }
-    index += Integer.BYTES;
-    return data.getIntLE(index - Integer.BYTES);
+  private void skip(int bytes) {
+    index += bytes;
+    word >>>= Byte.SIZE * bytes;
   }
 }

@@ -73,7 +73,7 @@ final class FrameWriter {
     int headerBytes = 1 + Frame.varIntBytes(lane) + numberBytes;
     if (offset == 0 && headerBytes + total <= out.remaining()) {
       boolean hasLength = fits(headerBytes, total);
-      writeHeader(type | flags(numberBytes, hasLength), lane, number);
+      writeHeader(type | flags(numberBytes, hasLength), lane, number, numberBytes);
       putContent(message, 0, total, hasLength);
       return total;
     }
@@ -87,9 +87,12 @@ final class FrameWriter {
       return NO_ROOM;
     }
     boolean hasLength = offset + bytes == total && fits(headerBytes, bytes);
-    writeHeader(type | Frame.IS_FRAGMENT | flags(numberBytes, hasLength), lane, number);
-    Frame.putVarInt(out, total);
-    Frame.putVarInt(out, offset);
+    writeHeader(
+        type | Frame.IS_FRAGMENT | flags(numberBytes, hasLength), lane, number, numberBytes);
+    int totalBytes = Frame.varIntBytes(total);
+    long totalAndOffset =
+        Frame.varInt(total) | (long) Frame.varInt(offset) << (Byte.SIZE * totalBytes);
+    Frame.put(out, totalAndOffset, totalBytes + Frame.varIntBytes(offset));
     putContent(message, offset, bytes, hasLength);
     return bytes;
   }
@@ -132,16 +135,11 @@ final class FrameWriter {
     }
   }
 
-  private void writeHeader(int flags, int lane, int number) {
-    out.put((byte) flags);
-    Frame.putVarInt(out, lane);
-    if ((flags & Frame.HAS_BYTE_NUMBER) != 0) {
-      out.put((byte) number);
-    } else if ((flags & Frame.HAS_LONG_NUMBER) == 0) {
-      Frame.putShort(out, number);
-    } else {
-      Frame.putInt(out, number);
-    }
+  private void writeHeader(int flags, int lane, int number, int numberBytes) {
+    int laneBytes = Frame.varIntBytes(lane);
+    long word = flags | (long) Frame.varInt(lane) << Byte.SIZE;
+    word |= (long) number << (Byte.SIZE * (1 + laneBytes));
+    Frame.put(out, word, 1 + laneBytes + numberBytes);
   }
 
   private void putContent(LaneSend message, int offset, int bytes, boolean hasLength) {
