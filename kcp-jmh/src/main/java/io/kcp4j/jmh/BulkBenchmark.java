@@ -3,6 +3,7 @@ package io.kcp4j.jmh;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpLanes;
@@ -77,6 +78,12 @@ public class BulkBenchmark {
   @Param({"65536", "524288"})
   int waterMarkBytes;
 
+  /**
+   * The {@linkplain LanesConfig#budgetBytes() budget} of the session's lanes; one has a quarter.
+   */
+  @Param({"4194304", "16777216"})
+  int budgetBytes;
+
   private final Receiver receiver = new Receiver();
   private EventLoopGroup serverGroup;
   private EventLoopGroup clientGroup;
@@ -103,6 +110,8 @@ public class BulkBenchmark {
             .option(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES)
             .option(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES)
             .childOption(KcpChannelOption.CONFIG, config)
+            .childOption(
+                KcpChannelOption.LANES, LanesConfig.builder().budgetBytes(budgetBytes).build())
             .childHandler(receiver)
             .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .syncUninterruptibly()
