@@ -42,6 +42,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Handlers of Netty that observe or delay what passes, on channels of KCP. */
@@ -224,18 +225,30 @@ class NettyHandlersTest {
   }
 
   @OverEachTransport
-  void globalTrafficShapingDelaysTheWritesOfAllChannels(TransportUnderTest transport) {
+  void globalTrafficShapingDelaysTheWritesOfAllChannels(TransportUnderTest transport)
+      throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       GlobalTrafficShapingHandler shaping =
           new GlobalTrafficShapingHandler(GlobalEventExecutor.INSTANCE, LIMIT, 0, 100);
       try {
         fixture.serve(Recorder::new);
         byte[] bytes = Fixture.randomBytes(50_000);
-        for (int i = 0; i < 8; i++) {
-          write(fixture.connect(shaping), bytes);
-        }
+        List<KcpChannel> clients =
+            Stream.generate(() -> fixture.connect(shaping)).limit(8).toList();
 
-        await().until(() -> shaping.queuesSize() > 0);
+        // In one turn: if connecting came between, the writes might be slower than the limit.
+        long queued =
+            clients
+                .get(0)
+                .eventLoop()
+                .submit(
+                    () -> {
+                      clients.forEach(client -> write(client, bytes));
+                      return shaping.queuesSize();
+                    })
+                .get();
+
+        assertTrue(queued > 0, "bytes that have been delayed");
         await().until(() -> fixture.children.size() == 8);
         for (KcpChannel child : fixture.children) {
           Recorder received = child.pipeline().get(Recorder.class);
