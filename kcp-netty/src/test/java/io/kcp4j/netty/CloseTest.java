@@ -38,6 +38,7 @@ class CloseTest {
     try (Fixture fixture = new Fixture(transport)) {
       Recorder server = new Recorder();
       fixture.serve(() -> server);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
       KcpChannel client = fixture.connect(new Recorder());
 
       ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));

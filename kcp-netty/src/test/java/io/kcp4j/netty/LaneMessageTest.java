@@ -408,6 +408,7 @@ class LaneMessageTest {
     try (Fixture fixture = fixture()) {
       LaneRecorder served = new LaneRecorder();
       fixture.serve(() -> served);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
       KcpChannel client = fixture.connect(new LaneRecorder());
       IntStream.range(0, 100).forEach(lane -> send(client, lane, 10_000));
       ChannelFuture waiting = client.write(message(client, 1, "waits"));
@@ -579,6 +580,7 @@ class LaneMessageTest {
       limit(fixture);
       LaneRecorder served = new LaneRecorder();
       fixture.serve(() -> served);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
       KcpChannel client = fixture.connect(new LaneRecorder());
       IntStream.range(0, 100).forEach(i -> send(client, 1, 5_000));
       client.close().syncUninterruptibly();
