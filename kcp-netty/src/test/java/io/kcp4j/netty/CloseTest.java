@@ -54,7 +54,7 @@ class CloseTest {
   void writeAfterCloseFails(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
-      fixture.bootstrap.option(KcpChannelOption.LINGER, 500);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
       KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[10])).syncUninterruptibly();
       ChannelFuture closing = client.close();
@@ -68,6 +68,9 @@ class CloseTest {
       assertFalse(client.isWritable());
       client.config().setOption(KcpChannelOption.LINGER, 0);
       assertFalse(again.isDone());
+      client.abort(0).syncUninterruptibly();
+      assertTrue(closing.syncUninterruptibly().isSuccess());
+      assertTrue(again.syncUninterruptibly().isSuccess());
     }
   }
 
