@@ -346,7 +346,7 @@ class LaneChannelTest {
       await().until(() -> others.messages().size() == 300);
       assertFalse(waiting.get(199).isDone());
       assertFalse(unread.isWritable());
-      assertTrue(other.isWritable());
+      await().until(other::isWritable);
 
       accepted(1).config().setAutoRead(true);
 
