@@ -447,6 +447,7 @@ class LaneChannelTest {
   @Test
   void laneThatIsClosedWhileItsPeerSendsStopsThat() {
     try (Fixture fixture = fixture(LaneRecorder::new)) {
+      fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 2_000_000); // 10 s until all is sent
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       LaneChannel stopped = open(session, 1, new LaneRecorder());
       LaneChannel other = open(session, 2, new LaneRecorder());
