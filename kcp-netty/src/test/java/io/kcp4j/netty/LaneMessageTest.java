@@ -459,7 +459,7 @@ class LaneMessageTest {
       await().until(() -> child.session().get().hasPeerClosed());
       await().until(() -> call(child, () -> child.lanes().stats(1).unreadMessages()) == 1);
       run(child, () -> child.lanes().discardInput(1));
-      assertTrue(child.closeFuture().awaitUninterruptibly(5, TimeUnit.SECONDS));
+      assertTrue(child.closeFuture().awaitUninterruptibly(30, TimeUnit.SECONDS));
     }
   }
 

@@ -424,8 +424,8 @@ class UnreliableDatagramTest {
                 writeUntilItLeaves(client, stopped);
               });
 
-      boolean hasTurns = client.eventLoop().submit(() -> {}).await(5, TimeUnit.SECONDS);
-      hasTurns &= client.eventLoop().submit(() -> {}).await(5, TimeUnit.SECONDS);
+      boolean hasTurns = client.eventLoop().submit(() -> {}).await(30, TimeUnit.SECONDS);
+      hasTurns &= client.eventLoop().submit(() -> {}).await(30, TimeUnit.SECONDS);
       stopped.set(true);
       assertTrue(hasTurns);
     }
