@@ -1,5 +1,6 @@
 package io.kcp4j.examples;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -17,13 +18,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+@Timeout(60)
 class LossyRelayTest {
 
   private static final int DATAGRAMS = 100;
 
-  /** After this long without a datagram, none is in flight, in milliseconds. */
-  private static final int QUIET_MS = 300;
+  /** How long to wait for a datagram before another is sent, in milliseconds. */
+  private static final int PAUSE_MS = 10;
 
   @Test
   void networkWithoutImpairmentsChangesNothing() throws IOException {
@@ -101,14 +104,37 @@ class LossyRelayTest {
       for (int i = 0; i < DATAGRAMS; i++) {
         send(client, relay.address(), i);
       }
-      server.setSoTimeout(QUIET_MS);
-      for (DatagramPacket packet; (packet = receive(server)) != null; ) {
-        arrived.add(numberOf(packet));
-      }
-      assertEquals(DATAGRAMS * Integer.BYTES, relay.bytesToServer());
+      await().until(() -> relay.bytesToServer() == DATAGRAMS * Integer.BYTES);
+      long inFlightNs = 2_000L * (conditions.delayUs() + conditions.jitterUs());
+      long lastArrivesAtNs = System.nanoTime() + inFlightNs;
+      server.setSoTimeout(PAUSE_MS);
+      // What is sent after that, and arrives, arrives behind all that was sent before.
+      int next = DATAGRAMS;
+      int last = Integer.MAX_VALUE;
+      do {
+        if (last == Integer.MAX_VALUE && System.nanoTime() - lastArrivesAtNs > 0) {
+          last = next;
+        }
+        send(client, relay.address(), next++);
+      } while (!receiveUntil(last, server, arrived));
       assertFalse(arrived.isEmpty());
     }
     return arrived;
+  }
+
+  /** Receives for a while; returns whether a datagram from {@code last} on has arrived. */
+  private static boolean receiveUntil(int last, DatagramSocket server, List<Integer> arrived)
+      throws IOException {
+    for (DatagramPacket packet; (packet = receive(server)) != null; ) {
+      int number = numberOf(packet);
+      if (number >= last) {
+        return true;
+      }
+      if (number < DATAGRAMS) {
+        arrived.add(number);
+      }
+    }
+    return false;
   }
 
   private static List<Integer> range() {

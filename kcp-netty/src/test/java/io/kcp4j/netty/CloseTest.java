@@ -38,6 +38,7 @@ class CloseTest {
     try (Fixture fixture = new Fixture(transport)) {
       Recorder server = new Recorder();
       fixture.serve(() -> server);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
       KcpChannel client = fixture.connect(new Recorder());
 
       ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
@@ -53,7 +54,7 @@ class CloseTest {
   void writeAfterCloseFails(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
-      fixture.bootstrap.option(KcpChannelOption.LINGER, 500);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
       KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[10])).syncUninterruptibly();
       ChannelFuture closing = client.close();
@@ -67,6 +68,9 @@ class CloseTest {
       assertFalse(client.isWritable());
       client.config().setOption(KcpChannelOption.LINGER, 0);
       assertFalse(again.isDone());
+      client.abort(0).syncUninterruptibly();
+      assertTrue(closing.syncUninterruptibly().isSuccess());
+      assertTrue(again.syncUninterruptibly().isSuccess());
     }
   }
 
@@ -247,7 +251,7 @@ class CloseTest {
       child.closeFuture().syncUninterruptibly();
 
       assertEquals(EndReason.IDLE, child.endReason());
-      assertEquals(1, recorder.received());
+      await().until(() -> recorder.received() == 1);
       assertTrue(client.isActive());
     }
   }
@@ -442,7 +446,7 @@ class CloseTest {
       child.close().awaitUninterruptibly();
 
       await().until(() -> server.sessions() == 0);
-      assertEquals(0, server.heldBytes());
+      await().until(() -> server.heldBytes() == 0);
       server.close().syncUninterruptibly();
       await().until(() -> !server.sockets().isOpen());
     }

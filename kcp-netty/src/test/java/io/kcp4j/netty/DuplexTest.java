@@ -90,6 +90,7 @@ class DuplexTest {
     try (Fixture fixture = new Fixture(transport)) {
       Recorder server = new Recorder();
       fixture.serve(() -> server);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
       KcpChannel client = fixture.connect(new Recorder());
 
       client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
@@ -171,6 +172,7 @@ class DuplexTest {
   void requestEndsByHalfClose(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+      fixture.serverBootstrap.childOption(KcpChannelOption.LINGER, 60_000);
       Answering server = new Answering();
       fixture.serve(() -> server);
       Recorder recorder = new Recorder();

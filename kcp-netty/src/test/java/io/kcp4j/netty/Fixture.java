@@ -36,9 +36,13 @@ final class Fixture implements AutoCloseable {
   static final InetSocketAddress ANY_PORT =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
+  /** Machines that run the tests may be slow, and busy with something else. */
+  private static final int TIMEOUT_SECONDS = 30;
+
   static {
     Awaitility.setDefaultPollDelay(Duration.ZERO);
     Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
+    Awaitility.setDefaultTimeout(Duration.ofSeconds(TIMEOUT_SECONDS));
   }
 
   private final TransportUnderTest transport;
@@ -130,9 +134,9 @@ final class Fixture implements AutoCloseable {
 
   /** The next child that is accepted. */
   KcpChannel child() throws InterruptedException {
-    KcpChannel child = children.poll(10, SECONDS);
+    KcpChannel child = children.poll(TIMEOUT_SECONDS, SECONDS);
     if (child == null) {
-      throw new AssertionError("no session was accepted within 10 s");
+      throw new AssertionError("no session was accepted within " + TIMEOUT_SECONDS + " s");
     }
     return child;
   }

@@ -118,6 +118,12 @@ class LaneChannelTest {
     return session.writeAndFlush(new LaneMessage(lane, Fixture.buffer(session, bytes)));
   }
 
+  /** Returns when no read is pending that was requested before. */
+  private static void stopReading(LaneChannel lane) {
+    lane.config().setAutoRead(false);
+    lane.eventLoop().submit(() -> {}).syncUninterruptibly();
+  }
+
   /** Runs on the channel's event loop. */
   private static void call(KcpChannel session, Runnable task) {
     session.eventLoop().submit(task).syncUninterruptibly();
@@ -340,7 +346,7 @@ class LaneChannelTest {
       await().until(() -> others.messages().size() == 300);
       assertFalse(waiting.get(199).isDone());
       assertFalse(unread.isWritable());
-      assertTrue(other.isWritable());
+      await().until(other::isWritable);
 
       accepted(1).config().setAutoRead(true);
 
@@ -441,6 +447,7 @@ class LaneChannelTest {
   @Test
   void laneThatIsClosedWhileItsPeerSendsStopsThat() {
     try (Fixture fixture = fixture(LaneRecorder::new)) {
+      fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 2_000_000); // 10 s until all is sent
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       LaneChannel stopped = open(session, 1, new LaneRecorder());
       LaneChannel other = open(session, 2, new LaneRecorder());
@@ -536,7 +543,7 @@ class LaneChannelTest {
       LaneChannel lane = open(session, 1, new LaneRecorder());
       send(lane, "first");
       LaneChannel peer = accepted(1);
-      peer.config().setAutoRead(false);
+      stopReading(peer);
       LaneRecorder recorder = recorder(1);
       await().until(() -> recorder.messages().size() == 1);
       for (int i = 0; i < 20; i++) {
@@ -798,7 +805,7 @@ class LaneChannelTest {
       LaneChannel lane = open(session, 1, new LaneRecorder());
       send(lane, "a");
       LaneChannel peer = accepted(1);
-      peer.config().setAutoRead(false);
+      stopReading(peer);
       LaneRecorder recorder = recorder(1);
       await().until(() -> recorder.messages().size() == 1);
       IntStream.range(0, 3).forEach(i -> send(lane, "b"));

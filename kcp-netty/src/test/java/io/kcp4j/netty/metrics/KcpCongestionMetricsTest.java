@@ -78,6 +78,9 @@ class KcpCongestionMetricsTest {
       none.writeAndFlush(Unpooled.wrappedBuffer(new byte[100_000]));
       bbr.writeAndFlush(Unpooled.wrappedBuffer(new byte[100_000]));
       await().until(() -> gauge("bandwidth") > 0 && gauge("application.limited") == 1);
+      // After the last acknowledgement nothing changes any more.
+      await().until(() -> bbr.stats().queued() == 0 && bbr.stats().inFlight() == 0);
+      bbr.eventLoop().submit(() -> {}).sync();
       CongestionStats stats = bbr.stats().congestion();
       assertEquals((double) stats.bandwidthBytesPerSecond(), gauge("bandwidth"));
       assertEquals((double) stats.pacingBytesPerSecond(), gauge("pacing.rate"));

@@ -45,7 +45,7 @@ class KcpSocketConnectTest extends SocketConnectTest {
     client.connect(server.localAddress()).sync();
     client.flush();
     written.sync();
-    assertEquals(expected, received.get(2, TimeUnit.SECONDS));
+    assertEquals(expected, received.get(30, TimeUnit.SECONDS));
     client.close().sync();
     server.close().sync();
   }
