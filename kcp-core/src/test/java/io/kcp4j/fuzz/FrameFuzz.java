@@ -24,6 +24,8 @@ public final class FrameFuzz {
   /** Messages may be larger than their first buffer. */
   private static final int LARGE_BUDGET = 1024 * 1024;
 
+  private static final int LARGE_MESSAGE = 130_000;
+
   private static final int MEMORY = 3_000;
 
   private static final LanesConfig SMALL = config(SMALL_BUDGET);
@@ -305,7 +307,7 @@ public final class FrameFuzz {
       writeVarInt(100);
       writeVarInt(place - 64);
     } else {
-      writeVarInt(input.unsignedShort() << (distance & 1));
+      writeVarInt((distance & 1) == 0 ? input.unsignedShort() : LARGE_MESSAGE);
       writeVarInt(input.unsignedShort());
     }
   }

@@ -147,6 +147,9 @@ public final class LaneInspector {
       if (inbox == null) {
         continue;
       }
+      if (inbox.end - lane.base < 0) {
+        throw new AssertionError("an end below the base");
+      }
       boolean isUnreliable = isUnreliable(lane);
       for (int number = lane.base; number != inbox.end; number++) {
         bytes += heldBytes(inbox.get(number), overheadBytes);
