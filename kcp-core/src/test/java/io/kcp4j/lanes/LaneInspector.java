@@ -171,7 +171,7 @@ public final class LaneInspector {
     if (message.receivedBytes > message.totalBytes || bytes > message.totalBytes) {
       throw new AssertionError("more of a message than it has");
     }
-    return bytes + overheadBytes;
+    return (long) bytes + overheadBytes;
   }
 
   /** Whether something of a reliable lane waits to be read, or the end of any lane to be taken. */
@@ -197,8 +197,8 @@ public final class LaneInspector {
   }
 
   private static long fingerprint(Lane lane) {
-    long sum = lane.output.ordinal();
-    sum = 31 * sum + (lane.inputKind == null ? 0 : 1 + lane.inputKind.ordinal());
+    long sum = lane.output.name().hashCode();
+    sum = 31 * sum + (lane.inputKind == null ? 0 : lane.inputKind.name().hashCode());
     sum = 31 * sum + lane.base;
     sum = 31 * sum + lane.consumed;
     sum = 31 * sum + lane.consumedByPeer;
