@@ -34,6 +34,8 @@ public final class FrameFuzz {
   /** The least room of a segment: protocol.md 15.1.5. */
   private static final int MIN_ROOM = 82;
 
+  private static final int MAX_ROOM = 1_376;
+
   private static final ByteBuf OUT = Unpooled.buffer(4096);
 
   private final FuzzInput input;
@@ -233,7 +235,7 @@ public final class FrameFuzz {
   }
 
   private static void exchange(FrameSide from, FrameSide to) {
-    from.pull(MIN_ROOM, MIN_ROOM);
+    from.pull(MAX_ROOM, MAX_ROOM);
     while (!from.sent.isEmpty()) {
       to.take(from.sent.remove(0), true);
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBufUtil;
+import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,16 @@ class FrameFuzzTest {
   })
   void knownInput(String what, String hex, int received) {
     assertEquals(received, run(hex), what);
+  }
+
+  /** All that waits has to leave in the end. */
+  @Test
+  void manyMessages() {
+    byte[] input = new byte[MAX_INPUT_BYTES];
+    Arrays.fill(input, (byte) 0xff);
+    input[0] = 0x3b;
+    int received = FrameFuzz.run(input);
+    assertTrue(received > 80, "received " + received);
   }
 
   /** Any bit of the setup: forged or not, much memory or little, open or not. */
