@@ -197,7 +197,8 @@ public final class LaneInspector {
   }
 
   private static long fingerprint(Lane lane) {
-    long sum = lane.output.name().hashCode();
+    boolean isUnused = lane.output == Lane.Output.UNUSED;
+    long sum = isUnused ? 0 : lane.output.name().hashCode();
     sum = 31 * sum + (lane.inputKind == null ? 0 : lane.inputKind.name().hashCode());
     sum = 31 * sum + lane.base;
     sum = 31 * sum + lane.consumed;
