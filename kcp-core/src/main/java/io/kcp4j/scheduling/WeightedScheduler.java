@@ -29,10 +29,8 @@ public final class WeightedScheduler<T> {
   /** The largest weight; the smallest is 1. */
   public static final int MAX_WEIGHT = 256;
 
-  /**
-   * Fractions of a byte in virtual time, so that division by a weight loses nothing that counts.
-   */
-  private static final long SCALE = 1 << 16;
+  /** Virtual time for a byte at weight 1; at other weights, it is divided by the weight. */
+  private static final int SCALE = 1 << 20;
 
   private static final int NOT_QUEUED = -1;
 
@@ -46,6 +44,10 @@ public final class WeightedScheduler<T> {
     private final T value;
     private int priority;
     private int weight;
+
+    /** The virtual time of a byte; divided once, as a division takes long. */
+    private int byteTime;
+
     private long start;
 
     /** What the entry has sent in this turn. */
@@ -63,7 +65,12 @@ public final class WeightedScheduler<T> {
     public Entry(T value, int priority, int weight) {
       this.value = value;
       this.priority = priority;
+      weigh(weight);
+    }
+
+    private void weigh(int weight) {
       this.weight = weight;
+      byteTime = SCALE / weight;
     }
 
     /** The priority. */
@@ -170,7 +177,7 @@ public final class WeightedScheduler<T> {
   }
 
   private void endTurn(Entry<T> entry) {
-    entry.start += entry.turnBytes * SCALE / entry.weight;
+    entry.start += entry.turnBytes * entry.byteTime;
     entry.turnBytes = 0;
     entry.order = orders++;
   }
@@ -187,7 +194,7 @@ public final class WeightedScheduler<T> {
       endTurn(entry);
       moveDown(entry, entry.index);
     }
-    entry.weight = weight;
+    entry.weigh(weight);
     if (priority == entry.priority) {
       return;
     }
