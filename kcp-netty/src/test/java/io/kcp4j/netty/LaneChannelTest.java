@@ -646,11 +646,13 @@ class LaneChannelTest {
   @Test
   void writesFailWhenThePeerReadsNoMoreAndReadingGoesOn() throws Exception {
     try (Fixture fixture = laneFixture()) {
-      fixture.serve(LaneRecorder::new);
+      LaneRecorder served = new LaneRecorder();
+      fixture.serve(() -> served);
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       LaneRecorder recorder = new LaneRecorder();
       LaneChannel lane = open(session, 1, recorder);
-      send(lane, "a").syncUninterruptibly();
+      send(lane, "a");
+      await().until(() -> served.messages().equals(List.of("1:a")));
       KcpChannel child = fixture.child();
       call(child, () -> child.lanes().discardInput(1));
       await().until(() -> recorder.events.contains(ChannelOutputShutdownEvent.INSTANCE));
