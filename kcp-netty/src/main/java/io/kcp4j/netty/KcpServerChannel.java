@@ -7,7 +7,6 @@ import io.kcp4j.session.Incoming;
 import io.netty.channel.AbstractServerChannel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
-import io.netty.util.concurrent.DefaultPromise;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ImmediateEventExecutor;
 import io.netty.util.concurrent.Promise;
@@ -50,7 +49,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
   private volatile InetSocketAddress localAddress;
   private volatile boolean closed;
 
-  private final Promise<Void> termination = new DefaultPromise<>(ImmediateEventExecutor.INSTANCE);
+  private final Promise<Void> termination = ImmediateEventExecutor.INSTANCE.newPromise();
 
   /** Written by the server's event loop only; those of other sockets read it. */
   private volatile boolean readPending;

@@ -309,9 +309,10 @@ class SocketGroupTest {
 
       server.close().syncUninterruptibly();
       client.echo(new byte[100]);
-      assertFalse(server.terminationFuture().isDone());
+      assertFalse(server.terminationFuture().await(1));
 
       fixture.child().close();
+      assertTrue(server.terminationFuture().await(10, SECONDS));
       assertTerminates(server);
     }
   }
