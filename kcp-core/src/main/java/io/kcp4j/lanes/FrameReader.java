@@ -22,7 +22,9 @@ final class FrameReader {
   private int numberBytes;
   private int number;
   private int total;
+  private int offsetIndex;
   private int offset;
+  private boolean hasLength;
   private int payload;
   private int length;
 
@@ -97,9 +99,19 @@ final class FrameReader {
     return total;
   }
 
+  /** Of a fragment: where the frame has the offset. */
+  int offsetIndex() {
+    return offsetIndex;
+  }
+
   /** Where in the message the payload belongs. */
   int offset() {
     return offset;
+  }
+
+  /** Whether the frame has the length of the payload. */
+  boolean hasLength() {
+    return hasLength;
   }
 
   /** Where the payload begins. */
@@ -151,9 +163,11 @@ final class FrameReader {
     if (isFragment) {
       total = varInt();
       load();
+      offsetIndex = index;
       offset = varInt();
     }
-    length = (flags & Frame.HAS_LENGTH) != 0 ? varInt() : end - index;
+    hasLength = (flags & Frame.HAS_LENGTH) != 0;
+    length = hasLength ? varInt() : end - index;
     payload = index;
     if (length < 0 || length > end - index) {
       isMalformed = true;

@@ -70,29 +70,48 @@ final class FrameWriter {
    */
   int write(int type, int lane, int number, int numberBytes, LaneSend message, int offset) {
     int total = message.bytes();
-    int headerBytes = 1 + Frame.varIntBytes(lane) + numberBytes;
-    if (offset == 0 && headerBytes + total <= out.remaining()) {
+    int laneBytes = Frame.varIntBytes(lane);
+    int headerBytes = 1 + laneBytes + numberBytes;
+    int flags =
+        type
+            | (numberBytes == Byte.BYTES ? Frame.HAS_BYTE_NUMBER : 0)
+            | (numberBytes == Integer.BYTES ? Frame.HAS_LONG_NUMBER : 0);
+    long header =
+        flags
+            | (long) Frame.varInt(lane, laneBytes) << Byte.SIZE
+            | (long) number << (Byte.SIZE * (1 + laneBytes));
+    if (offset > 0) {
+      return writeFragment(header, headerBytes, message, offset);
+    }
+    if (headerBytes + total <= out.remaining()) {
       boolean hasLength = fits(headerBytes, total);
-      writeHeader(type | flags(numberBytes, hasLength), lane, number, numberBytes);
+      Frame.put(out, hasLength ? header | Frame.HAS_LENGTH : header, headerBytes);
       putContent(message, 0, total, hasLength);
       return total;
     }
-    if (offset == 0 && !isCut(headerBytes + total, total)) {
-      return NO_ROOM;
-    }
-    headerBytes += Frame.varIntBytes(total) + Frame.varIntBytes(offset);
+    return isCut(headerBytes + total, total)
+        ? writeFragment(header, headerBytes, message, 0)
+        : NO_ROOM;
+  }
+
+  /** Writes the next part of a message, whose frame begins with this header. */
+  private int writeFragment(long header, int commonBytes, LaneSend message, int offset) {
+    int total = message.bytes();
+    int totalBytes = Frame.varIntBytes(total);
+    int offsetBytes = Frame.varIntBytes(offset);
+    int headerBytes = commonBytes + totalBytes + offsetBytes;
     int bytes = fragmentBytes(total - offset, headerBytes);
     if (bytes <= 0) {
       pad();
       return NO_ROOM;
     }
     boolean hasLength = offset + bytes == total && fits(headerBytes, bytes);
-    writeHeader(
-        type | Frame.IS_FRAGMENT | flags(numberBytes, hasLength), lane, number, numberBytes);
-    int totalBytes = Frame.varIntBytes(total);
-    long totalAndOffset =
-        Frame.varInt(total) | (long) Frame.varInt(offset) << (Byte.SIZE * totalBytes);
-    Frame.put(out, totalAndOffset, totalBytes + Frame.varIntBytes(offset));
+    int flags = hasLength ? Frame.IS_FRAGMENT | Frame.HAS_LENGTH : Frame.IS_FRAGMENT;
+    Frame.put(out, header | flags, commonBytes);
+    long range =
+        Frame.varInt(total, totalBytes)
+            | (long) Frame.varInt(offset, offsetBytes) << (Byte.SIZE * totalBytes);
+    Frame.put(out, range, totalBytes + offsetBytes);
     putContent(message, offset, bytes, hasLength);
     return bytes;
   }
@@ -102,14 +121,6 @@ final class FrameWriter {
     return headerBytes + Frame.varIntBytes(bytes) + bytes <= out.remaining();
   }
 
-  private static int flags(int numberBytes, boolean hasLength) {
-    int number =
-        numberBytes == Byte.BYTES
-            ? Frame.HAS_BYTE_NUMBER
-            : numberBytes == Integer.BYTES ? Frame.HAS_LONG_NUMBER : 0;
-    return hasLength ? number | Frame.HAS_LENGTH : number;
-  }
-
   /** Whether to cut a message for which the rest of the segment is too small. */
   private boolean isCut(int frameBytes, int bytes) {
     int small = segmentBytes / SMALL_SHARE;
@@ -117,11 +128,11 @@ final class FrameWriter {
   }
 
   private int fragmentBytes(int rest, int headerBytes) {
-    int room = out.remaining() - headerBytes;
+    int room = out.remaining();
     int enough = Math.max(end - out.position() - headerBytes, MIN_FRAGMENT_BYTES);
-    int bytes = Math.min(rest, Math.min(room, enough));
+    int bytes = Math.min(rest, Math.min(room - headerBytes, enough));
     boolean isTooSmall = bytes < Math.min(rest, MIN_FRAGMENT_BYTES);
-    return isTooSmall && out.remaining() < segmentBytes ? 0 : bytes;
+    return isTooSmall && room < segmentBytes ? 0 : bytes;
   }
 
   /**
@@ -133,13 +144,6 @@ final class FrameWriter {
     while (!isEmpty && out.hasRemaining()) {
       out.put((byte) Frame.PREFACE);
     }
-  }
-
-  private void writeHeader(int flags, int lane, int number, int numberBytes) {
-    int laneBytes = Frame.varIntBytes(lane);
-    long word = flags | (long) Frame.varInt(lane) << Byte.SIZE;
-    word |= (long) number << (Byte.SIZE * (1 + laneBytes));
-    Frame.put(out, word, 1 + laneBytes + numberBytes);
   }
 
   private void putContent(LaneSend message, int offset, int bytes, boolean hasLength) {

@@ -22,6 +22,7 @@ final class LaneReceiver {
   private final KcpCounters counters;
   private final LaneAdmission admission;
   private final SegmentPreparation preparation;
+  private final FragmentRun run = new FragmentRun();
 
   /** How many messages wait to be read. */
   private int unreadMessages;
@@ -85,11 +86,18 @@ final class LaneReceiver {
     add(lane, message, frame, data);
   }
 
+  /** Takes in a segment that continues the last one on its lane; returns whether it does. */
+  boolean receiveNextOfRun(ByteBuf data, int index, int bytes) {
+    return run.append(data, index, bytes);
+  }
+
   /**
    * Takes in the only frame of a segment if it continues a message and needs no memory, as most
    * frames of bulk: then nothing has to be prepared. Returns whether it has.
+   *
+   * @param index where the segment begins in {@code data}
    */
-  boolean receiveContinuation(FrameReader frame, ByteBuf data) {
+  boolean receiveContinuation(FrameReader frame, ByteBuf data, int index) {
     Lane lane = frame.isMessage() ? lanes.find(frame.lane()) : null;
     if (lane == null || !admission.isPossible(lane, frame)) {
       return false;
@@ -100,6 +108,9 @@ final class LaneReceiver {
             && LaneAdmission.isContinuation(begun, frame)
             && frame.offset() + frame.length() <= begun.content.capacity();
     if (isContinuation) {
+      if (begun.receivedBytes + frame.length() < begun.totalBytes) {
+        run.begin(lane, begun, frame, data, index);
+      }
       add(lane, begun, frame, data);
       preparation.releaseUnused(lane);
     }

@@ -399,8 +399,8 @@ final class LaneSender implements SegmentSource {
       lane.sentMessages++;
     }
     scheduler.charge(outbox.entry, out.position() - start);
-    int before = outbox.frameBytes();
     if (offset + written == total) {
+      int before = outbox.frameBytes();
       outbox.remove();
       readyBytes -= before - outbox.frameBytes();
       written(outbox, message);

@@ -69,11 +69,14 @@ final class SegmentDemux implements SegmentSink {
   }
 
   private boolean receive(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
+    if (receiver.receiveNextOfRun(datagram, index, bytes)) {
+      return true;
+    }
     boolean wasReady = sender.mayBeReady();
     try {
       frame.reset(datagram, index, bytes);
       boolean isContinuation =
-          frame.next() && frame.isLast() && receiver.receiveContinuation(frame, datagram);
+          frame.next() && frame.isLast() && receiver.receiveContinuation(frame, datagram, index);
       if (!isContinuation && !receiveFrames(datagram, index, bytes, isInOrder)) {
         return false;
       }
