@@ -758,6 +758,7 @@ class LaneChannelTest {
   @Test
   void closeOfTheSessionSendsWhatLanesHaveFlushed() {
     try (Fixture fixture = fixture(LaneRecorder::new)) {
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 30_000);
       KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
       LaneChannel lane = open(session, 1, new LaneRecorder());
       List<ChannelFuture> writes = new ArrayList<>();
