@@ -86,7 +86,7 @@ final class LaneReceiver {
     add(lane, message, frame, data);
   }
 
-  /** Takes in a segment that continues the last one on its lane; returns whether it does. */
+  /** Takes in a segment if it is the next fragment of the run; returns whether it is. */
   boolean receiveNextOfRun(ByteBuf data, int index, int bytes) {
     return run.append(data, index, bytes);
   }
