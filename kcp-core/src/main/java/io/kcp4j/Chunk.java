@@ -120,6 +120,27 @@ final class Chunk {
     }
   }
 
+  /**
+   * Has {@code source} write full payloads behind {@link #end}, each behind room for its header.
+   *
+   * @param most how many there may be; the chunk has room for them
+   * @return how many there are
+   */
+  int pullFull(int payloadBytes, int most, SegmentSource source) {
+    int start = viewStart + end + Segment.HEADER_BYTES;
+    try {
+      view.limit(viewEnd).position(start);
+      int segments = source.pullFull(view, payloadBytes, Segment.HEADER_BYTES, most);
+      if (segments < 0 || segments > most) {
+        throw new IllegalStateException(
+            "source wrote " + segments + " segments (expected: 0 to " + most + ")");
+      }
+      return segments;
+    } finally {
+      view.order(ByteOrder.BIG_ENDIAN); // setLong relies on it.
+    }
+  }
+
   /** Writes 8 bytes, little-endian. */
   void setLong(int index, long value) {
     view.limit(viewEnd).putLong(viewStart + index, Long.reverseBytes(value));

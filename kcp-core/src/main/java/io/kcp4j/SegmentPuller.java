@@ -4,7 +4,7 @@ package io.kcp4j;
 final class SegmentPuller {
 
   /** As few that their headers and payload stay in the processor's first cache. */
-  private static final int PULLED_TOGETHER = 16;
+  private static final int PULLED_TOGETHER = 64;
 
   private final Kcp kcp;
   private final SegmentSource source;
@@ -52,31 +52,56 @@ final class SegmentPuller {
     boolean isEachDifferent = enoughBytes < kcp.mssBytes() || kcp.sendLimit != null;
     int before = pulled;
     int end = before + (isEachDifferent ? 1 : Math.min(most, PULLED_TOGETHER));
-    while (pulled < end && isReady() && pullOne(enoughBytes)) {
-      pulled++;
+    while (pulled < end && isReady()) {
+      int segments = pullSome(end - pulled, enoughBytes);
+      if (segments == 0) {
+        break;
+      }
+      pulled += segments;
     }
     return pulled - before;
   }
 
-  private boolean pullOne(int enoughBytes) {
+  private int pullSome(int most, int enoughBytes) {
     SendBuffer sending = kcp.sending;
     int queued = sending.queued();
     int mssBytes = kcp.sendLimit == null ? kcp.mssBytes() : kcp.sendLimit.nextPayloadBytes();
-    int bytes = 0;
+    int segments = 0;
     try {
       Chunk chunk = sending.reserve(mssBytes, mssBytes);
-      bytes = chunk.pull(chunk.end() + Segment.HEADER_BYTES, mssBytes, enoughBytes, source);
-      if (bytes > 0) {
-        sending.queue(chunk, bytes, 0);
+      segments = most > 1 ? pullFull(chunk, mssBytes, most) : 0;
+      if (segments == 0) {
+        segments = pullOne(chunk, mssBytes, enoughBytes);
       }
     } catch (OutOfMemoryError e) {
       kcp.admission.allocationFailed();
     } finally {
-      if (bytes == 0) {
+      if (segments == 0) {
         sending.dropQueuedBeyond(queued); // Gives back what has been reserved.
       }
     }
-    return bytes > 0;
+    return segments;
+  }
+
+  private int pullFull(Chunk chunk, int mssBytes, int most) {
+    SendBuffer sending = kcp.sending;
+    int fit = Math.min(most, chunk.room() / (Segment.HEADER_BYTES + mssBytes));
+    sending.ensureRing(fit);
+    int segments = chunk.pullFull(mssBytes, fit, source);
+    for (int i = 0; i < segments; i++) {
+      sending.queue(chunk, mssBytes, 0);
+    }
+    return segments;
+  }
+
+  private int pullOne(Chunk chunk, int mssBytes, int enoughBytes) {
+    int at = chunk.end() + Segment.HEADER_BYTES;
+    int bytes = chunk.pull(at, mssBytes, enoughBytes, source);
+    if (bytes == 0) {
+      return 0;
+    }
+    kcp.sending.queue(chunk, bytes, 0);
+    return 1;
   }
 
   /** Tells the source of the segments that the flush has written. */

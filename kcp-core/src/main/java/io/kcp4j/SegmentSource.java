@@ -53,6 +53,22 @@ public interface SegmentSource {
   void pull(ByteBuffer payload, int enoughBytes);
 
   /**
+   * Writes the payload of several of the next segments at once, as long as each is of the largest
+   * size: this takes less time than as many calls of {@link #pull}. Called only when {@link
+   * #isReady} holds.
+   *
+   * @param payloads where to write: the first payload begins at its position, each of the others
+   *     {@code gapBytes} behind the one before. Its limit may be changed up to its capacity; apart
+   *     from that, as in {@link #pull}
+   * @param payloadBytes the size of each payload
+   * @param most how many segments can leave, at least 1
+   * @return how many were written; by default 0, upon which {@link #pull} is called
+   */
+  default int pullFull(ByteBuffer payloads, int payloadBytes, int gapBytes, int most) {
+    return 0;
+  }
+
+  /**
    * So many segments, in the order in which they were pulled, have been written to the output.
    * Called at the end of the flush, when the source may call the session.
    */

@@ -265,7 +265,7 @@ final class SendBuffer {
   }
 
   /** Makes room in the ring for so many more segments. */
-  private void ensureRing(int segments) {
+  void ensureRing(int segments) {
     if (end - una + segments > ring.capacity) {
       grow(end - una + segments);
     }

@@ -62,6 +62,33 @@ class KcpSegmentSourceTest {
     }
   }
 
+  /** Writes full segments together, all but the last. */
+  private static final class BulkSource extends Source {
+
+    final List<Integer> asked = new ArrayList<>();
+    int excess;
+
+    BulkSource(int segments) {
+      super(segments);
+    }
+
+    @Override
+    public int pullFull(ByteBuffer payloads, int payloadBytes, int gapBytes, int most) {
+      asked.add(most);
+      payloads.order(ByteOrder.LITTLE_ENDIAN);
+      int segments = Math.min(most, left - 1);
+      for (int i = 0; i < segments; i++) {
+        payloads.position(payloads.position() + (i == 0 ? 0 : gapBytes));
+        for (int n = payloadBytes; n > 0; n--) {
+          payloads.put((byte) pulled);
+        }
+        pulled++;
+        left--;
+      }
+      return segments + excess;
+    }
+  }
+
   private static KcpConfig.Builder config() {
     return counting().sendWindow(4).earlyRetransmit(false);
   }
@@ -106,6 +133,43 @@ class KcpSegmentSourceTest {
     List<ByteBuf> datagrams = driven.sentDatagrams();
     assertEquals(3, datagrams.size());
     datagrams.forEach(datagram -> assertEquals(1400, datagram.readableBytes()));
+  }
+
+  @Test
+  void fullSegmentsArePulledTogetherAsFarAsTheWindowAndTheChunkReach() {
+    BulkSource source = new BulkSource(64);
+    source.bytes = 50;
+    DrivenKcp driven = attach(new DrivenKcp(counting().sendWindow(32)), source);
+    assertEquals(32, source.pulled);
+    assertEquals(List.of(), source.offered, "none was pulled alone");
+    driven.peerUna = 32;
+    driven.receiveBatch(driven.ack(31, TS));
+    assertEquals(64, source.pulled);
+    assertTrue(source.asked.size() < 12, () -> "in few calls: " + source.asked);
+    assertEquals(List.of(1376), source.offered, "the last one");
+    List<SentSegment> pushes = driven.sent().stream().filter(s -> s.cmd() == Segment.PUSH).toList();
+    assertEquals(64, pushes.size());
+    for (int i = 0; i < 64; i++) {
+      ByteBuf payload = pushes.get(i).payload();
+      assertEquals(i, pushes.get(i).sn());
+      assertEquals(i < 63 ? 1376 : 50, payload.readableBytes());
+      int content = i;
+      assertEquals(-1, payload.forEachByte(b -> b == (byte) content), "all of segment " + i);
+    }
+    assertEquals(64, source.sent);
+  }
+
+  @Test
+  void sourceThatCountsTooManyFullSegmentsLeavesNothingBehind() {
+    BulkSource source = new BulkSource(20);
+    source.excess = 4;
+    DrivenKcp driven = new DrivenKcp(config());
+    driven.kcp.source(source);
+    assertThrows(IllegalStateException.class, () -> driven.kcp.afterSend(driven.nowUs, driven));
+    driven.assertNothingHeld();
+    source.excess = 0;
+    driven.kcp.afterSend(driven.nowUs, driven);
+    assertEquals(4, driven.sentSns(Segment.PUSH).size());
   }
 
   @Test

@@ -82,6 +82,11 @@ final class Frame {
 
   private Frame() {}
 
+  /** The type of the frames in which the messages of a reliable lane travel. */
+  static int typeOf(LaneKind kind) {
+    return kind == LaneKind.RELIABLE_ORDERED ? ORDERED : UNORDERED;
+  }
+
   /** Whether the flags are those of a frame that is not a message. */
   static boolean isControl(int flags) {
     return flags == PREFACE || (flags >= CONSUMED && flags <= LAST_TYPE);

@@ -24,6 +24,21 @@ final class FrameWriter {
   /** More fragments than a large message has, for so many bytes each. */
   private static final int FRAGMENT_BYTES = 1_024;
 
+  // With no more than this on a lane that is not read, one or two bytes of a number tell which one
+  // it is: each message counts its overhead at least, and numbers compare by signed difference.
+
+  private static final int MAX_OF_BYTE_NUMBERS =
+      LanesConfig.MESSAGE_OVERHEAD_BYTES * Byte.MAX_VALUE;
+  private static final int MAX_OF_SHORT_NUMBERS =
+      LanesConfig.MESSAGE_OVERHEAD_BYTES * Short.MAX_VALUE;
+
+  private LaneSend message;
+
+  /** What all frames of the message begin with: flags, lane and number. */
+  private long header;
+
+  private int headerBytes;
+
   private ByteBuffer out;
   private int segmentBytes;
   private int end;
@@ -34,6 +49,69 @@ final class FrameWriter {
     return bytes < FRAGMENT_BYTES
         ? 1 + Frame.varIntBytes(lane) + Byte.BYTES + Frame.varIntBytes(bytes) + bytes
         : bytes + FRAGMENT_HEADER_BYTES * (2 + bytes / FRAGMENT_BYTES);
+  }
+
+  /**
+   * Sets the message of which frames are written.
+   *
+   * @param type that of the frames
+   * @param outstandingBytes how much counts on the lane that is not read, the message included
+   */
+  void message(int type, int lane, int number, int outstandingBytes, LaneSend message) {
+    this.message = message;
+    int laneBytes = Frame.varIntBytes(lane);
+    int numberBytes = numberBytes(outstandingBytes);
+    int flags =
+        type
+            | (numberBytes == Byte.BYTES ? Frame.HAS_BYTE_NUMBER : 0)
+            | (numberBytes == Integer.BYTES ? Frame.HAS_LONG_NUMBER : 0);
+    header =
+        flags
+            | (long) Frame.varInt(lane, laneBytes) << Byte.SIZE
+            | (long) number << (Byte.SIZE * (1 + laneBytes));
+    headerBytes = 1 + laneBytes + numberBytes;
+  }
+
+  private static int numberBytes(int outstandingBytes) {
+    if (outstandingBytes <= MAX_OF_BYTE_NUMBERS) {
+      return Byte.BYTES;
+    }
+    return outstandingBytes <= MAX_OF_SHORT_NUMBERS ? Short.BYTES : Integer.BYTES;
+  }
+
+  /**
+   * Writes fragments of the message into segments of their own, as long as each fills its segment
+   * and does not complete the message.
+   *
+   * @param out where to write: the first segment begins at its position
+   * @param gapBytes what lies between two segments, in bytes
+   * @param most how many segments there may be
+   * @param rest the content that has not been sent, from its position on, which moves
+   * @return how many segments were written
+   */
+  int writeFull(ByteBuffer out, int segmentBytes, int gapBytes, int most, ByteBuffer rest) {
+    int total = message.bytes();
+    int totalBytes = Frame.varIntBytes(total);
+    long totalWord = Frame.varInt(total, totalBytes);
+    int start = out.position();
+    int segments = 0;
+    while (segments < most) {
+      int left = rest.remaining();
+      int offsetBytes = Frame.varIntBytes(total - left);
+      int rangeBytes = totalBytes + offsetBytes;
+      int bytes = segmentBytes - headerBytes - rangeBytes;
+      if (bytes <= 0 || bytes >= left) {
+        break;
+      }
+      long offsetWord = Frame.varInt(total - left, offsetBytes);
+      Frame.put(out.position(start), header | Frame.IS_FRAGMENT, headerBytes);
+      Frame.put(out, totalWord | offsetWord << (Byte.SIZE * totalBytes), rangeBytes);
+      out.put(out.position(), rest, rest.position(), bytes);
+      rest.position(rest.position() + bytes);
+      start += segmentBytes + gapBytes;
+      segments++;
+    }
+    return segments;
   }
 
   /**
@@ -54,65 +132,51 @@ final class FrameWriter {
     return isComplete || out.position() >= end;
   }
 
-  /** The segment has been written. */
+  /** The segments have been written. */
   void end() {
+    message = null;
     out = null;
   }
 
   /**
-   * Writes a message, or the next part of it.
+   * Writes the message, or the next part of it.
    *
-   * @param type that of the frame
-   * @param numberBytes how many bytes of the number tell which one it is: 1, 2 or 4
    * @param offset how much of the message has been sent
    * @return how many bytes of its content have been written, or {@link #NO_ROOM}
    * @throws RuntimeException if its buffer cannot be read; position and limit have changed then
    */
-  int write(int type, int lane, int number, int numberBytes, LaneSend message, int offset) {
+  int write(int offset) {
     int total = message.bytes();
-    int laneBytes = Frame.varIntBytes(lane);
-    int headerBytes = 1 + laneBytes + numberBytes;
-    int flags =
-        type
-            | (numberBytes == Byte.BYTES ? Frame.HAS_BYTE_NUMBER : 0)
-            | (numberBytes == Integer.BYTES ? Frame.HAS_LONG_NUMBER : 0);
-    long header =
-        flags
-            | (long) Frame.varInt(lane, laneBytes) << Byte.SIZE
-            | (long) number << (Byte.SIZE * (1 + laneBytes));
     if (offset > 0) {
-      return writeFragment(header, headerBytes, message, offset);
+      return writeFragment(offset);
     }
     if (headerBytes + total <= out.remaining()) {
       boolean hasLength = fits(headerBytes, total);
       Frame.put(out, hasLength ? header | Frame.HAS_LENGTH : header, headerBytes);
-      putContent(message, 0, total, hasLength);
+      putContent(0, total, hasLength);
       return total;
     }
-    return isCut(headerBytes + total, total)
-        ? writeFragment(header, headerBytes, message, 0)
-        : NO_ROOM;
+    return isCut(headerBytes + total, total) ? writeFragment(0) : NO_ROOM;
   }
 
-  /** Writes the next part of a message, whose frame begins with this header. */
-  private int writeFragment(long header, int commonBytes, LaneSend message, int offset) {
+  private int writeFragment(int offset) {
     int total = message.bytes();
     int totalBytes = Frame.varIntBytes(total);
     int offsetBytes = Frame.varIntBytes(offset);
-    int headerBytes = commonBytes + totalBytes + offsetBytes;
-    int bytes = fragmentBytes(total - offset, headerBytes);
+    int rangeBytes = totalBytes + offsetBytes;
+    int bytes = fragmentBytes(total - offset, headerBytes + rangeBytes);
     if (bytes <= 0) {
       pad();
       return NO_ROOM;
     }
-    boolean hasLength = offset + bytes == total && fits(headerBytes, bytes);
+    boolean hasLength = offset + bytes == total && fits(headerBytes + rangeBytes, bytes);
     int flags = hasLength ? Frame.IS_FRAGMENT | Frame.HAS_LENGTH : Frame.IS_FRAGMENT;
-    Frame.put(out, header | flags, commonBytes);
+    Frame.put(out, header | flags, headerBytes);
     long range =
         Frame.varInt(total, totalBytes)
             | (long) Frame.varInt(offset, offsetBytes) << (Byte.SIZE * totalBytes);
-    Frame.put(out, range, totalBytes + offsetBytes);
-    putContent(message, offset, bytes, hasLength);
+    Frame.put(out, range, rangeBytes);
+    putContent(offset, bytes, hasLength);
     return bytes;
   }
 
@@ -146,7 +210,7 @@ final class FrameWriter {
     }
   }
 
-  private void putContent(LaneSend message, int offset, int bytes, boolean hasLength) {
+  private void putContent(int offset, int bytes, boolean hasLength) {
     if (hasLength) {
       Frame.putVarInt(out, bytes);
     }

@@ -74,6 +74,16 @@ public abstract class LaneSend {
     Copying.get(content, index + offset, out);
   }
 
+  /**
+   * A view of the content from {@code offset} to its end, for reading; valid until the buffer is
+   * used again. Null if the memory is not contiguous, or the user has released the buffer or made
+   * it smaller.
+   */
+  final ByteBuffer view(int offset) {
+    boolean isReadable = content.refCnt() > 0 && content.capacity() >= index + bytes;
+    return isReadable ? Copying.view(content, index + offset, bytes - offset) : null;
+  }
+
   /** Appends all of the content; throws likewise. */
   final void copy(ByteBuf out) {
     out.writeBytes(content, index, bytes);

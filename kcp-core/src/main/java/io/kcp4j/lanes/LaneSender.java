@@ -17,19 +17,8 @@ import java.util.Set;
  */
 final class LaneSender implements SegmentSource {
 
-  // With no more than this on a lane that is not read, one or two bytes of a number tell which one
-  // it is: each message counts its overhead at least, and numbers compare by signed difference.
-
-  private static final int MAX_OF_BYTE_NUMBERS =
-      LanesConfig.MESSAGE_OVERHEAD_BYTES * Byte.MAX_VALUE;
-  private static final int MAX_OF_SHORT_NUMBERS =
-      LanesConfig.MESSAGE_OVERHEAD_BYTES * Short.MAX_VALUE;
-
   /** A turn is a frame: what a segment holds of a lane. */
   private static final int TURN_BYTES = 1;
-
-  /** For so many lanes that have sent lately, their place in the scheduler is kept. */
-  private static final int RECENT = 32;
 
   /** The table for so many lanes that wait for credit is kept. */
   private static final int KEPT_BLOCKED = 64;
@@ -51,8 +40,7 @@ final class LaneSender implements SegmentSource {
 
   private LaneSend lastSent;
 
-  private final LaneOutbox[] recent = new LaneOutbox[RECENT];
-  private int nextRecent;
+  private final RecentOutboxes recent = new RecentOutboxes();
 
   /** Whether the peer's limits are known. */
   private boolean isOpen;
@@ -308,19 +296,7 @@ final class LaneSender implements SegmentSource {
     if (outbox.lane.output == Lane.Output.ENDING) {
       sendFin(outbox.lane);
     }
-    if (outbox.isRecent) {
-      return;
-    }
-    LaneOutbox oldest = recent[nextRecent];
-    if (oldest != null) {
-      oldest.isRecent = false;
-      if (oldest.isEmpty() && oldest.cutBytes == 0) {
-        oldest.forget();
-      }
-    }
-    outbox.isRecent = true;
-    recent[nextRecent] = outbox;
-    nextRecent = (nextRecent + 1) % RECENT;
+    recent.add(outbox);
   }
 
   // The source
@@ -364,11 +340,46 @@ final class LaneSender implements SegmentSource {
     writer.end();
   }
 
+  /** Writes the middle of a large message while no other lane has anything to send. */
+  @Override
+  public int pullFull(ByteBuffer payloads, int payloadBytes, int gapBytes, int most) {
+    LaneOutbox outbox = scheduler.peek();
+    boolean isAlone = scheduler.size() == 1 && !isPrefaceDue && control.isEmpty();
+    if (!isAlone || outbox.sentBytes() == 0) {
+      return 0;
+    }
+    ByteBuffer rest = outbox.first().view(outbox.sentBytes());
+    if (rest == null) {
+      return 0;
+    }
+    select(outbox, 0);
+    int left = rest.remaining();
+    int segments = writer.writeFull(payloads, payloadBytes, gapBytes, most, rest);
+    writer.end();
+    if (segments > 0) {
+      int written = left - rest.remaining();
+      scheduler.charge(outbox.entry, segments * payloadBytes);
+      outbox.sent(written);
+      readyBytes -= written;
+    }
+    return segments;
+  }
+
+  /**
+   * Has frames of the first message of a lane be written.
+   *
+   * @param charge how much the message will count; 0 if it has been begun
+   */
+  private void select(LaneOutbox outbox, int charge) {
+    Lane lane = outbox.lane;
+    int type = Frame.typeOf(lane.config().kind());
+    int number = charge > 0 ? lane.sentMessages : lane.sentMessages - 1;
+    writer.message(type, lane.id(), number, lane.outstanding() + charge, outbox.first());
+  }
+
   /** Writes the next frame of a lane; returns whether there was room for it. */
   private boolean write(LaneOutbox outbox, ByteBuffer out) {
-    Lane lane = outbox.lane;
     LaneSend message = outbox.first();
-    int total = message.bytes();
     int offset = outbox.sentBytes();
     boolean begins = offset == 0;
     if (begins && !isAllowed(outbox)) { // Another lane has used up the credit.
@@ -376,16 +387,13 @@ final class LaneSender implements SegmentSource {
       block(outbox);
       return true;
     }
-    int charge = begins ? Credit.charge(total) : 0;
-    int number = begins ? lane.sentMessages : lane.sentMessages - 1;
-    int numberBytes = numberBytes(lane.outstanding() + charge);
-    boolean isOrdered = lane.config().kind() == LaneKind.RELIABLE_ORDERED;
+    int charge = begins ? outbox.firstCharge() : 0;
     int start = out.position();
     int limit = out.limit();
-    int type = isOrdered ? Frame.ORDERED : Frame.UNORDERED;
+    select(outbox, charge);
     int written;
     try {
-      written = writer.write(type, lane.id(), number, numberBytes, message, offset);
+      written = writer.write(offset);
     } catch (RuntimeException e) {
       out.limit(limit).position(start);
       dropUnreadable(outbox);
@@ -395,11 +403,11 @@ final class LaneSender implements SegmentSource {
       return false;
     }
     if (begins) {
-      credit.charge(lane, charge);
-      lane.sentMessages++;
+      credit.charge(outbox.lane, charge);
+      outbox.lane.sentMessages++;
     }
     scheduler.charge(outbox.entry, out.position() - start);
-    if (offset + written == total) {
+    if (offset + written == message.bytes()) {
       int before = outbox.frameBytes();
       outbox.remove();
       readyBytes -= before - outbox.frameBytes();
@@ -409,13 +417,6 @@ final class LaneSender implements SegmentSource {
       readyBytes -= written;
     }
     return true;
-  }
-
-  private static int numberBytes(int outstanding) {
-    if (outstanding <= MAX_OF_BYTE_NUMBERS) {
-      return Byte.BYTES;
-    }
-    return outstanding <= MAX_OF_SHORT_NUMBERS ? Short.BYTES : Integer.BYTES;
   }
 
   /** All of a message has been copied into segments. */

@@ -174,20 +174,22 @@ class FrameTest {
     assertEquals(List.of("fin ack 5"), read("000000 05 05"));
   }
 
+  /** Writes the beginning of a message on lane 1, on which nothing else is outstanding. */
+  private static int write(FrameWriter writer, int number, int bytes) {
+    writer.message(Frame.ORDERED, 1, number, bytes, new QueuedMessage(LanePair.pattern(bytes)));
+    return writer.write(0);
+  }
+
   @Test
   void restOfSegmentIsPaddedIfOnlyFragmentCouldFollow() {
     ByteBuffer out = ByteBuffer.allocate(1_000);
     FrameWriter writer = new FrameWriter();
     writer.begin(out, 1_000);
-    writer.write(Frame.ORDERED, 1, 0, 1, new QueuedMessage(LanePair.pattern(930)), 0);
+    assertEquals(930, write(writer, 0, 930));
     int bytes = out.position();
-    assertEquals(
-        FrameWriter.NO_ROOM,
-        writer.write(Frame.ORDERED, 1, 1, 1, new QueuedMessage(LanePair.pattern(500)), 0));
+    assertEquals(FrameWriter.NO_ROOM, write(writer, 1, 500));
     assertEquals(bytes, out.position(), "a message that fits the next segment is not cut");
-    assertEquals(
-        FrameWriter.NO_ROOM,
-        writer.write(Frame.ORDERED, 1, 1, 1, new QueuedMessage(LanePair.pattern(2_000)), 0));
+    assertEquals(FrameWriter.NO_ROOM, write(writer, 1, 2_000));
     assertEquals(1_000, out.position());
     assertEquals(
         List.of("ordered 1 number 0 930 bytes", "preface"),
@@ -200,7 +202,7 @@ class FrameTest {
     ByteBuffer out = ByteBuffer.allocate(1_000);
     FrameWriter writer = new FrameWriter();
     writer.begin(out, 1_000);
-    writer.write(Frame.ORDERED, 1, 0, 1, new QueuedMessage(LanePair.pattern(996)), 0);
+    assertEquals(996, write(writer, 0, 996));
     assertEquals(999, out.position());
     assertTrue(writer.isComplete());
     assertEquals(List.of("ordered 1 number 0 996 bytes"), read(Unpooled.wrappedBuffer(out.flip())));
@@ -215,7 +217,8 @@ class FrameTest {
         writer.begin(out, room);
         ByteBuf content = LanePair.pattern(bytes);
         LaneSend message = new QueuedMessage(content);
-        int written = writer.write(Frame.ORDERED, 200, 70_000, 4, message, 0);
+        writer.message(Frame.ORDERED, 200, 70_000, Integer.MAX_VALUE, message);
+        int written = writer.write(0);
         writer.end();
         if (written == FrameWriter.NO_ROOM) {
           assertEquals(0, out.position());
@@ -229,6 +232,45 @@ class FrameTest {
         assertEquals(content.slice(0, written), segment.slice(reader.payload(), reader.length()));
         assertFalse(reader.next() || reader.isMalformed());
       }
+    }
+  }
+
+  @Test
+  void fragmentsWrittenTogetherAreThoseThatAreWrittenOneByOne() {
+    for (int lane : new int[] {0, 127, 128, 65_535}) {
+      for (int bytes : new int[] {2, 60, 100, 127, 128, 300, 1_000, 17_000}) {
+        for (int room : new int[] {8, 9, 10, 11, 12, 13, 20, 61, 128, 200}) {
+          for (int outstanding : new int[] {bytes, 1 << 16, 1 << 30}) {
+            assertWrittenAlike(lane, bytes, room, outstanding);
+          }
+        }
+      }
+    }
+  }
+
+  private static void assertWrittenAlike(int lane, int bytes, int room, int outstanding) {
+    int gap = 5;
+    int most = 7;
+    FrameWriter writer = new FrameWriter();
+    ByteBuf content = LanePair.pattern(bytes);
+    writer.message(Frame.UNORDERED, lane, 70_000, outstanding, new QueuedMessage(content));
+    ByteBuffer together = ByteBuffer.allocate(most * (room + gap));
+    ByteBuffer rest = content.nioBuffer(1, bytes - 1);
+    int segments = writer.writeFull(together, room, gap, most, rest);
+    ByteBuffer alone = ByteBuffer.allocate(together.capacity());
+    int offset = 1;
+    for (int i = 0; i < segments; i++) {
+      int at = i * (room + gap);
+      writer.begin(alone.limit(at + room).position(at), room);
+      offset += writer.write(offset);
+      assertEquals(at + room, alone.position());
+    }
+    assertEquals(together.clear(), alone.clear());
+    assertEquals(bytes - offset, rest.remaining());
+    assertTrue(offset < bytes);
+    if (segments < most && room > 12) {
+      writer.begin(alone.limit(room), room);
+      assertEquals(bytes - offset, writer.write(offset), "the last one");
     }
   }
 }

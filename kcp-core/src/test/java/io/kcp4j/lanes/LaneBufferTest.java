@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -122,6 +123,24 @@ class LaneBufferTest {
     client.lanes.planUnreliable(107, 107, true);
     assertEquals(0, client.lanes.planUnreliable(80, 80, true));
     assertEquals(List.of("5:100 sent", "5:100 TOO_LARGE"), client.fates);
+  }
+
+  @Test
+  void buffersOfAllKindsArriveUnaltered() {
+    ByteBuf content = LanePair.pattern(200_000);
+    for (ByteBuf sent :
+        List.of(
+            content.copy(),
+            content.copy().asReadOnly(),
+            Unpooled.directBuffer().writeBytes(content, 0, 200_000),
+            Unpooled.buffer().writeZero(3).writeBytes(content, 0, 200_000).skipBytes(3),
+            Unpooled.wrappedBuffer(content.copy(0, 50_001), content.copy(50_001, 149_999)))) {
+      client.queue(client.lanes.lane(5), sent, "5");
+    }
+    content.release();
+    client.flush();
+    pair.run(2_000);
+    assertEquals(Collections.nCopies(5, "5:200000 bytes"), server.received);
   }
 
   @Test

@@ -30,7 +30,6 @@ public class BulkLifeBenchmark extends KcpBenchmark {
 
   private final DatagramSlots forth = new DatagramSlots();
   private final DatagramSlots back = new DatagramSlots();
-  private final ByteBuf content = ALLOCATOR.directBuffer(MESSAGE_BYTES).writeZero(MESSAGE_BYTES);
   private Kcp streamSender;
   private Kcp streamReceiver;
   private Kcp laneSender;
@@ -52,7 +51,8 @@ public class BulkLifeBenchmark extends KcpBenchmark {
 
   private static Lanes lanes(Kcp kcp) {
     Lanes lanes = new Lanes(kcp, KcpContext.of(ALLOCATOR), LanesConfig.builder().build(), false);
-    check(lanes.open(LanesConfig.MAX_LANES, LanesConfig.MAX_BUDGET_BYTES), "limits were refused");
+    LanesConfig limits = lanes.config();
+    check(lanes.open(limits.maxLanes(), limits.budgetBytes()), "limits were refused");
     return lanes;
   }
 
@@ -61,7 +61,9 @@ public class BulkLifeBenchmark extends KcpBenchmark {
   @OperationsPerInvocation(MESSAGES)
   public int stream() {
     for (int i = 0; i < MESSAGES; i++) {
-      streamSender.send(content.setIndex(0, MESSAGE_BYTES));
+      ByteBuf content = content();
+      streamSender.send(content);
+      content.release();
     }
     deliver(streamSender, streamReceiver);
     int bytes = drain(streamReceiver);
@@ -75,7 +77,7 @@ public class BulkLifeBenchmark extends KcpBenchmark {
   public int lane() {
     Lane lane = sending.lane(LANE);
     for (int i = 0; i < MESSAGES; i++) {
-      lane.send(new Message(content.setIndex(0, MESSAGE_BYTES).retainedDuplicate()));
+      lane.send(new Message(content()));
     }
     deliver(laneSender, laneReceiver);
     int bytes = 0;
@@ -87,6 +89,11 @@ public class BulkLifeBenchmark extends KcpBenchmark {
     }
     acknowledge(laneSender, laneReceiver);
     return bytes;
+  }
+
+  /** What it holds does not matter. */
+  private static ByteBuf content() {
+    return ALLOCATOR.directBuffer(MESSAGE_BYTES).writerIndex(MESSAGE_BYTES);
   }
 
   private void deliver(Kcp sender, Kcp receiver) {
@@ -129,7 +136,6 @@ public class BulkLifeBenchmark extends KcpBenchmark {
       check(kcp.counters().get(KcpCounter.RETRANSMITTED) == 0, "sent twice");
       kcp.close();
     }
-    content.release();
     forth.release();
     back.release();
   }
