@@ -23,6 +23,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -37,6 +38,9 @@ final class FrameSide {
 
   /** What precedes a segment in its buffer, which ends with the segment. */
   private static final int HEADROOM = 3;
+
+  /** How many full segments are pulled together at most. */
+  private static final int FULL_SEGMENTS = 3;
 
   private static final RingPools RINGS = new RingPools();
   private static final KcpCounters COUNTERS = new KcpCounters();
@@ -272,17 +276,26 @@ final class FrameSide {
     }
   }
 
-  /** Fills a segment if anything can leave. */
+  /** Fills some segments if anything can leave: full ones as far as possible, or else one. */
   void pull(int room, int enough) {
     if (!source.isReady()) {
       return;
     }
-    ByteBuffer out = ByteBuffer.allocate(room);
-    source.pull(out, enough);
-    source.onSent(1);
-    if (out.position() > 0) {
-      byte[] bytes = new byte[out.position()];
-      out.flip().get(bytes);
+    ByteBuffer out = ByteBuffer.allocate(FULL_SEGMENTS * (room + HEADROOM));
+    int full = enough < room ? 0 : source.pullFull(out, room, HEADROOM, FULL_SEGMENTS);
+    for (int i = 0; i < full; i++) {
+      addSent(out, i * (room + HEADROOM), room);
+    }
+    if (full == 0) {
+      source.pull(out.limit(room), enough);
+      addSent(out, 0, out.position());
+    }
+    source.onSent(Math.max(full, 1));
+  }
+
+  private void addSent(ByteBuffer out, int index, int length) {
+    if (length > 0) {
+      byte[] bytes = Arrays.copyOfRange(out.array(), index, index + length);
       FrameInspector.checkSent(lanes, Unpooled.wrappedBuffer(bytes), 0, bytes.length);
       sent.add(bytes);
     }
