@@ -14,29 +14,12 @@ public final class Copying {
 
   /** Copies bytes of {@code from}, whose indices do not change, to the position of {@code to}. */
   public static void get(ByteBuf from, int index, ByteBuffer to) {
-    if (isShared(from) || from.nioBufferCount() != 1) {
+    boolean isShared = from.unwrap() != null || from.refCnt() != 1; // Another thread may use it.
+    if (isShared || !from.isContiguous()) { // The part of a composite buffer may be shared, too.
       from.getBytes(index, to);
     } else {
       to.put(from.internalNioBuffer(index, to.remaining()));
     }
-  }
-
-  /** Whether another thread may use the same memory, and its internal view. */
-  private static boolean isShared(ByteBuf buffer) {
-    return buffer.unwrap() != null || buffer.refCnt() != 1;
-  }
-
-  /**
-   * A view of bytes of {@code from}, from its position to its limit, for reading; valid until the
-   * buffer is used again.
-   *
-   * @return null if the buffer has several parts
-   */
-  public static ByteBuffer view(ByteBuf from, int index, int bytes) {
-    if (from.nioBufferCount() != 1) {
-      return null;
-    }
-    return isShared(from) ? from.nioBuffer(index, bytes) : from.internalNioBuffer(index, bytes);
   }
 
   /** Appends bytes of {@code from} to {@code to}. No other thread uses either. */

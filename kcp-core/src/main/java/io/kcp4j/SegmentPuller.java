@@ -3,7 +3,7 @@ package io.kcp4j;
 /** Pulls segments from the session's {@link SegmentSource} as far as memory allows. */
 final class SegmentPuller {
 
-  /** As few that their headers and payload stay in the processor's first cache. */
+  /** More than a chunk of full segments: the kernel copies what was just written more slowly. */
   private static final int PULLED_TOGETHER = 64;
 
   private final Kcp kcp;
@@ -85,9 +85,8 @@ final class SegmentPuller {
 
   private int pullFull(Chunk chunk, int mssBytes, int most) {
     SendBuffer sending = kcp.sending;
-    int fit = Math.min(most, chunk.room() / (Segment.HEADER_BYTES + mssBytes));
-    sending.ensureRing(fit);
-    int segments = chunk.pullFull(mssBytes, fit, source);
+    int room = Math.min(sending.ringRoom(), chunk.room() / (Segment.HEADER_BYTES + mssBytes));
+    int segments = chunk.pullFull(mssBytes, Math.min(most, room), source);
     for (int i = 0; i < segments; i++) {
       sending.queue(chunk, mssBytes, 0);
     }

@@ -11,7 +11,7 @@ import java.nio.ByteBuffer;
  * pulled is retransmitted by the session like any other. In message mode each segment is a message.
  *
  * <p>All calls come from the thread of the session, within a call of the session. A source must not
- * call the session from {@link #isReady} or {@link #pull}.
+ * call the session from {@link #isReady}, {@link #pull} or {@link #pullFull}.
  */
 @Unstable
 public interface SegmentSource {
@@ -57,9 +57,9 @@ public interface SegmentSource {
    * size: this takes less time than as many calls of {@link #pull}. Called only when {@link
    * #isReady} holds.
    *
-   * @param payloads where to write: the first payload begins at its position, each of the others
-   *     {@code gapBytes} behind the one before. Its limit may be changed up to its capacity; apart
-   *     from that, as in {@link #pull}
+   * @param payloads where to write: the first payload begins at the position, each of the others
+   *     {@code gapBytes} behind the one before. Nothing is to be written beyond the limit, which is
+   *     behind all of them; its position afterwards does not matter. Otherwise as in {@link #pull}
    * @param payloadBytes the size of each payload
    * @param most how many segments can leave, at least 1
    * @return how many were written; by default 0, upon which {@link #pull} is called

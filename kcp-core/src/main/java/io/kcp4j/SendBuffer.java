@@ -158,6 +158,11 @@ final class SendBuffer {
     return memory.current();
   }
 
+  /** How many segments can be queued before the ring has to grow. */
+  int ringRoom() {
+    return ring.capacity - (end - una);
+  }
+
   /** Queues the segment that has been written behind the end of {@code chunk}. */
   void queue(Chunk chunk, int bytes, int frg) {
     int i = end & mask;
@@ -265,7 +270,7 @@ final class SendBuffer {
   }
 
   /** Makes room in the ring for so many more segments. */
-  void ensureRing(int segments) {
+  private void ensureRing(int segments) {
     if (end - una + segments > ring.capacity) {
       grow(end - una + segments);
     }

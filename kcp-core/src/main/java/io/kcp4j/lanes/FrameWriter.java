@@ -96,14 +96,14 @@ final class FrameWriter {
     int start = out.position();
     int segments = 0;
     while (segments < most) {
-      int left = rest.remaining();
-      int offsetBytes = Frame.varIntBytes(total - left);
+      int offset = total - rest.remaining();
+      int offsetBytes = Frame.varIntBytes(offset);
       int rangeBytes = totalBytes + offsetBytes;
       int bytes = segmentBytes - headerBytes - rangeBytes;
-      if (bytes <= 0 || bytes >= left) {
+      if (bytes <= 0 || offset + bytes >= total) {
         break;
       }
-      long offsetWord = Frame.varInt(total - left, offsetBytes);
+      long offsetWord = Frame.varInt(offset, offsetBytes);
       Frame.put(out.position(start), header | Frame.IS_FRAGMENT, headerBytes);
       Frame.put(out, totalWord | offsetWord << (Byte.SIZE * totalBytes), rangeBytes);
       out.put(out.position(), rest, rest.position(), bytes);

@@ -75,13 +75,16 @@ public abstract class LaneSend {
   }
 
   /**
-   * A view of the content from {@code offset} to its end, for reading; valid until the buffer is
-   * used again. Null if the memory is not contiguous, or the user has released the buffer or made
-   * it smaller.
+   * A view of the content from {@code offset} to its end. Null if the memory is not contiguous, or
+   * the user has released the buffer or made it smaller.
    */
   final ByteBuffer view(int offset) {
-    boolean isReadable = content.refCnt() > 0 && content.capacity() >= index + bytes;
-    return isReadable ? Copying.view(content, index + offset, bytes - offset) : null;
+    try {
+      boolean isOnePart = content.nioBufferCount() == 1;
+      return isOnePart ? content.nioBuffer(index + offset, bytes - offset) : null;
+    } catch (RuntimeException e) {
+      return null;
+    }
   }
 
   /** Appends all of the content; throws likewise. */

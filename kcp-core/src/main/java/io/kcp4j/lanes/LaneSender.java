@@ -358,7 +358,7 @@ final class LaneSender implements SegmentSource {
     writer.end();
     if (segments > 0) {
       int written = left - rest.remaining();
-      scheduler.charge(outbox.entry, segments * payloadBytes);
+      scheduler.charge(outbox.entry, segments, payloadBytes);
       outbox.sent(written);
       readyBytes -= written;
     }
@@ -366,7 +366,7 @@ final class LaneSender implements SegmentSource {
   }
 
   /**
-   * Has frames of the first message of a lane be written.
+   * Selects the first message of a lane as that of which frames are written next.
    *
    * @param charge how much the message will count; 0 if it has been begun
    */

@@ -176,6 +176,14 @@ public final class WeightedScheduler<T> {
     }
   }
 
+  /** An entry has sent several frames in a row, of so many bytes each. */
+  public void charge(Entry<T> entry, int frames, int frameBytes) {
+    if (frames > 1) {
+      charge(entry, (frames - 1) * frameBytes);
+    }
+    charge(entry, frameBytes); // The virtual time is the beginning of the last frame.
+  }
+
   private void endTurn(Entry<T> entry) {
     entry.start += entry.turnBytes * entry.byteTime;
     entry.turnBytes = 0;

@@ -80,6 +80,19 @@ class LaneBufferTest {
     assertTrue(client.kcp.isDrained());
   }
 
+  /** A slice does not notice. */
+  @Test
+  void bufferWhoseParentIsMadeSmallerIsDropped() {
+    ByteBuf parent = LanePair.pattern(400_000);
+    client.queue(client.lanes.lane(8), parent.slice(), "8");
+    client.flush();
+    parent.capacity(10);
+    pair.run(2_000);
+    assertEquals(List.of("8:end"), server.received);
+    assertEquals(List.of("8 UNREADABLE"), client.fates);
+    assertTrue(client.kcp.isDrained());
+  }
+
   @Test
   void releasedBufferOfAnUnreliableLaneIsReplacedByWhatPeersSkip() {
     client.lane(5, LaneKind.UNRELIABLE);
@@ -134,13 +147,15 @@ class LaneBufferTest {
             content.copy().asReadOnly(),
             Unpooled.directBuffer().writeBytes(content, 0, 200_000),
             Unpooled.buffer().writeZero(3).writeBytes(content, 0, 200_000).skipBytes(3),
+            content.copy().slice(),
+            Unpooled.compositeBuffer().addComponent(true, content.copy()),
             Unpooled.wrappedBuffer(content.copy(0, 50_001), content.copy(50_001, 149_999)))) {
       client.queue(client.lanes.lane(5), sent, "5");
     }
     content.release();
     client.flush();
     pair.run(2_000);
-    assertEquals(Collections.nCopies(5, "5:200000 bytes"), server.received);
+    assertEquals(Collections.nCopies(7, "5:200000 bytes"), server.received);
   }
 
   @Test

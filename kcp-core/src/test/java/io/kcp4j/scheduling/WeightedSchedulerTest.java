@@ -59,6 +59,14 @@ class WeightedSchedulerTest {
   }
 
   @Test
+  void framesInARowCountAsThoseThatAreChargedOneByOne() {
+    Entry<String> entry = add("a", 3, 16);
+    scheduler.charge(entry, 40, 100);
+    add("b", 3, 16);
+    assertEquals("babababa", send(100, 8));
+  }
+
+  @Test
   void bytesCountAndNotFrames() {
     add("a", 3, 16);
     add("b", 3, 16);
