@@ -23,7 +23,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -295,7 +294,8 @@ final class FrameSide {
 
   private void addSent(ByteBuffer out, int index, int length) {
     if (length > 0) {
-      byte[] bytes = Arrays.copyOfRange(out.array(), index, index + length);
+      byte[] bytes = new byte[length];
+      out.get(index, bytes);
       FrameInspector.checkSent(lanes, Unpooled.wrappedBuffer(bytes), 0, bytes.length);
       sent.add(bytes);
     }
