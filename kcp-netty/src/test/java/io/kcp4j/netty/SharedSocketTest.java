@@ -192,7 +192,7 @@ class SharedSocketTest {
       await().until(() -> !server.sockets().isOpen());
       client.close().syncUninterruptibly();
 
-      fixture.serve(Echo::new, server.localAddress());
+      fixture.serveAgain(Echo::new, server.localAddress());
       Recorder after = new Recorder();
       KcpChannel again = fixture.connectTo(server.localAddress(), after);
 
@@ -212,7 +212,7 @@ class SharedSocketTest {
       client.writeAndFlush(Fixture.buffer(client, new byte[4]));
       await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 1);
 
-      fixture.serve(Echo::new, closed);
+      fixture.serveAgain(Echo::new, closed);
 
       await().until(() -> recorder.received() == 4);
       assertEquals(List.of(), recorder.exceptions);
