@@ -85,7 +85,8 @@ final class SegmentPuller {
 
   private int pullFull(Chunk chunk, int mssBytes, int most) {
     SendBuffer sending = kcp.sending;
-    int room = Math.min(sending.ringRoom(), chunk.room() / (Segment.HEADER_BYTES + mssBytes));
+    int ringRoom = sending.ringCapacity() - Transmitter.inFlight(kcp) - sending.queued();
+    int room = Math.min(ringRoom, chunk.room() / (Segment.HEADER_BYTES + mssBytes));
     int segments = chunk.pullFull(mssBytes, Math.min(most, room), source);
     for (int i = 0; i < segments; i++) {
       sending.queue(chunk, mssBytes, 0);

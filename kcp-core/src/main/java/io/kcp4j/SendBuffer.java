@@ -158,11 +158,6 @@ final class SendBuffer {
     return memory.current();
   }
 
-  /** How many segments can be queued before the ring has to grow. */
-  int ringRoom() {
-    return ring.capacity - (end - una);
-  }
-
   /** Queues the segment that has been written behind the end of {@code chunk}. */
   void queue(Chunk chunk, int bytes, int frg) {
     int i = end & mask;
