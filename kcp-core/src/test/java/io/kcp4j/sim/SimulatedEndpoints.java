@@ -375,7 +375,7 @@ public final class SimulatedEndpoints {
       long afterUs = time.nowUs() - abandonedAtUs.getOrDefault(conv, time.nowUs());
       Check.that(
           afterUs < KEEP_ALIVE_TIMEOUT_WITHIN_US,
-          () -> "the peer was found unresponsive after " + afterUs + " us");
+          () -> "the peer of conv " + conv + " was found unresponsive after " + afterUs + " us");
     }
 
     /** The first datagram of the session is repeated, and must not begin it again. */
@@ -412,8 +412,11 @@ public final class SimulatedEndpoints {
       return isTimeout && clientSides.get(conv).session().kcp().srttUs() == 0;
     }
 
+    /** Until now it may have retransmitted what it had sent before it was closed. */
     @Override
-    public void left(int conv) {}
+    public void left(int conv) {
+      abandonedAtUs.computeIfPresent(conv, (same, atUs) -> time.nowUs());
+    }
   }
 
   /** The client vanishes in the middle. */

@@ -2,7 +2,9 @@ package io.kcp4j.sim;
 
 import io.kcp4j.session.Session;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 
@@ -24,7 +26,8 @@ final class SimulatedRestart {
   /** The conversations that the server had accepted before. */
   private final Set<Integer> forgotten = new HashSet<>();
 
-  private final Set<Integer> noticing = new HashSet<>();
+  /** The clients' sessions that had the extension then. */
+  private final Map<Integer, Session> noticing = new HashMap<>();
 
   private SimulatedRestart(SplittableRandom random) {
     this.random = random;
@@ -53,7 +56,7 @@ final class SimulatedRestart {
         forgotten.add(serverSide.conv());
         Session client = serverSide.peer().session();
         if (keepsSecret && !serverSide.isClosed() && client.isExtensionEstablished()) {
-          noticing.add(serverSide.conv());
+          noticing.put(serverSide.conv(), client);
         }
       }
     }
@@ -66,6 +69,8 @@ final class SimulatedRestart {
 
   /** Whether the client of this conversation has to notice the restart. */
   boolean isNoticed(int conv) {
-    return noticing.contains(conv);
+    Session client = noticing.get(conv);
+    boolean isMtuTooSmall = client != null && client.isExtensionUnsupported();
+    return client != null && !isMtuTooSmall;
   }
 }
