@@ -70,7 +70,6 @@ final class SimulatedRestart {
   /** Whether the client of this conversation has to notice the restart. */
   boolean isNoticed(int conv) {
     Session client = noticing.get(conv);
-    boolean isMtuTooSmall = client != null && client.isExtensionUnsupported();
-    return client != null && !isMtuTooSmall;
+    return client != null && !client.isExtensionUnsupported(); // The MTU may be too small now.
   }
 }
