@@ -20,8 +20,8 @@ package io.kcp4j.congestion;
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
  *       and only losses or the window end {@code UP}.
  *   <li>The path is probed every half second to second rather than every two to three, so that
- *       changes are noticed soon. Where a queue comes up in {@code CRUISE}, others share the path,
- *       and a probe may make them lose, so it comes later. {@code DOWN} may leave our own.
+ *       changes are noticed soon, unless others share it: a probe may make them lose. One that has
+ *       found room is followed by another at once. {@link BandwidthProbe} tells.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
@@ -45,14 +45,6 @@ final class BbrCongestionControl implements CongestionControl {
 
   /** How many segments beyond its gain the window may grow in STARTUP, since ACKs come late. */
   private static final int STARTUP_EXTRA_SEGMENTS = 96;
-
-  /** The path is full after so many rounds in which the bandwidth has grown by less. */
-  private static final int FULL_ROUNDS = 3;
-
-  private static final double FULL_GROWTH = 1.25;
-
-  /** Or after so many rounds with a standing queue. */
-  private static final int FULL_QUEUE_ROUNDS = 2;
 
   private static final double DRAIN_PACING = 0.5;
 
@@ -81,16 +73,21 @@ final class BbrCongestionControl implements CongestionControl {
   /** What is kept in flight after a loss in UP, of what was in flight then. */
   private static final double LOSS_WINDOW = 0.85;
 
+  /** What of that is used beside another's queue except to probe: BBRv3 leaves this headroom. */
+  private static final double HEADROOM_WINDOW = 0.85;
+
   /** The least bound of the bandwidth that losses or a standing queue set: BBRv3's BBRBeta. */
   private static final double LEAST_BOUND = 0.7;
 
   private final DeliveryRateSampler sampler = new DeliveryRateSampler();
   private final MaxBandwidth bandwidth = new MaxBandwidth();
+  private final FullBandwidth full = new FullBandwidth();
   private final MinRtt minRtt = new MinRtt();
   private final AckAggregation aggregation = new AckAggregation();
   private final StandingQueue queue = new StandingQueue();
   private final ForeignQueue foreign = new ForeignQueue();
   private final RoundLoss loss = new RoundLoss();
+  private final BandwidthProbe probe = new BandwidthProbe();
   private final ProbeCycle cycle = new ProbeCycle();
   private final TimeoutBackOff backOff = new TimeoutBackOff();
 
@@ -105,10 +102,6 @@ final class BbrCongestionControl implements CongestionControl {
   private BbrState state = BbrState.STARTUP;
   private long stateAtUs;
   private int roundsInState;
-
-  private double fullBandwidth;
-  private int fullRounds;
-  private int queueRounds;
 
   /** The highest rate of this round, and of the last one. */
   private double roundRate;
@@ -304,11 +297,8 @@ final class BbrCongestionControl implements CongestionControl {
       case DOWN -> {
         if (isRoundStart && hasProbed) {
           hasProbed = false;
-          if (hasOverflowed()) {
-            limitFlight();
-          }
-        }
-        if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
+          endProbe(nowUs);
+        } else if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
           enter(BbrState.CRUISE, nowUs);
         }
       }
@@ -339,23 +329,17 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void startUp(long nowUs) {
-    if (bandwidth.max() >= fullBandwidth * FULL_GROWTH) {
-      fullBandwidth = bandwidth.max();
-      fullRounds = 0;
-    } else {
-      fullRounds++;
-    }
-    queueRounds = queue.isStanding() ? queueRounds + 1 : 0;
+    full.endRound(bandwidth.max(), queue.isStanding());
     if (isCongested) {
       limitFlight();
     }
-    if (isCongested || fullRounds >= FULL_ROUNDS || queueRounds >= FULL_QUEUE_ROUNDS) {
+    if (isCongested || full.isReached()) {
       enter(BbrState.DRAIN, nowUs);
     }
   }
 
   private void limitFlight() {
-    highBytes = Math.max(sampler.sentInFlightBytes() * LOSS_WINDOW, bdp(1));
+    highBytes = sampler.sentInFlightBytes() * LOSS_WINDOW;
   }
 
   private void beginCycle(long nowUs) {
@@ -364,7 +348,7 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private boolean isDrained() {
-    double limit = Math.min(bdp(1), LOSS_WINDOW * highBytes);
+    double limit = Math.min(bdp(1), HEADROOM_WINDOW * highBytes);
     return roundsInState > 0 && sampler.inFlightBytes() <= limit;
   }
 
@@ -381,15 +365,12 @@ final class BbrCongestionControl implements CongestionControl {
       boolean isYielding = queue.isStanding() && !foreign.isPresent();
       foreign.endRound(queue.isStanding());
       if (isYielding) {
-        if (roundsInState > 2) { // Not what DOWN has left.
-          cycle.lengthen();
-        }
         boundBandwidth();
         enter(BbrState.DOWN, nowUs);
         return;
       }
     }
-    if (cycle.isOver(nowUs)) {
+    if (cycle.isOver(nowUs, probe.isShared())) {
       foreign.endCycle();
       bandwidth.unbound();
       enter(BbrState.REFILL, nowUs);
@@ -402,6 +383,11 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void probeUp(long nowUs) {
+    if (roundsInState == 1) {
+      probe.endRefill(lastRoundRate, bandwidth.max());
+    } else {
+      probe.endRound(lastRoundRate);
+    }
     boolean isQueueOurs = queue.isStanding() && !foreign.isPresent();
     if (isCongested || hasOverflowed()) {
       limitFlight();
@@ -412,6 +398,18 @@ final class BbrCongestionControl implements CongestionControl {
       highBytes += (double) segmentBytes * (1 << roundsInState);
     } else if (sampler.inFlightBytes() >= bdp(UP_PACING)) {
       beginCycle(nowUs);
+    }
+  }
+
+  private void endProbe(long nowUs) {
+    if (hasOverflowed()) {
+      limitFlight();
+    }
+    if (!sampler.isApplicationLimited()) {
+      probe.end(lastRoundRate, queue.isGrowing());
+      if (probe.hasFoundRoom() && !loss.isExcessive()) {
+        enter(BbrState.REFILL, nowUs);
+      }
     }
   }
 
@@ -443,7 +441,9 @@ final class BbrCongestionControl implements CongestionControl {
       double limit = bytes + STARTUP_EXTRA_SEGMENTS * segmentBytes;
       bytes = Math.min(Math.max(bytes, grown), limit);
     } else if (state != BbrState.PROBE_RTT) {
-      bytes = Math.min(bytes + lumpBytes(), highBytes);
+      double share = state == BbrState.CRUISE && foreign.isPresent() ? HEADROOM_WINDOW : 1;
+      double limit = Math.max(share * highBytes, bdp(1) + lumpBytes());
+      bytes = Math.min(bytes + lumpBytes(), limit);
     }
     windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);
   }

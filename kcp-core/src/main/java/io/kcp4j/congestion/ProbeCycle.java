@@ -11,8 +11,8 @@ final class ProbeCycle {
 
   private static final int MIN_ROUNDS = 16;
 
-  /** A longer one takes BBRv3's two to three seconds. */
-  private static final int LONG_US = 2_000_000;
+  /** BBRv3's two to three seconds, where others share the path. */
+  private static final int SHARED_US = 2_000_000;
 
   /** But none takes longer than this, whatever its rounds. */
   private static final int MAX_US = 3_000_000;
@@ -20,7 +20,6 @@ final class ProbeCycle {
   private static final int RANDOM_BITS = 16;
 
   private long beginsAtUs;
-  private int lengthUs;
   private int roundsLeft;
   private int random;
 
@@ -30,7 +29,6 @@ final class ProbeCycle {
   void begin(long nowUs) {
     random = random * 1_664_525 + 1_013_904_223 + (int) nowUs; // of Numerical Recipes, and the time
     share = random >>> (Integer.SIZE - RANDOM_BITS);
-    lengthUs = varied(MIN_US);
     roundsLeft = varied(MIN_ROUNDS);
     beginsAtUs = nowUs;
   }
@@ -39,17 +37,13 @@ final class ProbeCycle {
     return least + (int) (((long) share * (least / 2)) >> RANDOM_BITS);
   }
 
-  /** This cycle takes longer, since others share the path. */
-  void lengthen() {
-    lengthUs = varied(LONG_US);
-  }
-
   void endRound() {
     roundsLeft--;
   }
 
-  boolean isOver(long nowUs) {
+  boolean isOver(long nowUs, boolean isPathShared) {
     long sinceUs = nowUs - beginsAtUs;
+    int lengthUs = varied(isPathShared ? SHARED_US : MIN_US);
     return (roundsLeft <= 0 && sinceUs >= lengthUs) || sinceUs >= MAX_US;
   }
 }

@@ -188,49 +188,72 @@ class BbrCongestionControlTest {
     assertTrue(largest <= 1.35 * BDP, "window " + largest / BDP);
   }
 
-  /** How often it probes for more in ten seconds, with a queue of 20 ms in part of each second. */
-  private int probes(int queueMs) {
-    int probes = 0;
-    for (int second = 0; second < 10; second++) {
-      path.foreignQueueUs = 20_000;
-      List<String> states = new ArrayList<>(statesOf(queueMs));
-      path.foreignQueueUs = 0;
-      states.addAll(statesOf(1_000 - queueMs));
-      probes += Collections.frequency(states, "REFILL");
-    }
-    return probes;
+  /** How often it probes for more in ten seconds. */
+  private int probes() {
+    return Collections.frequency(statesOf(10_000), "REFILL");
   }
 
   @Test
-  void probesAreRarerWhereAQueueStands() {
+  void probesAreRarerWhereOthersShareThePath() {
     path.run(5_000);
-    int alone = probes(0);
-    int beside = probes(300);
+    int alone = probes();
+    path.otherBytesPerSecond = 0.3 * RATE;
+    path.run(5_000);
+    int beside = probes();
+    path.otherBytesPerSecond = 0;
+    path.run(10_000);
+    int aloneAgain = probes();
     assertTrue(alone >= 9, "alone " + alone);
-    assertTrue(beside <= 6, "beside " + beside);
-  }
-
-  /** How long it takes to enter a state, in milliseconds. */
-  private int untilState(String state) {
-    int ms = 0;
-    while (!bbr.state().equals(state) && ms < 10_000) {
-      path.run(1);
-      ms++;
-    }
-    return ms;
+    assertTrue(beside <= 5, "beside " + beside);
+    assertTrue(aloneAgain >= 9, "alone again " + aloneAgain);
   }
 
   /** It may be our own, and probes that come late leave a path unused that has become faster. */
   @Test
-  void queueThatDownHasLeftDoesNotDeferTheNextProbe() {
+  void queueDoesNotDeferTheNextProbe() {
     path.run(5_000);
-    untilState("UP");
-    untilState("DOWN");
+    int probes = 0;
+    for (int second = 0; second < 10; second++) {
+      path.foreignQueueUs = 20_000;
+      List<String> states = new ArrayList<>(statesOf(300));
+      path.foreignQueueUs = 0;
+      states.addAll(statesOf(700));
+      probes += Collections.frequency(states, "REFILL");
+    }
+    assertTrue(probes >= 8, "probes " + probes);
+  }
+
+  @Test
+  void probeThatHasFoundRoomIsFollowedByAnotherAtOnce() {
+    path.run(5_000);
+    path.bytesPerSecond = 4 * RATE;
+    List<String> states = statesOf(1_200);
+    int afterUp = states.indexOf("UP") + 1;
+    assertEquals(List.of("DOWN", "REFILL", "UP"), states.subList(afterUp, afterUp + 3));
+    double share = utilization(500);
+    assertTrue(share >= 0.9, "share " + share);
+  }
+
+  @Test
+  void cruiseLeavesHeadroomBesideTheQueueOfAnother() {
+    path.run(5_000);
+    path.queueBytes = (long) (BDP / 3);
     path.foreignQueueUs = 20_000;
-    int ms = untilState("CRUISE") + untilState("DOWN");
-    path.foreignQueueUs = 0;
-    ms += untilState("REFILL");
-    assertTrue(ms <= 1_200, ms + " ms");
+    path.run(10_000);
+    int cruise = 0;
+    while (!bbr.state().equals("REFILL")) {
+      cruise = bbr.window();
+      path.run(1);
+    }
+    assertTrue(cruise <= 0.95 * bbr.window(), cruise + " and " + bbr.window());
+  }
+
+  @Test
+  void pathIsFullThoughProbesOverflowAShortQueue() {
+    path.queueBytes = (long) (BDP / 5);
+    path.run(5_000);
+    double share = utilization(10_000);
+    assertTrue(share >= 0.96, "share " + share);
   }
 
   @Test

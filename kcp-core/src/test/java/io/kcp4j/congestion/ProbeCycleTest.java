@@ -11,14 +11,10 @@ class ProbeCycleTest {
 
   private final ProbeCycle cycle = new ProbeCycle();
 
-  private int lengthMs(int roundMs, long beginsAtUs) {
+  private int lengthMs(int roundMs, boolean isPathShared, long beginsAtUs) {
     cycle.begin(beginsAtUs);
-    return restMs(roundMs, beginsAtUs);
-  }
-
-  private int restMs(int roundMs, long beginsAtUs) {
     int ms = 0;
-    while (!cycle.isOver(beginsAtUs + ms * 1_000L)) {
+    while (!cycle.isOver(beginsAtUs + ms * 1_000L, isPathShared)) {
       ms++;
       if (ms % roundMs == 0) {
         cycle.endRound();
@@ -31,7 +27,7 @@ class ProbeCycleTest {
   void cycleTakesHalfASecondOrHalfAsMuchAgain() {
     Set<Integer> lengths = new HashSet<>();
     for (int i = 0; i < 1_000; i++) {
-      int ms = lengthMs(1, i * 777_777L);
+      int ms = lengthMs(1, false, i * 777_777L);
       assertTrue(ms >= 500 && ms <= 750, "took " + ms);
       lengths.add(ms);
     }
@@ -41,33 +37,23 @@ class ProbeCycleTest {
   @Test
   void longRoundsTakeSixteenRoundsOrHalfAsMuchAgain() {
     for (int i = 0; i < 100; i++) {
-      int ms = lengthMs(100, i * 777_777L);
+      int ms = lengthMs(100, false, i * 777_777L);
       assertTrue(ms >= 1_600 && ms <= 2_400, "took " + ms);
     }
   }
 
   @Test
-  void longerCycleTakesTwoSecondsOrHalfAsMuchAgain() {
+  void cycleOnASharedPathTakesTwoSecondsOrHalfAsMuchAgain() {
     for (int i = 0; i < 100; i++) {
-      cycle.begin(i * 777_777L);
-      cycle.lengthen();
-      int ms = restMs(10, i * 777_777L);
+      int ms = lengthMs(10, true, i * 777_777L);
       assertTrue(ms >= 2_000 && ms <= 3_000, "took " + ms);
     }
   }
 
   @Test
-  void onlyTheCycleThatIsLengthenedTakesLonger() {
-    cycle.begin(0);
-    cycle.lengthen();
-    int ms = lengthMs(10, 5_000_000);
-    assertTrue(ms >= 500 && ms <= 750, "took " + ms);
-  }
-
-  @Test
   void cycleTakesThreeSecondsAtMost() {
     cycle.begin(7);
-    assertFalse(cycle.isOver(3_000_006));
-    assertTrue(cycle.isOver(3_000_007));
+    assertFalse(cycle.isOver(3_000_006, true));
+    assertTrue(cycle.isOver(3_000_007, false));
   }
 }

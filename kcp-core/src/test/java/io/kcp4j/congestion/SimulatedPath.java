@@ -34,6 +34,9 @@ final class SimulatedPath implements AckSample, LossSample {
   /** What another sender keeps in the queue, in microseconds. */
   int foreignQueueUs;
 
+  /** What another sender sends all the time. */
+  double otherBytesPerSecond;
+
   /** The segments that the application has to send in each step. */
   int segmentsPerStep = Integer.MAX_VALUE;
 
@@ -59,6 +62,8 @@ final class SimulatedPath implements AckSample, LossSample {
   void run(int ms) {
     for (int i = 0; i < ms; i++) {
       nowUs += STEP_US;
+      freeAtUs =
+          Math.max(freeAtUs, (double) nowUs) + otherBytesPerSecond * STEP_US / bytesPerSecond;
       receive();
       send();
     }

@@ -17,6 +17,7 @@ class CongestionTest {
   @ValueSource(
       strings = {
         "--lines 1 --buffer 1 --loss 1,10 --seeds 1 --seconds 15",
+        "--lines 1 --buffer 10 --loss 5 --seeds 2,11 --seconds 20 --receiver kcp-go-10",
         "--lines 2 --buffer 10 --seeds 1 --seconds 20 --receiver kcp-go-10",
         "--lines 5 --seeds 1 --seconds 15"
       })
@@ -31,9 +32,10 @@ class CongestionTest {
         "--lines 1 --buffer 10 --loss 5 --seeds 2 --receiver kcp-go-40",
         "--lines 2 --buffer 1,10 --seeds 1",
         "--lines 2 --buffer 10 --seeds 2 --receiver kcp-go-10",
-        "--lines 3 --buffer 1,2 --seeds 1",
+        "--lines 3 --buffer 0.5,1,2 --seeds 1",
         "--lines 4 --buffer 1 --seeds 1",
-        "--lines 5 --seeds 1"
+        "--lines 5 --seeds 1",
+        "--lines 6 --buffer 10 --seeds 12"
       })
   @Tag("slow")
   void figuresAreWithinTheirLimits(String options) {
