@@ -43,10 +43,10 @@ class ProbeCycleTest {
   }
 
   @Test
-  void cycleOnASharedPathTakesTwoSecondsOrHalfAsMuchAgain() {
+  void cycleOnASharedPathTakesLonger() {
     for (int i = 0; i < 100; i++) {
       int ms = lengthMs(10, true, i * 777_777L);
-      assertTrue(ms >= 2_000 && ms <= 3_000, "took " + ms);
+      assertTrue(ms >= 1_600 && ms <= 2_400, "took " + ms);
     }
   }
 
