@@ -1,9 +1,9 @@
 package io.kcp4j.congestion;
 
 /**
- * What a probe for more bandwidth finds, by comparing the delivery rate of what was sent in {@code
- * UP} with that in {@code REFILL}. A sender that fills the path alone is delivered no more, it only
- * makes a queue. One that shares the path is delivered more and makes a queue as well: it takes
+ * What a probe for more bandwidth finds, by comparing the delivery rates of what was sent in {@code
+ * REFILL} and in {@code UP}. A sender that fills the path alone gets no more delivered and only
+ * makes a queue. One that shares the path gets more delivered and makes a queue as well: it takes
  * from the others. And if more is delivered without a queue, the path has room.
  */
 final class BandwidthProbe {
@@ -11,9 +11,10 @@ final class BandwidthProbe {
   /** Jitter alone makes a rate differ by up to 3 %. */
   private static final double SHARED_GROWTH = 1.05;
 
-  private static final double ROOM_GROWTH = 1.1;
+  /** UP sends 25 % more. Of that, a sender with a third of the path gets 15 % without room. */
+  private static final double ROOM_GROWTH = 1.18;
 
-  /** If {@code REFILL} delivers less of the bandwidth, the window limits it, not the path. */
+  /** If less than this share of the bandwidth is delivered, the window was the limit. */
   private static final double FULL_SHARE = 0.85;
 
   /** The path is shared if so many of the last six probes have taken from others. */
@@ -21,41 +22,46 @@ final class BandwidthProbe {
 
   private static final int LAST_SIX = 0b111111;
 
-  /** Which probes have taken from others, a bit each, the last one in bit 0. */
+  /** Which probes have taken from others, one bit each, the latest in bit 0. */
   private int taken;
 
   private double refillRate;
   private double upRate;
-  private boolean isFull;
+
+  /** Whether the path was full in {@code REFILL}, and the application has limited no round. */
+  private boolean isConclusive;
+
   private boolean hasFoundRoom;
 
   /**
-   * The first round of {@code UP} ends, in which what was sent in {@code REFILL} was acknowledged.
+   * A round of {@code UP} ends.
    *
+   * @param round 1 for the first, in which what {@code REFILL} sent was acknowledged
    * @param rate the highest delivery rate of the round
-   * @param bandwidth the rate at which {@code REFILL} has sent, if the window allowed it
+   * @param bandwidth the highest delivery rate of the last cycle and of this one
    */
-  void endRefill(double rate, double bandwidth) {
-    refillRate = rate;
-    upRate = 0;
-    isFull = rate >= FULL_SHARE * bandwidth;
+  void endRound(int round, double rate, double bandwidth, boolean isApplicationLimited) {
+    if (round == 1) {
+      refillRate = rate;
+      upRate = 0;
+      isConclusive = rate >= FULL_SHARE * bandwidth;
+    } else {
+      upRate = Math.max(upRate, rate);
+    }
+    isConclusive &= !isApplicationLimited;
   }
 
-  /** A later round of {@code UP} ends, with this as its highest delivery rate. */
-  void endRound(double rate) {
-    upRate = Math.max(upRate, rate);
-  }
-
-  /** The round after {@code UP} ends, in which the last that was sent there was acknowledged. */
+  /** The first round after {@code UP} ends, in which what it sent last was acknowledged. */
   void end(double rate, boolean isQueueGrowing) {
-    endRound(rate);
-    double growth = upRate / refillRate;
-    hasFoundRoom = growth >= ROOM_GROWTH && !isQueueGrowing;
-    boolean hasTaken = growth >= SHARED_GROWTH && isQueueGrowing && isFull;
-    taken = (taken << 1 | (hasTaken ? 1 : 0)) & LAST_SIX;
+    double growth = Math.max(upRate, rate) / refillRate;
+    hasFoundRoom = isConclusive && growth >= ROOM_GROWTH && !isQueueGrowing;
+    if (isConclusive) {
+      boolean hasTaken = growth >= SHARED_GROWTH && isQueueGrowing;
+      taken = (taken << 1 | (hasTaken ? 1 : 0)) & LAST_SIX;
+    }
   }
 
-  /** Whether the last probe could have gone on. */
+  /** Whether the path had room for more than the last probe has sent. */
   boolean hasFoundRoom() {
     return hasFoundRoom;
   }

@@ -19,9 +19,10 @@ package io.kcp4j.congestion;
  *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
  *       and only losses or the window end {@code UP}.
- *   <li>The path is probed every half second to second rather than every two to three, so that
- *       changes are noticed soon, unless others share it: a probe may make them lose. One that has
- *       found room is followed by another at once. {@link BandwidthProbe} tells.
+ *   <li>The path is probed about twice a second rather than every two to three seconds, so that
+ *       changes are noticed soon, but less often if others share it: a probe may make them lose
+ *       packets. One that has found room is followed by another. {@link BandwidthProbe} decides.
+ *   <li>Headroom is left in {@code CRUISE} only beside the queue of another sender.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
@@ -73,7 +74,7 @@ final class BbrCongestionControl implements CongestionControl {
   /** What is kept in flight after a loss in UP, of what was in flight then. */
   private static final double LOSS_WINDOW = 0.85;
 
-  /** What of that is used beside another's queue except to probe: BBRv3 leaves this headroom. */
+  /** Which share of what losses allow is used where headroom is left: BBRv3's BBRHeadroom. */
   private static final double HEADROOM_WINDOW = 0.85;
 
   /** The least bound of the bandwidth that losses or a standing queue set: BBRv3's BBRBeta. */
@@ -111,7 +112,7 @@ final class BbrCongestionControl implements CongestionControl {
   /** Whether losses of the last round show congestion. */
   private boolean isCongested;
 
-  /** Whether losses of what was sent in UP may still be found. */
+  /** Whether UP has just ended: it is judged when all that it sent is acknowledged or lost. */
   private boolean hasProbed;
 
   private long probeRttEndsAtUs;
@@ -298,7 +299,7 @@ final class BbrCongestionControl implements CongestionControl {
         if (isRoundStart && hasProbed) {
           hasProbed = false;
           endProbe(nowUs);
-        } else if (isDrained() || nowUs - stateAtUs > 4L * minRtt.us()) {
+        } else if (isDrained(nowUs)) {
           enter(BbrState.CRUISE, nowUs);
         }
       }
@@ -347,9 +348,10 @@ final class BbrCongestionControl implements CongestionControl {
     enter(BbrState.DOWN, nowUs);
   }
 
-  private boolean isDrained() {
-    double limit = Math.min(bdp(1), HEADROOM_WINDOW * highBytes);
-    return roundsInState > 0 && sampler.inFlightBytes() <= limit;
+  private boolean isDrained(long nowUs) {
+    double limit = Math.min(bdp(1), HEADROOM_WINDOW * highBytes(1));
+    boolean isLate = nowUs - stateAtUs > 4L * minRtt.us();
+    return roundsInState > 0 && (isLate || sampler.inFlightBytes() <= limit);
   }
 
   private void boundBandwidth() {
@@ -383,19 +385,14 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void probeUp(long nowUs) {
-    if (roundsInState == 1) {
-      probe.endRefill(lastRoundRate, bandwidth.max());
-    } else {
-      probe.endRound(lastRoundRate);
-    }
-    boolean isQueueOurs = queue.isStanding() && !foreign.isPresent();
+    probe.endRound(roundsInState, lastRoundRate, bandwidth.max(), sampler.isApplicationLimited());
     if (isCongested || hasOverflowed()) {
       limitFlight();
       beginCycle(nowUs);
-    } else if (isQueueOurs || roundsInState > MAX_UP_ROUNDS) {
+    } else if ((queue.isStanding() && !foreign.isPresent()) || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
-    } else if (highBytes < bdp(windowGain()) + lumpBytes()) {
-      highBytes += (double) segmentBytes * (1 << roundsInState);
+    } else if (highBytes(1) < bdp(windowGain()) + lumpBytes()) {
+      highBytes = highBytes(1) + (double) segmentBytes * (1 << roundsInState);
     } else if (sampler.inFlightBytes() >= bdp(UP_PACING)) {
       beginCycle(nowUs);
     }
@@ -405,7 +402,7 @@ final class BbrCongestionControl implements CongestionControl {
     if (hasOverflowed()) {
       limitFlight();
     }
-    if (!sampler.isApplicationLimited()) {
+    if (!sampler.isApplicationLimited() && queue.isKnown()) {
       probe.end(lastRoundRate, queue.isGrowing());
       if (probe.hasFoundRoom() && !loss.isExcessive()) {
         enter(BbrState.REFILL, nowUs);
@@ -434,16 +431,19 @@ final class BbrCongestionControl implements CongestionControl {
     return foreign.isPresent() ? 0 : aggregation.bytes();
   }
 
+  /** A share of what losses allow, but never less than keeps the path busy. */
+  private double highBytes(double share) {
+    return Math.max(share * highBytes, bdp(1) + lumpBytes());
+  }
+
   private void updateWindow() {
     double bytes = bdp(windowGain());
     if (state == BbrState.STARTUP) {
-      double grown = windowBytes + sampler.acknowledgedBytes();
       double limit = bytes + STARTUP_EXTRA_SEGMENTS * segmentBytes;
-      bytes = Math.min(Math.max(bytes, grown), limit);
+      bytes = Math.min(Math.max(bytes, windowBytes + sampler.acknowledgedBytes()), limit);
     } else if (state != BbrState.PROBE_RTT) {
       double share = state == BbrState.CRUISE && foreign.isPresent() ? HEADROOM_WINDOW : 1;
-      double limit = Math.max(share * highBytes, bdp(1) + lumpBytes());
-      bytes = Math.min(bytes + lumpBytes(), limit);
+      bytes = Math.min(bytes + lumpBytes(), highBytes(share));
     }
     windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);
   }

@@ -1,7 +1,7 @@
 package io.kcp4j.congestion;
 
 /**
- * Whether {@code STARTUP} has found the bandwidth of the path: in three rounds it has not grown by
+ * Whether {@code STARTUP} has found the bandwidth of the path: for three rounds it has not grown by
  * a quarter (BBRv3's {@code full_bw}), or a queue has stood for two.
  */
 final class FullBandwidth {
@@ -12,22 +12,22 @@ final class FullBandwidth {
 
   private static final int MAX_QUEUE_ROUNDS = 2;
 
-  private double grown;
-  private int rounds;
+  private double lastGrown;
+  private int roundsWithoutGrowth;
   private int queueRounds;
 
   /** A round ends that the application has not limited. */
   void endRound(double bytesPerSecond, boolean isQueueStanding) {
-    if (bytesPerSecond >= grown * LEAST_GROWTH) {
-      grown = bytesPerSecond;
-      rounds = 0;
+    if (bytesPerSecond >= lastGrown * LEAST_GROWTH) {
+      lastGrown = bytesPerSecond;
+      roundsWithoutGrowth = 0;
     } else {
-      rounds++;
+      roundsWithoutGrowth++;
     }
     queueRounds = isQueueStanding ? queueRounds + 1 : 0;
   }
 
   boolean isReached() {
-    return rounds >= MAX_ROUNDS || queueRounds >= MAX_QUEUE_ROUNDS;
+    return roundsWithoutGrowth >= MAX_ROUNDS || queueRounds >= MAX_QUEUE_ROUNDS;
   }
 }

@@ -11,9 +11,9 @@ class BandwidthProbeTest {
 
   private final BandwidthProbe probe = new BandwidthProbe();
 
-  /** REFILL was delivered all that it sent, and UP took one round. */
+  /** UP takes one round. */
   private void probe(double growth, boolean isQueueGrowing) {
-    probe.endRefill(RATE, RATE);
+    probe.endRound(1, RATE, RATE, false);
     probe.end(growth * RATE, isQueueGrowing);
   }
 
@@ -58,32 +58,59 @@ class BandwidthProbeTest {
 
   @Test
   void growthWithoutAQueueShowsThatThePathHasRoom() {
-    probes(10, 1.11, false);
+    probes(10, 1.19, false);
     assertFalse(probe.isShared());
     assertTrue(probe.hasFoundRoom());
-    probe(1.09, false);
+    probe(1.17, false);
     assertFalse(probe.hasFoundRoom());
   }
 
   @Test
   void bestRoundOfUpCounts() {
-    probe.endRefill(RATE, RATE);
-    probe.endRound(1.2 * RATE);
+    probe.endRound(1, RATE, RATE, false);
+    probe.endRound(2, 1.2 * RATE, RATE, false);
     probe.end(RATE, false);
     assertTrue(probe.hasFoundRoom());
-
-    probe.endRefill(1.2 * RATE, 1.2 * RATE);
-    probe.end(1.2 * RATE, false);
+    probe(1, false);
     assertFalse(probe.hasFoundRoom());
   }
 
-  /** The window has limited REFILL, and UP less. */
+  /** The window has limited REFILL, and UP has only caught up. */
   @Test
   void growthToTheKnownBandwidthIsNotTakenFromOthers() {
     for (int i = 0; i < 6; i++) {
-      probe.endRefill(0.84 * RATE, RATE);
+      probe.endRound(1, 0.84 * RATE, RATE, false);
       probe.end(RATE, true);
     }
     assertFalse(probe.isShared());
+    for (int i = 0; i < 6; i++) {
+      probe.endRound(1, 0.86 * RATE, RATE, false);
+      probe.end(RATE, true);
+    }
+    assertTrue(probe.isShared());
+  }
+
+  @Test
+  void growthToTheKnownBandwidthIsNoRoom() {
+    probe.endRound(1, 0.8 * RATE, RATE, false);
+    probe.end(RATE, false);
+    assertFalse(probe.hasFoundRoom());
+    probe.endRound(1, 0, RATE, false);
+    probe.end(RATE, false);
+    assertFalse(probe.hasFoundRoom());
+  }
+
+  @Test
+  void probesThatTheApplicationLimitsTellNothing() {
+    probes(2, 1.06, true);
+    for (int i = 0; i < 6; i++) {
+      probe.endRound(1, RATE, RATE, true);
+      probe.end(1.2 * RATE, false);
+      assertFalse(probe.hasFoundRoom());
+      probe.endRound(1, RATE, RATE, false);
+      probe.endRound(2, RATE, RATE, true);
+      probe.end(RATE, true);
+    }
+    assertTrue(probe.isShared());
   }
 }

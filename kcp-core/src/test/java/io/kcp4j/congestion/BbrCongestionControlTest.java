@@ -228,8 +228,8 @@ class BbrCongestionControlTest {
     path.run(5_000);
     path.bytesPerSecond = 4 * RATE;
     List<String> states = statesOf(1_200);
-    int afterUp = states.indexOf("UP") + 1;
-    assertEquals(List.of("DOWN", "REFILL", "UP"), states.subList(afterUp, afterUp + 3));
+    String later = String.join(" ", states);
+    assertTrue(later.contains("UP DOWN REFILL UP"), later);
     double share = utilization(500);
     assertTrue(share >= 0.9, "share " + share);
   }
@@ -241,10 +241,11 @@ class BbrCongestionControlTest {
     path.foreignQueueUs = 20_000;
     path.run(10_000);
     int cruise = 0;
-    while (!bbr.state().equals("REFILL")) {
-      cruise = bbr.window();
+    for (int ms = 0; ms < 5_000 && !(cruise > 0 && bbr.state().equals("REFILL")); ms++) {
+      cruise = bbr.state().equals("CRUISE") ? bbr.window() : cruise;
       path.run(1);
     }
+    assertEquals("REFILL", bbr.state());
     assertTrue(cruise <= 0.95 * bbr.window(), cruise + " and " + bbr.window());
   }
 

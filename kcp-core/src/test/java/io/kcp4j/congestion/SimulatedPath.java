@@ -34,7 +34,7 @@ final class SimulatedPath implements AckSample, LossSample {
   /** What another sender keeps in the queue, in microseconds. */
   int foreignQueueUs;
 
-  /** What another sender sends all the time. */
+  /** What another sender sends all the time; the queue always has room for it. */
   double otherBytesPerSecond;
 
   /** The segments that the application has to send in each step. */
