@@ -112,7 +112,7 @@ final class BbrCongestionControl implements CongestionControl {
   /** Whether losses of the last round show congestion. */
   private boolean isCongested;
 
-  /** Whether UP has just ended: it is judged when all that it sent is acknowledged or lost. */
+  /** Whether UP has just ended: its effect is not known until all is acknowledged or lost. */
   private boolean hasProbed;
 
   private long probeRttEndsAtUs;
