@@ -8,7 +8,7 @@ package io.kcp4j.congestion;
  */
 final class BandwidthProbe {
 
-  /** Jitter alone makes a rate differ by up to 3 %. */
+  /** With a jitter of 1 ms, rates of a sender alone differ by up to 3 %; with 5 ms, by 6 %. */
   private static final double SHARED_GROWTH = 1.05;
 
   /** UP sends 25 % more. Of that, a sender with a third of the path gets 15 % without room. */

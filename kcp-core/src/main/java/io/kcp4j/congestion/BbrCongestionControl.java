@@ -349,7 +349,7 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private boolean isDrained(long nowUs) {
-    double limit = Math.min(bdp(1), HEADROOM_WINDOW * highBytes(1));
+    double limit = Math.min(bdp(1), HEADROOM_WINDOW * allowedBytes(1));
     boolean isLate = nowUs - stateAtUs > 4L * minRtt.us();
     return roundsInState > 0 && (isLate || sampler.inFlightBytes() <= limit);
   }
@@ -391,8 +391,8 @@ final class BbrCongestionControl implements CongestionControl {
       beginCycle(nowUs);
     } else if ((queue.isStanding() && !foreign.isPresent()) || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
-    } else if (highBytes(1) < bdp(windowGain()) + lumpBytes()) {
-      highBytes = highBytes(1) + (double) segmentBytes * (1 << roundsInState);
+    } else if (allowedBytes(1) < bdp(windowGain()) + lumpBytes()) {
+      highBytes = allowedBytes(1) + (double) segmentBytes * (1 << roundsInState);
     } else if (sampler.inFlightBytes() >= bdp(UP_PACING)) {
       beginCycle(nowUs);
     }
@@ -432,7 +432,7 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   /** A share of what losses allow, but never less than keeps the path busy. */
-  private double highBytes(double share) {
+  private double allowedBytes(double share) {
     return Math.max(share * highBytes, bdp(1) + lumpBytes());
   }
 
@@ -443,7 +443,7 @@ final class BbrCongestionControl implements CongestionControl {
       bytes = Math.min(Math.max(bytes, windowBytes + sampler.acknowledgedBytes()), limit);
     } else if (state != BbrState.PROBE_RTT) {
       double share = state == BbrState.CRUISE && foreign.isPresent() ? HEADROOM_WINDOW : 1;
-      bytes = Math.min(bytes + lumpBytes(), highBytes(share));
+      bytes = Math.min(bytes + lumpBytes(), allowedBytes(share));
     }
     windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);
   }
