@@ -28,7 +28,7 @@ func compareCongestion(flags *flag.FlagSet, args []string) error {
 	}
 	c.choose(congestionVariants(newPrograms(c.jvms, c.classPath), &traffic, bottlenecks))
 	report := c.newReport(loadClass)
-	report.Versions["TCP"] = tcpCongestionControl()
+	report.Versions["TCP"] = tcpCongestionControl
 	report.Traffic = fmt.Sprintf("bulk data one way; round trip %v and up to %v of jitter; game: %s",
 		2*c.config.Delay, 2*c.config.Jitter, &traffic)
 	report.columns = report.congestionColumns

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +94,7 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 	bbr := append([]string{"--congestion-control=bbr"}, wide...)
 	kcp4j := p.kcp4j[0]
 	tcp := func(work string) *latencyVariant {
-		side := latencySide{p.tcp, nil}
+		side := latencySide{p.tcp, []string{"--tcp-congestion-control=" + tcpCongestionControl}}
 		return &latencyVariant{work: work, transport: "TCP", client: side, server: side,
 			needsIP: true, overhead: tcpOverhead}
 	}
@@ -130,7 +129,10 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 	}
 }
 
-const noControl = "nc 1, window 1024"
+const (
+	noControl            = "nc 1, window 1024"
+	tcpCongestionControl = "cubic" // whatever the default of the machine is
+)
 
 // congestionColumns are those of compare-congestion.
 func (r *latencyReport) congestionColumns(work string) []latencyColumn {
@@ -181,12 +183,3 @@ func droppedShare(run *latencyRun) float64 {
 func waitMean(run *latencyRun) float64 { return milliseconds(run.WaitMean) }
 
 func waitP95(run *latencyRun) float64 { return milliseconds(run.WaitP95) }
-
-// tcpCongestionControl is what the kernel's TCP uses.
-func tcpCongestionControl() string {
-	name, err := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(name))
-}

@@ -97,6 +97,8 @@ public final class Load implements Callable<Integer> {
 
   @Mixin private KcpProtocol kcp;
 
+  @Mixin private TcpProtocol tcp;
+
   @Mixin private GameTraffic game;
 
   @Mixin private Arrivals arrivals;
@@ -155,7 +157,7 @@ public final class Load implements Callable<Integer> {
   private LoadProtocol loadProtocol() {
     return switch (protocol) {
       case KCP -> kcp;
-      case TCP -> new TcpProtocol();
+      case TCP -> tcp;
       case QUIC -> new QuicProtocol();
     };
   }

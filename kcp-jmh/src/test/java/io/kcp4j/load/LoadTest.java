@@ -1,10 +1,15 @@
 package io.kcp4j.load;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.netty.channel.epoll.Epoll;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +69,30 @@ class LoadTest {
       client.awaitPositive("messages");
       assertTrue(client.awaitPositive("begun") <= 100);
     }
+  }
+
+  @Test
+  void tcpHasTheCongestionControlThatIsNamed() throws IOException {
+    String tcp = "--transport=tcp";
+    String reno = "--tcp-congestion-control=reno";
+    try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", tcp, reno);
+        RunningLoad client = new RunningLoad(remote(server), "--mode=echo", tcp, reno)) {
+      client.awaitPositive("bytes");
+    }
+  }
+
+  @Test
+  void congestionControlThatTheKernelLacksIsAnError() {
+    assumeTrue(Epoll.isAvailable());
+    PrintStream out = new PrintStream(OutputStream.nullOutputStream(), true, UTF_8);
+    int status =
+        Load.run(
+            InputStream.nullInputStream(),
+            out,
+            "--listen=127.0.0.1:0",
+            "--transport=tcp",
+            "--tcp-congestion-control=unknown");
+    assertEquals(1, status);
   }
 
   private static String remote(RunningLoad server) throws IOException {
