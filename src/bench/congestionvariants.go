@@ -82,7 +82,7 @@ func congestionVariants(
 		for _, v := range congestionVariantsAt(p, traffic) {
 			v.bottleneck = b
 			v.work += ", " + b.String()
-			v.needsIP = v.needsIP || v.rival != nil
+			v.needsIP = v.needsIP || len(v.rivals) > 0
 			all = append(all, v)
 		}
 	}
@@ -99,7 +99,7 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 			needsIP: true, overhead: tcpOverhead}
 	}
 	kcp := func(
-		work, settings string, client, server program, options []string, rival *latencyVariant,
+		work, settings string, client, server program, options []string, rivals ...*latencyVariant,
 	) *latencyVariant {
 		serverOptions := options
 		if client.name != server.name {
@@ -107,24 +107,29 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 		}
 		return &latencyVariant{work: work, transport: client.name, settings: settings,
 			client: latencySide{client, options}, server: latencySide{server, serverOptions},
-			overhead: kcpOverhead, rival: rival}
+			overhead: kcpOverhead, rivals: rivals}
 	}
-	bulk := kcp(alone, "BBR", kcp4j, kcp4j, bbr, nil)
-	game := func(settings string, rival *latencyVariant) *latencyVariant {
+	bulk := kcp(alone, "BBR", kcp4j, kcp4j, bbr)
+	later := *bulk
+	later.later = 10 * time.Second
+	game := func(settings string, rivals ...*latencyVariant) *latencyVariant {
 		side := latencySide{kcp4j, slices.Concat(traffic.args(), []string{"--mode=game"}, bbr)}
 		return &latencyVariant{work: inGame, transport: kcp4j.name, settings: settings, client: side,
-			server: side, rival: rival, messagesPerSecond: traffic.messagesPerSecond()}
+			server: side, rivals: rivals, messagesPerSecond: traffic.messagesPerSecond()}
 	}
 	return []*latencyVariant{
 		tcp(alone),
-		kcp(alone, noControl, p.kcpGo, p.kcpGo, windows, nil),
-		kcp(alone, noControl, kcp4j, kcp4j, windows, nil),
+		kcp(alone, noControl, p.kcpGo, p.kcpGo, windows),
+		kcp(alone, noControl, kcp4j, kcp4j, windows),
 		bulk,
-		kcp(alone, "BBR", kcp4j, p.kcpGo, bbr, nil),
+		kcp(alone, "BBR", kcp4j, p.kcpGo, bbr),
 		kcp(besideTCP, noControl, p.kcpGo, p.kcpGo, windows, tcp("")),
 		kcp(besideTCP, "BBR", kcp4j, kcp4j, bbr, tcp("")),
-		kcp(besideBBR, "BBR", kcp4j, kcp4j, bbr, bulk),
-		game("BBR, alone", nil),
+		kcp(besideBBR, "two", kcp4j, kcp4j, bbr, bulk),
+		kcp(besideBBR, "two, one 10 s later", kcp4j, kcp4j, bbr, &later),
+		kcp(besideBBR, "four", kcp4j, kcp4j, bbr, bulk, bulk, bulk),
+		kcp(besideBBR, "four, one 10 s later", kcp4j, kcp4j, bbr, bulk, bulk, &later),
+		game("BBR, alone"),
 		game("BBR, beside bulk data with BBR", bulk),
 	}
 }
@@ -146,6 +151,11 @@ func (r *latencyReport) congestionColumns(work string) []latencyColumn {
 			least("goodput, %", r.share), worst("sent, % of delivered", r.sentShare),
 			worst("dropped, %", droppedShare), worst("queue mean, ms", waitMean),
 			worst("queue p95, ms", waitP95)}
+	case strings.HasPrefix(work, besideBBR):
+		return []latencyColumn{
+			least("Jain's index, %", r.fairness), least("least share, %", r.leastShare),
+			worst("highest share, %", r.highestShare), worst("dropped, %", droppedShare),
+			worst("queue mean, ms", waitMean), worst("queue p95, ms", waitP95)}
 	}
 	return []latencyColumn{
 		least("share, %", r.share), worst("at most", r.share), least("the other's, %", r.rivalShare),
@@ -158,15 +168,42 @@ func (r *latencyReport) share(run *latencyRun) float64 {
 	return r.shareOf(run.variant, run.Delivered, run)
 }
 
-// rivalShare is the same of the rival, 0 without one.
-func (r *latencyReport) rivalShare(run *latencyRun) float64 {
-	return r.shareOf(run.variant.rival, run.RivalDelivered, run)
+// rivalShare is the same of all rivals.
+func (r *latencyReport) rivalShare(run *latencyRun) (sum float64) {
+	for _, share := range r.rivalShares(run) {
+		sum += share
+	}
+	return sum
+}
+
+func (r *latencyReport) rivalShares(run *latencyRun) (shares []float64) {
+	for i, rival := range run.variant.rivals {
+		shares = append(shares, r.shareOf(rival, run.RivalDelivered[i], run))
+	}
+	return shares
+}
+
+// shares are those of the measured session and of all rivals.
+func (r *latencyReport) shares(run *latencyRun) []float64 {
+	return append(r.rivalShares(run), r.share(run))
+}
+
+func (r *latencyReport) leastShare(run *latencyRun) float64 { return slices.Min(r.shares(run)) }
+
+func (r *latencyReport) highestShare(run *latencyRun) float64 { return slices.Max(r.shares(run)) }
+
+// fairness is Jain's index of the shares in percent: 100 if they are equal.
+func (r *latencyReport) fairness(run *latencyRun) float64 {
+	var sum, squares float64
+	shares := r.shares(run)
+	for _, share := range shares {
+		sum += share
+		squares += share * share
+	}
+	return 100 * sum * sum / (float64(len(shares)) * squares)
 }
 
 func (r *latencyReport) shareOf(v *latencyVariant, delivered int64, run *latencyRun) float64 {
-	if v == nil {
-		return 0
-	}
 	available := run.Rate * r.Time * (1 - run.Loss/100)
 	return 100 * float64(delivered) * v.overhead / available
 }

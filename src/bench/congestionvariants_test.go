@@ -16,14 +16,14 @@ func TestEveryBottleneckHasAllCongestionVariants(t *testing.T) {
 	all := congestionVariants(newPrograms(jvms{{name: "kcp4j"}}, ""), traffic, bottlenecks)
 	for _, v := range all {
 		names[v.fullName()] = true
-		if v.rival != nil && !v.needsIP {
+		if len(v.rivals) > 0 && !v.needsIP {
 			t.Errorf("%s: the relay has one client only", v.fullName())
 		}
 		if v.isBulk() == (v.messagesPerSecond > 0) {
 			t.Errorf("%s: %v messages a second", v.fullName(), v.messagesPerSecond)
 		}
 	}
-	if len(all) != 4*10 || len(names) != len(all) {
+	if len(all) != 4*13 || len(names) != len(all) {
 		t.Errorf("%d variants, %d names", len(all), len(names))
 	}
 }
@@ -43,8 +43,9 @@ func TestQueuesAreGivenInBandwidthDelayProducts(t *testing.T) {
 func TestSharesAreOfWhatRateAndLossesLeave(t *testing.T) {
 	r := &latencyReport{Time: 10}
 	run := &latencyRun{
-		Rate: 1000, Loss: 50, Delivered: 1000, RivalDelivered: 2000,
-		variant: &latencyVariant{overhead: 1.5, rival: &latencyVariant{overhead: 1.25}}}
+		Rate: 1000, Loss: 50, Delivered: 1000, RivalDelivered: []int64{2000, 0},
+		variant: &latencyVariant{overhead: 1.5, rivals: []*latencyVariant{
+			{overhead: 1.25}, {overhead: 1.25}}}}
 	run.Up.Bytes, run.Up.Packets, run.Up.Dropped = 3000, 10, 1
 	for _, c := range []struct {
 		name             string
@@ -52,6 +53,9 @@ func TestSharesAreOfWhatRateAndLossesLeave(t *testing.T) {
 	}{
 		{"share", r.share(run), 30},
 		{"rival's share", r.rivalShare(run), 50},
+		{"least share", r.leastShare(run), 0},
+		{"highest share", r.highestShare(run), 50},
+		{"fairness", r.fairness(run), 100 * 80 * 80 / (3 * (30*30 + 50*50.0))},
 		{"sent", r.sentShare(run), 200},
 		{"dropped", droppedShare(run), 10},
 	} {

@@ -65,9 +65,9 @@ type latencyRun struct {
 	Seed       int         `json:"seed"`
 	Echoes     *roundTrips `json:"round_trips"`
 
-	// Payload of bulk data, and that of the rival.
-	Delivered      int64 `json:"delivered_bytes,omitempty"`
-	RivalDelivered int64 `json:"rival_delivered_bytes,omitempty"`
+	// Payload of bulk data, and that of each rival.
+	Delivered      int64   `json:"delivered_bytes,omitempty"`
+	RivalDelivered []int64 `json:"rival_delivered_bytes,omitempty"`
 
 	Up        link.Counts   `json:"up"`
 	Down      link.Counts   `json:"down"`
@@ -193,9 +193,10 @@ func (r *latencyRun) row(link string) []string {
 	row = append(row, decimal(r.Echoes.MaxUs/1000))
 	for _, count := range []int64{r.Up.Bytes, r.Down.Bytes, r.Up.Packets, r.Down.Packets,
 		r.Up.Lost, r.Down.Lost, r.Up.Dropped, r.Down.Dropped,
-		int64(r.Rate), int64(r.QueueBytes), r.Delivered, r.RivalDelivered} {
+		int64(r.Rate), int64(r.QueueBytes), r.Delivered} {
 		row = append(row, strconv.FormatInt(count, 10))
 	}
+	row = append(row, strings.Trim(fmt.Sprint(r.RivalDelivered), "[]"))
 	for _, d := range []time.Duration{r.WaitMean, r.WaitP95, r.ExcessP99, r.Excess999} {
 		row = append(row, decimal(milliseconds(d)))
 	}

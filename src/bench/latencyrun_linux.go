@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -35,10 +36,15 @@ func (c *latencyComparison) measure(
 	if peers.measured, err = c.connect(v, l); err != nil {
 		return nil, err
 	}
-	if v.rival != nil {
-		if peers.rival, err = c.connect(v.rival, l); err != nil {
+	for _, rival := range v.rivals {
+		if err := wait(interrupt, rival.later); err != nil {
 			return nil, err
 		}
+		pair, err := c.connect(rival, l)
+		if err != nil {
+			return nil, err
+		}
+		peers.rivals = append(peers.rivals, pair)
 	}
 
 	if err := wait(interrupt, c.warmUp); err != nil {
@@ -59,7 +65,9 @@ func (c *latencyComparison) measure(
 	r := c.newRun(v, loss, seed)
 	r.Echoes = after.echoes
 	r.Delivered = after.delivered - before.delivered
-	r.RivalDelivered = after.rivalDelivered - before.rivalDelivered
+	for i, delivered := range after.rivalDelivered {
+		r.RivalDelivered = append(r.RivalDelivered, delivered-before.rivalDelivered[i])
+	}
 	r.Up, r.Down = counted.Up, counted.Down
 	r.WaitMean, r.WaitP95 = counted.MeanWait(), counted.Wait(95)
 	r.ExcessP99, r.Excess999 = counted.Excess(99), counted.Excess(99.9)
@@ -93,8 +101,9 @@ func (c *latencyComparison) newRun(v *latencyVariant, loss float64, seed int) *l
 
 // latencyPeers are the processes at both ends of a link.
 type latencyPeers struct {
-	link            *link.Link
-	measured, rival *processPair // nil: not connected
+	link     *link.Link
+	measured *processPair // nil: not connected
+	rivals   []*processPair
 }
 
 func (p *latencyPeers) end() {
@@ -105,8 +114,10 @@ func (p *latencyPeers) end() {
 }
 
 func (p *latencyPeers) pairs() []*processPair {
-	return slices.DeleteFunc([]*processPair{p.measured, p.rival},
-		func(pair *processPair) bool { return pair == nil })
+	if p.measured == nil {
+		return p.rivals
+	}
+	return append(slices.Clone(p.rivals), p.measured)
 }
 
 // A processPair is a server, and a client that is connected to it.
@@ -158,10 +169,11 @@ func listening(server *measuredProcess) (netip.AddrPort, error) {
 
 // A latencyView has what was counted until one instant, and the round trips since the last view.
 type latencyView struct {
-	link                      link.Snapshot
-	echoes                    *roundTrips
-	delivered, rivalDelivered int64         // bulk data
-	otherCPU                  time.Duration // but for these processes, this one and its loops
+	link           link.Snapshot
+	echoes         *roundTrips
+	delivered      int64 // bulk data
+	rivalDelivered []int64
+	otherCPU       time.Duration // but for these processes, this one and its loops
 }
 
 func (c *latencyComparison) look(v *latencyVariant, peers *latencyPeers) (latencyView, error) {
@@ -201,8 +213,10 @@ func (view *latencyView) ask(v *latencyVariant, peers *latencyPeers) (err error)
 	} else {
 		err = peers.measured.client.request(view.echoes)
 	}
-	if err == nil && peers.rival != nil {
-		view.rivalDelivered, err = peers.rival.delivered()
+	for _, rival := range peers.rivals {
+		delivered, rivalErr := rival.delivered()
+		view.rivalDelivered = append(view.rivalDelivered, delivered)
+		err = errors.Join(err, rivalErr)
 	}
 	return err
 }

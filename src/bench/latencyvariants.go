@@ -1,6 +1,9 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // A latencyVariant is a transport with its settings, and what is sent over it.
 type latencyVariant struct {
@@ -12,9 +15,10 @@ type latencyVariant struct {
 	oneWay              bool    // nothing is lost on the way to the client
 	serverMeasures      bool    // how long messages take to the server
 
-	bottleneck *bottleneck     // nil: that of the comparison
-	overhead   float64         // of bulk data: bytes on the link for each byte of payload; else 0
-	rival      *latencyVariant // bulk data that shares the link, or nil
+	bottleneck *bottleneck       // nil: that of the comparison
+	overhead   float64           // of bulk data: bytes on the link for each byte of payload; else 0
+	rivals     []*latencyVariant // bulk data that shares the link
+	later      time.Duration     // a rival connects so long after the one before it
 }
 
 // isBulk is whether the bytes that reach the server are measured, not round trips.
