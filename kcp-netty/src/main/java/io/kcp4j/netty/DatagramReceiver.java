@@ -11,9 +11,8 @@ import io.netty.channel.socket.DatagramPacket;
 import java.net.InetSocketAddress;
 
 /**
- * Passes the datagrams that an endpoint's socket receives to its session table, in batches. All
- * datagrams of a batch have one time of arrival, and the sessions are flushed after the last. Used
- * by the endpoint's event loop.
+ * Passes the datagrams that an endpoint's socket receives to its session table, in batches. The
+ * sessions are flushed after the last datagram of a batch. Used by the endpoint's event loop.
  */
 final class DatagramReceiver extends ChannelInboundHandlerAdapter {
 
@@ -55,11 +54,14 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     int end = content.writerIndex();
     int start = content.readerIndex();
     beginBatch();
+    // Not once a batch: what arrives during a batch may belong to it. An ACK that was taken for
+    // older than it is would give too short a round trip.
+    long nowUs = loop.readNowUs();
     try {
       do {
         int next = Math.min(start + datagramBytes, end);
         datagrams++;
-        table.receive(packet.sender(), content.setIndex(start, next), loop.nowUs());
+        table.receive(packet.sender(), content.setIndex(start, next), nowUs);
         start = next;
       } while (start < end);
     } finally {
@@ -78,7 +80,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
   void receiveForwarded(InetSocketAddress remote, ByteBuf packet) {
     beginBatch();
     try {
-      table.receiveOpened(remote, packet, loop.nowUs());
+      table.receiveOpened(remote, packet, loop.readNowUs());
     } finally {
       endBatch();
     }
@@ -88,7 +90,6 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     if (!inBatch) {
       inBatch = true;
       datagrams = 0;
-      loop.readNowUs();
     }
   }
 
@@ -112,7 +113,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** The time, in microseconds; the same for all that a batch of datagrams causes. */
+  /** The time, in microseconds; within a batch, that of the last datagram. */
   long nowUs() {
     return inBatch ? loop.nowUs() : loop.readNowUs();
   }

@@ -112,7 +112,7 @@ final class EventLoopContext implements Runnable {
     return nowUs;
   }
 
-  /** The time at which the clock was last read; the time of a whole batch. */
+  /** The time at which the clock was last read. */
   long nowUs() {
     return nowUs;
   }

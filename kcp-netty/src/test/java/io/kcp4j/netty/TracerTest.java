@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpTracer;
 import io.kcp4j.Origin;
+import io.kcp4j.Segment;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
@@ -19,6 +20,8 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -82,6 +85,34 @@ class TracerTest {
     listener.close().syncUninterruptibly();
   }
 
+  /** Such as by a collection of garbage, or while the JVM has not compiled the code yet. */
+  @Test
+  void datagramsOfABatchThatTakesLongAreNotOlderThanTheyAre() throws Exception {
+    server.onDatagram =
+        () -> {
+          long start = System.nanoTime();
+          while (System.nanoTime() - start < 5_000_000) {
+            Thread.onSpinWait();
+          }
+        };
+    Channel listener = bind();
+    try (RawPeer peer = new RawPeer((InetSocketAddress) listener.localAddress())) {
+      listener
+          .eventLoop()
+          .submit(
+              () -> {
+                for (int sn = 0; sn < 3; sn++) {
+                  peer.sendUnchecked(RawPeer.segment(1, Segment.PUSH, sn, new byte[] {1}));
+                }
+              });
+      await().until(() -> server.received.get() == 3);
+    }
+    listener.close().syncUninterruptibly();
+    for (int i = 1; i < 3; i++) {
+      assertTrue(server.times.get(i) - server.times.get(i - 1) >= 5_000, () -> "" + server.times);
+    }
+  }
+
   private Channel bind() {
     return new ServerBootstrap()
         .group(group)
@@ -106,11 +137,13 @@ class TracerTest {
 
   /** Counts the events of the one session for which it is the factory. */
   private static final class Recorded implements KcpTracerFactory, KcpTracer {
+    final List<Long> times = new CopyOnWriteArrayList<>(); // of received datagrams, in microseconds
     final AtomicInteger received = new AtomicInteger();
     final AtomicInteger acknowledged = new AtomicInteger();
     final AtomicInteger closed = new AtomicInteger();
     volatile InetSocketAddress remote;
     volatile int conv;
+    volatile Runnable onDatagram = () -> {};
 
     @Override
     public KcpTracer create(InetSocketAddress remote, int conv) {
@@ -121,6 +154,8 @@ class TracerTest {
 
     @Override
     public void datagramReceived(long nowUs, int bytes, Origin origin) {
+      times.add(nowUs);
+      onDatagram.run();
       received.incrementAndGet();
     }
 
