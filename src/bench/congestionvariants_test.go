@@ -67,10 +67,16 @@ func TestSharesAreOfWhatRateAndLossesLeave(t *testing.T) {
 
 func TestRunsOfBulkDataFailIfNothingWasDelivered(t *testing.T) {
 	none, some, disturbed := latencyRun{}, latencyRun{Delivered: 1}, latencyRun{OtherCPU: maxOtherCPU + 1}
-	for _, run := range []*latencyRun{&none, &some, &disturbed} {
+	shared := latencyRun{Delivered: 1, RivalDelivered: []int64{1, 1}}
+	withoutRival := latencyRun{Delivered: 1, RivalDelivered: []int64{1, 0}}
+	for _, run := range []*latencyRun{&none, &some, &disturbed, &shared, &withoutRival} {
 		run.checkDelivered()
+		run.checkRivals()
 	}
 	if none.Failure == "" || !some.isPublished() || disturbed.Refusal == "" {
 		t.Errorf("%q, %q, %q", none.reason(), some.reason(), disturbed.reason())
+	}
+	if !shared.isPublished() || withoutRival.Failure == "" {
+		t.Errorf("%q, %q", shared.reason(), withoutRival.reason())
 	}
 }

@@ -111,6 +111,13 @@ func (r *latencyRun) checkDelivered() {
 	}
 }
 
+// checkRivals fails a run that was not refused if a rival has delivered nothing.
+func (r *latencyRun) checkRivals() {
+	if r.isPublished() && slices.Contains(r.RivalDelivered, 0) {
+		r.Failure = "a rival delivered nothing"
+	}
+}
+
 func (r *latencyRun) refuse() {
 	switch refused := r.Up.Failed + r.Down.Failed; {
 	case r.ExcessP99 > link.Limit:

@@ -77,6 +77,7 @@ func (c *latencyComparison) measure(
 	} else {
 		r.check(v.messagesPerSecond * c.time.Seconds())
 	}
+	r.checkRivals()
 	return r, nil
 }
 

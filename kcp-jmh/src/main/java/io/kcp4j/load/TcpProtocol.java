@@ -11,7 +11,6 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.unix.RawUnixChannelOption;
-import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -30,53 +29,41 @@ final class TcpProtocol implements LoadProtocol {
   @Option(
       names = "--tcp-congestion-control",
       paramLabel = "NAME",
-      description = "That of TCP, as the kernel names it (default: that of the system).")
+      description = "Congestion control of TCP, as the kernel names it (default: the system's).")
   private String congestionControl;
 
   @Override
   public Channel listen(EventLoopGroup group, InetSocketAddress local, ChannelHandler handler)
-      throws InterruptedException, IOException {
-    return checked(
-        configured(new ServerBootstrap())
-            .group(group)
-            .channel(EpollServerSocketChannel.class)
-            .childOption(ChannelOption.TCP_NODELAY, true)
-            .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-            .childHandler(handler)
-            .bind(local)
-            .sync()
-            .channel());
+      throws InterruptedException {
+    return configured(new ServerBootstrap())
+        .group(group)
+        .channel(EpollServerSocketChannel.class)
+        .childOption(ChannelOption.TCP_NODELAY, true)
+        .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+        .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+        .childHandler(handler)
+        .bind(local)
+        .sync()
+        .channel();
   }
 
   @Override
   public Channel connect(EventLoopGroup group, InetSocketAddress remote, ChannelHandler handler)
-      throws InterruptedException, IOException {
-    return checked(
-        configured(new Bootstrap())
-            .group(group)
-            .channel(EpollSocketChannel.class)
-            .option(ChannelOption.TCP_NODELAY, true)
-            .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-            .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-            .handler(handler)
-            .connect(remote)
-            .sync()
-            .channel());
+      throws InterruptedException {
+    return configured(new Bootstrap())
+        .group(group)
+        .channel(EpollSocketChannel.class)
+        .option(ChannelOption.TCP_NODELAY, true)
+        .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+        .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+        .handler(handler)
+        .connect(remote)
+        .sync()
+        .channel();
   }
 
   private <B extends AbstractBootstrap<B, ?>> B configured(B bootstrap) {
     return congestionControl == null ? bootstrap : bootstrap.option(TCP_CONGESTION, name());
-  }
-
-  /** A bootstrap only logs an option that the kernel has refused. */
-  private Channel checked(Channel channel) throws IOException {
-    if (congestionControl != null
-        && !name().equals(channel.config().getOption(TCP_CONGESTION).clear())) {
-      channel.close();
-      throw new IOException("congestion control " + congestionControl + " is not available");
-    }
-    return channel;
   }
 
   private ByteBuffer name() {

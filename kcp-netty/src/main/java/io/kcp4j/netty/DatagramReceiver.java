@@ -56,12 +56,12 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     beginBatch();
     // Not once a batch: what arrives during a batch may belong to it. An ACK that was taken for
     // older than it is would give too short a round trip.
-    long nowUs = loop.readNowUs();
+    loop.readNowUs();
     try {
       do {
         int next = Math.min(start + datagramBytes, end);
         datagrams++;
-        table.receive(packet.sender(), content.setIndex(start, next), nowUs);
+        table.receive(packet.sender(), content.setIndex(start, next), loop.nowUs());
         start = next;
       } while (start < end);
     } finally {
@@ -113,7 +113,7 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** The time, in microseconds; within a batch, that of the last datagram. */
+  /** The time, in microseconds; within a batch, when the clock was last read. */
   long nowUs() {
     return inBatch ? loop.nowUs() : loop.readNowUs();
   }

@@ -260,7 +260,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     return table.size();
   }
 
-  /** The time, in microseconds; the same for all that a batch of datagrams causes. */
+  /** The time, in microseconds; within a batch of datagrams, when the clock was last read. */
   long nowUs() {
     return receiver.nowUs();
   }

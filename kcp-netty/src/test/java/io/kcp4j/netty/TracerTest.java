@@ -85,7 +85,7 @@ class TracerTest {
     listener.close().syncUninterruptibly();
   }
 
-  /** Such as by a collection of garbage, or while the JVM has not compiled the code yet. */
+  /** A batch takes long during a garbage collection, or while code is not compiled yet. */
   @Test
   void datagramsOfABatchThatTakesLongAreNotOlderThanTheyAre() throws Exception {
     server.onDatagram =
