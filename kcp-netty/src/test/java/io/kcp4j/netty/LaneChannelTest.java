@@ -502,6 +502,7 @@ class LaneChannelTest {
       for (int i = 0; i < 200; i++) {
         writes.add(send(lane, 20_000));
       }
+      session.eventLoop().submit(() -> {}).syncUninterruptibly(); // All are written before the end.
       fixture.child().abort(1);
       lane.closeFuture().syncUninterruptibly();
       accepted(1).closeFuture().syncUninterruptibly();
