@@ -39,6 +39,9 @@ final class BbrCongestionControl implements CongestionControl {
 
   private static final int MIN_SEGMENTS = 4;
 
+  /** How often an event loop sends: a path that is shorter would have to wait for it. */
+  private static final int MIN_RTT_US = 1_000;
+
   /** BBRv3's BBRStartupPacingGain and BBRDefaultCwndGain. */
   private static final double STARTUP_PACING = 2.77;
 
@@ -162,13 +165,10 @@ final class BbrCongestionControl implements CongestionControl {
     };
   }
 
-  /**
-   * So many bandwidth-delay products, in bytes. A queue of others is part of the path, our own is
-   * not.
-   */
+  /** So many bandwidth-delay products, in bytes. A queue of others is part of the path. */
   private double bdp(double gain) {
     int rttUs = foreign.isPresent() ? minRtt.us() : queue.shortestRttUs();
-    return gain * bandwidth.bytesPerSecond() * rttUs / US_PER_S;
+    return gain * bandwidth.bytesPerSecond() * Math.max(rttUs, MIN_RTT_US) / US_PER_S;
   }
 
   @Override

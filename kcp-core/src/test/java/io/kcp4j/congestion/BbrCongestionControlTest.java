@@ -74,6 +74,17 @@ class BbrCongestionControlTest {
     assertEquals(bytesPerSecond, (double) bbr.bandwidthBytesPerSecond(), 0.05 * bytesPerSecond);
   }
 
+  @Test
+  void windowOnAVeryShortPathIsThatOfAMillisecond() {
+    path.bytesPerSecond = 125e6;
+    path.rttUs = 100;
+    path.stepUs = 20;
+    path.run(2_000);
+    int segments = (int) (path.bytesPerSecond / 1e3 / SimulatedPath.SEGMENT_BYTES);
+    assertTrue(bbr.window() >= segments, "window " + bbr.window());
+    assertTrue(path.queueUs() <= 1_000, "queue " + path.queueUs());
+  }
+
   @ParameterizedTest
   @ValueSource(doubles = {0.01, 0.05, 0.1})
   void randomLossDoesNotLowerTheRate(double loss) {

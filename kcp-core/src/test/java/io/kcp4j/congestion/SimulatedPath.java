@@ -5,16 +5,14 @@ import java.util.SplittableRandom;
 
 /**
  * A path with a bottleneck and a drop-tail queue, and a sender that always has something to send,
- * in steps of a millisecond: the least that a {@link CongestionControl} needs. Acknowledgements
+ * in steps of {@link #stepUs}: the least that a {@link CongestionControl} needs. Acknowledgements
  * come for each segment, losses are found a round trip after the segment was sent.
  */
 final class SimulatedPath implements AckSample, LossSample {
 
   static final int MSS_BYTES = 1_376;
 
-  private static final int SEGMENT_BYTES = 1_400;
-
-  private static final int STEP_US = 1_000;
+  static final int SEGMENT_BYTES = 1_400;
 
   private static final double US_PER_S = 1e6;
 
@@ -36,6 +34,9 @@ final class SimulatedPath implements AckSample, LossSample {
 
   /** What another sender sends all the time; the queue always has room for it. */
   double otherBytesPerSecond;
+
+  /** How often the sender acts, in microseconds. */
+  int stepUs = 1_000;
 
   /** The segments that the application has to send in each step. */
   int segmentsPerStep = Integer.MAX_VALUE;
@@ -60,10 +61,9 @@ final class SimulatedPath implements AckSample, LossSample {
 
   /** Lets time pass. */
   void run(int ms) {
-    for (int i = 0; i < ms; i++) {
-      nowUs += STEP_US;
-      freeAtUs =
-          Math.max(freeAtUs, (double) nowUs) + otherBytesPerSecond * STEP_US / bytesPerSecond;
+    for (int us = 0; us < 1_000 * ms; us += stepUs) {
+      nowUs += stepUs;
+      freeAtUs = Math.max(freeAtUs, (double) nowUs) + otherBytesPerSecond * stepUs / bytesPerSecond;
       receive();
       send();
     }
@@ -96,7 +96,7 @@ final class SimulatedPath implements AckSample, LossSample {
   }
 
   private void send() {
-    credit = Math.min(credit, 0) + control.pacingBytesPerSecond() * STEP_US / US_PER_S;
+    credit = Math.min(credit, 0) + control.pacingBytesPerSecond() * stepUs / US_PER_S;
     int left = segmentsPerStep;
     while (left > 0 && inFlight.size() < control.window() && credit > 0) {
       transmit(next++, 1);
