@@ -39,7 +39,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   private static final int MIN_SEGMENTS = 4;
 
-  /** How often an event loop sends: a path that is shorter would have to wait for it. */
+  /** How often an event loop sends. The window is at least what is delivered meanwhile. */
   private static final int MIN_RTT_US = 1_000;
 
   /** BBRv3's BBRStartupPacingGain and BBRDefaultCwndGain. */
@@ -165,7 +165,7 @@ final class BbrCongestionControl implements CongestionControl {
     };
   }
 
-  /** So many bandwidth-delay products, in bytes. A queue of others is part of the path. */
+  /** So many bandwidth-delay products, in bytes. Only a queue of others is part of the path. */
   private double bdp(double gain) {
     int rttUs = foreign.isPresent() ? minRtt.us() : queue.shortestRttUs();
     return gain * bandwidth.bytesPerSecond() * Math.max(rttUs, MIN_RTT_US) / US_PER_S;
