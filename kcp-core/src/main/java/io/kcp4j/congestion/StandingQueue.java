@@ -15,8 +15,11 @@ final class StandingQueue {
 
   private static final int MIN_SAMPLES = 3;
 
-  /** A queue counts from this on, or from a share of the shortest round trip, if that is more. */
+  /** A queue counts from a share of the shortest round trip on, within these limits. */
   private static final int MIN_THRESHOLD_US = 5_000;
+
+  /** The shortest round trip may contain a queue that another sender has never let drain. */
+  private static final int MAX_THRESHOLD_US = 10_000;
 
   private static final int THRESHOLD_DIVISOR = 4;
 
@@ -73,13 +76,19 @@ final class StandingQueue {
     return us() > thresholdUs();
   }
 
+  /** Whether the last round shows that no queue is standing. */
+  boolean hasDrained() {
+    return isKnown() && !isStanding();
+  }
+
   /** Whether it is at least half as long as one that is standing: what a probe does to a path. */
   boolean isGrowing() {
     return us() > thresholdUs() / 2;
   }
 
   private int thresholdUs() {
-    return Math.max(shortestRttUs() / THRESHOLD_DIVISOR, MIN_THRESHOLD_US);
+    int shareUs = shortestRttUs() / THRESHOLD_DIVISOR;
+    return Math.min(Math.max(shareUs, MIN_THRESHOLD_US), MAX_THRESHOLD_US);
   }
 
   /** The shortest round trip that is remembered, in microseconds; there was one. */

@@ -58,12 +58,25 @@ class StandingQueueTest {
     assertTrue(queue.isStanding());
   }
 
+  /** The shortest round trip may contain a queue: that of a sender that was there before. */
+  @Test
+  void queueOfMoreThanTenMillisecondsStandsHoweverLongThePath() {
+    round(0, 200_000, 200_000, 200_000);
+    round(0, 210_000, 210_000, 210_000);
+    assertFalse(queue.isStanding());
+    assertTrue(queue.hasDrained());
+    round(0, 210_001, 210_001, 210_001);
+    assertTrue(queue.isStanding());
+    assertFalse(queue.hasDrained());
+  }
+
   @Test
   void roundOfFewRoundTripTimesIsAddedToTheNext() {
     round(0, RTT_US, RTT_US, RTT_US);
     round(0, 90_000, 90_000);
     assertFalse(queue.isKnown());
     assertFalse(queue.isStanding());
+    assertFalse(queue.hasDrained());
     assertEquals(0, queue.us());
     round(0, 80_000);
     assertTrue(queue.isStanding());
