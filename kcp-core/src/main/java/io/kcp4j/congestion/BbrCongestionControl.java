@@ -230,7 +230,7 @@ final class BbrCongestionControl implements CongestionControl {
     long nowUs = sample.nowUs();
     sampler.endAck(minRtt.us() / 2, sample.sentBytes());
     if (sample.rttUs() != AckSample.NO_RTT) {
-      minRtt.sample(sample.rttUs(), nowUs);
+      minRtt.sample(sample.rttUs(), nowUs, !foreign.isPresent());
       queue.sample(sample.rttUs(), nowUs);
     }
     double rate = sampler.bytesPerSecond();

@@ -15,13 +15,19 @@ final class MinRtt {
   private int us;
   private long seenAtUs;
 
-  /** A round-trip time. */
-  void sample(int rttUs, long nowUs) {
+  /**
+   * A round-trip time.
+   *
+   * @param confirms whether one that is about as short confirms the shortest. Beside the queue of
+   *     another sender it does not: such round trips may all contain the flow's own part of it.
+   */
+  void sample(int rttUs, long nowUs, boolean confirms) {
+    int limitUs = confirms ? us + TOLERANCE_US : us - TOLERANCE_US;
+    if (us == 0 || rttUs <= limitUs) {
+      seenAtUs = nowUs;
+    }
     if (us == 0 || rttUs < us) {
       us = Math.max(rttUs, 1);
-    }
-    if (rttUs <= us + TOLERANCE_US) {
-      seenAtUs = nowUs;
     }
   }
 

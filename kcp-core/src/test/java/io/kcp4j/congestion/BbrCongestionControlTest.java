@@ -182,6 +182,16 @@ class BbrCongestionControlTest {
     assertTrue(share >= 0.9, "share " + share);
   }
 
+  /** Round trips that are all as long may contain our own part of the queue. */
+  @Test
+  void shortestRoundTripIsProbedBesideTheQueueOfAnotherSender() {
+    path.run(5_000);
+    path.foreignQueueUs = 30_000;
+    path.run(10_000);
+    int probes = Collections.frequency(statesOf(11_000), "PROBE_RTT");
+    assertTrue(probes >= 2, "probes " + probes);
+  }
+
   /** No queue is standing: that of the other sender leaves the probe little room. */
   @Test
   void lossesOfAProbeBesideAShortQueueBoundTheWindow() {
