@@ -266,9 +266,10 @@ final class BbrCongestionControl implements CongestionControl {
     aggregation.beginRound();
     lastRoundRate = roundRate;
     roundRate = 0;
+    foreign.endRound(queue.hasDrained());
     isCongested = (queue.isStanding() && loss.isExcessive()) || loss.isHeavy();
     boolean isSteady = state == BbrState.CRUISE || state == BbrState.STARTUP;
-    if (isSteady && queue.isKnown() && !queue.isStanding() && !backOff.hasTimedOut()) {
+    if (isSteady && queue.hasDrained() && !backOff.hasTimedOut()) {
       loss.learn();
     }
   }
@@ -323,6 +324,7 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case PROBE_RTT -> {
         if (nowUs >= probeRttEndsAtUs) {
+          foreign.endProbeRtt(queue.hasDrained());
           beginCycle(nowUs);
         }
       }
@@ -363,10 +365,9 @@ final class BbrCongestionControl implements CongestionControl {
       boundBandwidth();
       highBytes = Math.min(highBytes, Math.max(LEAST_BOUND * highBytes, bdp(UP_PACING)));
     }
-    if (roundsInState > 1 && queue.isKnown()) { // The first round was sent in DOWN.
-      boolean isYielding = queue.isStanding() && !foreign.isPresent();
-      foreign.endRound(queue.isStanding());
-      if (isYielding) {
+    if (roundsInState > 1 && queue.isStanding()) { // The first round was sent in DOWN.
+      foreign.onDrainFailed();
+      if (!foreign.isPresent()) {
         boundBandwidth();
         enter(BbrState.DOWN, nowUs);
         return;
@@ -386,14 +387,16 @@ final class BbrCongestionControl implements CongestionControl {
 
   private void probeUp(long nowUs) {
     probe.endRound(roundsInState, lastRoundRate, bandwidth.max(), sampler.isApplicationLimited());
-    if (isCongested || hasOverflowed()) {
+    boolean isOverflowing = isCongested || hasOverflowed();
+    boolean isLimited = allowedBytes(1) < bdp(windowGain()) + lumpBytes();
+    if (isOverflowing) {
       limitFlight();
-      beginCycle(nowUs);
-    } else if ((queue.isStanding() && !foreign.isPresent()) || roundsInState > MAX_UP_ROUNDS) {
-      beginCycle(nowUs);
-    } else if (allowedBytes(1) < bdp(windowGain()) + lumpBytes()) {
+    } else if (isLimited) {
       highBytes = allowedBytes(1) + (double) segmentBytes * (1 << roundsInState);
-    } else if (sampler.inFlightBytes() >= bdp(UP_PACING)) {
+    }
+    boolean isFull = !isLimited && sampler.inFlightBytes() >= bdp(UP_PACING);
+    boolean isYielding = queue.isStanding() && !foreign.isPresent();
+    if (isOverflowing || isFull || isYielding || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
     }
   }
@@ -411,9 +414,7 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void probeRtt(int rttUs, long nowUs) {
-    boolean isCycling =
-        state != BbrState.STARTUP && state != BbrState.DRAIN && state != BbrState.PROBE_RTT;
-    if (!isCycling || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
+    if (!state.isOfCycle() || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
       return;
     }
     minRtt.restart(rttUs, nowUs);

@@ -23,5 +23,10 @@ public enum BbrState {
   UP,
 
   /** Keeps half as much in flight as the path holds, to measure the shortest round trip again. */
-  PROBE_RTT
+  PROBE_RTT;
+
+  /** Whether this is a state of the cycles, which {@link #PROBE_RTT} may interrupt. */
+  boolean isOfCycle() {
+    return this != STARTUP && this != DRAIN && this != PROBE_RTT;
+  }
 }

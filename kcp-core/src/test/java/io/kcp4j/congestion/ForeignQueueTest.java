@@ -9,9 +9,19 @@ class ForeignQueueTest {
 
   private final ForeignQueue foreign = new ForeignQueue();
 
+  /** Rounds of CRUISE. */
   private void endRounds(int rounds, boolean isQueueStanding) {
     for (int i = 0; i < rounds; i++) {
-      foreign.endRound(isQueueStanding);
+      foreign.endRound(!isQueueStanding);
+      if (isQueueStanding) {
+        foreign.onDrainFailed();
+      }
+    }
+  }
+
+  private void endProbes(int probes, boolean hasDrained) {
+    for (int i = 0; i < probes; i++) {
+      foreign.endProbeRtt(hasDrained);
     }
   }
 
@@ -29,6 +39,14 @@ class ForeignQueueTest {
     endRounds(1, false);
     endRounds(5, true);
     assertFalse(foreign.isPresent());
+  }
+
+  @Test
+  void roundThatTellsNothingShowsNothing() {
+    endRounds(5, true);
+    foreign.endRound(false);
+    endRounds(1, true);
+    assertTrue(foreign.isPresent());
   }
 
   @Test
@@ -52,5 +70,28 @@ class ForeignQueueTest {
     assertFalse(foreign.isPresent());
     endRounds(5, true);
     assertFalse(foreign.isPresent());
+  }
+
+  @Test
+  void queueThatGoesAwayWithOursThreeTimesInARowIsOurs() {
+    endRounds(6, true);
+    endProbes(2, true);
+    endProbes(1, false);
+    endProbes(2, true);
+    assertTrue(foreign.isPresent());
+    endProbes(1, true);
+    assertFalse(foreign.isPresent());
+    endRounds(5, true);
+    assertFalse(foreign.isPresent());
+    endRounds(1, true);
+    assertTrue(foreign.isPresent());
+  }
+
+  @Test
+  void probesBeforeTheOtherCameDoNotCount() {
+    endProbes(5, true);
+    endRounds(6, true);
+    endProbes(2, true);
+    assertTrue(foreign.isPresent());
   }
 }
