@@ -18,11 +18,10 @@ package io.kcp4j.congestion;
  *       queue short; and what jitter has added to the bandwidth is corrected.
  *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
- *       and only losses or the window end {@code UP}.
+ *       but with headroom, and only losses or the window end {@code UP}.
  *   <li>The path is probed about twice a second rather than every two to three seconds, so that
  *       changes are noticed soon, but less often if others share it: a probe may make them lose
  *       packets. One that has found room is followed by another. {@link BandwidthProbe} decides.
- *   <li>Headroom is left in {@code CRUISE} only beside the queue of another sender.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
@@ -167,7 +166,8 @@ final class BbrCongestionControl implements CongestionControl {
 
   /** So many bandwidth-delay products, in bytes. Only a queue of others is part of the path. */
   private double bdp(double gain) {
-    int rttUs = foreign.isPresent() ? minRtt.us() : queue.shortestRttUs();
+    boolean isQueuePart = foreign.isPresent() && state != BbrState.PROBE_RTT;
+    int rttUs = isQueuePart ? minRtt.us() : queue.shortestRttUs();
     return gain * bandwidth.bytesPerSecond() * Math.max(rttUs, MIN_RTT_US) / US_PER_S;
   }
 
@@ -190,8 +190,6 @@ final class BbrCongestionControl implements CongestionControl {
   public String state() {
     return state.name();
   }
-
-  // Events
 
   @Override
   public void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {
@@ -274,8 +272,6 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
-  // States
-
   private void enter(BbrState next, long nowUs) {
     hasProbed = state == BbrState.UP;
     state = next;
@@ -324,7 +320,7 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case PROBE_RTT -> {
         if (nowUs >= probeRttEndsAtUs) {
-          foreign.endProbeRtt(queue.hasDrained());
+          foreign.endProbeRtt(queue.isEmpty());
           beginCycle(nowUs);
         }
       }

@@ -81,6 +81,11 @@ final class StandingQueue {
     return isKnown() && !isStanding();
   }
 
+  /** Whether the last round shows that there is no queue, apart from jitter. */
+  boolean isEmpty() {
+    return isKnown() && us() <= thresholdUs() / 4;
+  }
+
   /** Whether it is at least half as long as one that is standing: what a probe does to a path. */
   boolean isGrowing() {
     return us() > thresholdUs() / 2;

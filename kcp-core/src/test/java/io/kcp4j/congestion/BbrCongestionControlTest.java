@@ -192,6 +192,20 @@ class BbrCongestionControlTest {
     assertTrue(probes >= 2, "probes " + probes);
   }
 
+  @Test
+  void probeRttKeepsNoQueueOfItsOwn() {
+    path.run(5_000);
+    path.foreignQueueUs = 80_000;
+    int smallest = Integer.MAX_VALUE;
+    for (int ms = 0; ms < 15_000; ms++) {
+      path.run(1);
+      if (bbr.state().equals("PROBE_RTT")) {
+        smallest = Math.min(smallest, bbr.window() * SimulatedPath.SEGMENT_BYTES);
+      }
+    }
+    assertTrue(smallest <= 0.6 * BDP, "window " + smallest / BDP);
+  }
+
   /** No queue is standing: that of the other sender leaves the probe little room. */
   @Test
   void lossesOfAProbeBesideAShortQueueBoundTheWindow() {

@@ -19,12 +19,6 @@ class ForeignQueueTest {
     }
   }
 
-  private void endProbes(int probes, boolean hasDrained) {
-    for (int i = 0; i < probes; i++) {
-      foreign.endProbeRtt(hasDrained);
-    }
-  }
-
   @Test
   void queueThatStandsSixTimesInARowIsAnothers() {
     endRounds(5, true);
@@ -73,25 +67,15 @@ class ForeignQueueTest {
   }
 
   @Test
-  void queueThatGoesAwayWithOursThreeTimesInARowIsOurs() {
+  void queueThatIsGoneAfterProbeRttIsOurs() {
     endRounds(6, true);
-    endProbes(2, true);
-    endProbes(1, false);
-    endProbes(2, true);
+    foreign.endProbeRtt(false);
     assertTrue(foreign.isPresent());
-    endProbes(1, true);
+    foreign.endProbeRtt(true);
     assertFalse(foreign.isPresent());
     endRounds(5, true);
     assertFalse(foreign.isPresent());
     endRounds(1, true);
-    assertTrue(foreign.isPresent());
-  }
-
-  @Test
-  void probesBeforeTheOtherCameDoNotCount() {
-    endProbes(5, true);
-    endRounds(6, true);
-    endProbes(2, true);
     assertTrue(foreign.isPresent());
   }
 }

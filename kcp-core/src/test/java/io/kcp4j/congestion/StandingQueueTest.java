@@ -50,6 +50,17 @@ class StandingQueueTest {
   }
 
   @Test
+  void queueOfASixteenthOfTheRoundTripCountsAsEmpty() {
+    round(0, RTT_US, RTT_US, RTT_US);
+    round(0, 42_500, 42_500, 42_500);
+    assertTrue(queue.isEmpty());
+    round(0, 42_501, 42_501, 42_501);
+    assertFalse(queue.isEmpty());
+    round(0, RTT_US);
+    assertFalse(queue.isEmpty());
+  }
+
+  @Test
   void queueOfFiveMillisecondsDoesNotStandHoweverShortThePath() {
     round(0, 100, 100, 100);
     round(0, 5_100, 5_100, 5_100);
