@@ -83,7 +83,7 @@ final class StandingQueue {
 
   /** Whether the last round shows that there is no queue, apart from jitter. */
   boolean isEmpty() {
-    return isKnown() && us() <= thresholdUs() / 4;
+    return isKnown() && us() <= thresholdUs() / 8;
   }
 
   /** Whether it is at least half as long as one that is standing: what a probe does to a path. */

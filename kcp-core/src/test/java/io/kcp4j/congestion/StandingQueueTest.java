@@ -50,11 +50,11 @@ class StandingQueueTest {
   }
 
   @Test
-  void queueOfASixteenthOfTheRoundTripCountsAsEmpty() {
+  void queueOfOneThirtySecondOfTheRoundTripCountsAsEmpty() {
     round(0, RTT_US, RTT_US, RTT_US);
-    round(0, 42_500, 42_500, 42_500);
+    round(0, 41_250, 41_250, 41_250);
     assertTrue(queue.isEmpty());
-    round(0, 42_501, 42_501, 42_501);
+    round(0, 41_251, 41_251, 41_251);
     assertFalse(queue.isEmpty());
     round(0, RTT_US);
     assertFalse(queue.isEmpty());

@@ -33,6 +33,7 @@ class CongestionTest {
         "--lines 2 --buffer 1,10 --seeds 1",
         "--lines 2 --buffer 10 --seeds 2 --receiver kcp-go-10",
         "--lines 3 --buffer 0.5,1,2 --seeds 1",
+        "--lines 3 --rate 100 --buffer 1 --seeds 10",
         "--lines 4 --buffer 1 --seeds 1",
         "--lines 4 --buffer 1 --seeds 16 --jitter 2",
         "--lines 4 --buffer 10 --seeds 13",
