@@ -15,70 +15,12 @@ package io.kcp4j.congestion;
  */
 final class DeliveryRateSampler {
 
-  /** Arrays of this capacity are kept while nothing is in flight. */
-  private static final int MIN_CAPACITY = 32;
-
   private static final double US_PER_S = 1e6;
 
   /** How much of each round the ratio takes over. */
   private static final double RATIO_GAIN = 0.25;
 
-  /** What is known of the last transmission of each segment in flight, by sequence number. */
-  private static final class Transmissions {
-
-    final int mask;
-    final int[] sns;
-
-    /** The size of the segment, or 0 if the entry is free. */
-    final int[] bytes;
-
-    final long[] sentAtUs;
-
-    // When the transmission was sent:
-    final long[] firstSentAtUs;
-    final long[] delivered;
-    final long[] deliveredAtUs;
-    final int[] inFlightBytes;
-    final boolean[] isLimited;
-
-    Transmissions(int capacity) {
-      mask = capacity - 1;
-      sns = new int[capacity];
-      bytes = new int[capacity];
-      sentAtUs = new long[capacity];
-      firstSentAtUs = new long[capacity];
-      delivered = new long[capacity];
-      deliveredAtUs = new long[capacity];
-      inFlightBytes = new int[capacity];
-      isLimited = new boolean[capacity];
-    }
-
-    boolean contains(int sn) {
-      int i = sn & mask;
-      return bytes[i] != 0 && sns[i] == sn;
-    }
-
-    /** Those of twice the capacity: entries that differed below the mask still do. */
-    Transmissions larger() {
-      Transmissions larger = new Transmissions(2 * sns.length);
-      for (int i = 0; i < sns.length; i++) {
-        if (bytes[i] != 0) {
-          int to = sns[i] & larger.mask;
-          larger.sns[to] = sns[i];
-          larger.bytes[to] = bytes[i];
-          larger.sentAtUs[to] = sentAtUs[i];
-          larger.firstSentAtUs[to] = firstSentAtUs[i];
-          larger.delivered[to] = delivered[i];
-          larger.deliveredAtUs[to] = deliveredAtUs[i];
-          larger.inFlightBytes[to] = inFlightBytes[i];
-          larger.isLimited[to] = isLimited[i];
-        }
-      }
-      return larger;
-    }
-  }
-
-  private Transmissions transmissions = new Transmissions(MIN_CAPACITY);
+  private final Transmissions transmissions = new Transmissions();
 
   private long delivered;
   private long deliveredAtUs;
@@ -123,27 +65,23 @@ final class DeliveryRateSampler {
       firstSentAtUs = nowUs;
       deliveredAtUs = nowUs;
     }
-    int i = entry(sn);
-    inFlightBytes += bytes - transmissions.bytes[i];
-    inFlightSegments += transmissions.bytes[i] == 0 ? 1 : 0;
+    int i = transmissions.claim(sn);
+    int[] values = transmissions.values();
+    inFlightBytes += bytes - values[i + Transmissions.BYTES];
+    inFlightSegments += values[i + Transmissions.BYTES] == 0 ? 1 : 0;
     sentSegmentBytes += bytes;
-    transmissions.sns[i] = sn;
-    transmissions.bytes[i] = bytes;
-    transmissions.sentAtUs[i] = nowUs;
-    transmissions.firstSentAtUs[i] = firstSentAtUs;
-    transmissions.delivered[i] = delivered;
-    transmissions.deliveredAtUs[i] = deliveredAtUs;
-    transmissions.inFlightBytes[i] = inFlightBytes;
-    transmissions.isLimited[i] = delivered <= limitedUntil;
+    values[i + Transmissions.BYTES] = bytes;
+    values[i + Transmissions.SENT_AT_US] = (int) nowUs;
+    values[i + Transmissions.FIRST_SENT_AT_US] = (int) firstSentAtUs;
+    values[i + Transmissions.DELIVERED] = (int) delivered;
+    values[i + Transmissions.DELIVERED_AT_US] = (int) deliveredAtUs;
+    values[i + Transmissions.IN_FLIGHT_BYTES] = inFlightBytes;
+    values[i + Transmissions.IS_LIMITED] = delivered <= limitedUntil ? 1 : 0;
   }
 
-  /** The entry of a segment, which becomes its own if it has none. */
-  private int entry(int sn) {
-    while (transmissions.bytes[sn & transmissions.mask] != 0
-        && transmissions.sns[sn & transmissions.mask] != sn) {
-      transmissions = transmissions.larger();
-    }
-    return sn & transmissions.mask;
+  /** The value whose low bits these are, if it is not far from another. */
+  private static long near(long other, int low) {
+    return other - ((int) other - low);
   }
 
   /**
@@ -152,11 +90,13 @@ final class DeliveryRateSampler {
    * @param minRttUs no round trip is shorter, in microseconds
    */
   void acknowledged(int sn, DeliveredTransmission which, long minRttUs, long nowUs) {
-    if (!transmissions.contains(sn)) {
+    int i = transmissions.find(sn);
+    if (i < 0) {
       return; // It was sent before this sampler was made.
     }
-    int i = sn & transmissions.mask;
-    int bytes = transmissions.bytes[i];
+    int[] values = transmissions.values();
+    int bytes = values[i + Transmissions.BYTES];
+    long sentAtUs = near(nowUs, values[i + Transmissions.SENT_AT_US]);
     delivered += bytes;
     deliveredAtUs = nowUs;
     inFlightBytes -= bytes;
@@ -164,26 +104,26 @@ final class DeliveryRateSampler {
     acknowledgedBytesOfDatagram += bytes;
     boolean isSpurious =
         which == DeliveredTransmission.EARLIER
-            || (which == DeliveredTransmission.UNKNOWN
-                && nowUs - transmissions.sentAtUs[i] < minRttUs);
+            || (which == DeliveredTransmission.UNKNOWN && nowUs - sentAtUs < minRttUs);
     if (isSpurious) {
       lost -= bytes;
-    } else if (!isAcknowledged || transmissions.sentAtUs[i] >= newestSentAtUs) {
+    } else if (!isAcknowledged || sentAtUs >= newestSentAtUs) {
       isAcknowledged = true;
-      newestSentAtUs = transmissions.sentAtUs[i];
-      newestFirstSentAtUs = transmissions.firstSentAtUs[i];
-      newestDelivered = transmissions.delivered[i];
-      newestDeliveredAtUs = transmissions.deliveredAtUs[i];
-      newestInFlightBytes = transmissions.inFlightBytes[i];
-      newestIsLimited = transmissions.isLimited[i];
+      newestSentAtUs = sentAtUs;
+      newestFirstSentAtUs = near(nowUs, values[i + Transmissions.FIRST_SENT_AT_US]);
+      newestDelivered = near(delivered, values[i + Transmissions.DELIVERED]);
+      newestDeliveredAtUs = near(nowUs, values[i + Transmissions.DELIVERED_AT_US]);
+      newestInFlightBytes = values[i + Transmissions.IN_FLIGHT_BYTES];
+      newestIsLimited = values[i + Transmissions.IS_LIMITED] != 0;
     }
-    transmissions.bytes[i] = 0;
+    values[i + Transmissions.BYTES] = 0;
   }
 
   /** A segment in flight counts as lost, and is sent again next. */
   void lost(int sn) {
-    if (transmissions.contains(sn)) {
-      lost += transmissions.bytes[sn & transmissions.mask];
+    int i = transmissions.find(sn);
+    if (i >= 0) {
+      lost += transmissions.values()[i + Transmissions.BYTES];
     }
   }
 
@@ -218,8 +158,8 @@ final class DeliveryRateSampler {
       roundEndsAt = delivered;
       updateRatio(sentBytes);
     }
-    if (inFlightBytes == 0 && transmissions.sns.length > MIN_CAPACITY) {
-      transmissions = new Transmissions(MIN_CAPACITY);
+    if (inFlightBytes == 0) {
+      transmissions.shrink();
     }
   }
 

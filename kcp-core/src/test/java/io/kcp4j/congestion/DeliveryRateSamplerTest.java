@@ -218,4 +218,18 @@ class DeliveryRateSamplerTest {
     }
     assertTrue(next < 0, "no wrap");
   }
+
+  /** Entries have 32 bits for each of them. */
+  @Test
+  void timesAndTotalsMayBeLarge() {
+    int bytes = 1_000_000_000;
+    long firstUs = (1L << 32) - 3 * RTT_US;
+    for (int sn = 0; sn < 8; sn++) {
+      long nowUs = firstUs + (long) sn * RTT_US;
+      sampler.sent(sn, bytes, nowUs);
+      acknowledge(sn, 1, nowUs + RTT_US);
+      assertEquals(bytes / 0.04, sampler.bytesPerSecond(), 1);
+      assertEquals((sn + 1L) * bytes, sampler.delivered());
+    }
+  }
 }
