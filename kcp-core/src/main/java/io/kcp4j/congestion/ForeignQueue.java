@@ -6,12 +6,21 @@ package io.kcp4j.congestion;
  * short to count as standing. So it is another's until no queue has stood for a whole cycle, or
  * until none at all is left at the end of {@code PROBE_RTT}. Flows of this kind enter that
  * together, when they have all missed the shortest round trip for as long. Another sender goes on
- * meanwhile.
+ * meanwhile. But right after its losses it may leave no queue either; so for some cycles fewer
+ * drains tell that it is back.
  */
 final class ForeignQueue {
 
   /** So many queues in a row may still stand after DOWN. */
   private static final int MAX_FAILED_DRAINS = 6;
+
+  /** So many, if {@code PROBE_RTT} has ended the presence of another sender not long ago. */
+  private static final int MAX_FAILED_DRAINS_AGAIN = 3;
+
+  private static final int REMEMBERED_CYCLES = 8;
+
+  /** For how many more cycles {@link #MAX_FAILED_DRAINS_AGAIN} is the limit. */
+  private int cyclesToRemember;
 
   private int failedDrains;
   private boolean isPresent;
@@ -33,11 +42,13 @@ final class ForeignQueue {
   void onDrainFailed() {
     hasStood = true;
     failedDrains++;
-    isPresent |= failedDrains >= MAX_FAILED_DRAINS;
+    int limit = cyclesToRemember > 0 ? MAX_FAILED_DRAINS_AGAIN : MAX_FAILED_DRAINS;
+    isPresent |= failedDrains >= limit;
   }
 
   /** A cycle ends. */
   void endCycle() {
+    cyclesToRemember = Math.max(cyclesToRemember - 1, 0);
     isPresent &= hasStood;
     hasStood = false;
   }
@@ -45,6 +56,7 @@ final class ForeignQueue {
   /** {@code PROBE_RTT} ends. */
   void endProbeRtt(boolean isQueueEmpty) {
     if (isQueueEmpty) {
+      cyclesToRemember = isPresent ? REMEMBERED_CYCLES : cyclesToRemember;
       isPresent = false;
       failedDrains = 0;
     }

@@ -73,9 +73,39 @@ class ForeignQueueTest {
     assertTrue(foreign.isPresent());
     foreign.endProbeRtt(true);
     assertFalse(foreign.isPresent());
+    endRounds(2, true);
+    assertFalse(foreign.isPresent());
+  }
+
+  @Test
+  void threeAreEnoughForEightCyclesAfterThat() {
+    endRounds(6, true);
+    foreign.endProbeRtt(true);
+    endCyclesWithoutAQueue(7);
+    endRounds(2, true);
+    assertFalse(foreign.isPresent());
+    endRounds(1, true);
+    assertTrue(foreign.isPresent());
+
+    foreign.endProbeRtt(true);
+    endCyclesWithoutAQueue(8);
     endRounds(5, true);
     assertFalse(foreign.isPresent());
     endRounds(1, true);
     assertTrue(foreign.isPresent());
+  }
+
+  private void endCyclesWithoutAQueue(int cycles) {
+    for (int i = 0; i < cycles; i++) {
+      endRounds(1, false);
+      foreign.endCycle();
+    }
+  }
+
+  @Test
+  void sixAreNeededIfProbeRttHasEndedNoPresence() {
+    foreign.endProbeRtt(true);
+    endRounds(5, true);
+    assertFalse(foreign.isPresent());
   }
 }
