@@ -106,6 +106,9 @@ class ArchitectureTest {
   /** Thread-local scratch memory of kernels, without state between calls. */
   private static final String KERNEL_SCRATCH = "io.kcp4j.fec.Scratch";
 
+  /** Spare memory of a thread, without state. */
+  private static final String SPARE_TRANSMISSIONS = "io.kcp4j.congestion.Transmissions";
+
   /** Shared by tables on several threads; it neither starts threads nor blocks. */
   private static final String SESSION_DIRECTORY = "io.kcp4j.session.SessionDirectory";
 
@@ -189,6 +192,8 @@ class ArchitectureTest {
           .resideOutsideOfPackage(KERNEL_CHOICE)
           .and()
           .doNotHaveFullyQualifiedName(KERNEL_SCRATCH)
+          .and()
+          .doNotHaveFullyQualifiedName(SPARE_TRANSMISSIONS)
           .and()
           .doNotHaveFullyQualifiedName(SESSION_DIRECTORY)
           .should()
