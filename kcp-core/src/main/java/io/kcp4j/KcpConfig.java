@@ -141,7 +141,7 @@ public final class KcpConfig {
     return earlyRetransmit;
   }
 
-  /** What makes the congestion control. Default {@link CongestionControl#NONE}. */
+  /** What makes the congestion control. Default {@link CongestionControl#BBR}. */
   public CongestionControl.Factory congestionControl() {
     return congestionControl;
   }
@@ -321,7 +321,7 @@ public final class KcpConfig {
     private LossDetection lossDetection = LossDetection.TIME;
     private int fastRetransmit = KcpMode.FAST2.fastRetransmit();
     private boolean earlyRetransmit = true;
-    private CongestionControl.Factory congestionControl = KcpMode.FAST2.congestionControl();
+    private CongestionControl.Factory congestionControl = CongestionControl.BBR;
     private int minRtoMs;
     private boolean writeDelay;
     private boolean ackNoDelay;
@@ -335,12 +335,11 @@ public final class KcpConfig {
 
     private Builder() {}
 
-    /** Applies the four settings of a preset; settings made later override them. */
+    /** Applies the three settings of a preset; settings made later override them. */
     public Builder mode(KcpMode mode) {
       noDelay = mode.noDelay();
       intervalMs = mode.intervalMs();
       fastRetransmit = mode.fastRetransmit();
-      congestionControl = mode.congestionControl();
       return this;
     }
 

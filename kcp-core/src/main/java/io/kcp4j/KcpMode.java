@@ -1,11 +1,10 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.CongestionControl;
-
 /**
  * The four presets of kcptun, from the slowest to the fastest. A preset sets {@code noDelay}, the
- * interval, the fast retransmit threshold and the congestion control of a {@link KcpConfig};
- * settings made later override it.
+ * interval and the fast retransmit threshold of a {@link KcpConfig}; settings made later override
+ * it. kcptun's also have {@code nc=1}, no congestion control: {@link
+ * io.kcp4j.congestion.CongestionControl#NONE} has to be set for that.
  */
 public enum KcpMode {
   /** Interval 40 ms, RTO doubled on every timeout, at least 100 ms. */
@@ -38,14 +37,5 @@ public enum KcpMode {
   /** The fast retransmit threshold: 2 in every mode. */
   public int fastRetransmit() {
     return 2;
-  }
-
-  /**
-   * The congestion control: none in every mode, as in kcptun, whose presets have {@code nc=1}. So a
-   * session sends as much as its windows allow, whatever the path carries. {@link
-   * CongestionControl#BBR} keeps to the path.
-   */
-  public CongestionControl.Factory congestionControl() {
-    return CongestionControl.NONE;
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -25,7 +26,10 @@ class AllocationFailureTest {
   }
 
   private DrivenKcp driven(KcpConfig.Builder config) {
-    return new DrivenKcp(config.build(), allocator, MemoryBudget.unlimited());
+    return new DrivenKcp(
+        config.congestionControl(CongestionControl.NONE).build(),
+        allocator,
+        MemoryBudget.unlimited());
   }
 
   @AfterEach

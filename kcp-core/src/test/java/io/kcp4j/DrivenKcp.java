@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -42,9 +43,11 @@ final class DrivenKcp implements DatagramOutput {
   private final List<ByteBuf> datagrams = new ArrayList<>();
   private ByteBuf current;
 
-  /** The defaults with the reference's loss detection. */
+  /** The defaults with the loss detection of the reference, and without congestion control. */
   static KcpConfig.Builder counting() {
-    return KcpConfig.builder().lossDetection(LossDetection.COUNT);
+    return KcpConfig.builder()
+        .lossDetection(LossDetection.COUNT)
+        .congestionControl(CongestionControl.NONE);
   }
 
   DrivenKcp(KcpConfig config) {

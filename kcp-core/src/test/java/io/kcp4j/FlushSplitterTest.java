@@ -4,6 +4,7 @@ import static io.kcp4j.DrivenKcp.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
@@ -21,7 +22,10 @@ class FlushSplitterTest {
 
   /** Without copies of retransmissions, and with acknowledgements that wait. */
   private static KcpConfig.Builder config() {
-    return KcpConfig.builder().sendWindow(64).lossDetection(LossDetection.COUNT);
+    return KcpConfig.builder()
+        .sendWindow(64)
+        .lossDetection(LossDetection.COUNT)
+        .congestionControl(CongestionControl.NONE);
   }
 
   private static KcpConfig.Builder messages() {

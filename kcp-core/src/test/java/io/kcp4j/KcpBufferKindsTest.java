@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -49,7 +50,7 @@ class KcpBufferKindsTest {
 
   /** Writes all of it, as the queue has room, and returns what the peer would read. */
   private static ByteBuf sendThrough(KcpConfig.Builder config, ByteBuf data) {
-    DrivenKcp driven = new DrivenKcp(config.deadLink(0));
+    DrivenKcp driven = new DrivenKcp(config.congestionControl(CongestionControl.NONE).deadLink(0));
     driven.peerWnd = 3;
     driven.receiveBatch(driven.wins());
     ByteBuf sent = Unpooled.buffer();

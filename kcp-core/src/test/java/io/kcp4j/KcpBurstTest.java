@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -23,6 +24,7 @@ class KcpBurstTest {
                 .intervalMs(INTERVAL_US / 1_000)
                 .sendWindow(100)
                 .maxBurst(burst)
+                .congestionControl(CongestionControl.NONE)
                 .deadLink(0));
     driven.peerWnd = 100;
     driven.receiveBatch(driven.wins());

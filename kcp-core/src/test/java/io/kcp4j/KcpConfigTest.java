@@ -82,7 +82,7 @@ class KcpConfigTest {
   }
 
   @Test
-  void defaultsAreFast2InStreamMode() {
+  void defaultsAreFast2AndBbrInStreamMode() {
     KcpConfig config = KcpConfig.DEFAULT;
     assertEquals(Delivery.STREAM, config.delivery());
     assertEquals(256, config.sendWindow());
@@ -93,7 +93,7 @@ class KcpConfigTest {
     assertEquals(20, config.intervalMs());
     assertEquals(2, config.fastRetransmit());
     assertTrue(config.earlyRetransmit());
-    assertEquals(CongestionControl.NONE, config.congestionControl());
+    assertEquals(CongestionControl.BBR, config.congestionControl());
     assertEquals(30_000, config.progressTimeoutMs());
     assertEquals(60_000, config.writeStallTimeoutMs());
     assertEquals(20, config.deadLink());

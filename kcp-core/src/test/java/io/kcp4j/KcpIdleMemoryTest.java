@@ -4,6 +4,7 @@ import static io.kcp4j.DrivenKcp.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import org.junit.jupiter.api.Test;
@@ -89,7 +90,12 @@ class KcpIdleMemoryTest {
   @Test
   void idleSessionAfterABurstHoldsAsLittleAsBefore() {
     DrivenKcp driven =
-        new DrivenKcp(KcpConfig.builder().sendWindow(1024).receiveWindow(65_535).maxBurst(0));
+        new DrivenKcp(
+            KcpConfig.builder()
+                .sendWindow(1024)
+                .receiveWindow(65_535)
+                .maxBurst(0)
+                .congestionControl(CongestionControl.NONE));
     driven.peerWnd = 1024;
     for (int burst = 0; burst < 3; burst++) {
       int next = burst * 3001;

@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -12,7 +13,8 @@ class KcpRackTest {
   private static final int TS = DrivenKcp.TS_ORIGIN;
   private static final int RTT_US = 20_000;
 
-  private final DrivenKcp driven = new DrivenKcp(KcpConfig.builder().maxBurst(0));
+  private final DrivenKcp driven =
+      new DrivenKcp(KcpConfig.builder().maxBurst(0).congestionControl(CongestionControl.NONE));
 
   /** Sends {@code segments}, and two more 5 ms later, of which the last is acknowledged. */
   private void lose(int segments) {

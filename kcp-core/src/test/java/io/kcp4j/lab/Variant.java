@@ -4,6 +4,7 @@ import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecConfig;
 import java.util.List;
 
@@ -40,7 +41,12 @@ record Variant(String name, LabSide client, LabSide server) {
 
   /** What games use: {@code 1, 10, 2, 1} in terms of C KCP, and windows that do not limit them. */
   static KcpConfig.Builder turbo() {
-    return KcpConfig.builder().mode(KcpMode.FAST3).sendWindow(1024).receiveWindow(1024).deadLink(0);
+    return KcpConfig.builder()
+        .mode(KcpMode.FAST3)
+        .congestionControl(CongestionControl.NONE)
+        .sendWindow(1024)
+        .receiveWindow(1024)
+        .deadLink(0);
   }
 
   static Variant both(String name, KcpConfig config, FecConfig fec) {

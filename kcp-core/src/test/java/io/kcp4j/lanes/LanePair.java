@@ -11,6 +11,7 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -55,6 +56,7 @@ final class LanePair {
     return KcpConfig.builder()
         .delivery(Delivery.LANES)
         .mode(KcpMode.FAST3)
+        .congestionControl(CongestionControl.NONE)
         .sendWindow(1024)
         .receiveWindow(1024);
   }

@@ -75,7 +75,11 @@ class FlushProtectionTest {
 
   /** Without copies of retransmissions, and with acknowledgements that wait. */
   private static KcpConfig.Builder config() {
-    return KcpConfig.builder().sendWindow(512).minRtoMs(150).lossDetection(LossDetection.COUNT);
+    return KcpConfig.builder()
+        .sendWindow(512)
+        .minRtoMs(150)
+        .lossDetection(LossDetection.COUNT)
+        .congestionControl(CongestionControl.NONE);
   }
 
   /** Ends the session, if there is one, and begins another one. */

@@ -7,6 +7,7 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
@@ -33,8 +34,8 @@ final class Host {
   final SessionTable table;
   final Map<Integer, Session> sessions = new HashMap<>();
 
-  /** The settings of accepted sessions. */
-  KcpConfig config = KcpConfig.DEFAULT;
+  /** The settings of sessions: not paced, since no time passes. */
+  KcpConfig config = KcpConfig.builder().congestionControl(CongestionControl.NONE).build();
 
   FecConfig fec = FecConfig.NONE;
 

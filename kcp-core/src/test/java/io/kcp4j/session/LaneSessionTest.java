@@ -12,6 +12,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
@@ -42,7 +43,11 @@ class LaneSessionTest {
   private final List<String> fates = new ArrayList<>();
 
   LaneSessionTest() {
-    KcpConfig config = KcpConfig.builder().delivery(Delivery.LANES).build();
+    KcpConfig config =
+        KcpConfig.builder()
+            .delivery(Delivery.LANES)
+            .congestionControl(CongestionControl.NONE)
+            .build();
     for (VirtualHost host : List.of(client, server)) {
       host.config = config;
       host.driver.onProgress = this::read;

@@ -11,6 +11,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.LossDetection;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
@@ -81,6 +82,7 @@ class PacketLayersTest {
     int mss = 1500 - Segment.HEADER_BYTES;
     client.config =
         KcpConfig.builder()
+            .congestionControl(CongestionControl.NONE)
             .lossDetection(LossDetection.COUNT) // Sends no copies, which would fill groups.
             .mtuBytes(1500)
             .delivery(delivery)

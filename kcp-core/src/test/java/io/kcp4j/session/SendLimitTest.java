@@ -10,6 +10,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
 import io.kcp4j.SegmentSource;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
@@ -30,6 +31,10 @@ class SendLimitTest {
   private static final int MAX_SMALL = 8;
   private static final int RESPONSE_BYTES = 100_000;
   private static final int KEEP_ALIVE_PROBES = 7;
+
+  /** For tests in which no time passes. */
+  private static final KcpConfig UNPACED =
+      KcpConfig.builder().congestionControl(CongestionControl.NONE).build();
 
   private final VirtualHost client = new VirtualHost(1);
   private final VirtualHost server = new VirtualHost(2);
@@ -113,6 +118,7 @@ class SendLimitTest {
 
   @Test
   void silentClientWhoseAnswerIsLostGetsItAgain() {
+    server.config = UNPACED;
     respond(RESPONSE_BYTES);
     request(10);
     server.packets();
@@ -227,6 +233,8 @@ class SendLimitTest {
 
   @Test
   void acknowledgementOfTheFirstOfManySegmentsValidatesThePath() {
+    client.config = UNPACED;
+    server.config = UNPACED;
     request(10);
     client.write(20_000);
     server.take(client, client.packets());

@@ -15,6 +15,7 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpFailure;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -841,7 +842,13 @@ class SessionTableTest {
 
   /** Has 100 segments written to a session whose queue takes two, as far as it takes them. */
   private Session writer(Delivery delivery) {
-    driver.config = KcpConfig.builder().delivery(delivery).sendQueue(2).maxBurst(0).build();
+    driver.config =
+        KcpConfig.builder()
+            .delivery(delivery)
+            .sendQueue(2)
+            .maxBurst(0)
+            .congestionControl(CongestionControl.NONE)
+            .build();
     Session session = begin(REMOTE, 7);
     int mss = session.kcp().mssBytes();
     ByteBuf data = Unpooled.buffer().writeZero(100 * mss);

@@ -247,6 +247,8 @@ public record Scenario(
       config.congestionControl(CongestionControl.RENO);
     } else if (random.nextInt(3) == 0) {
       config.congestionControl(CongestionControl.BBR);
+    } else {
+      config.congestionControl(CongestionControl.NONE);
     }
     if (random.nextInt(4) == 0) {
       config.minRtoMs(1 + random.nextInt(300));

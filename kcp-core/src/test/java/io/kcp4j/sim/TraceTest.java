@@ -50,6 +50,7 @@ class TraceTest {
       KcpConfig.builder()
           .mode(KcpMode.FAST3)
           .lossDetection(LossDetection.COUNT)
+          .congestionControl(CongestionControl.NONE)
           .sendWindow(16)
           .mtuBytes(500)
           .ackNoDelay(true)

@@ -32,7 +32,10 @@ enum GameVariant {
     @Override
     BootstrapSettings of(BootstrapSettings settings) {
       KcpConfig.Builder config =
-          settings.config().toBuilder().lossDetection(LossDetection.COUNT).ackNoDelay(true);
+          settings.config().toBuilder()
+              .lossDetection(LossDetection.COUNT)
+              .ackNoDelay(true)
+              .congestionControl(CongestionControl.NONE);
       return settings.with(config.build(), FecConfig.NONE);
     }
   },

@@ -76,14 +76,14 @@ final class SessionOptions {
       names = "--nc",
       paramLabel = "0|1",
       converter = SwitchConverter.class,
-      description = "1: no congestion control, 0: Reno.")
+      description = "1: no congestion control, 0: Reno. Default: neither, but BBR.")
   private Switch noCongestionControl;
 
   @Option(
       order = LAST,
       names = "--congestion-control",
       paramLabel = "NAME",
-      description = "none, reno or bbr, in place of --nc. bbr keeps to the rate of the path.")
+      description = "none, reno or bbr, in place of --nc. Default: bbr.")
   private String congestionControl;
 
   @Option(
@@ -274,7 +274,7 @@ final class SessionOptions {
     return config.build();
   }
 
-  /** Null for that of the mode. */
+  /** Null for the default. */
   private CongestionControl.Factory congestionControl() {
     if (noCongestionControl != null && congestionControl != null) {
       throw new IllegalArgumentException("--congestion-control takes the place of --nc");

@@ -3,6 +3,7 @@ package io.kcp4j.jmh;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
+import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
@@ -102,6 +103,7 @@ public class BulkBenchmark {
             .delivery(carrier == Carrier.LANE ? Delivery.LANES : Delivery.STREAM)
             .sendWindow(WINDOW)
             .receiveWindow(WINDOW)
+            .congestionControl(CongestionControl.NONE)
             .build();
     server =
         new ServerBootstrap()

@@ -4,6 +4,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.Segment;
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.concurrent.TimeUnit;
@@ -40,10 +41,16 @@ public abstract class KcpBenchmark {
 
   private static final int SN_OFFSET = 12;
 
-  /** Makes a session without limits on the window, the burst and the time without progress. */
+  /** Makes a session without congestion control, burst limit and timeouts, and a large window. */
   static Kcp session(KcpConfig.Builder config) {
     KcpConfig unlimited =
-        config.mtuBytes(MTU_BYTES).maxBurst(0).deadLink(0).progressTimeoutMs(0).build();
+        config
+            .mtuBytes(MTU_BYTES)
+            .congestionControl(CongestionControl.NONE)
+            .maxBurst(0)
+            .deadLink(0)
+            .progressTimeoutMs(0)
+            .build();
     Kcp kcp = new Kcp(CONV, unlimited, KcpContext.of(ALLOCATOR), 0);
     openRemoteWindow(kcp);
     return kcp;

@@ -3,6 +3,7 @@ package io.kcp4j.jmh;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.ArrayList;
@@ -53,7 +54,8 @@ final class KcpStates implements AutoCloseable {
 
   Kcp sending() {
     Kcp kcp = fresh();
-    kcp.reconfigure(kcp.config().toBuilder().maxBurst(0).build());
+    kcp.reconfigure(
+        kcp.config().toBuilder().congestionControl(CongestionControl.NONE).maxBurst(0).build());
     KcpBenchmark.openRemoteWindow(kcp);
     int window = kcp.config().sendWindow();
     int bytes = window * KcpBenchmark.PAYLOAD_BYTES;

@@ -109,15 +109,19 @@ class AllocationTest {
 
   private static void transfer(End client, End server, Session session, ByteBuf batch) {
     for (int i = 0; i < BATCHES; i++) {
-      client.nowUs += 1_000;
-      server.nowUs += 1_000;
       batch.markReaderIndex();
       assertTrue(session.kcp().send(batch));
       batch.resetReaderIndex();
-      client.table.scheduleFlush(session);
-      client.table.flushPending(client.nowUs);
-      client.carryTo(server);
-      server.carryTo(client);
+      for (int ms = 0; !session.kcp().isDrained(); ms++) {
+        assertTrue(ms < 1_000, "is not acknowledged");
+        client.table.scheduleFlush(session);
+        client.table.flushPending(client.nowUs);
+        server.nowUs += 500;
+        client.carryTo(server);
+        client.nowUs += 1_000;
+        server.carryTo(client);
+        server.nowUs += 500;
+      }
     }
   }
 

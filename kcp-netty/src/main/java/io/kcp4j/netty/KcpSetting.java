@@ -96,8 +96,7 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
     for (KcpMode mode : KcpMode.values()) {
       if (config.noDelay() == mode.noDelay()
           && config.intervalMs() == mode.intervalMs()
-          && config.fastRetransmit() == mode.fastRetransmit()
-          && config.congestionControl() == mode.congestionControl()) {
+          && config.fastRetransmit() == mode.fastRetransmit()) {
         return mode;
       }
     }

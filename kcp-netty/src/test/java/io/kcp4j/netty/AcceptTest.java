@@ -250,7 +250,7 @@ class AcceptTest {
       await().until(() -> recorder.received() == 10);
       assertEquals("broken", refusal.get().getMessage());
       assertSame(
-          CongestionControl.NONE,
+          CongestionControl.BBR,
           fixture.child().config().getOption(KcpChannelOption.CONGESTION_CONTROL));
     }
   }

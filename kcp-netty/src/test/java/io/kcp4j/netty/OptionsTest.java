@@ -169,7 +169,7 @@ class OptionsTest {
   }
 
   @Test
-  void presetSetsFourSettingsOnly() {
+  void presetSetsThreeSettingsOnly() {
     KcpChannelConfig config = new KcpChannel().config();
     config.setOption(KcpChannelOption.MTU, 1000);
 
@@ -178,6 +178,7 @@ class OptionsTest {
     assertEquals(1000, config.kcp().mtuBytes());
     assertEquals(40, config.kcp().intervalMs());
     assertFalse(config.kcp().noDelay());
+    assertSame(CongestionControl.BBR, config.kcp().congestionControl());
     config.setOption(KcpChannelOption.INTERVAL, 11);
     assertNull(config.getOption(KcpChannelOption.MODE));
   }

@@ -168,8 +168,7 @@ final class TunnelOptions {
       names = "--congestion-control",
       paramLabel = "NAME",
       description =
-          "none, reno or bbr, in any mode; bbr keeps to the rate of the path "
-              + "(default: that of --mode, or --nc).")
+          "none, reno or bbr, in any mode (default: bbr; with --mode manual that of --nc).")
   private String congestionControl;
 
   @Option(

@@ -68,6 +68,7 @@ class KcpCongestionMetricsTest {
       metrics.bindTo(registry);
       assertEquals(0, gauge("pacing.rate"));
 
+      bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, CongestionControl.NONE);
       KcpChannel none = (KcpChannel) bootstrap.connect(server.localAddress()).sync().channel();
       bootstrap.option(KcpChannelOption.CONGESTION_CONTROL, CongestionControl.BBR);
       KcpChannel bbr = (KcpChannel) bootstrap.connect(server.localAddress()).sync().channel();
