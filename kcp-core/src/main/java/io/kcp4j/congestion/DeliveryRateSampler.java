@@ -143,6 +143,9 @@ final class DeliveryRateSampler {
     acknowledgedBytesOfDatagram = 0;
     bytesPerSecond = 0;
     isRoundStart = false;
+    if (inFlightBytes == 0) {
+      transmissions.shrink();
+    }
     if (!isAcknowledged) {
       return;
     }
@@ -157,9 +160,6 @@ final class DeliveryRateSampler {
       isRoundStart = true;
       roundEndsAt = delivered;
       updateRatio(sentBytes);
-    }
-    if (inFlightBytes == 0) {
-      transmissions.shrink();
     }
   }
 

@@ -5,6 +5,7 @@ import static io.kcp4j.congestion.DeliveredTransmission.LAST;
 import static io.kcp4j.congestion.DeliveredTransmission.UNKNOWN;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.SplittableRandom;
@@ -231,5 +232,29 @@ class DeliveryRateSamplerTest {
       assertEquals(bytes / 0.04, sampler.bytesPerSecond(), 1);
       assertEquals((sn + 1L) * bytes, sampler.delivered());
     }
+  }
+
+  @Test
+  void memoryIsGivenBackThoughTheLastAcknowledgementTellsThatItsRetransmissionWasSpurious() {
+    Transmissions spare = new Transmissions();
+    int[] large = claim(spare, 300);
+    spare.shrink();
+    send(0, 300, 0);
+    acknowledge(0, 299, RTT_US);
+    sampler.acknowledged(299, EARLIER, RTT_US, RTT_US);
+    sampler.endAck(RTT_US / 2, 0);
+    assertEquals(0, sampler.inFlightBytes());
+    assertSame(large, claim(spare, 300));
+  }
+
+  private static int[] claim(Transmissions transmissions, int segments) {
+    for (int sn = 0; sn < segments; sn++) {
+      int at = transmissions.claim(sn);
+      transmissions.values()[at + Transmissions.BYTES] = BYTES;
+    }
+    for (int sn = 0; sn < segments; sn++) {
+      transmissions.values()[transmissions.find(sn) + Transmissions.BYTES] = 0;
+    }
+    return transmissions.values();
   }
 }
