@@ -17,6 +17,9 @@ final class DeliveryRateSampler {
 
   private static final double US_PER_S = 1e6;
 
+  /** Earlier times are not kept: only the low bits are, and after an outage no rate is known. */
+  private static final long MAX_AGE_US = 1 << 30;
+
   /** How much of each round the ratio takes over. */
   private static final double RATIO_GAIN = 0.25;
 
@@ -72,9 +75,9 @@ final class DeliveryRateSampler {
     sentSegmentBytes += bytes;
     values[i + Transmissions.BYTES] = bytes;
     values[i + Transmissions.SENT_AT_US] = (int) nowUs;
-    values[i + Transmissions.FIRST_SENT_AT_US] = (int) firstSentAtUs;
+    values[i + Transmissions.FIRST_SENT_AT_US] = (int) Math.max(firstSentAtUs, nowUs - MAX_AGE_US);
     values[i + Transmissions.DELIVERED] = (int) delivered;
-    values[i + Transmissions.DELIVERED_AT_US] = (int) deliveredAtUs;
+    values[i + Transmissions.DELIVERED_AT_US] = (int) Math.max(deliveredAtUs, nowUs - MAX_AGE_US);
     values[i + Transmissions.IN_FLIGHT_BYTES] = inFlightBytes;
     values[i + Transmissions.IS_LIMITED] = delivered <= limitedUntil ? 1 : 0;
   }

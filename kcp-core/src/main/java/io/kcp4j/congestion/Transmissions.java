@@ -4,8 +4,8 @@ import java.util.Arrays;
 
 /**
  * What is known of the last transmission of each segment in flight, by sequence number: eight
- * values side by side, half a cache line. The low bits of times and totals are enough, since no
- * segment stays in flight for half an hour, or while 2 GB are delivered.
+ * values side by side, half a cache line. Of times and totals these are the low bits, so no time
+ * may be more than half an hour ago, and no total 2 GB less, when they are read.
  *
  * <p>The memory grows with what is in flight, and shrinks once nothing is. Arrays are kept for the
  * next session of the same thread that needs one, so that bursts cause no garbage.
@@ -107,8 +107,9 @@ final class Transmissions {
   /** All entries have been freed: nothing is in flight. */
   void shrink() {
     if (values.length > MIN_LENGTH) {
+      int[] least = take(MIN_LENGTH);
       giveBack(values);
-      values = take(MIN_LENGTH);
+      values = least;
     }
   }
 }

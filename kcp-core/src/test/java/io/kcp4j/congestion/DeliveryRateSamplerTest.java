@@ -235,6 +235,17 @@ class DeliveryRateSamplerTest {
   }
 
   @Test
+  void outageOfAnHourLeavesARate() {
+    send(0, 2, 0);
+    acknowledge(0, 1, RTT_US);
+    long hourUs = 3_600_000_000L;
+    sampler.sent(1, BYTES, hourUs);
+    acknowledge(1, 1, hourUs + RTT_US);
+    assertTrue(sampler.bytesPerSecond() > 0);
+    assertTrue(sampler.bytesPerSecond() < 1);
+  }
+
+  @Test
   void memoryIsGivenBackThoughTheLastAcknowledgementTellsThatItsRetransmissionWasSpurious() {
     Transmissions spare = new Transmissions();
     int[] large = claim(spare, 300);
