@@ -7,7 +7,7 @@ package io.kcp4j.congestion;
  * until none at all is left at the end of {@code PROBE_RTT}. Flows of this kind enter that
  * together, when they have all missed the shortest round trip for as long. Another sender goes on
  * meanwhile. But right after its losses it may leave no queue either; so for some cycles fewer
- * drains tell that it is back.
+ * failed drains show that it is back.
  */
 final class ForeignQueue {
 

@@ -27,7 +27,10 @@ enum GameVariant {
     }
   },
 
-  /** Losses are counted as in C KCP and kcp-go. Latencies are closest if ACKs do not wait. */
+  /**
+   * Losses are counted as in C KCP and kcp-go, and there is no congestion control. Latencies are
+   * closest if ACKs do not wait.
+   */
   LIKE_KCP_GO("settings like kcp-go's", "like kcp-go's") {
     @Override
     BootstrapSettings of(BootstrapSettings settings) {

@@ -34,8 +34,8 @@ final class SessionOptions {
       names = "--mode",
       paramLabel = "MODE",
       description = {
-        "Preset: normal, fast, fast2 or fast3; --nodelay, --interval, --resend and",
-        "--nc override it (default: fast2; demo, shooter: fast3)."
+        "Preset: normal, fast, fast2 or fast3; --nodelay, --interval and --resend",
+        "override it (default: fast2; demo, shooter: fast3)."
       })
   private KcpMode mode;
 

@@ -37,7 +37,7 @@ public final class SessionMemory {
     GraphLayout.parseInstance(Thread.currentThread());
     System.out.printf(
         Locale.ROOT,
-        "Bytes per session, JDK %s, average of %d%n%n%-32s %9s %9s%n",
+        "Bytes per session, JDK %s, average of %d%n%n%-36s %9s %9s%n",
         Runtime.version(),
         SESSIONS,
         "",
@@ -45,7 +45,7 @@ public final class SessionMemory {
         "direct");
     printKcp("Kcp, fresh", KcpStates::fresh);
     printKcp("Kcp, idle after an echo", KcpStates::echoed);
-    printKcp("Kcp, send window in flight", KcpStates::sending);
+    printKcp("Kcp, send window in flight, no BBR", KcpStates::sending);
     printKcp("Kcp, receive window unread", KcpStates::unread);
     printSession("Session, idle in a table");
     printChannel("KcpChannel, accepted and idle");
@@ -107,7 +107,7 @@ public final class SessionMemory {
     long heapBytes = retainedHeap(root, allocator) - heapBefore;
     long directBytes = direct.getAsLong() - directBefore;
     System.out.printf(
-        Locale.ROOT, "%-32s %9d %9d%n", what, heapBytes / SESSIONS, directBytes / SESSIONS);
+        Locale.ROOT, "%-36s %9d %9d%n", what, heapBytes / SESSIONS, directBytes / SESSIONS);
   }
 
   private static long retainedHeap(Object root, ByteBufAllocator allocator) {
