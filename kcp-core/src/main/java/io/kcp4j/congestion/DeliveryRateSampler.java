@@ -17,7 +17,7 @@ final class DeliveryRateSampler {
 
   private static final double US_PER_S = 1e6;
 
-  /** Earlier times are not kept: only the low bits are, and after an outage no rate is known. */
+  /** What is longer ago counts as that long ago, since only the low bits of times are kept. */
   private static final long MAX_AGE_US = 1 << 30;
 
   /** How much of each round the ratio takes over. */

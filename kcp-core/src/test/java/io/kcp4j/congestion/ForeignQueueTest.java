@@ -19,12 +19,16 @@ class ForeignQueueTest {
     }
   }
 
-  @Test
-  void queueThatStandsSixTimesInARowIsAnothers() {
-    endRounds(5, true);
+  private void assertIsAnothersAfter(int standingRounds) {
+    endRounds(standingRounds - 1, true);
     assertFalse(foreign.isPresent());
     endRounds(1, true);
     assertTrue(foreign.isPresent());
+  }
+
+  @Test
+  void queueThatStandsSixTimesInARowIsAnothers() {
+    assertIsAnothersAfter(6);
   }
 
   @Test
@@ -82,17 +86,11 @@ class ForeignQueueTest {
     endRounds(6, true);
     foreign.endProbeRtt(true);
     endCyclesWithoutAQueue(7);
-    endRounds(2, true);
-    assertFalse(foreign.isPresent());
-    endRounds(1, true);
-    assertTrue(foreign.isPresent());
+    assertIsAnothersAfter(3);
 
     foreign.endProbeRtt(true);
     endCyclesWithoutAQueue(8);
-    endRounds(5, true);
-    assertFalse(foreign.isPresent());
-    endRounds(1, true);
-    assertTrue(foreign.isPresent());
+    assertIsAnothersAfter(6);
   }
 
   private void endCyclesWithoutAQueue(int cycles) {
@@ -105,7 +103,6 @@ class ForeignQueueTest {
   @Test
   void sixAreNeededIfProbeRttHasEndedNoPresence() {
     foreign.endProbeRtt(true);
-    endRounds(5, true);
-    assertFalse(foreign.isPresent());
+    assertIsAnothersAfter(6);
   }
 }
