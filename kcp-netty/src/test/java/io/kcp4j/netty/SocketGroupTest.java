@@ -253,9 +253,11 @@ class SocketGroupTest {
       byte[] bytes = Fixture.randomBytes(10_000);
       List<Client> clients = clients(fixture);
       clients.forEach(client -> client.echo(bytes));
-      KcpEndpoint failed = fixture.children.element().endpoint();
+      // Linux moves the last socket into the place of the failed one. If the first fails, half of
+      // all peers move to another open socket; if the third fails, only one in twelve.
+      KcpEndpoint failed = server.sockets().first();
 
-      failed.close(); // The system now spreads the peers over one socket less.
+      failed.close();
       await().until(() -> !failed.isOpen() && !server.isOpen());
       Set<InetSocketAddress> left = new HashSet<>();
       fixture.children.stream()
