@@ -49,7 +49,7 @@ record SessionSettings(
         CipherAlgorithm.NULL,
         FecConfig.NONE,
         FecConfig.NONE,
-        CongestionControl.NONE);
+        KcpConfig.DEFAULT.congestionControl());
   }
 
   /** These settings through a cipher. */
