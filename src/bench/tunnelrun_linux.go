@@ -65,6 +65,9 @@ func startTunnel(
 	p program, command string, options []string, addresses ...string,
 ) (*measuredProcess, error) {
 	args := slices.Concat(p.command[1:], []string{command}, addresses, options)
+	if p.protocol == kcpOfJava {
+		args = append(args, "--congestion-control=none") // that of kcp-go in kcptun's modes
+	}
 	process, err := newMeasuredProcess(exec.Command(p.command[0], args...))
 	if err != nil {
 		return nil, err
