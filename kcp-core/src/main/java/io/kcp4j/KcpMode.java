@@ -5,6 +5,9 @@ package io.kcp4j;
  * interval and the fast retransmit threshold of a {@link KcpConfig}; settings made later override
  * it. kcptun's also have {@code nc=1}, no congestion control: {@link
  * io.kcp4j.congestion.CongestionControl#NONE} has to be set for that.
+ *
+ * <p>The least RTO applies with {@link LossDetection#COUNT}, and until the first round trip is
+ * measured.
  */
 public enum KcpMode {
   /** Interval 40 ms, RTO doubled on every timeout, at least 100 ms. */

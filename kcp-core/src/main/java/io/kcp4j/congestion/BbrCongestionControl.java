@@ -19,7 +19,7 @@ package io.kcp4j.congestion;
  *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
  *       but with headroom, and only losses or the window end {@code UP}.
- *   <li>The path is probed about twice a second rather than every two to three seconds, so that
+ *   <li>The path is probed every 16 to 24 rounds rather than every two to three seconds, so that
  *       changes are noticed soon, but less often if others share it: a probe may make them lose
  *       packets. One that has found room is followed by another. {@link BandwidthProbe} decides.
  * </ul>

@@ -17,10 +17,10 @@ import jdk.jfr.Timespan;
 
 /**
  * Commits what a session does as events of the JDK Flight Recorder, in category {@code kcp4j}. Each
- * event names its session. {@code kcp4j.State} and {@code kcp4j.SessionFailed} are enabled by
- * default; those of single datagrams and segments are not, since a fast session has hundreds of
- * thousands a second: enable them in the settings of the recording, for instance by {@code
- * kcp4j.SegmentLost#enabled=true}.
+ * event names its session. {@code kcp4j.State}, {@code kcp4j.Congestion} and {@code
+ * kcp4j.SessionFailed} are enabled by default; those of single datagrams and segments are not,
+ * since a fast session has hundreds of thousands a second: enable them in the settings of the
+ * recording, for instance by {@code kcp4j.SegmentLost#enabled=true}.
  *
  * <p>Needs the module {@code jdk.jfr}. An event that is not enabled costs a few nanoseconds.
  */

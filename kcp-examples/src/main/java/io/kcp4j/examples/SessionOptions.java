@@ -45,7 +45,7 @@ final class SessionOptions {
       paramLabel = "0|1",
       converter = SwitchConverter.class,
       description =
-          "1: retransmission timeouts start at 30 ms, not 100, and grow by half, not twofold.")
+          "1: the first retransmission timeouts are 30 ms, not 100, and grow by half, not twofold.")
   private Switch noDelay;
 
   @Option(
