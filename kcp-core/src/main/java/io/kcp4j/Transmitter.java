@@ -125,8 +125,20 @@ final class Transmitter {
       left -= sent;
       if (kcp.events.isActive()) {
         reportNew(kcp, sent, nowUs);
+        if (left == 0 && isNewestSmall(kcp)) {
+          left = Math.min(kcp.sending.queued(), window(kcp) - inFlight(kcp));
+        }
       }
     }
+  }
+
+  /**
+   * Whether the newest segment takes less than half of the room of a full one. A congestion control
+   * whose window is one of bytes counts full segments: after small ones it may have room for more.
+   */
+  private static boolean isNewestSmall(Kcp kcp) {
+    int index = kcp.sending.index(kcp.sending.next() - 1);
+    return 2 * kcp.sending.bytes(index) < kcp.mssBytes();
   }
 
   /** The source is asked only when nothing is queued, and for what can leave. */

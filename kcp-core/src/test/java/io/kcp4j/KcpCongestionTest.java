@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static io.kcp4j.Delivery.MESSAGE;
 import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -215,6 +216,20 @@ class KcpCongestionTest {
     control.window = 4;
     driven.receiveBatch(driven.ack(0, TS));
     assertEquals(List.of(3, 4), driven.sentSns(Segment.PUSH));
+  }
+
+  /** The window is one of bytes, and counts full segments. */
+  @Test
+  void smallMessagesFillTheWindowOfBbr() {
+    DrivenKcp driven =
+        new DrivenKcp(counting().congestionControl(CongestionControl.BBR).delivery(MESSAGE));
+    driven.peerWnd = 100;
+    driven.receiveBatch(driven.wins());
+    for (int i = 0; i < 60; i++) {
+      driven.kcp.send(DrivenKcp.bytes(100));
+    }
+    driven.kcp.afterSend(0, driven);
+    assertEquals(60, driven.sentSns(Segment.PUSH).size());
   }
 
   @Test
