@@ -11,8 +11,8 @@ package io.kcp4j.congestion;
  * <p><b>Departures from BBRv3.</b>
  *
  * <ul>
- *   <li>Losses count as congestion only if a standing queue is their witness: random losses would
- *       bring BBRv3 to a fraction of the bandwidth.
+ *   <li>Losses count as congestion only if a standing queue is their witness, in {@code UP} half of
+ *       one, or if they are heavy: random losses would bring BBRv3 to a fraction of the bandwidth.
  *   <li>A standing queue in {@code CRUISE} bounds the bandwidth by what was delivered meanwhile,
  *       and begins {@code DOWN}. So several flows of this kind share a path evenly and keep its
  *       queue short; and what jitter has added to the bandwidth is corrected.
@@ -22,6 +22,7 @@ package io.kcp4j.congestion;
  *   <li>The path is probed every 16 to 24 rounds rather than every two to three seconds, so that
  *       changes are noticed soon, but less often if others share it: a probe may make them lose
  *       packets. One that has found room is followed by another. {@link BandwidthProbe} decides.
+ *   <li>There is no restart from idle: a session goes on in the state in which it was.
  * </ul>
  */
 final class BbrCongestionControl implements CongestionControl {
@@ -36,47 +37,33 @@ final class BbrCongestionControl implements CongestionControl {
   /** The round trip by which the first of these are paced. */
   private static final int ASSUMED_RTT_US = 50_000;
 
-  private static final int MIN_SEGMENTS = 4;
+  private static final int MIN_PIPE_SEGMENTS = 4;
 
   /** How often an event loop sends. The window is at least what is delivered meanwhile. */
   private static final int MIN_RTT_US = 1_000;
 
-  /** BBRv3's BBRStartupPacingGain and BBRDefaultCwndGain. */
-  private static final double STARTUP_PACING = 2.77;
-
-  private static final double STARTUP_WINDOW = 2;
-
-  /** How many segments beyond its gain the window may grow in STARTUP, since ACKs come late. */
-  private static final int STARTUP_EXTRA_SEGMENTS = 96;
-
-  private static final double DRAIN_PACING = 0.5;
+  /** How many segments the window may have beyond its gain, since ACKs come late. */
+  private static final int EXTRA_SEGMENTS = 96;
 
   private static final int MAX_DRAIN_ROUNDS = 4;
 
-  private static final double DOWN_PACING = 0.75;
-
-  /** BBRv3's: for a queue that is another's. */
+  /** BBRv3's, where the queue is that of another sender. */
   private static final double FOREIGN_DOWN_PACING = 0.9;
-
-  private static final double UP_PACING = 1.25;
-
-  private static final double WINDOW = 1.5;
-
-  private static final double UP_WINDOW = 1.75;
 
   private static final int MAX_UP_ROUNDS = 8;
 
   /** BBRv3's BBRPacingMarginPercent. */
   private static final double PACING_MARGIN = 0.99;
 
-  private static final double PROBE_RTT_WINDOW = 0.5;
-
   private static final long PROBE_RTT_US = 200_000;
+
+  /** A longer round trip contains a pause of a host, for which it does not wait again. */
+  private static final int MAX_PROBE_RTT_DRAIN_US = 1_000_000;
 
   /** What is kept in flight after a loss in UP, of what was in flight then. */
   private static final double LOSS_WINDOW = 0.85;
 
-  /** Which share of what losses allow is used where headroom is left: BBRv3's BBRHeadroom. */
+  /** Which share of what losses allow is used where headroom is left: 1 - BBRv3's BBRHeadroom. */
   private static final double HEADROOM_WINDOW = 0.85;
 
   /** The least bound of the bandwidth that losses or a standing queue set: BBRv3's BBRBeta. */
@@ -99,8 +86,8 @@ final class BbrCongestionControl implements CongestionControl {
 
   private double windowBytes;
 
-  /** What losses have shown to be too much, less a margin. */
-  private double highBytes = Double.POSITIVE_INFINITY;
+  /** BBRv3's inflight_longterm: what losses have shown to be too much, less a margin. */
+  private double inflightLongTerm = Double.POSITIVE_INFINITY;
 
   private BbrState state = BbrState.STARTUP;
   private long stateAtUs;
@@ -138,30 +125,21 @@ final class BbrCongestionControl implements CongestionControl {
   @Override
   public long pacingBytesPerSecond() {
     double bytesPerSecond = bandwidth.bytesPerSecond();
-    if (bytesPerSecond == 0) {
-      bytesPerSecond = INITIAL_SEGMENTS * segmentBytes * US_PER_S / ASSUMED_RTT_US;
+    if (!bandwidth.isMeasured()) {
+      double initial = INITIAL_SEGMENTS * segmentBytes * US_PER_S / Math.max(rttUs(), MIN_RTT_US);
+      bytesPerSecond = Math.max(bytesPerSecond, initial);
     }
     double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * sampler.wireRatio();
     return Math.max(backOff.apply(paced), segmentBytes);
   }
 
-  private double pacingGain() {
-    return switch (state) {
-      case STARTUP -> STARTUP_PACING;
-      case DRAIN -> DRAIN_PACING;
-      case DOWN -> foreign.isPresent() ? FOREIGN_DOWN_PACING : DOWN_PACING;
-      case UP -> UP_PACING;
-      case CRUISE, REFILL, PROBE_RTT -> 1;
-    };
+  private int rttUs() {
+    return minRtt.us() == 0 ? ASSUMED_RTT_US : minRtt.us();
   }
 
-  private double windowGain() {
-    return switch (state) {
-      case STARTUP, DRAIN -> STARTUP_WINDOW;
-      case DOWN, CRUISE, REFILL -> WINDOW;
-      case UP -> UP_WINDOW;
-      case PROBE_RTT -> PROBE_RTT_WINDOW;
-    };
+  private double pacingGain() {
+    boolean isForeign = state == BbrState.DOWN && foreign.isPresent();
+    return isForeign ? FOREIGN_DOWN_PACING : state.pacingGain();
   }
 
   /** So many bandwidth-delay products, in bytes. Only a queue of others is part of the path. */
@@ -219,7 +197,7 @@ final class BbrCongestionControl implements CongestionControl {
   @Override
   public void onLoss(LossSample sample) {
     if (sample.lostByTimeout() > 0) {
-      backOff.timedOut(minRtt.us(), sample.nowUs());
+      backOff.timedOut(rttUs(), sample.nowUs());
     }
   }
 
@@ -232,9 +210,7 @@ final class BbrCongestionControl implements CongestionControl {
       queue.sample(sample.rttUs(), nowUs);
     }
     double rate = sampler.bytesPerSecond();
-    if (!sampler.isApplicationLimited() || rate > bandwidth.max()) {
-      bandwidth.sample(rate);
-    }
+    bandwidth.sample(rate, sampler.isApplicationLimited());
     roundRate = Math.max(roundRate, rate);
     if (bandwidth.max() > 0 && minRtt.us() > 0) {
       aggregate(nowUs);
@@ -250,7 +226,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   private void aggregate(long nowUs) {
     if (state != BbrState.STARTUP) {
-      double limit = bdp(1) + STARTUP_EXTRA_SEGMENTS * segmentBytes;
+      double limit = bdp(1) + EXTRA_SEGMENTS * segmentBytes;
       int bytes = sampler.acknowledgedBytes();
       aggregation.acknowledged(bytes, bandwidth.bytesPerSecond(), limit, nowUs);
     }
@@ -330,15 +306,15 @@ final class BbrCongestionControl implements CongestionControl {
   private void startUp(long nowUs) {
     full.endRound(bandwidth.max(), queue.isStanding());
     if (isCongested) {
-      limitFlight();
+      reduceInflightLongTerm();
     }
     if (isCongested || full.isReached()) {
       enter(BbrState.DRAIN, nowUs);
     }
   }
 
-  private void limitFlight() {
-    highBytes = sampler.sentInFlightBytes() * LOSS_WINDOW;
+  private void reduceInflightLongTerm() {
+    inflightLongTerm = sampler.sentInFlightBytes() * LOSS_WINDOW;
   }
 
   private void beginCycle(long nowUs) {
@@ -359,12 +335,17 @@ final class BbrCongestionControl implements CongestionControl {
   private void cruise(long nowUs) {
     if (isCongested) {
       boundBandwidth();
-      highBytes = Math.min(highBytes, Math.max(LEAST_BOUND * highBytes, bdp(UP_PACING)));
+      inflightLongTerm =
+          Math.min(
+              inflightLongTerm,
+              Math.max(LEAST_BOUND * inflightLongTerm, bdp(BbrState.UP.pacingGain())));
     }
     if (roundsInState > 1 && queue.isStanding()) { // The first round was sent in DOWN.
       foreign.onDrainFailed();
       if (!foreign.isPresent()) {
-        boundBandwidth();
+        if (!isCongested) { // Otherwise it is bound already.
+          boundBandwidth();
+        }
         enter(BbrState.DOWN, nowUs);
         return;
       }
@@ -384,13 +365,13 @@ final class BbrCongestionControl implements CongestionControl {
   private void probeUp(long nowUs) {
     probe.endRound(roundsInState, lastRoundRate, bandwidth.max(), sampler.isApplicationLimited());
     boolean isOverflowing = isCongested || hasOverflowed();
-    boolean isLimited = allowedBytes(1) < bdp(windowGain()) + lumpBytes();
+    boolean isLimited = allowedBytes(1) < bdp(state.windowGain()) + extraAckedBytes();
     if (isOverflowing) {
-      limitFlight();
+      reduceInflightLongTerm();
     } else if (isLimited) {
-      highBytes = allowedBytes(1) + (double) segmentBytes * (1 << roundsInState);
+      inflightLongTerm = allowedBytes(1) + (double) segmentBytes * (1 << roundsInState);
     }
-    boolean isFull = !isLimited && sampler.inFlightBytes() >= bdp(UP_PACING);
+    boolean isFull = !isLimited && sampler.inFlightBytes() >= bdp(BbrState.UP.pacingGain());
     boolean isYielding = queue.isStanding() && !foreign.isPresent();
     if (isOverflowing || isFull || isYielding || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
@@ -399,7 +380,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   private void endProbe(long nowUs) {
     if (hasOverflowed()) {
-      limitFlight();
+      reduceInflightLongTerm();
     }
     if (!sampler.isApplicationLimited() && queue.isKnown()) {
       probe.end(lastRoundRate, queue.isGrowing());
@@ -415,33 +396,33 @@ final class BbrCongestionControl implements CongestionControl {
     }
     minRtt.restart(rttUs, nowUs);
     if (!sampler.isApplicationLimited()) {
-      probeRttEndsAtUs = nowUs + PROBE_RTT_US + rttUs;
+      probeRttEndsAtUs = nowUs + PROBE_RTT_US + Math.min(rttUs, MAX_PROBE_RTT_DRAIN_US);
       enter(BbrState.PROBE_RTT, nowUs);
     }
   }
 
   /**
-   * What the window has in addition because acknowledgements come in lumps. The path does not run
-   * dry meanwhile if another sender fills it.
+   * BBRv3's extra_acked: what the window has in addition because acknowledgements come in lumps.
+   * The path does not run dry meanwhile if another sender fills it.
    */
-  private double lumpBytes() {
+  private double extraAckedBytes() {
     return foreign.isPresent() ? 0 : aggregation.bytes();
   }
 
   /** A share of what losses allow, but never less than keeps the path busy. */
   private double allowedBytes(double share) {
-    return Math.max(share * highBytes, bdp(1) + lumpBytes());
+    return Math.max(share * inflightLongTerm, bdp(1) + extraAckedBytes());
   }
 
   private void updateWindow() {
-    double bytes = bdp(windowGain());
+    double bytes = bdp(state.windowGain());
     if (state == BbrState.STARTUP) {
-      double limit = bytes + STARTUP_EXTRA_SEGMENTS * segmentBytes;
+      double limit = bytes + EXTRA_SEGMENTS * segmentBytes;
       bytes = Math.min(Math.max(bytes, windowBytes + sampler.acknowledgedBytes()), limit);
     } else if (state != BbrState.PROBE_RTT) {
       double share = state == BbrState.CRUISE && foreign.isPresent() ? HEADROOM_WINDOW : 1;
-      bytes = Math.min(bytes + lumpBytes(), allowedBytes(share));
+      bytes = Math.min(bytes + extraAckedBytes(), allowedBytes(share));
     }
-    windowBytes = Math.max(bytes, MIN_SEGMENTS * segmentBytes);
+    windowBytes = Math.max(bytes, MIN_PIPE_SEGMENTS * segmentBytes);
   }
 }

@@ -5,9 +5,10 @@ package io.kcp4j.congestion;
  * the peer's window, and the rate at which segments leave.
  *
  * <p>One object serves one session, on that session's thread, and must not throw. Windows are in
- * segments, times in microseconds of the session's clock. The session reads {@link #window} and
- * {@link #pacingBytesPerSecond} after each of the {@code on} methods; it calls none of these for
- * {@link #NONE}.
+ * segments, times in microseconds of the session's clock. The session reads {@link #window}
+ * whenever it may send, and {@link #pacingBytesPerSecond} after {@link #onAck} and at the end of
+ * each flush, before {@link #onApplicationLimited}. For {@link #NONE} it does so only while it has
+ * a tracer.
  */
 public interface CongestionControl {
 
@@ -97,9 +98,7 @@ public interface CongestionControl {
     return false;
   }
 
-  /**
-   * A flush has sent all that the application had to send, and window and pacing would allow more.
-   */
+  /** A flush has sent all that the application had to send, and the window would allow more. */
   default void onApplicationLimited() {}
 
   /** The largest payload of a segment has changed to {@code mssBytes}. */

@@ -23,6 +23,9 @@ final class DeliveryRateSampler {
   /** How much of each round the ratio takes over. */
   private static final double RATIO_GAIN = 0.25;
 
+  /** It takes over all of a round with so many times the bytes of the last: headers weigh less. */
+  private static final int RATIO_GROWTH = 4;
+
   private final Transmissions transmissions = new Transmissions();
 
   private long delivered;
@@ -36,6 +39,9 @@ final class DeliveryRateSampler {
 
   /** The application is the limit until more than this has been delivered. */
   private long limitedUntil = -1;
+
+  /** Whether the application was the limit before anything was delivered. */
+  private boolean isFirstFlightLimited;
 
   /** A round ends when a transmission is acknowledged that was sent after so much was delivered. */
   private long roundEndsAt;
@@ -60,7 +66,7 @@ final class DeliveryRateSampler {
   private long roundSegmentBytes;
   private long roundSentBytes;
   private double wireRatio = 1;
-  private boolean isRatioKnown;
+  private long ratioSegmentBytes;
 
   /** A segment is sent for the first time, or again. */
   void sent(int sn, int bytes, long nowUs) {
@@ -117,7 +123,9 @@ final class DeliveryRateSampler {
       newestDelivered = near(delivered, values[i + Transmissions.DELIVERED]);
       newestDeliveredAtUs = near(nowUs, values[i + Transmissions.DELIVERED_AT_US]);
       newestInFlightBytes = values[i + Transmissions.IN_FLIGHT_BYTES];
-      newestIsLimited = values[i + Transmissions.IS_LIMITED] != 0;
+      newestIsLimited =
+          values[i + Transmissions.IS_LIMITED] != 0
+              || (newestDelivered == 0 && isFirstFlightLimited);
     }
     values[i + Transmissions.BYTES] = 0;
   }
@@ -132,6 +140,7 @@ final class DeliveryRateSampler {
 
   /** The application has nothing more to send. */
   void applicationLimited() {
+    isFirstFlightLimited |= delivered == 0;
     limitedUntil = delivered + inFlightBytes;
   }
 
@@ -171,8 +180,9 @@ final class DeliveryRateSampler {
     long wireBytes = sentBytes - roundSentBytes;
     if (roundSegmentBytes > 0 && segmentBytes > 0) { // What left before the first round is unknown.
       double ratio = Math.max((double) wireBytes / segmentBytes, 1);
-      wireRatio = isRatioKnown ? wireRatio + RATIO_GAIN * (ratio - wireRatio) : ratio;
-      isRatioKnown = true;
+      boolean isNew = segmentBytes > RATIO_GROWTH * ratioSegmentBytes;
+      wireRatio = isNew ? ratio : wireRatio + RATIO_GAIN * (ratio - wireRatio);
+      ratioSegmentBytes = segmentBytes;
     }
     roundSegmentBytes = sentSegmentBytes;
     roundSentBytes = sentBytes;

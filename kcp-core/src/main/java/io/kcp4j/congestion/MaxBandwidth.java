@@ -9,10 +9,25 @@ final class MaxBandwidth {
   private double latest;
   private double before;
   private double bound = Double.POSITIVE_INFINITY;
+  private boolean isMeasured;
 
-  /** A delivery rate, in bytes per second. */
-  void sample(double bytesPerSecond) {
-    latest = Math.max(latest, bytesPerSecond);
+  /**
+   * A delivery rate.
+   *
+   * @param bytesPerSecond in bytes per second, or 0
+   * @param isApplicationLimited whether the path may have delivered more; then it only counts if it
+   *     is higher than the others
+   */
+  void sample(double bytesPerSecond, boolean isApplicationLimited) {
+    if (!isApplicationLimited || bytesPerSecond > max()) {
+      latest = Math.max(latest, bytesPerSecond);
+    }
+    isMeasured |= !isApplicationLimited && bytesPerSecond > 0;
+  }
+
+  /** Whether there was a rate for which the path was the limit, not the application. */
+  boolean isMeasured() {
+    return isMeasured;
   }
 
   /** A cycle begins: what was measured before the last one is forgotten. */

@@ -134,7 +134,7 @@ public final class Pacer {
   }
 
   /** Whether the burst is spent: datagrams wait for the next millisecond or acknowledgement. */
-  public boolean isBurstSpent(long nowUs) {
+  boolean isBurstSpent(long nowUs) {
     renew(nowUs);
     return isBurstSpent();
   }

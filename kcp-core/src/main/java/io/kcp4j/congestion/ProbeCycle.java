@@ -14,7 +14,7 @@ final class ProbeCycle {
   /** Where others share the path. BBRv3's cycles take two to three seconds. */
   private static final int SHARED_US = 1_600_000;
 
-  /** No cycle takes longer than this, whatever its rounds. */
+  /** After this the next probe begins, whatever the rounds. */
   private static final int MAX_US = 3_000_000;
 
   private static final int RANDOM_BITS = 16;

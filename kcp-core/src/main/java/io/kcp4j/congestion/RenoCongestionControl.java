@@ -3,7 +3,7 @@ package io.kcp4j.congestion;
 /**
  * The congestion control of the reference ({@code ikcp.c}, after RFC 5681): slow start up to {@code
  * ssthresh}, then about one segment per round trip; half the flight after fast retransmit; one
- * segment after a timeout. The window never exceeds the peer's.
+ * segment after a timeout. The window does not grow beyond the peer's.
  */
 final class RenoCongestionControl implements CongestionControl {
 

@@ -41,6 +41,12 @@ final class StandingQueue {
 
   /** A round-trip time. */
   void sample(int rttUs, long nowUs) {
+    if (nowUs >= periodEndsAtUs + PERIOD_US) { // Nothing is remembered for so long.
+      shortestUs = UNKNOWN;
+      leastRttUs = UNKNOWN;
+      roundRttUs = UNKNOWN;
+      samples = 0;
+    }
     if (nowUs >= periodEndsAtUs) {
       shortestBeforeUs = shortestUs;
       shortestUs = UNKNOWN;

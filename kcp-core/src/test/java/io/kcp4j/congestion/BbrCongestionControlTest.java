@@ -151,6 +151,58 @@ class BbrCongestionControlTest {
     assertTrue(share >= 0.9, "share " + share);
   }
 
+  /** What an application has sent that had little to send is only the least that the path takes. */
+  @Test
+  void firstBurstIsPacedAsAtTheBeginningThoughLittleWasSentBefore() {
+    path.rttUs = 200_000;
+    path.segmentsPerStep = 1;
+    path.run(1);
+    path.segmentsPerStep = 0;
+    path.run(250);
+    double expected = 2.77 * 0.99 * 32 * SimulatedPath.SEGMENT_BYTES / 0.2;
+    assertEquals(expected, (double) bbr.pacingBytesPerSecond(), 0.01 * expected);
+  }
+
+  @Test
+  void roundLowersTheBandwidthByAtMostThirtyPercent() {
+    path.queueBytes = (long) (BDP / 2);
+    path.run(5_000);
+    path.bytesPerSecond = RATE / 5;
+    double least = 1;
+    for (int ms = 0; ms < 1_000; ms++) {
+      double before = bbr.bandwidthBytesPerSecond();
+      path.run(1);
+      least = Math.min(least, bbr.bandwidthBytesPerSecond() / before);
+    }
+    assertTrue(least < 1 && least >= 0.69, "bandwidth " + least);
+  }
+
+  /** The first round trip afterwards is as long as the pause. */
+  @Test
+  void probeRttIsShortAfterAPauseOfTheHost() {
+    path.run(5_000);
+    path.foreignQueueUs = 8_000_000;
+    path.run(60);
+    path.foreignQueueUs = 0;
+    path.run(8_050);
+    int probing = 0;
+    for (int ms = 0; ms < 8_000; ms++) {
+      path.run(1);
+      probing += bbr.state().equals("PROBE_RTT") ? 1 : 0;
+    }
+    assertTrue(probing > 0 && probing <= 1_300, "PROBE_RTT for " + probing + " ms");
+  }
+
+  @Test
+  void timeoutsBeforeTheFirstRoundTripDoNotLowerTheRateAtOnce() {
+    long before = bbr.pacingBytesPerSecond();
+    path.lostByTimeout = 1;
+    for (int i = 0; i < 7; i++) {
+      bbr.onLoss(path);
+    }
+    assertEquals(before, bbr.pacingBytesPerSecond());
+  }
+
   @Test
   void longerPathIsNotAQueueForLong() {
     path.run(10_000);

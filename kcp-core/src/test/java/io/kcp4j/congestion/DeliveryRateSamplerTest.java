@@ -139,6 +139,8 @@ class DeliveryRateSamplerTest {
 
   @Test
   void whatIsSentUntilTheLimitedFlightIsDeliveredIsApplicationLimited() {
+    send(-1, 1, -RTT_US);
+    acknowledge(-1, 1, 0);
     send(0, 2, 0);
     sampler.applicationLimited();
     send(2, 1, 1_000);
@@ -160,7 +162,7 @@ class DeliveryRateSamplerTest {
       send(sn, 1, (long) sn * RTT_US);
       sampler.applicationLimited();
       acknowledge(sn, 1, (sn + 1L) * RTT_US);
-      assertEquals(sn > 0, sampler.isApplicationLimited());
+      assertTrue(sampler.isApplicationLimited());
     }
   }
 
@@ -178,6 +180,29 @@ class DeliveryRateSamplerTest {
       sampler.endAck(0, sentBytes);
     }
     assertEquals(1.3, sampler.wireRatio(), 1e-6);
+  }
+
+  /** Headers, copies and parity of the small ones say nothing about those of the large ones. */
+  @Test
+  void ratioOfThinRoundsIsForgottenAfterALargeOne() {
+    long sentBytes = 0;
+    long nowUs = 0;
+    for (int sn = 0; sn < 20; sn++) {
+      sampler.sent(sn, 34, nowUs);
+      sentBytes += 4 * 34;
+      nowUs += RTT_US;
+      sampler.acknowledged(sn, LAST, RTT_US, nowUs);
+      sampler.endAck(0, sentBytes);
+    }
+    assertEquals(4, sampler.wireRatio(), 1e-6);
+    send(20, 100, nowUs);
+    sentBytes += 105 * BYTES;
+    nowUs += RTT_US;
+    for (int sn = 20; sn < 120; sn++) {
+      sampler.acknowledged(sn, LAST, RTT_US, nowUs);
+    }
+    sampler.endAck(0, sentBytes);
+    assertEquals(1.05, sampler.wireRatio(), 1e-6);
   }
 
   @Test

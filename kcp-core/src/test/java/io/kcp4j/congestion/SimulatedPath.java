@@ -41,6 +41,9 @@ final class SimulatedPath implements AckSample, LossSample {
   /** The segments that the application has to send in each step. */
   int segmentsPerStep = Integer.MAX_VALUE;
 
+  /** What a report of losses says of timeouts. */
+  int lostByTimeout;
+
   private long nowUs;
   private double freeAtUs;
   private double credit;
@@ -203,7 +206,7 @@ final class SimulatedPath implements AckSample, LossSample {
 
   @Override
   public int lostByTimeout() {
-    return 0;
+    return lostByTimeout;
   }
 
   @Override

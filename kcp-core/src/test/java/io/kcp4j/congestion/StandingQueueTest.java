@@ -31,6 +31,18 @@ class StandingQueueTest {
   }
 
   @Test
+  void roundTripFromBeforeALongPauseIsForgotten() {
+    round(0, RTT_US, RTT_US, RTT_US);
+    round(0, 2 * RTT_US, 2 * RTT_US, 2 * RTT_US);
+    assertTrue(queue.isStanding());
+    round(3_600L * SECOND_US, 3 * RTT_US);
+    assertFalse(queue.isKnown());
+    round(3_600L * SECOND_US, 2 * RTT_US, 2 * RTT_US);
+    assertEquals(0, queue.us());
+    assertEquals(2 * RTT_US, queue.shortestRttUs());
+  }
+
+  @Test
   void queueOfAQuarterOfTheRoundTripDoesNotStand() {
     round(0, RTT_US, RTT_US, RTT_US);
     round(0, 50_000, 50_000, 50_000);
