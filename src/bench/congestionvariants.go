@@ -110,6 +110,10 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 			overhead: kcpOverhead, rivals: rivals}
 	}
 	bulk := kcp(alone, "BBR", kcp4j, kcp4j, bbr)
+	toKcpGo := kcp(alone, "BBR", kcp4j, p.kcpGo, bbr)
+	toSlowKcpGo := *toKcpGo
+	toSlowKcpGo.settings += ", interval 40"
+	toSlowKcpGo.server.args = append([]string{"--interval=40"}, wide...)
 	later := *bulk
 	later.later = 10 * time.Second
 	game := func(settings string, rivals ...*latencyVariant) *latencyVariant {
@@ -122,7 +126,8 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 		kcp(alone, noControl, p.kcpGo, p.kcpGo, windows),
 		kcp(alone, noControl, kcp4j, kcp4j, windows),
 		bulk,
-		kcp(alone, "BBR", kcp4j, p.kcpGo, bbr),
+		toKcpGo,
+		&toSlowKcpGo,
 		kcp(besideTCP, noControl, p.kcpGo, p.kcpGo, windows, tcp("")),
 		kcp(besideTCP, "BBR", kcp4j, kcp4j, bbr, tcp("")),
 		kcp(besideBBR, "two", kcp4j, kcp4j, bbr, bulk),

@@ -23,7 +23,7 @@ func TestEveryBottleneckHasAllCongestionVariants(t *testing.T) {
 			t.Errorf("%s: %v messages a second", v.fullName(), v.messagesPerSecond)
 		}
 	}
-	if len(all) != 4*13 || len(names) != len(all) {
+	if len(all) != 4*14 || len(names) != len(all) {
 		t.Errorf("%d variants, %d names", len(all), len(names))
 	}
 }
