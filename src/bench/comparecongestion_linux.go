@@ -31,7 +31,7 @@ func compareCongestion(flags *flag.FlagSet, args []string) error {
 	report.Versions["TCP"] = tcpCongestionControl
 	report.Traffic = fmt.Sprintf("bulk data one way; round trip %v and up to %v of jitter; game: %s",
 		2*c.config.Delay, 2*c.config.Jitter, &traffic)
-	report.columns = report.congestionColumns
+	report.columns = congestionColumns
 	err = c.runUntilInterrupted(report)
 	return errors.Join(err, report.publish(c.csvFile, c.jsonFile, ""))
 }

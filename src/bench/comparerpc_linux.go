@@ -21,7 +21,7 @@ func compareRPC(flags *flag.FlagSet, args []string) error {
 	}
 	c.choose(rpcVariants(c.jvms, c.classPath, &traffic))
 	report := c.newReport(rpcClass)
-	report.Traffic, report.columns = traffic.String(), report.rpcColumns
+	report.Traffic, report.columns = traffic.String(), rpcColumns
 	err := c.runUntilInterrupted(report)
 	return errors.Join(err, report.publish(c.csvFile, c.jsonFile, ""))
 }

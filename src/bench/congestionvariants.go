@@ -145,62 +145,62 @@ const (
 )
 
 // congestionColumns are those of compare-congestion.
-func (r *latencyReport) congestionColumns(work string) []latencyColumn {
+func congestionColumns(work string) []latencyColumn {
 	switch {
 	case strings.HasPrefix(work, inGame):
 		return []latencyColumn{
 			worst("p50", percentileOf(50)), worst("p99", percentileOf(99)), worst("max", maxOf),
-			least("bulk, % of the link", r.rivalShare), worst("queue mean, ms", waitMean)}
+			least("bulk, % of the link", rivalShare), worst("queue mean, ms", waitMean)}
 	case strings.HasPrefix(work, alone):
 		return []latencyColumn{
-			least("goodput, %", r.share), worst("sent, % of delivered", r.sentShare),
+			least("goodput, %", share), worst("sent, % of delivered", sentShare),
 			worst("dropped, %", droppedShare), worst("queue mean, ms", waitMean),
 			worst("queue p95, ms", waitP95)}
 	case strings.HasPrefix(work, besideBBR):
 		return []latencyColumn{
-			least("Jain's index, %", r.fairness), least("least share, %", r.leastShare),
-			worst("highest share, %", r.highestShare), worst("dropped, %", droppedShare),
+			least("Jain's index, %", fairness), least("least share, %", leastShare),
+			worst("highest share, %", highestShare), worst("dropped, %", droppedShare),
 			worst("queue mean, ms", waitMean), worst("queue p95, ms", waitP95)}
 	}
 	return []latencyColumn{
-		least("share, %", r.share), worst("at most", r.share), least("the other's, %", r.rivalShare),
-		worst("at most", r.rivalShare), worst("dropped, %", droppedShare),
+		least("share, %", share), worst("at most", share), least("the other's, %", rivalShare),
+		worst("at most", rivalShare), worst("dropped, %", droppedShare),
 		worst("queue mean, ms", waitMean)}
 }
 
 // share is what was delivered, with its headers, in percent of what the rate and the losses leave.
-func (r *latencyReport) share(run *latencyRun) float64 {
-	return r.shareOf(run.variant, run.Delivered, run)
+func share(run *latencyRun) float64 {
+	return shareOf(run.variant, run.Delivered, run)
 }
 
 // rivalShare is the same of all rivals.
-func (r *latencyReport) rivalShare(run *latencyRun) (sum float64) {
-	for _, share := range r.rivalShares(run) {
+func rivalShare(run *latencyRun) (sum float64) {
+	for _, share := range rivalShares(run) {
 		sum += share
 	}
 	return sum
 }
 
-func (r *latencyReport) rivalShares(run *latencyRun) (shares []float64) {
+func rivalShares(run *latencyRun) (shares []float64) {
 	for i, rival := range run.variant.rivals {
-		shares = append(shares, r.shareOf(rival, run.RivalDelivered[i], run))
+		shares = append(shares, shareOf(rival, run.RivalDelivered[i], run))
 	}
 	return shares
 }
 
 // shares are those of the measured session and of all rivals.
-func (r *latencyReport) shares(run *latencyRun) []float64 {
-	return append(r.rivalShares(run), r.share(run))
+func shares(run *latencyRun) []float64 {
+	return append(rivalShares(run), share(run))
 }
 
-func (r *latencyReport) leastShare(run *latencyRun) float64 { return slices.Min(r.shares(run)) }
+func leastShare(run *latencyRun) float64 { return slices.Min(shares(run)) }
 
-func (r *latencyReport) highestShare(run *latencyRun) float64 { return slices.Max(r.shares(run)) }
+func highestShare(run *latencyRun) float64 { return slices.Max(shares(run)) }
 
 // fairness is Jain's index of the shares in percent: 100 if they are equal.
-func (r *latencyReport) fairness(run *latencyRun) float64 {
+func fairness(run *latencyRun) float64 {
 	var sum, squares float64
-	shares := r.shares(run)
+	shares := shares(run)
 	for _, share := range shares {
 		sum += share
 		squares += share * share
@@ -208,14 +208,14 @@ func (r *latencyReport) fairness(run *latencyRun) float64 {
 	return 100 * sum * sum / (float64(len(shares)) * squares)
 }
 
-func (r *latencyReport) shareOf(v *latencyVariant, delivered int64, run *latencyRun) float64 {
-	available := run.Rate * r.Time * (1 - run.Loss/100)
-	return 100 * float64(delivered) * v.overhead / available
+func shareOf(v *latencyVariant, delivered float64, run *latencyRun) float64 {
+	return 100 * delivered * v.overhead / (run.Rate * (1 - run.Loss/100))
 }
 
 // sentShare is what the client has sent, in percent of what was delivered, with headers.
-func (r *latencyReport) sentShare(run *latencyRun) float64 {
-	return 100 * float64(run.Up.Bytes) / (float64(run.Delivered) * run.variant.overhead)
+func sentShare(run *latencyRun) float64 {
+	sent := float64(run.Up.Bytes) / run.Time.Seconds()
+	return 100 * sent / (run.Delivered * run.variant.overhead)
 }
 
 func droppedShare(run *latencyRun) float64 {

@@ -41,9 +41,8 @@ func TestQueuesAreGivenInBandwidthDelayProducts(t *testing.T) {
 }
 
 func TestSharesAreOfWhatRateAndLossesLeave(t *testing.T) {
-	r := &latencyReport{Time: 10}
 	run := &latencyRun{
-		Rate: 1000, Loss: 50, Delivered: 1000, RivalDelivered: []int64{2000, 0},
+		Rate: 1000, Loss: 50, Time: 10 * time.Second, Delivered: 100, RivalDelivered: []float64{200, 0},
 		variant: &latencyVariant{overhead: 1.5, rivals: []*latencyVariant{
 			{overhead: 1.25}, {overhead: 1.25}}}}
 	run.Up.Bytes, run.Up.Packets, run.Up.Dropped = 3000, 10, 1
@@ -51,12 +50,12 @@ func TestSharesAreOfWhatRateAndLossesLeave(t *testing.T) {
 		name             string
 		actual, expected float64
 	}{
-		{"share", r.share(run), 30},
-		{"rival's share", r.rivalShare(run), 50},
-		{"least share", r.leastShare(run), 0},
-		{"highest share", r.highestShare(run), 50},
-		{"fairness", r.fairness(run), 100 * 80 * 80 / (3 * (30*30 + 50*50.0))},
-		{"sent", r.sentShare(run), 200},
+		{"share", share(run), 30},
+		{"rival's share", rivalShare(run), 50},
+		{"least share", leastShare(run), 0},
+		{"highest share", highestShare(run), 50},
+		{"fairness", fairness(run), 100 * 80 * 80 / (3 * (30*30 + 50*50.0))},
+		{"sent", sentShare(run), 200},
 		{"dropped", droppedShare(run), 10},
 	} {
 		if math.Abs(c.actual-c.expected) > 1e-9 {
@@ -67,8 +66,8 @@ func TestSharesAreOfWhatRateAndLossesLeave(t *testing.T) {
 
 func TestRunsOfBulkDataFailIfNothingWasDelivered(t *testing.T) {
 	none, some, disturbed := latencyRun{}, latencyRun{Delivered: 1}, latencyRun{OtherCPU: maxOtherCPU + 1}
-	shared := latencyRun{Delivered: 1, RivalDelivered: []int64{1, 1}}
-	withoutRival := latencyRun{Delivered: 1, RivalDelivered: []int64{1, 0}}
+	shared := latencyRun{Delivered: 1, RivalDelivered: []float64{1, 1}}
+	withoutRival := latencyRun{Delivered: 1, RivalDelivered: []float64{1, 0}}
 	for _, run := range []*latencyRun{&none, &some, &disturbed, &shared, &withoutRival} {
 		run.checkDelivered()
 		run.checkRivals()

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/kcp4j/kcp4j/bench/link"
 )
@@ -25,8 +26,9 @@ func TestLanesAreComparedWithOneStreamWithAndWithoutFEC(t *testing.T) {
 }
 
 func TestLateMessagesAreThoseThatTakeLongerThanTwentyMilliseconds(t *testing.T) {
-	r := &latencyReport{Time: 1, payload: 1000}
+	r := &latencyReport{payload: 1000}
 	run := &latencyRun{
+		Time: time.Second,
 		Echoes: &roundTrips{
 			Messages: 200, Bins: [][2]int64{{1000, 195}, {1999, 1}, {2000, 3}, {9000, 1}}},
 		Up: link.Counts{Packets: 100, Lost: 2, Bytes: 1500}}

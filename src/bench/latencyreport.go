@@ -65,9 +65,13 @@ type latencyRun struct {
 	Seed       int         `json:"seed"`
 	Echoes     *roundTrips `json:"round_trips"`
 
-	// Payload of bulk data, and that of each rival.
-	Delivered      int64   `json:"delivered_bytes,omitempty"`
-	RivalDelivered []int64 `json:"rival_delivered_bytes,omitempty"`
+	// How long the link was measured. A process reports when it gets to it, so that each rate below
+	// is that of its own time.
+	Time time.Duration `json:"time_ns"`
+
+	// Payload of bulk data in bytes per second, and that of each rival.
+	Delivered      float64   `json:"delivered_bytes_per_s,omitempty"`
+	RivalDelivered []float64 `json:"rival_delivered_bytes_per_s,omitempty"`
 
 	Up        link.Counts   `json:"up"`
 	Down      link.Counts   `json:"down"`
@@ -149,8 +153,8 @@ var csvHeader = []string{
 	"work", "transport", "settings", "link", "loss_percent", "burst_ms", "delay_ms", "jitter_ms", "seed",
 	"messages", "p50_ms", "p90_ms", "p99_ms", "p99_8_ms", "p99_9_ms", "max_ms",
 	"bytes_up", "bytes_down", "datagrams_up", "datagrams_down", "lost_up", "lost_down",
-	"dropped_up", "dropped_down", "rate_bytes_per_s", "queue_bytes", "delivered_bytes",
-	"rival_delivered_bytes", "queue_mean_ms", "queue_p95_ms",
+	"dropped_up", "dropped_down", "rate_bytes_per_s", "queue_bytes", "time_s",
+	"delivered_bytes_per_s", "rival_delivered_bytes_per_s", "queue_mean_ms", "queue_p95_ms",
 	"link_excess_p99_ms", "link_excess_p99_9_ms", "other_cpu_percent", "ok", "reason",
 }
 
@@ -200,10 +204,14 @@ func (r *latencyRun) row(link string) []string {
 	row = append(row, decimal(r.Echoes.MaxUs/1000))
 	for _, count := range []int64{r.Up.Bytes, r.Down.Bytes, r.Up.Packets, r.Down.Packets,
 		r.Up.Lost, r.Down.Lost, r.Up.Dropped, r.Down.Dropped,
-		int64(r.Rate), int64(r.QueueBytes), r.Delivered} {
+		int64(r.Rate), int64(r.QueueBytes)} {
 		row = append(row, strconv.FormatInt(count, 10))
 	}
-	row = append(row, strings.Trim(fmt.Sprint(r.RivalDelivered), "[]"))
+	var rivals []string
+	for _, rate := range r.RivalDelivered {
+		rivals = append(rivals, decimal(rate))
+	}
+	row = append(row, decimal(r.Time.Seconds()), decimal(r.Delivered), strings.Join(rivals, " "))
 	for _, d := range []time.Duration{r.WaitMean, r.WaitP95, r.ExcessP99, r.Excess999} {
 		row = append(row, decimal(milliseconds(d)))
 	}
@@ -288,11 +296,11 @@ func maxOf(r *latencyRun) float64 { return r.Echoes.MaxUs / 1000 }
 
 // timesPayloadUp is how many times its payload the client sends.
 func (r *latencyReport) timesPayloadUp(run *latencyRun) float64 {
-	return float64(run.Up.Bytes) / (r.payload * r.Time)
+	return float64(run.Up.Bytes) / (r.payload * run.Time.Seconds())
 }
 
 func (r *latencyReport) timesPayloadDown(run *latencyRun) float64 {
-	return float64(run.Down.Bytes) / (r.payload * r.Time)
+	return float64(run.Down.Bytes) / (r.payload * run.Time.Seconds())
 }
 
 // source is the version of kcp4j that was measured, and the date.

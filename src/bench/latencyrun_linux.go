@@ -61,24 +61,32 @@ func (c *latencyComparison) measure(
 	if err != nil {
 		return nil, err
 	}
-	counted := after.link.Since(before.link)
 	r := c.newRun(v, loss, seed)
-	r.Echoes = after.echoes
-	r.Delivered = after.delivered - before.delivered
-	for i, delivered := range after.rivalDelivered {
-		r.RivalDelivered = append(r.RivalDelivered, delivered-before.rivalDelivered[i])
-	}
-	r.Up, r.Down = counted.Up, counted.Down
-	r.WaitMean, r.WaitP95 = counted.MeanWait(), counted.Wait(95)
-	r.ExcessP99, r.Excess999 = counted.Excess(99), counted.Excess(99.9)
-	r.OtherCPU = 100 * (after.otherCPU - before.otherCPU).Seconds() / c.time.Seconds()
+	r.setFigures(&before, &after)
 	if v.isBulk() {
 		r.checkDelivered()
 	} else {
-		r.check(v.messagesPerSecond * c.time.Seconds())
+		r.check(v.messagesPerSecond * r.Time.Seconds())
 	}
 	r.checkRivals()
 	return r, nil
+}
+
+// setFigures sets what was measured between two views.
+func (r *latencyRun) setFigures(before, after *latencyView) {
+	r.Time = after.at.Sub(before.at)
+	r.Echoes = after.echoes
+	if r.variant.isBulk() {
+		r.Delivered = after.mark.rateSince(before.mark)
+	}
+	for i, mark := range after.rivalMarks {
+		r.RivalDelivered = append(r.RivalDelivered, mark.rateSince(before.rivalMarks[i]))
+	}
+	counted := after.link.Since(before.link)
+	r.Up, r.Down = counted.Up, counted.Down
+	r.WaitMean, r.WaitP95 = counted.MeanWait(), counted.Wait(95)
+	r.ExcessP99, r.Excess999 = counted.Excess(99), counted.Excess(99.9)
+	r.OtherCPU = 100 * (after.otherCPU - before.otherCPU).Seconds() / r.Time.Seconds()
 }
 
 // linkOf returns both directions of the link of a variant, but for loss and seed.
@@ -170,15 +178,16 @@ func listening(server *measuredProcess) (netip.AddrPort, error) {
 
 // A latencyView has what was counted until one instant, and the round trips since the last view.
 type latencyView struct {
-	link           link.Snapshot
-	echoes         *roundTrips
-	delivered      int64 // bulk data
-	rivalDelivered []int64
-	otherCPU       time.Duration // but for these processes, this one and its loops
+	at         time.Time // of the link's snapshot
+	link       link.Snapshot
+	echoes     *roundTrips
+	mark       mark // bulk data
+	rivalMarks []mark
+	otherCPU   time.Duration // but for these processes, this one and its loops
 }
 
 func (c *latencyComparison) look(v *latencyVariant, peers *latencyPeers) (latencyView, error) {
-	view := latencyView{link: peers.link.Snapshot(), echoes: &roundTrips{}}
+	view := latencyView{at: time.Now(), link: peers.link.Snapshot(), echoes: &roundTrips{}}
 	if err := view.ask(v, peers); err != nil {
 		return view, err
 	}
@@ -208,24 +217,18 @@ func (c *latencyComparison) look(v *latencyVariant, peers *latencyPeers) (latenc
 // ask has the processes report what is measured.
 func (view *latencyView) ask(v *latencyVariant, peers *latencyPeers) (err error) {
 	if v.isBulk() {
-		view.delivered, err = peers.measured.delivered()
+		view.mark, err = peers.measured.server.mark()
 	} else if v.serverMeasures {
 		err = peers.measured.server.request(view.echoes)
 	} else {
 		err = peers.measured.client.request(view.echoes)
 	}
 	for _, rival := range peers.rivals {
-		delivered, rivalErr := rival.delivered()
-		view.rivalDelivered = append(view.rivalDelivered, delivered)
+		mark, rivalErr := rival.server.mark()
+		view.rivalMarks = append(view.rivalMarks, mark)
 		err = errors.Join(err, rivalErr)
 	}
 	return err
-}
-
-// delivered returns the bytes of payload that the server has received.
-func (p *processPair) delivered() (int64, error) {
-	m, err := p.server.mark()
-	return m.Bytes, err
 }
 
 // start starts one side on the host to which the function belongs.

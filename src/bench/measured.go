@@ -47,6 +47,11 @@ type meter struct {
 	roundTrips []time.Duration
 }
 
+// rateSince returns the bytes per second since an earlier mark.
+func (m mark) rateSince(earlier mark) float64 {
+	return float64(m.Bytes-earlier.Bytes) / (float64(m.Ns-earlier.Ns) / 1e9)
+}
+
 func (m *meter) addRoundTrip(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

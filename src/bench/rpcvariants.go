@@ -73,11 +73,11 @@ func rpcVariants(jvms jvms, classPath string, traffic *rpcTraffic) []*latencyVar
 }
 
 // rpcColumns are those of compare-rpc.
-func (r *latencyReport) rpcColumns(work string) []latencyColumn {
+func rpcColumns(work string) []latencyColumn {
 	columns := []latencyColumn{
 		worst("p50", percentileOf(50)), worst("p99", percentileOf(99)), worst("max", maxOf)}
 	if work == bidi {
-		perSecond := func(run *latencyRun) float64 { return float64(run.Echoes.Messages) / r.Time }
+		perSecond := func(run *latencyRun) float64 { return float64(run.Echoes.Messages) / run.Time.Seconds() }
 		columns = append([]latencyColumn{least("messages/s", perSecond)}, columns...)
 	}
 	return columns

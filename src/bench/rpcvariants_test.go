@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestOnlyUnaryCallsHaveARate(t *testing.T) {
 	all := rpcVariants(jvms{{name: "17"}, {name: "25"}}, "", &rpcTraffic{rate: 200})
@@ -20,19 +23,19 @@ func TestOnlyUnaryCallsHaveARate(t *testing.T) {
 }
 
 func TestTheWorstOfMessagesPerSecondIsTheLeast(t *testing.T) {
-	r := &latencyReport{Time: 2}
 	run := func(messages int64, maxUs float64) *latencyRun {
-		return &latencyRun{Echoes: &roundTrips{Messages: messages, MaxUs: maxUs}}
+		return &latencyRun{
+			Time: 2 * time.Second, Echoes: &roundTrips{Messages: messages, MaxUs: maxUs}}
 	}
 	cell := &latencyCell{runs: []*latencyRun{run(100, 3000), run(60, 1000), run(80, 2000)}}
 	figures := map[string]float64{}
-	for _, column := range r.rpcColumns(bidi) {
+	for _, column := range rpcColumns(bidi) {
 		figures[column.title] = column.figure(cell)
 	}
 	if figures["messages/s"] != 30 || figures["max"] != 3 {
 		t.Errorf("%v", figures)
 	}
-	for _, column := range r.rpcColumns(unary) {
+	for _, column := range rpcColumns(unary) {
 		if column.title == "messages/s" {
 			t.Error("unary calls have a rate of their own")
 		}

@@ -137,7 +137,7 @@ func (v view) until(later view, mode string) speed {
 	}
 	count := to.Bytes - from.Bytes
 	return speed{
-		MBps:     float64(count) / 1e6 / (float64(to.Ns-from.Ns) / 1e9),
+		MBps:     to.rateSince(from) / 1e6,
 		CPUPerGB: (later.cpu - v.cpu).Seconds() / (float64(count) / 1e9),
 		PingP50:  later.client.P50,
 		PingP99:  later.client.P99,
