@@ -25,6 +25,7 @@ final class BandwidthProbe {
   /** Which probes have taken from others, one bit each, the latest in bit 0. */
   private int taken;
 
+  private double lastRate;
   private double refillRate;
   private double upRate;
 
@@ -32,6 +33,8 @@ final class BandwidthProbe {
   private boolean isConclusive;
 
   private boolean hasFoundRoom;
+
+  private boolean isGrowing;
 
   /**
    * A round of {@code UP} ends.
@@ -41,6 +44,8 @@ final class BandwidthProbe {
    * @param bandwidth the highest delivery rate of the last cycle and of this one
    */
   void endRound(int round, double rate, double bandwidth, boolean isApplicationLimited) {
+    isGrowing = round <= 2 || rate >= SHARED_GROWTH * lastRate;
+    lastRate = rate;
     if (round == 1) {
       refillRate = rate;
       upRate = 0;
@@ -59,6 +64,14 @@ final class BandwidthProbe {
       boolean hasTaken = growth >= SHARED_GROWTH && isQueueGrowing;
       taken = (taken << 1 | (hasTaken ? 1 : 0)) & LAST_SIX;
     }
+  }
+
+  /**
+   * Whether a further round of {@code UP} may be delivered faster still. The second is the first
+   * that shows an effect of {@code UP}.
+   */
+  boolean isGrowing() {
+    return isGrowing;
   }
 
   /** Whether the path had room for more than the last probe has sent. */

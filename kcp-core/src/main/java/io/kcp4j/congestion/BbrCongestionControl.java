@@ -18,7 +18,7 @@ package io.kcp4j.congestion;
  *       queue short; and what jitter has added to the bandwidth is corrected.
  *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
  *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
- *       but with headroom, and only losses or the window end {@code UP}.
+ *       but with headroom, and {@code UP} goes on until losses, or until its rate no longer grows.
  *   <li>The path is probed every 16 to 24 rounds rather than every two to three seconds, so that
  *       changes are noticed soon, but less often if others share it: a probe may make them lose
  *       packets. One that has found room is followed by another. {@link BandwidthProbe} decides.
@@ -51,6 +51,12 @@ final class BbrCongestionControl implements CongestionControl {
   private static final double FOREIGN_DOWN_PACING = 0.9;
 
   private static final int MAX_UP_ROUNDS = 8;
+
+  /**
+   * By which share of what losses allow a round of UP tries more beside the queue of another
+   * sender. That sender loses from time to time, whatever UP does.
+   */
+  private static final double FOREIGN_RAISE = 0.25;
 
   /** BBRv3's BBRPacingMarginPercent. */
   private static final double PACING_MARGIN = 0.99;
@@ -215,7 +221,7 @@ final class BbrCongestionControl implements CongestionControl {
     if (bandwidth.max() > 0 && minRtt.us() > 0) {
       aggregate(nowUs);
       if (sampler.isRoundStart()) {
-        endRound();
+        endRound(nowUs);
       }
       advance(nowUs);
       probeRtt(sample.rttUs(), nowUs);
@@ -232,7 +238,7 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
-  private void endRound() {
+  private void endRound(long nowUs) {
     roundsInState++;
     cycle.endRound();
     queue.endRound();
@@ -240,7 +246,7 @@ final class BbrCongestionControl implements CongestionControl {
     aggregation.beginRound();
     lastRoundRate = roundRate;
     roundRate = 0;
-    foreign.endRound(queue.hasDrained());
+    foreign.endRound(queue, loss.isUnusual(), nowUs);
     isCongested = (queue.isStanding() && loss.isExcessive()) || loss.isHeavy();
     boolean isSteady = state == BbrState.CRUISE || state == BbrState.STARTUP;
     if (isSteady && queue.hasDrained() && !backOff.hasTimedOut()) {
@@ -341,7 +347,7 @@ final class BbrCongestionControl implements CongestionControl {
               Math.max(LEAST_BOUND * inflightLongTerm, bdp(BbrState.UP.pacingGain())));
     }
     if (roundsInState > 1 && queue.isStanding()) { // The first round was sent in DOWN.
-      foreign.onDrainFailed();
+      foreign.onDrainFailed(queue);
       if (!foreign.isPresent()) {
         if (!isCongested) { // Otherwise it is bound already.
           boundBandwidth();
@@ -369,13 +375,20 @@ final class BbrCongestionControl implements CongestionControl {
     if (isOverflowing) {
       reduceInflightLongTerm();
     } else if (isLimited) {
-      inflightLongTerm = allowedBytes(1) + (double) segmentBytes * (1 << roundsInState);
+      raiseInflightLongTerm();
     }
     boolean isFull = !isLimited && sampler.inFlightBytes() >= bdp(BbrState.UP.pacingGain());
+    isFull &= !foreign.isPresent() || !probe.isGrowing();
     boolean isYielding = queue.isStanding() && !foreign.isPresent();
     if (isOverflowing || isFull || isYielding || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
     }
+  }
+
+  private void raiseInflightLongTerm() {
+    double bytes = allowedBytes(1);
+    double more = (double) segmentBytes * (1 << roundsInState);
+    inflightLongTerm = bytes + (foreign.isPresent() ? Math.max(more, FOREIGN_RAISE * bytes) : more);
   }
 
   private void endProbe(long nowUs) {

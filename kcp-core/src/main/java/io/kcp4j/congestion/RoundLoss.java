@@ -44,7 +44,12 @@ final class RoundLoss {
     base += GAIN * (share - base);
   }
 
-  /** Whether the round has lost more than the path does by itself. */
+  /** Whether the round has lost more than the path does by itself, perhaps a segment only. */
+  boolean isUnusual() {
+    return lostSegments > 0 && share > base + DEVIATIONS * Math.sqrt(base * (1 - base) / segments);
+  }
+
+  /** Whether the round has lost so much more than the path does by itself that it is congested. */
   boolean isExcessive() {
     if (lostSegments < MIN_SEGMENTS) {
       return false;

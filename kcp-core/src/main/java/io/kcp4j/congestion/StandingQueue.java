@@ -82,9 +82,19 @@ final class StandingQueue {
     return us() > thresholdUs();
   }
 
+  /** Whether it is more than twice as long as one that is standing. */
+  boolean isLong() {
+    return us() > 2 * thresholdUs();
+  }
+
   /** Whether the last round shows that no queue is standing. */
   boolean hasDrained() {
     return isKnown() && !isStanding();
+  }
+
+  /** Whether the last round shows that it is at most half as long as one that is standing. */
+  boolean isShort() {
+    return isKnown() && !isGrowing();
   }
 
   /** Whether the last round shows that there is no queue, apart from jitter. */

@@ -75,6 +75,21 @@ class BandwidthProbeTest {
     assertFalse(probe.hasFoundRoom());
   }
 
+  /** The first round of UP ends with what REFILL has sent. */
+  @Test
+  void upGrowsAsLongAsEachRoundExceedsTheOneBefore() {
+    probe.endRound(1, RATE, RATE, false);
+    assertTrue(probe.isGrowing());
+    probe.endRound(2, RATE, RATE, false);
+    assertTrue(probe.isGrowing());
+    probe.endRound(3, 1.05 * RATE, RATE, false);
+    assertTrue(probe.isGrowing());
+    probe.endRound(4, 1.10 * RATE, RATE, false);
+    assertFalse(probe.isGrowing());
+    probe.endRound(1, RATE, RATE, false);
+    assertTrue(probe.isGrowing());
+  }
+
   /** The window has limited REFILL, and UP has only caught up. */
   @Test
   void growthToTheKnownBandwidthIsNotTakenFromOthers() {

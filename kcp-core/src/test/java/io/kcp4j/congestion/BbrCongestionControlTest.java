@@ -231,7 +231,7 @@ class BbrCongestionControlTest {
     path.foreignQueueUs = 160_000;
     path.run(15_000);
     double share = utilization(10_000);
-    assertTrue(share >= 0.9, "share " + share);
+    assertTrue(share >= 0.85, "share " + share);
   }
 
   /** Round trips that are all as long may contain our own part of the queue. */

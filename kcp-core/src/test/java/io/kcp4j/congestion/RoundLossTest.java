@@ -31,6 +31,22 @@ class RoundLossTest {
   }
 
   @Test
+  void singleLossIsUnusualOnACleanPathOnly() {
+    round(0, 100);
+    assertFalse(loss.isUnusual());
+    round(1, 99);
+    assertTrue(loss.isUnusual());
+    for (int i = 0; i < 100; i++) {
+      round(1, 99);
+      loss.learn();
+    }
+    round(2, 98);
+    assertFalse(loss.isUnusual());
+    round(4, 96);
+    assertTrue(loss.isUnusual());
+  }
+
+  @Test
   void aFewPercentAreExcessiveOnACleanPath() {
     round(3, 97);
     assertFalse(loss.isExcessive());

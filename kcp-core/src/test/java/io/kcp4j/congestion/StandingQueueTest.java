@@ -56,9 +56,20 @@ class StandingQueueTest {
     round(0, RTT_US, RTT_US, RTT_US);
     round(0, 45_000, 45_000, 45_000);
     assertFalse(queue.isGrowing());
+    assertTrue(queue.isShort());
     round(0, 45_001, 60_000, 60_000);
     assertTrue(queue.isGrowing());
+    assertFalse(queue.isShort());
     assertFalse(queue.isStanding());
+  }
+
+  @Test
+  void queueOfMoreThanHalfOfTheRoundTripIsLong() {
+    round(0, RTT_US, RTT_US, RTT_US);
+    round(0, 60_000, 60_000, 60_000);
+    assertFalse(queue.isLong());
+    round(0, 60_001, 90_000, 90_000);
+    assertTrue(queue.isLong());
   }
 
   @Test
@@ -100,6 +111,7 @@ class StandingQueueTest {
     assertFalse(queue.isKnown());
     assertFalse(queue.isStanding());
     assertFalse(queue.hasDrained());
+    assertFalse(queue.isShort());
     assertEquals(0, queue.us());
     round(0, 80_000);
     assertTrue(queue.isStanding());

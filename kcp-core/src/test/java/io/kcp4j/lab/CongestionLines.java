@@ -104,22 +104,31 @@ final class CongestionLines {
 
   private void addBesideTcp(List<CongestionCell> cells, double megabits) {
     for (double buffer : options.buffers(0.5, 1, 2, 5, 10)) {
-      for (String first : List.of("tcp-first", "kcp-first")) {
+      for (int kcpLater : new int[] {-2, 2, 10}) {
         for (long seed : options.seeds()) {
           CongestionPath path = path(megabits, options.jitterMs(), buffer, 0);
-          boolean isTcpFirst = first.equals("tcp-first");
-          String label = label(path, seed) + " " + first;
-          cells.add(new CongestionCell(3, label, () -> besideTcp(path, seed, isTcpFirst)));
+          String first = kcpLater < 0 ? "kcp" : TCP;
+          String label =
+              String.format(
+                  Locale.ROOT, "%s %s-first %ds", label(path, seed), first, Math.abs(kcpLater));
+          cells.add(new CongestionCell(3, label, () -> besideTcp(path, seed, kcpLater)));
         }
       }
     }
   }
 
-  private List<Figure> besideTcp(CongestionPath path, long seed, boolean isTcpFirst) {
-    long laterUs = 2 * US_PER_S;
-    Start tcp = new Start(TCP, isTcpFirst ? 0 : laterUs, CubicTcp::over);
-    List<Start> flows = List.of(bulk(isTcpFirst ? laterUs : 0), tcp);
-    CongestionResult result = CongestionRun.run(path, flows, 20, seconds(120), seed);
+  /**
+   * Line 3: beside a TCP, from 18 s after the second flow has started.
+   *
+   * @param kcpLater by how many seconds the session starts later than the TCP
+   */
+  private List<Figure> besideTcp(CongestionPath path, long seed, int kcpLater) {
+    int kcpAt = Math.max(kcpLater, 0);
+    int tcpAt = Math.max(-kcpLater, 0);
+    List<Start> flows =
+        List.of(bulk(kcpAt * US_PER_S), new Start(TCP, tcpAt * US_PER_S, CubicTcp::over));
+    int from = kcpAt + tcpAt + 18;
+    CongestionResult result = CongestionRun.run(path, flows, from, seconds(120), seed);
     double kcpPercent = result.share(0) * PERCENT;
     double tcpPercent = result.share(1) * PERCENT;
     boolean isMedium = path.bufferBdp() >= 1 && path.bufferBdp() <= 5;

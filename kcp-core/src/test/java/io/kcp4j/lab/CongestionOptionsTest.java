@@ -20,7 +20,7 @@ class CongestionOptionsTest {
     assertEquals(2 * 2 * 5 * 3, cells("--lines", "1").size());
     assertEquals(
         2 * 3, cells("--lines", "1", "--rate", "20", "--loss", "0,1", "--buffer", "1").size());
-    assertEquals(5 * 2 * 3, cells("--lines", "3", "--rate", "20").size());
+    assertEquals(5 * 3 * 3, cells("--lines", "3", "--rate", "20").size());
     assertEquals(2 * 4, cells("--lines", "4", "--rate", "20", "--seeds", "7").size());
   }
 

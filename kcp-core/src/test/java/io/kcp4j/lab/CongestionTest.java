@@ -19,6 +19,7 @@ class CongestionTest {
         "--lines 1 --buffer 1 --loss 1,10 --seeds 1 --seconds 15",
         "--lines 1 --buffer 10 --loss 5 --seeds 2,11 --seconds 20 --receiver kcp-go-10",
         "--lines 2 --buffer 10 --seeds 1 --seconds 20 --receiver kcp-go-10",
+        "--lines 3 --buffer 5 --seeds 2,4 --seconds 30",
         "--lines 5 --seeds 1 --seconds 15"
       })
   void figuresOfShortRunsAreWithinTheirLimits(String options) {
