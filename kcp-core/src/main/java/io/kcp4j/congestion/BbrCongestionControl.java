@@ -302,7 +302,7 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case PROBE_RTT -> {
         if (nowUs >= probeRttEndsAtUs) {
-          foreign.endProbeRtt(queue.isEmpty());
+          foreign.endProbeRtt(queue.isEmpty(minRtt.us()));
           beginCycle(nowUs);
         }
       }

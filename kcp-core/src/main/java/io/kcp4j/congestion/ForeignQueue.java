@@ -8,10 +8,11 @@ package io.kcp4j.congestion;
  * DOWN}.
  *
  * <p>After its losses such a queue is shorter, perhaps too short to count as standing. So it is
- * another's until no queue has stood for a whole cycle, or until none at all is left at the end of
- * {@code PROBE_RTT}. Flows of this kind enter that together, when they have all missed the shortest
- * round trip for as long. Another sender goes on meanwhile. But right after its losses it may leave
- * no queue either; so for some cycles fewer failed drains show that it is back.
+ * another's until no queue has stood for a whole cycle, or until {@code PROBE_RTT} has seen none at
+ * all. Flows of this kind enter that together, when they have all missed the shortest round trip
+ * for as long; the last to leave meets the queue of the others again. Another sender goes on
+ * meanwhile. But right after its losses it may leave no queue either; so for some cycles fewer
+ * failed drains show that it is back.
  */
 final class ForeignQueue {
 
@@ -73,9 +74,13 @@ final class ForeignQueue {
     hasStood = false;
   }
 
-  /** {@code PROBE_RTT} ends. */
-  void endProbeRtt(boolean isQueueEmpty) {
-    if (isQueueEmpty) {
+  /**
+   * {@code PROBE_RTT} ends.
+   *
+   * @param wasQueueEmpty whether its shortest round trip shows that there was no queue
+   */
+  void endProbeRtt(boolean wasQueueEmpty) {
+    if (wasQueueEmpty) {
       cyclesToRemember = isPresent ? REMEMBERED_CYCLES : cyclesToRemember;
       isPresent = false;
       failedDrains = 0;

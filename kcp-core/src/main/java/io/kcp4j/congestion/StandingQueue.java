@@ -97,9 +97,9 @@ final class StandingQueue {
     return isKnown() && !isGrowing();
   }
 
-  /** Whether the last round shows that there is no queue, apart from jitter. */
-  boolean isEmpty() {
-    return isKnown() && us() <= thresholdUs() / 8;
+  /** Whether this round trip shows that there was no queue, apart from jitter. */
+  boolean isEmpty(int rttUs) {
+    return rttUs - shortestRttUs() <= thresholdUs() / 8;
   }
 
   /** Whether it is at least half as long as one that is standing: what a probe does to a path. */

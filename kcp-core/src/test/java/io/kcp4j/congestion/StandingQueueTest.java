@@ -75,12 +75,8 @@ class StandingQueueTest {
   @Test
   void queueOfOneThirtySecondOfTheRoundTripCountsAsEmpty() {
     round(0, RTT_US, RTT_US, RTT_US);
-    round(0, 41_250, 41_250, 41_250);
-    assertTrue(queue.isEmpty());
-    round(0, 41_251, 41_251, 41_251);
-    assertFalse(queue.isEmpty());
-    round(0, RTT_US);
-    assertFalse(queue.isEmpty());
+    assertTrue(queue.isEmpty(41_250));
+    assertFalse(queue.isEmpty(41_251));
   }
 
   @Test

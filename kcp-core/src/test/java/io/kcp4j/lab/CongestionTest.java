@@ -36,6 +36,7 @@ class CongestionTest {
         "--lines 3 --buffer 0.5,1,2 --seeds 1",
         "--lines 3 --rate 100 --buffer 1 --seeds 10",
         "--lines 4 --buffer 1 --seeds 1",
+        "--lines 4 --buffer 1 --seeds 2 --jitter 1",
         "--lines 4 --buffer 1 --seeds 16 --jitter 2",
         "--lines 4 --buffer 10 --seeds 13",
         "--lines 5 --seeds 1",
