@@ -8,7 +8,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -48,14 +49,13 @@ class RpcLoadTest {
 
   @Test
   void callThatFailsIsReported() throws Exception {
-    int closedPort;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      closedPort = socket.getLocalPort();
-    }
-    String remote = "--remote=127.0.0.1:" + closedPort;
-    try (RunningLoad client = new RunningLoad(this::run, remote, "--transport=tcp")) {
-      assertNotNull(failures.poll(20, TimeUnit.SECONDS));
-      assertNotNull(client);
+    try (Socket closed = new Socket()) { // Bound without listening: nobody else gets the port.
+      closed.bind(new InetSocketAddress("127.0.0.1", 0));
+      String remote = "--remote=127.0.0.1:" + closed.getLocalPort();
+      try (RunningLoad client = new RunningLoad(this::run, remote, "--transport=tcp")) {
+        assertNotNull(failures.poll(20, TimeUnit.SECONDS));
+        assertNotNull(client);
+      }
     }
   }
 

@@ -93,14 +93,11 @@ class ConnectTest {
 
   @OverEachTransport
   void connectToAClosedPortIsRefused(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport);
+        ClosedPort closed = new ClosedPort()) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
-      InetSocketAddress closed;
-      try (UnresponsivePeer peer = new UnresponsivePeer()) {
-        closed = peer.address();
-      }
 
-      ChannelFuture connected = connect(fixture, closed, new Recorder());
+      ChannelFuture connected = connect(fixture, closed.address(), new Recorder());
 
       assertInstanceOf(ConnectException.class, connected.cause());
       connected.channel().closeFuture().syncUninterruptibly();
@@ -235,17 +232,15 @@ class ConnectTest {
 
   @OverEachTransport
   void sessionSurvivesTheAbsenceOfItsServer(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport)) {
-      InetSocketAddress closed;
-      try (UnresponsivePeer peer = new UnresponsivePeer()) {
-        closed = peer.address();
-      }
+    try (Fixture fixture = new Fixture(transport);
+        ClosedPort closed = new ClosedPort()) {
       Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(closed, recorder);
+      KcpChannel client = fixture.connectTo(closed.address(), recorder);
       client.writeAndFlush(Fixture.buffer(client, new byte[4]));
       await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 1);
 
-      fixture.serveAgain(Echo::new, closed);
+      closed.release();
+      fixture.serveAgain(Echo::new, closed.address());
 
       await().until(() -> recorder.received() == 4);
       assertEquals(List.of(), recorder.exceptions);

@@ -11,8 +11,6 @@ import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.util.List;
 
 /** What a channel learns of its peer: {@link KcpChannelEvent}, and how it notices its absence. */
@@ -93,18 +91,13 @@ class LivenessTest {
     }
   }
 
-  private static InetSocketAddress closedPort() throws IOException {
-    try (UnresponsivePeer peer = new UnresponsivePeer()) {
-      return peer.address();
-    }
-  }
-
   @OverEachTransport
   void unreachablePortEndsTheSessionIfAskedFor(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport)) {
+    try (Fixture fixture = new Fixture(transport);
+        ClosedPort closed = new ClosedPort()) {
       fixture.bootstrap.option(KcpChannelOption.END_ON_PORT_UNREACHABLE, true);
       Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(closedPort(), recorder);
+      KcpChannel client = fixture.connectTo(closed.address(), recorder);
       client.writeAndFlush(Fixture.buffer(client, new byte[1]));
 
       client.closeFuture().syncUninterruptibly();

@@ -203,16 +203,17 @@ class SharedSocketTest {
 
   @OverEachTransport
   void sharedSessionSurvivesTheAbsenceOfItsServer(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
-      InetSocketAddress closed = closedPort();
+    try (Fixture fixture = fixture(transport);
+        ClosedPort closed = new ClosedPort()) {
       Recorder stays = new Recorder();
       KcpChannel other = fixture.connectTo(serve(fixture).localAddress(), stays);
       Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(closed, recorder);
+      KcpChannel client = fixture.connectTo(closed.address(), recorder);
       client.writeAndFlush(Fixture.buffer(client, new byte[4]));
       await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 1);
 
-      fixture.serveAgain(Echo::new, closed);
+      closed.release();
+      fixture.serveAgain(Echo::new, closed.address());
 
       await().until(() -> recorder.received() == 4);
       assertEquals(List.of(), recorder.exceptions);
@@ -220,21 +221,16 @@ class SharedSocketTest {
     }
   }
 
-  private static InetSocketAddress closedPort() throws Exception {
-    try (UnresponsivePeer peer = new UnresponsivePeer()) {
-      return peer.address();
-    }
-  }
-
   @OverEachTransport
   void connectToAClosedPortTimesOut(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = fixture(transport)) {
+    try (Fixture fixture = fixture(transport);
+        ClosedPort closed = new ClosedPort()) {
       Recorder recorder = new Recorder();
       KcpChannel other = fixture.connectTo(serve(fixture).localAddress(), recorder);
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
       fixture.bootstrap.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 300);
 
-      ChannelFuture failed = connect(fixture.bootstrap, closedPort());
+      ChannelFuture failed = connect(fixture.bootstrap, closed.address());
 
       assertInstanceOf(ConnectTimeoutException.class, failed.cause());
       failed.channel().closeFuture().syncUninterruptibly();

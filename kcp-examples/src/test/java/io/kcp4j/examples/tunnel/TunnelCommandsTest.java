@@ -165,15 +165,15 @@ class TunnelCommandsTest {
 
   @Test
   void connectionsWithoutTargetAreClosed() throws Exception {
-    int closedPort;
-    try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      closedPort = closed.getLocalPort();
-    }
-    try (RunningTunnel server = RunningTunnel.server("127.0.0.1:" + closedPort, PLAIN);
-        RunningTunnel client = RunningTunnel.client(server.address(), PLAIN);
-        Socket socket = TunnelUser.connect(client.port())) {
-      assertEquals(-1, socket.getInputStream().read());
-      server.awaitLog("no target for .*refused", 1);
+    try (Socket closed = new Socket()) { // Bound without listening: nobody else gets the port.
+      closed.bind(new InetSocketAddress("127.0.0.1", 0));
+      try (RunningTunnel server =
+              RunningTunnel.server("127.0.0.1:" + closed.getLocalPort(), PLAIN);
+          RunningTunnel client = RunningTunnel.client(server.address(), PLAIN);
+          Socket socket = TunnelUser.connect(client.port())) {
+        assertEquals(-1, socket.getInputStream().read());
+        server.awaitLog("no target for .*refused", 1);
+      }
     }
   }
 
