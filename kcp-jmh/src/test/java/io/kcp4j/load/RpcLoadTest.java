@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.List;
@@ -50,7 +51,7 @@ class RpcLoadTest {
   @Test
   void callThatFailsIsReported() throws Exception {
     try (Socket closed = new Socket()) { // Bound without listening: nobody else gets the port.
-      closed.bind(new InetSocketAddress("127.0.0.1", 0));
+      closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       String remote = "--remote=127.0.0.1:" + closed.getLocalPort();
       try (RunningLoad client = new RunningLoad(this::run, remote, "--transport=tcp")) {
         assertNotNull(failures.poll(20, TimeUnit.SECONDS));

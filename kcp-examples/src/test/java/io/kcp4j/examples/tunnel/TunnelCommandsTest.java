@@ -166,7 +166,7 @@ class TunnelCommandsTest {
   @Test
   void connectionsWithoutTargetAreClosed() throws Exception {
     try (Socket closed = new Socket()) { // Bound without listening: nobody else gets the port.
-      closed.bind(new InetSocketAddress("127.0.0.1", 0));
+      closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       try (RunningTunnel server =
               RunningTunnel.server("127.0.0.1:" + closed.getLocalPort(), PLAIN);
           RunningTunnel client = RunningTunnel.client(server.address(), PLAIN);
