@@ -45,6 +45,7 @@ public final class Kcp {
   final int tsOrigin;
   final int firstSn;
   final KcpCounters counters;
+  private final MemoryAccount memory;
   final RttEstimator rtt = new RttEstimator();
   final LossDetector losses;
   final Liveness liveness = new Liveness(this);
@@ -114,8 +115,9 @@ public final class Kcp {
     counters = new KcpCounters(context.total());
     Redundancy redundancy = new Redundancy(rtt);
     losses = LossDetector.of(config, rtt, redundancy, counters);
-    sending = new SendBuffer(context, losses, firstSn);
-    receiving = ReceiveBuffer.of(context, redundancy, counters, config, firstSn);
+    memory = new MemoryAccount(context);
+    sending = new SendBuffer(memory, losses, firstSn);
+    receiving = ReceiveBuffer.of(memory, redundancy, counters, config, firstSn);
     remote = new RemoteWindow(firstSn);
     events = new SegmentEvents(this);
     writer = context.rings().writer;
@@ -222,6 +224,12 @@ public final class Kcp {
   @Unstable
   public boolean isQueueStanding() {
     return events.isQueueStanding();
+  }
+
+  /** What the session holds of the memory budget. */
+  @Unstable
+  public MemoryAccount memory() {
+    return memory;
   }
 
   /** The counters of this session. */

@@ -2,51 +2,71 @@ package io.kcp4j;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The memory limit of what all sessions of an endpoint hold together. Memory counts by capacity,
- * not by content, so that many tiny segments cannot exceed the limit. Used by one thread; other
- * threads may read the usage.
+ * What the sessions of one event loop hold of a {@link MemoryLimit}, in plain counters. The budget
+ * borrows from the limit in blocks: one atomic operation for each block, none for each segment.
+ * Memory counts by capacity, not by content, so that many tiny segments cannot exceed the limit.
+ * Used by one thread; other threads may read the usage.
  *
- * <p>Segments written and not acknowledged have a share of their own, half of the limit, so that
- * peers that take nothing cannot use up the other half, which is for receiving. Data in order may
- * use all that sending leaves; data beyond a gap three quarters of that, and data that only spares
- * a retransmission, half.
+ * <p>Each session has a {@link MemoryAccount}, by which it reserves. Data in order may use all that
+ * sending leaves of the common part; data beyond a gap three quarters of that, and data that only
+ * spares a retransmission, half. While sessions of other networks wait for memory, those of one
+ * network may reserve no more than an eighth of the limit together.
  *
- * <p>The limit can be exceeded by the minimum that every session may always queue: one segment, or
- * in message mode one message, of each session that has nothing else to send.
+ * <p>The limit can be exceeded by the minimum that every validated session may always queue: one
+ * segment, or in message mode one message, of each session that has nothing else to send.
  */
 public final class MemoryBudget {
 
-  /** For readers on other threads. */
-  private static final VarHandle USED_BYTES = field("usedBytes");
+  /** For what memory is reserved: the more it helps others, the more it may use. */
+  enum Purpose {
+    IN_ORDER,
+    BEYOND_GAP,
+    SPARE
+  }
 
-  private static final VarHandle SEND_BYTES = field("sendBytes");
+  /** The number of counters by network; several networks may share one. */
+  static final int NETWORKS = 4096;
 
-  private final long limitBytes;
-  private long usedBytes;
+  private static final int NETWORK_PART = 8;
 
-  /** The part of {@link #usedBytes} that sending holds. */
-  private long sendBytes;
+  /** No session waits for memory. */
+  private static final int NOBODY = -1;
+
+  private final MemoryLimit limit;
+  private final int blockBytes;
+  private final long commonBytes;
+  private final Share sending;
+  private final Share receiving;
+  private final Share unvalidated;
+
+  /** What validated sessions hold, by network; null without a share of unvalidated sessions. */
+  private final long[] networks;
+
+  /** The network of the session that has waited longest, or {@link #NOBODY}. */
+  private int waitingNetwork = NOBODY;
 
   /**
-   * Makes a budget.
+   * Makes a budget that alone has a limit, without a share for unvalidated sessions and without a
+   * reserve.
    *
    * @param limitBytes the limit, in bytes, at least 1
    */
   public MemoryBudget(long limitBytes) {
-    if (limitBytes < 1) {
-      throw new IllegalArgumentException("limitBytes: " + limitBytes + " (expected: >= 1)");
-    }
-    this.limitBytes = limitBytes;
+    this(MemoryLimit.plain(limitBytes));
   }
 
-  private static VarHandle field(String name) {
-    try {
-      return MethodHandles.lookup().findVarHandle(MemoryBudget.class, name, long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
+  /** Makes a budget that borrows from a limit, together with others. */
+  public MemoryBudget(MemoryLimit limit) {
+    this.limit = limit;
+    blockBytes = limit.blockBytes();
+    commonBytes = limit.commonBytes();
+    sending = new Share(limit.sending());
+    receiving = new Share(limit.receiving());
+    unvalidated = new Share(limit.unvalidated());
+    networks = limit.unvalidatedShareBytes() > 0 ? new long[NETWORKS] : null;
   }
 
   /** A budget without a limit; it still counts. */
@@ -54,103 +74,228 @@ public final class MemoryBudget {
     return new MemoryBudget(Long.MAX_VALUE);
   }
 
+  /** What this budget uses of a share of the limit, and what it has borrowed for that. */
+  private final class Share {
+
+    private static final VarHandle USED_BYTES;
+
+    static {
+      try {
+        USED_BYTES = MethodHandles.lookup().findVarHandle(Share.class, "usedBytes", long.class);
+      } catch (ReflectiveOperationException e) {
+        throw new ExceptionInInitializerError(e);
+      }
+    }
+
+    private final AtomicLong borrowed;
+    private long borrowedBytes;
+    private long usedBytes;
+
+    Share(AtomicLong borrowed) {
+      this.borrowed = borrowed;
+    }
+
+    /** What all budgets use, at most, in bytes: what others have borrowed counts as used. */
+    long allBytes() {
+      return borrowed.get() - (borrowedBytes - usedBytes);
+    }
+
+    /** Whether the process has room, if so much has to be borrowed. */
+    boolean isLeftByProcess(long bytes) {
+      long moreBytes = usedBytes + bytes - borrowedBytes;
+      return moreBytes <= 0 || moreBytes <= limit.processRoomBytes();
+    }
+
+    void use(long bytes) {
+      usedBytes += bytes;
+      long moreBytes = usedBytes - borrowedBytes;
+      if (moreBytes > 0) {
+        long leftBytes = limit.limitBytes() - limit.borrowedBytes() - moreBytes;
+        borrow(moreBytes + Math.max(0, Math.min(blockBytes, leftBytes)));
+      }
+    }
+
+    void release(long bytes) {
+      usedBytes -= bytes;
+      assert usedBytes >= 0 : usedBytes;
+      long unusedBytes = borrowedBytes - usedBytes;
+      if (unusedBytes > 2L * blockBytes || usedBytes == 0) {
+        borrow(-(usedBytes == 0 ? unusedBytes : unusedBytes - blockBytes));
+      }
+    }
+
+    private void borrow(long bytes) {
+      borrowed.addAndGet(bytes);
+      borrowedBytes += bytes;
+    }
+
+    /** The same from any thread. */
+    long readUsedBytes() {
+      return (long) USED_BYTES.getOpaque(this);
+    }
+  }
+
+  /** The limit that this budget borrows from. */
+  public MemoryLimit limit() {
+    return limit;
+  }
+
   /** The limit, in bytes. */
   public long limitBytes() {
-    return limitBytes;
+    return limit.limitBytes();
   }
 
   /**
-   * The memory held now, in bytes. Exceeds the limit at most by a segment or a message of each
-   * session that sends. Other threads may call this, too; they may see a value that is a little
-   * old.
+   * The memory held now, in bytes. Other threads may call this, too; they may see a value that is a
+   * little old.
    */
   public long usedBytes() {
-    return (long) USED_BYTES.getOpaque(this);
+    return sending.readUsedBytes() + receiving.readUsedBytes() + unvalidated.readUsedBytes();
   }
 
   /**
-   * The part of {@link #usedBytes()} that sending holds, in bytes. Other threads may call this,
-   * too; they may see a value that is a little old.
+   * The part of {@link #usedBytes()} that sending holds, in bytes, without that of unvalidated
+   * sessions. Other threads may call this, too; they may see a value that is a little old.
    */
   public long sendBytes() {
-    return (long) SEND_BYTES.getOpaque(this);
-  }
-
-  /** How much {@link #tryReserve} has left, in bytes. */
-  long roomBytes() {
-    return Math.max(0, receiveLimitBytes() - receiveBytes());
+    return sending.readUsedBytes();
   }
 
   /**
-   * Reserves {@code bytes} for received data.
-   *
-   * @return false, with nothing reserved, if there is no room
+   * The part of {@link #usedBytes()} that unvalidated sessions hold, in bytes. Other threads may
+   * call this, too; they may see a value that is a little old.
    */
-  public boolean tryReserve(int bytes) {
-    if (bytes > receiveLimitBytes() - receiveBytes()) {
+  public long unvalidatedBytes() {
+    return unvalidated.readUsedBytes();
+  }
+
+  // Sessions whose path is validated
+
+  /**
+   * What a purpose has left, in bytes; below 0 if more is held.
+   *
+   * @param withheldBytes what is kept free for the session that may use the reserve
+   */
+  long roomBytes(Purpose purpose, long withheldBytes) {
+    long sentBytes = Math.min(sending.allBytes(), commonBytes / 2);
+    long leftBytes = commonBytes - sentBytes - withheldBytes;
+    long mostBytes =
+        switch (purpose) {
+          case IN_ORDER -> leftBytes;
+          // A quarter stays free for the data that closes gaps: nothing could be read otherwise.
+          case BEYOND_GAP -> leftBytes - leftBytes / 4;
+          case SPARE -> leftBytes - leftBytes / 2;
+        };
+    return mostBytes - receiving.allBytes();
+  }
+
+  boolean tryReserve(int bytes, Purpose purpose, long withheldBytes) {
+    if (bytes > roomBytes(purpose, withheldBytes) || !receiving.isLeftByProcess(bytes)) {
       return false;
     }
-    charge(bytes);
+    receiving.use(bytes);
     return true;
   }
 
-  /**
-   * Reserves {@code bytes} for data beyond a gap. A quarter of what sending leaves stays free for
-   * the data that closes gaps: otherwise nothing could be delivered and released any more.
-   *
-   * @return false, with nothing reserved, if there is no room
-   */
-  public boolean tryReserveBeyondGap(int bytes) {
-    long receiveLimitBytes = receiveLimitBytes();
-    return bytes <= receiveLimitBytes - receiveLimitBytes / 4 - receiveBytes() && tryReserve(bytes);
+  /** Counts {@code bytes} of receiving without a check. */
+  void charge(long bytes) {
+    receiving.use(bytes);
   }
 
-  /**
-   * Reserves {@code bytes} for data that only spares a retransmission, such as copies for forward
-   * error correction. Half of what sending leaves stays free for everything else.
-   *
-   * @return false, with nothing reserved, if there is no room
-   */
-  public boolean tryReserveSpare(int bytes) {
-    long receiveLimitBytes = receiveLimitBytes();
-    return bytes <= receiveLimitBytes - receiveLimitBytes / 2 - receiveBytes() && tryReserve(bytes);
-  }
-
-  /** What sending leaves for receiving: at least half of the limit. */
-  private long receiveLimitBytes() {
-    return limitBytes - Math.min(sendBytes, limitBytes / 2);
-  }
-
-  private long receiveBytes() {
-    return usedBytes - sendBytes;
+  void release(long bytes) {
+    receiving.release(bytes);
   }
 
   /** Whether the share of sending, and the limit, have room for {@code bytes} more. */
   boolean hasRoomToSend(long bytes) {
-    return bytes <= limitBytes / 2 - sendBytes && bytes <= limitBytes - usedBytes;
+    long sentBytes = sending.allBytes();
+    long leftBytes = commonBytes - limit.reserveBytes() - sentBytes - receiving.allBytes();
+    return bytes <= commonBytes / 2 - sentBytes
+        && bytes <= leftBytes
+        && sending.isLeftByProcess(bytes);
   }
 
   /** Counts {@code bytes} in the share of sending, without a check. */
-  void chargeToSend(int bytes) {
-    sendBytes += bytes;
-    charge(bytes);
+  void chargeToSend(long bytes) {
+    sending.use(bytes);
   }
 
-  /** Releases {@code bytes} of the share of sending. */
-  void releaseToSend(int bytes) {
-    sendBytes -= bytes;
-    assert sendBytes >= 0 : sendBytes;
-    release(bytes);
+  void releaseToSend(long bytes) {
+    sending.release(bytes);
   }
 
-  /** Counts {@code bytes} without a check. */
-  void charge(int bytes) {
-    usedBytes += bytes;
+  // Sessions whose path is not validated, and peers without a session
+
+  /** Whether unvalidated sessions have a share of their own. */
+  boolean hasUnvalidatedShare() {
+    return limit.unvalidatedShareBytes() > 0;
   }
 
-  /** Releases {@code bytes} that were reserved. */
-  public void release(long bytes) {
-    usedBytes -= bytes;
-    assert usedBytes >= 0 : usedBytes;
+  /** What the share of unvalidated sessions has left, in bytes. */
+  public long unvalidatedRoomBytes() {
+    return hasUnvalidatedShare()
+        ? limit.unvalidatedShareBytes() - unvalidated.allBytes()
+        : roomBytes(Purpose.SPARE, 0);
+  }
+
+  /**
+   * Reserves {@code bytes} for a peer that has no session yet, or for a session whose path is not
+   * validated.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserveUnvalidated(int bytes) {
+    if (!hasUnvalidatedShare()) {
+      return tryReserve(bytes, Purpose.SPARE, 0);
+    }
+    if (bytes > unvalidatedRoomBytes() || !unvalidated.isLeftByProcess(bytes)) {
+      return false;
+    }
+    unvalidated.use(bytes);
+    return true;
+  }
+
+  /** Counts {@code bytes} in the share of unvalidated sessions, without a check. */
+  void chargeUnvalidated(long bytes) {
+    (hasUnvalidatedShare() ? unvalidated : receiving).use(bytes);
+  }
+
+  /** Releases what was reserved by {@link #tryReserveUnvalidated}. */
+  public void releaseUnvalidated(long bytes) {
+    (hasUnvalidatedShare() ? unvalidated : receiving).release(bytes);
+  }
+
+  // Networks
+
+  /** Counts what a session of a network holds. */
+  void count(int network, long bytes) {
+    if (networks != null) {
+      networks[network] += bytes;
+    }
+  }
+
+  /** What the sessions of a network hold on this event loop, in bytes. */
+  public long networkBytes(int network) {
+    return networks == null ? 0 : networks[network];
+  }
+
+  /** Whether a network holds more than its part, so that it has to leave memory to others. */
+  public boolean isOverPart(int network, long moreBytes) {
+    return networkBytes(network) + moreBytes > limit.limitBytes() / NETWORK_PART;
+  }
+
+  /** Whether a network may not reserve more, since a session of another one waits. */
+  boolean isOverPartWhileOthersWait(int network, long moreBytes) {
+    return waitingNetwork != NOBODY && waitingNetwork != network && isOverPart(network, moreBytes);
+  }
+
+  /** A session of this network has waited for memory longest. */
+  public void waitFor(int network) {
+    waitingNetwork = network;
+  }
+
+  /** No session waits for memory. */
+  public void endWait() {
+    waitingNetwork = NOBODY;
   }
 }

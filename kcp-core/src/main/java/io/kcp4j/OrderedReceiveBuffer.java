@@ -18,14 +18,14 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
   private int flushes;
 
   OrderedReceiveBuffer(
-      KcpContext context,
+      MemoryAccount account,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
       int firstSn) {
-    super(context, redundancy, counters, config, firstSn);
-    reordered = new ReorderBuffer(context);
-    queue = new ReceiveQueue(context, config.delivery());
+    super(account, redundancy, counters, config, firstSn);
+    reordered = new ReorderBuffer(account);
+    queue = new ReceiveQueue(account, config.delivery());
   }
 
   private boolean isStream() {

@@ -40,7 +40,7 @@ final class PendingAcks {
   /** ACKs leave again after a millisecond at least: sooner, one burst of losses takes both. */
   private static final int MIN_REPEAT_US = Kcp.US_PER_MS;
 
-  private final MemoryBudget budget;
+  private final MemoryAccount account;
 
   private int[] sns = EMPTY;
   private int[] tss = EMPTY;
@@ -74,8 +74,8 @@ final class PendingAcks {
   /** When ACKs left last. */
   private long flushedAtUs = Long.MAX_VALUE;
 
-  PendingAcks(MemoryBudget budget) {
-    this.budget = budget;
+  PendingAcks(MemoryAccount account) {
+    this.account = account;
   }
 
   /** Whether there is anything to acknowledge, for the first time or again. */
@@ -127,15 +127,19 @@ final class PendingAcks {
       return true;
     }
     int capacity = Math.max(MIN_CAPACITY, 2 * count);
-    int[] largerSns = Arrays.copyOf(sns, capacity);
-    int[] largerTss = Arrays.copyOf(tss, capacity);
     int more = chargedBytes(capacity) - heldBytes();
-    if (!budget.tryReserveBeyondGap(more)) {
+    if (!account.tryReserveBeyondGap(more)) {
       return false;
     }
-    sns = largerSns;
-    tss = largerTss;
-    return true;
+    try {
+      int[] largerTss = Arrays.copyOf(tss, capacity);
+      sns = Arrays.copyOf(sns, capacity);
+      tss = largerTss;
+      return true;
+    } catch (OutOfMemoryError e) {
+      account.release(more);
+      throw e;
+    }
   }
 
   private static int chargedBytes(int capacity) {
@@ -156,7 +160,7 @@ final class PendingAcks {
     written = 0;
     writtenTwice = 0;
     if (sns.length > MIN_CAPACITY) {
-      budget.release(heldBytes());
+      account.release(heldBytes());
       sns = EMPTY;
       tss = EMPTY;
     }

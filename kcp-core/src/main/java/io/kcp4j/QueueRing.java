@@ -25,7 +25,12 @@ final class QueueRing {
 
   /** How much the ring counts against the memory budget, in bytes. */
   int chargedBytes() {
-    return RingPool.chargedBytes(buffers.length, ENTRY_BYTES);
+    return chargedBytes(buffers.length);
+  }
+
+  /** How much a ring of this capacity counts, in bytes. */
+  static int chargedBytes(int capacity) {
+    return RingPool.chargedBytes(capacity, ENTRY_BYTES);
   }
 
   /** Returns the ring, which holds no buffers, to the pool that it was taken from. */

@@ -13,7 +13,7 @@ abstract class ReceiveBuffer {
   private static final int MAX_UNREAD_BYTES = 64 * 1024;
 
   final KcpCounters counters;
-  final MemoryBudget budget;
+  final MemoryAccount account;
   final PendingAcks acks;
   private final Redundancy redundancy;
 
@@ -33,29 +33,29 @@ abstract class ReceiveBuffer {
   private int tsBeyondGap;
 
   ReceiveBuffer(
-      KcpContext context,
+      MemoryAccount account,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
       int firstSn) {
     this.redundancy = redundancy;
     this.counters = counters;
-    budget = context.budget();
-    acks = new PendingAcks(budget);
+    this.account = account;
+    acks = new PendingAcks(account);
     next = firstSn;
     this.config = config;
   }
 
   /** The receive buffer of a session with this delivery. */
   static ReceiveBuffer of(
-      KcpContext context,
+      MemoryAccount account,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
       int firstSn) {
     return config.delivery() == Delivery.LANES
-        ? new UnorderedReceiveBuffer(context, redundancy, counters, config, firstSn)
-        : new OrderedReceiveBuffer(context, redundancy, counters, config, firstSn);
+        ? new UnorderedReceiveBuffer(account, redundancy, counters, config, firstSn)
+        : new OrderedReceiveBuffer(account, redundancy, counters, config, firstSn);
   }
 
   void configure(KcpConfig config) {
@@ -134,8 +134,11 @@ abstract class ReceiveBuffer {
    */
   final int affordableWindow(int segmentBytes) {
     int free = freeWindow();
-    long roomBytes = budget.roomBytes();
+    long roomBytes = account.roomBytes();
     int eachBytes = segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
+    if (roomBytes < eachBytes && free > 0) {
+      account.noteShortage(); // The peer sends nothing that could be refused.
+    }
     return roomBytes >= (long) free * eachBytes ? free : (int) (roomBytes / eachBytes);
   }
 

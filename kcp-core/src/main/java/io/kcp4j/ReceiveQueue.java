@@ -25,7 +25,7 @@ final class ReceiveQueue {
 
   private static final int NOTHING_EXPECTED = -1;
 
-  private final KcpContext context;
+  private final MemoryAccount account;
   private final boolean isStream;
 
   /** Buffers, and how many segments end in each. The last buffer may still be open. */
@@ -41,8 +41,8 @@ final class ReceiveQueue {
   private boolean violated;
   private int heldBytes;
 
-  ReceiveQueue(KcpContext context, Delivery delivery) {
-    this.context = context;
+  ReceiveQueue(MemoryAccount account, Delivery delivery) {
+    this.account = account;
     isStream = delivery == Delivery.STREAM;
   }
 
@@ -88,9 +88,9 @@ final class ReceiveQueue {
         nextBufferBytes = Math.max(nextBufferBytes / 4, MIN_BUFFER_BYTES);
       }
     }
-    unaccount(taken.capacity());
+    releaseBuffer(taken.capacity());
     if (count == 0) {
-      use(QueueRing.NONE);
+      releaseRing();
     }
     return taken;
   }
@@ -112,9 +112,9 @@ final class ReceiveQueue {
     int fitting = lastIsOpen ? Math.min(last().writableBytes(), bytes) : 0;
     int rest = bytes - fitting;
     int size = Math.max(nextBufferBytes, rest);
-    if (rest > 0 && !account(size)) {
+    if (rest > 0 && !reserve(size)) {
       size = rest;
-      if (!account(size)) {
+      if (!reserve(size)) {
         return false;
       }
     }
@@ -144,7 +144,7 @@ final class ReceiveQueue {
     }
     if (!lastIsOpen) {
       int size = Math.min(bytes * (frg + 1), Math.max(bytes, FIRST_MESSAGE_BYTES));
-      ByteBuf opened = account(size) ? allocate(size) : null;
+      ByteBuf opened = reserve(size) ? allocate(size) : null;
       if (opened == null) {
         return false;
       }
@@ -166,17 +166,17 @@ final class ReceiveQueue {
     if (needed <= before) {
       return true;
     }
-    int after = context.allocator().calculateNewCapacity(needed, Integer.MAX_VALUE);
-    if (!context.budget().tryReserve(after - before)) {
+    int after = account.context().allocator().calculateNewCapacity(needed, Integer.MAX_VALUE);
+    if (!account.tryReserve(after - before)) {
       return false;
     }
     heldBytes += after - before;
     ByteBuf larger;
     try {
-      larger = context.directBuffer(after, Integer.MAX_VALUE);
+      larger = account.context().directBuffer(after, Integer.MAX_VALUE);
     } catch (OutOfMemoryError e) {
       heldBytes -= after - before;
-      context.budget().release(after - before);
+      account.release(after - before);
       throw e;
     }
     Copying.appendOwn(larger, message, 0, message.writerIndex());
@@ -206,11 +206,11 @@ final class ReceiveQueue {
     ByteBuf allocated = null;
     try {
       if (count < ring.capacity() || grow()) {
-        allocated = context.directBuffer(size, Integer.MAX_VALUE);
+        allocated = account.context().directBuffer(size, Integer.MAX_VALUE);
       }
     } finally {
       if (allocated == null) {
-        unaccount(size);
+        releaseBuffer(size);
       }
     }
     return allocated;
@@ -223,27 +223,31 @@ final class ReceiveQueue {
     lastIsOpen = true;
   }
 
-  private boolean account(int size) {
-    if (!context.budget().tryReserve(size + BUFFER_OVERHEAD_BYTES)) {
+  private boolean reserve(int size) {
+    if (!account.tryReserve(size + BUFFER_OVERHEAD_BYTES)) {
       return false;
     }
     heldBytes += size + BUFFER_OVERHEAD_BYTES;
     return true;
   }
 
-  private void unaccount(int size) {
+  private void releaseBuffer(int size) {
     heldBytes -= size + BUFFER_OVERHEAD_BYTES;
-    context.budget().release(size + BUFFER_OVERHEAD_BYTES);
+    account.release(size + BUFFER_OVERHEAD_BYTES);
   }
 
   private boolean grow() {
-    QueueRing larger = context.rings().queue.take(2 * count);
-    int more = larger.chargedBytes() - ring.chargedBytes();
-    if (!context.budget().tryReserve(more)) {
-      larger.giveBack(context.rings().queue);
+    int more = QueueRing.chargedBytes(RingPool.capacityFor(2 * count)) - ring.chargedBytes();
+    if (!account.tryReserve(more)) {
       return false;
     }
-    context.budget().release(more); // use() charges it.
+    QueueRing larger;
+    try {
+      larger = account.context().rings().queue.take(2 * count);
+    } catch (OutOfMemoryError e) {
+      account.release(more);
+      throw e;
+    }
     for (int k = 0; k < count; k++) {
       int i = (head + k) & (count - 1);
       larger.buffers[k] = ring.buffers[i];
@@ -256,11 +260,14 @@ final class ReceiveQueue {
 
   /** Replaces the ring, which is empty or has been copied. */
   private void use(QueueRing next) {
-    context.budget().charge(next.chargedBytes());
-    context.budget().release(ring.chargedBytes());
-    ring.giveBack(context.rings().queue);
+    ring.giveBack(account.context().rings().queue);
     ring = next;
     head = 0;
+  }
+
+  private void releaseRing() {
+    account.release(ring.chargedBytes());
+    use(QueueRing.NONE);
   }
 
   void close() {
@@ -268,10 +275,10 @@ final class ReceiveQueue {
       ByteBuf buffer = ring.buffers[head];
       ring.buffers[head] = null;
       head = (head + 1) & (ring.capacity() - 1);
-      unaccount(buffer.capacity());
+      releaseBuffer(buffer.capacity());
       buffer.release();
     }
-    use(QueueRing.NONE);
+    releaseRing();
     segments = 0;
     lastIsOpen = false;
   }

@@ -79,15 +79,15 @@ final class ReorderBuffer {
     }
   }
 
-  private final KcpContext context;
+  private final MemoryAccount account;
 
   private Page[] pages = NO_PAGES;
   private int size;
   private ByteBuf block;
   private int heldBytes;
 
-  ReorderBuffer(KcpContext context) {
-    this.context = context;
+  ReorderBuffer(MemoryAccount account) {
+    this.account = account;
   }
 
   boolean isEmpty() {
@@ -167,17 +167,27 @@ final class ReorderBuffer {
       return true;
     }
     int capacity = Math.max(MIN_DIRECTORY, Integer.highestOneBit(2 * needed - 1));
-    Page[] larger = new Page[capacity];
-    if (!tryReserve(directoryBytes(capacity) - directoryBytes(pages.length))) {
+    int more = directoryBytes(capacity) - directoryBytes(pages.length);
+    if (!tryReserve(more)) {
       return false;
     }
+    try {
+      growDirectory(capacity);
+      return true;
+    } catch (OutOfMemoryError e) {
+      release(more);
+      throw e;
+    }
+  }
+
+  private void growDirectory(int capacity) {
+    Page[] larger = new Page[capacity];
     for (Page page : pages) {
       if (page != null) {
         larger[page.number & (capacity - 1)] = page;
       }
     }
     pages = larger;
-    return true;
   }
 
   private static int directoryBytes(int capacity) {
@@ -189,10 +199,15 @@ final class ReorderBuffer {
     if (page != null) {
       return page;
     }
-    Page fresh = Page.take(Page.number(sn));
     if (!tryReserve(Page.BYTES)) {
-      fresh.giveBack();
       return null;
+    }
+    Page fresh;
+    try {
+      fresh = Page.take(Page.number(sn));
+    } catch (OutOfMemoryError e) {
+      release(Page.BYTES);
+      throw e;
     }
     pages[fresh.number & (pages.length - 1)] = fresh;
     return fresh;
@@ -267,7 +282,7 @@ final class ReorderBuffer {
       return null;
     }
     try {
-      return context.directBuffer(bytes, bytes);
+      return account.context().directBuffer(bytes, bytes);
     } catch (OutOfMemoryError e) {
       release(bytes);
       throw e;
@@ -275,7 +290,7 @@ final class ReorderBuffer {
   }
 
   private boolean tryReserve(int bytes) {
-    boolean reserved = context.budget().tryReserveBeyondGap(bytes);
+    boolean reserved = account.tryReserveBeyondGap(bytes);
     if (reserved) {
       heldBytes += bytes;
     }
@@ -284,7 +299,7 @@ final class ReorderBuffer {
 
   private void release(int bytes) {
     heldBytes -= bytes;
-    context.budget().release(bytes);
+    account.release(bytes);
   }
 
   private void dropBlock() {

@@ -16,7 +16,7 @@ import java.nio.ByteBuffer;
 @SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SendBuffer {
 
-  private final KcpContext context;
+  private final MemoryAccount account;
   private final LossDetector losses;
   private final SendChunks memory;
 
@@ -35,10 +35,10 @@ final class SendBuffer {
    *
    * @param losses learns of each segment that is sent and acknowledged
    */
-  SendBuffer(KcpContext context, LossDetector losses, int firstSn) {
-    this.context = context;
+  SendBuffer(MemoryAccount account, LossDetector losses, int firstSn) {
+    this.account = account;
     this.losses = losses;
-    memory = new SendChunks(context);
+    memory = new SendChunks(account);
     una = firstSn;
     next = firstSn;
     end = firstSn;
@@ -65,11 +65,11 @@ final class SendBuffer {
 
   /** The bytes of all chunks, and of the ring unless it is of the smallest size. */
   int heldBytes() {
-    return memory.heldBytes() + ringBytes(ring);
+    return memory.heldBytes() + ringBytes(ring.capacity);
   }
 
-  private static int ringBytes(SendRing ring) {
-    return RingPool.chargedBytes(ring.capacity, SendRing.ENTRY_BYTES);
+  private static int ringBytes(int capacity) {
+    return RingPool.chargedBytes(capacity, SendRing.ENTRY_BYTES);
   }
 
   /** How many segments the ring has room for. */
@@ -113,7 +113,7 @@ final class SendBuffer {
     int fromFirst = several ? from.position() : 0; // A read-only view does not begin at 0.
     int at = 0;
     try {
-      if (context.budget().hasRoomToSend(bytes)) { // All of it will be queued: grow once.
+      if (account.hasRoomToSend(bytes)) { // All of it will be queued: grow once.
         ensureRing((bytes + mssBytes - 1) / mssBytes);
       }
       for (int taken; at < bytes; at += taken) {
@@ -273,14 +273,21 @@ final class SendBuffer {
 
   private void grow(int segments) {
     SendRing old = ring;
-    SendRing larger = context.rings().send.take(segments);
+    int more = ringBytes(RingPool.capacityFor(segments)) - ringBytes(old.capacity);
+    account.chargeToSend(more);
+    SendRing larger;
+    try {
+      larger = account.context().rings().send.take(segments);
+    } catch (OutOfMemoryError e) {
+      account.releaseToSend(more);
+      throw e;
+    }
     for (int sn = una; sn != end; sn++) {
       old.copyTo(larger, sn);
     }
     losses.grow(una, mask, larger);
     use(larger);
-    context.budget().chargeToSend(ringBytes(larger) - ringBytes(old));
-    old.giveBack(context.rings().send);
+    old.giveBack(account.context().rings().send);
   }
 
   private void giveRingBackIfEmpty() {
@@ -294,8 +301,8 @@ final class SendBuffer {
     SendRing old = ring;
     use(SendRing.NONE);
     losses.releaseRing();
-    context.budget().releaseToSend(ringBytes(old));
-    old.giveBack(context.rings().send);
+    account.releaseToSend(ringBytes(old.capacity));
+    old.giveBack(account.context().rings().send);
   }
 
   private void use(SendRing ring) {

@@ -21,15 +21,15 @@ final class SendChunks {
 
   private static final Chunk[] NO_CHUNKS = {};
 
-  private final KcpContext context;
+  private final MemoryAccount account;
 
   private Chunk current;
   private Chunk[] spare = NO_CHUNKS;
   private int spares;
   private int heldBytes;
 
-  SendChunks(KcpContext context) {
-    this.context = context;
+  SendChunks(MemoryAccount account) {
+    this.account = account;
   }
 
   /** The chunk into which the next segment is copied, or null. */
@@ -63,12 +63,17 @@ final class SendChunks {
       return true;
     }
     int size = sizeOfNext(payloadBytes, Math.min(expectedBytes, MAX_CHUNK_BYTES));
-    if (!always && !context.budget().hasRoomToSend(size)) {
+    if (!always && !account.hasRoomToSend(size)) {
       return false;
     }
-    current = Chunk.allocate(context, size);
+    account.chargeToSend(size);
+    try {
+      current = Chunk.allocate(account.context(), size);
+    } catch (OutOfMemoryError e) {
+      account.releaseToSend(size);
+      throw e;
+    }
     heldBytes += size;
-    context.budget().chargeToSend(size);
     return true;
   }
 
@@ -78,7 +83,7 @@ final class SendChunks {
     int atLeast = current == null ? 0 : 2 * current.capacity();
     int size = Math.min(Math.max(atLeast, chunkBytes(bytes)), MAX_CHUNK_BYTES);
     int least = chunkBytes(Segment.HEADER_BYTES + payloadBytes);
-    while (!context.budget().hasRoomToSend(size) && size > least) {
+    while (!account.hasRoomToSend(size) && size > least) {
       size /= 2;
     }
     return size;
@@ -94,7 +99,7 @@ final class SendChunks {
 
   /** Whether there is room, or would be, for segments of so many bytes, headers included. */
   boolean isAffordable(int bytes) {
-    return context.budget().hasRoomToSend(bytes > MAX_CHUNK_BYTES ? bytes : chunkBytes(bytes))
+    return account.hasRoomToSend(bytes > MAX_CHUNK_BYTES ? bytes : chunkBytes(bytes))
         || (current != null && current.room() >= bytes)
         || (spares > 0 && bytes <= MAX_CHUNK_BYTES);
   }
@@ -138,7 +143,7 @@ final class SendChunks {
 
   private void release(Chunk released) {
     heldBytes -= released.capacity();
-    context.budget().releaseToSend(released.capacity());
+    account.releaseToSend(released.capacity());
     released.release();
   }
 

@@ -15,7 +15,7 @@ final class TakenSegments {
 
   private static final long[] NO_WORDS = {};
 
-  private final MemoryBudget budget;
+  private final MemoryAccount account;
 
   private long[] taken = NO_WORDS;
   private long[] again = NO_WORDS;
@@ -24,8 +24,8 @@ final class TakenSegments {
   /** Whether any bit of {@link #again} is set. */
   private boolean hasAgain;
 
-  TakenSegments(MemoryBudget budget) {
-    this.budget = budget;
+  TakenSegments(MemoryAccount account) {
+    this.account = account;
   }
 
   boolean isEmpty() {
@@ -69,11 +69,22 @@ final class TakenSegments {
       return true;
     }
     int capacity = Math.max(MIN_WORDS, Integer.highestOneBit(2 * words - 1));
-    long[] largerTaken = new long[capacity];
-    long[] largerAgain = new long[capacity];
-    if (!budget.tryReserveBeyondGap(chargedBytes(capacity) - heldBytes())) {
+    int more = chargedBytes(capacity) - heldBytes();
+    if (!account.tryReserveBeyondGap(more)) {
       return false;
     }
+    try {
+      grow(next, capacity);
+      return true;
+    } catch (OutOfMemoryError e) {
+      account.release(more);
+      throw e;
+    }
+  }
+
+  private void grow(int next, int capacity) {
+    long[] largerTaken = new long[capacity];
+    long[] largerAgain = new long[capacity];
     int first = next >>> 6;
     for (int i = first; i < first + taken.length; i++) {
       largerTaken[i & (capacity - 1)] = taken[i & (taken.length - 1)];
@@ -81,7 +92,6 @@ final class TakenSegments {
     }
     taken = largerTaken;
     again = largerAgain;
-    return true;
   }
 
   /** Adds a segment, for which there is room, and which is not contained. */
@@ -103,7 +113,7 @@ final class TakenSegments {
   /** Releases the rings, unless they are of the smallest size. */
   private void release() {
     if (taken.length > MIN_WORDS) {
-      budget.release(heldBytes());
+      account.release(heldBytes());
       taken = NO_WORDS;
       again = NO_WORDS;
     }

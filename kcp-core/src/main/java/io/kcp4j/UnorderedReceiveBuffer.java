@@ -14,13 +14,13 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
   private SegmentSink sink;
 
   UnorderedReceiveBuffer(
-      KcpContext context,
+      MemoryAccount account,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
       int firstSn) {
-    super(context, redundancy, counters, config, firstSn);
-    taken = new TakenSegments(budget);
+    super(account, redundancy, counters, config, firstSn);
+    taken = new TakenSegments(account);
   }
 
   void sink(SegmentSink sink) {

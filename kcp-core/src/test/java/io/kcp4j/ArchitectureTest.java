@@ -116,7 +116,7 @@ class ArchitectureTest {
   private static final String NONCE_SOURCE = "io.kcp4j.crypto.NonceSource";
 
   @ArchTest
-  static final ArchRule fecDependsOnlyOnTheBudget =
+  static final ArchRule fecDependsOnlyOnTheAccount =
       noClasses()
           .that()
           .resideInAPackage("io.kcp4j.fec..")
@@ -124,7 +124,7 @@ class ArchitectureTest {
           .dependOnClassesThat(
               resideInAnyPackage("io.kcp4j..")
                   .and(not(resideInAnyPackage("io.kcp4j.fec..", KERNEL_CHOICE)))
-                  .and(not(belongToAnyOf(MemoryBudget.class, Unstable.class))));
+                  .and(not(belongToAnyOf(MemoryAccount.class, Unstable.class))));
 
   @ArchTest
   static final ArchRule congestionControlDependsOnNothingElse =

@@ -19,7 +19,7 @@ class KcpIdleMemoryTest {
 
   @Test
   void sendBufferGivesItsRingBackWithTheLastSegment() {
-    SendBuffer buffer = new SendBuffer(context, losses, -100);
+    SendBuffer buffer = new SendBuffer(new MemoryAccount(context), losses, -100);
     for (int burst = 0; burst < 3; burst++) {
       buffer.appendStream(bytes(512 * 10), 512 * 10, 10);
       assertEquals(512, buffer.ringCapacity());
@@ -38,7 +38,7 @@ class KcpIdleMemoryTest {
 
   @Test
   void sendBufferGivesARingOfAFewSegmentsBackToo() {
-    SendBuffer buffer = new SendBuffer(context, losses, 0);
+    SendBuffer buffer = new SendBuffer(new MemoryAccount(context), losses, 0);
     for (int i = 0; i < 3; i++) {
       buffer.appendStream(bytes(40), 40, 10);
       while (buffer.queued() > 0) {
@@ -54,7 +54,7 @@ class KcpIdleMemoryTest {
 
   @Test
   void queueReturnsItsRingWhenAllMessagesAreRead() {
-    ReceiveQueue queue = new ReceiveQueue(context, Delivery.MESSAGE);
+    ReceiveQueue queue = new ReceiveQueue(new MemoryAccount(context), Delivery.MESSAGE);
     for (int i = 0; i < 1000; i++) {
       assertTrue(queue.add(bytes(1), 0, 1, 0));
     }
@@ -68,7 +68,7 @@ class KcpIdleMemoryTest {
 
   @Test
   void segmentFarAheadCostsWhatItTakesAndNotWhatLiesBetween() {
-    ReorderBuffer buffer = new ReorderBuffer(context);
+    ReorderBuffer buffer = new ReorderBuffer(new MemoryAccount(context));
     assertTrue(buffer.add(65_534, 65_534, 0, bytes(1), 0, 1, 0));
     assertEquals(640 + 4096 + 2048 * 4, buffer.heldBytes());
     assertTrue(buffer.contains(65_534));
@@ -79,7 +79,8 @@ class KcpIdleMemoryTest {
   @Test
   void segmentFarAheadThatFindsNoRoomLeavesNothing() {
     MemoryBudget small = new MemoryBudget(16_000);
-    ReorderBuffer buffer = new ReorderBuffer(new KcpContext(allocator, small, new KcpCounters()));
+    ReorderBuffer buffer =
+        new ReorderBuffer(new MemoryAccount(new KcpContext(allocator, small, new KcpCounters())));
     small.charge(2_000);
     assertEquals(false, buffer.add(65_534, 65_534, 0, bytes(1), 0, 1, 0));
     assertEquals(2_000, small.usedBytes());

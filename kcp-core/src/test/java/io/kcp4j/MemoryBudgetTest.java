@@ -6,58 +6,238 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** {@link MemoryBudget} alone. */
+/** {@link MemoryBudget}, {@link MemoryLimit} and {@link MemoryAccount} without sessions. */
 class MemoryBudgetTest {
 
+  private static final int KIB = 1024;
+  private static final int MIB = 1024 * KIB;
+
   private final MemoryBudget budget = new MemoryBudget(1000);
+  private final MemoryAccount account = MemoryAccount.of(budget);
+
+  private static MemoryAccount account(MemoryLimit limit, int network) {
+    MemoryAccount account = MemoryAccount.of(new MemoryBudget(limit));
+    account.network(network);
+    return account;
+  }
+
+  private static MemoryAccount account(MemoryBudget budget, int network) {
+    MemoryAccount account = MemoryAccount.of(budget);
+    account.network(network);
+    return account;
+  }
+
+  // Sending and receiving
 
   @Test
   void sendingMayTakeHalfAndLeavesTheRestToReceiving() {
-    assertTrue(budget.hasRoomToSend(500));
-    assertFalse(budget.hasRoomToSend(501));
-    budget.chargeToSend(500);
-    assertFalse(budget.hasRoomToSend(1));
-    assertEquals(500, budget.roomBytes());
-    assertTrue(budget.tryReserve(500));
-    assertFalse(budget.tryReserve(1));
-    budget.releaseToSend(500);
+    assertTrue(account.hasRoomToSend(500));
+    assertFalse(account.hasRoomToSend(501));
+    account.chargeToSend(500);
+    assertFalse(account.hasRoomToSend(1));
+    assertEquals(500, account.roomBytes());
+    assertTrue(account.tryReserve(500));
+    assertFalse(account.tryReserve(1));
+    account.releaseToSend(500);
     assertEquals(0, budget.sendBytes());
     assertEquals(500, budget.usedBytes());
-    assertTrue(budget.tryReserve(500));
-    assertFalse(budget.hasRoomToSend(1), "the limit is reached");
+    assertTrue(account.tryReserve(500));
+    assertFalse(account.hasRoomToSend(1), "the limit is reached");
   }
 
   @Test
-  void whatSendingHoldsStarvesNeitherGapsNorCopies() {
-    budget.chargeToSend(500);
-    assertTrue(budget.tryReserveSpare(250), "half of what sending leaves");
-    assertFalse(budget.tryReserveSpare(1));
-    assertTrue(budget.tryReserveBeyondGap(125), "three quarters of it");
-    assertFalse(budget.tryReserveBeyondGap(1));
-    assertTrue(budget.tryReserve(125));
-    assertFalse(budget.tryReserve(1));
+  void sendingStarvesNeitherGapsNorCopies() {
+    account.chargeToSend(500);
+    assertTrue(account.tryReserveSpare(250), "half of what sending leaves");
+    assertFalse(account.tryReserveSpare(1));
+    assertTrue(account.tryReserveBeyondGap(125), "three quarters of it");
+    assertFalse(account.tryReserveBeyondGap(1));
+    assertTrue(account.tryReserve(125));
+    assertFalse(account.tryReserve(1));
   }
 
   @Test
   void leastOfEachSessionIsNotTakenFromReceiving() {
-    budget.chargeToSend(3000);
-    assertFalse(budget.hasRoomToSend(1));
-    assertEquals(500, budget.roomBytes());
-    assertFalse(budget.tryReserve(501));
-    assertTrue(budget.tryReserve(500));
+    account.chargeToSend(3000);
+    assertFalse(account.hasRoomToSend(1));
+    assertEquals(500, account.roomBytes());
+    assertFalse(account.tryReserve(501));
+    assertTrue(account.tryReserve(500));
     assertEquals(3500, budget.usedBytes());
-    budget.releaseToSend(3000);
-    assertTrue(budget.tryReserve(500));
-    assertFalse(budget.tryReserve(1));
+    account.releaseToSend(3000);
+    assertTrue(account.tryReserve(500));
+    assertFalse(account.tryReserve(1));
   }
 
   @Test
   void withoutALimitThereIsRoomForAll() {
-    MemoryBudget unlimited = MemoryBudget.unlimited();
+    MemoryAccount unlimited = MemoryAccount.of(MemoryBudget.unlimited());
     unlimited.chargeToSend(Integer.MAX_VALUE);
     assertTrue(unlimited.hasRoomToSend(Integer.MAX_VALUE));
-    assertTrue(unlimited.tryReserve(Integer.MAX_VALUE));
-    assertTrue(unlimited.tryReserveBeyondGap(Integer.MAX_VALUE));
-    assertTrue(unlimited.tryReserveSpare(Integer.MAX_VALUE));
+    assertTrue(unlimited.tryReserve(1_000_000_000));
+    assertTrue(unlimited.tryReserveBeyondGap(500_000_000));
+    assertTrue(unlimited.tryReserveSpare(500_000_000));
+  }
+
+  @Test
+  void accountKnowsWhatItHoldsAndWhetherItWasRefused() {
+    assertTrue(account.tryReserve(600));
+    account.chargeToSend(100);
+    assertEquals(700, account.heldBytes());
+    assertEquals(600, account.receiveBytes());
+    assertFalse(account.takeShortage());
+    assertFalse(account.tryReserve(301));
+    assertTrue(account.takeShortage());
+    assertFalse(account.takeShortage(), "true once");
+    assertFalse(account.tryReserveSpare(100));
+    assertFalse(account.takeShortage(), "a copy that is not kept is no shortage");
+    account.release(600);
+    account.releaseToSend(100);
+    assertEquals(0, account.heldBytes());
+    assertEquals(0, budget.usedBytes());
+  }
+
+  // Several event loops
+
+  @Test
+  void budgetsOfTwoEventLoopsShareALimit() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryAccount one = account(limit, 1);
+    MemoryAccount other = account(limit, 2);
+    int all = (int) (limit.commonBytes() - limit.reserveBytes());
+    assertTrue(one.tryReserve(all - 4 * MIB));
+    assertFalse(other.tryReserve(5 * MIB));
+    assertTrue(other.tryReserve(3 * MIB), "less than a block of each is lost");
+    one.release(all - 4 * MIB);
+    assertTrue(other.tryReserve(all - 4 * MIB));
+  }
+
+  @Test
+  void budgetThatIsEmptyHasBorrowedNothing() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryAccount account = account(limit, 1);
+    for (int i = 0; i < 100; i++) {
+      assertTrue(account.tryReserve(10 * KIB));
+    }
+    assertTrue(limit.borrowedBytes() >= 1000 * KIB);
+    assertTrue(limit.borrowedBytes() <= 1000 * KIB + 2 * 64 * KIB, "" + limit.borrowedBytes());
+    for (int i = 0; i < 100; i++) {
+      account.release(10 * KIB);
+    }
+    assertEquals(0, limit.borrowedBytes());
+  }
+
+  // Unvalidated sessions
+
+  @Test
+  void unvalidatedSessionsShareAnEighthBothWaysAndLeaveTheRest() {
+    MemoryBudget shared = new MemoryBudget(MemoryLimit.shared(64 * MIB));
+    MemoryAccount forged = account(shared, 1);
+    forged.unvalidated();
+    assertTrue(forged.tryReserve(5 * MIB));
+    assertTrue(forged.hasRoomToSend(3 * MIB));
+    forged.chargeToSend(3 * MIB);
+    MemoryAccount another = account(shared, 2);
+    another.unvalidated();
+    assertFalse(another.tryReserve(1));
+    assertFalse(another.hasRoomToSend(1));
+    assertEquals(8 * MIB, shared.unvalidatedBytes());
+    MemoryAccount honest = account(shared, 3);
+    assertTrue(honest.hasRoomToSend(28 * MIB), "half of what unvalidated sessions leave");
+    assertTrue(honest.tryReserve(52 * MIB), "all but the reserve");
+  }
+
+  @Test
+  void validatedSessionHoldsNothingOfTheShareAnyMore() {
+    MemoryBudget shared = new MemoryBudget(MemoryLimit.shared(64 * MIB));
+    MemoryAccount account = account(shared, 1);
+    account.unvalidated();
+    assertTrue(account.tryReserve(2 * MIB));
+    account.chargeToSend(MIB);
+    account.validated();
+    assertEquals(0, shared.unvalidatedBytes());
+    assertEquals(MIB, shared.sendBytes());
+    assertEquals(3 * MIB, shared.usedBytes());
+    assertEquals(3 * MIB, shared.networkBytes(account.network()));
+    account.release(2 * MIB);
+    account.releaseToSend(MIB);
+    assertEquals(0, shared.usedBytes());
+    assertEquals(0, shared.networkBytes(account.network()));
+  }
+
+  // The reserve
+
+  @Test
+  void reserveIsForTheSessionThatMayUseIt() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryBudget shared = new MemoryBudget(limit);
+    MemoryAccount first = account(shared, 1);
+    MemoryAccount second = account(shared, 2);
+    assertTrue(first.tryReserve((int) (limit.commonBytes() - limit.reserveBytes())));
+    assertFalse(second.tryReserve(1));
+    second.reserve(true);
+    assertTrue(second.tryReserveBeyondGap((int) limit.reserveBytes()));
+    assertFalse(second.tryReserve(1));
+  }
+
+  @Test
+  void oneBudgetAtATimeHasTheReserve() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryBudget one = new MemoryBudget(limit);
+    MemoryBudget other = new MemoryBudget(limit);
+    assertTrue(limit.acquireReserve(one));
+    assertTrue(limit.acquireReserve(one));
+    assertFalse(limit.acquireReserve(other));
+    limit.releaseReserve(other);
+    assertFalse(limit.acquireReserve(other), "not the other's to release");
+    limit.releaseReserve(one);
+    assertTrue(limit.acquireReserve(other));
+  }
+
+  // Networks
+
+  @Test
+  void networkMayNotExceedAnEighthWhileSessionsOfOthersWait() {
+    MemoryBudget shared = new MemoryBudget(MemoryLimit.shared(64 * MIB));
+    MemoryAccount greedy = account(shared, 1);
+    assertTrue(greedy.tryReserve(8 * MIB));
+    assertTrue(greedy.tryReserve(MIB), "nobody waits");
+    shared.waitFor(2);
+    assertFalse(greedy.tryReserve(1));
+    assertFalse(greedy.hasRoomToSend(1));
+    assertTrue(account(shared, 2).tryReserve(10 * MIB), "that of the session that waits");
+    assertTrue(account(shared, 3).tryReserve(8 * MIB));
+    shared.waitFor(1);
+    assertTrue(greedy.tryReserve(MIB), "its own network waits");
+    shared.waitFor(2);
+    shared.endWait();
+    assertTrue(greedy.tryReserve(1));
+  }
+
+  // The process
+
+  @Test
+  void processLimitGivesEachMemberItsPartAndLeavesTheRestToAll() {
+    ProcessMemory process = new ProcessMemory(100 * MIB);
+    MemoryLimit first = MemoryLimit.shared(100 * MIB, process);
+    MemoryAccount one = account(first, 1);
+    assertTrue(one.tryReserve(70 * MIB), "it is alone");
+    MemoryLimit second = MemoryLimit.shared(100 * MIB, process);
+    MemoryAccount other = account(second, 2);
+    assertFalse(one.tryReserve(MIB), "half belongs to the other");
+    assertTrue(other.tryReserve(49 * MIB), "its part, though the first exceeds its own");
+    one.release(70 * MIB);
+    assertFalse(other.tryReserve(10 * MIB), "half belongs to the first again");
+    first.close();
+    assertTrue(other.tryReserve(30 * MIB));
+  }
+
+  @Test
+  void memberWithASmallLimitLeavesTheRestOfItsPart() {
+    ProcessMemory process = new ProcessMemory(100 * MIB);
+    MemoryLimit.shared(10 * MIB, process);
+    MemoryAccount account = account(MemoryLimit.shared(100 * MIB, process), 1);
+    assertTrue(account.tryReserve(80 * MIB));
+    assertFalse(account.hasRoomToSend(20 * MIB));
   }
 }

@@ -76,7 +76,7 @@ class OtherThreadTest {
     assertSeen(
         () -> assertEquals(SPINS_TO_COMPILE, waitForBudget(none, SPINS_TO_COMPILE)),
         () -> waitForBudget(budget, Long.MAX_VALUE),
-        () -> budget.tryReserve(1));
+        () -> budget.charge(1));
   }
 
   @Test

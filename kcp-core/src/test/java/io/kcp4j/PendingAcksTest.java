@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** {@link PendingAcks} alone: which segments get an ACK of their own. */
 class PendingAcksTest {
 
-  private final PendingAcks acks = new PendingAcks(MemoryBudget.unlimited());
+  private final PendingAcks acks = new PendingAcks(MemoryAccount.of(MemoryBudget.unlimited()));
   private final List<String> written = new ArrayList<>();
 
   private final Kcp kcp =

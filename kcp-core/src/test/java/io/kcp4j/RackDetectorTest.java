@@ -28,7 +28,10 @@ class RackDetectorTest {
   private final KcpCounters counters = new KcpCounters();
   private final RackDetector losses = new RackDetector(rtt, new Redundancy(rtt), counters);
   private final SendBuffer buffer =
-      new SendBuffer(KcpContext.of(new UnpooledByteBufAllocator(true, true)), losses, FIRST);
+      new SendBuffer(
+          new MemoryAccount(KcpContext.of(new UnpooledByteBufAllocator(true, true))),
+          losses,
+          FIRST);
 
   @BeforeEach
   void configure() {

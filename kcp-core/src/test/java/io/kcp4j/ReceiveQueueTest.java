@@ -20,7 +20,8 @@ class ReceiveQueueTest {
   private ReceiveQueue queue = queue(Delivery.STREAM);
 
   private ReceiveQueue queue(Delivery delivery) {
-    return new ReceiveQueue(new KcpContext(allocator, budget, new KcpCounters()), delivery);
+    return new ReceiveQueue(
+        new MemoryAccount(new KcpContext(allocator, budget, new KcpCounters())), delivery);
   }
 
   private boolean add(ByteBuf data) {

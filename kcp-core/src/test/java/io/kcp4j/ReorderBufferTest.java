@@ -23,7 +23,8 @@ class ReorderBufferTest {
   private ReorderBuffer buffer = buffer();
 
   private ReorderBuffer buffer() {
-    return new ReorderBuffer(new KcpContext(allocator, budget, new KcpCounters()));
+    return new ReorderBuffer(
+        new MemoryAccount(new KcpContext(allocator, budget, new KcpCounters())));
   }
 
   private boolean add(int distance, int bytes) {
@@ -110,7 +111,8 @@ class ReorderBufferTest {
   void segmentStaysWhereTheQueueRefusesIt() {
     ReceiveQueue full =
         new ReceiveQueue(
-            new KcpContext(allocator, new MemoryBudget(1), new KcpCounters()), Delivery.STREAM);
+            new MemoryAccount(new KcpContext(allocator, new MemoryBudget(1), new KcpCounters())),
+            Delivery.STREAM);
     assertTrue(add(0, 600));
     assertFalse(buffer.moveTo(full, NEXT));
     assertTrue(contains(0));
@@ -127,6 +129,6 @@ class ReorderBufferTest {
   }
 
   private ReceiveQueue queue(Delivery delivery) {
-    return new ReceiveQueue(KcpContext.of(allocator), delivery);
+    return new ReceiveQueue(new MemoryAccount(KcpContext.of(allocator)), delivery);
   }
 }

@@ -25,7 +25,10 @@ class SkipCountDetectorTest {
   private final RttEstimator rtt = new RttEstimator();
   private final SkipCountDetector losses = new SkipCountDetector(rtt);
   private final SendBuffer buffer =
-      new SendBuffer(KcpContext.of(new UnpooledByteBufAllocator(true, true)), losses, FIRST);
+      new SendBuffer(
+          new MemoryAccount(KcpContext.of(new UnpooledByteBufAllocator(true, true))),
+          losses,
+          FIRST);
 
   SkipCountDetectorTest() {
     configure(config.earlyRetransmit(false));

@@ -15,7 +15,7 @@ class TakenSegmentsTest {
   private static final int WINDOW = 3000;
 
   private final MemoryBudget budget = MemoryBudget.unlimited();
-  private final TakenSegments taken = new TakenSegments(budget);
+  private final TakenSegments taken = new TakenSegments(MemoryAccount.of(budget));
 
   @Test
   void containsWhatWasAddedAndNothingElse() {
@@ -46,7 +46,7 @@ class TakenSegmentsTest {
   void segmentsStayWhenTheRingGrows() {
     for (int next : new int[] {0, 1, 63}) {
       for (int distance = 1; distance <= 300; distance++) {
-        TakenSegments growing = new TakenSegments(budget);
+        TakenSegments growing = new TakenSegments(MemoryAccount.of(budget));
         growing.ensureRoom(next, distance);
         growing.add(next + distance);
         growing.ensureRoom(next, 1_000);

@@ -1,6 +1,6 @@
 package io.kcp4j.fec;
 
-import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.Unstable;
 import java.util.HashMap;
 import java.util.Map;
@@ -10,7 +10,7 @@ import java.util.Objects;
  * The resources that the encoders and decoders of one thread share: arrays for packets, codes by
  * ratio, and the rows of the computation. They are heap arrays and need no closing.
  *
- * <p>Endpoints on one thread with different memory budgets share resources by {@link #withBudget}.
+ * <p>Endpoints on one thread with different memory budgets share resources by {@link #withMemory}.
  */
 @Unstable
 public final class FecContext {
@@ -18,7 +18,7 @@ public final class FecContext {
   /** Limits the codecs that peers can cause by changing their ratio; beyond it all are dropped. */
   private static final int MAX_CODECS = 64;
 
-  private final MemoryBudget budget;
+  private final MemoryAccount account;
   private final ShardPool pool;
   private final ShardRows rows;
   private final Map<Integer, ShardCodec> codecs;
@@ -26,34 +26,34 @@ public final class FecContext {
   /**
    * Makes a context.
    *
-   * @param budget charged for held packets, which use at most half of it
+   * @param account charged for held packets, which use at most half of its budget
    */
-  public FecContext(MemoryBudget budget) {
-    this(budget, new ShardPool(), new ShardRows(), new HashMap<>());
+  public FecContext(MemoryAccount account) {
+    this(account, new ShardPool(), new ShardRows(), new HashMap<>());
   }
 
   private FecContext(
-      MemoryBudget budget, ShardPool pool, ShardRows rows, Map<Integer, ShardCodec> codecs) {
-    this.budget = Objects.requireNonNull(budget, "budget");
+      MemoryAccount account, ShardPool pool, ShardRows rows, Map<Integer, ShardCodec> codecs) {
+    this.account = Objects.requireNonNull(account, "account");
     this.pool = pool;
     this.rows = rows;
     this.codecs = codecs;
   }
 
-  /** A context for the same thread that charges another budget. */
-  public FecContext withBudget(MemoryBudget budget) {
-    return new FecContext(budget, pool, rows, codecs);
+  /** A context for the same thread that charges another account. */
+  public FecContext withMemory(MemoryAccount account) {
+    return new FecContext(account, pool, rows, codecs);
   }
 
   /** An array for a shard of {@code bytes}, or null if the budget does not allow it. */
   byte[] acquire(int bytes) {
     int size = ShardPool.sizeFor(bytes);
-    return budget.tryReserveSpare(size) ? pool.acquire(size) : null;
+    return account.tryReserveSpare(size) ? pool.acquire(size) : null;
   }
 
   /** Releases an array of {@link #acquire}. */
   void release(byte[] shard) {
-    budget.release(shard.length);
+    account.release(shard.length);
     pool.release(shard);
   }
 

@@ -58,7 +58,7 @@ final class FrameReader {
 
   /** Whether memory has to be prepared for the frame. */
   boolean isPrepared() {
-    return isMessage() || type == Frame.FIN;
+    return isMessage() || type == Frame.FIN || type == Frame.UNRELIABLE_FIN;
   }
 
   /** Of a message, the kind of its lane. */

@@ -28,6 +28,9 @@ final class InboundMessage {
   int totalBytes;
   int receivedBytes;
 
+  /** The size of the buffer that it is to get. */
+  int plannedBytes;
+
   /** Whether all messages before it have arrived. */
   boolean isPassed;
 

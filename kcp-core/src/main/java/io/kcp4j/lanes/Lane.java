@@ -85,6 +85,9 @@ public final class Lane {
   /** Whether it is among the unreliable lanes that may have something unread. */
   static final int UNREAD = 32;
 
+  /** Whether it counts, since the peer has begun it, with what the driver needs for it. */
+  static final int CHARGED = 64;
+
   private byte flags;
 
   /** The state of the direction in which this side sends. */

@@ -46,21 +46,24 @@ final class LaneAdmission {
         && begun.receivedBytes + frame.length() <= begun.totalBytes;
   }
 
-  /** Whether the budget has room for a message that begins. */
-  boolean hasRoom(Lane lane, int number, int totalBytes) {
-    return claim(lane, number, totalBytes) <= budgetBytes - unreadBytes;
+  /** Whether the budget has room for messages that begin, and count so much. */
+  boolean hasRoom(long claimedBytes) {
+    return claimedBytes <= budgetBytes - unreadBytes;
   }
 
-  /** What a message counts. The peer has sent all messages with lower numbers, too. */
-  private static long claim(Lane lane, int number, int totalBytes) {
-    int end = lane.inbox == null ? lane.base : lane.inbox.end;
+  /**
+   * What a message counts. The peer has sent all messages with lower numbers, too.
+   *
+   * @param end one more than the highest number of which anything has arrived
+   */
+  static long claim(int end, int number, int totalBytes) {
     long messages = Math.max(number - end + 1L, 0);
     return messages * LanesConfig.MESSAGE_OVERHEAD_BYTES + totalBytes;
   }
 
   /** Counts a message that begins, for which there is room. */
-  void begin(Lane lane, int number, int totalBytes) {
-    unreadBytes += (int) claim(lane, number, totalBytes);
+  void begin(LaneInbox inbox, int number, int totalBytes) {
+    unreadBytes += (int) claim(inbox.end, number, totalBytes);
     control.received(unreadBytes);
   }
 

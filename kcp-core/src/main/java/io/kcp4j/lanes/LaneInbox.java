@@ -1,21 +1,36 @@
 package io.kcp4j.lanes;
 
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
 /**
  * What has been received on one lane and is not read, or not complete: the messages that can be
- * read, in order, and a ring of those from the lane's {@code base} on, by number. The base is the
- * lowest number of which not all has arrived. Exists only while there is something.
+ * read, in order, and by number those that are not complete or wait for others. Exists only while
+ * there is something.
+ *
+ * <p>Numbers are found by hashing, so memory follows the messages that have arrived, however far
+ * apart their numbers are. Each of them counts {@link MessageMemory#OVERHEAD_BYTES}, which includes
+ * its place here. The hash of a number is its lowest bits: consecutive numbers never collide.
  */
 final class LaneInbox {
 
-  /** Rings of this capacity do not count against the memory budget. */
-  private static final int MIN_RING = 4;
+  private static final int MIN_CAPACITY = 4;
 
-  private static final InboundMessage[] NO_RING = {};
+  private static final InboundMessage[] NONE = {};
 
-  private InboundMessage[] ring = NO_RING;
+  private InboundMessage[] messages = NONE;
+  private int[] numbers = {};
+  private int size;
 
   /** One more than the highest number of which anything has arrived; at least the base. */
   int end;
+
+  /** The same with the frames of the segment that is being planned. */
+  int plannedEnd;
+
+  /** For how many messages that segment needs room here. */
+  private int planned;
 
   private InboundMessage first;
   private InboundMessage last;
@@ -31,6 +46,7 @@ final class LaneInbox {
 
   LaneInbox(int base) {
     end = base;
+    plannedEnd = base;
   }
 
   /** Whether nothing is there to be read, to be completed, or to end. */
@@ -72,56 +88,118 @@ final class LaneInbox {
 
   // Messages by number
 
-  /** The message with this number, at least the base; null if nothing of it has arrived. */
+  /** The message with this number; null if nothing of it has arrived, or it is in order. */
   InboundMessage get(int number) {
-    return number - end >= 0 || ring.length == 0 ? null : ring[number & (ring.length - 1)];
+    int slot = size == 0 ? -1 : slot(number);
+    return slot < 0 ? null : messages[slot];
   }
 
-  /** Sets the message with a number from {@code base} on; the ring has room after {@link #grow}. */
+  /** The slot of a number, or the complement of the free slot for it. */
+  private int slot(int number) {
+    int mask = messages.length - 1;
+    int slot = number & mask;
+    while (messages[slot] != null) {
+      if (numbers[slot] == number) {
+        return slot;
+      }
+      slot = slot + 1 & mask;
+    }
+    return ~slot;
+  }
+
+  /** Sets the message with a number; there is room after {@link #ensureRoom}. */
   void set(int number, InboundMessage message) {
-    ring[number & (ring.length - 1)] = message;
+    int slot = slot(number);
+    if (slot < 0) {
+      slot = ~slot;
+      numbers[slot] = number;
+      size++;
+    }
+    messages[slot] = message;
   }
 
-  /** Whether a message that begins has its place in the ring: others are delivered at once. */
-  boolean isRingNeeded(int base, int number, boolean isFragment) {
+  /** Removes a number that is there. */
+  void remove(int number) {
+    int mask = messages.length - 1;
+    int free = slot(number);
+    for (int i = free + 1 & mask; messages[i] != null; i = i + 1 & mask) {
+      if ((i - numbers[i] & mask) >= (i - free & mask)) { // A search for it would end at the gap.
+        messages[free] = messages[i];
+        numbers[free] = numbers[i];
+        free = i;
+      }
+    }
+    messages[free] = null;
+    size--;
+  }
+
+  /** Whether a message that begins has to be found by number: others are delivered at once. */
+  boolean isNumberNeeded(int base, int number, boolean isFragment) {
     return number != base || end != base || isFragment;
   }
 
+  /** A segment begins the message with a number, of which nothing has arrived. */
+  void plan(int base, int number, boolean isFragment) {
+    boolean isDeliveredAtOnce = planned == 0 && end == base && number == plannedEnd && !isFragment;
+    if (!isDeliveredAtOnce) {
+      planned++;
+    }
+    if (number - plannedEnd >= 0) {
+      plannedEnd = number + 1;
+    }
+  }
+
+  /** Whether another message can be found by number, without more memory. */
+  boolean hasRoom() {
+    return 2 * (size + 1) <= messages.length;
+  }
+
   /**
-   * The size that the ring needs for the numbers from {@code base} to {@link #end}, and for {@code
-   * number}.
+   * Makes room for the messages of the segment.
+   *
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
-  int neededCapacity(int base, int number) {
-    int needed = Math.max(number + 1 - base, end - base);
-    return needed <= ring.length
-        ? ring.length
-        : Math.max(MIN_RING, Integer.highestOneBit(2 * needed - 1));
+  void ensureRoomForPlanned() {
+    if (planned > 0) {
+      ensureRoom(planned);
+    }
   }
 
-  /** How much of the memory budget a ring of this capacity takes, in bytes. */
-  static int ringBytes(int capacity) {
-    return capacity <= MIN_RING ? 0 : Long.BYTES * capacity;
-  }
-
-  /** Makes the ring larger, if it is smaller. */
-  void grow(int base, int capacity) {
-    if (capacity == ring.length) {
+  private void ensureRoom(int more) {
+    int needed = 2 * (size + more);
+    if (needed <= messages.length) {
       return;
     }
+    int capacity = Math.max(MIN_CAPACITY, Integer.highestOneBit(2 * needed - 1));
+    InboundMessage[] before = messages;
+    int[] numbersBefore = numbers;
     InboundMessage[] larger = new InboundMessage[capacity];
-    for (int i = base; ring.length > 0 && i != end; i++) {
-      larger[i & (larger.length - 1)] = ring[i & (ring.length - 1)];
+    numbers = new int[capacity];
+    messages = larger;
+    size = 0;
+    for (int i = 0; i < before.length; i++) {
+      if (before[i] != null) {
+        set(numbersBefore[i], before[i]);
+      }
     }
-    ring = larger;
   }
 
-  /** How many numbers the ring has room for. */
+  /** The messages that are found by number. */
+  List<InboundMessage> byNumber() {
+    return Arrays.stream(messages).filter(Objects::nonNull).toList();
+  }
+
+  /** How many messages it has room for. */
   int capacity() {
-    return ring.length;
+    return messages.length / 2;
   }
 
-  /** Releases a large ring, in which nothing is. */
-  void releaseRing() {
-    ring = NO_RING;
+  /** The segment has been taken in, or not: releases what the lane does not need now. */
+  void endSegment() {
+    planned = 0;
+    plannedEnd = end;
+    if (size == 0) {
+      messages = NONE;
+    }
   }
 }

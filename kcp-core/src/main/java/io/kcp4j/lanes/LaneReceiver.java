@@ -2,7 +2,6 @@ package io.kcp4j.lanes;
 
 import io.kcp4j.Copying;
 import io.kcp4j.Kcp;
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.netty.buffer.ByteBuf;
@@ -27,10 +26,9 @@ final class LaneReceiver {
   /** How many messages wait to be read. */
   private int unreadMessages;
 
-  LaneReceiver(
-      Lanes lanes, KcpContext context, Kcp kcp, ControlFrames control, LanesConfig config) {
+  LaneReceiver(Lanes lanes, Kcp kcp, ControlFrames control, LanesConfig config) {
     this.lanes = lanes;
-    memory = new MessageMemory(context);
+    memory = new MessageMemory(kcp.memory());
     this.kcp = kcp;
     counters = kcp.counters();
     admission = new LaneAdmission(control, config);
@@ -48,20 +46,24 @@ final class LaneReceiver {
 
   // Segments
 
-  /**
-   * Allocates what the frame needs that has been read, a message or a FIN.
-   *
-   * @param isInOrder whether its segment closes a gap, or follows the one before
-   * @return false if there is no memory
-   * @throws OutOfMemoryError likewise
-   */
-  boolean prepare(FrameReader frame, boolean isInOrder) {
-    return preparation.add(frame, isInOrder);
+  /** Plans what a frame needs; see {@link SegmentPreparation#plan}. */
+  boolean plan(FrameReader frame) {
+    return preparation.plan(frame);
+  }
+
+  /** Allocates what has been planned; see {@link SegmentPreparation#allocate}. */
+  boolean allocate(boolean isInOrder) {
+    return preparation.allocate(isInOrder);
   }
 
   /** The segment has been taken in, or not: releases what has been prepared and is not needed. */
   void endSegment() {
     preparation.end();
+  }
+
+  /** The lane of the frame that is taken in, which is not a message; null if it is refused. */
+  Lane nextLane() {
+    return preparation.nextLane();
   }
 
   // Messages
@@ -112,7 +114,7 @@ final class LaneReceiver {
         run.begin(lane, begun, frame, data, index);
       }
       add(lane, begun, frame, data);
-      preparation.releaseUnused(lane);
+      lanes.endSegment(lane);
     }
     return isContinuation;
   }
@@ -131,9 +133,11 @@ final class LaneReceiver {
   /** Whether a message can begin: earlier frames of a hostile segment may have changed that. */
   private boolean isBegin(Lane lane, int number, FrameReader frame) {
     InboundMessage prepared = preparation.message();
+    LaneInbox inbox = lane.inbox;
     return prepared != null
         && prepared.number == number
-        && admission.hasRoom(lane, number, frame.total());
+        && admission.hasRoom(LaneAdmission.claim(inbox.end, number, frame.total()))
+        && (!inbox.isNumberNeeded(lane.base, number, frame.isFragment()) || inbox.hasRoom());
   }
 
   /** Whether a frame continues a message, for which the buffer is large enough. */
@@ -146,8 +150,8 @@ final class LaneReceiver {
   private InboundMessage begin(Lane lane, LaneInbox inbox, FrameReader frame) {
     InboundMessage message = preparation.take();
     int number = message.number;
-    admission.begin(lane, number, message.totalBytes);
-    if (inbox.isRingNeeded(lane.base, number, frame.isFragment())) {
+    admission.begin(inbox, number, message.totalBytes);
+    if (inbox.isNumberNeeded(lane.base, number, frame.isFragment())) {
       inbox.set(number, message);
     }
     if (number - inbox.end >= 0) {
@@ -190,7 +194,7 @@ final class LaneReceiver {
 
   private void completed(Lane lane, LaneInbox inbox, InboundMessage message) {
     boolean isOrdered = lane.inputKind == LaneKind.RELIABLE_ORDERED;
-    if (inbox.get(message.number) == null) { // In order: it is not in the ring.
+    if (inbox.get(message.number) == null) { // In order: it was delivered at once.
       lane.base++;
       message.isPassed = true;
       deliver(lane, inbox, message);
@@ -226,9 +230,10 @@ final class LaneReceiver {
       if (message == null || !message.isComplete()) {
         return;
       }
-      inbox.set(lane.base, null);
+      inbox.remove(lane.base);
       lane.base++;
       if (message == InboundMessage.READ) {
+        memory.releaseNumber();
         admission.consumed(lane, LanesConfig.MESSAGE_OVERHEAD_BYTES);
       } else {
         message.isPassed = true;
@@ -246,6 +251,7 @@ final class LaneReceiver {
       charge += LanesConfig.MESSAGE_OVERHEAD_BYTES;
     } else {
       lane.inbox.set(message.number, InboundMessage.READ);
+      memory.keepNumber();
     }
     message.giveBack();
     admission.consumed(lane, charge);
@@ -313,6 +319,7 @@ final class LaneReceiver {
     }
     memory.release(message.content);
     inbox.set(message.number, InboundMessage.READ);
+    memory.keepNumber();
     admission.consumed(lane, message.totalBytes);
     message.giveBack();
     advance(lane, inbox);
@@ -328,30 +335,27 @@ final class LaneReceiver {
     }
   }
 
-  /** An inbox goes, in which nothing is. */
-  void releaseRing(LaneInbox inbox) {
-    memory.releaseRing(inbox);
-  }
-
   /** Releases all messages. */
   void close(Lane lane) {
     LaneInbox inbox = lane.inbox;
-    for (int number = lane.base; number != inbox.end; number++) {
-      InboundMessage message = inbox.get(number);
-      if (message != null && message.content != null && !isReadable(lane, message)) {
-        memory.release(message.content);
-        message.content = null;
-      }
-    }
+    inbox.byNumber().forEach(message -> close(lane, message));
     while (lane.isReadable()) {
       unreadMessages--;
       memory.release(inbox.remove().content);
     }
-    memory.releaseRing(inbox);
     lane.inbox = null;
   }
 
-  /** Whether a message that is in the ring is also among those that can be read. */
+  private void close(Lane lane, InboundMessage message) {
+    if (message == InboundMessage.READ) {
+      memory.releaseNumber();
+    } else if (!isReadable(lane, message)) {
+      memory.release(message.content);
+      message.content = null;
+    }
+  }
+
+  /** Whether a message that is found by number is also among those that can be read. */
   private static boolean isReadable(Lane lane, InboundMessage message) {
     return lane.inputKind == LaneKind.RELIABLE_UNORDERED && message.isComplete();
   }

@@ -1,7 +1,7 @@
 package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
-import io.kcp4j.KcpContext;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.util.Objects;
@@ -24,7 +24,14 @@ import java.util.Objects;
 @Unstable
 public final class Lanes {
 
+  /** The approximate memory of a lane, with an inbox. */
+  static final int LANE_BYTES = 192;
+
+  /** So many lanes a peer may begin before it has proven its address. */
+  private static final int MAX_UNVALIDATED_LANES = 8;
+
   private final Kcp kcp;
+  private final MemoryAccount memory;
   private final LanesConfig config;
   private final boolean isClient;
   private final LaneTable table = new LaneTable();
@@ -45,23 +52,31 @@ public final class Lanes {
   /** How many lanes the peer has ended, which has not been taken yet. */
   private int inputEnds;
 
+  /** How many lanes exist since the peer has used them. */
+  private int lanesOfPeer;
+
+  /** How many lanes count with what the driver needs for them. */
+  private int chargedLanes;
+
+  private int attachmentBytes;
+
   /**
    * Makes the lanes of a session before that has sent or received anything.
    *
    * @param kcp the session's, whose delivery is {@link io.kcp4j.Delivery#LANES}
-   * @param context that of {@code kcp}
    * @param isClient whether this side begins the session
    * @throws IllegalStateException if the delivery is another one
    */
-  public Lanes(Kcp kcp, KcpContext context, LanesConfig config, boolean isClient) {
+  public Lanes(Kcp kcp, LanesConfig config, boolean isClient) {
     this.kcp = Objects.requireNonNull(kcp, "kcp");
+    memory = kcp.memory();
     this.config = Objects.requireNonNull(config, "config");
     this.isClient = isClient;
     control = new ControlFrames(config.maxLanes(), config.budgetBytes());
     sender = new LaneSender(kcp, control);
-    receiver = new LaneReceiver(this, context, kcp, control, config);
+    receiver = new LaneReceiver(this, kcp, control, config);
     unreliableSender = new UnreliableSender(sender, kcp, config.unreliableQueue());
-    unreliableReceiver = new UnreliableReceiver(this, context, kcp, config);
+    unreliableReceiver = new UnreliableReceiver(this, kcp, config);
     kcp.sink(new SegmentDemux(this, kcp, sender, receiver, unreliableReceiver));
     kcp.source(sender);
     if (isClient) {
@@ -176,13 +191,70 @@ public final class Lanes {
     return table.get(id);
   }
 
-  /** The lane on which the peer sends; null if it is not allowed to. */
-  Lane findOrMake(int id) {
-    if (id >= config.maxLanes()) {
-      return null;
-    }
+  /** Whether the peer may send on a lane with this id. */
+  boolean isAllowed(int id) {
+    return id < config.maxLanes();
+  }
+
+  /**
+   * The lane on which the peer sends; null if it is not allowed to, or if there is no memory for
+   * another lane now.
+   */
+  Lane findOrBegin(int id) {
     Lane lane = table.get(id);
-    return lane == null ? make(id) : lane;
+    if (lane != null && lane.inputKind != null) {
+      return lane;
+    }
+    return isAllowed(id) ? begin(lane, id) : null;
+  }
+
+  private Lane begin(Lane found, int id) {
+    Lane lane = found;
+    if (lane == null) {
+      if (!memory.tryReserve(LANE_BYTES)) {
+        return null;
+      }
+      lane = make(id);
+      lanesOfPeer++;
+    }
+    return lane.is(Lane.CHARGED) || !lane.isUnused() || charge(lane) ? lane : null;
+  }
+
+  /** Counts a lane that the peer begins, with the driver's object for it. */
+  private boolean charge(Lane lane) {
+    boolean isPossible =
+        (!memory.isUnvalidated() || chargedLanes < MAX_UNVALIDATED_LANES)
+            && memory.tryReserve(attachmentBytes);
+    if (isPossible) {
+      lane.set(Lane.CHARGED, true);
+      chargedLanes++;
+    }
+    return isPossible;
+  }
+
+  /** Neither side uses the lane any more, or the peer has not begun it after all. */
+  private void uncharge(Lane lane) {
+    if (lane.is(Lane.CHARGED) && lane.isUnused()) {
+      lane.set(Lane.CHARGED, false);
+      chargedLanes--;
+      memory.release(attachmentBytes);
+    }
+  }
+
+  /** What the lanes themselves count that the peer has begun, in bytes. */
+  int chargedBytes() {
+    return LANE_BYTES * lanesOfPeer + attachmentBytes * chargedLanes;
+  }
+
+  /**
+   * Sets how much memory the driver uses for each lane that the peer begins, as for a channel.
+   *
+   * @param bytes default 0
+   */
+  public void attachmentBytes(int bytes) {
+    memory.charge(bytes * chargedLanes);
+    memory.release(attachmentBytes * chargedLanes);
+    attachmentBytes = bytes;
   }
 
   /**
@@ -322,9 +394,17 @@ public final class Lanes {
   /** The inbox takes no memory if nothing is in it. */
   void releaseIfEmpty(Lane lane) {
     if (lane.inbox != null && lane.inbox.isEmpty(lane.base)) {
-      receiver.releaseRing(lane.inbox);
       lane.inbox = null;
     }
+  }
+
+  /** A segment with a frame of the lane has been taken in, or not. */
+  void endSegment(Lane lane) {
+    if (lane.inbox != null) {
+      lane.inbox.endSegment();
+      releaseIfEmpty(lane);
+    }
+    uncharge(lane);
   }
 
   ByteBuf receive(Lane lane) {
@@ -404,7 +484,14 @@ public final class Lanes {
     control.drop(lane, ControlFrames.STOP);
     controlChanged();
     releaseIfEmpty(lane);
+    uncharge(lane);
     return true;
+  }
+
+  /** The peer has read everything that this side had ended. */
+  void outputRead(Lane lane) {
+    uncharge(lane);
+    news(lane);
   }
 
   /**
@@ -428,6 +515,9 @@ public final class Lanes {
     table.forEach(this::close);
     sender.onSent(0); // If a flush has failed, they have not been told.
     news.clear();
+    memory.release(chargedBytes());
+    lanesOfPeer = 0;
+    chargedLanes = 0;
   }
 
   private void close(Lane lane) {

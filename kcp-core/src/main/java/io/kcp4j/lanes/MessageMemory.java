@@ -1,23 +1,22 @@
 package io.kcp4j.lanes;
 
-import io.kcp4j.KcpContext;
-import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryAccount;
 import io.netty.buffer.ByteBuf;
 
-/**
- * The buffers of messages that are not read, and the rings of inboxes: what they take of the memory
- * budget.
- */
+/** The memory of messages that are not read: what they take of the session's account. */
 final class MessageMemory {
 
-  /** The approximate memory of a message beside its content. */
+  /** The approximate memory of a message beside its content, its place in an inbox included. */
   static final int OVERHEAD_BYTES = 128;
 
-  private final KcpContext context;
+  /** That of the number of a message which was read before others with lower numbers. */
+  static final int NUMBER_BYTES = 32;
+
+  private final MemoryAccount account;
   private int heldBytes;
 
-  MessageMemory(KcpContext context) {
-    this.context = context;
+  MessageMemory(MemoryAccount account) {
+    this.account = account;
   }
 
   /** The memory that is reserved. */
@@ -25,83 +24,66 @@ final class MessageMemory {
     return heldBytes;
   }
 
+  /** Whether the peer may have forged its address, so that it may hold little. */
+  boolean isUnvalidated() {
+    return account.isUnvalidated();
+  }
+
   /**
-   * Allocates a buffer of this capacity.
+   * Reserves the memory of messages, their overhead included.
    *
    * @param isUrgent whether it may take what is kept free for that which makes memory free
-   * @return null if the budget has no room
-   * @throws OutOfMemoryError if the allocator has no memory
+   * @return false if the budget has no room
    */
-  ByteBuf allocate(int bytes, boolean isUrgent) {
-    int reserved = bytes + OVERHEAD_BYTES;
-    MemoryBudget budget = context.budget();
-    boolean hasRoom = isUrgent ? budget.tryReserve(reserved) : budget.tryReserveBeyondGap(reserved);
-    return hasRoom ? allocate(bytes) : null;
+  boolean tryReserve(int bytes, boolean isUrgent) {
+    boolean isReserved = isUrgent ? account.tryReserve(bytes) : account.tryReserveBeyondGap(bytes);
+    heldBytes += isReserved ? bytes : 0;
+    return isReserved;
   }
 
   /** The same for a message that may be lost. */
-  ByteBuf allocateSpare(int bytes) {
-    return context.budget().tryReserveSpare(bytes + OVERHEAD_BYTES) ? allocate(bytes) : null;
-  }
-
-  /** Allocates a buffer for which memory is reserved. */
-  private ByteBuf allocate(int bytes) {
-    heldBytes += bytes + OVERHEAD_BYTES;
-    try {
-      return context.directBuffer(bytes, bytes);
-    } catch (OutOfMemoryError e) {
-      unaccount(bytes);
-      throw e;
-    }
+  boolean tryReserveSpare(int bytes) {
+    boolean isReserved = account.tryReserveSpare(bytes);
+    heldBytes += isReserved ? bytes : 0;
+    return isReserved;
   }
 
   /**
-   * Makes room for a number in the ring of an inbox.
+   * Allocates a buffer of this capacity for which memory is reserved.
    *
-   * @return false if the budget has no room
-   * @throws OutOfMemoryError if there is no memory
+   * @throws OutOfMemoryError if the allocator has no memory
    */
-  boolean growRing(LaneInbox inbox, int base, int number) {
-    int capacity = inbox.neededCapacity(base, number);
-    int more = LaneInbox.ringBytes(capacity) - LaneInbox.ringBytes(inbox.capacity());
-    if (more > 0 && !context.budget().tryReserveBeyondGap(more)) {
-      return false;
-    }
-    try {
-      inbox.grow(base, capacity);
-      heldBytes += more;
-      return true;
-    } catch (OutOfMemoryError e) {
-      context.budget().release(more);
-      throw e;
-    }
+  ByteBuf allocate(int bytes) {
+    return account.directBuffer(bytes);
   }
 
-  /** Releases the ring of an inbox, in which nothing is. */
-  void releaseRing(LaneInbox inbox) {
-    int bytes = LaneInbox.ringBytes(inbox.capacity());
-    if (bytes > 0) {
-      inbox.releaseRing();
-      heldBytes -= bytes;
-      context.budget().release(bytes);
-    }
+  /** Releases what was reserved and not allocated. */
+  void unreserve(int bytes) {
+    heldBytes -= bytes;
+    account.release(bytes);
   }
 
   /** A buffer becomes the user's, and counts no longer. */
   void handOver(ByteBuf buffer) {
-    unaccount(buffer.capacity());
+    unreserve(buffer.capacity() + OVERHEAD_BYTES);
   }
 
   /** Releases a buffer, if there is one. */
   void release(ByteBuf buffer) {
     if (buffer != null) {
-      unaccount(buffer.capacity());
+      handOver(buffer);
       buffer.release();
     }
   }
 
-  private void unaccount(int bytes) {
-    heldBytes -= bytes + OVERHEAD_BYTES;
-    context.budget().release(bytes + OVERHEAD_BYTES);
+  /** A number has to be remembered whose message counts no more. */
+  void keepNumber() {
+    heldBytes += NUMBER_BYTES;
+    account.charge(NUMBER_BYTES);
+  }
+
+  /** It needs not be remembered any more. */
+  void releaseNumber() {
+    unreserve(NUMBER_BYTES);
   }
 }

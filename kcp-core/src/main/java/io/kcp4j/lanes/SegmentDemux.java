@@ -89,23 +89,37 @@ final class SegmentDemux implements SegmentSink {
     return true;
   }
 
-  /** Takes in all frames, or none. Returns false if there is no memory. */
+  /**
+   * Takes in all frames, or none: first it reads them, then it allocates what they need, then they
+   * have their effects. Returns false if there is no memory.
+   */
   private boolean receiveFrames(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
+    if (!isWellFormed(datagram, index, bytes)) {
+      refuse();
+      return true;
+    }
     frame.reset(datagram, index, bytes);
     while (frame.next()) {
-      if (frame.isPrepared() && !receiver.prepare(frame, isInOrder)) {
+      if (frame.isPrepared() && !receiver.plan(frame)) {
         return false;
       }
     }
-    if (frame.isMalformed()) {
-      refuse();
-      return true;
+    if (!receiver.allocate(isInOrder)) {
+      return false;
     }
     frame.reset(datagram, index, bytes);
     while (frame.next()) {
       receiveFrame(datagram);
     }
     return true;
+  }
+
+  private boolean isWellFormed(ByteBuf datagram, int index, int bytes) {
+    frame.reset(datagram, index, bytes);
+    while (frame.next()) {
+      // Reading is all that is needed.
+    }
+    return !frame.isMalformed();
   }
 
   private void receiveFrame(ByteBuf datagram) {
@@ -119,7 +133,8 @@ final class SegmentDemux implements SegmentSink {
   private void receiveControl() {
     switch (frame.type()) {
       case Frame.FIN -> receiver.receiveFin(frame);
-      case Frame.UNRELIABLE_FIN -> unreliableReceiver.receiveFin(frame.lane(), frame.value());
+      case Frame.UNRELIABLE_FIN ->
+          unreliableReceiver.receiveFin(receiver.nextLane(), frame.value());
       case Frame.PREFACE -> {}
       default -> {
         Lane lane = lanes.find(frame.lane());
@@ -138,7 +153,7 @@ final class SegmentDemux implements SegmentSink {
     if (frame.type() == Frame.FIN_ACK) {
       boolean isPossible = sender.finAcknowledged(lane);
       if (isPossible) {
-        lanes.news(lane);
+        lanes.outputRead(lane);
       }
       return isPossible;
     }

@@ -3,14 +3,23 @@ package io.kcp4j.lanes;
 import java.util.Arrays;
 
 /**
- * All that the frames of a segment need, which is allocated before any of them has an effect: so a
- * segment for which there is no memory can be retransmitted as a whole. A frame that will be
- * refused gets nothing, and what a hostile segment gets in all is limited.
+ * All that the frames of a well-formed segment need. It is planned, then reserved for the whole
+ * segment at once, and then allocated, before any frame has an effect: so a segment for which there
+ * is no memory can be retransmitted as a whole. A frame that will be refused gets nothing.
  */
 final class SegmentPreparation {
 
   /** The first buffer of a message in fragments: the peer may send fewer than it says. */
-  private static final int FIRST_BUFFER_BYTES = 64 * 1024;
+  private static final int FIRST_BUFFER_BYTES = 4 * 1024;
+
+  /**
+   * How far the first fragment to arrive may lie in its message, and how much further for each byte
+   * that has arrived: a buffer follows what has arrived, not an offset. A peer that has lost more
+   * in a row sends the lost part again first.
+   */
+  private static final int MAX_HOLE_BYTES = 16 * 1024;
+
+  private static final int HOLE_FACTOR = 8;
 
   private final Lanes lanes;
   private final MessageMemory memory;
@@ -27,8 +36,17 @@ final class SegmentPreparation {
   /** The frame that is taken in. */
   private int next;
 
-  /** The size of all buffers. */
+  /** What the messages of the segment count of the budget of what is not read. */
+  private long claimedBytes;
+
+  /** The buffers and the overhead of all messages. */
   private long bytes;
+
+  /** What is reserved, and not allocated yet. */
+  private int unallocatedBytes;
+
+  /** Whether a frame completes a message, so that memory can be released soon. */
+  private boolean completesMessage;
 
   SegmentPreparation(Lanes lanes, MessageMemory memory, LaneAdmission admission) {
     this.lanes = lanes;
@@ -37,83 +55,101 @@ final class SegmentPreparation {
   }
 
   /**
-   * Allocates what a frame needs, a message or a FIN.
+   * Plans what a frame needs, a message or the end of a lane.
    *
-   * @param isInOrder whether its segment closes a gap, or follows the one before
-   * @return false if there is no memory
-   * @throws OutOfMemoryError likewise
+   * @return false if the segment cannot be taken now: there is no memory for a lane, or a fragment
+   *     lies too far beyond what has arrived of its message
    */
-  boolean add(FrameReader frame, boolean isInOrder) {
+  boolean plan(FrameReader frame) {
     if (frames == lanesOf.length) {
       lanesOf = Arrays.copyOf(lanesOf, 2 * frames);
       messages = Arrays.copyOf(messages, 2 * frames);
     }
     int index = frames++;
-    Lane lane = lanes.findOrMake(frame.lane());
+    if (!lanes.isAllowed(frame.lane())) {
+      return true;
+    }
+    Lane lane = lanes.findOrBegin(frame.lane());
     if (lane == null) {
-      return true;
-    }
-    if (!frame.isMessage()) {
-      use(index, lane);
-      return true;
-    }
-    if (!admission.isPossible(lane, frame)) {
-      return true;
-    }
-    // What holds now may not hold any more when earlier frames of the segment have been taken in.
-    int number = frame.number(lane.base);
-    InboundMessage begun = LaneAdmission.begun(lane, number);
-    boolean isTaken =
-        begun == null
-            ? admission.hasRoom(lane, number, frame.total())
-            : LaneAdmission.isContinuation(begun, frame);
-    if (!isTaken) {
-      return true;
-    }
-    use(index, lane);
-    return allocate(index, number, begun, frame, isInOrder);
-  }
-
-  private void use(int index, Lane lane) {
-    lanes.inbox(lane);
-    lanesOf[index] = lane;
-  }
-
-  private boolean allocate(
-      int index, int number, InboundMessage begun, FrameReader frame, boolean isInOrder) {
-    Lane lane = lanesOf[index];
-    int needed = neededBytes(begun, frame);
-    if (needed < 0 || bytes + needed > admission.budgetBytes()) {
-      return true;
-    }
-    boolean isInRing =
-        begun == null && lane.inbox.isRingNeeded(lane.base, number, frame.isFragment());
-    if (isInRing && !memory.growRing(lane.inbox, lane.base, number)) {
       return false;
     }
-    bytes += needed;
-    messages[index] = InboundMessage.take(number, frame.total());
-    messages[index].content = memory.allocate(needed, isInOrder && completes(begun, frame));
-    return messages[index].content != null;
+    if (frame.isMessage() && !admission.isPossible(lane, frame)) {
+      return true;
+    }
+    lanesOf[index] = lane;
+    LaneInbox inbox = lanes.inbox(lane);
+    return !frame.isMessage() || planMessage(index, lane, inbox, frame);
   }
 
-  /** Whether a frame completes its message: only then can that be read, and its memory released. */
-  private static boolean completes(InboundMessage begun, FrameReader frame) {
+  private boolean planMessage(int index, Lane lane, LaneInbox inbox, FrameReader frame) {
+    // What holds now may not hold any more when earlier frames of the segment have been taken in.
+    int number = frame.number(lane.base);
+    InboundMessage begun = inbox.get(number);
+    if (begun == null) {
+      long claim = LaneAdmission.claim(inbox.plannedEnd, number, frame.total());
+      if (!admission.hasRoom(claimedBytes + claim)) {
+        lanesOf[index] = null;
+        return true;
+      }
+      claimedBytes += claim;
+      inbox.plan(lane.base, number, frame.isFragment());
+    } else if (!LaneAdmission.isContinuation(begun, frame)) {
+      lanesOf[index] = null;
+      return true;
+    }
     int before = begun == null ? 0 : begun.receivedBytes;
-    return before + frame.length() == frame.total();
+    completesMessage |= before + frame.length() == frame.total();
+    int end = frame.offset() + frame.length();
+    if (frame.isFragment() && end - before > MAX_HOLE_BYTES + (long) HOLE_FACTOR * before) {
+      return false;
+    }
+    int needed = neededBytes(begun, frame, end);
+    if (needed >= 0) {
+      messages[index] = InboundMessage.take(number, frame.total());
+      messages[index].plannedBytes = needed;
+      bytes += needed + MessageMemory.OVERHEAD_BYTES;
+    }
+    return true;
   }
 
   /** The size of the buffer that a frame needs, or -1 if it needs none. */
-  private static int neededBytes(InboundMessage begun, FrameReader frame) {
+  private static int neededBytes(InboundMessage begun, FrameReader frame, int end) {
     if (!frame.isFragment()) {
       return frame.total();
     }
-    int end = frame.offset() + frame.length();
     int before = begun == null ? 0 : begun.content.capacity();
     if (end <= before) {
       return -1;
     }
     return Math.min(frame.total(), Math.max(end, Math.max(2 * before, FIRST_BUFFER_BYTES)));
+  }
+
+  /**
+   * Reserves and allocates what has been planned.
+   *
+   * @param isInOrder whether the segment closes a gap, or follows the one before
+   * @return false if there is no memory
+   * @throws OutOfMemoryError likewise
+   */
+  boolean allocate(boolean isInOrder) {
+    long mostBytes = admission.budgetBytes() + (long) frames * MessageMemory.OVERHEAD_BYTES;
+    boolean isReserved =
+        bytes == 0
+            || (bytes <= mostBytes
+                && memory.tryReserve((int) bytes, isInOrder && completesMessage));
+    if (!isReserved) {
+      return false;
+    }
+    unallocatedBytes = (int) bytes;
+    for (int i = 0; i < frames; i++) {
+      InboundMessage message = messages[i];
+      if (message != null) {
+        lanesOf[i].inbox.ensureRoomForPlanned();
+        message.content = memory.allocate(message.plannedBytes);
+        unallocatedBytes -= message.plannedBytes + MessageMemory.OVERHEAD_BYTES;
+      }
+    }
+    return true;
   }
 
   /** The lane of the next frame that is taken in; null if it has to be refused. */
@@ -133,16 +169,12 @@ final class SegmentPreparation {
     return taken;
   }
 
-  /** A frame of the lane has been taken in, or not: releases what the lane does not need now. */
-  void releaseUnused(Lane lane) {
-    if (lane.inbox != null && lane.inbox.end == lane.base) {
-      memory.releaseRing(lane.inbox);
-      lanes.releaseIfEmpty(lane);
-    }
-  }
-
   /** The segment has been taken in, or not: releases what is left. */
   void end() {
+    if (unallocatedBytes > 0) { // The allocator has failed in between.
+      memory.unreserve(unallocatedBytes);
+      unallocatedBytes = 0;
+    }
     for (int i = 0; i < frames; i++) {
       InboundMessage message = messages[i];
       if (message != null) {
@@ -151,12 +183,14 @@ final class SegmentPreparation {
         message.giveBack();
       }
       if (lanesOf[i] != null) {
-        releaseUnused(lanesOf[i]);
+        lanes.endSegment(lanesOf[i]);
         lanesOf[i] = null;
       }
     }
     frames = 0;
     next = 0;
+    claimedBytes = 0;
     bytes = 0;
+    completesMessage = false;
   }
 }

@@ -1,7 +1,6 @@
 package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.netty.buffer.ByteBuf;
@@ -25,9 +24,9 @@ final class UnreliableReceiver {
   /** The lanes that may have something unread, each once. */
   private final Deque<Lane> unread = new ArrayDeque<>();
 
-  UnreliableReceiver(Lanes lanes, KcpContext context, Kcp kcp, LanesConfig config) {
+  UnreliableReceiver(Lanes lanes, Kcp kcp, LanesConfig config) {
     this.lanes = lanes;
-    memory = new MessageMemory(context);
+    memory = new MessageMemory(kcp.memory());
     this.kcp = kcp;
     counters = kcp.counters();
     limit = config.unreliableQueue();
@@ -44,8 +43,19 @@ final class UnreliableReceiver {
    * @param data its bytes from {@code index} to {@code index + length} are the value of an item
    */
   void receive(LaneKind kind, ByteBuf data, int index, int length) {
-    Lane lane = lanes.findOrMake(data.getUnsignedShortLE(index));
-    if (lane == null || (lane.inputKind != null && lane.inputKind != kind)) {
+    int id = data.getUnsignedShortLE(index);
+    Lane lane = lanes.findOrBegin(id);
+    if (lane != null) {
+      receive(lane, kind, data, index, length);
+      lanes.endSegment(lane);
+    } else {
+      boolean isAllowed = lanes.isAllowed(id);
+      counters.add(isAllowed ? KcpCounter.UNRELIABLE_DROPPED : KcpCounter.LANE_FRAMES_REFUSED, 1);
+    }
+  }
+
+  private void receive(Lane lane, LaneKind kind, ByteBuf data, int index, int length) {
+    if (lane.inputKind != null && lane.inputKind != kind) {
       counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);
       return;
     }
@@ -129,9 +139,13 @@ final class UnreliableReceiver {
   }
 
   private ByteBuf allocate(int bytes) {
+    if (!memory.tryReserveSpare(bytes + MessageMemory.OVERHEAD_BYTES)) {
+      return null;
+    }
     try {
-      return memory.allocateSpare(bytes);
+      return memory.allocate(bytes);
     } catch (OutOfMemoryError e) {
+      memory.unreserve(bytes + MessageMemory.OVERHEAD_BYTES);
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
       return null;
     }
@@ -163,9 +177,12 @@ final class UnreliableReceiver {
     close(lane);
   }
 
-  /** The peer has ended a lane behind the messages before {@code fin}. */
-  void receiveFin(int id, int fin) {
-    Lane lane = lanes.findOrMake(id);
+  /**
+   * The peer has ended a lane behind the messages before {@code fin}.
+   *
+   * @param lane null if the peer may not send on it
+   */
+  void receiveFin(Lane lane, int fin) {
     boolean isPossible =
         lane != null
             && (lane.inputKind == null || !lane.inputKind.isReliable())

@@ -53,7 +53,7 @@ final class Backlog {
     int bytes = packet.writerIndex() - start;
     if (incoming == null
         || incoming.packets().size() == MAX_PACKETS
-        || !context.budget().tryReserveSpare(bytes)) {
+        || !context.budget().tryReserveUnvalidated(bytes)) {
       return false;
     }
     ByteBuf copy = null;
@@ -62,7 +62,7 @@ final class Backlog {
       incoming.packets().add(copy);
     } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
       context.total().add(KcpCounter.ALLOCATION_FAILED, 1);
-      context.budget().release(bytes);
+      context.budget().releaseUnvalidated(bytes);
       if (copy != null) {
         copy.release();
       }
@@ -80,7 +80,7 @@ final class Backlog {
   /** Releases the packets of an attempt that was removed. */
   void release(Incoming incoming) {
     for (ByteBuf packet : incoming.packets()) {
-      context.budget().release(packet.maxCapacity());
+      context.budget().releaseUnvalidated(packet.maxCapacity());
       packet.release();
     }
     incoming.packets().clear();

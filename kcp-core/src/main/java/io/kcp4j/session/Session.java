@@ -53,7 +53,7 @@ public final class Session extends FlushQueue.Entry {
     this.kcp = kcp;
     this.owner = owner;
     this.fec = table.unprotected();
-    this.unreliable = new UnreliableQueues(table.context(), kcp.counters());
+    this.unreliable = new UnreliableQueues(kcp.memory(), kcp.counters());
     kcp.limitSending(path::allowanceBytes);
     kcp.reconfigure(kcp.config(), table.cipherBytes());
   }
@@ -363,7 +363,7 @@ public final class Session extends FlushQueue.Entry {
   /** The FEC of this session alone, which is made on first use. */
   FecLayer ownFec() {
     if (fec == table.unprotected()) {
-      fec = new FecLayer(table.fecContext(), kcp.counters());
+      fec = new FecLayer(table.fecContext().withMemory(kcp.memory()), kcp.counters());
     }
     return fec;
   }

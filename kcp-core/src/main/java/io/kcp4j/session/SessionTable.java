@@ -221,7 +221,7 @@ public final class SessionTable {
     this.handler = Objects.requireNonNull(handler, "handler");
     this.context = context;
     this.counters = context.total();
-    this.fecContext = fecContext.withBudget(context.budget());
+    this.fecContext = fecContext;
     this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
     this.cipher = Objects.requireNonNull(cipher, "cipher");
@@ -367,7 +367,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException if the MTU has no room for the messages of the extension
    */
   public Lanes offerLanes(Session session, LanesConfig config, long token) {
-    Lanes lanes = new Lanes(session.kcp(), context, config, true);
+    Lanes lanes = new Lanes(session.kcp(), config, true);
     session.use(LanesExtension.offering(session.kcp(), session.unreliable(), lanes, token));
     return lanes;
   }
@@ -382,7 +382,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException as {@link #offerLanes}
    */
   public Lanes answerLanes(Session session, LanesConfig config, long token, long sessionId) {
-    Lanes lanes = new Lanes(session.kcp(), context, config, false);
+    Lanes lanes = new Lanes(session.kcp(), config, false);
     session.use(
         LanesExtension.listening(
             session.kcp(), session.unreliable(), lanes, token, sessionId, resetTokens));

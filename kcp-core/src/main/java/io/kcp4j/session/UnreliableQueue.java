@@ -1,21 +1,24 @@
 package io.kcp4j.session;
 
-import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryAccount;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
  * Unreliable datagrams that wait to be read. When the queue is full the oldest is dropped: the
- * newest are of most use. Owns its buffers, and charges them to the budget.
+ * newest are of most use. Owns its buffers, and charges them to the account.
  */
 final class UnreliableQueue {
 
-  private final MemoryBudget budget;
+  /** The approximate memory of a datagram beside its content. */
+  private static final int OVERHEAD_BYTES = 128;
+
+  private final MemoryAccount account;
   private final Deque<ByteBuf> waiting = new ArrayDeque<>();
 
-  UnreliableQueue(MemoryBudget budget) {
-    this.budget = budget;
+  UnreliableQueue(MemoryAccount account) {
+    this.account = account;
   }
 
   boolean isEmpty() {
@@ -23,24 +26,28 @@ final class UnreliableQueue {
   }
 
   /**
-   * Adds a datagram and takes over its buffer.
+   * Adds a copy of a datagram, the bytes of {@code packet} from {@code index} on.
    *
    * @return how many were dropped: the oldest beyond {@code limit}, or this one if there is no
    *     memory
-   * @throws OutOfMemoryError if there is no memory for the queue itself; nothing is held then
+   * @throws OutOfMemoryError if the allocator has none; nothing is held then
    */
-  int add(ByteBuf datagram, int limit) {
-    if (!budget.tryReserve(datagram.capacity())) {
-      datagram.release();
+  int add(ByteBuf packet, int index, int bytes, int limit) {
+    if (!account.tryReserve(bytes + OVERHEAD_BYTES)) {
       return 1;
     }
+    ByteBuf copy = null;
     try {
-      waiting.add(datagram);
+      copy = account.directBuffer(bytes);
+      waiting.add(copy);
     } catch (OutOfMemoryError e) {
-      budget.release(datagram.capacity());
-      datagram.release();
+      account.release(bytes + OVERHEAD_BYTES);
+      if (copy != null) {
+        copy.release();
+      }
       throw e;
     }
+    copy.writeBytes(packet, index, bytes);
     int dropped = 0;
     for (; waiting.size() > limit; dropped++) {
       poll().release();
@@ -52,7 +59,7 @@ final class UnreliableQueue {
   ByteBuf poll() {
     ByteBuf oldest = waiting.poll();
     if (oldest != null) {
-      budget.release(oldest.capacity());
+      account.release(oldest.capacity() + OVERHEAD_BYTES);
     }
     return oldest;
   }

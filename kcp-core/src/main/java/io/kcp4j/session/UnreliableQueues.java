@@ -1,12 +1,10 @@
 package io.kcp4j.session;
 
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 
 /**
  * The unreliable datagrams of one session that wait to be sent and to be read, and the limit on
@@ -25,8 +23,7 @@ final class UnreliableQueues {
           + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
           + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
 
-  private final MemoryBudget budget;
-  private final ByteBufAllocator allocator;
+  private final MemoryAccount account;
   private final KcpCounters counters;
 
   private int limit;
@@ -43,9 +40,8 @@ final class UnreliableQueues {
   private UnreliableQueue received;
   private UnreliableSendQueue sending;
 
-  UnreliableQueues(KcpContext context, KcpCounters counters) {
-    this.budget = context.budget();
-    this.allocator = context.allocator();
+  UnreliableQueues(MemoryAccount account, KcpCounters counters) {
+    this.account = account;
     this.counters = counters;
   }
 
@@ -101,7 +97,7 @@ final class UnreliableQueues {
   /** Queues a datagram to be sent, and takes over its buffer. */
   void send(UnreliableSend datagram) {
     if (sending == null) {
-      sending = new UnreliableSendQueue(budget);
+      sending = new UnreliableSendQueue(account);
     }
     countDropped(sending.add(datagram, limit));
   }
@@ -190,10 +186,9 @@ final class UnreliableQueues {
     int dropped;
     try {
       if (received == null) {
-        received = new UnreliableQueue(budget);
+        received = new UnreliableQueue(account);
       }
-      ByteBuf copy = allocator.buffer(bytes);
-      dropped = received.add(copy.writeBytes(packet, index, bytes), limit);
+      dropped = received.add(packet, index, bytes, limit);
     } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
       dropped = 1;

@@ -1,6 +1,6 @@
 package io.kcp4j.session;
 
-import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryAccount;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
@@ -11,11 +11,11 @@ import java.util.Deque;
  */
 final class UnreliableSendQueue {
 
-  private final MemoryBudget budget;
+  private final MemoryAccount account;
   private final Deque<UnreliableSend> waiting = new ArrayDeque<>();
 
-  UnreliableSendQueue(MemoryBudget budget) {
-    this.budget = budget;
+  UnreliableSendQueue(MemoryAccount account) {
+    this.account = account;
   }
 
   boolean isEmpty() {
@@ -29,7 +29,7 @@ final class UnreliableSendQueue {
    *     memory
    */
   int add(UnreliableSend datagram, int limit) {
-    if (!budget.tryReserve(datagram.content().capacity())) {
+    if (!account.tryReserve(datagram.content().capacity())) {
       datagram.content().release();
       datagram.dropped(UnreliableSend.Drop.OUT_OF_MEMORY);
       return 1;
@@ -50,7 +50,7 @@ final class UnreliableSendQueue {
   /** Removes the oldest datagram and releases its buffer. The queue must not be empty. */
   UnreliableSend remove() {
     UnreliableSend oldest = waiting.remove();
-    budget.release(oldest.content().capacity());
+    account.release(oldest.content().capacity());
     oldest.content().release();
     return oldest;
   }

@@ -3,6 +3,7 @@ package io.kcp4j.fec;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -12,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class DatagramCopiesTest {
 
   private final MemoryBudget budget = new MemoryBudget(10_000);
-  private final FecContext context = new FecContext(budget);
+  private final FecContext context = new FecContext(MemoryAccount.of(budget));
 
   private static ByteBuf datagram(int value) {
     return Unpooled.buffer().writeZero(2).writeByte(value).writeByte(value + 1).writeZero(3);
@@ -79,7 +80,7 @@ class DatagramCopiesTest {
   @Test
   void numberOfCopiesIsLimited() {
     MemoryBudget unlimited = MemoryBudget.unlimited();
-    DatagramCopies copies = new DatagramCopies(new FecContext(unlimited), 4_000);
+    DatagramCopies copies = new DatagramCopies(new FecContext(MemoryAccount.of(unlimited)), 4_000);
     for (int i = 0; i < 1000; i++) {
       add(copies, i, 1, i);
     }

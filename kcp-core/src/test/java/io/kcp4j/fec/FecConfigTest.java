@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import org.junit.jupiter.api.Test;
 
@@ -18,7 +19,9 @@ class FecConfigTest {
     assertEquals(0, FecConfig.NONE.shards());
     assertThrows(
         IllegalArgumentException.class,
-        () -> new FecEncoder(FecConfig.NONE, new FecContext(MemoryBudget.unlimited())));
+        () ->
+            new FecEncoder(
+                FecConfig.NONE, new FecContext(MemoryAccount.of(MemoryBudget.unlimited()))));
   }
 
   @Test

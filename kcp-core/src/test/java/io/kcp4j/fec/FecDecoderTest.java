@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.Unpooled;
 import java.util.Arrays;
@@ -331,7 +332,8 @@ class FecDecoderTest {
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
     sender.sendRandom(4 * 3 + 3 * 7, 100, 0);
-    byte[] other = new FecContext(budget).acquire(256);
+    FecContext context = new FecContext(MemoryAccount.of(budget));
+    byte[] other = context.acquire(256);
     List<byte[]> group = sender.sendRandom(3, 200, 0);
     List<byte[]> large = List.of(new byte[150], new byte[150], new byte[150]);
     List<byte[]> packets = new java.util.ArrayList<>(sender.send(large.get(0), 0));
@@ -341,7 +343,7 @@ class FecDecoderTest {
     assertInput(FecResult.KEPT, packets.get(3));
     assertInput(FecResult.NOT_KEPT, packets.get(1));
     assertRecovered();
-    new FecContext(budget).release(other);
+    context.release(other);
     assertInput(FecResult.KEPT, packets.get(2));
     assertRecovered(packets.get(0));
     assertInput(FecResult.KEPT, group.get(0));
@@ -427,7 +429,7 @@ class FecDecoderTest {
 
   @Test
   void recoveredDatagramsAreDroppedIfAnotherDecoderIntervenes() {
-    FecContext context = new FecContext(MemoryBudget.unlimited());
+    FecContext context = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
     FecDecoder one = new FecDecoder(RATIO, context);
     FecDecoder other = new FecDecoder(RATIO, context);
     for (byte[] packet : sender.sendRandom(12, 100, 0)) {

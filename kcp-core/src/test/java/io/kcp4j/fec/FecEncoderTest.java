@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -132,14 +133,15 @@ class FecEncoderTest {
   void groupBeyondTheBudgetGetsNoParityAndTheNextOneDoes() {
     MemoryBudget budget = new MemoryBudget(2 * (2 * 1536 + 128));
     FecSender sender = sender(FecConfig.of(3, 1), budget);
-    byte[] other = new FecContext(budget).acquire(129);
+    FecContext context = new FecContext(MemoryAccount.of(budget));
+    byte[] other = context.acquire(129);
     assertArrayEquals(new int[] {0, 0, 1}, counts(sender, 3, 0));
     sender.send(new byte[1400], 0);
     assertEquals(1536, sender.encoder.heldBytes());
     sender.send(new byte[1400], 0);
     assertEquals(0, sender.encoder.heldBytes(), "the rest of the group is of no use");
     assertEquals(1, sender.send(new byte[1400], 0).size());
-    new FecContext(budget).release(other);
+    context.release(other);
     sender.send(new byte[1400], 0);
     sender.send(new byte[1400], 0);
     List<byte[]> last = sender.send(new byte[1400], 0);
@@ -228,7 +230,7 @@ class FecEncoderTest {
 
   @Test
   void parityIsUnavailableOnceAnotherGroupIsEncoded() {
-    FecContext context = new FecContext(MemoryBudget.unlimited());
+    FecContext context = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
     FecEncoder one = new FecEncoder(FecConfig.of(1, 1).withParityGapMs(0), context);
     FecEncoder other = new FecEncoder(FecConfig.of(1, 1).withParityGapMs(0), context);
     ByteBuf buf = Unpooled.buffer().writeZero(100);

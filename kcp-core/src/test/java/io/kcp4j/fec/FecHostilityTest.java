@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -119,7 +120,7 @@ class FecHostilityTest {
   void attackIsBounded(Attack attack) {
     Random random = new Random(1);
     MemoryBudget budget = new MemoryBudget(BUDGET_BYTES);
-    FecContext context = new FecContext(budget);
+    FecContext context = new FecContext(MemoryAccount.of(budget));
     List<FecDecoder> decoders = new ArrayList<>();
     for (int i = 0; i < DECODERS; i++) {
       FecConfig config = i % 2 == 0 ? FecConfig.NONE : FecConfig.of(10, 3);

@@ -2,6 +2,7 @@ package io.kcp4j.fec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -21,7 +22,7 @@ final class FecReceiver {
   }
 
   FecReceiver(FecConfig config, MemoryBudget budget) {
-    this(config, new FecContext(budget), budget);
+    this(config, new FecContext(MemoryAccount.of(budget)), budget);
   }
 
   FecReceiver(FecConfig config, FecContext context, MemoryBudget budget) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -133,10 +134,12 @@ class FecRecoveryTest {
 
   @Test
   void bothDirectionsMayHaveDifferentRatiosInOneContext() {
-    FecContext context = new FecContext(MemoryBudget.unlimited());
+    FecContext context = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
     MemoryBudget budget = MemoryBudget.unlimited();
-    FecReceiver one = new FecReceiver(FecConfig.of(10, 3), context.withBudget(budget), budget);
-    FecReceiver other = new FecReceiver(FecConfig.of(3, 2), context.withBudget(budget), budget);
+    FecReceiver one =
+        new FecReceiver(FecConfig.of(10, 3), context.withMemory(MemoryAccount.of(budget)), budget);
+    FecReceiver other =
+        new FecReceiver(FecConfig.of(3, 2), context.withMemory(MemoryAccount.of(budget)), budget);
     FecSender toOne = new FecSender(10, 3);
     FecSender toOther = new FecSender(3, 2);
     one.inputAll(toOne.sendRandom(40, 300, 0));

@@ -1,5 +1,6 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -30,7 +31,7 @@ final class FecSender {
   FecSender(FecConfig config, long firstSeqid, MemoryBudget budget, Random random) {
     this.budget = budget;
     this.random = random;
-    encoder = new FecEncoder(config, new FecContext(budget), firstSeqid);
+    encoder = new FecEncoder(config, new FecContext(MemoryAccount.of(budget)), firstSeqid);
   }
 
   /** Sends a payload: the data packet, and parity if its group is full. */

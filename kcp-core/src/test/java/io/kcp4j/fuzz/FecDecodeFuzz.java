@@ -1,5 +1,6 @@
 package io.kcp4j.fuzz;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
@@ -32,7 +33,8 @@ public final class FecDecodeFuzz {
     FecConfig.of(1, 2), FecConfig.of(4, 1), FecConfig.of(10, 3), FecConfig.of(5, 5)
   };
 
-  private static final FecContext CONTEXT = new FecContext(MemoryBudget.unlimited());
+  private static final FecContext CONTEXT =
+      new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
   private static final byte[][] PACKETS = new byte[RING][MAX_PACKET_BYTES];
   private static final int[] LENGTHS = new int[RING];
   private static final ByteBuf SCRATCH = Unpooled.buffer(MAX_PACKET_BYTES, MAX_PACKET_BYTES);
@@ -53,8 +55,8 @@ public final class FecDecodeFuzz {
   private FecDecodeFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
     FecConfig config = input.oneIn(3) ? FecConfig.NONE : ratio();
-    decoder = new FecDecoder(config, CONTEXT.withBudget(budget));
-    encoder = new FecEncoder(ratio(), CONTEXT.withBudget(peersBudget));
+    decoder = new FecDecoder(config, CONTEXT.withMemory(MemoryAccount.of(budget)));
+    encoder = new FecEncoder(ratio(), CONTEXT.withMemory(MemoryAccount.of(peersBudget)));
   }
 
   private FecConfig ratio() {

@@ -5,6 +5,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
@@ -60,7 +61,7 @@ public final class SessionTableFuzz {
 
   private static final UnpooledByteBufAllocator ALLOCATOR =
       new UnpooledByteBufAllocator(false, true);
-  private static final FecContext FEC = new FecContext(MemoryBudget.unlimited());
+  private static final FecContext FEC = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
   private static final KeyRing CHECKED =
       KeyRing.of(PacketKey.of(CipherAlgorithm.NONE, new byte[0]));
   private static final PacketCipher[] CIPHERS = {KeyRing.NONE.newCipher(), CHECKED.newCipher()};
@@ -87,7 +88,7 @@ public final class SessionTableFuzz {
     input = new FuzzInput(bytes);
     int kind = input.unsignedByte();
     cipher = CIPHERS[kind & 1];
-    peer = new FecEncoder(FECS[1 + (kind >> 1) % 3], FEC.withBudget(peersBudget));
+    peer = new FecEncoder(FECS[1 + (kind >> 1) % 3], FEC.withMemory(MemoryAccount.of(peersBudget)));
     TestDriver driver =
         TestDriver.builder(context)
             .cipher(cipher)

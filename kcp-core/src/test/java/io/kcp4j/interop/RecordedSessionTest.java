@@ -10,6 +10,7 @@ import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Origin;
 import io.kcp4j.Segment;
@@ -92,7 +93,8 @@ class RecordedSessionTest {
         throw new AssertionError(e);
       }
       cipher = session.keys().newCipher();
-      decoder = new FecDecoder(session.fec(), new FecContext(MemoryBudget.unlimited()));
+      decoder =
+          new FecDecoder(session.fec(), new FecContext(MemoryAccount.of(MemoryBudget.unlimited())));
       this.delivery = delivery;
     }
 

@@ -139,7 +139,12 @@ public final class LaneInspector {
     return heldBytes(MessageMemory.OVERHEAD_BYTES, true);
   }
 
-  private long heldBytes(int overheadBytes, boolean isRingCounted) {
+  /** What the lanes count that the peer has begun, in bytes. */
+  public long laneBytes() {
+    return lanes.chargedBytes();
+  }
+
+  private long heldBytes(int overheadBytes, boolean areNumbersCounted) {
     long bytes = 0;
     for (int id = 0; id < maxLanes; id++) {
       Lane lane = lanes.find(id);
@@ -151,14 +156,15 @@ public final class LaneInspector {
         throw new AssertionError("an end below the base");
       }
       boolean isUnreliable = isUnreliable(lane);
-      for (int number = lane.base; number != inbox.end; number++) {
-        bytes += heldBytes(inbox.get(number), overheadBytes);
+      int numberBytes = areNumbersCounted ? MessageMemory.NUMBER_BYTES : 0;
+      for (InboundMessage message : inbox.byNumber()) {
+        boolean isRead = message == InboundMessage.READ;
+        bytes += isRead ? numberBytes : heldBytes(message, overheadBytes);
       }
       for (InboundMessage message = inbox.first(); message != null; message = message.next) {
-        boolean isInRing = !isUnreliable && !message.isPassed;
-        bytes += isInRing ? 0 : heldBytes(message, overheadBytes);
+        boolean isFoundByNumber = !isUnreliable && !message.isPassed;
+        bytes += isFoundByNumber ? 0 : heldBytes(message, overheadBytes);
       }
-      bytes += isRingCounted ? LaneInbox.ringBytes(inbox.capacity()) : 0;
     }
     return bytes;
   }

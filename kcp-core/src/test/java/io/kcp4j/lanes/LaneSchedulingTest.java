@@ -29,8 +29,7 @@ class LaneSchedulingTest {
           KcpConfig.builder().delivery(Delivery.LANES).build(),
           KcpContext.of(UnpooledByteBufAllocator.DEFAULT),
           0);
-  private final Lanes lanes =
-      new Lanes(kcp, KcpContext.of(UnpooledByteBufAllocator.DEFAULT), LanesConfig.DEFAULT, false);
+  private final Lanes lanes = new Lanes(kcp, LanesConfig.DEFAULT, false);
   private final FrameReader frames = new FrameReader();
 
   /** How many bytes of payload each lane has sent. */

@@ -7,6 +7,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
@@ -32,7 +33,7 @@ class FecSettingsTest {
   private final KcpContext context =
       new KcpContext(
           new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
-  private final FecContext fecContext = new FecContext(context.budget());
+  private final FecContext fecContext = new FecContext(MemoryAccount.of(context.budget()));
   private final FecEncoder peer = new FecEncoder(PEERS, fecContext);
   private final SessionTable table =
       TestDriver.builder(context).fecContext(fecContext).build().table;

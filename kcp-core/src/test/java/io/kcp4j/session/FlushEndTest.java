@@ -6,6 +6,7 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
@@ -21,7 +22,8 @@ class FlushEndTest {
 
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
   private final Kcp kcp = new Kcp(7, KcpConfig.DEFAULT, context, 0);
-  private final FecLayer fec = new FecLayer(new FecContext(context.budget()), kcp.counters());
+  private final FecLayer fec =
+      new FecLayer(new FecContext(MemoryAccount.of(context.budget())), kcp.counters());
   private final Path path = new Path(new InetSocketAddress(NetUtil.LOCALHOST, 1111));
   private final PacketOutput packets = new PacketOutput(KeyRing.NONE.newCipher());
   private final StringBuilder calls = new StringBuilder();

@@ -11,6 +11,7 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.LossDetection;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.AckSample;
@@ -314,7 +315,8 @@ class FlushProtectionTest {
 
   @Test
   void groupsAreDecodedByAnyReceiver() {
-    FecDecoder decoder = new FecDecoder(FecConfig.NONE, new FecContext(MemoryBudget.unlimited()));
+    FecDecoder decoder =
+        new FecDecoder(FecConfig.NONE, new FecContext(MemoryAccount.of(MemoryBudget.unlimited())));
     int recovered = 0;
     for (int i = 0; i < 100; i++) {
       flush(1250);

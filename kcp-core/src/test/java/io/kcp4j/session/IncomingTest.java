@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
@@ -233,7 +234,7 @@ class IncomingTest {
 
   @Test
   void protectedDatagramBeginsASessionThatDecodes() {
-    FecContext fec = new FecContext(context.budget());
+    FecContext fec = new FecContext(MemoryAccount.of(context.budget()));
     FecEncoder encoder = new FecEncoder(FecConfig.of(2, 1).withParityGapMs(0), fec);
     for (int sn = 0; sn < 2; sn++) {
       ByteBuf packet = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
@@ -113,7 +114,7 @@ class SessionDirectoryTest {
 
   @Test
   void fecPacketsAreForwardedWhole() {
-    FecContext fec = new FecContext(MemoryBudget.unlimited());
+    FecContext fec = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
     FecEncoder encoder = new FecEncoder(FecConfig.of(2, 1), fec);
     receive(first, protectedBy(encoder, push(7, 0)));
     receive(second, protectedBy(encoder, push(7, 1)));

@@ -6,6 +6,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
@@ -134,7 +135,9 @@ public final class TestDriver implements SessionTable.Handler {
             this,
             context,
             builder.cipher,
-            builder.fecContext == null ? new FecContext(context.budget()) : builder.fecContext,
+            builder.fecContext == null
+                ? new FecContext(MemoryAccount.of(context.budget()))
+                : builder.fecContext,
             deadlines,
             builder.directory,
             builder.maxDatagramBytes,

@@ -1,5 +1,6 @@
 package io.kcp4j.jmh;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
@@ -28,7 +29,7 @@ public class FecBenchmark extends KcpBenchmark {
   private static final int PROOF = 4;
   private static final FecConfig CONFIG = FecConfig.of(DATA, PARITY);
 
-  private final FecContext context = new FecContext(MemoryBudget.unlimited());
+  private final FecContext context = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
   private final FecEncoder encoder = new FecEncoder(CONFIG, context);
   private final FecDecoder decoder = new FecDecoder(CONFIG, context);
   private final ByteBuf[] packets = new ByteBuf[SHARDS];

@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.RingPools;
 import io.kcp4j.crypto.KeyRing;
@@ -55,7 +56,7 @@ final class EventLoopContext implements Runnable {
 
   private final EventLoop eventLoop;
   private final TimerWheel wheel = new TimerWheel(readClock());
-  private final FecContext fecContext = new FecContext(MemoryBudget.unlimited());
+  private final FecContext fecContext = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
   private final RingPools rings = new RingPools();
   private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();

@@ -1,0 +1,258 @@
+package io.kcp4j;
+
+import io.kcp4j.MemoryBudget.Purpose;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+
+/**
+ * What one session holds of the {@link MemoryBudget}: all that its peer can make it keep is
+ * reserved here before it is allocated, and all that it sends. While its path is not validated, it
+ * shares a small part of the limit with all sessions like it, both ways. Used by one thread.
+ */
+@Unstable
+public final class MemoryAccount {
+
+  private final KcpContext context;
+
+  private int sendBytes;
+  private int receiveBytes;
+
+  /** By which the sessions of a network are counted together. */
+  private short network;
+
+  private boolean isUnvalidated;
+
+  /** Whether it may use the reserve. */
+  private boolean hasReserve;
+
+  /** Whether a reservation has been refused since {@link #takeShortage}. */
+  private boolean isShort;
+
+  /** Makes the account of a session that holds nothing, and whose path is validated. */
+  public MemoryAccount(KcpContext context) {
+    this.context = context;
+  }
+
+  /** Makes an account on a budget, for one who allocates by himself. */
+  public static MemoryAccount of(MemoryBudget budget) {
+    return new MemoryAccount(
+        new KcpContext(UnpooledByteBufAllocator.DEFAULT, budget, new KcpCounters()));
+  }
+
+  KcpContext context() {
+    return context;
+  }
+
+  private MemoryBudget budget() {
+    return context.budget();
+  }
+
+  /** The memory that the session holds, in bytes. */
+  public int heldBytes() {
+    return sendBytes + receiveBytes;
+  }
+
+  /** The part of it that was received, in bytes. */
+  public int receiveBytes() {
+    return receiveBytes;
+  }
+
+  /** The number of its network: 0 to {@value MemoryBudget#NETWORKS} - 1. */
+  public int network() {
+    return network;
+  }
+
+  /**
+   * Sets the network that the session belongs to. To be called before it holds anything.
+   *
+   * @param hash a hash of the network
+   */
+  public void network(int hash) {
+    network = (short) (hash & MemoryBudget.NETWORKS - 1);
+  }
+
+  /** The address of the peer may be forged. To be called before the session holds anything. */
+  public void unvalidated() {
+    isUnvalidated = budget().hasUnvalidatedShare();
+  }
+
+  /** Whether it shares the part of unvalidated sessions. */
+  public boolean isUnvalidated() {
+    return isUnvalidated;
+  }
+
+  /** The path has been validated: what the session holds counts in the common part from now on. */
+  public void validated() {
+    if (isUnvalidated) {
+      isUnvalidated = false;
+      budget().releaseUnvalidated(heldBytes());
+      budget().chargeToSend(sendBytes);
+      budget().charge(receiveBytes);
+      budget().count(network, heldBytes());
+    }
+  }
+
+  /** Whether the session may use the reserve. */
+  public boolean hasReserve() {
+    return hasReserve;
+  }
+
+  /** Lets the session use the reserve, or ends that. */
+  public void reserve(boolean hasReserve) {
+    this.hasReserve = hasReserve;
+  }
+
+  /**
+   * Whether a reservation has been refused since the last call, which the peer has to try again, or
+   * would have to.
+   */
+  public boolean takeShortage() {
+    boolean wasShort = isShort;
+    isShort = false;
+    return wasShort;
+  }
+
+  /** The session could use more memory than there is for it. */
+  void noteShortage() {
+    isShort = true;
+  }
+
+  private boolean refuse() {
+    noteShortage();
+    return false;
+  }
+
+  /**
+   * A direct buffer of this capacity, for which memory is reserved.
+   *
+   * @throws OutOfMemoryError if the allocator throws any exception
+   */
+  public ByteBuf directBuffer(int bytes) {
+    return context.directBuffer(bytes, bytes);
+  }
+
+  // Receiving
+
+  private long withheldBytes() {
+    return hasReserve ? 0 : budget().limit().reserveBytes();
+  }
+
+  /** How much {@link #tryReserve} has left, in bytes. */
+  long roomBytes() {
+    long roomBytes =
+        isUnvalidated
+            ? budget().unvalidatedRoomBytes()
+            : budget().roomBytes(Purpose.IN_ORDER, withheldBytes());
+    return Math.max(0, roomBytes);
+  }
+
+  /**
+   * Reserves {@code bytes} for received data that can be read, or lets others be read.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserve(int bytes) {
+    return tryReserve(bytes, Purpose.IN_ORDER) || refuse();
+  }
+
+  /**
+   * Reserves {@code bytes} for data beyond a gap, or for a part of a message. Some memory stays
+   * free for the data that closes gaps and completes messages: otherwise nothing could be delivered
+   * and released any more.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserveBeyondGap(int bytes) {
+    return tryReserve(bytes, Purpose.BEYOND_GAP) || refuse();
+  }
+
+  /**
+   * Reserves {@code bytes} for data that only spares a retransmission, such as copies for forward
+   * error correction, or that may be lost. Half of what sending leaves stays free for everything
+   * else.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserveSpare(int bytes) {
+    return tryReserve(bytes, Purpose.SPARE);
+  }
+
+  private boolean tryReserve(int bytes, Purpose purpose) {
+    boolean isReserved;
+    if (isUnvalidated) {
+      isReserved = budget().tryReserveUnvalidated(bytes);
+    } else if (hasReserve && purpose != Purpose.SPARE) {
+      isReserved = budget().tryReserve(bytes, Purpose.IN_ORDER, 0);
+    } else {
+      isReserved =
+          !budget().isOverPartWhileOthersWait(network, bytes)
+              && budget().tryReserve(bytes, purpose, withheldBytes());
+    }
+    if (isReserved) {
+      receiveBytes += bytes;
+      countValidated(bytes);
+    }
+    return isReserved;
+  }
+
+  private void countValidated(int bytes) {
+    if (!isUnvalidated) {
+      budget().count(network, bytes);
+    }
+  }
+
+  /** Counts {@code bytes} of received data without a check. */
+  public void charge(int bytes) {
+    receiveBytes += bytes;
+    if (isUnvalidated) {
+      budget().chargeUnvalidated(bytes);
+    } else {
+      budget().charge(bytes);
+    }
+    countValidated(bytes);
+  }
+
+  /** Releases {@code bytes} of received data that were reserved. */
+  public void release(int bytes) {
+    receiveBytes -= bytes;
+    assert receiveBytes >= 0 : receiveBytes;
+    if (isUnvalidated) {
+      budget().releaseUnvalidated(bytes);
+    } else {
+      budget().release(bytes);
+    }
+    countValidated(-bytes);
+  }
+
+  // Sending
+
+  /** Whether the share of sending has room for {@code bytes} more. */
+  boolean hasRoomToSend(long bytes) {
+    return isUnvalidated
+        ? bytes <= budget().unvalidatedRoomBytes()
+        : !budget().isOverPartWhileOthersWait(network, bytes) && budget().hasRoomToSend(bytes);
+  }
+
+  /** Counts {@code bytes} in the share of sending, without a check. */
+  void chargeToSend(int bytes) {
+    sendBytes += bytes;
+    if (isUnvalidated) {
+      budget().chargeUnvalidated(bytes);
+    } else {
+      budget().chargeToSend(bytes);
+    }
+    countValidated(bytes);
+  }
+
+  /** Releases {@code bytes} of the share of sending. */
+  void releaseToSend(int bytes) {
+    sendBytes -= bytes;
+    assert sendBytes >= 0 : sendBytes;
+    if (isUnvalidated) {
+      budget().releaseUnvalidated(bytes);
+    } else {
+      budget().releaseToSend(bytes);
+    }
+    countValidated(-bytes);
+  }
+}

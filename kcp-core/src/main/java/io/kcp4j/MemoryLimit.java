@@ -1,0 +1,154 @@
+package io.kcp4j;
+
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * The memory limit of a server, or of the clients of an event loop group. Each event loop has a
+ * {@link MemoryBudget} of its own that borrows from it in blocks, so that the event loops share no
+ * counter that changes with each segment. Thread-safe.
+ *
+ * <p>Shares:
+ *
+ * <ul>
+ *   <li>an eighth for all sessions whose peers have not proven their address, and for packets of
+ *       peers that wait to be accepted: their number is bounded by an attacker's patience only;
+ *   <li>of the rest, a half for sending, and for receiving what sending leaves;
+ *   <li>of what receiving may take, the reserve: one session at a time may use it, so that its
+ *       message can always be completed.
+ * </ul>
+ */
+@Unstable
+public final class MemoryLimit {
+
+  /** A budget borrows at least this at once, unless the limit is small. */
+  private static final int MAX_BLOCK_BYTES = 64 * 1024;
+
+  /** The least number of blocks in a limit: what budgets have borrowed and not used is bounded. */
+  private static final int MIN_BLOCKS = 1024;
+
+  private static final int UNVALIDATED_PART = 8;
+  private static final int RESERVE_PART = 16;
+  private static final int MAX_RESERVE_PART = 4;
+
+  /** More than the largest message has by default, on lanes or in message mode. */
+  private static final int MIN_RESERVE_BYTES = 1024 * 1024;
+
+  private final long limitBytes;
+  private final long unvalidatedBytes;
+  private final long reserveBytes;
+
+  /** Null if the process has no limit. */
+  private final ProcessMemory process;
+
+  // What budgets have borrowed, used or not.
+
+  private final AtomicLong sending = new AtomicLong();
+  private final AtomicLong receiving = new AtomicLong();
+  private final AtomicLong unvalidated = new AtomicLong();
+
+  /** The budget one of whose sessions may use the reserve; null if none does. */
+  private final AtomicReference<MemoryBudget> reserveHolder = new AtomicReference<>();
+
+  private MemoryLimit(
+      long limitBytes, long unvalidatedBytes, long reserveBytes, ProcessMemory process) {
+    this.limitBytes = checkLimit(limitBytes);
+    this.unvalidatedBytes = unvalidatedBytes;
+    this.reserveBytes = reserveBytes;
+    this.process = process;
+    if (process != null) {
+      process.add(this);
+    }
+  }
+
+  /** A limit with a share for unvalidated sessions, and a reserve. */
+  public static MemoryLimit shared(long limitBytes) {
+    return shared(limitBytes, null);
+  }
+
+  /**
+   * The same within the limit of the process, of which it is a member until {@link #close}.
+   *
+   * @param process null for no limit of the process
+   */
+  public static MemoryLimit shared(long limitBytes, ProcessMemory process) {
+    long minBytes = Math.min(MIN_RESERVE_BYTES, limitBytes / MAX_RESERVE_PART);
+    long reserveBytes = Math.max(minBytes, limitBytes / RESERVE_PART);
+    return new MemoryLimit(limitBytes, limitBytes / UNVALIDATED_PART, reserveBytes, process);
+  }
+
+  /** A limit without these, for a single budget. */
+  static MemoryLimit plain(long limitBytes) {
+    return new MemoryLimit(limitBytes, 0, 0, null);
+  }
+
+  static long checkLimit(long limitBytes) {
+    if (limitBytes < 1) {
+      throw new IllegalArgumentException("limitBytes: " + limitBytes + " (expected: >= 1)");
+    }
+    return limitBytes;
+  }
+
+  /** The limit, in bytes. */
+  public long limitBytes() {
+    return limitBytes;
+  }
+
+  /** The largest message that can always be completed, whatever other sessions hold, in bytes. */
+  public long reserveBytes() {
+    return reserveBytes;
+  }
+
+  /** Ends the membership in the limit of the process: nothing is held any more. */
+  public void close() {
+    if (process != null) {
+      process.remove(this);
+    }
+  }
+
+  /** What the share of unvalidated sessions leaves, in bytes. */
+  long commonBytes() {
+    return limitBytes - unvalidatedBytes;
+  }
+
+  /** The share of unvalidated sessions, in bytes; 0 if they have none of their own. */
+  long unvalidatedShareBytes() {
+    return unvalidatedBytes;
+  }
+
+  /** How much is borrowed or given back at once, in bytes. */
+  int blockBytes() {
+    return (int) Math.max(1, Math.min(MAX_BLOCK_BYTES, limitBytes / MIN_BLOCKS));
+  }
+
+  /** What budgets have borrowed, in bytes. */
+  long borrowedBytes() {
+    return sending.get() + receiving.get() + unvalidated.get();
+  }
+
+  /** What a member of the process may still borrow, in bytes. */
+  long processRoomBytes() {
+    return process == null ? Long.MAX_VALUE : process.roomBytes(this);
+  }
+
+  AtomicLong sending() {
+    return sending;
+  }
+
+  AtomicLong receiving() {
+    return receiving;
+  }
+
+  AtomicLong unvalidated() {
+    return unvalidated;
+  }
+
+  /** Gives the reserve to a budget, unless another one has it; returns whether this one has it. */
+  boolean acquireReserve(MemoryBudget budget) {
+    return reserveHolder.get() == budget || reserveHolder.compareAndSet(null, budget);
+  }
+
+  void releaseReserve(MemoryBudget budget) {
+    reserveHolder.compareAndSet(budget, null);
+  }
+}

@@ -1,0 +1,59 @@
+package io.kcp4j;
+
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * The limit on the memory that all servers, and all groups of clients, of a process hold together.
+ * Each of them is sure of an equal part, as far as its own limit goes, and may take more while the
+ * others leave it. Thread-safe.
+ */
+@Unstable
+public final class ProcessMemory {
+
+  private static final MemoryLimit[] NONE = {};
+
+  private final long limitBytes;
+  private final AtomicReference<MemoryLimit[]> members = new AtomicReference<>(NONE);
+
+  /**
+   * Makes a limit without members.
+   *
+   * @param limitBytes the limit, in bytes, at least 1
+   */
+  public ProcessMemory(long limitBytes) {
+    this.limitBytes = MemoryLimit.checkLimit(limitBytes);
+  }
+
+  void add(MemoryLimit member) {
+    members.updateAndGet(
+        before -> {
+          MemoryLimit[] after = Arrays.copyOf(before, before.length + 1);
+          after[before.length] = member;
+          return after;
+        });
+  }
+
+  void remove(MemoryLimit member) {
+    members.updateAndGet(
+        before ->
+            Arrays.stream(before).filter(other -> other != member).toArray(MemoryLimit[]::new));
+  }
+
+  /**
+   * How much a member has left here, in bytes; below 0 if it holds more. Members on other threads
+   * that ask at the same time may get the same bytes: each of them exceeds the limit by what it
+   * borrows at once.
+   */
+  long roomBytes(MemoryLimit member) {
+    MemoryLimit[] all = members.get();
+    long partBytes = limitBytes / Math.max(all.length, 1);
+    long leftBytes = limitBytes;
+    for (MemoryLimit other : all) {
+      if (other != member) {
+        leftBytes -= Math.max(other.borrowedBytes(), Math.min(partBytes, other.limitBytes()));
+      }
+    }
+    return Math.max(leftBytes, partBytes) - member.borrowedBytes();
+  }
+}
