@@ -24,6 +24,11 @@ public enum EndReason {
    * were too many such sessions.
    */
   EVICTED,
+  /**
+   * The session held memory that others waited for, and could not go on itself: see {@code
+   * MEMORY_LIMIT}.
+   */
+  MEMORY_SHORTAGE,
   /** The peer's address has begun more sessions than it may have, of which this is the oldest. */
   REPLACED,
   /** The system has reported by ICMP that nobody listens at the peer's port. */
@@ -41,6 +46,11 @@ public enum EndReason {
   /** Whether the peer has not answered. */
   public boolean isTimeout() {
     return this == DEAD_LINK || this == NO_PROGRESS || this == KEEP_ALIVE_TIMEOUT;
+  }
+
+  /** Whether this side has ended the session by itself, so that the peer can be told. */
+  public boolean isToldToPeer() {
+    return this == IDLE || this == LANES_UNSUPPORTED || this == MEMORY_SHORTAGE;
   }
 
   /** The reason of a session whose {@link Kcp} has failed. */

@@ -198,6 +198,14 @@ public final class Kcp {
     receiving.limitUnread(true);
   }
 
+  /** Challenges the path with the next flush, if that is limited and nothing is in flight. */
+  @Unstable
+  public void challengePath() {
+    if (sendLimit != null) {
+      sendLimit.requestChallenge();
+    }
+  }
+
   /** Ends the limit. What it has held back leaves with the next flush. */
   @Unstable
   public void endSendLimit() {
@@ -505,6 +513,18 @@ public final class Kcp {
       receiving.endBatch();
     }
     advertised.updateIfOpened(wasClosed);
+  }
+
+  /** Whether something has arrived completely that the reader has not taken. */
+  @Unstable
+  public boolean hasUnread() {
+    return receiving.hasUnread();
+  }
+
+  /** There is memory again that {@link #memory} was short of: the next flush tells the window. */
+  @Unstable
+  public void memoryBecameFree() {
+    advertised.requestUpdate();
   }
 
   /** Whether {@link #receive} would return something. */

@@ -128,6 +128,8 @@ public enum KcpCounter {
   ACCEPT_DEFERRED("accepts.deferred", "datagrams"),
   /** Sessions that have ended to make room, not validated; counted by the endpoint. */
   SESSIONS_EVICTED("sessions.evicted", "sessions"),
+  /** Sessions that have ended as {@link EndReason#MEMORY_SHORTAGE}; counted by the endpoint. */
+  SESSIONS_SHORT_OF_MEMORY("sessions.short.of.memory", "sessions"),
   /** Sessions begun; counted by the endpoint. */
   SESSIONS_OPENED("sessions.opened", "sessions"),
   /** Sessions ended; counted by the endpoint. */

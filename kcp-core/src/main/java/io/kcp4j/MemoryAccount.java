@@ -25,8 +25,8 @@ public final class MemoryAccount {
   /** Whether it may use the reserve. */
   private boolean hasReserve;
 
-  /** Whether a reservation has been refused since {@link #takeShortage}. */
-  private boolean isShort;
+  /** The last reservation that was refused since {@link #takeShortage}, in bytes. */
+  private int refusedBytes;
 
   /** Makes the account of a session that holds nothing, and whose path is validated. */
   public MemoryAccount(KcpContext context) {
@@ -103,22 +103,22 @@ public final class MemoryAccount {
   }
 
   /**
-   * Whether a reservation has been refused since the last call, which the peer has to try again, or
-   * would have to.
+   * The last reservation that was refused since the last call, in bytes; 0 if there was none. The
+   * peer tries again, or would if its window were open.
    */
-  public boolean takeShortage() {
-    boolean wasShort = isShort;
-    isShort = false;
-    return wasShort;
+  public int takeShortage() {
+    int bytes = refusedBytes;
+    refusedBytes = 0;
+    return bytes;
   }
 
   /** The session could use more memory than there is for it. */
-  void noteShortage() {
-    isShort = true;
+  void noteShortage(int bytes) {
+    refusedBytes = bytes;
   }
 
-  private boolean refuse() {
-    noteShortage();
+  private boolean refuse(int bytes) {
+    noteShortage(bytes);
     return false;
   }
 
@@ -134,7 +134,7 @@ public final class MemoryAccount {
   // Receiving
 
   private long withheldBytes() {
-    return hasReserve ? 0 : budget().limit().reserveBytes();
+    return hasReserve ? 0 : budget().limit().withheldBytes();
   }
 
   /** How much {@link #tryReserve} has left, in bytes. */
@@ -152,7 +152,7 @@ public final class MemoryAccount {
    * @return false, with nothing reserved, if there is no room
    */
   public boolean tryReserve(int bytes) {
-    return tryReserve(bytes, Purpose.IN_ORDER) || refuse();
+    return tryReserve(bytes, Purpose.IN_ORDER) || refuse(bytes);
   }
 
   /**
@@ -163,7 +163,7 @@ public final class MemoryAccount {
    * @return false, with nothing reserved, if there is no room
    */
   public boolean tryReserveBeyondGap(int bytes) {
-    return tryReserve(bytes, Purpose.BEYOND_GAP) || refuse();
+    return tryReserve(bytes, Purpose.BEYOND_GAP) || refuse(bytes);
   }
 
   /**

@@ -189,6 +189,16 @@ public final class MemoryBudget {
     return mostBytes - receiving.allBytes();
   }
 
+  /** Whether any session could receive {@code bytes}, even beyond a gap. */
+  public boolean hasRoomToReceive(long bytes) {
+    return bytes <= roomBytes(Purpose.BEYOND_GAP, limit.withheldBytes());
+  }
+
+  /** Whether nothing of the reserve is in use. */
+  public boolean isReserveFree() {
+    return roomBytes(Purpose.IN_ORDER, limit.reserveBytes()) >= 0;
+  }
+
   boolean tryReserve(int bytes, Purpose purpose, long withheldBytes) {
     if (bytes > roomBytes(purpose, withheldBytes) || !receiving.isLeftByProcess(bytes)) {
       return false;
@@ -209,7 +219,7 @@ public final class MemoryBudget {
   /** Whether the share of sending, and the limit, have room for {@code bytes} more. */
   boolean hasRoomToSend(long bytes) {
     long sentBytes = sending.allBytes();
-    long leftBytes = commonBytes - limit.reserveBytes() - sentBytes - receiving.allBytes();
+    long leftBytes = commonBytes - limit.withheldBytes() - sentBytes - receiving.allBytes();
     return bytes <= commonBytes / 2 - sentBytes
         && bytes <= leftBytes
         && sending.isLeftByProcess(bytes);
@@ -227,7 +237,7 @@ public final class MemoryBudget {
   // Sessions whose path is not validated, and peers without a session
 
   /** Whether unvalidated sessions have a share of their own. */
-  boolean hasUnvalidatedShare() {
+  public boolean hasUnvalidatedShare() {
     return limit.unvalidatedShareBytes() > 0;
   }
 
@@ -282,6 +292,18 @@ public final class MemoryBudget {
   /** Whether a network holds more than its part, so that it has to leave memory to others. */
   public boolean isOverPart(int network, long moreBytes) {
     return networkBytes(network) + moreBytes > limit.limitBytes() / NETWORK_PART;
+  }
+
+  /** Another network that holds more than its part, the one that holds most; -1 for none. */
+  public int networkOverPart(int exceptNetwork) {
+    int most = NOBODY;
+    for (int i = 0; i < networks.length; i++) {
+      boolean isMore = most == NOBODY || networks[i] > networks[most];
+      if (i != exceptNetwork && isMore && isOverPart(i, 0)) {
+        most = i;
+      }
+    }
+    return most;
   }
 
   /** Whether a network may not reserve more, since a session of another one waits. */

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * <p>Shares:
  *
  * <ul>
- *   <li>an eighth for all sessions whose peers have not proven their address, and for packets of
+ *   <li>a sixteenth for all sessions whose peers have not proven their address, and for packets of
  *       peers that wait to be accepted: their number is bounded by an attacker's patience only;
  *   <li>of the rest, a half for sending, and for receiving what sending leaves;
  *   <li>of what receiving may take, the reserve: one session at a time may use it, so that its
@@ -27,7 +27,7 @@ public final class MemoryLimit {
   /** The least number of blocks in a limit: what budgets have borrowed and not used is bounded. */
   private static final int MIN_BLOCKS = 1024;
 
-  private static final int UNVALIDATED_PART = 8;
+  private static final int UNVALIDATED_PART = 16;
   private static final int RESERVE_PART = 16;
   private static final int MAX_RESERVE_PART = 4;
 
@@ -106,6 +106,14 @@ public final class MemoryLimit {
     }
   }
 
+  /**
+   * What sessions leave free that may not use the reserve, in bytes: the reserve, and what others
+   * bring along from the share of unvalidated sessions when they are validated.
+   */
+  long withheldBytes() {
+    return reserveBytes + unvalidatedBytes;
+  }
+
   /** What the share of unvalidated sessions leaves, in bytes. */
   long commonBytes() {
     return limitBytes - unvalidatedBytes;
@@ -144,11 +152,12 @@ public final class MemoryLimit {
   }
 
   /** Gives the reserve to a budget, unless another one has it; returns whether this one has it. */
-  boolean acquireReserve(MemoryBudget budget) {
+  public boolean acquireReserve(MemoryBudget budget) {
     return reserveHolder.get() == budget || reserveHolder.compareAndSet(null, budget);
   }
 
-  void releaseReserve(MemoryBudget budget) {
+  /** The budget needs the reserve no more. */
+  public void releaseReserve(MemoryBudget budget) {
     reserveHolder.compareAndSet(budget, null);
   }
 }

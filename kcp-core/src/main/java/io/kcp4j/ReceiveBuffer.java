@@ -137,7 +137,7 @@ abstract class ReceiveBuffer {
     long roomBytes = account.roomBytes();
     int eachBytes = segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
     if (roomBytes < eachBytes && free > 0) {
-      account.noteShortage(); // The peer sends nothing that could be refused.
+      account.noteShortage(eachBytes); // The peer sends nothing that could be refused.
     }
     return roomBytes >= (long) free * eachBytes ? free : (int) (roomBytes / eachBytes);
   }

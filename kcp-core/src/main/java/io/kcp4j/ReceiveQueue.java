@@ -149,7 +149,7 @@ final class ReceiveQueue {
         return false;
       }
       open(opened);
-    } else if (!growLast(bytes)) {
+    } else if (!growLast(bytes, frg)) {
       return false;
     }
     Copying.appendOwn(last(), data, index, bytes);
@@ -159,14 +159,16 @@ final class ReceiveQueue {
     return true;
   }
 
-  private boolean growLast(int bytes) {
+  /** Makes room in the last message for a fragment, and for some of those that follow. */
+  private boolean growLast(int bytes, int frg) {
     ByteBuf message = last();
     int before = message.capacity();
     int needed = message.writerIndex() + bytes;
     if (needed <= before) {
       return true;
     }
-    int after = account.context().allocator().calculateNewCapacity(needed, Integer.MAX_VALUE);
+    int doubled = account.context().allocator().calculateNewCapacity(needed, Integer.MAX_VALUE);
+    int after = Math.min(doubled, needed + bytes * frg); // Fragments have one size, or are smaller.
     if (!account.tryReserve(after - before)) {
       return false;
     }

@@ -59,6 +59,9 @@ final class SendAdmission {
         kcp.sending.extendLast(data, mssBytes);
       }
       long room = (long) mssBytes * (kcp.config().sendQueue() - kcp.sending.queued());
+      if (kcp.sendLimit != null) {
+        room = Math.min(room, kcp.sendLimit.queueRoomBytes());
+      }
       kcp.sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mssBytes);
     }
     return !data.isReadable() || refuse(segmentBytes());
@@ -120,6 +123,9 @@ final class SendAdmission {
   /** Notes what was not admitted, and returns false. */
   private boolean refuse(int bytes) {
     refusedBytes = bytes;
+    if (kcp.memory().isUnvalidated() && !kcp.sending.isAffordable(bytes)) {
+      kcp.memory().noteShortage(bytes);
+    }
     return false;
   }
 
@@ -130,6 +136,11 @@ final class SendAdmission {
   /** See {@link Kcp#maxMessageBytes}. */
   int maxMessageBytes() {
     return kcp.mssBytes() * Math.min(kcp.config().maxFragments(), kcp.remote.messageFragments());
+  }
+
+  /** Whether the last {@link #send} was not admitted as a whole. */
+  boolean isHeldBack() {
+    return refusedBytes > 0;
   }
 
   /** Whether a segment would be admitted. */

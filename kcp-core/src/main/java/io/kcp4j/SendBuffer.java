@@ -119,7 +119,7 @@ final class SendBuffer {
       for (int taken; at < bytes; at += taken) {
         taken = Math.min(mssBytes, bytes - at);
         ensureRing(1);
-        if (!memory.ensureRoom(taken, bytes - at, isEmpty())) {
+        if (!memory.ensureRoom(taken, bytes - at, isExempt())) {
           break;
         }
         Chunk chunk = memory.current();
@@ -140,10 +140,15 @@ final class SendBuffer {
 
   /**
    * Whether the memory budget has room for segments of so many bytes in all, headers included. An
-   * empty buffer always takes a segment: a session makes progress whatever others hold.
+   * empty buffer always takes a segment, so that the session makes progress whatever others hold,
+   * unless the peer's address may be forged.
    */
   boolean isAffordable(int bytes) {
-    return isEmpty() || memory.isAffordable(bytes);
+    return isExempt() || memory.isAffordable(bytes);
+  }
+
+  private boolean isExempt() {
+    return isEmpty() && !account.isUnvalidated();
   }
 
   /**

@@ -52,6 +52,9 @@ final class SendLimit {
   private int sentCount;
   private int nextSent;
 
+  /** Whether the peer is to be validated soon, since it may hold more memory then. */
+  private boolean isChallengeRequested;
+
   /** Since when new segments wait, and none is in flight. */
   private long blockedSinceUs = Kcp.NO_DEADLINE;
 
@@ -129,6 +132,19 @@ final class SendLimit {
     return Math.min(fitsTwice ? payloadBytes : SMALL_PAYLOAD_BYTES, kcp.mssBytes());
   }
 
+  /**
+   * How much more payload of a stream may be queued: no more than may leave, since that of many
+   * forged addresses would never leave.
+   */
+  long queueRoomBytes() {
+    int queuedBytes = 0;
+    for (int i = 0; i < kcp.sending.queued(); i++) {
+      queuedBytes += kcp.sending.bytes(kcp.sending.index(kcp.sending.next() + i));
+    }
+    long roomBytes = allowance() - queuedBytes - kcp.overheadBytes() - Segment.HEADER_BYTES;
+    return Math.max(0, roomBytes);
+  }
+
   /** Whether the first segment of the session has not been sent, and is the only one, if any. */
   boolean isFirst() {
     return kcp.sending.next() == kcp.firstSn && kcp.sending.queued() <= 1;
@@ -164,16 +180,20 @@ final class SendLimit {
   /** Whether new segments wait for the allowance, and no ACK of one in flight can end that. */
   private boolean isBlocked() {
     return kcp.losses.unacknowledged() == 0
-        && Transmitter.hasNew(kcp)
+        && (Transmitter.hasNew(kcp) || kcp.admission.isHeldBack())
         && Transmitter.isWindowFree(kcp)
         && !isNewAllowed(0);
   }
 
+  void requestChallenge() {
+    isChallengeRequested = true;
+  }
+
   /** Whether nothing is in flight whose ACK could validate the path, and that would be of use. */
   boolean isChallengeWanted() {
+    boolean hasSentMuch = kcp.receiving.next() - kcp.firstSn >= CHALLENGE_SEGMENTS;
     return isBlocked()
-        || (kcp.losses.unacknowledged() == 0
-            && kcp.receiving.next() - kcp.firstSn >= CHALLENGE_SEGMENTS);
+        || (kcp.losses.unacknowledged() == 0 && (hasSentMuch || isChallengeRequested));
   }
 
   /** Since when new segments wait, or {@link Kcp#NO_DEADLINE}. */

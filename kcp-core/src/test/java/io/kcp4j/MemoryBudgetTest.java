@@ -85,12 +85,12 @@ class MemoryBudgetTest {
     account.chargeToSend(100);
     assertEquals(700, account.heldBytes());
     assertEquals(600, account.receiveBytes());
-    assertFalse(account.takeShortage());
+    assertEquals(0, account.takeShortage());
     assertFalse(account.tryReserve(301));
-    assertTrue(account.takeShortage());
-    assertFalse(account.takeShortage(), "true once");
+    assertEquals(301, account.takeShortage());
+    assertEquals(0, account.takeShortage(), "once");
     assertFalse(account.tryReserveSpare(100));
-    assertFalse(account.takeShortage(), "a copy that is not kept is no shortage");
+    assertEquals(0, account.takeShortage(), "a copy that is not kept is no shortage");
     account.release(600);
     account.releaseToSend(100);
     assertEquals(0, account.heldBytes());
@@ -104,7 +104,7 @@ class MemoryBudgetTest {
     MemoryLimit limit = MemoryLimit.shared(64 * MIB);
     MemoryAccount one = account(limit, 1);
     MemoryAccount other = account(limit, 2);
-    int all = (int) (limit.commonBytes() - limit.reserveBytes());
+    int all = (int) (limit.commonBytes() - limit.withheldBytes());
     assertTrue(one.tryReserve(all - 4 * MIB));
     assertFalse(other.tryReserve(5 * MIB));
     assertTrue(other.tryReserve(3 * MIB), "less than a block of each is lost");
@@ -130,21 +130,21 @@ class MemoryBudgetTest {
   // Unvalidated sessions
 
   @Test
-  void unvalidatedSessionsShareAnEighthBothWaysAndLeaveTheRest() {
+  void unvalidatedSessionsShareASixteenthBothWaysAndLeaveTheRest() {
     MemoryBudget shared = new MemoryBudget(MemoryLimit.shared(64 * MIB));
     MemoryAccount forged = account(shared, 1);
     forged.unvalidated();
-    assertTrue(forged.tryReserve(5 * MIB));
-    assertTrue(forged.hasRoomToSend(3 * MIB));
-    forged.chargeToSend(3 * MIB);
+    assertTrue(forged.tryReserve(3 * MIB));
+    assertTrue(forged.hasRoomToSend(MIB));
+    forged.chargeToSend(MIB);
     MemoryAccount another = account(shared, 2);
     another.unvalidated();
     assertFalse(another.tryReserve(1));
     assertFalse(another.hasRoomToSend(1));
-    assertEquals(8 * MIB, shared.unvalidatedBytes());
+    assertEquals(4 * MIB, shared.unvalidatedBytes());
     MemoryAccount honest = account(shared, 3);
-    assertTrue(honest.hasRoomToSend(28 * MIB), "half of what unvalidated sessions leave");
-    assertTrue(honest.tryReserve(52 * MIB), "all but the reserve");
+    assertTrue(honest.hasRoomToSend(30 * MIB), "half of what unvalidated sessions leave");
+    assertTrue(honest.tryReserve(52 * MIB), "all but the reserve and what may be validated");
   }
 
   @Test
@@ -173,10 +173,10 @@ class MemoryBudgetTest {
     MemoryBudget shared = new MemoryBudget(limit);
     MemoryAccount first = account(shared, 1);
     MemoryAccount second = account(shared, 2);
-    assertTrue(first.tryReserve((int) (limit.commonBytes() - limit.reserveBytes())));
+    assertTrue(first.tryReserve((int) (limit.commonBytes() - limit.withheldBytes())));
     assertFalse(second.tryReserve(1));
     second.reserve(true);
-    assertTrue(second.tryReserveBeyondGap((int) limit.reserveBytes()));
+    assertTrue(second.tryReserveBeyondGap((int) limit.withheldBytes()));
     assertFalse(second.tryReserve(1));
   }
 

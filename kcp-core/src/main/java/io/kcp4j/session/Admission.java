@@ -37,6 +37,7 @@ final class Admission {
   private final StatelessResponder responder;
   private final Backlog backlog;
   private final UnvalidatedSessions unvalidated;
+  private final MemoryPressure pressure;
   private boolean acceptsOnProbe;
 
   /** Null while there has been no pressure for some seconds. */
@@ -55,7 +56,8 @@ final class Admission {
       SessionIndex index,
       SessionDirectory directory,
       StatelessResponder responder,
-      long nowUs) {
+      UnvalidatedSessions unvalidated,
+      MemoryPressure pressure) {
     this.table = table;
     this.handler = handler;
     this.counters = context.total();
@@ -63,15 +65,12 @@ final class Admission {
     this.directory = directory;
     this.responder = responder;
     this.backlog = new Backlog(context);
-    unvalidated = new UnvalidatedSessions(nowUs);
+    this.unvalidated = unvalidated;
+    this.pressure = pressure;
   }
 
   void acceptOnProbe(boolean accept) {
     acceptsOnProbe = accept;
-  }
-
-  UnvalidatedSessions unvalidated() {
-    return unvalidated;
   }
 
   /** Releases what is held under pressure, if there is none. To be called once a second. */
@@ -183,6 +182,11 @@ final class Admission {
       counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
       return;
     }
+    if (!pressure.hasRoomForSession(segments.readableBytes())) {
+      pressure.makeRoom();
+      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      return;
+    }
     if (backlog.isFull() || !enter()) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
@@ -256,6 +260,7 @@ final class Admission {
       evicted = unvalidated.size() > 0 ? unvalidated.candidate() : null;
     }
     if (!session.path().isValidated()) {
+      session.charge();
       unvalidated.add(session, nowUs);
       if (incoming.isValidated()) {
         table.validated(session, nowUs);

@@ -67,6 +67,12 @@ final class KeyHash {
     return (int) mix(prefix ^ seed);
   }
 
+  /** A hash of the host of an address: all of an IPv4 address, 56 bits of an IPv6 address. */
+  int host(InetSocketAddress remote) {
+    InetAddress address = remote.getAddress();
+    return address instanceof Inet4Address ? (int) mix(address.hashCode() ^ seed) : prefix(remote);
+  }
+
   /** The hash of what {@link #address(InetSocketAddress)} has returned and a conversation id. */
   long of(long address, int conv) {
     return mix(mix(address ^ seed) + conv);

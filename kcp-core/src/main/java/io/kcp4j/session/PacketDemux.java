@@ -35,6 +35,7 @@ final class PacketDemux {
   private final FlushQueue flushQueue;
   private final ObjLongConsumer<Session> onValidated;
   private final OpenBudget openBudget;
+  private final MemoryPressure pressure;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
@@ -51,6 +52,7 @@ final class PacketDemux {
       Admission admission,
       FlushQueue flushQueue,
       OpenBudget openBudget,
+      MemoryPressure pressure,
       ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.counters = context.total();
@@ -60,6 +62,7 @@ final class PacketDemux {
     this.admission = admission;
     this.flushQueue = flushQueue;
     this.openBudget = openBudget;
+    this.pressure = pressure;
     this.onValidated = onValidated;
   }
 
@@ -235,6 +238,7 @@ final class PacketDemux {
     if (session.kcp().input(segments, origin, nowUs) != InputResult.ACCEPTED) {
       return false;
     }
+    pressure.onInput(session);
     boolean isProof = !session.path().isValidated() && session.isPeerProven();
     if (isProof) {
       onValidated.accept(session, nowUs);

@@ -43,6 +43,9 @@ public final class Session extends FlushQueue.Entry {
   /** Null unless the session offers the extension, has received a message, or sends an end. */
   private Extension extension;
 
+  /** Whether the session itself counts as memory that is held. */
+  private boolean isCharged;
+
   private boolean isClosing;
   private boolean hasPeerAnswered;
 
@@ -54,6 +57,8 @@ public final class Session extends FlushQueue.Entry {
     this.owner = owner;
     this.fec = table.unprotected();
     this.unreliable = new UnreliableQueues(kcp.memory(), kcp.counters());
+    kcp.memory().network(table.network(remote));
+    kcp.memory().unvalidated();
     kcp.limitSending(path::allowanceBytes);
     kcp.reconfigure(kcp.config(), table.cipherBytes());
   }
@@ -73,8 +78,19 @@ public final class Session extends FlushQueue.Entry {
     return kcp.isPeerProven() || isExtensionEstablished();
   }
 
+  /** The peer has begun the session: as long as its address may be forged, that counts. */
+  void charge() {
+    isCharged = true;
+    kcp.memory().charge(MemoryPressure.SESSION_BYTES);
+  }
+
   /** It is known that the peer receives at its address: what is sent is not limited any more. */
   void validatePath() {
+    if (isCharged) {
+      isCharged = false;
+      kcp.memory().release(MemoryPressure.SESSION_BYTES);
+    }
+    kcp.memory().validated();
     path.validate();
     kcp.endSendLimit();
   }
@@ -456,6 +472,10 @@ public final class Session extends FlushQueue.Entry {
     kcp.close();
     fec.close();
     unreliable.close();
+    if (isCharged) {
+      isCharged = false;
+      kcp.memory().release(MemoryPressure.SESSION_BYTES);
+    }
   }
 
   KeepAlive keepAlive() {

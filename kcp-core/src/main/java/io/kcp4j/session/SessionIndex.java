@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * Finds the session of a packet by its key, remote address and conversation id. A session has one
@@ -70,6 +71,18 @@ final class SessionIndex {
     lastFound = found;
     lastRemote = remote;
     lastConv = conv;
+    return found;
+  }
+
+  /** The sessions for which a condition holds. */
+  List<Session> sessions(Predicate<Session> condition) {
+    List<Session> found = new ArrayList<>();
+    sessions.forEach(
+        (key, session) -> {
+          if (condition.test(session)) {
+            found.add(session);
+          }
+        });
     return found;
   }
 

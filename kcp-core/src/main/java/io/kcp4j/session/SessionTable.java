@@ -15,6 +15,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Predicate;
 
 /**
  * The sessions of one socket. Opens each packet, finds its session, lets peers begin new sessions,
@@ -181,6 +182,8 @@ public final class SessionTable {
   private final SessionIndex index;
   private final FlushQueue flushQueue;
   private final KeepAliveSchedule keepAlives;
+  private final UnvalidatedSessions unvalidated;
+  private final MemoryPressure pressure;
   private final Admission admission;
   private final PacketDemux demux;
   private final ClosingSessions closing;
@@ -190,6 +193,8 @@ public final class SessionTable {
 
   /** How many validated sessions a remote address may have; 0 for any number. */
   private int convsPerAddress;
+
+  private final KeyHash networks = new KeyHash();
 
   /** What has to end, since its address has too many. */
   private final List<Session> replaced = new ArrayList<>(0);
@@ -234,11 +239,22 @@ public final class SessionTable {
     responder =
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
-    admission = new Admission(this, handler, context, index, directory, responder, nowUs);
+    unvalidated = new UnvalidatedSessions(nowUs);
+    pressure = new MemoryPressure(this, context.budget(), unvalidated);
+    admission =
+        new Admission(this, handler, context, index, directory, responder, unvalidated, pressure);
     openBudget = new OpenBudget();
     demux =
         new PacketDemux(
-            handler, context, cipher, index, admission, flushQueue, openBudget, this::validated);
+            handler,
+            context,
+            cipher,
+            index,
+            admission,
+            flushQueue,
+            openBudget,
+            pressure,
+            this::validated);
     closing = new ClosingSessions(this, deadlines);
   }
 
@@ -258,7 +274,7 @@ public final class SessionTable {
    * @param sessions at least 1; default {@value #DEFAULT_UNVALIDATED_LIMIT}
    */
   public void unvalidatedLimit(int sessions) {
-    admission.unvalidated().limit(sessions);
+    unvalidated.limit(sessions);
   }
 
   /**
@@ -436,7 +452,8 @@ public final class SessionTable {
   }
 
   private void leave(Session session) {
-    admission.unvalidated().remove(session);
+    unvalidated.remove(session);
+    pressure.remove(session);
     flushQueue.remove(session);
     if (!session.isClosing()) {
       session.keepAlive().stop();
@@ -460,7 +477,7 @@ public final class SessionTable {
   /** The path of a session has been validated. */
   void validated(Session session, long nowUs) {
     session.validatePath();
-    admission.unvalidated().validated(session, nowUs);
+    unvalidated.validated(session, nowUs);
     index.validated(session);
     Session oldest =
         convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);
@@ -541,12 +558,25 @@ public final class SessionTable {
     return handler;
   }
 
+  /** The sessions for which a condition holds. Slow. */
+  List<Session> sessions(Predicate<Session> condition) {
+    return index.sessions(condition);
+  }
+
+  /** By what the memory of sessions of one host, or of one network of IPv6, is counted together. */
+  int network(InetSocketAddress remote) {
+    return networks.host(remote);
+  }
+
   void end(Session session, EndReason reason, long nowUs) {
+    if (reason == EndReason.MEMORY_SHORTAGE) {
+      counters.add(KcpCounter.SESSIONS_SHORT_OF_MEMORY, 1);
+    }
     if (session.isClosing()) {
       endClosing(session, nowUs);
       return;
     }
-    if (reason != EndReason.IDLE && reason != EndReason.LANES_UNSUPPORTED) {
+    if (!reason.isToldToPeer()) {
       remove(session, nowUs);
     }
     boolean isUnanswered = reason.isTimeout() && !session.hasPeerAnswered();
@@ -621,6 +651,15 @@ public final class SessionTable {
    */
   public void endBatch(long nowUs) {
     flushQueue.endBatch(nowUs);
+    relieve(nowUs);
+  }
+
+  /** Sessions that wait for memory get some, or others end for them. */
+  private void relieve(long nowUs) {
+    if (pressure.isActive()) {
+      pressure.update(nowUs);
+      flushQueue.flushPending(nowUs);
+    }
   }
 
   /**
@@ -660,6 +699,7 @@ public final class SessionTable {
   public boolean sweep(long nowUs) {
     index.sweep(nowUs);
     admission.sweep(nowUs);
+    relieve(nowUs);
     return keepAlives.sweep(nowUs);
   }
 }

@@ -93,4 +93,26 @@ final class UnvalidatedSessions {
       sessions.put(session, new Entry(entry.addedAtUs, receivedAtUs));
     }
   }
+
+  /**
+   * The oldest session that holds more than {@code bytes}, or the oldest of all if none of the
+   * first {@code most} does; null if there is none that began before {@code beforeUs}.
+   */
+  Session oldestHolding(int bytes, int most, long beforeUs) {
+    Session oldest = null;
+    int searched = 0;
+    for (Map.Entry<Session, Entry> next : sessions.entrySet()) {
+      Session session = next.getKey();
+      if (next.getValue().addedAtUs < beforeUs) {
+        if (session.kcp().memory().heldBytes() > bytes) {
+          return session;
+        }
+        oldest = oldest == null ? session : oldest;
+      }
+      if (++searched == most) {
+        break;
+      }
+    }
+    return oldest;
+  }
 }

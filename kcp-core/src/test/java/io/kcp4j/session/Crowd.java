@@ -1,0 +1,274 @@
+package io.kcp4j.session;
+
+import io.kcp4j.DatagramOutput;
+import io.kcp4j.Delivery;
+import io.kcp4j.EndReason;
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
+import io.kcp4j.Segment;
+import io.kcp4j.lanes.Lane;
+import io.kcp4j.lanes.LaneSend;
+import io.kcp4j.lanes.LanesConfig;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.function.Consumer;
+
+/**
+ * A server whose sessions share a memory limit, and its clients, in virtual time: a datagram takes
+ * 10 ms. Forged datagrams come from addresses at which nobody receives.
+ */
+final class Crowd {
+
+  private static final int DELAY_US = 10_000;
+
+  private record Packet(long atUs, InetSocketAddress from, InetSocketAddress to, ByteBuf data) {}
+
+  private static final InetSocketAddress SERVER = address(1, 1);
+
+  final MemoryLimit limit;
+  final MemoryBudget budget;
+  final KcpContext context;
+  final TestDriver server;
+  final TimerWheel deadlines = new TimerWheel(0);
+  final KcpConfig config;
+
+  /** How the server's sessions have ended, by address. */
+  final Map<InetSocketAddress, EndReason> ends = new HashMap<>();
+
+  /** The bytes that the server has read, by address. */
+  final Map<InetSocketAddress, Long> received = new HashMap<>();
+
+  /** The bytes that were sent to each address. */
+  final Map<InetSocketAddress, Long> sentTo = new HashMap<>();
+
+  /** What the server does when it has read. */
+  Consumer<Session> onRead = session -> {};
+
+  /** The most that the budget has held, in bytes. */
+  long mostBytes;
+
+  long nowUs = 1_000_000;
+
+  private final Map<InetSocketAddress, Client> clients = new HashMap<>();
+  private final Queue<Packet> packets = new ArrayDeque<>();
+
+  Crowd(long limitBytes, KcpConfig config) {
+    limit = MemoryLimit.shared(limitBytes);
+    budget = new MemoryBudget(limit);
+    context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
+    this.config = config;
+    server =
+        TestDriver.builder(context).deadlines(deadlines).maxSessions(10_000).nowUs(nowUs).build();
+    server.acceptor = this::accept;
+    server.output = remote -> new Output(SERVER, remote);
+    server.onProgress = this::read;
+    server.onEnd = (session, reason) -> ends.put(session.remote(), reason);
+  }
+
+  static InetSocketAddress address(int host, int port) {
+    try {
+      byte[] bytes = {10, (byte) (host >> 16), (byte) (host >> 8), (byte) host};
+      return new InetSocketAddress(InetAddress.getByAddress(bytes), port);
+    } catch (UnknownHostException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private Session accept(InetSocketAddress remote, int conv) {
+    int tsOrigin = 0x3456_0000 + remote.hashCode();
+    Kcp kcp = new Kcp(conv, config, context, tsOrigin);
+    Session session = server.table.newSession(remote, kcp, null);
+    if (config.delivery() == Delivery.LANES) {
+      server.table.answerLanes(session, LanesConfig.DEFAULT, remote.hashCode() | 1L << 40, conv);
+    }
+    return session;
+  }
+
+  private void read(Session session) {
+    long bytes = 0;
+    if (session.lanes() != null) {
+      for (Lane lane; (lane = session.lanes().nextNews()) != null; ) {
+        for (ByteBuf message; (message = lane.receive()) != null; message.release()) {
+          bytes += message.readableBytes();
+        }
+      }
+    }
+    for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
+      bytes += part.readableBytes();
+    }
+    if (bytes > 0) {
+      received.merge(session.remote(), bytes, Long::sum);
+    }
+    onRead.accept(session);
+    server.table.scheduleFlush(session);
+  }
+
+  /** What the server has read of all clients, in bytes. */
+  long receivedBytes() {
+    return received.values().stream().mapToLong(bytes -> bytes).sum();
+  }
+
+  long count(KcpCounter counter) {
+    return context.total().get(counter);
+  }
+
+  /** A client at an address of its own, with one session. */
+  final class Client {
+
+    final InetSocketAddress address;
+    final TestDriver driver;
+    final Session session;
+    final List<EndReason> clientEnds = new ArrayList<>();
+    private final KcpContext own = KcpContext.of(new UnpooledByteBufAllocator(true, true));
+    private final ByteBuf toSend = Unpooled.buffer();
+    long receivedBytes;
+
+    Client(InetSocketAddress address, int conv) {
+      this.address = address;
+      driver = TestDriver.builder(own).deadlines(deadlines).nowUs(nowUs).build();
+      driver.output = remote -> new Output(address, remote);
+      driver.onProgress = this::progressed;
+      driver.onEnd = (ended, reason) -> clientEnds.add(reason);
+      session = driver.table.newSession(SERVER, new Kcp(conv, config, own, conv), null);
+      if (config.delivery() == Delivery.LANES) {
+        driver.table.offerLanes(session, LanesConfig.DEFAULT, conv | 1L << 41);
+      }
+      driver.table.add(session, nowUs);
+      clients.put(address, this);
+    }
+
+    /** Sends bytes, as one message unless the delivery is a stream. */
+    Client send(int bytes) {
+      toSend.writeZero(bytes);
+      progressed(session);
+      return this;
+    }
+
+    Client send(int lane, int bytes) {
+      session
+          .lanes()
+          .lane(lane)
+          .send(
+              new LaneSend(Unpooled.buffer(bytes).writeZero(bytes)) {
+                @Override
+                protected void sent() {}
+
+                @Override
+                protected void dropped(Drop reason) {}
+              });
+      return flush();
+    }
+
+    Client flush() {
+      driver.table.scheduleFlush(session);
+      driver.table.flushPending(nowUs);
+      return this;
+    }
+
+    private void progressed(Session session) {
+      for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
+        receivedBytes += part.readableBytes();
+      }
+      if (toSend.isReadable()) {
+        session.kcp().send(toSend);
+      }
+      driver.table.scheduleFlush(session);
+    }
+  }
+
+  Client client(int host) {
+    return new Client(address(host, 40_000), 1_000 + host);
+  }
+
+  Client client(int host, int port) {
+    return new Client(address(host, port), 1_000 + port);
+  }
+
+  /** A datagram with a PUSH of a peer that receives nothing. */
+  void forge(InetSocketAddress from, int sn, int frg, int bytes) {
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, 77, Segment.PUSH, frg, 128, 0, sn, 0, bytes);
+    packets.add(new Packet(nowUs, from, SERVER, push.writeZero(bytes)));
+  }
+
+  /** A PUSH in the session of a client that it has not sent itself. */
+  void forge(int host, int port, int sn, int frg, int bytes) {
+    ByteBuf push = Unpooled.buffer();
+    Segment.write(push, 1_000 + port, Segment.PUSH, frg, 128, 0, sn, 0, bytes);
+    packets.add(new Packet(nowUs, address(host, port), SERVER, push.writeZero(bytes)));
+  }
+
+  /** Lets time pass. */
+  void run(int ms) {
+    for (int i = 0; i < ms; i++) {
+      nowUs += 1_000;
+      deadlines.advance(nowUs);
+      server.table.flushPending(nowUs);
+      clients.values().forEach(client -> client.driver.table.flushPending(nowUs));
+      deliver();
+      if (nowUs % 1_000_000 == 0) {
+        server.table.sweep(nowUs);
+      }
+      mostBytes = Math.max(mostBytes, budget.usedBytes());
+    }
+  }
+
+  private void deliver() {
+    boolean hasReceived = false;
+    while (!packets.isEmpty() && packets.peek().atUs <= nowUs) {
+      Packet packet = packets.remove();
+      if (packet.to.equals(SERVER)) {
+        server.table.receive(packet.from, packet.data, nowUs);
+        hasReceived = true;
+        continue;
+      }
+      sentTo.merge(packet.to, (long) packet.data.readableBytes(), Long::sum);
+      Client client = clients.get(packet.to);
+      if (client != null) {
+        client.driver.table.receive(packet.from, packet.data, nowUs);
+        client.driver.table.endBatch(nowUs);
+      }
+    }
+    if (hasReceived) {
+      server.table.endBatch(nowUs);
+    }
+  }
+
+  private final class Output implements DatagramOutput {
+
+    private final InetSocketAddress from;
+    private final InetSocketAddress to;
+    private ByteBuf data;
+
+    Output(InetSocketAddress from, InetSocketAddress to) {
+      this.from = from;
+      this.to = to;
+    }
+
+    @Override
+    public ByteBuf begin(int maxBytes) {
+      data = Unpooled.buffer(maxBytes, maxBytes);
+      return data;
+    }
+
+    @Override
+    public void end() {
+      packets.add(new Packet(nowUs + DELAY_US, from, to, data));
+    }
+  }
+}
