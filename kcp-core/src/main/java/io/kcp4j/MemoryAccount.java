@@ -28,6 +28,8 @@ public final class MemoryAccount {
   /** The last reservation that was refused since {@link #takeShortage}, in bytes. */
   private int refusedBytes;
 
+  private boolean isShortToSend;
+
   /** Makes the account of a session that holds nothing, and whose path is validated. */
   public MemoryAccount(KcpContext context) {
     this.context = context;
@@ -112,9 +114,23 @@ public final class MemoryAccount {
     return bytes;
   }
 
-  /** The session could use more memory than there is for it. */
+  /** Whether that was for sending. */
+  public boolean isShortToSend() {
+    return refusedBytes > 0 && isShortToSend;
+  }
+
+  /** The session could use more memory than there is for it, to receive. */
   void noteShortage(int bytes) {
     refusedBytes = bytes;
+    isShortToSend = false;
+  }
+
+  /** The same to send, unless it is short for receiving, too. */
+  void noteShortageToSend(int bytes) {
+    if (refusedBytes == 0) {
+      refusedBytes = bytes;
+      isShortToSend = true;
+    }
   }
 
   private boolean refuse(int bytes) {

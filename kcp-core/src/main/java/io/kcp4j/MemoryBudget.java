@@ -217,7 +217,7 @@ public final class MemoryBudget {
   }
 
   /** Whether the share of sending, and the limit, have room for {@code bytes} more. */
-  boolean hasRoomToSend(long bytes) {
+  public boolean hasRoomToSend(long bytes) {
     long sentBytes = sending.allBytes();
     long leftBytes = commonBytes - limit.withheldBytes() - sentBytes - receiving.allBytes();
     return bytes <= commonBytes / 2 - sentBytes

@@ -123,8 +123,8 @@ final class SendAdmission {
   /** Notes what was not admitted, and returns false. */
   private boolean refuse(int bytes) {
     refusedBytes = bytes;
-    if (kcp.memory().isUnvalidated() && !kcp.sending.isAffordable(bytes)) {
-      kcp.memory().noteShortage(bytes);
+    if (!kcp.sending.isAffordable(bytes)) {
+      kcp.memory().noteShortageToSend(bytes);
     }
     return false;
   }

@@ -6,6 +6,7 @@ import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,9 +19,9 @@ import java.util.Map;
  * up. Of validated sessions, those that were refused memory wait in the order of the refusals. The
  * first one whose network holds no more than its part may use the reserve, which has room for a
  * large message, until its data has been read or it stops growing. A session that could not even
- * grow then has stalled. The stalled session that holds most ends when all that wait have had the
- * reserve and no network holds more than its part; such a network loses the session that holds most
- * there first.
+ * grow then has stalled. Of those, the one that holds most ends if the reserve is in use, or if all
+ * that wait have stalled. A network that holds more than its part while sessions of others wait
+ * loses those of its sessions that make no progress.
  */
 final class MemoryPressure {
 
@@ -44,11 +45,16 @@ final class MemoryPressure {
   /** A session from whose peer nothing arrives has stalled after this. */
   private static final long SILENCE_US = 5_000_000;
 
+  /** So often it is checked whether a network holds more than its part. */
+  private static final long RECLAIM_US = 1_000_000;
+
   /** With room for this part of the limit more than was refused, no session has to wait. */
   private static final int FREE_PART = 64;
 
   /** The search for an unvalidated session that holds memory looks at so many. */
   private static final int MAX_SEARCHED = 64;
+
+  private static final int NOBODY = -1;
 
   private final SessionTable table;
   private final MemoryBudget budget;
@@ -63,6 +69,11 @@ final class MemoryPressure {
   /** The one that may use the reserve, or null. */
   private Session holder;
 
+  private long reclaimedAtUs;
+
+  /** The progress of sessions of a network that holds more than its part, when that was checked. */
+  private Map<Session, Integer> progress = Map.of();
+
   MemoryPressure(SessionTable table, MemoryBudget budget, UnvalidatedSessions unvalidated) {
     this.table = table;
     this.budget = budget;
@@ -74,11 +85,18 @@ final class MemoryPressure {
 
     int refusedBytes;
 
+    /** Whether that was for sending. */
+    boolean isSending;
+
+    /** Whether it has been refused memory since it had the reserve last. */
+    boolean isActive;
+
     /** Whether it had the reserve and did not grow. */
     boolean isStalled;
 
     // When it has got the reserve, or has grown last:
 
+    int heldBytes;
     long grownAtUs;
     long grownBytes;
     long deliveredBytes;
@@ -90,6 +108,7 @@ final class MemoryPressure {
 
     void begin(Session session, long nowUs) {
       grown(session, nowUs);
+      heldBytes = session.kcp().memory().receiveBytes();
       deliveredBytes = delivered(session);
       datagrams = datagrams(session);
       datagramAtUs = nowUs;
@@ -131,6 +150,7 @@ final class MemoryPressure {
   /** Notes whether a session, which has received something, has been refused memory. */
   void onInput(Session session) {
     MemoryAccount memory = session.kcp().memory();
+    boolean isSending = memory.isShortToSend();
     int refusedBytes = memory.takeShortage();
     if (refusedBytes == 0 || !budget.hasUnvalidatedShare()) {
       return;
@@ -139,7 +159,10 @@ final class MemoryPressure {
       isShareUsedUp = true;
       session.kcp().challengePath();
     } else {
-      waiting.computeIfAbsent(session, s -> new Wait()).refusedBytes = refusedBytes;
+      Wait wait = waiting.computeIfAbsent(session, s -> new Wait());
+      wait.refusedBytes = refusedBytes;
+      wait.isSending = isSending;
+      wait.isActive = !isSending;
     }
   }
 
@@ -163,6 +186,7 @@ final class MemoryPressure {
       evictUnvalidated(nowUs);
     }
     if (waiting.isEmpty()) {
+      progress = Map.of();
       return;
     }
     if (isMemoryFree()) {
@@ -176,19 +200,24 @@ final class MemoryPressure {
       updateTurn(waiting.get(holder), nowUs);
     }
     waiting.keySet().removeIf(session -> session != holder && isReaderAwaited(session));
+    if (nowUs - reclaimedAtUs >= RECLAIM_US && !waiting.isEmpty()) {
+      reclaimedAtUs = nowUs;
+      reclaim(nowUs);
+    }
     if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(budget)) {
       beginTurn(nowUs);
     }
     if (!waiting.isEmpty()) {
-      budget.waitFor(first().kcp().memory().network());
+      budget.waitFor(waitingNetwork());
     } else {
       endWaits();
     }
   }
 
   private boolean isMemoryFree() {
-    int refusedBytes = waiting.values().iterator().next().refusedBytes;
-    return budget.hasRoomToReceive(refusedBytes + budget.limitBytes() / FREE_PART);
+    Wait first = waiting.values().iterator().next();
+    long bytes = first.refusedBytes + budget.limitBytes() / FREE_PART;
+    return first.isSending ? budget.hasRoomToSend(bytes) : budget.hasRoomToReceive(bytes);
   }
 
   private void evictUnvalidated(long nowUs) {
@@ -212,21 +241,48 @@ final class MemoryPressure {
     table.scheduleFlush(session);
   }
 
-  private Session first() {
-    return waiting.keySet().iterator().next();
+  /** The network for which others have to leave memory: the first that holds no more itself. */
+  private int waitingNetwork() {
+    int first = NOBODY;
+    for (Session session : waiting.keySet()) {
+      int network = session.kcp().memory().network();
+      if (!budget.isOverPart(network, 0)) {
+        return network;
+      }
+      first = first == NOBODY ? network : first;
+    }
+    return first;
   }
 
   // The reserve
 
   private void beginTurn(long nowUs) {
-    holder =
-        waiting.keySet().stream()
-            .filter(session -> !budget.isOverPart(session.kcp().memory().network(), 0))
-            .findFirst()
-            .orElse(first());
+    holder = firstActive();
+    if (holder == null) {
+      budget.limit().releaseReserve(budget);
+      return;
+    }
     waiting.get(holder).begin(holder, nowUs);
     holder.kcp().memory().reserve(true);
     advertise(holder);
+  }
+
+  /**
+   * Of sessions that are refused memory now, the first whose network holds no more than its part,
+   * or else the first; null if there is none.
+   */
+  private Session firstActive() {
+    Session first = null;
+    for (Map.Entry<Session, Wait> next : waiting.entrySet()) {
+      if (next.getValue().isActive) {
+        Session session = next.getKey();
+        if (!budget.isOverPart(session.kcp().memory().network(), 0)) {
+          return session;
+        }
+        first = first == null ? session : first;
+      }
+    }
+    return first;
   }
 
   private void endTurn() {
@@ -242,7 +298,9 @@ final class MemoryPressure {
       turn.datagramAtUs = nowUs;
     }
     boolean hasDelivered = Wait.delivered(session) != turn.deliveredBytes;
-    if (isReaderAwaited(session) || (hasDelivered && budget.isReserveFree())) {
+    boolean holdsNoMore = session.kcp().memory().receiveBytes() <= turn.heldBytes;
+    boolean isDone = hasDelivered && (holdsNoMore || budget.isReserveFree());
+    if (isReaderAwaited(session) || isDone) {
       endTurn();
       waiting.remove(session);
       return;
@@ -263,33 +321,56 @@ final class MemoryPressure {
     return session.kcp().hasUnread();
   }
 
+  /** The session has not grown: another one that is refused memory may use the reserve. */
   private void passOn(Session session, Wait turn, long nowUs) {
-    boolean hasArrived = turn.datagramAtUs > turn.grownAtUs;
-    if (!hasArrived && nowUs - turn.datagramAtUs < SILENCE_US && waiting.size() == 1) {
-      return; // Nobody else waits.
+    boolean isSilent = turn.datagramAtUs <= turn.grownAtUs;
+    turn.isActive = false;
+    turn.isStalled |= !isSilent || nowUs - turn.datagramAtUs >= SILENCE_US;
+    if (!turn.isStalled && firstActive() == null) {
+      return;
     }
-    turn.isStalled |= hasArrived || nowUs - turn.datagramAtUs >= SILENCE_US;
     endTurn();
     waiting.remove(session);
     waiting.put(session, turn); // Behind the others.
-    if (waiting.values().stream().allMatch(wait -> wait.isStalled)) {
+    boolean haveAllStalled = waiting.values().stream().allMatch(wait -> wait.isStalled);
+    if (turn.isStalled && (haveAllStalled || !budget.isReserveFree())) {
       endOne(nowUs);
     }
   }
 
-  /** All that wait have had the reserve in vain: others hold the memory, or they do themselves. */
+  /** A session has had the reserve in vain: of those, the one that holds most ends. */
   private void endOne(long nowUs) {
-    int network = budget.networkOverPart(first().kcp().memory().network());
-    Session ended =
-        network >= 0
-            ? table.sessions(session -> session.kcp().memory().network() == network).stream()
-                .max(byHeldBytes())
-                .orElse(null)
-            : new ArrayList<>(waiting.keySet()).stream().max(byHeldBytes()).orElse(null);
-    if (ended != null) {
-      table.end(ended, EndReason.MEMORY_SHORTAGE, nowUs);
+    waiting.keySet().stream()
+        .filter(session -> waiting.get(session).isStalled)
+        .max(byHeldBytes())
+        .ifPresent(session -> table.end(session, EndReason.MEMORY_SHORTAGE, nowUs));
+  }
+
+  /**
+   * Ends sessions of a network that holds more than its part while others wait, as far as they have
+   * neither sent nor received anything new for a second.
+   */
+  private void reclaim(long nowUs) {
+    int network = budget.networkOverPart(waitingNetwork());
+    Map<Session, Integer> before = progress;
+    progress = new HashMap<>();
+    if (network < 0) {
+      return;
     }
-    waiting.values().forEach(wait -> wait.isStalled = false);
+    List<Session> resting = new ArrayList<>();
+    for (Session session : table.sessions(s -> s.kcp().memory().network() == network)) {
+      int now = session.kcp().progress();
+      progress.put(session, now);
+      if (before.getOrDefault(session, now + 1) == now && !isReaderAwaited(session)) {
+        resting.add(session);
+      }
+    }
+    resting.sort(byHeldBytes().reversed());
+    for (Session session : resting) {
+      if (budget.isOverPart(network, 0)) {
+        table.end(session, EndReason.MEMORY_SHORTAGE, nowUs);
+      }
+    }
   }
 
   private static Comparator<Session> byHeldBytes() {

@@ -197,10 +197,11 @@ class MemoryPressureTest {
     for (int i = 0; i < 120 && crowd.receivedBytes() < 24 * 500_000; i++) {
       crowd.run(500);
     }
-    assertTrue(crowd.ends.values().stream().allMatch(EndReason.MEMORY_SHORTAGE::equals));
-    assertFalse(crowd.ends.isEmpty());
     long arrived = crowd.received.values().stream().filter(bytes -> bytes == 500_000).count();
-    assertEquals(24, arrived + crowd.ends.size());
+    assertTrue(arrived >= 3, "arrived " + arrived);
+    assertTrue(crowd.ends.size() >= 3, "ended " + crowd.ends);
+    assertTrue(crowd.ends.values().stream().allMatch(EndReason.MEMORY_SHORTAGE::equals));
+    assertTrue(crowd.mostBytes <= MIB, "held " + crowd.mostBytes);
     assertEquals(crowd.ends.size(), crowd.count(KcpCounter.SESSIONS_SHORT_OF_MEMORY));
   }
 }
