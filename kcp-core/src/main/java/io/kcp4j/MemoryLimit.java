@@ -28,6 +28,11 @@ public final class MemoryLimit {
   private static final int MIN_BLOCKS = 1024;
 
   private static final int UNVALIDATED_PART = 16;
+  private static final int MAX_UNVALIDATED_PART = 4;
+
+  /** Room for some sessions whatever the limit is. */
+  private static final int MIN_UNVALIDATED_BYTES = 64 * 1024;
+
   private static final int RESERVE_PART = 16;
   private static final int MAX_RESERVE_PART = 4;
 
@@ -47,8 +52,8 @@ public final class MemoryLimit {
   private final AtomicLong receiving = new AtomicLong();
   private final AtomicLong unvalidated = new AtomicLong();
 
-  /** The budget one of whose sessions may use the reserve; null if none does. */
-  private final AtomicReference<MemoryBudget> reserveHolder = new AtomicReference<>();
+  /** Who decides which session may use the reserve; null if none does. */
+  private final AtomicReference<Object> reserveHolder = new AtomicReference<>();
 
   private MemoryLimit(
       long limitBytes, long unvalidatedBytes, long reserveBytes, ProcessMemory process) {
@@ -74,7 +79,11 @@ public final class MemoryLimit {
   public static MemoryLimit shared(long limitBytes, ProcessMemory process) {
     long minBytes = Math.min(MIN_RESERVE_BYTES, limitBytes / MAX_RESERVE_PART);
     long reserveBytes = Math.max(minBytes, limitBytes / RESERVE_PART);
-    return new MemoryLimit(limitBytes, limitBytes / UNVALIDATED_PART, reserveBytes, process);
+    long unvalidatedBytes =
+        Math.max(
+            Math.min(MIN_UNVALIDATED_BYTES, limitBytes / MAX_UNVALIDATED_PART),
+            limitBytes / UNVALIDATED_PART);
+    return new MemoryLimit(limitBytes, unvalidatedBytes, reserveBytes, process);
   }
 
   /** A limit without these, for a single budget. */
@@ -151,13 +160,17 @@ public final class MemoryLimit {
     return unvalidated;
   }
 
-  /** Gives the reserve to a budget, unless another one has it; returns whether this one has it. */
-  public boolean acquireReserve(MemoryBudget budget) {
-    return reserveHolder.get() == budget || reserveHolder.compareAndSet(null, budget);
+  /**
+   * Gives the reserve to {@code holder}, unless another one has it.
+   *
+   * @return whether the holder has it now
+   */
+  public boolean acquireReserve(Object holder) {
+    return reserveHolder.get() == holder || reserveHolder.compareAndSet(null, holder);
   }
 
-  /** The budget needs the reserve no more. */
-  public void releaseReserve(MemoryBudget budget) {
-    reserveHolder.compareAndSet(budget, null);
+  /** Takes the reserve from {@code holder}, if that has it. */
+  public void releaseReserve(Object holder) {
+    reserveHolder.compareAndSet(holder, null);
   }
 }

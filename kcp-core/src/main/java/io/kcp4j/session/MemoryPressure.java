@@ -204,7 +204,7 @@ final class MemoryPressure {
       reclaimedAtUs = nowUs;
       reclaim(nowUs);
     }
-    if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(budget)) {
+    if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(this)) {
       beginTurn(nowUs);
     }
     if (!waiting.isEmpty()) {
@@ -259,7 +259,7 @@ final class MemoryPressure {
   private void beginTurn(long nowUs) {
     holder = firstActive();
     if (holder == null) {
-      budget.limit().releaseReserve(budget);
+      budget.limit().releaseReserve(this);
       return;
     }
     waiting.get(holder).begin(holder, nowUs);
@@ -288,7 +288,7 @@ final class MemoryPressure {
   private void endTurn() {
     holder.kcp().memory().reserve(false);
     holder = null;
-    budget.limit().releaseReserve(budget);
+    budget.limit().releaseReserve(this);
   }
 
   private void updateTurn(Wait turn, long nowUs) {

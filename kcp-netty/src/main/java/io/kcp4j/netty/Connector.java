@@ -1,7 +1,6 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpContext;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.TimerWheel;
 import io.netty.channel.ChannelPromise;
@@ -67,15 +66,16 @@ final class Connector implements KcpEndpoint.Owner {
 
   private KcpEndpoint newEndpoint() {
     KcpChannelConfig config = channel.config();
+    EventLoopContext shared = EventLoopContext.of(channel.eventLoop());
     return new KcpEndpoint(
         channel.eventLoop(),
         this,
         config.socketOptions(),
         new KcpContext(
             config.getAllocator(),
-            MemoryBudget.unlimited(),
+            shared.clientBudget(),
             channel.endpointCounters(),
-            EventLoopContext.of(channel.eventLoop()).rings()),
+            shared.rings()),
         config.keyRing(),
         SessionDirectory.ofOne(0),
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,

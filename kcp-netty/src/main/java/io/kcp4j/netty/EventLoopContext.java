@@ -58,6 +58,10 @@ final class EventLoopContext implements Runnable {
   private final TimerWheel wheel = new TimerWheel(readClock());
   private final FecContext fecContext = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
   private final RingPools rings = new RingPools();
+
+  /** Null until there is a client. */
+  private MemoryBudget clientBudget;
+
   private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
   private final SharedSockets sharedSockets = new SharedSockets();
@@ -136,6 +140,14 @@ final class EventLoopContext implements Runnable {
 
   RingPools rings() {
     return rings;
+  }
+
+  /** The memory budget of the clients of the event loop. */
+  MemoryBudget clientBudget() {
+    if (clientBudget == null) {
+      clientBudget = new MemoryBudget(ClientMemory.limitOf(eventLoop));
+    }
+    return clientBudget;
   }
 
   TimerWheel wheel() {

@@ -16,6 +16,10 @@ import io.netty.channel.ChannelPromise;
 public final class KcpLanes {
 
   private final KcpChannel channel;
+
+  /** The approximate memory of a channel that is made for a lane, with its pipeline. */
+  private static final int CHANNEL_BYTES = 4 * 1024;
+
   private final Lanes lanes;
   private final LaneWrites writes;
   private final WriteCompletions completions;
@@ -210,13 +214,14 @@ public final class KcpLanes {
   @Unstable
   public void acceptor(LaneListener.Acceptor acceptor) {
     this.acceptor = acceptor;
+    lanes.attachmentBytes(acceptor == null ? 0 : CHANNEL_BYTES);
   }
 
   // Used by the channel
 
   /** The lanes of a session that this one replaces, which has not begun. */
   void replace(KcpLanes before) {
-    acceptor = before.acceptor;
+    acceptor(before.acceptor);
     before.close();
   }
 

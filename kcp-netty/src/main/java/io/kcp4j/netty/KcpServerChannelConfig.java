@@ -82,7 +82,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private volatile int convsPerAddress;
   private volatile int maxOpenFailures = SessionTable.DEFAULT_OPEN_FAILURES_PER_SECOND;
   private volatile AcceptFilter acceptFilter = AcceptFilter.ALL;
-  private volatile long memoryLimitBytes = Runtime.getRuntime().maxMemory() / 2;
+  private volatile long memoryLimitBytes = ProcessLimit.HALF_OF_HEAP_BYTES;
   private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
 
   private volatile KeyRing keyRing = KeyRing.NONE;

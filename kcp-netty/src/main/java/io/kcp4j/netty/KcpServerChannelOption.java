@@ -85,10 +85,16 @@ public final class KcpServerChannelOption {
   public static final ChannelOption<AcceptFilter> ACCEPT_FILTER = option("ACCEPT_FILTER");
 
   /**
-   * The most memory that all sessions together may hold, in bytes. At least 1; default half of the
-   * maximum heap size, which is also half of the limit of direct buffers. Each of several {@link
-   * #SOCKETS} has an equal part. Written data may hold at most half of it, plus one segment or one
-   * message of each session; while that half is full, channels are not writable.
+   * The most memory that all sessions together may hold, in bytes, on all {@link #SOCKETS}. At
+   * least 1; default half of the maximum heap size, which is also half of the limit of direct
+   * buffers. A sixteenth is for sessions whose peers have not proven their address. Of the rest,
+   * written data may hold at most half, plus one segment or one message of each session; while that
+   * half is full, channels are not writable. A session that holds memory for which others wait, and
+   * cannot go on itself, ends as {@link io.kcp4j.EndReason#MEMORY_SHORTAGE}.
+   *
+   * <p>All servers of a process, and all clients of an event loop group, which have such a limit as
+   * well, share half of the heap, or what the system property {@code io.kcp4j.processMemoryLimit}
+   * says, in bytes. Each is sure of an equal part of it.
    */
   public static final ChannelOption<Long> MEMORY_LIMIT = option("MEMORY_LIMIT");
 

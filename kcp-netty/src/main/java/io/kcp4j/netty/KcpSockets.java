@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
 import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.SessionDirectory;
 import io.netty.channel.ChannelFuture;
@@ -30,7 +31,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * {@link SessionDirectory} has the endpoints of their sessions.
  *
  * <p>Nothing that each packet writes is shared: each socket has its own counters, which are added
- * up on reading, and an equal part of the memory limit.
+ * up on reading, and a memory budget that borrows from the limit of the server.
  *
  * <p>The server's event loop makes, registers and binds; each endpoint belongs to its own event
  * loop.
@@ -40,6 +41,7 @@ final class KcpSockets {
   private final KcpServerChannel server;
   private final KcpServerChannelConfig config;
   private final SessionDirectory directory;
+  private final MemoryLimit memory;
   private final List<KcpContext> contexts;
   private final KcpCounters counters;
   private final byte[] resetSecret;
@@ -69,7 +71,8 @@ final class KcpSockets {
     config = server.config();
     byte[] secret = config.resetSecret();
     resetSecret = secret == null ? randomSecret() : secret;
-    contexts = contexts(config, first);
+    memory = MemoryLimit.shared(config.memoryLimitBytes(), ProcessLimit.get());
+    contexts = contexts(config, memory, first);
     directory =
         isShared()
             ? SessionDirectory.ofSeveral(config.maxSessions())
@@ -86,13 +89,13 @@ final class KcpSockets {
     return secret;
   }
 
-  private static List<KcpContext> contexts(KcpServerChannelConfig config, KcpCounters first) {
+  private static List<KcpContext> contexts(
+      KcpServerChannelConfig config, MemoryLimit memory, KcpCounters first) {
     int sockets = config.sockets();
-    long memoryBytes = Math.max(1, config.memoryLimitBytes() / sockets);
     List<KcpContext> contexts = new ArrayList<>();
     for (int i = 0; i < sockets; i++) {
       KcpCounters counters = i == 0 ? first : new KcpCounters();
-      contexts.add(new KcpContext(config.getAllocator(), new MemoryBudget(memoryBytes), counters));
+      contexts.add(new KcpContext(config.getAllocator(), new MemoryBudget(memory), counters));
     }
     return contexts;
   }
@@ -364,6 +367,7 @@ final class KcpSockets {
   /** A socket, or the server itself, has closed. From any thread. */
   void closed() {
     if (unclosed.decrementAndGet() == 0) {
+      memory.close();
       server.terminated();
     }
   }

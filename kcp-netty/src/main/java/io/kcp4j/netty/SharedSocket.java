@@ -2,7 +2,6 @@ package io.kcp4j.netty;
 
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.session.SessionDirectory;
 import io.netty.buffer.ByteBufAllocator;
@@ -60,16 +59,14 @@ final class SharedSocket implements KcpEndpoint.Owner {
     this.settings = settings;
     this.local = local;
     KcpChannelConfig config = client.config();
+    EventLoopContext shared = EventLoopContext.of(client.eventLoop());
     endpoint =
         new KcpEndpoint(
             client.eventLoop(),
             this,
             config.socketOptions().copy(),
             new KcpContext(
-                config.getAllocator(),
-                MemoryBudget.unlimited(),
-                new KcpCounters(),
-                EventLoopContext.of(client.eventLoop()).rings()),
+                config.getAllocator(), shared.clientBudget(), new KcpCounters(), shared.rings()),
             config.keyRing(),
             SessionDirectory.ofOne(0),
             KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,

@@ -140,7 +140,7 @@ class HostilePeerTest {
   @OverEachTransport
   void memoryOfAllSessionsIsBounded(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, 20_000L);
+      fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, 200_000L);
       fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
       KcpServerChannel server = fixture.serve(Recorder::new);
       try (RawPeer rawPeer = new RawPeer(server.localAddress())) {
@@ -149,7 +149,7 @@ class HostilePeerTest {
         }
 
         await().until(() -> server.counters().get(KcpCounter.OVER_BUDGET) > 0);
-        assertTrue(server.heldBytes() <= 20_000);
+        assertTrue(server.heldBytes() <= 50_000, "held " + server.heldBytes());
       }
     }
   }
