@@ -234,6 +234,11 @@ final class KcpEndpoint implements SessionTable.Handler {
     log.unexpected(cause, loop.nowUs());
   }
 
+  /** No handler of a channel has taken an exception. */
+  void unhandled(Channel channel, Throwable cause) {
+    log.unhandled(channel, cause, loop.nowUs());
+  }
+
   /** From any thread. */
   void close() {
     if (inEventLoop()) {
