@@ -221,7 +221,9 @@ final class PacketDemux {
     countReceived(session, packet, start);
     session.unreliable().receive(packet, payload, packet.writerIndex() - payload);
     session.keepAlive().updateIdle(nowUs);
-    session.onReceived(nowUs);
+    if (!session.path().isValidated()) { // Else it may be a replay.
+      session.onReceived(nowUs);
+    }
     flushQueue.onUnreliableDatagram(session);
   }
 
@@ -239,11 +241,12 @@ final class PacketDemux {
     if (isProof) {
       onValidated.accept(session, nowUs);
     }
-    if (isProof || !session.kcp().isLastInputStale()) {
+    boolean isFresh = isProof || session.kcp().isLastInputFresh();
+    if (isFresh) {
       session.onReceived(nowUs);
     }
     Extension extension = session.extension();
-    if (extension != null && extension.endDatagram(session.kcp().isLastInputStale(), nowUs)) {
+    if (extension != null && extension.endDatagram(!isFresh, nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
     }
     boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();
