@@ -68,6 +68,8 @@ public enum KcpCounter {
   EXTENSION_REFUSED("extension.refused", "messages"),
   /** FEC packets with an invalid header, and recovered datagrams that are invalid. */
   FEC_REFUSED("fec.refused", "datagrams"),
+  /** FEC packets behind all that are kept that bring nothing new, most likely replays: ignored. */
+  FEC_REPLAYED("fec.replayed", "datagrams"),
   /** Parity packets sent. */
   FEC_PARITY_OUT("fec.parity.out", "datagrams"),
   /** Copies of datagrams sent in place of parity, where groups are aligned with flushes. */

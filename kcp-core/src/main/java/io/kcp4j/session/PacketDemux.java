@@ -174,7 +174,7 @@ final class PacketDemux {
       session.ownFec().startDecoding();
     }
     if (session.fec().isDecoding()) {
-      recover(session, packet, start, nowUs);
+      recover(session, packet, start, session.kcp().isLastInputFresh(), nowUs);
     }
   }
 
@@ -192,13 +192,13 @@ final class PacketDemux {
     countReceived(session, packet, start);
     session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
     if (session.fec().isDecoding()) {
-      recover(session, packet, start, nowUs);
+      recover(session, packet, start, false, nowUs);
     }
   }
 
-  private void recover(Session session, ByteBuf packet, int start, long nowUs) {
+  private void recover(Session session, ByteBuf packet, int start, boolean isFresh, long nowUs) {
     FecLayer fec = session.fec();
-    fec.input(packet, start, nowUs);
+    fec.input(packet, start, isFresh, nowUs);
     for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
       if (input(session, recovered, Origin.RECOVERED, nowUs)) {
         session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
