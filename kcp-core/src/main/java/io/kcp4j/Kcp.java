@@ -469,6 +469,12 @@ public final class Kcp {
     return isLastInputFresh;
   }
 
+  /** When a datagram was taken in last, in microseconds: now, for a sink that takes its payload. */
+  @Unstable
+  public long inputAtUs() {
+    return advertised.lastReceivedAtUs();
+  }
+
   /** Takes the timestamp of a PUSH; returns whether it is newer than all before. */
   boolean takePeerTs(int ts) {
     if (hasPeerTs && ts - peerTs <= 0) {

@@ -90,6 +90,11 @@ public enum KcpCounter {
   LANE_MESSAGES_IN("lanes.messages.in", "messages"),
   /** Frames of lanes that are malformed, impossible or beyond a limit, and segments of such. */
   LANE_FRAMES_REFUSED("lanes.frames.refused", "frames"),
+  /**
+   * Segments that were not acknowledged, and unreliable messages that were dropped, since the peer
+   * had begun too many lanes within a second. Such segments are over the budget, too.
+   */
+  LANE_BEGINS_REFUSED("lanes.begins.refused", "segments"),
 
   // The rest is counted by the endpoint alone.
 

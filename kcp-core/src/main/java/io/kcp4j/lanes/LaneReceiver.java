@@ -52,7 +52,7 @@ final class LaneReceiver {
    * Allocates what the frame needs that has been read, a message or a FIN.
    *
    * @param isInOrder whether its segment closes a gap, or follows the one before
-   * @return false if there is no memory
+   * @return false if there is no memory, or the peer has begun too many lanes within a second
    * @throws OutOfMemoryError likewise
    */
   boolean prepare(FrameReader frame, boolean isInOrder) {

@@ -89,11 +89,18 @@ final class SegmentDemux implements SegmentSink {
     return true;
   }
 
-  /** Takes in all frames, or none. Returns false if there is no memory. */
+  /**
+   * Takes in all frames, or none. Returns false if there is no memory, or the peer has begun too
+   * many lanes within a second.
+   */
   private boolean receiveFrames(ByteBuf datagram, int index, int bytes, boolean isInOrder) {
     frame.reset(datagram, index, bytes);
     while (frame.next()) {
-      if (frame.isPrepared() && !receiver.prepare(frame, isInOrder)) {
+      boolean isAllowed =
+          frame.isPrepared()
+              ? receiver.prepare(frame, isInOrder)
+              : frame.type() != Frame.UNRELIABLE_FIN || unreliableReceiver.mayEnd(frame.lane());
+      if (!isAllowed) {
         return false;
       }
     }

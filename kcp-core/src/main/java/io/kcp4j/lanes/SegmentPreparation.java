@@ -40,7 +40,7 @@ final class SegmentPreparation {
    * Allocates what a frame needs, a message or a FIN.
    *
    * @param isInOrder whether its segment closes a gap, or follows the one before
-   * @return false if there is no memory
+   * @return false if there is no memory, or the peer has begun too many lanes within a second
    * @throws OutOfMemoryError likewise
    */
   boolean add(FrameReader frame, boolean isInOrder) {
@@ -54,8 +54,7 @@ final class SegmentPreparation {
       return true;
     }
     if (!frame.isMessage()) {
-      use(index, lane);
-      return true;
+      return use(index, lane);
     }
     if (!admission.isPossible(lane, frame)) {
       return true;
@@ -70,13 +69,16 @@ final class SegmentPreparation {
     if (!isTaken) {
       return true;
     }
-    use(index, lane);
-    return allocate(index, number, begun, frame, isInOrder);
+    return use(index, lane) && allocate(index, number, begun, frame, isInOrder);
   }
 
-  private void use(int index, Lane lane) {
+  private boolean use(int index, Lane lane) {
+    if (!lanes.mayBegin(lane)) {
+      return false;
+    }
     lanes.inbox(lane);
     lanesOf[index] = lane;
+    return true;
   }
 
   private boolean allocate(

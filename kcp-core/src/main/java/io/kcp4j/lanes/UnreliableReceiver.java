@@ -54,6 +54,10 @@ final class UnreliableReceiver {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       return;
     }
+    if (!lanes.mayBegin(lane)) {
+      counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
+      return;
+    }
     lanes.inputBegun(lane, kind);
     if (lane.is(Lane.INPUT_DISCARDED)) {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
@@ -161,6 +165,12 @@ final class UnreliableReceiver {
   void discard(Lane lane) {
     lane.set(Lane.INPUT_DISCARDED, true);
     close(lane);
+  }
+
+  /** Whether a lane may end now: one that the peer has not begun begins and ends at once. */
+  boolean mayEnd(int id) {
+    Lane lane = lanes.findOrMake(id);
+    return lane == null || lanes.mayBegin(lane);
   }
 
   /** The peer has ended a lane behind the messages before {@code fin}. */
