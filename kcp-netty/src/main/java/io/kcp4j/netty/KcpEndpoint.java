@@ -10,6 +10,7 @@ import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.udp.UdpSocket;
 import io.kcp4j.session.Incoming;
+import io.kcp4j.session.Ipv6Scope;
 import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;
@@ -188,7 +189,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   InetSocketAddress localAddress() {
-    return socket.localAddress();
+    return Ipv6Scope.withoutZero(socket.localAddress());
   }
 
   InetSocketAddress remoteAddress() {
@@ -412,7 +413,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Whether a filter accepts a peer. An exception of the filter is logged. */
   boolean isAcceptedBy(AcceptFilter filter, InetSocketAddress remote, int conv) {
     try {
-      return filter.accepts(remote, conv);
+      return filter == AcceptFilter.ALL || filter.accepts(Ipv6Scope.withoutZero(remote), conv);
     } catch (Throwable e) { // It is user code, which may throw anything.
       unexpected(e);
       return false;

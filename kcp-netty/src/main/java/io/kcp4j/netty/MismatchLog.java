@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpCounter;
+import io.kcp4j.session.Ipv6Scope;
 import java.net.InetSocketAddress;
 import java.util.EnumMap;
 import java.util.Map;
@@ -19,10 +20,11 @@ final class MismatchLog {
    * @param kind the counter that has counted it
    * @return null if a line of this kind was logged within the last ten seconds
    */
-  String line(KcpCounter kind, InetSocketAddress remote, long nowUs) {
+  String line(KcpCounter kind, InetSocketAddress source, long nowUs) {
     if (!limits.computeIfAbsent(kind, first -> new LogLimit()).tryAcquire(nowUs)) {
       return null;
     }
+    InetSocketAddress remote = Ipv6Scope.withoutZero(source);
     return switch (kind) {
       case OPEN_FAILED ->
           "no key opens a packet from " + remote + ": the peer has another key or cipher";
