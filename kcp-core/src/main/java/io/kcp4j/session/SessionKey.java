@@ -22,9 +22,8 @@ final class SessionKey implements Comparable<SessionKey> {
     this.conv = conv;
   }
 
-  /** A copy that is kept, with the address as users see it. */
   SessionKey copy() {
-    return new SessionKey(Ipv6Scope.withoutZero(remote), conv);
+    return new SessionKey(remote, conv);
   }
 
   InetSocketAddress remote() {

@@ -10,7 +10,6 @@ import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.udp.UdpSocket;
 import io.kcp4j.session.Incoming;
-import io.kcp4j.session.Ipv6Scope;
 import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionDirectory;

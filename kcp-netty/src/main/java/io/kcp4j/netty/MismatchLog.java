@@ -1,7 +1,6 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpCounter;
-import io.kcp4j.session.Ipv6Scope;
 import java.net.InetSocketAddress;
 import java.util.EnumMap;
 import java.util.Map;

@@ -1,6 +1,5 @@
-package io.kcp4j.session;
+package io.kcp4j.netty;
 
-import io.kcp4j.Unstable;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -10,15 +9,14 @@ import java.net.UnknownHostException;
  * is none, and which the text of the address has as {@code %0}. Such an address equals the one
  * without, but lists of addresses are often kept as text.
  */
-@Unstable
-public final class Ipv6Scope {
+final class Ipv6Scope {
 
   private static final int NO_SCOPE = -1;
 
   private Ipv6Scope() {}
 
   /** The address without the scope 0; null for null. */
-  public static InetSocketAddress withoutZero(InetSocketAddress address) {
+  static InetSocketAddress withoutZero(InetSocketAddress address) {
     if (address == null) {
       return null;
     }
