@@ -2,7 +2,6 @@ package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
-import io.kcp4j.KcpCounter;
 import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.util.Objects;
@@ -35,7 +34,7 @@ public final class Lanes {
   private final LaneReceiver receiver;
   private final UnreliableSender unreliableSender;
   private final UnreliableReceiver unreliableReceiver;
-  private final LaneRateLimit rateLimit;
+  final LaneRateLimit rateLimit;
 
   /** How large an unreliable message may be. */
   private int maxUnreliableBytes = Integer.MAX_VALUE;
@@ -59,7 +58,7 @@ public final class Lanes {
     this.kcp = Objects.requireNonNull(kcp, "kcp");
     this.config = Objects.requireNonNull(config, "config");
     this.isClient = isClient;
-    rateLimit = new LaneRateLimit(config);
+    rateLimit = new LaneRateLimit(kcp, config);
     control = new ControlFrames(config.maxLanes(), config.budgetBytes());
     sender = new LaneSender(kcp, control);
     receiver = new LaneReceiver(this, context, kcp, control, config);
@@ -344,28 +343,10 @@ public final class Lanes {
     return lane.inputKind != null && !lane.inputKind.isReliable();
   }
 
-  /**
-   * Whether something may arrive on a lane now; if not, which is counted, the peer has begun too
-   * many lanes within a second.
-   */
-  boolean mayBegin(Lane lane) {
-    if (!lane.isUnused() || rateLimit.hasToken(kcp.inputAtUs())) {
-      return true;
-    }
-    kcp.counters().add(KcpCounter.LANE_BEGINS_REFUSED, 1);
-    return false;
-  }
-
-  private void countBegin(Lane lane) {
-    if (lane.isUnused()) {
-      rateLimit.take(kcp.inputAtUs());
-    }
-  }
-
   /** A message arrives, or a part of one. */
   void inputBegun(Lane lane, LaneKind kind) {
     if (lane.inputKind == null) {
-      countBegin(lane);
+      rateLimit.countBegin(lane);
       lane.inputKind = kind;
       stopDiscarded(lane);
     }
@@ -405,7 +386,7 @@ public final class Lanes {
   /** The peer has ended its direction, and everything before has arrived. */
   void inputEnded(Lane lane) {
     LaneTracing.inputEnded(kcp, lane);
-    countBegin(lane);
+    rateLimit.countBegin(lane);
     inputEnds++;
     lane.set(Lane.INPUT_ENDING, true);
     if (lane.is(Lane.INPUT_DISCARDED)) {

@@ -73,7 +73,7 @@ final class SegmentPreparation {
   }
 
   private boolean use(int index, Lane lane) {
-    if (!lanes.mayBegin(lane)) {
+    if (!lanes.rateLimit.mayBegin(lane)) {
       return false;
     }
     lanes.inbox(lane);

@@ -54,7 +54,7 @@ final class UnreliableReceiver {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       return;
     }
-    if (!lanes.mayBegin(lane)) {
+    if (!lanes.rateLimit.mayBegin(lane)) {
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       return;
     }
@@ -170,7 +170,7 @@ final class UnreliableReceiver {
   /** Whether a lane may end now: one that the peer has not begun begins and ends at once. */
   boolean mayEnd(int id) {
     Lane lane = lanes.findOrMake(id);
-    return lane == null || lanes.mayBegin(lane);
+    return lane == null || lanes.rateLimit.mayBegin(lane);
   }
 
   /** The peer has ended a lane behind the messages before {@code fin}. */

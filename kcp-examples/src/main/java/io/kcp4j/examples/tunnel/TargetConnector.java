@@ -35,6 +35,9 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
   /** How many connections have been opened before the peer has answered, and still count so. */
   private int unanswered;
 
+  /** Why the last connection has failed, if that has not been logged. */
+  private String failure;
+
   /** The streams that wait until the peer has answered. */
   private final Set<SmuxStreamChannel> waiting = new LinkedHashSet<>();
 
@@ -97,11 +100,18 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
     }
     limits.closed(peer);
     context.statistics().connectionFailed();
+    failure = "no target for " + stream + ": " + CommandFailure.describe(connect.cause());
     if (hasPeerAnswered) { // Forged packets must not fill the log.
-      String cause = CommandFailure.describe(connect.cause());
-      context.log().line("no target for %s: %s", stream, cause);
+      logFailure();
     }
     stream.close();
+  }
+
+  private void logFailure() {
+    if (failure != null) {
+      context.log().line("%s", failure);
+      failure = null;
+    }
   }
 
   @Override
@@ -109,6 +119,7 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
     if (event == KcpChannelEvent.ESTABLISHED) {
       hasPeerAnswered = true;
       removeUnanswered();
+      logFailure();
       List<SmuxStreamChannel> streams = List.copyOf(waiting);
       waiting.clear();
       streams.forEach(this::open);
