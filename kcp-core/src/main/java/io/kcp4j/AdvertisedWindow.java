@@ -44,6 +44,11 @@ final class AdvertisedWindow {
     lastReceivedAtUs = nowUs;
   }
 
+  /** When a datagram has arrived last from the peer. */
+  long lastReceivedAtUs() {
+    return lastReceivedAtUs;
+  }
+
   /** Sends a WINS with the next flush. */
   void requestUpdate() {
     updatePending = true;

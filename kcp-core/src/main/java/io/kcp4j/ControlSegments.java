@@ -19,6 +19,15 @@ final class ControlSegments {
         || kcp.advertised.isWithheld();
   }
 
+  /**
+   * The sequence number of a PUSH that the peer drops as a duplicate, and acknowledges. It is not
+   * 0, with which a session would begin at a peer that has restarted.
+   */
+  private static int challengeSn(Kcp kcp) {
+    int sn = kcp.sending.una() - 1;
+    return sn == 0 ? -1 : sn;
+  }
+
   /** Writes segments with the timestamp {@code ts}. */
   static void write(Kcp kcp, int ts, long nowUs) {
     kcp.receiving.flushAcks(nowUs, kcp.writer);
@@ -30,6 +39,9 @@ final class ControlSegments {
     }
     if (kcp.advertised.takeUpdate()) {
       kcp.writer.control(Segment.WINS, ts, 0);
+    }
+    if (kcp.probe.takeChallenge(ts)) {
+      kcp.writer.control(Segment.PUSH, ts, challengeSn(kcp));
     }
   }
 }

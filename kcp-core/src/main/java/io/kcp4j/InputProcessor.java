@@ -68,6 +68,9 @@ final class InputProcessor {
     boolean takesMessages = kcp.takesMessages();
     boolean begins = takesMessages && !kcp.hasReceived();
     boolean hasExactAck = false;
+    boolean isFresh = false;
+    int unaBefore = kcp.sending.una();
+    int nextBefore = kcp.receiving.next();
     int end = datagram.writerIndex();
     int index = datagram.readerIndex();
     int una = 0;
@@ -87,9 +90,13 @@ final class InputProcessor {
       switch (Segment.cmd(first)) {
         case Segment.ACK -> {
           hasExactAck |= (takesMessages || !kcp.isPeerProven) && proves(kcp, second);
+          isFresh |= kcp.probe.takeAnswer(Segment.ts(second), Kcp.ts(kcp.tsOrigin, nowUs));
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
-        case Segment.PUSH -> push(kcp, first, second, datagram, index, length);
+        case Segment.PUSH -> {
+          isFresh |= kcp.takePeerTs(Segment.ts(second));
+          push(kcp, first, second, datagram, index, length);
+        }
         case Segment.WASK -> kcp.advertised.requestUpdate();
         default -> messageAt = length > 0 ? index : NONE; // WINS: its window has been taken above
       }
@@ -102,7 +109,7 @@ final class InputProcessor {
     }
     kcp.receiving.endDatagram(origin);
     kcp.counters.add(KcpCounter.SEGMENTS_IN, segments);
-    kcp.lastInputStale = una - newestUna < 0;
+    boolean isStale = una - newestUna < 0;
     if (origin == Origin.RECOVERED) {
       rttSampleUs = AckSample.NO_RTT;
     }
@@ -110,27 +117,35 @@ final class InputProcessor {
       kcp.rtt.sample(rttSampleUs);
     }
     acknowledgeBelow(kcp, una, unacknowledged, rttSampleUs, nowUs);
+    isFresh |=
+        kcp.receiving.next() != nextBefore
+            || kcp.sending.una() != unaBefore
+            || kcp.losses.unacknowledged() != unacknowledged;
     if (hasExactAck && kcp.sendLimit != null) {
       resetBackOff(kcp, nowUs); // The limit has held back retransmissions.
     }
     if (messageAt != NONE && takesMessages) {
-      receiveMessage(kcp, datagram, messageAt, begins, hasExactAck, nowUs);
+      isStale |= !receiveMessage(kcp, datagram, messageAt, begins, hasExactAck, nowUs);
     }
-    if (!kcp.lastInputStale) {
+    if (!isStale) {
       kcp.probe.answered();
     }
+    kcp.isLastInputFresh = !isStale && (isFresh || !kcp.isFreshnessExpected());
   }
 
-  /** Takes the message of the extension in a WINS, if that is the last segment. */
-  private static void receiveMessage(
+  /**
+   * Takes the message of the extension in a WINS, if that is the last segment. Returns false if its
+   * sender may not know the session.
+   */
+  private static boolean receiveMessage(
       Kcp kcp, ByteBuf datagram, int index, boolean begins, boolean hasExactAck, long nowUs) {
     int length = Segment.length(Segment.third(datagram, index));
     int message = index + Segment.HEADER_BYTES;
-    if (message + length == datagram.writerIndex()) {
-      kcp.makeExtension();
-      boolean knows = kcp.extension.received(datagram, message, length, begins, hasExactAck, nowUs);
-      kcp.lastInputStale |= !knows;
+    if (message + length != datagram.writerIndex()) {
+      return true;
     }
+    kcp.makeExtension();
+    return kcp.extension.received(datagram, message, length, begins, hasExactAck, nowUs);
   }
 
   /** Whether an ACK has the sequence number and the timestamp of a segment that was sent. */

@@ -83,8 +83,13 @@ public final class Kcp {
   /** Whether queued segments may have become sendable since the end of the last batch of input. */
   boolean windowOpened;
 
-  /** See {@link #isLastInputStale}. */
-  boolean lastInputStale;
+  /** See {@link #isLastInputFresh}. */
+  boolean isLastInputFresh;
+
+  private boolean hasPeerTs;
+
+  /** The newest timestamp of the peer's PUSHes, if there was one. */
+  private int peerTs;
 
   private boolean closed;
   private KcpConfig config;
@@ -472,11 +477,36 @@ public final class Kcp {
   }
 
   /**
-   * Whether the last datagram that was taken in acknowledges less than one before it. Either it was
-   * reordered, or its sender does not know the session: no peer forgets what it has acknowledged.
+   * Whether the last datagram that was taken in shows that the peer is alive: protocol.md 7.3. It
+   * does not if it acknowledges less than one before it, since no peer forgets what it has
+   * acknowledged, or if it could be a replay of one that was received before.
    */
-  public boolean isLastInputStale() {
-    return lastInputStale;
+  public boolean isLastInputFresh() {
+    return isLastInputFresh;
+  }
+
+  /** When a datagram was taken in last, in microseconds: now, for a sink that takes its payload. */
+  @Unstable
+  public long inputAtUs() {
+    return advertised.lastReceivedAtUs();
+  }
+
+  /** Takes the timestamp of a PUSH; returns whether it is newer than all before. */
+  boolean takePeerTs(int ts) {
+    if (hasPeerTs && ts - peerTs <= 0) {
+      return false;
+    }
+    hasPeerTs = true;
+    peerTs = ts;
+    return true;
+  }
+
+  /**
+   * Whether a peer that is alive answers a challenge: it knows the session. Until the path is
+   * validated, the peer is not challenged to show that it is alive.
+   */
+  boolean isFreshnessExpected() {
+    return sendLimit == null && (hasReceived() || sending.una() != firstSn);
   }
 
   // Receiving
@@ -652,6 +682,19 @@ public final class Kcp {
   /** Sends a window probe with the next flush, which a peer that is alive answers. */
   public void probe() {
     probe.request();
+  }
+
+  /**
+   * Sends a keep-alive probe with the next flush: a window probe and, if the peer knows the
+   * session, a challenge, whose answer {@link #isLastInputFresh} cannot be a replay.
+   */
+  @Unstable
+  public void probeKeepAlive() {
+    if (isFreshnessExpected()) {
+      probe.requestChallenge();
+    } else {
+      probe.request();
+    }
   }
 
   // Output

@@ -68,6 +68,8 @@ public enum KcpCounter {
   EXTENSION_REFUSED("extension.refused", "messages"),
   /** FEC packets with an invalid header, and recovered datagrams that are invalid. */
   FEC_REFUSED("fec.refused", "datagrams"),
+  /** FEC packets behind all that are kept that bring nothing new, most likely replays: ignored. */
+  FEC_REPLAYED("fec.replayed", "datagrams"),
   /** Parity packets sent. */
   FEC_PARITY_OUT("fec.parity.out", "datagrams"),
   /** Copies of datagrams sent in place of parity, where groups are aligned with flushes. */
@@ -88,6 +90,11 @@ public enum KcpCounter {
   LANE_MESSAGES_IN("lanes.messages.in", "messages"),
   /** Frames of lanes that are malformed, impossible or beyond a limit, and segments of such. */
   LANE_FRAMES_REFUSED("lanes.frames.refused", "frames"),
+  /**
+   * Segments that were not acknowledged, and unreliable messages that were dropped, since the peer
+   * had begun too many lanes within a second. Such segments are over the budget, too.
+   */
+  LANE_BEGINS_REFUSED("lanes.begins.refused", "segments"),
 
   // The rest is counted by the endpoint alone.
 

@@ -18,8 +18,9 @@ public interface SegmentSink {
    * @param datagram its bytes from {@code index} to {@code index + bytes} are the payload; belongs
    *     to the caller
    * @param isInOrder whether all segments before it have been taken
-   * @return false if there is no memory for it: the segment is dropped, not acknowledged, and
-   *     passed again when the peer has retransmitted it; nothing has changed then
+   * @return false if there is no memory for it, or it has to come later: the segment is dropped,
+   *     not acknowledged, and passed again when the peer has retransmitted it; nothing has changed
+   *     then
    * @throws OutOfMemoryError as if it had returned false
    */
   boolean take(ByteBuf datagram, int index, int bytes, boolean isInOrder);

@@ -4,6 +4,9 @@ package io.kcp4j;
  * Window probes (WASK). While the peer's window is closed and there is something to send, the first
  * leaves after half a second, and each further one after a wait that is half as long again:
  * protocol.md 6.1. A probe can also be requested, to see whether the peer still answers.
+ *
+ * <p>An answer that has been recorded can be replayed. So a keep-alive probe also challenges the
+ * peer to acknowledge a timestamp that has not been sent before: protocol.md 7.3.
  */
 final class WindowProbe {
 
@@ -18,6 +21,14 @@ final class WindowProbe {
   /** Whether nothing new has been received since a probe was sent. */
   private boolean isUnanswered;
 
+  private boolean isChallengeRequested;
+
+  /** Whether the peer has been challenged, and has not answered yet. */
+  private boolean isChallenged;
+
+  /** The timestamp of the first challenge that is not answered. */
+  private int challengeTs;
+
   private boolean running;
   private int waitUs;
   private long nextAtUs;
@@ -29,6 +40,39 @@ final class WindowProbe {
 
   boolean isRequested() {
     return requested;
+  }
+
+  /** Sends a probe and a challenge with the next flush. */
+  void requestChallenge() {
+    requested = true;
+    isChallengeRequested = true;
+  }
+
+  /** Whether to write a challenge with the timestamp {@code ts}, which counts as done. */
+  boolean takeChallenge(int ts) {
+    if (!isChallengeRequested) {
+      return false;
+    }
+    isChallengeRequested = false;
+    if (!isChallenged) {
+      isChallenged = true;
+      challengeTs = ts;
+    }
+    return true;
+  }
+
+  /**
+   * Whether an ACK with the timestamp {@code ts} answers a challenge. It may answer an earlier one
+   * if the round trip is longer than the time between two.
+   *
+   * @param newestTs the timestamp that a segment would have now
+   */
+  boolean takeAnswer(int ts, int newestTs) {
+    if (!isChallenged || ts - challengeTs < 0 || newestTs - ts < 0) {
+      return false;
+    }
+    isChallenged = false;
+    return true;
   }
 
   /** Starts or stops the timer, as the state of the window demands. */

@@ -12,7 +12,10 @@ import io.kcp4j.Unstable;
  *
  * <p>Acknowledgements and unreliable datagrams do not wait for the pacer. They count against the
  * rate limit, but not against the rate of the congestion control, which is one for what waits (RFC
- * 9002 §7.7): otherwise those that exceed a low rate would keep all else waiting.
+ * 9002 §7.7): otherwise those that exceed a low rate would keep all else waiting. Against the rate
+ * limit they are a debt, which idle time pays, and the datagrams that wait: each of those costs up
+ * to eight times its bytes. So they share the rate limit, and an eighth of it is always left to
+ * what waits. The debt is at most what the rate limit allows in a second.
  *
  * <p>The pacer also limits bursts, which may exceed the receiver's socket buffer or the queue of a
  * slow link: in a millisecond one burst may leave, and one more datagram for each segment that the
@@ -30,6 +33,11 @@ public final class Pacer {
   /** One burst may leave in so many microseconds. */
   private static final int BURST_US = 1_000;
 
+  /** How many bytes of the debt are paid by each byte that has waited for the pacer. */
+  private static final int DEBT_SHARE = 7;
+
+  private static final int MAX_DEBT_US = 1_000_000;
+
   /** How much later than acknowledgements the flush of their batch may be. */
   private static final int CREDIT_US = 100_000;
 
@@ -38,6 +46,9 @@ public final class Pacer {
 
   private int aheadUs;
   private long leftAtUs;
+
+  /** The time that datagrams that did not wait take at the rate limit, and that is not paid yet. */
+  private long debtUs;
 
   /** Null while the congestion control has no rate. */
   private PacingRate control;
@@ -66,6 +77,7 @@ public final class Pacer {
   public void configure(int bytesPerSecond, int intervalMs, int maxBurst, int mtuBytes) {
     if (bytesPerSecond != limitBytesPerSecond) {
       leftAtUs = 0;
+      debtUs = 0;
     }
     limitBytesPerSecond = bytesPerSecond;
     aheadUs = 1000 * INTERVALS_AHEAD * intervalMs;
@@ -120,8 +132,26 @@ public final class Pacer {
   }
 
   private boolean isBeyondLimit(int bytes, long nowUs) {
-    long atLimitUs = bytes * 1_000_000L / limitBytesPerSecond;
-    return Math.max(leftAtUs, nowUs) + atLimitUs > nowUs + aheadUs;
+    passIdleTime(nowUs);
+    long atLimitUs = atLimitUs(bytes);
+    return leftAtUs + atLimitUs + paidUs(atLimitUs) > nowUs + aheadUs;
+  }
+
+  private long atLimitUs(int bytes) {
+    return bytes * 1_000_000L / limitBytesPerSecond;
+  }
+
+  /** How much of the debt is paid by datagrams that take {@code atLimitUs} at the rate limit. */
+  private long paidUs(long atLimitUs) {
+    return Math.min(debtUs, DEBT_SHARE * atLimitUs);
+  }
+
+  /** The time in which nothing was left to be sent pays the debt. */
+  private void passIdleTime(long nowUs) {
+    if (leftAtUs < nowUs) {
+      debtUs = Math.max(debtUs - (nowUs - leftAtUs), 0);
+      leftAtUs = nowUs;
+    }
   }
 
   /**
@@ -185,7 +215,13 @@ public final class Pacer {
 
   /** Counts {@code bytes} that have been sent against the rates. */
   public void charge(int bytes, long nowUs) {
-    chargeUnpaced(bytes, nowUs);
+    if (limitBytesPerSecond != 0) {
+      passIdleTime(nowUs);
+      long atLimitUs = atLimitUs(bytes);
+      long paidUs = paidUs(atLimitUs);
+      debtUs -= paidUs;
+      leftAtUs += atLimitUs + paidUs;
+    }
     if (control != null) {
       control.charge(bytes, nowUs);
     }
@@ -194,7 +230,8 @@ public final class Pacer {
   /** Counts {@code bytes} of datagrams that do not wait for the pacer against the rate limit. */
   public void chargeUnpaced(int bytes, long nowUs) {
     if (limitBytesPerSecond != 0) {
-      leftAtUs = Math.max(leftAtUs, nowUs) + bytes * 1_000_000L / limitBytesPerSecond;
+      passIdleTime(nowUs);
+      debtUs = Math.min(debtUs + atLimitUs(bytes), MAX_DEBT_US);
     }
   }
 

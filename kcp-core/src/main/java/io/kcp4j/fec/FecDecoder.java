@@ -26,6 +26,13 @@ public final class FecDecoder {
   private final PeerRatio ratio;
 
   private ShardGroups groups;
+
+  /** A number of the newest group, or -1 if there has been none. */
+  private long newestSeqid = -1;
+
+  /** How many packets of the ring's last groups are kept. */
+  private int keptPackets;
+
   private RecentShards recent;
   private ShardCodec codec;
   private boolean isClosed;
@@ -50,15 +57,25 @@ public final class FecDecoder {
   }
 
   /**
+   * Processes a data or parity packet that cannot be a replay; see {@link #input(ByteBuf, int, int,
+   * boolean, long)}.
+   */
+  public FecResult input(ByteBuf packet, int index, int end, long nowUs) {
+    return input(packet, index, end, true, nowUs);
+  }
+
+  /**
    * Processes a data or parity packet. Input from a peer never causes an exception. {@link
    * #nextRecovered} returns what can be recovered then, but not the payload of the packet itself.
    *
    * @param packet the buffer of the packet; its indices and reference count do not change
    * @param index of the FEC header
    * @param end the index after the packet
+   * @param isFresh whether its payload shows that the packet cannot be a replay; only such packets
+   *     move the groups or the search for the ratio back
    * @param nowUs the time, in microseconds
    */
-  public FecResult input(ByteBuf packet, int index, int end, long nowUs) {
+  public FecResult input(ByteBuf packet, int index, int end, boolean isFresh, long nowUs) {
     if (!isDecoding || isClosed) {
       return FecResult.NOT_KEPT;
     }
@@ -69,8 +86,11 @@ public final class FecDecoder {
     }
     boolean isData = FecPacket.type(packet, index) == FecPacket.DATA;
     long seqid = FecPacket.seqid(packet, index) & 0xffffffffL;
+    if (!isFresh && isBehind(seqid)) {
+      return FecResult.REPLAYED;
+    }
     boolean fits = ratio.isKnown() && ratio.fits(seqid, isData);
-    if (ratio.observe(seqid, isData, fits, nowUs)) {
+    if (ratio.observe(seqid, isData, fits, isFresh, nowUs)) {
       regroup(seqid);
       fits = ratio.fits(seqid, isData);
     }
@@ -84,7 +104,14 @@ public final class FecDecoder {
     if (groups.hasJumped()) {
       ratio.requireProof();
     }
+    newestSeqid = groups.newestSeqid();
+    keptPackets = groups.keptPackets();
     return result;
+  }
+
+  /** Whether a number is older than all that are kept, or were when the groups were released. */
+  private boolean isBehind(long seqid) {
+    return newestSeqid >= 0 && (int) (newestSeqid - seqid) > keptPackets;
   }
 
   private static boolean isWellFormed(ByteBuf packet, int index, int bytes) {

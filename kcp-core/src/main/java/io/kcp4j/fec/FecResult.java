@@ -14,6 +14,8 @@ public enum FecResult {
   DUPLICATE,
   /** Its group has been dropped, or it is far from the current sequence numbers of the peer. */
   STALE,
+  /** It is behind all packets that are kept and brings nothing new, as replayed packets do. */
+  REPLAYED,
   /** It contradicts the current ratio or the other packets of its group. */
   MISPLACED,
   /** Not kept: decoding is disabled, or the memory limit is reached. */

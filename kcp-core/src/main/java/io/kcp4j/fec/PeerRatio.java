@@ -105,16 +105,17 @@ final class PeerRatio {
    * Records a packet.
    *
    * @param fits the result of {@link #fits}; false while no ratio is known
+   * @param isFresh whether it cannot be a replay
    * @return whether the ratio has changed
    */
-  boolean observe(long seqid, boolean isData, boolean fits, long nowUs) {
+  boolean observe(long seqid, boolean isData, boolean fits, boolean isFresh, long nowUs) {
     if (search == null) {
       if (fits) {
         return false;
       }
       requireProof();
     }
-    search.add(seqid, isData);
+    search.add(seqid, isData, isFresh);
     untilSearch--;
     if (untilSearch > 0) {
       return false;

@@ -44,8 +44,8 @@ final class RatioSearch {
   private int lastData;
   private int firstParity;
 
-  /** Records a packet. */
-  void add(long seqid, boolean isData) {
+  /** Records a packet. One that may be a replay does not move the window back. */
+  void add(long seqid, boolean isData, boolean isFresh) {
     if (isEmpty) {
       restart(seqid);
     }
@@ -53,6 +53,9 @@ final class RatioSearch {
     if (offset >= WINDOW && offset < WINDOW + MAX_STEP) {
       slide((int) (offset - WINDOW) / Long.SIZE + 1);
     } else if (offset < 0 || offset >= WINDOW) {
+      if (offset < 0 && !isFresh) {
+        return;
+      }
       outliers++;
       if (outliers < MAX_OUTLIERS) {
         return;

@@ -14,7 +14,8 @@ import java.util.Arrays;
  *
  * <p>The ring follows the newest group. A single packet advances it by at most half of the ring, so
  * that one forged number cannot drop all valid groups. After several consecutive outliers the peer
- * has jumped, and the ring starts over: equal numbers no longer mean equal groups.
+ * has jumped, and the ring starts over: equal numbers no longer mean equal groups. {@link
+ * FecDecoder} keeps replayed packets away, which would be outliers behind the ring.
  */
 final class ShardGroups {
 
@@ -100,6 +101,16 @@ final class ShardGroups {
 
   int heldBytes() {
     return heldBytes;
+  }
+
+  /** The first number of the newest group; to be called after a packet was added. */
+  long newestSeqid() {
+    return (long) newest * groupShards;
+  }
+
+  /** How many packets the ring's groups have in all. */
+  int keptPackets() {
+    return numbers.length * groupShards;
   }
 
   /**

@@ -1,7 +1,6 @@
 package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
-import io.kcp4j.MemoryAccount;
 import io.kcp4j.Unstable;
 import io.netty.buffer.ByteBuf;
 import java.util.Objects;
@@ -24,14 +23,7 @@ import java.util.Objects;
 @Unstable
 public final class Lanes {
 
-  /** The approximate memory of a lane, with an inbox. */
-  static final int LANE_BYTES = 192;
-
-  /** So many lanes a peer may begin before it has proven its address. */
-  private static final int MAX_UNVALIDATED_LANES = 8;
-
   private final Kcp kcp;
-  private final MemoryAccount memory;
   private final LanesConfig config;
   private final boolean isClient;
   private final LaneTable table = new LaneTable();
@@ -41,6 +33,7 @@ public final class Lanes {
   private final LaneReceiver receiver;
   private final UnreliableSender unreliableSender;
   private final UnreliableReceiver unreliableReceiver;
+  private final PeerLanes peerLanes;
 
   /** How large an unreliable message may be. */
   private int maxUnreliableBytes = Integer.MAX_VALUE;
@@ -52,14 +45,6 @@ public final class Lanes {
   /** How many lanes the peer has ended, which has not been taken yet. */
   private int inputEnds;
 
-  /** How many lanes exist since the peer has used them. */
-  private int lanesOfPeer;
-
-  /** How many lanes count with what the driver needs for them. */
-  private int chargedLanes;
-
-  private int attachmentBytes;
-
   /**
    * Makes the lanes of a session before that has sent or received anything.
    *
@@ -69,9 +54,9 @@ public final class Lanes {
    */
   public Lanes(Kcp kcp, LanesConfig config, boolean isClient) {
     this.kcp = Objects.requireNonNull(kcp, "kcp");
-    memory = kcp.memory();
     this.config = Objects.requireNonNull(config, "config");
     this.isClient = isClient;
+    peerLanes = new PeerLanes(kcp, config);
     control = new ControlFrames(config.maxLanes(), config.budgetBytes());
     sender = new LaneSender(kcp, control);
     receiver = new LaneReceiver(this, kcp, control, config);
@@ -197,8 +182,8 @@ public final class Lanes {
   }
 
   /**
-   * The lane on which the peer sends; null if it is not allowed to, or if there is no memory for
-   * another lane now.
+   * The lane on which the peer sends; null if it is not allowed to, or may not begin another lane
+   * now.
    */
   Lane findOrBegin(int id) {
     Lane lane = table.get(id);
@@ -209,41 +194,16 @@ public final class Lanes {
   }
 
   private Lane begin(Lane found, int id) {
-    Lane lane = found;
-    if (lane == null) {
-      if (!memory.tryReserve(LANE_BYTES)) {
-        return null;
-      }
-      lane = make(id);
-      lanesOfPeer++;
+    if (found == null && !peerLanes.tryAdd()) {
+      return null;
     }
-    return lane.is(Lane.CHARGED) || !lane.isUnused() || charge(lane) ? lane : null;
+    Lane lane = found == null ? make(id) : found;
+    return peerLanes.tryBegin(lane) ? lane : null;
   }
 
-  /** Counts a lane that the peer begins, with the driver's object for it. */
-  private boolean charge(Lane lane) {
-    boolean isPossible =
-        (!memory.isUnvalidated() || chargedLanes < MAX_UNVALIDATED_LANES)
-            && memory.tryReserve(attachmentBytes);
-    if (isPossible) {
-      lane.set(Lane.CHARGED, true);
-      chargedLanes++;
-    }
-    return isPossible;
-  }
-
-  /** Neither side uses the lane any more, or the peer has not begun it after all. */
-  private void uncharge(Lane lane) {
-    if (lane.is(Lane.CHARGED) && lane.isUnused()) {
-      lane.set(Lane.CHARGED, false);
-      chargedLanes--;
-      memory.release(attachmentBytes);
-    }
-  }
-
-  /** What the lanes themselves count that the peer has begun, in bytes. */
+  /** What the lanes of the peer count, in bytes. */
   int chargedBytes() {
-    return LANE_BYTES * lanesOfPeer + attachmentBytes * chargedLanes;
+    return peerLanes.chargedBytes();
   }
 
   /**
@@ -252,9 +212,7 @@ public final class Lanes {
    * @param bytes default 0
    */
   public void attachmentBytes(int bytes) {
-    memory.charge(bytes * chargedLanes);
-    memory.release(attachmentBytes * chargedLanes);
-    attachmentBytes = bytes;
+    peerLanes.attachmentBytes(bytes);
   }
 
   /**
@@ -404,7 +362,7 @@ public final class Lanes {
       lane.inbox.endSegment();
       releaseIfEmpty(lane);
     }
-    uncharge(lane);
+    peerLanes.endIfUnused(lane);
   }
 
   ByteBuf receive(Lane lane) {
@@ -424,6 +382,7 @@ public final class Lanes {
   /** A message arrives, or a part of one. */
   void inputBegun(Lane lane, LaneKind kind) {
     if (lane.inputKind == null) {
+      peerLanes.countBegin(lane);
       lane.inputKind = kind;
       stopDiscarded(lane);
     }
@@ -463,6 +422,7 @@ public final class Lanes {
   /** The peer has ended its direction, and everything before has arrived. */
   void inputEnded(Lane lane) {
     LaneTracing.inputEnded(kcp, lane);
+    peerLanes.countBegin(lane);
     inputEnds++;
     lane.set(Lane.INPUT_ENDING, true);
     if (lane.is(Lane.INPUT_DISCARDED)) {
@@ -484,13 +444,13 @@ public final class Lanes {
     control.drop(lane, ControlFrames.STOP);
     controlChanged();
     releaseIfEmpty(lane);
-    uncharge(lane);
+    peerLanes.endIfUnused(lane);
     return true;
   }
 
   /** The peer has read everything that this side had ended. */
   void outputRead(Lane lane) {
-    uncharge(lane);
+    peerLanes.endIfUnused(lane);
     news(lane);
   }
 
@@ -515,9 +475,7 @@ public final class Lanes {
     table.forEach(this::close);
     sender.onSent(0); // If a flush has failed, they have not been told.
     news.clear();
-    memory.release(chargedBytes());
-    lanesOfPeer = 0;
-    chargedLanes = 0;
+    peerLanes.close();
   }
 
   private void close(Lane lane) {

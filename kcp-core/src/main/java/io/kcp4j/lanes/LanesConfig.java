@@ -16,6 +16,11 @@ public final class LanesConfig {
   /** The default of {@link #budgetBytes}: 4 MiB. */
   public static final int DEFAULT_BUDGET_BYTES = 4 << 20;
 
+  /** The default of {@link #maxNewLanesPerSecond}. */
+  public static final int DEFAULT_MAX_NEW_LANES_PER_SECOND = 1024;
+
+  private static final int LARGEST_MAX_NEW_LANES_PER_SECOND = 1_000_000;
+
   /** The largest budget: 1 GiB. */
   public static final int MAX_BUDGET_BYTES = 1 << 30;
 
@@ -34,6 +39,7 @@ public final class LanesConfig {
   private final int maxLanes;
   private final int budgetBytes;
   private final int unreliableQueue;
+  private final int maxNewLanesPerSecond;
   private final LaneConfig defaultLane;
   private final Map<Integer, LaneConfig> lanes;
 
@@ -41,6 +47,7 @@ public final class LanesConfig {
     maxLanes = builder.maxLanes;
     budgetBytes = builder.budgetBytes;
     unreliableQueue = builder.unreliableQueue;
+    maxNewLanesPerSecond = builder.maxNewLanesPerSecond;
     defaultLane = builder.defaultLane;
     lanes = Map.copyOf(builder.lanes);
     if (!isPossible(maxLanes, budgetBytes)) {
@@ -89,6 +96,16 @@ public final class LanesConfig {
     return unreliableQueue;
   }
 
+  /**
+   * How many lanes the peer may begin, or begin again, in a second: 1 to 1,000,000, default {@value
+   * #DEFAULT_MAX_NEW_LANES_PER_SECOND}; as many at once. A lane counts unless this side uses it
+   * already. Reliable messages and ends that exceed it arrive later, since the peer retransmits
+   * them; unreliable messages are dropped.
+   */
+  public int maxNewLanesPerSecond() {
+    return maxNewLanesPerSecond;
+  }
+
   /** How this side sends on a lane, unless {@link Lane#config(LaneConfig)} changes that. */
   public LaneConfig lane(int id) {
     return lanes.isEmpty() ? defaultLane : lanes.getOrDefault(id, defaultLane);
@@ -105,6 +122,7 @@ public final class LanesConfig {
     builder.maxLanes = maxLanes;
     builder.budgetBytes = budgetBytes;
     builder.unreliableQueue = unreliableQueue;
+    builder.maxNewLanesPerSecond = maxNewLanesPerSecond;
     builder.defaultLane = defaultLane;
     builder.lanes.putAll(lanes);
     return builder;
@@ -127,6 +145,7 @@ public final class LanesConfig {
     private int maxLanes = DEFAULT_MAX_LANES;
     private int budgetBytes = DEFAULT_BUDGET_BYTES;
     private int unreliableQueue = DEFAULT_UNRELIABLE_QUEUE;
+    private int maxNewLanesPerSecond = DEFAULT_MAX_NEW_LANES_PER_SECOND;
     private LaneConfig defaultLane = LaneConfig.DEFAULT;
     private final Map<Integer, LaneConfig> lanes = new HashMap<>();
 
@@ -148,6 +167,13 @@ public final class LanesConfig {
     /** See {@link LanesConfig#unreliableQueue()}. */
     public Builder unreliableQueue(int messages) {
       unreliableQueue = LaneConfig.checkRange("unreliableQueue", messages, 1, MAX_LANES);
+      return this;
+    }
+
+    /** See {@link LanesConfig#maxNewLanesPerSecond()}. */
+    public Builder maxNewLanesPerSecond(int lanes) {
+      maxNewLanesPerSecond =
+          LaneConfig.checkRange("maxNewLanesPerSecond", lanes, 1, LARGEST_MAX_NEW_LANES_PER_SECOND);
       return this;
     }
 

@@ -25,7 +25,7 @@ final class SegmentPreparation {
   private final MessageMemory memory;
   private final LaneAdmission admission;
 
-  /** For each frame its lane, which has an inbox then; null if the frame will be refused. */
+  /** For each frame its lane; null if the peer may not use that. */
   private Lane[] lanesOf = new Lane[4];
 
   /** For each frame a message with the buffer that it needs; null if it needs none. */
@@ -57,8 +57,9 @@ final class SegmentPreparation {
   /**
    * Plans what a frame needs, a message or the end of a lane.
    *
-   * @return false if the segment cannot be taken now: there is no memory for a lane, or a fragment
-   *     lies too far beyond what has arrived of its message
+   * @return false if the segment cannot be taken now: there is no memory for a lane, or the peer
+   *     has begun too many within a second, or a fragment lies too far beyond what has arrived of
+   *     its message
    */
   boolean plan(FrameReader frame) {
     if (frames == lanesOf.length) {
@@ -73,10 +74,10 @@ final class SegmentPreparation {
     if (lane == null) {
       return false;
     }
+    lanesOf[index] = lane;
     if (frame.isMessage() && !admission.isPossible(lane, frame)) {
       return true;
     }
-    lanesOf[index] = lane;
     LaneInbox inbox = lanes.inbox(lane);
     return !frame.isMessage() || planMessage(index, lane, inbox, frame);
   }
@@ -88,13 +89,11 @@ final class SegmentPreparation {
     if (begun == null) {
       long claim = LaneAdmission.claim(inbox.plannedEnd, number, frame.total());
       if (!admission.hasRoom(claimedBytes + claim)) {
-        lanesOf[index] = null;
         return true;
       }
       claimedBytes += claim;
       inbox.plan(lane.base, number, frame.isFragment());
     } else if (!LaneAdmission.isContinuation(begun, frame)) {
-      lanesOf[index] = null;
       return true;
     }
     int before = begun == null ? 0 : begun.receivedBytes;

@@ -161,7 +161,7 @@ class Extension implements KcpExtension {
   /**
    * A datagram has been taken in, its message as well.
    *
-   * @param isStale whether its sender may not know the session
+   * @param isStale whether its sender may not know the session, or it may be a replay
    * @return whether {@link #reservedBytes} has changed
    */
   boolean endDatagram(boolean isStale, long nowUs) {

@@ -222,10 +222,17 @@ final class FecLayer {
     decoder = new FecDecoder(config, context);
   }
 
-  /** Takes in a data or parity packet; {@link #nextRecovered} returns what it has recovered. */
-  void input(ByteBuf packet, int index, long nowUs) {
-    if (decoder.input(packet, index, packet.writerIndex(), nowUs) == FecResult.REFUSED) {
+  /**
+   * Takes in a data or parity packet; {@link #nextRecovered} returns what it has recovered.
+   *
+   * @param isFresh whether its segments show that it is no replay
+   */
+  void input(ByteBuf packet, int index, boolean isFresh, long nowUs) {
+    FecResult result = decoder.input(packet, index, packet.writerIndex(), isFresh, nowUs);
+    if (result == FecResult.REFUSED) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
+    } else if (result == FecResult.REPLAYED) {
+      counters.add(KcpCounter.FEC_REPLAYED, 1);
     }
     if (decoder.ratioChanges() != ratioChanges) {
       counters.add(KcpCounter.FEC_RATIO_CHANGES, decoder.ratioChanges() - ratioChanges);

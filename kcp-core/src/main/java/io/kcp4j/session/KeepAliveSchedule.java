@@ -62,7 +62,7 @@ final class KeepAliveSchedule {
   /** Sends a probe with the session's next flush. */
   void probe(Session session) {
     session.fec().forget(); // Incomplete groups hold memory, and nothing completes them any more.
-    session.kcp().probe();
+    session.kcp().probeKeepAlive();
     table.scheduleFlush(session);
   }
 

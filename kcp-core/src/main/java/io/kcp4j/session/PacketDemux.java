@@ -177,7 +177,7 @@ final class PacketDemux {
       session.ownFec().startDecoding();
     }
     if (session.fec().isDecoding()) {
-      recover(session, packet, start, nowUs);
+      recover(session, packet, start, session.kcp().isLastInputFresh(), nowUs);
     }
   }
 
@@ -195,13 +195,13 @@ final class PacketDemux {
     countReceived(session, packet, start);
     session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
     if (session.fec().isDecoding()) {
-      recover(session, packet, start, nowUs);
+      recover(session, packet, start, false, nowUs);
     }
   }
 
-  private void recover(Session session, ByteBuf packet, int start, long nowUs) {
+  private void recover(Session session, ByteBuf packet, int start, boolean isFresh, long nowUs) {
     FecLayer fec = session.fec();
-    fec.input(packet, start, nowUs);
+    fec.input(packet, start, isFresh, nowUs);
     for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
       if (input(session, recovered, Origin.RECOVERED, nowUs)) {
         session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
@@ -224,7 +224,9 @@ final class PacketDemux {
     countReceived(session, packet, start);
     session.unreliable().receive(packet, payload, packet.writerIndex() - payload);
     session.keepAlive().updateIdle(nowUs);
-    session.onReceived(nowUs);
+    if (!session.path().isValidated()) { // Else it may be a replay.
+      session.onReceived(nowUs);
+    }
     flushQueue.onUnreliableDatagram(session);
   }
 
@@ -243,11 +245,12 @@ final class PacketDemux {
     if (isProof) {
       onValidated.accept(session, nowUs);
     }
-    if (isProof || !session.kcp().isLastInputStale()) {
+    boolean isFresh = isProof || session.kcp().isLastInputFresh();
+    if (isFresh) {
       session.onReceived(nowUs);
     }
     Extension extension = session.extension();
-    if (extension != null && extension.endDatagram(session.kcp().isLastInputStale(), nowUs)) {
+    if (extension != null && extension.endDatagram(!isFresh, nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
     }
     boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();

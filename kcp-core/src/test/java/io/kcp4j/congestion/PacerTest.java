@@ -148,9 +148,62 @@ class PacerTest {
     pacer.chargeUnpaced(1_000_000, 0);
     assertTrue(pacer.isOpen(0));
     assertEquals(0, pacer.chargedBytes());
+    pacer.controlRate(0);
     pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
-    pacer.chargeUnpaced(1_000_000, 0);
-    assertEquals(1_000_000 - 2 * INTERVAL_US, pacer.opensAtUs());
+    pacer.chargeUnpaced(1_000, 0);
+    pacer.charge(100_000, 0);
+    assertEquals(101_000 - 2 * INTERVAL_US, pacer.opensAtUs());
+  }
+
+  /** The paced bytes that may leave in ten seconds beside so many others in each millisecond. */
+  private static int pacedBytesBeside(int unpacedBytes) {
+    Pacer pacer = new Pacer();
+    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    int paced = 0;
+    for (int nowUs = 0; nowUs < 10_000_000; nowUs += 1_000) {
+      pacer.chargeUnpaced(unpacedBytes, nowUs);
+      while (pacer.isOpen(nowUs)) {
+        pacer.charge(100, nowUs);
+        paced += 100;
+      }
+    }
+    return paced;
+  }
+
+  @Test
+  void limitHoldsForAllThatIsSentWhileSevenEighthsDoNotWait() {
+    assertEquals(10_000_000 - 5_000_000, pacedBytesBeside(500), 50_000);
+    assertEquals(10_000_000 - 8_750_000, pacedBytesBeside(875), 50_000);
+  }
+
+  @Test
+  void whatDoesNotWaitLeavesAnEighthOfTheLimitToTheRest() {
+    assertEquals(1_250_000, pacedBytesBeside(2_000), 50_000);
+    assertEquals(1_250_000, pacedBytesBeside(1_000_000), 50_000);
+  }
+
+  @Test
+  void debtOfWhatDoesNotWaitIsPaidWithinTwoSeconds() {
+    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.chargeUnpaced(Integer.MAX_VALUE, 0);
+    pacer.chargeUnpaced(Integer.MAX_VALUE, 0);
+    for (int nowUs = 0; nowUs < 2_000_000; nowUs += 1_000) {
+      while (pacer.isOpen(nowUs)) {
+        pacer.charge(100, nowUs);
+      }
+    }
+    long openUs = pacer.opensAtUs();
+    assertTrue(openUs <= 2_000_000, "opens at " + openUs);
+    pacer.charge(100_000, openUs);
+    assertEquals(openUs + 100_000, pacer.opensAtUs());
+  }
+
+  @Test
+  void debtOfWhatDoesNotWaitIsPaidWhileNothingIsSent() {
+    pacer.configure(1_000_000, INTERVAL_US / 1_000, 0, MTU_BYTES);
+    pacer.chargeUnpaced(500_000, 0);
+    assertEquals(0, pacer.roomForFlush(INTERVAL_US, 400_000));
+    assertEquals(Integer.MAX_VALUE, pacer.roomForFlush(INTERVAL_US, 500_000));
   }
 
   @Test

@@ -316,6 +316,63 @@ class FecDecoderTest {
   }
 
   @Test
+  void replayedPacketsDoNotMoveTheDecoderBack() {
+    List<byte[]> recorded = sender.sendRandom(300, 200, 0);
+    receiver.inputAll(recorded);
+    for (int i = 0; i < 30; i++) {
+      List<byte[]> group = group();
+      for (int j = 0; j < 3; j++) {
+        assertEquals(FecResult.REPLAYED, receiver.replay(recorded.get(3 * i + j)));
+      }
+      receiver.inputAll(group.subList(1, 4));
+      assertRecovered(group.get(0));
+    }
+  }
+
+  @Test
+  void replayedPacketsOfAnEarlierRatioDoNotStopRecovery() {
+    List<byte[]> recorded = sender.sendRandom(60, 200, 0);
+    receiver.inputAll(recorded);
+    sender.encoder = sender.encoder.successor(FecConfig.of(4, 1).withParityGapMs(0));
+    receiver.inputAll(sender.sendRandom(100, 200, 0));
+    assertEquals("4/1", receiver.ratio());
+    for (int i = 0; i < 30; i++) {
+      List<byte[]> group = sender.sendRandom(4, 200, 0);
+      assertEquals(FecResult.REPLAYED, receiver.replay(recorded.get(i)));
+      receiver.inputAll(group.subList(1, 5));
+      assertRecovered(group.get(0));
+    }
+  }
+
+  @Test
+  void replayedPacketsDoNotMoveTheDecoderBackAfterItHasForgottenItsGroups() {
+    List<byte[]> recorded = sender.sendRandom(300, 200, 0);
+    receiver.inputAll(recorded);
+    receiver.decoder.forget();
+    receiver.replay(recorded.get(0));
+    List<byte[]> group = group();
+    receiver.inputAll(group.subList(1, 4));
+    assertRecovered(group.get(0));
+  }
+
+  @Test
+  void replayedPacketsDoNotRestartTheSearchForTheRatio() {
+    receiver.close();
+    receiver = new FecReceiver(FecConfig.NONE.withMaxDetectedShards(64));
+    FecSender peer = sender(600);
+    List<byte[]> recorded = new FecSender(3, 2).sendRandom(8, 200, 0);
+    for (int i = 0; i < 20; i++) {
+      recorded.forEach(receiver::replay);
+      receiver.inputAll(peer.sendRandom(3, 200, 0));
+    }
+    assertEquals("3/2", receiver.ratio());
+  }
+
+  private static FecSender sender(long firstSeqid) {
+    return new FecSender(RATIO, firstSeqid, MemoryBudget.unlimited(), new Random(2));
+  }
+
+  @Test
   void repeatedForgeryOfOneNumberDoesNotMoveTheDecoder() {
     receiver.inputAll(sender.sendRandom(60, 50, 0));
     for (int i = 0; i < 10; i++) {

@@ -31,9 +31,18 @@ final class FecReceiver {
   }
 
   FecResult input(byte[] packet) {
+    return input(packet, true);
+  }
+
+  /** Inputs a packet that may be a replay. */
+  FecResult replay(byte[] packet) {
+    return input(packet, false);
+  }
+
+  private FecResult input(byte[] packet, boolean isFresh) {
     ByteBuf buf = Unpooled.buffer();
     buf.writeZero(3).writeBytes(packet).writeZero(5);
-    FecResult result = decoder.input(buf, 3, 3 + packet.length, nowUs);
+    FecResult result = decoder.input(buf, 3, 3 + packet.length, isFresh, nowUs);
     for (ByteBuf r = decoder.nextRecovered(); r != null; r = decoder.nextRecovered()) {
       byte[] datagram = new byte[r.readableBytes()];
       r.readBytes(datagram);

@@ -21,7 +21,7 @@ class RatioSearchTest {
 
   private void add(boolean isData, int... seqids) {
     for (int seqid : seqids) {
-      search.add(seqid, isData);
+      search.add(seqid, isData, true);
     }
   }
 
@@ -85,7 +85,7 @@ class RatioSearchTest {
     RatioSearch search = new RatioSearch();
     for (int i = 0; i < NUMBERS; i++) {
       if (random.nextInt(100) >= lossPercent) {
-        search.add(first + i, i % shards < dataShards);
+        search.add(first + i, i % shards < dataShards, true);
         if (search.find()) {
           return search.dataShards() + "/" + search.parityShards();
         }

@@ -284,7 +284,7 @@ class LaneHostilityTest {
   void memoryFollowsWhatHasArrivedAndNotTheDistanceOfTheNumbers() {
     receive(message(frames(), Frame.ORDERED, 1, 15_000, 5));
     assertEquals(0, refused());
-    assertEquals(5 + 128 + Lanes.LANE_BYTES, budget.usedBytes());
+    assertEquals(5 + 128 + PeerLanes.LANE_BYTES, budget.usedBytes());
     assertEquals(2, lanes.lane(1).inbox.capacity());
   }
 

@@ -84,7 +84,7 @@ class LaneMemoryTest {
     }
     pair.run(3_000);
     assertEquals(100, pair.server.received.size());
-    assertEquals(2L * Lanes.LANE_BYTES, pair.server.budget.usedBytes());
+    assertEquals(2L * PeerLanes.LANE_BYTES, pair.server.budget.usedBytes());
     assertNull(pair.server.lanes.lane(1).inbox);
   }
 

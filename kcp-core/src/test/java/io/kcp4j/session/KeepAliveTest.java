@@ -382,8 +382,12 @@ class KeepAliveTest {
   }
 
   private void receive(int conv, int cmd, int sn, int una) {
+    receiveAt(conv, cmd, 0, sn, una);
+  }
+
+  private void receiveAt(int conv, int cmd, int ts, int sn, int una) {
     ByteBuf datagram = Unpooled.buffer();
-    Segment.write(datagram, conv, cmd, 0, 128, 0, sn, una, 0);
+    Segment.write(datagram, conv, cmd, 0, 128, ts, sn, una, 0);
     table.receive(REMOTE, datagram, nowUs);
     table.endBatch(nowUs);
   }
@@ -423,13 +427,29 @@ class KeepAliveTest {
   }
 
   @Test
-  void answerThatAcknowledgesAllCountsAsAlive() {
+  void acknowledgementOfTheChallengeCountsAsAlive() {
+    addUploader(-2, 4);
+    answers = false;
+    runTo(61_000_000);
+    acknowledge(1, 60_000, 2);
+    runTo(120_000_000);
+    assertEquals(List.of(), ends);
+  }
+
+  @Test
+  void answerWithoutTheTimestampOfTheChallengeDoesNotCountAsAlive() {
     addUploader(-2, 4);
     answers = false;
     runTo(61_000_000);
     receive(1, Segment.WINS, 0, 2);
+    acknowledge(1, 59_999, 2);
+    acknowledge(1, 61_001, 2);
     runTo(120_000_000);
-    assertEquals(List.of(), ends);
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
+  }
+
+  private void acknowledge(int sn, int ts, int una) {
+    receiveAt(1, Segment.ACK, ts, sn, una);
   }
 
   @Test
@@ -437,7 +457,7 @@ class KeepAliveTest {
     Session session = addUploader(0, 3);
     answers = false;
     for (int s = 1; s <= 300; s++) {
-      receive(1, Segment.WINS, 0, 3);
+      receiveAt(1, Segment.PUSH, s, 0, 3);
       receive(1, Segment.WINS, 0, 1);
       runTo(nowUs + 1_000_000);
     }

@@ -82,6 +82,29 @@ class PacedSessionTest {
   }
 
   @Test
+  void unreliableDatagramsThatExceedTheRateLimitLeaveTheStreamAShare() {
+    client.unreliableLimit = 1;
+    client.config =
+        KcpConfig.builder().congestionControl(CongestionControl.NONE).rateLimit(14_000).build();
+    client.fec = FecConfig.of(10, 3);
+    Session session = client.open(server.address, 7);
+    for (int i = 0; i < 1_000; i++) {
+      session.sendUnreliable(client.allocator.buffer().writeZero(1_000));
+      client.table.scheduleFlush(session);
+      client.table.flushPending(0);
+    }
+    client.packets();
+    client.send(session, 3 * session.kcp().mssBytes());
+    assertEquals(1, session.kcp().stats().queued());
+    client.packets();
+    for (int nowUs = 1_000_000; nowUs <= 10_000_000; nowUs += 1_000_000) {
+      session.expire(nowUs);
+      client.table.flushPending(nowUs);
+    }
+    assertEquals(0, session.kcp().stats().queued());
+  }
+
+  @Test
   void parityOfAcknowledgementsDelaysNothing() {
     Session session = open(FecConfig.of(1, 1).withParityGapMs(0).withProtectsAcks(true));
     client.send(session, 10);

@@ -704,10 +704,16 @@ class SessionTableTest {
     for (int round = 1; round < 5; round++) {
       driver.events();
       runTo(round * 62_000_000L);
-      receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
+      answerChallenge();
       assertTrue(driver.events().contains("sent 1 WASK"));
     }
     assertEquals(1, table.size());
+  }
+
+  private void answerChallenge() {
+    ByteBuf ack = Unpooled.buffer();
+    Segment.write(ack, 1, Segment.ACK, 0, 128, (int) (nowUs / 1_000), -1, 0, 0);
+    receive(REMOTE, ack);
   }
 
   @Test
@@ -758,7 +764,7 @@ class SessionTableTest {
   void peerThatAnsweredAndSentSinceIsProbedAfterTheInterval() {
     begin(REMOTE, 1);
     runTo(62_000_000);
-    receive(REMOTE, segment(1, Segment.WINS, 0, 0, 0, 0));
+    answerChallenge();
     runTo(90_000_000);
     receive(REMOTE, push(1, 1));
     runTo(91_000_000);

@@ -17,7 +17,9 @@ final class EndpointLog {
 
   private final Channel socket;
   private final KcpCounters counters;
-  private final ExceptionLog exceptions = new ExceptionLog(logger);
+  private final ExceptionLog exceptions = new ExceptionLog(logger, ExceptionLog.UNEXPECTED);
+  private final ExceptionLog unhandled =
+      new ExceptionLog(logger, "exception that no handler of the pipeline has taken");
 
   /** Null until a peer has turned out to have other settings. */
   private MismatchLog mismatches;
@@ -33,6 +35,11 @@ final class EndpointLog {
   /** Logs an unexpected exception. */
   void unexpected(Throwable cause, long nowUs) {
     exceptions.warn(socket, cause, nowUs);
+  }
+
+  /** Logs an exception that no handler of a channel has taken. */
+  void unhandled(Channel channel, Throwable cause, long nowUs) {
+    unhandled.warn(channel, cause, nowUs);
   }
 
   /** Logs that the settings of a peer do not match. */

@@ -65,7 +65,7 @@ final class EventLoopContext implements Runnable {
   private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
   private final SharedSockets sharedSockets = new SharedSockets();
-  private final ExceptionLog exceptions = new ExceptionLog(logger);
+  private final ExceptionLog exceptions = new ExceptionLog(logger, ExceptionLog.UNEXPECTED);
 
   private long nowUs = readClock();
   private final Set<Channel> sockets = new HashSet<>();

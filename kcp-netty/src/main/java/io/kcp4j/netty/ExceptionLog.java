@@ -3,16 +3,21 @@ package io.kcp4j.netty;
 import io.netty.util.internal.logging.InternalLogger;
 
 /**
- * Logs unexpected exceptions with their stack traces, one in ten seconds, because every datagram
- * may cause one, for example while memory is short. Used by one thread.
+ * Logs exceptions of a kind with their stack traces, one in ten seconds, because every datagram may
+ * cause one, for example while memory is short. Used by one thread.
  */
 final class ExceptionLog {
 
+  /** The kind of an exception that kcp4j itself does not expect. */
+  static final String UNEXPECTED = "unexpected exception";
+
   private final InternalLogger logger;
+  private final String kind;
   private final LogLimit limit = new LogLimit();
 
-  ExceptionLog(InternalLogger logger) {
+  ExceptionLog(InternalLogger logger, String kind) {
     this.logger = logger;
+    this.kind = kind;
   }
 
   /**
@@ -26,9 +31,9 @@ final class ExceptionLog {
     }
     long suppressed = limit.takeSuppressed();
     if (suppressed == 0) {
-      logger.warn("{} unexpected exception", source, cause);
+      logger.warn("{} {}", source, kind, cause);
     } else {
-      logger.warn("{} unexpected exception ({} more were not logged)", source, suppressed, cause);
+      logger.warn("{} {} ({} more were not logged)", source, kind, suppressed, cause);
     }
   }
 }

@@ -4,14 +4,18 @@ import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
+import io.kcp4j.netty.internal.SessionPipeline;
+import io.kcp4j.netty.internal.StacklessClosedChannelException;
 import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
+import io.netty.channel.DefaultChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.DuplexChannel;
 import java.io.IOException;
@@ -36,7 +40,9 @@ import java.nio.channels.ClosedChannelException;
  * KcpChannelOption#CONNECT_PROBE} is set, and the first bytes begin the session at the peer. {@link
  * KcpChannelEvent}s tell what becomes known of the peer. {@code close()} waits until the peer has
  * acknowledged what was flushed, see {@link KcpChannelOption#LINGER}. If a session ends for another
- * reason than {@code close()}, the channel fires a {@link KcpEndException} and closes.
+ * reason than {@code close()}, the channel fires a {@link KcpEndException} and closes. A server's
+ * channel whose peer has never shown that it receives what is sent to it only closes, and
+ * exceptions that its handlers do not take are not logged: the peer's address may be forged.
  *
  * <p>KCP has no close notification. A peer that has kcp4j's extension is told of the end all the
  * same, see {@link KcpChannelOption#EXTENSION}. Its channel then ends as one of TCP does: it closes
@@ -222,6 +228,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   private KcpUnsafe kcpUnsafe() {
     return (KcpUnsafe) super.unsafe();
+  }
+
+  @Override
+  protected DefaultChannelPipeline newChannelPipeline() {
+    return new Pipeline();
   }
 
   // Used by the parts of the channel.
@@ -428,12 +439,37 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** A flood of forged peers must not make as many exceptions, which would be logged. */
   private boolean isReported(EndReason reason) {
-    boolean isForged =
-        switch (reason) {
-          case EVICTED, NEVER_ANSWERED, LANES_UNSUPPORTED -> true;
-          default -> false;
-        };
-    return parent() == null || !isForged;
+    return !mayBeForged() && (parent() == null || reason != EndReason.LANES_UNSUPPORTED);
+  }
+
+  /** Whether the peer has not shown that it receives at its address, which may be forged. */
+  private boolean mayBeForged() {
+    Session session = this.session.get();
+    return parent() != null && session != null && !session.path().isValidated();
+  }
+
+  /** The pipeline of the channel. Of a server's channel, it logs at a limited rate. */
+  private final class Pipeline extends SessionPipeline {
+
+    Pipeline() {
+      super(KcpChannel.this);
+    }
+
+    @Override
+    protected boolean isPeerErrorFired() {
+      return !mayBeForged();
+    }
+
+    @Override
+    protected boolean takeUnhandled(Channel source, Throwable cause) {
+      if (parent() == null) {
+        return false; // A client's user has chosen the peer.
+      }
+      if (!mayBeForged()) {
+        endpoint.unhandled(source, cause);
+      }
+      return true;
+    }
   }
 
   // Reading and writing.
@@ -603,9 +639,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
     /** Closes, and fails pending writes with {@code cause}. */
     void end(KcpEndException cause) {
-      ClosedChannelException closed = new ClosedChannelException();
-      closed.initCause(cause);
-      close(voidPromise(), cause, closed);
+      close(voidPromise(), cause, new StacklessClosedChannelException(cause));
     }
 
     @Override

@@ -6,7 +6,8 @@ import java.net.InetSocketAddress;
 
 /**
  * The end of a session that its user has not closed. Fired through the pipeline once, before the
- * channel closes; pending writes fail with it.
+ * channel closes, unless a server's peer has never shown that it receives what is sent to it;
+ * pending writes fail with it. Has no stack trace, because peers can end sessions at will.
  */
 public final class KcpEndException extends IOException {
 
@@ -19,6 +20,11 @@ public final class KcpEndException extends IOException {
     super("session with " + remote + " ended: " + reason);
     this.reason = reason;
     this.code = code;
+  }
+
+  @Override
+  public synchronized Throwable fillInStackTrace() {
+    return this;
   }
 
   /** The reason for the end. */

@@ -188,7 +188,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   InetSocketAddress localAddress() {
-    return socket.localAddress();
+    return Ipv6Scope.withoutZero(socket.localAddress());
   }
 
   InetSocketAddress remoteAddress() {
@@ -232,6 +232,11 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   private void unexpected(Throwable cause) {
     log.unexpected(cause, loop.nowUs());
+  }
+
+  /** No handler of a channel has taken an exception. */
+  void unhandled(Channel channel, Throwable cause) {
+    log.unhandled(channel, cause, loop.nowUs());
   }
 
   /** From any thread. */
@@ -407,7 +412,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Whether a filter accepts a peer. An exception of the filter is logged. */
   boolean isAcceptedBy(AcceptFilter filter, InetSocketAddress remote, int conv) {
     try {
-      return filter.accepts(remote, conv);
+      return filter == AcceptFilter.ALL || filter.accepts(Ipv6Scope.withoutZero(remote), conv);
     } catch (Throwable e) { // It is user code, which may throw anything.
       unexpected(e);
       return false;

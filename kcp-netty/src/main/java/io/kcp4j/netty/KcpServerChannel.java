@@ -298,7 +298,8 @@ public final class KcpServerChannel extends AbstractServerChannel {
     }
     readPending = false;
     acceptedInBatch = true;
-    KcpChannel child = new KcpChannel(this, endpoint, configs, incoming.remote(), incoming.conv());
+    InetSocketAddress remote = Ipv6Scope.withoutZero(incoming.remote());
+    KcpChannel child = new KcpChannel(this, endpoint, configs, remote, incoming.conv());
     pipeline().fireChannelRead(child);
     return child;
   }

@@ -19,10 +19,11 @@ final class MismatchLog {
    * @param kind the counter that has counted it
    * @return null if a line of this kind was logged within the last ten seconds
    */
-  String line(KcpCounter kind, InetSocketAddress remote, long nowUs) {
+  String line(KcpCounter kind, InetSocketAddress source, long nowUs) {
     if (!limits.computeIfAbsent(kind, first -> new LogLimit()).tryAcquire(nowUs)) {
       return null;
     }
+    InetSocketAddress remote = Ipv6Scope.withoutZero(source);
     return switch (kind) {
       case OPEN_FAILED ->
           "no key opens a packet from " + remote + ": the peer has another key or cipher";

@@ -83,7 +83,9 @@ class ExceptionLogTest {
 
   @Test
   void lineHasTheNumberOfSuppressedOnes() {
-    ExceptionLog log = new ExceptionLog(InternalLoggerFactory.getInstance(ExceptionLogTest.class));
+    ExceptionLog log =
+        new ExceptionLog(
+            InternalLoggerFactory.getInstance(ExceptionLogTest.class), ExceptionLog.UNEXPECTED);
     Exception cause = new Exception();
     log.warn("source", cause, 5);
     log.warn("source", cause, 6);

@@ -11,11 +11,14 @@ import java.util.Arrays;
  * Decompresses what is read, a stream in Snappy's framing format, and verifies its checksums. Each
  * chunk of data is read as one buffer. At the first error it fires a {@link
  * CorruptedFrameException} and discards everything that follows: a handler behind it has to close
- * the channel. Holds at most one incomplete chunk, of up to 75 KiB.
+ * the channel. Holds at most one incomplete chunk, of up to 75 KiB, and no more than twice what has
+ * arrived of one.
  */
 public final class SnappyDecoder extends ChannelInboundHandlerAdapter {
 
   private static final byte[] NOTHING = {};
+
+  private static final int MIN_PARTIAL_BYTES = 256;
 
   private static final int MAX_COMPRESSED_BYTES =
       Framing.CHECKSUM_BYTES + BlockCompressor.MAX_COMPRESSED_BYTES;
@@ -59,6 +62,11 @@ public final class SnappyDecoder extends ChannelInboundHandlerAdapter {
     } finally {
       in.release();
     }
+  }
+
+  /** The memory for an incomplete chunk, in bytes. */
+  int heldBytes() {
+    return partial.length;
   }
 
   /** Reads at most one chunk, and returns its data, or null if it has none or is not complete. */
@@ -143,8 +151,10 @@ public final class SnappyDecoder extends ChannelInboundHandlerAdapter {
 
   private ByteBuf continuedBody(ByteBuf in, ByteBufAllocator allocator) {
     int bytes = Math.min(bodyBytes() - partialBytes, in.readableBytes());
-    if (partial.length < bodyBytes()) {
-      partial = Arrays.copyOf(partial, bodyBytes());
+    int needed = partialBytes + bytes;
+    if (partial.length < needed) { // The peer may send less than it says.
+      int grown = Math.min(bodyBytes(), Math.max(2 * partial.length, MIN_PARTIAL_BYTES));
+      partial = Arrays.copyOf(partial, Math.max(needed, grown));
     }
     in.readBytes(partial, partialBytes, bytes);
     partialBytes += bytes;

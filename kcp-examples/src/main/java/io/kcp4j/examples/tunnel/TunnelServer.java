@@ -7,15 +7,12 @@ import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpServerChannel;
 import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.smux.SmuxStreamChannel;
-import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
-import io.netty.channel.socket.SocketChannel;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -27,30 +24,36 @@ import java.util.List;
  */
 final class TunnelServer implements Tunnel {
 
-  private static final int CONNECT_TIMEOUT_MS = 10_000;
-
   private final TunnelContext context;
   private final RemoteHost target;
+  private final ConnectionLimits limits;
   private final List<KcpServerChannel> servers = new ArrayList<>();
   private final ChannelGroup sessions = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
   private volatile boolean isDraining;
 
-  private TunnelServer(TunnelContext context, RemoteHost target) {
+  private TunnelServer(TunnelContext context, RemoteHost target, ConnectionLimits limits) {
     this.context = context;
     this.target = target;
+    this.limits = limits;
   }
 
   /**
    * Starts to listen.
    *
    * @param group its event loops
+   * @param limits how many connections its peers may have
    * @param sockets how many sockets each port has
    * @throws CommandFailure if a port cannot be bound
    */
   static TunnelServer start(
-      EventLoopGroup group, TunnelContext context, PortRange listen, RemoteHost target, int sockets)
+      EventLoopGroup group,
+      TunnelContext context,
+      PortRange listen,
+      RemoteHost target,
+      ConnectionLimits limits,
+      int sockets)
       throws CommandFailure, InterruptedException {
-    TunnelServer server = new TunnelServer(context, target);
+    TunnelServer server = new TunnelServer(context, target, limits);
     try {
       server.bind(group, listen, sockets);
     } catch (CommandFailure | InterruptedException e) {
@@ -89,7 +92,7 @@ final class TunnelServer implements Tunnel {
           @Override
           protected void initChannel(SmuxStreamChannel stream) {
             ConnectionOptions.set(stream);
-            connect(stream);
+            stream.parent().pipeline().get(TargetConnector.class).connect(stream);
           }
         };
     return new ChannelInitializer<>() {
@@ -97,35 +100,9 @@ final class TunnelServer implements Tunnel {
       protected void initChannel(KcpChannel session) {
         sessions.add(session);
         context.settings().addHandlers(session, false, streamHandler, context.log());
+        session.pipeline().addFirst(new TargetConnector(context, target, limits, () -> isDraining));
       }
     };
-  }
-
-  private void connect(SmuxStreamChannel stream) {
-    if (isDraining) {
-      stream.close();
-      return;
-    }
-    context.statistics().connectionOpened();
-    ChannelFuture connected =
-        new Bootstrap()
-            .group(stream.eventLoop())
-            .channel(context.transport().socketChannel())
-            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MS)
-            .handler(ConnectionOptions.INSTANCE)
-            .connect(target.next());
-    connected.addListener(
-        future -> {
-          if (future.isSuccess()) {
-            new TunnelConnection(context, (SocketChannel) connected.channel(), stream).start();
-          } else {
-            context.statistics().connectionFailed();
-            context
-                .log()
-                .line("no target for %s: %s", stream, CommandFailure.describe(future.cause()));
-            stream.close();
-          }
-        });
   }
 
   @Override

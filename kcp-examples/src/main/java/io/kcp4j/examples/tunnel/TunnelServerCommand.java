@@ -30,6 +30,22 @@ public final class TunnelServerCommand extends TunnelCommand {
       description = "The TCP server to connect to (default: ${DEFAULT-VALUE}).")
   private String target;
 
+  @Option(
+      names = "--max-connections",
+      paramLabel = "N",
+      defaultValue = "16384",
+      description = "Most TCP connections of all clients (default: ${DEFAULT-VALUE}).")
+  private int maxConnections;
+
+  @Option(
+      names = "--max-connections-per-address",
+      paramLabel = "N",
+      defaultValue = "4096",
+      description =
+          "Most TCP connections of clients of one address; of IPv6, of 56 bits of it "
+              + "(default: ${DEFAULT-VALUE}).")
+  private int maxConnectionsPerAddress;
+
   private PortRange listenAddress;
   private PortRange targetAddress;
 
@@ -42,6 +58,9 @@ public final class TunnelServerCommand extends TunnelCommand {
   void check() {
     listenAddress = PortRange.parse("--listen", listen);
     targetAddress = PortRange.single("--target", target);
+    TunnelOptions.checked("--max-connections", maxConnections, 1, Integer.MAX_VALUE);
+    TunnelOptions.checked(
+        "--max-connections-per-address", maxConnectionsPerAddress, 1, Integer.MAX_VALUE);
   }
 
   @Override
@@ -56,6 +75,11 @@ public final class TunnelServerCommand extends TunnelCommand {
     boolean isShared =
         context.transport() == TransportChoice.EPOLL && listenAddress.ports() < threads;
     return TunnelServer.start(
-        group, context, listenAddress, new RemoteHost(targetAddress), isShared ? threads : 1);
+        group,
+        context,
+        listenAddress,
+        new RemoteHost(targetAddress),
+        new ConnectionLimits(maxConnections, maxConnectionsPerAddress),
+        isShared ? threads : 1);
   }
 }

@@ -18,6 +18,7 @@ final class TunnelStatistics {
   private int open;
   private long opened;
   private long failed;
+  private long refused;
 
   /**
    * A connection is accepted, which {@link #connectionFailed} or {@link #connectionClosed} ends.
@@ -31,6 +32,11 @@ final class TunnelStatistics {
   synchronized void connectionFailed() {
     failed++;
     connectionClosed();
+  }
+
+  /** A limit does not allow a connection. */
+  synchronized void connectionRefused() {
+    refused++;
   }
 
   synchronized void connectionClosed() {
@@ -66,7 +72,8 @@ final class TunnelStatistics {
     return String.format(
         Locale.ROOT,
         "%d connections of %d, %d failed; %d sessions; %d bytes from TCP, %d to TCP;"
-            + " %d datagrams in, %d out; %d segments retransmitted of %d; %d recovered by FEC",
+            + " %d datagrams in, %d out; %d segments retransmitted of %d; %d recovered by FEC;"
+            + " %d connections refused",
         open,
         opened,
         failed,
@@ -77,6 +84,7 @@ final class TunnelStatistics {
         kcp.get(KcpCounter.DATAGRAMS_OUT),
         kcp.get(KcpCounter.RETRANSMITTED),
         kcp.get(KcpCounter.SEGMENTS_OUT),
-        kcp.get(KcpCounter.FEC_RECOVERED));
+        kcp.get(KcpCounter.FEC_RECOVERED),
+        refused);
   }
 }

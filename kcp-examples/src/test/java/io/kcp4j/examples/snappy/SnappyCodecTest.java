@@ -52,6 +52,22 @@ class SnappyCodecTest {
     assertComesBack(samples, new SnappyFrameEncoder(), new SnappyDecoder());
   }
 
+  @Test
+  void memoryForAnIncompleteChunkFollowsWhatHasArrived() {
+    SnappyDecoder decoder = new SnappyDecoder();
+    EmbeddedChannel channel = new EmbeddedChannel(decoder);
+    channel.writeInbound(Unpooled.wrappedBuffer(HexFormat.of().parseHex(IDENTIFIER)));
+    channel.writeInbound(Unpooled.buffer().writeIntLE(0x00 | 70_000 << 8).writeByte(1));
+    int held = decoder.heldBytes();
+    assertTrue(held <= 256, "held " + held);
+    for (int arrived = 1; arrived < 60_000; arrived += 1_000) {
+      channel.writeInbound(Unpooled.buffer().writeZero(1_000));
+      held = decoder.heldBytes();
+      assertTrue(held <= 2 * (arrived + 1_000), "held " + held + " for " + arrived);
+    }
+    channel.finishAndReleaseAll();
+  }
+
   /** Writes of many lengths, read in pieces of many lengths. */
   private void assertComesBack(Samples samples, ChannelHandler encoder, ChannelHandler decoder) {
     EmbeddedChannel out = new EmbeddedChannel(encoder);

@@ -5,6 +5,8 @@ import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpLanes;
 import io.kcp4j.netty.LaneListener;
+import io.kcp4j.netty.internal.SessionPipeline;
+import io.kcp4j.netty.internal.StacklessClosedChannelException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
 import io.netty.channel.ChannelConfig;
@@ -12,6 +14,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
+import io.netty.channel.DefaultChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelOutputShutdownEvent;
 import io.netty.channel.socket.ChannelOutputShutdownException;
@@ -118,6 +121,11 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
   }
 
   @Override
+  protected DefaultChannelPipeline newChannelPipeline() {
+    return new SessionPipeline(this);
+  }
+
+  @Override
   public Unsafe unsafe() {
     if (writer == null) {
       writer = new LaneWriter(this, super.unsafe());
@@ -208,7 +216,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
 
   private void sessionClosed() {
     close();
-    writer.failFlushed(new ClosedChannelException());
+    writer.failFlushed(new StacklessClosedChannelException(null));
   }
 
   // Reading
@@ -313,7 +321,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
   /** The peer reads the lane no more. */
   private void outputStopped() {
     isOutputStopped = true;
-    writer.failFlushed(new ClosedChannelException());
+    writer.failFlushed(new StacklessClosedChannelException(null));
     writer.stop();
     pipeline().fireUserEventTriggered(ChannelOutputShutdownEvent.INSTANCE);
   }

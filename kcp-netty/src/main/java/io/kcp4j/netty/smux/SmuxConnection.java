@@ -1,5 +1,6 @@
 package io.kcp4j.netty.smux;
 
+import io.kcp4j.netty.internal.SessionPipeline;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.smux.SmuxException;
 import io.kcp4j.smux.SmuxSession;
@@ -286,7 +287,9 @@ final class SmuxConnection implements SmuxSessionListener {
   private void fail(Throwable cause) {
     if (!isEnded) {
       end(cause);
-      ctx.fireExceptionCaught(cause);
+      if (SessionPipeline.isPeerErrorFired(ctx.channel())) {
+        ctx.fireExceptionCaught(cause);
+      }
       ctx.close();
     }
   }

@@ -1,5 +1,6 @@
 package io.kcp4j.netty.smux;
 
+import io.kcp4j.netty.internal.StacklessClosedChannelException;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.smux.SmuxException;
 import io.kcp4j.smux.SmuxStats;
@@ -31,7 +32,8 @@ import java.util.Objects;
  * in that way. If {@code autoRead} is off already, the handler leaves it alone.
  *
  * <p>A peer that breaks the protocol, or sends nothing for {@link SmuxConfig#keepAliveTimeoutMs()},
- * makes the handler fire a {@link SmuxException} and close the connection. When the connection
+ * makes the handler fire a {@link SmuxException} and close the connection. If the connection is a
+ * server's {@code KcpChannel} whose peer has not answered, it only closes. When the connection
  * closes, so do its streams; smux has no frame that ends a session. To be sure that everything has
  * been sent, close the streams first. If a handler closes the connection in {@code
  * exceptionCaught}, that is an error of the connection: what its streams have received can still be
@@ -171,9 +173,7 @@ public final class SmuxHandler extends ChannelDuplexHandler {
 
   private void end() {
     if (connection != null) {
-      ClosedChannelException closed = new ClosedChannelException();
-      closed.initCause(lastException);
-      connection.end(closed);
+      connection.end(new StacklessClosedChannelException(lastException));
       connection.round();
     }
   }

@@ -1,5 +1,7 @@
 package io.kcp4j.netty.smux;
 
+import io.kcp4j.netty.internal.SessionPipeline;
+import io.kcp4j.netty.internal.StacklessClosedChannelException;
 import io.kcp4j.smux.SmuxStream;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
@@ -8,6 +10,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
+import io.netty.channel.DefaultChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelOutputShutdownException;
 import io.netty.channel.socket.DuplexChannel;
@@ -104,6 +107,11 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
   @Override
   protected AbstractUnsafe newUnsafe() {
     return new StreamUnsafe();
+  }
+
+  @Override
+  protected DefaultChannelPipeline newChannelPipeline() {
+    return new SessionPipeline(this);
   }
 
   private StreamUnsafe streamUnsafe() {
@@ -308,7 +316,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
 
   /** Closes because of {@code cause}, which is reported unless it concerns the whole connection. */
   void end(Throwable cause) {
-    if (!connection.isEnded()) {
+    if (!connection.isEnded() && SessionPipeline.isPeerErrorFired(this)) {
       pipeline().fireExceptionCaught(cause);
     }
     streamUnsafe().end(cause);
@@ -376,9 +384,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
     }
 
     void end(Throwable cause) {
-      ClosedChannelException closed = new ClosedChannelException();
-      closed.initCause(cause);
-      close(voidPromise(), cause, closed);
+      close(voidPromise(), cause, new StacklessClosedChannelException(cause));
     }
   }
 }

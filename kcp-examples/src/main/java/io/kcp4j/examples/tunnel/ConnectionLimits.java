@@ -1,0 +1,96 @@
+package io.kcp4j.examples.tunnel;
+
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Limits the TCP connections that a server opens, because its peers decide on their number: of all
+ * peers, of each address, of those whose addresses may be forged, and of those that the target has
+ * not accepted yet. Thread-safe.
+ */
+final class ConnectionLimits {
+
+  /** Connections of all sessions whose peers have not answered yet. */
+  static final int MAX_UNANSWERED = 256;
+
+  /** The same of one session. */
+  static final int MAX_UNANSWERED_OF_SESSION = 4;
+
+  /** Connections that the target has not accepted yet: the longest backlog of a Linux server. */
+  static final int MAX_CONNECTING = 4096;
+
+  /** A subscriber has 56 bits of an IPv6 address, or more. */
+  private static final int IPV6_NETWORK_BYTES = 7;
+
+  private final int max;
+  private final int maxOfAddress;
+  private final Map<ByteBuffer, Integer> ofAddresses = new HashMap<>();
+
+  private int open;
+  private int connecting;
+  private int unanswered;
+
+  /**
+   * Makes limits.
+   *
+   * @param max the most connections
+   * @param maxOfAddress the most of one IPv4 address, or of 56 bits of an IPv6 address
+   */
+  ConnectionLimits(int max, int maxOfAddress) {
+    this.max = max;
+    this.maxOfAddress = maxOfAddress;
+  }
+
+  private static ByteBuffer network(InetAddress address) {
+    byte[] bytes = address.getAddress();
+    return ByteBuffer.wrap(
+        address instanceof Inet6Address ? Arrays.copyOf(bytes, IPV6_NETWORK_BYTES) : bytes);
+  }
+
+  /** Counts a connection that is about to be opened for a peer; returns whether it may be. */
+  synchronized boolean tryOpen(InetAddress peer) {
+    ByteBuffer network = network(peer);
+    int ofAddress = ofAddresses.getOrDefault(network, 0);
+    if (open >= max || ofAddress >= maxOfAddress || connecting >= MAX_CONNECTING) {
+      return false;
+    }
+    ofAddresses.put(network, ofAddress + 1);
+    open++;
+    connecting++;
+    return true;
+  }
+
+  /** The target has accepted a connection, or refused it. */
+  synchronized void connected() {
+    connecting--;
+  }
+
+  /** A connection has closed, or could not be opened. */
+  synchronized void closed(InetAddress peer) {
+    open--;
+    ofAddresses.computeIfPresent(network(peer), (key, count) -> count == 1 ? null : count - 1);
+  }
+
+  /** Counts a connection of a session whose peer has not answered; returns whether it may be. */
+  synchronized boolean tryAddUnanswered() {
+    if (unanswered >= MAX_UNANSWERED) {
+      return false;
+    }
+    unanswered++;
+    return true;
+  }
+
+  /** The peer of a session with so many of those connections has answered, or it has ended. */
+  synchronized void removeUnanswered(int connections) {
+    unanswered -= connections;
+  }
+
+  /** How many connections are open or being opened. */
+  synchronized int open() {
+    return open;
+  }
+}

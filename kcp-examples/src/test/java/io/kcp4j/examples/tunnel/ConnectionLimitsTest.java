@@ -1,0 +1,136 @@
+package io.kcp4j.examples.tunnel;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** How many TCP connections the peers of a server can make it open. */
+class ConnectionLimitsTest {
+
+  private static final String PLAIN = "--crypt null --datashard 0 --parityshard 0 --nocomp";
+
+  private static InetAddress address(String text) throws IOException {
+    return InetAddress.getByName(text);
+  }
+
+  /** The first segment of a session, with so many streams of smux. */
+  private static byte[] syns(int conv, int streams) {
+    ByteBuf out = Unpooled.buffer();
+    Segment.write(out, conv, Segment.PUSH, 0, 128, 1, 0, 0, 8 * streams);
+    for (int i = 0; i < streams; i++) {
+      out.writeByte(2).writeByte(0).writeShortLE(0).writeIntLE(3 + 2 * i);
+    }
+    return ByteBufUtil.getBytes(out);
+  }
+
+  @Test
+  void peersThatHaveNotAnsweredGetFewConnectionsAndOthersGoOn() throws Exception {
+    AtomicInteger connections = new AtomicInteger();
+    try (TcpTarget target =
+            new TcpTarget(
+                connection -> {
+                  connections.incrementAndGet();
+                  connection.getInputStream().transferTo(connection.getOutputStream());
+                  connection.shutdownOutput();
+                });
+        RunningTunnel server = RunningTunnel.server(target.address(), PLAIN);
+        DatagramSocket forger = new DatagramSocket()) {
+      InetAddress loopback = InetAddress.getLoopbackAddress();
+      for (int conv = 1; conv <= 100; conv++) {
+        byte[] datagram = syns(conv, 100);
+        forger.send(
+            new DatagramPacket(
+                datagram, datagram.length, new InetSocketAddress(loopback, server.port())));
+      }
+      await().until(() -> connections.get() >= ConnectionLimits.MAX_UNANSWERED);
+
+      try (RunningTunnel client = RunningTunnel.client(server.address(), PLAIN)) {
+        TunnelUser.checkEchoes(client.port(), 10, 1000);
+        assertEquals(ConnectionLimits.MAX_UNANSWERED + 10, connections.get());
+      }
+    }
+  }
+
+  @Test
+  void connectionsBeyondTheLimitAreClosed() throws Exception {
+    try (TcpTarget target = TcpTarget.echo();
+        RunningTunnel server = RunningTunnel.server(target.address(), "--max-connections 2");
+        RunningTunnel client = RunningTunnel.client(server.address(), "")) {
+      List<Socket> open = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        Socket socket = TunnelUser.connect(client.port());
+        socket.getOutputStream().write(i);
+        assertEquals(i, socket.getInputStream().read());
+        open.add(socket);
+      }
+      try (Socket third = TunnelUser.connect(client.port())) {
+        third.getOutputStream().write(3);
+        assertEquals(-1, readOrReset(third));
+      }
+      open.remove(0).close();
+      await().until(() -> echoes(client.port()));
+      open.remove(0).close();
+      server.stop();
+      assertTrue(server.log().contains("connections refused"), server.log());
+      assertFalse(server.log().contains(" 0 connections refused"), server.log());
+    }
+  }
+
+  private static boolean echoes(int port) throws IOException {
+    try (Socket socket = TunnelUser.connect(port)) {
+      socket.getOutputStream().write(7);
+      return readOrReset(socket) == 7;
+    }
+  }
+
+  private static int readOrReset(Socket socket) {
+    try {
+      return socket.getInputStream().read();
+    } catch (IOException e) {
+      return -1;
+    }
+  }
+
+  @Test
+  void oneAddressHasFewerThanAll() throws IOException {
+    ConnectionLimits limits = new ConnectionLimits(5, 2);
+    assertTrue(limits.tryOpen(address("10.0.0.1")));
+    assertTrue(limits.tryOpen(address("10.0.0.1")));
+    assertFalse(limits.tryOpen(address("10.0.0.1")));
+    assertTrue(limits.tryOpen(address("2001:db8:0:1::1")));
+    assertTrue(limits.tryOpen(address("2001:db8:0:2::1")));
+    assertFalse(limits.tryOpen(address("2001:db8:0:3::1")));
+    assertTrue(limits.tryOpen(address("10.0.0.2")));
+    assertFalse(limits.tryOpen(address("10.0.0.3")));
+    assertEquals(5, limits.open());
+    limits.closed(address("10.0.0.1"));
+    assertTrue(limits.tryOpen(address("10.0.0.1")));
+  }
+
+  @Test
+  void connectionsThatTheTargetHasNotAcceptedAreLimited() throws IOException {
+    ConnectionLimits limits = new ConnectionLimits(Integer.MAX_VALUE, Integer.MAX_VALUE);
+    for (int i = 0; i < ConnectionLimits.MAX_CONNECTING; i++) {
+      assertTrue(limits.tryOpen(address("10.0.0.1")));
+    }
+    assertFalse(limits.tryOpen(address("10.0.0.2")));
+    limits.connected();
+    assertTrue(limits.tryOpen(address("10.0.0.2")));
+  }
+}
