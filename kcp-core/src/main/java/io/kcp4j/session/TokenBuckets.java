@@ -37,13 +37,24 @@ final class TokenBuckets {
     return fullAtNs[index(bucket)] - nowUs * NS_PER_US <= emptyNs - intervalNs;
   }
 
-  /** Takes a token from a bucket, whether it has one or not. */
-  void take(int bucket, long nowUs) {
+  /**
+   * Takes a token from a bucket, whether it has one or not. A bucket owes at most as many tokens as
+   * it holds: a flood that takes far more leaves no longer debt than that.
+   *
+   * @return whether a token was taken; false if the bucket owes the most already
+   */
+  boolean take(int bucket, long nowUs) {
     int index = index(bucket);
-    fullAtNs[index] = Math.max(fullAtNs[index], nowUs * NS_PER_US) + intervalNs;
+    long nowNs = nowUs * NS_PER_US;
+    long next = Math.max(fullAtNs[index], nowNs) + intervalNs;
+    if (next - nowNs > 2 * emptyNs) {
+      return false;
+    }
+    fullAtNs[index] = next;
+    return true;
   }
 
-  /** Puts a token back that was taken from a bucket. */
+  /** Puts a token back that {@link #take} has taken from a bucket. */
   void giveBack(int bucket) {
     fullAtNs[index(bucket)] -= intervalNs;
   }

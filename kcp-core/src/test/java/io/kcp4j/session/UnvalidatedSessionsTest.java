@@ -59,6 +59,10 @@ class UnvalidatedSessionsTest {
     return new InetSocketAddress(NetUtil.LOCALHOST, peer);
   }
 
+  private static InetSocketAddress addressOfNetwork(int network) {
+    return new InetSocketAddress(NetUtil.intToIpAddress(10 << 24 | network << 8 | 1), 4000);
+  }
+
   private void sendTwice(int peer) {
     send(peer, 0);
     send(peer, 0);
@@ -128,6 +132,40 @@ class UnvalidatedSessionsTest {
       }
     }
     assertEquals(128, count(KcpCounter.SESSIONS_OPENED));
+  }
+
+  @Test
+  void pressureEndsSoonAfterALongFlood() {
+    table.unvalidatedLimit(4096);
+    int peer = 1;
+    for (int ms = 0; ms < 10_000; ms += 10, nowUs += 10_000) {
+      for (int i = 0; i < 100; i++) {
+        int conv = peer++;
+        for (int repeated = 0; repeated < 2; repeated++) {
+          send(table, addressOfNetwork(conv), conv, 0);
+        }
+        List.copyOf(driver.accepted).forEach(this::end);
+        driver.accepted.clear();
+      }
+      driver.events();
+    }
+    nowUs += 2_000_000;
+    send(1, 0);
+    assertEquals(1, driver.accepted.size());
+  }
+
+  @Test
+  void clientsThatARetryHasValidatedDoNotEndThePressure() {
+    UnvalidatedSessions sessions = new UnvalidatedSessions(0);
+    for (int i = 0; i < 1_000; i++) {
+      sessions.add(driver.newSession(address(1), i), 0);
+    }
+    for (int i = 1_000; i < 2_000; i++) {
+      Session session = driver.newSession(address(1), i);
+      sessions.add(session, 0);
+      sessions.validated(session, 0);
+    }
+    assertTrue(sessions.isUnderPressure(0));
   }
 
   @Test
