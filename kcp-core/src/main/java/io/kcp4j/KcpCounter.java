@@ -97,6 +97,12 @@ public enum KcpCounter {
   /** Retries sent: a client is to show that it receives at its address. */
   RETRIES_OUT("retries.out", "datagrams"),
 
+  /**
+   * Challenges sent to clients that begin a session and have no extension: they are to show that
+   * they receive at their addresses.
+   */
+  CHALLENGES_OUT("challenges.out", "datagrams"),
+
   /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
   /** Packets that were not opened since too many others could not be; counted by the endpoint. */

@@ -136,8 +136,10 @@ final class Admission {
         handler.mismatched(KcpCounter.NOT_KCP, remote);
       }
       case OTHER -> {
-        counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-        responder.answerQuery(remote, segments, nowUs);
+        if (filter == null || !filter.receiveAck(key, segments, nowUs)) {
+          counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+          responder.answerQuery(remote, segments, nowUs);
+        }
       }
     }
   }

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
@@ -23,29 +24,40 @@ final class PressureFilter {
 
   private static final int MAX_RETRY_BURST = 1_000;
 
-  /** So many attempts a second of each network go on. */
-  private static final int MAX_PER_SECOND_AND_PREFIX = 100;
+  /** The same for challenges. */
+  private static final int MAX_CHALLENGES_PER_SECOND = 10_000;
 
-  private static final int MAX_BURST_OF_PREFIX = 200;
+  private static final int MAX_CHALLENGE_BURST = 1_000;
+
+  /** The attempts of each network that go on in a second without a retry or a challenge. */
+  private static final int MAX_PER_SECOND_AND_PREFIX = 16;
+
+  private static final int MAX_BURST_OF_PREFIX = 32;
   private static final int PREFIX_BUCKETS = 4096;
 
   private final StatelessResponder responder;
   private final KeyHash hash = new KeyHash();
   private final AttemptFilter attempts;
+  private final AttemptSampler sampler;
   private final RetryTokens tokens = new RetryTokens();
+  private final AnsweredChallenges answered = new AnsweredChallenges();
   private final TokenBuckets retries;
+  private final TokenBuckets challenges;
   private final TokenBuckets prefixes;
 
   PressureFilter(StatelessResponder responder, long nowUs) {
     this.responder = responder;
     attempts = new AttemptFilter(nowUs);
+    sampler = new AttemptSampler(nowUs);
     retries = new TokenBuckets(1, MAX_RETRIES_PER_SECOND, MAX_RETRY_BURST, nowUs);
+    challenges = new TokenBuckets(1, MAX_CHALLENGES_PER_SECOND, MAX_CHALLENGE_BURST, nowUs);
     prefixes =
         new TokenBuckets(PREFIX_BUCKETS, MAX_PER_SECOND_AND_PREFIX, MAX_BURST_OF_PREFIX, nowUs);
   }
 
   /**
-   * Decides on an attempt. A client that offers the extension may be sent a retry.
+   * Decides on an attempt. A client that offers the extension may be sent a retry, and any other
+   * one that has repeated its first datagram a challenge.
    *
    * @param segments the datagram that would begin the session
    */
@@ -59,17 +71,41 @@ final class PressureFilter {
     if (isOffered && tokens.isValid(client, offeredToken, nowUs)) {
       return Decision.ADMIT_VALIDATED;
     }
-    if (attempts.addAndTest(client, nowUs) && isPrefixAllowed(client.remote(), nowUs)) {
+    if (answered.remove(client, nowUs)) {
+      return Decision.ADMIT_VALIDATED;
+    }
+    boolean isRepeated = attempts.addAndTest(client, nowUs);
+    if (isRepeated && isChosen(client.remote(), nowUs)) {
       return Decision.ADMIT;
     }
     if (isOffered && retries.tryTake(0, nowUs)) {
       long retryToken = tokens.of(client, nowUs);
       responder.answerRetry(client, offeredToken, retryToken);
+    } else if (isRepeated && !isOffered && challenges.tryTake(0, nowUs)) {
+      responder.challenge(client, tokens.timestamp(client, nowUs));
     }
     return Decision.DEFER;
   }
 
-  private boolean isPrefixAllowed(InetSocketAddress remote, long nowUs) {
-    return prefixes.tryTake(hash.prefix(remote), nowUs);
+  private boolean isChosen(InetSocketAddress remote, long nowUs) {
+    int prefix = hash.prefix(remote);
+    return prefixes.hasToken(prefix, nowUs)
+        && sampler.choose(nowUs)
+        && prefixes.take(prefix, nowUs);
+  }
+
+  /**
+   * Takes in the ACK of a challenge: the next attempt of the client goes on.
+   *
+   * @return whether the segments of an unknown client are that
+   */
+  boolean receiveAck(SessionKey client, ByteBuf segments, long nowUs) {
+    boolean isAnswer =
+        StatelessResponder.isChallengeAck(segments)
+            && tokens.isTimestamp(client, Segment.ts(segments, segments.readerIndex()), nowUs);
+    if (isAnswer) {
+      answered.add(client, nowUs);
+    }
+    return isAnswer;
   }
 }
