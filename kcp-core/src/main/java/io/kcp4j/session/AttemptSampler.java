@@ -1,18 +1,19 @@
 package io.kcp4j.session;
 
 /**
- * Limits how many sessions begin in a second, and chooses the attempts at random among all of the
- * last tenth of a second. With a limit alone, whoever is first would take it all, and a flood is
- * always first.
+ * Limits how many attempts to begin a session go on in a second, and chooses them at random among
+ * all of the last tenth of a second. With a limit alone, whoever is first would take it all, and a
+ * flood is always first.
  */
 final class AttemptSampler {
-
-  /** At this rate sessions that never answer, which end after 30 s, take less than half a table. */
-  private static final int MAX_PER_SECOND = 64;
 
   private static final int SECOND_US = 1_000_000;
   private static final int PERIOD_US = 100_000;
 
+  /** After a quiet period, this part of a second's attempts goes on without a choice. */
+  private static final int FREE_SHARE = 4;
+
+  private final int perSecond;
   private final TokenBuckets tokens;
   private final KeyHash hash = new KeyHash();
 
@@ -26,12 +27,19 @@ final class AttemptSampler {
 
   private int attemptsBefore;
 
-  AttemptSampler(long nowUs) {
-    tokens = new TokenBuckets(1, MAX_PER_SECOND, MAX_PER_SECOND, nowUs);
+  /**
+   * Makes a sampler.
+   *
+   * @param perSecond how many are chosen in a second
+   * @param maxPerSecond the most in a second, and at once, while the rate of the attempts changes
+   */
+  AttemptSampler(int perSecond, int maxPerSecond, long nowUs) {
+    this.perSecond = perSecond;
+    tokens = new TokenBuckets(1, maxPerSecond, maxPerSecond, nowUs);
     periodAtUs = nowUs;
   }
 
-  /** Whether a session begins by this attempt. */
+  /** Whether this attempt is chosen. */
   boolean choose(long nowUs) {
     if (nowUs - periodAtUs >= PERIOD_US) {
       attemptsBefore = nowUs - periodAtUs < 2 * PERIOD_US ? attempts : 0;
@@ -39,8 +47,9 @@ final class AttemptSampler {
       periodAtUs = nowUs;
     }
     attempts++;
-    long perSecond = (long) Math.max(attempts, attemptsBefore) * (SECOND_US / PERIOD_US);
-    return (perSecond <= MAX_PER_SECOND || draw(perSecond) < MAX_PER_SECOND)
+    int expected = Math.max(attemptsBefore, attempts <= perSecond / FREE_SHARE ? 0 : attempts);
+    long attemptsPerSecond = (long) expected * (SECOND_US / PERIOD_US);
+    return (attemptsPerSecond <= perSecond || draw(attemptsPerSecond) < perSecond)
         && tokens.tryTake(0, nowUs);
   }
 

@@ -24,12 +24,18 @@ final class PressureFilter {
 
   private static final int MAX_RETRY_BURST = 1_000;
 
-  /** The same for challenges. */
-  private static final int MAX_CHALLENGES_PER_SECOND = 10_000;
+  /** To how many clients a second a challenge is sent, about, and at most. */
+  private static final int CHALLENGES_PER_SECOND = 16_000;
 
-  private static final int MAX_CHALLENGE_BURST = 1_000;
+  private static final int MAX_CHALLENGES_PER_SECOND = 20_000;
 
-  /** The attempts of each network that go on in a second without a retry or a challenge. */
+  /**
+   * The attempts that go on in a second without a retry or a challenge. At this rate sessions that
+   * never answer, which end after 30 s, take less than half of a table.
+   */
+  private static final int MAX_PER_SECOND = 64;
+
+  /** Those of each network. */
   private static final int MAX_PER_SECOND_AND_PREFIX = 16;
 
   private static final int MAX_BURST_OF_PREFIX = 32;
@@ -38,19 +44,19 @@ final class PressureFilter {
   private final StatelessResponder responder;
   private final KeyHash hash = new KeyHash();
   private final AttemptFilter attempts;
-  private final AttemptSampler sampler;
+  private final AttemptSampler repeated;
   private final RetryTokens tokens = new RetryTokens();
   private final AnsweredChallenges answered = new AnsweredChallenges();
   private final TokenBuckets retries;
-  private final TokenBuckets challenges;
+  private final AttemptSampler challenged;
   private final TokenBuckets prefixes;
 
   PressureFilter(StatelessResponder responder, long nowUs) {
     this.responder = responder;
     attempts = new AttemptFilter(nowUs);
-    sampler = new AttemptSampler(nowUs);
+    repeated = new AttemptSampler(MAX_PER_SECOND, MAX_PER_SECOND, nowUs);
     retries = new TokenBuckets(1, MAX_RETRIES_PER_SECOND, MAX_RETRY_BURST, nowUs);
-    challenges = new TokenBuckets(1, MAX_CHALLENGES_PER_SECOND, MAX_CHALLENGE_BURST, nowUs);
+    challenged = new AttemptSampler(CHALLENGES_PER_SECOND, MAX_CHALLENGES_PER_SECOND, nowUs);
     prefixes =
         new TokenBuckets(PREFIX_BUCKETS, MAX_PER_SECOND_AND_PREFIX, MAX_BURST_OF_PREFIX, nowUs);
   }
@@ -81,7 +87,7 @@ final class PressureFilter {
     if (isOffered && retries.tryTake(0, nowUs)) {
       long retryToken = tokens.of(client, nowUs);
       responder.answerRetry(client, offeredToken, retryToken);
-    } else if (isRepeated && !isOffered && challenges.tryTake(0, nowUs)) {
+    } else if (isRepeated && !isOffered && challenged.choose(nowUs)) {
       responder.challenge(client, tokens.timestamp(client, nowUs));
     }
     return Decision.DEFER;
@@ -90,7 +96,7 @@ final class PressureFilter {
   private boolean isChosen(InetSocketAddress remote, long nowUs) {
     int prefix = hash.prefix(remote);
     return prefixes.hasToken(prefix, nowUs)
-        && sampler.choose(nowUs)
+        && repeated.choose(nowUs)
         && prefixes.take(prefix, nowUs);
   }
 

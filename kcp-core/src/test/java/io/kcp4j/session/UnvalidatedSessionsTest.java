@@ -213,7 +213,7 @@ class UnvalidatedSessionsTest {
 
   @Test
   void attemptsAreChosenAtRandomAndNotTheFirst() {
-    AttemptSampler sampler = new AttemptSampler(0);
+    AttemptSampler sampler = new AttemptSampler(64, 64, 0);
     int chosen = 0;
     int chosenOfTheLast = 0;
     for (int period = 0; period < 200; period++, nowUs += 100_000) {
