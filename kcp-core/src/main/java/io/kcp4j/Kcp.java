@@ -5,7 +5,6 @@ import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -186,13 +185,13 @@ public final class Kcp {
   }
 
   /**
-   * Limits what is sent, until {@link #endSendLimit}, to what {@code allowanceBytes} returns: the
-   * bytes that may be sent now, with what the layers below add. Probes may exceed it, and so may
-   * eight segments of 64 bytes: protocol.md 8.7. To be called before anything is sent.
+   * Limits what is sent, until {@link #endSendLimit}, to an allowance. Probes may exceed it, and so
+   * may eight segments of 64 bytes, as far as the allowance agrees: protocol.md 8.7. To be called
+   * before anything is sent.
    */
   @Unstable
-  public void limitSending(LongSupplier allowanceBytes) {
-    sendLimit = new SendLimit(this, allowanceBytes);
+  public void limitSending(SendAllowance allowance) {
+    sendLimit = new SendLimit(this, allowance);
     receiving.limitUnread(true);
   }
 

@@ -88,6 +88,11 @@ public enum KcpCounter {
   LANE_MESSAGES_IN("lanes.messages.in", "messages"),
   /** Frames of lanes that are malformed, impossible or beyond a limit, and segments of such. */
   LANE_FRAMES_REFUSED("lanes.frames.refused", "frames"),
+  /**
+   * Segments that did not leave since the sessions of the address, which is not validated, had used
+   * up what they may exceed the amplification limit by.
+   */
+  OVER_ADDRESS_LIMIT("segments.over.address.limit", "segments"),
 
   // The rest is counted by the endpoint alone.
 

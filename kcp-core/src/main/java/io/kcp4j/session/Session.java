@@ -54,7 +54,7 @@ public final class Session extends FlushQueue.Entry {
     this.owner = owner;
     this.fec = table.unprotected();
     this.unreliable = new UnreliableQueues(table.context(), kcp.counters());
-    kcp.limitSending(path::allowanceBytes);
+    kcp.limitSending(path.allowance(table.addressExcess()));
     kcp.reconfigure(kcp.config(), table.cipherBytes());
   }
 

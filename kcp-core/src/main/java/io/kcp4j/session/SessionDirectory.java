@@ -5,10 +5,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What the session tables of one endpoint share: the limit on the number of sessions and, where
- * there are several tables, which table each session key belongs to. Thread-safe, since the tables
- * may be on different threads. Tables use it when sessions begin and end, and for packets that
- * belong to none of their own sessions.
+ * What the session tables of one endpoint share: the limit on the number of sessions, the {@link
+ * AddressExcess} and, where there are several tables, which table each session key belongs to.
+ * Thread-safe, since the tables may be on different threads. Tables use it when sessions begin and
+ * end, and for packets that belong to none of their own sessions.
  *
  * <p>Of several sockets at one port the system chooses the one that receives a peer's packets, and
  * chooses again when a socket joins or leaves. A session stays in the table in which it has begun:
@@ -23,6 +23,8 @@ public final class SessionDirectory {
 
   /** The table that each key belongs to; null where there is only one table. */
   private final Map<SessionKey, SessionTable> homes;
+
+  private final AddressExcess addressExcess = new AddressExcess();
 
   private SessionDirectory(int maxSessions, Map<SessionKey, SessionTable> homes) {
     this.maxSessions = maxSessions;
@@ -47,6 +49,11 @@ public final class SessionDirectory {
    */
   public static SessionDirectory ofSeveral(int maxSessions) {
     return new SessionDirectory(maxSessions, new ConcurrentHashMap<>());
+  }
+
+  /** What the sessions of an address that is not validated may exceed. */
+  AddressExcess addressExcess() {
+    return addressExcess;
   }
 
   /** Whether peers may ever begin a session. */

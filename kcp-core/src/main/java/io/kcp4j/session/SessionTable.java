@@ -321,6 +321,10 @@ public final class SessionTable {
     demux.cipher(cipher);
   }
 
+  AddressExcess addressExcess() {
+    return directory.addressExcess();
+  }
+
   KcpContext context() {
     return context;
   }
