@@ -137,6 +137,11 @@ public enum KcpCounter {
    * not validated; counted by the endpoint.
    */
   ACCEPT_DEFERRED("accepts.deferred", "datagrams"),
+  /**
+   * Packets that would have begun a session, and had been received before, from this address or
+   * another; counted by the endpoint.
+   */
+  REPLAYED("datagrams.replayed", "datagrams"),
   /** Sessions that have ended to make room, not validated; counted by the endpoint. */
   SESSIONS_EVICTED("sessions.evicted", "sessions"),
   /** Sessions begun; counted by the endpoint. */

@@ -20,6 +20,12 @@ import java.net.InetSocketAddress;
  */
 final class Admission {
 
+  /** Whether a packet is one that has been received before: {@link ReplayFilter}. */
+  enum Arrival {
+    NEW,
+    REPLAYED
+  }
+
   /**
    * With so many sessions that are not validated, one of them gives way when there is no room for
    * any other session.
@@ -116,7 +122,8 @@ final class Admission {
    *
    * @param start where their packet begins
    */
-  void receiveSegments(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
+  void receiveSegments(
+      InetSocketAddress remote, ByteBuf segments, int start, Arrival arrival, long nowUs) {
     SessionKey key = index.lastKey();
     if (backlog.contains(key) || index.otherHome(key) != null) {
       receiveUnclaimed(segments, start);
@@ -125,6 +132,10 @@ final class Admission {
     if (index.isClosed(key, nowUs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
       responder.answerQuery(remote, segments, nowUs);
+      return;
+    }
+    if (arrival == Arrival.REPLAYED) {
+      counters.add(KcpCounter.REPLAYED, 1);
       return;
     }
     switch (FirstDatagram.classify(segments)) {

@@ -238,7 +238,15 @@ public final class SessionTable {
     openBudget = new OpenBudget();
     demux =
         new PacketDemux(
-            handler, context, cipher, index, admission, flushQueue, openBudget, this::validated);
+            handler,
+            context,
+            cipher,
+            index,
+            directory,
+            admission,
+            flushQueue,
+            openBudget,
+            this::validated);
     closing = new ClosingSessions(this, deadlines);
   }
 
@@ -615,6 +623,7 @@ public final class SessionTable {
     closing.endAll();
     admission.close();
     index.close();
+    directory.close(context.budget());
   }
 
   /**
