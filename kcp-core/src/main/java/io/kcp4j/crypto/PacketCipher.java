@@ -52,4 +52,14 @@ public interface PacketCipher {
    *     others in the order of the ring. Sources are distinguished by hash code, and not kept
    */
   void open(PacketBatch batch, int minPayloadBytes, Object source);
+
+  /**
+   * Opens packets like {@link #open(PacketBatch, int, Object)}, but tries only the key that opened
+   * the last packet of the source. By default, all keys are tried.
+   *
+   * @param source not null
+   */
+  default void openWithLastKey(PacketBatch batch, int minPayloadBytes, Object source) {
+    open(batch, minPayloadBytes, source);
+  }
 }

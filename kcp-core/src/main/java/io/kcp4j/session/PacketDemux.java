@@ -39,6 +39,7 @@ final class PacketDemux {
   private final OpenBudget openBudget;
   private final SessionDirectory directory;
   private final MemoryBudget budget;
+  private final DeferredPackets deferred;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
@@ -59,6 +60,7 @@ final class PacketDemux {
       Admission admission,
       FlushQueue flushQueue,
       OpenBudget openBudget,
+      DeferredPackets deferred,
       ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.counters = context.total();
@@ -70,6 +72,7 @@ final class PacketDemux {
     this.admission = admission;
     this.flushQueue = flushQueue;
     this.openBudget = openBudget;
+    this.deferred = deferred;
     this.onValidated = onValidated;
   }
 
@@ -82,22 +85,53 @@ final class PacketDemux {
     return packetsOfSessions;
   }
 
-  /** Opens a datagram in place; returns false, and counts it, if no key opens it. */
+  /**
+   * Opens a datagram in place. Too many packets from the address of a validated session that no key
+   * opens may have another source: then a copy of the datagram waits for the end of the batch, when
+   * {@link #openDeferred} opens it.
+   *
+   * @return false if the datagram is not open; it is counted unless it waits
+   */
   boolean open(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
     if (cipher.isUnencrypted()) {
       return true;
     }
-    boolean mayFail = openBudget.isLeft(remote, nowUs);
-    if (!mayFail && !index.isValidated(remote, nowUs)) {
+    if (!openBudget.isLeft(remote, nowUs)) {
+      if (index.isValidated(remote, nowUs)) {
+        return !deferred.add(remote, datagram) && openDeferred(remote, datagram, nowUs);
+      }
       counters.add(KcpCounter.OPEN_SKIPPED, 1);
       return false;
     }
     opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
     cipher.open(opening, MIN_PACKET_BYTES, remote);
     if (opening.isRefused(0)) {
-      if (mayFail) {
-        openBudget.failed(remote, nowUs);
-      }
+      openBudget.failed(remote, nowUs);
+    }
+    return endOpening(remote, datagram);
+  }
+
+  /**
+   * Opens a datagram in place that comes from the address of a validated session, by the key that
+   * has opened the last one of that address.
+   *
+   * @return false, and counts the datagram, if it is not open
+   */
+  boolean openDeferred(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
+    if (!openBudget.isLeftForValidated(nowUs)) {
+      counters.add(KcpCounter.OPEN_SKIPPED, 1);
+      return false;
+    }
+    opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
+    cipher.openWithLastKey(opening, MIN_PACKET_BYTES, remote);
+    if (opening.isRefused(0)) {
+      openBudget.failedForValidated(nowUs);
+    }
+    return endOpening(remote, datagram);
+  }
+
+  private boolean endOpening(InetSocketAddress remote, ByteBuf datagram) {
+    if (opening.isRefused(0)) {
       countOpenFailed(remote, datagram);
       return false;
     }
@@ -188,10 +222,9 @@ final class PacketDemux {
     return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
   }
 
-  /** Whether a nonce has been received before; remembers it. True without memory for that. */
+  /** Whether a nonce has been received before; remembers it. */
   private boolean isReplay(ByteBuf packet, int index, int nonceBytes, long nowUs) {
-    ReplayFilter filter = directory.replayFilter(budget);
-    return filter == null || filter.addAndTest(packet, index, nonceBytes, nowUs);
+    return directory.replayFilter(budget).addAndTest(packet, index, nonceBytes, nowUs);
   }
 
   private void receiveFecData(

@@ -35,20 +35,21 @@ final class ReplayFilter {
   private final AtomicLongArray slots;
   private final MemoryBudget budget;
 
-  /** Used by the thread of the table whose budget that is. */
-  private boolean isCharged = true;
+  /** Whether its memory counts. Used by the thread of the table whose budget that is. */
+  private boolean isCharged;
 
-  /** Makes an empty filter, whose memory counts against {@code budget} until it is released. */
-  private ReplayFilter(int bytes, MemoryBudget budget) {
+  private ReplayFilter(int bytes, MemoryBudget budget, boolean isCharged) {
+    this.isCharged = isCharged;
     slots = new AtomicLongArray(bytes / Long.BYTES);
     this.budget = budget;
   }
 
-  /** Makes a filter, or returns null if the budget has no room for it. */
-  static ReplayFilter tryMake(MemoryBudget budget) {
+  /** Makes a filter. If the budget has no room for it, it is a small one that does not count. */
+  static ReplayFilter of(MemoryBudget budget) {
     long shareBytes = Math.min(MAX_BYTES, budget.limitBytes() / BUDGET_SHARE);
     int bytes = Math.max(MIN_BYTES, (int) Long.highestOneBit(shareBytes));
-    return budget.tryReserve(bytes) ? new ReplayFilter(bytes, budget) : null;
+    boolean isCharged = budget.tryReserve(bytes);
+    return new ReplayFilter(isCharged ? bytes : MIN_BYTES, budget, isCharged);
   }
 
   /** The table whose budget this is closes: the filter does not count any more. */

@@ -65,13 +65,12 @@ public final class SessionDirectory {
    * The filter for replayed packets.
    *
    * @param budget what it counts against if it has to be made
-   * @return null if there is none and the budget has no room for it
    */
   ReplayFilter replayFilter(MemoryBudget budget) {
     ReplayFilter filter = replayFilter.get();
     if (filter == null) {
-      filter = ReplayFilter.tryMake(budget);
-      if (filter != null && !replayFilter.compareAndSet(null, filter)) {
+      filter = ReplayFilter.of(budget);
+      if (!replayFilter.compareAndSet(null, filter)) {
         filter.releaseFrom(budget); // Another table has just made one.
         filter = replayFilter.get();
       }

@@ -2,7 +2,6 @@ package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
@@ -265,14 +264,27 @@ class ReplayTest {
   @Test
   void filterIsSmallWhereMemoryIs() {
     MemoryBudget small = new MemoryBudget(4 << 20);
-    assertTrue(ReplayFilter.tryMake(small) != null);
+    ReplayFilter filter = ReplayFilter.of(small);
     assertEquals(1 << 16, small.usedBytes());
-    assertNull(ReplayFilter.tryMake(new MemoryBudget(8_191)));
+    filter.releaseFrom(small);
+    filter.releaseFrom(small);
+    assertEquals(0, small.usedBytes());
+  }
+
+  @Test
+  void withoutMemoryThereIsASmallFilter() {
+    MemoryBudget none = new MemoryBudget(1);
+    ReplayFilter filter = ReplayFilter.of(none);
+    ByteBuf nonce = Unpooled.buffer(12).writeZero(12);
+    assertFalse(filter.addAndTest(nonce, 0, 12, 0));
+    assertTrue(filter.addAndTest(nonce, 0, 12, 0));
+    filter.releaseFrom(none);
+    assertEquals(0, none.usedBytes());
   }
 
   @Test
   void filterHoldsAsManyNoncesAsAServerOfManyClientsReceives() {
-    ReplayFilter filter = ReplayFilter.tryMake(MemoryBudget.unlimited());
+    ReplayFilter filter = ReplayFilter.of(MemoryBudget.unlimited());
     int nonces = 60_000; // 500 a second
     ByteBuf nonce = Unpooled.buffer(12).writeZero(12);
     for (int i = 0; i < nonces; i++) {
