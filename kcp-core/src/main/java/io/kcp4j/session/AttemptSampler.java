@@ -15,10 +15,9 @@ final class AttemptSampler {
 
   private final int perSecond;
   private final TokenBuckets tokens;
-  private final KeyHash hash = new KeyHash();
 
-  /** The hashes of successive numbers are the random ones. */
-  private long drawn;
+  /** State of SplitMix64. Not secret: nobody knows when the attempts of others arrive. */
+  private long state;
 
   private long periodAtUs;
 
@@ -55,6 +54,7 @@ final class AttemptSampler {
 
   /** A random number below a bound. */
   private long draw(long bound) {
-    return Long.remainderUnsigned(hash.of(drawn++, 0), bound);
+    state += 0x9e3779b97f4a7c15L;
+    return Long.remainderUnsigned(KeyHash.mix(state), bound);
   }
 }

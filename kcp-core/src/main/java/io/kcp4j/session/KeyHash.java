@@ -84,7 +84,7 @@ final class KeyHash {
   }
 
   /** The finalizer of SplitMix64. */
-  private static long mix(long value) {
+  static long mix(long value) {
     long mixed = (value ^ (value >>> 30)) * 0xbf58476d1ce4e5b9L;
     mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
     return mixed ^ (mixed >>> 31);
