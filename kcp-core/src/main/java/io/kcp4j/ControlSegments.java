@@ -33,8 +33,7 @@ final class ControlSegments {
     kcp.receiving.flushAcks(nowUs, kcp.writer);
     kcp.writer.endAcks();
     kcp.probe.update(Transmitter.isRemoteWindowClosed(kcp), nowUs);
-    if (kcp.probe.take(nowUs)) {
-      kcp.writer.control(Segment.WASK, ts, 0);
+    if (kcp.probe.take(nowUs) && kcp.writer.control(Segment.WASK, ts, 0)) {
       kcp.counters.add(KcpCounter.PROBES_OUT, 1);
     }
     if (kcp.advertised.takeUpdate()) {

@@ -5,7 +5,6 @@ import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -193,13 +192,13 @@ public final class Kcp {
   }
 
   /**
-   * Limits what is sent, until {@link #endSendLimit}, to what {@code allowanceBytes} returns: the
-   * bytes that may be sent now, with what the layers below add. Probes may exceed it, and so may
-   * eight segments of 64 bytes: protocol.md 8.7. To be called before anything is sent.
+   * Limits what is sent, until {@link #endSendLimit}, to an allowance. Probes may exceed it, and so
+   * may eight segments of 64 bytes, as far as the allowance agrees: protocol.md 8.7. To be called
+   * before anything is sent.
    */
   @Unstable
-  public void limitSending(LongSupplier allowanceBytes) {
-    sendLimit = new SendLimit(this, allowanceBytes);
+  public void limitSending(SendAllowance allowance) {
+    sendLimit = new SendLimit(this, allowance);
     receiving.limitUnread(true);
   }
 
@@ -591,6 +590,15 @@ public final class Kcp {
   /** Whether the allocator has failed in {@link #send}, which takes nothing for one interval. */
   public boolean isSendDeferred() {
     return admission.isDeferred();
+  }
+
+  /**
+   * Whether the last {@link #send} did not take everything since the path is not validated: a flush
+   * may challenge it.
+   */
+  @Unstable
+  public boolean isSendLimited() {
+    return sendLimit != null && admission.isHeldBack();
   }
 
   /**

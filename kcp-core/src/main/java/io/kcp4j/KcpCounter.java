@@ -95,6 +95,11 @@ public enum KcpCounter {
    * had begun too many lanes within a second. Such segments are over the budget, too.
    */
   LANE_BEGINS_REFUSED("lanes.begins.refused", "segments"),
+  /**
+   * Segments that did not leave since the sessions of the address, which is not validated, had used
+   * up what they may exceed the amplification limit by.
+   */
+  OVER_ADDRESS_LIMIT("segments.over.address.limit", "segments"),
 
   // The rest is counted by the endpoint alone.
 
@@ -103,6 +108,12 @@ public enum KcpCounter {
 
   /** Retries sent: a client is to show that it receives at its address. */
   RETRIES_OUT("retries.out", "datagrams"),
+
+  /**
+   * Challenges sent to clients that begin a session and have no extension: they are to show that
+   * they receive at their addresses.
+   */
+  CHALLENGES_OUT("challenges.out", "datagrams"),
 
   /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
   OPEN_FAILED("datagrams.open.failed", "datagrams"),
@@ -133,6 +144,11 @@ public enum KcpCounter {
    * not validated; counted by the endpoint.
    */
   ACCEPT_DEFERRED("accepts.deferred", "datagrams"),
+  /**
+   * Packets that would have begun a session, and had been received before, from this address or
+   * another; counted by the endpoint.
+   */
+  REPLAYED("datagrams.replayed", "datagrams"),
   /** Sessions that have ended to make room, not validated; counted by the endpoint. */
   SESSIONS_EVICTED("sessions.evicted", "sessions"),
   /** Sessions that have ended as {@link EndReason#MEMORY_SHORTAGE}; counted by the endpoint. */

@@ -275,6 +275,22 @@ public final class MemoryBudget {
     (hasUnvalidatedShare() ? unvalidated : receiving).release(bytes);
   }
 
+  // What belongs to no session
+
+  /**
+   * Reserves {@code bytes} for what a server needs itself, whatever sessions it has.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserveOwn(int bytes) {
+    return tryReserve(bytes, Purpose.SPARE, limit.withheldBytes());
+  }
+
+  /** Releases what was reserved by {@link #tryReserveOwn}. */
+  public void releaseOwn(long bytes) {
+    receiving.release(bytes);
+  }
+
   // Networks
 
   /** Counts what a session of a network holds. */

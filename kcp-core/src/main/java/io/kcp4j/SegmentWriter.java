@@ -97,14 +97,15 @@ final class SegmentWriter {
     return Math.max(splitBytes - newBytes - Segment.HEADER_BYTES, 1);
   }
 
-  /** Writes a segment without payload, unless the limit has no room for it. */
-  void control(int cmd, int ts, int sn) {
+  /** Writes a segment without payload; returns whether the limit had room for it. */
+  boolean control(int cmd, int ts, int sn) {
     if (limit != null && !isAllowed(cmd)) {
-      return;
+      return false;
     }
     makeRoom(Segment.HEADER_BYTES);
     Segment.write(datagram(Segment.HEADER_BYTES), conv, cmd, 0, wnd, ts, sn, rcvNext, 0);
     segments++;
+    return true;
   }
 
   /**
@@ -112,11 +113,10 @@ final class SegmentWriter {
    * validates the path; unless too many small segments have exceeded the limit.
    */
   void challenge(int ts) {
-    if (!limit.takeSmall(nowUs)) {
+    int bytes = growth(Segment.HEADER_BYTES);
+    if (!limit.allowChallenge(unsentBytes() + bytes, bytes, nowUs)) {
       return;
     }
-    int bytes = growth(Segment.HEADER_BYTES);
-    limit.sendBeyond(unsentBytes() + bytes, bytes);
     int sn = kcp.sending.una() - 1;
     makeRoom(Segment.HEADER_BYTES);
     Segment.write(datagram(Segment.HEADER_BYTES), conv, Segment.PUSH, 0, wnd, ts, sn, rcvNext, 0);
@@ -243,14 +243,12 @@ final class SegmentWriter {
     }
   }
 
-  /** Takes a control segment from the limit, which does not hold for probes. */
+  /** Takes a control segment from the limit, which probes may exceed. */
   private boolean isAllowed(int cmd) {
     int bytes = growth(Segment.HEADER_BYTES);
-    if (cmd == Segment.WASK) {
-      limit.sendBeyond(unsentBytes() + bytes, bytes);
-      return true;
-    }
-    return limit.isAllowed(unsentBytes() + bytes);
+    return cmd == Segment.WASK
+        ? limit.allowProbe(unsentBytes() + bytes, bytes)
+        : limit.isAllowed(unsentBytes() + bytes);
   }
 
   /** Takes a message from the limit; only those of peers that are not limited offer anything. */

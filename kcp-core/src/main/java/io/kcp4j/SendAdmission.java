@@ -60,7 +60,7 @@ final class SendAdmission {
       }
       long room = (long) mssBytes * (kcp.config().sendQueue() - kcp.sending.queued());
       if (kcp.sendLimit != null) {
-        room = Math.min(room, kcp.sendLimit.queueRoomBytes());
+        room = Math.min(room, kcp.sendLimit.queueRoomBytes(data.readableBytes()));
       }
       kcp.sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mssBytes);
     }
@@ -166,7 +166,8 @@ final class SendAdmission {
         refusedBytes > 0
             && kcp.sending.queued() == 0
             && hasQueueRoom()
-            && kcp.sending.isAffordable(refusedBytes);
+            && kcp.sending.isAffordable(refusedBytes)
+            && (kcp.sendLimit == null || kcp.sendLimit.queueRoomBytes(Integer.MAX_VALUE) > 0);
     if (retry) {
       refusedBytes = 0;
     }

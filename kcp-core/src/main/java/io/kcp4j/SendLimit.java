@@ -1,7 +1,5 @@
 package io.kcp4j;
 
-import java.util.function.LongSupplier;
-
 /**
  * Limits what is sent to a peer that has not proven that it receives at its address, so that forged
  * source addresses gain nothing: protocol.md 8.7, after RFC 9000 §8.1. What would exceed the
@@ -10,7 +8,8 @@ import java.util.function.LongSupplier;
  * <p>KCP's clients stay silent until they are answered. If the answer is lost, there may be no
  * allowance left to repeat it. So the first segment of a session is small unless the allowance has
  * room for the whole answer twice, and eight transmissions of small segments may exceed the
- * allowance, at growing intervals.
+ * allowance, at growing intervals, as far as the address has not used up what all its sessions may
+ * exceed.
  *
  * <p>What waits may be too large for that, and nothing may be in flight whose ACK would validate
  * the path: that of the first segment can be lost, while {@code una} says that it has arrived. Then
@@ -38,7 +37,7 @@ final class SendLimit {
   private static final int MESSAGE_BYTES = 128;
 
   private final Kcp kcp;
-  private final LongSupplier allowanceBytes;
+  private final SendAllowance allowance;
 
   /** What has been sent beyond the allowance, and does not count against it. */
   private long exceededBytes;
@@ -61,14 +60,9 @@ final class SendLimit {
   /** Since when the path is to be challenged. */
   private long challengeSinceUs = Kcp.NO_DEADLINE;
 
-  /**
-   * Makes a limit.
-   *
-   * @param allowanceBytes how many bytes may be sent now, what the layers below add included
-   */
-  SendLimit(Kcp kcp, LongSupplier allowanceBytes) {
+  SendLimit(Kcp kcp, SendAllowance allowance) {
     this.kcp = kcp;
-    this.allowanceBytes = allowanceBytes;
+    this.allowance = allowance;
   }
 
   private static long transmission(int sn, int ts) {
@@ -93,8 +87,8 @@ final class SendLimit {
     return false;
   }
 
-  private long allowance() {
-    return allowanceBytes.getAsLong() + exceededBytes;
+  private long allowanceBytes() {
+    return allowance.bytes() + exceededBytes;
   }
 
   /**
@@ -105,7 +99,8 @@ final class SendLimit {
   boolean isNewAllowed(int unsentBytes) {
     int bytes = nextBytes() + kcp.overheadBytes() + unsentBytes;
     boolean isFirst = kcp.losses.unacknowledged() == 0 && small == 0;
-    return bytes <= allowance() || (isFirst && nextBytes() <= SMALL_BYTES);
+    return bytes <= allowanceBytes()
+        || (isFirst && nextBytes() <= SMALL_BYTES && allowance.mayFirstExceed());
   }
 
   /** The size of the next new segment; one that has to be pulled has the largest size. */
@@ -128,21 +123,26 @@ final class SendLimit {
   int firstPayloadBytes(int payloadBytes) {
     // The first datagram also has an ACK.
     int otherBytes = 2 * Segment.HEADER_BYTES + kcp.overheadBytes();
-    boolean fitsTwice = payloadBytes + otherBytes <= allowance() / 2;
+    boolean fitsTwice = payloadBytes + otherBytes <= allowanceBytes() / 2;
     return Math.min(fitsTwice ? payloadBytes : SMALL_PAYLOAD_BYTES, kcp.mssBytes());
   }
 
   /**
    * How much more payload of a stream may be queued: no more than may leave, since that of many
    * forged addresses would never leave.
+   *
+   * @param payloadBytes what is to be queued; if not all of it fits, full segments are
    */
-  long queueRoomBytes() {
+  long queueRoomBytes(int payloadBytes) {
     int queuedBytes = 0;
     for (int i = 0; i < kcp.sending.queued(); i++) {
       queuedBytes += kcp.sending.bytes(kcp.sending.index(kcp.sending.next() + i));
     }
-    long roomBytes = allowance() - queuedBytes - kcp.overheadBytes() - Segment.HEADER_BYTES;
-    return Math.max(0, roomBytes);
+    long roomBytes = allowanceBytes() - queuedBytes - kcp.overheadBytes() - Segment.HEADER_BYTES;
+    long fittingBytes = Math.max(0, roomBytes);
+    return payloadBytes <= fittingBytes
+        ? fittingBytes
+        : fittingBytes - fittingBytes % kcp.mssBytes();
   }
 
   /** Whether the first segment of the session has not been sent, and is the only one, if any. */
@@ -152,7 +152,7 @@ final class SendLimit {
 
   /** Whether a message of the extension may leave in a flush that begins now. */
   boolean isMessageAllowed() {
-    return allowance() >= MESSAGE_BYTES + kcp.overheadBytes();
+    return allowanceBytes() >= MESSAGE_BYTES + kcp.overheadBytes();
   }
 
   /**
@@ -162,7 +162,7 @@ final class SendLimit {
    *     included
    */
   boolean isAllowed(int bytes) {
-    return bytes <= allowance();
+    return bytes <= allowanceBytes();
   }
 
   // Blocked segments
@@ -208,9 +208,14 @@ final class SendLimit {
         : Math.max(challengeSinceUs, nextSmallAtUs);
   }
 
-  /** Whether a small segment may exceed the allowance now, which counts as done. */
-  boolean takeSmall(long nowUs) {
-    if (small == MAX_SMALL || nowUs < nextSmallAtUs) {
+  /** Whether one of the small segments may leave now, which counts as done. */
+  private boolean takeSmall(boolean exceeds, long nowUs) {
+    if (small == MAX_SMALL || (small > 0 && nowUs < nextSmallAtUs)) {
+      return false;
+    }
+    if (exceeds && !(small == 0 ? allowance.takeFirstExcess() : allowance.takeFurtherExcess())) {
+      nextSmallAtUs = nowUs + FIRST_GAP_US;
+      kcp.counters.add(KcpCounter.OVER_ADDRESS_LIMIT, 1);
       return false;
     }
     nextSmallAtUs = nowUs + ((long) FIRST_GAP_US << small);
@@ -218,11 +223,32 @@ final class SendLimit {
     return true;
   }
 
-  /** A segment is sent that may exceed the allowance: a probe or a challenge. */
-  void sendBeyond(int bytes, int growthBytes) {
-    if (!isAllowed(bytes)) {
-      exceededBytes += growthBytes;
+  /**
+   * Whether a path challenge may be sent, in place of a small segment.
+   *
+   * @param bytes as for {@link #isAllowed}
+   * @param growthBytes by which the packets of this flush grow
+   */
+  boolean allowChallenge(int bytes, int growthBytes, long nowUs) {
+    boolean exceeds = !isAllowed(bytes);
+    if (!takeSmall(exceeds, nowUs)) {
+      return false;
     }
+    exceededBytes += exceeds ? growthBytes : 0;
+    return true;
+  }
+
+  /** Whether a probe may be sent; the parameters are those of {@link #allowChallenge}. */
+  boolean allowProbe(int bytes, int growthBytes) {
+    if (isAllowed(bytes)) {
+      return true;
+    }
+    if (!allowance.takeFurtherExcess()) {
+      kcp.counters.add(KcpCounter.OVER_ADDRESS_LIMIT, 1);
+      return false;
+    }
+    exceededBytes += growthBytes;
+    return true;
   }
 
   /**
@@ -236,7 +262,7 @@ final class SendLimit {
     if (isAllowed(bytes)) {
       return true;
     }
-    if (segmentBytes > SMALL_BYTES || !takeSmall(nowUs)) {
+    if (segmentBytes > SMALL_BYTES || !takeSmall(true, nowUs)) {
       return false;
     }
     exceededBytes += growthBytes;

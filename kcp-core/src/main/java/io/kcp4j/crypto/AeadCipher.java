@@ -80,6 +80,7 @@ final class AeadCipher extends KeyCipher {
             : openCopy(batch, start, bytes, payloadBytes);
     if (isOpen) {
       batch.narrow(i, headroom, tailroom);
+      batch.authenticated(i, headroom);
     }
     return isOpen;
   }

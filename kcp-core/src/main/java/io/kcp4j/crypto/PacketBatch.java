@@ -20,6 +20,7 @@ public final class PacketBatch {
   private int[] starts = new int[INITIAL_CAPACITY];
   private int[] ends = new int[INITIAL_CAPACITY];
   private boolean[] refused = new boolean[INITIAL_CAPACITY];
+  private int[] nonceBytes = new int[INITIAL_CAPACITY];
   private int size;
   private byte[] array;
   private ByteBuffer view;
@@ -53,9 +54,11 @@ public final class PacketBatch {
       starts = Arrays.copyOf(starts, 2 * size);
       ends = Arrays.copyOf(ends, 2 * size);
       refused = Arrays.copyOf(refused, 2 * size);
+      nonceBytes = Arrays.copyOf(nonceBytes, 2 * size);
     }
     starts[size] = start;
     ends[size] = end;
+    nonceBytes[size] = 0;
     refused[size++] = false;
   }
 
@@ -96,6 +99,19 @@ public final class PacketBatch {
   /** Whether packet {@code i} has been refused. */
   public boolean isRefused(int i) {
     return refused[i];
+  }
+
+  /** Packet {@code i} was opened by an AEAD, whose nonce precedes the payload. */
+  void authenticated(int i, int nonceBytes) {
+    this.nonceBytes[i] = nonceBytes;
+  }
+
+  /**
+   * How many bytes before the start of packet {@code i} are the nonce by which an AEAD has opened
+   * it; 0 if none has.
+   */
+  public int nonceBytes(int i) {
+    return nonceBytes[i];
   }
 
   /**

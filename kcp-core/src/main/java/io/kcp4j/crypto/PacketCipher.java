@@ -42,9 +42,9 @@ public interface PacketCipher {
 
   /**
    * Opens the packets of the batch that are not refused yet. A packet that opens is narrowed to its
-   * payload, which may be empty; the bytes around it are then undefined. Any other packet is
-   * {@linkplain PacketBatch#refuse refused}, and its bytes do not change. Input from a peer never
-   * causes an exception.
+   * payload, which may be empty; the bytes around it are then undefined, but for the nonce of an
+   * AEAD ({@link PacketBatch#nonceBytes}). Any other packet is {@linkplain PacketBatch#refuse
+   * refused}, and its bytes do not change. Input from a peer never causes an exception.
    *
    * @param minPayloadBytes packets with a shorter payload are refused, too, without decryption
    * @param source the source of all packets, such as an address, or null if it is unknown. Of
@@ -52,4 +52,14 @@ public interface PacketCipher {
    *     others in the order of the ring. Sources are distinguished by hash code, and not kept
    */
   void open(PacketBatch batch, int minPayloadBytes, Object source);
+
+  /**
+   * Opens packets like {@link #open(PacketBatch, int, Object)}, but tries only the key that opened
+   * the last packet of the source. By default, all keys are tried.
+   *
+   * @param source not null
+   */
+  default void openWithLastKey(PacketBatch batch, int minPayloadBytes, Object source) {
+    open(batch, minPayloadBytes, source);
+  }
 }

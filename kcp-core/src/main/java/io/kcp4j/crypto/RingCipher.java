@@ -85,6 +85,15 @@ final class RingCipher implements PacketCipher {
 
   @Override
   public void open(PacketBatch batch, int minPayloadBytes, Object source) {
+    open(batch, minPayloadBytes, source, keys.length);
+  }
+
+  @Override
+  public void openWithLastKey(PacketBatch batch, int minPayloadBytes, Object source) {
+    open(batch, minPayloadBytes, source, 1);
+  }
+
+  private void open(PacketBatch batch, int minPayloadBytes, Object source, int maxKeys) {
     if (isUnencrypted) {
       return;
     }
@@ -97,7 +106,7 @@ final class RingCipher implements PacketCipher {
       if (lastKeys == null) {
         count = tryKey(0, batch, count, minPayloadBytes);
       } else {
-        count = tryKeys(batch, count, minPayloadBytes, source);
+        count = tryKeys(batch, count, minPayloadBytes, source, maxKeys);
       }
     } finally {
       batch.unmap();
@@ -107,12 +116,13 @@ final class RingCipher implements PacketCipher {
     }
   }
 
-  private int tryKeys(PacketBatch batch, int count, int minPayloadBytes, Object source) {
+  private int tryKeys(
+      PacketBatch batch, int count, int minPayloadBytes, Object source, int maxKeys) {
     int slot = source == null ? 0 : (source.hashCode() * 0x9e3779b9) >>> -SOURCE_BITS;
     int first = source == null ? 0 : lastKeys[slot];
     int last = first;
     int left = tryKey(first, batch, count, minPayloadBytes);
-    for (int k = 0; k < ciphers.length && left > 0; k++) {
+    for (int k = 0; k < ciphers.length && maxKeys > 1 && left > 0; k++) {
       if (k != first) {
         int before = left;
         left = tryKey(k, batch, before, minPayloadBytes);

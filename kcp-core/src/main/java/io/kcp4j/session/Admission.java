@@ -20,6 +20,12 @@ import java.net.InetSocketAddress;
  */
 final class Admission {
 
+  /** Whether a packet is one that has been received before: {@link ReplayFilter}. */
+  enum Arrival {
+    NEW,
+    REPLAYED
+  }
+
   /**
    * With so many sessions that are not validated, one of them gives way when there is no room for
    * any other session.
@@ -115,7 +121,8 @@ final class Admission {
    *
    * @param start where their packet begins
    */
-  void receiveSegments(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
+  void receiveSegments(
+      InetSocketAddress remote, ByteBuf segments, int start, Arrival arrival, long nowUs) {
     SessionKey key = index.lastKey();
     if (backlog.contains(key) || index.otherHome(key) != null) {
       receiveUnclaimed(segments, start);
@@ -124,6 +131,10 @@ final class Admission {
     if (index.isClosed(key, nowUs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
       responder.answerQuery(remote, segments, nowUs);
+      return;
+    }
+    if (arrival == Arrival.REPLAYED) {
+      counters.add(KcpCounter.REPLAYED, 1);
       return;
     }
     switch (FirstDatagram.classify(segments)) {
@@ -135,8 +146,10 @@ final class Admission {
         handler.mismatched(KcpCounter.NOT_KCP, remote);
       }
       case OTHER -> {
-        counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-        responder.answerQuery(remote, segments, nowUs);
+        if (filter == null || !filter.receiveAck(key, segments, nowUs)) {
+          counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+          responder.answerQuery(remote, segments, nowUs);
+        }
       }
     }
   }

@@ -342,6 +342,7 @@ final class FlushQueue {
     Kcp kcp = session.kcp();
     int mtuBytes = kcp.config().mtuBytes();
     Path path = session.path();
+    path.beginOutput(nowUs);
     session.fec().beginOutput(kcp);
     output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
   }

@@ -45,8 +45,8 @@ public final class Incoming {
   }
 
   /**
-   * Whether the peer has shown that it receives at its address, by a retry. From any thread. If it
-   * has not, the address may be forged.
+   * Whether the peer has shown that it receives at its address, by a retry or a challenge. From any
+   * thread. If it has not, the address may be forged.
    */
   public boolean isValidated() {
     return isValidated;

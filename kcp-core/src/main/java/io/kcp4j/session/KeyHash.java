@@ -11,6 +11,7 @@ import java.util.Arrays;
 /** Hashes session keys with a secret seed, so that nobody can choose keys that collide. */
 final class KeyHash {
 
+  private static final int IPV4_BYTES = 4;
   private static final int IPV4_PREFIX_BYTES = 3;
   private static final int IPV6_PREFIX_BYTES = 7;
 
@@ -55,22 +56,26 @@ final class KeyHash {
   /** A hash of the network of an address: of 24 bits for IPv4, of 56 bits for IPv6. */
   int prefix(InetSocketAddress remote) {
     InetAddress address = remote.getAddress();
-    if (address == null) {
-      return remote.hashCode();
-    }
+    return address == null
+        ? remote.hashCode()
+        : prefix(address, address instanceof Inet4Address ? IPV4_PREFIX_BYTES : IPV6_PREFIX_BYTES);
+  }
+
+  /** A hash of an address without its port: of all of one of IPv4, of 56 bits of one of IPv6. */
+  int host(InetSocketAddress remote) {
+    InetAddress address = remote.getAddress();
+    return address == null
+        ? remote.getHostString().hashCode()
+        : prefix(address, address instanceof Inet4Address ? IPV4_BYTES : IPV6_PREFIX_BYTES);
+  }
+
+  private int prefix(InetAddress address, int prefixBytes) {
     byte[] bytes = address.getAddress();
-    int prefixBytes = address instanceof Inet4Address ? IPV4_PREFIX_BYTES : IPV6_PREFIX_BYTES;
     long prefix = 0;
     for (int i = 0; i < prefixBytes; i++) {
       prefix = prefix << Byte.SIZE | (bytes[i] & 0xff);
     }
     return (int) mix(prefix ^ seed);
-  }
-
-  /** A hash of the host of an address: all of an IPv4 address, 56 bits of an IPv6 address. */
-  int host(InetSocketAddress remote) {
-    InetAddress address = remote.getAddress();
-    return address instanceof Inet4Address ? (int) mix(address.hashCode() ^ seed) : prefix(remote);
   }
 
   /** The hash of what {@link #address(InetSocketAddress)} has returned and a conversation id. */
@@ -79,7 +84,7 @@ final class KeyHash {
   }
 
   /** The finalizer of SplitMix64. */
-  private static long mix(long value) {
+  static long mix(long value) {
     long mixed = (value ^ (value >>> 30)) * 0xbf58476d1ce4e5b9L;
     mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
     return mixed ^ (mixed >>> 31);

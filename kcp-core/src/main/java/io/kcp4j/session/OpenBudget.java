@@ -4,9 +4,10 @@ import java.net.InetSocketAddress;
 
 /**
  * Limits the CPU time that goes into packets that no key opens. When a network, or all of them
- * together, have sent too many of these, their packets are not opened any more, but for those from
- * the addresses of validated sessions. So a flood drowns no session, and new clients, which send
- * again and again, still get some of their packets through.
+ * together, have sent too many of these, their packets are not opened any more. Those from the
+ * addresses of validated sessions, which may be forged as well, have a budget of their own, as
+ * large as that of all. So a flood drowns no session, and new clients, which send again and again,
+ * still get some of their packets through.
  */
 final class OpenBudget {
 
@@ -28,6 +29,9 @@ final class OpenBudget {
 
   private TokenBuckets prefixes;
 
+  /** For the addresses of validated sessions, when the others have nothing left. */
+  private TokenBuckets validated;
+
   /**
    * Sets how many packets a second may fail to open.
    *
@@ -37,6 +41,7 @@ final class OpenBudget {
     this.perSecond = perSecond;
     all = null;
     prefixes = null;
+    validated = null;
   }
 
   private static TokenBuckets buckets(int buckets, int perSecond, long nowUs) {
@@ -52,9 +57,25 @@ final class OpenBudget {
   void failed(InetSocketAddress remote, long nowUs) {
     if (all == null) {
       all = buckets(1, perSecond, nowUs);
+      validated = buckets(1, perSecond, nowUs);
       prefixes = buckets(PREFIX_BUCKETS, Math.max(perSecond / PREFIX_SHARE, 1), nowUs);
     }
     all.take(0, nowUs);
     prefixes.take(hash.prefix(remote), nowUs);
+  }
+
+  /**
+   * Whether a packet from the address of a validated session may fail to open, though {@link
+   * #isLeft} is false.
+   */
+  boolean isLeftForValidated(long nowUs) {
+    return validated == null || validated.hasToken(0, nowUs);
+  }
+
+  /** Such a packet has failed to open. */
+  void failedForValidated(long nowUs) {
+    if (validated != null) {
+      validated.take(0, nowUs);
+    }
   }
 }

@@ -4,11 +4,13 @@ import io.kcp4j.InputResult;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
 import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.session.Admission.Arrival;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.function.ObjLongConsumer;
@@ -36,11 +38,17 @@ final class PacketDemux {
   private final ObjLongConsumer<Session> onValidated;
   private final OpenBudget openBudget;
   private final MemoryPressure pressure;
+  private final SessionDirectory directory;
+  private final MemoryBudget budget;
+  private final DeferredPackets deferred;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
   /** What the cipher has added to each packet, in bytes. */
   private final int cipherBytes;
+
+  /** Those of the nonce before the packet that {@link #open} has opened, if that was an AEAD. */
+  private int openedNonceBytes;
 
   private long packetsOfSessions;
 
@@ -49,20 +57,25 @@ final class PacketDemux {
       KcpContext context,
       PacketCipher cipher,
       SessionIndex index,
+      SessionDirectory directory,
       Admission admission,
       FlushQueue flushQueue,
       OpenBudget openBudget,
       MemoryPressure pressure,
+      DeferredPackets deferred,
       ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.counters = context.total();
     this.cipher = cipher;
     this.cipherBytes = cipher.headroom() + cipher.tailroom();
     this.index = index;
+    this.directory = directory;
+    this.budget = context.budget();
     this.admission = admission;
     this.flushQueue = flushQueue;
     this.openBudget = openBudget;
     this.pressure = pressure;
+    this.deferred = deferred;
     this.onValidated = onValidated;
   }
 
@@ -75,25 +88,57 @@ final class PacketDemux {
     return packetsOfSessions;
   }
 
-  /** Opens a datagram in place; returns false, and counts it, if no key opens it. */
+  /**
+   * Opens a datagram in place. Too many packets from the address of a validated session that no key
+   * opens may have another source: then a copy of the datagram waits for the end of the batch, when
+   * {@link #openDeferred} opens it.
+   *
+   * @return false if the datagram is not open; it is counted unless it waits
+   */
   boolean open(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
     if (cipher.isUnencrypted()) {
       return true;
     }
-    boolean mayFail = openBudget.isLeft(remote, nowUs);
-    if (!mayFail && !index.isValidated(remote, nowUs)) {
+    if (!openBudget.isLeft(remote, nowUs)) {
+      if (index.isValidated(remote, nowUs)) {
+        return !deferred.add(remote, datagram) && openDeferred(remote, datagram, nowUs);
+      }
       counters.add(KcpCounter.OPEN_SKIPPED, 1);
       return false;
     }
     opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
     cipher.open(opening, MIN_PACKET_BYTES, remote);
     if (opening.isRefused(0)) {
-      if (mayFail) {
-        openBudget.failed(remote, nowUs);
-      }
+      openBudget.failed(remote, nowUs);
+    }
+    return endOpening(remote, datagram);
+  }
+
+  /**
+   * Opens a datagram in place that comes from the address of a validated session, by the key that
+   * has opened the last one of that address.
+   *
+   * @return false, and counts the datagram, if it is not open
+   */
+  boolean openDeferred(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
+    if (!openBudget.isLeftForValidated(nowUs)) {
+      counters.add(KcpCounter.OPEN_SKIPPED, 1);
+      return false;
+    }
+    opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
+    cipher.openWithLastKey(opening, MIN_PACKET_BYTES, remote);
+    if (opening.isRefused(0)) {
+      openBudget.failedForValidated(nowUs);
+    }
+    return endOpening(remote, datagram);
+  }
+
+  private boolean endOpening(InetSocketAddress remote, ByteBuf datagram) {
+    if (opening.isRefused(0)) {
       countOpenFailed(remote, datagram);
       return false;
     }
+    openedNonceBytes = opening.nonceBytes(0);
     datagram.setIndex(opening.start(0), opening.end(0));
     return true;
   }
@@ -132,44 +177,68 @@ final class PacketDemux {
         && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
   }
 
-  /** Takes in an opened packet. The buffer stays the caller's. */
+  /**
+   * Takes in an opened packet. The buffer stays the caller's. Only the first call after {@link
+   * #open} knows its nonce.
+   */
   void receive(InetSocketAddress remote, ByteBuf packet, long nowUs) {
+    int nonceBytes = openedNonceBytes;
+    openedNonceBytes = 0;
     switch (fecType(packet)) {
-      case FecPacket.DATA -> receiveFecData(remote, packet, nowUs);
+      case FecPacket.DATA -> receiveFecData(remote, packet, nonceBytes, nowUs);
       case FecPacket.PARITY -> receiveParity(remote, packet, nowUs);
       case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowUs);
-      default -> receiveSegments(remote, packet, packet.readerIndex(), nowUs);
+      default -> receiveSegments(remote, packet, packet.readerIndex(), nonceBytes, nowUs);
     }
   }
 
   /**
    * Takes in the segments of a packet that begins at {@code start}, the FEC header included.
    *
+   * @param nonceBytes those of the nonce before the packet, 0 if there is none
    * @return the session that accepted them, or null
    */
   private Session receiveSegments(
-      InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
+      InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
     if (segments.readableBytes() < Segment.HEADER_BYTES) {
       counters.add(KcpCounter.MALFORMED, 1);
       return null;
     }
     Session session = index.find(remote, Segment.conv(segments, segments.readerIndex()));
+    boolean mayBegin = nonceBytes > 0 && directory.acceptsSessions() && mayBeginSession(segments);
+    boolean isReplay = mayBegin && isReplay(segments, start - nonceBytes, nonceBytes, nowUs);
     if (session == null) {
-      admission.receiveSegments(remote, segments, start, nowUs);
+      Arrival arrival = isReplay ? Arrival.REPLAYED : Arrival.NEW;
+      admission.receiveSegments(remote, segments, start, arrival, nowUs);
       return null;
     }
     countReceived(session, segments, start);
     return input(session, segments, Origin.NETWORK, nowUs) ? session : null;
   }
 
-  private void receiveFecData(InetSocketAddress remote, ByteBuf packet, long nowUs) {
+  /** Whether segments would begin a session with an unknown peer; quick if they would not. */
+  private static boolean mayBeginSession(ByteBuf segments) {
+    if (Segment.una(segments, segments.readerIndex()) != 0) {
+      return false;
+    }
+    FirstDatagram first = FirstDatagram.classify(segments);
+    return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
+  }
+
+  /** Whether a nonce has been received before; remembers it. */
+  private boolean isReplay(ByteBuf packet, int index, int nonceBytes, long nowUs) {
+    return directory.replayFilter(budget).addAndTest(packet, index, nonceBytes, nowUs);
+  }
+
+  private void receiveFecData(
+      InetSocketAddress remote, ByteBuf packet, int nonceBytes, long nowUs) {
     int start = packet.readerIndex();
     if (!isSizeTrue(packet)) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
       return;
     }
     packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
-    Session session = receiveSegments(remote, packet, start, nowUs);
+    Session session = receiveSegments(remote, packet, start, nonceBytes, nowUs);
     if (session == null) {
       return;
     }

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.SendAllowance;
 import java.net.InetSocketAddress;
 
 /**
@@ -26,6 +27,9 @@ public final class Path {
   private boolean isValidated;
   private long bytesReceived;
   private long bytesSent;
+
+  /** When packets are written next, in microseconds. */
+  private long nowUs;
 
   Path(InetSocketAddress remote) {
     this.remote = remote;
@@ -62,6 +66,40 @@ public final class Path {
   /** How many bytes may be sent now while the path is not validated; below 0 for none. */
   long allowanceBytes() {
     return AMPLIFICATION_LIMIT * bytesReceived - bytesSent;
+  }
+
+  /**
+   * The same for the ARQ, which may exceed it by small segments.
+   *
+   * @param excess what all sessions of the address may exceed
+   */
+  SendAllowance allowance(AddressExcess excess) {
+    return new SendAllowance() {
+      @Override
+      public long bytes() {
+        return allowanceBytes();
+      }
+
+      @Override
+      public boolean mayFirstExceed() {
+        return excess.hasFirst(remote, nowUs);
+      }
+
+      @Override
+      public boolean takeFirstExcess() {
+        return excess.takeFirst(remote, nowUs);
+      }
+
+      @Override
+      public boolean takeFurtherExcess() {
+        return excess.takeFurther(remote, nowUs);
+      }
+    };
+  }
+
+  /** Packets are written from now on. */
+  void beginOutput(long nowUs) {
+    this.nowUs = nowUs;
   }
 
   void validate() {

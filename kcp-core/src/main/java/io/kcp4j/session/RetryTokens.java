@@ -10,7 +10,8 @@ import org.bouncycastle.crypto.params.KeyParameter;
  * Tokens of stateless retries (RFC 9000 §8.1.2): who shows one has received it at its address not
  * long ago. A token is the SipHash-2-4 (Aumasson and Bernstein, 2012) of the address, the
  * conversation id and the time under a secret, so that nothing has to be kept for it, and a flood
- * of false ones costs little to check. Used by one thread.
+ * of false ones costs little to check. Half of a token is the timestamp of a challenge, which a
+ * client without the extension shows by its ACK. Used by one thread.
  */
 final class RetryTokens {
 
@@ -37,6 +38,16 @@ final class RetryTokens {
   /** Whether this is a token for that client, and not too old. */
   boolean isValid(SessionKey client, long token, long nowUs) {
     return token == of(client, nowUs, 0) || token == of(client, nowUs, 1);
+  }
+
+  /** The timestamp of a challenge to a client, to be acknowledged soon. */
+  int timestamp(SessionKey client, long nowUs) {
+    return (int) of(client, nowUs, 0);
+  }
+
+  /** Whether this is the timestamp of a challenge to that client, and not too old. */
+  boolean isTimestamp(SessionKey client, int ts, long nowUs) {
+    return ts == (int) of(client, nowUs, 0) || ts == (int) of(client, nowUs, 1);
   }
 
   private long of(SessionKey client, long nowUs, int periodsAgo) {

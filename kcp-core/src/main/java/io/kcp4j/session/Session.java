@@ -59,7 +59,7 @@ public final class Session extends FlushQueue.Entry {
     this.unreliable = new UnreliableQueues(kcp.memory(), kcp.counters());
     kcp.memory().network(table.network(remote));
     kcp.memory().unvalidated();
-    kcp.limitSending(path::allowanceBytes);
+    kcp.limitSending(path.allowance(table.addressExcess()));
     kcp.reconfigure(kcp.config(), table.cipherBytes());
   }
 
@@ -80,8 +80,10 @@ public final class Session extends FlushQueue.Entry {
 
   /** The peer has begun the session: as long as its address may be forged, that counts. */
   void charge() {
-    isCharged = true;
-    kcp.memory().charge(MemoryPressure.SESSION_BYTES);
+    if (kcp.memory().isUnvalidated()) {
+      isCharged = true;
+      kcp.memory().charge(MemoryPressure.SESSION_BYTES);
+    }
   }
 
   /** It is known that the peer receives at its address: what is sent is not limited any more. */

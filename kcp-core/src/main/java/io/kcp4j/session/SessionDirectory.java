@@ -1,14 +1,16 @@
 package io.kcp4j.session;
 
+import io.kcp4j.MemoryBudget;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * What the session tables of one endpoint share: the limit on the number of sessions and, where
- * there are several tables, which table each session key belongs to. Thread-safe, since the tables
- * may be on different threads. Tables use it when sessions begin and end, and for packets that
- * belong to none of their own sessions.
+ * What the session tables of one endpoint share: the limit on the number of sessions, the {@link
+ * AddressExcess}, the {@link ReplayFilter} and, where there are several tables, which table each
+ * session key belongs to. Thread-safe, since the tables may be on different threads. Tables use it
+ * when sessions begin and end, and for packets that belong to none of their own sessions.
  *
  * <p>Of several sockets at one port the system chooses the one that receives a peer's packets, and
  * chooses again when a socket joins or leaves. A session stays in the table in which it has begun:
@@ -23,6 +25,11 @@ public final class SessionDirectory {
 
   /** The table that each key belongs to; null where there is only one table. */
   private final Map<SessionKey, SessionTable> homes;
+
+  private final AddressExcess addressExcess = new AddressExcess();
+
+  /** Null until an authenticated packet of a client has been received. */
+  private final AtomicReference<ReplayFilter> replayFilter = new AtomicReference<>();
 
   private SessionDirectory(int maxSessions, Map<SessionKey, SessionTable> homes) {
     this.maxSessions = maxSessions;
@@ -47,6 +54,36 @@ public final class SessionDirectory {
    */
   public static SessionDirectory ofSeveral(int maxSessions) {
     return new SessionDirectory(maxSessions, new ConcurrentHashMap<>());
+  }
+
+  /** What the sessions of an address that is not validated may exceed. */
+  AddressExcess addressExcess() {
+    return addressExcess;
+  }
+
+  /**
+   * The filter for replayed packets.
+   *
+   * @param budget what it counts against if it has to be made
+   */
+  ReplayFilter replayFilter(MemoryBudget budget) {
+    ReplayFilter filter = replayFilter.get();
+    if (filter == null) {
+      filter = ReplayFilter.of(budget);
+      if (!replayFilter.compareAndSet(null, filter)) {
+        filter.releaseFrom(budget); // Another table has just made one.
+        filter = replayFilter.get();
+      }
+    }
+    return filter;
+  }
+
+  /** A table closes, and with it what counts against its budget. */
+  void close(MemoryBudget budget) {
+    ReplayFilter filter = replayFilter.get();
+    if (filter != null) {
+      filter.releaseFrom(budget);
+    }
   }
 
   /** Whether peers may ever begin a session. */

@@ -189,6 +189,7 @@ public final class SessionTable {
   private final ClosingSessions closing;
   private final StatelessResponder responder;
   private final OpenBudget openBudget;
+  private final DeferredPackets deferred;
   private ResetTokens resetTokens;
 
   /** How many validated sessions a remote address may have; 0 for any number. */
@@ -244,16 +245,19 @@ public final class SessionTable {
     admission =
         new Admission(this, handler, context, index, directory, responder, unvalidated, pressure);
     openBudget = new OpenBudget();
+    deferred = new DeferredPackets(context);
     demux =
         new PacketDemux(
             handler,
             context,
             cipher,
             index,
+            directory,
             admission,
             flushQueue,
             openBudget,
             pressure,
+            deferred,
             this::validated);
     closing = new ClosingSessions(this, deadlines);
   }
@@ -294,8 +298,8 @@ public final class SessionTable {
   /**
    * Sets how many packets may fail to open in a second, of all peers together; a sixteenth of it of
    * each network: 24 bits of an IPv4 address, 56 of an IPv6 address. Beyond that, only packets from
-   * the addresses of validated sessions are opened; others are counted as {@link
-   * KcpCounter#OPEN_SKIPPED}.
+   * the addresses of validated sessions are opened, at the end of their batch, until as many again
+   * of these have failed; others are counted as {@link KcpCounter#OPEN_SKIPPED}.
    *
    * @param perSecond 1 to a million; default {@value #DEFAULT_OPEN_FAILURES_PER_SECOND}
    */
@@ -335,6 +339,10 @@ public final class SessionTable {
     this.cipher = cipher;
     output.cipher(cipher);
     demux.cipher(cipher);
+  }
+
+  AddressExcess addressExcess() {
+    return directory.addressExcess();
   }
 
   KcpContext context() {
@@ -641,6 +649,8 @@ public final class SessionTable {
     closing.endAll();
     admission.close();
     index.close();
+    deferred.clear();
+    directory.close(context.budget());
   }
 
   /**
@@ -650,8 +660,24 @@ public final class SessionTable {
    * @param nowUs the time, in microseconds
    */
   public void endBatch(long nowUs) {
-    flushQueue.endBatch(nowUs);
+    try {
+      openDeferred(nowUs);
+    } finally {
+      flushQueue.endBatch(nowUs);
+    }
     relieve(nowUs);
+  }
+
+  private void openDeferred(long nowUs) {
+    for (DeferredPackets.Packet packet; (packet = deferred.poll()) != null; ) {
+      try {
+        if (demux.openDeferred(packet.remote(), packet.sealed(), nowUs)) {
+          receiveOpened(packet.remote(), packet.sealed(), nowUs);
+        }
+      } finally {
+        deferred.release(packet);
+      }
+    }
   }
 
   /** Sessions that wait for memory get some, or others end for them. */

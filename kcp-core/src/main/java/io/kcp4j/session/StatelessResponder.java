@@ -8,14 +8,17 @@ import java.net.InetSocketAddress;
 
 /**
  * Answers packets of unknown peers without keeping anything: window probes (protocol.md 8.3),
- * packets that name a session which this side does not know any more (13.5), and offers of the
- * extension that begin no session yet (13.6). There is one answer to a packet, no longer than that,
- * so that nobody can use it for amplification.
+ * packets that name a session which this side does not know any more (13.5), and first datagrams
+ * that begin no session yet (8.8, 13.6). There is one answer to a packet, no longer than that, so
+ * that nobody can use it for amplification.
  */
 final class StatelessResponder {
 
   /** The window in the answer to a probe: the reference's default receive window. */
   private static final int WINDOW = 128;
+
+  /** The sequence number before the first of a session. */
+  private static final int CHALLENGE_SN = -1;
 
   /** So many packets a second at most are answered that name a session. */
   private static final int MAX_QUERIES_PER_SECOND = 1_000;
@@ -87,6 +90,26 @@ final class StatelessResponder {
     ExtensionMessage.write(out, ExtensionMessage.RETRY, retryToken);
     end();
     counters.add(KcpCounter.RETRIES_OUT, 1);
+  }
+
+  /**
+   * Challenges a client to show that it receives at its address, unless the output is blocked: KCP
+   * acknowledges the sequence number and the timestamp of a segment that it takes for a duplicate.
+   */
+  void challenge(SessionKey client, int ts) {
+    if (handler.isOutputWritable()) {
+      ByteBuf out = begin(client.remote(), Segment.HEADER_BYTES);
+      Segment.write(out, client.conv(), Segment.PUSH, 0, WINDOW, ts, CHALLENGE_SN, 0, 0);
+      end();
+      counters.add(KcpCounter.CHALLENGES_OUT, 1);
+    }
+  }
+
+  /** Whether segments begin with the ACK of a challenge. */
+  static boolean isChallengeAck(ByteBuf segments) {
+    int index = segments.readerIndex();
+    return Segment.cmd(segments, index) == Segment.ACK
+        && Segment.sn(segments, index) == CHALLENGE_SN;
   }
 
   /**

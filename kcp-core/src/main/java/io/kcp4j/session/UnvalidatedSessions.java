@@ -26,8 +26,11 @@ final class UnvalidatedSessions {
 
   private int limit = DEFAULT_LIMIT;
 
-  /** When a session was added, and when it was put at its place. */
-  private record Entry(long addedAtUs, long putAtUs) {}
+  /**
+   * When a session was added, when it was put at its place, and whether it has taken a token of
+   * {@link #begun}.
+   */
+  private record Entry(long addedAtUs, long putAtUs, boolean hasToken) {}
 
   /** The sessions, those first that are to be evicted. */
   private final Map<Session, Entry> sessions = new LinkedHashMap<>();
@@ -43,8 +46,7 @@ final class UnvalidatedSessions {
   }
 
   void add(Session session, long nowUs) {
-    sessions.put(session, new Entry(nowUs, nowUs));
-    begun.take(0, nowUs);
+    sessions.put(session, new Entry(nowUs, nowUs, begun.take(0, nowUs)));
   }
 
   /** Removes a session that has ended. */
@@ -57,7 +59,7 @@ final class UnvalidatedSessions {
    */
   void validated(Session session, long nowUs) {
     Entry entry = sessions.remove(session);
-    if (entry != null && nowUs - entry.addedAtUs < SECOND_US) {
+    if (entry != null && entry.hasToken && nowUs - entry.addedAtUs < SECOND_US) {
       begun.giveBack(0);
     }
   }
@@ -90,7 +92,7 @@ final class UnvalidatedSessions {
         return session;
       }
       first.remove();
-      sessions.put(session, new Entry(entry.addedAtUs, receivedAtUs));
+      sessions.put(session, new Entry(entry.addedAtUs, receivedAtUs, entry.hasToken));
     }
   }
 

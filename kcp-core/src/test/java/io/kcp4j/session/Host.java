@@ -126,6 +126,7 @@ final class Host {
   /** Closes every session, and checks that no memory is held. */
   void close() {
     sessions.values().forEach(Session::close);
+    table.close();
     if (budget.usedBytes() != 0 || allocator.metric().usedDirectMemory() != 0) {
       throw new AssertionError("left: " + budget.usedBytes() + ", " + allocator.metric());
     }

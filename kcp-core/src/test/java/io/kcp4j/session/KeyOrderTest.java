@@ -61,6 +61,19 @@ class KeyOrderTest {
   }
 
   @Test
+  void beyondTheLimitOnlyTheLastKeyOfAValidatedAddressIsTried() {
+    server.table.openFailuresPerSecond(1);
+    send(oldClient, 7);
+    sendJunk(oldClient, 100);
+    asked();
+    sendJunk(oldClient, 100);
+    assertEquals(List.of("c"), asked());
+    sendJunk(oldClient, 100);
+    assertEquals(List.of(), asked(), "nothing is left");
+    assertEquals(1, server.count(KcpCounter.OPEN_SKIPPED));
+  }
+
+  @Test
   void keyThatOpenedTheSourcesLastPacketIsTriedFirst() {
     send(oldClient, 7);
     assertEquals(List.of("a", "b", "c"), asked());

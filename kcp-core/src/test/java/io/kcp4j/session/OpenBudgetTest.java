@@ -49,8 +49,13 @@ class OpenBudgetTest {
     driver.table.receive(remote, Unpooled.buffer().writeZero(100), nowUs);
   }
 
-  /** A first segment that is sealed. */
   private void request(InetSocketAddress remote) {
+    driver.table.receive(remote, sealedRequest(), nowUs);
+    driver.table.endBatch(nowUs);
+  }
+
+  /** A first segment that is sealed. */
+  private ByteBuf sealedRequest() {
     ByteBuf packet = Unpooled.buffer();
     packet.writeZero(cipher.headroom());
     Segment.write(packet, 7, Segment.PUSH, 0, 128, 1, 0, 0, 1);
@@ -58,7 +63,7 @@ class OpenBudgetTest {
     PacketBatch batch = new PacketBatch().reset(packet);
     batch.add(0, packet.writerIndex());
     cipher.seal(batch);
-    driver.table.receive(remote, packet, nowUs);
+    return packet;
   }
 
   private long count(KcpCounter counter) {
@@ -118,7 +123,9 @@ class OpenBudgetTest {
     driver.table.validated(driver.accepted.get(0), nowUs);
     for (int i = 0; i < 1_000; i++) {
       junk(address(1, 3));
-      junk(honest);
+      if (i % 10 == 0) {
+        junk(honest);
+      }
     }
     long bytes = driver.accepted.get(0).path().bytesReceived();
     request(honest);
@@ -138,6 +145,91 @@ class OpenBudgetTest {
     }
     request(address(2, 1));
     assertEquals(2, driver.accepted.size());
+  }
+
+  @Test
+  void junkFromTheAddressOfASessionHasALimit() {
+    InetSocketAddress honest = address(1, 1);
+    request(honest);
+    driver.table.validated(driver.accepted.get(0), nowUs);
+    for (int batch = 0; batch < 100; batch++) {
+      for (int i = 0; i < 100; i++) {
+        junk(honest);
+      }
+      driver.table.endBatch(nowUs);
+    }
+    assertEquals(BURST_OF_A_NETWORK + BURST, count(KcpCounter.OPEN_FAILED));
+    assertEquals(10_000 - BURST_OF_A_NETWORK - BURST, count(KcpCounter.OPEN_SKIPPED));
+  }
+
+  /** The junk comes at fifteen times the share of a network. */
+  @Test
+  void playerIsNotSilencedByJunkFromItsAddress() {
+    InetSocketAddress honest = address(1, 1);
+    request(honest);
+    Session session = driver.accepted.get(0);
+    driver.table.validated(session, nowUs);
+    long bytes = session.path().bytesReceived();
+    for (int packets = 2; packets <= 100; packets++) {
+      for (int i = 0; i < 15; i++) {
+        junk(honest);
+        nowUs += 667;
+      }
+      request(honest);
+      assertEquals(packets * bytes, session.path().bytesReceived());
+    }
+    assertTrue(count(KcpCounter.OPEN_FAILED) >= 1_400);
+  }
+
+  @Test
+  void packetsBeyondTheShareAreOpenedAfterTheOthersOfTheirBatch() {
+    InetSocketAddress honest = address(1, 1);
+    request(honest);
+    Session session = driver.accepted.get(0);
+    driver.table.validated(session, nowUs);
+    for (int i = 0; i < BURST_OF_A_NETWORK; i++) {
+      junk(honest);
+    }
+    long bytes = session.path().bytesReceived();
+    driver.table.receive(honest, sealedRequest(), nowUs);
+    driver.table.receive(address(2, 1), sealedRequest(), nowUs);
+    assertEquals(2, driver.accepted.size());
+    assertEquals(bytes, session.path().bytesReceived());
+    driver.table.endBatch(nowUs);
+    assertEquals(2 * bytes, session.path().bytesReceived());
+  }
+
+  @Test
+  void moreThanABatchIsOpenedAtOnce() {
+    InetSocketAddress honest = address(1, 1);
+    request(honest);
+    Session session = driver.accepted.get(0);
+    driver.table.validated(session, nowUs);
+    for (int i = 0; i < BURST_OF_A_NETWORK; i++) {
+      junk(honest);
+    }
+    long bytes = session.path().bytesReceived();
+    for (int i = 0; i < DeferredPackets.MAX_PACKETS + 1; i++) {
+      driver.table.receive(honest, sealedRequest(), nowUs);
+    }
+    assertEquals(2 * bytes, session.path().bytesReceived());
+    driver.table.endBatch(nowUs);
+    assertEquals((DeferredPackets.MAX_PACKETS + 2) * bytes, session.path().bytesReceived());
+  }
+
+  @Test
+  void closedTableHoldsNoPackets() {
+    InetSocketAddress honest = address(1, 1);
+    request(honest);
+    driver.table.validated(driver.accepted.get(0), nowUs);
+    for (int i = 0; i < 100; i++) {
+      junk(honest);
+    }
+    driver.table.remove(driver.accepted.get(0), nowUs);
+    driver.accepted.get(0).close();
+    assertTrue(context.budget().usedBytes() > 0);
+    driver.table.close();
+    assertEquals(0, context.budget().usedBytes());
   }
 
   @Test

@@ -150,14 +150,19 @@ class RetryTest {
     assertEquals(1, server.count(KcpCounter.ACCEPT_REFUSED));
   }
 
-  @Test
-  void clientOfANetworkThatIsOverItsLimitIsAskedAgain() {
+  private void floodFromTheNetworkOfTheClient() {
     ByteBuf push = firstSegment();
     for (int conv = 100; conv < 400; conv++) {
+      server.nowUs += 20_000;
       push.setIntLE(0, conv);
       server.take(client, List.of(push, push));
     }
     server.packets();
+  }
+
+  @Test
+  void clientOfANetworkThatIsOverItsLimitIsAskedAgain() {
+    floodFromTheNetworkOfTheClient();
     List<ByteBuf> first = request();
     for (int i = 1; i <= 3; i++) {
       server.take(client, first);
@@ -245,6 +250,75 @@ class RetryTest {
       first.setIntLE(first.readableBytes() - OFFER_BYTES - Segment.HEADER_BYTES, conv);
       server.take(client, List.of(first));
     }
+  }
+
+  // Challenges of clients without the extension
+
+  /** Has a client without the extension send its first datagram as often as it takes. */
+  private List<ByteBuf> challengeOfAFlood() {
+    floodFromTheNetworkOfTheClient();
+    client.token = 0;
+    List<ByteBuf> first = request();
+    assertEquals(List.of(), answer(first), "only clients that repeat it are challenged");
+    List<ByteBuf> challenge = answer(first);
+    assertEquals(1, challenge.size());
+    assertTrue(challenge.get(0).readableBytes() <= first.get(0).readableBytes());
+    return challenge;
+  }
+
+  private List<ByteBuf> answerOfTheClient(List<ByteBuf> challenge) {
+    client.take(server, challenge);
+    client.runTo(client.nowUs + 20_000);
+    return client.packets().stream().filter(p -> Segment.cmd(p, 0) == Segment.ACK).toList();
+  }
+
+  @Test
+  void clientWithoutTheExtensionIsChallengedAndThenValidated() {
+    List<ByteBuf> acks = answerOfTheClient(challengeOfAFlood());
+    assertEquals(1, acks.size());
+    long unknown = server.count(KcpCounter.UNKNOWN_SESSION);
+    server.take(client, acks);
+    assertEquals(unknown, server.count(KcpCounter.UNKNOWN_SESSION));
+    client.runTo(client.nowUs + 500_000);
+    server.take(client, client.packets());
+    assertEquals(10, server.received);
+    assertTrue(server.session.path().isValidated());
+    assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+  }
+
+  @Test
+  void acknowledgementOfNoChallengeAdmitsNobody() {
+    List<ByteBuf> acks = answerOfTheClient(challengeOfAFlood());
+    int ts = Segment.ts(acks.get(0), 0);
+    server.take(client, List.of(acks.get(0).setIntLE(8, ts ^ 1)));
+    assertFalse(server.driver.accepted.stream().anyMatch(s -> s.path().isValidated()));
+    client.runTo(client.nowUs + 500_000);
+    server.take(client, client.packets());
+    assertFalse(server.driver.accepted.stream().anyMatch(s -> s.path().isValidated()));
+  }
+
+  @Test
+  void answerOfAChallengeAdmitsOnceAndForAShortTime() {
+    AnsweredChallenges answered = new AnsweredChallenges();
+    SessionKey key = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 7);
+    SessionKey other = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 8);
+    assertFalse(answered.remove(key, 0));
+    answered.add(key, 0);
+    assertFalse(answered.remove(other, 0));
+    assertTrue(answered.remove(key, 15_999_999));
+    assertFalse(answered.remove(key, 15_999_999));
+    answered.add(key, 0);
+    assertFalse(answered.remove(key, 16_000_000));
+  }
+
+  @Test
+  void timestampIsValidForItsClientAndForAShortTime() {
+    RetryTokens tokens = new RetryTokens();
+    SessionKey key = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 7);
+    int ts = tokens.timestamp(key, 0);
+    assertTrue(tokens.isTimestamp(key, ts, 15_999_999));
+    assertFalse(tokens.isTimestamp(key, ts, 16_000_000));
+    assertFalse(tokens.isTimestamp(key, ts ^ 1, 0));
   }
 
   @Test

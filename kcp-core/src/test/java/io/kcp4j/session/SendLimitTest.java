@@ -45,8 +45,7 @@ class SendLimitTest {
         session -> {
           server.read(session);
           if (session.kcp().isDrained()) {
-            session.kcp().send(Unpooled.buffer().writeZero(bytes));
-            server.driver.table.scheduleFlush(session);
+            server.queue(bytes);
             server.driver.onProgress = server::read;
           }
         };
@@ -221,7 +220,7 @@ class SendLimitTest {
     server.driver.onProgress =
         session -> {
           server.read(session);
-          session.kcp().send(Unpooled.buffer().writeZero(RESPONSE_BYTES));
+          server.queue(RESPONSE_BYTES);
           session.kcp().reconfigure(server.config.toBuilder().mtuBytes(1_000).build());
           server.driver.table.scheduleFlush(session);
           server.driver.onProgress = server::read;

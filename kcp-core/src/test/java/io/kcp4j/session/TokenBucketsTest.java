@@ -60,4 +60,15 @@ class TokenBucketsTest {
     assertEquals(0, takeAll(0, 10_000));
     assertEquals(1, takeAll(0, 20_000));
   }
+
+  @Test
+  void noMoreIsOwedThanABucketHolds() {
+    takeAll(0, 0);
+    for (int i = 0; i < 10; i++) {
+      assertTrue(buckets.take(0, 0));
+    }
+    assertFalse(buckets.take(0, 0), "nothing was taken");
+    assertEquals(0, takeAll(0, 100_000));
+    assertEquals(1, takeAll(0, 110_000));
+  }
 }

@@ -59,6 +59,10 @@ class UnvalidatedSessionsTest {
     return new InetSocketAddress(NetUtil.LOCALHOST, peer);
   }
 
+  private static InetSocketAddress addressOfNetwork(int network) {
+    return new InetSocketAddress(NetUtil.intToIpAddress(10 << 24 | network << 8 | 1), 4000);
+  }
+
   private void sendTwice(int peer) {
     send(peer, 0);
     send(peer, 0);
@@ -131,6 +135,40 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
+  void pressureEndsSoonAfterALongFlood() {
+    table.unvalidatedLimit(4096);
+    int peer = 1;
+    for (int ms = 0; ms < 10_000; ms += 10, nowUs += 10_000) {
+      for (int i = 0; i < 100; i++) {
+        int conv = peer++;
+        for (int repeated = 0; repeated < 2; repeated++) {
+          send(table, addressOfNetwork(conv), conv, 0);
+        }
+        List.copyOf(driver.accepted).forEach(this::end);
+        driver.accepted.clear();
+      }
+      driver.events();
+    }
+    nowUs += 2_000_000;
+    send(1, 0);
+    assertEquals(1, driver.accepted.size());
+  }
+
+  @Test
+  void clientsThatARetryHasValidatedDoNotEndThePressure() {
+    UnvalidatedSessions sessions = new UnvalidatedSessions(0);
+    for (int i = 0; i < 1_000; i++) {
+      sessions.add(driver.newSession(address(1), i), 0);
+    }
+    for (int i = 1_000; i < 2_000; i++) {
+      Session session = driver.newSession(address(1), i);
+      sessions.add(session, 0);
+      sessions.validated(session, 0);
+    }
+    assertTrue(sessions.isUnderPressure(0));
+  }
+
+  @Test
   void newSessionsThatAreValidatedAreNoPressure() {
     table.unvalidatedLimit(4096);
     for (int peer = 1; peer <= 900; peer++) {
@@ -142,24 +180,51 @@ class UnvalidatedSessionsTest {
 
   @Test
   void attemptsOfANetworkAreLimitedUnderPressure() {
+    table.unvalidatedLimit(250);
+    for (int peer = 1; peer <= 128; peer++) {
+      send(peer, 0);
+    }
+    for (int peer = 1_000; peer < 1_300; peer++, nowUs += 20_000) {
+      sendTwice(peer);
+    }
+    long begun = count(KcpCounter.SESSIONS_OPENED) - 128;
+    assertEquals(32 + 16 * 6, begun, 4);
+    for (int i = 0; i < 2; i++) {
+      send(table, new InetSocketAddress("127.0.1.1", 1), 9, 0);
+    }
+    assertEquals(128 + begun + 1, count(KcpCounter.SESSIONS_OPENED), "others are not concerned");
+  }
+
+  @Test
+  void attemptsUnderPressureAreLimited() {
     table.unvalidatedLimit(4096);
     for (int peer = 1; peer <= 128; peer++) {
       send(peer, 0);
     }
-    for (int peer = 1_000; peer < 1_300; peer++) {
-      sendTwice(peer);
+    for (int ms = 0; ms < 10_000; ms++, nowUs += 1_000) {
+      for (int repeated = 0; repeated < 2; repeated++) {
+        send(table, addressOfNetwork(ms), ms, 0);
+      }
     }
-    assertEquals(128 + 200, table.size());
-    InetSocketAddress elsewhere = new InetSocketAddress("127.0.1.1", 1);
-    for (int i = 0; i < 2; i++) {
-      send(table, elsewhere, 9, 0);
+    long begun = table.size() - 128;
+    assertTrue(begun <= 64 + 640 + 640, begun + " have begun"); // 640 were not under pressure.
+    assertTrue(begun >= 640, begun + " have begun");
+  }
+
+  @Test
+  void attemptsAreChosenAtRandomAndNotTheFirst() {
+    AttemptSampler sampler = new AttemptSampler(64, 64, 0);
+    int chosen = 0;
+    int chosenOfTheLast = 0;
+    for (int period = 0; period < 200; period++, nowUs += 100_000) {
+      for (int i = 0; i < 1_000; i++) {
+        boolean isChosen = sampler.choose(nowUs);
+        chosen += isChosen ? 1 : 0;
+        chosenOfTheLast += isChosen && i >= 500 ? 1 : 0;
+      }
     }
-    assertEquals(128 + 201, table.size());
-    nowUs += 100_000;
-    for (int peer = 1_200; peer < 1_300; peer++) {
-      send(peer, 0);
-    }
-    assertEquals(128 + 211, table.size());
+    assertTrue(chosen > 1_000 && chosen <= 64 * 21, chosen + " chosen");
+    assertTrue(chosenOfTheLast > chosen / 3, chosenOfTheLast + " of " + chosen);
   }
 
   @Test

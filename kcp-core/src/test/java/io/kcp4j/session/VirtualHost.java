@@ -48,6 +48,9 @@ final class VirtualHost {
   /** The bytes of payload that were received. */
   int received;
 
+  /** What the session had no room for. */
+  private final ByteBuf unsent = Unpooled.buffer();
+
   final TestDriver driver;
   private final InetSocketAddress address;
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
@@ -88,10 +91,21 @@ final class VirtualHost {
     driver.table.add(session, nowUs);
   }
 
-  /** Writes so many bytes, and flushes. */
+  /** Writes so many bytes, now and whenever something has been received, and flushes. */
   void write(int bytes) {
-    session.kcp().send(Unpooled.buffer().writeZero(bytes));
+    queue(bytes);
     flush();
+  }
+
+  /** Writes so many bytes, now and whenever something has been received. */
+  void queue(int bytes) {
+    unsent.writeZero(bytes);
+    sendUnsent();
+  }
+
+  private void sendUnsent() {
+    session.kcp().send(unsent);
+    driver.table.scheduleFlush(session);
   }
 
   /** Flushes the session. */
@@ -138,6 +152,9 @@ final class VirtualHost {
   void read(Session session) {
     for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
       received += part.readableBytes();
+    }
+    if (unsent.isReadable()) {
+      sendUnsent();
     }
   }
 

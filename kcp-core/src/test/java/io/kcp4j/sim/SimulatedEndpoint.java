@@ -399,6 +399,7 @@ final class SimulatedEndpoint {
   void finish() {
     Check.that(table.size() == 0, table.size() + " sessions left");
     Check.that(unflushed.isEmpty(), "datagrams were never flushed");
+    table.close();
     Check.that(budget.usedBytes() == 0, "holds " + budget.usedBytes() + " bytes");
     long leaked = allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
     Check.that(leaked == 0, "leaks " + leaked + " bytes");

@@ -85,8 +85,9 @@ final class ChannelWriter extends ForwardingUnsafe {
       isShortOfMemory = isShort;
       in.setUserDefinedWritability(MEMORY_WRITABILITY, !isShort);
     }
-    if (sent || kcp.isSendDeferred()) {
-      channel.session().scheduleFlush(); // If the allocator had no memory, it will be asked again.
+    if (sent || kcp.isSendDeferred() || kcp.isSendLimited()) {
+      // If the allocator had no memory, it will be asked again; the path may have to be challenged.
+      channel.session().scheduleFlush();
     }
   }
 

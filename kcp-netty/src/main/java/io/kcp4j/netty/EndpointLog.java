@@ -15,11 +15,16 @@ final class EndpointLog {
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpEndpoint.class);
 
+  /** One random conversation id in 65,536 is smaller. */
+  private static final int MIN_RANDOM_CONV = 1 << 16;
+
   private final Channel socket;
   private final KcpCounters counters;
   private final ExceptionLog exceptions = new ExceptionLog(logger, ExceptionLog.UNEXPECTED);
   private final ExceptionLog unhandled =
       new ExceptionLog(logger, "exception that no handler of the pipeline has taken");
+
+  private final LogLimit smallConvs = new LogLimit();
 
   /** Null until a peer has turned out to have other settings. */
   private MismatchLog mismatches;
@@ -60,6 +65,22 @@ final class EndpointLog {
         && session.kcp().counters().get(KcpCounter.FRAGMENT_IN_STREAM) > 0) {
       loggedFragments = fragments;
       mismatched(KcpCounter.FRAGMENT_IN_STREAM, session.remote(), nowUs);
+    }
+  }
+
+  /**
+   * Logs the peer of a session whose conversation id is most likely not random, if the packets of
+   * all sessions are protected by the same AEAD.
+   */
+  void begins(int conv, InetSocketAddress remote, KeyRing keyRing, long nowUs) {
+    boolean isSmall = Integer.compareUnsigned(conv, MIN_RANDOM_CONV) < 0;
+    if (isSmall && keyRing.isAuthenticated() && smallConvs.tryAcquire(nowUs)) {
+      logger.info(
+          "{} conv {} of {} is small: choose random ones, as recorded packets of a session can be"
+              + " sent into another one of the same conv",
+          socket,
+          Integer.toUnsignedString(conv),
+          remote);
     }
   }
 

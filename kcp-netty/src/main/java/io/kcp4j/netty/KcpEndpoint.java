@@ -282,6 +282,7 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   /** Makes a session, which is not in the table yet. */
   Session newSession(InetSocketAddress remote, Kcp kcp, KcpChannel owner) {
+    log.begins(kcp.conv(), remote, keys.ring(), loop.nowUs());
     return table.newSession(remote, kcp, owner);
   }
 

@@ -82,7 +82,10 @@ public final class KcpServerChannel extends AbstractServerChannel {
     return sockets == null ? 0 : sockets.sessions();
   }
 
-  /** The memory that all sessions hold, in bytes. From any thread; may lag behind. */
+  /**
+   * The memory that all sessions hold, in bytes, and that of the nonces which the server remembers
+   * under an AEAD, 1 MiB or less. From any thread; may lag behind.
+   */
   public long heldBytes() {
     KcpSockets sockets = this.sockets;
     return sockets == null ? 0 : sockets.heldBytes();

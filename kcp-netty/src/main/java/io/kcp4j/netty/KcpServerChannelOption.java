@@ -74,7 +74,8 @@ public final class KcpServerChannelOption {
    * The most packets in a second, for each of several {@link #SOCKETS}, that are opened though no
    * key opens them; of each network (24 bits of an IPv4 address, 56 of an IPv6 address) a
    * sixteenth. Beyond that, packets are dropped unopened, but for those from the addresses of
-   * sessions whose peers have acknowledged something. 1 to 1000000; default 200000.
+   * sessions whose peers have acknowledged something, of which as many again may fail. 1 to
+   * 1000000; default 200000.
    */
   public static final ChannelOption<Integer> MAX_OPEN_FAILURES = option("MAX_OPEN_FAILURES");
 

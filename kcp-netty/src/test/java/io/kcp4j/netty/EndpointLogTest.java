@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ch.qos.logback.classic.Level;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.crypto.UsedKeys;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetSocketAddress;
@@ -37,6 +39,24 @@ class EndpointLogTest {
     assertEquals(2, lines.size(), lines::toString);
     assertTrue(lines.get(0).contains("peer1"), lines::toString);
     assertTrue(lines.get(1).contains("peer3"), lines::toString);
+  }
+
+  @Test
+  void smallConvUnderAnAeadIsLoggedOnceInTenSeconds() {
+    KeyRing aead = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "k"));
+    KeyRing other = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128, "k"));
+    InetSocketAddress remote = InetSocketAddress.createUnresolved("peer", 1);
+    log.begins(65_536, remote, aead, 0);
+    log.begins(-1, remote, aead, 0);
+    log.begins(7, remote, other, 0);
+    assertEquals(List.of(), recorded.messages(Level.INFO));
+    log.begins(7, remote, aead, 0);
+    log.begins(8, remote, aead, LogLimit.INTERVAL_US - 1);
+    log.begins(65_535, remote, aead, LogLimit.INTERVAL_US);
+    List<String> lines = recorded.messages(Level.INFO);
+    assertEquals(2, lines.size(), lines::toString);
+    assertTrue(lines.get(0).contains("conv 7 of peer"), lines::toString);
+    assertTrue(lines.get(1).contains("conv 65535 of peer"), lines::toString);
   }
 
   @Test
