@@ -66,6 +66,8 @@ public enum KcpCounter {
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
   /** Messages of the extension that are malformed, impossible or of another version: ignored. */
   EXTENSION_REFUSED("extension.refused", "messages"),
+  /** Sessions whose peer has another {@link Delivery}, as its parameters say. */
+  DELIVERY_MISMATCHED("sessions.delivery.mismatched", "sessions"),
   /** FEC packets with an invalid header, and recovered datagrams that are invalid. */
   FEC_REFUSED("fec.refused", "datagrams"),
   /** Parity packets sent. */

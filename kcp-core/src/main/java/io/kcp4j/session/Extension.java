@@ -75,6 +75,14 @@ class Extension implements KcpExtension {
 
   private final ResetTokens resetTokens;
 
+  private final boolean isClient;
+
+  /** Null until the peer has told them: one of an earlier version never does. */
+  private Parameters peerParameters;
+
+  /** Whether it has turned out, and not been reported, that the peer delivers otherwise. */
+  private boolean isMismatchUnreported;
+
   /** Of a client: null until the server has told the id of the session. */
   private StatelessResetDetector resetDetector;
 
@@ -91,7 +99,8 @@ class Extension implements KcpExtension {
     this.firstToken = token;
     this.previousToken = token;
     this.state = state;
-    this.offers = state == State.OFFERING ? new Offers(kcp) : null;
+    this.isClient = state == State.OFFERING;
+    this.offers = isClient ? new Offers(kcp) : null;
     this.sessionId = sessionId;
     this.resetTokens = resetTokens;
   }
@@ -120,6 +129,67 @@ class Extension implements KcpExtension {
   /** Whether the peer does not have the extension, as far as is known. */
   boolean isUnsupported() {
     return !hasRoom || state == State.LISTENING || (state == State.OFFERING && !isOffering());
+  }
+
+  boolean isClient() {
+    return isClient;
+  }
+
+  // Parameters
+
+  /** What this side says about itself. */
+  private Parameters ownParameters() {
+    int incarnation = isClient ? Parameters.incarnation(firstToken) : 0;
+    return Parameters.own(incarnation, kcp.config().delivery());
+  }
+
+  /** What the peer has said about itself, or null. */
+  Parameters peerParameters() {
+    return peerParameters;
+  }
+
+  /** Those of the peer, which do not change. */
+  private void takeParameters(Parameters parameters) {
+    if (peerParameters != null) {
+      return;
+    }
+    peerParameters = parameters;
+    if (parameters.delivery() != Parameters.code(kcp.config().delivery())) {
+      kcp.counters().add(KcpCounter.DELIVERY_MISMATCHED, 1);
+      isMismatchUnreported = true;
+    }
+  }
+
+  /** Whether the peer delivers otherwise, as has not been reported before. */
+  boolean takeDeliveryMismatch() {
+    boolean isUnreported = isMismatchUnreported;
+    isMismatchUnreported = false;
+    return isUnreported;
+  }
+
+  /** Whether an offer has no room for the item, and the header of its WINS has the parameters. */
+  boolean hasParametersInHeader() {
+    return false;
+  }
+
+  @Override
+  public int offerSn() {
+    return hasParametersInHeader() ? ownParameters().incarnation() : 0;
+  }
+
+  @Override
+  public int offerTs(int ts) {
+    return hasParametersInHeader() ? ownParameters().headerTs() : ts;
+  }
+
+  /** Whether the next message has the item, since no offer has had it. */
+  private boolean isParametersDue() {
+    return hasParametersInHeader() && peerParameters != null && confirmAtUs != Kcp.NO_DEADLINE;
+  }
+
+  /** The size of the item in an answer: only a peer that has it is sent it. */
+  private int answerParametersBytes() {
+    return peerParameters == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.PARAMETERS);
   }
 
   // Offers
@@ -244,6 +314,7 @@ class Extension implements KcpExtension {
     if (isAnswerDue(items, nowUs)) {
       items += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);
       items += resetTokens == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.SESSION);
+      items += answerParametersBytes();
       items += offerItemsBytes();
     }
     return items == 0 && confirmAtUs == Kcp.NO_DEADLINE
@@ -255,7 +326,7 @@ class Extension implements KcpExtension {
 
   /** The size of the items that are due, but for those of an answer. */
   private int itemsBytes(long nowUs) {
-    int bytes = 0;
+    int bytes = isParametersDue() ? ExtensionMessage.itemBytes(ExtensionMessage.PARAMETERS) : 0;
     if (closeHandshake != null && isUnderstood()) {
       bytes += closeHandshake.itemsBytes(nowUs);
     }
@@ -275,6 +346,9 @@ class Extension implements KcpExtension {
     ExtensionMessage.writeHeader(out);
     if (isOffering()) {
       ExtensionMessage.write(out, ExtensionMessage.OFFER, token);
+      if (!hasParametersInHeader()) {
+        ownParameters().write(out);
+      }
       writeOfferItems(out);
       return;
     }
@@ -282,8 +356,14 @@ class Extension implements KcpExtension {
     if (isAnswerDue(itemsBytes(nowUs), nowUs)) {
       ExtensionMessage.write(out, ExtensionMessage.ANSWER, token);
       ExtensionMessage.writeSession(out, sessionId, resetTokens);
+      if (peerParameters != null) {
+        ownParameters().write(out);
+      }
       writeOfferItems(out);
       answeredAtUs = nowUs;
+    }
+    if (isParametersDue()) {
+      ownParameters().write(out);
     }
     if (closeHandshake != null && isUnderstood()) {
       closeHandshake.write(out, nowUs);
@@ -298,7 +378,9 @@ class Extension implements KcpExtension {
   }
 
   private int offerMessageBytes() {
-    return ExtensionMessage.OFFER_BYTES + offerItemsBytes();
+    int parametersBytes =
+        hasParametersInHeader() ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.PARAMETERS);
+    return ExtensionMessage.OFFER_BYTES + parametersBytes + offerItemsBytes();
   }
 
   /** What offers and answers say beside their tokens, in bytes. */
@@ -333,6 +415,7 @@ class Extension implements KcpExtension {
     }
     boolean showsToken = false;
     boolean isKnown = true;
+    boolean isOffered = false;
     int end = index + length;
     for (int item = index + ExtensionMessage.HEADER_BYTES;
         item < end;
@@ -342,8 +425,12 @@ class Extension implements KcpExtension {
         // The datagram has begun the session, or proves where its sender is.
         if (state == State.LISTENING && (begins || hasExactAck)) {
           peerToken = ExtensionMessage.longValue(datagram, item);
+          receiveHeader(datagram, index - Segment.HEADER_BYTES);
           understood(State.ANSWERING, nowUs);
+          isOffered = true;
         }
+      } else if (type == ExtensionMessage.PARAMETERS && isOffered) {
+        takeParameters(Parameters.read(datagram, item));
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
@@ -359,6 +446,14 @@ class Extension implements KcpExtension {
       }
     }
     return isKnown;
+  }
+
+  /** Takes what the header of an offer says. */
+  private void receiveHeader(ByteBuf datagram, int index) {
+    Parameters parameters = Parameters.readHeader(datagram, index);
+    if (parameters != null) {
+      takeParameters(parameters);
+    }
   }
 
   /** Takes an item of another type, of a message that has shown the token. */
@@ -429,6 +524,7 @@ class Extension implements KcpExtension {
         }
         pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
       }
+      case ExtensionMessage.PARAMETERS -> takeParameters(Parameters.read(datagram, item));
       case ExtensionMessage.DATAGRAM -> unreliable.receiveItem(datagram, item);
       default -> receiveItem(type, datagram, item); // or taken above, or of a later version
     }

@@ -74,6 +74,9 @@ final class ExtensionMessage {
 
   static final int LANE_SEQUENCED = LaneItem.SEQUENCED;
 
+  /** What the sender says about itself. Value: see {@link Parameters}; the rest is ignored. */
+  static final int PARAMETERS = 18;
+
   /** What the value of a DATAGRAM has before the payload. */
   static final int DATAGRAM_SN_BYTES = 4;
 
@@ -99,7 +102,8 @@ final class ExtensionMessage {
     DATAGRAM_SN_BYTES,
     Short.BYTES + Integer.BYTES,
     LaneItem.VALUE_HEADER_BYTES,
-    LaneItem.VALUE_HEADER_BYTES
+    LaneItem.VALUE_HEADER_BYTES,
+    Integer.BYTES + 1 + Short.BYTES
   };
 
   /** The size of an offer. */
@@ -111,6 +115,7 @@ final class ExtensionMessage {
           + itemBytes(TOKEN)
           + itemBytes(ANSWER)
           + itemBytes(SESSION)
+          + itemBytes(PARAMETERS)
           + itemBytes(END_ACK)
           + itemBytes(RESET)
           + itemBytes(PATH_RESPONSE);
@@ -149,11 +154,15 @@ final class ExtensionMessage {
     boolean isKnown = type > 0 && type < VALUE_BYTES.length;
     return !isKnown
         || itemBytes == itemBytes(type)
-        || (hasPayload(type) && itemBytes > itemBytes(type));
+        || (isExtensible(type) && itemBytes > itemBytes(type));
   }
 
-  private static boolean hasPayload(int type) {
-    return type == DATAGRAM || type == LANE_UNRELIABLE || type == LANE_SEQUENCED;
+  /** Whether the value has payload, or what a later version has added. */
+  private static boolean isExtensible(int type) {
+    return switch (type) {
+      case DATAGRAM, LANE_UNRELIABLE, LANE_SEQUENCED, PARAMETERS -> true;
+      default -> false;
+    };
   }
 
   /** The size of the item at {@code index}, its header included. */

@@ -13,7 +13,6 @@ final class LanesExtension extends Extension {
   private final Kcp kcp;
   private final UnreliableQueues unreliable;
   private final Lanes lanes;
-  private final boolean isClient;
 
   /** Whether the next message to be written has nothing but unreliable messages of lanes. */
   private boolean hasOnlyUnreliable;
@@ -30,7 +29,6 @@ final class LanesExtension extends Extension {
     this.kcp = kcp;
     this.unreliable = unreliable;
     this.lanes = lanes;
-    isClient = state == State.OFFERING;
   }
 
   /** That of a client. */
@@ -87,6 +85,11 @@ final class LanesExtension extends Extension {
     ExtensionMessage.writeLanes(out, lanes.config().maxLanes(), lanes.config().budgetBytes());
   }
 
+  @Override
+  boolean hasParametersInHeader() {
+    return true;
+  }
+
   /** At once: the server may have to wait for it with what it sends. */
   @Override
   long confirmDelayUs() {
@@ -105,9 +108,9 @@ final class LanesExtension extends Extension {
 
   /** Takes what an offer or an answer of the peer says about lanes. */
   private void receiveLanes(ByteBuf datagram, int index, int end) {
-    int type = isClient ? ExtensionMessage.ANSWER : ExtensionMessage.OFFER;
+    int type = isClient() ? ExtensionMessage.ANSWER : ExtensionMessage.OFFER;
     if (!has(datagram, index, end, type, peerToken())
-        || (isClient && !has(datagram, index, end, ExtensionMessage.TOKEN, token()))) {
+        || (isClient() && !has(datagram, index, end, ExtensionMessage.TOKEN, token()))) {
       return;
     }
     int item = ExtensionMessage.find(datagram, index, end, ExtensionMessage.LANES);
@@ -133,9 +136,9 @@ final class LanesExtension extends Extension {
     if (lanes.isOpen()) {
       return hasChanged;
     }
-    if (isUnsupported() && (isClient || kcp.hasReceived())) {
+    if (isUnsupported() && (isClient() || kcp.hasReceived())) {
       lanes.refuse();
-    } else if (isClient && !isUnderstood() && !kcp.isAnswerAwaited()) {
+    } else if (isClient() && !isUnderstood() && !kcp.isAnswerAwaited()) {
       lanes.offerAgain(); // The offer was acknowledged, and the answer may have been lost.
     }
     return hasChanged;

@@ -246,6 +246,9 @@ final class PacketDemux {
     if (extension != null && extension.endDatagram(session.kcp().isLastInputStale(), nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
     }
+    if (extension != null && extension.takeDeliveryMismatch()) {
+      handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
+    }
     boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();
     if (isIdleChecked && session.unreliable().takeReceived()) {
       session.keepAlive().updateIdle(nowUs);

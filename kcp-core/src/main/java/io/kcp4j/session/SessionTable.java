@@ -125,11 +125,13 @@ public final class SessionTable {
     default void forward(InetSocketAddress remote, ByteBuf packet) {}
 
     /**
-     * A datagram was refused whose peer seems to have other settings. Called for each such
-     * datagram: the driver limits what it logs.
+     * A datagram was refused whose peer seems to have other settings, or a peer has said that its
+     * session has another delivery. Called for each such datagram and session: the driver limits
+     * what it logs.
      *
      * @param counter the counter that has counted it: {@link KcpCounter#OPEN_FAILED}, {@link
-     *     KcpCounter#UNSEALED} or {@link KcpCounter#NOT_KCP}
+     *     KcpCounter#UNSEALED}, {@link KcpCounter#NOT_KCP} or {@link
+     *     KcpCounter#DELIVERY_MISMATCHED}
      */
     default void mismatched(KcpCounter counter, InetSocketAddress remote) {}
 

@@ -35,6 +35,7 @@ class LaneSessionTest {
   private static final long SERVER_TOKEN = 0x99aa_bbcc_ddee_ff00L;
   private static final String TO_CLIENT = "4b01" + "030800" + "8877665544332211";
   private static final String TO_SERVER = "4b01" + "030800" + "00ffeeddccbbaa99";
+  private static final String FLAGS = "0000";
   private static final String DEFAULT_LANES = "0f0600" + "0004" + "00004000";
 
   private final VirtualHost client = new VirtualHost(1);
@@ -132,10 +133,15 @@ class LaneSessionTest {
     server.runTo(server.nowUs + 20_000);
     List<ByteBuf> answer = server.packets();
     assertEquals(
-        List.of(TO_CLIENT + "020800" + "00ffeeddccbbaa99" + "0f0600" + "0a00" + "00000100"),
+        List.of(
+            TO_CLIENT
+                + ("020800" + "00ffeeddccbbaa99")
+                + ("120700" + "00000000" + "02" + FLAGS)
+                + ("0f0600" + "0a00" + "00000100")),
         messages(answer));
     client.take(server, answer);
-    assertEquals(List.of(TO_SERVER), messages(client.packets()), "confirmed at once");
+    String confirmation = TO_SERVER + "120700" + "cc444444" + "02" + FLAGS;
+    assertEquals(List.of(confirmation), messages(client.packets()), "confirmed at once");
     assertThrows(IllegalArgumentException.class, () -> queue(client, 10, "a"));
   }
 
@@ -306,12 +312,12 @@ class LaneSessionTest {
 
   @Test
   void lanesNeedRoomForTheMessagesOfTheExtension() {
-    client.config = client.config.toBuilder().mtuBytes(105).build();
+    client.config = client.config.toBuilder().mtuBytes(115).build();
     Exception refusal = assertThrows(IllegalArgumentException.class, this::begin);
-    assertEquals("mssBytes: 81 (expected: >= 82 with lanes)", refusal.getMessage());
-    client.config = client.config.toBuilder().mtuBytes(106).build();
+    assertEquals("mssBytes: 91 (expected: >= 92 with lanes)", refusal.getMessage());
+    client.config = client.config.toBuilder().mtuBytes(116).build();
     beginAndExchange();
-    KcpConfig smaller = client.config.toBuilder().mtuBytes(105).build();
+    KcpConfig smaller = client.config.toBuilder().mtuBytes(115).build();
     assertThrows(
         IllegalArgumentException.class, () -> client.session.reconfigure(smaller, FecConfig.NONE));
   }

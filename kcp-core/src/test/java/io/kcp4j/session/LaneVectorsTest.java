@@ -33,7 +33,9 @@ class LaneVectorsTest {
 
   private static final String OFFER = "4b01 010800 8877665544332211 0f0600 0004 00004000";
   private static final String ANSWER =
-      "4b01 030800 8877665544332211 020800 00ffeeddccbbaa99 0f0600 0a00 00000100";
+      "4b01 030800 8877665544332211 020800 00ffeeddccbbaa99"
+          + " 120700 00000000 02 0000 0f0600 0a00 00000100";
+  private static final String CONFIRMATION = "4b01 030800 00ffeeddccbbaa99 120700 cc444444 02 0000";
   private static final String TWO_MESSAGES = "49 03 07 02 6869 4a ac02 01 03 686579";
   private static final String LAST_WITHOUT_LENGTH = "49 03 07 02 6869 0a ac02 01 686579";
   private static final String NUMBER_OF_16_BITS = "02 05 0700 61";
@@ -176,6 +178,7 @@ class LaneVectorsTest {
         List.of(
             OFFER,
             ANSWER,
+            CONFIRMATION,
             TWO_MESSAGES,
             LAST_WITHOUT_LENGTH,
             NUMBER_OF_16_BITS,
@@ -207,6 +210,8 @@ class LaneVectorsTest {
     ByteBuf answer = server.packets().get(0);
     assertEquals(hex(ANSWER), ByteBufUtil.hexDump(VirtualHost.message(answer)));
     client.take(server, List.of(answer));
+    ByteBuf confirmation = client.packets().get(0);
+    assertEquals(hex(CONFIRMATION), ByteBufUtil.hexDump(VirtualHost.message(confirmation)));
     assertEquals(64 * 1024 / 8 - 64, lane(client, 9).maxMessageBytes());
   }
 
