@@ -69,19 +69,13 @@ final class ExtensionMessage {
   /** Of an offer or an answer: the sender has lanes. Value: how many, 2 bytes, and its budget. */
   static final int LANES = 15;
 
-  /** A message of an unreliable lane, and of a sequenced one. Value: see {@link LaneItem}. */
-  static final int LANE_UNRELIABLE = LaneItem.UNRELIABLE;
-
-  static final int LANE_SEQUENCED = LaneItem.SEQUENCED;
-
   /** What the sender says about itself. Value: see {@link Parameters}; the rest is ignored. */
   static final int PARAMETERS = 18;
 
+  // The types 16, 17, 19 and 20 are those of LaneItem.
+
   /** What the value of a DATAGRAM has before the payload. */
   static final int DATAGRAM_SN_BYTES = 4;
-
-  /** What an unreliable message of a lane has before the payload, the header of the item, too. */
-  static final int LANE_ITEM_HEADER_BYTES = LaneItem.HEADER_BYTES;
 
   /** The size of the value of each type, the least where it varies; index 0 is not used. */
   private static final int[] VALUE_BYTES = {
@@ -103,7 +97,9 @@ final class ExtensionMessage {
     Short.BYTES + Integer.BYTES,
     LaneItem.VALUE_HEADER_BYTES,
     LaneItem.VALUE_HEADER_BYTES,
-    Integer.BYTES + 1 + Short.BYTES
+    Integer.BYTES + 1 + Short.BYTES,
+    LaneItem.VALUE_HEADER_32_BYTES,
+    LaneItem.VALUE_HEADER_32_BYTES
   };
 
   /** The size of an offer. */
@@ -159,10 +155,7 @@ final class ExtensionMessage {
 
   /** Whether the value has payload, or what a later version has added. */
   private static boolean isExtensible(int type) {
-    return switch (type) {
-      case DATAGRAM, LANE_UNRELIABLE, LANE_SEQUENCED, PARAMETERS -> true;
-      default -> false;
-    };
+    return type == DATAGRAM || type == PARAMETERS || LaneItem.isMessage(type);
   }
 
   /** The size of the item at {@code index}, its header included. */

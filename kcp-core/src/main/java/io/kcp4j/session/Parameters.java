@@ -14,12 +14,17 @@ import io.netty.buffer.ByteBuf;
  */
 record Parameters(int incarnation, int delivery, int flags) {
 
+  /** The side takes unreliable messages of lanes with numbers of 32 bits: protocol.md 15.5. */
+  static final int LANE_NUMBERS_32 = 1;
+
+  private static final int OWN_FLAGS = LANE_NUMBERS_32;
+
   private static final int DELIVERY_OFFSET = ExtensionMessage.ITEM_HEADER_BYTES + Integer.BYTES;
   private static final int FLAGS_OFFSET = DELIVERY_OFFSET + 1;
 
   /** Those of this side. */
   static Parameters own(int incarnation, Delivery delivery) {
-    return new Parameters(incarnation, code(delivery), 0);
+    return new Parameters(incarnation, code(delivery), OWN_FLAGS);
   }
 
   /** The incarnation of a client's session: a hash of its first token, which is random, too. */
@@ -54,6 +59,11 @@ record Parameters(int incarnation, int delivery, int flags) {
   /** The timestamp of a WINS whose sequence number is the incarnation. */
   int headerTs() {
     return delivery | flags << Byte.SIZE;
+  }
+
+  /** Whether a flag is set. */
+  boolean has(int flag) {
+    return (flags & flag) != 0;
   }
 
   /** The code of a delivery. */

@@ -113,7 +113,7 @@ class EarlierPeerTest {
   }
 
   /** The packet of a client of that commit in place of one of today's. */
-  private static ByteBuf withoutParameters(ByteBuf packet) {
+  static ByteBuf withoutParameters(ByteBuf packet) {
     ByteBuf message = VirtualHost.message(packet);
     if (!message.isReadable()) {
       return packet;
