@@ -67,6 +67,9 @@ class Extension implements KcpExtension {
   /** Null until the peer has challenged the path. */
   private PathResponder pathResponder;
 
+  /** Null unless the peer may have moved. */
+  private PathChallenger pathChallenger;
+
   /** Null until one of the sides ends the session, or its output. */
   private CloseHandshake closeHandshake;
 
@@ -82,6 +85,12 @@ class Extension implements KcpExtension {
 
   /** Whether it has turned out, and not been reported, that the peer delivers otherwise. */
   private boolean isMismatchUnreported;
+
+  /** Whether the id of the session is handed out from now on, as the table has not been told. */
+  private boolean isIdUnreported;
+
+  /** Of a client: how many times it has begun to query. */
+  private int echoes;
 
   /** Of a client: null until the server has told the id of the session. */
   private StatelessResetDetector resetDetector;
@@ -167,6 +176,32 @@ class Extension implements KcpExtension {
     return isUnreported;
   }
 
+  /** Whether something has happened that the table has to know. */
+  boolean hasNews() {
+    return isMismatchUnreported || isIdUnreported;
+  }
+
+  /** Of a server: whether the client learns the id of the session, as was not known before. */
+  boolean takeIdHandedOut() {
+    boolean isUnreported = isIdUnreported;
+    isIdUnreported = false;
+    return isUnreported;
+  }
+
+  /** Of a server: the id of the session. */
+  long sessionId() {
+    return sessionId;
+  }
+
+  /** Whether the server repeats random bytes of a query in its answer. */
+  private boolean asksForEcho() {
+    return peerParameters != null && peerParameters.has(Parameters.RESET_ECHO);
+  }
+
+  private Echo nextEcho() {
+    return Echo.of(token, peerToken, echoes++);
+  }
+
   /** Whether an offer has no room for the item, and the header of its WINS has the parameters. */
   boolean hasParametersInHeader() {
     return false;
@@ -239,8 +274,8 @@ class Extension implements KcpExtension {
       isRetry = false;
       kcp.retransmitFirst(nowUs);
     }
-    if (resetDetector != null && !isStale) {
-      resetDetector.received();
+    if (!isStale) {
+      receivedAlive();
     }
     if (offers == null) {
       return false;
@@ -251,6 +286,19 @@ class Extension implements KcpExtension {
     }
     offers = null;
     return true;
+  }
+
+  /** Something has been received whose sender knows the session. */
+  private void receivedAlive() {
+    pathChallenger = null;
+    if (resetDetector != null) {
+      resetDetector.received();
+    }
+  }
+
+  /** The peer has responded from another address: it has to answer at this one, or has moved. */
+  void challengePath(long challenge, long nowUs) {
+    pathChallenger = new PathChallenger(kcp, challenge, nowUs);
   }
 
   // The end of the session
@@ -294,6 +342,9 @@ class Extension implements KcpExtension {
     if (pathResponder != null) {
       deadlineUs = Math.min(deadlineUs, pathResponder.deadlineUs());
     }
+    if (mayChallenge()) {
+      deadlineUs = Math.min(deadlineUs, pathChallenger.deadlineUs());
+    }
     if (closeHandshake != null && isUnderstood()) {
       deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
     }
@@ -331,9 +382,17 @@ class Extension implements KcpExtension {
       bytes += closeHandshake.itemsBytes(nowUs);
     }
     if (resetDetector != null && resetDetector.isSilent(nowUs)) {
-      bytes += ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
+      bytes += StatelessResetDetector.queryBytes(asksForEcho());
+    }
+    if (mayChallenge()) {
+      bytes += pathChallenger.itemBytes(nowUs);
     }
     return pathResponder == null ? bytes : bytes + pathResponder.itemBytes();
+  }
+
+  /** Messages that have an answer have no room for a challenge. */
+  private boolean mayChallenge() {
+    return pathChallenger != null && state == State.ESTABLISHED;
   }
 
   /** Whether this message has to have an answer: one of each flush, and each with other items. */
@@ -369,7 +428,13 @@ class Extension implements KcpExtension {
       closeHandshake.write(out, nowUs);
     }
     if (resetDetector != null && resetDetector.isSilent(nowUs)) {
+      if (!resetDetector.isOutstanding()) {
+        resetDetector.beginQueries(asksForEcho() ? nextEcho() : null);
+      }
       resetDetector.writeQuery(out);
+    }
+    if (mayChallenge()) {
+      pathChallenger.write(out, nowUs);
     }
     if (pathResponder != null) {
       pathResponder.write(out);
@@ -428,6 +493,7 @@ class Extension implements KcpExtension {
           receiveHeader(datagram, index - Segment.HEADER_BYTES);
           understood(State.ANSWERING, nowUs);
           isOffered = true;
+          isIdUnreported = resetTokens != null;
         }
       } else if (type == ExtensionMessage.PARAMETERS && isOffered) {
         takeParameters(Parameters.read(datagram, item));
@@ -435,13 +501,14 @@ class Extension implements KcpExtension {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
         isKnown = false;
-        if (resetDetector != null) {
-          resetDetector.receiveReset(datagram, item, nowUs);
+        if (resetDetector == null || !resetDetector.receiveReset(datagram, item, nowUs)) {
+          kcp.counters().add(KcpCounter.STATELESS_RESETS_REFUSED, 1);
         }
       } else if (type == ExtensionMessage.RETRY) {
         isKnown = false;
         receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken);
       } else if (showsToken) {
+        isKnown &= !isQueryChallenge(type, datagram, item);
         receive(type, datagram, item, hasExactAck, nowUs);
       }
     }
@@ -518,16 +585,28 @@ class Extension implements KcpExtension {
           resetDetector = StatelessResetDetector.read(kcp, datagram, item);
         }
       }
-      case ExtensionMessage.PATH_CHALLENGE -> {
-        if (pathResponder == null) {
-          pathResponder = new PathResponder();
-        }
-        pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
-      }
+      case ExtensionMessage.PATH_CHALLENGE -> receiveChallenge(datagram, item, nowUs);
       case ExtensionMessage.PARAMETERS -> takeParameters(Parameters.read(datagram, item));
       case ExtensionMessage.DATAGRAM -> unreliable.receiveItem(datagram, item);
       default -> receiveItem(type, datagram, item); // or taken above, or of a later version
     }
+  }
+
+  /** Whether an item challenges the path from which a query has come. */
+  private static boolean isQueryChallenge(int type, ByteBuf datagram, int item) {
+    return type == ExtensionMessage.PATH_CHALLENGE && Echo.read(datagram, item) != null;
+  }
+
+  /** A challenge that answers a query is taken only while that is outstanding. */
+  private void receiveChallenge(ByteBuf datagram, int item, long nowUs) {
+    boolean answersQuery = isQueryChallenge(ExtensionMessage.PATH_CHALLENGE, datagram, item);
+    if (answersQuery && (resetDetector == null || !resetDetector.isAnswer(datagram, item))) {
+      return;
+    }
+    if (pathResponder == null) {
+      pathResponder = new PathResponder();
+    }
+    pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
   }
 
   private void receiveAnswer(long answered, boolean hasExactAck, long nowUs) {

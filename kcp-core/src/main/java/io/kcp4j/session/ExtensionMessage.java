@@ -49,6 +49,9 @@ final class ExtensionMessage {
   /** Behind an answer. Value: the id of the session, 8 bytes, and its reset token. */
   static final int SESSION = 8;
 
+  // To a peer that has RESET_ECHO, the values of the next two and of a PATH_CHALLENGE that answers
+  // a query go on with an Echo.
+
   /** A client has received nothing. Value: the id, and the una to show in an answer, 4 bytes. */
   static final int SESSION_QUERY = 9;
 
@@ -150,12 +153,17 @@ final class ExtensionMessage {
     boolean isKnown = type > 0 && type < VALUE_BYTES.length;
     return !isKnown
         || itemBytes == itemBytes(type)
-        || (isExtensible(type) && itemBytes > itemBytes(type));
+        || (isExtensible(type) && itemBytes > itemBytes(type))
+        || (mayHaveEcho(type) && itemBytes >= itemBytes(type) + Echo.BYTES);
   }
 
   /** Whether the value has payload, or what a later version has added. */
   private static boolean isExtensible(int type) {
     return type == DATAGRAM || type == PARAMETERS || LaneItem.isMessage(type);
+  }
+
+  private static boolean mayHaveEcho(int type) {
+    return type == SESSION_QUERY || type == STATELESS_RESET || type == PATH_CHALLENGE;
   }
 
   /** The size of the item at {@code index}, its header included. */
@@ -222,7 +230,17 @@ final class ExtensionMessage {
 
   /** Writes the header of an item; its value follows. */
   static void writeItemHeader(ByteBuf out, int type) {
-    out.writeByte(type).writeShortLE(VALUE_BYTES[type]);
+    writeItemHeader(out, type, null);
+  }
+
+  /** Writes the header of an item; its value follows, and the echo, unless that is null. */
+  static void writeItemHeader(ByteBuf out, int type, Echo echo) {
+    out.writeByte(type).writeShortLE(VALUE_BYTES[type] + Echo.bytes(echo));
+  }
+
+  /** The una to show in the answer to a SESSION_QUERY. */
+  static int queryUna(ByteBuf buf, int index) {
+    return intValue(buf, index + Long.BYTES);
   }
 
   /** How many lanes the sender of a LANES has. */

@@ -246,8 +246,8 @@ final class PacketDemux {
     if (extension != null && extension.endDatagram(session.kcp().isLastInputStale(), nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
     }
-    if (extension != null && extension.takeDeliveryMismatch()) {
-      handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
+    if (extension != null && extension.hasNews()) {
+      receiveNews(session, extension);
     }
     boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();
     if (isIdleChecked && session.unreliable().takeReceived()) {
@@ -255,5 +255,15 @@ final class PacketDemux {
     }
     flushQueue.onDatagram(session);
     return true;
+  }
+
+  /** What the table has to know of a session's extension: seldom more than once. */
+  private void receiveNews(Session session, Extension extension) {
+    if (extension.takeIdHandedOut()) {
+      index.addId(session);
+    }
+    if (extension.takeDeliveryMismatch()) {
+      handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
+    }
   }
 }

@@ -17,7 +17,10 @@ record Parameters(int incarnation, int delivery, int flags) {
   /** The side takes unreliable messages of lanes with numbers of 32 bits: protocol.md 15.5. */
   static final int LANE_NUMBERS_32 = 1;
 
-  private static final int OWN_FLAGS = LANE_NUMBERS_32;
+  /** A server repeats random bytes of queries, and a client sends them: protocol.md 13.5. */
+  static final int RESET_ECHO = 2;
+
+  private static final int OWN_FLAGS = LANE_NUMBERS_32 | RESET_ECHO;
 
   private static final int DELIVERY_OFFSET = ExtensionMessage.ITEM_HEADER_BYTES + Integer.BYTES;
   private static final int FLAGS_OFFSET = DELIVERY_OFFSET + 1;

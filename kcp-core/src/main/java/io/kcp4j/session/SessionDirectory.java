@@ -24,9 +24,14 @@ public final class SessionDirectory {
   /** The table that each key belongs to; null where there is only one table. */
   private final Map<SessionKey, SessionTable> homes;
 
-  private SessionDirectory(int maxSessions, Map<SessionKey, SessionTable> homes) {
+  /** The same of the ids of sessions. */
+  private final Map<Long, SessionTable> homesOfIds;
+
+  private SessionDirectory(
+      int maxSessions, Map<SessionKey, SessionTable> homes, Map<Long, SessionTable> homesOfIds) {
     this.maxSessions = maxSessions;
     this.homes = homes;
+    this.homesOfIds = homesOfIds;
   }
 
   /**
@@ -36,7 +41,7 @@ public final class SessionDirectory {
    *     for a table of clients
    */
   public static SessionDirectory ofOne(int maxSessions) {
-    return new SessionDirectory(maxSessions, null);
+    return new SessionDirectory(maxSessions, null, null);
   }
 
   /**
@@ -46,7 +51,7 @@ public final class SessionDirectory {
    *     are refused
    */
   public static SessionDirectory ofSeveral(int maxSessions) {
-    return new SessionDirectory(maxSessions, new ConcurrentHashMap<>());
+    return new SessionDirectory(maxSessions, new ConcurrentHashMap<>(), new ConcurrentHashMap<>());
   }
 
   /** Whether peers may ever begin a session. */
@@ -98,6 +103,26 @@ public final class SessionDirectory {
   /** The table that a key belongs to, or null if it belongs to none or to {@code asking}. */
   SessionTable otherHome(SessionKey key, SessionTable asking) {
     SessionTable home = homes == null ? null : homes.get(key);
+    return home == asking ? null : home;
+  }
+
+  /** Gives the id of a session to its table, unless it belongs to another. */
+  void claimId(long id, SessionTable home) {
+    if (homesOfIds != null) {
+      homesOfIds.putIfAbsent(id, home);
+    }
+  }
+
+  /** Takes an id from the table {@code home}, if it belongs to that table. */
+  void releaseId(long id, SessionTable home) {
+    if (homesOfIds != null) {
+      homesOfIds.remove(id, home);
+    }
+  }
+
+  /** The table that an id belongs to, or null if it belongs to none or to {@code asking}. */
+  SessionTable otherHomeOfId(long id, SessionTable asking) {
+    SessionTable home = homesOfIds == null ? null : homesOfIds.get(id);
     return home == asking ? null : home;
   }
 

@@ -187,6 +187,7 @@ public final class SessionTable {
   private final PacketDemux demux;
   private final ClosingSessions closing;
   private final StatelessResponder responder;
+  private final CandidatePaths candidates;
   private final OpenBudget openBudget;
   private ResetTokens resetTokens;
 
@@ -236,7 +237,9 @@ public final class SessionTable {
     responder =
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
-    admission = new Admission(this, handler, context, index, directory, responder, nowUs);
+    candidates = new CandidatePaths(this, index, responder, deadlines, counters);
+    admission =
+        new Admission(this, handler, context, index, directory, responder, candidates, nowUs);
     openBudget = new OpenBudget();
     demux =
         new PacketDemux(
@@ -611,6 +614,7 @@ public final class SessionTable {
    */
   public void close() {
     closing.endAll();
+    candidates.close();
     admission.close();
     index.close();
   }

@@ -195,12 +195,16 @@ public final class ExtensionFuzz {
         PACKET.writeZero(16);
       }
       case 9 -> {
-        writeItem(type, Long.BYTES + Integer.BYTES, 42);
-        PACKET.writeIntLE(0);
+        writeItem(type, Long.BYTES + Integer.BYTES + echoBytes(isRight), 42);
+        PACKET.writeIntLE(0).writeZero(echoBytes(isRight));
       }
       case 10 -> {
-        writeItem(type, 16, 0);
-        PACKET.writeZero(8);
+        writeItem(type, 16 + echoBytes(isRight), 0);
+        PACKET.writeZero(8 + echoBytes(isRight));
+      }
+      case 12 -> {
+        writeItem(type, Long.BYTES + echoBytes(isRight), 42);
+        PACKET.writeZero(echoBytes(isRight));
       }
       case 15 -> {
         PACKET.writeByte(PARAMETERS).writeShortLE(isRight ? 7 : input.below(12));
@@ -213,6 +217,10 @@ public final class ExtensionFuzz {
     }
     isOffered |= type == 1 || type == 9; // A query is answered without an offer.
     hasShownToken |= type == 3 && isRight;
+  }
+
+  private static int echoBytes(boolean isThere) {
+    return isThere ? 16 : 0;
   }
 
   private static void writeItem(int type, int bytes, long value) {

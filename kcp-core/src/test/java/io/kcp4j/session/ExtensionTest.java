@@ -24,7 +24,7 @@ class ExtensionTest {
   private static final long CLIENT_TOKEN = 0x1122_3344_5566_7788L;
   private static final long SERVER_TOKEN = 0x99aa_bbcc_ddee_ff00L;
 
-  private static final String FLAGS = "0100";
+  private static final String FLAGS = "0300";
   private static final String PARAMETERS = "120700" + "cc444444" + "00" + FLAGS;
   private static final String SERVER_PARAMETERS = "120700" + "00000000" + "00" + FLAGS;
   private static final String OFFER = "4b01" + "010800" + "8877665544332211" + PARAMETERS;
