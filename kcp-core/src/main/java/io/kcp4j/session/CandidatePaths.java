@@ -123,10 +123,10 @@ final class CandidatePaths {
     validated.put(candidate.key(), candidate);
     candidate.validate(nowUs);
     Session session = candidate.session();
-    if (session.isExtensionEstablished()) {
+    if (session.isExtensionEstablished() && session.extension().isUnderstood()) {
       session.extension().challengePath(challenges.of(session.key(), nowUs), nowUs);
     } else {
-      session.kcp().probe(); // Its messages have no room for a challenge yet.
+      session.kcp().probe(); // Its messages have no room for a challenge.
     }
     table.scheduleFlush(session);
     long silenceUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();

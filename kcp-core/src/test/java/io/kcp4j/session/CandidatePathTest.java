@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.EndReason;
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.fec.FecConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -216,6 +218,36 @@ class CandidatePathTest {
     server.take(clientAddress, responses);
     server.runTo(server.nowUs + 3_000_000);
     assertEquals(List.of(EndReason.PEER_MOVED), server.ends);
+  }
+
+  /** Has the client respond from another address; returns what the server sends to the old one. */
+  private List<ByteBuf> sentToTheOldAddress() {
+    rebind();
+    client.write(10);
+    while (server.count(KcpCounter.PATH_CHALLENGES_OUT) == 0) {
+      step();
+    }
+    server.packetsTo(client);
+    exchange(900);
+    assertEquals(List.of(), server.ends);
+    return server.packetsTo(client);
+  }
+
+  @Test
+  void oldPathIsChallengedThreeTimes() {
+    begin();
+    long challenges =
+        sentToTheOldAddress().stream()
+            .filter(p -> ExtensionMessage.findInSegments(p, ExtensionMessage.PATH_CHALLENGE) >= 0)
+            .count();
+    assertEquals(3, challenges);
+  }
+
+  @Test
+  void oldPathIsProbedWhileMessagesHaveNoRoom() {
+    begin();
+    server.session.reconfigure(KcpConfig.builder().mtuBytes(60).build(), FecConfig.NONE);
+    assertTrue(sentToTheOldAddress().stream().anyMatch(p -> Segment.cmd(p, 0) == Segment.WASK));
   }
 
   @Test
