@@ -25,7 +25,7 @@ final class CandidatePaths {
   private static final long KEEP_US = 8_000_000;
 
   private static final int PROBE_TIMEOUTS = 3;
-  private static final long MIN_SILENCE_US = 1_000_000;
+  private static final long MIN_WAIT_US = 1_000_000;
 
   private final SessionTable table;
   private final SessionIndex index;
@@ -129,8 +129,8 @@ final class CandidatePaths {
       session.kcp().probe(); // Its messages have no room for a challenge.
     }
     table.scheduleFlush(session);
-    long silenceUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
-    deadlines.arm(candidate, nowUs + Math.max(silenceUs, MIN_SILENCE_US));
+    long waitUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
+    deadlines.arm(candidate, nowUs + Math.max(waitUs, MIN_WAIT_US));
   }
 
   /** The time of a candidate is over. */

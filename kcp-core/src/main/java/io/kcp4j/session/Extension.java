@@ -33,16 +33,7 @@ class Extension implements KcpExtension {
   private final UnreliableQueues unreliable;
 
   /** What the peer has to show. */
-  private long token;
-
-  /** Of a client: the token of its first offers, which may be answered after a retry, too. */
-  private final long firstToken;
-
-  /** Of a client: the token before the last retry, which offers under way have. */
-  private long previousToken;
-
-  /** What the peer has shown last. */
-  private long shownToken;
+  private final OwnToken token;
 
   /** What this side has to show. */
   private long peerToken;
@@ -64,36 +55,17 @@ class Extension implements KcpExtension {
   /** When the confirmation of an answer has to leave. */
   private long confirmAtUs = Kcp.NO_DEADLINE;
 
-  /** Null until the peer has challenged the path. */
-  private PathResponder pathResponder;
-
-  /** Null unless the peer may have moved. */
-  private PathChallenger pathChallenger;
-
-  /** Null until one of the sides ends the session, or its output. */
-  private CloseHandshake closeHandshake;
-
   /** Of a server: the id of the session; and its tokens, or null. */
   private final long sessionId;
 
   private final ResetTokens resetTokens;
 
   private final boolean isClient;
-
-  /** Null until the peer has told them: one of an earlier version never does. */
-  private Parameters peerParameters;
-
-  /** Whether it has turned out, and not been reported, that the peer delivers otherwise. */
-  private boolean isMismatchUnreported;
+  private final ParameterExchange parameters;
+  private final SessionItems items;
 
   /** Whether the id of the session is handed out from now on, as the table has not been told. */
   private boolean isIdUnreported;
-
-  /** Of a client: how many times it has begun to query. */
-  private int echoes;
-
-  /** Of a client: null until the server has told the id of the session. */
-  private StatelessResetDetector resetDetector;
 
   Extension(
       Kcp kcp,
@@ -104,11 +76,13 @@ class Extension implements KcpExtension {
       ResetTokens resetTokens) {
     this.kcp = kcp;
     this.unreliable = unreliable;
-    this.token = token;
-    this.firstToken = token;
-    this.previousToken = token;
+    this.token = new OwnToken(token);
     this.state = state;
     this.isClient = state == State.OFFERING;
+    int incarnation = isClient ? Parameters.incarnation(token) : 0;
+    boolean hasLanes = kcp.config().delivery() == Delivery.LANES;
+    this.parameters = new ParameterExchange(kcp, incarnation, hasLanes);
+    this.items = new SessionItems(kcp, parameters);
     this.offers = isClient ? new Offers(kcp) : null;
     this.sessionId = sessionId;
     this.resetTokens = resetTokens;
@@ -144,41 +118,14 @@ class Extension implements KcpExtension {
     return isClient;
   }
 
-  // Parameters
-
-  /** What this side says about itself. */
-  private Parameters ownParameters() {
-    int incarnation = isClient ? Parameters.incarnation(firstToken) : 0;
-    return Parameters.own(incarnation, kcp.config().delivery());
-  }
-
-  /** What the peer has said about itself, or null. */
-  Parameters peerParameters() {
-    return peerParameters;
-  }
-
-  /** Those of the peer, which do not change. */
-  private void takeParameters(Parameters parameters) {
-    if (peerParameters != null) {
-      return;
-    }
-    peerParameters = parameters;
-    if (parameters.delivery() != Parameters.code(kcp.config().delivery())) {
-      kcp.counters().add(KcpCounter.DELIVERY_MISMATCHED, 1);
-      isMismatchUnreported = true;
-    }
-  }
-
-  /** Whether the peer delivers otherwise, as has not been reported before. */
-  boolean takeDeliveryMismatch() {
-    boolean isUnreported = isMismatchUnreported;
-    isMismatchUnreported = false;
-    return isUnreported;
+  /** What both sides have said about themselves. */
+  ParameterExchange parameters() {
+    return parameters;
   }
 
   /** Whether something has happened that the table has to know. */
   boolean hasNews() {
-    return isMismatchUnreported || isIdUnreported;
+    return isIdUnreported || parameters.isMismatchUnreported();
   }
 
   /** Of a server: whether the client learns the id of the session, as was not known before. */
@@ -191,40 +138,6 @@ class Extension implements KcpExtension {
   /** Of a server: the id of the session. */
   long sessionId() {
     return sessionId;
-  }
-
-  /** Whether the server repeats random bytes of a query in its answer. */
-  private boolean asksForEcho() {
-    return peerParameters != null && peerParameters.has(Parameters.RESET_ECHO);
-  }
-
-  private Echo nextEcho() {
-    return Echo.of(token, peerToken, echoes++);
-  }
-
-  /** Whether an offer has no room for the item, and the header of its WINS has the parameters. */
-  boolean hasParametersInHeader() {
-    return false;
-  }
-
-  @Override
-  public int offerSn() {
-    return hasParametersInHeader() ? ownParameters().incarnation() : 0;
-  }
-
-  @Override
-  public int offerTs(int ts) {
-    return hasParametersInHeader() ? ownParameters().headerTs() : ts;
-  }
-
-  /** Whether the next message has the item, since no offer has had it. */
-  private boolean isParametersDue() {
-    return hasParametersInHeader() && peerParameters != null && confirmAtUs != Kcp.NO_DEADLINE;
-  }
-
-  /** The size of the item in an answer: only a peer that has it is sent it. */
-  private int answerParametersBytes() {
-    return peerParameters == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.PARAMETERS);
   }
 
   // Offers
@@ -252,6 +165,16 @@ class Extension implements KcpExtension {
   }
 
   @Override
+  public int offerSn() {
+    return parameters.offerSn();
+  }
+
+  @Override
+  public int offerTs(int ts) {
+    return parameters.offerTs(ts);
+  }
+
+  @Override
   public void offered(int sn, int ts) {
     offers.add(sn, ts);
   }
@@ -275,7 +198,7 @@ class Extension implements KcpExtension {
       kcp.retransmitFirst(nowUs);
     }
     if (!isStale) {
-      receivedAlive();
+      items.receivedAlive();
     }
     if (offers == null) {
       return false;
@@ -288,17 +211,9 @@ class Extension implements KcpExtension {
     return true;
   }
 
-  /** Something has been received whose sender knows the session. */
-  private void receivedAlive() {
-    pathChallenger = null;
-    if (resetDetector != null) {
-      resetDetector.received();
-    }
-  }
-
   /** The peer has responded from another address: it has to answer at this one, or has moved. */
   void challengePath(long challenge, long nowUs) {
-    pathChallenger = new PathChallenger(kcp, challenge, nowUs);
+    items.challengePath(challenge, nowUs);
   }
 
   // The end of the session
@@ -311,44 +226,24 @@ class Extension implements KcpExtension {
    * @param code that of a RESET
    */
   void end(int type, int code, long nowUs) {
-    closeHandshake().end(type, code, nowUs);
-  }
-
-  private CloseHandshake closeHandshake() {
-    if (closeHandshake == null) {
-      closeHandshake = new CloseHandshake(kcp);
-    }
-    return closeHandshake;
+    items.closeHandshake().end(type, code, nowUs);
   }
 
   /** How the sides end the session, or null as long as neither does. */
   CloseHandshake closeHandshakeOrNull() {
-    return closeHandshake;
+    return items.closeHandshakeOrNull();
   }
 
   /** Whether the peer has proven that it does not know the session, and nothing contradicts it. */
   boolean isUnknownToPeer(long nowUs) {
-    return resetDetector != null && resetDetector.isLost(nowUs);
+    return items.isUnknownToPeer(nowUs);
   }
 
   // Messages
 
   @Override
   public long deadlineUs() {
-    if (!hasRoom) {
-      return Kcp.NO_DEADLINE;
-    }
-    long deadlineUs = confirmAtUs;
-    if (pathResponder != null) {
-      deadlineUs = Math.min(deadlineUs, pathResponder.deadlineUs());
-    }
-    if (mayChallenge()) {
-      deadlineUs = Math.min(deadlineUs, pathChallenger.deadlineUs());
-    }
-    if (closeHandshake != null && isUnderstood()) {
-      deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
-    }
-    return resetDetector == null ? deadlineUs : Math.min(deadlineUs, resetDetector.deadlineUs());
+    return hasRoom ? Math.min(confirmAtUs, items.deadlineUs(state)) : Kcp.NO_DEADLINE;
   }
 
   @Override
@@ -361,38 +256,24 @@ class Extension implements KcpExtension {
     if (!hasRoom) {
       return 0;
     }
-    int items = itemsBytes(nowUs);
-    if (isAnswerDue(items, nowUs)) {
-      items += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);
-      items += resetTokens == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.SESSION);
-      items += answerParametersBytes();
-      items += offerItemsBytes();
+    int itemsBytes = itemsBytes(nowUs);
+    if (isAnswerDue(itemsBytes, nowUs)) {
+      itemsBytes += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);
+      itemsBytes += resetTokens == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.SESSION);
+      itemsBytes += parameters.answerBytes();
+      itemsBytes += offerItemsBytes();
     }
-    return items == 0 && confirmAtUs == Kcp.NO_DEADLINE
+    return itemsBytes == 0 && confirmAtUs == Kcp.NO_DEADLINE
         ? 0
         : ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
-            + items;
+            + itemsBytes;
   }
 
   /** The size of the items that are due, but for those of an answer. */
   private int itemsBytes(long nowUs) {
-    int bytes = isParametersDue() ? ExtensionMessage.itemBytes(ExtensionMessage.PARAMETERS) : 0;
-    if (closeHandshake != null && isUnderstood()) {
-      bytes += closeHandshake.itemsBytes(nowUs);
-    }
-    if (resetDetector != null && resetDetector.isSilent(nowUs)) {
-      bytes += StatelessResetDetector.queryBytes(asksForEcho());
-    }
-    if (mayChallenge()) {
-      bytes += pathChallenger.itemBytes(nowUs);
-    }
-    return pathResponder == null ? bytes : bytes + pathResponder.itemBytes();
-  }
-
-  /** Messages that have an answer have no room for a challenge. */
-  private boolean mayChallenge() {
-    return pathChallenger != null && state == State.ESTABLISHED;
+    int parametersBytes = confirmAtUs == Kcp.NO_DEADLINE ? 0 : parameters.confirmationBytes();
+    return parametersBytes + items.bytes(state, nowUs);
   }
 
   /** Whether this message has to have an answer: one of each flush, and each with other items. */
@@ -404,48 +285,28 @@ class Extension implements KcpExtension {
   public void write(ByteBuf out, long nowUs) {
     ExtensionMessage.writeHeader(out);
     if (isOffering()) {
-      ExtensionMessage.write(out, ExtensionMessage.OFFER, token);
-      if (!hasParametersInHeader()) {
-        ownParameters().write(out);
-      }
+      ExtensionMessage.write(out, ExtensionMessage.OFFER, token());
+      parameters.writeOffer(out);
       writeOfferItems(out);
       return;
     }
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, peerToken);
     if (isAnswerDue(itemsBytes(nowUs), nowUs)) {
-      ExtensionMessage.write(out, ExtensionMessage.ANSWER, token);
+      ExtensionMessage.write(out, ExtensionMessage.ANSWER, token());
       ExtensionMessage.writeSession(out, sessionId, resetTokens);
-      if (peerParameters != null) {
-        ownParameters().write(out);
-      }
+      parameters.writeAnswer(out);
       writeOfferItems(out);
       answeredAtUs = nowUs;
     }
-    if (isParametersDue()) {
-      ownParameters().write(out);
+    if (confirmAtUs != Kcp.NO_DEADLINE) {
+      parameters.writeConfirmation(out);
     }
-    if (closeHandshake != null && isUnderstood()) {
-      closeHandshake.write(out, nowUs);
-    }
-    if (resetDetector != null && resetDetector.isSilent(nowUs)) {
-      if (!resetDetector.isOutstanding()) {
-        resetDetector.beginQueries(asksForEcho() ? nextEcho() : null);
-      }
-      resetDetector.writeQuery(out);
-    }
-    if (mayChallenge()) {
-      pathChallenger.write(out, nowUs);
-    }
-    if (pathResponder != null) {
-      pathResponder.write(out);
-    }
+    items.write(out, state, token(), peerToken, nowUs);
     confirmAtUs = Kcp.NO_DEADLINE;
   }
 
   private int offerMessageBytes() {
-    int parametersBytes =
-        hasParametersInHeader() ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.PARAMETERS);
-    return ExtensionMessage.OFFER_BYTES + parametersBytes + offerItemsBytes();
+    return ExtensionMessage.OFFER_BYTES + parameters.offerBytes() + offerItemsBytes();
   }
 
   /** What offers and answers say beside their tokens, in bytes. */
@@ -463,7 +324,7 @@ class Extension implements KcpExtension {
 
   /** What messages from the peer have to show. */
   long token() {
-    return token;
+    return token.present();
   }
 
   /** What messages to the peer have to show. */
@@ -490,20 +351,18 @@ class Extension implements KcpExtension {
         // The datagram has begun the session, or proves where its sender is.
         if (state == State.LISTENING && (begins || hasExactAck)) {
           peerToken = ExtensionMessage.longValue(datagram, item);
-          receiveHeader(datagram, index - Segment.HEADER_BYTES);
+          parameters.receiveHeader(datagram, index - Segment.HEADER_BYTES);
           understood(State.ANSWERING, nowUs);
           isOffered = true;
           isIdUnreported = resetTokens != null;
         }
       } else if (type == ExtensionMessage.PARAMETERS && isOffered) {
-        takeParameters(Parameters.read(datagram, item));
+        parameters.receive(datagram, item);
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
         isKnown = false;
-        if (resetDetector == null || !resetDetector.receiveReset(datagram, item, nowUs)) {
-          kcp.counters().add(KcpCounter.STATELESS_RESETS_REFUSED, 1);
-        }
+        items.receiveReset(datagram, item, nowUs);
       } else if (type == ExtensionMessage.RETRY) {
         isKnown = false;
         receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken);
@@ -515,22 +374,12 @@ class Extension implements KcpExtension {
     return isKnown;
   }
 
-  /** Takes what the header of an offer says. */
-  private void receiveHeader(ByteBuf datagram, int index) {
-    Parameters parameters = Parameters.readHeader(datagram, index);
-    if (parameters != null) {
-      takeParameters(parameters);
-    }
-  }
-
   /** Takes an item of another type, of a message that has shown the token. */
   void receiveItem(int type, ByteBuf datagram, int item) {}
 
   /** A server that has dropped the first datagram asks for another token. */
   private void receiveRetry(long retryToken, boolean showsToken) {
-    if (showsToken && shownToken == token && isOffering()) {
-      previousToken = token;
-      token = retryToken;
+    if (showsToken && isOffering() && token.replace(retryToken)) {
       offers.clear();
       isRetry = true;
     }
@@ -539,18 +388,14 @@ class Extension implements KcpExtension {
   /** The peer understands messages from now on. */
   private void understood(State next, long nowUs) {
     state = next;
-    if (closeHandshake != null) {
-      closeHandshake.begin(nowUs);
-    }
+    items.understood(nowUs);
   }
 
   /** Whether the peer has shown a token that it has to show. */
   private boolean takeToken(long shown) {
-    boolean isEarlier = shown == firstToken || shown == previousToken;
-    if (shown != token && (state != State.OFFERING || !isEarlier)) {
+    if (!token.take(shown, state == State.OFFERING)) {
       return false;
     }
-    shownToken = shown;
     if (state == State.ANSWERING) {
       state = State.ESTABLISHED;
     }
@@ -565,30 +410,13 @@ class Extension implements KcpExtension {
       return; // An answer that proves nothing, and what follows it.
     }
     switch (type) {
-      case ExtensionMessage.FIN, ExtensionMessage.CLOSE -> {
-        int sn = ExtensionMessage.intValue(datagram, item);
-        if (kcp.isPossibleEnd(sn)) {
-          closeHandshake().received(type, sn, nowUs);
-        } else {
-          kcp.counters().add(KcpCounter.EXTENSION_REFUSED, 1);
-        }
-      }
-      case ExtensionMessage.RESET ->
-          closeHandshake().received(type, ExtensionMessage.intValue(datagram, item), nowUs);
-      case ExtensionMessage.END_ACK -> {
-        if (closeHandshake != null) {
-          closeHandshake.answered(ExtensionMessage.byteValue(datagram, item));
-        }
-      }
-      case ExtensionMessage.SESSION -> {
-        if (resetDetector == null) {
-          resetDetector = StatelessResetDetector.read(kcp, datagram, item);
-        }
-      }
-      case ExtensionMessage.PATH_CHALLENGE -> receiveChallenge(datagram, item, nowUs);
-      case ExtensionMessage.PARAMETERS -> takeParameters(Parameters.read(datagram, item));
+      case ExtensionMessage.PARAMETERS -> parameters.receive(datagram, item);
       case ExtensionMessage.DATAGRAM -> unreliable.receiveItem(datagram, item);
-      default -> receiveItem(type, datagram, item); // or taken above, or of a later version
+      default -> {
+        if (!items.receive(type, datagram, item, nowUs)) {
+          receiveItem(type, datagram, item); // or taken above, or of a later version
+        }
+      }
     }
   }
 
@@ -597,21 +425,9 @@ class Extension implements KcpExtension {
     return type == ExtensionMessage.PATH_CHALLENGE && Echo.read(datagram, item) != null;
   }
 
-  /** A challenge that answers a query is taken only while that is outstanding. */
-  private void receiveChallenge(ByteBuf datagram, int item, long nowUs) {
-    boolean answersQuery = isQueryChallenge(ExtensionMessage.PATH_CHALLENGE, datagram, item);
-    if (answersQuery && (resetDetector == null || !resetDetector.isAnswer(datagram, item))) {
-      return;
-    }
-    if (pathResponder == null) {
-      pathResponder = new PathResponder();
-    }
-    pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
-  }
-
   private void receiveAnswer(long answered, boolean hasExactAck, long nowUs) {
     if (state == State.OFFERING && hasExactAck) {
-      token = shownToken;
+      token.settle();
       peerToken = answered;
       understood(State.ESTABLISHED, nowUs);
     }

@@ -79,7 +79,7 @@ final class LanesExtension extends Extension {
   }
 
   private boolean hasLongNumbers() {
-    return peerParameters() != null && peerParameters().has(Parameters.LANE_NUMBERS_32);
+    return parameters().hasPeer(Parameters.LANE_NUMBERS_32);
   }
 
   /** What a message has that says nothing. */
@@ -97,11 +97,6 @@ final class LanesExtension extends Extension {
   @Override
   void writeOfferItems(ByteBuf out) {
     ExtensionMessage.writeLanes(out, lanes.config().maxLanes(), lanes.config().budgetBytes());
-  }
-
-  @Override
-  boolean hasParametersInHeader() {
-    return true;
   }
 
   /** At once: the server may have to wait for it with what it sends. */

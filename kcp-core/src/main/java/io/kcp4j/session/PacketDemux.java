@@ -262,7 +262,7 @@ final class PacketDemux {
     if (extension.takeIdHandedOut()) {
       index.addId(session);
     }
-    if (extension.takeDeliveryMismatch()) {
+    if (extension.parameters().takeMismatch()) {
       handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
     }
   }

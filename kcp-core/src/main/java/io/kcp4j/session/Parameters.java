@@ -44,13 +44,10 @@ record Parameters(int incarnation, int delivery, int flags) {
         buf.getUnsignedShortLE(index + FLAGS_OFFSET));
   }
 
-  /** Reads those in the header of a WINS at {@code index}; null if it has none. */
+  /** Reads those in the header of a WINS at {@code index}, whose sequence number is not 0. */
   static Parameters readHeader(ByteBuf buf, int index) {
-    int incarnation = Segment.sn(buf, index);
     int ts = Segment.ts(buf, index);
-    return incarnation == 0
-        ? null
-        : new Parameters(incarnation, ts & 0xff, ts >>> Byte.SIZE & 0xffff);
+    return new Parameters(Segment.sn(buf, index), ts & 0xff, ts >>> Byte.SIZE & 0xffff);
   }
 
   /** Writes the item. */

@@ -18,6 +18,7 @@ final class StatelessResetDetector {
   private static final int SRTT_SHARE = 4;
 
   private final Kcp kcp;
+  private final ParameterExchange parameters;
   private final long sessionId;
 
   // The reset token.
@@ -31,6 +32,9 @@ final class StatelessResetDetector {
   /** Whether a query has been sent since something was received. */
   private boolean isOutstanding;
 
+  /** How often that has been so. */
+  private int rounds;
+
   /** The random bytes of such queries; null if the server does not repeat any. */
   private Echo echo;
 
@@ -40,18 +44,22 @@ final class StatelessResetDetector {
   /** {@link Kcp#progress} when the token was received. */
   private int progress;
 
-  private StatelessResetDetector(Kcp kcp, long sessionId, long tokenFirst, long tokenSecond) {
+  private StatelessResetDetector(
+      Kcp kcp, ParameterExchange parameters, long sessionId, long tokenFirst, long tokenSecond) {
     this.kcp = kcp;
+    this.parameters = parameters;
     this.sessionId = sessionId;
     this.tokenFirst = tokenFirst;
     this.tokenSecond = tokenSecond;
   }
 
   /** Reads an item SESSION at {@code index}. */
-  static StatelessResetDetector read(Kcp kcp, ByteBuf buf, int index) {
+  static StatelessResetDetector read(
+      Kcp kcp, ParameterExchange parameters, ByteBuf buf, int index) {
     int token = index + Long.BYTES;
     return new StatelessResetDetector(
         kcp,
+        parameters,
         ExtensionMessage.longValue(buf, index),
         ExtensionMessage.longValue(buf, token),
         ExtensionMessage.longValue(buf, token + Long.BYTES));
@@ -72,28 +80,28 @@ final class StatelessResetDetector {
     return nowUs - silentSinceUs >= kcp.probeTimeoutUs();
   }
 
-  /** The size of a query, in bytes, with or without an echo. */
-  static int queryBytes(boolean asksForEcho) {
+  /** The size of a query, in bytes. */
+  int queryBytes() {
     int bytes = ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
-    return asksForEcho ? bytes + Echo.BYTES : bytes;
+    return hasEcho() ? bytes + Echo.BYTES : bytes;
   }
 
-  /** Whether a query has been sent since something was received. */
-  boolean isOutstanding() {
-    return isOutstanding;
+  /** Whether the server repeats bytes of a query in its answer. */
+  private boolean hasEcho() {
+    return parameters.hasPeer(Parameters.RESET_ECHO);
   }
 
   /**
-   * A query is outstanding from now on.
+   * Writes a query.
    *
-   * @param echo what the server has to repeat in its answer, or null if it repeats nothing
+   * @param token what messages to the client have to show
+   * @param peerToken what messages to the server have to show
    */
-  void beginQueries(Echo echo) {
-    isOutstanding = true;
-    this.echo = echo;
-  }
-
-  void writeQuery(ByteBuf out) {
+  void writeQuery(ByteBuf out, long token, long peerToken) {
+    if (!isOutstanding) {
+      isOutstanding = true;
+      echo = hasEcho() ? Echo.of(token, peerToken, rounds++) : null;
+    }
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.SESSION_QUERY, echo);
     out.writeLongLE(sessionId).writeIntLE(kcp.sendUna());
     Echo.write(out, echo);

@@ -454,7 +454,7 @@ class LaneSessionTest {
 
   @ParameterizedTest
   @EnumSource(names = {"UNRELIABLE", "UNRELIABLE_SEQUENCED"})
-  void replayedMessageIsNeverDeliveredAgainAndSilencesNothing(LaneKind kind) {
+  void replayedMessageIsNeverDeliveredAgainAndStopsNothing(LaneKind kind) {
     beginAndExchange();
     config(client, 5, kind);
     ByteBuf recorded = sendMany(40_000, false);
@@ -462,7 +462,7 @@ class LaneSessionTest {
     server.take(client, List.of(recorded));
     assertEquals(40_000, received.size(), "delivered again");
     sendMany(100, false);
-    assertEquals(40_100, received.size(), "the lane is silent");
+    assertEquals(40_100, received.size(), "the lane has stopped");
   }
 
   @Test

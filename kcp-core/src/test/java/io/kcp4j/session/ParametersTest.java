@@ -62,7 +62,7 @@ class ParametersTest {
   }
 
   private static Parameters ofPeer(VirtualHost host) {
-    return host.session.extension().peerParameters();
+    return host.session.extension().parameters().peer();
   }
 
   private static ByteBuf onlyMessage(List<ByteBuf> packets) {
@@ -165,7 +165,7 @@ class ParametersTest {
     int wins = Segment.HEADER_BYTES + Segment.length(first, 0);
     server.take(client, List.of(first.copy(0, wins)));
     server.take(client, List.of(first.copy(wins, first.writerIndex() - wins)));
-    assertNull(server.session.extension().peerParameters(), ByteBufUtil.hexDump(first));
+    assertNull(server.session.extension().parameters().peer(), ByteBufUtil.hexDump(first));
   }
 
   @Test
