@@ -427,7 +427,7 @@ class Extension implements KcpExtension {
 
   private void receiveAnswer(long answered, boolean hasExactAck, long nowUs) {
     if (state == State.OFFERING && hasExactAck) {
-      token.settle();
+      token.confirm();
       peerToken = answered;
       understood(State.ESTABLISHED, nowUs);
     }

@@ -56,7 +56,7 @@ final class OwnToken {
   }
 
   /** The server has taken the offer whose token it has shown last. */
-  void settle() {
+  void confirm() {
     present = shown;
   }
 }
