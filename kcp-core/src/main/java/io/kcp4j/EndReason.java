@@ -41,7 +41,12 @@ public enum EndReason {
    * The peer does not know the session any more: it has restarted, or the client's address has
    * changed.
    */
-  SESSION_UNKNOWN;
+  SESSION_UNKNOWN,
+  /**
+   * The client of an accepted session has responded from another address, and no longer answers at
+   * that of the session.
+   */
+  PEER_MOVED;
 
   /** Whether the peer has not answered. */
   public boolean isTimeout() {

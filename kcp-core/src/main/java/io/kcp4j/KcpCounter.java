@@ -66,6 +66,10 @@ public enum KcpCounter {
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
   /** Messages of the extension that are malformed, impossible or of another version: ignored. */
   EXTENSION_REFUSED("extension.refused", "messages"),
+  /** Stateless resets that answer no outstanding query of the session, or are false: ignored. */
+  STATELESS_RESETS_REFUSED("stateless.resets.refused", "datagrams"),
+  /** Sessions whose peer has another {@link Delivery}, as its parameters say. */
+  DELIVERY_MISMATCHED("sessions.delivery.mismatched", "sessions"),
   /** FEC packets with an invalid header, and recovered datagrams that are invalid. */
   FEC_REFUSED("fec.refused", "datagrams"),
   /** FEC packets behind all that are kept that bring nothing new, most likely replays: ignored. */
@@ -105,6 +109,13 @@ public enum KcpCounter {
 
   /** Stateless resets sent: a packet has asked for a session that is not known here. */
   STATELESS_RESETS_OUT("stateless.resets.out", "datagrams"),
+
+  /** Path challenges sent to other addresses from which sessions were named. */
+  PATH_CHALLENGES_OUT("path.challenges.out", "datagrams"),
+  /** Such addresses that were forgotten for newer ones before they have responded. */
+  CANDIDATE_PATHS_EVICTED("candidate.paths.evicted", "paths"),
+  /** Sessions ended as {@link EndReason#PEER_MOVED}. */
+  PEERS_MOVED("sessions.peer.moved", "sessions"),
 
   /** Retries sent: a client is to show that it receives at its address. */
   RETRIES_OUT("retries.out", "datagrams"),

@@ -27,6 +27,20 @@ public interface KcpExtension {
    */
   int offerBytes(int sn);
 
+  /** The sequence number in the header of an offer, which others ignore. */
+  default int offerSn() {
+    return 0;
+  }
+
+  /**
+   * The timestamp in the header of an offer, which others ignore.
+   *
+   * @param ts the present one
+   */
+  default int offerTs(int ts) {
+    return ts;
+  }
+
   /** The offer has been written behind the PUSH with this sequence number and timestamp. */
   void offered(int sn, int ts);
 
@@ -81,8 +95,8 @@ public interface KcpExtension {
   /**
    * A message has been received. Everything else in its datagram has been applied before.
    *
-   * @param datagram its bytes from {@code index} to {@code index + length} are the message; belongs
-   *     to the caller
+   * @param datagram its bytes from {@code index} to {@code index + length} are the message, which
+   *     follows the header of its segment; belongs to the caller
    * @param begins whether nothing had been received in order before this datagram
    * @param hasExactAck whether the datagram has an ACK of a segment in flight with a timestamp with
    *     which that was sent: its sender receives what is sent to the peer

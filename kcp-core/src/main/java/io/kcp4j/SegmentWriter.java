@@ -229,7 +229,7 @@ final class SegmentWriter {
     int messageBytes =
         extension == null || datagramBytes == 0 ? 0 : extension.ackMessageBytes(nowUs);
     if (messageBytes > 0 && isMessageAllowed(messageBytes)) {
-      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
+      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs), 0);
     }
   }
 
@@ -238,7 +238,7 @@ final class SegmentWriter {
     int mostBytes = mtuBytes + kcp.reservedBytes() - Segment.HEADER_BYTES;
     int messageBytes = extension.messageBytes(mostBytes - datagramBytes, mostBytes, nowUs);
     while (messageBytes > 0 && isMessageAllowed(messageBytes)) {
-      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs));
+      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs), 0);
       messageBytes = extension.nextMessageBytes(mostBytes - datagramBytes, mostBytes);
     }
   }
@@ -263,13 +263,13 @@ final class SegmentWriter {
     if (datagram > mtuBytes + kcp.reservedBytes()) {
       return;
     }
-    message(bytes, ts);
+    message(bytes, extension.offerTs(ts), extension.offerSn());
     extension.offered(sn, ts);
     isOffered = true;
   }
 
   /** Writes a message of the extension, which ends its datagram. */
-  private void message(int bytes, int ts) {
+  private void message(int bytes, int ts, int sn) {
     int segmentBytes = Segment.HEADER_BYTES + bytes;
     if (datagramBytes + segmentBytes > mtuBytes + kcp.reservedBytes()) {
       endDatagram();
@@ -278,7 +278,7 @@ final class SegmentWriter {
       kcp.pacer.begin(1, nowUs);
     }
     ByteBuf out = datagram(segmentBytes);
-    Segment.write(out, conv, Segment.WINS, 0, wnd, ts, 0, rcvNext, bytes);
+    Segment.write(out, conv, Segment.WINS, 0, wnd, ts, sn, rcvNext, bytes);
     extension.write(out, nowUs);
     segments++;
     endDatagram();

@@ -49,13 +49,18 @@ public final class Lane {
    */
   int base;
 
-  /** Of an unreliable lane: which of the 32 numbers below the base have arrived. */
-  int arrived;
+  /**
+   * Of an unreliable lane: which of the 32 numbers below the base have arrived. Those before the
+   * first message, or the last end, count as if they had.
+   */
+  int arrived = ALL_ARRIVED;
 
   /** How much has been read, and how much of it has been reported, modulo 2^32. */
   int consumed;
 
   int reported;
+
+  static final int ALL_ARRIVED = -1;
 
   /** The kind of what the peer sends; null until something arrives. */
   LaneKind inputKind;

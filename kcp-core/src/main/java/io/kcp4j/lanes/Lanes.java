@@ -250,6 +250,11 @@ public final class Lanes {
     maxUnreliableBytes = bytes;
   }
 
+  /** The peer takes unreliable messages with numbers of 32 bits. To be called before any leave. */
+  public void useLongNumbers() {
+    unreliableSender.useLongNumbers();
+  }
+
   int maxMessageBytes(LaneKind kind) {
     return kind.isReliable() ? sender.maxMessageBytes() : maxUnreliableBytes;
   }
@@ -440,6 +445,7 @@ public final class Lanes {
     lane.set(Lane.INPUT_ENDING, false);
     lane.set(Lane.INPUT_DISCARDED, false);
     lane.inputKind = null;
+    lane.arrived = Lane.ALL_ARRIVED;
     control.add(lane, ControlFrames.FIN_ACK);
     control.drop(lane, ControlFrames.STOP);
     controlChanged();
@@ -458,13 +464,12 @@ public final class Lanes {
    * Takes in an unreliable message.
    *
    * @param data its bytes from {@code index} to {@code index + length} are the value of an item
-   *     with this type, at least {@value LaneItem#VALUE_HEADER_BYTES}
+   *     with this type, at least {@value LaneItem#VALUE_HEADER_BYTES}, or {@value
+   *     LaneItem#VALUE_HEADER_32_BYTES} if numbers have 32 bits
    */
   public void receiveUnreliable(int type, ByteBuf data, int index, int length) {
     if (isOpen) {
-      boolean isSequenced = type == LaneItem.SEQUENCED;
-      LaneKind kind = isSequenced ? LaneKind.UNRELIABLE_SEQUENCED : LaneKind.UNRELIABLE;
-      unreliableReceiver.receive(kind, data, index, length);
+      unreliableReceiver.receive(type, data, index, length);
     }
   }
 

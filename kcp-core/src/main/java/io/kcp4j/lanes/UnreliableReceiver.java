@@ -41,12 +41,13 @@ final class UnreliableReceiver {
    * Takes in a message.
    *
    * @param data its bytes from {@code index} to {@code index + length} are the value of an item
+   *     with this type
    */
-  void receive(LaneKind kind, ByteBuf data, int index, int length) {
+  void receive(int type, ByteBuf data, int index, int length) {
     int id = data.getUnsignedShortLE(index);
     Lane lane = lanes.findOrBegin(id);
     if (lane != null) {
-      receive(lane, kind, data, index, length);
+      receive(lane, type, data, index, length);
       lanes.endSegment(lane);
     } else {
       boolean isAllowed = lanes.isAllowed(id);
@@ -54,12 +55,14 @@ final class UnreliableReceiver {
     }
   }
 
-  private void receive(Lane lane, LaneKind kind, ByteBuf data, int index, int length) {
+  private void receive(Lane lane, int type, ByteBuf data, int index, int length) {
+    LaneKind kind = LaneItem.kind(type);
     if (lane.inputKind != null && lane.inputKind != kind) {
       counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);
       return;
     }
-    int number = lane.base + (short) (data.getShortLE(index + Short.BYTES) - lane.base);
+    boolean isLong = LaneItem.isLong(type);
+    int number = number(lane, data, index + Short.BYTES, isLong);
     if (lane.isInputEnded() || !isNew(lane, kind, number)) { // Perhaps of before the end.
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       return;
@@ -70,8 +73,13 @@ final class UnreliableReceiver {
       return;
     }
     counters.add(KcpCounter.UNRELIABLE_IN, 1);
-    int payload = index + LaneItem.VALUE_HEADER_BYTES;
-    add(lane, data, payload, length - LaneItem.VALUE_HEADER_BYTES);
+    int header = LaneItem.valueHeaderBytes(isLong);
+    add(lane, data, index + header, length - header);
+  }
+
+  /** The number of a message; with 16 bits, the one that is nearest to the base. */
+  private static int number(Lane lane, ByteBuf data, int index, boolean isLong) {
+    return isLong ? data.getIntLE(index) : lane.base + (short) (data.getShortLE(index) - lane.base);
   }
 
   /** Whether the message has not arrived and is not too old; notes that it has arrived. */
@@ -193,7 +201,6 @@ final class UnreliableReceiver {
       return;
     }
     advance(lane, fin + 1);
-    lane.arrived = -1; // What is older counts as if it had arrived.
     lanes.inputEnded(lane);
   }
 

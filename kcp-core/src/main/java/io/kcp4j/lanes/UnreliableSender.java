@@ -28,6 +28,9 @@ final class UnreliableSender {
   private final Deque<Lane> plannedLanes = new ArrayDeque<>();
   private int plannedBytes;
 
+  /** Whether the peer takes numbers of 32 bits. */
+  private boolean hasLongNumbers;
+
   /**
    * Whether what has been planned leaves with the message that is written. It waits for another one
    * if it was planned for a flush that has failed, and this message has less room.
@@ -44,6 +47,10 @@ final class UnreliableSender {
     this.kcp = kcp;
     counters = kcp.counters();
     this.limit = limit;
+  }
+
+  void useLongNumbers() {
+    hasLongNumbers = true;
   }
 
   boolean isEmpty() {
@@ -108,7 +115,7 @@ final class UnreliableSender {
 
   private void plan(int roomBytes) {
     for (LaneOutbox outbox; (outbox = turns.peek()) != null; ) {
-      int bytes = LaneItem.HEADER_BYTES + outbox.first().bytes();
+      int bytes = LaneItem.headerBytes(hasLongNumbers) + outbox.first().bytes();
       if (plannedBytes + bytes > roomBytes) {
         return;
       }
@@ -174,12 +181,16 @@ final class UnreliableSender {
   }
 
   /** Writes an item; returns whether its message could be read. */
-  private static boolean write(Lane lane, LaneSend message, ByteBuf out) {
-    boolean isSequenced = lane.config().kind() == LaneKind.UNRELIABLE_SEQUENCED;
+  private boolean write(Lane lane, LaneSend message, ByteBuf out) {
     int start = out.writerIndex();
-    int valueBytes = LaneItem.VALUE_HEADER_BYTES + message.bytes();
-    out.writeByte(isSequenced ? LaneItem.SEQUENCED : LaneItem.UNRELIABLE).writeShortLE(valueBytes);
-    out.writeShortLE(lane.id()).writeShortLE(lane.sentMessages);
+    int valueBytes = LaneItem.valueHeaderBytes(hasLongNumbers) + message.bytes();
+    out.writeByte(LaneItem.type(lane.config().kind(), hasLongNumbers)).writeShortLE(valueBytes);
+    out.writeShortLE(lane.id());
+    if (hasLongNumbers) {
+      out.writeIntLE(lane.sentMessages);
+    } else {
+      out.writeShortLE(lane.sentMessages);
+    }
     try {
       message.copy(out);
       return true;

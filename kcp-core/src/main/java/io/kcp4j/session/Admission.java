@@ -41,6 +41,7 @@ final class Admission {
   private final SessionIndex index;
   private final SessionDirectory directory;
   private final StatelessResponder responder;
+  private final CandidatePaths candidates;
   private final Backlog backlog;
   private final UnvalidatedSessions unvalidated;
   private final MemoryPressure pressure;
@@ -62,6 +63,7 @@ final class Admission {
       SessionIndex index,
       SessionDirectory directory,
       StatelessResponder responder,
+      CandidatePaths candidates,
       UnvalidatedSessions unvalidated,
       MemoryPressure pressure) {
     this.table = table;
@@ -70,6 +72,7 @@ final class Admission {
     this.index = index;
     this.directory = directory;
     this.responder = responder;
+    this.candidates = candidates;
     this.backlog = new Backlog(context);
     this.unvalidated = unvalidated;
     this.pressure = pressure;
@@ -103,16 +106,20 @@ final class Admission {
     SessionKey key = index.lastKey();
     SessionTable home = index.otherHome(key);
     if (home != null) {
-      counters.add(KcpCounter.FORWARDED, 1);
-      forwarded++;
-      int bytes = packet.writerIndex() - start;
-      try {
-        home.handler().forward(key.remote(), packet.slice(start, bytes));
-      } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
-        counters.add(KcpCounter.ALLOCATION_FAILED, 1);
-      }
+      forward(home, packet, start);
     } else if (!backlog.keep(key, packet, start)) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+    }
+  }
+
+  private void forward(SessionTable home, ByteBuf packet, int start) {
+    counters.add(KcpCounter.FORWARDED, 1);
+    forwarded++;
+    int bytes = packet.writerIndex() - start;
+    try {
+      home.handler().forward(index.lastKey().remote(), packet.slice(start, bytes));
+    } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
+      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     }
   }
 
@@ -130,7 +137,7 @@ final class Admission {
     }
     if (index.isClosed(key, nowUs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
-      responder.answerQuery(remote, segments, nowUs);
+      receiveMessage(segments, start, nowUs);
       return;
     }
     if (arrival == Arrival.REPLAYED) {
@@ -148,7 +155,7 @@ final class Admission {
       case OTHER -> {
         if (filter == null || !filter.receiveAck(key, segments, nowUs)) {
           counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-          responder.answerQuery(remote, segments, nowUs);
+          receiveMessage(segments, start, nowUs);
         }
       }
     }
@@ -156,7 +163,7 @@ final class Admission {
 
   /** A probe with a query is from a session that began earlier. */
   private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
-    if (responder.answerQuery(remote, segments, nowUs)) {
+    if (receiveMessage(segments, start, nowUs)) {
       return;
     }
     if (acceptsOnProbe) {
@@ -165,6 +172,47 @@ final class Admission {
       responder.answerProbe(remote, index.lastKey().conv());
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+    }
+  }
+
+  /**
+   * Takes in what a message says that ends segments of no session here: it names one that may have
+   * another address, or responds to the challenge that such a message was answered by.
+   *
+   * @return whether it does
+   */
+  private boolean receiveMessage(ByteBuf segments, int start, long nowUs) {
+    if (!responder.hasExtension()) {
+      return false;
+    }
+    int query = ExtensionMessage.findInSegments(segments, ExtensionMessage.SESSION_QUERY);
+    int response = ExtensionMessage.findInSegments(segments, ExtensionMessage.PATH_RESPONSE);
+    if (query != ExtensionMessage.NONE) {
+      long id = ExtensionMessage.longValue(segments, query);
+      SessionTable home = index.otherHomeOfId(id);
+      if (home != null) {
+        forward(home, segments, start);
+        return true;
+      }
+      Session session = index.findById(id);
+      if (session == null) {
+        responder.answerQuery(index.lastKey(), segments, query, nowUs);
+      } else {
+        candidates.receiveQuery(index.lastKey(), session, segments, query, nowUs);
+      }
+    }
+    if (response != ExtensionMessage.NONE) {
+      receiveResponse(segments, response, nowUs);
+    }
+    return query != ExtensionMessage.NONE || response != ExtensionMessage.NONE;
+  }
+
+  private void receiveResponse(ByteBuf segments, int response, long nowUs) {
+    int token = ExtensionMessage.findInSegments(segments, ExtensionMessage.TOKEN);
+    if (token != ExtensionMessage.NONE) {
+      long shown = ExtensionMessage.longValue(segments, token);
+      long challenge = ExtensionMessage.longValue(segments, response);
+      candidates.receiveResponse(index.lastKey(), shown, challenge, nowUs);
     }
   }
 
@@ -210,6 +258,7 @@ final class Admission {
       receiveUnclaimed(segments, start); // It has just begun at another table.
       return;
     }
+    candidates.forget(key);
     begun = new Incoming(this, key, decision == PressureFilter.Decision.ADMIT_VALIDATED);
     backlog.add(begun);
   }

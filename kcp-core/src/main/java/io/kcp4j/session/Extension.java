@@ -33,16 +33,7 @@ class Extension implements KcpExtension {
   private final UnreliableQueues unreliable;
 
   /** What the peer has to show. */
-  private long token;
-
-  /** Of a client: the token of its first offers, which may be answered after a retry, too. */
-  private final long firstToken;
-
-  /** Of a client: the token before the last retry, which offers under way have. */
-  private long previousToken;
-
-  /** What the peer has shown last. */
-  private long shownToken;
+  private final OwnToken token;
 
   /** What this side has to show. */
   private long peerToken;
@@ -64,19 +55,17 @@ class Extension implements KcpExtension {
   /** When the confirmation of an answer has to leave. */
   private long confirmAtUs = Kcp.NO_DEADLINE;
 
-  /** Null until the peer has challenged the path. */
-  private PathResponder pathResponder;
-
-  /** Null until one of the sides ends the session, or its output. */
-  private CloseHandshake closeHandshake;
-
   /** Of a server: the id of the session; and its tokens, or null. */
   private final long sessionId;
 
   private final ResetTokens resetTokens;
 
-  /** Of a client: null until the server has told the id of the session. */
-  private StatelessResetDetector resetDetector;
+  private final boolean isClient;
+  private final ParameterExchange parameters;
+  private final SessionItems items;
+
+  /** Whether the id of the session is handed out from now on, as the table has not been told. */
+  private boolean isIdUnreported;
 
   Extension(
       Kcp kcp,
@@ -87,11 +76,14 @@ class Extension implements KcpExtension {
       ResetTokens resetTokens) {
     this.kcp = kcp;
     this.unreliable = unreliable;
-    this.token = token;
-    this.firstToken = token;
-    this.previousToken = token;
+    this.token = new OwnToken(token);
     this.state = state;
-    this.offers = state == State.OFFERING ? new Offers(kcp) : null;
+    this.isClient = state == State.OFFERING;
+    int incarnation = isClient ? Parameters.incarnation(token) : 0;
+    boolean hasLanes = kcp.config().delivery() == Delivery.LANES;
+    this.parameters = new ParameterExchange(kcp, incarnation, hasLanes);
+    this.items = new SessionItems(kcp, parameters);
+    this.offers = isClient ? new Offers(kcp) : null;
     this.sessionId = sessionId;
     this.resetTokens = resetTokens;
   }
@@ -122,6 +114,32 @@ class Extension implements KcpExtension {
     return !hasRoom || state == State.LISTENING || (state == State.OFFERING && !isOffering());
   }
 
+  boolean isClient() {
+    return isClient;
+  }
+
+  /** What both sides have said about themselves. */
+  ParameterExchange parameters() {
+    return parameters;
+  }
+
+  /** Whether something has happened that the table has to know. */
+  boolean hasNews() {
+    return isIdUnreported || parameters.isMismatchUnreported();
+  }
+
+  /** Of a server: whether the client learns the id of the session, as was not known before. */
+  boolean takeIdHandedOut() {
+    boolean isUnreported = isIdUnreported;
+    isIdUnreported = false;
+    return isUnreported;
+  }
+
+  /** Of a server: the id of the session. */
+  long sessionId() {
+    return sessionId;
+  }
+
   // Offers
 
   private boolean isOffering() {
@@ -147,6 +165,16 @@ class Extension implements KcpExtension {
   }
 
   @Override
+  public int offerSn() {
+    return parameters.offerSn();
+  }
+
+  @Override
+  public int offerTs(int ts) {
+    return parameters.offerTs(ts);
+  }
+
+  @Override
   public void offered(int sn, int ts) {
     offers.add(sn, ts);
   }
@@ -169,8 +197,8 @@ class Extension implements KcpExtension {
       isRetry = false;
       kcp.retransmitFirst(nowUs);
     }
-    if (resetDetector != null && !isStale) {
-      resetDetector.received();
+    if (!isStale) {
+      items.receivedAlive();
     }
     if (offers == null) {
       return false;
@@ -183,6 +211,11 @@ class Extension implements KcpExtension {
     return true;
   }
 
+  /** The peer has responded from another address: it has to answer at this one, or has moved. */
+  void challengePath(long challenge, long nowUs) {
+    items.challengePath(challenge, nowUs);
+  }
+
   // The end of the session
 
   /**
@@ -193,41 +226,24 @@ class Extension implements KcpExtension {
    * @param code that of a RESET
    */
   void end(int type, int code, long nowUs) {
-    closeHandshake().end(type, code, nowUs);
-  }
-
-  private CloseHandshake closeHandshake() {
-    if (closeHandshake == null) {
-      closeHandshake = new CloseHandshake(kcp);
-    }
-    return closeHandshake;
+    items.closeHandshake().end(type, code, nowUs);
   }
 
   /** How the sides end the session, or null as long as neither does. */
   CloseHandshake closeHandshakeOrNull() {
-    return closeHandshake;
+    return items.closeHandshakeOrNull();
   }
 
   /** Whether the peer has proven that it does not know the session, and nothing contradicts it. */
   boolean isUnknownToPeer(long nowUs) {
-    return resetDetector != null && resetDetector.isLost(nowUs);
+    return items.isUnknownToPeer(nowUs);
   }
 
   // Messages
 
   @Override
   public long deadlineUs() {
-    if (!hasRoom) {
-      return Kcp.NO_DEADLINE;
-    }
-    long deadlineUs = confirmAtUs;
-    if (pathResponder != null) {
-      deadlineUs = Math.min(deadlineUs, pathResponder.deadlineUs());
-    }
-    if (closeHandshake != null && isUnderstood()) {
-      deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
-    }
-    return resetDetector == null ? deadlineUs : Math.min(deadlineUs, resetDetector.deadlineUs());
+    return hasRoom ? Math.min(confirmAtUs, items.deadlineUs(state)) : Kcp.NO_DEADLINE;
   }
 
   @Override
@@ -240,29 +256,24 @@ class Extension implements KcpExtension {
     if (!hasRoom) {
       return 0;
     }
-    int items = itemsBytes(nowUs);
-    if (isAnswerDue(items, nowUs)) {
-      items += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);
-      items += resetTokens == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.SESSION);
-      items += offerItemsBytes();
+    int itemsBytes = itemsBytes(nowUs);
+    if (isAnswerDue(itemsBytes, nowUs)) {
+      itemsBytes += ExtensionMessage.itemBytes(ExtensionMessage.ANSWER);
+      itemsBytes += resetTokens == null ? 0 : ExtensionMessage.itemBytes(ExtensionMessage.SESSION);
+      itemsBytes += parameters.answerBytes();
+      itemsBytes += offerItemsBytes();
     }
-    return items == 0 && confirmAtUs == Kcp.NO_DEADLINE
+    return itemsBytes == 0 && confirmAtUs == Kcp.NO_DEADLINE
         ? 0
         : ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
-            + items;
+            + itemsBytes;
   }
 
   /** The size of the items that are due, but for those of an answer. */
   private int itemsBytes(long nowUs) {
-    int bytes = 0;
-    if (closeHandshake != null && isUnderstood()) {
-      bytes += closeHandshake.itemsBytes(nowUs);
-    }
-    if (resetDetector != null && resetDetector.isSilent(nowUs)) {
-      bytes += ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
-    }
-    return pathResponder == null ? bytes : bytes + pathResponder.itemBytes();
+    int parametersBytes = confirmAtUs == Kcp.NO_DEADLINE ? 0 : parameters.confirmationBytes();
+    return parametersBytes + items.bytes(state, nowUs);
   }
 
   /** Whether this message has to have an answer: one of each flush, and each with other items. */
@@ -274,31 +285,28 @@ class Extension implements KcpExtension {
   public void write(ByteBuf out, long nowUs) {
     ExtensionMessage.writeHeader(out);
     if (isOffering()) {
-      ExtensionMessage.write(out, ExtensionMessage.OFFER, token);
+      ExtensionMessage.write(out, ExtensionMessage.OFFER, token());
+      parameters.writeOffer(out);
       writeOfferItems(out);
       return;
     }
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, peerToken);
     if (isAnswerDue(itemsBytes(nowUs), nowUs)) {
-      ExtensionMessage.write(out, ExtensionMessage.ANSWER, token);
+      ExtensionMessage.write(out, ExtensionMessage.ANSWER, token());
       ExtensionMessage.writeSession(out, sessionId, resetTokens);
+      parameters.writeAnswer(out);
       writeOfferItems(out);
       answeredAtUs = nowUs;
     }
-    if (closeHandshake != null && isUnderstood()) {
-      closeHandshake.write(out, nowUs);
+    if (confirmAtUs != Kcp.NO_DEADLINE) {
+      parameters.writeConfirmation(out);
     }
-    if (resetDetector != null && resetDetector.isSilent(nowUs)) {
-      resetDetector.writeQuery(out);
-    }
-    if (pathResponder != null) {
-      pathResponder.write(out);
-    }
+    items.write(out, state, token(), peerToken, nowUs);
     confirmAtUs = Kcp.NO_DEADLINE;
   }
 
   private int offerMessageBytes() {
-    return ExtensionMessage.OFFER_BYTES + offerItemsBytes();
+    return ExtensionMessage.OFFER_BYTES + parameters.offerBytes() + offerItemsBytes();
   }
 
   /** What offers and answers say beside their tokens, in bytes. */
@@ -316,7 +324,7 @@ class Extension implements KcpExtension {
 
   /** What messages from the peer have to show. */
   long token() {
-    return token;
+    return token.present();
   }
 
   /** What messages to the peer have to show. */
@@ -333,6 +341,7 @@ class Extension implements KcpExtension {
     }
     boolean showsToken = false;
     boolean isKnown = true;
+    boolean isOffered = false;
     int end = index + length;
     for (int item = index + ExtensionMessage.HEADER_BYTES;
         item < end;
@@ -342,19 +351,23 @@ class Extension implements KcpExtension {
         // The datagram has begun the session, or proves where its sender is.
         if (state == State.LISTENING && (begins || hasExactAck)) {
           peerToken = ExtensionMessage.longValue(datagram, item);
+          parameters.receiveHeader(datagram, index - Segment.HEADER_BYTES);
           understood(State.ANSWERING, nowUs);
+          isOffered = true;
+          isIdUnreported = resetTokens != null;
         }
+      } else if (type == ExtensionMessage.PARAMETERS && isOffered) {
+        parameters.receive(datagram, item);
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
         isKnown = false;
-        if (resetDetector != null) {
-          resetDetector.receiveReset(datagram, item, nowUs);
-        }
+        items.receiveReset(datagram, item, nowUs);
       } else if (type == ExtensionMessage.RETRY) {
         isKnown = false;
         receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken);
       } else if (showsToken) {
+        isKnown &= !isQueryChallenge(type, datagram, item);
         receive(type, datagram, item, hasExactAck, nowUs);
       }
     }
@@ -366,9 +379,7 @@ class Extension implements KcpExtension {
 
   /** A server that has dropped the first datagram asks for another token. */
   private void receiveRetry(long retryToken, boolean showsToken) {
-    if (showsToken && shownToken == token && isOffering()) {
-      previousToken = token;
-      token = retryToken;
+    if (showsToken && isOffering() && token.replace(retryToken)) {
       offers.clear();
       isRetry = true;
     }
@@ -377,18 +388,14 @@ class Extension implements KcpExtension {
   /** The peer understands messages from now on. */
   private void understood(State next, long nowUs) {
     state = next;
-    if (closeHandshake != null) {
-      closeHandshake.begin(nowUs);
-    }
+    items.understood(nowUs);
   }
 
   /** Whether the peer has shown a token that it has to show. */
   private boolean takeToken(long shown) {
-    boolean isEarlier = shown == firstToken || shown == previousToken;
-    if (shown != token && (state != State.OFFERING || !isEarlier)) {
+    if (!token.take(shown, state == State.OFFERING)) {
       return false;
     }
-    shownToken = shown;
     if (state == State.ANSWERING) {
       state = State.ESTABLISHED;
     }
@@ -403,40 +410,24 @@ class Extension implements KcpExtension {
       return; // An answer that proves nothing, and what follows it.
     }
     switch (type) {
-      case ExtensionMessage.FIN, ExtensionMessage.CLOSE -> {
-        int sn = ExtensionMessage.intValue(datagram, item);
-        if (kcp.isPossibleEnd(sn)) {
-          closeHandshake().received(type, sn, nowUs);
-        } else {
-          kcp.counters().add(KcpCounter.EXTENSION_REFUSED, 1);
-        }
-      }
-      case ExtensionMessage.RESET ->
-          closeHandshake().received(type, ExtensionMessage.intValue(datagram, item), nowUs);
-      case ExtensionMessage.END_ACK -> {
-        if (closeHandshake != null) {
-          closeHandshake.answered(ExtensionMessage.byteValue(datagram, item));
-        }
-      }
-      case ExtensionMessage.SESSION -> {
-        if (resetDetector == null) {
-          resetDetector = StatelessResetDetector.read(kcp, datagram, item);
-        }
-      }
-      case ExtensionMessage.PATH_CHALLENGE -> {
-        if (pathResponder == null) {
-          pathResponder = new PathResponder();
-        }
-        pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
-      }
+      case ExtensionMessage.PARAMETERS -> parameters.receive(datagram, item);
       case ExtensionMessage.DATAGRAM -> unreliable.receiveItem(datagram, item);
-      default -> receiveItem(type, datagram, item); // or taken above, or of a later version
+      default -> {
+        if (!items.receive(type, datagram, item, nowUs)) {
+          receiveItem(type, datagram, item); // or taken above, or of a later version
+        }
+      }
     }
+  }
+
+  /** Whether an item challenges the path from which a query has come. */
+  private static boolean isQueryChallenge(int type, ByteBuf datagram, int item) {
+    return type == ExtensionMessage.PATH_CHALLENGE && Echo.read(datagram, item) != null;
   }
 
   private void receiveAnswer(long answered, boolean hasExactAck, long nowUs) {
     if (state == State.OFFERING && hasExactAck) {
-      token = shownToken;
+      token.confirm();
       peerToken = answered;
       understood(State.ESTABLISHED, nowUs);
     }

@@ -49,6 +49,9 @@ final class ExtensionMessage {
   /** Behind an answer. Value: the id of the session, 8 bytes, and its reset token. */
   static final int SESSION = 8;
 
+  // To a peer that has RESET_ECHO, the values of the next two and of a PATH_CHALLENGE that answers
+  // a query go on with an Echo.
+
   /** A client has received nothing. Value: the id, and the una to show in an answer, 4 bytes. */
   static final int SESSION_QUERY = 9;
 
@@ -69,16 +72,13 @@ final class ExtensionMessage {
   /** Of an offer or an answer: the sender has lanes. Value: how many, 2 bytes, and its budget. */
   static final int LANES = 15;
 
-  /** A message of an unreliable lane, and of a sequenced one. Value: see {@link LaneItem}. */
-  static final int LANE_UNRELIABLE = LaneItem.UNRELIABLE;
+  /** What the sender says about itself. Value: see {@link Parameters}; the rest is ignored. */
+  static final int PARAMETERS = 18;
 
-  static final int LANE_SEQUENCED = LaneItem.SEQUENCED;
+  // The types 16, 17, 19 and 20 are those of LaneItem.
 
   /** What the value of a DATAGRAM has before the payload. */
   static final int DATAGRAM_SN_BYTES = 4;
-
-  /** What an unreliable message of a lane has before the payload, the header of the item, too. */
-  static final int LANE_ITEM_HEADER_BYTES = LaneItem.HEADER_BYTES;
 
   /** The size of the value of each type, the least where it varies; index 0 is not used. */
   private static final int[] VALUE_BYTES = {
@@ -99,7 +99,10 @@ final class ExtensionMessage {
     DATAGRAM_SN_BYTES,
     Short.BYTES + Integer.BYTES,
     LaneItem.VALUE_HEADER_BYTES,
-    LaneItem.VALUE_HEADER_BYTES
+    LaneItem.VALUE_HEADER_BYTES,
+    Integer.BYTES + 1 + Short.BYTES,
+    LaneItem.VALUE_HEADER_32_BYTES,
+    LaneItem.VALUE_HEADER_32_BYTES
   };
 
   /** The size of an offer. */
@@ -111,6 +114,7 @@ final class ExtensionMessage {
           + itemBytes(TOKEN)
           + itemBytes(ANSWER)
           + itemBytes(SESSION)
+          + itemBytes(PARAMETERS)
           + itemBytes(END_ACK)
           + itemBytes(RESET)
           + itemBytes(PATH_RESPONSE);
@@ -149,11 +153,17 @@ final class ExtensionMessage {
     boolean isKnown = type > 0 && type < VALUE_BYTES.length;
     return !isKnown
         || itemBytes == itemBytes(type)
-        || (hasPayload(type) && itemBytes > itemBytes(type));
+        || (isExtensible(type) && itemBytes > itemBytes(type))
+        || (mayHaveEcho(type) && itemBytes >= itemBytes(type) + Echo.BYTES);
   }
 
-  private static boolean hasPayload(int type) {
-    return type == DATAGRAM || type == LANE_UNRELIABLE || type == LANE_SEQUENCED;
+  /** Whether the value has payload, or what a later version has added. */
+  private static boolean isExtensible(int type) {
+    return type == DATAGRAM || type == PARAMETERS || LaneItem.isMessage(type);
+  }
+
+  private static boolean mayHaveEcho(int type) {
+    return type == SESSION_QUERY || type == STATELESS_RESET || type == PATH_CHALLENGE;
   }
 
   /** The size of the item at {@code index}, its header included. */
@@ -220,7 +230,17 @@ final class ExtensionMessage {
 
   /** Writes the header of an item; its value follows. */
   static void writeItemHeader(ByteBuf out, int type) {
-    out.writeByte(type).writeShortLE(VALUE_BYTES[type]);
+    writeItemHeader(out, type, null);
+  }
+
+  /** Writes the header of an item; its value follows, and the echo, unless that is null. */
+  static void writeItemHeader(ByteBuf out, int type, Echo echo) {
+    out.writeByte(type).writeShortLE(VALUE_BYTES[type] + Echo.bytes(echo));
+  }
+
+  /** The una to show in the answer to a SESSION_QUERY. */
+  static int queryUna(ByteBuf buf, int index) {
+    return intValue(buf, index + Long.BYTES);
   }
 
   /** How many lanes the sender of a LANES has. */

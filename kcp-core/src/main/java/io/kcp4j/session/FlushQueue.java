@@ -205,6 +205,9 @@ final class FlushQueue {
   /** A datagram of no session was written, which leaves with the next flush. */
   void onOutput() {
     isOutputPending = true;
+    if (!inBatch) {
+      requestFlush();
+    }
   }
 
   /** Flushes every session with a pending flush, as long as the output takes datagrams. */

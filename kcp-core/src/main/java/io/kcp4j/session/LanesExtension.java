@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
+import io.kcp4j.lanes.LaneItem;
 import io.kcp4j.lanes.Lanes;
 import io.netty.buffer.ByteBuf;
 
@@ -13,7 +14,8 @@ final class LanesExtension extends Extension {
   private final Kcp kcp;
   private final UnreliableQueues unreliable;
   private final Lanes lanes;
-  private final boolean isClient;
+
+  private int mssBytes;
 
   /** Whether the next message to be written has nothing but unreliable messages of lanes. */
   private boolean hasOnlyUnreliable;
@@ -30,7 +32,6 @@ final class LanesExtension extends Extension {
     this.kcp = kcp;
     this.unreliable = unreliable;
     this.lanes = lanes;
-    isClient = state == State.OFFERING;
   }
 
   /** That of a client. */
@@ -67,7 +68,18 @@ final class LanesExtension extends Extension {
           "mssBytes: " + mssBytes + " (expected: >= " + least + " with lanes)");
     }
     super.fit(mssBytes);
-    lanes.maxUnreliableBytes(mssBytes - headerBytes() - ExtensionMessage.LANE_ITEM_HEADER_BYTES);
+    this.mssBytes = mssBytes;
+    limitUnreliable();
+  }
+
+  /** The largest message has to fit in any case while the parameters of the peer are not known. */
+  private void limitUnreliable() {
+    int itemHeaderBytes = LaneItem.headerBytes(!lanes.isOpen() || hasLongNumbers());
+    lanes.maxUnreliableBytes(mssBytes - headerBytes() - itemHeaderBytes);
+  }
+
+  private boolean hasLongNumbers() {
+    return parameters().hasPeer(Parameters.LANE_NUMBERS_32);
   }
 
   /** What a message has that says nothing. */
@@ -105,9 +117,9 @@ final class LanesExtension extends Extension {
 
   /** Takes what an offer or an answer of the peer says about lanes. */
   private void receiveLanes(ByteBuf datagram, int index, int end) {
-    int type = isClient ? ExtensionMessage.ANSWER : ExtensionMessage.OFFER;
+    int type = isClient() ? ExtensionMessage.ANSWER : ExtensionMessage.OFFER;
     if (!has(datagram, index, end, type, peerToken())
-        || (isClient && !has(datagram, index, end, ExtensionMessage.TOKEN, token()))) {
+        || (isClient() && !has(datagram, index, end, ExtensionMessage.TOKEN, token()))) {
       return;
     }
     int item = ExtensionMessage.find(datagram, index, end, ExtensionMessage.LANES);
@@ -119,7 +131,12 @@ final class LanesExtension extends Extension {
     int budgetBytes = ExtensionMessage.laneBudgetBytes(datagram, item);
     if (!lanes.open(maxLanes, budgetBytes)) {
       lanes.refuse();
+      return;
     }
+    if (hasLongNumbers()) {
+      lanes.useLongNumbers();
+    }
+    limitUnreliable();
   }
 
   private static boolean has(ByteBuf datagram, int index, int end, int type, long value) {
@@ -133,9 +150,9 @@ final class LanesExtension extends Extension {
     if (lanes.isOpen()) {
       return hasChanged;
     }
-    if (isUnsupported() && (isClient || kcp.hasReceived())) {
+    if (isUnsupported() && (isClient() || kcp.hasReceived())) {
       lanes.refuse();
-    } else if (isClient && !isUnderstood() && !kcp.isAnswerAwaited()) {
+    } else if (isClient() && !isUnderstood() && !kcp.isAnswerAwaited()) {
       lanes.offerAgain(); // The offer was acknowledged, and the answer may have been lost.
     }
     return hasChanged;
@@ -195,7 +212,7 @@ final class LanesExtension extends Extension {
 
   @Override
   void receiveItem(int type, ByteBuf datagram, int item) {
-    if (type == ExtensionMessage.LANE_UNRELIABLE || type == ExtensionMessage.LANE_SEQUENCED) {
+    if (LaneItem.isMessage(type)) {
       int value = item + ExtensionMessage.ITEM_HEADER_BYTES;
       int end = item + ExtensionMessage.itemBytesAt(datagram, item);
       lanes.receiveUnreliable(type, datagram, value, end - value);

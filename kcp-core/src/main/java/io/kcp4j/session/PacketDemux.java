@@ -322,11 +322,24 @@ final class PacketDemux {
     if (extension != null && extension.endDatagram(!isFresh, nowUs)) {
       session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
     }
+    if (extension != null && extension.hasNews()) {
+      receiveNews(session, extension);
+    }
     boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();
     if (isIdleChecked && session.unreliable().takeReceived()) {
       session.keepAlive().updateIdle(nowUs);
     }
     flushQueue.onDatagram(session);
     return true;
+  }
+
+  /** What the table has to know of a session's extension: seldom more than once. */
+  private void receiveNews(Session session, Extension extension) {
+    if (extension.takeIdHandedOut()) {
+      index.addId(session);
+    }
+    if (extension.parameters().takeMismatch()) {
+      handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
+    }
   }
 }

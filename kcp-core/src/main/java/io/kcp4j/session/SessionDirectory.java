@@ -26,14 +26,19 @@ public final class SessionDirectory {
   /** The table that each key belongs to; null where there is only one table. */
   private final Map<SessionKey, SessionTable> homes;
 
+  /** The same of the ids of sessions. */
+  private final Map<Long, SessionTable> homesOfIds;
+
   private final AddressExcess addressExcess = new AddressExcess();
 
   /** Null until an authenticated packet of a client has been received. */
   private final AtomicReference<ReplayFilter> replayFilter = new AtomicReference<>();
 
-  private SessionDirectory(int maxSessions, Map<SessionKey, SessionTable> homes) {
+  private SessionDirectory(
+      int maxSessions, Map<SessionKey, SessionTable> homes, Map<Long, SessionTable> homesOfIds) {
     this.maxSessions = maxSessions;
     this.homes = homes;
+    this.homesOfIds = homesOfIds;
   }
 
   /**
@@ -43,7 +48,7 @@ public final class SessionDirectory {
    *     for a table of clients
    */
   public static SessionDirectory ofOne(int maxSessions) {
-    return new SessionDirectory(maxSessions, null);
+    return new SessionDirectory(maxSessions, null, null);
   }
 
   /**
@@ -53,7 +58,7 @@ public final class SessionDirectory {
    *     are refused
    */
   public static SessionDirectory ofSeveral(int maxSessions) {
-    return new SessionDirectory(maxSessions, new ConcurrentHashMap<>());
+    return new SessionDirectory(maxSessions, new ConcurrentHashMap<>(), new ConcurrentHashMap<>());
   }
 
   /** What the sessions of an address that is not validated may exceed. */
@@ -135,6 +140,26 @@ public final class SessionDirectory {
   /** The table that a key belongs to, or null if it belongs to none or to {@code asking}. */
   SessionTable otherHome(SessionKey key, SessionTable asking) {
     SessionTable home = homes == null ? null : homes.get(key);
+    return home == asking ? null : home;
+  }
+
+  /** Gives the id of a session to its table, unless it belongs to another. */
+  void claimId(long id, SessionTable home) {
+    if (homesOfIds != null) {
+      homesOfIds.putIfAbsent(id, home);
+    }
+  }
+
+  /** Takes an id from the table {@code home}, if it belongs to that table. */
+  void releaseId(long id, SessionTable home) {
+    if (homesOfIds != null) {
+      homesOfIds.remove(id, home);
+    }
+  }
+
+  /** The table that an id belongs to, or null if it belongs to none or to {@code asking}. */
+  SessionTable otherHomeOfId(long id, SessionTable asking) {
+    SessionTable home = homesOfIds == null ? null : homesOfIds.get(id);
     return home == asking ? null : home;
   }
 

@@ -1,5 +1,7 @@
 package io.kcp4j.session;
 
+import io.netty.util.collection.LongObjectHashMap;
+import io.netty.util.collection.LongObjectMap;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -43,6 +45,9 @@ final class SessionIndex {
   private InetSocketAddress lastRemote;
   private int lastConv;
   private int size;
+
+  /** The sessions whose ids have been handed out, to be found whatever their address is. */
+  private final LongObjectMap<Session> byId = new LongObjectHashMap<>();
 
   /** Makes an empty index of {@code table}, the owner of its keys in the directory. */
   SessionIndex(SessionTable table, SessionDirectory directory) {
@@ -144,6 +149,7 @@ final class SessionIndex {
     if (further != null) {
       further.forEach(key -> close(key, session, nowUs));
     }
+    removeId(session);
     size--;
     forgetLastFound(session);
   }
@@ -155,6 +161,7 @@ final class SessionIndex {
     if (further != null) {
       further.forEach(key -> forget(key, session));
     }
+    removeId(session);
     size--;
     forgetLastFound(session);
   }
@@ -181,6 +188,33 @@ final class SessionIndex {
       lastFound = null;
       lastRemote = null;
     }
+  }
+
+  // Ids
+
+  /** The id of a session in the index is handed out. */
+  void addId(Session session) {
+    long id = session.extension().sessionId();
+    if (byId.putIfAbsent(id, session) == null) {
+      directory.claimId(id, table);
+    }
+  }
+
+  private void removeId(Session session) {
+    Extension extension = session.extension();
+    if (extension != null && byId.remove(extension.sessionId(), session)) {
+      directory.releaseId(extension.sessionId(), table);
+    }
+  }
+
+  /** The session with this id, or null. */
+  Session findById(long id) {
+    return byId.get(id);
+  }
+
+  /** The other table of the session with this id, or null. */
+  SessionTable otherHomeOfId(long id) {
+    return directory.otherHomeOfId(id, table);
   }
 
   // Addresses
@@ -241,6 +275,11 @@ final class SessionIndex {
     return true;
   }
 
+  /** Has other tables forward the packets of a key, unless it belongs to one of them. */
+  void route(SessionKey key) {
+    directory.claim(key, table);
+  }
+
   /** Gives up a key that was claimed, unless a session of that key has come and gone. */
   void releaseUnlessClosed(SessionKey key) {
     if (!closed.remembers(key)) {
@@ -274,6 +313,8 @@ final class SessionIndex {
   /** Gives up every key, so that other tables may begin sessions of them. */
   void close() {
     sessions.forEach((key, session) -> directory.release(key, table));
+    byId.keySet().forEach(id -> directory.releaseId(id, table));
+    byId.clear();
     closed.clear();
   }
 }

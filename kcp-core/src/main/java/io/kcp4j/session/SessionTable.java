@@ -126,11 +126,13 @@ public final class SessionTable {
     default void forward(InetSocketAddress remote, ByteBuf packet) {}
 
     /**
-     * A datagram was refused whose peer seems to have other settings. Called for each such
-     * datagram: the driver limits what it logs.
+     * A datagram was refused whose peer seems to have other settings, or a peer has said that its
+     * session has another delivery. Called for each such datagram and session: the driver limits
+     * what it logs.
      *
      * @param counter the counter that has counted it: {@link KcpCounter#OPEN_FAILED}, {@link
-     *     KcpCounter#UNSEALED} or {@link KcpCounter#NOT_KCP}
+     *     KcpCounter#UNSEALED}, {@link KcpCounter#NOT_KCP} or {@link
+     *     KcpCounter#DELIVERY_MISMATCHED}
      */
     default void mismatched(KcpCounter counter, InetSocketAddress remote) {}
 
@@ -188,6 +190,7 @@ public final class SessionTable {
   private final PacketDemux demux;
   private final ClosingSessions closing;
   private final StatelessResponder responder;
+  private final CandidatePaths candidates;
   private final OpenBudget openBudget;
   private final DeferredPackets deferred;
   private ResetTokens resetTokens;
@@ -240,10 +243,12 @@ public final class SessionTable {
     responder =
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
+    candidates = new CandidatePaths(this, index, responder, deadlines, counters);
     unvalidated = new UnvalidatedSessions(nowUs);
     pressure = new MemoryPressure(this, context.budget(), unvalidated);
     admission =
-        new Admission(this, handler, context, index, directory, responder, unvalidated, pressure);
+        new Admission(
+            this, handler, context, index, directory, responder, candidates, unvalidated, pressure);
     openBudget = new OpenBudget();
     deferred = new DeferredPackets(context);
     demux =
@@ -647,6 +652,7 @@ public final class SessionTable {
    */
   public void close() {
     closing.endAll();
+    candidates.close();
     admission.close();
     index.close();
     deferred.clear();

@@ -6,7 +6,8 @@ import io.netty.buffer.ByteBuf;
 /**
  * By what a client finds out whether the server still knows the session: protocol.md 13.5. After a
  * probe timeout without an answer it names the session, and a server that does not know it answers
- * with the session's reset token.
+ * with the session's reset token. A query can be recorded, and repeated from elsewhere to obtain an
+ * answer, so a token counts only while a query is outstanding, and with the random bytes of that.
  */
 final class StatelessResetDetector {
 
@@ -17,6 +18,7 @@ final class StatelessResetDetector {
   private static final int SRTT_SHARE = 4;
 
   private final Kcp kcp;
+  private final ParameterExchange parameters;
   private final long sessionId;
 
   // The reset token.
@@ -27,24 +29,37 @@ final class StatelessResetDetector {
   /** Since when the server owes an answer, as of the last flush. */
   private long silentSinceUs = NEVER;
 
+  /** Whether a query has been sent since something was received. */
+  private boolean isOutstanding;
+
+  /** How often that has been so. */
+  private int rounds;
+
+  /** The random bytes of such queries; null if the server does not repeat any. */
+  private Echo echo;
+
   /** When the session ends, unless it makes progress before. */
   private long lostAtUs = NEVER;
 
   /** {@link Kcp#progress} when the token was received. */
   private int progress;
 
-  private StatelessResetDetector(Kcp kcp, long sessionId, long tokenFirst, long tokenSecond) {
+  private StatelessResetDetector(
+      Kcp kcp, ParameterExchange parameters, long sessionId, long tokenFirst, long tokenSecond) {
     this.kcp = kcp;
+    this.parameters = parameters;
     this.sessionId = sessionId;
     this.tokenFirst = tokenFirst;
     this.tokenSecond = tokenSecond;
   }
 
   /** Reads an item SESSION at {@code index}. */
-  static StatelessResetDetector read(Kcp kcp, ByteBuf buf, int index) {
+  static StatelessResetDetector read(
+      Kcp kcp, ParameterExchange parameters, ByteBuf buf, int index) {
     int token = index + Long.BYTES;
     return new StatelessResetDetector(
         kcp,
+        parameters,
         ExtensionMessage.longValue(buf, index),
         ExtensionMessage.longValue(buf, token),
         ExtensionMessage.longValue(buf, token + Long.BYTES));
@@ -53,6 +68,7 @@ final class StatelessResetDetector {
   /** Something has been received whose sender knows the session. */
   void received() {
     silentSinceUs = NEVER;
+    isOutstanding = false;
   }
 
   /** Whether the server has owed an answer for a probe timeout. */
@@ -64,20 +80,51 @@ final class StatelessResetDetector {
     return nowUs - silentSinceUs >= kcp.probeTimeoutUs();
   }
 
-  void writeQuery(ByteBuf out) {
-    ExtensionMessage.writeItemHeader(out, ExtensionMessage.SESSION_QUERY);
-    out.writeLongLE(sessionId).writeIntLE(kcp.sendUna());
+  /** The size of a query, in bytes. */
+  int queryBytes() {
+    int bytes = ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
+    return hasEcho() ? bytes + Echo.BYTES : bytes;
   }
 
-  /** Takes the item STATELESS_RESET at {@code index}. */
-  void receiveReset(ByteBuf buf, int index, long nowUs) {
+  /** Whether the server repeats bytes of a query in its answer. */
+  private boolean hasEcho() {
+    return parameters.hasPeer(Parameters.RESET_ECHO);
+  }
+
+  /**
+   * Writes a query.
+   *
+   * @param token what messages to the client have to show
+   * @param peerToken what messages to the server have to show
+   */
+  void writeQuery(ByteBuf out, long token, long peerToken) {
+    if (!isOutstanding) {
+      isOutstanding = true;
+      echo = hasEcho() ? Echo.of(token, peerToken, rounds++) : null;
+    }
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.SESSION_QUERY, echo);
+    out.writeLongLE(sessionId).writeIntLE(kcp.sendUna());
+    Echo.write(out, echo);
+  }
+
+  /**
+   * Whether the item at {@code index} repeats the random bytes of the outstanding query, if any.
+   */
+  boolean isAnswer(ByteBuf buf, int index) {
+    return isOutstanding && (echo == null || echo.equals(Echo.read(buf, index)));
+  }
+
+  /** Takes the item STATELESS_RESET at {@code index}; returns false if it answers no query. */
+  boolean receiveReset(ByteBuf buf, int index, long nowUs) {
     boolean isGenuine =
         ExtensionMessage.longValue(buf, index) == tokenFirst
-            && ExtensionMessage.longValue(buf, index + Long.BYTES) == tokenSecond;
+            && ExtensionMessage.longValue(buf, index + Long.BYTES) == tokenSecond
+            && isAnswer(buf, index);
     if (isGenuine && lostAtUs == NEVER) {
       lostAtUs = nowUs + kcp.srttUs() / SRTT_SHARE;
       progress = kcp.progress();
     }
+    return isGenuine;
   }
 
   /** Whether the server does not know the session, and nothing has contradicted that in time. */

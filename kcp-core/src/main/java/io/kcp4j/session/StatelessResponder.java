@@ -113,39 +113,84 @@ final class StatelessResponder {
   }
 
   /**
-   * Tells the sender of segments, if these have a query, that its session is unknown here.
+   * Tells the sender of a query that its session is unknown here.
    *
-   * @return whether they have one
+   * @param query the index of its item
    */
-  boolean answerQuery(InetSocketAddress remote, ByteBuf segments, long nowUs) {
-    int query =
-        tokens == null
-            ? ExtensionMessage.NONE
-            : ExtensionMessage.findInSegments(segments, ExtensionMessage.SESSION_QUERY);
-    if (query == ExtensionMessage.NONE) {
-      return false;
+  void answerQuery(SessionKey client, ByteBuf segments, int query, long nowUs) {
+    Echo echo = Echo.read(segments, query);
+    if (mayAnswerQuery(segments, resetBytes(echo), nowUs)) {
+      int una = ExtensionMessage.queryUna(segments, query);
+      reset(client, una, ExtensionMessage.longValue(segments, query), echo);
     }
-    int bytes =
-        ExtensionMessage.HEADER_BYTES
-            + ExtensionMessage.itemBytes(ExtensionMessage.STATELESS_RESET);
-    boolean isLongEnough = segments.readableBytes() >= Segment.HEADER_BYTES + bytes;
-    if (!isLongEnough || !handler.isOutputWritable() || !mayAnswerQuery(nowUs)) {
-      return true;
+  }
+
+  private static int resetBytes(Echo echo) {
+    return ExtensionMessage.HEADER_BYTES
+        + ExtensionMessage.itemBytes(ExtensionMessage.STATELESS_RESET)
+        + Echo.bytes(echo);
+  }
+
+  /**
+   * Tells a client that its session is unknown here, unless the output is blocked.
+   *
+   * @param echo what its query has asked for, or null
+   */
+  void reset(SessionKey client, int una, long sessionId, Echo echo) {
+    if (!handler.isOutputWritable()) {
+      return;
     }
-    int conv = Segment.conv(segments, segments.readerIndex());
-    int una = ExtensionMessage.intValue(segments, query + Long.BYTES);
-    byte[] token = tokens.of(ExtensionMessage.longValue(segments, query));
-    ByteBuf out = begin(remote, Segment.HEADER_BYTES + bytes);
-    Segment.write(out, conv, Segment.WINS, 0, 0, 0, 0, una, bytes);
-    ExtensionMessage.writeHeader(out);
-    ExtensionMessage.writeItemHeader(out, ExtensionMessage.STATELESS_RESET);
-    out.writeBytes(token);
+    ByteBuf out = beginMessage(client, una, resetBytes(echo));
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.STATELESS_RESET, echo);
+    out.writeBytes(tokens.of(sessionId));
+    Echo.write(out, echo);
     end();
     counters.add(KcpCounter.STATELESS_RESETS_OUT, 1);
+  }
+
+  /**
+   * Challenges the path from which a query has come.
+   *
+   * @param token that of the client
+   * @param query the index of the item of the query
+   * @return whether the challenge was sent
+   */
+  boolean challenge(
+      SessionKey client, long token, long challenge, ByteBuf segments, int query, long nowUs) {
+    Echo echo = Echo.read(segments, query);
+    int bytes =
+        ExtensionMessage.HEADER_BYTES
+            + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+            + ExtensionMessage.itemBytes(ExtensionMessage.PATH_CHALLENGE)
+            + Echo.bytes(echo);
+    if (!mayAnswerQuery(segments, bytes, nowUs)) {
+      return false;
+    }
+    ByteBuf out = beginMessage(client, ExtensionMessage.queryUna(segments, query), bytes);
+    ExtensionMessage.write(out, ExtensionMessage.TOKEN, token);
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, echo);
+    out.writeLongLE(challenge);
+    Echo.write(out, echo);
+    end();
+    counters.add(KcpCounter.PATH_CHALLENGES_OUT, 1);
     return true;
   }
 
-  private boolean mayAnswerQuery(long nowUs) {
+  /** Begins a message that says nothing of a session but what the query has asked for. */
+  private ByteBuf beginMessage(SessionKey client, int una, int bytes) {
+    ByteBuf out = begin(client.remote(), Segment.HEADER_BYTES + bytes);
+    Segment.write(out, client.conv(), Segment.WINS, 0, 0, 0, 0, una, bytes);
+    ExtensionMessage.writeHeader(out);
+    return out;
+  }
+
+  /** Whether a query may be answered by a message of so many bytes. */
+  private boolean mayAnswerQuery(ByteBuf segments, int bytes, long nowUs) {
+    boolean isLongEnough = segments.readableBytes() >= Segment.HEADER_BYTES + bytes;
+    return isLongEnough && handler.isOutputWritable() && takeAnswer(nowUs);
+  }
+
+  private boolean takeAnswer(long nowUs) {
     if (nowUs - secondAtUs >= SECOND_US) {
       secondAtUs = nowUs;
       queriesInSecond = 0;

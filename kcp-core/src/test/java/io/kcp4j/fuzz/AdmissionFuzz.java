@@ -33,6 +33,8 @@ public final class AdmissionFuzz {
   private static final int MAX_UNVALIDATED = 3;
   private static final int CONVS_PER_ADDRESS = 2;
   private static final int ADDRESSES = 6;
+  private static final int TOKEN = 42;
+  private static final int SESSION_ID = 43;
   private static final int CONVS = 4;
 
   /** What a session may be sent beyond three bytes for each one received. */
@@ -53,6 +55,7 @@ public final class AdmissionFuzz {
     long sentBytes;
     final List<Session> sessions = new ArrayList<>();
     long retryToken;
+    long challenge;
     // Of the last PUSH that was sent to it.
     int conv;
     int sn;
@@ -71,6 +74,9 @@ public final class AdmissionFuzz {
   private final Map<InetSocketAddress, Peer> peersByAddress = new HashMap<>();
   private final List<Session> sessions = new ArrayList<>();
   private long nowUs;
+
+  /** Whether a challenge has been answered. */
+  private boolean hasResponded;
 
   private AdmissionFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
@@ -115,7 +121,13 @@ public final class AdmissionFuzz {
     switch (op & 7) {
       case 0, 1, 2 -> receivePush(peer, conv, (op & 0x80) == 0 ? 0 : input.below(4));
       case 3 -> receiveProbe(peer, conv);
-      case 4 -> receiveAck(peer);
+      case 4 -> {
+        if ((op & 0x80) == 0) {
+          receiveAck(peer);
+        } else {
+          receiveResponse(peer, conv);
+        }
+      }
       case 5 -> advance(input.unsignedByte() << (op >> 5));
       case 6 -> write(op);
       default -> end(op >> 3);
@@ -140,11 +152,25 @@ public final class AdmissionFuzz {
     PACKET.clear();
     Segment.write(PACKET, conv, Segment.WASK, 0, 128, 0, 0, 0, 0);
     if (input.oneIn(2)) {
-      int padding = input.below(16);
-      Segment.write(PACKET, conv, Segment.WINS, 0, 128, 0, 0, 0, 17 + 3 + padding);
-      PACKET.writeByte(0x4b).writeByte(1).writeByte(9).writeShortLE(12).writeZero(12);
+      int kind = input.below(64);
+      int padding = kind & 15;
+      int echoBytes = (kind & 16) == 0 ? 0 : 16;
+      int bytes = 17 + echoBytes + 3 + padding;
+      Segment.write(PACKET, conv, Segment.WINS, 0, 128, 0, 0, 0, bytes);
+      PACKET.writeByte(0x4b).writeByte(1).writeByte(9).writeShortLE(12 + echoBytes);
+      PACKET.writeLongLE((kind & 32) == 0 ? 0 : SESSION_ID).writeIntLE(0).writeZero(echoBytes);
       PACKET.writeByte(99).writeShortLE(padding).writeZero(padding);
     }
+    receive(peer);
+  }
+
+  /** Responds to the last challenge that was sent to the peer. */
+  private void receiveResponse(Peer peer, int conv) {
+    PACKET.clear();
+    Segment.write(PACKET, conv, Segment.WINS, 0, 128, 0, 0, 0, 2 + 11 + 11);
+    PACKET.writeByte(0x4b).writeByte(1).writeByte(3).writeShortLE(8).writeLongLE(TOKEN);
+    PACKET.writeByte(13).writeShortLE(8).writeLongLE(peer.challenge);
+    hasResponded |= peer.challenge != 0;
     receive(peer);
   }
 
@@ -205,7 +231,7 @@ public final class AdmissionFuzz {
       return null;
     }
     Session session = table.newSession(remote, new Kcp(conv, CONFIG, context, 0x7000_0000), null);
-    session.answerExtension(42, 43);
+    session.answerExtension(TOKEN, SESSION_ID);
     sessions.add(session);
     peersByAddress.get(remote).sessions.add(session);
     return session;
@@ -220,6 +246,7 @@ public final class AdmissionFuzz {
   private void ended(Session session, EndReason reason) {
     boolean isValidated = session.path().isValidated();
     Check.that(sessions.remove(session), "ended twice");
+    Check.that(reason != EndReason.PEER_MOVED || hasResponded, "moved without a response");
     Check.that(reason != EndReason.EVICTED || !isValidated, "a validated session was evicted");
     Check.that(reason != EndReason.REPLACED || isValidated, "one was replaced too early");
   }
@@ -240,7 +267,7 @@ public final class AdmissionFuzz {
     }
   }
 
-  /** Counts what is sent, and remembers the last PUSH and retry. */
+  /** Counts what is sent, and remembers the last PUSH, retry and challenge. */
   private static final class CheckedOutput implements DatagramOutput {
 
     private final ByteBuf datagram = Unpooled.buffer(2048);
@@ -269,6 +296,10 @@ public final class AdmissionFuzz {
         boolean isRetry = bytes == Segment.HEADER_BYTES + 24;
         if (isRetry && datagram.getByte(index + Segment.HEADER_BYTES + 13) == 11) {
           peer.retryToken = datagram.getLongLE(index + bytes - Long.BYTES);
+        }
+        boolean isChallenge = isRetry || bytes == Segment.HEADER_BYTES + 40;
+        if (isChallenge && datagram.getByte(index + Segment.HEADER_BYTES + 13) == 12) {
+          peer.challenge = datagram.getLongLE(index + Segment.HEADER_BYTES + 16);
         }
         peer.sentBytes += cmd == Segment.WASK ? 0 : bytes; // Probes may exceed the limit.
         index += bytes;

@@ -29,6 +29,7 @@ public final class ExtensionFuzz {
   private static final long TOKEN = 0x0102_0304_0506_0708L;
   private static final long PEER_TOKEN = 0x1112_1314_1516_1718L;
   private static final int MTU = 200;
+  private static final int PARAMETERS = 18;
 
   private static final InetSocketAddress REMOTE =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 4001);
@@ -166,7 +167,8 @@ public final class ExtensionFuzz {
       length = Math.max(0, length - 1 - input.below(12));
     }
     PACKET.writerIndex(header);
-    Segment.write(PACKET, CONV, Segment.WINS, 0, 128, 0, 0, 0, length);
+    int sn = (kind & 16) == 0 ? 0 : 99; // That of an offer of lanes.
+    Segment.write(PACKET, CONV, Segment.WINS, 0, 128, 0x102, sn, 0, length);
     PACKET.writerIndex(message + length);
     table.receive(REMOTE, PACKET, nowUs);
     table.endBatch(nowUs);
@@ -193,12 +195,20 @@ public final class ExtensionFuzz {
         PACKET.writeZero(16);
       }
       case 9 -> {
-        writeItem(type, Long.BYTES + Integer.BYTES, 42);
-        PACKET.writeIntLE(0);
+        writeItem(type, Long.BYTES + Integer.BYTES + echoBytes(isRight), 42);
+        PACKET.writeIntLE(0).writeZero(echoBytes(isRight));
       }
       case 10 -> {
-        writeItem(type, 16, 0);
-        PACKET.writeZero(8);
+        writeItem(type, 16 + echoBytes(isRight), 0);
+        PACKET.writeZero(8 + echoBytes(isRight));
+      }
+      case 12 -> {
+        writeItem(type, Long.BYTES + echoBytes(isRight), 42);
+        PACKET.writeZero(echoBytes(isRight));
+      }
+      case 15 -> {
+        PACKET.writeByte(PARAMETERS).writeShortLE(isRight ? 7 : input.below(12));
+        PACKET.writeBytes(input.take(7));
       }
       default -> {
         byte[] value = input.take(input.below(20));
@@ -207,6 +217,10 @@ public final class ExtensionFuzz {
     }
     isOffered |= type == 1 || type == 9; // A query is answered without an offer.
     hasShownToken |= type == 3 && isRight;
+  }
+
+  private static int echoBytes(boolean isThere) {
+    return isThere ? 16 : 0;
   }
 
   private static void writeItem(int type, int bytes, long value) {

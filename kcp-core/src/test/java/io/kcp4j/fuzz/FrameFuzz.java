@@ -19,6 +19,11 @@ import java.util.Arrays;
 public final class FrameFuzz {
 
   private static final int LANES = FrameSide.LANES;
+
+  private static final int[] ITEM_TYPES = {
+    LaneItem.UNRELIABLE, LaneItem.SEQUENCED, LaneItem.UNRELIABLE_32, LaneItem.SEQUENCED_32
+  };
+
   private static final int SMALL_BUDGET = 4 * 1024;
 
   /** Messages may be larger than their first buffer. */
@@ -327,10 +332,12 @@ public final class FrameFuzz {
     int id = input.below(LANES + 1);
     int near = server.base(id);
     int number = near + (arg == 15 ? input.unsignedShort() : input.signedByte() >> 2);
-    byte[] value = new byte[LaneItem.VALUE_HEADER_BYTES + input.unsignedByte()];
+    byte[] value = new byte[LaneItem.VALUE_HEADER_32_BYTES + input.unsignedByte()];
     value[0] = (byte) id;
     value[2] = (byte) number;
     value[3] = (byte) (number >> 8);
-    server.takeUnreliable((arg & 1) == 0 ? LaneItem.UNRELIABLE : LaneItem.SEQUENCED, value);
+    value[4] = (byte) (number >> 16);
+    value[5] = (byte) (number >> 24);
+    server.takeUnreliable(ITEM_TYPES[arg & 3], value);
   }
 }

@@ -29,6 +29,10 @@ import java.util.List;
 public final class LaneFuzz {
 
   private static final int CONV = 7;
+  private static final int[] ITEM_TYPES = {
+    LaneItem.UNRELIABLE, LaneItem.SEQUENCED, LaneItem.UNRELIABLE_32, LaneItem.SEQUENCED_32
+  };
+
   private static final int LANES = 8;
   private static final int BUDGET = 8 * 1024;
 
@@ -194,10 +198,10 @@ public final class LaneFuzz {
   }
 
   private void forgeItem(int kind) {
-    byte[] value = input.take(LaneItem.VALUE_HEADER_BYTES + input.below(50));
-    if (value.length >= LaneItem.VALUE_HEADER_BYTES) {
+    byte[] value = input.take(LaneItem.VALUE_HEADER_32_BYTES + input.below(50));
+    if (value.length >= LaneItem.VALUE_HEADER_32_BYTES) {
       value[1] = 0;
-      int type = (kind & 1) == 0 ? LaneItem.UNRELIABLE : LaneItem.SEQUENCED;
+      int type = ITEM_TYPES[kind & 3];
       server.lanes.receiveUnreliable(type, Unpooled.wrappedBuffer(value), 0, value.length);
     }
   }

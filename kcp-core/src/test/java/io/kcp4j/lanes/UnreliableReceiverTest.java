@@ -1,6 +1,7 @@
 package io.kcp4j.lanes;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
@@ -43,7 +44,12 @@ class UnreliableReceiverTest {
     List<Integer> taken = new ArrayList<>();
     numbers.forEach(
         number -> {
-          ByteBuf value = Unpooled.buffer().writeShortLE(1).writeShortLE(number);
+          ByteBuf value = Unpooled.buffer().writeShortLE(1);
+          if (LaneItem.isLong(type)) {
+            value.writeIntLE(number);
+          } else {
+            value.writeShortLE(number);
+          }
           lanes.receiveUnreliable(type, value, 0, value.readableBytes());
           for (ByteBuf message; (message = lanes.lane(1).receive()) != null; message.release()) {
             taken.add(number);
@@ -54,6 +60,22 @@ class UnreliableReceiverTest {
 
   private List<Integer> receive(IntStream numbers) {
     return receive(LaneItem.UNRELIABLE, numbers);
+  }
+
+  @Test
+  void numbersOf32BitsFollowTheSameRules() {
+    assertEquals(List.of(), receive(LaneItem.UNRELIABLE_32, IntStream.rangeClosed(-40, -1)));
+    assertNull(lanes.lane(1).inputKind());
+    IntStream numbers = IntStream.of(3, 1, 1, 100_000, 99_969, 99_968, 3, 0x7fff_ffff, 99_999);
+    assertEquals(
+        List.of(3, 1, 100_000, 99_969, 0x7fff_ffff), receive(LaneItem.UNRELIABLE_32, numbers));
+  }
+
+  @Test
+  void baseMovesByLessThanHalfOfAllNumbers() {
+    assertEquals(List.of(0), receive(LaneItem.SEQUENCED_32, IntStream.of(0)));
+    IntStream numbers = IntStream.of(0x8000_0001, 0x8000_0000, 0x8000_0001);
+    assertEquals(List.of(0x8000_0000, 0x8000_0001), receive(LaneItem.SEQUENCED_32, numbers));
   }
 
   private static List<Integer> range(int first, int end) {
@@ -76,6 +98,40 @@ class UnreliableReceiverTest {
   void sequencedLaneTakesNothingOlderThanItsNewest() {
     IntStream numbers = IntStream.of(0, 1, 5, 4, 2, 6, 6, 5, 100, 99, 101);
     assertEquals(List.of(0, 1, 5, 6, 100, 101), receive(LaneItem.SEQUENCED, numbers));
+  }
+
+  /** Numbers begin at 0: what seems to be lower is a replay, or of a peer that is not correct. */
+  @Test
+  void messageBelowTheBaseDoesNotBeginALane() {
+    assertEquals(List.of(), receive(IntStream.rangeClosed(-40, -1)));
+    assertNull(lanes.lane(1).inputKind());
+    assertEquals(List.of(0), receive(IntStream.of(0)));
+    assertEquals(List.of(), receive(IntStream.rangeClosed(-40, -1)));
+  }
+
+  @Test
+  void messageOfBeforeTheEndOfAReliableLaneDoesNotBeginIt() {
+    receiveReliable(Frame.ORDERED, 0);
+    receiveReliable(Frame.ORDERED, 1);
+    receiveReliable(Frame.FIN, 2);
+    lanes.lane(1).receive().release();
+    lanes.lane(1).receive().release();
+    assertTrue(lanes.lane(1).takeInputEnd());
+    kcp.flush(0, new DiscardingOutput());
+    assertEquals(List.of(), receive(IntStream.rangeClosed(-30, 2)));
+    assertNull(lanes.lane(1).inputKind());
+    assertEquals(List.of(5), receive(IntStream.of(5)));
+    assertEquals(List.of(3, 4), receive(IntStream.rangeClosed(-20, 4)));
+  }
+
+  /** A segment with an empty message, or the end, of lane 1. */
+  private void receiveReliable(int type, int number) {
+    int bytes = type == Frame.FIN ? 7 : 6;
+    ByteBuf datagram = Unpooled.buffer();
+    Segment.write(datagram, 1, Segment.PUSH, 0, 128, 0, number, 0, bytes);
+    datagram.writeByte(type == Frame.FIN ? type : type | Frame.HAS_LONG_NUMBER).writeByte(1);
+    datagram.writeIntLE(number).writeZero(bytes - 6);
+    kcp.input(datagram, 0);
   }
 
   @Test

@@ -24,9 +24,15 @@ class ExtensionTest {
   private static final long CLIENT_TOKEN = 0x1122_3344_5566_7788L;
   private static final long SERVER_TOKEN = 0x99aa_bbcc_ddee_ff00L;
 
-  private static final String OFFER = "4b01" + "010800" + "8877665544332211";
+  private static final String FLAGS = "0300";
+  private static final String PARAMETERS = "120700" + "cc444444" + "00" + FLAGS;
+  private static final String SERVER_PARAMETERS = "120700" + "00000000" + "00" + FLAGS;
+  private static final String OFFER = "4b01" + "010800" + "8877665544332211" + PARAMETERS;
   private static final String ANSWER =
-      "4b01" + "030800" + "8877665544332211" + "020800" + "00ffeeddccbbaa99";
+      "4b01"
+          + ("030800" + "8877665544332211")
+          + ("020800" + "00ffeeddccbbaa99")
+          + SERVER_PARAMETERS;
   private static final String CONFIRMATION = "4b01" + "030800" + "00ffeeddccbbaa99";
 
   private final VirtualHost client = new VirtualHost(1);
@@ -95,7 +101,8 @@ class ExtensionTest {
     assertEquals(2, packets.size());
     assertEquals(List.of(), messages(packets));
     client.write(10);
-    assertEquals(List.of(OFFER), messages(client.packets()));
+    String offer = OFFER.replace(PARAMETERS, "120700" + "cc444444" + "01" + FLAGS);
+    assertEquals(List.of(offer), messages(client.packets()));
   }
 
   @Test
@@ -366,6 +373,7 @@ class ExtensionTest {
     List<String> malformed =
         List.of(
             "4b",
+            ANSWER.replace(SERVER_PARAMETERS, "120600" + "00000000" + "00" + "00"),
             "4c01",
             "4b02" + ANSWER.substring(4),
             ANSWER + "00",

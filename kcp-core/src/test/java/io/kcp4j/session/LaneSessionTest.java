@@ -17,6 +17,7 @@ import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
+import io.kcp4j.lanes.LaneNumbers;
 import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.ByteBuf;
@@ -27,6 +28,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Lanes in sessions: how peers find out that both have them, and unreliable messages. */
 class LaneSessionTest {
@@ -35,6 +38,7 @@ class LaneSessionTest {
   private static final long SERVER_TOKEN = 0x99aa_bbcc_ddee_ff00L;
   private static final String TO_CLIENT = "4b01" + "030800" + "8877665544332211";
   private static final String TO_SERVER = "4b01" + "030800" + "00ffeeddccbbaa99";
+  private static final String FLAGS = "0300";
   private static final String DEFAULT_LANES = "0f0600" + "0004" + "00004000";
 
   private final VirtualHost client = new VirtualHost(1);
@@ -132,10 +136,15 @@ class LaneSessionTest {
     server.runTo(server.nowUs + 20_000);
     List<ByteBuf> answer = server.packets();
     assertEquals(
-        List.of(TO_CLIENT + "020800" + "00ffeeddccbbaa99" + "0f0600" + "0a00" + "00000100"),
+        List.of(
+            TO_CLIENT
+                + ("020800" + "00ffeeddccbbaa99")
+                + ("120700" + "00000000" + "02" + FLAGS)
+                + ("0f0600" + "0a00" + "00000100")),
         messages(answer));
     client.take(server, answer);
-    assertEquals(List.of(TO_SERVER), messages(client.packets()), "confirmed at once");
+    String confirmation = TO_SERVER + "120700" + "cc444444" + "02" + FLAGS;
+    assertEquals(List.of(confirmation), messages(client.packets()), "confirmed at once");
     assertThrows(IllegalArgumentException.class, () -> queue(client, 10, "a"));
   }
 
@@ -306,12 +315,12 @@ class LaneSessionTest {
 
   @Test
   void lanesNeedRoomForTheMessagesOfTheExtension() {
-    client.config = client.config.toBuilder().mtuBytes(105).build();
+    client.config = client.config.toBuilder().mtuBytes(115).build();
     Exception refusal = assertThrows(IllegalArgumentException.class, this::begin);
-    assertEquals("mssBytes: 81 (expected: >= 82 with lanes)", refusal.getMessage());
-    client.config = client.config.toBuilder().mtuBytes(106).build();
+    assertEquals("mssBytes: 91 (expected: >= 92 with lanes)", refusal.getMessage());
+    client.config = client.config.toBuilder().mtuBytes(116).build();
     beginAndExchange();
-    KcpConfig smaller = client.config.toBuilder().mtuBytes(105).build();
+    KcpConfig smaller = client.config.toBuilder().mtuBytes(115).build();
     assertThrows(
         IllegalArgumentException.class, () -> client.session.reconfigure(smaller, FecConfig.NONE));
   }
@@ -333,9 +342,9 @@ class LaneSessionTest {
     assertEquals(
         List.of(
             TO_SERVER
-                + ("100500" + "0500" + "0000" + "62")
-                + ("110600" + "2c01" + "0000" + "6364")
-                + ("100500" + "0500" + "0100" + "65")),
+                + ("130700" + "0500" + "00000000" + "62")
+                + ("140800" + "2c01" + "00000000" + "6364")
+                + ("130700" + "0500" + "01000000" + "65")),
         messages(packets));
     server.take(client, packets);
     assertEquals(List.of("1:a", "300:cd", "5:b", "5:e"), received.stream().sorted().toList());
@@ -423,6 +432,80 @@ class LaneSessionTest {
       server.take(client, client.packets());
     }
     assertEquals(70_000, received.size());
+  }
+
+  /**
+   * Sends empty messages on lane 5, which arrive unless they are lost; returns the first packet.
+   */
+  private ByteBuf sendMany(int messages, boolean areLost) {
+    ByteBuf first = null;
+    for (int i = 0; i < messages; i++) {
+      queue(client, 5, "");
+      client.flush();
+      List<ByteBuf> packets = client.packets();
+      first = first == null ? packets.get(0) : first;
+      if (!areLost) {
+        server.take(client, packets);
+      }
+    }
+    fates.clear();
+    return first;
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"UNRELIABLE", "UNRELIABLE_SEQUENCED"})
+  void replayedMessageIsNeverDeliveredAgainAndStopsNothing(LaneKind kind) {
+    beginAndExchange();
+    config(client, 5, kind);
+    ByteBuf recorded = sendMany(40_000, false);
+    assertEquals(40_000, received.size());
+    server.take(client, List.of(recorded));
+    assertEquals(40_000, received.size(), "delivered again");
+    sendMany(100, false);
+    assertEquals(40_100, received.size(), "the lane has stopped");
+  }
+
+  @Test
+  void replayedMessageDoesNotTurnALaneThatHasEndedUnreliable() {
+    beginAndExchange();
+    config(client, 5, LaneKind.UNRELIABLE);
+    ByteBuf recorded = sendMany(40_000, false);
+    client.session.lanes().lane(5).shutdownOutput();
+    client.flush();
+    exchange(3);
+    received.clear();
+    server.take(client, List.of(recorded));
+    config(client, 5, LaneKind.RELIABLE_ORDERED);
+    for (int i = 0; i < 100; i++) {
+      queue(client, 5, "" + i);
+    }
+    client.flush();
+    exchange(3);
+    assertEquals(100, received.size());
+    assertEquals(0, server.count(KcpCounter.LANE_FRAMES_REFUSED));
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"UNRELIABLE", "UNRELIABLE_SEQUENCED"})
+  void messageBehind100000LostOnesIsDelivered(LaneKind kind) {
+    beginAndExchange();
+    config(client, 5, kind);
+    sendMany(1, false);
+    sendMany(100_000, true);
+    received.clear();
+    sendMany(1, false);
+    assertEquals(List.of("5:"), received);
+  }
+
+  @Test
+  void numbersOf32BitsWrap() {
+    beginAndExchange();
+    config(client, 5, LaneKind.UNRELIABLE);
+    LaneNumbers.set(client.session.lanes().lane(5), server.session.lanes().lane(5), -2);
+    ByteBuf recorded = sendMany(1, false);
+    sendMany(3, false);
+    server.take(client, List.of(recorded));
+    assertEquals(4, received.size());
   }
 
   @Test

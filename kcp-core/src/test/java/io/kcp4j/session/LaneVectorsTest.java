@@ -33,7 +33,9 @@ class LaneVectorsTest {
 
   private static final String OFFER = "4b01 010800 8877665544332211 0f0600 0004 00004000";
   private static final String ANSWER =
-      "4b01 030800 8877665544332211 020800 00ffeeddccbbaa99 0f0600 0a00 00000100";
+      "4b01 030800 8877665544332211 020800 00ffeeddccbbaa99"
+          + " 120700 00000000 02 0300 0f0600 0a00 00000100";
+  private static final String CONFIRMATION = "4b01 030800 00ffeeddccbbaa99 120700 cc444444 02 0300";
   private static final String TWO_MESSAGES = "49 03 07 02 6869 4a ac02 01 03 686579";
   private static final String LAST_WITHOUT_LENGTH = "49 03 07 02 6869 0a ac02 01 686579";
   private static final String NUMBER_OF_16_BITS = "02 05 0700 61";
@@ -47,6 +49,9 @@ class LaneVectorsTest {
   private static final String STOP = "06 05 02000000";
   private static final String UNRELIABLE_FIN = "07 09 64000000";
   private static final String UNRELIABLE_MESSAGES =
+      "4b01 030800 00ffeeddccbbaa99 130700 0500 00000000 62 140800 2c01 00000000 6364"
+          + " 130700 0500 01000000 65";
+  private static final String WITH_NUMBERS_OF_16_BITS =
       "4b01 030800 00ffeeddccbbaa99 100500 0500 0000 62 110600 2c01 0000 6364 100500 0500 0100 65";
 
   private static final int FIRST_FRAGMENT_BYTES = 1370;
@@ -59,6 +64,9 @@ class LaneVectorsTest {
 
   /** The payload of each PUSH of either side since {@link #open}. */
   private final List<String> payloads = new ArrayList<>();
+
+  /** Whether the client is of an earlier version, as the server sees it. */
+  private boolean isEarlierClient;
 
   /** Of crafted segments. */
   private int sn;
@@ -105,6 +113,9 @@ class LaneVectorsTest {
 
   private List<ByteBuf> sent(VirtualHost host) {
     List<ByteBuf> packets = host.packets();
+    if (isEarlierClient && host == client) {
+      packets = packets.stream().map(EarlierPeerTest::withoutParameters).toList();
+    }
     packets.forEach(this::notePayloads);
     return packets;
   }
@@ -176,6 +187,7 @@ class LaneVectorsTest {
         List.of(
             OFFER,
             ANSWER,
+            CONFIRMATION,
             TWO_MESSAGES,
             LAST_WITHOUT_LENGTH,
             NUMBER_OF_16_BITS,
@@ -188,7 +200,8 @@ class LaneVectorsTest {
             FIN_ACK,
             STOP,
             UNRELIABLE_FIN,
-            UNRELIABLE_MESSAGES);
+            UNRELIABLE_MESSAGES,
+            WITH_NUMBERS_OF_16_BITS);
     assertEquals(vectors, section.lines().filter(line -> line.matches("[0-9a-f ]+")).toList());
   }
 
@@ -207,6 +220,8 @@ class LaneVectorsTest {
     ByteBuf answer = server.packets().get(0);
     assertEquals(hex(ANSWER), ByteBufUtil.hexDump(VirtualHost.message(answer)));
     client.take(server, List.of(answer));
+    ByteBuf confirmation = client.packets().get(0);
+    assertEquals(hex(CONFIRMATION), ByteBufUtil.hexDump(VirtualHost.message(confirmation)));
     assertEquals(64 * 1024 / 8 - 64, lane(client, 9).maxMessageBytes());
   }
 
@@ -336,6 +351,16 @@ class LaneVectorsTest {
 
   @Test
   void unreliableMessagesAreItemsOfOneMessage() {
+    assertUnreliableMessages(UNRELIABLE_MESSAGES);
+  }
+
+  @Test
+  void numbersTowardsAnEarlierPeerHave16Bits() {
+    isEarlierClient = true;
+    assertUnreliableMessages(WITH_NUMBERS_OF_16_BITS);
+  }
+
+  private void assertUnreliableMessages(String vector) {
     open();
     configure(client, 5, LaneKind.UNRELIABLE);
     configure(client, 300, LaneKind.UNRELIABLE_SEQUENCED);
@@ -345,8 +370,7 @@ class LaneVectorsTest {
     client.flush();
     List<ByteBuf> packets = client.packets();
     assertEquals(1, packets.size());
-    assertEquals(
-        hex(UNRELIABLE_MESSAGES), ByteBufUtil.hexDump(VirtualHost.message(packets.get(0))));
+    assertEquals(hex(vector), ByteBufUtil.hexDump(VirtualHost.message(packets.get(0))));
     server.take(client, packets);
     assertEquals(List.of("300:cd", "5:b", "5:e"), received.stream().sorted().toList());
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class RetryTest {
 
   private static final long CLIENT_TOKEN = 0x1122_3344_5566_7788L;
-  private static final int OFFER_BYTES = 13;
+  private static final int OFFER_BYTES = 23;
   private static final String RETRY_TO_CLIENT = "4b01" + "030800" + "8877665544332211" + "0b0800";
 
   private final VirtualHost client = new VirtualHost(1);
@@ -75,6 +76,11 @@ class RetryTest {
     List<ByteBuf> second = client.packets();
     assertEquals(Segment.PUSH, Segment.cmd(second.get(0), 0));
     assertEquals(first.get(0).readableBytes(), second.get(0).readableBytes());
+    int incarnation = Parameters.incarnation(CLIENT_TOKEN);
+    assertEquals(
+        Parameters.own(incarnation, Delivery.STREAM),
+        Parameters.read(VirtualHost.message(second.get(0)), ExtensionMessage.OFFER_BYTES),
+        "that of the session, whatever its token");
     server.take(client, second);
     assertTrue(server.session.path().isValidated());
     assertEquals(10, server.received);
@@ -207,6 +213,7 @@ class RetryTest {
     Segment.write(datagram, conv, Segment.WINS, 0, 128, 0, 0, 0, OFFER_BYTES);
     ExtensionMessage.writeHeader(datagram);
     ExtensionMessage.write(datagram, ExtensionMessage.OFFER, token);
+    Parameters.own(1, Delivery.STREAM).write(datagram);
     return datagram;
   }
 

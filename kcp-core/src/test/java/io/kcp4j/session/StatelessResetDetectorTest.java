@@ -155,6 +155,86 @@ class StatelessResetDetectorTest {
     assertEquals(List.of(), client.ends);
   }
 
+  /** What a server that does not know the session says to the client's first query. */
+  private ByteBuf recordReset(boolean isEarlierServer) {
+    VirtualHost restarted = newServer(SECRET);
+    client.write(10);
+    while (restarted.count(KcpCounter.STATELESS_RESETS_OUT) == 0) {
+      client.runTo(client.nowUs + 1_000);
+      restarted.take(client, client.packets());
+    }
+    List<ByteBuf> sent = restarted.packets();
+    ByteBuf reset = sent.get(sent.size() - 1);
+    int echoBytes = isEarlierServer ? 0 : Echo.BYTES;
+    int bytes = ExtensionMessage.HEADER_BYTES + 3 + ResetTokens.BYTES + echoBytes;
+    assertEquals(bytes, VirtualHost.message(reset).readableBytes());
+    server.nowUs = client.nowUs;
+    exchange(200);
+    assertTrue(client.session.kcp().isDrained());
+    return reset;
+  }
+
+  private void assertResetIsIgnored(ByteBuf reset) {
+    client.take(server, List.of(reset));
+    exchange(100);
+    assertEquals(List.of(), client.ends);
+    assertEquals(1, client.count(KcpCounter.STATELESS_RESETS_REFUSED));
+  }
+
+  @Test
+  void resetIsIgnoredWhileNoQueryIsOutstanding() {
+    assertResetIsIgnored(recordReset(false));
+  }
+
+  @Test
+  void resetThatAnswersAnEarlierQueryIsIgnored() {
+    ByteBuf reset = recordReset(false);
+    client.write(10);
+    client.runTo(client.nowUs + 1_000_000);
+    assertTrue(
+        client.packets().stream()
+            .anyMatch(p -> ExtensionMessage.findInSegments(p, ExtensionMessage.SESSION_QUERY) >= 0),
+        "a query is outstanding");
+    assertResetIsIgnored(reset);
+  }
+
+  /** The reset of a server without RESET_ECHO would count as long as a query is outstanding. */
+  @Test
+  void resetWithoutTheRandomBytesIsIgnored() {
+    ByteBuf reset = recordReset(false);
+    client.write(10);
+    client.runTo(client.nowUs + 1_000_000);
+    client.packets();
+    ByteBuf earlier = reset.copy(0, reset.readableBytes() - Echo.BYTES);
+    earlier.setIntLE(Segment.HEADER_BYTES - 4, Segment.length(reset, 0) - Echo.BYTES);
+    earlier.setShortLE(Segment.HEADER_BYTES + ExtensionMessage.HEADER_BYTES + 1, ResetTokens.BYTES);
+    assertResetIsIgnored(earlier);
+  }
+
+  @Test
+  void resetOfAnEarlierServerCountsOnlyWhileAQueryIsOutstanding() {
+    beginWithAnEarlierServer();
+    ByteBuf reset = recordReset(true);
+    assertResetIsIgnored(reset);
+    client.write(10);
+    client.runTo(client.nowUs + 1_000_000);
+    client.packets();
+    client.take(server, List.of(reset));
+    client.runTo(client.nowUs + 100_000);
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+  }
+
+  /** The server takes the client for an earlier one, and does not say what it has. */
+  private void beginWithAnEarlierServer() {
+    restart(SECRET);
+    client.driver.table.remove(client.session, client.nowUs);
+    client.open(server);
+    client.write(10);
+    server.take(client, client.packets().stream().map(EarlierPeerTest::withoutParameters).toList());
+    exchange(20);
+    assertTrue(client.session.isExtensionEstablished());
+  }
+
   @Test
   void answersAreLimited() {
     restart(SECRET);

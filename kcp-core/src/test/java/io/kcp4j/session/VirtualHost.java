@@ -55,12 +55,14 @@ final class VirtualHost {
   private final InetSocketAddress address;
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
   private final TimerWheel deadlines = new TimerWheel(0);
-  private final List<ByteBuf> packets = new ArrayList<>();
+  private final List<Sent> sent = new ArrayList<>();
+
+  private record Sent(InetSocketAddress to, ByteBuf packet) {}
 
   VirtualHost(int port) {
     address = new InetSocketAddress(NetUtil.LOCALHOST, port);
     driver = TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).maxSessions(10).build();
-    driver.output = remote -> new Output();
+    driver.output = Output::new;
     driver.onProgress = this::read;
     driver.onEnd = (ended, reason) -> ends.add(reason);
     driver.acceptor =
@@ -143,9 +145,17 @@ final class VirtualHost {
 
   /** Returns the packets since the last call. */
   List<ByteBuf> packets() {
-    List<ByteBuf> sent = List.copyOf(packets);
-    packets.clear();
-    return sent;
+    List<ByteBuf> packets = sent.stream().map(Sent::packet).toList();
+    sent.clear();
+    return packets;
+  }
+
+  /** Returns those of them to this host, and leaves the others. */
+  List<ByteBuf> packetsTo(VirtualHost host) {
+    List<ByteBuf> packets =
+        sent.stream().filter(s -> s.to.equals(host.address)).map(Sent::packet).toList();
+    sent.removeIf(s -> s.to.equals(host.address));
+    return packets;
   }
 
   /** Reads and counts what the session has received. */
@@ -162,6 +172,14 @@ final class VirtualHost {
   void take(VirtualHost from, List<ByteBuf> batch) {
     batch.forEach(packet -> driver.table.receive(from.address, packet.copy(), nowUs));
     driver.table.endBatch(nowUs);
+  }
+
+  InetSocketAddress address() {
+    return address;
+  }
+
+  KcpContext context() {
+    return context;
   }
 
   long count(KcpCounter counter) {
@@ -183,7 +201,12 @@ final class VirtualHost {
 
   private final class Output implements DatagramOutput {
 
+    private final InetSocketAddress to;
     private ByteBuf packet;
+
+    Output(InetSocketAddress to) {
+      this.to = to;
+    }
 
     @Override
     public ByteBuf begin(int maxBytes) {
@@ -197,7 +220,7 @@ final class VirtualHost {
 
     @Override
     public void end() {
-      packets.add(packet);
+      sent.add(new Sent(to, packet));
     }
   }
 }

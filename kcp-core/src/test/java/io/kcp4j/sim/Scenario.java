@@ -32,7 +32,7 @@ public record Scenario(
     double earlyFlush) {
 
   /** Lanes need the messages of the extension, which need so much. */
-  private static final int MIN_LANES_MTU_BYTES = 106;
+  private static final int MIN_LANES_MTU_BYTES = 116;
 
   /**
    * One side of a pair.

@@ -65,8 +65,8 @@ public final class SimulatedEndpoints {
 
   private static final int MIN_MTU_BYTES = 100;
 
-  /** Lanes need 82 bytes of payload beside the headers of all layers. */
-  private static final int MIN_LANES_MTU_BYTES = 150;
+  /** Lanes need 92 bytes of payload beside the headers of all layers. */
+  private static final int MIN_LANES_MTU_BYTES = 160;
 
   /** When FEC is switched on, segments that exist get its header on top. */
   private static final int MAX_MTU_BYTES = 1500 - FecPacket.DATA_HEADER_BYTES;

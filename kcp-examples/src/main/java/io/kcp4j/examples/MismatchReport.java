@@ -22,6 +22,10 @@ public final class MismatchReport {
         lines,
         counters.get(KcpCounter.FRAGMENT_IN_STREAM),
         "fragments in streams: a peer has --message");
+    add(
+        lines,
+        counters.get(KcpCounter.DELIVERY_MISMATCHED),
+        "sessions of which one side has --message and the other has not");
     return lines;
   }
 

@@ -32,6 +32,7 @@ final class MismatchLog {
           remote + " sends no KCP segments: the peer has a KEY_RING, and none is set here";
       case FRAGMENT_IN_STREAM ->
           remote + " sends fragments: its DELIVERY is MESSAGE, here it is STREAM";
+      case DELIVERY_MISMATCHED -> remote + " has another DELIVERY than is set here";
       default -> throw new AssertionError(kind);
     };
   }

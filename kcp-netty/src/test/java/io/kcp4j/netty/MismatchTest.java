@@ -54,6 +54,18 @@ class MismatchTest {
   }
 
   @Test
+  void deliveriesThatDifferAreCountedOnBothSides() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
+      fixture.serve(Echo::new);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Unpooled.wrappedBuffer(new byte[10]));
+      await().until(() -> client.stats().counters().get(KcpCounter.DELIVERY_MISMATCHED) == 1);
+      assertEquals(1, fixture.server().counters().get(KcpCounter.DELIVERY_MISMATCHED));
+    }
+  }
+
+  @Test
   void eachKindIsLoggedOnceInTenSeconds() {
     MismatchLog log = new MismatchLog();
     InetSocketAddress remote = InetSocketAddress.createUnresolved("peer", 1);
@@ -62,7 +74,8 @@ class MismatchTest {
           KcpCounter.OPEN_FAILED,
           KcpCounter.UNSEALED,
           KcpCounter.NOT_KCP,
-          KcpCounter.FRAGMENT_IN_STREAM
+          KcpCounter.FRAGMENT_IN_STREAM,
+          KcpCounter.DELIVERY_MISMATCHED
         }) {
       assertTrue(log.line(kind, remote, 5).contains("peer"), kind.name());
       assertNull(log.line(kind, remote, 5));

@@ -1,0 +1,188 @@
+package io.kcp4j.session;
+
+import io.kcp4j.EndReason;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.netty.buffer.ByteBuf;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Answers queries that name a session of this table from another address than the session's. A
+ * query can be recorded and repeated from anywhere, so it proves nothing: the address is
+ * challenged, and keeps at most a place among the candidates. Only if its peer responds, which
+ * nobody can without the key, the session's own path is challenged, and only if that stays silent
+ * the session ends, and the peer is told: protocol.md 13.9.
+ */
+final class CandidatePaths {
+
+  /** At most so many have been challenged and have not responded; as many may have responded. */
+  private static final int MAX_PATHS = 1_024;
+
+  /** A challenge is valid for at least as long. */
+  private static final long KEEP_US = 8_000_000;
+
+  private static final int PROBE_TIMEOUTS = 3;
+  private static final long MIN_WAIT_US = 1_000_000;
+
+  private final SessionTable table;
+  private final SessionIndex index;
+  private final StatelessResponder responder;
+  private final TimerWheel deadlines;
+  private final KcpCounters counters;
+
+  /** The oldest come first. */
+  private final Map<SessionKey, CandidatePath> challenged = new LinkedHashMap<>();
+
+  private final Map<SessionKey, CandidatePath> validated = new HashMap<>();
+
+  /** Null until an address has been challenged. */
+  private RetryTokens challenges;
+
+  CandidatePaths(
+      SessionTable table,
+      SessionIndex index,
+      StatelessResponder responder,
+      TimerWheel deadlines,
+      KcpCounters counters) {
+    this.table = table;
+    this.index = index;
+    this.responder = responder;
+    this.deadlines = deadlines;
+    this.counters = counters;
+  }
+
+  /**
+   * Takes in a query of a session of this table.
+   *
+   * @param key the address that it has come from, and the conversation id
+   * @param query the index of its item
+   */
+  void receiveQuery(SessionKey key, Session session, ByteBuf segments, int query, long nowUs) {
+    if (session.conv() != key.conv()) {
+      return;
+    }
+    CandidatePath known = validated.get(key);
+    if (known != null) {
+      if (known.session() == session) {
+        known.queried(segments, query);
+      }
+      return;
+    }
+    long challenge = challenges().of(key, nowUs);
+    if (responder.challenge(
+        key, session.extension().peerToken(), challenge, segments, query, nowUs)) {
+      candidate(key, session, nowUs).queried(segments, query);
+    }
+  }
+
+  private RetryTokens challenges() {
+    if (challenges == null) {
+      challenges = new RetryTokens();
+    }
+    return challenges;
+  }
+
+  /** The candidate with this address; made if there is none, or one of another session. */
+  private CandidatePath candidate(SessionKey key, Session session, long nowUs) {
+    CandidatePath candidate = challenged.get(key);
+    if (candidate == null || candidate.session() != session) {
+      if (candidate != null) {
+        remove(challenged, candidate);
+      } else if (challenged.size() == MAX_PATHS) {
+        Iterator<CandidatePath> oldestFirst = challenged.values().iterator();
+        counters.add(KcpCounter.CANDIDATE_PATHS_EVICTED, 1);
+        remove(challenged, oldestFirst.next());
+      }
+      candidate = new CandidatePath(this, key.copy(), session);
+      challenged.put(candidate.key(), candidate);
+      index.route(candidate.key());
+    }
+    deadlines.arm(candidate, nowUs + KEEP_US);
+    return candidate;
+  }
+
+  /**
+   * Takes in a response to a challenge, if it is one.
+   *
+   * @param token that the message shows
+   * @param response the challenge that it repeats
+   */
+  void receiveResponse(SessionKey key, long token, long response, long nowUs) {
+    CandidatePath candidate = challenged.get(key);
+    if (candidate == null
+        || validated.size() == MAX_PATHS
+        || !table.contains(candidate.session())
+        || candidate.session().extension().token() != token
+        || !challenges.isValid(key, response, nowUs)) {
+      return;
+    }
+    challenged.remove(key);
+    validated.put(candidate.key(), candidate);
+    candidate.validate(nowUs);
+    Session session = candidate.session();
+    if (session.isExtensionEstablished() && session.extension().isUnderstood()) {
+      session.extension().challengePath(challenges.of(session.key(), nowUs), nowUs);
+    } else {
+      session.kcp().probe(); // Its messages have no room for a challenge.
+    }
+    table.scheduleFlush(session);
+    long waitUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
+    deadlines.arm(candidate, nowUs + Math.max(waitUs, MIN_WAIT_US));
+  }
+
+  /** The time of a candidate is over. */
+  void expired(CandidatePath candidate, long nowUs) {
+    boolean isValidated = validated.get(candidate.key()) == candidate;
+    remove(isValidated ? validated : challenged, candidate);
+    Session session = candidate.session();
+    if (!isValidated || !table.contains(session) || candidate.isOldPathAlive()) {
+      return;
+    }
+    counters.add(KcpCounter.PEERS_MOVED, 1);
+    long sessionId = session.extension().sessionId();
+    try {
+      table.end(session, EndReason.PEER_MOVED, nowUs);
+    } finally {
+      responder.reset(candidate.key(), candidate.una(), sessionId, candidate.echo());
+    }
+  }
+
+  private void remove(Map<SessionKey, CandidatePath> paths, CandidatePath candidate) {
+    paths.remove(candidate.key(), candidate);
+    deadlines.cancel(candidate);
+    index.releaseUnlessClosed(candidate.key());
+  }
+
+  /** A session begins at an address, which is no candidate any more. */
+  void forget(SessionKey key) {
+    forget(challenged.remove(key));
+    forget(validated.remove(key));
+  }
+
+  private void forget(CandidatePath candidate) {
+    if (candidate != null) {
+      deadlines.cancel(candidate);
+    }
+  }
+
+  /** How many there are. */
+  int size() {
+    return challenged.size() + validated.size();
+  }
+
+  /** Forgets all. */
+  void close() {
+    challenged.values().forEach(this::closed);
+    challenged.clear();
+    validated.values().forEach(this::closed);
+    validated.clear();
+  }
+
+  private void closed(CandidatePath candidate) {
+    deadlines.cancel(candidate);
+    index.release(candidate.key());
+  }
+}

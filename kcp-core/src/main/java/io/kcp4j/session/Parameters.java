@@ -1,0 +1,77 @@
+package io.kcp4j.session;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * What a side says about itself in the item PARAMETERS: protocol.md 13.8. An offer of lanes has no
+ * room for the item; there the header of its WINS says the same.
+ *
+ * @param incarnation a random number of a client's session, never 0; 0 from a server
+ * @param delivery how the session is delivered, as {@link #code} says; others may be added
+ * @param flags what the side has; unknown ones are ignored
+ */
+record Parameters(int incarnation, int delivery, int flags) {
+
+  /** The side takes unreliable messages of lanes with numbers of 32 bits: protocol.md 15.5. */
+  static final int LANE_NUMBERS_32 = 1;
+
+  /** A server repeats random bytes of queries, and a client sends them: protocol.md 13.5. */
+  static final int RESET_ECHO = 2;
+
+  private static final int OWN_FLAGS = LANE_NUMBERS_32 | RESET_ECHO;
+
+  private static final int DELIVERY_OFFSET = ExtensionMessage.ITEM_HEADER_BYTES + Integer.BYTES;
+  private static final int FLAGS_OFFSET = DELIVERY_OFFSET + 1;
+
+  /** Those of this side. */
+  static Parameters own(int incarnation, Delivery delivery) {
+    return new Parameters(incarnation, code(delivery), OWN_FLAGS);
+  }
+
+  /** The incarnation of a client's session: a hash of its first token, which is random, too. */
+  static int incarnation(long token) {
+    int hash = Long.hashCode(token);
+    return hash == 0 ? 1 : hash;
+  }
+
+  /** Reads an item PARAMETERS at {@code index}. */
+  static Parameters read(ByteBuf buf, int index) {
+    return new Parameters(
+        ExtensionMessage.intValue(buf, index),
+        buf.getUnsignedByte(index + DELIVERY_OFFSET),
+        buf.getUnsignedShortLE(index + FLAGS_OFFSET));
+  }
+
+  /** Reads those in the header of a WINS at {@code index}, whose sequence number is not 0. */
+  static Parameters readHeader(ByteBuf buf, int index) {
+    int ts = Segment.ts(buf, index);
+    return new Parameters(Segment.sn(buf, index), ts & 0xff, ts >>> Byte.SIZE & 0xffff);
+  }
+
+  /** Writes the item. */
+  void write(ByteBuf out) {
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.PARAMETERS);
+    out.writeIntLE(incarnation).writeByte(delivery).writeShortLE(flags);
+  }
+
+  /** The timestamp of a WINS whose sequence number is the incarnation. */
+  int headerTs() {
+    return delivery | flags << Byte.SIZE;
+  }
+
+  /** Whether a flag is set. */
+  boolean has(int flag) {
+    return (flags & flag) != 0;
+  }
+
+  /** The code of a delivery. */
+  static int code(Delivery delivery) {
+    return switch (delivery) {
+      case STREAM -> 0;
+      case MESSAGE -> 1;
+      case LANES -> 2;
+    };
+  }
+}

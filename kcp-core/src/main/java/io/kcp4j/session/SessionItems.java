@@ -1,0 +1,187 @@
+package io.kcp4j.session;
+
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpCounter;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * What both sides of a session say once they know each other's tokens: how they end it, whether the
+ * server still knows it, and whether paths are valid. Each part is made when it is first needed.
+ */
+final class SessionItems {
+
+  private final Kcp kcp;
+  private final ParameterExchange parameters;
+
+  /** Null until one of the sides ends the session, or its output. */
+  private CloseHandshake closeHandshake;
+
+  /** Of a client: null until the server has told the id of the session. */
+  private StatelessResetDetector resetDetector;
+
+  /** Null until the peer has challenged the path. */
+  private PathResponder pathResponder;
+
+  /** Null unless the peer may have moved. */
+  private PathChallenger pathChallenger;
+
+  SessionItems(Kcp kcp, ParameterExchange parameters) {
+    this.kcp = kcp;
+    this.parameters = parameters;
+  }
+
+  /** How the sides end the session. */
+  CloseHandshake closeHandshake() {
+    if (closeHandshake == null) {
+      closeHandshake = new CloseHandshake(kcp);
+    }
+    return closeHandshake;
+  }
+
+  /** The same, or null as long as neither does. */
+  CloseHandshake closeHandshakeOrNull() {
+    return closeHandshake;
+  }
+
+  /** The peer understands messages from now on. */
+  void understood(long nowUs) {
+    if (closeHandshake != null) {
+      closeHandshake.begin(nowUs);
+    }
+  }
+
+  /** Whether the peer has proven that it does not know the session, and nothing contradicts it. */
+  boolean isUnknownToPeer(long nowUs) {
+    return resetDetector != null && resetDetector.isLost(nowUs);
+  }
+
+  /** Something has been received whose sender knows the session. */
+  void receivedAlive() {
+    pathChallenger = null;
+    if (resetDetector != null) {
+      resetDetector.received();
+    }
+  }
+
+  /** The peer has responded from another address: it has to answer at this one, or has moved. */
+  void challengePath(long challenge, long nowUs) {
+    pathChallenger = new PathChallenger(kcp, challenge, nowUs);
+  }
+
+  // What is due
+
+  /** When an item has to leave, or {@link Kcp#NO_DEADLINE}. */
+  long deadlineUs(Extension.State state) {
+    long deadlineUs = Kcp.NO_DEADLINE;
+    if (pathResponder != null) {
+      deadlineUs = pathResponder.deadlineUs();
+    }
+    if (mayChallenge(state)) {
+      deadlineUs = Math.min(deadlineUs, pathChallenger.deadlineUs());
+    }
+    if (mayEnd(state)) {
+      deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
+    }
+    return resetDetector == null ? deadlineUs : Math.min(deadlineUs, resetDetector.deadlineUs());
+  }
+
+  private boolean mayEnd(Extension.State state) {
+    boolean isUnderstood =
+        state == Extension.State.ANSWERING || state == Extension.State.ESTABLISHED;
+    return closeHandshake != null && isUnderstood;
+  }
+
+  /** Messages that have an answer have no room for a challenge. */
+  private boolean mayChallenge(Extension.State state) {
+    return pathChallenger != null && state == Extension.State.ESTABLISHED;
+  }
+
+  private boolean isQueryDue(long nowUs) {
+    return resetDetector != null && resetDetector.isSilent(nowUs);
+  }
+
+  /** The size of the items that {@link #write} writes. */
+  int bytes(Extension.State state, long nowUs) {
+    int bytes = pathResponder == null ? 0 : pathResponder.itemBytes();
+    if (mayEnd(state)) {
+      bytes += closeHandshake.itemsBytes(nowUs);
+    }
+    if (isQueryDue(nowUs)) {
+      bytes += resetDetector.queryBytes();
+    }
+    return mayChallenge(state) ? bytes + pathChallenger.itemBytes(nowUs) : bytes;
+  }
+
+  /**
+   * Writes what is due.
+   *
+   * @param token what messages to this side have to show
+   * @param peerToken what messages to the peer have to show
+   */
+  void write(ByteBuf out, Extension.State state, long token, long peerToken, long nowUs) {
+    if (mayEnd(state)) {
+      closeHandshake.write(out, nowUs);
+    }
+    if (isQueryDue(nowUs)) {
+      resetDetector.writeQuery(out, token, peerToken);
+    }
+    if (mayChallenge(state)) {
+      pathChallenger.write(out, nowUs);
+    }
+    if (pathResponder != null) {
+      pathResponder.write(out);
+    }
+  }
+
+  // What is received
+
+  /** Takes an item of a message that has shown the token; returns whether its type is known. */
+  boolean receive(int type, ByteBuf datagram, int item, long nowUs) {
+    switch (type) {
+      case ExtensionMessage.FIN, ExtensionMessage.CLOSE, ExtensionMessage.RESET ->
+          receiveEnd(type, ExtensionMessage.intValue(datagram, item), nowUs);
+      case ExtensionMessage.END_ACK -> {
+        if (closeHandshake != null) {
+          closeHandshake.answered(ExtensionMessage.byteValue(datagram, item));
+        }
+      }
+      case ExtensionMessage.SESSION -> {
+        if (resetDetector == null) {
+          resetDetector = StatelessResetDetector.read(kcp, parameters, datagram, item);
+        }
+      }
+      case ExtensionMessage.PATH_CHALLENGE -> receiveChallenge(datagram, item, nowUs);
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void receiveEnd(int type, int value, long nowUs) {
+    if (type == ExtensionMessage.RESET || kcp.isPossibleEnd(value)) {
+      closeHandshake().received(type, value, nowUs);
+    } else {
+      kcp.counters().add(KcpCounter.EXTENSION_REFUSED, 1);
+    }
+  }
+
+  /** A challenge that answers a query is taken only while that is outstanding. */
+  private void receiveChallenge(ByteBuf datagram, int item, long nowUs) {
+    boolean answersQuery = Echo.read(datagram, item) != null;
+    if (answersQuery && (resetDetector == null || !resetDetector.isAnswer(datagram, item))) {
+      return;
+    }
+    if (pathResponder == null) {
+      pathResponder = new PathResponder();
+    }
+    pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
+  }
+
+  /** Takes the item STATELESS_RESET of a message without a token. */
+  void receiveReset(ByteBuf datagram, int item, long nowUs) {
+    if (resetDetector == null || !resetDetector.receiveReset(datagram, item, nowUs)) {
+      kcp.counters().add(KcpCounter.STATELESS_RESETS_REFUSED, 1);
+    }
+  }
+}
