@@ -7,7 +7,7 @@ import java.util.Objects;
  * The settings of a session. Immutable, so that many sessions share one.
  *
  * <p>The defaults are kcptun's "fast2" in stream mode with BBR, windows of 256 segments and an MTU
- * of 1400 bytes.
+ * of 1200 bytes.
  */
 public final class KcpConfig {
 
@@ -16,6 +16,12 @@ public final class KcpConfig {
 
   /** The largest MTU, in bytes: kcp-go's receivers take no larger UDP payload. */
   public static final int MAX_MTU_BYTES = 1500;
+
+  /**
+   * The default MTU, in bytes: every path of QUIC has it (RFC 9000, 14), headers of UDP not
+   * counted.
+   */
+  public static final int DEFAULT_MTU_BYTES = 1200;
 
   /** The largest window, in segments: the header has 16 bits for it. */
   public static final int MAX_WINDOW = 65535;
@@ -93,7 +99,7 @@ public final class KcpConfig {
 
   /**
    * The largest datagram, in bytes of UDP payload: {@value #MIN_MTU_BYTES} to {@value
-   * #MAX_MTU_BYTES}, default 1400.
+   * #MAX_MTU_BYTES}, default {@value #DEFAULT_MTU_BYTES}.
    */
   public int mtuBytes() {
     return mtuBytes;
@@ -315,7 +321,7 @@ public final class KcpConfig {
     private Delivery delivery = Delivery.STREAM;
     private int sendWindow = 256;
     private int receiveWindow = 256;
-    private int mtuBytes = 1400;
+    private int mtuBytes = DEFAULT_MTU_BYTES;
     private boolean noDelay = KcpMode.FAST2.noDelay();
     private int intervalMs = KcpMode.FAST2.intervalMs();
     private LossDetection lossDetection = LossDetection.TIME;
