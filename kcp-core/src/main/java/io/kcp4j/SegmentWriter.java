@@ -9,7 +9,6 @@ import io.netty.buffer.ByteBuf;
  * <p>The sessions of a thread share a writer, which has state only during a flush: the flushes of
  * two sessions must not overlap.
  */
-@SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SegmentWriter {
 
   /** The session that is flushed; null between flushes. */
@@ -51,12 +50,8 @@ final class SegmentWriter {
   /** Whether this flush has offered the extension. */
   private boolean isOffered;
 
-  /** The chunk of the pending contiguous run of single-segment datagrams, or null. */
-  private Chunk run;
-
-  private int runIndex;
-  private int runBytes;
-  private int runDatagramBytes;
+  /** Datagrams of one segment each that leave from their chunk. */
+  private final DatagramRun run = new DatagramRun();
 
   // Written in this flush:
   private int segments;
@@ -132,8 +127,8 @@ final class SegmentWriter {
     SendBuffer buffer = kcp.sending;
     int index = buffer.firstQueued();
     int offerBytes = extension == null || isOffered ? 0 : extension.offerBytes(buffer.next());
-    int run = offerBytes > 0 || limit != null ? 1 : buffer.contiguousRun(mtuBytes, most);
-    if (run < 2) {
+    int full = offerBytes > 0 || limit != null ? 1 : buffer.contiguousRun(mtuBytes, most);
+    if (full < 2) {
       if (limit != null) {
         isPushAllowed(buffer.bytes(index));
         limit.sent(buffer.next(), ts);
@@ -149,19 +144,19 @@ final class SegmentWriter {
     endDatagram();
     Chunk chunk = buffer.chunk(index);
     int start = buffer.start(index);
-    int end = start + run * mtuBytes;
+    int end = start + full * mtuBytes;
     int length = mtuBytes - Segment.HEADER_BYTES;
     int sn = buffer.next();
     for (int at = start; at < end; at += mtuBytes, sn++) {
       int frg = buffer.frg(buffer.index(sn));
       Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
     }
-    buffer.sent(run, ts, nowUs);
-    segments += run;
-    kcp.pacer.begin(run, nowUs);
-    count(run, mtuBytes, true);
-    addToRun(chunk, start, end - start, mtuBytes);
-    return run;
+    buffer.sent(full, ts, nowUs);
+    segments += full;
+    kcp.pacer.begin(full, nowUs);
+    count(full, mtuBytes, true);
+    run.add(chunk, start, end - start, mtuBytes, output);
+    return full;
   }
 
   /** Writes the oldest queued segment, whose index is {@code index}. */
@@ -301,7 +296,7 @@ final class SegmentWriter {
       messages();
     }
     endDatagram();
-    sendRun();
+    run.send(output);
     DatagramOutput written = datagrams > 0 ? output : null;
     reset();
     if (written != null) {
@@ -329,7 +324,7 @@ final class SegmentWriter {
     splitBytes = Integer.MAX_VALUE;
     isOffered = false;
     discardDatagram();
-    run = null;
+    run.discard();
     extension = null;
     limit = null;
     output = null;
@@ -350,8 +345,7 @@ final class SegmentWriter {
   /** The bytes of the packets that have been written and are not with the output yet. */
   private int unsentBytes() {
     int open = datagramBytes == 0 ? 0 : datagramBytes + kcp.overheadBytes();
-    int inRun = run == null ? 0 : runBytes + runBytes / runDatagramBytes * kcp.overheadBytes();
-    return open + inRun;
+    return open + run.packetBytes(kcp.overheadBytes());
   }
 
   /** By how much the packets of this flush grow with a segment of so many bytes. */
@@ -375,7 +369,7 @@ final class SegmentWriter {
   /** The buffer to write the next {@code bytes} into, for which there is room. */
   private ByteBuf datagram(int bytes) {
     if (datagram == null) {
-      sendRun();
+      run.send(output);
       datagram = output.begin(Math.max(mtuBytes + kcp.reservedBytes(), bytes));
       if (single != null) {
         Copying.appendOwn(datagram, single.memory(), singleIndex, datagramBytes);
@@ -395,7 +389,7 @@ final class SegmentWriter {
     if (single == null) {
       output.end();
     } else {
-      addToRun(single, singleIndex, datagramBytes, datagramBytes);
+      run.add(single, singleIndex, datagramBytes, datagramBytes, output);
     }
     discardDatagram();
   }
@@ -412,31 +406,6 @@ final class SegmentWriter {
     }
     if (kcp.tracing != null) {
       kcp.tracing.datagramsSent(ended, bytesEach);
-    }
-  }
-
-  private void addToRun(Chunk chunk, int index, int bytes, int bytesEach) {
-    boolean fits =
-        bytesEach == runDatagramBytes || (bytesEach < runDatagramBytes && bytes == bytesEach);
-    boolean continued = run == chunk && runIndex + runBytes == index && fits;
-    if (!continued) {
-      sendRun();
-      run = chunk;
-      runIndex = index;
-      runBytes = 0;
-      runDatagramBytes = bytesEach;
-    }
-    runBytes += bytes;
-    if (bytesEach < runDatagramBytes) {
-      sendRun(); // Only the last datagram of a run may be shorter.
-    }
-  }
-
-  private void sendRun() {
-    if (run != null) {
-      Chunk from = run;
-      run = null;
-      output.send(from.memory(), runIndex, runBytes, runDatagramBytes);
     }
   }
 
