@@ -17,10 +17,7 @@ public final class KcpConfig {
   /** The largest MTU, in bytes: kcp-go's receivers take no larger UDP payload. */
   public static final int MAX_MTU_BYTES = 1500;
 
-  /**
-   * The default MTU, in bytes: every path of QUIC has it (RFC 9000, 14), headers of UDP not
-   * counted.
-   */
+  /** The default MTU, in bytes: every path that QUIC works on takes it (RFC 9000 §14). */
   public static final int DEFAULT_MTU_BYTES = 1200;
 
   /** The largest window, in segments: the header has 16 bits for it. */
@@ -99,7 +96,8 @@ public final class KcpConfig {
 
   /**
    * The largest datagram, in bytes of UDP payload: {@value #MIN_MTU_BYTES} to {@value
-   * #MAX_MTU_BYTES}, default {@value #DEFAULT_MTU_BYTES}.
+   * #MAX_MTU_BYTES}, default {@value #DEFAULT_MTU_BYTES}. If the path drops larger ones than the
+   * default, a session finds that out and sends no new ones: protocol.md 4.13.
    */
   public int mtuBytes() {
     return mtuBytes;
@@ -263,12 +261,12 @@ public final class KcpConfig {
   }
 
   /**
-   * Checks whether the MTU leaves room for payload.
+   * Checks whether an MTU leaves room for payload.
    *
    * @param overheadBytes what the layers below add to each datagram
    * @throws IllegalArgumentException if it does not
    */
-  void checkOverhead(int overheadBytes) {
+  static void checkOverhead(int mtuBytes, int overheadBytes) {
     int least = overheadBytes + Segment.HEADER_BYTES + 1;
     if (mtuBytes < least) {
       throw new IllegalArgumentException(

@@ -88,6 +88,8 @@ public enum KcpCounter {
   LANE_MESSAGES_IN("lanes.messages.in", "messages"),
   /** Frames of lanes that are malformed, impossible or beyond a limit, and segments of such. */
   LANE_FRAMES_REFUSED("lanes.frames.refused", "frames"),
+  /** Sessions that have found that their path drops datagrams above 1,200 bytes. */
+  MTU_BLACK_HOLES("mtu.black.holes", "sessions"),
 
   // The rest is counted by the endpoint alone.
 

@@ -38,6 +38,8 @@ final class SegmentWriter {
 
   private int singleIndex;
 
+  private final LargeDatagrams large = new LargeDatagrams();
+
   /** New segments of so many bytes end a datagram; MAX_VALUE unless the flush is split. */
   private int splitBytes = Integer.MAX_VALUE;
 
@@ -71,6 +73,7 @@ final class SegmentWriter {
     this.wnd = wnd;
     conv = kcp.conv();
     mtuBytes = kcp.mtuBytes();
+    large.begin(kcp);
     rcvNext = kcp.receiving.next();
     extension = kcp.extension;
     limit = kcp.sendLimit;
@@ -180,6 +183,7 @@ final class SegmentWriter {
       copy(buffer, index, bytes, ts);
     }
     buffer.sent(1, ts, nowUs);
+    large.add(buffer.next() - 1);
     segments++;
     newBytes += bytes;
   }
@@ -200,6 +204,7 @@ final class SegmentWriter {
     }
     makeRoom(bytes);
     copy(kcp.sending, index, bytes, ts);
+    large.add(kcp.sending.sn(index));
     hasRetransmission = true;
     segments++;
     if (limit != null) {
@@ -385,6 +390,7 @@ final class SegmentWriter {
     if (datagramBytes == 0) {
       return;
     }
+    large.end(datagramBytes, kcp.sending, kcp.losses);
     count(1, datagramBytes, newBytes > 0 || hasRetransmission);
     if (single == null) {
       output.end();

@@ -340,7 +340,7 @@ final class FlushQueue {
 
   private void outputTo(Session session, long nowUs) {
     Kcp kcp = session.kcp();
-    int mtuBytes = kcp.config().mtuBytes();
+    int mtuBytes = kcp.maxPacketBytes();
     Path path = session.path();
     session.fec().beginOutput(kcp);
     output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
