@@ -738,7 +738,7 @@ public final class Kcp {
     if (urgent && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
     } else if (advertised.isUpdatePending()
-        || receiving.isAckDue(mtuBytes())
+        || receiving.isAckDue(Math.min(mtuBytes(), smallDatagramBytes()))
         || isExtensionDue(nowUs)) {
       flushControl(nowUs, output);
     }

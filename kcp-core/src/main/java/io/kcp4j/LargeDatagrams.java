@@ -19,6 +19,11 @@ final class LargeDatagrams {
     smallBytes = kcp.smallDatagramBytes();
   }
 
+  /** The largest datagram that every path takes; MAX_VALUE if there are no larger ones. */
+  int smallBytes() {
+    return smallBytes;
+  }
+
   /** The open datagram has the segment {@code sn}. */
   void add(int sn) {
     if (smallBytes != Integer.MAX_VALUE) {

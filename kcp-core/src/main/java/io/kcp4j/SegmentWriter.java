@@ -95,10 +95,17 @@ final class SegmentWriter {
     return Math.max(splitBytes - newBytes - Segment.HEADER_BYTES, 1);
   }
 
-  /** Writes a segment without payload, unless the limit has no room for it. */
+  /**
+   * Writes a segment without payload, unless the limit has no room for it. A peer that only
+   * receives could not find out that its ACKs do not arrive: many share a datagram that every path
+   * takes.
+   */
   void control(int cmd, int ts, int sn) {
     if (limit != null && !isAllowed(cmd)) {
       return;
+    }
+    if (limit == null && datagramBytes + Segment.HEADER_BYTES > large.smallBytes()) {
+      endDatagram();
     }
     makeRoom(Segment.HEADER_BYTES);
     Segment.write(datagram(Segment.HEADER_BYTES), conv, cmd, 0, wnd, ts, sn, rcvNext, 0);

@@ -10,6 +10,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.LossDetection;
+import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
@@ -395,6 +396,25 @@ class BlackHoleTest {
     runFor(60_000_000);
     assertEquals(List.of(EndReason.NO_PROGRESS), client.ends);
     assertEquals("", client.session.kcp().lossDetail());
+  }
+
+  // Acknowledgements
+
+  @ParameterizedTest
+  @EnumSource
+  void acknowledgementsShareNoLargeDatagrams(LossDetection detection) {
+    begin(
+        large()
+            .lossDetection(detection)
+            .congestionControl(CongestionControl.NONE)
+            .maxBurst(0)
+            .sendWindow(512)
+            .receiveWindow(512));
+    int[] pushes = {0};
+    passes = packet -> Segment.cmd(packet, 0) == Segment.PUSH ? ++pushes[0] != 10 : fits(packet);
+    transfer(500_000, 20);
+    assertEquals(10 + 500_000, received());
+    assertEquals(1, client.count(KcpCounter.RETRANSMITTED));
   }
 
   // Losses of another kind
