@@ -76,7 +76,7 @@ func attack(flags *flag.FlagSet, args []string) error {
 			"1000 or more, and %v or more", of.kind, of.rate, of.duration, newClients*newPeriod+newTimeout)
 	}
 	s := &kcpgo.Settings{NoDelay: 1, Interval: 10, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256,
-		MTU: 1400, Stream: true, SockBuf: 4 << 20, Crypt: crypt, Key: "load"}
+		MTU: defaultMTU, Stream: true, SockBuf: 4 << 20, Crypt: crypt, Key: "load"}
 	java := append(given.orDefault()[0].command, "-cp", *classPath, loadClass,
 		"--crypt="+s.Crypt, "--key="+s.Key)
 	a := &attacked{floodSettings: of, settings: s, warmUp: *warmUp}

@@ -26,7 +26,7 @@ func compareCongestion(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.choose(congestionVariants(newPrograms(c.jvms, c.classPath), &traffic, bottlenecks))
+	c.choose(congestionVariants(newPrograms(c.jvms, c.classPath, c.mtu), &traffic, bottlenecks))
 	report := c.newReport(loadClass)
 	report.Versions["TCP"] = tcpCongestionControl
 	report.Traffic = fmt.Sprintf("bulk data one way; round trip %v and up to %v of jitter; game: %s",

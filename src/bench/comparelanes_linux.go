@@ -21,7 +21,7 @@ func compareLanes(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.choose(lanesVariants(newPrograms(c.jvms, c.classPath), &traffic))
+	c.choose(lanesVariants(newPrograms(c.jvms, c.classPath, c.mtu), &traffic))
 	report := c.newReport(loadClass)
 	report.Traffic, report.payload = lanesTraffic(&traffic), traffic.bytesPerSecond()
 	report.columns = report.lanesColumns

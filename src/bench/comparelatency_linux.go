@@ -20,7 +20,7 @@ func compareLatency(flags *flag.FlagSet, args []string) error {
 	if err := errors.Join(cli.Parse(flags, args), c.check(flags), traffic.check()); err != nil {
 		return err
 	}
-	c.choose(latencyVariants(newPrograms(c.jvms, c.classPath), &traffic))
+	c.choose(latencyVariants(newPrograms(c.jvms, c.classPath, c.mtu), &traffic))
 	report := c.newReport(loadClass)
 	report.Traffic, report.payload = traffic.String(), traffic.bytesPerSecond()
 	report.columns = report.gameColumns

@@ -21,7 +21,7 @@ func compareLoad(flags *flag.FlagSet, args []string) error {
 		"`time` before each measurement with a JVM, for its compiler")
 	duration := flags.Duration("time", 10*time.Second, "`time` of each measurement")
 	window := flags.Int("window", 1024, "of KCP sessions, both ways, in `segments`")
-	mtu := flags.Int("mtu", 1400, "of KCP sessions, in `bytes`")
+	mtu := flags.Int("mtu", defaultMTU, "of KCP sessions, in `bytes`")
 	match := flags.String("match", "",
 		"only transfers whose name, as the progress shows it, this regular `expression` matches")
 	commit := flags.String("commit", "", "`version` of kcp4j, for the report")
@@ -40,7 +40,7 @@ func compareLoad(flags *flag.FlagSet, args []string) error {
 	jvms := given.orDefault()
 	session := []string{"--key=load", fmt.Sprintf("--mtu=%d", *mtu),
 		fmt.Sprintf("--sndwnd=%d", *window), fmt.Sprintf("--rcvwnd=%d", *window)}
-	all := slices.DeleteFunc(transfers(newPrograms(jvms, *classPath), session),
+	all := slices.DeleteFunc(transfers(newPrograms(jvms, *classPath, *mtu), session),
 		func(t *transfer) bool { return !pattern.MatchString(t.name()) })
 	results, err := runInTurn(all, *rounds, *warmUp, *duration)
 
@@ -65,18 +65,20 @@ const loadClass = "io.kcp4j.load.Load"
 
 // programs can be a server or a client. The first JVM also runs those that do not speak KCP.
 type programs struct {
+	mtu       int // of KCP sessions
 	kcpGo     program
 	kcp4j     []program
 	bbr       program // the first of kcp4j, with that congestion control
 	tcp, quic program
 }
 
-func newPrograms(jvms jvms, classPath string) *programs {
+func newPrograms(jvms jvms, classPath string, mtu int) *programs {
 	java := func(jvm jvm, name, transport string, protocol protocol) program {
 		return program{name, slices.Concat(jvm.command, []string{
 			"-cp", classPath, loadClass, "--transport=" + transport}), protocol}
 	}
 	p := &programs{
+		mtu:   mtu,
 		kcpGo: program{"kcp-go", []string{os.Args[0], "measured", "--interval=10"}, kcpOfGo},
 		tcp:   java(jvms[0], "Netty TCP", "tcp", notKCP),
 		quic:  java(jvms[0], "Netty QUIC", "quic", notKCP),

@@ -19,7 +19,7 @@ func compareRPC(flags *flag.FlagSet, args []string) error {
 	if err := errors.Join(cli.Parse(flags, args), c.check(flags), traffic.check()); err != nil {
 		return err
 	}
-	c.choose(rpcVariants(c.jvms, c.classPath, &traffic))
+	c.choose(rpcVariants(c.jvms, c.classPath, c.mtu, &traffic))
 	report := c.newReport(rpcClass)
 	report.Traffic, report.columns = traffic.String(), rpcColumns
 	err := c.runUntilInterrupted(report)

@@ -63,7 +63,7 @@ func (c *tunnelComparison) flags(flags *flag.FlagSet) {
 		"with which `compressions` to run each tunnel")
 	flags.StringVar(&c.connectionsList, "connections", "1,50",
 		"with which `numbers` of TCP connections to run each tunnel")
-	flags.StringVar(&c.optionList, "options", "--sndwnd=1024 --rcvwnd=1024",
+	flags.StringVar(&c.optionList, "options", "--sndwnd=1024 --rcvwnd=1024 --mtu=1200",
 		"`options` of kcptun, for both ends")
 	flags.StringVar(&c.lossList, "loss", "0",
 		"`percent` of the datagrams lost each way; with --fetch a list, with commas")

@@ -18,12 +18,14 @@ const (
 	inGame    = "game"
 )
 
-// Bytes on the link for each byte of payload: the headers of IPv4, and of KCP with UDP, or of TCP
-// with timestamps.
-const (
-	kcpOverhead = 1428.0 / 1376
-	tcpOverhead = 1500.0 / 1448
-)
+// tcpOverhead is bytes on the link for each byte of payload: with the headers of IPv4, and of TCP with
+// timestamps.
+const tcpOverhead = 1500.0 / 1448
+
+// kcpOverhead is the same with the headers of IPv4, UDP and KCP.
+func kcpOverhead(mtu int) float64 {
+	return float64(mtu+28) / float64(mtu-24)
+}
 
 // A bottleneck is the rate of a link, and the queue before it in bandwidth-delay products.
 type bottleneck struct {
@@ -90,7 +92,9 @@ func congestionVariants(
 }
 
 func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
-	wide := []string{"--sndwnd=4096", "--rcvwnd=4096"}
+	mtu := mtuFlag(p.mtu)
+	wide := []string{"--sndwnd=4096", "--rcvwnd=4096", mtu}
+	narrow := append([]string{mtu}, windows...)
 	bbr := append([]string{"--congestion-control=bbr"}, wide...)
 	kcp4j := p.kcp4j[0]
 	tcp := func(work string) *latencyVariant {
@@ -107,7 +111,7 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 		}
 		return &latencyVariant{work: work, transport: client.name, settings: settings,
 			client: latencySide{client, options}, server: latencySide{server, serverOptions},
-			overhead: kcpOverhead, rivals: rivals}
+			overhead: kcpOverhead(p.mtu), rivals: rivals}
 	}
 	bulk := kcp(alone, "BBR", kcp4j, kcp4j, bbr)
 	toKcpGo := kcp(alone, "BBR", kcp4j, p.kcpGo, bbr)
@@ -123,12 +127,12 @@ func congestionVariantsAt(p *programs, traffic *gameTraffic) []*latencyVariant {
 	}
 	return []*latencyVariant{
 		tcp(alone),
-		kcp(alone, noControl, p.kcpGo, p.kcpGo, windows),
-		kcp(alone, noControl, kcp4j, kcp4j, windows),
+		kcp(alone, noControl, p.kcpGo, p.kcpGo, narrow),
+		kcp(alone, noControl, kcp4j, kcp4j, narrow),
 		bulk,
 		toKcpGo,
 		&toSlowKcpGo,
-		kcp(besideTCP, noControl, p.kcpGo, p.kcpGo, windows, tcp("")),
+		kcp(besideTCP, noControl, p.kcpGo, p.kcpGo, narrow, tcp("")),
 		kcp(besideTCP, "BBR", kcp4j, kcp4j, bbr, tcp("")),
 		kcp(besideBBR, "two", kcp4j, kcp4j, bbr, bulk),
 		kcp(besideBBR, "two, one 10 s later", kcp4j, kcp4j, bbr, &later),

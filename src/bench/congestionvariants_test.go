@@ -13,7 +13,7 @@ func TestEveryBottleneckHasAllCongestionVariants(t *testing.T) {
 	}
 	traffic := &gameTraffic{entities: 25, tickHz: 60, messageBytes: 50}
 	names := map[string]bool{}
-	all := congestionVariants(newPrograms(jvms{{name: "kcp4j"}}, ""), traffic, bottlenecks)
+	all := congestionVariants(newPrograms(jvms{{name: "kcp4j"}}, "", 1400), traffic, bottlenecks)
 	for _, v := range all {
 		names[v.fullName()] = true
 		if len(v.rivals) > 0 && !v.needsIP {

@@ -40,7 +40,8 @@ func lanesVariants(p *programs, traffic *gameTraffic) []*latencyVariant {
 				{"lanes, unordered", []string{"--lane-kind=reliable_unordered"}},
 			} {
 				args := slices.Concat(
-					traffic.args(), []string{"--mode=lanes"}, windows, fec.args, delivery.args)
+					traffic.args(), []string{"--mode=lanes", mtuFlag(p.mtu)}, windows, fec.args,
+					delivery.args)
 				side := latencySide{kcp4j, args}
 				all = append(all, &latencyVariant{
 					transport: kcp4j.name, settings: delivery.name + ", " + fec.settings,

@@ -9,7 +9,7 @@ import (
 )
 
 func TestLanesAreComparedWithOneStreamWithAndWithoutFEC(t *testing.T) {
-	all := lanesVariants(newPrograms(jvms{{name: "kcp4j"}}, ""), &gameTraffic{50, 60, 50})
+	all := lanesVariants(newPrograms(jvms{{name: "kcp4j"}}, "", 1400), &gameTraffic{50, 60, 50})
 	names := map[string]bool{}
 	for _, v := range all {
 		names[v.fullName()] = true

@@ -40,6 +40,7 @@ type latencyComparison struct {
 	attempts          int
 	time, warmUp      time.Duration
 	classPath, commit string
+	mtu               int // of KCP sessions
 	match             *regexp.Regexp
 	jvms              jvms
 	csvFile, jsonFile string
@@ -51,6 +52,8 @@ type latencyComparison struct {
 func (c *latencyComparison) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.classPath, "classpath", "kcp-jmh/target/benchmarks.jar",
 		"class path of the programs of kcp4j")
+	flags.IntVar(&c.mtu, "mtu", defaultMTU,
+		"of KCP sessions whose variant names no other, in `bytes`")
 	flags.Func("match", "only variants whose name, as the progress shows it, "+
 		"this regular `expression` matches", func(s string) (err error) {
 		c.match, err = regexp.Compile(s)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -65,6 +67,10 @@ func latencyVariants(p *programs, traffic *gameTraffic) []*latencyVariant {
 		{transport: "QUIC", client: quic, server: quic},
 	}
 	side := func(program program, session []string) latencySide {
+		sized := slices.ContainsFunc(session, func(s string) bool { return strings.HasPrefix(s, "--mtu=") })
+		if !sized {
+			session = append(session, mtuFlag(p.mtu))
+		}
 		return latencySide{program, slices.Concat(game, session, windows)}
 	}
 	add := func(program program, settings string, session ...string) {
@@ -96,6 +102,13 @@ func latencyVariants(p *programs, traffic *gameTraffic) []*latencyVariant {
 		v.messagesPerSecond = traffic.messagesPerSecond()
 	}
 	return all
+}
+
+// defaultMTU is that of kcp4j. kcp-go has it, too, in all comparisons.
+const defaultMTU = 1200
+
+func mtuFlag(mtu int) string {
+	return fmt.Sprintf("--mtu=%d", mtu)
 }
 
 // windows are those of KCP sessions.

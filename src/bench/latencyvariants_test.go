@@ -4,7 +4,7 @@ import "testing"
 
 func TestVariantsToKCPGoLosePacketsOnlyOnTheirWayToIt(t *testing.T) {
 	oneWay := 0
-	for _, v := range latencyVariants(newPrograms(jvms{{name: "kcp4j"}}, ""), &gameTraffic{}) {
+	for _, v := range latencyVariants(newPrograms(jvms{{name: "kcp4j"}}, "", 1400), &gameTraffic{}) {
 		up, down := v.losses(0.05)
 		expectedDown := 0.05
 		if v.client.program.name == "kcp4j" && v.server.program.name == "kcp-go" {

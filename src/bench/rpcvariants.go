@@ -48,7 +48,7 @@ func (t *rpcTraffic) String() string {
 }
 
 // rpcVariants returns all variants of compare-rpc, in the order of the report.
-func rpcVariants(jvms jvms, classPath string, traffic *rpcTraffic) []*latencyVariant {
+func rpcVariants(jvms jvms, classPath string, mtu int, traffic *rpcTraffic) []*latencyVariant {
 	var all []*latencyVariant
 	for _, work := range []string{unary, bidi} {
 		add := func(jvm jvm, transport, settings string, v latencyVariant, session ...string) {
@@ -65,8 +65,9 @@ func rpcVariants(jvms jvms, classPath string, traffic *rpcTraffic) []*latencyVar
 		add(jvms[0], "tcp", "", latencyVariant{transport: "TCP", needsIP: true})
 		for _, jvm := range jvms {
 			kcp := latencyVariant{transport: jvm.name}
-			add(jvm, "kcp", "no FEC", kcp, windows...)
-			add(jvm, "kcp", "FEC adaptive", kcp, append([]string{"--adaptive-fec=2"}, windows...)...)
+			session := append([]string{mtuFlag(mtu)}, windows...)
+			add(jvm, "kcp", "no FEC", kcp, session...)
+			add(jvm, "kcp", "FEC adaptive", kcp, append([]string{"--adaptive-fec=2"}, session...)...)
 		}
 	}
 	return all

@@ -6,7 +6,7 @@ import (
 )
 
 func TestOnlyUnaryCallsHaveARate(t *testing.T) {
-	all := rpcVariants(jvms{{name: "17"}, {name: "25"}}, "", &rpcTraffic{rate: 200})
+	all := rpcVariants(jvms{{name: "17"}, {name: "25"}}, "", 1400, &rpcTraffic{rate: 200})
 	names := map[string]bool{}
 	for _, v := range all {
 		names[v.fullName()] = true

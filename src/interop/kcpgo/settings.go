@@ -23,7 +23,7 @@ type Settings struct {
 
 // defaultSettings are those of kcp4j, but for congestion control.
 var defaultSettings = Settings{
-	NoDelay: 1, Interval: 20, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256, MTU: 1400, Stream: true,
+	NoDelay: 1, Interval: 20, Resend: 2, NC: 1, SndWnd: 256, RcvWnd: 256, MTU: 1200, Stream: true,
 	SockBuf: 4 << 20, Crypt: "null", Key: DefaultKey,
 }
 

@@ -6,6 +6,8 @@ public enum EndReason {
   DEAD_LINK,
   /** See {@link KcpFailure#NO_PROGRESS}. */
   NO_PROGRESS,
+  /** See {@link KcpFailure#PATH_MTU}. */
+  PATH_MTU,
   /** See {@link KcpFailure#WRITE_STALLED}. */
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
@@ -63,6 +65,7 @@ public enum EndReason {
     return switch (failure) {
       case DEAD_LINK -> DEAD_LINK;
       case NO_PROGRESS -> NO_PROGRESS;
+      case PATH_MTU -> PATH_MTU;
       case WRITE_STALLED -> WRITE_STALLED;
       case PROTOCOL_VIOLATION -> PROTOCOL_VIOLATION;
     };

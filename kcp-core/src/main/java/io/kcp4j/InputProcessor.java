@@ -98,7 +98,12 @@ final class InputProcessor {
           push(kcp, first, second, datagram, index, length);
         }
         case Segment.WASK -> kcp.advertised.requestUpdate();
-        default -> messageAt = length > 0 ? index : NONE; // WINS: its window has been taken above
+        default -> { // WINS: its window has been taken above
+          messageAt = length > 0 ? index : NONE;
+          if (length == 0 && kcp.blackHoles != null) {
+            kcp.blackHoles.windowReceived(nowUs);
+          }
+        }
       }
       index += Segment.HEADER_BYTES + length;
       if (end - index < Segment.HEADER_BYTES || kcp.failure() != null) {

@@ -90,6 +90,9 @@ public final class Kcp {
   /** The newest timestamp of the peer's PUSHes, if there was one. */
   private int peerTs;
 
+  /** Null until a large segment has been lost often. */
+  BlackHoleDetector blackHoles;
+
   private boolean closed;
   private KcpConfig config;
   private int overheadBytes;
@@ -132,7 +135,7 @@ public final class Kcp {
   private void configureParts() {
     rtt.configure(config);
     losses.configure(config);
-    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst(), config.mtuBytes());
+    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst(), maxPacketBytes());
   }
 
   /** The conversation id. */
@@ -152,7 +155,35 @@ public final class Kcp {
 
   /** The largest datagram that is written, in bytes, without what is reserved. */
   int mtuBytes() {
-    return config.mtuBytes() - overheadBytes - reservedBytes;
+    return maxPacketBytes() - overheadBytes - reservedBytes;
+  }
+
+  /**
+   * The largest packet that is sent, in bytes, with the headers of all layers: the MTU, or 1,200 if
+   * the path drops larger ones. Segments already sent keep their size.
+   */
+  @Unstable
+  public int maxPacketBytes() {
+    return Math.min(config.mtuBytes(), mtuLimitBytes());
+  }
+
+  private int mtuLimitBytes() {
+    return blackHoles == null ? KcpConfig.MAX_MTU_BYTES : blackHoles.mtuLimitBytes;
+  }
+
+  /**
+   * The largest datagram that every path takes, in bytes, without what the layers below add;
+   * MAX_VALUE if there are no larger ones.
+   */
+  int smallDatagramBytes() {
+    return maxPacketBytes() > BlackHoleDetector.BASE_MTU_BYTES
+        ? BlackHoleDetector.BASE_MTU_BYTES - overheadBytes
+        : Integer.MAX_VALUE;
+  }
+
+  /** The size of the packet of the segment at {@code index}, if that is alone in it, in bytes. */
+  int packetBytes(int index) {
+    return sending.bytes(index) + overheadBytes;
   }
 
   /** What datagrams leave free for the offer of the extension, in bytes. */
@@ -169,6 +200,15 @@ public final class Kcp {
   /** Why the session cannot go on, or null while it can. */
   public KcpFailure failure() {
     return liveness.failure();
+  }
+
+  /**
+   * The size of datagrams that do not arrive, as text for those who read why the session has ended:
+   * that of the segment by which it has failed, or of the oldest in flight, if it is more than
+   * 1,200 bytes and has been lost often. Else empty.
+   */
+  public String lossDetail() {
+    return blackHoles == null ? "" : blackHoles.lossDetail();
   }
 
   /** Whether the session has neither failed nor been closed. */
@@ -440,11 +480,34 @@ public final class Kcp {
    *     then, nor if the congestion control cannot be made
    */
   public void reconfigure(KcpConfig config, int overheadBytes) {
-    int reservedBytes = extension == null ? 0 : extension.reservedBytes();
+    reconfigure(config, overheadBytes, mtuLimitBytes());
+  }
+
+  private void reconfigure(KcpConfig config, int overheadBytes, int mtuLimitBytes) {
     this.config.checkSuccessor(config);
-    config.checkOverhead(overheadBytes + reservedBytes);
+    int roomBytesBefore = mssBytes() + reservedBytes;
+    int mtuBytes = Math.min(config.mtuBytes(), mtuLimitBytes);
+    fitExtension(mtuBytes - overheadBytes - Segment.HEADER_BYTES);
+    try {
+      apply(config, overheadBytes, mtuLimitBytes);
+    } catch (RuntimeException | Error e) {
+      fitExtension(roomBytesBefore);
+      throw e;
+    }
+  }
+
+  private void fitExtension(int roomBytes) {
+    if (extension != null) {
+      extension.fit(roomBytes);
+    }
+  }
+
+  private void apply(KcpConfig config, int overheadBytes, int mtuLimitBytes) {
+    int reservedBytes = extension == null ? 0 : extension.reservedBytes();
+    int mtuBytes = Math.min(config.mtuBytes(), mtuLimitBytes);
+    KcpConfig.checkOverhead(mtuBytes, overheadBytes + reservedBytes);
     int mssBytesBefore = mssBytes();
-    int mssBytes = config.mssBytes() - overheadBytes - reservedBytes;
+    int mssBytes = mtuBytes - Segment.HEADER_BYTES - overheadBytes - reservedBytes;
     CongestionControl next = events.successor(config, mssBytes);
     boolean isStream = config.delivery() == Delivery.STREAM;
     if (mssBytes < mssBytesBefore && isStream && !closed) {
@@ -453,9 +516,45 @@ public final class Kcp {
     this.config = config;
     this.overheadBytes = overheadBytes;
     this.reservedBytes = reservedBytes;
+    if (blackHoles != null) {
+      blackHoles.mtuLimitBytes = mtuLimitBytes;
+    }
     advertised.configure();
     configureParts();
     events.use(next, mssBytesBefore);
+  }
+
+  /**
+   * The segment in flight at {@code index} has been lost three times or more. While the path is not
+   * validated, the limit may have been the reason.
+   */
+  void lostOften(int index) {
+    if (smallDatagramBytes() != Integer.MAX_VALUE && sendLimit == null) {
+      blackHoles().lost(index);
+    }
+  }
+
+  /** The detector, which is made if there is none. */
+  BlackHoleDetector blackHoles() {
+    if (blackHoles == null) {
+      blackHoles = new BlackHoleDetector(this);
+    }
+    return blackHoles;
+  }
+
+  /** Sends no more large datagrams if the path drops them. */
+  private void shrinkAtBlackHole() {
+    boolean isLarge = smallDatagramBytes() != Integer.MAX_VALUE;
+    boolean hasRoom = smallDatagramBytes() - reservedBytes > Segment.HEADER_BYTES;
+    if (!isLarge || !hasRoom || !blackHoles.isDetected()) {
+      return;
+    }
+    try {
+      reconfigure(config, overheadBytes, BlackHoleDetector.BASE_MTU_BYTES);
+      counters.add(KcpCounter.MTU_BLACK_HOLES, 1);
+    } catch (OutOfMemoryError e) { // Again with the next flush.
+      admission.allocationFailed();
+    }
   }
 
   // Input
@@ -718,7 +817,7 @@ public final class Kcp {
     if (urgent && pacer.isOpen(nowUs)) {
       flush(nowUs, output);
     } else if (advertised.isUpdatePending()
-        || receiving.isAckDue(mtuBytes())
+        || receiving.isAckDue(Math.min(mtuBytes(), smallDatagramBytes()))
         || isExtensionDue(nowUs)) {
       flushControl(nowUs, output);
     }
@@ -764,6 +863,9 @@ public final class Kcp {
       write(window, nowUs, output);
     }
     Transmitter.reportFlush(this, window, nowUs);
+    if (blackHoles != null) {
+      shrinkAtBlackHole();
+    }
     liveness.check(nowUs);
     schedule.update(nowUs);
     schedule.continuePacing(nowUs);

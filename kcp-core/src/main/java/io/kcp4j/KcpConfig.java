@@ -7,7 +7,7 @@ import java.util.Objects;
  * The settings of a session. Immutable, so that many sessions share one.
  *
  * <p>The defaults are kcptun's "fast2" in stream mode with BBR, windows of 256 segments and an MTU
- * of 1400 bytes.
+ * of 1200 bytes.
  */
 public final class KcpConfig {
 
@@ -16,6 +16,9 @@ public final class KcpConfig {
 
   /** The largest MTU, in bytes: kcp-go's receivers take no larger UDP payload. */
   public static final int MAX_MTU_BYTES = 1500;
+
+  /** The default MTU, in bytes: every path that QUIC works on takes it (RFC 9000 §14). */
+  public static final int DEFAULT_MTU_BYTES = 1200;
 
   /** The largest window, in segments: the header has 16 bits for it. */
   public static final int MAX_WINDOW = 65535;
@@ -93,7 +96,8 @@ public final class KcpConfig {
 
   /**
    * The largest datagram, in bytes of UDP payload: {@value #MIN_MTU_BYTES} to {@value
-   * #MAX_MTU_BYTES}, default 1400.
+   * #MAX_MTU_BYTES}, default {@value #DEFAULT_MTU_BYTES}. If the path drops larger ones than the
+   * default, a session finds that out and sends no new ones: protocol.md 4.13.
    */
   public int mtuBytes() {
     return mtuBytes;
@@ -257,12 +261,12 @@ public final class KcpConfig {
   }
 
   /**
-   * Checks whether the MTU leaves room for payload.
+   * Checks whether an MTU leaves room for payload.
    *
    * @param overheadBytes what the layers below add to each datagram
    * @throws IllegalArgumentException if it does not
    */
-  void checkOverhead(int overheadBytes) {
+  static void checkOverhead(int mtuBytes, int overheadBytes) {
     int least = overheadBytes + Segment.HEADER_BYTES + 1;
     if (mtuBytes < least) {
       throw new IllegalArgumentException(
@@ -315,7 +319,7 @@ public final class KcpConfig {
     private Delivery delivery = Delivery.STREAM;
     private int sendWindow = 256;
     private int receiveWindow = 256;
-    private int mtuBytes = 1400;
+    private int mtuBytes = DEFAULT_MTU_BYTES;
     private boolean noDelay = KcpMode.FAST2.noDelay();
     private int intervalMs = KcpMode.FAST2.intervalMs();
     private LossDetection lossDetection = LossDetection.TIME;

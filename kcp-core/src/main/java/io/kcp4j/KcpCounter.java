@@ -104,6 +104,8 @@ public enum KcpCounter {
    * up what they may exceed the amplification limit by.
    */
   OVER_ADDRESS_LIMIT("segments.over.address.limit", "segments"),
+  /** Sessions that have found that their path drops datagrams above 1,200 bytes. */
+  MTU_BLACK_HOLES("mtu.black.holes", "sessions"),
 
   // The rest is counted by the endpoint alone.
 

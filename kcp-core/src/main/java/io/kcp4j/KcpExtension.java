@@ -14,6 +14,15 @@ import io.netty.buffer.ByteBuf;
 public interface KcpExtension {
 
   /**
+   * The MTU or the overhead of the layers below is about to change. May be followed by another call
+   * with the room as before, if the change fails.
+   *
+   * @param roomBytes how large a message may be that has a datagram of its own
+   * @throws IllegalArgumentException if that is too small; nothing has changed then
+   */
+  default void fit(int roomBytes) {}
+
+  /**
    * The room that datagrams with new payload leave for an offer, in bytes, its segment header
    * included. After a change the driver calls {@link Kcp#reconfigure(KcpConfig)}.
    */

@@ -10,6 +10,8 @@ package io.kcp4j;
  * @param remoteWindow the free receive window that the peer advertised last, in segments
  * @param inFlight segments sent and not yet acknowledged
  * @param queued segments written and not yet sent
+ * @param mtuBytes the largest packet that is sent, in bytes, with the headers of all layers: the
+ *     MTU, or 1,200 if the path drops larger ones; 0 before the session was made
  * @param heldBytes the capacity of all buffers that the session holds, in bytes
  * @param congestion what the congestion control knows and does
  * @param counters a copy of the counters
@@ -22,6 +24,7 @@ public record KcpStats(
     int remoteWindow,
     int inFlight,
     int queued,
+    int mtuBytes,
     long heldBytes,
     CongestionStats congestion,
     KcpCounters counters) {
@@ -41,6 +44,7 @@ public record KcpStats(
         kcp.remote.segments(),
         kcp.losses.unacknowledged(),
         kcp.sending.queued(),
+        kcp.maxPacketBytes(),
         (long) kcp.sending.heldBytes() + kcp.receiving.heldBytes(),
         kcp.events.stats(),
         kcp.counters.copy());

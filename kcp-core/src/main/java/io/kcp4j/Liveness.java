@@ -34,18 +34,24 @@ final class Liveness {
   }
 
   /**
-   * A segment has been sent again, for the {@code transmissions}-th time in all. While others are
-   * acknowledged, it may well be sent often within a short time: only one that has been in flight
-   * for the whole progress timeout shows that the link is dead.
+   * The segment at {@code index} has been sent again. While others are acknowledged, it may well be
+   * sent often within a short time: only one that has been in flight for the whole progress timeout
+   * shows that the link is dead.
    *
    * @param inFlightMs the time since its first transmission
    */
-  void retransmitted(int transmissions, int inFlightMs) {
+  void retransmitted(int index, int inFlightMs) {
     int deadLink = kcp.config().deadLink();
-    boolean isTooOften = deadLink > 0 && transmissions >= deadLink;
+    boolean isTooOften = deadLink > 0 && kcp.losses.transmissions(index) >= deadLink;
     if (isTooOften && inFlightMs >= kcp.config().progressTimeoutMs()) {
-      fail(KcpFailure.DEAD_LINK);
+      fail(index, KcpFailure.DEAD_LINK);
     }
+  }
+
+  /** Fails the session by the segment at {@code index}, which does not arrive. */
+  private void fail(int index, KcpFailure reason) {
+    boolean isLarge = kcp.packetBytes(index) > BlackHoleDetector.BASE_MTU_BYTES;
+    fail(isLarge && kcp.blackHoles().failed(index) ? KcpFailure.PATH_MTU : reason);
   }
 
   /** Segments have been acknowledged, or will be sent while none are in flight. */
@@ -114,9 +120,18 @@ final class Liveness {
       return;
     }
     if (nowUs >= progressDeadlineUs()) {
-      fail(KcpFailure.NO_PROGRESS);
+      failOnNoProgress();
     } else if (nowUs >= stallOverAtUs()) {
       fail(KcpFailure.WRITE_STALLED);
+    }
+  }
+
+  /** The oldest segment in flight, if there is one, is the first that does not arrive. */
+  private void failOnNoProgress() {
+    if (kcp.losses.unacknowledged() > 0) {
+      fail(kcp.sending.index(kcp.sending.una()), KcpFailure.NO_PROGRESS);
+    } else {
+      fail(KcpFailure.NO_PROGRESS);
     }
   }
 }

@@ -9,7 +9,6 @@ import io.netty.buffer.ByteBuf;
  * <p>The sessions of a thread share a writer, which has state only during a flush: the flushes of
  * two sessions must not overlap.
  */
-@SuppressWarnings("ReferenceEquality") // chunks are compared by identity
 final class SegmentWriter {
 
   /** The session that is flushed; null between flushes. */
@@ -39,6 +38,8 @@ final class SegmentWriter {
 
   private int singleIndex;
 
+  private final LargeDatagrams large = new LargeDatagrams();
+
   /** New segments of so many bytes end a datagram; MAX_VALUE unless the flush is split. */
   private int splitBytes = Integer.MAX_VALUE;
 
@@ -51,12 +52,8 @@ final class SegmentWriter {
   /** Whether this flush has offered the extension. */
   private boolean isOffered;
 
-  /** The chunk of the pending contiguous run of single-segment datagrams, or null. */
-  private Chunk run;
-
-  private int runIndex;
-  private int runBytes;
-  private int runDatagramBytes;
+  /** Datagrams of one segment each that leave from their chunk. */
+  private final DatagramRun run = new DatagramRun();
 
   // Written in this flush:
   private int segments;
@@ -76,6 +73,7 @@ final class SegmentWriter {
     this.wnd = wnd;
     conv = kcp.conv();
     mtuBytes = kcp.mtuBytes();
+    large.begin(kcp);
     rcvNext = kcp.receiving.next();
     extension = kcp.extension;
     limit = kcp.sendLimit;
@@ -97,10 +95,18 @@ final class SegmentWriter {
     return Math.max(splitBytes - newBytes - Segment.HEADER_BYTES, 1);
   }
 
-  /** Writes a segment without payload; returns whether the limit had room for it. */
+  /**
+   * Writes a segment without payload. A peer that only receives could not find out that its ACKs do
+   * not arrive: many share a datagram that every path takes.
+   *
+   * @return whether the limit had room for it
+   */
   boolean control(int cmd, int ts, int sn) {
     if (limit != null && !isAllowed(cmd)) {
       return false;
+    }
+    if (limit == null && datagramBytes + Segment.HEADER_BYTES > large.smallBytes()) {
+      endDatagram();
     }
     makeRoom(Segment.HEADER_BYTES);
     Segment.write(datagram(Segment.HEADER_BYTES), conv, cmd, 0, wnd, ts, sn, rcvNext, 0);
@@ -132,8 +138,8 @@ final class SegmentWriter {
     SendBuffer buffer = kcp.sending;
     int index = buffer.firstQueued();
     int offerBytes = extension == null || isOffered ? 0 : extension.offerBytes(buffer.next());
-    int run = offerBytes > 0 || limit != null ? 1 : buffer.contiguousRun(mtuBytes, most);
-    if (run < 2) {
+    int full = offerBytes > 0 || limit != null ? 1 : buffer.contiguousRun(mtuBytes, most);
+    if (full < 2) {
       if (limit != null) {
         isPushAllowed(buffer.bytes(index));
         limit.sent(buffer.next(), ts);
@@ -149,19 +155,19 @@ final class SegmentWriter {
     endDatagram();
     Chunk chunk = buffer.chunk(index);
     int start = buffer.start(index);
-    int end = start + run * mtuBytes;
+    int end = start + full * mtuBytes;
     int length = mtuBytes - Segment.HEADER_BYTES;
     int sn = buffer.next();
     for (int at = start; at < end; at += mtuBytes, sn++) {
       int frg = buffer.frg(buffer.index(sn));
       Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
     }
-    buffer.sent(run, ts, nowUs);
-    segments += run;
-    kcp.pacer.begin(run, nowUs);
-    count(run, mtuBytes, true);
-    addToRun(chunk, start, end - start, mtuBytes);
-    return run;
+    buffer.sent(full, ts, nowUs);
+    segments += full;
+    kcp.pacer.begin(full, nowUs);
+    count(full, mtuBytes, true);
+    run.add(chunk, start, end - start, mtuBytes, output);
+    return full;
   }
 
   /** Writes the oldest queued segment, whose index is {@code index}. */
@@ -185,6 +191,7 @@ final class SegmentWriter {
       copy(buffer, index, bytes, ts);
     }
     buffer.sent(1, ts, nowUs);
+    large.add(buffer.next() - 1);
     segments++;
     newBytes += bytes;
   }
@@ -205,6 +212,7 @@ final class SegmentWriter {
     }
     makeRoom(bytes);
     copy(kcp.sending, index, bytes, ts);
+    large.add(kcp.sending.sn(index));
     hasRetransmission = true;
     segments++;
     if (limit != null) {
@@ -299,7 +307,7 @@ final class SegmentWriter {
       messages();
     }
     endDatagram();
-    sendRun();
+    run.send(output);
     DatagramOutput written = datagrams > 0 ? output : null;
     reset();
     if (written != null) {
@@ -327,7 +335,7 @@ final class SegmentWriter {
     splitBytes = Integer.MAX_VALUE;
     isOffered = false;
     discardDatagram();
-    run = null;
+    run.discard();
     extension = null;
     limit = null;
     output = null;
@@ -348,8 +356,7 @@ final class SegmentWriter {
   /** The bytes of the packets that have been written and are not with the output yet. */
   private int unsentBytes() {
     int open = datagramBytes == 0 ? 0 : datagramBytes + kcp.overheadBytes();
-    int inRun = run == null ? 0 : runBytes + runBytes / runDatagramBytes * kcp.overheadBytes();
-    return open + inRun;
+    return open + run.packetBytes(kcp.overheadBytes());
   }
 
   /** By how much the packets of this flush grow with a segment of so many bytes. */
@@ -373,7 +380,7 @@ final class SegmentWriter {
   /** The buffer to write the next {@code bytes} into, for which there is room. */
   private ByteBuf datagram(int bytes) {
     if (datagram == null) {
-      sendRun();
+      run.send(output);
       datagram = output.begin(Math.max(mtuBytes + kcp.reservedBytes(), bytes));
       if (single != null) {
         Copying.appendOwn(datagram, single.memory(), singleIndex, datagramBytes);
@@ -389,11 +396,12 @@ final class SegmentWriter {
     if (datagramBytes == 0) {
       return;
     }
+    large.end(datagramBytes, kcp.sending, kcp.losses);
     count(1, datagramBytes, newBytes > 0 || hasRetransmission);
     if (single == null) {
       output.end();
     } else {
-      addToRun(single, singleIndex, datagramBytes, datagramBytes);
+      run.add(single, singleIndex, datagramBytes, datagramBytes, output);
     }
     discardDatagram();
   }
@@ -410,31 +418,6 @@ final class SegmentWriter {
     }
     if (kcp.tracing != null) {
       kcp.tracing.datagramsSent(ended, bytesEach);
-    }
-  }
-
-  private void addToRun(Chunk chunk, int index, int bytes, int bytesEach) {
-    boolean fits =
-        bytesEach == runDatagramBytes || (bytesEach < runDatagramBytes && bytes == bytesEach);
-    boolean continued = run == chunk && runIndex + runBytes == index && fits;
-    if (!continued) {
-      sendRun();
-      run = chunk;
-      runIndex = index;
-      runBytes = 0;
-      runDatagramBytes = bytesEach;
-    }
-    runBytes += bytes;
-    if (bytesEach < runDatagramBytes) {
-      sendRun(); // Only the last datagram of a run may be shorter.
-    }
-  }
-
-  private void sendRun() {
-    if (run != null) {
-      Chunk from = run;
-      run = null;
-      output.send(from.memory(), runIndex, runBytes, runDatagramBytes);
     }
   }
 

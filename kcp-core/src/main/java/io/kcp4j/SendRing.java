@@ -10,6 +10,7 @@ final class SendRing {
 
   private static final byte ACKNOWLEDGED = 1;
   private static final byte LOST_BY_ACKS = 2;
+  private static final byte IN_LARGE_DATAGRAMS = 4;
 
   /** The ring of an empty buffer. */
   static final SendRing NONE = new SendRing(0);
@@ -78,7 +79,23 @@ final class SendRing {
   }
 
   void lostByAcks(int index, boolean isLostByAcks) {
-    flags[index] = isLostByAcks ? LOST_BY_ACKS : 0; // It has not been acknowledged.
+    flag(index, LOST_BY_ACKS, isLostByAcks);
+  }
+
+  /**
+   * Whether a segment that shares datagrams has been in none so far that every path takes: see
+   * {@link BlackHoleDetector}.
+   */
+  boolean isInLargeDatagrams(int index) {
+    return (flags[index] & IN_LARGE_DATAGRAMS) != 0;
+  }
+
+  void inLargeDatagrams(int index, boolean isLarge) {
+    flag(index, IN_LARGE_DATAGRAMS, isLarge);
+  }
+
+  private void flag(int index, byte flag, boolean isSet) {
+    flags[index] = (byte) (isSet ? flags[index] | flag : flags[index] & ~flag);
   }
 
   /** When the segment at {@code index} times out, in microseconds. */

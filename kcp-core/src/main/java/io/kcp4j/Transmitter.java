@@ -79,11 +79,17 @@ final class Transmitter {
     if (retransmitted > 0 && losses.isCopying()) {
       copyLast(kcp, retransmitted, ts);
     }
+    if (kcp.blackHoles != null) {
+      kcp.blackHoles.probe(ts, nowUs);
+    }
   }
 
   private static void retransmit(Kcp kcp, int index, int ts, long nowUs) {
     LossDetector losses = kcp.losses;
     LossCause cause = losses.cause();
+    if (losses.transmissions(index) >= BlackHoleDetector.LOSSES) {
+      kcp.lostOften(index);
+    }
     boolean isSent = kcp.writer.retransmit(index, ts);
     losses.retransmitted(index, ts, nowUs);
     if (!isSent) { // As if it had been lost.
@@ -97,7 +103,7 @@ final class Transmitter {
     }
     kcp.counters.add(cause.counter(), 1);
     kcp.counters.add(KcpCounter.RETRANSMITTED, 1);
-    kcp.liveness.retransmitted(losses.transmissions(index), ts - losses.firstTs(index));
+    kcp.liveness.retransmitted(index, ts - losses.firstTs(index));
   }
 
   /**

@@ -11,7 +11,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Flushes that the output splits into several datagrams. Segments have up to 1376 bytes. */
+/** Flushes that the output splits into several datagrams. Segments have up to 1176 bytes. */
 class FlushSplitterTest {
 
   private DrivenKcp driven = new DrivenKcp(config());
@@ -64,14 +64,14 @@ class FlushSplitterTest {
   @Test
   void streamIsReSegmentedIntoEqualDatagrams() {
     send(1250);
-    assertEquals(List.of(List.of(0, 1250, 1376, 64)), driven.splitQuestions);
+    assertEquals(List.of(List.of(0, 1250, 1176, 64)), driven.splitQuestions);
     assertEquals(List.of(337, 337, 337, 335), sizes());
   }
 
   @Test
   void bytesStayInOrderWhateverTheSplit() {
-    for (int bytes = 1; bytes < 16 * 1376; bytes += 671) {
-      for (driven.splitInto = bytes / 1376 + 1; driven.splitInto <= 20; driven.splitInto += 3) {
+    for (int bytes = 1; bytes < 16 * 1176; bytes += 671) {
+      for (driven.splitInto = bytes / 1176 + 1; driven.splitInto <= 20; driven.splitInto += 3) {
         send(bytes);
         List<ByteBuf> datagrams = driven.sentDatagrams();
         assertTrue(datagrams.size() <= driven.splitInto, "datagrams: " + datagrams.size());
@@ -91,8 +91,8 @@ class FlushSplitterTest {
 
   @Test
   void segmentsOfSeveralWritesAreEvenedOut() {
-    assertTrue(driven.kcp.send(bytes(1376)));
-    assertTrue(driven.kcp.send(bytes(400)));
+    assertTrue(driven.kcp.send(bytes(1176)));
+    assertTrue(driven.kcp.send(bytes(600)));
     driven.splitInto = 2;
     driven.kcp.afterSend(0, driven);
     assertEquals(List.of(912, 912), sizes());
@@ -101,8 +101,8 @@ class FlushSplitterTest {
   @Test
   void nothingIsSplitUnlessTheOutputAsksForIt() {
     driven.splitInto = 0;
-    send(1250);
-    assertEquals(List.of(1274), sizes());
+    send(1150);
+    assertEquals(List.of(1174), sizes());
     assertEquals(1, driven.splitQuestions.size());
   }
 
@@ -112,7 +112,7 @@ class FlushSplitterTest {
   void messagesAreSpreadOverTheDatagrams() {
     use(messages());
     sendMessages(25, 50);
-    assertEquals(List.of(List.of(0, 25 * 74, 1400, 64)), driven.splitQuestions);
+    assertEquals(List.of(List.of(0, 25 * 74, 1200, 64)), driven.splitQuestions);
     assertEquals(List.of(7 * 74, 7 * 74, 7 * 74, 4 * 74), sizes());
   }
 
@@ -141,7 +141,7 @@ class FlushSplitterTest {
     assertEquals(8, sizes().size());
     use(config().sendWindow(8));
     driven.sendSegments(7);
-    assertEquals(List.of(List.of(0, 7 * 1376, 1376, 8)), driven.splitQuestions);
+    assertEquals(List.of(List.of(0, 7 * 1176, 1176, 8)), driven.splitQuestions);
   }
 
   @Test
@@ -151,7 +151,7 @@ class FlushSplitterTest {
     driven.sendSegments(4);
     driven.splitQuestions.clear();
     driven.sendSegments(3);
-    assertEquals(List.of(List.of(4, 3 * 1376, 1376, 4)), driven.splitQuestions);
+    assertEquals(List.of(List.of(4, 3 * 1176, 1176, 4)), driven.splitQuestions);
     send(1);
     assertEquals(1, driven.splitQuestions.size());
   }
@@ -160,7 +160,7 @@ class FlushSplitterTest {
   void moreThanSixteenDatagramsAreNotSplit() {
     driven.sendSegments(16);
     assertEquals(1, driven.splitQuestions.size());
-    send(16 * 1376 + 1);
+    send(16 * 1176 + 1);
     assertEquals(1, driven.splitQuestions.size());
   }
 
@@ -184,7 +184,7 @@ class FlushSplitterTest {
     driven.runTo(10_000);
     driven.splitQuestions.clear();
     driven.sendSegments(4);
-    assertEquals(List.of(List.of(8, 4 * 1376, 1376, 4)), driven.splitQuestions);
+    assertEquals(List.of(List.of(8, 4 * 1176, 1176, 4)), driven.splitQuestions);
   }
 
   @Test
@@ -240,7 +240,7 @@ class FlushSplitterTest {
           public void onSent(int segments) {}
         });
     driven.kcp.afterSend(0, driven);
-    assertEquals(List.of(List.of(0, 1000, 1376, 64)), driven.splitQuestions);
+    assertEquals(List.of(List.of(0, 1000, 1176, 64)), driven.splitQuestions);
     assertEquals(List.of(324, 324, 324, 124), sizes());
   }
 

@@ -87,8 +87,8 @@ class KcpConfigTest {
     assertEquals(Delivery.STREAM, config.delivery());
     assertEquals(256, config.sendWindow());
     assertEquals(256, config.receiveWindow());
-    assertEquals(1400, config.mtuBytes());
-    assertEquals(1376, config.mssBytes());
+    assertEquals(1200, config.mtuBytes());
+    assertEquals(1176, config.mssBytes());
     assertTrue(config.noDelay());
     assertEquals(20, config.intervalMs());
     assertEquals(2, config.fastRetransmit());

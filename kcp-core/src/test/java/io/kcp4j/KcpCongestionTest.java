@@ -117,7 +117,12 @@ class KcpCongestionTest {
 
   private final Recorder control = new Recorder();
   private final KcpConfig config =
-      counting().earlyRetransmit(false).deadLink(0).congestionControl(mssBytes -> control).build();
+      counting()
+          .mtuBytes(1400)
+          .earlyRetransmit(false)
+          .deadLink(0)
+          .congestionControl(mssBytes -> control)
+          .build();
   private final DrivenKcp driven = new DrivenKcp(config);
 
   @Test

@@ -68,7 +68,7 @@ class KcpFlushTest {
 
   @Test
   void acknowledgementsLeaveWhenADatagramOfThemIsFull() {
-    int full = 1400 / 24;
+    int full = 1200 / 24;
     for (int sn = 0; sn < full - 1; sn++) {
       driven.receiveBatch(driven.push(sn + 1, bytes(1)));
     }
@@ -181,7 +181,7 @@ class KcpFlushTest {
 
   @Test
   void datagramsAreFullAndNeverExceedTheMtu() {
-    for (int mtu : new int[] {50, 576, 1400, 1500}) {
+    for (int mtu : new int[] {50, 576, 1200, 1500}) {
       DrivenKcp fresh = new DrivenKcp(counting().mtuBytes(mtu));
       fresh.receiveBatch(fresh.push(1, bytes(1)), fresh.push(2, bytes(1)), fresh.push(3, bytes(1)));
       fresh.sendSegments(8);
@@ -194,13 +194,13 @@ class KcpFlushTest {
   @Test
   void smallSegmentsShareADatagram() {
     DrivenKcp messages = new DrivenKcp(counting().delivery(Delivery.MESSAGE));
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 9; i++) {
       assertTrue(messages.kcp.send(bytes(100)));
     }
     messages.kcp.afterSend(0, messages);
     assertEquals(1, messages.sentDatagrams().size());
-    assertEquals(10 * 124, messages.count(KcpCounter.BYTES_OUT));
-    assertEquals(10, messages.count(KcpCounter.SEGMENTS_OUT));
+    assertEquals(9 * 124, messages.count(KcpCounter.BYTES_OUT));
+    assertEquals(9, messages.count(KcpCounter.SEGMENTS_OUT));
     assertEquals(1, messages.count(KcpCounter.DATAGRAMS_OUT));
   }
 
@@ -242,20 +242,20 @@ class KcpFlushTest {
   @Test
   void datagramOfOneSegmentIsSentFromWhereItStands() {
     ReadyOutput output = new ReadyOutput(driven);
-    assertTrue(driven.kcp.send(bytes(3 * 1376 + 100)));
+    assertTrue(driven.kcp.send(bytes(3 * 1176 + 100)));
     driven.kcp.afterSend(0, output);
-    assertEquals(List.of(List.of(1400, 1400, 1400, 124)), output.runs);
+    assertEquals(List.of(List.of(1200, 1200, 1200, 124)), output.runs);
     assertEquals(4, output.ready.size());
     assertEquals(0, output.begun);
     List<ByteBuf> datagrams = driven.sentDatagrams();
     assertEquals(
-        List.of(1400, 1400, 1400, 124), datagrams.stream().map(ByteBuf::readableBytes).toList());
+        List.of(1200, 1200, 1200, 124), datagrams.stream().map(ByteBuf::readableBytes).toList());
     ByteBuf payload = Unpooled.buffer();
     datagrams.forEach(d -> SentSegment.in(d).forEach(s -> payload.writeBytes(s.payload())));
-    assertEquals(bytes(3 * 1376 + 100), payload);
+    assertEquals(bytes(3 * 1176 + 100), payload);
     assertEquals(4, driven.count(KcpCounter.SEGMENTS_OUT));
     assertEquals(4, driven.count(KcpCounter.DATAGRAMS_OUT));
-    assertEquals(3 * 1400 + 124, driven.count(KcpCounter.BYTES_OUT));
+    assertEquals(3 * 1200 + 124, driven.count(KcpCounter.BYTES_OUT));
   }
 
   @Test
@@ -263,17 +263,17 @@ class KcpFlushTest {
     DrivenKcp messages = new DrivenKcp(counting().delivery(Delivery.MESSAGE));
     messages.receiveBatch(messages.push(0, bytes(1)));
     ReadyOutput output = new ReadyOutput(messages);
-    List<Integer> sizes = List.of(100, 1376, 900, 900, 800, 1000);
+    List<Integer> sizes = List.of(100, 1176, 900, 900, 800, 1000);
     sizes.forEach(bytes -> assertTrue(messages.kcp.send(bytes(bytes))));
     messages.kcp.afterSend(0, output);
     // The first shares the acknowledgement's datagram, the second has a chunk of its own.
     assertEquals(1, output.begun);
-    assertEquals(List.of(List.of(1400), List.of(924, 924, 824), List.of(1024)), output.runs);
+    assertEquals(List.of(List.of(1200), List.of(924, 924, 824), List.of(1024)), output.runs);
     List<Integer> sent = new ArrayList<>();
     messages
         .sentDatagrams()
         .forEach(d -> SentSegment.in(d).forEach(s -> sent.add(s.payload().readableBytes())));
-    assertEquals(List.of(0, 100, 1376, 900, 900, 800, 1000), sent);
+    assertEquals(List.of(0, 100, 1176, 900, 900, 800, 1000), sent);
   }
 
   @Test
@@ -281,12 +281,12 @@ class KcpFlushTest {
     KcpConfig.Builder config = counting().delivery(Delivery.MESSAGE);
     DrivenKcp messages = new DrivenKcp(config);
     ReadyOutput output = new ReadyOutput(messages);
-    assertTrue(messages.kcp.send(bytes(5 * 1376)));
+    assertTrue(messages.kcp.send(bytes(5 * 1176)));
     messages.kcp.reconfigure(config.mtuBytes(500).build());
     assertTrue(messages.kcp.send(bytes(476)));
     assertTrue(messages.kcp.send(bytes(476)));
     messages.kcp.afterSend(0, output);
-    assertEquals(List.of(List.of(1400, 1400, 1400, 1400, 1400), List.of(500, 500)), output.runs);
+    assertEquals(List.of(List.of(1200, 1200, 1200, 1200, 1200), List.of(500, 500)), output.runs);
     assertEquals(0, output.begun);
     assertEquals(
         List.of(4, 3, 2, 1, 0, 0, 0), messages.sent().stream().map(SentSegment::frg).toList());
@@ -295,7 +295,7 @@ class KcpFlushTest {
   @Test
   void retransmissionIsCopiedAndDoesNotChangeTheFirstTransmission() {
     ReadyOutput output = new ReadyOutput(driven);
-    assertTrue(driven.kcp.send(bytes(2 * 1376)));
+    assertTrue(driven.kcp.send(bytes(2 * 1176)));
     driven.kcp.afterSend(0, output);
     List<ByteBuf> first = driven.sentDatagrams();
     driven.nowUs = driven.kcp.stats().rtoUs();
@@ -308,8 +308,8 @@ class KcpFlushTest {
       assertEquals(
           DrivenKcp.TS_ORIGIN + (int) (driven.nowUs / 1_000), Segment.ts(second.get(i), 0));
       assertEquals(
-          first.get(i).slice(Segment.HEADER_BYTES, 1376),
-          second.get(i).slice(Segment.HEADER_BYTES, 1376));
+          first.get(i).slice(Segment.HEADER_BYTES, 1176),
+          second.get(i).slice(Segment.HEADER_BYTES, 1176));
     }
   }
 
@@ -318,7 +318,7 @@ class KcpFlushTest {
     DrivenKcp messages = new DrivenKcp(counting().delivery(Delivery.MESSAGE));
     ReadyOutput output = new ReadyOutput(messages);
     messages.receiveBatch(messages.push(0, bytes(1)));
-    for (int bytes : new int[] {1376, 600, 700, 2000, 0}) {
+    for (int bytes : new int[] {1176, 500, 600, 1800, 0}) {
       assertTrue(messages.kcp.send(bytes(bytes)));
     }
     messages.kcp.afterSend(0, output);
@@ -327,7 +327,7 @@ class KcpFlushTest {
             .map(d -> SentSegment.in(d).stream().map(s -> s.payload().readableBytes()).toList())
             .toList();
     assertEquals(
-        List.of(List.of(0), List.of(1376), List.of(600, 700), List.of(1376), List.of(624, 0)),
+        List.of(List.of(0), List.of(1176), List.of(500, 600), List.of(1176), List.of(624, 0)),
         sizes);
     assertEquals(3, output.begun);
     assertEquals(2, output.ready.size());
@@ -432,7 +432,7 @@ class KcpFlushTest {
   @Test
   void eachFlushThatHasWrittenEndsOnce() {
     CallOrder output = new CallOrder();
-    driven.kcp.send(bytes(3 * 1376));
+    driven.kcp.send(bytes(3 * 1176));
     driven.kcp.afterSend(0, output);
     assertEquals("send endFlush", output.take());
     driven.input(driven.push(0, bytes(1)));
@@ -457,7 +457,7 @@ class KcpFlushTest {
   @Test
   void flushThatHasFailedEndsWithTheNextOne() {
     CallOrder output = new CallOrder();
-    driven.kcp.send(bytes(2 * 1376));
+    driven.kcp.send(bytes(2 * 1176));
     driven.kcp.send(bytes(10));
     driven.kcp.afterSend(0, output);
     output.take();

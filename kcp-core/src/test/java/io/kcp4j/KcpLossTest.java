@@ -29,7 +29,7 @@ class KcpLossTest {
     SentSegment again = driven.sent().get(0);
     assertEquals(0, again.sn());
     assertEquals(TS + 200, again.ts());
-    assertEquals(DrivenKcp.bytes(1376), again.payload());
+    assertEquals(DrivenKcp.bytes(1176), again.payload());
     assertEquals(1, driven.count(KcpCounter.TIMED_OUT));
     assertEquals(1, driven.count(KcpCounter.RETRANSMITTED));
   }

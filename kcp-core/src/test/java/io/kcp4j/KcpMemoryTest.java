@@ -189,14 +189,14 @@ class KcpMemoryTest {
     stream.budget.charge(100_000);
     ByteBuf data = bytes(10_000);
     assertFalse(stream.kcp.send(data));
-    assertEquals(1376, data.readerIndex());
+    assertEquals(1176, data.readerIndex());
     stream.kcp.afterSend(0, stream);
     assertFalse(stream.kcp.send(data));
-    assertEquals(1376, data.readerIndex());
+    assertEquals(1176, data.readerIndex());
     stream.peerUna = 1;
     stream.input(stream.wins());
     assertFalse(stream.kcp.send(data));
-    assertEquals(2 * 1376, data.readerIndex());
+    assertEquals(2 * 1176, data.readerIndex());
 
     DrivenKcp message = messages(100_000);
     message.budget.charge(100_000);
@@ -264,10 +264,10 @@ class KcpMemoryTest {
   void advertisedWindowIsLimitedByTheBudget() {
     DrivenKcp driven = limited(100_000);
     driven.receiveBatch(driven.wask());
-    assertEquals(100_000 / (1400 + 128), advertisedWnd(driven));
+    assertEquals(100_000 / (1200 + 128), advertisedWnd(driven));
     driven.budget.charge(90_000);
     driven.receiveBatch(driven.wask());
-    assertEquals(6, advertisedWnd(driven));
+    assertEquals(7, advertisedWnd(driven));
     driven.budget.charge(9_000);
     driven.receiveBatch(driven.wask());
     assertEquals(0, advertisedWnd(driven));
@@ -283,14 +283,14 @@ class KcpMemoryTest {
     assertEquals(0, driven.sent().size());
     driven.budget.release(99_000);
     driven.runTo(520_000);
-    assertEquals(65, advertisedWnd(driven));
+    assertEquals(75, advertisedWnd(driven));
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test
   void inactivePeerGetsAWindowUpdateOnlyAfterAProbeOrARead() {
-    DrivenKcp driven = limited(3000);
-    driven.receiveBatch(driven.push(0, bytes(1300)), driven.push(1, bytes(1300)));
+    DrivenKcp driven = limited(2600);
+    driven.receiveBatch(driven.push(0, bytes(1100)), driven.push(1, bytes(1100)));
     driven.runTo(20_000);
     assertEquals(0, advertisedWnd(driven));
     driven.runTo(2_000_000);

@@ -30,15 +30,15 @@ class KcpMtuTest {
   @Test
   void queueIsReSegmentedForASmallerMtu() {
     driven.sendSegments(4);
-    assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
+    assertEquals(List.of(1200, 1200), sizes(driven.sentDatagrams()));
     change(NARROW.toBuilder().mtuBytes(1000).sendWindow(100));
     driven.peerUna = 2;
     driven.receiveBatch(driven.wins());
     List<ByteBuf> datagrams = driven.sentDatagrams();
-    assertEquals(List.of(1000, 1000, 824), sizes(datagrams));
+    assertEquals(List.of(1000, 1000, 424), sizes(datagrams));
     ByteBuf payload = Unpooled.buffer();
     datagrams.forEach(d -> SentSegment.in(d).forEach(s -> payload.writeBytes(s.payload())));
-    assertEquals(bytes(4 * 1376).slice(2 * 1376, 2 * 1376), payload);
+    assertEquals(bytes(4 * 1176).slice(2 * 1176, 2 * 1176), payload);
     driven.peerUna = 5;
     driven.receiveBatch(driven.wins());
     driven.assertNothingHeld();
@@ -50,7 +50,7 @@ class KcpMtuTest {
     driven.sentDatagrams();
     change(NARROW.toBuilder().mtuBytes(1000));
     driven.runTo(200_000);
-    assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
+    assertEquals(List.of(1200, 1200), sizes(driven.sentDatagrams()));
   }
 
   @Test
@@ -80,7 +80,7 @@ class KcpMtuTest {
     driven.receiveBatch(driven.wins());
     List<SentSegment> sent = driven.sent();
     assertEquals(
-        3 * 1376 + 50, sent.stream().mapToInt(segment -> segment.payload().readableBytes()).sum());
+        3 * 1176 + 50, sent.stream().mapToInt(segment -> segment.payload().readableBytes()).sum());
   }
 
   @Test
@@ -128,19 +128,19 @@ class KcpMtuTest {
   @Test
   void whatTheLayersBeneathAddCountsAsPartOfTheMtu() {
     driven.kcp.reconfigure(driven.kcp.config(), 36);
-    assertEquals(1400 - 36 - Segment.HEADER_BYTES, driven.kcp.mssBytes());
+    assertEquals(1200 - 36 - Segment.HEADER_BYTES, driven.kcp.mssBytes());
     driven.sendSegments(1);
-    assertEquals(List.of(1364), sizes(driven.sentDatagrams()));
+    assertEquals(List.of(1164), sizes(driven.sentDatagrams()));
     driven.kcp.reconfigure(driven.kcp.config(), 28);
     driven.sendSegments(1);
-    assertEquals(List.of(1372), sizes(driven.sentDatagrams()));
+    assertEquals(List.of(1172), sizes(driven.sentDatagrams()));
   }
 
   @Test
   void queueIsReSegmentedForALargerOverhead() {
     driven.sendSegments(4);
-    assertEquals(List.of(1400, 1400), sizes(driven.sentDatagrams()));
-    driven.kcp.reconfigure(driven.kcp.config(), 400);
+    assertEquals(List.of(1200, 1200), sizes(driven.sentDatagrams()));
+    driven.kcp.reconfigure(driven.kcp.config(), 200);
     driven.peerUna = 2;
     driven.receiveBatch(driven.wins());
     assertEquals(List.of(1000, 1000), sizes(driven.sentDatagrams()));

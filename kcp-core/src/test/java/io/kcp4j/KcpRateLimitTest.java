@@ -15,7 +15,7 @@ class KcpRateLimitTest {
   private static final int INTERVAL_US = 10_000;
 
   /** Two intervals, and the datagram that goes beyond them. */
-  private static final int AHEAD_BYTES = (int) (LIMIT * 2L * INTERVAL_US / 1_000_000) + 1400;
+  private static final int AHEAD_BYTES = (int) (LIMIT * 2L * INTERVAL_US / 1_000_000) + 1200;
 
   private final DrivenKcp driven = new DrivenKcp(limited());
 
@@ -65,7 +65,7 @@ class KcpRateLimitTest {
     driven.kcp.charge(LIMIT / 10, 0, 0); // for 100 ms
     driven.receiveBatch(driven.ack(1, sent.get(1).ts()), driven.ack(2, sent.get(2).ts()));
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
-    long opensAtUs = 10L * (sent.size() * 1400 + LIMIT / 10) - 2 * INTERVAL_US;
+    long opensAtUs = 10L * (sent.size() * 1200 + LIMIT / 10) - 2 * INTERVAL_US;
     assertEquals(opensAtUs, driven.kcp.nextDeadline(), "a wake-up for nothing");
     driven.runTo(110_000);
     assertEquals(List.of(), driven.sentSns(Segment.PUSH));
@@ -79,7 +79,7 @@ class KcpRateLimitTest {
     driven.sendSegments(1);
     driven.sent();
     driven.kcp.charge(49_987, 0, 0); // beside the segment; 10 us for each byte
-    long opensAtUs = 10 * (1400 + 49_987) - 2 * INTERVAL_US;
+    long opensAtUs = 10 * (1200 + 49_987) - 2 * INTERVAL_US;
     assertEquals(opensAtUs, driven.kcp.nextDeadline());
     driven.runTo(opensAtUs - 1);
     driven.kcp.flush(driven.nowUs, driven);

@@ -132,7 +132,7 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = driven(new Source(3));
     List<ByteBuf> datagrams = driven.sentDatagrams();
     assertEquals(3, datagrams.size());
-    datagrams.forEach(datagram -> assertEquals(1400, datagram.readableBytes()));
+    datagrams.forEach(datagram -> assertEquals(1200, datagram.readableBytes()));
   }
 
   @Test
@@ -146,13 +146,13 @@ class KcpSegmentSourceTest {
     driven.receiveBatch(driven.ack(31, TS));
     assertEquals(64, source.pulled);
     assertTrue(source.asked.size() < 20, () -> "in few calls: " + source.asked);
-    assertEquals(List.of(1376), source.offered, "the last one");
+    assertEquals(List.of(1176), source.offered, "the last one");
     List<SentSegment> pushes = driven.sent().stream().filter(s -> s.cmd() == Segment.PUSH).toList();
     assertEquals(64, pushes.size());
     for (int i = 0; i < 64; i++) {
       ByteBuf payload = pushes.get(i).payload();
       assertEquals(i, pushes.get(i).sn());
-      assertEquals(i < 63 ? 1376 : 50, payload.readableBytes());
+      assertEquals(i < 63 ? 1176 : 50, payload.readableBytes());
       int content = i;
       assertEquals(-1, payload.forEachByte(b -> b == (byte) content), "all of segment " + i);
     }
@@ -164,7 +164,7 @@ class KcpSegmentSourceTest {
     BulkSource source = new BulkSource(1);
     DrivenKcp driven = attach(new DrivenKcp(counting().sendWindow(100)), source);
     assertEquals(1, source.pulled);
-    assertEquals(List.of(1376), source.offered);
+    assertEquals(List.of(1176), source.offered);
     assertEquals(4, driven.kcp.sending.ringCapacity());
   }
 
@@ -189,7 +189,7 @@ class KcpSegmentSourceTest {
     List<ByteBuf> datagrams = driven.sentDatagrams();
     assertEquals(1, datagrams.size());
     assertEquals(3 * (24 + 50), datagrams.get(0).readableBytes());
-    assertEquals(List.of(1376, 1376, 1376), source.offered);
+    assertEquals(List.of(1176, 1176, 1176), source.offered);
   }
 
   @Test
@@ -207,7 +207,7 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = new DrivenKcp(config());
     Source source = new Source(10);
     driven.kcp.source(source);
-    driven.kcp.send(Unpooled.buffer().writeZero(2 * 1376).setByte(0, 77).setByte(1376, 78));
+    driven.kcp.send(Unpooled.buffer().writeZero(2 * 1176).setByte(0, 77).setByte(1176, 78));
     driven.kcp.afterSend(0, driven);
     assertEquals(List.of(77, 78, 0, 1), contents(driven));
   }
@@ -326,10 +326,10 @@ class KcpSegmentSourceTest {
     driven.kcp.reconfigure(config().mtuBytes(700).build());
     driven.peerUna = 4;
     driven.receiveBatch(driven.ack(3, TS));
-    driven.kcp.reconfigure(config().mtuBytes(1500).build(), 100);
+    driven.kcp.reconfigure(config().mtuBytes(1500).build(), 300);
     driven.peerUna = 8;
     driven.receiveBatch(driven.ack(7, TS));
-    assertEquals(List.of(1376, 1376, 1376, 1376, 676, 676, 676, 676, 1376, 1376), source.offered);
+    assertEquals(List.of(1176, 1176, 1176, 1176, 676, 676, 676, 676, 1176, 1176), source.offered);
     assertEquals(0, driven.kcp.stats().queued());
   }
 

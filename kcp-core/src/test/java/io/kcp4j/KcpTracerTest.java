@@ -84,7 +84,7 @@ class KcpTracerTest {
     driven.receiveBatch(driven.ack(1, DrivenKcp.TS_ORIGIN));
     CongestionStats stats = driven.kcp.stats().congestion();
     assertEquals("STARTUP", stats.state());
-    assertEquals(2 * 1400 * 50, stats.bandwidthBytesPerSecond());
+    assertEquals(2 * 1200 * 50, stats.bandwidthBytesPerSecond());
     assertEquals("20000 congestion " + stats, events.lines.get(3));
   }
 

@@ -155,7 +155,8 @@ class Extension implements KcpExtension {
   }
 
   /** Segments have so many bytes. While they have no room for every message, none is sent. */
-  void fit(int mssBytes) {
+  @Override
+  public void fit(int mssBytes) {
     hasRoom = mssBytes >= ExtensionMessage.MAX_BYTES + offerItemsBytes();
   }
 

@@ -343,7 +343,7 @@ final class FlushQueue {
 
   private void outputTo(Session session, long nowUs) {
     Kcp kcp = session.kcp();
-    int mtuBytes = kcp.config().mtuBytes();
+    int mtuBytes = kcp.maxPacketBytes();
     Path path = session.path();
     path.beginOutput(nowUs);
     session.fec().beginOutput(kcp);

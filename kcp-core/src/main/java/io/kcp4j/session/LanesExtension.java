@@ -61,7 +61,7 @@ final class LanesExtension extends Extension {
    * @throws IllegalArgumentException if they have no room for every message: lanes need them
    */
   @Override
-  void fit(int mssBytes) {
+  public void fit(int mssBytes) {
     int least = ExtensionMessage.MAX_BYTES + offerItemsBytes();
     if (mssBytes < least) {
       throw new IllegalArgumentException(

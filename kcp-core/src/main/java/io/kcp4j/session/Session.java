@@ -170,22 +170,9 @@ public final class Session extends FlushQueue.Entry {
   public void reconfigure(KcpConfig config, FecConfig fecConfig) {
     fec.checkSuccessor(fecConfig);
     int overheadBytes = overheadBytes(table.cipherBytes(), fecConfig);
-    int roomBefore = kcp.mssBytes() + kcp.reservedBytes();
-    fitExtension(config.mssBytes() - overheadBytes);
-    try {
-      kcp.reconfigure(config, overheadBytes);
-    } catch (RuntimeException | Error e) {
-      fitExtension(roomBefore);
-      throw e;
-    }
+    kcp.reconfigure(config, overheadBytes);
     if (fecConfig != fec.config()) {
       ownFec().configure(fecConfig);
-    }
-  }
-
-  private void fitExtension(int mssBytes) {
-    if (extension != null) {
-      extension.fit(mssBytes);
     }
   }
 
@@ -235,14 +222,13 @@ public final class Session extends FlushQueue.Entry {
     kcp.answerExtension(
         () -> {
           extension = Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens());
-          fitExtension(kcp.mssBytes());
+          extension.fit(kcp.mssBytes());
           return extension;
         });
   }
 
   void use(Extension extension) {
     this.extension = extension;
-    fitExtension(kcp.mssBytes());
     kcp.extension(extension);
   }
 

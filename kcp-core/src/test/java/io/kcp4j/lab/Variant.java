@@ -42,6 +42,7 @@ record Variant(String name, LabSide client, LabSide server) {
   /** What games use: {@code 1, 10, 2, 1} in terms of C KCP, and windows that do not limit them. */
   static KcpConfig.Builder turbo() {
     return KcpConfig.builder()
+        .mtuBytes(1400) // That of the lab's kcp-go, and of what has been published.
         .mode(KcpMode.FAST3)
         .congestionControl(CongestionControl.NONE)
         .sendWindow(1024)

@@ -77,6 +77,7 @@ class FlushProtectionTest {
   /** Without copies of retransmissions, and with acknowledgements that wait. */
   private static KcpConfig.Builder config() {
     return KcpConfig.builder()
+        .mtuBytes(1400)
         .sendWindow(512)
         .minRtoMs(150)
         .lossDetection(LossDetection.COUNT)

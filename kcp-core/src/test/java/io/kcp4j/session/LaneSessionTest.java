@@ -372,7 +372,7 @@ class LaneSessionTest {
     queue(client, 5, "x".repeat(max));
     client.flush();
     List<ByteBuf> packets = client.packets();
-    assertEquals(1400, packets.get(0).readableBytes());
+    assertEquals(1200, packets.get(0).readableBytes());
     server.take(client, packets);
     assertEquals(1, received.size());
     assertThrows(IllegalArgumentException.class, () -> queue(client, 5, "x".repeat(max + 1)));
@@ -609,7 +609,7 @@ class LaneSessionTest {
     List<ByteBuf> packets = client.packets();
     assertEquals(TO_SERVER + "070100" + "04", messages(packets).get(0));
     assertEquals(2, packets.size());
-    assertEquals(1400, packets.get(1).readableBytes());
+    assertEquals(1200, packets.get(1).readableBytes());
     server.take(client, packets);
     assertEquals(1, received.size());
     assertTrue(client.session.isInputFinished());

@@ -306,7 +306,7 @@ class LaneVectorsTest {
 
   @Test
   void finOfAnAbortedLaneHasHowMuchOfTheLastMessageWasSent() {
-    client.config = client.config.toBuilder().sendWindow(1).build();
+    client.config = client.config.toBuilder().mtuBytes(1400).sendWindow(1).build();
     open();
     send(client, 5, "a");
     queue(client, 5, "x".repeat(3_000));

@@ -54,9 +54,9 @@ class MemoryPressureTest {
   void messagesOfManyFragmentsArrive() {
     Crowd crowd = new Crowd(2 * MIB, config(Delivery.MESSAGE));
     for (int host = 2; host < 62; host++) {
-      crowd.client(host).send(150_000);
+      crowd.client(host).send(140_000);
     }
-    runUntilReceived(crowd, 60 * 150_000);
+    runUntilReceived(crowd, 60 * 140_000);
     assertEquals(Map.of(), crowd.ends);
   }
 
@@ -64,9 +64,9 @@ class MemoryPressureTest {
   void clientsBehindOneAddressArrive() {
     Crowd crowd = new Crowd(2 * MIB, config(Delivery.MESSAGE));
     for (int port = 1; port <= 60; port++) {
-      crowd.client(2, port).send(150_000);
+      crowd.client(2, port).send(140_000);
     }
-    runUntilReceived(crowd, 60 * 150_000);
+    runUntilReceived(crowd, 60 * 140_000);
     assertEquals(Map.of(), crowd.ends);
   }
 
@@ -97,12 +97,12 @@ class MemoryPressureTest {
 
   private static void assertHonestUploadTakesNoLonger(Crowd crowd) {
     long begunUs = crowd.nowUs;
-    crowd.client(200_000).send(150_000);
+    crowd.client(200_000).send(140_000);
     long before = crowd.receivedBytes();
-    for (int i = 0; i < 200 && crowd.receivedBytes() < before + 150_000; i++) {
+    for (int i = 0; i < 200 && crowd.receivedBytes() < before + 140_000; i++) {
       crowd.run(10);
     }
-    assertEquals(before + 150_000, crowd.receivedBytes());
+    assertEquals(before + 140_000, crowd.receivedBytes());
     assertTrue(crowd.nowUs - begunUs < 500_000, "took " + (crowd.nowUs - begunUs));
   }
 
@@ -169,9 +169,9 @@ class MemoryPressureTest {
     assertEquals(0, crowd.budget.unvalidatedBytes(), "they are validated");
     long before = crowd.receivedBytes();
     for (int host = 3; host < 43; host++) {
-      crowd.client(host).send(150_000);
+      crowd.client(host).send(140_000);
     }
-    runUntilReceived(crowd, before + 40 * 150_000);
+    runUntilReceived(crowd, before + 40 * 140_000);
     for (int host = 3; host < 43; host++) {
       assertFalse(crowd.ends.containsKey(Crowd.address(host, 40_000)));
     }

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Cipher, FEC and ARQ together, from one {@link SessionTable} to another. */
 class PacketLayersTest {
 
-  private static final int MTU = 1400;
+  private static final int MTU = 1200;
 
   private Host client = new Host(1, KeyRing.NONE);
   private Host server = new Host(2, KeyRing.NONE);

@@ -8,6 +8,10 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketBatch;
+import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -18,8 +22,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A host with one session in virtual time, without cipher and FEC. Its packets wait until the test
- * passes them on, changes or drops them.
+ * A host with one session in virtual time, without cipher and FEC unless the test sets them. Its
+ * packets wait until the test passes them on, changes or drops them.
  */
 final class VirtualHost {
 
@@ -27,6 +31,9 @@ final class VirtualHost {
 
   /** The settings of sessions that begin from now on. */
   KcpConfig config = KcpConfig.builder().build();
+
+  /** The FEC of sessions that begin from now on. */
+  FecConfig fec = FecConfig.NONE;
 
   /** The token of the extension; 0 for a host without it. */
   long token;
@@ -56,12 +63,24 @@ final class VirtualHost {
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
   private final TimerWheel deadlines = new TimerWheel(0);
   private final List<Sent> sent = new ArrayList<>();
+  private final PacketCipher cipher;
 
   private record Sent(InetSocketAddress to, ByteBuf packet) {}
 
   VirtualHost(int port) {
+    this(port, KeyRing.NONE);
+  }
+
+  VirtualHost(int port, KeyRing keys) {
     address = new InetSocketAddress(NetUtil.LOCALHOST, port);
-    driver = TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).maxSessions(10).build();
+    cipher = keys.newCipher();
+    driver =
+        TestDriver.builder(context)
+            .cipher(cipher)
+            .deadlines(deadlines)
+            .nowUs(nowUs)
+            .maxSessions(10)
+            .build();
     driver.output = Output::new;
     driver.onProgress = this::read;
     driver.onEnd = (ended, reason) -> ends.add(reason);
@@ -80,6 +99,7 @@ final class VirtualHost {
   private void newSession(InetSocketAddress remote, int conv) {
     int tsOrigin = 0x7654_0000 + address.getPort();
     session = driver.table.newSession(remote, new Kcp(conv, config, context, tsOrigin), null);
+    session.reconfigure(config, fec);
   }
 
   /** Begins a session. */
@@ -220,6 +240,11 @@ final class VirtualHost {
 
     @Override
     public void end() {
+      if (!cipher.isUnencrypted()) {
+        PacketBatch batch = new PacketBatch().reset(packet);
+        batch.add(0, packet.writerIndex());
+        cipher.seal(batch);
+      }
       sent.add(new Sent(to, packet));
     }
   }

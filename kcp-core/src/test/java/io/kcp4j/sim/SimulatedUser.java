@@ -188,7 +188,7 @@ final class SimulatedUser implements PairUser {
   /** Before the peer has advertised its window only the user knows how much it takes. */
   private int maxMessageBytes() {
     int fragments = peer.side.config().receiveWindow();
-    return Math.min(kcp.maxMessageBytes(), fragments * kcp.config().mssBytes());
+    return Math.min(kcp.maxMessageBytes(), fragments * kcp.mssBytes());
   }
 
   private void offerTooLarge() {

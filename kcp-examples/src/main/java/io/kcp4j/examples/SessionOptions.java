@@ -90,7 +90,7 @@ final class SessionOptions {
       order = LAST,
       names = "--mtu",
       paramLabel = "BYTES",
-      defaultValue = "1400",
+      defaultValue = "1200",
       description = "Largest UDP payload (default: ${DEFAULT-VALUE}).")
   private int mtuBytes;
 

@@ -10,7 +10,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * Reed-Solomon over the packets of one group of {@value KcpBenchmark#MTU_BYTES} bytes each:
+ * Reed-Solomon over the packets of one group of {@value KcpBenchmark#PACKET_BYTES} bytes each:
  * encoding all parity, and reconstructing the first data packet or as many as there is parity.
  *
  * <p>For the kernel of JDK 25, build with JDK 25 and run with {@code -jvmArgsAppend "--add-modules
@@ -37,7 +37,7 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
   @State(Scope.Thread)
   public static class Group {
 
-    private final int longs = MTU_BYTES / Long.BYTES;
+    private final int longs = PACKET_BYTES / Long.BYTES;
     private ReedSolomon code;
     private long[][] shards;
     private long[][] data;
@@ -50,7 +50,7 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
     public void fill(Ratio ratio) {
       code = ratio.code();
       int count = code.dataShards() + code.parityShards();
-      shards = new long[count][ReedSolomon.rowLongs(MTU_BYTES)];
+      shards = new long[count][ReedSolomon.rowLongs(PACKET_BYTES)];
       data = Arrays.copyOf(shards, code.dataShards());
       parity = Arrays.copyOfRange(shards, code.dataShards(), count);
       Random random = new Random(1);
@@ -90,8 +90,8 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
       encoder = TableReedSolomonBaseline.encoder(code);
       oneLost = TableReedSolomonBaseline.decoder(code, 1);
       manyLost = TableReedSolomonBaseline.decoder(code, code.parityShards());
-      inputs = new byte[code.dataShards()][MTU_BYTES];
-      outputs = new byte[code.parityShards()][MTU_BYTES];
+      inputs = new byte[code.dataShards()][PACKET_BYTES];
+      outputs = new byte[code.parityShards()][PACKET_BYTES];
       Random random = new Random(1);
       for (byte[] row : inputs) {
         random.nextBytes(row);
@@ -121,21 +121,21 @@ public class ReedSolomonBenchmark extends KcpBenchmark {
   /** The baseline of {@link #encode}: loops over bytes with tables. */
   @Benchmark
   public byte[][] encodeBaselineTables(Bytes bytes) {
-    bytes.encoder.multiply(bytes.inputs, bytes.outputs, MTU_BYTES);
+    bytes.encoder.multiply(bytes.inputs, bytes.outputs, PACKET_BYTES);
     return bytes.outputs;
   }
 
   /** The baseline of {@link #reconstruct1}. */
   @Benchmark
   public byte[][] reconstruct1BaselineTables(Bytes bytes) {
-    bytes.oneLost.multiply(bytes.inputs, bytes.outputs, MTU_BYTES);
+    bytes.oneLost.multiply(bytes.inputs, bytes.outputs, PACKET_BYTES);
     return bytes.outputs;
   }
 
   /** The baseline of {@link #reconstructAll}. */
   @Benchmark
   public byte[][] reconstructAllBaselineTables(Bytes bytes) {
-    bytes.manyLost.multiply(bytes.inputs, bytes.outputs, MTU_BYTES);
+    bytes.manyLost.multiply(bytes.inputs, bytes.outputs, PACKET_BYTES);
     return bytes.outputs;
   }
 }

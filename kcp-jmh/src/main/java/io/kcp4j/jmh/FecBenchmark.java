@@ -33,21 +33,21 @@ public class FecBenchmark extends KcpBenchmark {
   private final FecEncoder encoder = new FecEncoder(CONFIG, context);
   private final FecDecoder decoder = new FecDecoder(CONFIG, context);
   private final ByteBuf[] packets = new ByteBuf[SHARDS];
-  private final ByteBuf out = ALLOCATOR.directBuffer(MTU_BYTES);
-  private final byte[] copy = new byte[MTU_BYTES];
+  private final ByteBuf out = ALLOCATOR.directBuffer(PACKET_BYTES);
+  private final byte[] copy = new byte[PACKET_BYTES];
   private int seqid;
 
   /** The packets of one group, and a decoder with a proven ratio. */
   @Setup
   public void encodeOnce() {
     for (int i = 0; i < SHARDS; i++) {
-      packets[i] = ALLOCATOR.directBuffer(MTU_BYTES);
+      packets[i] = ALLOCATOR.directBuffer(PACKET_BYTES);
     }
     for (int i = 0; i < DATA; i++) {
-      for (int k = 0; k < MTU_BYTES; k++) {
+      for (int k = 0; k < PACKET_BYTES; k++) {
         packets[i].writeByte(i * k);
       }
-      encoder.protect(packets[i], 0, MTU_BYTES, 0);
+      encoder.protect(packets[i], 0, PACKET_BYTES, 0);
     }
     for (int i = 0; i < PARITY; i++) {
       encoder.writeParity(i, packets[DATA + i]);
@@ -63,7 +63,7 @@ public class FecBenchmark extends KcpBenchmark {
   public int encode() {
     int bytes = 0;
     for (int i = 0; i < DATA; i++) {
-      int parity = encoder.protect(packets[i], 0, MTU_BYTES, 0);
+      int parity = encoder.protect(packets[i], 0, PACKET_BYTES, 0);
       for (int k = 0; k < parity; k++) {
         encoder.writeParity(k, out.clear());
         bytes += out.readableBytes();
@@ -95,7 +95,7 @@ public class FecBenchmark extends KcpBenchmark {
     for (int i = 0; i < SHARDS; i++) {
       packets[i].setIntLE(0, seqid++);
       if (i != lost) {
-        decoder.input(packets[i], 0, MTU_BYTES, 0);
+        decoder.input(packets[i], 0, PACKET_BYTES, 0);
         while (decoder.nextRecovered() != null) {
           recovered++;
         }
@@ -109,7 +109,7 @@ public class FecBenchmark extends KcpBenchmark {
   @OperationsPerInvocation(DATA)
   public byte[] baselineCopy() {
     for (int i = 0; i < DATA; i++) {
-      packets[i].getBytes(FecPacket.HEADER_BYTES, copy, 0, MTU_BYTES - FecPacket.HEADER_BYTES);
+      packets[i].getBytes(FecPacket.HEADER_BYTES, copy, 0, PACKET_BYTES - FecPacket.HEADER_BYTES);
     }
     return copy;
   }

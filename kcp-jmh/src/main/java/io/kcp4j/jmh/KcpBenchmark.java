@@ -32,7 +32,13 @@ import org.openjdk.jmh.annotations.Warmup;
     })
 public abstract class KcpBenchmark {
 
-  protected static final int MTU_BYTES = 1400;
+  /** Of the packets of codecs, and of kcp-go's benchmarks beside them. */
+  protected static final int PACKET_BYTES = 1400;
+
+  /** Of sessions: the default, unless {@code -Dkcp4j.mtu} sets another. */
+  protected static final int MTU_BYTES =
+      Integer.getInteger("kcp4j.mtu", KcpConfig.DEFAULT_MTU_BYTES);
+
   static final int PAYLOAD_BYTES = MTU_BYTES - Segment.HEADER_BYTES;
 
   static final PooledByteBufAllocator ALLOCATOR = PooledByteBufAllocator.DEFAULT;

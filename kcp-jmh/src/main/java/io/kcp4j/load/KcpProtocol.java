@@ -46,7 +46,7 @@ final class KcpProtocol implements LoadProtocol {
   @Option(
       names = "--mtu",
       paramLabel = "BYTES",
-      defaultValue = "1400",
+      defaultValue = "1200",
       description = "Largest UDP payload of KCP (default: ${DEFAULT-VALUE}).")
   private int mtuBytes;
 

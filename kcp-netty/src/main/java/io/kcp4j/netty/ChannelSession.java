@@ -25,7 +25,7 @@ final class ChannelSession {
   private static final SecureRandom RANDOM = new SecureRandom();
 
   private static final KcpStats NO_STATS =
-      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, CongestionStats.NONE, new KcpCounters());
+      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, 0, CongestionStats.NONE, new KcpCounters());
 
   private final KcpChannel channel;
 

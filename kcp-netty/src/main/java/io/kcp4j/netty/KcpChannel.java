@@ -272,14 +272,14 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** The exception of writes to a closed channel. */
   Exception closedBy() {
-    return endReason == null
-        ? new ClosedChannelException()
-        : new KcpEndException(endReason, resetCode(), remoteAddress);
+    return endReason == null ? new ClosedChannelException() : endException(endReason);
   }
 
-  private int resetCode() {
+  private KcpEndException endException(EndReason reason) {
     Session session = this.session.get();
-    return session == null ? 0 : session.resetCode();
+    int code = session == null ? 0 : session.resetCode();
+    String detail = session == null ? "" : session.kcp().lossDetail();
+    return new KcpEndException(reason, code, remoteAddress, detail);
   }
 
   // Opening.
@@ -422,7 +422,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   /** The session cannot go on. */
   void ended(EndReason reason) {
     closer.ended(reason);
-    KcpEndException cause = new KcpEndException(reason, resetCode(), remoteAddress);
+    KcpEndException cause = endException(reason);
     if (isConnecting()) {
       endReason = reason;
       connector.fail(cause);

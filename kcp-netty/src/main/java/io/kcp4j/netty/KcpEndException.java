@@ -16,8 +16,13 @@ public final class KcpEndException extends IOException {
   private final EndReason reason;
   private final int code;
 
-  KcpEndException(EndReason reason, int code, InetSocketAddress remote) {
-    super("session with " + remote + " ended: " + reason);
+  /**
+   * Makes an exception.
+   *
+   * @param detail more about the reason, or empty
+   */
+  KcpEndException(EndReason reason, int code, InetSocketAddress remote, String detail) {
+    super("session with " + remote + " ended: " + reason + (detail.isEmpty() ? "" : ", " + detail));
     this.reason = reason;
     this.code = code;
   }

@@ -110,6 +110,34 @@ class LivenessTest {
     }
   }
 
+  /** The server ignores them, as a path does that reports nothing. */
+  @OverEachTransport
+  void exceptionHasTheSizeOfDatagramsThatThePathDrops(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MAX_DATAGRAM, 1300);
+      fixture.bootstrap.option(KcpChannelOption.MTU, 1400);
+      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 1000);
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      for (int i = 1; i <= 30; i++) { // The first round trip is long, and so are timeouts then.
+        int echoed = i;
+        client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+        await().until(() -> recorder.bytes().length == echoed);
+      }
+      client.writeAndFlush(Fixture.buffer(client, new byte[1376]));
+
+      client.closeFuture().syncUninterruptibly();
+
+      assertEquals(EndReason.PATH_MTU, client.endReason());
+      await().until(() -> !recorder.exceptions.isEmpty());
+      String message = recorder.exceptions.get(0).getMessage();
+      String detail = "datagrams of 1400 bytes do not arrive, but smaller ones do (MTU 1400)";
+      assertTrue(message.endsWith(" ended: PATH_MTU, " + detail), message);
+    }
+  }
+
   @OverEachTransport
   void peerIsProbedAsOftenAsIsSet(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);

@@ -48,7 +48,7 @@ class MismatchTest {
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       fixture.serve(Echo::new);
       KcpChannel client = fixture.connect(new Recorder());
-      client.writeAndFlush(Unpooled.wrappedBuffer(new byte[5000]));
+      client.writeAndFlush(Unpooled.wrappedBuffer(new byte[4500]));
       await().until(() -> fixture.server().counters().get(KcpCounter.FRAGMENT_IN_STREAM) == 3);
     }
   }

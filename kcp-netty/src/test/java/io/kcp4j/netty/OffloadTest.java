@@ -88,13 +88,13 @@ class OffloadTest {
   @Test
   void pathMtuBelowADatagramDoesNotStopASession() throws Exception {
     List<String> namespace = List.of("unshare", "--map-root-user", "--net", "sh", "-c");
-    assumeTrue(run(namespace, "ip link set lo mtu 1400 up") == 0, "no network namespaces here");
+    assumeTrue(run(namespace, "ip link set lo mtu 1100 up") == 0, "no network namespaces here");
     String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
     String echo =
         String.join(
             "' '", java, "-cp", System.getProperty("java.class.path"), EchoBatches.class.getName());
 
-    assertEquals(0, run(namespace, "ip link set lo mtu 1400 up && exec '" + echo + "'"));
+    assertEquals(0, run(namespace, "ip link set lo mtu 1100 up && exec '" + echo + "'"));
   }
 
   private static int run(List<String> prefix, String command) throws Exception {

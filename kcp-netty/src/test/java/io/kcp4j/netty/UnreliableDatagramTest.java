@@ -99,7 +99,7 @@ class UnreliableDatagramTest {
       Both both = new Both();
       KcpChannel client = connected(fixture, both);
       int max = client.maxUnreliableBytes();
-      assertEquals(1400 - 12 - 16 - 8 - 4, max);
+      assertEquals(1200 - 12 - 16 - 8 - 4, max);
 
       ChannelFuture tooLarge = send(client, new byte[max + 1]);
       send(client, new byte[max]);
@@ -122,7 +122,7 @@ class UnreliableDatagramTest {
       Both both = new Both();
       KcpChannel client = fixture.connect(both);
       int max = client.maxUnreliableBytes();
-      assertEquals(1400 - 12 - 16 - 24 - 2 - 11 - 7, max);
+      assertEquals(1200 - 12 - 16 - 24 - 2 - 11 - 7, max);
 
       ChannelFuture sent = send(client, new byte[max]);
       client.eventLoop().submit(() -> {}).syncUninterruptibly();

@@ -69,7 +69,7 @@ final class TunnelOptions {
       order = LAST,
       names = "--mtu",
       paramLabel = "BYTES",
-      defaultValue = "1350",
+      defaultValue = "1200",
       description = "Largest UDP payload (default: ${DEFAULT-VALUE}).")
   private int mtuBytes;
 

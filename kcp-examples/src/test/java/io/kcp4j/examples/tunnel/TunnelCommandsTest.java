@@ -297,7 +297,7 @@ class TunnelCommandsTest {
     String time = "\\d{4}/\\d\\d/\\d\\d \\d\\d:\\d\\d:\\d\\d ";
     assertTrue(lines.matches("before\\R(" + time + ".+\\R)+"), lines);
     assertTrue(lines.contains("smux 2, frames of 8192 bytes, Snappy"), lines);
-    assertTrue(lines.contains("windows 1024 and 1024, MTU 1350, interval 30 ms, FEC 10/3"), lines);
+    assertTrue(lines.contains("windows 1024 and 1024, MTU 1200, interval 30 ms, FEC 10/3"), lines);
     assertTrue(lines.contains("aes-128"), lines);
   }
 

@@ -1,0 +1,46 @@
+package io.kcp4j;
+
+/**
+ * Notes for the {@link BlackHoleDetector} which segments have left only in datagrams that may be
+ * too large for the path. Most fill their datagrams, and their own size tells; this is for those
+ * that share datagrams. Part of the {@link SegmentWriter}.
+ */
+final class LargeDatagrams {
+
+  /** The sequence numbers of the segments in the open datagram, unless there are no large ones. */
+  private final int[] sns = new int[KcpConfig.MAX_MTU_BYTES / Segment.HEADER_BYTES];
+
+  private int count;
+  private int smallBytes;
+
+  /** Begins a flush, whatever became of the one before. */
+  void begin(Kcp kcp) {
+    count = 0;
+    smallBytes = kcp.smallDatagramBytes();
+  }
+
+  /** The largest datagram that every path takes; MAX_VALUE if there are no larger ones. */
+  int smallBytes() {
+    return smallBytes;
+  }
+
+  /** The open datagram has the segment {@code sn}. */
+  void add(int sn) {
+    if (smallBytes != Integer.MAX_VALUE) {
+      sns[count++] = sn;
+    }
+  }
+
+  /** The datagram has {@code bytes} and leaves. */
+  void end(int bytes, SendBuffer sending, LossDetector losses) {
+    for (int i = 0; i < count; i++) {
+      int index = sending.index(sns[i]);
+      if (bytes <= smallBytes) {
+        losses.ring.inLargeDatagrams(index, false);
+      } else if (losses.transmissions(index) == 1) {
+        losses.ring.inLargeDatagrams(index, true);
+      }
+    }
+    count = 0;
+  }
+}
