@@ -1,0 +1,51 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class AnsweredChallengesTest {
+
+  private static final int CLIENTS = 100;
+
+  private final AnsweredChallenges answered = new AnsweredChallenges();
+
+  private static SessionKey client(int number) {
+    return new SessionKey(new InetSocketAddress(NetUtil.intToIpAddress(number), 5), number);
+  }
+
+  @Test
+  void clientIsRememberedUntilItComesAgain() {
+    answered.add(client(1), 0);
+    assertFalse(answered.remove(client(2), 1_000));
+    assertTrue(answered.remove(client(1), 1_000));
+    assertFalse(answered.remove(client(1), 1_000));
+  }
+
+  @Test
+  void clientIsForgottenAfterTwoPeriods() {
+    answered.add(client(1), 7_000_000);
+    assertTrue(answered.remove(client(1), 15_000_000));
+    answered.add(client(1), 7_000_000);
+    assertFalse(answered.remove(client(1), 16_000_000));
+  }
+
+  /** In every third run, two of them had the same place, and only one was remembered. */
+  @Test
+  void clientsThatAnswerAtOnceAreAllRemembered() {
+    for (int round = 0; round < 20; round++) {
+      int first = 1 + round * CLIENTS;
+      IntStream.range(first, first + CLIENTS).forEach(i -> answered.add(client(i), 0));
+      long remembered =
+          IntStream.range(first, first + CLIENTS)
+              .filter(i -> answered.remove(client(i), 1_000))
+              .count();
+      assertEquals(CLIENTS, remembered);
+    }
+  }
+}
