@@ -1006,7 +1006,12 @@ class LaneChannelTest {
   @Test
   void tenThousandLanesOfOneSessionCarryMessagesBothWays() {
     int lanes = 10_000;
-    LanesConfig config = LanesConfig.builder().maxLanes(lanes).budgetBytes(16 << 20).build();
+    LanesConfig config =
+        LanesConfig.builder()
+            .maxLanes(lanes)
+            .maxNewLanesPerSecond(lanes)
+            .budgetBytes(16 << 20)
+            .build();
     try (Fixture fixture = fixture(Echo::new)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.LANES, config);
       fixture.bootstrap.option(KcpChannelOption.LANES, config);
