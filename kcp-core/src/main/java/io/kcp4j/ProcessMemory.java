@@ -5,13 +5,16 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * The limit on the memory that all servers, and all groups of clients, of a process hold together.
- * Each of them is sure of an equal part, as far as its own limit goes, and may take more while the
- * others leave it. Thread-safe.
+ * A quarter of it is kept for them in equal parts, so that each can always go on, as far as its own
+ * limit goes. The rest is for those that need more. Thread-safe.
  */
 @Unstable
 public final class ProcessMemory {
 
   private static final MemoryLimit[] NONE = {};
+
+  /** This part of the limit is kept in equal parts. */
+  private static final int KEPT_PART = 4;
 
   private final long limitBytes;
   private final AtomicReference<MemoryLimit[]> members = new AtomicReference<>(NONE);
@@ -47,7 +50,7 @@ public final class ProcessMemory {
    */
   long roomBytes(MemoryLimit member) {
     MemoryLimit[] all = members.get();
-    long partBytes = limitBytes / Math.max(all.length, 1);
+    long partBytes = limitBytes / KEPT_PART / Math.max(all.length, 1);
     long leftBytes = limitBytes;
     for (MemoryLimit other : all) {
       if (other != member) {

@@ -224,12 +224,15 @@ class MemoryBudgetTest {
     assertTrue(one.tryReserve(70 * MIB), "it is alone");
     MemoryLimit second = MemoryLimit.shared(100 * MIB, process);
     MemoryAccount other = account(second, 2);
-    assertFalse(one.tryReserve(MIB), "half belongs to the other");
-    assertTrue(other.tryReserve(49 * MIB), "its part, though the first exceeds its own");
-    one.release(70 * MIB);
-    assertFalse(other.tryReserve(10 * MIB), "half belongs to the first again");
+    assertTrue(one.tryReserve(10 * MIB), "what the other is not sure of");
+    assertFalse(one.tryReserve(10 * MIB), "an eighth is kept for the other");
+    assertTrue(other.tryReserve(12 * MIB));
+    assertFalse(other.tryReserve(10 * MIB));
+    one.release(80 * MIB);
+    assertFalse(other.tryReserve(77 * MIB), "an eighth is kept for the first");
+    assertTrue(other.tryReserve(50 * MIB));
     first.close();
-    assertTrue(other.tryReserve(30 * MIB));
+    assertTrue(other.tryReserve(15 * MIB));
   }
 
   @Test
