@@ -65,11 +65,7 @@ final class SendBuffer {
 
   /** The bytes of all chunks, and of the ring unless it is of the smallest size. */
   int heldBytes() {
-    return memory.heldBytes() + ringBytes(ring.capacity);
-  }
-
-  private static int ringBytes(int capacity) {
-    return RingPool.chargedBytes(capacity, SendRing.ENTRY_BYTES);
+    return memory.heldBytes() + ring.chargedBytes();
   }
 
   /** How many segments the ring has room for. */
@@ -278,15 +274,7 @@ final class SendBuffer {
 
   private void grow(int segments) {
     SendRing old = ring;
-    int more = ringBytes(RingPool.capacityFor(segments)) - ringBytes(old.capacity);
-    account.chargeToSend(more);
-    SendRing larger;
-    try {
-      larger = account.context().rings().send.take(segments);
-    } catch (OutOfMemoryError e) {
-      account.releaseToSend(more);
-      throw e;
-    }
+    SendRing larger = old.larger(segments, account);
     for (int sn = una; sn != end; sn++) {
       old.copyTo(larger, sn);
     }
@@ -306,7 +294,7 @@ final class SendBuffer {
     SendRing old = ring;
     use(SendRing.NONE);
     losses.releaseRing();
-    account.releaseToSend(ringBytes(old.capacity));
+    account.releaseToSend(old.chargedBytes());
     old.giveBack(account.context().rings().send);
   }
 

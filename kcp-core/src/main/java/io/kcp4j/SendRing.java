@@ -127,6 +127,28 @@ final class SendRing {
     other.previousTs[to] = previousTs[from];
   }
 
+  /** How much the ring counts against the memory budget, in bytes. */
+  int chargedBytes() {
+    return RingPool.chargedBytes(capacity, ENTRY_BYTES);
+  }
+
+  /**
+   * A larger ring for so many segments, which counts as well from now on as far as it is larger.
+   *
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
+   */
+  SendRing larger(int segments, MemoryAccount account) {
+    int larger = RingPool.chargedBytes(RingPool.capacityFor(segments), ENTRY_BYTES);
+    int more = larger - chargedBytes();
+    account.chargeToSend(more);
+    try {
+      return account.context().rings().send.take(segments);
+    } catch (OutOfMemoryError e) {
+      account.releaseToSend(more);
+      throw e;
+    }
+  }
+
   /** Returns the ring to the pool that it was taken from. */
   void giveBack(RingPool<SendRing> pool) {
     Arrays.fill(chunks, null);

@@ -43,7 +43,7 @@ final class MemoryPressure {
   private static final int GROWTH_PART = 16;
 
   /** A session from whose peer nothing arrives has stalled after this. */
-  private static final long SILENCE_US = 5_000_000;
+  private static final long UNRESPONSIVE_US = 5_000_000;
 
   /** So often it is checked whether a network holds more than its part. */
   private static final long RECLAIM_US = 1_000_000;
@@ -323,9 +323,9 @@ final class MemoryPressure {
 
   /** The session has not grown: another one that is refused memory may use the reserve. */
   private void passOn(Session session, Wait turn, long nowUs) {
-    boolean isSilent = turn.datagramAtUs <= turn.grownAtUs;
+    boolean isUnresponsive = turn.datagramAtUs <= turn.grownAtUs;
     turn.isActive = false;
-    turn.isStalled |= !isSilent || nowUs - turn.datagramAtUs >= SILENCE_US;
+    turn.isStalled |= !isUnresponsive || nowUs - turn.datagramAtUs >= UNRESPONSIVE_US;
     if (!turn.isStalled && firstActive() == null) {
       return;
     }
@@ -338,7 +338,7 @@ final class MemoryPressure {
     }
   }
 
-  /** A session has had the reserve in vain: of those, the one that holds most ends. */
+  /** A session has had the reserve and has not grown: of those, the one that holds most ends. */
   private void endOne(long nowUs) {
     waiting.keySet().stream()
         .filter(session -> waiting.get(session).isStalled)

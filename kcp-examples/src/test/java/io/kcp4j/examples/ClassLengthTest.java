@@ -19,6 +19,7 @@ class ClassLengthTest {
       Map.of(
           "Kcp", "The public methods of the ARQ, which delegate to its parts.",
           "KcpConfig", "An accessor and a setter with Javadoc for each option.",
+          "Session", "The methods of a session with Javadoc, which delegate to its parts.",
           "SessionTable", "The methods and callbacks of the driver, which delegate to its parts.",
           "KcpChannel", "The methods of Netty's DuplexChannel, which delegate to its parts.",
           "KcpEndpoint", "The callbacks of table, socket and channels, which delegate.");
