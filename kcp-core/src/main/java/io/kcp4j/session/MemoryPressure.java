@@ -45,6 +45,9 @@ final class MemoryPressure {
   /** A session from whose peer nothing arrives has stalled after this. */
   private static final long UNRESPONSIVE_US = 5_000_000;
 
+  /** What costs time with each session that waits is done so often, and not with each batch. */
+  private static final long UPDATE_US = 10_000;
+
   /** So often it is checked whether a network holds more than its part. */
   private static final long RECLAIM_US = 1_000_000;
 
@@ -69,6 +72,7 @@ final class MemoryPressure {
   /** The one that may use the reserve, or null. */
   private Session holder;
 
+  private long updatedAtUs;
   private long reclaimedAtUs;
 
   /** The progress of sessions of a network that holds more than its part, when that was checked. */
@@ -168,9 +172,12 @@ final class MemoryPressure {
 
   /** A session has left the table. */
   void remove(Session session) {
-    waiting.remove(session);
+    boolean wasWaiting = waiting.remove(session) != null;
     if (session == holder) {
       endTurn();
+    }
+    if (wasWaiting && waiting.isEmpty()) {
+      budget.endWait();
     }
   }
 
@@ -187,8 +194,13 @@ final class MemoryPressure {
     }
     if (waiting.isEmpty()) {
       progress = Map.of();
-      return;
+    } else if (nowUs - updatedAtUs >= UPDATE_US) {
+      updatedAtUs = nowUs;
+      updateWaits(nowUs);
     }
+  }
+
+  private void updateWaits(long nowUs) {
     if (isMemoryFree()) {
       if (holder != null) {
         endTurn();

@@ -152,6 +152,14 @@ final class Crowd {
       clients.put(address, this);
     }
 
+    /** The server's session with this client that was accepted last. */
+    Session serverSession() {
+      return server.accepted.stream()
+          .filter(accepted -> accepted.remote().equals(address))
+          .reduce((first, last) -> last)
+          .orElseThrow();
+    }
+
     /** Sends bytes, as one message unless the delivery is a stream. */
     Client send(int bytes) {
       toSend.writeZero(bytes);
