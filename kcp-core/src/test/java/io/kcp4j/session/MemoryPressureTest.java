@@ -8,6 +8,7 @@ import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.lanes.Lane;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.HashMap;
@@ -203,5 +204,24 @@ class MemoryPressureTest {
     assertTrue(crowd.ends.values().stream().allMatch(EndReason.MEMORY_SHORTAGE::equals));
     assertTrue(crowd.mostBytes <= MIB, "held " + crowd.mostBytes);
     assertEquals(crowd.ends.size(), crowd.count(KcpCounter.SESSIONS_SHORT_OF_MEMORY));
+  }
+
+  @Test
+  void lanesOfClosedSessionReleaseNothing() {
+    Crowd crowd = new Crowd(8 * MIB, config(Delivery.LANES));
+    crowd.onRead = session -> session.lanes().attachmentBytes(4096);
+    Crowd.Client client = crowd.client(2).send(1, 10);
+    crowd.run(100);
+    client.send(2, 10);
+    client.session.lanes().lane(2).shutdownOutput();
+    client.flush();
+    crowd.run(100);
+    Session session = crowd.server.accepted.get(0);
+    Lane lane = session.lanes().lane(2);
+    crowd.server.table.remove(session, crowd.nowUs);
+    session.close();
+    assertEquals(0, crowd.budget.usedBytes());
+    lane.discardInput();
+    assertEquals(0, crowd.budget.usedBytes());
   }
 }
