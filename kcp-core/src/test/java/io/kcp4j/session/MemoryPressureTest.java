@@ -8,6 +8,10 @@ import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.MemoryAccount;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
+import io.kcp4j.ProcessMemory;
 import io.kcp4j.lanes.Lane;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -223,5 +227,22 @@ class MemoryPressureTest {
     assertEquals(0, crowd.budget.usedBytes());
     lane.discardInput();
     assertEquals(0, crowd.budget.usedBytes());
+  }
+
+  /** The limit of the server has room, so they were told to send again and again. */
+  @Test
+  void messagesArriveOneAfterAnotherWhileTheProcessIsShortOfMemory() {
+    ProcessMemory process = new ProcessMemory(8 * MIB);
+    MemoryAccount other = MemoryAccount.of(new MemoryBudget(MemoryLimit.shared(8 * MIB, process)));
+    Crowd crowd = new Crowd(MemoryLimit.shared(8 * MIB, process), config(Delivery.MESSAGE));
+    other.charge(4 * MIB);
+    for (int host = 2; host < 32; host++) {
+      crowd.client(host).send(140_000);
+    }
+    crowd.run(50);
+    other.charge((int) (4 * MIB - crowd.budget.usedBytes()));
+    runUntilReceived(crowd, 30 * 140_000);
+    assertEquals(Map.of(), crowd.ends);
+    assertTrue(crowd.mostBytes <= 4 * MIB + crowd.limit.reserveBytes(), "" + crowd.mostBytes);
   }
 }
