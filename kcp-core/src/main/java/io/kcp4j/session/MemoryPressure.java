@@ -18,10 +18,12 @@ import java.util.Map;
  * <p>Unvalidated sessions have a share of their own, and the oldest of them ends when it is used
  * up. Of validated sessions, those that were refused memory wait in the order of the refusals. The
  * first one whose network holds no more than its part may use the reserve, which has room for a
- * large message, until its data has been read or it stops growing. A session that could not even
- * grow then has stalled. Of those, the one that holds most ends if the reserve is in use, or if all
- * that wait have stalled. A network that holds more than its part while sessions of others wait
- * loses those of its sessions that make no progress.
+ * large message, until its data has been read or it stops growing. A session that has grown by the
+ * reserve and then stopped has stalled; one that has not grown has no use for the reserve, or waits
+ * for readers. Of those that have stalled, the one that has received most ends if the reserve is in
+ * use, or if all that wait have stalled. Nobody ends while no other session waits. A network that
+ * holds more than its part while sessions of others wait loses those of its sessions that make no
+ * progress.
  */
 final class MemoryPressure {
 
@@ -68,6 +70,9 @@ final class MemoryPressure {
 
   /** The one that may use the reserve, or null. */
   private Session holder;
+
+  /** When all that wait were looked at. */
+  private long updatedAtUs;
 
   private long reclaimedAtUs;
 
@@ -168,9 +173,12 @@ final class MemoryPressure {
 
   /** A session has left the table. */
   void remove(Session session) {
-    waiting.remove(session);
+    boolean waited = waiting.remove(session) != null;
     if (session == holder) {
       endTurn();
+    }
+    if (waited && waiting.isEmpty()) {
+      budget.endWait();
     }
   }
 
@@ -189,6 +197,10 @@ final class MemoryPressure {
       progress = Map.of();
       return;
     }
+    if (nowUs - updatedAtUs < waiting.size()) {
+      return; // Each datagram may end a batch, and many sessions may wait.
+    }
+    updatedAtUs = nowUs;
     if (isMemoryFree()) {
       if (holder != null) {
         endTurn();
@@ -321,11 +333,26 @@ final class MemoryPressure {
     return session.kcp().hasUnread();
   }
 
-  /** The session has not grown: another one that is refused memory may use the reserve. */
+  /** The session has not grown enough: another one that waits to receive may use the reserve. */
   private void passOn(Session session, Wait turn, long nowUs) {
-    boolean isSilent = turn.datagramAtUs <= turn.grownAtUs;
+    if (!isAnotherReceiving(turn)) {
+      if (Wait.taken(session) > turn.grownBytes) {
+        turn.grown(session, nowUs); // Its link is slow, or it loses much.
+      }
+      return;
+    }
+    if (session.kcp().memory().receiveBytes() <= turn.heldBytes) {
+      endTurn(); // It has no use for the reserve, or readers have to make it free.
+      waiting.remove(session);
+      return;
+    }
+    boolean isSilent =
+        turn.datagramAtUs <= turn.grownAtUs && nowUs - turn.datagramAtUs < SILENCE_US;
+    if (isSilent && budget.roomBytesWithReserve() < budget.limit().reserveBytes() / 2) {
+      return; // There would be little left for another one, which might count as stalled.
+    }
     turn.isActive = false;
-    turn.isStalled |= !isSilent || nowUs - turn.datagramAtUs >= SILENCE_US;
+    turn.isStalled |= !isSilent;
     if (!turn.isStalled && firstActive() == null) {
       return;
     }
@@ -338,17 +365,22 @@ final class MemoryPressure {
     }
   }
 
-  /** A session has had the reserve in vain: of those, the one that holds most ends. */
+  private boolean isAnotherReceiving(Wait turn) {
+    return waiting.values().stream().anyMatch(wait -> wait != turn && !wait.isSending);
+  }
+
+  /** A session has had the reserve in vain: of those, the one that has received most ends. */
   private void endOne(long nowUs) {
     waiting.keySet().stream()
         .filter(session -> waiting.get(session).isStalled)
-        .max(byHeldBytes())
+        .max(Comparator.comparingInt(session -> session.kcp().memory().receiveBytes()))
         .ifPresent(session -> table.end(session, EndReason.MEMORY_SHORTAGE, nowUs));
   }
 
   /**
    * Ends sessions of a network that holds more than its part while others wait, as far as they have
-   * neither sent nor received anything new for a second.
+   * neither sent nor received anything new for a second, and hold more than an equal share of that
+   * part: the end of others would make next to nothing free.
    */
   private void reclaim(long nowUs) {
     int network = budget.networkOverPart(waitingNetwork());
@@ -358,7 +390,8 @@ final class MemoryPressure {
       return;
     }
     List<Session> resting = new ArrayList<>();
-    for (Session session : table.sessions(s -> s.kcp().memory().network() == network)) {
+    List<Session> all = table.sessions(s -> s.kcp().memory().network() == network);
+    for (Session session : all) {
       int now = session.kcp().progress();
       progress.put(session, now);
       if (before.getOrDefault(session, now + 1) == now && !isReaderAwaited(session)) {
@@ -367,7 +400,8 @@ final class MemoryPressure {
     }
     resting.sort(byHeldBytes().reversed());
     for (Session session : resting) {
-      if (budget.isOverPart(network, 0)) {
+      boolean isLarge = session.kcp().memory().heldBytes() > budget.partBytes() / all.size();
+      if (isLarge && budget.isOverPart(network, 0) && table.contains(session)) {
         table.end(session, EndReason.MEMORY_SHORTAGE, nowUs);
       }
     }
