@@ -69,6 +69,17 @@ final class AdvertisedWindow {
     updatePending |= wasClosed && segments() > 0;
   }
 
+  /**
+   * The peer asks for the window: if that is closed for lack of memory, it has something to send
+   * that could not be refused.
+   */
+  void probed() {
+    updatePending = true;
+    if (withheld) {
+      kcp.receiving.noteShortage(kcp.config().mtuBytes());
+    }
+  }
+
   /** Returns the window that all segments of the flush that begins now advertise. */
   int beginFlush() {
     int segments = segments();

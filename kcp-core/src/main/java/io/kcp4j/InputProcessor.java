@@ -97,7 +97,7 @@ final class InputProcessor {
           isFresh |= kcp.takePeerTs(Segment.ts(second));
           push(kcp, first, second, datagram, index, length);
         }
-        case Segment.WASK -> kcp.advertised.requestUpdate();
+        case Segment.WASK -> kcp.advertised.probed();
         default -> { // WINS: its window has been taken above
           messageAt = length > 0 ? index : NONE;
           if (length == 0 && kcp.blackHoles != null) {

@@ -158,7 +158,7 @@ public final class MemoryAccount {
     long roomBytes =
         isUnvalidated
             ? budget().unvalidatedRoomBytes()
-            : budget().roomBytes(Purpose.IN_ORDER, withheldBytes());
+            : budget().roomBytesToAdvertise(withheldBytes());
     return Math.max(0, roomBytes);
   }
 
@@ -194,11 +194,14 @@ public final class MemoryAccount {
   }
 
   private boolean tryReserve(int bytes, Purpose purpose) {
+    if (bytes == 0) {
+      return true; // Even if more is held than there should be.
+    }
     boolean isReserved;
     if (isUnvalidated) {
       isReserved = budget().tryReserveUnvalidated(bytes);
     } else if (hasReserve && purpose != Purpose.SPARE) {
-      isReserved = budget().tryReserve(bytes, Purpose.IN_ORDER, 0);
+      isReserved = budget().tryReserveAll(bytes);
     } else {
       isReserved =
           !budget().isOverPartWhileOthersWait(network, bytes)

@@ -45,6 +45,9 @@ public final class MemoryBudget {
   /** What validated sessions hold, by network; null without a share of unvalidated sessions. */
   private final long[] networks;
 
+  /** Whether the process has had no room since a session waited last. */
+  private boolean isProcessShort;
+
   /** The network of the session that has waited longest, or {@link #NOBODY}. */
   private int waitingNetwork = NOBODY;
 
@@ -100,10 +103,21 @@ public final class MemoryBudget {
       return borrowed.get() - (borrowedBytes - usedBytes);
     }
 
-    /** Whether the process has room, if so much has to be borrowed. */
-    boolean isLeftByProcess(long bytes) {
+    /**
+     * Whether the process has room, if so much has to be borrowed.
+     *
+     * @param beyondBytes by how much its limit may be exceeded
+     */
+    boolean isLeftByProcess(long bytes, long beyondBytes) {
       long moreBytes = usedBytes + bytes - borrowedBytes;
-      return moreBytes <= 0 || moreBytes <= limit.processRoomBytes();
+      boolean isLeft = moreBytes <= 0 || moreBytes - beyondBytes <= limit.processRoomBytes();
+      isProcessShort |= !isLeft;
+      return isLeft;
+    }
+
+    /** What the process has left, with what has been borrowed and not used, in bytes. */
+    long leftByProcessBytes() {
+      return borrowedBytes - usedBytes + limit.processRoomBytes();
     }
 
     void use(long bytes) {
@@ -189,18 +203,44 @@ public final class MemoryBudget {
     return mostBytes - receiving.allBytes();
   }
 
+  /** What is left of {@link #roomBytes} for data in order while the process is short of memory. */
+  long roomBytesToAdvertise(long withheldBytes) {
+    long roomBytes = roomBytes(Purpose.IN_ORDER, withheldBytes);
+    if (!isProcessShort) {
+      return roomBytes;
+    }
+    long beyondBytes = withheldBytes == 0 ? limit.reserveBytes() : 0;
+    return Math.min(roomBytes, receiving.leftByProcessBytes() + beyondBytes);
+  }
+
   /** Whether any session could receive {@code bytes}, even beyond a gap. */
   public boolean hasRoomToReceive(long bytes) {
-    return bytes <= roomBytes(Purpose.BEYOND_GAP, limit.withheldBytes());
+    return bytes <= roomBytes(Purpose.BEYOND_GAP, limit.withheldBytes())
+        && receiving.isLeftByProcess(bytes, 0);
   }
 
   /** Whether nothing of the reserve is in use. */
   public boolean isReserveFree() {
-    return roomBytes(Purpose.IN_ORDER, limit.reserveBytes()) >= 0;
+    return roomBytes(Purpose.IN_ORDER, limit.reserveBytes()) >= 0 && limit.processRoomBytes() >= 0;
+  }
+
+  /** What is left for the session that may use the reserve, in bytes. */
+  public long roomBytesWithReserve() {
+    return roomBytesToAdvertise(0);
+  }
+
+  /** Reserves for the session that may use the reserve, whatever the process has left. */
+  boolean tryReserveAll(int bytes) {
+    return tryReserve(bytes, Purpose.IN_ORDER, 0, limit.reserveBytes());
   }
 
   boolean tryReserve(int bytes, Purpose purpose, long withheldBytes) {
-    if (bytes > roomBytes(purpose, withheldBytes) || !receiving.isLeftByProcess(bytes)) {
+    return tryReserve(bytes, purpose, withheldBytes, 0);
+  }
+
+  private boolean tryReserve(int bytes, Purpose purpose, long withheldBytes, long beyondBytes) {
+    if (bytes > roomBytes(purpose, withheldBytes)
+        || !receiving.isLeftByProcess(bytes, beyondBytes)) {
       return false;
     }
     receiving.use(bytes);
@@ -222,7 +262,7 @@ public final class MemoryBudget {
     long leftBytes = commonBytes - limit.withheldBytes() - sentBytes - receiving.allBytes();
     return bytes <= commonBytes / 2 - sentBytes
         && bytes <= leftBytes
-        && sending.isLeftByProcess(bytes);
+        && sending.isLeftByProcess(bytes, 0);
   }
 
   /** Counts {@code bytes} in the share of sending, without a check. */
@@ -258,7 +298,7 @@ public final class MemoryBudget {
     if (!hasUnvalidatedShare()) {
       return tryReserve(bytes, Purpose.SPARE, 0);
     }
-    if (bytes > unvalidatedRoomBytes() || !unvalidated.isLeftByProcess(bytes)) {
+    if (bytes > unvalidatedRoomBytes() || !unvalidated.isLeftByProcess(bytes, 0)) {
       return false;
     }
     unvalidated.use(bytes);
@@ -305,9 +345,14 @@ public final class MemoryBudget {
     return networks == null ? 0 : networks[network];
   }
 
+  /** The part of a network while others wait, in bytes. */
+  public long partBytes() {
+    return limit.limitBytes() / NETWORK_PART;
+  }
+
   /** Whether a network holds more than its part, so that it has to leave memory to others. */
   public boolean isOverPart(int network, long moreBytes) {
-    return networkBytes(network) + moreBytes > limit.limitBytes() / NETWORK_PART;
+    return networkBytes(network) + moreBytes > partBytes();
   }
 
   /** Another network that holds more than its part, the one that holds most; -1 for none. */
@@ -334,6 +379,7 @@ public final class MemoryBudget {
 
   /** No session waits for memory. */
   public void endWait() {
+    isProcessShort = false;
     waitingNetwork = NOBODY;
   }
 }

@@ -6,7 +6,8 @@ import java.util.concurrent.atomic.AtomicReference;
 /**
  * The limit on the memory that all servers, and all groups of clients, of a process hold together.
  * A quarter of it is kept for them in equal parts, so that each can always go on, as far as its own
- * limit goes. The rest is for those that need more. Thread-safe.
+ * limit goes. The rest is for those that need more. The reserve of each may exceed the limit, so
+ * that one message at a time can always be completed. Thread-safe.
  */
 @Unstable
 public final class ProcessMemory {

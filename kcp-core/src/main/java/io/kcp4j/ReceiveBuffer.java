@@ -135,11 +135,17 @@ abstract class ReceiveBuffer {
   final int affordableWindow(int segmentBytes) {
     int free = freeWindow();
     long roomBytes = account.roomBytes();
-    int eachBytes = segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
-    if (roomBytes < eachBytes && free > 0) {
-      account.noteShortage(eachBytes); // The peer sends nothing that could be refused.
-    }
+    int eachBytes = neededBytes(segmentBytes);
     return roomBytes >= (long) free * eachBytes ? free : (int) (roomBytes / eachBytes);
+  }
+
+  private static int neededBytes(int segmentBytes) {
+    return segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
+  }
+
+  /** The peer asks for room for a segment, for which there is no memory. */
+  final void noteShortage(int segmentBytes) {
+    account.noteShortage(neededBytes(segmentBytes));
   }
 
   /** Takes in one PUSH. If there is no memory for it, it is dropped and not acknowledged. */

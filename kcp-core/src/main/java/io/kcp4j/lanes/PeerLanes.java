@@ -80,9 +80,11 @@ final class PeerLanes {
     }
   }
 
+  /** The session has closed: what becomes of its lanes makes no difference any more. */
   void close() {
     memory.release(chargedBytes());
     lanes = 0;
     used = 0;
+    attachmentBytes = 0;
   }
 }

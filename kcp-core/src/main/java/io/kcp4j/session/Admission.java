@@ -243,7 +243,8 @@ final class Admission {
       counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
       return;
     }
-    if (!pressure.hasRoomForSession(segments.readableBytes())) {
+    boolean isValidated = decision == PressureFilter.Decision.ADMIT_VALIDATED;
+    if (!isValidated && !pressure.hasRoomForSession(segments.readableBytes())) {
       pressure.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
@@ -259,7 +260,7 @@ final class Admission {
       return;
     }
     candidates.forget(key);
-    begun = new Incoming(this, key, decision == PressureFilter.Decision.ADMIT_VALIDATED);
+    begun = new Incoming(this, key, isValidated);
     backlog.add(begun);
   }
 

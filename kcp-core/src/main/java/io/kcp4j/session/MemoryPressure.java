@@ -18,10 +18,12 @@ import java.util.Map;
  * <p>Unvalidated sessions have a share of their own, and the oldest of them ends when it is used
  * up. Of validated sessions, those that were refused memory wait in the order of the refusals. The
  * first one whose network holds no more than its part may use the reserve, which has room for a
- * large message, until its data has been read or it stops growing. A session that could not even
- * grow then has stalled. Of those, the one that holds most ends if the reserve is in use, or if all
- * that wait have stalled. A network that holds more than its part while sessions of others wait
- * loses those of its sessions that make no progress.
+ * large message, until its data has been read or it stops growing. A session that has grown by the
+ * reserve and then stopped has stalled; one that has not grown has no use for the reserve, or waits
+ * for readers. Of those that have stalled, the one that has received most ends if the reserve is in
+ * use, or if all that wait have stalled. Nobody ends while no other session waits. A network that
+ * holds more than its part while sessions of others wait loses those of its sessions that make no
+ * progress.
  */
 final class MemoryPressure {
 
@@ -44,9 +46,6 @@ final class MemoryPressure {
 
   /** A session from whose peer nothing arrives has stalled after this. */
   private static final long UNRESPONSIVE_US = 5_000_000;
-
-  /** What costs time with each session that waits is done so often, and not with each batch. */
-  private static final long UPDATE_US = 10_000;
 
   /** So often it is checked whether a network holds more than its part. */
   private static final long RECLAIM_US = 1_000_000;
@@ -72,7 +71,9 @@ final class MemoryPressure {
   /** The one that may use the reserve, or null. */
   private Session holder;
 
+  /** When all that wait were looked at. */
   private long updatedAtUs;
+
   private long reclaimedAtUs;
 
   /** The progress of sessions of a network that holds more than its part, when that was checked. */
@@ -194,7 +195,8 @@ final class MemoryPressure {
     }
     if (waiting.isEmpty()) {
       progress = Map.of();
-    } else if (nowUs - updatedAtUs >= UPDATE_US) {
+    } else if (nowUs - updatedAtUs >= waiting.size()) {
+      // Each datagram may end a batch, and many sessions may wait.
       updatedAtUs = nowUs;
       updateWaits(nowUs);
     }
@@ -333,11 +335,26 @@ final class MemoryPressure {
     return session.kcp().hasUnread();
   }
 
-  /** The session has not grown: another one that is refused memory may use the reserve. */
+  /** The session has not grown enough: another one that waits to receive may use the reserve. */
   private void passOn(Session session, Wait turn, long nowUs) {
-    boolean isUnresponsive = turn.datagramAtUs <= turn.grownAtUs;
+    if (!isAnotherReceiving(turn)) {
+      if (Wait.taken(session) > turn.grownBytes) {
+        turn.grown(session, nowUs); // Its link is slow, or it loses much.
+      }
+      return;
+    }
+    if (session.kcp().memory().receiveBytes() <= turn.heldBytes) {
+      endTurn(); // It has no use for the reserve, or readers have to make it free.
+      waiting.remove(session);
+      return;
+    }
+    boolean isSilent =
+        turn.datagramAtUs <= turn.grownAtUs && nowUs - turn.datagramAtUs < SILENCE_US;
+    if (isSilent && budget.roomBytesWithReserve() < budget.limit().reserveBytes() / 2) {
+      return; // There would be little left for another one, which might count as stalled.
+    }
     turn.isActive = false;
-    turn.isStalled |= !isUnresponsive || nowUs - turn.datagramAtUs >= UNRESPONSIVE_US;
+    turn.isStalled |= !isSilent;
     if (!turn.isStalled && firstActive() == null) {
       return;
     }
@@ -350,17 +367,22 @@ final class MemoryPressure {
     }
   }
 
-  /** A session has had the reserve and has not grown: of those, the one that holds most ends. */
+  private boolean isAnotherReceiving(Wait turn) {
+    return waiting.values().stream().anyMatch(wait -> wait != turn && !wait.isSending);
+  }
+
+  /** A session has had the reserve in vain: of those, the one that has received most ends. */
   private void endOne(long nowUs) {
     waiting.keySet().stream()
         .filter(session -> waiting.get(session).isStalled)
-        .max(byHeldBytes())
+        .max(Comparator.comparingInt(session -> session.kcp().memory().receiveBytes()))
         .ifPresent(session -> table.end(session, EndReason.MEMORY_SHORTAGE, nowUs));
   }
 
   /**
    * Ends sessions of a network that holds more than its part while others wait, as far as they have
-   * neither sent nor received anything new for a second.
+   * neither sent nor received anything new for a second, and hold more than an equal share of that
+   * part: the end of others would make next to nothing free.
    */
   private void reclaim(long nowUs) {
     int network = budget.networkOverPart(waitingNetwork());
@@ -370,7 +392,8 @@ final class MemoryPressure {
       return;
     }
     List<Session> resting = new ArrayList<>();
-    for (Session session : table.sessions(s -> s.kcp().memory().network() == network)) {
+    List<Session> all = table.sessions(s -> s.kcp().memory().network() == network);
+    for (Session session : all) {
       int now = session.kcp().progress();
       progress.put(session, now);
       if (before.getOrDefault(session, now + 1) == now && !isReaderAwaited(session)) {
@@ -379,7 +402,8 @@ final class MemoryPressure {
     }
     resting.sort(byHeldBytes().reversed());
     for (Session session : resting) {
-      if (budget.isOverPart(network, 0)) {
+      boolean isLarge = session.kcp().memory().heldBytes() > budget.partBytes() / all.size();
+      if (isLarge && budget.isOverPart(network, 0) && table.contains(session)) {
         table.end(session, EndReason.MEMORY_SHORTAGE, nowUs);
       }
     }

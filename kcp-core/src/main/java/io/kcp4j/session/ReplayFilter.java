@@ -31,6 +31,9 @@ final class ReplayFilter {
 
   private static final long TIME_MASK = 0xffff;
 
+  /** By how much the time of another socket may be ahead: that of its last batch. */
+  private static final int SKEW_S = 60;
+
   private final KeyHash hash = new KeyHash();
   private final AtomicLongArray slots;
   private final MemoryBudget budget;
@@ -80,8 +83,8 @@ final class ReplayFilter {
       long oldestAge = -1;
       for (int i = first; i < first + SLOTS_OF_NONCE; i++) {
         long value = slots.get(i);
-        long age = value == 0 ? TIME_MASK + 1 : (time - value) & TIME_MASK;
-        if ((value ^ hash) >>> Short.SIZE == 0 && age < REMEMBERED_S && value != 0) {
+        long age = value == 0 ? TIME_MASK + 1 : (time + SKEW_S - value) & TIME_MASK;
+        if ((value ^ hash) >>> Short.SIZE == 0 && age < SKEW_S + REMEMBERED_S && value != 0) {
           return true;
         }
         if (age > oldestAge) {

@@ -33,7 +33,7 @@ final class UnreliableQueue {
    * @throws OutOfMemoryError if the allocator has none; nothing is held then
    */
   int add(ByteBuf packet, int index, int bytes, int limit) {
-    if (!account.tryReserve(bytes + OVERHEAD_BYTES)) {
+    if (!account.tryReserveSpare(bytes + OVERHEAD_BYTES)) {
       return 1;
     }
     ByteBuf copy = null;

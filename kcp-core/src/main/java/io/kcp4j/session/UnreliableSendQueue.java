@@ -29,7 +29,7 @@ final class UnreliableSendQueue {
    *     memory
    */
   int add(UnreliableSend datagram, int limit) {
-    if (!account.tryReserve(datagram.content().capacity())) {
+    if (!account.tryReserveSpare(datagram.content().capacity())) {
       datagram.content().release();
       datagram.dropped(UnreliableSend.Drop.OUT_OF_MEMORY);
       return 1;

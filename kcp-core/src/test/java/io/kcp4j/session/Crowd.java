@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * A server whose sessions share a memory limit, and its clients, in virtual time: a datagram takes
@@ -59,6 +60,9 @@ final class Crowd {
   /** What the server does when it has read. */
   Consumer<Session> onRead = session -> {};
 
+  /** Whether the server reads what a session has received. */
+  Predicate<Session> isRead = session -> true;
+
   /** The most that the budget has held, in bytes. */
   long mostBytes;
 
@@ -68,7 +72,11 @@ final class Crowd {
   private final Queue<Packet> packets = new ArrayDeque<>();
 
   Crowd(long limitBytes, KcpConfig config) {
-    limit = MemoryLimit.shared(limitBytes);
+    this(MemoryLimit.shared(limitBytes), config);
+  }
+
+  Crowd(MemoryLimit limit, KcpConfig config) {
+    this.limit = limit;
     budget = new MemoryBudget(limit);
     context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
     this.config = config;
@@ -108,7 +116,8 @@ final class Crowd {
         }
       }
     }
-    for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
+    boolean isRead = this.isRead.test(session);
+    for (ByteBuf part; isRead && (part = session.kcp().receive()) != null; part.release()) {
       bytes += part.readableBytes();
     }
     if (bytes > 0) {

@@ -9,6 +9,10 @@ import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
+import io.kcp4j.ProcessMemory;
+import io.kcp4j.lanes.Lane;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -17,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Many sessions that need more memory than there is: protocol.md 8.10. */
@@ -25,7 +30,11 @@ class MemoryPressureTest {
   private static final int MIB = 1 << 20;
 
   private static KcpConfig config(Delivery delivery) {
-    return KcpConfig.builder().delivery(delivery).receiveWindow(512).sendWindow(512).build();
+    return config(delivery, 512);
+  }
+
+  private static KcpConfig config(Delivery delivery, int window) {
+    return KcpConfig.builder().delivery(delivery).receiveWindow(window).sendWindow(512).build();
   }
 
   // Honest clients
@@ -226,5 +235,163 @@ class MemoryPressureTest {
     assertTrue(other.tryReserve(MIB / 8 + 1_000));
     other.release(MIB / 8 + 1_000);
     assertEquals(0, crowd.budget.usedBytes());
+  }
+  // Readers that pause
+
+  private static final int FIRST_PAUSED = 1_000;
+
+  /** Clients whose messages nobody reads take all memory but the reserve; they are validated. */
+  private static Crowd crowdWithPausedReaders(Delivery delivery) {
+    return crowdWithPausedReaders(2 * MIB, config(delivery), 14);
+  }
+
+  private static Crowd crowdWithPausedReaders(long limitBytes, KcpConfig config, int clients) {
+    Crowd crowd = new Crowd(limitBytes, config);
+    Set<Session> answered = new HashSet<>();
+    crowd.onRead =
+        session -> {
+          if (session.kcp().hasReceived() && answered.add(session)) {
+            session.kcp().send(Unpooled.buffer().writeByte(1));
+          }
+        };
+    crowd.isRead = session -> host(session) < FIRST_PAUSED;
+    for (int i = 0; i < clients; i++) {
+      crowd.client(FIRST_PAUSED + i).send(100_000);
+      crowd.run(250);
+    }
+    assertFalse(crowd.budget.hasRoomToReceive(1_400));
+    assertTrue(crowd.budget.isReserveFree());
+    assertEquals(Map.of(), crowd.ends);
+    return crowd;
+  }
+
+  private static int host(Session session) {
+    byte[] bytes = session.remote().getAddress().getAddress();
+    return (bytes[1] & 0xff) << 16 | (bytes[2] & 0xff) << 8 | (bytes[3] & 0xff);
+  }
+
+  /** It was given the reserve, did not use it, and was ended for that. */
+  @Test
+  void downloadGoesOnWhileReadersOfOthersPause() {
+    Crowd crowd = crowdWithPausedReaders(Delivery.STREAM);
+    Consumer<Session> onRead = crowd.onRead;
+    ByteBuf answer = Unpooled.buffer().writeZero(400_000);
+    crowd.onRead =
+        session -> {
+          onRead.accept(session);
+          if (host(session) == 2) {
+            session.kcp().send(answer);
+          }
+        };
+    Crowd.Client client = crowd.client(2).send(10);
+    for (int i = 0; i < 60 && client.receivedBytes < 400_001; i++) {
+      crowd.run(500);
+    }
+    assertEquals(Map.of(), crowd.ends);
+    assertEquals(400_001, client.receivedBytes);
+  }
+
+  @Test
+  void slowUploadGoesOnWhileReadersOfOthersPause() {
+    Crowd crowd = crowdWithPausedReaders(Delivery.MESSAGE);
+    crowd.client(2, 2).send(10);
+    crowd.run(100);
+    crowd.forge(2, 2, 1, 120, 1_300); // Refused: then it may use the reserve.
+    crowd.run(200);
+    for (int frg = 120; frg >= 0; frg--) { // 6.5 kB a second
+      crowd.forge(2, 2, 121 - frg, frg, 1_300);
+      crowd.run(200);
+    }
+    assertEquals(Map.of(), crowd.ends);
+    assertEquals(10 + 121 * 1_300, crowd.received.get(Crowd.address(2, 2)));
+  }
+
+  /** It kept the reserve, and one after the other of those that waited was ended for that. */
+  @Test
+  void silentSessionWithTheReserveEndsBeforeThoseThatWait() {
+    Crowd crowd = crowdWithPausedReaders(16 * MIB, config(Delivery.MESSAGE, 2_048), 135);
+    crowd.client(2, 2).send(10);
+    crowd.run(100);
+    for (int sn = 2; sn < 2_048; sn++) { // Without the next one in order.
+      crowd.forge(2, 2, sn, 0, 1_400);
+      if (sn < 10) {
+        crowd.run(1);
+      }
+    }
+    crowd.run(50);
+    assertFalse(crowd.budget.isReserveFree());
+    for (int host = 3; host < 8; host++) {
+      crowd.client(host).send(100_000);
+    }
+    long before = crowd.receivedBytes();
+    for (int i = 0; i < 120 && crowd.receivedBytes() < before + 5 * 100_000; i++) {
+      crowd.run(500);
+    }
+    assertEquals(Map.of(Crowd.address(2, 2), EndReason.MEMORY_SHORTAGE), crowd.ends);
+    assertEquals(before + 5 * 100_000, crowd.receivedBytes());
+  }
+
+  /** Their end makes no memory free. */
+  @Test
+  void idleSessionsOfNetworkThatHoldsMoreThanItsPartStay() {
+    Crowd crowd = new Crowd(2 * MIB, config(Delivery.MESSAGE));
+    crowd.isRead = session -> session.remote().getPort() < FIRST_PAUSED || host(session) > 2;
+    Set<Session> answered = new HashSet<>();
+    crowd.onRead =
+        session -> {
+          if (session.kcp().hasReceived() && answered.add(session)) {
+            session.kcp().send(Unpooled.buffer().writeByte(1));
+          }
+        };
+    for (int port = 10; port < 30; port++) {
+      crowd.client(2, port).send(10);
+    }
+    crowd.run(500);
+    for (int i = 0; i < 14; i++) {
+      crowd.client(2, FIRST_PAUSED + i).send(100_000);
+      crowd.run(300);
+    }
+    for (int host = 3; host < 23; host++) {
+      crowd.client(host).send(100_000);
+    }
+    runUntilReceived(crowd, 20 * 10 + 20 * 100_000);
+    crowd.run(3_000);
+    assertEquals(Map.of(), crowd.ends);
+  }
+
+  @Test
+  void lanesOfClosedSessionReleaseNothing() {
+    Crowd crowd = new Crowd(8 * MIB, config(Delivery.LANES));
+    crowd.onRead = session -> session.lanes().attachmentBytes(4096);
+    Crowd.Client client = crowd.client(2).send(1, 10);
+    crowd.run(100);
+    client.send(2, 10);
+    client.session.lanes().lane(2).shutdownOutput();
+    client.flush();
+    crowd.run(100);
+    Session session = crowd.server.accepted.get(0);
+    Lane lane = session.lanes().lane(2);
+    crowd.server.table.remove(session, crowd.nowUs);
+    session.close();
+    assertEquals(0, crowd.budget.usedBytes());
+    lane.discardInput();
+    assertEquals(0, crowd.budget.usedBytes());
+  }
+
+  /** The limit of the server has room, so they were told to send again and again. */
+  @Test
+  void messagesArriveOneAfterAnotherWhileTheProcessIsShortOfMemory() {
+    ProcessMemory process = new ProcessMemory(8 * MIB);
+    MemoryAccount other = MemoryAccount.of(new MemoryBudget(MemoryLimit.shared(8 * MIB, process)));
+    Crowd crowd = new Crowd(MemoryLimit.shared(8 * MIB, process), config(Delivery.MESSAGE));
+    other.charge(4 * MIB);
+    for (int host = 2; host < 32; host++) {
+      crowd.client(host).send(140_000);
+    }
+    crowd.run(50);
+    other.charge((int) (4 * MIB - crowd.budget.usedBytes()));
+    runUntilReceived(crowd, 30 * 140_000);
+    assertEquals(Map.of(), crowd.ends);
+    assertTrue(crowd.mostBytes <= 4 * MIB + crowd.limit.reserveBytes(), "" + crowd.mostBytes);
   }
 }

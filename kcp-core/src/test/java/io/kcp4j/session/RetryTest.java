@@ -7,7 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -25,7 +28,8 @@ class RetryTest {
   private static final String RETRY_TO_CLIENT = "4b01" + "030800" + "8877665544332211" + "0b0800";
 
   private final VirtualHost client = new VirtualHost(1);
-  private final VirtualHost server = new VirtualHost(2);
+  private final MemoryBudget budget = new MemoryBudget(MemoryLimit.shared(1 << 26));
+  private final VirtualHost server = new VirtualHost(2, KeyRing.NONE, budget);
 
   @BeforeEach
   void pressServer() {
@@ -291,6 +295,17 @@ class RetryTest {
     assertEquals(10, server.received);
     assertTrue(server.session.path().isValidated());
     assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+  }
+
+  /** It has to answer once only: it was refused, and then challenged again. */
+  @Test
+  void clientThatHasAnsweredIsAdmittedThoughTheMemoryOfOthersIsUsedUp() {
+    server.take(client, answerOfTheClient(challengeOfAFlood()));
+    assertTrue(budget.tryReserveUnvalidated((int) budget.unvalidatedRoomBytes()));
+    client.runTo(client.nowUs + 500_000);
+    server.take(client, client.packets());
+    assertEquals(10, server.received);
+    assertTrue(server.session.path().isValidated());
   }
 
   @Test

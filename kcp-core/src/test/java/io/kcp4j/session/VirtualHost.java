@@ -7,6 +7,8 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
@@ -60,7 +62,7 @@ final class VirtualHost {
 
   final TestDriver driver;
   private final InetSocketAddress address;
-  private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
+  private final KcpContext context;
   private final TimerWheel deadlines = new TimerWheel(0);
   private final List<Sent> sent = new ArrayList<>();
   private final PacketCipher cipher;
@@ -72,6 +74,11 @@ final class VirtualHost {
   }
 
   VirtualHost(int port, KeyRing keys) {
+    this(port, keys, MemoryBudget.unlimited());
+  }
+
+  VirtualHost(int port, KeyRing keys, MemoryBudget budget) {
+    context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
     address = new InetSocketAddress(NetUtil.LOCALHOST, port);
     cipher = keys.newCipher();
     driver =
