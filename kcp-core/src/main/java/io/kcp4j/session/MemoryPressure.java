@@ -348,13 +348,13 @@ final class MemoryPressure {
       waiting.remove(session);
       return;
     }
-    boolean isSilent =
-        turn.datagramAtUs <= turn.grownAtUs && nowUs - turn.datagramAtUs < SILENCE_US;
-    if (isSilent && budget.roomBytesWithReserve() < budget.limit().reserveBytes() / 2) {
+    boolean isAwaited =
+        turn.datagramAtUs <= turn.grownAtUs && nowUs - turn.datagramAtUs < UNRESPONSIVE_US;
+    if (isAwaited && budget.roomBytesWithReserve() < budget.limit().reserveBytes() / 2) {
       return; // There would be little left for another one, which might count as stalled.
     }
     turn.isActive = false;
-    turn.isStalled |= !isSilent;
+    turn.isStalled |= !isAwaited;
     if (!turn.isStalled && firstActive() == null) {
       return;
     }

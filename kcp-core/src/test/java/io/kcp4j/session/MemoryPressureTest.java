@@ -236,6 +236,7 @@ class MemoryPressureTest {
     other.release(MIB / 8 + 1_000);
     assertEquals(0, crowd.budget.usedBytes());
   }
+
   // Readers that pause
 
   private static final int FIRST_PAUSED = 1_000;
