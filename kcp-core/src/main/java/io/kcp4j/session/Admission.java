@@ -243,7 +243,7 @@ final class Admission {
       counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
       return;
     }
-    if (!pressure.hasRoomForSession(segments.readableBytes())) {
+    if (!pressure.hasRoomForSession(segments.readableBytes(), nowUs)) {
       pressure.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
@@ -323,6 +323,7 @@ final class Admission {
     }
     if (!session.path().isValidated()) {
       session.charge();
+      evicted = evicted == null ? pressure.sessionToEvict(nowUs) : evicted;
       unvalidated.add(session, nowUs);
       if (incoming.isValidated()) {
         table.validated(session, nowUs);

@@ -28,6 +28,9 @@ final class MemoryPressure {
   /** What a session itself takes, approximately: its objects, channel and pipeline. */
   static final int SESSION_BYTES = 6 * 1024;
 
+  /** Room for the segments of the largest first datagram, whatever their capacity. */
+  private static final int FIRST_DATAGRAM_BYTES = 2 * 1_500;
+
   /**
    * An unvalidated session is younger than this for the round trip that validates it. It is refused
    * memory, so that its peer sends again, and does not end.
@@ -134,10 +137,28 @@ final class MemoryPressure {
 
   // Unvalidated sessions
 
-  /** Whether there is room for a session that a peer begins, and for its first datagram. */
-  boolean hasRoomForSession(int datagramBytes) {
-    return !budget.hasUnvalidatedShare()
-        || budget.unvalidatedRoomBytes() >= SESSION_BYTES + 2L * datagramBytes;
+  /**
+   * Whether there is room for a session that a peer begins, and for its first datagram, or {@link
+   * #sessionToEvict} makes room.
+   */
+  boolean hasRoomForSession(int datagramBytes, long nowUs) {
+    if (!budget.hasUnvalidatedShare()) {
+      return true;
+    }
+    long missingBytes = SESSION_BYTES + 2L * datagramBytes - budget.unvalidatedRoomBytes();
+    Session evicted = missingBytes > 0 ? evictable(nowUs) : null;
+    return missingBytes <= 0
+        || (evicted != null && evicted.kcp().memory().heldBytes() >= missingBytes);
+  }
+
+  /**
+   * The session that gives way to one that begins now; null if none has to, or can. What it holds
+   * is not left to other sessions first: they would use it up before the peer tries again.
+   */
+  Session sessionToEvict(long nowUs) {
+    boolean isShort =
+        budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < FIRST_DATAGRAM_BYTES;
+    return isShort ? evictable(nowUs) : null;
   }
 
   /** An unvalidated session has to give way. */
@@ -221,11 +242,14 @@ final class MemoryPressure {
   }
 
   private void evictUnvalidated(long nowUs) {
-    long beforeUs = nowUs - MIN_AGE_US;
-    Session oldest = unvalidated.oldestHolding(SESSION_BYTES, MAX_SEARCHED, beforeUs);
+    Session oldest = evictable(nowUs);
     if (oldest != null) {
       table.evict(oldest, nowUs);
     }
+  }
+
+  private Session evictable(long nowUs) {
+    return unvalidated.oldestHolding(SESSION_BYTES, MAX_SEARCHED, nowUs - MIN_AGE_US);
   }
 
   /** There is memory for all: they are told that their windows are open. */
