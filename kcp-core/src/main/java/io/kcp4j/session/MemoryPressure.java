@@ -72,6 +72,9 @@ final class MemoryPressure {
   /** The one that may use the reserve, or null. */
   private Session holder;
 
+  /** Whether one of those that have had the reserve in vain has to end. */
+  private boolean isEndDue;
+
   private long reclaimedAtUs;
 
   /** The progress of sessions of a network that holds more than its part, when that was checked. */
@@ -168,8 +171,12 @@ final class MemoryPressure {
 
   // Sessions
 
-  /** Notes whether a session, which has received something, has been refused memory. */
-  void onInput(Session session) {
+  /**
+   * Notes whether a session, which has received something, has been refused memory. If the turn of
+   * another one is over, the next begins at once, so that this one can take in the rest of its
+   * burst: its peer may have backed off, and send the next burst when its turn would be over.
+   */
+  void onInput(Session session, long nowUs) {
     MemoryAccount memory = session.kcp().memory();
     boolean isSending = memory.isShortToSend();
     int refusedBytes = memory.takeShortage();
@@ -184,6 +191,9 @@ final class MemoryPressure {
       wait.refusedBytes = refusedBytes;
       wait.isSending = isSending;
       wait.isActive = !isSending;
+      if (wait.isActive && session != holder) {
+        passTurn(nowUs);
+      }
     }
   }
 
@@ -207,6 +217,7 @@ final class MemoryPressure {
       evictUnvalidated(nowUs);
     }
     if (waiting.isEmpty()) {
+      isEndDue = false;
       progress = Map.of();
       return;
     }
@@ -220,14 +231,16 @@ final class MemoryPressure {
     if (holder != null) {
       updateTurn(waiting.get(holder), nowUs);
     }
+    if (isEndDue) {
+      isEndDue = false;
+      endOne(nowUs);
+    }
     waiting.keySet().removeIf(session -> session != holder && isReaderAwaited(session));
     if (nowUs - reclaimedAtUs >= RECLAIM_US && !waiting.isEmpty()) {
       reclaimedAtUs = nowUs;
       reclaim(nowUs);
     }
-    if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(this)) {
-      beginTurn(nowUs);
-    }
+    passTurn(nowUs);
     if (!waiting.isEmpty()) {
       budget.waitFor(waitingNetwork());
     } else {
@@ -254,6 +267,7 @@ final class MemoryPressure {
 
   /** There is memory for all: they are told that their windows are open. */
   private void endWaits() {
+    isEndDue = false;
     List<Session> told = List.copyOf(waiting.keySet());
     waiting.clear();
     budget.endWait();
@@ -279,6 +293,16 @@ final class MemoryPressure {
   }
 
   // The reserve
+
+  /** Ends the turn of the holder if that is over, and begins the next one. */
+  private void passTurn(long nowUs) {
+    if (holder != null) {
+      updateTurn(waiting.get(holder), nowUs);
+    }
+    if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(this)) {
+      beginTurn(nowUs);
+    }
+  }
 
   private void beginTurn(long nowUs) {
     holder = firstActive();
@@ -357,9 +381,7 @@ final class MemoryPressure {
     waiting.remove(session);
     waiting.put(session, turn); // Behind the others.
     boolean haveAllStalled = waiting.values().stream().allMatch(wait -> wait.isStalled);
-    if (turn.isStalled && (haveAllStalled || !budget.isReserveFree())) {
-      endOne(nowUs);
-    }
+    isEndDue |= turn.isStalled && (haveAllStalled || !budget.isReserveFree());
   }
 
   /** A session has had the reserve in vain: of those, the one that holds most ends. */
