@@ -101,7 +101,8 @@ final class InputProcessor {
         case Segment.WASK -> kcp.advertised.requestUpdate();
         default -> { // WINS: its window has been taken above
           messageAt = length > 0 ? index : NONE;
-          isWindowUpdate = Segment.wnd(first) > 0;
+          // The answer to a probe says nothing about the segment.
+          isWindowUpdate = Segment.wnd(first) > 0 && !kcp.isProbing();
           if (length == 0 && kcp.blackHoles != null) {
             kcp.blackHoles.windowReceived(nowUs);
           }
