@@ -163,6 +163,11 @@ final class BlackHoleDetector {
     }
   }
 
+  /** Whether a probe is unanswered. */
+  boolean isProbing() {
+    return isProbing;
+  }
+
   /** Whether there are enough suspects. */
   boolean isDetected() {
     return suspectCount == SUSPECTS;

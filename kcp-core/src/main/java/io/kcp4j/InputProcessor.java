@@ -68,6 +68,7 @@ final class InputProcessor {
     boolean takesMessages = kcp.takesMessages();
     boolean begins = takesMessages && !kcp.hasReceived();
     boolean hasExactAck = false;
+    boolean isWindowUpdate = false;
     boolean isFresh = false;
     int unaBefore = kcp.sending.una();
     int nextBefore = kcp.receiving.next();
@@ -100,6 +101,8 @@ final class InputProcessor {
         case Segment.WASK -> kcp.advertised.probed();
         default -> { // WINS: its window has been taken above
           messageAt = length > 0 ? index : NONE;
+          // The answer to a probe says nothing about the segment.
+          isWindowUpdate = Segment.wnd(first) > 0 && !kcp.isProbing();
           if (length == 0 && kcp.blackHoles != null) {
             kcp.blackHoles.windowReceived(nowUs);
           }
@@ -126,8 +129,9 @@ final class InputProcessor {
         kcp.receiving.next() != nextBefore
             || kcp.sending.una() != unaBefore
             || kcp.losses.unacknowledged() != unacknowledged;
-    if (hasExactAck && kcp.sendLimit != null) {
-      resetBackOff(kcp, nowUs); // The limit has held back retransmissions.
+    boolean hasLimitGrown = hasExactAck && kcp.sendLimit != null;
+    if (hasLimitGrown || (isWindowUpdate && !isStale)) {
+      resetBackOff(kcp, nowUs); // It was held back here, or the peer had no memory for it.
     }
     if (messageAt != NONE && takesMessages) {
       isStale |= !receiveMessage(kcp, datagram, messageAt, begins, hasExactAck, nowUs);

@@ -393,6 +393,11 @@ public final class Kcp {
     return losses.timeoutUs();
   }
 
+  /** Whether a probe is unanswered. */
+  boolean isProbing() {
+    return probe.isUnanswered() || (blackHoles != null && blackHoles.isProbing());
+  }
+
   /**
    * Sends the oldest segment in flight again with the next flush, which is due at once: the peer
    * has said that it has dropped it.

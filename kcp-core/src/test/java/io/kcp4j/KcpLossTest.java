@@ -71,6 +71,24 @@ class KcpLossTest {
     assertEquals(List.of(1), driven.sentSns(Segment.PUSH));
   }
 
+  /** A peer that had no memory for a segment did not acknowledge it. */
+  @Test
+  void windowUpdateResetsTheBackOffOfTheOldestSegment() {
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
+    driven.sendSegments(3);
+    driven.runTo(10_000_000);
+    driven.sent();
+    long backedOffUs = driven.kcp.nextDeadline();
+    assertTrue(backedOffUs > 10_300_000);
+    driven.peerWnd = 0;
+    driven.receiveBatch(driven.wins());
+    assertEquals(backedOffUs, driven.kcp.nextDeadline());
+    driven.peerWnd = 128;
+    driven.receiveBatch(driven.wins());
+    driven.runTo(10_200_000);
+    assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+  }
+
   @Test
   void acknowledgedSegmentIsNotRetransmitted() {
     DrivenKcp driven = new DrivenKcp(counting().earlyRetransmit(false));

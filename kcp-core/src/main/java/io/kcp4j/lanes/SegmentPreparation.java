@@ -21,15 +21,20 @@ final class SegmentPreparation {
 
   private static final int HOLE_FACTOR = 8;
 
+  private static final int MIN_FRAMES = 4;
+
+  /** Arrays for more frames are not kept: they are charged to nobody, and each session has some. */
+  private static final int MAX_KEPT_FRAMES = 64;
+
   private final Lanes lanes;
   private final MessageMemory memory;
   private final LaneAdmission admission;
 
   /** For each frame its lane; null if the peer may not use that. */
-  private Lane[] lanesOf = new Lane[4];
+  private Lane[] lanesOf = new Lane[MIN_FRAMES];
 
   /** For each frame a message with the buffer that it needs; null if it needs none. */
-  private InboundMessage[] messages = new InboundMessage[4];
+  private InboundMessage[] messages = new InboundMessage[MIN_FRAMES];
 
   private int frames;
 
@@ -156,6 +161,11 @@ final class SegmentPreparation {
     return lanesOf[next++];
   }
 
+  /** For how many frames there is room without a larger array. */
+  int capacity() {
+    return lanesOf.length;
+  }
+
   /** What the frame has got, if anything. */
   InboundMessage message() {
     return messages[next - 1];
@@ -185,6 +195,10 @@ final class SegmentPreparation {
         lanes.endSegment(lanesOf[i]);
         lanesOf[i] = null;
       }
+    }
+    if (lanesOf.length > MAX_KEPT_FRAMES) {
+      lanesOf = new Lane[MIN_FRAMES];
+      messages = new InboundMessage[MIN_FRAMES];
     }
     frames = 0;
     next = 0;

@@ -244,7 +244,7 @@ final class Admission {
       return;
     }
     boolean isValidated = decision == PressureFilter.Decision.ADMIT_VALIDATED;
-    if (!isValidated && !pressure.hasRoomForSession(segments.readableBytes())) {
+    if (!isValidated && !pressure.hasRoomForSession(segments.readableBytes(), nowUs)) {
       pressure.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
@@ -324,6 +324,7 @@ final class Admission {
     }
     if (!session.path().isValidated()) {
       session.charge();
+      evicted = evicted == null ? pressure.sessionToEvict(nowUs) : evicted;
       unvalidated.add(session, nowUs);
       if (incoming.isValidated()) {
         table.validated(session, nowUs);

@@ -30,6 +30,9 @@ final class MemoryPressure {
   /** What a session itself takes, approximately: its objects, channel and pipeline. */
   static final int SESSION_BYTES = 6 * 1024;
 
+  /** Room for the segments of the largest first datagram, whatever their capacity. */
+  private static final int FIRST_DATAGRAM_BYTES = 2 * 1_500;
+
   /**
    * An unvalidated session is younger than this for the round trip that validates it. It is refused
    * memory, so that its peer sends again, and does not end.
@@ -73,6 +76,9 @@ final class MemoryPressure {
 
   /** When all that wait were looked at. */
   private long updatedAtUs;
+
+  /** Whether one of those that have had the reserve in vain has to end. */
+  private boolean isEndDue;
 
   private long reclaimedAtUs;
 
@@ -139,10 +145,28 @@ final class MemoryPressure {
 
   // Unvalidated sessions
 
-  /** Whether there is room for a session that a peer begins, and for its first datagram. */
-  boolean hasRoomForSession(int datagramBytes) {
-    return !budget.hasUnvalidatedShare()
-        || budget.unvalidatedRoomBytes() >= SESSION_BYTES + 2L * datagramBytes;
+  /**
+   * Whether there is room for a session that a peer begins, and for its first datagram, or {@link
+   * #sessionToEvict} makes room.
+   */
+  boolean hasRoomForSession(int datagramBytes, long nowUs) {
+    if (!budget.hasUnvalidatedShare()) {
+      return true;
+    }
+    long missingBytes = SESSION_BYTES + 2L * datagramBytes - budget.unvalidatedRoomBytes();
+    Session evicted = missingBytes > 0 ? evictable(nowUs) : null;
+    return missingBytes <= 0
+        || (evicted != null && evicted.kcp().memory().heldBytes() >= missingBytes);
+  }
+
+  /**
+   * The session that gives way to one that begins now; null if none has to, or can. What it holds
+   * is not left to other sessions first: they would use it up before the peer tries again.
+   */
+  Session sessionToEvict(long nowUs) {
+    boolean isShort =
+        budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < FIRST_DATAGRAM_BYTES;
+    return isShort ? evictable(nowUs) : null;
   }
 
   /** An unvalidated session has to give way. */
@@ -152,8 +176,12 @@ final class MemoryPressure {
 
   // Sessions
 
-  /** Notes whether a session, which has received something, has been refused memory. */
-  void onInput(Session session) {
+  /**
+   * Notes whether a session, which has received something, has been refused memory. If the turn of
+   * another one is over, the next begins at once, so that this one can take in the rest of its
+   * burst: its peer may have backed off, and send the next burst when its turn would be over.
+   */
+  void onInput(Session session, long nowUs) {
     MemoryAccount memory = session.kcp().memory();
     boolean isSending = memory.isShortToSend();
     int refusedBytes = memory.takeShortage();
@@ -168,6 +196,9 @@ final class MemoryPressure {
       wait.refusedBytes = refusedBytes;
       wait.isSending = isSending;
       wait.isActive = !isSending;
+      if (wait.isActive && session != holder) {
+        passTurn(nowUs);
+      }
     }
   }
 
@@ -194,6 +225,7 @@ final class MemoryPressure {
       evictUnvalidated(nowUs);
     }
     if (waiting.isEmpty()) {
+      isEndDue = false;
       progress = Map.of();
     } else if (nowUs - updatedAtUs >= waiting.size()) {
       // Each datagram may end a batch, and many sessions may wait.
@@ -213,14 +245,16 @@ final class MemoryPressure {
     if (holder != null) {
       updateTurn(waiting.get(holder), nowUs);
     }
+    if (isEndDue) {
+      isEndDue = false;
+      endOne(nowUs);
+    }
     waiting.keySet().removeIf(session -> session != holder && isReaderAwaited(session));
     if (nowUs - reclaimedAtUs >= RECLAIM_US && !waiting.isEmpty()) {
       reclaimedAtUs = nowUs;
       reclaim(nowUs);
     }
-    if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(this)) {
-      beginTurn(nowUs);
-    }
+    passTurn(nowUs);
     if (!waiting.isEmpty()) {
       budget.waitFor(waitingNetwork());
     } else {
@@ -235,15 +269,19 @@ final class MemoryPressure {
   }
 
   private void evictUnvalidated(long nowUs) {
-    long beforeUs = nowUs - MIN_AGE_US;
-    Session oldest = unvalidated.oldestHolding(SESSION_BYTES, MAX_SEARCHED, beforeUs);
+    Session oldest = evictable(nowUs);
     if (oldest != null) {
       table.evict(oldest, nowUs);
     }
   }
 
+  private Session evictable(long nowUs) {
+    return unvalidated.oldestHolding(SESSION_BYTES, MAX_SEARCHED, nowUs - MIN_AGE_US);
+  }
+
   /** There is memory for all: they are told that their windows are open. */
   private void endWaits() {
+    isEndDue = false;
     List<Session> told = List.copyOf(waiting.keySet());
     waiting.clear();
     budget.endWait();
@@ -269,6 +307,16 @@ final class MemoryPressure {
   }
 
   // The reserve
+
+  /** Ends the turn of the holder if that is over, and begins the next one. */
+  private void passTurn(long nowUs) {
+    if (holder != null) {
+      updateTurn(waiting.get(holder), nowUs);
+    }
+    if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(this)) {
+      beginTurn(nowUs);
+    }
+  }
 
   private void beginTurn(long nowUs) {
     holder = firstActive();
@@ -362,9 +410,7 @@ final class MemoryPressure {
     waiting.remove(session);
     waiting.put(session, turn); // Behind the others.
     boolean haveAllStalled = waiting.values().stream().allMatch(wait -> wait.isStalled);
-    if (turn.isStalled && (haveAllStalled || !budget.isReserveFree())) {
-      endOne(nowUs);
-    }
+    isEndDue |= turn.isStalled && (haveAllStalled || !budget.isReserveFree());
   }
 
   private boolean isAnotherReceiving(Wait turn) {

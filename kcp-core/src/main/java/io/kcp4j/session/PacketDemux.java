@@ -309,7 +309,7 @@ final class PacketDemux {
     if (session.kcp().input(segments, origin, nowUs) != InputResult.ACCEPTED) {
       return false;
     }
-    pressure.onInput(session);
+    pressure.onInput(session, nowUs);
     boolean isProof = !session.path().isValidated() && session.isPeerProven();
     if (isProof) {
       onValidated.accept(session, nowUs);

@@ -60,7 +60,8 @@ class FuzzTest {
     "AdmissionFuzz, 10000, 600",
     "SmuxFuzz, 20000, 600",
     "LaneFuzz, 10000, 900",
-    "FrameFuzz, 20000, 1000"
+    "FrameFuzz, 20000, 1000",
+    "MemoryFuzz, 2000, 1500"
   })
   void nothingIsFound(String target, long runs, int covered)
       throws IOException, InterruptedException {

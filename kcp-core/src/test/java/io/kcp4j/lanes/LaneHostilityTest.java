@@ -121,6 +121,23 @@ class LaneHostilityTest {
     return news;
   }
 
+  /** Each session kept arrays for the largest segment that its peer had ever sent. */
+  @Test
+  void segmentOfManyFramesLeavesNothingBehind() {
+    SegmentPreparation preparation = new SegmentPreparation(lanes, null, null);
+    FrameReader reader = new FrameReader();
+    ByteBuf frame = message(frames(), Frame.ORDERED, LANES, 0, 0); // No such lane.
+    for (int frames : new int[] {64, 65, 600}) {
+      for (int i = 0; i < frames; i++) {
+        reader.reset(frame, 0, frame.readableBytes());
+        assertTrue(reader.next());
+        assertTrue(preparation.plan(reader));
+      }
+      preparation.end();
+      assertTrue(preparation.capacity() <= 64, "capacity " + preparation.capacity());
+    }
+  }
+
   @Test
   void malformedSegmentIsAcknowledgedAndHasNoEffect() {
     receive(message(frames(), Frame.ORDERED, 1, 0, 5).writeByte(0xff));

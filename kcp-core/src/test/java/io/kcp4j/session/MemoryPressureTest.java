@@ -161,6 +161,25 @@ class MemoryPressureTest {
     assertEquals(10, crowd.received.get(honest.address));
   }
 
+  /** Each attempt freed memory, which others had used up when it was repeated. */
+  @Test
+  void sessionBeginsThoughOthersUseUpAllThatIsFreed() {
+    Crowd crowd = new Crowd(2 * MIB, config(Delivery.MESSAGE));
+    for (int host = 2; host < 22; host++) {
+      crowd.forge(Crowd.address(host, 9), 0, 100, 0);
+    }
+    crowd.run(300);
+    Crowd.Client honest = crowd.client(200_000).send(10);
+    for (int ms = 0; ms < 100; ms++) {
+      for (int host = 2; host < 22; host++) {
+        crowd.forge(Crowd.address(host, 9), 1 + ms, 99 - ms, 100);
+      }
+      crowd.run(1);
+    }
+    assertEquals(10, crowd.received.get(honest.address));
+    assertTrue(crowd.mostBytes <= MIB / 8 + MemoryPressure.SESSION_BYTES);
+  }
+
   // Real addresses
 
   @Test

@@ -12,8 +12,8 @@ import java.util.stream.LongStream;
  * exits with 1 if a seed failed.
  *
  * <pre>
- * Simulate --seconds 3600 [--first SEED] [--endpoints | --lanes | --lane-endpoints]
- * Simulate --seed N [--endpoints | --lanes | --lane-endpoints] [--trace]
+ * Simulate --seconds 3600 [--first SEED] [--endpoints | --lanes | --lane-endpoints | --memory]
+ * Simulate --seed N [--endpoints | --lanes | --lane-endpoints | --memory] [--trace]
  * </pre>
  */
 public final class Simulate {
@@ -24,7 +24,8 @@ public final class Simulate {
     ALL,
     ENDPOINTS,
     LANES,
-    LANE_ENDPOINTS
+    LANE_ENDPOINTS,
+    MEMORY
   }
 
   /** One seed in so many also runs the endpoints. */
@@ -62,11 +63,12 @@ public final class Simulate {
         case "--endpoints" -> kind = Kind.ENDPOINTS;
         case "--lanes" -> kind = Kind.LANES;
         case "--lane-endpoints" -> kind = Kind.LANE_ENDPOINTS;
+        case "--memory" -> kind = Kind.MEMORY;
         case "--trace" -> trace = true;
         default -> {
           System.err.println(
               "usage: Simulate (--seconds S [--first SEED] | --seed N [--trace])"
-                  + " [--endpoints | --lanes | --lane-endpoints]");
+                  + " [--endpoints | --lanes | --lane-endpoints | --memory]");
           System.exit(2);
         }
       }
@@ -91,6 +93,7 @@ public final class Simulate {
           case ENDPOINTS -> Simulation.endpoints(seed, trace);
           case LANES -> Simulation.lanes(seed, trace);
           case LANE_ENDPOINTS -> Simulation.laneEndpoints(seed, trace);
+          case MEMORY -> Simulation.memory(seed, trace);
         };
     System.out.println(report);
   }
@@ -123,6 +126,9 @@ public final class Simulate {
       }
       if (kind == Kind.LANE_ENDPOINTS || (kind == Kind.ALL && seed % ENDPOINTS_EVERY == 5)) {
         countEndpoints(Simulation.laneEndpoints(seed, null));
+      }
+      if (kind == Kind.MEMORY) {
+        countEndpoints(Simulation.memory(seed, null));
       }
       if (kind == Kind.ENDPOINTS || (kind == Kind.ALL && seed % ENDPOINTS_EVERY == 0)) {
         countEndpoints(Simulation.endpoints(seed, null));

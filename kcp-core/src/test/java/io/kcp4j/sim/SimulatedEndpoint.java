@@ -45,6 +45,9 @@ final class SimulatedEndpoint {
   /** So long after its peer has ended a session, a side does so at the latest. */
   private static final int MAX_ANSWER_MS = 1000;
 
+  /** A session that has nothing else to send may queue a segment, whatever the limit is. */
+  private static final int MAX_QUEUED_BYTES = 2048;
+
   /** Where its packets go. */
   interface Wire {
     /** Sends a packet, given unsealed and sealed. */
@@ -71,7 +74,7 @@ final class SimulatedEndpoint {
   private final Consumer<String> trace;
   private final int maxSessions;
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
-  private final MemoryBudget budget = MemoryBudget.unlimited();
+  private final MemoryBudget budget;
   private final KcpContext context;
   private final TimerWheel wheel;
   private final TestDriver driver;
@@ -94,6 +97,7 @@ final class SimulatedEndpoint {
       Function<UnpooledByteBufAllocator, ByteBufAllocator> allocators,
       Wire wire,
       KeyRing keys,
+      MemoryBudget budget,
       int maxSessions,
       Owner owner,
       Consumer<String> trace) {
@@ -103,6 +107,7 @@ final class SimulatedEndpoint {
     this.wire = wire;
     this.owner = owner;
     this.trace = trace;
+    this.budget = budget;
     this.maxSessions = maxSessions;
     context = new KcpContext(allocators.apply(allocator), budget, new KcpCounters());
     wheel = new TimerWheel(time.nowUs());
@@ -291,7 +296,15 @@ final class SimulatedEndpoint {
     inbox.clear();
     table.endBatch(time.nowUs());
     checkFlushed();
+    checkHeld();
     arm();
+  }
+
+  private void checkHeld() {
+    long beyondBytes = (long) table.size() * MAX_QUEUED_BYTES;
+    Check.that(
+        budget.usedBytes() - beyondBytes <= budget.limitBytes(),
+        () -> "holds " + budget.usedBytes() + " bytes of " + budget.limitBytes());
   }
 
   private void arm() {

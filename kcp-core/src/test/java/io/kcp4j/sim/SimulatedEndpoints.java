@@ -6,6 +6,8 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.PacketBatch;
@@ -39,14 +41,20 @@ import java.util.zip.CRC32C;
  * time. Sessions begin and end at all times, in order, by an abort or without a word; sides have
  * the extension, or not; unknown peers attack; the first datagram of a closed session is replayed
  * and must not begin it a second time; some clients vanish, which the server has to detect; in some
- * runs a {@link SimulatedFlood} takes the place of other attacks, in some the server restarts.
- * Packets are sealed, or not, and protected by FEC, or not; keys and FEC settings change meanwhile.
+ * runs a {@link SimulatedFlood} takes the place of other attacks, in some the server restarts. It
+ * may be short of memory. Packets are sealed, or not, and protected by FEC, or not; keys and FEC
+ * settings change meanwhile.
  */
 public final class SimulatedEndpoints {
 
   private static final CongestionControl.Factory[] CONTROLS = {
     CongestionControl.NONE, CongestionControl.RENO, CongestionControl.BBR
   };
+
+  private static final long MEMORY_RANDOM = 0x4d45_4d4fL;
+
+  /** So many sessions more begin if the server is short of memory. */
+  private static final int MORE_SESSIONS = 40;
 
   private static final int OPENING_MS = 20_000;
   private static final int LINGER_MS = 30_000;
@@ -101,7 +109,7 @@ public final class SimulatedEndpoints {
   /** Null in most runs. */
   private final SimulatedRestart restart;
 
-  /** The sessions of clients that gave way to those of the flood. */
+  /** The sessions of clients that gave way to others. */
   private final Set<Integer> evicted = new HashSet<>();
 
   private SimulatedEndpoint server;
@@ -111,6 +119,9 @@ public final class SimulatedEndpoints {
 
   /** Whether some sessions have lanes. */
   private boolean hasLanes;
+
+  /** Of the server; null unless that is short of memory. */
+  private MemoryLimit memoryLimit;
 
   private Consumer<String> trace;
   private boolean mayBeFull;
@@ -145,15 +156,22 @@ public final class SimulatedEndpoints {
     return this;
   }
 
+  /** Makes the server short of memory, with many sessions, most of which have lanes. */
+  public SimulatedEndpoints withLittleMemory() {
+    SplittableRandom own = new SplittableRandom(seed ^ MEMORY_RANDOM);
+    memoryLimit = MemoryLimit.shared((long) LinkProfile.logUniform(own, 1 << 18, 1 << 21));
+    return withLanes();
+  }
+
   /**
    * Runs until all sessions are closed and nothing is left to happen.
    *
    * @throws AssertionError if a check fails
    */
   public SimulationReport run() {
-    int sessions = 5 + random.nextInt(25);
+    int sessions = 5 + random.nextInt(25) + (memoryLimit == null ? 0 : MORE_SESSIONS);
     int maxSessions = random.nextInt(3) == 0 ? 3 + random.nextInt(3) : sessions;
-    mayBeFull = maxSessions < sessions || flood != null;
+    mayBeFull = maxSessions < sessions || flood != null || memoryLimit != null;
     int room = flood == null ? maxSessions : flood.drawMaxSessions(maxSessions);
     server = endpoint(serverAddress, room, new Server());
     int clients = 1 + random.nextInt(4);
@@ -206,6 +224,9 @@ public final class SimulatedEndpoints {
             this::failing,
             this::send,
             layers.firstKey(),
+            maxSessions > 0 && memoryLimit != null
+                ? new MemoryBudget(memoryLimit)
+                : MemoryBudget.unlimited(),
             maxSessions,
             owner,
             trace);
@@ -361,9 +382,10 @@ public final class SimulatedEndpoints {
         flood.ended(reason);
         return;
       }
-      if (flood != null && reason == EndReason.EVICTED) {
+      if (isEndedForOthers(reason)) {
         boolean isValidated = serverSides.get(conv).session().path().isValidated();
-        Check.that(!isValidated, "a validated session was evicted");
+        boolean isEvicted = reason == EndReason.EVICTED;
+        Check.that(!isValidated || !isEvicted, "a validated session was evicted");
         evicted.add(conv);
         abandonedAtUs.put(conv, time.nowUs());
         // Else its progress timeout would do so, which is off here: its probes are answered.
@@ -376,6 +398,14 @@ public final class SimulatedEndpoints {
       Check.that(
           afterUs < KEEP_ALIVE_TIMEOUT_WITHIN_US,
           () -> "the peer of conv " + conv + " was found unresponsive after " + afterUs + " us");
+    }
+
+    private boolean isEndedForOthers(EndReason reason) {
+      return switch (reason) {
+        case EVICTED -> flood != null || memoryLimit != null;
+        case MEMORY_SHORTAGE -> memoryLimit != null;
+        default -> false;
+      };
     }
 
     /** The first datagram of the session is repeated, and must not begin it again. */

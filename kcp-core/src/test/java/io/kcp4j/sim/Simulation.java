@@ -28,6 +28,12 @@ public final class Simulation {
         "lane-endpoints", seed, () -> new SimulatedEndpoints(seed).withLanes().trace(trace).run());
   }
 
+  /** Runs the endpoints of a seed, whose server is short of memory. */
+  public static SimulationReport memory(long seed, Consumer<String> trace) {
+    return run(
+        "memory", seed, () -> new SimulatedEndpoints(seed).withLittleMemory().trace(trace).run());
+  }
+
   private interface Run {
     SimulationReport run();
   }

@@ -32,6 +32,8 @@ class SimulatorTest {
   private static final int ALL_LANES = 2000;
   private static final int LANE_ENDPOINTS = 20;
   private static final int ALL_LANE_ENDPOINTS = 200;
+  private static final int MEMORY = 8;
+  private static final int ALL_MEMORY = 200;
 
   private static final List<KcpCounter> COUNTED_BY_ENDPOINTS =
       List.of(
@@ -100,6 +102,22 @@ class SimulatorTest {
       long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
       assertTrue(counted > 0, "never counted: " + counter);
     }
+  }
+
+  /** Without a deadlock: no session ends by a timeout, all but those ended by name are complete. */
+  @Test
+  void serversWithLittleMemoryBlockNothing() {
+    List<SimulationReport> reports = run(0, MEMORY, seed -> Simulation.memory(seed, null));
+    for (KcpCounter counter : List.of(KcpCounter.OVER_BUDGET, KcpCounter.LANE_MESSAGES_IN)) {
+      long counted = reports.stream().mapToLong(report -> report.counters().get(counter)).sum();
+      assertTrue(counted > 0, "never counted: " + counter);
+    }
+  }
+
+  @Tag("slow")
+  @Test
+  void moreSeedsOfServersWithLittleMemorySucceed() {
+    run(MEMORY, ALL_MEMORY, seed -> Simulation.memory(seed, null));
   }
 
   @Tag("slow")
