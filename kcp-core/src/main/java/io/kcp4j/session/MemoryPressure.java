@@ -96,7 +96,7 @@ final class MemoryPressure {
 
     // When it has got the reserve, or has grown last:
 
-    int heldBytes;
+    int undeliveredBytes;
     long grownAtUs;
     long grownBytes;
     long deliveredBytes;
@@ -108,7 +108,7 @@ final class MemoryPressure {
 
     void begin(Session session, long nowUs) {
       grown(session, nowUs);
-      heldBytes = session.kcp().memory().receiveBytes();
+      undeliveredBytes = session.kcp().memory().undeliveredBytes();
       deliveredBytes = delivered(session);
       datagrams = datagrams(session);
       datagramAtUs = nowUs;
@@ -298,7 +298,7 @@ final class MemoryPressure {
       turn.datagramAtUs = nowUs;
     }
     boolean hasDelivered = Wait.delivered(session) != turn.deliveredBytes;
-    boolean holdsNoMore = session.kcp().memory().receiveBytes() <= turn.heldBytes;
+    boolean holdsNoMore = session.kcp().memory().undeliveredBytes() <= turn.undeliveredBytes;
     boolean isDone = hasDelivered && (holdsNoMore || budget.isReserveFree());
     if (isReaderAwaited(session) || isDone) {
       endTurn();
@@ -323,6 +323,11 @@ final class MemoryPressure {
 
   /** The session has not grown: another one that is refused memory may use the reserve. */
   private void passOn(Session session, Wait turn, long nowUs) {
+    if (session.kcp().memory().undeliveredBytes() == 0) { // It needs nothing any more.
+      endTurn();
+      waiting.remove(session);
+      return;
+    }
     boolean isSilent = turn.datagramAtUs <= turn.grownAtUs;
     turn.isActive = false;
     turn.isStalled |= !isSilent || nowUs - turn.datagramAtUs >= SILENCE_US;
