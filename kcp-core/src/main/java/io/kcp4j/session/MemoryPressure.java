@@ -13,7 +13,7 @@ import java.util.Map;
 
 /**
  * What happens when the sessions of a table need more memory than there is, so that they do not
- * wait for each other for ever: protocol.md 8.10.
+ * wait for each other for ever: protocol.md 8.12.
  *
  * <p>Unvalidated sessions have a share of their own, and the oldest of them ends when it is used
  * up. Of validated sessions, those that were refused memory wait in the order of the refusals. The

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Many sessions that need more memory than there is: protocol.md 8.10. */
+/** Many sessions that need more memory than there is: protocol.md 8.12. */
 class MemoryPressureTest {
 
   private static final int MIB = 1 << 20;
