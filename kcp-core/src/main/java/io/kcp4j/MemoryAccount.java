@@ -17,7 +17,7 @@ public final class MemoryAccount {
   private int sendBytes;
   private int receiveBytes;
 
-  /** The part of it that was passed on and not read, in bytes. */
+  /** The part of it that was forwarded and not read, in bytes. */
   private int unreadBytes;
 
   /** The part of it for lanes or streams, in bytes. */
@@ -303,7 +303,7 @@ public final class MemoryAccount {
   }
 
   /**
-   * Counts {@code bytes} that were passed on to such a protocol, and that the application has not
+   * Counts {@code bytes} that were forwarded to such a protocol, and that the application has not
    * read. They have arrived, so they count with or without room. Half of what sending leaves stays
    * free for others.
    *
@@ -325,7 +325,7 @@ public final class MemoryAccount {
     release(bytes);
   }
 
-  /** Whether it is the application that has to read what was passed on. */
+  /** Whether it is the application that has to read what was forwarded. */
   boolean hasUnread() {
     return unreadBytes > 0;
   }

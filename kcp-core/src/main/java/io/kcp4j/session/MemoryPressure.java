@@ -43,7 +43,7 @@ final class MemoryPressure {
   private static final int GROWTH_PART = 16;
 
   /** A session from whose peer nothing arrives has stalled after this. */
-  private static final long SILENCE_US = 5_000_000;
+  private static final long UNRESPONSIVE_US = 5_000_000;
 
   /** So often it is checked whether a network holds more than its part. */
   private static final long RECLAIM_US = 1_000_000;
@@ -330,7 +330,7 @@ final class MemoryPressure {
     }
     boolean isSilent = turn.datagramAtUs <= turn.grownAtUs;
     turn.isActive = false;
-    turn.isStalled |= !isSilent || nowUs - turn.datagramAtUs >= SILENCE_US;
+    turn.isStalled |= !isSilent || nowUs - turn.datagramAtUs >= UNRESPONSIVE_US;
     if (!turn.isStalled && firstActive() == null) {
       return;
     }
@@ -343,7 +343,7 @@ final class MemoryPressure {
     }
   }
 
-  /** A session has had the reserve in vain: of those, the one that holds most ends. */
+  /** A session has had the reserve and did not grow: of those, the one that holds most ends. */
   private void endOne(long nowUs) {
     waiting.keySet().stream()
         .filter(session -> waiting.get(session).isStalled)

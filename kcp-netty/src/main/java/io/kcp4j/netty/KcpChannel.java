@@ -463,7 +463,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
     @Override
     protected ConnectionMemory memory() {
-      return new PassedOnMemory(KcpChannel.this);
+      return new ForwardedMemory(KcpChannel.this);
     }
 
     @Override

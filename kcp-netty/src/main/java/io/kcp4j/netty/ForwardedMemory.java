@@ -8,11 +8,11 @@ import io.kcp4j.smux.ConnectionMemory;
  * What streams over a channel hold counts in the account of its session, also after that has been
  * closed. Used by the channel's event loop, after the session has begun.
  */
-final class PassedOnMemory implements ConnectionMemory {
+final class ForwardedMemory implements ConnectionMemory {
 
   private final KcpChannel channel;
 
-  PassedOnMemory(KcpChannel channel) {
+  ForwardedMemory(KcpChannel channel) {
     this.channel = channel;
   }
 
