@@ -648,10 +648,10 @@ public final class Kcp {
     advertised.updateIfOpened(wasClosed);
   }
 
-  /** Whether something has arrived completely that the reader has not taken. */
+  /** Whether something has arrived completely that the reader has not taken, or not read. */
   @Unstable
   public boolean hasUnread() {
-    return receiving.hasUnread();
+    return receiving.hasUnread() || memory().hasUnread();
   }
 
   /** There is memory again that {@link #memory} was short of: the next flush tells the window. */

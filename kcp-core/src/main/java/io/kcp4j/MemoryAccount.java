@@ -17,6 +17,12 @@ public final class MemoryAccount {
   private int sendBytes;
   private int receiveBytes;
 
+  /** The part of it that was forwarded and not read, in bytes. */
+  private int unreadBytes;
+
+  /** The part of it for lanes or streams, in bytes. */
+  private int streamBytes;
+
   /** By which the sessions of a network are counted together. */
   private short network;
 
@@ -57,6 +63,11 @@ public final class MemoryAccount {
   /** The part of it that was received, in bytes. */
   public int receiveBytes() {
     return receiveBytes;
+  }
+
+  /** The part of that which can be delivered or has to be completed, in bytes. */
+  public int undeliveredBytes() {
+    return receiveBytes - unreadBytes - streamBytes;
   }
 
   /** The number of its network: 0 to {@value MemoryBudget#NETWORKS} - 1. */
@@ -194,18 +205,22 @@ public final class MemoryAccount {
   }
 
   private boolean tryReserve(int bytes, Purpose purpose) {
+    return tryReserve(bytes, purpose, hasReserve && purpose != Purpose.SPARE);
+  }
+
+  private boolean tryReserve(int bytes, Purpose purpose, boolean isReserveUsed) {
     if (bytes == 0) {
       return true; // Even if more is held than there should be.
     }
     boolean isReserved;
     if (isUnvalidated) {
       isReserved = budget().tryReserveUnvalidated(bytes);
-    } else if (hasReserve && purpose != Purpose.SPARE) {
+    } else if (isReserveUsed) {
       isReserved = budget().tryReserveAll(bytes);
     } else {
       isReserved =
           !budget().isOverPartWhileOthersWait(network, bytes)
-              && budget().tryReserve(bytes, purpose, withheldBytes());
+              && budget().tryReserve(bytes, purpose, budget().limit().withheldBytes());
     }
     if (isReserved) {
       receiveBytes += bytes;
@@ -241,6 +256,81 @@ public final class MemoryAccount {
       budget().release(bytes);
     }
     countValidated(-bytes);
+  }
+
+  // Lanes and streams, which stay: streams never use the reserve, as messages do that end.
+
+  /** Reserves {@code bytes} for a lane: as {@link #tryReserve}, since the peer sends again. */
+  public boolean tryReserveLane(int bytes) {
+    return countStream(bytes, tryReserve(bytes));
+  }
+
+  /** Counts a change of what lanes take, without a check. */
+  public void chargeLanes(int bytes) {
+    streamBytes += bytes;
+    charge(Math.max(0, bytes));
+    release(Math.max(0, -bytes));
+  }
+
+  private boolean countStream(int bytes, boolean isReserved) {
+    streamBytes += isReserved ? bytes : 0;
+    return isReserved;
+  }
+
+  /** Releases {@code bytes} that were reserved for lanes or streams. */
+  public void releaseStream(int bytes) {
+    streamBytes -= bytes;
+    assert streamBytes >= 0 : streamBytes;
+    release(bytes);
+  }
+
+  /**
+   * Reserves {@code bytes} for the state of a stream of a protocol above that the peer has opened,
+   * so that it can at least be refused. A quarter of what sending leaves stays free for data. The
+   * peer does not open it again, so it waits for nothing if there is no room.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserveStream(int bytes) {
+    return countStream(bytes, tryReserve(bytes, Purpose.BEYOND_GAP, false));
+  }
+
+  /**
+   * Reserves {@code bytes} for what the application makes for such a stream. Half of what sending
+   * leaves stays free.
+   *
+   * @return false, with nothing reserved, if there is no room
+   */
+  public boolean tryReserveChannel(int bytes) {
+    return countStream(bytes, tryReserveSpare(bytes));
+  }
+
+  /**
+   * Counts {@code bytes} that were forwarded to such a protocol, and that the application has not
+   * read. They have arrived, so they count with or without room. Half of what sending leaves stays
+   * free for others.
+   *
+   * @return whether there is room; if not, nothing more should be read from the session
+   */
+  public boolean chargeUnread(int bytes) {
+    unreadBytes += bytes;
+    boolean hasRoom = tryReserveSpare(bytes);
+    if (!hasRoom) {
+      charge(bytes);
+    }
+    return hasRoom;
+  }
+
+  /** Releases {@code bytes} that {@link #chargeUnread} has counted. */
+  public void releaseUnread(int bytes) {
+    unreadBytes -= bytes;
+    assert unreadBytes >= 0 : unreadBytes;
+    release(bytes);
+  }
+
+  /** Whether it is the application that has to read what was forwarded. */
+  boolean hasUnread() {
+    return unreadBytes > 0;
   }
 
   // Sending

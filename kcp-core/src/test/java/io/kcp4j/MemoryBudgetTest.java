@@ -243,4 +243,52 @@ class MemoryBudgetTest {
     assertTrue(account.tryReserve(80 * MIB));
     assertFalse(account.hasRoomToSend(20 * MIB));
   }
+
+  // Streams of a protocol above
+
+  @Test
+  void streamsLeaveRoomToDataAndNeverUseTheReserve() {
+    MemoryAccount account = account(MemoryLimit.shared(16 * MIB), 1);
+    int room = 13 * MIB; // Without the share of unvalidated sessions, twice, and the reserve.
+    assertTrue(account.tryReserveChannel(room / 2));
+    assertFalse(account.tryReserveChannel(1));
+    assertTrue(account.tryReserveStream(room / 4));
+    assertFalse(account.tryReserveStream(1));
+    account.reserve(true);
+    assertFalse(account.tryReserveChannel(1));
+    assertFalse(account.tryReserveStream(1));
+    assertEquals(0, account.takeShortage(), "the peer does not send that again");
+    assertTrue(account.tryReserve(room / 4 + MIB), "data does");
+    assertEquals(room / 4 + MIB, account.undeliveredBytes());
+    account.release(room / 4 + MIB);
+    account.releaseStream(3 * room / 4);
+    assertEquals(0, account.heldBytes());
+  }
+
+  @Test
+  void lanesThatStayAreNoMessageThatHasToBeCompleted() {
+    MemoryAccount account = account(MemoryLimit.shared(16 * MIB), 1);
+    assertTrue(account.tryReserveLane(4 * KIB));
+    account.chargeLanes(KIB);
+    assertEquals(5 * KIB, account.receiveBytes());
+    assertEquals(0, account.undeliveredBytes());
+    account.chargeLanes(-2 * KIB);
+    account.releaseStream(3 * KIB);
+    assertEquals(0, account.heldBytes());
+  }
+
+  @Test
+  void bytesThatHaveArrivedCountWithAndWithoutRoom() {
+    MemoryAccount account = account(MemoryLimit.shared(16 * MIB), 1);
+    int half = 13 * MIB / 2;
+    assertTrue(account.chargeUnread(half));
+    assertFalse(account.chargeUnread(1));
+    assertEquals(half + 1, account.receiveBytes());
+    assertEquals(0, account.undeliveredBytes());
+    assertEquals(0, account.takeShortage());
+    assertTrue(account.hasUnread());
+    account.releaseUnread(half + 1);
+    assertFalse(account.hasUnread());
+    assertEquals(0, account.heldBytes());
+  }
 }

@@ -34,6 +34,7 @@ public final class Lanes {
   private final UnreliableSender unreliableSender;
   private final UnreliableReceiver unreliableReceiver;
   private final PeerLanes peerLanes;
+  private final LaneInput input;
 
   /** How large an unreliable message may be. */
   private int maxUnreliableBytes = Integer.MAX_VALUE;
@@ -41,9 +42,6 @@ public final class Lanes {
   private boolean isOpen;
   private boolean isUnsupported;
   private boolean isClosed;
-
-  /** How many lanes the peer has ended, which has not been taken yet. */
-  private int inputEnds;
 
   /**
    * Makes the lanes of a session before that has sent or received anything.
@@ -62,6 +60,7 @@ public final class Lanes {
     receiver = new LaneReceiver(this, kcp, control, config);
     unreliableSender = new UnreliableSender(sender, kcp, config.unreliableQueue());
     unreliableReceiver = new UnreliableReceiver(this, kcp, config);
+    input = new LaneInput(this, kcp, control, receiver, unreliableReceiver, peerLanes);
     kcp.sink(new SegmentDemux(this, kcp, sender, receiver, unreliableReceiver));
     kcp.source(sender);
     if (isClient) {
@@ -343,7 +342,7 @@ public final class Lanes {
 
   /** Whether reliable messages, or ends of lanes, have not been taken. */
   boolean hasUnread() {
-    return receiver.hasUnread() || inputEnds > 0;
+    return receiver.hasUnread() || input.hasEnds();
   }
 
   /** The inbox of a lane, which is made if there is none. */
@@ -371,87 +370,25 @@ public final class Lanes {
   }
 
   ByteBuf receive(Lane lane) {
-    if (!lane.isReadable()) {
-      return null;
-    }
-    ByteBuf message = isUnreliable(lane) ? unreliableReceiver.read(lane) : receiver.read(lane);
-    controlChanged();
-    kcp.sinkWasRead();
-    return message;
-  }
-
-  private static boolean isUnreliable(Lane lane) {
-    return lane.inputKind != null && !lane.inputKind.isReliable();
+    return input.receive(lane);
   }
 
   /** A message arrives, or a part of one. */
   void inputBegun(Lane lane, LaneKind kind) {
-    if (lane.inputKind == null) {
-      peerLanes.countBegin(lane);
-      lane.inputKind = kind;
-      stopDiscarded(lane);
-    }
-  }
-
-  /** Asks the peer to end what it has begun to send, if that is discarded. */
-  private void stopDiscarded(Lane lane) {
-    if (lane.is(Lane.INPUT_DISCARDED) && !lane.is(Lane.INPUT_ENDING)) {
-      control.add(lane, ControlFrames.STOP);
-    }
+    input.begun(lane, kind);
   }
 
   void discardInput(Lane lane) {
-    if (lane.is(Lane.INPUT_DISCARDED) || lane.isUnused()) {
-      return;
-    }
-    if (isUnreliable(lane)) {
-      unreliableReceiver.discard(lane);
-    } else {
-      receiver.discard(lane);
-    }
-    if (lane.inputKind != null) {
-      stopDiscarded(lane);
-    }
-    takeInputEnd(lane);
-    controlChanged();
-    kcp.sinkWasRead();
-  }
-
-  /** Control frames that are due leave at the end of the batch of input, if there is one. */
-  private void controlChanged() {
-    if (!control.isEmpty()) {
-      kcp.sourceBecameReady();
-    }
+    input.discard(lane);
   }
 
   /** The peer has ended its direction, and everything before has arrived. */
   void inputEnded(Lane lane) {
-    LaneTracing.inputEnded(kcp, lane);
-    peerLanes.countBegin(lane);
-    inputEnds++;
-    lane.set(Lane.INPUT_ENDING, true);
-    if (lane.is(Lane.INPUT_DISCARDED)) {
-      takeInputEnd(lane);
-    } else {
-      news(lane);
-    }
+    input.ended(lane);
   }
 
   boolean takeInputEnd(Lane lane) {
-    if (!lane.is(Lane.INPUT_ENDING) || lane.isReadable()) {
-      return false;
-    }
-    inputEnds--;
-    lane.set(Lane.INPUT_ENDING, false);
-    lane.set(Lane.INPUT_DISCARDED, false);
-    lane.inputKind = null;
-    lane.arrived = Lane.ALL_ARRIVED;
-    control.add(lane, ControlFrames.FIN_ACK);
-    control.drop(lane, ControlFrames.STOP);
-    controlChanged();
-    releaseIfEmpty(lane);
-    peerLanes.endIfUnused(lane);
-    return true;
+    return input.takeEnd(lane);
   }
 
   /** The peer has read everything that this side had ended. */
@@ -486,7 +423,7 @@ public final class Lanes {
   private void close(Lane lane) {
     lane.output = Lane.Output.UNUSED;
     drop(lane, LaneSend.Drop.SESSION_CLOSED);
-    if (isUnreliable(lane)) {
+    if (LaneInput.isUnreliable(lane)) {
       unreliableReceiver.close(lane);
     } else if (lane.inbox != null) {
       receiver.close(lane);

@@ -38,14 +38,13 @@ final class PeerLanes {
 
   /** See {@link Lanes#attachmentBytes}. */
   void attachmentBytes(int bytes) {
-    memory.charge(bytes * used);
-    memory.release(attachmentBytes * used);
+    memory.chargeLanes((bytes - attachmentBytes) * used);
     attachmentBytes = bytes;
   }
 
   /** Counts a lane that is made for the peer; returns whether there is memory for it. */
   boolean tryAdd() {
-    boolean hasRoom = memory.tryReserve(LANE_BYTES);
+    boolean hasRoom = memory.tryReserveLane(LANE_BYTES);
     lanes += hasRoom ? 1 : 0;
     return hasRoom;
   }
@@ -58,7 +57,7 @@ final class PeerLanes {
     boolean isPossible =
         rateLimit.mayBegin(lane)
             && (!memory.isUnvalidated() || used < MAX_UNVALIDATED)
-            && memory.tryReserve(attachmentBytes);
+            && memory.tryReserveLane(attachmentBytes);
     if (isPossible) {
       lane.set(Lane.CHARGED, true);
       used++;
@@ -76,13 +75,13 @@ final class PeerLanes {
     if (lane.is(Lane.CHARGED) && lane.isUnused()) {
       lane.set(Lane.CHARGED, false);
       used--;
-      memory.release(attachmentBytes);
+      memory.releaseStream(attachmentBytes);
     }
   }
 
   /** The session has closed: what becomes of its lanes makes no difference any more. */
   void close() {
-    memory.release(chargedBytes());
+    memory.releaseStream(chargedBytes());
     lanes = 0;
     used = 0;
     attachmentBytes = 0;

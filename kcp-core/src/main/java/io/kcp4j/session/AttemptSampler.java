@@ -2,8 +2,8 @@ package io.kcp4j.session;
 
 /**
  * Limits how many attempts to begin a session go on in a second, and chooses them at random among
- * all of the last tenth of a second. With a limit alone, the sender that is first would take it
- * all, and a flood is always first.
+ * all of the last tenth of a second. With a limit alone, the first peer would take it all, and a
+ * flood is always first.
  */
 final class AttemptSampler {
 

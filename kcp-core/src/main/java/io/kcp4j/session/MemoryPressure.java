@@ -13,7 +13,7 @@ import java.util.Map;
 
 /**
  * What happens when the sessions of a table need more memory than there is, so that they do not
- * wait for each other for ever: protocol.md 8.10.
+ * wait for each other for ever: protocol.md 8.12.
  *
  * <p>Unvalidated sessions have a share of their own, and the oldest of them ends when it is used
  * up. Of validated sessions, those that were refused memory wait in the order of the refusals. The
@@ -107,7 +107,7 @@ final class MemoryPressure {
 
     // When it has got the reserve, or has grown last:
 
-    int heldBytes;
+    int undeliveredBytes;
     long grownAtUs;
     long grownBytes;
     long deliveredBytes;
@@ -119,7 +119,7 @@ final class MemoryPressure {
 
     void begin(Session session, long nowUs) {
       grown(session, nowUs);
-      heldBytes = session.kcp().memory().receiveBytes();
+      undeliveredBytes = session.kcp().memory().undeliveredBytes();
       deliveredBytes = delivered(session);
       datagrams = datagrams(session);
       datagramAtUs = nowUs;
@@ -360,7 +360,7 @@ final class MemoryPressure {
       turn.datagramAtUs = nowUs;
     }
     boolean hasDelivered = Wait.delivered(session) != turn.deliveredBytes;
-    boolean holdsNoMore = session.kcp().memory().receiveBytes() <= turn.heldBytes;
+    boolean holdsNoMore = session.kcp().memory().undeliveredBytes() <= turn.undeliveredBytes;
     boolean isDone = hasDelivered && (holdsNoMore || budget.isReserveFree());
     if (isReaderAwaited(session) || isDone) {
       endTurn();
@@ -385,6 +385,11 @@ final class MemoryPressure {
 
   /** The session has not grown enough: another one that waits to receive may use the reserve. */
   private void passOn(Session session, Wait turn, long nowUs) {
+    if (session.kcp().memory().undeliveredBytes() == 0) { // It needs nothing any more.
+      endTurn();
+      waiting.remove(session);
+      return;
+    }
     if (!isAnotherReceiving(turn)) {
       if (Wait.taken(session) > turn.grownBytes) {
         turn.grown(session, nowUs); // Its link is slow, or it loses much.

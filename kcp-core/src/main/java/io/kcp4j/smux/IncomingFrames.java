@@ -13,9 +13,13 @@ final class IncomingFrames implements FrameReader.Handler {
   private final StreamLifecycle lifecycle;
   private final ReceiveQuota quota;
   private final StreamAdmission admission;
+  private final ConnectionMemory memory;
 
   /** Streams whose listeners will be told of input. */
   private final ArrayDeque<SmuxStream> withInput = new ArrayDeque<>();
+
+  /** Streams that wait until the peer has proven its address. */
+  private final ArrayDeque<SmuxStream> waiting = new ArrayDeque<>();
 
   private final ArrayDeque<ByteBuf> scratch = new ArrayDeque<>();
   private long accepted;
@@ -30,13 +34,15 @@ final class IncomingFrames implements FrameReader.Handler {
       StreamTable table,
       StreamLifecycle lifecycle,
       ReceiveQuota quota,
-      StreamAdmission admission) {
+      StreamAdmission admission,
+      ConnectionMemory memory) {
     this.session = session;
     this.listener = listener;
     this.table = table;
     this.lifecycle = lifecycle;
     this.quota = quota;
     this.admission = admission;
+    this.memory = memory;
   }
 
   long accepted() {
@@ -74,23 +80,45 @@ final class IncomingFrames implements FrameReader.Handler {
     } else if (!lifecycle.makeRoom()) {
       refused++;
     } else {
-      accept(streamId);
+      addStream(streamId);
     }
   }
 
   /** Without room for one more closing stream, there is not even a FIN. */
   private void refuse(int streamId) {
     refused++;
-    if (table.closing() < session.config().maxStreams()) {
-      SmuxStream stream = new SmuxStream(session, streamId);
-      table.add(stream);
+    SmuxStream stream = new SmuxStream(session, streamId);
+    if (table.closing() < session.config().maxStreams() && table.tryAddPeerStream(stream)) {
       lifecycle.close(stream);
     }
   }
 
-  private void accept(int streamId) {
+  private void addStream(int streamId) {
     SmuxStream stream = new SmuxStream(session, streamId);
-    table.add(stream);
+    if (!table.tryAddPeerStream(stream)) {
+      refused++;
+    } else if (admission.isToWait(accepted)) {
+      waiting.add(stream);
+      memory.validatePeer();
+    } else {
+      accept(stream);
+    }
+  }
+
+  /** Accepts the streams that have waited, if the peer has proven its address. */
+  void acceptWaiting() {
+    while (!waiting.isEmpty() && !admission.isToWait(accepted) && !isDone()) {
+      SmuxStream stream = waiting.remove();
+      if (!stream.isClosed) {
+        accept(stream);
+        if (stream.readableBytes() > 0 || stream.isInputEnded()) {
+          inputArrived(stream);
+        }
+      }
+    }
+  }
+
+  private void accept(SmuxStream stream) {
     try {
       stream.listener = listener.streamOpened(stream);
     } finally {
@@ -168,8 +196,10 @@ final class IncomingFrames implements FrameReader.Handler {
     for (SmuxStream stream; (stream = withInput.pollFirst()) != null; ) {
       stream.isInputPending = false;
       if (!stream.isClosed) {
-        stream.listener.inputReady(stream);
-        stream.input.copySlices(allocator, scratch);
+        if (stream.listener != null) {
+          stream.listener.inputReady(stream);
+        }
+        stream.input.copySlices(allocator, scratch, quota);
       }
     }
   }

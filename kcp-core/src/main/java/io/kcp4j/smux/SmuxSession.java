@@ -43,23 +43,34 @@ public final class SmuxSession {
   private long openedStreams;
   private long framesOut;
 
+  /** Makes a session over a connection without a memory limit. */
+  public SmuxSession(SmuxConfig config, boolean client, SmuxSessionListener listener, long nowMs) {
+    this(config, client, listener, ConnectionMemory.UNLIMITED, nowMs);
+  }
+
   /**
    * Makes a session. Nothing is sent at the start.
    *
    * @param client whether this side has opened the connection; the peer must be the other
+   * @param memory where to count what the peer makes the session keep
    * @param nowMs the time in milliseconds, from any origin
    */
-  public SmuxSession(SmuxConfig config, boolean client, SmuxSessionListener listener, long nowMs) {
+  public SmuxSession(
+      SmuxConfig config,
+      boolean client,
+      SmuxSessionListener listener,
+      ConnectionMemory memory,
+      long nowMs) {
     this.config = config;
     this.listener = listener;
     this.nowMs = nowMs;
-    table = new StreamTable(client);
-    quota = new ReceiveQuota(config.maxReceiveBuffer(), config.stalledStreamMs());
+    table = new StreamTable(client, memory);
+    quota = new ReceiveQuota(config.maxReceiveBuffer(), config.stalledStreamMs(), memory);
     lifecycle = new StreamLifecycle(config, table, quota);
     control = lifecycle.control();
     output = lifecycle.output();
-    StreamAdmission admission = new StreamAdmission(config, nowMs);
-    incoming = new IncomingFrames(this, listener, table, lifecycle, quota, admission);
+    StreamAdmission admission = new StreamAdmission(config, memory, nowMs);
+    incoming = new IncomingFrames(this, listener, table, lifecycle, quota, admission, memory);
     reader = new FrameReader(config.version(), incoming);
     int shortestMs = Math.min(config.closeTimeoutMs(), config.stalledStreamMs());
     maxDelayMs = Math.min(MAX_DELAY_MS, shortestMs);
@@ -89,6 +100,7 @@ public final class SmuxSession {
     depth++;
     try {
       try {
+        incoming.acceptWaiting();
         reader.read(in);
       } finally {
         incoming.report(in.alloc());
@@ -101,10 +113,28 @@ public final class SmuxSession {
   }
 
   /**
+   * The peer may have proven its address: accepts streams that have waited for that.
+   *
+   * @param allocator for what their listeners leave unread
+   */
+  public void peerValidated(ByteBufAllocator allocator) {
+    depth++;
+    try {
+      incoming.acceptWaiting();
+      incoming.report(allocator);
+    } finally {
+      depth--;
+    }
+    wasBlocked |= quota.isBlocked();
+    report();
+  }
+
+  /**
    * Whether the driver should stop reading from the connection, because streams have not read
-   * {@link SmuxConfig#maxReceiveBuffer()} bytes. {@link SmuxSessionListener#receiveReady()} says
-   * when to go on. In version 2, that is some time after {@link SmuxConfig#stalledStreamMs()} at
-   * the latest, unless all streams are read slowly.
+   * {@link SmuxConfig#maxReceiveBuffer()} bytes, or because the connection's memory has no room for
+   * what they have not read. {@link SmuxSessionListener#receiveReady()} says when to go on. In
+   * version 2, that is some time after {@link SmuxConfig#stalledStreamMs()} at the latest, unless
+   * all streams are read slowly.
    */
   public boolean isReceiveBlocked() {
     return quota.isBlocked();

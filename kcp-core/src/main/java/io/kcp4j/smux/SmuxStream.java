@@ -28,7 +28,7 @@ public final class SmuxStream {
   final StreamInput input;
   final StreamOutput output;
 
-  /** Null until the stream was accepted; of a refused stream for good. */
+  /** Null until the stream was accepted, which may have to wait; of a refused stream for good. */
   SmuxStreamListener listener;
 
   /** Of {@link ControlFrames}. */
@@ -45,6 +45,9 @@ public final class SmuxStream {
 
   /** The peer has sent beyond the window, and gets no credit for it. */
   boolean isInViolation;
+
+  /** Counts in the memory of the connection. */
+  boolean isCharged;
 
   /** The session does not know the stream any more. */
   boolean isOver;

@@ -1,18 +1,27 @@
 package io.kcp4j.smux;
 
-/** Limits the streams that the peer opens, by their number and their rate. */
+/**
+ * Limits the streams that the peer opens, by their number and their rate, and those of a peer whose
+ * address may be forged.
+ */
 final class StreamAdmission {
 
   private static final long US_PER_MS = 1_000;
   private static final long US_PER_S = 1_000_000;
 
+  /** So many streams are accepted before the peer has proven its address. */
+  private static final int MAX_UNVALIDATED = 8;
+
   private final int maxStreams;
   private final long intervalUs;
+
+  private final ConnectionMemory memory;
 
   /** When the token bucket is full again. */
   private long fullAtUs;
 
-  StreamAdmission(SmuxConfig config, long nowMs) {
+  StreamAdmission(SmuxConfig config, ConnectionMemory memory, long nowMs) {
+    this.memory = memory;
     maxStreams = config.maxStreams();
     intervalUs = US_PER_S / config.maxNewStreamsPerSecond();
     fullAtUs = nowMs * US_PER_MS;
@@ -30,5 +39,10 @@ final class StreamAdmission {
     }
     fullAtUs = nextUs;
     return true;
+  }
+
+  /** Whether a stream beyond those that were accepted has to wait for the peer's proof. */
+  boolean isToWait(long accepted) {
+    return accepted >= MAX_UNVALIDATED && !memory.isPeerValidated();
   }
 }

@@ -90,13 +90,18 @@ final class StreamInput {
     if (readableBytes == 0) {
       return null;
     }
+    boolean isKept = pieces.size() > slices;
     ByteBuf piece = pieces.pollFirst();
     slices = Math.min(slices, pieces.size());
     readPeriod = quota.period();
     int bytes = piece.readableBytes();
     readableBytes -= bytes;
     consumed += bytes;
-    quota.release(bytes);
+    if (isKept) {
+      quota.releaseKept(bytes);
+    } else {
+      quota.release(bytes);
+    }
     return piece;
   }
 
@@ -113,12 +118,13 @@ final class StreamInput {
     }
   }
 
-  /** Replaces slices of the buffer that was received by copies. */
-  void copySlices(ByteBufAllocator allocator, ArrayDeque<ByteBuf> scratch) {
+  /** Replaces slices of the buffer that was received by copies, which are counted before. */
+  void copySlices(ByteBufAllocator allocator, ArrayDeque<ByteBuf> scratch, ReceiveQuota quota) {
     for (; slices > 0; slices--) {
       scratch.addFirst(pieces.pollLast());
     }
     for (ByteBuf piece; (piece = scratch.pollFirst()) != null; ) {
+      quota.keep(piece.readableBytes());
       pieces.addLast(copy(piece, allocator));
     }
   }

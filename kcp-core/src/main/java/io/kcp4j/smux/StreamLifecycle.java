@@ -70,7 +70,9 @@ final class StreamLifecycle {
   void cut(SmuxStream stream, String reason) {
     cut++;
     close(stream);
-    stream.listener.failed(stream, new SmuxException(stream + ": " + reason));
+    if (stream.listener != null) {
+      stream.listener.failed(stream, new SmuxException(stream + ": " + reason));
+    }
   }
 
   /** The peer's FIN has arrived. */
@@ -95,7 +97,7 @@ final class StreamLifecycle {
 
   private void finSent(SmuxStream stream) {
     stream.output.isFinSent = true;
-    if (!stream.isClosed) {
+    if (!stream.isClosed && stream.listener != null) {
       stream.listener.outputEnded(stream);
     }
     removeIfOver(stream);
@@ -143,6 +145,7 @@ final class StreamLifecycle {
   void runTimers(long nowMs) {
     closings.expire(nowMs, this::abandon);
     stalls.expire(nowMs, stream -> cut(stream, "the peer has ended it and reads no more"));
+    quota.updateShortage();
     // In version 1 a stream that is not read is the only flow control that there is.
     if (config.version() == 2 && quota.isCutDue(nowMs)) {
       cutStalled(nowMs);

@@ -10,6 +10,9 @@ import java.util.Map;
  */
 final class StreamTable {
 
+  /** The approximate memory of a stream, without what it has received. */
+  static final int STREAM_BYTES = 512;
+
   private static final long MAX_ID = 0xffff_ffffL;
 
   /** Peers choose ids, so lookups must not degrade with bad ones: {@code HashMap} has trees. */
@@ -18,11 +21,13 @@ final class StreamTable {
   /** Most frames belong to the stream of the frame before. */
   private SmuxStream latest;
 
+  private final ConnectionMemory memory;
   private int closing;
   private long nextId;
 
   /** Without streams. Clients have odd ids from 3 on, servers even ones from 2 on, as in Go. */
-  StreamTable(boolean client) {
+  StreamTable(boolean client, ConnectionMemory memory) {
+    this.memory = memory;
     nextId = client ? 3 : 2;
   }
 
@@ -67,6 +72,22 @@ final class StreamTable {
     nextId = id;
   }
 
+  /** Adds an open stream of the peer, if there is memory for it. */
+  boolean tryAddPeerStream(SmuxStream stream) {
+    stream.isCharged = memory.tryReserveStream(STREAM_BYTES);
+    if (stream.isCharged) {
+      add(stream);
+    }
+    return stream.isCharged;
+  }
+
+  private void release(SmuxStream stream) {
+    if (stream.isCharged) {
+      stream.isCharged = false;
+      memory.release(STREAM_BYTES);
+    }
+  }
+
   /** Adds an open stream. */
   void add(SmuxStream stream) {
     streams.put(stream.id(), stream);
@@ -79,6 +100,7 @@ final class StreamTable {
 
   void remove(SmuxStream stream) {
     streams.remove(stream.id());
+    release(stream);
     if (stream.isClosed()) {
       closing--;
     }
@@ -88,6 +110,7 @@ final class StreamTable {
   }
 
   void clear() {
+    streams.values().forEach(this::release);
     streams.clear();
     closing = 0;
     latest = null;

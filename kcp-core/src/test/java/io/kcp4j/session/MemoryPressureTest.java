@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** Many sessions that need more memory than there is: protocol.md 8.10. */
+/** Many sessions that need more memory than there is: protocol.md 8.12. */
 class MemoryPressureTest {
 
   private static final int MIB = 1 << 20;

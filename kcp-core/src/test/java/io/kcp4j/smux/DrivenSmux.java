@@ -34,7 +34,11 @@ final class DrivenSmux implements SmuxSessionListener {
   }
 
   DrivenSmux(SmuxConfig config, boolean client) {
-    session = new SmuxSession(config, client, this, nowMs);
+    this(config, client, ConnectionMemory.UNLIMITED);
+  }
+
+  DrivenSmux(SmuxConfig config, boolean client, ConnectionMemory memory) {
+    session = new SmuxSession(config, client, this, memory, nowMs);
     version = config.version();
   }
 

@@ -343,12 +343,12 @@ class SmuxReceiveTest {
     UnpooledByteBufAllocator memory = new UnpooledByteBufAllocator(false, true);
     FailingAllocator allocator = new FailingAllocator(memory, 0.5, 1, new FaultCounts());
     StreamInput input = new StreamInput(65_536);
-    ReceiveQuota quota = new ReceiveQuota(65_536, 10_000);
+    ReceiveQuota quota = new ReceiveQuota(65_536, 10_000, ConnectionMemory.UNLIMITED);
     ArrayDeque<ByteBuf> scratch = new ArrayDeque<>();
     for (int i = 0; i < 200; i++) {
       input.add(memory.buffer(1).writeByte(i), quota);
       input.add(memory.buffer(1).writeByte(i), quota);
-      input.copySlices(allocator, scratch);
+      input.copySlices(allocator, scratch, quota);
     }
     for (int i = 0; i < 400; i++) {
       ByteBuf piece = input.poll(quota);

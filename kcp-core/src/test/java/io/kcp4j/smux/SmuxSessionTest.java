@@ -447,7 +447,7 @@ class SmuxSessionTest {
 
   @Test
   void idsThatAreUsedUpFailToOpen() throws SmuxException {
-    StreamTable table = new StreamTable(true);
+    StreamTable table = new StreamTable(true, ConnectionMemory.UNLIMITED);
     table.nextId(0xffff_fffdL);
     assertEquals(0xffff_fffd, table.takeId());
     assertEquals(0xffff_ffff, table.takeId());

@@ -8,6 +8,7 @@ import io.kcp4j.netty.internal.SessionPipeline;
 import io.kcp4j.netty.internal.StacklessClosedChannelException;
 import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Session;
+import io.kcp4j.smux.ConnectionMemory;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
 import io.netty.channel.Channel;
@@ -443,7 +444,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   }
 
   /** Whether the peer has not shown that it receives at its address, which may be forged. */
-  private boolean mayBeForged() {
+  boolean mayBeForged() {
     Session session = this.session.get();
     return parent() != null && session != null && !session.path().isValidated();
   }
@@ -458,6 +459,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     @Override
     protected boolean isPeerErrorFired() {
       return !mayBeForged();
+    }
+
+    @Override
+    protected ConnectionMemory memory() {
+      return new ForwardedMemory(KcpChannel.this);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.kcp4j.netty.internal;
 
+import io.kcp4j.smux.ConnectionMemory;
 import io.netty.channel.Channel;
 import io.netty.channel.DefaultChannelPipeline;
 
@@ -27,6 +28,19 @@ public class SessionPipeline extends DefaultChannelPipeline {
   protected boolean isPeerErrorFired() {
     Channel parent = channel().parent();
     return parent == null || isPeerErrorFired(parent);
+  }
+
+  /** Where to count what the peer of {@code channel} makes a protocol over it keep. */
+  public static ConnectionMemory memory(Channel channel) {
+    return channel.pipeline() instanceof SessionPipeline pipeline
+        ? pipeline.memory()
+        : ConnectionMemory.UNLIMITED;
+  }
+
+  /** The same for the channel of this pipeline; by default that of the parent. */
+  protected ConnectionMemory memory() {
+    Channel parent = channel().parent();
+    return parent == null ? ConnectionMemory.UNLIMITED : memory(parent);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.kcp4j.netty.smux;
 
 import io.kcp4j.netty.internal.SessionPipeline;
+import io.kcp4j.smux.ConnectionMemory;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.smux.SmuxException;
 import io.kcp4j.smux.SmuxSession;
@@ -33,11 +34,17 @@ import java.util.concurrent.TimeUnit;
  */
 final class SmuxConnection implements SmuxSessionListener {
 
+  /**
+   * The approximate memory of a stream's channel, with its pipeline, its events and a few handlers.
+   */
+  private static final int CHANNEL_BYTES = 4 * 1024;
+
   /** The most passes of a round. Work that it causes beyond that waits for a task. */
   private static final int MAX_PASSES = 16;
 
   private final ChannelHandlerContext ctx;
   private final ChannelHandler streamHandler;
+  private final ConnectionMemory memory;
   private final SmuxSession session;
   private final Set<SmuxStreamChannel> streams = new LinkedHashSet<>();
   private final Queue<Runnable> events = new ArrayDeque<>();
@@ -62,7 +69,8 @@ final class SmuxConnection implements SmuxSessionListener {
       ChannelHandlerContext ctx, SmuxConfig config, boolean client, ChannelHandler streamHandler) {
     this.ctx = ctx;
     this.streamHandler = streamHandler;
-    session = new SmuxSession(config, client, this, nowMs());
+    memory = SessionPipeline.memory(ctx.channel());
+    session = new SmuxSession(config, client, this, memory, nowMs());
     runTimers();
   }
 
@@ -86,26 +94,42 @@ final class SmuxConnection implements SmuxSessionListener {
       throw new ClosedChannelException();
     }
     StreamEvents events = new StreamEvents(this);
-    return add(session.open(events, null), events);
+    return add(session.open(events, null), events, false);
   }
 
-  private SmuxStreamChannel add(SmuxStream stream, StreamEvents events) {
-    SmuxStreamChannel channel = new SmuxStreamChannel(ctx.channel(), this, stream, events);
+  private SmuxStreamChannel add(SmuxStream stream, StreamEvents events, boolean isCharged) {
+    SmuxStreamChannel channel =
+        new SmuxStreamChannel(ctx.channel(), this, stream, events, isCharged);
     streams.add(channel);
     return channel;
   }
 
   void remove(SmuxStreamChannel stream) {
     streams.remove(stream);
+    if (stream.isCharged()) {
+      memory.release(CHANNEL_BYTES);
+    }
+  }
+
+  ConnectionMemory memory() {
+    return memory;
+  }
+
+  /** The peer may have proven its address. */
+  void peerValidated() {
+    if (!isEnded) {
+      session.peerValidated(ctx.alloc());
+      scheduleRound();
+    }
   }
 
   @Override
   public SmuxStreamListener streamOpened(SmuxStream stream) {
-    if (streamHandler == null) {
+    if (streamHandler == null || !memory.tryReserveChannel(CHANNEL_BYTES)) {
       return null;
     }
     StreamEvents events = new StreamEvents(this);
-    SmuxStreamChannel channel = add(stream, events);
+    SmuxStreamChannel channel = add(stream, events, true);
     enqueue(() -> accept(channel));
     return events;
   }
@@ -141,8 +165,8 @@ final class SmuxConnection implements SmuxSessionListener {
   }
 
   /**
-   * Streams that are not read stop the whole connection when the session's receive buffer is full.
-   * What the connection has read already is still received.
+   * Streams that are not read stop the whole connection when the session's receive buffer is full,
+   * or its memory used up. What the connection has read already is still received.
    */
   private void updateReading() {
     var config = ctx.channel().config();
@@ -150,6 +174,8 @@ final class SmuxConnection implements SmuxSessionListener {
     if (isBlocked && !isReadingStopped && config.isAutoRead()) {
       isReadingStopped = true;
       config.setAutoRead(false);
+      timer.cancel(false);
+      runTimers(); // They are due earlier than when nothing was blocked.
     } else if (!isBlocked && isReadingStopped) {
       isReadingStopped = false;
       config.setAutoRead(true);
@@ -304,7 +330,7 @@ final class SmuxConnection implements SmuxSessionListener {
       timer.cancel(false);
     }
     for (SmuxStreamChannel stream : List.copyOf(streams)) {
-      if (isClosedByUser) {
+      if (isClosedByUser || memory.isRevoked()) {
         stream.discardInput();
       } else {
         stream.keepInput();

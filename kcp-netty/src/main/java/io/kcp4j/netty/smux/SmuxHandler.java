@@ -144,6 +144,9 @@ public final class SmuxHandler extends ChannelDuplexHandler {
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     ctx.fireUserEventTriggered(event);
+    if (connection != null) {
+      connection.peerValidated(); // It may be the event of a connection that says so.
+    }
     if (event instanceof ChannelInputShutdownEvent) {
       ctx.close();
     }

@@ -2,6 +2,7 @@ package io.kcp4j.netty.smux;
 
 import io.kcp4j.netty.internal.SessionPipeline;
 import io.kcp4j.netty.internal.StacklessClosedChannelException;
+import io.kcp4j.smux.ConnectionMemory;
 import io.kcp4j.smux.SmuxStream;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
@@ -60,14 +61,22 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
   private final StreamWriter writer = new StreamWriter(this);
   private final StreamClosure closure;
 
+  /** Whether the channel counts in the memory of the connection. */
+  private final boolean isCharged;
+
   private volatile State state = State.OPEN;
 
   SmuxStreamChannel(
-      Channel parent, SmuxConnection connection, SmuxStream stream, StreamEvents events) {
+      Channel parent,
+      SmuxConnection connection,
+      SmuxStream stream,
+      StreamEvents events,
+      boolean isCharged) {
     super(parent, new SmuxStreamChannelId(parent.id(), stream.id()));
     this.connection = connection;
     this.stream = stream;
     this.events = events;
+    this.isCharged = isCharged;
     config = new SmuxStreamChannelConfig(this);
     closure = new StreamClosure(this, events);
     events.attach(this);
@@ -131,6 +140,15 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
   }
 
   // Used by the parts of the channel.
+
+  /** Whether the peer has opened the stream, so that the channel counts as its memory. */
+  boolean isCharged() {
+    return isCharged;
+  }
+
+  ConnectionMemory memory() {
+    return connection.memory();
+  }
 
   SmuxStream stream() {
     return stream;

@@ -7,15 +7,27 @@ import java.util.Queue;
 
 /**
  * Reads from a stream into its channel's pipeline, as {@code autoRead} and {@code read()} ask for
- * it. What is taken from the stream counts as consumed before a handler receives it. Used by the
- * channel's event loop.
+ * it. What is taken from the stream counts as consumed before a handler receives it. As long as it
+ * waits for another read, it counts in the memory of the connection. Used by the channel's event
+ * loop.
  */
 final class StreamReader implements Runnable {
+
+  /** What a buffer takes beside its content, approximately. */
+  private static final int BUFFER_BYTES = 128;
 
   private final SmuxStreamChannel channel;
 
   /** What was taken from the stream and no handler has received. */
   private final Queue<ByteBuf> taken = new ArrayDeque<>(4);
+
+  private int takenBytes;
+
+  /** What counts in the memory of the connection. */
+  private int chargedBytes;
+
+  /** Whether {@link #taken} has slices of what the connection has read, which they keep whole. */
+  private boolean hasSlices;
 
   private boolean isPending;
   private boolean isScheduled;
@@ -53,13 +65,15 @@ final class StreamReader implements Runnable {
   public void run() {
     isScheduled = false;
     channel.progressed();
+    charge();
   }
 
   /** Bytes have arrived: takes them now if they are to be read, while that needs no copy. */
   void inputArrived() {
     if (channel.isReading()) {
       if (isPending && taken.isEmpty()) {
-        takeAll();
+        take();
+        hasSlices = true;
       }
     } else if (channel.isActive()) {
       discard();
@@ -68,10 +82,54 @@ final class StreamReader implements Runnable {
 
   /** Takes everything that has arrived, before the session ends and releases it. */
   void takeAll() {
+    take();
+    charge();
+  }
+
+  private void take() {
     SmuxStream stream = channel.stream();
     for (ByteBuf bytes; (bytes = stream.read()) != null; ) {
-      taken.add(bytes);
+      add(bytes);
     }
+  }
+
+  private void add(ByteBuf bytes) {
+    taken.add(bytes);
+    takenBytes += bytes.readableBytes();
+  }
+
+  /**
+   * Counts what waits for another read. If none is requested, slices are replaced by copies: they
+   * would keep more.
+   */
+  private void charge() {
+    int bytes = takenBytes + BUFFER_BYTES * taken.size();
+    if (bytes > chargedBytes) {
+      channel.memory().chargeUnread(bytes - chargedBytes);
+    } else if (bytes < chargedBytes) {
+      channel.memory().releaseUnread(chargedBytes - bytes);
+    }
+    chargedBytes = bytes;
+    hasSlices &= bytes > 0;
+    if (hasSlices && !isPending) {
+      hasSlices = false;
+      for (int count = taken.size(); count > 0; count--) {
+        taken.add(copy(taken.remove()));
+      }
+    }
+  }
+
+  /** Without memory for a copy, the slice stays. */
+  private ByteBuf copy(ByteBuf slice) {
+    ByteBuf copy;
+    try {
+      copy = channel.alloc().buffer(slice.readableBytes(), slice.readableBytes());
+    } catch (RuntimeException | OutOfMemoryError e) {
+      return slice;
+    }
+    copy.writeBytes(slice);
+    slice.release();
+    return copy;
   }
 
   /** Makes the requested read if there is input. */
@@ -105,14 +163,17 @@ final class StreamReader implements Runnable {
     } while (isReadable() && handle.continueReading());
     handle.readComplete();
     channel.pipeline().fireChannelReadComplete();
+    charge();
   }
 
   private ByteBuf next(int maxBytes) {
     if (taken.isEmpty()) {
-      taken.add(channel.stream().read());
+      add(channel.stream().read());
     }
     ByteBuf next = taken.element();
-    return next.readableBytes() > maxBytes ? next.readRetainedSlice(maxBytes) : taken.remove();
+    int bytes = Math.min(next.readableBytes(), maxBytes);
+    takenBytes -= bytes;
+    return next.readableBytes() > bytes ? next.readRetainedSlice(bytes) : taken.remove();
   }
 
   /** Discards what has arrived, so that the peer may send as much again. */
@@ -126,5 +187,7 @@ final class StreamReader implements Runnable {
     for (ByteBuf bytes; (bytes = taken.poll()) != null; ) {
       bytes.release();
     }
+    takenBytes = 0;
+    charge();
   }
 }
