@@ -12,6 +12,7 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LanesConfig;
+import io.netty.buffer.Unpooled;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -59,7 +60,7 @@ class PathAttackTest {
     void send(int lane, int messages) {
       int expected = received.count() + messages;
       for (int i = 0; i < messages; i++) {
-        client.write(new LaneMessage(lane, Fixture.buffer(client, new byte[] {'m'})));
+        client.write(new LaneMessage(lane, Unpooled.wrappedBuffer(new byte[] {'m'})));
       }
       client.flush();
       await().until(() -> received.count() == expected);
