@@ -56,6 +56,9 @@ final class Crowd {
   /** The bytes that were sent to each address. */
   final Map<InetSocketAddress, Long> sentTo = new HashMap<>();
 
+  /** The clients whose bytes the server sends back. */
+  private final Map<InetSocketAddress, Client> echoed = new HashMap<>();
+
   /** What the server does when it has read. */
   Consumer<Session> onRead = session -> {};
 
@@ -111,11 +114,32 @@ final class Crowd {
     for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
       bytes += part.readableBytes();
     }
+    if (bytes > 0 && echoed.containsKey(session.remote())) {
+      if (session.lanes() == null) {
+        session.kcp().send(Unpooled.buffer().writeZero((int) bytes));
+      } else {
+        send(session, Client.PING_LANE, (int) bytes);
+      }
+    }
     if (bytes > 0) {
       received.merge(session.remote(), bytes, Long::sum);
     }
     onRead.accept(session);
     server.table.scheduleFlush(session);
+  }
+
+  private static void send(Session session, int lane, int bytes) {
+    session
+        .lanes()
+        .lane(lane)
+        .send(
+            new LaneSend(Unpooled.buffer(bytes).writeZero(bytes)) {
+              @Override
+              protected void sent() {}
+
+              @Override
+              protected void dropped(Drop reason) {}
+            });
   }
 
   /** What the server has read of all clients, in bytes. */
@@ -130,6 +154,12 @@ final class Crowd {
   /** A client at an address of its own, with one session. */
   final class Client {
 
+    /** A ping is a message of this size, and comes back as one. */
+    static final int PING_BYTES = 10;
+
+    private static final int PING_PERIOD_US = 20_000;
+    private static final int PING_LANE = 9;
+
     final InetSocketAddress address;
     final TestDriver driver;
     final Session session;
@@ -137,6 +167,12 @@ final class Crowd {
     private final KcpContext own = KcpContext.of(new UnpooledByteBufAllocator(true, true));
     private final ByteBuf toSend = Unpooled.buffer();
     long receivedBytes;
+
+    /** How long pings have taken until they were back. */
+    final List<Long> delaysUs = new ArrayList<>();
+
+    private final Queue<Long> pingedAtUs = new ArrayDeque<>();
+    private long nextPingUs = Long.MAX_VALUE;
 
     Client(InetSocketAddress address, int conv) {
       this.address = address;
@@ -160,18 +196,32 @@ final class Crowd {
     }
 
     Client send(int lane, int bytes) {
-      session
-          .lanes()
-          .lane(lane)
-          .send(
-              new LaneSend(Unpooled.buffer(bytes).writeZero(bytes)) {
-                @Override
-                protected void sent() {}
-
-                @Override
-                protected void dropped(Drop reason) {}
-              });
+      Crowd.send(session, lane, bytes);
       return flush();
+    }
+
+    /** Sends small messages from now on, each of which the server sends back. */
+    Client ping() {
+      echoed.put(address, this);
+      nextPingUs = nowUs;
+      return this;
+    }
+
+    private void pingIfDue() {
+      if (nowUs >= nextPingUs) {
+        nextPingUs += PING_PERIOD_US;
+        pingedAtUs.add(nowUs);
+        if (session.lanes() == null) {
+          send(PING_BYTES);
+        } else {
+          send(PING_LANE, PING_BYTES);
+        }
+      }
+    }
+
+    /** How long the ping has waited by now that is not back, and was sent first. */
+    long waitedUs() {
+      return pingedAtUs.isEmpty() ? 0 : nowUs - pingedAtUs.peek();
     }
 
     Client flush() {
@@ -183,6 +233,16 @@ final class Crowd {
     private void progressed(Session session) {
       for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
         receivedBytes += part.readableBytes();
+      }
+      if (session.lanes() != null) {
+        for (Lane lane; (lane = session.lanes().nextNews()) != null; ) {
+          for (ByteBuf message; (message = lane.receive()) != null; message.release()) {
+            receivedBytes += message.readableBytes();
+          }
+        }
+      }
+      while (!pingedAtUs.isEmpty() && receivedBytes >= (delaysUs.size() + 1L) * PING_BYTES) {
+        delaysUs.add(nowUs - pingedAtUs.remove());
       }
       if (toSend.isReadable()) {
         session.kcp().send(toSend);
@@ -203,7 +263,12 @@ final class Crowd {
   void forge(InetSocketAddress from, int sn, int frg, int bytes) {
     ByteBuf push = Unpooled.buffer();
     Segment.write(push, 77, Segment.PUSH, frg, 128, 0, sn, 0, bytes);
-    packets.add(new Packet(nowUs, from, SERVER, push.writeZero(bytes)));
+    forge(from, push.writeZero(bytes));
+  }
+
+  /** A datagram of a peer that receives nothing. */
+  void forge(InetSocketAddress from, ByteBuf datagram) {
+    packets.add(new Packet(nowUs, from, SERVER, datagram));
   }
 
   /** A PUSH in the session of a client that it has not sent itself. */
@@ -218,6 +283,7 @@ final class Crowd {
     for (int i = 0; i < ms; i++) {
       nowUs += 1_000;
       deadlines.advance(nowUs);
+      List.copyOf(clients.values()).forEach(Client::pingIfDue);
       server.table.flushPending(nowUs);
       clients.values().forEach(client -> client.driver.table.flushPending(nowUs));
       deliver();

@@ -33,6 +33,7 @@ class PathAttackTest {
 
     final Fixture fixture = new Fixture(TransportUnderTest.NIO);
     final LaneRecorder received = new LaneRecorder();
+    final LaneRecorder atClient = new LaneRecorder();
     final PacketKey serverKey = key();
     final KcpServerChannel server;
     final RecordingRelay relay;
@@ -52,7 +53,7 @@ class PathAttackTest {
       fixture.bootstrap.option(KcpChannelOption.LANES, lanes);
       server = fixture.serve(() -> received);
       relay = new RecordingRelay(server.localAddress(), ANY_BYTES);
-      client = fixture.connectTo(relay.address(), new LaneRecorder());
+      client = fixture.connectTo(relay.address(), atClient);
       send(0, 1); // The peers know each other then.
     }
 
@@ -64,6 +65,15 @@ class PathAttackTest {
       }
       client.flush();
       await().until(() -> received.count() == expected);
+    }
+
+    /** Ends the lane, which is reliable when it begins again. */
+    void endLane() throws Exception {
+      atClient.events.clear();
+      client.eventLoop().submit(() -> client.lanes().shutdownOutput(LANE)).sync();
+      await().until(() -> atClient.hasEvent(LANE, LaneEvent.Type.END_READ));
+      LaneConfig reliable = LaneConfig.of(LaneKind.RELIABLE_ORDERED);
+      client.eventLoop().submit(() -> client.lanes().config(LANE, reliable)).sync();
     }
 
     void record() {
@@ -110,20 +120,21 @@ class PathAttackTest {
     }
   }
 
-  /** The lane became unreliable again at the server, which refused all that followed. */
+  /**
+   * After reliable messages, the numbers of the unreliable ones before them seemed to be of some
+   * that were late: the lane became unreliable at the server, which refused all that followed.
+   */
   @Test
   void replayedMessagesDoNotTurnALaneUnreliableThatBeginsAgainAsReliable() throws Exception {
     try (Replayed session = new Replayed()) {
       session.record();
-      KcpChannel client = session.client;
-      client.eventLoop().submit(() -> client.lanes().shutdownOutput(LANE)).sync();
-      await().until(() -> session.received.hasEvent(LANE, LaneEvent.Type.INPUT_ENDED));
+      session.endLane();
+      session.send(LANE, 15);
+      session.endLane();
+      int before = session.received.count();
       session.replay();
-      client
-          .eventLoop()
-          .submit(() -> client.lanes().config(LANE, LaneConfig.of(LaneKind.RELIABLE_ORDERED)))
-          .sync();
       session.send(LANE, 100);
+      assertEquals(before + 100, session.received.count());
       assertEquals(0, session.server.counters().get(KcpCounter.LANE_FRAMES_REFUSED));
       assertEquals(List.of(), session.received.exceptions);
     }
