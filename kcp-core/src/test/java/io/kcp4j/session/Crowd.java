@@ -56,8 +56,8 @@ final class Crowd {
   /** The bytes that were sent to each address. */
   final Map<InetSocketAddress, Long> sentTo = new HashMap<>();
 
-  /** The clients whose bytes the server sends back. */
-  private final Map<InetSocketAddress, Client> echoed = new HashMap<>();
+  /** The clients whose bytes the server sends back, with those that wait for that. */
+  private final Map<InetSocketAddress, ByteBuf> echoes = new HashMap<>();
 
   /** What the server does when it has read. */
   Consumer<Session> onRead = session -> {};
@@ -114,18 +114,24 @@ final class Crowd {
     for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
       bytes += part.readableBytes();
     }
-    if (bytes > 0 && echoed.containsKey(session.remote())) {
-      if (session.lanes() == null) {
-        session.kcp().send(Unpooled.buffer().writeZero((int) bytes));
-      } else {
-        send(session, Client.PING_LANE, (int) bytes);
-      }
-    }
+    echo(session, (int) bytes);
     if (bytes > 0) {
       received.merge(session.remote(), bytes, Long::sum);
     }
     onRead.accept(session);
     server.table.scheduleFlush(session);
+  }
+
+  private void echo(Session session, int bytes) {
+    ByteBuf waiting = echoes.get(session.remote());
+    if (waiting == null) {
+      return;
+    }
+    if (session.lanes() == null) {
+      session.kcp().send(waiting.writeZero(bytes));
+    } else if (bytes > 0) {
+      send(session, Client.PING_LANE, bytes);
+    }
   }
 
   private static void send(Session session, int lane, int bytes) {
@@ -172,6 +178,7 @@ final class Crowd {
     final List<Long> delaysUs = new ArrayList<>();
 
     private final Queue<Long> pingedAtUs = new ArrayDeque<>();
+    private long pingsBack;
     private long nextPingUs = Long.MAX_VALUE;
 
     Client(InetSocketAddress address, int conv) {
@@ -202,7 +209,7 @@ final class Crowd {
 
     /** Sends small messages from now on, each of which the server sends back. */
     Client ping() {
-      echoed.put(address, this);
+      echoes.put(address, Unpooled.buffer());
       nextPingUs = nowUs;
       return this;
     }
@@ -217,11 +224,6 @@ final class Crowd {
           send(PING_LANE, PING_BYTES);
         }
       }
-    }
-
-    /** How long the ping has waited by now that is not back, and was sent first. */
-    long waitedUs() {
-      return pingedAtUs.isEmpty() ? 0 : nowUs - pingedAtUs.peek();
     }
 
     Client flush() {
@@ -241,7 +243,8 @@ final class Crowd {
           }
         }
       }
-      while (!pingedAtUs.isEmpty() && receivedBytes >= (delaysUs.size() + 1L) * PING_BYTES) {
+      while (!pingedAtUs.isEmpty() && receivedBytes >= (pingsBack + 1) * PING_BYTES) {
+        pingsBack++;
         delaysUs.add(nowUs - pingedAtUs.remove());
       }
       if (toSend.isReadable()) {
@@ -257,6 +260,11 @@ final class Crowd {
 
   Client client(int host, int port) {
     return new Client(address(host, port), 1_000 + port);
+  }
+
+  /** From now on a client sends and receives nothing. */
+  void silence(int host, int port) {
+    clients.remove(address(host, port));
   }
 
   /** A datagram with a PUSH of a peer that receives nothing. */

@@ -20,6 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -29,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * honest client is served meanwhile.
  */
 @Timeout(60)
+@Execution(ExecutionMode.CONCURRENT)
 @DisabledOnOs(value = OS.MAC, disabledReason = "it has only one address of 127.0.0.0/8")
 class ForgedAttackTest {
 

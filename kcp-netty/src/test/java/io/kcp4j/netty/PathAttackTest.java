@@ -16,9 +16,12 @@ import io.netty.buffer.Unpooled;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What somebody on the path does who has no key, or the path itself. */
 @Timeout(60)
+@Execution(ExecutionMode.CONCURRENT)
 class PathAttackTest {
 
   private static final int ANY_BYTES = 2048;
@@ -67,6 +70,13 @@ class PathAttackTest {
       await().until(() -> received.count() == expected);
     }
 
+    /** More than half of what numbers of 16 bits can count. */
+    void sendUntilNumbersComeRound() {
+      for (int i = 0; i < 17; i++) {
+        send(LANE, 2_000);
+      }
+    }
+
     /** Ends the lane, which is reliable when it begins again. */
     void endLane() throws Exception {
       atClient.events.clear();
@@ -105,12 +115,10 @@ class PathAttackTest {
 
   /** Numbers of 16 bits had come round: the old messages were new, and the next ones were not. */
   @Test
-  void messagesThatAreReplayedAfterManyOthersAreNotDeliveredAndStopNothing() throws Exception {
+  void replayedMessagesAreNotDeliveredAndStopNothing() throws Exception {
     try (Replayed session = new Replayed()) {
       session.record();
-      for (int i = 0; i < 17; i++) {
-        session.send(LANE, 2_000);
-      }
+      session.sendUntilNumbersComeRound();
       int before = session.received.count();
       long heldBefore = session.server.heldBytes();
       session.replay();
@@ -120,16 +128,12 @@ class PathAttackTest {
     }
   }
 
-  /**
-   * After reliable messages, the numbers of the unreliable ones before them seemed to be of some
-   * that were late: the lane became unreliable at the server, which refused all that followed.
-   */
+  /** The lane became unreliable again at the server, which refused all that followed. */
   @Test
   void replayedMessagesDoNotTurnALaneUnreliableThatBeginsAgainAsReliable() throws Exception {
     try (Replayed session = new Replayed()) {
       session.record();
-      session.endLane();
-      session.send(LANE, 15);
+      session.sendUntilNumbersComeRound();
       session.endLane();
       int before = session.received.count();
       session.replay();

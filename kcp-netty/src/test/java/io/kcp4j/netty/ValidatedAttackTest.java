@@ -19,9 +19,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Peers that have proven their addresses, and hold as much of the server's memory as they can. */
 @Timeout(60)
+@Execution(ExecutionMode.CONCURRENT)
 @DisabledOnOs(value = OS.MAC, disabledReason = "it has only one address of 127.0.0.0/8")
 class ValidatedAttackTest {
 
