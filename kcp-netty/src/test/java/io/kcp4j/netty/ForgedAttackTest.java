@@ -1,10 +1,14 @@
 package io.kcp4j.netty;
 
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.netty.lanes.LaneChannel;
 import io.kcp4j.netty.lanes.LaneMultiplexHandler;
 import io.netty.buffer.ByteBuf;
@@ -252,6 +256,29 @@ class ForgedAttackTest {
             lane.pipeline().addLast(new Echo());
           }
         });
+  }
+
+  // With an AEAD
+
+  @Test
+  void packetsWithoutTheKeyCostOneDecryptionEachAndNothingElse() throws Exception {
+    try (Fixture fixture = fixture(Delivery.LANES)) {
+      KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "k"));
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      long heldBefore = server.heldBytes();
+      try (Attack attack = new Attack(fixture).peers(PEERS)) {
+        beginLanes(attack);
+        sendNumbersFarAhead(attack, 1, false);
+        await().until(() -> server.counters().get(KcpCounter.OPEN_FAILED) >= 2 * PEERS);
+        assertEquals(2 * PEERS, server.counters().get(KcpCounter.OPEN_FAILED));
+        assertEquals(0, server.sessions());
+        assertEquals(heldBefore, server.heldBytes());
+        for (RawPeer peer : attack.peers()) {
+          assertEquals(0, Attack.received(peer));
+        }
+      }
+    }
   }
 
   // The honest client
