@@ -146,7 +146,7 @@ class AttackDelayTest {
       void send(Crowd crowd, int round) {
         crowd.client(2, 1 + round).ping();
         if (round > 10) {
-          crowd.silence(2, round - 9);
+          crowd.disconnect(2, round - 9);
         }
       }
     };

@@ -263,7 +263,7 @@ final class Crowd {
   }
 
   /** From now on a client sends and receives nothing. */
-  void silence(int host, int port) {
+  void disconnect(int host, int port) {
     clients.remove(address(host, port));
   }
 

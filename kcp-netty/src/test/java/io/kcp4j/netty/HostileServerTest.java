@@ -32,7 +32,7 @@ class HostileServerTest {
 
   /** Clients had no limit but the window of each. */
   @Test
-  void dataBeyondGapsOfAllClientsHasALimitAndOtherServersAreHeard() throws Exception {
+  void dataBeyondGapsOfAllClientsHasALimitAndOtherServersAreReceivedFrom() throws Exception {
     EventLoopGroup group = TransportUnderTest.NIO.newGroup(1);
     ClientMemory.limit(group, MemoryLimit.shared(LIMIT_BYTES));
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
