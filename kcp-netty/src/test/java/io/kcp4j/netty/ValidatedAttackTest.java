@@ -149,7 +149,7 @@ class ValidatedAttackTest {
   @Test
   void largeMessagesOfManyClientsArriveThatDoNotFitTogether() throws Exception {
     int bytes = 130_000;
-    int clients = 24;
+    int clients = 16;
     try (Fixture fixture = fixture(Delivery.LANES)) {
       List<LaneRecorder> recorders = new CopyOnWriteArrayList<>();
       KcpServerChannel server =
