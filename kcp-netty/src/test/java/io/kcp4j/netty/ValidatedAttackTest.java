@@ -149,8 +149,9 @@ class ValidatedAttackTest {
   @Test
   void largeMessagesOfManyClientsArriveThatDoNotFitTogether() throws Exception {
     int bytes = 130_000;
-    int clients = 16;
+    int clients = 12;
     try (Fixture fixture = fixture(Delivery.LANES)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, LIMIT_BYTES / 2);
       List<LaneRecorder> recorders = new CopyOnWriteArrayList<>();
       KcpServerChannel server =
           fixture.serve(
