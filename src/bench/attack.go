@@ -151,9 +151,13 @@ func (a *attacked) meet(java []string, server int) (*attackResult, error) {
 	return result, err
 }
 
+func javaCommand(java []string, args ...string) *exec.Cmd {
+	return exec.Command(java[0], append(java[1:len(java):len(java)], args...)...)
+}
+
 // startJava starts a side of a measurement, and returns its first line.
 func startJava(java []string, args ...string) (*measuredProcess, string, error) {
-	process, err := newMeasuredProcess(exec.Command(java[0], append(java[1:len(java):len(java)], args...)...))
+	process, err := newMeasuredProcess(javaCommand(java, args...))
 	if err == nil {
 		err = process.cmd.Start()
 	}
@@ -225,14 +229,14 @@ func (a *attacked) flood(
 }
 
 // newSender returns the process that will send a flood, with the lowest priority, SCHED_IDLE.
-func (a *attacked) newSender(target string) (*measuredProcess, error) {
+func (s *floodSettings) newSender(target string) (*measuredProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	return newMeasuredProcess(exec.Command("chrt", "--idle", "0", self, "attack-sender",
-		"--remote="+target, "--kind="+a.kind, fmt.Sprintf("--rate=%d", a.rate),
-		fmt.Sprintf("--time=%v", a.duration)))
+		"--remote="+target, "--kind="+s.kind, fmt.Sprintf("--rate=%d", s.rate),
+		fmt.Sprintf("--time=%v", s.duration)))
 }
 
 // inTime returns the percentage of new clients that have had an echo in time, and the longest time

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/kcp4j/kcp4j/interop/cli"
@@ -34,7 +35,8 @@ type floodSettings struct {
 func (s *floodSettings) flags(flags *flag.FlagSet) {
 	flags.StringVar(&s.kind, "kind", "segments",
 		"segments: first segments of new sessions; offers: the same with an offer of the extension; "+
-			"junk: random bytes, to a server with an AEAD")
+			"junk: random bytes, to a server with an AEAD; of attack-memory: "+
+			strings.Join(memoryKinds(), ", "))
 	flags.IntVar(&s.rate, "rate", 100_000, "`datagrams` per second")
 	flags.DurationVar(&s.duration, "time", 10*time.Second, "`time` of the flood")
 }
@@ -64,6 +66,12 @@ type flooder struct {
 	out      []ipv4.Message
 	sourceAt int // where the control messages have the source address
 	random   *rand.ChaCha8
+
+	// Of an attack on memory, whose sessions have several datagrams:
+	memory  *memoryAttack
+	source  uint64
+	session datagram
+	next    int // the datagram of the session that is sent next
 }
 
 func newFlooder(remote, kind string) (*flooder, error) {
@@ -78,7 +86,7 @@ func newFlooder(remote, kind string) (*flooder, error) {
 	var seed [32]byte
 	crand.Read(seed[:])
 	f := &flooder{conn: ipv4.NewPacketConn(conn), kind: kind, out: make([]ipv4.Message, batch),
-		random: rand.NewChaCha8(seed)}
+		random: rand.NewChaCha8(seed), memory: memoryAttacks[kind]}
 	size := map[string]int{"segments": pushEnd, "offers": pushEnd + headerBytes + len(offer),
 		"junk": junkBytes}[kind]
 	source := net.IPv4(127, 2, 0, 1).To4()
@@ -121,9 +129,12 @@ func (f *flooder) run(rate int, end time.Time) int {
 
 // renew gives a datagram another source, and other content.
 func (f *flooder) renew(m *ipv4.Message) {
+	if f.memory != nil {
+		f.renewSession(m)
+		return
+	}
 	source := f.random.Uint64()
-	copy(m.OOB[f.sourceAt:], []byte{
-		127, byte(2 + source%250), byte(source >> 16), byte(1 + source>>32%254)})
+	f.setSource(m, source)
 	datagram := m.Buffers[0]
 	if f.kind == "junk" {
 		f.random.Read(datagram)
@@ -137,6 +148,24 @@ func (f *flooder) renew(m *ipv4.Message) {
 		copy(message, offer)
 		binary.LittleEndian.PutUint64(message[len(offer)-8:], f.random.Uint64())
 	}
+}
+
+func (f *flooder) setSource(m *ipv4.Message, source uint64) {
+	copy(m.OOB[f.sourceAt:], []byte{
+		127, byte(2 + source%250), byte(source >> 16), byte(1 + source>>32%254)})
+}
+
+// renewSession makes a datagram the next one of its session, or the first one of another.
+func (f *flooder) renewSession(m *ipv4.Message) {
+	if f.next == 0 {
+		f.source = f.random.Uint64()
+		f.session.conv = uint32(f.source>>40) | 1
+	}
+	f.setSource(m, f.source)
+	f.session.bytes = m.Buffers[0][:0]
+	f.memory.write(&f.session, f.next)
+	m.Buffers[0] = f.session.bytes
+	f.next = (f.next + 1) % f.memory.datagrams
 }
 
 // putHeader writes the header of a segment with sequence number 0.

@@ -396,7 +396,7 @@ final class MemoryPressure {
       }
       return;
     }
-    if (session.kcp().memory().receiveBytes() <= turn.heldBytes) {
+    if (session.kcp().memory().undeliveredBytes() <= turn.undeliveredBytes) {
       endTurn(); // It has no use for the reserve, or readers have to make it free.
       waiting.remove(session);
       return;

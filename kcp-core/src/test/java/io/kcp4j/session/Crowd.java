@@ -57,6 +57,9 @@ final class Crowd {
   /** The bytes that were sent to each address. */
   final Map<InetSocketAddress, Long> sentTo = new HashMap<>();
 
+  /** The clients whose bytes the server sends back, with those that wait for that. */
+  private final Map<InetSocketAddress, ByteBuf> echoes = new HashMap<>();
+
   /** What the server does when it has read. */
   Consumer<Session> onRead = session -> {};
 
@@ -120,11 +123,38 @@ final class Crowd {
     for (ByteBuf part; isRead && (part = session.kcp().receive()) != null; part.release()) {
       bytes += part.readableBytes();
     }
+    echo(session, (int) bytes);
     if (bytes > 0) {
       received.merge(session.remote(), bytes, Long::sum);
     }
     onRead.accept(session);
     server.table.scheduleFlush(session);
+  }
+
+  private void echo(Session session, int bytes) {
+    ByteBuf waiting = echoes.get(session.remote());
+    if (waiting == null) {
+      return;
+    }
+    if (session.lanes() == null) {
+      session.kcp().send(waiting.writeZero(bytes));
+    } else if (bytes > 0) {
+      send(session, Client.PING_LANE, bytes);
+    }
+  }
+
+  private static void send(Session session, int lane, int bytes) {
+    session
+        .lanes()
+        .lane(lane)
+        .send(
+            new LaneSend(Unpooled.buffer(bytes).writeZero(bytes)) {
+              @Override
+              protected void sent() {}
+
+              @Override
+              protected void dropped(Drop reason) {}
+            });
   }
 
   /** What the server has read of all clients, in bytes. */
@@ -139,6 +169,12 @@ final class Crowd {
   /** A client at an address of its own, with one session. */
   final class Client {
 
+    /** A ping is a message of this size, and comes back as one. */
+    static final int PING_BYTES = 10;
+
+    private static final int PING_PERIOD_US = 20_000;
+    private static final int PING_LANE = 9;
+
     final InetSocketAddress address;
     final TestDriver driver;
     final Session session;
@@ -146,6 +182,13 @@ final class Crowd {
     private final KcpContext own = KcpContext.of(new UnpooledByteBufAllocator(true, true));
     private final ByteBuf toSend = Unpooled.buffer();
     long receivedBytes;
+
+    /** How long pings have taken until they were back. */
+    final List<Long> delaysUs = new ArrayList<>();
+
+    private final Queue<Long> pingedAtUs = new ArrayDeque<>();
+    private long pingsBack;
+    private long nextPingUs = Long.MAX_VALUE;
 
     Client(InetSocketAddress address, int conv) {
       this.address = address;
@@ -177,18 +220,27 @@ final class Crowd {
     }
 
     Client send(int lane, int bytes) {
-      session
-          .lanes()
-          .lane(lane)
-          .send(
-              new LaneSend(Unpooled.buffer(bytes).writeZero(bytes)) {
-                @Override
-                protected void sent() {}
-
-                @Override
-                protected void dropped(Drop reason) {}
-              });
+      Crowd.send(session, lane, bytes);
       return flush();
+    }
+
+    /** Sends small messages from now on, each of which the server sends back. */
+    Client ping() {
+      echoes.put(address, Unpooled.buffer());
+      nextPingUs = nowUs;
+      return this;
+    }
+
+    private void pingIfDue() {
+      if (nowUs >= nextPingUs) {
+        nextPingUs += PING_PERIOD_US;
+        pingedAtUs.add(nowUs);
+        if (session.lanes() == null) {
+          send(PING_BYTES);
+        } else {
+          send(PING_LANE, PING_BYTES);
+        }
+      }
     }
 
     Client flush() {
@@ -200,6 +252,17 @@ final class Crowd {
     private void progressed(Session session) {
       for (ByteBuf part; (part = session.kcp().receive()) != null; part.release()) {
         receivedBytes += part.readableBytes();
+      }
+      if (session.lanes() != null) {
+        for (Lane lane; (lane = session.lanes().nextNews()) != null; ) {
+          for (ByteBuf message; (message = lane.receive()) != null; message.release()) {
+            receivedBytes += message.readableBytes();
+          }
+        }
+      }
+      while (!pingedAtUs.isEmpty() && receivedBytes >= (pingsBack + 1) * PING_BYTES) {
+        pingsBack++;
+        delaysUs.add(nowUs - pingedAtUs.remove());
       }
       if (toSend.isReadable()) {
         session.kcp().send(toSend);
@@ -216,11 +279,21 @@ final class Crowd {
     return new Client(address(host, port), 1_000 + port);
   }
 
+  /** From now on a client sends and receives nothing. */
+  void disconnect(int host, int port) {
+    clients.remove(address(host, port));
+  }
+
   /** A datagram with a PUSH of a peer that receives nothing. */
   void forge(InetSocketAddress from, int sn, int frg, int bytes) {
     ByteBuf push = Unpooled.buffer();
     Segment.write(push, 77, Segment.PUSH, frg, 128, 0, sn, 0, bytes);
-    packets.add(new Packet(nowUs, from, SERVER, push.writeZero(bytes)));
+    forge(from, push.writeZero(bytes));
+  }
+
+  /** A datagram of a peer that receives nothing. */
+  void forge(InetSocketAddress from, ByteBuf datagram) {
+    packets.add(new Packet(nowUs, from, SERVER, datagram));
   }
 
   /** A PUSH in the session of a client that it has not sent itself. */
@@ -235,6 +308,7 @@ final class Crowd {
     for (int i = 0; i < ms; i++) {
       nowUs += 1_000;
       deadlines.advance(nowUs);
+      List.copyOf(clients.values()).forEach(Client::pingIfDue);
       server.table.flushPending(nowUs);
       clients.values().forEach(client -> client.driver.table.flushPending(nowUs));
       deliver();

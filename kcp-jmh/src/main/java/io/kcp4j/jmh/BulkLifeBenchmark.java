@@ -3,7 +3,6 @@ package io.kcp4j.jmh;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneSend;
@@ -50,7 +49,7 @@ public class BulkLifeBenchmark extends KcpBenchmark {
   }
 
   private static Lanes lanes(Kcp kcp) {
-    Lanes lanes = new Lanes(kcp, KcpContext.of(ALLOCATOR), LanesConfig.builder().build(), false);
+    Lanes lanes = new Lanes(kcp, LanesConfig.builder().build(), false);
     LanesConfig limits = lanes.config();
     check(lanes.open(limits.maxLanes(), limits.budgetBytes()), "limits were refused");
     return lanes;

@@ -101,6 +101,15 @@ final class KcpProtocol implements LoadProtocol {
           "Delivery by lanes of this kind, one of ${COMPLETION-CANDIDATES}, in place of a stream.")
   private LaneKind laneKind;
 
+  @Option(names = "--messages", description = "Delivery by messages in place of a stream.")
+  private boolean hasMessages;
+
+  @Option(
+      names = "--memory-limit",
+      paramLabel = "BYTES",
+      description = "What all sessions of a server may hold (default: half of the heap).")
+  private long memoryLimitBytes;
+
   /** Sets options on a bootstrap, or on a builder that has one. */
   @FunctionalInterface
   interface OptionSetter {
@@ -111,6 +120,9 @@ final class KcpProtocol implements LoadProtocol {
   /** The options of a server and of its sessions. */
   void serverOptions(OptionSetter server, OptionSetter child) {
     server.set(KcpServerChannelOption.KEY_RING, keys());
+    if (memoryLimitBytes > 0) {
+      server.set(KcpServerChannelOption.MEMORY_LIMIT, memoryLimitBytes);
+    }
     socketOptions(server);
     sessionOptions(child);
   }
@@ -178,13 +190,20 @@ final class KcpProtocol implements LoadProtocol {
   private KcpConfig config() {
     return KcpConfig.builder()
         .mode(KcpMode.FAST3)
-        .delivery(hasLanes() ? Delivery.LANES : Delivery.STREAM)
+        .delivery(delivery())
         .mtuBytes(mtuBytes)
         .sendWindow(sendWindow)
         .receiveWindow(receiveWindow)
         .lossDetection(lossDetection)
         .congestionControl(CongestionControl.factory(congestionControl))
         .build();
+  }
+
+  private Delivery delivery() {
+    if (hasLanes()) {
+      return Delivery.LANES;
+    }
+    return hasMessages ? Delivery.MESSAGE : Delivery.STREAM;
   }
 
   private KeyRing keys() {

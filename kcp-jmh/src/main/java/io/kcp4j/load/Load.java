@@ -101,6 +101,8 @@ public final class Load implements Callable<Integer> {
 
   @Mixin private GameTraffic game;
 
+  @Mixin private GameServer gameServer;
+
   @Mixin private Arrivals arrivals;
 
   private final BufferedReader in;
@@ -186,7 +188,7 @@ public final class Load implements Callable<Integer> {
 
   private ChannelHandler serverHandler() {
     return switch (mode) {
-      case GAME -> new GameServerHandler();
+      case GAME -> gameServer.handler();
       case LANES -> new EntityServerHandler(game, kcp, roundTrips);
       default -> new LoadServerHandler(stats);
     };
@@ -196,9 +198,22 @@ public final class Load implements Callable<Integer> {
     return switch (mode) {
       case SINK, PING -> new LoadSender(LoadPayload.COUNTED, stats);
       case ECHO -> new LoadSender(LoadPayload.ECHOED, stats);
-      case GAME -> new GameClient(game, roundTrips);
+      case GAME -> gameClient();
       case LANES -> new EntityClient(game, kcp.hasLanes());
       case ARRIVALS -> throw new AssertionError(mode);
+    };
+  }
+
+  private ChannelHandler gameClient() {
+    GameClient client = new GameClient(game, roundTrips);
+    if (!kcp.hasLanes()) {
+      return client;
+    }
+    return new ChannelInitializer<>() {
+      @Override
+      protected void initChannel(Channel channel) {
+        channel.pipeline().addLast(new OneLane(), client);
+      }
     };
   }
 

@@ -50,6 +50,16 @@ class LoadTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"--messages", "--lane-kind=reliable_ordered"})
+  void messagesOfAGameAreEchoedWhateverTheDelivery(String with) throws IOException {
+    try (RunningLoad server =
+            new RunningLoad("--listen=127.0.0.1:0", "--mode=game", "--memory-limit=1000000", with);
+        RunningLoad client = new RunningLoad(remote(server), "--mode=game", with)) {
+      assertTrue(client.awaitPositive("messages") > 0);
+    }
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"--transport=kcp", "--lane-kind=reliable_ordered"})
   @SuppressWarnings("try") // The client only has to run.
   void delaysOfTheMessagesOfEntitiesAreMeasuredByTheServer(String with) throws IOException {

@@ -24,6 +24,13 @@ final class ClientMemory {
     }
   }
 
+  /** Sets the limit of a group that has had no clients yet. */
+  static void limit(EventLoopGroup group, MemoryLimit limit) {
+    synchronized (LIMITS) {
+      LIMITS.put(group, limit);
+    }
+  }
+
   private static MemoryLimit newLimit(EventLoopGroup group) {
     MemoryLimit limit = MemoryLimit.shared(ProcessLimit.HALF_OF_HEAP_BYTES, ProcessLimit.get());
     group.terminationFuture().addListener(terminated -> limit.close());

@@ -154,29 +154,13 @@ class ForgedEndTest {
         peer.send(RawPeer.segment(7, Segment.PUSH, 0, new byte[1]));
         KcpChannel child = fixture.child();
         child.writeAndFlush(Fixture.buffer(child, new byte[1]));
-        peer.send(acknowledgement(peer));
+        peer.send(peer.acknowledgement());
         peer.send(violation(7, 1));
         child.closeFuture().sync();
 
         KcpEndException cause = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
         assertEquals(EndReason.PROTOCOL_VIOLATION, cause.reason());
         assertEquals(0, cause.getStackTrace().length);
-      }
-    }
-  }
-
-  /** Acknowledges the next PUSH that the peer receives. */
-  private static byte[] acknowledgement(RawPeer peer) throws Exception {
-    while (true) {
-      ByteBuf datagram = peer.receive(10_000);
-      for (int at = 0; at < datagram.readableBytes(); at += Segment.HEADER_BYTES) {
-        if (Segment.cmd(datagram, at) == Segment.PUSH) {
-          ByteBuf out = Unpooled.buffer();
-          int sn = Segment.sn(datagram, at);
-          int ts = Segment.ts(datagram, at);
-          Segment.write(out, Segment.conv(datagram, at), Segment.ACK, 0, 128, ts, sn, sn + 1, 0);
-          return ByteBufUtil.getBytes(out);
-        }
       }
     }
   }

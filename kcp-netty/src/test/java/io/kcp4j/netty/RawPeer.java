@@ -17,7 +17,11 @@ final class RawPeer implements AutoCloseable {
   private final DatagramSocket socket;
 
   RawPeer(InetSocketAddress remote) throws IOException {
-    socket = new DatagramSocket(Fixture.ANY_PORT);
+    this(remote, Fixture.ANY_PORT);
+  }
+
+  RawPeer(InetSocketAddress remote, InetSocketAddress local) throws IOException {
+    socket = new DatagramSocket(local);
     socket.connect(remote);
   }
 
@@ -39,6 +43,24 @@ final class RawPeer implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Acknowledges the next PUSH that the peer receives, which validates the peer's address. */
+  byte[] acknowledgement() throws IOException {
+    for (ByteBuf datagram; (datagram = receive(10_000)) != null; ) {
+      int at = 0;
+      while (at < datagram.readableBytes()) {
+        if (Segment.cmd(datagram, at) == Segment.PUSH) {
+          ByteBuf out = Unpooled.buffer();
+          int sn = Segment.sn(datagram, at);
+          int ts = Segment.ts(datagram, at);
+          Segment.write(out, Segment.conv(datagram, at), Segment.ACK, 0, 128, ts, sn, sn + 1, 0);
+          return ByteBufUtil.getBytes(out);
+        }
+        at += Segment.HEADER_BYTES + Segment.length(datagram, at);
+      }
+    }
+    throw new IOException("no PUSH was received");
   }
 
   /** The next datagram, or null if none comes. */

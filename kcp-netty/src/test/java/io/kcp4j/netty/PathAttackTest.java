@@ -1,0 +1,186 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.lanes.LaneConfig;
+import io.kcp4j.lanes.LaneKind;
+import io.kcp4j.lanes.LanesConfig;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/** What somebody on the path does who has no key, or the path itself. */
+@Timeout(60)
+@Execution(ExecutionMode.CONCURRENT)
+class PathAttackTest {
+
+  private static final int ANY_BYTES = 2048;
+  private static final int LANE = 5;
+
+  private static PacketKey key() {
+    return PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "k");
+  }
+
+  /** A client that sends unreliable messages through a relay, to a server with the same key. */
+  private static final class Replayed implements AutoCloseable {
+
+    final Fixture fixture = new Fixture(TransportUnderTest.NIO);
+    final LaneRecorder received = new LaneRecorder();
+    final LaneRecorder atClient = new LaneRecorder();
+    final PacketKey serverKey = key();
+    final KcpServerChannel server;
+    final RecordingRelay relay;
+    final KcpChannel client;
+
+    Replayed() throws Exception {
+      LanesConfig lanes =
+          LanesConfig.builder()
+              .unreliableQueue(2_000)
+              .lane(LANE, LaneConfig.of(LaneKind.UNRELIABLE))
+              .build();
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(serverKey));
+      fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
+      fixture.serverBootstrap.childOption(KcpChannelOption.LANES, lanes);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
+      fixture.bootstrap.option(KcpChannelOption.LANES, lanes);
+      server = fixture.serve(() -> received);
+      relay = new RecordingRelay(server.localAddress(), ANY_BYTES);
+      client = fixture.connectTo(relay.address(), atClient);
+      send(0, 1); // The peers know each other then.
+    }
+
+    /** Sends small messages, all of which arrive. */
+    void send(int lane, int messages) {
+      int expected = received.count() + messages;
+      for (int i = 0; i < messages; i++) {
+        client.write(new LaneMessage(lane, Unpooled.wrappedBuffer(new byte[] {'m'})));
+      }
+      client.flush();
+      await().until(() -> received.count() == expected);
+    }
+
+    /** More than half of what numbers of 16 bits can count. */
+    void sendUntilNumbersComeRound() {
+      for (int i = 0; i < 17; i++) {
+        send(LANE, 2_000);
+      }
+    }
+
+    /** Ends the lane, which is reliable when it begins again. */
+    void endLane() throws Exception {
+      atClient.events.clear();
+      client.eventLoop().submit(() -> client.lanes().shutdownOutput(LANE)).sync();
+      await().until(() -> atClient.hasEvent(LANE, LaneEvent.Type.END_READ));
+      LaneConfig reliable = LaneConfig.of(LaneKind.RELIABLE_ORDERED);
+      client.eventLoop().submit(() -> client.lanes().config(LANE, reliable)).sync();
+    }
+
+    void record() {
+      relay.record(true);
+      for (int i = 0; i < 10; i++) {
+        send(LANE, 1);
+      }
+      relay.record(false);
+    }
+
+    /** Sends the recorded packets again; each costs the server a decryption and nothing else. */
+    void replay() throws Exception {
+      long before = serverKey.uses();
+      long datagrams = server.counters().get(KcpCounter.DATAGRAMS_IN);
+      long expected = datagrams + relay.recorded().size();
+      relay.replay();
+      await().until(() -> server.counters().get(KcpCounter.DATAGRAMS_IN) >= expected);
+      long uses = serverKey.uses() - before;
+      assertTrue(uses <= relay.recorded().size() + 10, "cipher calls: " + uses);
+      assertEquals(0, server.counters().get(KcpCounter.OPEN_FAILED));
+    }
+
+    @Override
+    public void close() {
+      relay.close();
+      fixture.close();
+    }
+  }
+
+  /** Numbers of 16 bits had come round: the old messages were new, and the next ones were not. */
+  @Test
+  void replayedMessagesAreNotDeliveredAndStopNothing() throws Exception {
+    try (Replayed session = new Replayed()) {
+      session.record();
+      session.sendUntilNumbersComeRound();
+      int before = session.received.count();
+      long heldBefore = session.server.heldBytes();
+      session.replay();
+      session.send(LANE, 10);
+      assertEquals(before + 10, session.received.count());
+      assertEquals(heldBefore, session.server.heldBytes());
+    }
+  }
+
+  /** The lane became unreliable again at the server, which refused all that followed. */
+  @Test
+  void replayedMessagesDoNotTurnALaneUnreliableThatBeginsAgainAsReliable() throws Exception {
+    try (Replayed session = new Replayed()) {
+      session.record();
+      session.sendUntilNumbersComeRound();
+      session.endLane();
+      int before = session.received.count();
+      session.replay();
+      session.send(LANE, 100);
+      assertEquals(before + 100, session.received.count());
+      assertEquals(0, session.server.counters().get(KcpCounter.LANE_FRAMES_REFUSED));
+      assertEquals(List.of(), session.received.exceptions);
+    }
+  }
+
+  // A path below 1,428 bytes
+
+  /** The payload of the largest IPv4 packet of 1,280 bytes. */
+  private static final int SMALL_PATH_BYTES = 1_280 - 28;
+
+  /** Every session ended after 31 s. */
+  @Test
+  void streamArrivesOverAPathThatDropsLargeDatagrams() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      KcpServerChannel server = fixture.serve(Echo::new);
+      try (RecordingRelay relay = new RecordingRelay(server.localAddress(), SMALL_PATH_BYTES)) {
+        Recorder recorder = new Recorder();
+        KcpChannel client = fixture.connectTo(relay.address(), recorder);
+        client.writeAndFlush(Fixture.buffer(client, new byte[200_000]));
+        await().until(() -> recorder.received() == 200_000);
+      }
+    }
+  }
+
+  /** Of a map's download, and of the events and the chat beside it, nothing arrived. */
+  @Test
+  void lanesArriveOverAPathThatDropsLargeDatagrams() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      try (RecordingRelay relay = new RecordingRelay(server.localAddress(), SMALL_PATH_BYTES)) {
+        LaneRecorder recorder = new LaneRecorder();
+        KcpChannel client = fixture.connectTo(relay.address(), recorder);
+        client.write(new LaneMessage(0, Fixture.buffer(client, new byte[200_000])));
+        for (int i = 0; i < 20; i++) {
+          client.write(new LaneMessage(1, Fixture.buffer(client, new byte[40])));
+          client.write(new LaneMessage(2, Fixture.buffer(client, new byte[100])));
+        }
+        client.flush();
+        await().until(() -> recorder.bytes() == 200_000 + 20 * 140);
+      }
+    }
+  }
+}

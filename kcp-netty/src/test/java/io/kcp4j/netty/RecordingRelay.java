@@ -1,0 +1,102 @@
+package io.kcp4j.netty;
+
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Somebody on the path between one client and its server, who has no key: passes datagrams on,
+ * drops those that are too large, records what the client sends, and sends it again.
+ */
+final class RecordingRelay implements AutoCloseable {
+
+  private final DatagramSocket toClient = new DatagramSocket(Fixture.ANY_PORT);
+  private final DatagramSocket toServer = new DatagramSocket(Fixture.ANY_PORT);
+  private final int largestBytes;
+
+  /** The datagrams of the client that were recorded. */
+  private final List<byte[]> recorded = new CopyOnWriteArrayList<>();
+
+  private volatile boolean isRecording;
+  private volatile SocketAddress client;
+
+  /**
+   * Makes a relay to a server.
+   *
+   * @param largestBytes the largest payload of UDP that passes
+   */
+  RecordingRelay(InetSocketAddress server, int largestBytes) throws IOException {
+    this.largestBytes = largestBytes;
+    toServer.connect(server);
+    new Thread(this::carryToServer, "to server").start();
+    new Thread(this::carryToClient, "to client").start();
+  }
+
+  /** The address that the client connects to. */
+  InetSocketAddress address() {
+    return (InetSocketAddress) toClient.getLocalSocketAddress();
+  }
+
+  void record(boolean isRecording) {
+    this.isRecording = isRecording;
+  }
+
+  List<byte[]> recorded() {
+    return recorded;
+  }
+
+  /** Sends what was recorded again, from the address from which the server knows the client. */
+  void replay() throws IOException {
+    for (byte[] datagram : recorded) {
+      toServer.send(new DatagramPacket(datagram, datagram.length));
+    }
+  }
+
+  private void carryToServer() {
+    carry(
+        toClient,
+        packet -> {
+          client = packet.getSocketAddress();
+          byte[] datagram = Arrays.copyOf(packet.getData(), packet.getLength());
+          if (isRecording) {
+            recorded.add(datagram);
+          }
+          toServer.send(new DatagramPacket(datagram, datagram.length));
+        });
+  }
+
+  private void carryToClient() {
+    carry(
+        toServer,
+        packet -> toClient.send(new DatagramPacket(packet.getData(), packet.getLength(), client)));
+  }
+
+  private interface Carrier {
+    void carry(DatagramPacket packet) throws IOException;
+  }
+
+  private void carry(DatagramSocket from, Carrier carrier) {
+    while (!from.isClosed()) {
+      DatagramPacket packet = new DatagramPacket(new byte[2048], 2048);
+      try {
+        from.receive(packet);
+        if (packet.getLength() <= largestBytes) {
+          carrier.carry(packet);
+        }
+      } catch (IOException e) {
+        // It was closed, or the other side has gone.
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    toClient.close();
+    toServer.close();
+  }
+}
