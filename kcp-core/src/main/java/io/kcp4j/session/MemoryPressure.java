@@ -196,7 +196,7 @@ final class MemoryPressure {
       wait.refusedBytes = refusedBytes;
       wait.isSending = isSending;
       wait.isActive = !isSending;
-      if (wait.isActive && session != holder) {
+      if (wait.isActive && session != holder && !budget.isOverPart(memory.network(), 0)) {
         passTurn(nowUs);
       }
     }
@@ -330,14 +330,14 @@ final class MemoryPressure {
   }
 
   /**
-   * Of sessions that are refused memory now, the first whose network holds no more than its part,
-   * or else the first; null if there is none.
+   * Of sessions that are refused memory now and whose readers go on, the first whose network holds
+   * no more than its part, or else the first; null if there is none.
    */
   private Session firstActive() {
     Session first = null;
     for (Map.Entry<Session, Wait> next : waiting.entrySet()) {
-      if (next.getValue().isActive) {
-        Session session = next.getKey();
+      Session session = next.getKey();
+      if (next.getValue().isActive && !isReaderAwaited(session)) {
         if (!budget.isOverPart(session.kcp().memory().network(), 0)) {
           return session;
         }
