@@ -4,9 +4,7 @@ import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,9 +48,6 @@ final class MemoryPressure {
   /** A session from whose peer nothing arrives has stalled after this. */
   private static final long UNRESPONSIVE_US = 5_000_000;
 
-  /** So often it is checked whether a network holds more than its part. */
-  private static final long RECLAIM_US = 1_000_000;
-
   /** With room for this part of the limit more than was refused, no session has to wait. */
   private static final int FREE_PART = 64;
 
@@ -77,18 +72,16 @@ final class MemoryPressure {
   /** When all that wait were looked at. */
   private long updatedAtUs;
 
-  /** Whether one of those that have had the reserve in vain has to end. */
+  /** Whether one of those that had the reserve and have stalled has to end. */
   private boolean isEndDue;
 
-  private long reclaimedAtUs;
-
-  /** The progress of sessions of a network that holds more than its part, when that was checked. */
-  private Map<Session, Integer> progress = Map.of();
+  private final NetworkReclaim reclaim;
 
   MemoryPressure(SessionTable table, MemoryBudget budget, UnvalidatedSessions unvalidated) {
     this.table = table;
     this.budget = budget;
     this.unvalidated = unvalidated;
+    reclaim = new NetworkReclaim(table, budget);
   }
 
   /** A session that was refused memory. */
@@ -226,7 +219,7 @@ final class MemoryPressure {
     }
     if (waiting.isEmpty()) {
       isEndDue = false;
-      progress = Map.of();
+      reclaim.forget();
     } else if (nowUs - updatedAtUs >= waiting.size()) {
       // Each datagram may end a batch, and many sessions may wait.
       updatedAtUs = nowUs;
@@ -250,9 +243,8 @@ final class MemoryPressure {
       endOne(nowUs);
     }
     waiting.keySet().removeIf(session -> session != holder && isReaderAwaited(session));
-    if (nowUs - reclaimedAtUs >= RECLAIM_US && !waiting.isEmpty()) {
-      reclaimedAtUs = nowUs;
-      reclaim(nowUs);
+    if (!waiting.isEmpty()) {
+      reclaim.update(waitingNetwork(), nowUs);
     }
     passTurn(nowUs);
     if (!waiting.isEmpty()) {
@@ -379,7 +371,7 @@ final class MemoryPressure {
   }
 
   /** Whether it is the application that has to go on, by reading. */
-  private static boolean isReaderAwaited(Session session) {
+  static boolean isReaderAwaited(Session session) {
     return session.kcp().hasUnread();
   }
 
@@ -422,45 +414,11 @@ final class MemoryPressure {
     return waiting.values().stream().anyMatch(wait -> wait != turn && !wait.isSending);
   }
 
-  /** A session has had the reserve in vain: of those, the one that has received most ends. */
+  /** Of the sessions that have stalled, the one that has received most ends. */
   private void endOne(long nowUs) {
     waiting.keySet().stream()
         .filter(session -> waiting.get(session).isStalled)
         .max(Comparator.comparingInt(session -> session.kcp().memory().receiveBytes()))
         .ifPresent(session -> table.end(session, EndReason.MEMORY_SHORTAGE, nowUs));
-  }
-
-  /**
-   * Ends sessions of a network that holds more than its part while others wait, as far as they have
-   * neither sent nor received anything new for a second, and hold more than an equal share of that
-   * part: the end of others would make next to nothing free.
-   */
-  private void reclaim(long nowUs) {
-    int network = budget.networkOverPart(waitingNetwork());
-    Map<Session, Integer> before = progress;
-    progress = new HashMap<>();
-    if (network < 0) {
-      return;
-    }
-    List<Session> resting = new ArrayList<>();
-    List<Session> all = table.sessions(s -> s.kcp().memory().network() == network);
-    for (Session session : all) {
-      int now = session.kcp().progress();
-      progress.put(session, now);
-      if (before.getOrDefault(session, now + 1) == now && !isReaderAwaited(session)) {
-        resting.add(session);
-      }
-    }
-    resting.sort(byHeldBytes().reversed());
-    for (Session session : resting) {
-      boolean isLarge = session.kcp().memory().heldBytes() > budget.partBytes() / all.size();
-      if (isLarge && budget.isOverPart(network, 0) && table.contains(session)) {
-        table.end(session, EndReason.MEMORY_SHORTAGE, nowUs);
-      }
-    }
-  }
-
-  private static Comparator<Session> byHeldBytes() {
-    return Comparator.comparingInt(session -> session.kcp().memory().heldBytes());
   }
 }

@@ -214,7 +214,7 @@ public final class MemoryFuzz {
     int bytes = SIZES[input.below(SIZES.length)];
     for (int i = input.below(MAX_BURST); i >= 0; i--) {
       InetSocketAddress address = MemoryPeers.address(host + i, 9);
-      for (int twice = 0; twice < 2; twice++) {
+      for (int copy = 0; copy < 2; copy++) {
         ByteBuf first = push(kind, 0, 0, 0, bytes);
         for (int at = 0; at < bytes; at++) {
           first.writeByte(at < 4 ? 0 : 0x7f);

@@ -440,7 +440,7 @@ final class MemoryPeers {
 
   // The network
 
-  /** A datagram that arrives now, whoever has sent it. */
+  /** A datagram that arrives now, with any source address. */
   void forge(InetSocketAddress from, ByteBuf datagram) {
     receive(new Packet(nowUs, 0, from, SERVER, datagram));
   }
