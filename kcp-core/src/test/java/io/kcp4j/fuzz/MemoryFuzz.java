@@ -94,7 +94,7 @@ public final class MemoryFuzz {
       case 7, 8 -> connect(true, kind);
       case 9 -> withClient(true, client -> send(client, kind));
       case 10 -> withClient(false, client -> send(client, kind));
-      case 11 -> peers.run(1_000L * input.unsignedByte() << (kind & 3));
+      case 11 -> peers.run((1_000L * input.unsignedByte()) << (kind & 3));
       case 12 -> withClient(kind < 8, client -> peers.unread.add(client.address));
       case 13 -> noise(kind);
       case 14 -> replay(kind);

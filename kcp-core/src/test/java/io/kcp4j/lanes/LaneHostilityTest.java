@@ -334,7 +334,7 @@ class LaneHostilityTest {
     ByteBuf out = frames();
     for (int lane = 0; lane < 180; lane++) {
       out.writeByte(Frame.ORDERED | Frame.HAS_LENGTH)
-          .writeByte(lane & 0x7f | (lane > 127 ? 0x80 : 0));
+          .writeByte((lane & 0x7f) | (lane > 127 ? 0x80 : 0));
       if (lane > 127) {
         out.writeByte(1);
       }

@@ -106,7 +106,7 @@ class LaneRateTest {
   private static boolean receiveEnd(Kcp kcp, int sn, int type, int lane, int number) {
     ByteBuf frames = Unpooled.buffer();
     frames.writeByte(type);
-    frames.writeByte(lane & 127 | 128).writeByte(lane >>> 7).writeIntLE(number);
+    frames.writeByte((lane & 127) | 128).writeByte(lane >>> 7).writeIntLE(number);
     if (type == Frame.FIN) {
       frames.writeByte(0);
     }

@@ -132,7 +132,7 @@ class ParametersTest {
 
   /** The datagram with another size of the value at its end. */
   private static ByteBuf resized(ByteBuf datagram, int item, int bytes) {
-    int change = bytes - (datagram.getUnsignedShortLE(item + 1));
+    int change = bytes - datagram.getUnsignedShortLE(item + 1);
     ByteBuf resized = Unpooled.buffer().writeBytes(datagram, 0, datagram.writerIndex());
     resized.setShortLE(item + 1, bytes);
     int wins = Segment.HEADER_BYTES + Segment.length(datagram, 0);

@@ -171,7 +171,10 @@ class ValidatedAttackTest {
         client.writeAndFlush(new LaneMessage(1, content));
       }
       await()
-          .until(() -> recorders.stream().mapToLong(LaneRecorder::bytes).sum() == clients * bytes);
+          .until(
+              () ->
+                  recorders.stream().mapToLong(LaneRecorder::bytes).sum()
+                      == (long) clients * bytes);
       assertEquals(0, server.counters().get(KcpCounter.SESSIONS_SHORT_OF_MEMORY));
       for (KcpChannel session : sessions) {
         assertNull(session.endReason());
