@@ -27,7 +27,7 @@ final class BlackHoleDetector {
   /** How many segments behind a lost one are looked at: a search is short in every window. */
   private static final int MAX_SEARCHED = 256;
 
-  /** What the segments behind a lost one tell. */
+  /** Which of the segments sent after a lost one have arrived. */
   private enum Arrived {
     NOTHING,
     SMALLER,
@@ -44,7 +44,7 @@ final class BlackHoleDetector {
 
   private int suspectCount;
 
-  /** Whether a segment has been lost of which nothing tells why. */
+  /** Whether a segment was lost for a reason that is not known yet. */
   private boolean isProbeWanted;
 
   private boolean isProbing;
@@ -56,7 +56,7 @@ final class BlackHoleDetector {
 
   private boolean hasAnswer;
 
-  /** What does not arrive, if the session has failed by it; else 0. */
+  /** The size of the datagrams by which the session has failed, in bytes; 0 if it has not. */
   private int failedPacketBytes;
 
   BlackHoleDetector(Kcp kcp) {
@@ -83,7 +83,7 @@ final class BlackHoleDetector {
     }
   }
 
-  /** The size of the packets in which a segment was lost; the MTU if it shared them with others. */
+  /** The size of a lost segment's packets; the MTU if other segments were in the same packets. */
   private int largestBytes(int index) {
     return kcp.losses.ring.isInLargeDatagrams(index)
         ? kcp.maxPacketBytes()
