@@ -70,7 +70,7 @@ public final class MemoryAccount {
     return receiveBytes - unreadBytes - streamBytes;
   }
 
-  /** The number of its network: 0 to {@value MemoryBudget#NETWORKS} - 1. */
+  /** The number of its network: 0 to {@value NetworkParts#NETWORKS} - 1. */
   public int network() {
     return network;
   }
@@ -81,7 +81,7 @@ public final class MemoryAccount {
    * @param hash a hash of the network
    */
   public void network(int hash) {
-    network = (short) (hash & MemoryBudget.NETWORKS - 1);
+    network = (short) (hash & NetworkParts.NETWORKS - 1);
   }
 
   /** The address of the peer may be forged. To be called before the session holds anything. */
@@ -219,7 +219,7 @@ public final class MemoryAccount {
       isReserved = budget().tryReserveAll(bytes);
     } else {
       isReserved =
-          !budget().isOverPartWhileOthersWait(network, bytes)
+          !budget().isLimited(network, bytes)
               && budget().tryReserve(bytes, purpose, budget().limit().withheldBytes());
     }
     if (isReserved) {
@@ -339,7 +339,7 @@ public final class MemoryAccount {
   boolean hasRoomToSend(long bytes) {
     return isUnvalidated
         ? bytes <= budget().unvalidatedRoomBytes()
-        : !budget().isOverPartWhileOthersWait(network, bytes) && budget().hasRoomToSend(bytes);
+        : !budget().isLimited(network, bytes) && budget().hasRoomToSend(bytes);
   }
 
   /** Counts {@code bytes} in the share of sending, without a check. */

@@ -3,6 +3,7 @@ package io.kcp4j;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * What the sessions of one event loop hold of a {@link MemoryLimit}, in plain counters. The budget
@@ -13,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Each session has a {@link MemoryAccount}, by which it reserves. Data in order may use all that
  * sending leaves of the common part; data beyond a gap three quarters of that, and data that only
  * spares a retransmission, half. While sessions of other networks wait for memory, those of one
- * network may reserve no more than an eighth of the limit together.
+ * network may reserve no more than its part together ({@link NetworkParts}).
  *
  * <p>The limit can be exceeded by the minimum that every validated session may always queue: one
  * segment, or in message mode one message, of each session that has nothing else to send.
@@ -27,14 +28,6 @@ public final class MemoryBudget {
     SPARE
   }
 
-  /** The number of counters by network; several networks may share one. */
-  static final int NETWORKS = 4096;
-
-  private static final int NETWORK_PART = 8;
-
-  /** No session waits for memory. */
-  private static final int NOBODY = -1;
-
   private final MemoryLimit limit;
   private final int blockBytes;
   private final long commonBytes;
@@ -43,13 +36,10 @@ public final class MemoryBudget {
   private final Share unvalidated;
 
   /** What validated sessions hold, by network; null without a share of unvalidated sessions. */
-  private final long[] networks;
+  private final AtomicLongArray networks;
 
   /** Whether the process has had no room since a session waited last. */
   private boolean isProcessShort;
-
-  /** The network of the session that has waited longest, or {@link #NOBODY}. */
-  private int waitingNetwork = NOBODY;
 
   /**
    * Makes a budget that alone has a limit, without a share for unvalidated sessions and without a
@@ -69,7 +59,7 @@ public final class MemoryBudget {
     sending = new Share(limit.sending());
     receiving = new Share(limit.receiving());
     unvalidated = new Share(limit.unvalidated());
-    networks = limit.unvalidatedShareBytes() > 0 ? new long[NETWORKS] : null;
+    networks = hasUnvalidatedShare() ? limit.networkParts().newCounters() : null;
   }
 
   /** A budget without a limit; it still counts. */
@@ -336,50 +326,19 @@ public final class MemoryBudget {
   /** Counts what a session of a network holds. */
   void count(int network, long bytes) {
     if (networks != null) {
-      networks[network] += bytes;
+      networks.setOpaque(network, networks.getPlain(network) + bytes);
     }
   }
 
-  /** What the sessions of a network hold on this event loop, in bytes. */
-  public long networkBytes(int network) {
-    return networks == null ? 0 : networks[network];
-  }
-
-  /** The part of a network while others wait, in bytes. */
-  public long partBytes() {
-    return limit.limitBytes() / NETWORK_PART;
-  }
-
-  /** Whether a network holds more than its part, so that it has to leave memory to others. */
-  public boolean isOverPart(int network, long moreBytes) {
-    return networkBytes(network) + moreBytes > partBytes();
-  }
-
-  /** Another network that holds more than its part, the one that holds most; -1 for none. */
-  public int networkOverPart(int exceptNetwork) {
-    int most = NOBODY;
-    for (int i = 0; i < networks.length; i++) {
-      boolean isMore = most == NOBODY || networks[i] > networks[most];
-      if (i != exceptNetwork && isMore && isOverPart(i, 0)) {
-        most = i;
-      }
-    }
-    return most;
-  }
-
-  /** Whether a network may not reserve more, since a session of another one waits. */
-  boolean isOverPartWhileOthersWait(int network, long moreBytes) {
-    return waitingNetwork != NOBODY && waitingNetwork != network && isOverPart(network, moreBytes);
-  }
-
-  /** A session of this network has waited for memory longest. */
-  public void waitFor(int network) {
-    waitingNetwork = network;
+  /** Whether a network may not reserve so much more, since a session of another one waits. */
+  boolean isLimited(int network, long moreBytes) {
+    NetworkParts parts = limit.networkParts();
+    return parts.isLimited()
+        && (parts.isLimited(network) || networks.getPlain(network) + moreBytes > parts.partBytes());
   }
 
   /** No session waits for memory. */
   public void endWait() {
     isProcessShort = false;
-    waitingNetwork = NOBODY;
   }
 }

@@ -46,6 +46,8 @@ public final class MemoryLimit {
   /** Null if the process has no limit. */
   private final ProcessMemory process;
 
+  private final NetworkParts networkParts;
+
   // What budgets have borrowed, used or not.
 
   private final AtomicLong sending = new AtomicLong();
@@ -61,6 +63,7 @@ public final class MemoryLimit {
     this.unvalidatedBytes = unvalidatedBytes;
     this.reserveBytes = reserveBytes;
     this.process = process;
+    networkParts = new NetworkParts(limitBytes);
     if (process != null) {
       process.add(this);
     }
@@ -106,6 +109,11 @@ public final class MemoryLimit {
   /** The largest message that can always be completed, whatever other sessions hold, in bytes. */
   public long reserveBytes() {
     return reserveBytes;
+  }
+
+  /** What the sessions of each network hold. */
+  public NetworkParts networkParts() {
+    return networkParts;
   }
 
   /** Ends the membership in the limit of the process: nothing is held any more. */

@@ -158,11 +158,11 @@ class MemoryBudgetTest {
     assertEquals(0, shared.unvalidatedBytes());
     assertEquals(MIB, shared.sendBytes());
     assertEquals(3 * MIB, shared.usedBytes());
-    assertEquals(3 * MIB, shared.networkBytes(account.network()));
+    assertEquals(3 * MIB, shared.limit().networkParts().bytes(account.network()));
     account.release(2 * MIB);
     account.releaseToSend(MIB);
     assertEquals(0, shared.usedBytes());
-    assertEquals(0, shared.networkBytes(account.network()));
+    assertEquals(0, shared.limit().networkParts().bytes(account.network()));
   }
 
   // The reserve
@@ -199,19 +199,36 @@ class MemoryBudgetTest {
   @Test
   void networkMayNotExceedAnEighthWhileSessionsOfOthersWait() {
     MemoryBudget shared = new MemoryBudget(MemoryLimit.shared(64 * MIB));
+    NetworkParts parts = shared.limit().networkParts();
     MemoryAccount greedy = account(shared, 1);
     assertTrue(greedy.tryReserve(8 * MIB));
     assertTrue(greedy.tryReserve(MIB), "nobody waits");
-    shared.waitFor(2);
+    parts.limitOthers(1_000_000);
     assertFalse(greedy.tryReserve(1));
     assertFalse(greedy.hasRoomToSend(1));
-    assertTrue(account(shared, 2).tryReserve(10 * MIB), "that of the session that waits");
-    assertTrue(account(shared, 3).tryReserve(8 * MIB));
-    shared.waitFor(1);
-    assertTrue(greedy.tryReserve(MIB), "its own network waits");
-    shared.waitFor(2);
-    shared.endWait();
+    MemoryAccount other = account(shared, 3);
+    assertTrue(other.tryReserve(8 * MIB));
+    assertFalse(other.tryReserve(1));
+    parts.update(2_000_000);
+    assertFalse(greedy.tryReserve(1), "others may follow");
+    parts.update(2_000_001);
     assertTrue(greedy.tryReserve(1));
+  }
+
+  /** Each event loop allowed an eighth. */
+  @Test
+  void networkMayNotExceedAnEighthOnSeveralEventLoopsTogether() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryAccount one = account(new MemoryBudget(limit), 1);
+    MemoryAccount another = account(new MemoryBudget(limit), 1);
+    assertTrue(one.tryReserve(5 * MIB));
+    assertTrue(another.tryReserve(5 * MIB));
+    assertTrue(limit.networkParts().isOver(1));
+    limit.networkParts().limitOthers(1_000_000);
+    assertFalse(one.tryReserve(1));
+    assertFalse(another.tryReserve(1));
+    assertEquals(1, limit.networkParts().toShrink(1_000_000));
+    assertEquals(NetworkParts.NONE, limit.networkParts().toShrink(1_000_001), "nobody waits");
   }
 
   // The process

@@ -22,7 +22,16 @@ final class KeyHash {
   private static final boolean HAS_PLAIN_HASH_CODES =
       address(new byte[] {1, 2, 3, 4}).hashCode() == 0x01020304;
 
-  private final long seed = HashSeed.next();
+  private final long seed;
+
+  /** With a seed of its own. */
+  KeyHash() {
+    this(HashSeed.next());
+  }
+
+  KeyHash(long seed) {
+    this.seed = seed;
+  }
 
   private static InetAddress address(byte[] bytes) {
     try {

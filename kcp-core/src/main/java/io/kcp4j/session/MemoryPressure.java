@@ -5,6 +5,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,14 +15,14 @@ import java.util.Map;
  * wait for each other for ever: protocol.md 8.12.
  *
  * <p>Unvalidated sessions have a share of their own, and the oldest of them ends when it is used
- * up. Of validated sessions, those that were refused memory wait in the order of the refusals. The
- * first one whose network holds no more than its part may use the reserve, which has room for a
- * large message, until its data has been read or it stops growing. A session that has grown by the
- * reserve and then stopped has stalled; one that has not grown has no use for the reserve, or waits
- * for readers. Of those that have stalled, the one that has received most ends if the reserve is in
- * use, or if all that wait have stalled. Nobody ends while no other session waits. A network that
- * holds more than its part while sessions of others wait loses those of its sessions that make no
- * progress.
+ * up. Of validated sessions, those that were refused memory wait. One of a network that holds no
+ * more than its part, and has waited longest, may use the reserve, which has room for a large
+ * message, until its data has been read or it stops growing. A session that has grown by the
+ * reserve and then stopped, or that has had it for too long, has stalled; one that has not grown
+ * has no use for the reserve, or waits for readers. Of those that have stalled, the one that has
+ * received most ends if the reserve is in use, or if all that wait have stalled. Nobody ends while
+ * no other session waits. A network that holds more than its part while sessions of others wait
+ * loses those of its sessions that make no progress.
  */
 final class MemoryPressure {
 
@@ -37,10 +38,16 @@ final class MemoryPressure {
    */
   private static final long MIN_AGE_US = 200_000;
 
-  /** A session has the reserve for two probe timeouts, and at least this, without growing. */
-  private static final long MIN_TURN_US = 1_000_000;
+  // A session has the reserve for two probe timeouts without growing, and at least or at most this:
+  // its peer decides how long a round trip seems to take.
+
+  private static final long MIN_PATIENCE_US = 1_000_000;
+  private static final long MAX_PATIENCE_US = 3_000_000;
 
   private static final int PROBE_TIMEOUTS = 2;
+
+  /** A session that has the reserve for so long, while others wait, has stalled. */
+  private static final long MAX_TURN_US = 15_000_000;
 
   /** By this part of what it holds a session has to grow. */
   private static final int GROWTH_PART = 16;
@@ -54,8 +61,6 @@ final class MemoryPressure {
   /** The search for an unvalidated session that holds memory looks at so many. */
   private static final int MAX_SEARCHED = 64;
 
-  private static final int NOBODY = -1;
-
   private final SessionTable table;
   private final MemoryBudget budget;
   private final UnvalidatedSessions unvalidated;
@@ -65,6 +70,9 @@ final class MemoryPressure {
 
   /** The validated sessions that wait, in the order in which they have asked. */
   private final Map<Session, Wait> waiting = new LinkedHashMap<>();
+
+  /** When the reserve was last given to each network, while sessions wait. */
+  private final Map<Integer, Long> turns = new HashMap<>();
 
   /** The one that may use the reserve, or null. */
   private Session holder;
@@ -81,7 +89,7 @@ final class MemoryPressure {
     this.table = table;
     this.budget = budget;
     this.unvalidated = unvalidated;
-    reclaim = new NetworkReclaim(table, budget);
+    reclaim = new NetworkReclaim(table, budget.limit().networkParts());
   }
 
   /** A session that was refused memory. */
@@ -98,12 +106,16 @@ final class MemoryPressure {
     /** Whether it had the reserve and did not grow. */
     boolean isStalled;
 
-    // When it has got the reserve, or has grown last:
+    // When it has got the reserve:
 
+    long begunAtUs;
     int undeliveredBytes;
+    long deliveredBytes;
+
+    // When it has grown last:
+
     long grownAtUs;
     long grownBytes;
-    long deliveredBytes;
 
     // What its peer has sent:
 
@@ -112,6 +124,7 @@ final class MemoryPressure {
 
     void begin(Session session, long nowUs) {
       grown(session, nowUs);
+      begunAtUs = nowUs;
       undeliveredBytes = session.kcp().memory().undeliveredBytes();
       deliveredBytes = delivered(session);
       datagrams = datagrams(session);
@@ -121,6 +134,11 @@ final class MemoryPressure {
     void grown(Session session, long nowUs) {
       grownAtUs = nowUs;
       grownBytes = taken(session);
+    }
+
+    /** Small messages on one lane may have hidden that a large one on another does not grow. */
+    boolean isTooLong(long nowUs) {
+      return nowUs - begunAtUs >= MAX_TURN_US;
     }
 
     private static long delivered(Session session) {
@@ -189,7 +207,7 @@ final class MemoryPressure {
       wait.refusedBytes = refusedBytes;
       wait.isSending = isSending;
       wait.isActive = !isSending;
-      if (wait.isActive && session != holder && !budget.isOverPart(memory.network(), 0)) {
+      if (wait.isActive && session != holder && !isOverPart(session)) {
         passTurn(nowUs);
       }
     }
@@ -202,13 +220,13 @@ final class MemoryPressure {
       endTurn();
     }
     if (wasWaiting && waiting.isEmpty()) {
-      budget.endWait();
+      endWaits();
     }
   }
 
   /** Whether {@link #update} has anything to do. */
   boolean isActive() {
-    return isShareUsedUp || !waiting.isEmpty();
+    return isShareUsedUp || !waiting.isEmpty() || reclaim.isActive();
   }
 
   /** To be called at the end of a batch of input, and once a second. User code may run. */
@@ -219,12 +237,12 @@ final class MemoryPressure {
     }
     if (waiting.isEmpty()) {
       isEndDue = false;
-      reclaim.forget();
     } else if (nowUs - updatedAtUs >= waiting.size()) {
       // Each datagram may end a batch, and many sessions may wait.
       updatedAtUs = nowUs;
       updateWaits(nowUs);
     }
+    reclaim.update(nowUs);
   }
 
   private void updateWaits(long nowUs) {
@@ -243,14 +261,11 @@ final class MemoryPressure {
       endOne(nowUs);
     }
     waiting.keySet().removeIf(session -> session != holder && isReaderAwaited(session));
-    if (!waiting.isEmpty()) {
-      reclaim.update(waitingNetwork(), nowUs);
-    }
     passTurn(nowUs);
-    if (!waiting.isEmpty()) {
-      budget.waitFor(waitingNetwork());
-    } else {
+    if (waiting.isEmpty()) {
       endWaits();
+    } else if (!waiting.keySet().stream().allMatch(this::isOverPart)) {
+      budget.limit().networkParts().limitOthers(nowUs);
     }
   }
 
@@ -276,6 +291,7 @@ final class MemoryPressure {
     isEndDue = false;
     List<Session> told = List.copyOf(waiting.keySet());
     waiting.clear();
+    turns.clear();
     budget.endWait();
     told.forEach(this::advertise);
   }
@@ -285,17 +301,8 @@ final class MemoryPressure {
     table.scheduleFlush(session);
   }
 
-  /** The network for which others have to leave memory: the first that holds no more itself. */
-  private int waitingNetwork() {
-    int first = NOBODY;
-    for (Session session : waiting.keySet()) {
-      int network = session.kcp().memory().network();
-      if (!budget.isOverPart(network, 0)) {
-        return network;
-      }
-      first = first == NOBODY ? network : first;
-    }
-    return first;
+  private boolean isOverPart(Session session) {
+    return budget.limit().networkParts().isOver(session.kcp().memory().network());
   }
 
   // The reserve
@@ -317,26 +324,27 @@ final class MemoryPressure {
       return;
     }
     waiting.get(holder).begin(holder, nowUs);
+    turns.put(holder.kcp().memory().network(), nowUs);
     holder.kcp().memory().reserve(true);
     advertise(holder);
   }
 
   /**
-   * Of sessions that are refused memory now and whose readers go on, the first whose network holds
-   * no more than its part, or else the first; null if there is none.
+   * Of sessions that are refused memory now and whose readers go on, one whose network holds no
+   * more than its part, if there is one, and has not had the reserve for longest; of those the
+   * first. Null if there is none.
    */
   private Session firstActive() {
-    Session first = null;
-    for (Map.Entry<Session, Wait> next : waiting.entrySet()) {
-      Session session = next.getKey();
-      if (next.getValue().isActive && !isReaderAwaited(session)) {
-        if (!budget.isOverPart(session.kcp().memory().network(), 0)) {
-          return session;
-        }
-        first = first == null ? session : first;
-      }
-    }
-    return first;
+    return waiting.entrySet().stream()
+        .filter(next -> next.getValue().isActive && !isReaderAwaited(next.getKey()))
+        .map(Map.Entry::getKey)
+        .min(Comparator.comparing(this::isOverPart).thenComparing(this::lastTurn))
+        .orElse(null);
+  }
+
+  /** When the reserve was last given to the network of a session; 0 if it has not been. */
+  private long lastTurn(Session session) {
+    return turns.getOrDefault(session.kcp().memory().network(), 0L);
   }
 
   private void endTurn() {
@@ -364,8 +372,9 @@ final class MemoryPressure {
       turn.isStalled = false;
       turn.grown(session, nowUs);
     }
-    long patienceUs = Math.max(MIN_TURN_US, (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs());
-    if (nowUs - turn.grownAtUs >= patienceUs) {
+    long timeoutsUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
+    long patienceUs = Math.max(MIN_PATIENCE_US, Math.min(MAX_PATIENCE_US, timeoutsUs));
+    if (nowUs - turn.grownAtUs >= patienceUs || turn.isTooLong(nowUs)) {
       passOn(session, turn, nowUs);
     }
   }
@@ -394,7 +403,9 @@ final class MemoryPressure {
       return;
     }
     boolean isAwaited =
-        turn.datagramAtUs <= turn.grownAtUs && nowUs - turn.datagramAtUs < UNRESPONSIVE_US;
+        !turn.isTooLong(nowUs)
+            && turn.datagramAtUs <= turn.grownAtUs
+            && nowUs - turn.datagramAtUs < UNRESPONSIVE_US;
     if (isAwaited && budget.roomBytesWithReserve() < budget.limit().reserveBytes() / 2) {
       return; // There would be little left for another one, which might count as stalled.
     }

@@ -1,7 +1,8 @@
 package io.kcp4j.session;
 
 import io.kcp4j.EndReason;
-import io.kcp4j.MemoryBudget;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.NetworkParts;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -9,70 +10,103 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Takes memory back from the network that holds more than its part of it while sessions of others
- * wait.
+ * Takes memory back from the network that holds most beyond its part while sessions of others wait,
+ * on whatever event loop: those of its sessions end that make no progress.
  */
 final class NetworkReclaim {
 
-  /** So often it is checked whether a network holds more than its part. */
+  /** So often the sessions of that network are looked at. */
   private static final long INTERVAL_US = 1_000_000;
 
+  /** By this part of what it holds a session has to progress in that time. */
+  private static final int PROGRESS_PART = 16;
+
   private final SessionTable table;
-  private final MemoryBudget budget;
+  private final NetworkParts parts;
 
   private long checkedAtUs;
 
-  /** The progress of sessions of a network that holds more than its part, when that was checked. */
-  private Map<Session, Integer> progress = Map.of();
+  /** The sessions of the network, and what they had sent and received at the last check. */
+  private Map<Session, Progress> checked = Map.of();
 
-  NetworkReclaim(SessionTable table, MemoryBudget budget) {
+  NetworkReclaim(SessionTable table, NetworkParts parts) {
     this.table = table;
-    this.budget = budget;
+    this.parts = parts;
   }
 
-  /** No session waits any more. */
-  void forget() {
-    progress = Map.of();
+  /** What a session has sent and received. */
+  private record Progress(int sendUna, long deliveredBytes) {
+
+    static Progress of(Session session) {
+      return new Progress(
+          session.kcp().sendUna(), session.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
+    }
+
+    /** How much that is more than before, in bytes: at most a full segment for each one sent. */
+    long bytesSince(Progress before, Session session) {
+      return (long) (sendUna - before.sendUna) * session.kcp().mssBytes()
+          + deliveredBytes
+          - before.deliveredBytes;
+    }
   }
 
-  /**
-   * Ends sessions of a network that holds more than its part while others wait, as far as they have
-   * neither sent nor received anything new for a second, and hold more than an equal share of that
-   * part: the end of others would make next to nothing free.
-   *
-   * @param waitingNetwork the network for which others have to leave memory
-   */
-  void update(int waitingNetwork, long nowUs) {
-    if (nowUs - checkedAtUs < INTERVAL_US) {
+  /** Whether {@link #update} has anything to do. */
+  boolean isActive() {
+    return parts.isLimited() || !checked.isEmpty();
+  }
+
+  /** To be called at least once a second. User code may run. */
+  void update(long nowUs) {
+    parts.update(nowUs);
+    if (!parts.isLimited()) {
+      checked = Map.of();
       return;
     }
+    long sinceUs = nowUs - checkedAtUs;
+    if (sinceUs < INTERVAL_US) {
+      return;
+    }
+    Map<Session, Progress> before = sinceUs < 2 * INTERVAL_US ? checked : Map.of();
+    int network = parts.toShrink(checkedAtUs);
     checkedAtUs = nowUs;
-    int network = budget.networkOverPart(waitingNetwork);
-    Map<Session, Integer> before = progress;
-    progress = new HashMap<>();
-    if (network < 0) {
+    checked = new HashMap<>();
+    if (network == NetworkParts.NONE) {
       return;
     }
-    List<Session> resting = new ArrayList<>();
     List<Session> all = table.sessions(s -> s.kcp().memory().network() == network);
+    all.forEach(session -> checked.put(session, Progress.of(session)));
+    end(resting(all, before), network, nowUs);
+  }
+
+  /** Those that rest and whose end makes something free, the largest first. */
+  private List<Session> resting(List<Session> all, Map<Session, Progress> before) {
+    long bytes = all.stream().mapToLong(NetworkReclaim::heldBytes).sum();
+    List<Session> resting = new ArrayList<>();
     for (Session session : all) {
-      int now = session.kcp().progress();
-      progress.put(session, now);
-      if (before.getOrDefault(session, now + 1) == now
-          && !MemoryPressure.isReaderAwaited(session)) {
+      boolean isLarge = 2L * heldBytes(session) * all.size() >= bytes;
+      if (isLarge && isResting(session, before.get(session))) {
         resting.add(session);
       }
     }
-    resting.sort(byHeldBytes().reversed());
+    resting.sort(Comparator.comparingInt(NetworkReclaim::heldBytes).reversed());
+    return resting;
+  }
+
+  private boolean isResting(Session session, Progress before) {
+    return before != null
+        && checked.get(session).bytesSince(before, session) <= heldBytes(session) / PROGRESS_PART
+        && !MemoryPressure.isReaderAwaited(session);
+  }
+
+  private void end(List<Session> resting, int network, long nowUs) {
     for (Session session : resting) {
-      boolean isLarge = session.kcp().memory().heldBytes() > budget.partBytes() / all.size();
-      if (isLarge && budget.isOverPart(network, 0) && table.contains(session)) {
+      if (parts.isOver(network) && table.contains(session)) {
         table.end(session, EndReason.MEMORY_SHORTAGE, nowUs);
       }
     }
   }
 
-  private static Comparator<Session> byHeldBytes() {
-    return Comparator.comparingInt(session -> session.kcp().memory().heldBytes());
+  private static int heldBytes(Session session) {
+    return session.kcp().memory().heldBytes();
   }
 }

@@ -6,6 +6,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.crypto.HashSeed;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.lanes.Lanes;
@@ -198,7 +199,7 @@ public final class SessionTable {
   /** How many validated sessions a remote address may have; 0 for any number. */
   private int convsPerAddress;
 
-  private final KeyHash networks = new KeyHash();
+  private final KeyHash networks;
 
   /** What has to end, since its address has too many. */
   private final List<Session> replaced = new ArrayList<>(0);
@@ -246,6 +247,7 @@ public final class SessionTable {
     candidates = new CandidatePaths(this, index, responder, deadlines, counters);
     unvalidated = new UnvalidatedSessions(nowUs);
     pressure = new MemoryPressure(this, context.budget(), unvalidated);
+    networks = new KeyHash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
     admission =
         new Admission(
             this, handler, context, index, directory, responder, candidates, unvalidated, pressure);

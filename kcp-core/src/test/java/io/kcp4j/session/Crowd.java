@@ -48,6 +48,9 @@ final class Crowd {
   final TimerWheel deadlines = new TimerWheel(0);
   final KcpConfig config;
 
+  /** That of the server's sessions. */
+  KcpConfig serverConfig;
+
   /** How the server's sessions have ended, by address. */
   final Map<InetSocketAddress, EndReason> ends = new HashMap<>();
 
@@ -83,6 +86,7 @@ final class Crowd {
     budget = new MemoryBudget(limit);
     context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
     this.config = config;
+    serverConfig = config;
     server =
         TestDriver.builder(context).deadlines(deadlines).maxSessions(10_000).nowUs(nowUs).build();
     server.acceptor = this::accept;
@@ -102,7 +106,7 @@ final class Crowd {
 
   private Session accept(InetSocketAddress remote, int conv) {
     int tsOrigin = 0x3456_0000 + remote.hashCode();
-    Kcp kcp = new Kcp(conv, config, context, tsOrigin);
+    Kcp kcp = new Kcp(conv, serverConfig, context, tsOrigin);
     Session session = server.table.newSession(remote, kcp, null);
     if (config.delivery() == Delivery.LANES) {
       server.table.answerLanes(session, LanesConfig.DEFAULT, remote.hashCode() | 1L << 40, conv);
@@ -231,6 +235,10 @@ final class Crowd {
       return this;
     }
 
+    void stopPings() {
+      nextPingUs = Long.MAX_VALUE;
+    }
+
     private void pingIfDue() {
       if (nowUs >= nextPingUs) {
         nextPingUs += PING_PERIOD_US;
@@ -298,9 +306,17 @@ final class Crowd {
 
   /** A PUSH in the session of a client that it has not sent itself. */
   void forge(int host, int port, int sn, int frg, int bytes) {
+    forge(host, port, sn, frg, Unpooled.buffer().writeZero(bytes));
+  }
+
+  void forge(int host, int port, int sn, ByteBuf payload) {
+    forge(host, port, sn, 0, payload);
+  }
+
+  private void forge(int host, int port, int sn, int frg, ByteBuf payload) {
     ByteBuf push = Unpooled.buffer();
-    Segment.write(push, 1_000 + port, Segment.PUSH, frg, 128, 0, sn, 0, bytes);
-    packets.add(new Packet(nowUs, address(host, port), SERVER, push.writeZero(bytes)));
+    Segment.write(push, 1_000 + port, Segment.PUSH, frg, 128, 0, sn, 0, payload.readableBytes());
+    forge(address(host, port), push.writeBytes(payload));
   }
 
   /** Lets time pass. */

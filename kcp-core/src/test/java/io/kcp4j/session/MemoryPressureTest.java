@@ -11,6 +11,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.MemoryLimit;
+import io.kcp4j.NetworkParts;
 import io.kcp4j.ProcessMemory;
 import io.kcp4j.lanes.Lane;
 import io.netty.buffer.ByteBuf;
@@ -185,13 +186,7 @@ class MemoryPressureTest {
   @Test
   void networkThatHoldsMoreThanItsPartLeavesMemoryToThoseThatWait() {
     Crowd crowd = new Crowd(8 * MIB, config(Delivery.MESSAGE));
-    Set<Session> answered = new HashSet<>();
-    crowd.onRead =
-        session -> {
-          if (crowd.received.containsKey(session.remote()) && answered.add(session)) {
-            session.kcp().send(Unpooled.buffer().writeByte(1));
-          }
-        };
+    answerOnce(crowd);
     for (int port = 1; port <= 60; port++) {
       hold(crowd, port);
     }
@@ -206,6 +201,67 @@ class MemoryPressureTest {
     for (int host = 3; host < 43; host++) {
       assertFalse(crowd.ends.containsKey(Crowd.address(host, 40_000)));
     }
+  }
+
+  /** Whatever was new in a second counted as progress. */
+  @Test
+  void networkDoesNotKeepMemoryByAByteNowAndThen() {
+    Crowd crowd = new Crowd(8 * MIB, config(Delivery.MESSAGE));
+    answerOnce(crowd);
+    for (int port = 1; port <= 60; port++) {
+      hold(crowd, port);
+    }
+    crowd.run(500);
+    NetworkParts parts = crowd.limit.networkParts();
+    int network = crowd.server.accepted.get(0).kcp().memory().network();
+    assertTrue(parts.isOver(network));
+    long before = crowd.receivedBytes();
+    for (int host = 3; host < 43; host++) {
+      crowd.client(host).send(140_000);
+    }
+    for (int sn = 80; sn < 90; sn++) {
+      for (int port = 1; port <= 60; port++) {
+        crowd.forge(2, port, sn, 120 - sn, 1);
+      }
+      crowd.run(500);
+    }
+    assertEquals(before + 40 * 140_000, crowd.receivedBytes());
+    assertTrue(crowd.ends.keySet().stream().allMatch(address -> address.getPort() <= 60));
+  }
+
+  /** Each event loop counted for itself, and only its own sessions waited. */
+  @Test
+  void networkLeavesMemoryToThoseThatWaitOnAnotherEventLoop() {
+    MemoryLimit limit = MemoryLimit.shared(8 * MIB);
+    Crowd greedy = new Crowd(limit, config(Delivery.MESSAGE));
+    answerOnce(greedy);
+    for (int port = 1; port <= 60; port++) {
+      hold(greedy, port);
+    }
+    greedy.run(500);
+    Crowd crowd = new Crowd(limit, config(Delivery.MESSAGE));
+    crowd.run((int) ((greedy.nowUs - crowd.nowUs) / 1_000));
+    for (int host = 3; host < 43; host++) {
+      crowd.client(host).send(140_000);
+    }
+    for (int i = 0; i < 20 && crowd.receivedBytes() < 40 * 140_000; i++) {
+      crowd.run(500);
+      greedy.run(500);
+    }
+    assertEquals(40 * 140_000, crowd.receivedBytes());
+    assertEquals(Map.of(), crowd.ends);
+    assertTrue(greedy.ends.values().stream().allMatch(EndReason.MEMORY_SHORTAGE::equals));
+  }
+
+  /** The server sends each client a byte when it has read something, which validates the path. */
+  private static void answerOnce(Crowd crowd) {
+    Set<Session> answered = new HashSet<>();
+    crowd.onRead =
+        session -> {
+          if (crowd.received.containsKey(session.remote()) && answered.add(session)) {
+            session.kcp().send(Unpooled.buffer().writeByte(1));
+          }
+        };
   }
 
   /** A client that is validated and then leaves a message incomplete. */
@@ -251,6 +307,7 @@ class MemoryPressureTest {
     }
     MemoryAccount other = MemoryAccount.of(crowd.budget);
     other.network(clients.get(0).serverSession().kcp().memory().network() + 1);
+    crowd.run(2_100);
     assertTrue(other.tryReserve(MIB / 8 + 1_000));
     other.release(MIB / 8 + 1_000);
     assertEquals(0, crowd.budget.usedBytes());
@@ -349,6 +406,77 @@ class MemoryPressureTest {
     }
     assertEquals(Map.of(Crowd.address(2, 2), EndReason.MEMORY_SHORTAGE), crowd.ends);
     assertEquals(before + 5 * 100_000, crowd.receivedBytes());
+  }
+
+  /** A peer that acknowledges late makes the timeout long: others had to wait for two of them. */
+  @Test
+  void longRoundTripDoesNotKeepTheReserve() {
+    Crowd crowd = crowdWithPausedReaders(Delivery.MESSAGE);
+    crowd.serverConfig = config(Delivery.MESSAGE).toBuilder().minRtoMs(20_000).build();
+    crowd.client(2, 2).send(10);
+    crowd.run(100);
+    crowd.serverConfig = crowd.config;
+    Crowd.Client waiting = crowd.client(3).send(10);
+    crowd.run(100);
+    for (int sn = 1; sn <= 120; sn++) {
+      crowd.forge(2, 2, 1, 120, 1_300); // Refused: then it may use the reserve.
+      crowd.forge(2, 2, sn, 121 - sn, 1_300);
+      crowd.run(1);
+    }
+    assertFalse(crowd.budget.isReserveFree());
+    waiting.send(100_000);
+    for (int i = 0; i < 20 && crowd.received.get(waiting.address) < 100_010; i++) {
+      crowd.forge(2, 2, 1, 120, 1_300); // Its datagrams arrive.
+      crowd.run(500);
+    }
+    assertEquals(Map.of(Crowd.address(2, 2), EndReason.MEMORY_SHORTAGE), crowd.ends);
+    assertEquals(100_010, crowd.received.get(waiting.address));
+  }
+
+  /** It kept the reserve for ever. */
+  @Test
+  void partOfAMessageDoesNotKeepTheReserveBySmallMessagesOnAnotherLane() {
+    Crowd crowd = new Crowd(4 * MIB, config(Delivery.LANES));
+    Crowd.Client holder = crowd.client(2, 2).ping(); // Echoes validate the paths.
+    Crowd.Client waiting = crowd.client(3).ping();
+    crowd.run(300);
+    holder.stopPings();
+    crowd.run(300);
+    crowd.disconnect(2, 2);
+    MemoryAccount others = MemoryAccount.of(crowd.budget);
+    int most = 4 * MIB;
+    while (most > 0) {
+      most = others.tryReserve(most) ? most : most / 2;
+    }
+    int sn = holder.session.kcp().sendNext();
+    for (int i = 0; i < 470; i++) { // Of a message of 524,000 bytes
+      ByteBuf part = Unpooled.buffer().writeBytes(new byte[] {0x11, 1, 0, 0});
+      part.writeMediumLE(0x1ffde0).writeMediumLE(varint(i * 1_100)).writeZero(1_100);
+      crowd.forge(2, 2, sn, part.copy()); // The first is refused: then it may use the reserve.
+      for (int ms = 0; ms < 100 && !holder.serverSession().kcp().memory().hasReserve(); ms++) {
+        crowd.run(1);
+        crowd.forge(2, 2, sn, part.copy());
+      }
+      crowd.run(1);
+      sn++;
+    }
+    assertTrue(holder.serverSession().kcp().memory().hasReserve());
+    assertTrue(holder.serverSession().kcp().memory().receiveBytes() > 470 * 1_100);
+    waiting.send(1, 200_000);
+    for (int i = 0; i < 30 * 80 && crowd.ends.isEmpty(); i++) {
+      ByteBuf message = Unpooled.buffer().writeBytes(new byte[] {1, 2}).writeShortLE(i);
+      crowd.forge(2, 2, sn++, message.writeZero(1_000));
+      crowd.run(12);
+    }
+    assertEquals(Map.of(Crowd.address(2, 2), EndReason.MEMORY_SHORTAGE), crowd.ends);
+    crowd.run(2_000);
+    assertTrue(crowd.received.get(waiting.address) >= 200_000);
+    others.release(others.receiveBytes());
+  }
+
+  /** The three bytes of a variable-length integer. */
+  private static int varint(int value) {
+    return value & 0x7f | 0x80 | (value << 1 & 0x7f00) | 0x8000 | (value << 2 & 0x7f0000);
   }
 
   /** Their end makes no memory free. */

@@ -1,0 +1,132 @@
+package io.kcp4j;
+
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * What the sessions of each network hold of a {@link MemoryLimit}, on all event loops. The part of
+ * a network is an eighth of the limit. While a session waits for memory whose network is within its
+ * part, networks over theirs are limited: they reserve nothing more, and give some back.
+ * Thread-safe.
+ */
+@Unstable
+public final class NetworkParts {
+
+  /** The number of counters by network; several networks may share one. */
+  static final int NETWORKS = 4096;
+
+  /** No network. */
+  public static final int NONE = -1;
+
+  private static final int PARTS = 8;
+
+  /** The networks over their part are looked for at most so often. */
+  private static final long INTERVAL_US = 50_000;
+
+  /** Networks stay limited for so long after a session has waited last: others follow it. */
+  private static final long LIMITED_US = 1_000_000;
+
+  private final long partBytes;
+  private final AtomicLong hashSeed = new AtomicLong();
+
+  /** For each event loop, what its sessions hold, by network. Only that event loop writes it. */
+  private final AtomicReference<AtomicLongArray[]> counters =
+      new AtomicReference<>(new AtomicLongArray[0]);
+
+  /** Null while no session within its part has waited. */
+  private volatile Limited limited;
+
+  /**
+   * The networks over their part.
+   *
+   * @param largest the one that holds most, or {@link #NONE}
+   * @param waitedAtUs when a session waited
+   */
+  private record Limited(BitSet networks, int largest, long waitedAtUs) {}
+
+  NetworkParts(long limitBytes) {
+    partBytes = limitBytes / PARTS;
+  }
+
+  /** The seed for hashes of networks, the same on all event loops: the first that is proposed. */
+  public long hashSeed(long proposed) {
+    hashSeed.compareAndSet(0, proposed);
+    return hashSeed.get();
+  }
+
+  /** Counters for what the sessions of one event loop hold, by network, in bytes. */
+  AtomicLongArray newCounters() {
+    AtomicLongArray added = new AtomicLongArray(NETWORKS);
+    counters.updateAndGet(
+        before -> {
+          AtomicLongArray[] after = Arrays.copyOf(before, before.length + 1);
+          after[before.length] = added;
+          return after;
+        });
+    return added;
+  }
+
+  /** What the sessions of a network hold, in bytes. */
+  long bytes(int network) {
+    long bytes = 0;
+    for (AtomicLongArray loop : counters.get()) {
+      bytes += loop.getOpaque(network);
+    }
+    return bytes;
+  }
+
+  /** The part of a network, in bytes. */
+  long partBytes() {
+    return partBytes;
+  }
+
+  /** Whether a network holds more than its part. */
+  public boolean isOver(int network) {
+    return bytes(network) > partBytes;
+  }
+
+  /** A session waits for memory whose network is within its part. */
+  public void limitOthers(long nowUs) {
+    Limited before = limited;
+    if (before != null && nowUs - before.waitedAtUs < INTERVAL_US) {
+      return;
+    }
+    BitSet over = new BitSet();
+    int largest = NONE;
+    for (int network = 0; network < NETWORKS; network++) {
+      if (isOver(network)) {
+        over.set(network);
+        largest = largest == NONE || bytes(network) > bytes(largest) ? network : largest;
+      }
+    }
+    limited = new Limited(over, largest, nowUs);
+  }
+
+  /** Whether networks over their part are limited. */
+  public boolean isLimited() {
+    return limited != null;
+  }
+
+  /** Whether a network was over its part when a session waited last. */
+  boolean isLimited(int network) {
+    Limited now = limited;
+    return now != null && now.networks.get(network);
+  }
+
+  /** The network that has to give memory back, if a session has waited since; or {@link #NONE}. */
+  public int toShrink(long sinceUs) {
+    Limited now = limited;
+    return now != null && now.waitedAtUs - sinceUs >= 0 ? now.largest : NONE;
+  }
+
+  /** Ends the limits some time after a session has waited last. */
+  public void update(long nowUs) {
+    Limited now = limited;
+    if (now != null && nowUs - now.waitedAtUs > LIMITED_US) {
+      limited = null;
+    }
+  }
+}
