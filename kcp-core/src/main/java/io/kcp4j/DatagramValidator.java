@@ -12,11 +12,13 @@ final class DatagramValidator {
    *
    * @param firstLong the first long of the first header
    * @param thirdLong the third long of the first header
-   * @param conv the conversation id of the session
-   * @param sndNext the sequence number below which everything has been sent
    */
   static InputResult validate(
-      ByteBuf datagram, long firstLong, long thirdLong, int conv, int sndNext) {
+      Kcp kcp, ByteBuf datagram, long firstLong, long thirdLong, long nowUs) {
+    int conv = kcp.conv();
+    int sndNext = kcp.sending.next();
+    Timestamps timestamps = kcp.timestamps.isApart() ? kcp.timestamps : null;
+    int nowTs = timestamps == null ? 0 : timestamps.at(nowUs);
     long first = firstLong;
     long third = thirdLong;
     int end = datagram.writerIndex();
@@ -36,6 +38,9 @@ final class DatagramValidator {
       if (Segment.una(third) - sndNext > 0
           || (cmd == Segment.ACK && Segment.sn(datagram, index) - sndNext >= 0)) {
         return InputResult.ACKNOWLEDGES_UNSENT;
+      }
+      if (timestamps != null && timestamps.isOwn(cmd, Segment.ts(datagram, index), nowTs)) {
+        return InputResult.REFLECTED;
       }
       index += Segment.HEADER_BYTES + length;
       if (end - index < Segment.HEADER_BYTES) {

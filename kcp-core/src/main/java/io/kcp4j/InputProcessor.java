@@ -26,8 +26,7 @@ final class InputProcessor {
     // Both passes share what is read of the first header: most datagrams have no other.
     long first = Segment.first(datagram, datagram.readerIndex());
     long third = Segment.third(datagram, datagram.readerIndex());
-    InputResult result =
-        DatagramValidator.validate(datagram, first, third, kcp.conv(), kcp.sending.next());
+    InputResult result = DatagramValidator.validate(kcp, datagram, first, third, nowUs);
     if (result != InputResult.ACCEPTED) {
       return refuse(kcp.counters, result);
     }
@@ -46,6 +45,7 @@ final class InputProcessor {
           case WRONG_CONV -> KcpCounter.WRONG_CONV;
           case UNKNOWN_COMMAND -> KcpCounter.UNKNOWN_COMMAND;
           case ACKNOWLEDGES_UNSENT -> KcpCounter.ACKNOWLEDGES_UNSENT;
+          case REFLECTED -> KcpCounter.REFLECTED;
           case ACCEPTED, SESSION_ENDED -> throw new AssertionError(result);
         };
     counters.add(counter, 1);
@@ -91,11 +91,11 @@ final class InputProcessor {
       switch (Segment.cmd(first)) {
         case Segment.ACK -> {
           hasExactAck |= (takesMessages || !kcp.isPeerProven) && proves(kcp, second);
-          isFresh |= kcp.probe.takeAnswer(Segment.ts(second), Kcp.ts(kcp.tsOrigin, nowUs));
+          isFresh |= kcp.probe.takeAnswer(Segment.ts(second), kcp.timestamps.at(nowUs));
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
         case Segment.PUSH -> {
-          isFresh |= kcp.takePeerTs(Segment.ts(second));
+          isFresh |= kcp.timestamps.takePeer(Segment.ts(second), nowUs);
           push(kcp, first, second, datagram, index, length);
         }
         case Segment.WASK -> kcp.advertised.probed();
@@ -203,7 +203,7 @@ final class InputProcessor {
     }
     int index = sending.index(sn);
     boolean genuine = kcp.losses.wasSentAt(index, ts);
-    int rttUs = kcp.losses.rttUs(index, ts, kcp.tsOrigin, nowUs);
+    int rttUs = kcp.losses.rttUs(index, ts, kcp.timestamps.at(nowUs), nowUs);
     if (kcp.events.isActive()) {
       DeliveredTransmission delivered = delivered(kcp.losses, index, ts, genuine);
       kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);

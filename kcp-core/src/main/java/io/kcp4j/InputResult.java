@@ -15,6 +15,8 @@ public enum InputResult {
   UNKNOWN_COMMAND,
   /** An ACK or a {@code una} acknowledges a segment that was never sent. */
   ACKNOWLEDGES_UNSENT,
+  /** A segment of this side that somebody has sent back, as its timestamp shows. */
+  REFLECTED,
   /** The session has ended; see {@link Kcp#failure()}. */
   SESSION_ENDED
 }

@@ -41,7 +41,7 @@ public final class Kcp {
   // The parts. They find each other here, so that none has to hold references to many others.
 
   private final int conv;
-  final int tsOrigin;
+  final Timestamps timestamps;
   final int firstSn;
   final KcpCounters counters;
   private final MemoryAccount memory;
@@ -85,11 +85,6 @@ public final class Kcp {
   /** See {@link #isLastInputFresh}. */
   boolean isLastInputFresh;
 
-  private boolean hasPeerTs;
-
-  /** The newest timestamp of the peer's PUSHes, if there was one. */
-  private int peerTs;
-
   /** Null until a large segment has been lost often. */
   BlackHoleDetector blackHoles;
 
@@ -117,7 +112,7 @@ public final class Kcp {
   Kcp(int conv, KcpConfig config, KcpContext context, int tsOrigin, int firstSn) {
     this.conv = conv;
     this.config = Objects.requireNonNull(config, "config");
-    this.tsOrigin = tsOrigin;
+    timestamps = new Timestamps(tsOrigin);
     this.firstSn = firstSn;
     counters = new KcpCounters(context.total());
     Redundancy redundancy = new Redundancy(rtt);
@@ -594,14 +589,15 @@ public final class Kcp {
     return advertised.lastReceivedAtUs();
   }
 
-  /** Takes the timestamp of a PUSH; returns whether it is newer than all before. */
-  boolean takePeerTs(int ts) {
-    if (hasPeerTs && ts - peerTs <= 0) {
-      return false;
-    }
-    hasPeerTs = true;
-    peerTs = ts;
-    return true;
+  /**
+   * Moves the clock of the timestamps away from the peer's, so that segments that somebody sends
+   * back to this side are recognised. To be called before anything is sent.
+   *
+   * @param peerTs the timestamp of a PUSH of the peer
+   */
+  @Unstable
+  public void keepTimestampsApart(int peerTs, long nowUs) {
+    timestamps.keepApart(peerTs, nowUs);
   }
 
   /**
@@ -883,7 +879,7 @@ public final class Kcp {
     int splitBytes = FlushSplitter.split(this, output, window, nowUs);
     writer.begin(this, output, advertised.beginFlush(), nowUs);
     try {
-      int ts = ts(tsOrigin, nowUs);
+      int ts = timestamps.at(nowUs);
       ControlSegments.write(this, ts, nowUs);
       writer.split(splitBytes);
       Transmitter.transmit(this, window, ts, nowUs);
@@ -899,7 +895,7 @@ public final class Kcp {
     }
     writer.begin(this, output, advertised.beginFlush(), nowUs);
     try {
-      ControlSegments.write(this, ts(tsOrigin, nowUs), nowUs);
+      ControlSegments.write(this, timestamps.at(nowUs), nowUs);
       writer.end();
     } finally {
       writer.abort();
@@ -926,14 +922,9 @@ public final class Kcp {
    */
   @Unstable
   public void writeMessageHeader(ByteBuf out, int bytes, long nowUs) {
-    int ts = ts(tsOrigin, nowUs);
+    int ts = timestamps.at(nowUs);
     int wnd = advertised.segments();
     Segment.write(out, conv, Segment.WINS, 0, wnd, ts, 0, receiving.next(), bytes);
-  }
-
-  /** The timestamp of a segment that is sent now. */
-  static int ts(int tsOrigin, long nowUs) {
-    return tsOrigin + (int) Math.floorDiv(nowUs, US_PER_MS);
   }
 
   // Deadlines

@@ -64,6 +64,8 @@ public enum KcpCounter {
   UNKNOWN_COMMAND("datagrams.unknown.command", "datagrams"),
   /** Datagrams refused as {@link InputResult#ACKNOWLEDGES_UNSENT}. */
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
+  /** Datagrams refused as {@link InputResult#REFLECTED}. */
+  REFLECTED("datagrams.reflected", "datagrams"),
   /** Messages of the extension that are malformed, impossible or of another version: ignored. */
   EXTENSION_REFUSED("extension.refused", "messages"),
   /** Stateless resets that answer no outstanding query of the session, or are false: ignored. */

@@ -162,13 +162,13 @@ abstract class LossDetector {
    * the largest retransmission timeout. Exact for the last transmission; of earlier ones only the
    * timestamp is known, in milliseconds.
    *
-   * @param tsOrigin the timestamp at time 0
+   * @param nowTs the timestamp of a segment that is sent now
    */
-  final int rttUs(int index, int ts, int tsOrigin, long nowUs) {
+  final int rttUs(int index, int ts, int nowTs, long nowUs) {
     long rttUs =
         isLastTransmission(index, ts)
             ? nowUs - ring.sentAtUs[index]
-            : Integer.toUnsignedLong(Kcp.ts(tsOrigin, nowUs) - ts) * Kcp.US_PER_MS;
+            : Integer.toUnsignedLong(nowTs - ts) * Kcp.US_PER_MS;
     return (int) Math.min(rttUs, RttEstimator.MAX_RTO_US);
   }
 

@@ -237,7 +237,7 @@ final class SegmentWriter {
     int messageBytes =
         extension == null || datagramBytes == 0 ? 0 : extension.ackMessageBytes(nowUs);
     if (messageBytes > 0 && isMessageAllowed(messageBytes)) {
-      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs), 0);
+      message(messageBytes, kcp.timestamps.at(nowUs), 0);
     }
   }
 
@@ -246,7 +246,7 @@ final class SegmentWriter {
     int mostBytes = mtuBytes + kcp.reservedBytes() - Segment.HEADER_BYTES;
     int messageBytes = extension.messageBytes(mostBytes - datagramBytes, mostBytes, nowUs);
     while (messageBytes > 0 && isMessageAllowed(messageBytes)) {
-      message(messageBytes, Kcp.ts(kcp.tsOrigin, nowUs), 0);
+      message(messageBytes, kcp.timestamps.at(nowUs), 0);
       messageBytes = extension.nextMessageBytes(mostBytes - datagramBytes, mostBytes);
     }
   }

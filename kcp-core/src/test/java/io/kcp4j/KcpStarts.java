@@ -1,6 +1,8 @@
 package io.kcp4j;
 
-/** Opens to tests in other packages the constructor for sessions that begin near a wrap. */
+/**
+ * Opens to tests in other packages the constructor for sessions that begin near a wrap, and time.
+ */
 public final class KcpStarts {
 
   private KcpStarts() {}
@@ -8,5 +10,10 @@ public final class KcpStarts {
   /** Makes a session whose first sequence number, both ways, is {@code firstSn}. */
   public static Kcp kcp(int conv, KcpConfig config, KcpContext context, int tsOrigin, int firstSn) {
     return new Kcp(conv, config, context, tsOrigin, firstSn);
+  }
+
+  /** The timestamp of what a session sends now. */
+  public static int timestamp(Kcp kcp, long nowUs) {
+    return kcp.timestamps.at(nowUs);
   }
 }

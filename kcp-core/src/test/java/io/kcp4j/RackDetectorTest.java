@@ -66,7 +66,7 @@ class RackDetectorTest {
 
   /** An ACK of the transmission at {@code sentAtUs} arrives, in a datagram of its own. */
   private void ack(int segment, long sentAtUs, long nowUs) {
-    int rttUs = losses.rttUs(index(segment), ts(sentAtUs), TS_ORIGIN, nowUs);
+    int rttUs = losses.rttUs(index(segment), ts(sentAtUs), ts(nowUs), nowUs);
     buffer.acknowledge(FIRST + segment, ts(sentAtUs), rttUs, nowUs);
     losses.endAcks(nowUs);
     rtt.sample(rttUs);

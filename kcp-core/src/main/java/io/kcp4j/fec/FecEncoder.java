@@ -33,6 +33,9 @@ public final class FecEncoder {
   /** More than the 258 packets that the receiver of kcp-go keeps to detect the ratio. */
   private static final int RECEIVER_HISTORY = 1024;
 
+  /** So many of the last sequence numbers are recognised. */
+  private static final int RECOGNISED = 1 << 20;
+
   private final FecConfig config;
   private final FecContext context;
   private final int dataShards;
@@ -65,6 +68,17 @@ public final class FecEncoder {
    */
   public FecEncoder(FecConfig config, FecContext context) {
     this(config, context, 0);
+  }
+
+  /**
+   * Makes an encoder whose first sequence number is at least {@code seqid}.
+   *
+   * @param config one that encodes
+   * @param context shared by the encoders of a thread
+   */
+  public static FecEncoder from(int seqid, FecConfig config, FecContext context) {
+    checkEncodes(config);
+    return new FecEncoder(config, context, roundUp(seqid, config.shards()));
   }
 
   /**
@@ -187,6 +201,16 @@ public final class FecEncoder {
       return 0;
     }
     return endGroup(buf, index, end - index, isAfterGap ? 0 : Math.min(parity, parityShards));
+  }
+
+  /** Whether anything was sent. */
+  public boolean hasSent() {
+    return hasSent;
+  }
+
+  /** Whether a sequence number is one of those that were sent last: protocol.md 11.18. */
+  public boolean isOwn(int seqid) {
+    return hasSent && Integer.compareUnsigned((int) next - 1 - seqid, RECOGNISED) < 0;
   }
 
   /** How many packets the current group has: 0 to the number of data packets less 1. */

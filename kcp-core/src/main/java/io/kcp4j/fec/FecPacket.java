@@ -36,6 +36,9 @@ public final class FecPacket {
 
   private FecPacket() {}
 
+  /** Where the sequence numbers of one side begin if those of the other begin at 0. */
+  public static final int UPPER_SEQID = 1 << 30;
+
   /**
    * The modulus of sequence numbers: the largest multiple of the group size in 32 bits, so that
    * groups always begin at multiples of their size.

@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
@@ -260,7 +261,11 @@ final class Admission {
       return;
     }
     candidates.forget(key);
-    begun = new Incoming(this, key, isValidated);
+    boolean hasFec = segments.readerIndex() - start >= FecPacket.DATA_HEADER_BYTES;
+    boolean isFecUpper =
+        !hasFec || Math.abs(FecPacket.seqid(segments, start)) >= FecPacket.UPPER_SEQID / 2;
+    int ts = FirstDatagram.timestamp(segments);
+    begun = new Incoming(this, key, isValidated, ts, isFecUpper);
     backlog.add(begun);
   }
 
@@ -317,6 +322,7 @@ final class Admission {
     if (!backlog.contains(incoming)) {
       return false;
     }
+    session.keepApart(incoming, nowUs);
     table.insert(session, nowUs);
     Session evicted = null;
     if (directory.isExceeded() || (!incoming.isValidated() && unvalidated.isFull())) {

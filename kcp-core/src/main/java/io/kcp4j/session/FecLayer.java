@@ -26,6 +26,9 @@ final class FecLayer {
   private final FecContext context;
   private final KcpCounters counters;
 
+  /** Where the sequence numbers begin: away from the peer's, so that packets are told apart. */
+  private int firstSeqid = FecPacket.UPPER_SEQID;
+
   private FecConfig config = FecConfig.NONE;
   private FecEncoder encoder;
 
@@ -64,11 +67,24 @@ final class FecLayer {
     config = next;
     close();
     if (config.isEncoding()) {
-      encoder = last == null ? new FecEncoder(config, context) : last.successor(config);
-      last = encoder;
-      if (config.isFlushAligned()) {
-        protection = new FlushProtection(config, context, encoder, counters);
-      }
+      encode(last == null ? FecEncoder.from(firstSeqid, config, context) : last.successor(config));
+    }
+  }
+
+  private void encode(FecEncoder next) {
+    encoder = next;
+    last = next;
+    if (config.isFlushAligned()) {
+      protection = new FlushProtection(config, context, encoder, counters);
+    }
+  }
+
+  /** Sets where the sequence numbers begin. To be called before anything is sent. */
+  void firstSeqid(int seqid) {
+    firstSeqid = seqid;
+    if (encoder != null) {
+      close();
+      encode(FecEncoder.from(seqid, config, context));
     }
   }
 
@@ -228,6 +244,10 @@ final class FecLayer {
    * @param isFresh whether its segments show that it is no replay
    */
   void input(ByteBuf packet, int index, boolean isFresh, long nowUs) {
+    if (last != null && last.isOwn(FecPacket.seqid(packet, index))) {
+      counters.add(KcpCounter.REFLECTED, 1);
+      return;
+    }
     FecResult result = decoder.input(packet, index, packet.writerIndex(), isFresh, nowUs);
     if (result == FecResult.REFUSED) {
       counters.add(KcpCounter.FEC_REFUSED, 1);

@@ -43,4 +43,15 @@ enum FirstDatagram {
     }
     return result;
   }
+
+  /** The timestamp of the first PUSH of such a datagram, or else of the first segment. */
+  static int timestamp(ByteBuf datagram) {
+    int index = datagram.readerIndex();
+    while (datagram.writerIndex() - index >= Segment.HEADER_BYTES
+        && Segment.cmd(datagram, index) != Segment.PUSH) {
+      index += Segment.HEADER_BYTES + Segment.length(datagram, index);
+    }
+    boolean hasPush = datagram.writerIndex() - index >= Segment.HEADER_BYTES;
+    return Segment.ts(datagram, hasPush ? index : datagram.readerIndex());
+  }
 }

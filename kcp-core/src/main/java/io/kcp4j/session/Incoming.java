@@ -20,6 +20,8 @@ public final class Incoming {
   private final Admission admission;
   private final SessionKey key;
   private final boolean isValidated;
+  private final int ts;
+  private final boolean isFecUpper;
   private final List<ByteBuf> packets = new ArrayList<>(1);
 
   /** Null until the attempt is accepted. */
@@ -28,10 +30,12 @@ public final class Incoming {
   /** Whether the driver has left the attempt unanswered for later. */
   private boolean isDeferred;
 
-  Incoming(Admission admission, SessionKey key, boolean isValidated) {
+  Incoming(Admission admission, SessionKey key, boolean isValidated, int ts, boolean isFecUpper) {
     this.admission = admission;
     this.key = key;
     this.isValidated = isValidated;
+    this.ts = ts;
+    this.isFecUpper = isFecUpper;
   }
 
   /** The address of the peer. From any thread. */
@@ -50,6 +54,16 @@ public final class Incoming {
    */
   public boolean isValidated() {
     return isValidated;
+  }
+
+  /** Whether the sequence numbers of the peer's FEC begin, or will begin, far above 0. */
+  boolean isFecUpper() {
+    return isFecUpper;
+  }
+
+  /** The timestamp of the first segment. */
+  int ts() {
+    return ts;
   }
 
   /**

@@ -212,8 +212,12 @@ final class PacketDemux {
       admission.receiveSegments(remote, segments, start, arrival, nowUs);
       return null;
     }
-    countReceived(session, segments, start);
-    return input(session, segments, Origin.NETWORK, nowUs) ? session : null;
+    packetsOfSessions++;
+    InputResult result = input(session, segments, Origin.NETWORK, nowUs);
+    if (result != InputResult.REFLECTED) {
+      countReceived(session, segments, start);
+    }
+    return result == InputResult.ACCEPTED ? session : null;
   }
 
   /** Whether segments would begin a session with an unknown peer; quick if they would not. */
@@ -261,6 +265,7 @@ final class PacketDemux {
       admission.receiveUnclaimed(packet, start);
       return;
     }
+    packetsOfSessions++;
     countReceived(session, packet, start);
     session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
     if (session.fec().isDecoding()) {
@@ -272,7 +277,7 @@ final class PacketDemux {
     FecLayer fec = session.fec();
     fec.input(packet, start, isFresh, nowUs);
     for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
-      if (input(session, recovered, Origin.RECOVERED, nowUs)) {
+      if (input(session, recovered, Origin.RECOVERED, nowUs) == InputResult.ACCEPTED) {
         session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
       }
     }
@@ -290,6 +295,7 @@ final class PacketDemux {
       admission.receiveUnclaimed(packet, start);
       return;
     }
+    packetsOfSessions++;
     countReceived(session, packet, start);
     session.unreliable().receive(packet, payload, packet.writerIndex() - payload);
     session.keepAlive().updateIdle(nowUs);
@@ -300,14 +306,14 @@ final class PacketDemux {
   }
 
   private void countReceived(Session session, ByteBuf packet, int start) {
-    packetsOfSessions++;
     session.path().onReceived(packet.writerIndex() - start + cipherBytes);
   }
 
-  /** Gives segments to the session; returns whether it has accepted them. */
-  private boolean input(Session session, ByteBuf segments, Origin origin, long nowUs) {
-    if (session.kcp().input(segments, origin, nowUs) != InputResult.ACCEPTED) {
-      return false;
+  /** Gives segments to the session. */
+  private InputResult input(Session session, ByteBuf segments, Origin origin, long nowUs) {
+    InputResult result = session.kcp().input(segments, origin, nowUs);
+    if (result != InputResult.ACCEPTED) {
+      return result;
     }
     pressure.onInput(session, nowUs);
     boolean isProof = !session.path().isValidated() && session.isPeerProven();
@@ -330,7 +336,7 @@ final class PacketDemux {
       session.keepAlive().updateIdle(nowUs);
     }
     flushQueue.onDatagram(session);
-    return true;
+    return result;
   }
 
   /** What the table has to know of a session's extension: seldom more than once. */

@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.fec.FecPacket;
 import io.kcp4j.lanes.Lanes;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
@@ -37,6 +38,9 @@ public final class Session extends FlushQueue.Entry {
 
   /** That of the table, which other sessions share, until this one uses FEC. */
   private FecLayer fec;
+
+  /** Where the sequence numbers of FEC begin. */
+  private int firstSeqid = FecPacket.UPPER_SEQID;
 
   private final KeepAlive keepAlive = new KeepAlive(this);
 
@@ -368,8 +372,21 @@ public final class Session extends FlushQueue.Entry {
   FecLayer ownFec() {
     if (fec == table.unprotected()) {
       fec = new FecLayer(table.fecContext().withMemory(kcp.memory()), kcp.counters());
+      fec.firstSeqid(firstSeqid);
     }
     return fec;
+  }
+
+  /**
+   * The peer has begun the session: this side keeps its timestamps, and the sequence numbers of its
+   * FEC, apart from those of the peer. To be called before anything is sent.
+   */
+  void keepApart(Incoming incoming, long nowUs) {
+    kcp.keepTimestampsApart(incoming.ts(), nowUs);
+    firstSeqid = incoming.isFecUpper() ? 0 : FecPacket.UPPER_SEQID;
+    if (fec != table.unprotected()) {
+      fec.firstSeqid(firstSeqid);
+    }
   }
 
   // Unreliable datagrams

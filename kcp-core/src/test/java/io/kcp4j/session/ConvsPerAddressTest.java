@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kcp4j.KcpContext;
+import io.kcp4j.KcpStarts;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -44,7 +45,8 @@ class ConvsPerAddressTest {
     table.scheduleFlush(session);
     table.flushPending(0);
     ByteBuf ack = Unpooled.buffer();
-    Segment.write(ack, session.conv(), Segment.ACK, 0, 128, 0, 0, 1, 0);
+    int ts = KcpStarts.timestamp(session.kcp(), 0);
+    Segment.write(ack, session.conv(), Segment.ACK, 0, 128, ts, 0, 1, 0);
     table.receive(session.remote(), ack, 0);
     table.endBatch(0);
   }

@@ -23,9 +23,11 @@ import java.net.UnknownHostException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
@@ -76,6 +78,7 @@ final class Crowd {
 
   private final Map<InetSocketAddress, Client> clients = new HashMap<>();
   private final Queue<Packet> packets = new ArrayDeque<>();
+  private final Set<InetSocketAddress> mirrors = new HashSet<>();
 
   Crowd(long limitBytes, KcpConfig config) {
     this(MemoryLimit.shared(limitBytes), config);
@@ -319,6 +322,11 @@ final class Crowd {
     forge(address(host, port), push.writeBytes(payload));
   }
 
+  /** From now on all that is sent to an address comes back. */
+  void sendBack(InetSocketAddress address) {
+    mirrors.add(address);
+  }
+
   /** Lets time pass. */
   void run(int ms) {
     for (int i = 0; i < ms; i++) {
@@ -345,6 +353,9 @@ final class Crowd {
         continue;
       }
       sentTo.merge(packet.to, (long) packet.data.readableBytes(), Long::sum);
+      if (mirrors.contains(packet.to)) {
+        packets.add(new Packet(nowUs + DELAY_US, packet.to, SERVER, packet.data.copy()));
+      }
       Client client = clients.get(packet.to);
       if (client != null) {
         client.driver.table.receive(packet.from, packet.data, nowUs);

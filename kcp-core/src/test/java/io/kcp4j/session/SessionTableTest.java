@@ -13,6 +13,7 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpFailure;
+import io.kcp4j.KcpStarts;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
@@ -553,7 +554,10 @@ class SessionTableTest {
     assertEquals(1, deadlines.size());
     driver.events();
     driver.onOutput = () -> driver.events.add("asked for output");
-    receive(REMOTE, segment(1, Segment.ACK, 0, 0, 1, 0));
+    ByteBuf ack = Unpooled.buffer();
+    int ts = KcpStarts.timestamp(session.kcp(), nowUs);
+    Segment.write(ack, 1, Segment.ACK, 0, 128, ts, 0, 1, 0);
+    receive(REMOTE, ack);
     assertEquals(List.of("progressed 1"), driver.events());
     assertEquals(0, deadlines.size());
     receive(REMOTE, segment(1, Segment.WINS, 0, 0, 1, 0));
@@ -712,7 +716,8 @@ class SessionTableTest {
 
   private void answerChallenge() {
     ByteBuf ack = Unpooled.buffer();
-    Segment.write(ack, 1, Segment.ACK, 0, 128, (int) (nowUs / 1_000), -1, 0, 0);
+    int ts = KcpStarts.timestamp(driver.accepted.get(0).kcp(), nowUs);
+    Segment.write(ack, 1, Segment.ACK, 0, 128, ts, -1, 0, 0);
     receive(REMOTE, ack);
   }
 

@@ -19,6 +19,9 @@ final class Forger {
   private final int conv;
   private final SplittableRandom random;
 
+  /** That of forged PUSHes. */
+  private int ts;
+
   Forger(int conv, SplittableRandom random) {
     this.conv = conv;
     this.random = random;
@@ -59,6 +62,7 @@ final class Forger {
    * @param victimTs the victim's timestamp now
    */
   void forge(Fault kind, ByteBuf target, WireMonitor victim, WireMonitor peer, int victimTs) {
+    ts = victimTs + ahead(); // Not one that the victim has sent.
     int una = victim.unaIn();
     int sn = victim.unaOut();
     switch (kind) {
@@ -106,13 +110,13 @@ final class Forger {
   }
 
   private void push(ByteBuf target, int conv, int frg, int sn, int una, int length) {
-    Segment.write(target, conv, Segment.PUSH, frg, 0, random.nextInt(), sn, una, length);
+    Segment.write(target, conv, Segment.PUSH, frg, 0, ts, sn, una, length);
     target.writeZero(length);
   }
 
   /** A PUSH of ten bytes with {@code length} in its header. */
   private void length(ByteBuf target, int sn, int una, int length) {
-    Segment.write(target, conv, Segment.PUSH, 0, 0, random.nextInt(), sn, una, length);
+    Segment.write(target, conv, Segment.PUSH, 0, 0, ts, sn, una, length);
     target.writeZero(10);
   }
 }

@@ -379,6 +379,9 @@ public final class SimulatedPeer {
     long deadlineBefore = kcp.nextDeadline();
     InputResult result = kcp.input(datagram, nowUs);
     datagramsTakenIn++;
+    if (kind == Fault.INVALID_TIMESTAMP && result == InputResult.REFLECTED) {
+      return; // By chance it was a timestamp of the peer, which this side repeats in its own ACKs.
+    }
     InputResult expected = Forger.expectedResult(kind);
     Check.that(
         expected == null ? result != InputResult.ACCEPTED : result == expected,

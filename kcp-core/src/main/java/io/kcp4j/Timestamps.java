@@ -1,0 +1,81 @@
+package io.kcp4j;
+
+/**
+ * The timestamps of a session and those of its peer, in milliseconds. Where the two clocks are far
+ * apart, they tell a segment of the peer from one of this side that somebody has sent back:
+ * protocol.md 2.7.
+ */
+final class Timestamps {
+
+  /** The clocks are at least so far apart, or segments that were sent back are not recognised. */
+  private static final int APART_MS = 1 << 29;
+
+  /** What was sent longer ago, 4.6 hours, is not recognised: the clock of a peer may run faster. */
+  private static final int RECOGNISED_MS = 1 << 24;
+
+  /** By how much the clocks may drift. */
+  private static final int DRIFT_MS = 1 << 20;
+
+  private int origin;
+  private boolean hasPeer;
+  private boolean isApart;
+
+  /** By how much the peer's clock is ahead, as its first PUSH says. */
+  private int aheadMs;
+
+  /** The newest timestamp of the peer's PUSHes, if there was one. */
+  private int peer;
+
+  /**
+   * @param origin the timestamp at time 0
+   */
+  Timestamps(int origin) {
+    this.origin = origin;
+  }
+
+  /** The timestamp of a segment that is sent now. */
+  int at(long nowUs) {
+    return origin + (int) Math.floorDiv(nowUs, Kcp.US_PER_MS);
+  }
+
+  /**
+   * Moves the clock away from the peer's, by at least a quarter of its range. To be called before
+   * anything is sent.
+   *
+   * @param ts a timestamp of the peer
+   */
+  void keepApart(int ts, long nowUs) {
+    int random = at(nowUs) >>> 1;
+    origin += ts + (1 << 30) + random - at(nowUs);
+  }
+
+  /** Takes the timestamp of a PUSH; returns whether it is newer than all before. */
+  boolean takePeer(int ts, long nowUs) {
+    if (hasPeer && ts - peer <= 0) {
+      return false;
+    }
+    if (!hasPeer) {
+      hasPeer = true;
+      aheadMs = ts - at(nowUs);
+      isApart = Math.abs(aheadMs) >= APART_MS;
+    }
+    peer = ts;
+    return true;
+  }
+
+  /** Whether {@link #isOwn} recognises anything. */
+  boolean isApart() {
+    return isApart;
+  }
+
+  /**
+   * Whether this side has sent a PUSH, or an ACK, with this timestamp.
+   *
+   * @param nowTs the timestamp of a segment that is sent now
+   */
+  boolean isOwn(int cmd, int ts, int nowTs) {
+    int newest = cmd == Segment.PUSH ? nowTs : nowTs + aheadMs + DRIFT_MS;
+    return (cmd == Segment.PUSH || cmd == Segment.ACK)
+        && Integer.compareUnsigned(newest - ts, RECOGNISED_MS) < 0;
+  }
+}
