@@ -23,9 +23,17 @@ public final class MemoryBudget {
 
   /** For what memory is reserved: the more it helps others, the more it may use. */
   enum Purpose {
-    IN_ORDER,
-    BEYOND_GAP,
-    SPARE
+    IN_ORDER(0),
+    // A quarter stays free for the data that closes gaps: nothing could be read otherwise.
+    BEYOND_GAP(1),
+    SPARE(2);
+
+    /** How much of what can be had it leaves for the others, in quarters. */
+    private final int keptQuarters;
+
+    Purpose(int keptQuarters) {
+      this.keptQuarters = keptQuarters;
+    }
   }
 
   private final MemoryLimit limit;
@@ -96,11 +104,13 @@ public final class MemoryBudget {
     /**
      * Whether the process has room, if so much has to be borrowed.
      *
+     * @param purpose for which a part of what the process has stays free
      * @param beyondBytes by how much its limit may be exceeded
      */
-    boolean isLeftByProcess(long bytes, long beyondBytes) {
+    boolean isLeftByProcess(long bytes, Purpose purpose, long beyondBytes) {
       long moreBytes = usedBytes + bytes - borrowedBytes;
-      boolean isLeft = moreBytes <= 0 || moreBytes - beyondBytes <= limit.processRoomBytes();
+      boolean isLeft =
+          moreBytes <= 0 || moreBytes - beyondBytes <= limit.processRoomBytes(purpose.keptQuarters);
       isProcessShort |= !isLeft;
       return isLeft;
     }
@@ -183,14 +193,7 @@ public final class MemoryBudget {
   long roomBytes(Purpose purpose, long withheldBytes) {
     long sentBytes = Math.min(sending.allBytes(), commonBytes / 2);
     long leftBytes = commonBytes - sentBytes - withheldBytes;
-    long mostBytes =
-        switch (purpose) {
-          case IN_ORDER -> leftBytes;
-          // A quarter stays free for the data that closes gaps: nothing could be read otherwise.
-          case BEYOND_GAP -> leftBytes - leftBytes / 4;
-          case SPARE -> leftBytes - leftBytes / 2;
-        };
-    return mostBytes - receiving.allBytes();
+    return leftBytes - leftBytes / 4 * purpose.keptQuarters - receiving.allBytes();
   }
 
   /** What is left of {@link #roomBytes} for data in order while the process is short of memory. */
@@ -206,7 +209,7 @@ public final class MemoryBudget {
   /** Whether any session could receive {@code bytes}, even beyond a gap. */
   public boolean hasRoomToReceive(long bytes) {
     return bytes <= roomBytes(Purpose.BEYOND_GAP, limit.withheldBytes())
-        && receiving.isLeftByProcess(bytes, 0);
+        && receiving.isLeftByProcess(bytes, Purpose.BEYOND_GAP, 0);
   }
 
   /** Whether nothing of the reserve is in use. */
@@ -230,7 +233,7 @@ public final class MemoryBudget {
 
   private boolean tryReserve(int bytes, Purpose purpose, long withheldBytes, long beyondBytes) {
     if (bytes > roomBytes(purpose, withheldBytes)
-        || !receiving.isLeftByProcess(bytes, beyondBytes)) {
+        || !receiving.isLeftByProcess(bytes, purpose, beyondBytes)) {
       return false;
     }
     receiving.use(bytes);
@@ -252,7 +255,7 @@ public final class MemoryBudget {
     long leftBytes = commonBytes - limit.withheldBytes() - sentBytes - receiving.allBytes();
     return bytes <= commonBytes / 2 - sentBytes
         && bytes <= leftBytes
-        && sending.isLeftByProcess(bytes, 0);
+        && sending.isLeftByProcess(bytes, Purpose.BEYOND_GAP, 0);
   }
 
   /** Counts {@code bytes} in the share of sending, without a check. */
@@ -288,7 +291,7 @@ public final class MemoryBudget {
     if (!hasUnvalidatedShare()) {
       return tryReserve(bytes, Purpose.SPARE, 0);
     }
-    if (bytes > unvalidatedRoomBytes() || !unvalidated.isLeftByProcess(bytes, 0)) {
+    if (bytes > unvalidatedRoomBytes() || !unvalidated.isLeftByProcess(bytes, Purpose.SPARE, 0)) {
       return false;
     }
     unvalidated.use(bytes);

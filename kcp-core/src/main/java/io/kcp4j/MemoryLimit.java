@@ -1,7 +1,6 @@
 package io.kcp4j;
 
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * The memory limit of a server, or of the clients of an event loop group. Each event loop has a
@@ -47,15 +46,13 @@ public final class MemoryLimit {
   private final ProcessMemory process;
 
   private final NetworkParts networkParts;
+  private final MemoryReserve reserve;
 
   // What budgets have borrowed, used or not.
 
   private final AtomicLong sending = new AtomicLong();
   private final AtomicLong receiving = new AtomicLong();
   private final AtomicLong unvalidated = new AtomicLong();
-
-  /** Who decides which session may use the reserve; null if none does. */
-  private final AtomicReference<Object> reserveHolder = new AtomicReference<>();
 
   private MemoryLimit(
       long limitBytes, long unvalidatedBytes, long reserveBytes, ProcessMemory process) {
@@ -64,6 +61,7 @@ public final class MemoryLimit {
     this.reserveBytes = reserveBytes;
     this.process = process;
     networkParts = new NetworkParts(limitBytes);
+    reserve = new MemoryReserve(networkParts);
     if (process != null) {
       process.add(this);
     }
@@ -111,6 +109,11 @@ public final class MemoryLimit {
     return reserveBytes;
   }
 
+  /** Who may use the reserve. */
+  public MemoryReserve reserve() {
+    return reserve;
+  }
+
   /** What the sessions of each network hold. */
   public NetworkParts networkParts() {
     return networkParts;
@@ -156,6 +159,14 @@ public final class MemoryLimit {
     return process == null ? Long.MAX_VALUE : process.roomBytes(this);
   }
 
+  /** The same if some quarters of all that it may borrow stay free. */
+  long processRoomBytes(int keptQuarters) {
+    long roomBytes = processRoomBytes();
+    return process == null
+        ? roomBytes
+        : roomBytes - (borrowedBytes() + roomBytes) / 4 * keptQuarters;
+  }
+
   AtomicLong sending() {
     return sending;
   }
@@ -166,19 +177,5 @@ public final class MemoryLimit {
 
   AtomicLong unvalidated() {
     return unvalidated;
-  }
-
-  /**
-   * Gives the reserve to {@code holder}, unless another one has it.
-   *
-   * @return whether the holder has it now
-   */
-  public boolean acquireReserve(Object holder) {
-    return reserveHolder.get() == holder || reserveHolder.compareAndSet(null, holder);
-  }
-
-  /** Takes the reserve from {@code holder}, if that has it. */
-  public void releaseReserve(Object holder) {
-    reserveHolder.compareAndSet(holder, null);
   }
 }

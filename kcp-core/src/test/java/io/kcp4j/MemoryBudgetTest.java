@@ -181,17 +181,50 @@ class MemoryBudgetTest {
   }
 
   @Test
-  void oneBudgetAtATimeHasTheReserve() {
+  void oneClaimantAtATimeHasTheReserve() {
+    MemoryReserve reserve = MemoryLimit.shared(64 * MIB).reserve();
+    assertTrue(reserve.acquire("one", 1, 1_000));
+    assertTrue(reserve.acquire("one", 1, 2_000));
+    assertFalse(reserve.isAwaited("one", 2_000));
+    assertFalse(reserve.acquire("other", 2, 3_000));
+    assertTrue(reserve.isAwaited("one", 3_000));
+    reserve.release("third");
+    assertFalse(reserve.acquire("other", 2, 4_000), "not the third's to release");
+    reserve.release("one");
+    assertTrue(reserve.acquire("other", 2, 5_000));
+    assertFalse(reserve.isAwaited("other", 6_000));
+  }
+
+  @Test
+  void networksTakeTurnsWithTheReserve() {
     MemoryLimit limit = MemoryLimit.shared(64 * MIB);
-    MemoryBudget one = new MemoryBudget(limit);
-    MemoryBudget other = new MemoryBudget(limit);
-    assertTrue(limit.acquireReserve(one));
-    assertTrue(limit.acquireReserve(one));
-    assertFalse(limit.acquireReserve(other));
-    limit.releaseReserve(other);
-    assertFalse(limit.acquireReserve(other), "not the other's to release");
-    limit.releaseReserve(one);
-    assertTrue(limit.acquireReserve(other));
+    MemoryReserve reserve = limit.reserve();
+    assertTrue(account(new MemoryBudget(limit), 5).tryReserve(9 * MIB));
+    assertTrue(reserve.acquire("one", 1, 1_000));
+    assertFalse(reserve.acquire("over its part", 5, 2_000));
+    assertFalse(reserve.acquire("again", 1, 3_000));
+    assertFalse(reserve.acquire("other", 2, 4_000));
+    reserve.release("one");
+    assertFalse(reserve.acquire("over its part", 5, 30_000));
+    assertFalse(reserve.acquire("again", 1, 30_000));
+    assertTrue(reserve.acquire("other", 2, 30_000));
+    reserve.release("other");
+    assertFalse(reserve.acquire("over its part", 5, 60_000));
+    assertTrue(reserve.acquire("again", 1, 60_000));
+    reserve.release("again");
+    assertTrue(reserve.acquire("over its part", 5, 90_000));
+  }
+
+  /** Its socket may have been closed. */
+  @Test
+  void claimThatIsNotRepeatedEnds() {
+    MemoryReserve reserve = MemoryLimit.shared(64 * MIB).reserve();
+    assertTrue(reserve.acquire("one", 1, 1_000));
+    assertFalse(reserve.acquire("gone", 2, 2_000));
+    assertFalse(reserve.acquire("other", 2, 3_000));
+    reserve.release("one");
+    assertFalse(reserve.acquire("other", 2, 1_002_000), "the other one's claim is older");
+    assertTrue(reserve.acquire("other", 2, 2_002_000));
   }
 
   // Networks

@@ -4,8 +4,8 @@ import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryReserve;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,15 +64,13 @@ final class MemoryPressure {
   private final SessionTable table;
   private final MemoryBudget budget;
   private final UnvalidatedSessions unvalidated;
+  private final MemoryReserve reserve;
 
   /** Whether an unvalidated session has been refused memory. */
   private boolean isShareUsedUp;
 
   /** The validated sessions that wait, in the order in which they have asked. */
   private final Map<Session, Wait> waiting = new LinkedHashMap<>();
-
-  /** When the reserve was last given to each network, while sessions wait. */
-  private final Map<Integer, Long> turns = new HashMap<>();
 
   /** The one that may use the reserve, or null. */
   private Session holder;
@@ -89,6 +87,7 @@ final class MemoryPressure {
     this.table = table;
     this.budget = budget;
     this.unvalidated = unvalidated;
+    reserve = budget.limit().reserve();
     reclaim = new NetworkReclaim(table, budget.limit().networkParts());
   }
 
@@ -291,7 +290,7 @@ final class MemoryPressure {
     isEndDue = false;
     List<Session> told = List.copyOf(waiting.keySet());
     waiting.clear();
-    turns.clear();
+    reserve.release(this);
     budget.endWait();
     told.forEach(this::advertise);
   }
@@ -312,21 +311,18 @@ final class MemoryPressure {
     if (holder != null) {
       updateTurn(waiting.get(holder), nowUs);
     }
-    if (holder == null && !waiting.isEmpty() && budget.limit().acquireReserve(this)) {
-      beginTurn(nowUs);
-    }
-  }
-
-  private void beginTurn(long nowUs) {
-    holder = firstActive();
-    if (holder == null) {
-      budget.limit().releaseReserve(this);
+    if (holder != null || waiting.isEmpty()) {
       return;
     }
-    waiting.get(holder).begin(holder, nowUs);
-    turns.put(holder.kcp().memory().network(), nowUs);
-    holder.kcp().memory().reserve(true);
-    advertise(holder);
+    Session next = firstActive();
+    if (next == null) {
+      reserve.release(this);
+    } else if (reserve.acquire(this, next.kcp().memory().network(), nowUs)) {
+      holder = next;
+      waiting.get(next).begin(next, nowUs);
+      next.kcp().memory().reserve(true);
+      advertise(next);
+    }
   }
 
   /**
@@ -338,19 +334,18 @@ final class MemoryPressure {
     return waiting.entrySet().stream()
         .filter(next -> next.getValue().isActive && !isReaderAwaited(next.getKey()))
         .map(Map.Entry::getKey)
-        .min(Comparator.comparing(this::isOverPart).thenComparing(this::lastTurn))
+        .min(Comparator.comparing(this::isOverPart).thenComparing(this::lastTurnUs))
         .orElse(null);
   }
 
-  /** When the reserve was last given to the network of a session; 0 if it has not been. */
-  private long lastTurn(Session session) {
-    return turns.getOrDefault(session.kcp().memory().network(), 0L);
+  private long lastTurnUs(Session session) {
+    return reserve.lastTurnUs(session.kcp().memory().network());
   }
 
   private void endTurn() {
     holder.kcp().memory().reserve(false);
     holder = null;
-    budget.limit().releaseReserve(this);
+    reserve.release(this);
   }
 
   private void updateTurn(Wait turn, long nowUs) {
@@ -391,7 +386,8 @@ final class MemoryPressure {
       waiting.remove(session);
       return;
     }
-    if (!isAnotherReceiving(turn)) {
+    boolean isAwaitedElsewhere = reserve.isAwaited(this, nowUs);
+    if (!isAwaitedElsewhere && !isAnotherReceiving(turn)) {
       if (Wait.taken(session) > turn.grownBytes) {
         turn.grown(session, nowUs); // Its link is slow, or it loses much.
       }
@@ -411,13 +407,14 @@ final class MemoryPressure {
     }
     turn.isActive = false;
     turn.isStalled |= !isAwaited;
-    if (!turn.isStalled && firstActive() == null) {
+    if (!turn.isStalled && !isAwaitedElsewhere && firstActive() == null) {
       return;
     }
     endTurn();
     waiting.remove(session);
     waiting.put(session, turn); // Behind the others.
-    boolean haveAllStalled = waiting.values().stream().allMatch(wait -> wait.isStalled);
+    boolean haveAllStalled =
+        !isAwaitedElsewhere && waiting.values().stream().allMatch(wait -> wait.isStalled);
     isEndDue |= turn.isStalled && (haveAllStalled || !budget.isReserveFree());
   }
 

@@ -433,6 +433,59 @@ class MemoryPressureTest {
     assertEquals(100_010, crowd.received.get(waiting.address));
   }
 
+  /** Only those that waited at the same socket counted, so the turn did not end. */
+  @Test
+  void sessionOfAnotherSocketGetsTheReserve() {
+    MemoryLimit limit = MemoryLimit.shared(2 * MIB);
+    Crowd crowd = new Crowd(limit, config(Delivery.MESSAGE));
+    answerOnce(crowd);
+    crowd.client(2, 2).send(10);
+    crowd.run(100);
+    Crowd other = new Crowd(limit, config(Delivery.MESSAGE));
+    Crowd.Client waiting = other.client(3).send(10);
+    other.run(100);
+    MemoryAccount unread = MemoryAccount.of(crowd.budget);
+    for (int most = 2 * MIB; most > 0; ) {
+      most = unread.tryReserve(most) ? most : most / 2;
+    }
+    for (int sn = 1; sn <= 60; sn++) {
+      crowd.forge(2, 2, 1, 120, 1_300); // Refused: then it may use the reserve.
+      crowd.forge(2, 2, sn, 121 - sn, 1_300);
+      crowd.run(1);
+    }
+    assertFalse(crowd.budget.isReserveFree());
+    waiting.send(100_000);
+    for (int i = 0; i < 20 && other.received.get(waiting.address) < 100_010; i++) {
+      crowd.forge(2, 2, 61 + i, 60 - i, 1);
+      crowd.run(500);
+      other.run(500);
+    }
+    assertEquals(100_010, other.received.get(waiting.address));
+    unread.release(unread.receiveBytes());
+  }
+
+  /** They were late for as long as each part grew by a byte now and then. */
+  @Test
+  void smallMessagesAreSoonInTimeBesidePartsOfLargeOnesOfOneNetwork() {
+    Crowd crowd = new Crowd(16 * MIB, config(Delivery.MESSAGE));
+    answerOnce(crowd);
+    Crowd.Client honest = crowd.client(3).ping();
+    for (int port = 1; port <= 200; port++) {
+      hold(crowd, port);
+    }
+    for (int i = 0; i < 30; i++) {
+      if (i == 15) {
+        honest.delaysUs.clear();
+      }
+      for (int port = 1; port <= 200; port++) {
+        crowd.forge(2, port, 80 + i, 40 - i, 10);
+      }
+      crowd.run(200);
+    }
+    assertTrue(honest.delaysUs.size() > 140, "" + honest.delaysUs.size());
+    assertTrue(honest.delaysUs.stream().allMatch(us -> us <= 40_000), "" + honest.delaysUs);
+  }
+
   /** It kept the reserve for ever. */
   @Test
   void partOfAMessageDoesNotKeepTheReserveBySmallMessagesOnAnotherLane() {
@@ -476,7 +529,7 @@ class MemoryPressureTest {
 
   /** The three bytes of a variable-length integer. */
   private static int varint(int value) {
-    return value & 0x7f | 0x80 | (value << 1 & 0x7f00) | 0x8000 | (value << 2 & 0x7f0000);
+    return (value & 0x7f) | 0x80 | (value << 1 & 0x7f00) | 0x8000 | (value << 2 & 0x7f0000);
   }
 
   /** Their end makes no memory free. */

@@ -1,0 +1,133 @@
+package io.kcp4j;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Who may use the reserve of a {@link MemoryLimit}: one claimant at a time, each of which decides
+ * for the sessions of one socket. Claimants whose session is of a network within its part come
+ * first; of those, the one whose network has not had the reserve for longest; of those, the one
+ * that has waited longest. Thread-safe.
+ */
+@Unstable
+public final class MemoryReserve {
+
+  /** A claim that is not repeated for so long ends. */
+  private static final long CLAIM_US = 2_000_000;
+
+  /** A claim is repeated no more often than this. */
+  private static final long RENEWAL_US = 20_000;
+
+  private static final State FREE = new State(null, List.of(), Map.of());
+
+  private final NetworkParts parts;
+  private final AtomicReference<State> state = new AtomicReference<>(FREE);
+
+  private record Claim(Object claimant, int network, long claimedAtUs, long renewedAtUs) {}
+
+  /**
+   * @param holder who may use the reserve, or null
+   * @param claims of the others
+   * @param turns when each network got the reserve last
+   */
+  private record State(Object holder, List<Claim> claims, Map<Integer, Long> turns) {
+
+    Claim claimOf(Object claimant) {
+      for (Claim claim : claims) {
+        if (claim.claimant == claimant) {
+          return claim;
+        }
+      }
+      return null;
+    }
+
+    /** The claims but that of one claimant, as far as they were repeated. */
+    List<Claim> others(Object claimant, long nowUs) {
+      List<Claim> others = new ArrayList<>(claims.size() + 1);
+      for (Claim claim : claims) {
+        if (claim.claimant != claimant && nowUs - claim.renewedAtUs < CLAIM_US) {
+          others.add(claim);
+        }
+      }
+      return others;
+    }
+  }
+
+  MemoryReserve(NetworkParts parts) {
+    this.parts = parts;
+  }
+
+  /**
+   * Gives the reserve to a claimant, or notes that it waits, until it calls this again within two
+   * seconds.
+   *
+   * @param network that of the session for which it claims
+   * @return whether the claimant has the reserve now
+   */
+  public boolean acquire(Object claimant, int network, long nowUs) {
+    while (true) {
+      State before = state.get();
+      if (before.holder == claimant) {
+        return true;
+      }
+      Claim claim = before.claimOf(claimant);
+      boolean isRecent = claim != null && nowUs - claim.renewedAtUs < RENEWAL_US;
+      if (isRecent && before.holder != null) {
+        return false;
+      }
+      long sinceUs = claim == null ? nowUs : claim.claimedAtUs;
+      Claim renewed = new Claim(claimant, network, sinceUs, nowUs);
+      List<Claim> others = before.others(claimant, nowUs);
+      boolean isNext = before.holder == null && isFirst(renewed, others, before.turns);
+      State after = isNext ? held(renewed, others, before) : waiting(renewed, others, before);
+      if (state.compareAndSet(before, after)) {
+        return isNext;
+      }
+    }
+  }
+
+  private boolean isFirst(Claim claim, List<Claim> others, Map<Integer, Long> turns) {
+    Comparator<Claim> order =
+        Comparator.comparing((Claim c) -> parts.isOver(c.network))
+            .thenComparing(c -> turns.getOrDefault(c.network, 0L))
+            .thenComparing(Claim::claimedAtUs);
+    return others.stream().allMatch(other -> order.compare(claim, other) <= 0);
+  }
+
+  private static State held(Claim claim, List<Claim> others, State before) {
+    Map<Integer, Long> turns = new HashMap<>(before.turns);
+    turns.put(claim.network, claim.renewedAtUs);
+    return new State(claim.claimant, others, turns);
+  }
+
+  private static State waiting(Claim claim, List<Claim> others, State before) {
+    others.add(claim);
+    return new State(before.holder, others, before.turns);
+  }
+
+  /** Takes the reserve from a claimant that has it, or ends its claim. */
+  public void release(Object claimant) {
+    state.updateAndGet(
+        before -> {
+          List<Claim> others = new ArrayList<>(before.claims);
+          others.removeIf(claim -> claim.claimant == claimant);
+          Object holder = before.holder == claimant ? null : before.holder;
+          boolean isUnused = holder == null && others.isEmpty();
+          return isUnused ? FREE : new State(holder, others, before.turns);
+        });
+  }
+
+  /** Whether others than the claimant wait for the reserve. */
+  public boolean isAwaited(Object claimant, long nowUs) {
+    return !state.get().others(claimant, nowUs).isEmpty();
+  }
+
+  /** When the reserve was last given to a network; 0 if it has not been since others waited. */
+  public long lastTurnUs(int network) {
+    return state.get().turns.getOrDefault(network, 0L);
+  }
+}
