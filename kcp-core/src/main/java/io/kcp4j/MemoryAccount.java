@@ -94,15 +94,22 @@ public final class MemoryAccount {
     return isUnvalidated;
   }
 
-  /** The path has been validated: what the session holds counts in the common part from now on. */
-  public void validated() {
-    if (isUnvalidated) {
+  /**
+   * The path has been validated: what the session holds counts in the common part from now on, if
+   * that has room for it, or if the session may use the reserve. Otherwise it goes on to share the
+   * part of those that are not validated.
+   *
+   * @return whether there was room
+   */
+  public boolean validated() {
+    if (isUnvalidated && (hasReserve || budget().hasRoomToValidate(heldBytes()))) {
       isUnvalidated = false;
       budget().releaseUnvalidated(heldBytes());
       budget().chargeToSend(sendBytes);
       budget().charge(receiveBytes);
       budget().count(network, heldBytes());
     }
+    return !isUnvalidated;
   }
 
   /** Whether the session may use the reserve. */

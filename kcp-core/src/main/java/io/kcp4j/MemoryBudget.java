@@ -298,6 +298,14 @@ public final class MemoryBudget {
     return true;
   }
 
+  /**
+   * Whether the common part has room for what a session brings along that has been validated. All
+   * others leave room for that, and in need it takes the reserve.
+   */
+  boolean hasRoomToValidate(int bytes) {
+    return bytes == 0 || bytes <= roomBytes(Purpose.IN_ORDER, 0);
+  }
+
   /** Counts {@code bytes} in the share of unvalidated sessions, without a check. */
   void chargeUnvalidated(long bytes) {
     (hasUnvalidatedShare() ? unvalidated : receiving).use(bytes);

@@ -18,6 +18,8 @@ final class CandidatePath extends TimerWheel.Timer {
 
   private int una;
 
+  private boolean hasResponded;
+
   /** When a response has come from there, to a challenge that was sent only there. */
   private long validatedAtUs;
 
@@ -54,7 +56,13 @@ final class CandidatePath extends TimerWheel.Timer {
 
   /** Its peer receives there. */
   void validate(long nowUs) {
+    hasResponded = true;
     validatedAtUs = nowUs;
+  }
+
+  /** Whether its peer has shown that. */
+  boolean hasResponded() {
+    return hasResponded;
   }
 
   /** Whether the peer was alive at the session's own address since this one has been validated. */

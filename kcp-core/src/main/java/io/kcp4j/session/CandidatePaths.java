@@ -5,9 +5,11 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.netty.buffer.ByteBuf;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Answers queries that name a session of this table from another address than the session's. A
@@ -27,6 +29,9 @@ final class CandidatePaths {
   private static final int PROBE_TIMEOUTS = 3;
   private static final long MIN_WAIT_US = 1_000_000;
 
+  /** A peer decides how long its round trip seems to take. */
+  private static final long MAX_WAIT_US = 10_000_000;
+
   private final SessionTable table;
   private final SessionIndex index;
   private final StatelessResponder responder;
@@ -37,6 +42,9 @@ final class CandidatePaths {
   private final Map<SessionKey, CandidatePath> challenged = new LinkedHashMap<>();
 
   private final Map<SessionKey, CandidatePath> validated = new HashMap<>();
+
+  /** The sessions of these: each has one at most. */
+  private final Set<Session> moving = new HashSet<>();
 
   /** Null until an address has been challenged. */
   private RetryTokens challenges;
@@ -71,11 +79,19 @@ final class CandidatePaths {
       }
       return;
     }
+    if (mayNotMove(session)) {
+      return;
+    }
     long challenge = challenges().of(key, nowUs);
     if (responder.challenge(
         key, session.extension().peerToken(), challenge, segments, query, nowUs)) {
       candidate(key, session, nowUs).queried(segments, query);
     }
+  }
+
+  /** Whether nobody can respond for a session now: its own address has to answer first. */
+  private boolean mayNotMove(Session session) {
+    return validated.size() == MAX_PATHS || moving.contains(session);
   }
 
   private RetryTokens challenges() {
@@ -113,7 +129,7 @@ final class CandidatePaths {
   void receiveResponse(SessionKey key, long token, long response, long nowUs) {
     CandidatePath candidate = challenged.get(key);
     if (candidate == null
-        || validated.size() == MAX_PATHS
+        || mayNotMove(candidate.session())
         || !table.contains(candidate.session())
         || candidate.session().extension().token() != token
         || !challenges.isValid(key, response, nowUs)) {
@@ -121,6 +137,7 @@ final class CandidatePaths {
     }
     challenged.remove(key);
     validated.put(candidate.key(), candidate);
+    moving.add(candidate.session());
     candidate.validate(nowUs);
     Session session = candidate.session();
     if (session.isExtensionEstablished() && session.extension().isUnderstood()) {
@@ -130,7 +147,7 @@ final class CandidatePaths {
     }
     table.scheduleFlush(session);
     long waitUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
-    deadlines.arm(candidate, nowUs + Math.max(waitUs, MIN_WAIT_US));
+    deadlines.arm(candidate, nowUs + Math.max(MIN_WAIT_US, Math.min(MAX_WAIT_US, waitUs)));
   }
 
   /** The time of a candidate is over. */
@@ -152,7 +169,7 @@ final class CandidatePaths {
 
   private void remove(Map<SessionKey, CandidatePath> paths, CandidatePath candidate) {
     paths.remove(candidate.key(), candidate);
-    deadlines.cancel(candidate);
+    ended(candidate);
     index.releaseUnlessClosed(candidate.key());
   }
 
@@ -164,7 +181,7 @@ final class CandidatePaths {
 
   private void forget(CandidatePath candidate) {
     if (candidate != null) {
-      deadlines.cancel(candidate);
+      ended(candidate);
     }
   }
 
@@ -181,8 +198,15 @@ final class CandidatePaths {
     validated.clear();
   }
 
-  private void closed(CandidatePath candidate) {
+  private void ended(CandidatePath candidate) {
     deadlines.cancel(candidate);
+    if (candidate.hasResponded()) {
+      moving.remove(candidate.session());
+    }
+  }
+
+  private void closed(CandidatePath candidate) {
+    ended(candidate);
     index.release(candidate.key());
   }
 }

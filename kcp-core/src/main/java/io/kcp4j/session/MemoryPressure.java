@@ -193,12 +193,15 @@ final class MemoryPressure {
    */
   void onInput(Session session, long nowUs) {
     MemoryAccount memory = session.kcp().memory();
+    if (memory.isUnvalidated() && session.path().isValidated()) {
+      table.moveToCommon(session, nowUs);
+    }
     boolean isSending = memory.isShortToSend();
     int refusedBytes = memory.takeShortage();
     if (refusedBytes == 0 || !budget.hasUnvalidatedShare()) {
       return;
     }
-    if (memory.isUnvalidated()) {
+    if (!session.path().isValidated()) {
       isShareUsedUp = true;
       session.kcp().challengePath();
     } else {
@@ -321,6 +324,7 @@ final class MemoryPressure {
       holder = next;
       waiting.get(next).begin(next, nowUs);
       next.kcp().memory().reserve(true);
+      table.moveToCommon(next, nowUs);
       advertise(next);
     }
   }

@@ -96,7 +96,6 @@ public final class Session extends FlushQueue.Entry {
       isCharged = false;
       kcp.memory().release(MemoryPressure.SESSION_BYTES);
     }
-    kcp.memory().validated();
     path.validate();
     kcp.endSendLimit();
   }

@@ -492,12 +492,22 @@ public final class SessionTable {
   /** The path of a session has been validated. */
   void validated(Session session, long nowUs) {
     session.validatePath();
-    unvalidated.validated(session, nowUs);
+    moveToCommon(session, nowUs);
     index.validated(session);
     Session oldest =
         convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);
     if (oldest != null) {
       replaced.add(oldest);
+    }
+  }
+
+  /**
+   * Counts what a session with a validated path holds in the common part of the memory. As long as
+   * that has no room, the session stays with those that are not validated, and may give way.
+   */
+  void moveToCommon(Session session, long nowUs) {
+    if (session.kcp().memory().validated()) {
+      unvalidated.validated(session, nowUs);
     }
   }
 

@@ -264,6 +264,27 @@ class CandidatePathTest {
     assertEquals(1_500 - 1_024, server.count(KcpCounter.CANDIDATE_PATHS_EVICTED));
   }
 
+  /** Each response took a place of those that have responded, for as long as its peer liked. */
+  @Test
+  void oneAddressAtATimeRespondsForASession() {
+    begin();
+    ByteBuf query = recordQueries().get(0);
+    rebind();
+    client.write(10);
+    while (server.count(KcpCounter.PATH_CHALLENGES_OUT) == 0) {
+      step();
+    }
+    client.take(server, server.packetsTo(clientAddress));
+    client.runTo(client.nowUs + 1_000);
+    List<ByteBuf> responses = client.packets();
+    server.take(clientAddress, responses);
+    for (int i = 0; i < 20; i++) {
+      VirtualHost port = new VirtualHost(1_000 + i);
+      server.take(port, List.of(query));
+      assertEquals(List.of(), server.packetsTo(port));
+    }
+  }
+
   // A client whose address has changed
 
   private void rebind() {

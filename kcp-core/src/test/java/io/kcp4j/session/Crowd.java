@@ -87,6 +87,7 @@ final class Crowd {
   Crowd(MemoryLimit limit, KcpConfig config) {
     this.limit = limit;
     budget = new MemoryBudget(limit);
+    limit.networkParts().hashSeed(1); // With any seed, two networks might share a counter.
     context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
     this.config = config;
     serverConfig = config;
