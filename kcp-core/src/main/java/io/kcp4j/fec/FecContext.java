@@ -26,7 +26,8 @@ public final class FecContext {
   /**
    * Makes a context.
    *
-   * @param account charged for held packets, which use at most half of its budget
+   * @param account charged for held packets and for what finds them, which use at most half of its
+   *     budget
    */
   public FecContext(MemoryAccount account) {
     this(account, new ShardPool(), new ShardRows(), new HashMap<>());
@@ -43,6 +44,16 @@ public final class FecContext {
   /** A context for the same thread that charges another account. */
   public FecContext withMemory(MemoryAccount account) {
     return new FecContext(account, pool, rows, codecs);
+  }
+
+  /** Reserves {@code bytes} for what finds packets; returns false if the budget has no room. */
+  public boolean tryReserve(int bytes) {
+    return account.tryReserveSpare(bytes);
+  }
+
+  /** Releases what was reserved by {@link #tryReserve}. */
+  public void release(int bytes) {
+    account.release(bytes);
   }
 
   /** An array for a shard of {@code bytes}, or null if the budget does not allow it. */

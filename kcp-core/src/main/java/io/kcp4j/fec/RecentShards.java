@@ -13,6 +13,12 @@ final class RecentShards {
 
   private static final int MAX_PACKETS = 512;
 
+  private static final int ENTRY_BYTES =
+      ShardGroups.REFERENCE_BYTES + Character.BYTES + Integer.BYTES + 1;
+
+  /** The arrays, with their headers. */
+  private static final int ARRAY_BYTES = CAPACITY * ENTRY_BYTES + 64;
+
   private final FecContext context;
   private byte[][] shards;
   private char[] lengths;
@@ -25,8 +31,14 @@ final class RecentShards {
     this.context = context;
   }
 
+  /** The memory of the packets, in bytes. */
   int heldBytes() {
     return heldBytes;
+  }
+
+  /** What is charged beside that, in bytes. */
+  int arrayBytes() {
+    return shards == null ? 0 : ARRAY_BYTES;
   }
 
   FecResult add(long seqid, boolean isData, ByteBuf packet, int index, int bytes) {
@@ -36,6 +48,9 @@ final class RecentShards {
     }
     packets++;
     if (shards == null) {
+      if (!context.tryReserve(ARRAY_BYTES)) {
+        return FecResult.NOT_KEPT;
+      }
       shards = new byte[CAPACITY][];
       lengths = new char[CAPACITY];
       seqids = new int[CAPACITY];
@@ -99,6 +114,7 @@ final class RecentShards {
       lengths = null;
       seqids = null;
       isData = null;
+      context.release(ARRAY_BYTES);
     }
   }
 }
