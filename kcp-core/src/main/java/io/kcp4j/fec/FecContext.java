@@ -5,6 +5,7 @@ import io.kcp4j.Unstable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 
 /**
  * The resources that the encoders and decoders of one thread share: arrays for packets, codes by
@@ -46,20 +47,41 @@ public final class FecContext {
     return new FecContext(account, pool, rows, codecs);
   }
 
-  /** Reserves {@code bytes} for what finds packets; returns false if the budget has no room. */
-  public boolean tryReserve(int bytes) {
-    return account.tryReserveSpare(bytes);
+  /**
+   * Makes a part of a decoder that has to be charged.
+   *
+   * @param bytes its memory, to be {@linkplain #release(int) released} with it
+   * @return null if the budget, or the heap, has no room
+   */
+  public <T> T make(int bytes, Supplier<T> part) {
+    if (!account.tryReserveSpare(bytes)) {
+      return null;
+    }
+    try {
+      return part.get();
+    } catch (OutOfMemoryError e) {
+      account.release(bytes);
+      return null;
+    }
   }
 
-  /** Releases what was reserved by {@link #tryReserve}. */
+  /** Releases the memory of such a part. */
   public void release(int bytes) {
     account.release(bytes);
   }
 
-  /** An array for a shard of {@code bytes}, or null if the budget does not allow it. */
+  /** An array for a shard of {@code bytes}, or null if the budget, or the heap, has no room. */
   byte[] acquire(int bytes) {
     int size = ShardPool.sizeFor(bytes);
-    return account.tryReserveSpare(size) ? pool.acquire(size) : null;
+    if (!account.tryReserveSpare(size)) {
+      return null;
+    }
+    try {
+      return pool.acquire(size);
+    } catch (OutOfMemoryError e) {
+      account.release(size);
+      return null;
+    }
   }
 
   /** Releases an array of {@link #acquire}. */

@@ -99,7 +99,9 @@ public final class FecDecoder {
       fits = ratio.fits(seqid, isData);
     }
     if (!ratio.isKnown()) {
-      return recent().add(seqid, isData, packet, shardIndex, bytes);
+      return hasRecent()
+          ? recent.add(seqid, isData, packet, shardIndex, bytes)
+          : FecResult.NOT_KEPT;
     }
     if (!fits) {
       return FecResult.MISPLACED;
@@ -152,16 +154,17 @@ public final class FecDecoder {
 
   private void closeRecent() {
     if (recent != null) {
-      recent.release();
+      recent.close();
       recent = null;
     }
   }
 
-  private RecentShards recent() {
+  /** Whether there are the packets of before the ratio was known, or memory to keep some. */
+  private boolean hasRecent() {
     if (recent == null) {
-      recent = new RecentShards(context);
+      recent = RecentShards.create(context);
     }
-    return recent;
+    return recent != null;
   }
 
   /** Whether there is the ring of groups, or memory to make it. */
@@ -262,7 +265,7 @@ public final class FecDecoder {
   public int chargedBytes() {
     return heldBytes()
         + (groups == null ? 0 : groups.arrayBytes())
-        + (recent == null ? 0 : recent.arrayBytes());
+        + (recent == null ? 0 : RecentShards.BYTES);
   }
 
   /**

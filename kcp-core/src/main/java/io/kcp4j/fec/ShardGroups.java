@@ -91,11 +91,11 @@ final class ShardGroups {
 
   private int atPlace;
 
-  /** An empty ring, for which memory is reserved until {@link #close}; null if there is none. */
+  /** An empty ring, which is charged until {@link #close}; null if there is no memory. */
   static ShardGroups create(int dataShards, int parityShards, FecContext context) {
-    return context.tryReserve(arrayBytes(dataShards + parityShards))
-        ? new ShardGroups(dataShards, parityShards, context)
-        : null;
+    return context.make(
+        arrayBytes(dataShards + parityShards),
+        () -> new ShardGroups(dataShards, parityShards, context));
   }
 
   private ShardGroups(int dataShards, int parityShards, FecContext context) {

@@ -219,9 +219,7 @@ final class FecLayer {
 
   /** Begins to keep packets, to recover others from, if there is memory for that. */
   void startDecoding() {
-    if (context.tryReserve(FecDecoder.BYTES)) {
-      decoder = new FecDecoder(config, context);
-    }
+    decoder = context.make(FecDecoder.BYTES, () -> new FecDecoder(config, context));
   }
 
   /**

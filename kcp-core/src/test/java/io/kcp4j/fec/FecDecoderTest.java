@@ -11,6 +11,7 @@ import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -456,6 +457,19 @@ class FecDecoderTest {
       assertEquals(1, late.recovered.size());
       late.close();
     }
+  }
+
+  @Test
+  void whatTheHeapHasNoRoomForIsNotCharged() {
+    MemoryBudget budget = MemoryBudget.unlimited();
+    FecContext context = new FecContext(MemoryAccount.of(budget));
+    Supplier<int[]> part =
+        () -> {
+          throw new OutOfMemoryError("simulated");
+        };
+    assertNull(context.make(100, part));
+    assertNull(context.acquire(Integer.MAX_VALUE)); // No virtual machine has such an array.
+    assertEquals(0, budget.usedBytes());
   }
 
   @Test
