@@ -164,6 +164,12 @@ public final class MemoryAccount {
     return hasReserve ? 0 : budget().limit().withheldBytes();
   }
 
+  /** The largest message that can always be received, in bytes. */
+  long messageBytes() {
+    MemoryLimit limit = budget().limit();
+    return limit.reserveBytes() > 0 ? limit.reserveBytes() : limit.limitBytes();
+  }
+
   /** How much {@link #tryReserve} has left, in bytes. */
   long roomBytes() {
     long roomBytes =
