@@ -738,10 +738,10 @@ public final class Kcp {
     return receiving.messageFragments(config.mtuBytes());
   }
 
-  /** The peer has said how many fragments of a message it takes, 1 or more. */
+  /** The peer has said how many fragments of a message it takes, 1 to 255. */
   @Unstable
   public void peerMessageFragments(int fragments) {
-    remote.messageFragments(fragments);
+    admission.peerFragments(fragments);
   }
 
   /**

@@ -15,9 +15,6 @@ final class RemoteWindow {
   private int segments = INITIAL_SEGMENTS;
   private int largest;
 
-  /** What the peer has said of its messages; 0 if it has not. */
-  private int saidFragments;
-
   RemoteWindow(int firstSn) {
     una = firstSn;
   }
@@ -57,19 +54,8 @@ final class RemoteWindow {
     return grown;
   }
 
-  /** The peer has said how many fragments of a message it takes. */
-  void messageFragments(int fragments) {
-    saidFragments = fragments;
-  }
-
-  /**
-   * The most fragments of a message that the peer can receive: protocol.md 5.2. A window is only a
-   * sign of that, since it is small while the peer is short of memory.
-   */
+  /** The most fragments of a message that the peer can receive, if it does not say so itself. */
   int messageFragments() {
-    if (saidFragments > 0) {
-      return saidFragments;
-    }
     return largest == 0 ? INITIAL_MESSAGE_FRAGMENTS : Math.max(largest, INITIAL_SEGMENTS);
   }
 }
