@@ -720,11 +720,24 @@ public final class Kcp {
   }
 
   /**
-   * The largest message in message mode, in bytes. It can change: with the MTU, and with the
-   * largest window that the peer has advertised: protocol.md 5.2.
+   * The largest message in message mode, in bytes. It can change with the MTU, and until the peer
+   * has said what it takes. A peer that never does so shows it by the largest window that it has
+   * advertised: protocol.md 5.2.
    */
   public int maxMessageBytes() {
     return admission.maxMessageBytes();
+  }
+
+  /** The most fragments of a message that this side takes, to be said to the peer. */
+  @Unstable
+  public int messageFragments() {
+    return receiving.messageFragments(config.mtuBytes());
+  }
+
+  /** The peer has said how many fragments of a message it takes, 1 to 255. */
+  @Unstable
+  public void peerMessageFragments(int fragments) {
+    admission.peerFragments(fragments);
   }
 
   /**

@@ -31,10 +31,11 @@ public final class MemoryAccount {
   /** Whether it may use the reserve. */
   private boolean hasReserve;
 
-  /** The last reservation that was refused since {@link #takeShortage}, in bytes. */
+  /**
+   * The last reservation that was refused since {@link #takeShortage}, in bytes; below 0 if that
+   * was for sending.
+   */
   private int refusedBytes;
-
-  private boolean isShortToSend;
 
   /** Makes the account of a session that holds nothing, and whose path is validated. */
   public MemoryAccount(KcpContext context) {
@@ -127,27 +128,25 @@ public final class MemoryAccount {
    * peer tries again, or would if its window were open.
    */
   public int takeShortage() {
-    int bytes = refusedBytes;
+    int bytes = Math.abs(refusedBytes);
     refusedBytes = 0;
     return bytes;
   }
 
   /** Whether that was for sending. */
   public boolean isShortToSend() {
-    return refusedBytes > 0 && isShortToSend;
+    return refusedBytes < 0;
   }
 
   /** The session could use more memory than there is for it, to receive. */
   void noteShortage(int bytes) {
     refusedBytes = bytes;
-    isShortToSend = false;
   }
 
   /** The same to send, unless it is short for receiving, too. */
   void noteShortageToSend(int bytes) {
     if (refusedBytes == 0) {
-      refusedBytes = bytes;
-      isShortToSend = true;
+      refusedBytes = -bytes;
     }
   }
 
@@ -169,6 +168,12 @@ public final class MemoryAccount {
 
   private long withheldBytes() {
     return hasReserve ? 0 : budget().limit().withheldBytes();
+  }
+
+  /** The largest message that can always be received, in bytes. */
+  long messageBytes() {
+    MemoryLimit limit = budget().limit();
+    return limit.reserveBytes() > 0 ? limit.reserveBytes() : limit.limitBytes();
   }
 
   /** How much {@link #tryReserve} has left, in bytes. */

@@ -44,6 +44,11 @@ public final class ProcessMemory {
             Arrays.stream(before).filter(other -> other != member).toArray(MemoryLimit[]::new));
   }
 
+  /** The number of servers and groups of clients that share the limit. */
+  public int members() {
+    return members.get().length;
+  }
+
   /**
    * How much a member has left here, in bytes; below 0 if it holds more. Members on other threads
    * that ask at the same time may get the same bytes: each of them exceeds the limit by what it

@@ -139,6 +139,17 @@ abstract class ReceiveBuffer {
     return roomBytes >= (long) free * eachBytes ? free : (int) (roomBytes / eachBytes);
   }
 
+  /**
+   * The most fragments of a message that can always be received, however short memory is: those
+   * that fit the receive window and the reserve.
+   *
+   * @param segmentBytes the largest segment
+   */
+  final int messageFragments(int segmentBytes) {
+    long most = account.messageBytes() / neededBytes(segmentBytes);
+    return (int) Math.max(1, Math.min(config.receivedFragments(), most));
+  }
+
   private static int neededBytes(int segmentBytes) {
     return segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
   }

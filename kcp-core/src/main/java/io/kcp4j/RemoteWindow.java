@@ -54,7 +54,7 @@ final class RemoteWindow {
     return grown;
   }
 
-  /** The most fragments of a message that the peer can receive: protocol.md 5.2. */
+  /** The most fragments of a message that the peer can receive, if it does not say so itself. */
   int messageFragments() {
     return largest == 0 ? INITIAL_MESSAGE_FRAGMENTS : Math.max(largest, INITIAL_SEGMENTS);
   }

@@ -14,6 +14,9 @@ final class SendAdmission {
   /** The segments, in bytes, for which the last {@link #send} had no room; 0 if it had. */
   private int refusedBytes;
 
+  /** How many fragments of a message the peer has said that it takes; 0 if it has not. */
+  private short peerFragments;
+
   /** Whether the allocator has failed, and when to try again. */
   private boolean deferred;
 
@@ -135,7 +138,20 @@ final class SendAdmission {
 
   /** See {@link Kcp#maxMessageBytes}. */
   int maxMessageBytes() {
-    return kcp.mssBytes() * Math.min(kcp.config().maxFragments(), kcp.remote.messageFragments());
+    return kcp.mssBytes() * Math.min(kcp.config().maxFragments(), peerFragments());
+  }
+
+  /**
+   * The most fragments of a message that the peer takes: protocol.md 5.2. Its window is only a sign
+   * of that, which is small while the peer is short of memory.
+   */
+  private int peerFragments() {
+    return peerFragments > 0 ? peerFragments : kcp.remote.messageFragments();
+  }
+
+  /** The peer has said how many fragments of a message it takes, 1 to 255. */
+  void peerFragments(int fragments) {
+    peerFragments = (short) fragments;
   }
 
   /** Whether the last {@link #send} was not admitted as a whole. */

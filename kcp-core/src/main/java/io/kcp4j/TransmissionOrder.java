@@ -43,7 +43,7 @@ final class TransmissionOrder {
   private int headSkipCount;
   private int size;
   private int cursor = NONE;
-  private long visits;
+  private int visits;
 
   int size() {
     return size;
@@ -71,7 +71,7 @@ final class TransmissionOrder {
   }
 
   /** How often {@link #next} has been called: the cost of all walks. For tests. */
-  long visits() {
+  int visits() {
     return visits;
   }
 

@@ -29,9 +29,10 @@ final class WindowProbe {
   /** The timestamp of the first challenge that is not answered. */
   private int challengeTs;
 
-  private boolean running;
   private int waitUs;
-  private long nextAtUs;
+
+  /** When the timer expires, or {@link Kcp#NO_DEADLINE} while it is stopped. */
+  private long nextAtUs = Kcp.NO_DEADLINE;
 
   /** Sends a probe with the next flush. */
   void request() {
@@ -77,16 +78,17 @@ final class WindowProbe {
 
   /** Starts or stops the timer, as the state of the window demands. */
   void update(boolean needed, long nowUs) {
-    if (needed && !running) {
+    if (!needed) {
+      nextAtUs = Kcp.NO_DEADLINE;
+    } else if (nextAtUs == Kcp.NO_DEADLINE) {
       waitUs = FIRST_WAIT_US;
       nextAtUs = nowUs + waitUs;
     }
-    running = needed;
   }
 
   /** Whether to write a probe in this flush, which counts as done. */
   boolean take(long nowUs) {
-    boolean due = running && nowUs >= nextAtUs;
+    boolean due = nowUs >= nextAtUs;
     if (due) {
       waitUs = Math.min(waitUs + waitUs / 2, MAX_WAIT_US);
       nextAtUs = nowUs + waitUs;
@@ -108,6 +110,6 @@ final class WindowProbe {
 
   /** When the timer expires, or {@link Kcp#NO_DEADLINE}. */
   long nextAtUs() {
-    return running ? nextAtUs : Kcp.NO_DEADLINE;
+    return nextAtUs;
   }
 }

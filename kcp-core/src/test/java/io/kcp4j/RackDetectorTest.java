@@ -115,6 +115,15 @@ class RackDetectorTest {
   }
 
   @Test
+  void segmentsThatHaveTimedOutLeaveInTheOrderOfTheirLastTransmission() {
+    measureRtt();
+    sendNew(3, 30_000);
+    losses.expire(index(1), 40_000);
+    assertEquals("1p", flush(40_000));
+    assertEquals("2p3p1p", flush(10_000_000));
+  }
+
+  @Test
   void segmentSentLessBeforeIsLostWhenTheNextAcknowledgementHasHadItsTime() {
     measureRtt();
     sendNew(30_000);

@@ -5,17 +5,12 @@ import io.kcp4j.Unstable;
 /**
  * Pacing: when the datagrams of a session may leave.
  *
- * <p>The pacer holds the session to its rate limit: the virtual scheduling algorithm of ITU-T
- * I.371, which needs only the time at which everything sent so far would have left at exactly that
- * rate. Sending may be two intervals ahead of it, so that a flush at the end of each interval keeps
- * to the rate. {@link PacingRate} holds it to the rate of its {@link CongestionControl}.
+ * <p>{@link RateLimit} holds the session to its rate limit, and {@link PacingRate} to the rate of
+ * its {@link CongestionControl}.
  *
  * <p>Acknowledgements and unreliable datagrams do not wait for the pacer. They count against the
  * rate limit, but not against the rate of the congestion control, which is one for what waits (RFC
- * 9002 §7.7): otherwise those that exceed a low rate would keep all else waiting. Against the rate
- * limit they are a debt, which idle time pays, and the datagrams that wait: each of those costs up
- * to eight times its bytes. So they share the rate limit, and an eighth of it is always left to
- * what waits. The debt is at most what the rate limit allows in a second.
+ * 9002 §7.7): otherwise those that exceed a low rate would keep all else waiting.
  *
  * <p>The pacer also limits bursts, which may exceed the receiver's socket buffer or the queue of a
  * slow link: in a millisecond one burst may leave, and one more datagram for each segment that the
@@ -28,27 +23,14 @@ import io.kcp4j.Unstable;
 @Unstable
 public final class Pacer {
 
-  private static final int INTERVALS_AHEAD = 2;
-
   /** One burst may leave in so many microseconds. */
   private static final int BURST_US = 1_000;
-
-  /** How many bytes of the debt are paid by each byte that has waited for the pacer. */
-  private static final int DEBT_SHARE = 7;
-
-  private static final int MAX_DEBT_US = 1_000_000;
 
   /** How much later than acknowledgements the flush of their batch may be. */
   private static final int CREDIT_US = 100_000;
 
-  /** The rate limit, or 0. */
-  private int limitBytesPerSecond;
-
-  private int aheadUs;
-  private long leftAtUs;
-
-  /** The time that datagrams that did not wait take at the rate limit, and that is not paid yet. */
-  private long debtUs;
+  /** Null while there is no rate limit. */
+  private RateLimit limit;
 
   /** Null while the congestion control has no rate. */
   private PacingRate control;
@@ -75,12 +57,14 @@ public final class Pacer {
    * @param mtuBytes the size of the largest datagram
    */
   public void configure(int bytesPerSecond, int intervalMs, int maxBurst, int mtuBytes) {
-    if (bytesPerSecond != limitBytesPerSecond) {
-      leftAtUs = 0;
-      debtUs = 0;
+    if (bytesPerSecond == 0) {
+      limit = null;
+    } else {
+      if (limit == null || limit.bytesPerSecond() != bytesPerSecond) {
+        limit = new RateLimit(bytesPerSecond);
+      }
+      limit.intervalMs(intervalMs);
     }
-    limitBytesPerSecond = bytesPerSecond;
-    aheadUs = 1000 * INTERVALS_AHEAD * intervalMs;
     burst = maxBurst;
     datagramBytes = mtuBytes;
     if (control != null) {
@@ -102,14 +86,14 @@ public final class Pacer {
 
   /** Whether another datagram may leave. */
   public boolean isOpen(long nowUs) {
-    return (limitBytesPerSecond == 0 || leftAtUs <= nowUs + aheadUs)
+    return (limit == null || limit.isOpen(nowUs))
         && (control == null || control.isOpen(nowUs))
         && !isBurstSpent(nowUs);
   }
 
   /** How many datagrams may leave before {@link #isOpen}, which holds, is called again. */
   public int room() {
-    if (limitBytesPerSecond != 0) {
+    if (limit != null) {
       return 1;
     }
     int room = burst == 0 ? Integer.MAX_VALUE : allowance;
@@ -123,35 +107,12 @@ public final class Pacer {
   public int roomForFlush(int bytes, long nowUs) {
     renew(nowUs);
     boolean isTooMuch =
-        (limitBytesPerSecond != 0 && isBeyondLimit(bytes, nowUs))
+        (limit != null && !limit.hasRoom(bytes, nowUs))
             || (control != null && !control.hasRoom(bytes, nowUs));
     if (isTooMuch) {
       return 0;
     }
     return burst == 0 ? Integer.MAX_VALUE : Math.max(allowance, 0);
-  }
-
-  private boolean isBeyondLimit(int bytes, long nowUs) {
-    passIdleTime(nowUs);
-    long atLimitUs = atLimitUs(bytes);
-    return leftAtUs + atLimitUs + paidUs(atLimitUs) > nowUs + aheadUs;
-  }
-
-  private long atLimitUs(int bytes) {
-    return bytes * 1_000_000L / limitBytesPerSecond;
-  }
-
-  /** How much of the debt is paid by datagrams that take {@code atLimitUs} at the rate limit. */
-  private long paidUs(long atLimitUs) {
-    return Math.min(debtUs, DEBT_SHARE * atLimitUs);
-  }
-
-  /** The time in which nothing was left to be sent pays the debt. */
-  private void passIdleTime(long nowUs) {
-    if (leftAtUs < nowUs) {
-      debtUs = Math.max(debtUs - (nowUs - leftAtUs), 0);
-      leftAtUs = nowUs;
-    }
   }
 
   /**
@@ -175,7 +136,7 @@ public final class Pacer {
 
   /** From when on another datagram may leave, in microseconds; any time in the past if it may. */
   public long opensAtUs() {
-    long opensAtUs = limitBytesPerSecond == 0 ? 0 : leftAtUs - aheadUs;
+    long opensAtUs = limit == null ? 0 : limit.opensAtUs();
     if (control != null) {
       opensAtUs = Math.max(opensAtUs, control.opensAtUs());
     }
@@ -215,12 +176,8 @@ public final class Pacer {
 
   /** Counts {@code bytes} that have been sent against the rates. */
   public void charge(int bytes, long nowUs) {
-    if (limitBytesPerSecond != 0) {
-      passIdleTime(nowUs);
-      long atLimitUs = atLimitUs(bytes);
-      long paidUs = paidUs(atLimitUs);
-      debtUs -= paidUs;
-      leftAtUs += atLimitUs + paidUs;
+    if (limit != null) {
+      limit.charge(bytes, nowUs);
     }
     if (control != null) {
       control.charge(bytes, nowUs);
@@ -229,9 +186,8 @@ public final class Pacer {
 
   /** Counts {@code bytes} of datagrams that do not wait for the pacer against the rate limit. */
   public void chargeUnpaced(int bytes, long nowUs) {
-    if (limitBytesPerSecond != 0) {
-      passIdleTime(nowUs);
-      debtUs = Math.min(debtUs + atLimitUs(bytes), MAX_DEBT_US);
+    if (limit != null) {
+      limit.chargeUnpaced(bytes, nowUs);
     }
   }
 

@@ -50,18 +50,21 @@ public final class DatagramCopies {
    * @param nowUs the time, in microseconds
    */
   public void add(ByteBuf datagram, int index, int end, int times, long nowUs) {
-    int bytes = end - index;
-    byte[] shard = copies.size() < MAX_COPIES ? context.acquire(bytes) : null;
-    if (shard == null) {
+    if (copies.size() == MAX_COPIES) {
       return;
     }
-    FecPacket.read(datagram, index, shard, bytes);
+    int bytes = end - index;
     Copy copy = unused.isEmpty() ? new Copy() : unused.pop();
-    copy.shard = shard;
+    copies.add(copy); // First, since the queue may find no memory to grow.
+    copy.shard = context.acquire(bytes);
+    if (copy.shard == null) {
+      unused.push(copies.removeLast());
+      return;
+    }
+    FecPacket.read(datagram, index, copy.shard, bytes);
     copy.bytes = bytes;
     copy.times = times;
     copy.atUs = nowUs + delayUs;
-    copies.add(copy);
   }
 
   /** When the next copy leaves, in microseconds, or {@link #NONE}. */

@@ -5,6 +5,7 @@ import io.kcp4j.Unstable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 
 /**
  * The resources that the encoders and decoders of one thread share: arrays for packets, codes by
@@ -26,7 +27,8 @@ public final class FecContext {
   /**
    * Makes a context.
    *
-   * @param account charged for held packets, which use at most half of its budget
+   * @param account charged for held packets and for what finds them, which use at most half of its
+   *     budget
    */
   public FecContext(MemoryAccount account) {
     this(account, new ShardPool(), new ShardRows(), new HashMap<>());
@@ -45,10 +47,41 @@ public final class FecContext {
     return new FecContext(account, pool, rows, codecs);
   }
 
-  /** An array for a shard of {@code bytes}, or null if the budget does not allow it. */
+  /**
+   * Makes a part of a decoder that has to be charged.
+   *
+   * @param bytes its memory, to be {@linkplain #release(int) released} with it
+   * @return null if the budget, or the heap, has no room
+   */
+  public <T> T make(int bytes, Supplier<T> part) {
+    if (!account.tryReserveSpare(bytes)) {
+      return null;
+    }
+    try {
+      return part.get();
+    } catch (OutOfMemoryError e) {
+      account.release(bytes);
+      return null;
+    }
+  }
+
+  /** Releases the memory of such a part. */
+  public void release(int bytes) {
+    account.release(bytes);
+  }
+
+  /** An array for a shard of {@code bytes}, or null if the budget, or the heap, has no room. */
   byte[] acquire(int bytes) {
     int size = ShardPool.sizeFor(bytes);
-    return account.tryReserveSpare(size) ? pool.acquire(size) : null;
+    if (!account.tryReserveSpare(size)) {
+      return null;
+    }
+    try {
+      return pool.acquire(size);
+    } catch (OutOfMemoryError e) {
+      account.release(size);
+      return null;
+    }
   }
 
   /** Releases an array of {@link #acquire}. */

@@ -15,11 +15,15 @@ import java.util.Objects;
  * one group and the beginning of the next where nothing is lost.
  *
  * <p>Used by one thread. The caller keeps the ownership of packets, which are copied as needed. The
- * held memory is limited per decoder and charged to the budget of the context; after a complete
- * group it is zero.
+ * held memory is limited per decoder and charged to the account of the context, and so is what
+ * finds it; after a complete group no packets are held. Where there is no memory packets are not
+ * kept.
  */
 @Unstable
 public final class FecDecoder {
+
+  /** The memory of a decoder that has kept nothing yet, the search for the ratio included. */
+  public static final int BYTES = 512;
 
   private final boolean isDecoding;
   private final FecContext context;
@@ -95,12 +99,17 @@ public final class FecDecoder {
       fits = ratio.fits(seqid, isData);
     }
     if (!ratio.isKnown()) {
-      return recent().add(seqid, isData, packet, shardIndex, bytes);
+      return hasRecent()
+          ? recent.add(seqid, isData, packet, shardIndex, bytes)
+          : FecResult.NOT_KEPT;
     }
     if (!fits) {
       return FecResult.MISPLACED;
     }
-    FecResult result = groups().add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
+    if (!hasGroups()) {
+      return FecResult.NOT_KEPT;
+    }
+    FecResult result = groups.add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
     if (groups.hasJumped()) {
       ratio.requireProof();
     }
@@ -128,29 +137,42 @@ public final class FecDecoder {
 
   /** Drops the groups of the former ratio, and adds the packets that arrived before this one. */
   private void regroup(long seqid) {
+    closeGroups();
+    codec = null;
+    if (recent != null && hasGroups()) {
+      recent.moveTo(groups, ratio, seqid);
+    }
+    closeRecent();
+  }
+
+  private void closeGroups() {
     if (groups != null) {
-      groups.release();
+      groups.close();
       groups = null;
     }
-    codec = null;
+  }
+
+  private void closeRecent() {
     if (recent != null) {
-      recent.moveTo(groups(), ratio, seqid);
+      recent.close();
       recent = null;
     }
   }
 
-  private RecentShards recent() {
+  /** Whether there are the packets of before the ratio was known, or memory to keep some. */
+  private boolean hasRecent() {
     if (recent == null) {
-      recent = new RecentShards(context);
+      recent = RecentShards.create(context);
     }
-    return recent;
+    return recent != null;
   }
 
-  private ShardGroups groups() {
+  /** Whether there is the ring of groups, or memory to make it. */
+  private boolean hasGroups() {
     if (groups == null) {
-      groups = new ShardGroups(ratio.dataShards(), ratio.parityShards(), context);
+      groups = ShardGroups.create(ratio.dataShards(), ratio.parityShards(), context);
     }
-    return groups;
+    return groups != null;
   }
 
   /**
@@ -239,19 +261,20 @@ public final class FecDecoder {
     return (groups == null ? 0 : groups.heldBytes()) + (recent == null ? 0 : recent.heldBytes());
   }
 
+  /** What is charged to the account of the context: these, and the arrays that find them. */
+  public int chargedBytes() {
+    return heldBytes()
+        + (groups == null ? 0 : groups.arrayBytes())
+        + (recent == null ? 0 : RecentShards.BYTES);
+  }
+
   /**
    * Gives up the unfinished groups: for sessions that have been idle for so long that nobody waits
    * for them. The ratio stays known.
    */
   public void forget() {
-    if (groups != null) {
-      groups.release();
-      groups = null;
-    }
-    if (recent != null) {
-      recent.release();
-      recent = null;
-    }
+    closeGroups();
+    closeRecent();
   }
 
   /** Releases everything. Packets handed in afterwards are not kept. */

@@ -13,18 +13,30 @@ final class RecentShards {
 
   private static final int MAX_PACKETS = 512;
 
+  private static final int ENTRY_BYTES =
+      ShardGroups.REFERENCE_BYTES + Character.BYTES + Integer.BYTES + 1;
+
+  /** The arrays, with their headers, and the object. */
+  static final int BYTES = CAPACITY * ENTRY_BYTES + 104;
+
   private final FecContext context;
-  private byte[][] shards;
-  private char[] lengths;
-  private int[] seqids;
-  private boolean[] isData;
+  private final byte[][] shards = new byte[CAPACITY][];
+  private final char[] lengths = new char[CAPACITY];
+  private final int[] seqids = new int[CAPACITY];
+  private final boolean[] isData = new boolean[CAPACITY];
   private int packets;
   private int heldBytes;
 
-  RecentShards(FecContext context) {
+  /** Without packets, and charged until {@link #close}; null if there is no memory. */
+  static RecentShards create(FecContext context) {
+    return context.make(BYTES, () -> new RecentShards(context));
+  }
+
+  private RecentShards(FecContext context) {
     this.context = context;
   }
 
+  /** The memory of the packets, in bytes. */
   int heldBytes() {
     return heldBytes;
   }
@@ -35,12 +47,6 @@ final class RecentShards {
       return FecResult.NOT_KEPT;
     }
     packets++;
-    if (shards == null) {
-      shards = new byte[CAPACITY][];
-      lengths = new char[CAPACITY];
-      seqids = new int[CAPACITY];
-      this.isData = new boolean[CAPACITY];
-    }
     int i = (int) seqid & (CAPACITY - 1);
     if (shards[i] != null && seqids[i] == (int) seqid) {
       return FecResult.DUPLICATE;
@@ -62,14 +68,8 @@ final class RecentShards {
     return FecResult.KEPT;
   }
 
-  /**
-   * Moves the packets near {@code seqid} that fit the ratio to the groups, in order; drops the
-   * rest.
-   */
+  /** Moves the packets near {@code seqid} that fit the ratio to the groups, in order. */
   void moveTo(ShardGroups groups, PeerRatio ratio, long seqid) {
-    if (shards == null) {
-      return;
-    }
     for (long near = Math.max(0, seqid - CAPACITY + 1); near < seqid + CAPACITY; near++) {
       int i = (int) near & (CAPACITY - 1);
       if (shards[i] != null && seqids[i] == (int) near && ratio.fits(near, isData[i])) {
@@ -79,7 +79,6 @@ final class RecentShards {
         groups.add(ratio.group(), ratio.place(), shard, lengths[i]);
       }
     }
-    release();
   }
 
   private void drop(int i) {
@@ -90,15 +89,15 @@ final class RecentShards {
     }
   }
 
-  void release() {
-    if (shards != null) {
-      for (int i = 0; i < CAPACITY; i++) {
-        drop(i);
-      }
-      shards = null;
-      lengths = null;
-      seqids = null;
-      isData = null;
+  /** Releases everything. */
+  void close() {
+    release();
+    context.release(BYTES);
+  }
+
+  private void release() {
+    for (int i = 0; heldBytes > 0 && i < CAPACITY; i++) {
+      drop(i);
     }
   }
 }

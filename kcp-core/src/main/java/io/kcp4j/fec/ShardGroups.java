@@ -38,6 +38,16 @@ final class ShardGroups {
 
   private static final int NONE = -1;
 
+  static final int REFERENCE_BYTES = 4;
+
+  /** The entries of a group in the arrays, and those of a packet. */
+  private static final int GROUP_BYTES = Integer.BYTES + 1 + 4 * Character.BYTES;
+
+  private static final int SHARD_BYTES = REFERENCE_BYTES + Character.BYTES;
+
+  /** The headers of the arrays, and the ring itself. */
+  private static final int HEADERS_BYTES = 256;
+
   /** The length of data that have arrived but are not kept; no shard is so short. */
   private static final char ARRIVED = 1;
 
@@ -81,13 +91,20 @@ final class ShardGroups {
 
   private int atPlace;
 
-  ShardGroups(int dataShards, int parityShards, FecContext context) {
+  /** An empty ring, which is charged until {@link #close}; null if there is no memory. */
+  static ShardGroups create(int dataShards, int parityShards, FecContext context) {
+    return context.make(
+        arrayBytes(dataShards + parityShards),
+        () -> new ShardGroups(dataShards, parityShards, context));
+  }
+
+  private ShardGroups(int dataShards, int parityShards, FecContext context) {
     this.context = context;
     this.dataShards = dataShards;
     groupShards = dataShards + parityShards;
     groupsInPaws = (int) (FecPacket.paws(groupShards) / groupShards);
     maxHeldBytes = Math.max(MAX_HELD_BYTES, 2 * groupShards * FULL_PACKET_BYTES);
-    int groups = Math.max(MIN_GROUPS, 1 + (MIN_PACKETS + groupShards - 1) / groupShards);
+    int groups = groups(groupShards);
     numbers = new int[groups];
     Arrays.fill(numbers, NONE);
     states = new byte[groups];
@@ -99,8 +116,22 @@ final class ShardGroups {
     lengths = new char[groups * groupShards];
   }
 
+  private static int groups(int groupShards) {
+    return Math.max(MIN_GROUPS, 1 + (MIN_PACKETS + groupShards - 1) / groupShards);
+  }
+
+  private static int arrayBytes(int groupShards) {
+    return HEADERS_BYTES + groups(groupShards) * (GROUP_BYTES + groupShards * SHARD_BYTES);
+  }
+
+  /** The memory of the packets, in bytes. */
   int heldBytes() {
     return heldBytes;
+  }
+
+  /** What is charged beside that, in bytes. */
+  int arrayBytes() {
+    return arrayBytes(groupShards);
   }
 
   /** The first number of the newest group; to be called after a packet was added. */
@@ -393,8 +424,14 @@ final class ShardGroups {
     }
   }
 
+  /** Releases everything. */
+  void close() {
+    release();
+    context.release(arrayBytes());
+  }
+
   /** Drops every group. */
-  void release() {
+  private void release() {
     for (int slot = 0; slot < numbers.length; slot++) {
       drop(slot);
     }

@@ -193,7 +193,7 @@ public final class Lanes {
   }
 
   private Lane begin(Lane found, int id) {
-    if (found == null && !peerLanes.tryAdd()) {
+    if (found == null && !peerLanes.tryAdd(table.neededBytes(id))) {
       return null;
     }
     Lane lane = found == null ? make(id) : found;

@@ -26,6 +26,9 @@ final class PeerLanes {
 
   private int attachmentBytes;
 
+  /** What the {@link LaneTable} has grown by for them. */
+  private int tableBytes;
+
   PeerLanes(Kcp kcp, LanesConfig config) {
     memory = kcp.memory();
     rateLimit = new LaneRateLimit(kcp, config);
@@ -33,7 +36,7 @@ final class PeerLanes {
 
   /** What all of them count, in bytes. */
   int chargedBytes() {
-    return LANE_BYTES * lanes + attachmentBytes * used;
+    return LANE_BYTES * lanes + tableBytes + attachmentBytes * used;
   }
 
   /** See {@link Lanes#attachmentBytes}. */
@@ -42,10 +45,15 @@ final class PeerLanes {
     attachmentBytes = bytes;
   }
 
-  /** Counts a lane that is made for the peer; returns whether there is memory for it. */
-  boolean tryAdd() {
-    boolean hasRoom = memory.tryReserveLane(LANE_BYTES);
+  /**
+   * Counts a lane that is made for the peer; returns whether there is memory for it.
+   *
+   * @param moreTableBytes how much the table grows by for it
+   */
+  boolean tryAdd(int moreTableBytes) {
+    boolean hasRoom = memory.tryReserveLane(LANE_BYTES + moreTableBytes);
     lanes += hasRoom ? 1 : 0;
+    tableBytes += hasRoom ? moreTableBytes : 0;
     return hasRoom;
   }
 
@@ -85,5 +93,6 @@ final class PeerLanes {
     lanes = 0;
     used = 0;
     attachmentBytes = 0;
+    tableBytes = 0;
   }
 }

@@ -112,21 +112,21 @@ final class UnreliableReceiver {
     if (inbox.readable() == limit) {
       drop(inbox);
     }
-    ByteBuf content = allocate(bytes);
-    if (content == null) {
+    if (!lane.is(Lane.UNREAD)) {
+      unread.add(lane); // First, since the queue may find no memory to grow.
+      lane.set(Lane.UNREAD, true);
+    }
+    InboundMessage message = InboundMessage.take(0, bytes);
+    message.content = allocate(bytes);
+    if (message.content == null) {
+      message.giveBack();
       counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
       lanes.releaseIfEmpty(lane);
       return;
     }
-    content.writeBytes(data, index, bytes);
-    InboundMessage message = InboundMessage.take(0, bytes);
-    message.content = content;
+    message.content.writeBytes(data, index, bytes);
     message.receivedBytes = bytes;
     inbox.add(message);
-    if (!lane.is(Lane.UNREAD)) {
-      lane.set(Lane.UNREAD, true);
-      unread.add(lane);
-    }
     LaneTracing.messageReceived(kcp, lane, bytes);
     lanes.news(lane);
   }

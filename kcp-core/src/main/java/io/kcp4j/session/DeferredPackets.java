@@ -33,13 +33,17 @@ final class DeferredPackets {
     if (packets.size() == MAX_PACKETS || !context.budget().tryReserveUnvalidated(bytes)) {
       return false;
     }
+    ByteBuf copy = null;
     try {
-      ByteBuf copy = context.allocator().buffer(bytes, bytes);
+      copy = context.allocator().buffer(bytes, bytes);
       packets.add(new Packet(remote, copy.writeBytes(packet, packet.readerIndex(), bytes)));
       return true;
     } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
       context.total().add(KcpCounter.ALLOCATION_FAILED, 1);
       context.budget().releaseUnvalidated(bytes);
+      if (copy != null) {
+        copy.release();
+      }
       return false;
     }
   }

@@ -233,9 +233,9 @@ final class FecLayer {
     return decoder == null && config.isDecoding();
   }
 
-  /** Begins to keep packets, to recover others from. */
+  /** Begins to keep packets, to recover others from, if there is memory for that. */
   void startDecoding() {
-    decoder = new FecDecoder(config, context);
+    decoder = context.make(FecDecoder.BYTES, () -> new FecDecoder(config, context));
   }
 
   /**
@@ -291,6 +291,7 @@ final class FecLayer {
     if (decoder != null) {
       decoder.close();
       decoder = null;
+      context.release(FecDecoder.BYTES);
       ratioChanges = 0;
       refusedShards = 0;
     }

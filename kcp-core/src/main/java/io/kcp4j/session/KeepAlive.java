@@ -52,10 +52,10 @@ final class KeepAlive extends TimerWheel.Timer {
   /** The schedule of the table that the session is in, or null. */
   private KeepAliveSchedule schedule;
 
-  private long intervalUs = 1_000L * DEFAULT_INTERVAL_MS;
-  private long probeIntervalUs = 1_000L * DEFAULT_PROBE_INTERVAL_MS;
+  private int intervalMs = DEFAULT_INTERVAL_MS;
+  private int probeIntervalMs = DEFAULT_PROBE_INTERVAL_MS;
   private int maxProbes = DEFAULT_PROBES;
-  private long idleTimeoutUs;
+  private int idleTimeoutMs;
   private long lastReceivedAtUs;
   private long payloadMovedAtUs;
 
@@ -86,7 +86,7 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** Sets the interval, in milliseconds; 0 for no probes. */
   void intervalMs(int ms) {
-    intervalUs = 1_000L * ms;
+    intervalMs = ms;
     deferredUntilUs = lastReceivedAtUs;
     rearm();
   }
@@ -96,7 +96,7 @@ final class KeepAlive extends TimerWheel.Timer {
    * as long again, though none longer than the keep-alive interval.
    */
   void probeIntervalMs(int ms) {
-    probeIntervalUs = 1_000L * ms;
+    probeIntervalMs = ms;
     rearm();
   }
 
@@ -108,11 +108,11 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** Sets the idle timeout, in milliseconds; 0 for none. */
   void idleTimeoutMs(int ms) {
-    if (idleTimeoutUs == 0) { // Without a timeout it is not noted when payload moves.
+    if (idleTimeoutMs == 0) { // Without a timeout it is not noted when payload moves.
       payloadMoved = countMoved();
       payloadMovedAtUs = Math.max(lastReceivedAtUs, payloadMovedAtUs);
     }
-    idleTimeoutUs = 1_000L * ms;
+    idleTimeoutMs = ms;
     rearm();
   }
 
@@ -162,7 +162,7 @@ final class KeepAlive extends TimerWheel.Timer {
    */
   void checkResponse(long nowUs) {
     long sinceUs = Math.max(lastReceivedAtUs, session.kcp().unacknowledgedSinceUs());
-    if (nowUs - sinceUs >= probeIntervalUs) {
+    if (nowUs - sinceUs >= us(probeIntervalMs)) {
       reportUnresponsive();
     }
   }
@@ -180,7 +180,7 @@ final class KeepAlive extends TimerWheel.Timer {
   }
 
   boolean hasIdleTimeout() {
-    return idleTimeoutUs > 0;
+    return idleTimeoutMs > 0;
   }
 
   /** Notes whether payload or unreliable datagrams have moved since the last call. */
@@ -217,17 +217,18 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** When the next probe is due or, after the last one, the end of the session. */
   private long probeAtUs() {
-    if (intervalUs == 0 || isProbePending) {
+    if (intervalMs == 0 || isProbePending) {
       return Kcp.NO_DEADLINE;
     }
     return unansweredProbes == 0
-        ? Math.max(lastReceivedAtUs + intervalUs, deferredUntilUs)
+        ? Math.max(lastReceivedAtUs + us(intervalMs), deferredUntilUs)
         : probedAtUs + probeWaitUs();
   }
 
   /** How long the last probe may stay unanswered. */
   private long probeWaitUs() {
-    long waitUs = probeIntervalUs;
+    long intervalUs = us(intervalMs);
+    long waitUs = us(probeIntervalMs);
     for (int i = 1; i < unansweredProbes && waitUs < intervalUs; i++) {
       waitUs += waitUs / 2;
     }
@@ -235,7 +236,11 @@ final class KeepAlive extends TimerWheel.Timer {
   }
 
   private long idleAtUs() {
-    return idleTimeoutUs == 0 ? Kcp.NO_DEADLINE : payloadMovedAtUs + idleTimeoutUs;
+    return idleTimeoutMs == 0 ? Kcp.NO_DEADLINE : payloadMovedAtUs + us(idleTimeoutMs);
+  }
+
+  private static long us(int ms) {
+    return 1_000L * ms;
   }
 
   @Override
@@ -245,7 +250,7 @@ final class KeepAlive extends TimerWheel.Timer {
         schedule.end(session, EndReason.IDLE, nowUs);
         return;
       }
-      payloadMovedAtUs = nowUs + READ_FIRST_US - idleTimeoutUs;
+      payloadMovedAtUs = nowUs + READ_FIRST_US - us(idleTimeoutMs);
     } else if (nowUs >= probeAtUs()) {
       boolean isStalled = nowUs - probeAtUs() >= STALL_US;
       if (unansweredProbes < maxProbes) {
@@ -287,7 +292,7 @@ final class KeepAlive extends TimerWheel.Timer {
     if (!hasAnswered || unansweredProbes > 0 || deferredUntilUs > lastReceivedAtUs) {
       return false;
     }
-    long latestUs = lastReceivedAtUs + MAX_INTERVALS * intervalUs;
+    long latestUs = lastReceivedAtUs + MAX_INTERVALS * us(intervalMs);
     deferredUntilUs = schedule.takeProbeTime(nowUs, latestUs);
     return deferredUntilUs > nowUs;
   }

@@ -332,7 +332,7 @@ final class PacketDemux {
       receiveNews(session, extension);
     }
     boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();
-    if (isIdleChecked && session.unreliable().takeReceived()) {
+    if (isIdleChecked && session.takeUnreliableReceived()) {
       session.keepAlive().updateIdle(nowUs);
     }
     flushQueue.onDatagram(session);

@@ -35,7 +35,7 @@ final class ParameterExchange {
   }
 
   private Parameters own() {
-    return Parameters.own(incarnation, kcp.config().delivery());
+    return Parameters.own(incarnation, kcp);
   }
 
   // What the peer says
@@ -70,6 +70,9 @@ final class ParameterExchange {
     if (parameters.delivery() != Parameters.code(kcp.config().delivery())) {
       kcp.counters().add(KcpCounter.DELIVERY_MISMATCHED, 1);
       isMismatchUnreported = true;
+    }
+    if (parameters.messageFragments() > 0) {
+      kcp.peerMessageFragments(parameters.messageFragments());
     }
   }
 

@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.Delivery;
+import io.kcp4j.Kcp;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 
@@ -10,7 +11,8 @@ import io.netty.buffer.ByteBuf;
  *
  * @param incarnation a random number of a client's session, never 0; 0 from a server
  * @param delivery how the session is delivered, as {@link #code} says; others may be added
- * @param flags what the side has; unknown ones are ignored
+ * @param flags what the side has, unknown ones are ignored; in the high byte the most fragments of
+ *     a message that it takes, or 0
  */
 record Parameters(int incarnation, int delivery, int flags) {
 
@@ -25,9 +27,15 @@ record Parameters(int incarnation, int delivery, int flags) {
   private static final int DELIVERY_OFFSET = ExtensionMessage.ITEM_HEADER_BYTES + Integer.BYTES;
   private static final int FLAGS_OFFSET = DELIVERY_OFFSET + 1;
 
-  /** Those of this side. */
-  static Parameters own(int incarnation, Delivery delivery) {
-    return new Parameters(incarnation, code(delivery), OWN_FLAGS);
+  /**
+   * Those of this side.
+   *
+   * @param kcp says its delivery, and how many fragments of a message it takes
+   */
+  static Parameters own(int incarnation, Kcp kcp) {
+    Delivery delivery = kcp.config().delivery();
+    int fragments = delivery == Delivery.MESSAGE ? kcp.messageFragments() : 0;
+    return new Parameters(incarnation, code(delivery), OWN_FLAGS | fragments << Byte.SIZE);
   }
 
   /** The incarnation of a client's session: a hash of its first token, which is random, too. */
@@ -64,6 +72,11 @@ record Parameters(int incarnation, int delivery, int flags) {
   /** Whether a flag is set. */
   boolean has(int flag) {
     return (flags & flag) != 0;
+  }
+
+  /** The most fragments of a message that the side takes; 0 if it does not say so. */
+  int messageFragments() {
+    return flags >>> Byte.SIZE;
   }
 
   /** The code of a delivery. */

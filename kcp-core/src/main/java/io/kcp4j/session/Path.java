@@ -28,8 +28,8 @@ public final class Path {
   private long bytesReceived;
   private long bytesSent;
 
-  /** When packets are written next, in microseconds. */
-  private long nowUs;
+  /** Null unless the ARQ is limited. */
+  private Allowance allowance;
 
   Path(InetSocketAddress remote) {
     this.remote = remote;
@@ -74,36 +74,52 @@ public final class Path {
    * @param excess what all sessions of the address may exceed
    */
   SendAllowance allowance(AddressExcess excess) {
-    return new SendAllowance() {
-      @Override
-      public long bytes() {
-        return allowanceBytes();
-      }
+    allowance = new Allowance(excess);
+    return allowance;
+  }
 
-      @Override
-      public boolean mayFirstExceed() {
-        return excess.hasFirst(remote, nowUs);
-      }
+  private final class Allowance implements SendAllowance {
 
-      @Override
-      public boolean takeFirstExcess() {
-        return excess.takeFirst(remote, nowUs);
-      }
+    private final AddressExcess excess;
 
-      @Override
-      public boolean takeFurtherExcess() {
-        return excess.takeFurther(remote, nowUs);
-      }
-    };
+    /** When packets are written next, in microseconds. */
+    private long nowUs;
+
+    Allowance(AddressExcess excess) {
+      this.excess = excess;
+    }
+
+    @Override
+    public long bytes() {
+      return allowanceBytes();
+    }
+
+    @Override
+    public boolean mayFirstExceed() {
+      return excess.hasFirst(remote, nowUs);
+    }
+
+    @Override
+    public boolean takeFirstExcess() {
+      return excess.takeFirst(remote, nowUs);
+    }
+
+    @Override
+    public boolean takeFurtherExcess() {
+      return excess.takeFurther(remote, nowUs);
+    }
   }
 
   /** Packets are written from now on. */
   void beginOutput(long nowUs) {
-    this.nowUs = nowUs;
+    if (allowance != null) {
+      allowance.nowUs = nowUs;
+    }
   }
 
   void validate() {
     isValidated = true;
+    allowance = null;
   }
 
   void onReceived(int bytes) {

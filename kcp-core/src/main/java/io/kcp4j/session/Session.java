@@ -31,10 +31,9 @@ public final class Session extends FlushQueue.Entry {
   private final Path path;
   private final Kcp kcp;
   private final Object owner;
-  private final UnreliableQueues unreliable;
 
-  /** Whether unreliable datagrams have ever been sent. */
-  private boolean sendsUnreliable;
+  /** Null until it is used. */
+  private UnreliableQueues unreliable;
 
   /** That of the table, which other sessions share, until this one uses FEC. */
   private FecLayer fec;
@@ -60,7 +59,6 @@ public final class Session extends FlushQueue.Entry {
     this.kcp = kcp;
     this.owner = owner;
     this.fec = table.unprotected();
-    this.unreliable = new UnreliableQueues(kcp.memory(), kcp.counters());
     kcp.memory().network(table.network(remote));
     kcp.memory().unvalidated();
     kcp.limitSending(path.allowance(table.addressExcess()));
@@ -212,7 +210,7 @@ public final class Session extends FlushQueue.Entry {
    * @param token a random number that others cannot guess
    */
   public void offerExtension(long token) {
-    use(Extension.offering(kcp, unreliable, token));
+    use(Extension.offering(kcp, unreliable(), token));
   }
 
   /**
@@ -224,7 +222,7 @@ public final class Session extends FlushQueue.Entry {
   public void answerExtension(long token, long sessionId) {
     kcp.answerExtension(
         () -> {
-          extension = Extension.listening(kcp, unreliable, token, sessionId, table.resetTokens());
+          extension = Extension.listening(kcp, unreliable(), token, sessionId, table.resetTokens());
           extension.fit(kcp.mssBytes());
           return extension;
         });
@@ -397,7 +395,9 @@ public final class Session extends FlushQueue.Entry {
    * @param datagrams 0, the default: none are taken
    */
   public void unreliableLimit(int datagrams) {
-    unreliable.limit(datagrams);
+    if (unreliable != null || datagrams > 0) {
+      unreliable().limit(datagrams);
+    }
   }
 
   /**
@@ -407,7 +407,9 @@ public final class Session extends FlushQueue.Entry {
    * @param newestOnly default false
    */
   public void unreliableNewestOnly(boolean newestOnly) {
-    unreliable.newestOnly(newestOnly);
+    if (unreliable != null || newestOnly) {
+      unreliable().newestOnly(newestOnly);
+    }
   }
 
   /**
@@ -416,7 +418,7 @@ public final class Session extends FlushQueue.Entry {
    * FEC only. While it is not known whether the peer has the extension, they wait.
    */
   public int maxUnreliableBytes() {
-    return unreliable.maxBytes(this);
+    return unreliable == null ? 0 : unreliable.maxBytes(this);
   }
 
   /**
@@ -437,34 +439,42 @@ public final class Session extends FlushQueue.Entry {
    * @throws IllegalArgumentException as {@link #sendUnreliable(ByteBuf)}
    */
   public void sendUnreliable(UnreliableSend datagram) {
-    unreliable.check(this, datagram.content());
-    sendsUnreliable = true;
+    unreliable().check(this, datagram.content());
     unreliable.send(datagram);
   }
 
   /** The oldest unreliable datagram that was received, which becomes the caller's, or null. */
   public ByteBuf receiveUnreliable() {
-    return unreliable.poll();
+    return unreliable == null ? null : unreliable.poll();
   }
 
   /** Whether {@link #receiveUnreliable} would return a datagram. */
   public boolean isUnreliableReceivable() {
-    return unreliable.isReceivable();
+    return unreliable != null && unreliable.isReceivable();
   }
 
   /** Whether an unreliable datagram waits to be sent. */
   public boolean hasUnreliableToSend() {
-    return sendsUnreliable && unreliable.hasDatagramsToSend();
+    return unreliable != null && unreliable.hasDatagramsToSend();
   }
 
   /** Writes the unreliable datagrams that wait, as far as the path allows. */
   void flushUnreliable(PacketOutput output) {
-    if (sendsUnreliable) {
+    if (unreliable != null) {
       unreliable.flush(this, output);
     }
   }
 
+  /** Whether any has been received since the last call. */
+  boolean takeUnreliableReceived() {
+    return unreliable != null && unreliable.takeReceived();
+  }
+
+  /** The queues, which are made on first use. */
   UnreliableQueues unreliable() {
+    if (unreliable == null) {
+      unreliable = new UnreliableQueues(kcp.memory(), kcp.counters());
+    }
     return unreliable;
   }
 
@@ -475,7 +485,9 @@ public final class Session extends FlushQueue.Entry {
     }
     kcp.close();
     fec.close();
-    unreliable.close();
+    if (unreliable != null) {
+      unreliable.close();
+    }
     if (isCharged) {
       isCharged = false;
       kcp.memory().release(MemoryPressure.SESSION_BYTES);

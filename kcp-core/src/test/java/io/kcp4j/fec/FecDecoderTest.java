@@ -11,6 +11,7 @@ import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -18,6 +19,15 @@ import org.junit.jupiter.api.Test;
 class FecDecoderTest {
 
   private static final FecConfig RATIO = FecConfig.of(3, 2);
+
+  /** What the ring of the groups of this ratio counts. */
+  private static final int RING_BYTES = ringBytes();
+
+  private static int ringBytes() {
+    FecReceiver receiver = new FecReceiver(RATIO);
+    receiver.prove(0, 3, 2);
+    return (int) receiver.budget.usedBytes();
+  }
 
   private final FecSender sender = new FecSender(3, 2);
   private FecReceiver receiver = new FecReceiver(RATIO);
@@ -385,7 +395,7 @@ class FecDecoderTest {
 
   @Test
   void datagramRefusedByTheBudgetIsNotRecovered() {
-    MemoryBudget budget = new MemoryBudget(2 * 3 * 256);
+    MemoryBudget budget = new MemoryBudget(2 * (3 * 256 + RING_BYTES));
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
     sender.sendRandom(4 * 3 + 3 * 7, 100, 0);
@@ -407,8 +417,64 @@ class FecDecoderTest {
   }
 
   @Test
+  void arraysOfGroupsAreChargedUntilTheyAreReleased() {
+    group().subList(0, 3).forEach(packet -> assertInput(FecResult.KEPT, packet));
+    assertEquals(0, receiver.decoder.heldBytes());
+    int groups = 1 + (128 + 4) / 5;
+    long arrays = 13L * groups + (4 + 2) * 5L * groups;
+    long used = receiver.budget.usedBytes();
+    assertTrue(used >= arrays && used < arrays + 300, used + " bytes");
+    receiver.decoder.forget();
+    assertEquals(0, receiver.budget.usedBytes());
+  }
+
+  @Test
+  void arraysOfPacketsBeforeTheRatioIsKnownAreChargedUntilTheyAreReleased() {
+    receiver = new FecReceiver(FecConfig.NONE);
+    assertInput(FecResult.KEPT, FecReceiver.packet(0, FecPacket.DATA, 10));
+    long arrays = 64L * (4 + 2 + 4 + 1);
+    long used = receiver.budget.usedBytes() - receiver.decoder.heldBytes();
+    assertTrue(used >= arrays && used < arrays + 150, used + " bytes");
+    receiver.decoder.forget();
+    assertEquals(0, receiver.budget.usedBytes());
+  }
+
+  @Test
+  void decoderDoesWithoutArraysForWhichThereIsNoMemory() {
+    for (FecConfig config : List.of(RATIO, FecConfig.NONE)) {
+      MemoryBudget budget = new MemoryBudget(8 * 1024);
+      FecReceiver late = new FecReceiver(config, budget);
+      FecSender peer = new FecSender(3, 2);
+      MemoryAccount other = MemoryAccount.of(budget);
+      assertTrue(other.tryReserve(8 * 1024));
+      for (byte[] packet : peer.sendRandom(30 * 3, 200, 0)) {
+        assertEquals(FecResult.NOT_KEPT, late.input(packet));
+      }
+      assertEquals(8 * 1024, budget.usedBytes());
+      other.release(8 * 1024);
+      late.inputAll(peer.sendRandom(3 * 3, 200, 0));
+      late.inputAll(peer.sendRandom(3, 200, 0).subList(1, 4));
+      assertEquals(1, late.recovered.size());
+      late.close();
+    }
+  }
+
+  @Test
+  void whatTheHeapHasNoRoomForIsNotCharged() {
+    MemoryBudget budget = MemoryBudget.unlimited();
+    FecContext context = new FecContext(MemoryAccount.of(budget));
+    Supplier<int[]> part =
+        () -> {
+          throw new OutOfMemoryError("simulated");
+        };
+    assertNull(context.make(100, part));
+    assertNull(context.acquire(Integer.MAX_VALUE)); // No virtual machine has such an array.
+    assertEquals(0, budget.usedBytes());
+  }
+
+  @Test
   void newGroupsReplaceOldOnesWhenTheBudgetIsExhausted() {
-    MemoryBudget budget = new MemoryBudget(2 * 3 * 128);
+    MemoryBudget budget = new MemoryBudget(2 * (3 * 128 + RING_BYTES));
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
     sender.sendRandom(4 * 3 + 3 * 7, 100, 0);

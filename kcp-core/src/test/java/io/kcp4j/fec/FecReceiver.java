@@ -70,11 +70,11 @@ final class FecReceiver {
     return decoder.dataShards() + "/" + decoder.parityShards();
   }
 
-  /** The held memory is what the budget is charged, and zero after close. */
+  /** The budget is charged what the decoder says, which is zero after close. */
   void close() {
-    assertEquals(decoder.heldBytes(), budget.usedBytes());
+    assertEquals(decoder.chargedBytes(), budget.usedBytes());
     decoder.close();
-    assertEquals(0, decoder.heldBytes());
+    assertEquals(0, decoder.chargedBytes());
     assertEquals(0, budget.usedBytes());
   }
 

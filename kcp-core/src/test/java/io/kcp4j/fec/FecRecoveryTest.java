@@ -159,6 +159,9 @@ class FecRecoveryTest {
       one.recovered.clear();
       other.recovered.clear();
     }
+    assertEquals(0, one.decoder.heldBytes() + other.decoder.heldBytes());
+    one.decoder.close();
+    other.decoder.close();
     assertEquals(0, budget.usedBytes());
   }
 }

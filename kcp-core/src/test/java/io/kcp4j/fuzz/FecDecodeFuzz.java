@@ -72,11 +72,11 @@ public final class FecDecodeFuzz {
     while (!input.isAtEnd()) {
       step();
       Check.that(budget.usedBytes() <= LIMIT_BYTES, "beyond the budget");
-      Check.that(budget.usedBytes() == decoder.heldBytes(), "charged and held differ");
+      Check.that(budget.usedBytes() == decoder.chargedBytes(), "charged and held differ");
     }
     decoder.close();
     encoder.close();
-    Check.that(decoder.heldBytes() == 0 && budget.usedBytes() == 0, "the decoder leaks");
+    Check.that(decoder.chargedBytes() == 0 && budget.usedBytes() == 0, "the decoder leaks");
     Check.that(peersBudget.usedBytes() == 0, "an encoder leaks");
   }
 

@@ -271,6 +271,35 @@ class LaneHostilityTest {
     assertTrue(kcp.stats().heldBytes() <= LANES * (40 + 128L), "held " + kcp.stats().heldBytes());
   }
 
+  /** A page of the table has room for 64 lanes, and is made for the first of them. */
+  @Test
+  void pagesOfLanesThatThePeerSpreadsAreCharged() {
+    long before = budget.usedBytes();
+    for (int lane = 0; lane < LANES; lane += 64) {
+      receive(message(frames(), Frame.ORDERED, lane, 0, 0));
+    }
+    int received = 128 * LANES / 64;
+    long table = budget.usedBytes() - before - received - PeerLanes.LANE_BYTES * (LANES / 64);
+    assertTrue(table >= (64 + 1) * 4 * (LANES / 64), table + " bytes");
+    receive(message(frames(), Frame.ORDERED, 1, 0, 0));
+    assertEquals(
+        table,
+        budget.usedBytes() - before - received - 128 - PeerLanes.LANE_BYTES * (LANES / 64 + 1));
+  }
+
+  @Test
+  void laneWhosePageFindsNoMemoryIsNotAcknowledged() {
+    int perLane = PeerLanes.LANE_BYTES + 128;
+    Kcp other = withMemory(perLane + (64 + 1) * 4 + 100 + perLane);
+    receive(other, message(frames(), Frame.ORDERED, 0, 0, 0));
+    assertEquals(1, other.counters().get(KcpCounter.LANE_MESSAGES_IN));
+    receive(other, message(frames(), Frame.ORDERED, 64, 0, 0));
+    assertEquals(1, other.counters().get(KcpCounter.LANE_MESSAGES_IN));
+    sn--;
+    receive(other, message(frames(), Frame.ORDERED, 1, 0, 0));
+    assertEquals(2, other.counters().get(KcpCounter.LANE_MESSAGES_IN));
+  }
+
   @Test
   void floodOfMessagesCostsNoMoreThanTheBudget() {
     for (int i = 0; i < 20_000; i++) {
@@ -301,7 +330,7 @@ class LaneHostilityTest {
   void memoryFollowsWhatHasArrivedAndNotTheDistanceOfTheNumbers() {
     receive(message(frames(), Frame.ORDERED, 1, 15_000, 5));
     assertEquals(0, refused());
-    assertEquals(5 + 128 + PeerLanes.LANE_BYTES, budget.usedBytes());
+    assertEquals(5 + 128 + lanes.chargedBytes(), budget.usedBytes());
     assertEquals(2, lanes.lane(1).inbox.capacity());
   }
 

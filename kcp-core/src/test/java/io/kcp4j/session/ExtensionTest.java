@@ -101,7 +101,7 @@ class ExtensionTest {
     assertEquals(2, packets.size());
     assertEquals(List.of(), messages(packets));
     client.write(10);
-    String offer = OFFER.replace(PARAMETERS, "120700" + "cc444444" + "01" + FLAGS);
+    String offer = OFFER.replace(PARAMETERS, "120700" + "cc444444" + "01" + "037f");
     assertEquals(List.of(offer), messages(client.packets()));
   }
 

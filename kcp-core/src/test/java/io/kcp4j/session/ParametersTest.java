@@ -65,6 +65,10 @@ class ParametersTest {
     return host.session.extension().parameters().peer();
   }
 
+  private static Parameters own(int incarnation, VirtualHost host) {
+    return Parameters.own(incarnation, host.session.kcp());
+  }
+
   private static ByteBuf onlyMessage(List<ByteBuf> packets) {
     assertEquals(1, packets.size());
     return VirtualHost.message(packets.get(0));
@@ -78,8 +82,9 @@ class ParametersTest {
     assertTrue(onlyMessage(first).readableBytes() < Segment.HEADER_BYTES, "no header for kcp-go");
     server.take(client, first);
     exchange();
-    assertEquals(Parameters.own(INCARNATION, delivery), ofPeer(server));
-    assertEquals(Parameters.own(0, delivery), ofPeer(client));
+    assertEquals(own(INCARNATION, client), ofPeer(server));
+    assertEquals(own(0, server), ofPeer(client));
+    assertEquals(delivery == Delivery.MESSAGE ? 127 : 0, ofPeer(client).messageFragments());
     assertEquals(List.of(), mismatches);
   }
 
@@ -88,7 +93,7 @@ class ParametersTest {
     begin(Delivery.LANES, Delivery.LANES);
     List<ByteBuf> first = client.packets();
     int wins = first.get(0).writerIndex() - onlyMessage(first).readableBytes();
-    Parameters own = Parameters.own(INCARNATION, Delivery.LANES);
+    Parameters own = own(INCARNATION, client);
     assertEquals(own, Parameters.readHeader(first.get(0), wins - Segment.HEADER_BYTES));
     server.take(client, first);
     assertEquals(own, ofPeer(server));
@@ -127,7 +132,7 @@ class ParametersTest {
     VirtualHost other = new VirtualHost(3);
     other.token = 6;
     other.take(client, List.of(resized(first, item, 20)));
-    assertEquals(Parameters.own(INCARNATION, Delivery.STREAM), ofPeer(other));
+    assertEquals(own(INCARNATION, client), ofPeer(other));
   }
 
   /** The datagram with another size of the value at its end. */
@@ -199,6 +204,6 @@ class ParametersTest {
     server.runTo(server.nowUs + 20_000);
     client.take(server, server.packets());
     assertTrue(client.session.isExtensionEstablished());
-    assertEquals(Parameters.own(0, Delivery.LANES), ofPeer(client));
+    assertEquals(own(0, server), ofPeer(client));
   }
 }

@@ -82,7 +82,7 @@ class RetryTest {
     assertEquals(first.get(0).readableBytes(), second.get(0).readableBytes());
     int incarnation = Parameters.incarnation(CLIENT_TOKEN);
     assertEquals(
-        Parameters.own(incarnation, Delivery.STREAM),
+        Parameters.own(incarnation, client.session.kcp()),
         Parameters.read(VirtualHost.message(second.get(0)), ExtensionMessage.OFFER_BYTES),
         "that of the session, whatever its token");
     server.take(client, second);
@@ -217,7 +217,7 @@ class RetryTest {
     Segment.write(datagram, conv, Segment.WINS, 0, 128, 0, 0, 0, OFFER_BYTES);
     ExtensionMessage.writeHeader(datagram);
     ExtensionMessage.write(datagram, ExtensionMessage.OFFER, token);
-    Parameters.own(1, Delivery.STREAM).write(datagram);
+    new Parameters(1, Parameters.code(Delivery.STREAM), 3).write(datagram);
     return datagram;
   }
 

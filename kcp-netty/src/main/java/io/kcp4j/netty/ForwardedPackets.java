@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.KcpContext;
 import io.netty.buffer.ByteBuf;
+import io.netty.util.ReferenceCountUtil;
 import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -29,17 +30,21 @@ final class ForwardedPackets {
       packets.decrementAndGet();
       return;
     }
-    ByteBuf copy;
+    boolean isPassedOn = false;
+    ByteBuf copy = null;
     try {
       copy = context.allocator().buffer(packet.readableBytes());
-    } catch (RuntimeException | Error e) {
-      packets.decrementAndGet();
-      throw e;
+      isPassedOn = passOn(remote, copy.writeBytes(packet));
+    } finally {
+      if (!isPassedOn) {
+        packets.decrementAndGet();
+        ReferenceCountUtil.release(copy);
+      }
     }
-    copy.writeBytes(packet);
-    if (!endpoint.execute(() -> deliver(remote, copy))) {
-      copy.release();
-    }
+  }
+
+  private boolean passOn(InetSocketAddress remote, ByteBuf copy) {
+    return endpoint.execute(() -> deliver(remote, copy));
   }
 
   private void deliver(InetSocketAddress remote, ByteBuf packet) {

@@ -233,7 +233,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   protected DefaultChannelPipeline newChannelPipeline() {
-    return new Pipeline();
+    return new Pipeline(this);
   }
 
   // Used by the parts of the channel.
@@ -450,29 +450,33 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   }
 
   /** The pipeline of the channel. Of a server's channel, it logs at a limited rate. */
-  private final class Pipeline extends SessionPipeline {
+  private static final class Pipeline extends SessionPipeline {
 
-    Pipeline() {
-      super(KcpChannel.this);
+    Pipeline(KcpChannel channel) {
+      super(channel);
+    }
+
+    private KcpChannel session() {
+      return (KcpChannel) channel();
     }
 
     @Override
     protected boolean isPeerErrorFired() {
-      return !mayBeForged();
+      return !session().mayBeForged();
     }
 
     @Override
     protected ConnectionMemory memory() {
-      return new ForwardedMemory(KcpChannel.this);
+      return new ForwardedMemory(session());
     }
 
     @Override
     protected boolean takeUnhandled(Channel source, Throwable cause) {
-      if (parent() == null) {
+      if (session().parent() == null) {
         return false; // A client's user has chosen the peer.
       }
-      if (!mayBeForged()) {
-        endpoint.unhandled(source, cause);
+      if (!session().mayBeForged()) {
+        session().endpoint.unhandled(source, cause);
       }
       return true;
     }

@@ -71,15 +71,16 @@ final class KcpSockets {
     config = server.config();
     byte[] secret = config.resetSecret();
     resetSecret = secret == null ? randomSecret() : secret;
+    int sockets = config.sockets();
+    loops = SocketLoops.select(server.eventLoop(), config.socketGroup(), sockets); // May throw.
     memory = MemoryLimit.shared(config.memoryLimitBytes(), ProcessLimit.get());
-    contexts = contexts(config, memory, first);
+    contexts = contexts(config, sockets, memory, first);
     directory =
         isShared()
             ? SessionDirectory.ofSeveral(config.maxSessions())
             : SessionDirectory.ofOne(config.maxSessions());
     counters =
         isShared() ? KcpCounters.sumOf(contexts.stream().map(KcpContext::total).toList()) : first;
-    loops = SocketLoops.select(server.eventLoop(), config.socketGroup(), contexts.size());
     opening = server.eventLoop().newSucceededFuture(null);
   }
 
@@ -90,8 +91,7 @@ final class KcpSockets {
   }
 
   private static List<KcpContext> contexts(
-      KcpServerChannelConfig config, MemoryLimit memory, KcpCounters first) {
-    int sockets = config.sockets();
+      KcpServerChannelConfig config, int sockets, MemoryLimit memory, KcpCounters first) {
     List<KcpContext> contexts = new ArrayList<>();
     for (int i = 0; i < sockets; i++) {
       KcpCounters counters = i == 0 ? first : new KcpCounters();
