@@ -6,6 +6,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.crypto.HashSeed;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.lanes.Lanes;
@@ -199,6 +200,8 @@ public final class SessionTable {
   private int convsPerAddress;
 
   private final KeyHash networks = new KeyHash();
+
+  private final long laneHashSeed = HashSeed.next();
 
   /** What has to end, since its address has too many. */
   private final List<Session> replaced = new ArrayList<>(0);
@@ -396,7 +399,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException if the MTU has no room for the messages of the extension
    */
   public Lanes offerLanes(Session session, LanesConfig config, long token) {
-    Lanes lanes = new Lanes(session.kcp(), config, true);
+    Lanes lanes = new Lanes(session.kcp(), config, true, laneHashSeed);
     session.use(LanesExtension.offering(session.kcp(), session.unreliable(), lanes, token));
     return lanes;
   }
@@ -411,7 +414,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException as {@link #offerLanes}
    */
   public Lanes answerLanes(Session session, LanesConfig config, long token, long sessionId) {
-    Lanes lanes = new Lanes(session.kcp(), config, false);
+    Lanes lanes = new Lanes(session.kcp(), config, false, laneHashSeed);
     session.use(
         LanesExtension.listening(
             session.kcp(), session.unreliable(), lanes, token, sessionId, resetTokens));
