@@ -2,6 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.Lanes;
 import io.netty.buffer.ByteBuf;
@@ -45,6 +46,9 @@ public final class Session extends FlushQueue.Entry {
 
   /** Whether the session itself counts as memory that is held. */
   private boolean isCharged;
+
+  /** See {@link #packetKey()}. */
+  private PacketKey packetKey;
 
   private boolean isClosing;
   private boolean hasPeerAnswered;
@@ -182,6 +186,18 @@ public final class Session extends FlushQueue.Entry {
   void onReceived(long nowUs) {
     keepAlive.onReceived(nowUs);
     hasPeerAnswered |= path.isValidated();
+  }
+
+  /**
+   * The key that opened the last packet of the peer that could not be a replay; null if it is not
+   * known.
+   */
+  PacketKey packetKey() {
+    return packetKey;
+  }
+
+  void packetKey(PacketKey key) {
+    packetKey = key;
   }
 
   /**

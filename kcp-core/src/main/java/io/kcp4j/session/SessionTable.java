@@ -8,6 +8,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.crypto.HashSeed;
 import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
@@ -634,9 +635,10 @@ public final class SessionTable {
   public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowUs) {
     flushQueue.beginBatch();
     int start = packet.readerIndex();
-    demux.receive(remote, packet, nowUs);
+    PacketKey key = demux.takeOpenedKey(); // Null if another table has opened it.
+    demux.receive(remote, packet, key, nowUs);
     if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nowUs)) {
-      demux.receive(remote, packet, nowUs);
+      demux.receive(remote, packet, key, nowUs);
     }
     endReplaced(nowUs);
   }
@@ -645,7 +647,7 @@ public final class SessionTable {
   void receiveDeferred(Session session, List<ByteBuf> packets, long nowUs) {
     flushQueue.beginBatch();
     flushQueue.schedule(session); // Its owner may have written before it was in the table.
-    packets.forEach(packet -> demux.receive(session.remote(), packet, nowUs));
+    packets.forEach(packet -> demux.receive(session.remote(), packet, null, nowUs));
   }
 
   /**
