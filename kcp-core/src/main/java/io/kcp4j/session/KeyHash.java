@@ -43,7 +43,7 @@ final class KeyHash {
     if (HAS_PLAIN_HASH_CODES && address instanceof Inet4Address) {
       return Integer.toUnsignedLong(address.hashCode()) << Short.SIZE | remote.getPort();
     }
-    long hash = seed + remote.getPort();
+    long hash = mix(seed + remote.getPort()); // Otherwise a port could undo an address.
     if (address == null) {
       hash = mix(hash ^ remote.hashCode());
     } else {
