@@ -21,6 +21,7 @@ public final class PacketBatch {
   private int[] ends = new int[INITIAL_CAPACITY];
   private boolean[] refused = new boolean[INITIAL_CAPACITY];
   private int[] nonceBytes = new int[INITIAL_CAPACITY];
+  private PacketKey[] keys = new PacketKey[INITIAL_CAPACITY];
   private int size;
   private byte[] array;
   private ByteBuffer view;
@@ -55,10 +56,12 @@ public final class PacketBatch {
       ends = Arrays.copyOf(ends, 2 * size);
       refused = Arrays.copyOf(refused, 2 * size);
       nonceBytes = Arrays.copyOf(nonceBytes, 2 * size);
+      keys = Arrays.copyOf(keys, 2 * size);
     }
     starts[size] = start;
     ends[size] = end;
     nonceBytes[size] = 0;
+    keys[size] = null;
     refused[size++] = false;
   }
 
@@ -112,6 +115,16 @@ public final class PacketBatch {
    */
   public int nonceBytes(int i) {
     return nonceBytes[i];
+  }
+
+  /** Packet {@code i} is tried with a key. */
+  void tried(int i, PacketKey key) {
+    keys[i] = key;
+  }
+
+  /** The key that has opened packet {@code i}, which is not refused; null if it is not known. */
+  public PacketKey key(int i) {
+    return keys[i];
   }
 
   /**

@@ -54,12 +54,14 @@ public interface PacketCipher {
   void open(PacketBatch batch, int minPayloadBytes, Object source);
 
   /**
-   * Opens packets like {@link #open(PacketBatch, int, Object)}, but tries only the key that opened
-   * the last packet of the source. By default, all keys are tried.
+   * Opens packets like {@link #open(PacketBatch, int, Object)}, but tries only one key. By default,
+   * all keys are tried.
    *
    * @param source not null
+   * @param key if this is null, or not one of the ring, the key that opened the last packet of the
+   *     source is tried
    */
-  default void openWithLastKey(PacketBatch batch, int minPayloadBytes, Object source) {
+  default void openWithKey(PacketBatch batch, int minPayloadBytes, Object source, PacketKey key) {
     open(batch, minPayloadBytes, source);
   }
 }

@@ -28,6 +28,9 @@ final class RingCipher implements PacketCipher {
   /** The index of the last key of each source; null if there is only one key. */
   private final byte[] lastKeys;
 
+  /** Secret, so that nobody can choose sources that collide with others. */
+  private final int slotFactor = (int) HashSeed.next() | 1;
+
   private int[] pending = new int[16];
 
   RingCipher(KeyRing ring) {
@@ -85,15 +88,33 @@ final class RingCipher implements PacketCipher {
 
   @Override
   public void open(PacketBatch batch, int minPayloadBytes, Object source) {
-    open(batch, minPayloadBytes, source, keys.length);
+    open(batch, minPayloadBytes, source, lastKey(source), keys.length);
   }
 
   @Override
-  public void openWithLastKey(PacketBatch batch, int minPayloadBytes, Object source) {
-    open(batch, minPayloadBytes, source, 1);
+  public void openWithKey(PacketBatch batch, int minPayloadBytes, Object source, PacketKey key) {
+    int known = keys.length - 1;
+    while (known >= 0 && keys[known] != key) {
+      known--;
+    }
+    open(batch, minPayloadBytes, source, known < 0 ? lastKey(source) : known, 1);
   }
 
-  private void open(PacketBatch batch, int minPayloadBytes, Object source, int maxKeys) {
+  private int lastKey(Object source) {
+    return source == null || lastKeys == null ? 0 : lastKeys[slot(source)];
+  }
+
+  private int slot(Object source) {
+    return (source.hashCode() * slotFactor) >>> -SOURCE_BITS;
+  }
+
+  /**
+   * Opens packets.
+   *
+   * @param first the key that is tried first
+   * @param maxKeys 1, or the number of all keys
+   */
+  private void open(PacketBatch batch, int minPayloadBytes, Object source, int first, int maxKeys) {
     if (isUnencrypted) {
       return;
     }
@@ -103,11 +124,7 @@ final class RingCipher implements PacketCipher {
     }
     batch.map();
     try {
-      if (lastKeys == null) {
-        count = tryKey(0, batch, count, minPayloadBytes);
-      } else {
-        count = tryKeys(batch, count, minPayloadBytes, source, maxKeys);
-      }
+      count = tryKeys(batch, count, minPayloadBytes, source, first, maxKeys);
     } finally {
       batch.unmap();
     }
@@ -117,9 +134,7 @@ final class RingCipher implements PacketCipher {
   }
 
   private int tryKeys(
-      PacketBatch batch, int count, int minPayloadBytes, Object source, int maxKeys) {
-    int slot = source == null ? 0 : (source.hashCode() * 0x9e3779b9) >>> -SOURCE_BITS;
-    int first = source == null ? 0 : lastKeys[slot];
+      PacketBatch batch, int count, int minPayloadBytes, Object source, int first, int maxKeys) {
     int last = first;
     int left = tryKey(first, batch, count, minPayloadBytes);
     for (int k = 0; k < ciphers.length && maxKeys > 1 && left > 0; k++) {
@@ -130,12 +145,15 @@ final class RingCipher implements PacketCipher {
       }
     }
     if (source != null && last != first) {
-      lastKeys[slot] = (byte) last;
+      lastKeys[slot(source)] = (byte) last;
     }
     return left;
   }
 
   private int tryKey(int k, PacketBatch batch, int count, int minPayloadBytes) {
+    for (int i = 0; i < count; i++) {
+      batch.tried(pending[i], keys[k]);
+    }
     int left = ciphers[k].open(batch, pending, count, minPayloadBytes);
     opens[k] += count - left;
     addOpens(k, OPENS_STEP);

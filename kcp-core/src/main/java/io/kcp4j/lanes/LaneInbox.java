@@ -1,5 +1,6 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.HashMixer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -11,13 +12,16 @@ import java.util.Objects;
  *
  * <p>Numbers are found by hashing, so memory follows the messages that have arrived, however far
  * apart their numbers are. Each of them counts {@link MessageMemory#OVERHEAD_BYTES}, which includes
- * its place here. The hash of a number is its lowest bits: consecutive numbers never collide.
+ * its place here. Numbers are hashed with a secret seed: the peer chooses them, and could choose
+ * those that collide.
  */
 final class LaneInbox {
 
   private static final int MIN_CAPACITY = 4;
 
   private static final InboundMessage[] NONE = {};
+
+  private final long hashSeed;
 
   private InboundMessage[] messages = NONE;
   private int[] numbers = {};
@@ -44,7 +48,8 @@ final class LaneInbox {
   /** How much the peer has sent of the last message if it has not sent all of it; else 0. */
   int cutBytes;
 
-  LaneInbox(int base) {
+  LaneInbox(int base, long hashSeed) {
+    this.hashSeed = hashSeed;
     end = base;
     plannedEnd = base;
   }
@@ -97,7 +102,7 @@ final class LaneInbox {
   /** The slot of a number, or the complement of the free slot for it. */
   private int slot(int number) {
     int mask = messages.length - 1;
-    int slot = number & mask;
+    int slot = home(number) & mask;
     while (messages[slot] != null) {
       if (numbers[slot] == number) {
         return slot;
@@ -105,6 +110,11 @@ final class LaneInbox {
       slot = slot + 1 & mask;
     }
     return ~slot;
+  }
+
+  /** Where a search for a number begins, modulo the number of slots. */
+  private int home(int number) {
+    return (int) HashMixer.mix(hashSeed + number);
   }
 
   /** Sets the message with a number; there is room after {@link #ensureRoom}. */
@@ -123,7 +133,8 @@ final class LaneInbox {
     int mask = messages.length - 1;
     int free = slot(number);
     for (int i = free + 1 & mask; messages[i] != null; i = i + 1 & mask) {
-      if ((i - numbers[i] & mask) >= (i - free & mask)) { // A search for it would end at the gap.
+      if ((i - home(numbers[i]) & mask)
+          >= (i - free & mask)) { // A search for it would end at the gap.
         messages[free] = messages[i];
         numbers[free] = numbers[i];
         free = i;
@@ -187,6 +198,12 @@ final class LaneInbox {
   /** The messages that are found by number. */
   List<InboundMessage> byNumber() {
     return Arrays.stream(messages).filter(Objects::nonNull).toList();
+  }
+
+  /** How many slots a search for a number looks at. */
+  int slotsSearched(int number) {
+    int slot = slot(number);
+    return ((slot < 0 ? ~slot : slot) - home(number) & messages.length - 1) + 1;
   }
 
   /** How many messages it has room for. */

@@ -26,6 +26,7 @@ public final class Lanes {
   private final Kcp kcp;
   private final LanesConfig config;
   private final boolean isClient;
+  private final long hashSeed;
   private final LaneTable table = new LaneTable();
   private final NewsQueue news = new NewsQueue();
   private final ControlFrames control;
@@ -48,12 +49,15 @@ public final class Lanes {
    *
    * @param kcp the session's, whose delivery is {@link io.kcp4j.Delivery#LANES}
    * @param isClient whether this side begins the session
+   * @param hashSeed a random number that others cannot guess, by which the numbers of messages are
+   *     hashed; it may be that of other sessions, too
    * @throws IllegalStateException if the delivery is another one
    */
-  public Lanes(Kcp kcp, LanesConfig config, boolean isClient) {
+  public Lanes(Kcp kcp, LanesConfig config, boolean isClient, long hashSeed) {
     this.kcp = Objects.requireNonNull(kcp, "kcp");
     this.config = Objects.requireNonNull(config, "config");
     this.isClient = isClient;
+    this.hashSeed = hashSeed;
     peerLanes = new PeerLanes(kcp, config);
     control = new ControlFrames(config.maxLanes(), config.budgetBytes());
     sender = new LaneSender(kcp, control);
@@ -348,7 +352,7 @@ public final class Lanes {
   /** The inbox of a lane, which is made if there is none. */
   LaneInbox inbox(Lane lane) {
     if (lane.inbox == null) {
-      lane.inbox = new LaneInbox(lane.base);
+      lane.inbox = new LaneInbox(lane.base, hashSeed);
     }
     return lane.inbox;
   }

@@ -1,5 +1,7 @@
 package io.kcp4j.session;
 
+import io.kcp4j.HashMixer;
+
 /**
  * Limits how many attempts to begin a session go on in a second, and chooses them at random among
  * all of the last tenth of a second. With a limit alone, the first peer would take it all, and a
@@ -55,6 +57,6 @@ final class AttemptSampler {
   /** A random number below a bound. */
   private long draw(long bound) {
     state += 0x9e3779b97f4a7c15L;
-    return Long.remainderUnsigned(KeyHash.mix(state), bound);
+    return Long.remainderUnsigned(HashMixer.mix(state), bound);
   }
 }

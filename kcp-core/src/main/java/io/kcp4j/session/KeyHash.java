@@ -1,5 +1,7 @@
 package io.kcp4j.session;
 
+import static io.kcp4j.HashMixer.mix;
+
 import io.kcp4j.crypto.HashSeed;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -50,7 +52,7 @@ final class KeyHash {
     if (HAS_PLAIN_HASH_CODES && address instanceof Inet4Address) {
       return Integer.toUnsignedLong(address.hashCode()) << Short.SIZE | remote.getPort();
     }
-    long hash = seed + remote.getPort();
+    long hash = mix(seed + remote.getPort()); // Otherwise a port could undo an address.
     if (address == null) {
       hash = mix(hash ^ remote.hashCode());
     } else {
@@ -90,12 +92,5 @@ final class KeyHash {
   /** The hash of what {@link #address(InetSocketAddress)} has returned and a conversation id. */
   long of(long address, int conv) {
     return mix(mix(address ^ seed) + conv);
-  }
-
-  /** The finalizer of SplitMix64. */
-  static long mix(long value) {
-    long mixed = (value ^ (value >>> 30)) * 0xbf58476d1ce4e5b9L;
-    mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
-    return mixed ^ (mixed >>> 31);
   }
 }

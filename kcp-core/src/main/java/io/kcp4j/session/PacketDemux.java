@@ -9,6 +9,7 @@ import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecPacket;
 import io.kcp4j.session.Admission.Arrival;
 import io.netty.buffer.ByteBuf;
@@ -49,6 +50,9 @@ final class PacketDemux {
 
   /** Those of the nonce before the packet that {@link #open} has opened, if that was an AEAD. */
   private int openedNonceBytes;
+
+  /** See {@link #takeOpenedKey}. */
+  private PacketKey openedKey;
 
   private long packetsOfSessions;
 
@@ -116,7 +120,7 @@ final class PacketDemux {
 
   /**
    * Opens a datagram in place that comes from the address of a validated session, by the key that
-   * has opened the last one of that address.
+   * has opened the last one of its sessions that could not be a replay.
    *
    * @return false, and counts the datagram, if it is not open
    */
@@ -126,7 +130,7 @@ final class PacketDemux {
       return false;
     }
     opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
-    cipher.openWithLastKey(opening, MIN_PACKET_BYTES, remote);
+    cipher.openWithKey(opening, MIN_PACKET_BYTES, remote, index.packetKey(remote));
     if (opening.isRefused(0)) {
       openBudget.failedForValidated(nowUs);
     }
@@ -139,6 +143,7 @@ final class PacketDemux {
       return false;
     }
     openedNonceBytes = opening.nonceBytes(0);
+    openedKey = opening.key(0);
     datagram.setIndex(opening.start(0), opening.end(0));
     return true;
   }
@@ -177,18 +182,27 @@ final class PacketDemux {
         && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
   }
 
+  /** The key that has opened the packet that {@link #open} has opened; null after that. */
+  PacketKey takeOpenedKey() {
+    PacketKey key = openedKey;
+    openedKey = null;
+    return key;
+  }
+
   /**
    * Takes in an opened packet. The buffer stays the caller's. Only the first call after {@link
    * #open} knows its nonce.
+   *
+   * @param key that has opened it; null if it is not known
    */
-  void receive(InetSocketAddress remote, ByteBuf packet, long nowUs) {
+  void receive(InetSocketAddress remote, ByteBuf packet, PacketKey key, long nowUs) {
     int nonceBytes = openedNonceBytes;
     openedNonceBytes = 0;
     switch (fecType(packet)) {
-      case FecPacket.DATA -> receiveFecData(remote, packet, nonceBytes, nowUs);
+      case FecPacket.DATA -> receiveFecData(remote, packet, nonceBytes, key, nowUs);
       case FecPacket.PARITY -> receiveParity(remote, packet, nowUs);
       case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowUs);
-      default -> receiveSegments(remote, packet, packet.readerIndex(), nonceBytes, nowUs);
+      default -> receiveSegments(remote, packet, packet.readerIndex(), nonceBytes, key, nowUs);
     }
   }
 
@@ -196,10 +210,16 @@ final class PacketDemux {
    * Takes in the segments of a packet that begins at {@code start}, the FEC header included.
    *
    * @param nonceBytes those of the nonce before the packet, 0 if there is none
+   * @param key that has opened it; null if it is not known
    * @return the session that accepted them, or null
    */
   private Session receiveSegments(
-      InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
+      InetSocketAddress remote,
+      ByteBuf segments,
+      int start,
+      int nonceBytes,
+      PacketKey key,
+      long nowUs) {
     if (segments.readableBytes() < Segment.HEADER_BYTES) {
       counters.add(KcpCounter.MALFORMED, 1);
       return null;
@@ -217,7 +237,13 @@ final class PacketDemux {
     if (result != InputResult.REFLECTED) {
       countReceived(session, segments, start);
     }
-    return result == InputResult.ACCEPTED ? session : null;
+    if (result != InputResult.ACCEPTED) {
+      return null;
+    }
+    if (key != null && session.kcp().isLastInputFresh()) {
+      index.openedBy(key, session, remote);
+    }
+    return session;
   }
 
   /** Whether segments would begin a session with an unknown peer; quick if they would not. */
@@ -235,14 +261,14 @@ final class PacketDemux {
   }
 
   private void receiveFecData(
-      InetSocketAddress remote, ByteBuf packet, int nonceBytes, long nowUs) {
+      InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
     int start = packet.readerIndex();
     if (!isSizeTrue(packet)) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
       return;
     }
     packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
-    Session session = receiveSegments(remote, packet, start, nonceBytes, nowUs);
+    Session session = receiveSegments(remote, packet, start, nonceBytes, key, nowUs);
     if (session == null) {
       return;
     }

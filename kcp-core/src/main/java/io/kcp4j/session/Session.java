@@ -2,6 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
 import io.kcp4j.lanes.Lanes;
@@ -48,6 +49,9 @@ public final class Session extends FlushQueue.Entry {
 
   /** Whether the session itself counts as memory that is held. */
   private boolean isCharged;
+
+  /** See {@link #packetKey()}. */
+  private PacketKey packetKey;
 
   private boolean isClosing;
   private boolean hasPeerAnswered;
@@ -183,6 +187,18 @@ public final class Session extends FlushQueue.Entry {
   void onReceived(long nowUs) {
     keepAlive.onReceived(nowUs);
     hasPeerAnswered |= path.isValidated();
+  }
+
+  /**
+   * The key that opened the last packet of the peer that could not be a replay; null if it is not
+   * known.
+   */
+  PacketKey packetKey() {
+    return packetKey;
+  }
+
+  void packetKey(PacketKey key) {
+    packetKey = key;
   }
 
   /**

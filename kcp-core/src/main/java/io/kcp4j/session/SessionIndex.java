@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.crypto.PacketKey;
 import io.netty.util.collection.LongObjectHashMap;
 import io.netty.util.collection.LongObjectMap;
 import java.net.InetSocketAddress;
@@ -249,6 +250,24 @@ final class SessionIndex {
   boolean isValidated(InetSocketAddress remote, long nowUs) {
     addressesUsedAtUs = nowUs;
     return byAddress().hasAny(remote);
+  }
+
+  /**
+   * The key by which the validated sessions of this address seal their packets; null if it is not
+   * known.
+   */
+  PacketKey packetKey(InetSocketAddress remote) {
+    return byAddress().packetKey(remote);
+  }
+
+  /** A key has opened a packet of a session that cannot be a replay. */
+  void openedBy(PacketKey key, Session session, InetSocketAddress remote) {
+    if (session.packetKey() != key) {
+      session.packetKey(key);
+      if (byAddress != null) {
+        byAddress.packetKeyChanged(remote, session);
+      }
+    }
   }
 
   /**

@@ -8,6 +8,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.crypto.HashSeed;
 import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
@@ -200,6 +201,8 @@ public final class SessionTable {
   private int convsPerAddress;
 
   private final KeyHash networks;
+
+  private final long laneHashSeed = HashSeed.next();
 
   /** What has to end, since its address has too many. */
   private final List<Session> replaced = new ArrayList<>(0);
@@ -398,7 +401,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException if the MTU has no room for the messages of the extension
    */
   public Lanes offerLanes(Session session, LanesConfig config, long token) {
-    Lanes lanes = new Lanes(session.kcp(), config, true);
+    Lanes lanes = new Lanes(session.kcp(), config, true, laneHashSeed);
     session.use(LanesExtension.offering(session.kcp(), session.unreliable(), lanes, token));
     return lanes;
   }
@@ -413,7 +416,7 @@ public final class SessionTable {
    * @throws IllegalArgumentException as {@link #offerLanes}
    */
   public Lanes answerLanes(Session session, LanesConfig config, long token, long sessionId) {
-    Lanes lanes = new Lanes(session.kcp(), config, false);
+    Lanes lanes = new Lanes(session.kcp(), config, false, laneHashSeed);
     session.use(
         LanesExtension.listening(
             session.kcp(), session.unreliable(), lanes, token, sessionId, resetTokens));
@@ -643,9 +646,10 @@ public final class SessionTable {
   public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowUs) {
     flushQueue.beginBatch();
     int start = packet.readerIndex();
-    demux.receive(remote, packet, nowUs);
+    PacketKey key = demux.takeOpenedKey(); // Null if another table has opened it.
+    demux.receive(remote, packet, key, nowUs);
     if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nowUs)) {
-      demux.receive(remote, packet, nowUs);
+      demux.receive(remote, packet, key, nowUs);
     }
     endReplaced(nowUs);
   }
@@ -654,7 +658,7 @@ public final class SessionTable {
   void receiveDeferred(Session session, List<ByteBuf> packets, long nowUs) {
     flushQueue.beginBatch();
     flushQueue.schedule(session); // Its owner may have written before it was in the table.
-    packets.forEach(packet -> demux.receive(session.remote(), packet, nowUs));
+    packets.forEach(packet -> demux.receive(session.remote(), packet, null, nowUs));
   }
 
   /**

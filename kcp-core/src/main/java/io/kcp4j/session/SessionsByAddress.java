@@ -1,32 +1,59 @@
 package io.kcp4j.session;
 
+import io.kcp4j.crypto.PacketKey;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Set;
 
 /** Finds the validated sessions of a remote address, whatever their conversation ids. */
 final class SessionsByAddress {
 
   /** By the address, with the conversation id 0: such keys can be ordered, so may collide. */
-  private final Map<SessionKey, List<Session>> sessions = new HashMap<>();
+  private final Map<SessionKey, Sessions> sessions = new HashMap<>();
 
   private final SessionKey lookup = new SessionKey(null, 0);
 
+  /** Those of one address, of which there may be as many as an attacker likes. */
+  private static final class Sessions {
+
+    final Set<Session> all = new LinkedHashSet<>(2);
+
+    /** By which the peer seals its packets; null if it is not known. */
+    PacketKey key;
+
+    /** When the session was received from by which the key is known. */
+    long keyAtUs;
+  }
+
   void add(InetSocketAddress remote, Session session) {
-    sessions.computeIfAbsent(new SessionKey(remote, 0), key -> new ArrayList<>(1)).add(session);
+    Sessions ofAddress = sessions.computeIfAbsent(new SessionKey(remote, 0), key -> new Sessions());
+    ofAddress.all.add(session);
+    boolean isNewer = receivedAtUs(session) - ofAddress.keyAtUs >= 0; // Others may be idle.
+    if (session.packetKey() != null && (ofAddress.key == null || isNewer)) {
+      setKey(ofAddress, session);
+    }
+  }
+
+  private static long receivedAtUs(Session session) {
+    return session.keepAlive().lastReceivedAtUs();
+  }
+
+  private static void setKey(Sessions ofAddress, Session session) {
+    ofAddress.key = session.packetKey();
+    ofAddress.keyAtUs = receivedAtUs(session);
   }
 
   /** Removes a session, if it is there. */
   void remove(InetSocketAddress remote, Session session) {
-    List<Session> ofAddress = find(remote);
-    if (ofAddress != null && ofAddress.remove(session) && ofAddress.isEmpty()) {
+    Sessions ofAddress = find(remote);
+    if (ofAddress != null && ofAddress.all.remove(session) && ofAddress.all.isEmpty()) {
       sessions.remove(lookup);
     }
   }
 
-  private List<Session> find(InetSocketAddress remote) {
+  private Sessions find(InetSocketAddress remote) {
     lookup.set(remote, 0);
     return sessions.get(lookup);
   }
@@ -37,7 +64,22 @@ final class SessionsByAddress {
 
   /** The first that was added of an address that has more than {@code limit}, or null. */
   Session oldestBeyond(InetSocketAddress remote, int limit) {
-    List<Session> ofAddress = find(remote);
-    return ofAddress == null || ofAddress.size() <= limit ? null : ofAddress.get(0);
+    Sessions ofAddress = find(remote);
+    boolean isBeyond = ofAddress != null && ofAddress.all.size() > limit;
+    return isBeyond ? ofAddress.all.iterator().next() : null;
+  }
+
+  /** See {@link SessionIndex#packetKey}. */
+  PacketKey packetKey(InetSocketAddress remote) {
+    Sessions ofAddress = find(remote);
+    return ofAddress == null ? null : ofAddress.key;
+  }
+
+  /** The peer of a session has sealed a packet by another key than before. */
+  void packetKeyChanged(InetSocketAddress remote, Session session) {
+    Sessions ofAddress = find(remote);
+    if (ofAddress != null && session.path().isValidated()) {
+      setKey(ofAddress, session);
+    }
   }
 }

@@ -89,7 +89,7 @@ final class FrameSide {
     isMemoryShort = failEvery < Integer.MAX_VALUE || memory.limitBytes() < Long.MAX_VALUE;
     allocator = new HeapAllocator(failEvery);
     Kcp kcp = new Kcp(7, CONFIG, new KcpContext(allocator, memory, COUNTERS, RINGS), 0);
-    lanes = new Lanes(kcp, config, false);
+    lanes = new Lanes(kcp, config, false, 0);
     sink = SinkAccess.of(kcp);
     inspector = new LaneInspector(lanes, config.maxLanes());
     source = inspector.source();

@@ -229,7 +229,7 @@ public final class LaneFuzz {
     Side(boolean isClient) {
       KcpContext context = new KcpContext(ALLOCATOR, budget, new KcpCounters());
       kcp = new Kcp(CONV, CONFIG, context, 0x7000_0000);
-      lanes = new Lanes(kcp, LANES_CONFIG, isClient);
+      lanes = new Lanes(kcp, LANES_CONFIG, isClient, 0);
       for (int i = 0; i < LANES; i++) {
         sentNumbers.add(new ArrayList<>());
         receivedNumbers.add(new ArrayList<>());

@@ -35,7 +35,7 @@ class FragmentRunTest {
   private final KcpContext context = KcpContext.of(UnpooledByteBufAllocator.DEFAULT);
   private final Kcp kcp =
       new Kcp(CONV, KcpConfig.builder().delivery(Delivery.LANES).build(), context, 0);
-  private final Lanes lanes = new Lanes(kcp, LanesConfig.builder().build(), false);
+  private final Lanes lanes = new Lanes(kcp, LanesConfig.builder().build(), false, 0);
   private int sn;
 
   FragmentRunTest() {

@@ -45,7 +45,7 @@ class LaneHostilityTest {
           context,
           0);
   private final Lanes lanes =
-      new Lanes(kcp, LanesConfig.builder().maxLanes(LANES).budgetBytes(BUDGET).build(), false);
+      new Lanes(kcp, LanesConfig.builder().maxLanes(LANES).budgetBytes(BUDGET).build(), false, 0);
   private int sn;
   private Runnable atEnd = () -> {};
 
@@ -400,7 +400,7 @@ class LaneHostilityTest {
     MemoryBudget small = new MemoryBudget(bytes);
     KcpContext limited = new KcpContext(allocator, small, new KcpCounters());
     Kcp other = new Kcp(CONV, kcp.config(), limited, 0);
-    Lanes lanesOfOther = new Lanes(other, lanes.config(), false);
+    Lanes lanesOfOther = new Lanes(other, lanes.config(), false, 0);
     lanesOfOther.open(1024, 4 << 20);
     atEnd =
         () -> {
@@ -450,7 +450,7 @@ class LaneHostilityTest {
         };
     KcpContext counted = new KcpContext(counting, budget, new KcpCounters());
     Kcp other = new Kcp(CONV, kcp.config(), counted, 0);
-    Lanes lanesOfOther = new Lanes(other, lanes.config(), false);
+    Lanes lanesOfOther = new Lanes(other, lanes.config(), false, 0);
     lanesOfOther.open(1024, 4 << 20);
     int max = Credit.maxMessageBytes(BUDGET);
     for (int i = 0; i < 10; i++) {
@@ -568,7 +568,7 @@ class LaneHostilityTest {
   void holesBetweenFragmentsAreZero() {
     KcpContext used = new KcpContext(new UsedMemory(), budget, new KcpCounters());
     Kcp other = new Kcp(CONV, kcp.config(), used, 0);
-    Lanes lanesOfOther = new Lanes(other, LanesConfig.DEFAULT, false);
+    Lanes lanesOfOther = new Lanes(other, LanesConfig.DEFAULT, false, 0);
     lanesOfOther.open(1024, 4 << 20);
     ByteBuf out = frames();
     fragment(out, 1, 0, 100, 90, 10);

@@ -34,7 +34,7 @@ class LaneMemoryTest {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     KcpContext context = KcpContext.of(UnpooledByteBufAllocator.DEFAULT);
     Kcp kcp = new Kcp(1, LanePair.config().build(), context, 0);
-    Lanes lanes = new Lanes(kcp, MANY, false);
+    Lanes lanes = new Lanes(kcp, MANY, false, 0);
     lanes.lane(LANES - 1); // The list of pages has its size.
     LaneConfig config = lanes.lane(0).config();
     long before = threads.getCurrentThreadAllocatedBytes();

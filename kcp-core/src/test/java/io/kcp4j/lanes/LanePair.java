@@ -156,7 +156,7 @@ final class LanePair {
               : new KcpContext(allocator, MemoryBudget.unlimited(), new KcpCounters());
       budget = context.budget();
       kcp = new Kcp(7, config().build(), context, 1000);
-      lanes = new Lanes(kcp, lanesConfig, isClient);
+      lanes = new Lanes(kcp, lanesConfig, isClient, 0);
     }
 
     private void open() {

@@ -81,7 +81,7 @@ class LaneRateTest {
     KcpConfig config = KcpConfig.builder().delivery(Delivery.LANES).build();
     for (int type : List.of(Frame.FIN, Frame.UNRELIABLE_FIN)) {
       Kcp kcp = new Kcp(7, config, context, 0);
-      Lanes lanes = new Lanes(kcp, slow, false);
+      Lanes lanes = new Lanes(kcp, slow, false, 0);
       lanes.open(1_024, 4 << 20);
       int begun = 0;
       int[] ends = new int[1_024];

@@ -29,7 +29,7 @@ class LaneSchedulingTest {
           KcpConfig.builder().delivery(Delivery.LANES).build(),
           KcpContext.of(UnpooledByteBufAllocator.DEFAULT),
           0);
-  private final Lanes lanes = new Lanes(kcp, LanesConfig.DEFAULT, false);
+  private final Lanes lanes = new Lanes(kcp, LanesConfig.DEFAULT, false, 0);
   private final FrameReader frames = new FrameReader();
 
   /** How many bytes of payload each lane has sent. */

@@ -27,7 +27,7 @@ class UnreliableReceiverTest {
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
   private final Kcp kcp =
       new Kcp(1, KcpConfig.builder().delivery(Delivery.LANES).build(), context, 0);
-  private final Lanes lanes = new Lanes(kcp, LanesConfig.DEFAULT, false);
+  private final Lanes lanes = new Lanes(kcp, LanesConfig.DEFAULT, false, 0);
 
   UnreliableReceiverTest() {
     lanes.open(1024, LanesConfig.DEFAULT.budgetBytes());

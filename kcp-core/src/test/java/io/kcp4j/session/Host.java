@@ -44,6 +44,9 @@ final class Host {
 
   int unreliableLimit;
 
+  /** When batches are taken in. */
+  long nowUs;
+
   /** Whether the paths of accepted sessions are validated, so that they have no limit. */
   boolean trustsPeers = true;
 
@@ -106,8 +109,8 @@ final class Host {
 
   /** Takes a batch in; the packets stay as they are. */
   void take(Host from, List<ByteBuf> batch) {
-    batch.forEach(packet -> table.receive(from.address, packet.copy(), 0));
-    table.endBatch(0);
+    batch.forEach(packet -> table.receive(from.address, packet.copy(), nowUs));
+    table.endBatch(nowUs);
   }
 
   /** All that a session has received. */

@@ -73,6 +73,80 @@ class KeyOrderTest {
     assertEquals(1, server.count(KcpCounter.OPEN_SKIPPED));
   }
 
+  /** The next packet of a client that has a session, as somebody on the path records it. */
+  private List<ByteBuf> packetsOf(Host client, int conv) {
+    client.send(client.sessions.get(conv), 10);
+    return client.packets();
+  }
+
+  /** The replayed packet is authentic, and costs nothing of the budget. */
+  @Test
+  void replayedPacketOfAnotherKeyDoesNotSilenceAValidatedClient() {
+    server.table.openFailuresPerSecond(1);
+    send(oldClient, 7);
+    List<ByteBuf> recorded = packetsOf(oldClient, 7);
+    server.take(oldClient, recorded);
+    send(newClient, 9);
+    server.take(newClient, recorded);
+    sendJunk(newClient, 100);
+    asked();
+    send(newClient, 9);
+    assertEquals(List.of("a"), asked());
+    assertEquals(0, server.count(KcpCounter.OPEN_SKIPPED));
+    assertEquals(20, Host.received(server.sessions.get(9)).readableBytes());
+  }
+
+  @Test
+  void replayedPacketOfTheClientsOwnOldKeyDoesNotSilenceIt() {
+    server.table.openFailuresPerSecond(1);
+    send(oldClient, 7);
+    List<ByteBuf> recorded = packetsOf(oldClient, 7);
+    server.take(oldClient, recorded);
+    oldClient.keys(KeyRing.of(b));
+    send(oldClient, 7);
+    server.take(oldClient, recorded);
+    sendJunk(oldClient, 100);
+    asked();
+    send(oldClient, 7);
+    assertEquals(List.of("b"), asked());
+    assertEquals(40, Host.received(server.sessions.get(7)).readableBytes());
+  }
+
+  @Test
+  void keyOfAValidatedClientIsKnownAfterTheRingHasChanged() {
+    server.table.openFailuresPerSecond(1);
+    send(newClient, 9);
+    send(newClient, 9);
+    server.keys(KeyRing.of(key("d"), b, a));
+    sendJunk(oldClient, 100);
+    asked();
+    send(newClient, 9);
+    assertEquals(List.of("a"), asked());
+    assertEquals(30, Host.received(server.sessions.get(9)).readableBytes());
+  }
+
+  @Test
+  void sessionsOfOneAddressAreTriedWithTheKeyThatTheirClientUsesNow() {
+    server.table.openFailuresPerSecond(1);
+    send(oldClient, 7);
+    send(oldClient, 8);
+    oldClient.keys(KeyRing.of(b));
+    server.nowUs += 1_000;
+    send(oldClient, 7);
+    sendJunk(newClient, 100);
+    asked();
+    send(oldClient, 7);
+    send(oldClient, 8);
+    assertEquals(List.of("b", "b"), asked());
+    oldClient.keys(KeyRing.of(a));
+    server.nowUs += 2_000_000;
+    send(oldClient, 7);
+    sendJunk(newClient, 100);
+    asked();
+    send(oldClient, 8);
+    assertEquals(List.of("a"), asked());
+  }
+
   @Test
   void keyThatOpenedTheSourcesLastPacketIsTriedFirst() {
     send(oldClient, 7);

@@ -9,10 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -60,6 +63,20 @@ class SessionKeyTest {
     KeyHash second = new KeyHash();
     assertNotEquals(first.of(first.address(remote), 7), second.of(second.address(remote), 7));
     assertNotEquals(first.prefix(remote), second.prefix(remote));
+  }
+
+  /** Ports and addresses that differ in the same bits: a sum would be one for many of them. */
+  @Test
+  void portsAndAddressesOfIpv6DoNotCancelEachOtherOut() throws UnknownHostException {
+    KeyHash hash = new KeyHash();
+    Set<Long> hashes = new HashSet<>();
+    for (int port = 1; port <= 0xffff; port++) {
+      byte[] address = {
+        0x20, 1, (byte) (port >> 8), (byte) port, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1
+      };
+      hashes.add(hash.address(new InetSocketAddress(InetAddress.getByAddress(address), port)));
+    }
+    assertEquals(0xffff, hashes.size());
   }
 
   /** The hash map keeps colliding keys in a tree; with a list this would take minutes. */

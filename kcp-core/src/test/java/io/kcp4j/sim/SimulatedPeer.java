@@ -119,7 +119,7 @@ public final class SimulatedPeer {
             side.config(),
             network.faults());
     if (side.config().delivery() == Delivery.LANES) {
-      lanes = new Lanes(kcp, LaneTraffic.drawConfig(random), false);
+      lanes = new Lanes(kcp, LaneTraffic.drawConfig(random), false, 0);
       user = new LaneUser(lanes, wire, side, time, random.split(), allocator);
     } else {
       lanes = null;

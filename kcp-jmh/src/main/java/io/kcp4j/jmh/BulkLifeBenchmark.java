@@ -49,7 +49,7 @@ public class BulkLifeBenchmark extends KcpBenchmark {
   }
 
   private static Lanes lanes(Kcp kcp) {
-    Lanes lanes = new Lanes(kcp, LanesConfig.builder().build(), false);
+    Lanes lanes = new Lanes(kcp, LanesConfig.builder().build(), false, 0);
     LanesConfig limits = lanes.config();
     check(lanes.open(limits.maxLanes(), limits.budgetBytes()), "limits were refused");
     return lanes;

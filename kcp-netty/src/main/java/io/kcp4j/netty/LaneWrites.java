@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.crypto.HashSeed;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.Lanes;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -25,6 +26,9 @@ final class LaneWrites {
   /** What a message counts beside its content, as in Netty's outbound buffer. */
   private static final int OVERHEAD_BYTES = 96;
 
+  /** Secret, so that peers cannot choose lanes that collide. */
+  private static final int KEY_FACTOR = (int) HashSeed.next() | 1;
+
   private final KcpLanes owner;
   private final KcpChannel channel;
   private final Lanes lanes;
@@ -37,7 +41,7 @@ final class LaneWrites {
 
   private Write lastUnflushed;
 
-  /** The lanes on which something waits. */
+  /** The lanes on which something waits, by {@link #key}. */
   private IntObjectMap<Pending> pendingOf = new IntObjectHashMap<>();
 
   /** Whether its table has become large. */
@@ -109,24 +113,34 @@ final class LaneWrites {
     return write;
   }
 
+  /**
+   * The key of a lane in a table whose slots follow from the lowest bits, by multiply-shift hashing
+   * (Dietzfelbinger et al., 1997). Different lanes have different keys.
+   *
+   * @param factor odd
+   */
+  static int key(int lane, int factor) {
+    return Integer.reverse(lane * factor);
+  }
+
   /** Whether less waits on a lane than the water marks say. */
   boolean isWritable(int lane) {
-    Pending pending = pendingOf.get(lane);
+    Pending pending = pendingOf.get(key(lane, KEY_FACTOR));
     return pending == null || !pending.isUnwritable;
   }
 
   /** How much waits on a lane, in bytes. */
   long pendingBytes(int lane) {
-    Pending pending = pendingOf.get(lane);
+    Pending pending = pendingOf.get(key(lane, KEY_FACTOR));
     return pending == null ? 0 : pending.bytes;
   }
 
   /** More waits on a lane, or less. */
   private void count(int lane, int bytes) {
-    Pending pending = pendingOf.get(lane);
+    Pending pending = pendingOf.get(key(lane, KEY_FACTOR));
     if (pending == null) {
       pending = new Pending();
-      pendingOf.put(lane, pending);
+      pendingOf.put(key(lane, KEY_FACTOR), pending);
       hasManyLanes |= pendingOf.size() > KEPT;
     }
     pending.bytes += bytes;
@@ -137,7 +151,7 @@ final class LaneWrites {
     pending.isUnwritable =
         wasUnwritable ? pending.bytes > 0 && pending.bytes >= low : pending.bytes > high;
     if (pending.bytes == 0) {
-      pendingOf.remove(lane);
+      pendingOf.remove(key(lane, KEY_FACTOR));
       shrink();
     }
     updateTotal(low, high);

@@ -2,8 +2,6 @@ package io.kcp4j.examples.tunnel;
 
 import java.net.Inet6Address;
 import java.net.InetAddress;
-import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -28,7 +26,9 @@ final class ConnectionLimits {
 
   private final int max;
   private final int maxOfAddress;
-  private final Map<ByteBuffer, Integer> ofAddresses = new HashMap<>();
+
+  /** By {@link #network}. Such keys can be ordered, so may collide. */
+  private final Map<Long, Integer> ofAddresses = new HashMap<>();
 
   private int open;
   private int connecting;
@@ -45,15 +45,20 @@ final class ConnectionLimits {
     this.maxOfAddress = maxOfAddress;
   }
 
-  private static ByteBuffer network(InetAddress address) {
+  /** The bytes of an IPv4 address, or of the network of an IPv6 address behind a 1. */
+  private static long network(InetAddress address) {
     byte[] bytes = address.getAddress();
-    return ByteBuffer.wrap(
-        address instanceof Inet6Address ? Arrays.copyOf(bytes, IPV6_NETWORK_BYTES) : bytes);
+    boolean isIpv6 = address instanceof Inet6Address;
+    long network = isIpv6 ? 1 : 0;
+    for (int i = 0; i < (isIpv6 ? IPV6_NETWORK_BYTES : bytes.length); i++) {
+      network = network << Byte.SIZE | (bytes[i] & 0xff);
+    }
+    return network;
   }
 
   /** Counts a connection that is about to be opened for a peer; returns whether it may be. */
   synchronized boolean tryOpen(InetAddress peer) {
-    ByteBuffer network = network(peer);
+    long network = network(peer);
     int ofAddress = ofAddresses.getOrDefault(network, 0);
     if (open >= max || ofAddress >= maxOfAddress || connecting >= MAX_CONNECTING) {
       return false;

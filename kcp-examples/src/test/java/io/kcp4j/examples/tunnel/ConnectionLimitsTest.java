@@ -15,10 +15,12 @@ import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** How many TCP connections the peers of a server can make it open. */
 class ConnectionLimitsTest {
@@ -132,5 +134,47 @@ class ConnectionLimitsTest {
     assertFalse(limits.tryOpen(address("10.0.0.2")));
     limits.connected();
     assertTrue(limits.tryOpen(address("10.0.0.2")));
+  }
+
+  /** Adds addresses whose first 7 bytes have this sum of products with the powers of 31. */
+  private static void addColliding(byte[] address, int at, long sum, List<InetAddress> found)
+      throws UnknownHostException {
+    if (at < 0) {
+      if (sum == 0) {
+        found.add(InetAddress.getByAddress(address));
+      }
+      return;
+    }
+    long power = 1;
+    for (int i = 0; i < at; i++) {
+      power *= 31;
+    }
+    for (int value = Byte.MIN_VALUE; value <= Byte.MAX_VALUE && found.size() < 40_000; value++) {
+      long rest = sum - value * power;
+      if (Math.abs(rest) <= 4 * power) { // What the bytes before it can come to.
+        address[at] = (byte) value;
+        addColliding(address, at - 1, rest, found);
+      }
+    }
+  }
+
+  /** The hash map keeps colliding networks in a tree; with a list this would take minutes. */
+  @Test
+  @Timeout(30)
+  void networksThatCollideAreFoundByTheirOrder() throws IOException {
+    List<InetAddress> colliding = new ArrayList<>();
+    addColliding(new byte[16], 6, 12_345, colliding);
+    assertEquals(40_000, colliding.size());
+    ConnectionLimits limits = new ConnectionLimits(Integer.MAX_VALUE, 1);
+    for (InetAddress address : colliding) {
+      assertFalse(Thread.interrupted(), limits.open() + " connections within the timeout");
+      assertTrue(limits.tryOpen(address));
+      limits.connected();
+    }
+    for (InetAddress address : colliding) {
+      assertFalse(limits.tryOpen(address));
+      limits.closed(address);
+    }
+    assertEquals(0, limits.open());
   }
 }

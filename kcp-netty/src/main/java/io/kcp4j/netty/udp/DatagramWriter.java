@@ -10,6 +10,7 @@ import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -53,11 +54,34 @@ public final class DatagramWriter {
 
   /**
    * The addresses to which no batches are sent, each with the time at which that ends, the earliest
-   * first. The address of a connected socket is null.
+   * first.
    */
-  private final Map<InetSocketAddress, Long> refusedUntilUs = new LinkedHashMap<>();
+  private final Map<Recipient, Long> refusedUntilUs = new LinkedHashMap<>();
 
   private boolean isRefusedByDevice;
+
+  /**
+   * A remote address; null if the socket is connected. Comparable, so that the hash map stays fast
+   * with addresses that somebody has chosen to collide: it keeps them in a tree.
+   */
+  private record Recipient(InetSocketAddress remote) implements Comparable<Recipient> {
+
+    private static final byte[] NONE = {};
+
+    private byte[] address() {
+      return remote == null || remote.isUnresolved() ? NONE : remote.getAddress().getAddress();
+    }
+
+    private int port() {
+      return remote == null ? 0 : remote.getPort();
+    }
+
+    @Override
+    public int compareTo(Recipient other) {
+      int order = Integer.compare(port(), other.port());
+      return order != 0 ? order : Arrays.compare(address(), other.address());
+    }
+  }
 
   /**
    * Makes a writer.
@@ -86,9 +110,10 @@ public final class DatagramWriter {
   }
 
   private boolean isRefused(InetSocketAddress remote) {
-    Long untilUs = refusedUntilUs.get(remote);
+    Recipient recipient = new Recipient(remote);
+    Long untilUs = refusedUntilUs.get(recipient);
     if (untilUs != null && nowUs.getAsLong() - untilUs >= 0) {
-      refusedUntilUs.remove(remote);
+      refusedUntilUs.remove(recipient);
       return false;
     }
     return untilUs != null;
@@ -133,13 +158,14 @@ public final class DatagramWriter {
 
   /** Stops sending batches to {@code remote} for ten minutes. */
   void refuse(InetSocketAddress remote) {
-    refusedUntilUs.remove(remote); // so that it moves to the end
+    Recipient recipient = new Recipient(remote);
+    refusedUntilUs.remove(recipient); // so that it moves to the end
     if (refusedUntilUs.size() == MAX_REFUSED) {
-      Iterator<InetSocketAddress> oldest = refusedUntilUs.keySet().iterator();
+      Iterator<Recipient> oldest = refusedUntilUs.keySet().iterator();
       oldest.next();
       oldest.remove();
     }
-    refusedUntilUs.put(remote, nowUs.getAsLong() + REFUSED_US);
+    refusedUntilUs.put(recipient, nowUs.getAsLong() + REFUSED_US);
   }
 
   private void writeSingly(DatagramPacket batch) {

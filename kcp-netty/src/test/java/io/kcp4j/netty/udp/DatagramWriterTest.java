@@ -1,6 +1,7 @@
 package io.kcp4j.netty.udp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -23,6 +24,7 @@ import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -32,6 +34,7 @@ import java.util.Queue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -255,5 +258,41 @@ class DatagramWriterTest {
     assertEquals(4, writer.maxSegments(remote(1)), "the oldest");
     assertEquals(1, writer.maxSegments(remote(2)));
     assertEquals(1, writer.maxSegments(remote(DatagramWriter.MAX_REFUSED + 1)));
+  }
+
+  /** The sum of the parts of these addresses is the same. */
+  private static InetSocketAddress colliding(int i) throws UnknownHostException {
+    int high = i / 64;
+    int low = i % 64;
+    byte[] address = {
+      0x20, 1, 0, 0, 0, 0, (byte) high, (byte) low, 0, 0, (byte) -high, (byte) -low, 0, 0, 0, 1
+    };
+    return new InetSocketAddress(InetAddress.getByAddress(address), 1);
+  }
+
+  /** The hash map keeps colliding addresses in a tree; with a list this would take minutes. */
+  @Test
+  @Timeout(30)
+  void refusedAddressesThatCollideAreFoundByTheirOrder() throws UnknownHostException {
+    InetSocketAddress[] remotes = new InetSocketAddress[DatagramWriter.MAX_REFUSED];
+    for (int i = 0; i < remotes.length; i++) {
+      remotes[i] = colliding(i);
+      assertEquals(remotes[0].hashCode(), remotes[i].hashCode());
+      writer.refuse(remotes[i]);
+    }
+    for (int round = 0; round < 100; round++) {
+      assertFalse(Thread.interrupted(), round + " rounds within the timeout");
+      for (InetSocketAddress remote : remotes) {
+        assertEquals(1, writer.maxSegments(remote));
+      }
+    }
+    assertEquals(4, writer.maxSegments(colliding(DatagramWriter.MAX_REFUSED)));
+  }
+
+  @Test
+  void connectedSocketHasNoAddress() {
+    writer.refuse(null);
+    assertEquals(1, writer.maxSegments(null));
+    assertEquals(4, writer.maxSegments(remote(1)));
   }
 }
