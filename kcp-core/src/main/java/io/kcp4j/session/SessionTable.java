@@ -257,7 +257,6 @@ public final class SessionTable {
             context,
             cipher,
             index,
-            directory,
             admission,
             flushQueue,
             openBudget,
