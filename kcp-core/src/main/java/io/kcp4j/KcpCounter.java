@@ -160,8 +160,9 @@ public enum KcpCounter {
    */
   ACCEPT_DEFERRED("accepts.deferred", "datagrams"),
   /**
-   * Packets that would have begun a session, and had been received before, from this address or
-   * another; counted by the endpoint.
+   * First datagrams that may be replays, under an AEAD: their conversation id is one of the last
+   * two minutes. They begin no session; the sender has to show that it receives at its address.
+   * Counted by the endpoint.
    */
   REPLAYED("datagrams.replayed", "datagrams"),
   /** Sessions that have ended to make room, not validated; counted by the endpoint. */

@@ -4,6 +4,7 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
@@ -18,13 +19,24 @@ import java.net.InetSocketAddress;
  * <p>A flood of first packets from forged addresses would fill the table with sessions that nobody
  * uses. Under the pressure of many sessions that are not validated, attempts pass a {@link
  * PressureFilter}, and the oldest of these sessions gives way to a new one.
+ *
+ * <p>Under an AEAD, a first packet with the conversation id of an earlier one may be a replay. Its
+ * sender's address is validated before a session begins: {@link ReplayFilter}.
  */
 final class Admission {
 
-  /** Whether a packet is one that has been received before: {@link ReplayFilter}. */
-  enum Arrival {
-    NEW,
-    REPLAYED
+  /** What becomes of an attempt to begin a session. */
+  enum Decision {
+    /** It goes on. */
+    ADMIT,
+    /** It goes on, and its sender has shown that it receives at its address. */
+    ADMIT_VALIDATED,
+    /** The datagram is dropped under pressure: its sender will try again. */
+    DEFER,
+    /** The datagram may be a replay: its sender is asked to show that it receives there. */
+    VALIDATE,
+    /** No session would be accepted. */
+    REFUSE
   }
 
   /**
@@ -36,6 +48,9 @@ final class Admission {
   /** The filter stays for so long after the pressure. */
   private static final int KEEP_FILTER_US = 5_000_000;
 
+  /** An answer to a retry or a challenge is valid for so long at most. */
+  private static final int KEEP_VALIDATION_US = 16_000_000;
+
   private final SessionTable table;
   private final SessionTable.Handler handler;
   private final KcpCounters counters;
@@ -46,12 +61,18 @@ final class Admission {
   private final Backlog backlog;
   private final UnvalidatedSessions unvalidated;
   private final MemoryPressure pressure;
+  private final MemoryBudget budget;
   private boolean acceptsOnProbe;
 
   /** Null while there has been no pressure for some seconds. */
   private PressureFilter filter;
 
   private long filterUsedAtUs;
+
+  /** Null while no address has been validated for some seconds. */
+  private AddressValidation validation;
+
+  private long validationUsedAtUs;
   private long forwarded;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
@@ -77,6 +98,7 @@ final class Admission {
     this.backlog = new Backlog(context);
     this.unvalidated = unvalidated;
     this.pressure = pressure;
+    this.budget = context.budget();
   }
 
   void acceptOnProbe(boolean accept) {
@@ -87,6 +109,9 @@ final class Admission {
   void sweep(long nowUs) {
     if (nowUs - filterUsedAtUs >= KEEP_FILTER_US) {
       filter = null;
+    }
+    if (filter == null && nowUs - validationUsedAtUs >= KEEP_VALIDATION_US) {
+      validation = null;
     }
   }
 
@@ -128,9 +153,10 @@ final class Admission {
    * Takes in segments of a session that is not in the table, which may begin one.
    *
    * @param start where their packet begins
+   * @param nonceBytes those of the nonce before the packet, 0 if no AEAD has opened it
    */
   void receiveSegments(
-      InetSocketAddress remote, ByteBuf segments, int start, Arrival arrival, long nowUs) {
+      InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
     SessionKey key = index.lastKey();
     if (backlog.contains(key) || index.otherHome(key) != null) {
       receiveUnclaimed(segments, start);
@@ -141,20 +167,16 @@ final class Admission {
       receiveMessage(segments, start, nowUs);
       return;
     }
-    if (arrival == Arrival.REPLAYED) {
-      counters.add(KcpCounter.REPLAYED, 1);
-      return;
-    }
     switch (FirstDatagram.classify(segments)) {
-      case BEGINS -> begin(segments, start, nowUs);
-      case PROBES -> receiveProbe(remote, segments, start, nowUs);
+      case BEGINS -> begin(segments, start, nonceBytes, nowUs);
+      case PROBES -> receiveProbe(remote, segments, start, nonceBytes, nowUs);
       case NOT_KCP -> {
         counters.add(KcpCounter.UNKNOWN_SESSION, 1);
         counters.add(KcpCounter.NOT_KCP, 1);
         handler.mismatched(KcpCounter.NOT_KCP, remote);
       }
       case OTHER -> {
-        if (filter == null || !filter.receiveAck(key, segments, nowUs)) {
+        if (!receiveChallengeAck(segments, nowUs)) {
           counters.add(KcpCounter.UNKNOWN_SESSION, 1);
           receiveMessage(segments, start, nowUs);
         }
@@ -163,12 +185,13 @@ final class Admission {
   }
 
   /** A probe with a query is from a session that began earlier. */
-  private void receiveProbe(InetSocketAddress remote, ByteBuf segments, int start, long nowUs) {
+  private void receiveProbe(
+      InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
     if (receiveMessage(segments, start, nowUs)) {
       return;
     }
     if (acceptsOnProbe) {
-      begin(segments, start, nowUs);
+      begin(segments, start, nonceBytes, nowUs);
     } else if (isAccepting(remote)) {
       responder.answerProbe(remote, index.lastKey().conv());
     } else {
@@ -230,24 +253,53 @@ final class Admission {
 
   // Attempts to begin a session
 
-  private void begin(ByteBuf segments, int start, long nowUs) {
-    boolean isFull = mayEvict() && !directory.hasRoom();
-    PressureFilter.Decision decision = PressureFilter.Decision.ADMIT;
-    if (isFull || unvalidated.isUnderPressure(nowUs)) {
-      if (!isAccepting(index.lastKey().remote())) {
-        counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-        return;
-      }
-      decision = filter(nowUs).decide(index.lastKey(), segments, nowUs);
-    }
-    if (decision == PressureFilter.Decision.DEFER) {
-      counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
+  private void begin(ByteBuf segments, int start, int nonceBytes, long nowUs) {
+    if (!directory.acceptsSessions()) {
+      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
-    boolean isValidated = decision == PressureFilter.Decision.ADMIT_VALIDATED;
+    long nonce =
+        nonceBytes == 0 ? 0 : replays().hashOfNonce(segments, start - nonceBytes, nonceBytes);
+    Decision decision = decide(segments, nonce, nowUs);
+    switch (decision) {
+      case DEFER -> counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
+      case VALIDATE -> counters.add(KcpCounter.REPLAYED, 1);
+      case REFUSE -> counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      case ADMIT, ADMIT_VALIDATED -> {
+        boolean isValidated = decision == Decision.ADMIT_VALIDATED;
+        beginAdmitted(segments, start, nonce, isValidated, nowUs);
+      }
+    }
+  }
+
+  /**
+   * Decides on an attempt.
+   *
+   * @param nonce the hash of its packet's nonce, 0 if no AEAD has opened the packet
+   */
+  private Decision decide(ByteBuf segments, long nonce, long nowUs) {
+    boolean mayBeReplay = nonce != 0 && mayBeReplay(nonce, nowUs);
+    boolean isFull = mayEvict() && !directory.hasRoom();
+    if (!mayBeReplay && !isFull && !unvalidated.isUnderPressure(nowUs)) {
+      return Decision.ADMIT;
+    }
+    if (!isAccepting(index.lastKey().remote())) {
+      return Decision.REFUSE;
+    }
+    return mayBeReplay
+        ? decideOnReplay(segments, nonce, nowUs)
+        : filter(nowUs).decide(index.lastKey(), segments, nowUs);
+  }
+
+  private void beginAdmitted(
+      ByteBuf segments, int start, long nonce, boolean isValidated, long nowUs) {
     if (!isValidated && !pressure.hasRoomForSession(segments.readableBytes(), nowUs)) {
       pressure.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      return;
+    }
+    if (nonce != 0 && replays().addNonce(nonce, nowUs)) {
+      counters.add(KcpCounter.REPLAYED, 1); // Another socket has just received it.
       return;
     }
     if (backlog.isFull() || !enter()) {
@@ -283,11 +335,62 @@ final class Admission {
 
   private PressureFilter filter(long nowUs) {
     filterUsedAtUs = nowUs;
+    validationUsedAtUs = nowUs;
     if (filter == null) {
-      filter = new PressureFilter(responder, nowUs);
+      filter = new PressureFilter(validation(nowUs), nowUs);
     }
     return filter;
   }
+
+  private AddressValidation validation(long nowUs) {
+    validationUsedAtUs = nowUs;
+    if (validation == null) {
+      validation = new AddressValidation(responder, nowUs);
+    }
+    return validation;
+  }
+
+  /** Whether segments are the answer to a challenge: the client's next attempt goes on. */
+  private boolean receiveChallengeAck(ByteBuf segments, long nowUs) {
+    boolean isAck = validation != null && validation.receiveAck(index.lastKey(), segments, nowUs);
+    if (isAck) {
+      validationUsedAtUs = nowUs;
+    }
+    return isAck;
+  }
+
+  // Replays
+
+  private ReplayFilter replays() {
+    return directory.replayFilter(budget);
+  }
+
+  /**
+   * Whether a first packet has the conversation id of an earlier one, or has begun a session
+   * before. Remembers the conversation id.
+   */
+  private boolean mayBeReplay(long nonce, long nowUs) {
+    return replays().addConv(index.lastKey().conv(), nowUs)
+        || replays().containsNonce(nonce, nowUs);
+  }
+
+  /**
+   * Decides on a packet that may be a replay. Somebody who relays a challenge to the client, and
+   * its answer back, can have any address validated, so no packet begins two sessions.
+   */
+  private Decision decideOnReplay(ByteBuf packet, long nonce, long nowUs) {
+    SessionKey client = index.lastKey();
+    AddressValidation validation = validation(nowUs);
+    int offer = validation.findOffer(packet);
+    if (!replays().containsNonce(nonce, nowUs)
+        && validation.isValidated(client, packet, offer, nowUs)) {
+      return Decision.ADMIT_VALIDATED;
+    }
+    validation.ask(client, packet, offer, nowUs);
+    return Decision.VALIDATE;
+  }
+
+  // The driver's answers
 
   /** Whether the last packet has begun an attempt, to be offered by {@link #offer}. */
   boolean hasBegun() {

@@ -1,8 +1,8 @@
 package io.kcp4j.session;
 
 /**
- * The clients that have acknowledged the challenge of a {@link PressureFilter} within the last 8 to
- * 16 s, until they repeat their first datagram. A hash table of small buckets, in which a new
+ * The clients that have acknowledged the challenge of an {@link AddressValidation} within the last
+ * 8 to 16 s, until they repeat their first datagram. A hash table of small buckets, in which a new
  * client replaces another one when its bucket is full: that is challenged again. With one place in
  * each bucket, two clients that keep the same time could replace each other again and again.
  */

@@ -4,14 +4,12 @@ import io.kcp4j.InputResult;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecPacket;
-import io.kcp4j.session.Admission.Arrival;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.function.ObjLongConsumer;
@@ -39,8 +37,6 @@ final class PacketDemux {
   private final ObjLongConsumer<Session> onValidated;
   private final OpenBudget openBudget;
   private final MemoryPressure pressure;
-  private final SessionDirectory directory;
-  private final MemoryBudget budget;
   private final DeferredPackets deferred;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
@@ -61,7 +57,6 @@ final class PacketDemux {
       KcpContext context,
       PacketCipher cipher,
       SessionIndex index,
-      SessionDirectory directory,
       Admission admission,
       FlushQueue flushQueue,
       OpenBudget openBudget,
@@ -73,8 +68,6 @@ final class PacketDemux {
     this.cipher = cipher;
     this.cipherBytes = cipher.headroom() + cipher.tailroom();
     this.index = index;
-    this.directory = directory;
-    this.budget = context.budget();
     this.admission = admission;
     this.flushQueue = flushQueue;
     this.openBudget = openBudget;
@@ -225,11 +218,8 @@ final class PacketDemux {
       return null;
     }
     Session session = index.find(remote, Segment.conv(segments, segments.readerIndex()));
-    boolean mayBegin = nonceBytes > 0 && directory.acceptsSessions() && mayBeginSession(segments);
-    boolean isReplay = mayBegin && isReplay(segments, start - nonceBytes, nonceBytes, nowUs);
     if (session == null) {
-      Arrival arrival = isReplay ? Arrival.REPLAYED : Arrival.NEW;
-      admission.receiveSegments(remote, segments, start, arrival, nowUs);
+      admission.receiveSegments(remote, segments, start, nonceBytes, nowUs);
       return null;
     }
     packetsOfSessions++;
@@ -244,20 +234,6 @@ final class PacketDemux {
       index.openedBy(key, session, remote);
     }
     return session;
-  }
-
-  /** Whether segments would begin a session with an unknown peer; quick if they would not. */
-  private static boolean mayBeginSession(ByteBuf segments) {
-    if (Segment.una(segments, segments.readerIndex()) != 0) {
-      return false;
-    }
-    FirstDatagram first = FirstDatagram.classify(segments);
-    return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
-  }
-
-  /** Whether a nonce has been received before; remembers it. */
-  private boolean isReplay(ByteBuf packet, int index, int nonceBytes, long nowUs) {
-    return directory.replayFilter(budget).addAndTest(packet, index, nonceBytes, nowUs);
   }
 
   private void receiveFecData(

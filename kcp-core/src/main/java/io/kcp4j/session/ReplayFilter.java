@@ -5,11 +5,12 @@ import io.netty.buffer.ByteBuf;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The nonces of authenticated packets that can begin a session, for two minutes: a recorded packet
- * that is sent again, from whatever address, begins no session (protocol.md 8.10). A client seals
- * each packet with a new nonce, so a retransmission is no replay.
+ * The conversation ids of authenticated packets that can begin a session, and the nonces of those
+ * that have begun one, for two minutes each: protocol.md 8.10. A client seals each transmission of
+ * its first segment with a new nonce, and somebody on the path may hold them back, so nonces alone
+ * do not tell a replay: all of them have the conversation id of their session.
  *
- * <p>A set-associative table: a nonce has eight slots, of which it replaces the oldest. A slot has
+ * <p>A set-associative table: an entry has eight slots, of which it replaces the oldest. A slot has
  * 48 bits of a keyed hash and the time; where the slots are is 14 more bits of the hash. One atomic
  * word each, so that of two sockets that receive a packet at once only one finds it new.
  * Thread-safe: the tables of a server share it.
@@ -19,9 +20,9 @@ final class ReplayFilter {
   private static final int REMEMBERED_S = 120;
   private static final long SECOND_US = 1_000_000;
 
-  private static final int SLOTS_OF_NONCE = 8;
+  private static final int SLOTS_OF_ENTRY = 8;
 
-  /** The largest table: 1 MiB has room for 1,092 nonces a second. */
+  /** The largest table: 1 MiB has room for 546 new sessions a second. */
   private static final int MAX_BYTES = 1 << 20;
 
   private static final int MIN_BYTES = 1 << 13;
@@ -33,6 +34,9 @@ final class ReplayFilter {
 
   /** By how much the time of another socket may be ahead: that of its last batch. */
   private static final int SKEW_S = 60;
+
+  /** Takes the place of a nonce in the hash of a conversation id. */
+  private static final long CONV_TAG = 0x636f_6e76L;
 
   private final KeyHash hash = new KeyHash();
   private final AtomicLongArray slots;
@@ -63,37 +67,76 @@ final class ReplayFilter {
     }
   }
 
+  /** Adds a conversation id; returns whether it was added within the last two minutes. */
+  boolean addConv(int conv, long nowUs) {
+    return addAndTest(hash.of(CONV_TAG, conv), nowUs);
+  }
+
   /**
-   * Adds a nonce; returns whether it was added within the last two minutes.
+   * The hash of the nonce of a packet.
    *
    * @param index where the nonce begins, of at least 8 bytes; 12 of them count
    */
-  boolean addAndTest(ByteBuf packet, int index, int bytes, long nowUs) {
+  long hashOfNonce(ByteBuf packet, int index, int bytes) {
     int rest = bytes < Long.BYTES + Integer.BYTES ? 0 : packet.getInt(index + Long.BYTES);
-    return addAndTest(hash.of(packet.getLong(index), rest), nowUs);
+    return hash.of(packet.getLong(index), rest);
+  }
+
+  /** Adds a nonce by its hash; returns whether it was added within the last two minutes. */
+  boolean addNonce(long hash, long nowUs) {
+    return addAndTest(hash, nowUs);
+  }
+
+  /** Whether the nonce of this hash was added within the last two minutes. */
+  boolean containsNonce(long hash, long nowUs) {
+    long time = time(nowUs);
+    int first = firstSlot(hash);
+    for (int i = first; i < first + SLOTS_OF_ENTRY; i++) {
+      if (isEntry(slots.get(i), hash, time)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static long time(long nowUs) {
+    return Math.floorDiv(nowUs, SECOND_US) & TIME_MASK;
+  }
+
+  private int firstSlot(long hash) {
+    return ((int) (hash & TIME_MASK) * SLOTS_OF_ENTRY) & (slots.length() - 1);
+  }
+
+  /** The age of a slot in seconds, plus the skew; that of an empty one is the highest. */
+  private static long age(long slot, long time) {
+    return slot == 0 ? TIME_MASK + 1 : (time + SKEW_S - slot) & TIME_MASK;
+  }
+
+  private static boolean isEntry(long slot, long hash, long time) {
+    return (slot ^ hash) >>> Short.SIZE == 0 && age(slot, time) < SKEW_S + REMEMBERED_S;
   }
 
   private boolean addAndTest(long hash, long nowUs) {
-    long time = Math.floorDiv(nowUs, SECOND_US) & TIME_MASK;
+    long time = time(nowUs);
     long added = (hash & ~TIME_MASK) | time;
-    int first = ((int) (hash & TIME_MASK) * SLOTS_OF_NONCE) & (slots.length() - 1);
+    int first = firstSlot(hash);
     while (true) {
       int oldest = first;
-      long oldestValue = 0;
+      long oldestSlot = 0;
       long oldestAge = -1;
-      for (int i = first; i < first + SLOTS_OF_NONCE; i++) {
-        long value = slots.get(i);
-        long age = value == 0 ? TIME_MASK + 1 : (time + SKEW_S - value) & TIME_MASK;
-        if ((value ^ hash) >>> Short.SIZE == 0 && age < SKEW_S + REMEMBERED_S && value != 0) {
+      for (int i = first; i < first + SLOTS_OF_ENTRY; i++) {
+        long slot = slots.get(i);
+        if (isEntry(slot, hash, time)) {
           return true;
         }
+        long age = age(slot, time);
         if (age > oldestAge) {
           oldest = i;
-          oldestValue = value;
+          oldestSlot = slot;
           oldestAge = age;
         }
       }
-      if (slots.compareAndSet(oldest, oldestValue, added)) {
+      if (slots.compareAndSet(oldest, oldestSlot, added)) {
         return false;
       }
     }

@@ -262,7 +262,6 @@ public final class SessionTable {
             context,
             cipher,
             index,
-            directory,
             admission,
             flushQueue,
             openBudget,

@@ -50,15 +50,15 @@ class OpenBudgetTest {
   }
 
   private void request(InetSocketAddress remote) {
-    driver.table.receive(remote, sealedRequest(), nowUs);
+    driver.table.receive(remote, sealedRequest(remote), nowUs);
     driver.table.endBatch(nowUs);
   }
 
-  /** A first segment that is sealed. */
-  private ByteBuf sealedRequest() {
+  /** A first segment that is sealed; each client has a conversation id of its own. */
+  private ByteBuf sealedRequest(InetSocketAddress remote) {
     ByteBuf packet = Unpooled.buffer();
     packet.writeZero(cipher.headroom());
-    Segment.write(packet, 7, Segment.PUSH, 0, 128, 1, 0, 0, 1);
+    Segment.write(packet, remote.hashCode(), Segment.PUSH, 0, 128, 1, 0, 0, 1);
     packet.writeByte(0).writeZero(cipher.tailroom());
     PacketBatch batch = new PacketBatch().reset(packet);
     batch.add(0, packet.writerIndex());
@@ -184,6 +184,7 @@ class OpenBudgetTest {
   @Test
   void packetsBeyondTheShareAreOpenedAfterTheOthersOfTheirBatch() {
     InetSocketAddress honest = address(1, 1);
+    InetSocketAddress other = address(2, 1);
     request(honest);
     Session session = driver.accepted.get(0);
     driver.table.validated(session, nowUs);
@@ -191,8 +192,8 @@ class OpenBudgetTest {
       junk(honest);
     }
     long bytes = session.path().bytesReceived();
-    driver.table.receive(honest, sealedRequest(), nowUs);
-    driver.table.receive(address(2, 1), sealedRequest(), nowUs);
+    driver.table.receive(honest, sealedRequest(honest), nowUs);
+    driver.table.receive(other, sealedRequest(other), nowUs);
     assertEquals(2, driver.accepted.size());
     assertEquals(bytes, session.path().bytesReceived());
     driver.table.endBatch(nowUs);
@@ -210,7 +211,7 @@ class OpenBudgetTest {
     }
     long bytes = session.path().bytesReceived();
     for (int i = 0; i < DeferredPackets.MAX_PACKETS + 1; i++) {
-      driver.table.receive(honest, sealedRequest(), nowUs);
+      driver.table.receive(honest, sealedRequest(honest), nowUs);
     }
     assertEquals(2 * bytes, session.path().bytesReceived());
     driver.table.endBatch(nowUs);

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.MemoryBudget;
-import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import org.junit.jupiter.api.Test;
 
@@ -14,22 +13,40 @@ class ReplayFilterTest {
 
   private final ReplayFilter filter = ReplayFilter.of(new MemoryBudget(1 << 26));
 
-  private boolean addAndTest(int number, long nowUs) {
-    ByteBuf nonce = Unpooled.buffer().writeLong(number).writeInt(0);
-    return filter.addAndTest(nonce, 0, NONCE_BYTES, nowUs);
+  private long hash(int nonce) {
+    return filter.hashOfNonce(Unpooled.buffer().writeLong(nonce).writeInt(0), 0, NONCE_BYTES);
+  }
+
+  private boolean addNonce(int nonce, long nowUs) {
+    return filter.addNonce(hash(nonce), nowUs);
+  }
+
+  private boolean containsNonce(int nonce, long nowUs) {
+    return filter.containsNonce(hash(nonce), nowUs);
+  }
+
+  @Test
+  void convIsRememberedForTwoMinutes() {
+    assertFalse(filter.addConv(1, 10_000_000));
+    assertTrue(filter.addConv(1, 129_900_000));
+    assertFalse(filter.addConv(1, 130_000_000));
+    assertFalse(filter.addConv(2, 130_000_000));
   }
 
   @Test
   void nonceIsRememberedForTwoMinutes() {
-    assertFalse(addAndTest(1, 10_000_000));
-    assertTrue(addAndTest(1, 129_900_000));
-    assertFalse(addAndTest(1, 130_000_000));
+    assertFalse(containsNonce(1, 10_000_000));
+    assertFalse(addNonce(1, 10_000_000));
+    assertTrue(containsNonce(1, 129_900_000));
+    assertTrue(addNonce(1, 129_900_000));
+    assertFalse(containsNonce(1, 130_000_000));
+    assertFalse(addNonce(1, 130_000_000));
   }
 
   /** Its time was taken for one of 18 hours ago. */
   @Test
   void nonceIsRememberedBySocketWhoseTimeIsBehind() {
-    assertFalse(addAndTest(1, 10_000_000));
-    assertTrue(addAndTest(1, 9_999_000));
+    assertFalse(addNonce(1, 10_000_000));
+    assertTrue(addNonce(1, 9_999_000));
   }
 }

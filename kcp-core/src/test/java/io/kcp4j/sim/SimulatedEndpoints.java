@@ -100,6 +100,7 @@ public final class SimulatedEndpoints {
   private final Map<Integer, byte[]> firstDatagrams = new HashMap<>();
   private final CRC32C digest = new CRC32C();
   private final int guestConv;
+  private boolean asksClients;
   private final SimulatedLayers layers;
   private final PacketCipher attackerCipher;
 
@@ -494,12 +495,20 @@ public final class SimulatedEndpoints {
 
   // The network
 
+  /** Whether the server has sent a retry or a challenge to a client that begins a session. */
+  private boolean hasAskedClients() {
+    KcpCounters counters = server.counters();
+    asksClients |=
+        counters.get(KcpCounter.RETRIES_OUT) + counters.get(KcpCounter.CHALLENGES_OUT) > 0;
+    return asksClients;
+  }
+
   private void send(InetSocketAddress from, InetSocketAddress to, byte[] plain, byte[] sealed) {
     for (int shift = 0; shift < Long.SIZE; shift += 8) {
       digest.update((int) (time.nowMs() >>> shift));
     }
     digest.update(to.getPort());
-    if (flood == null) {
+    if (flood == null && !hasAskedClients()) {
       digest.update(plain);
     } else { // The tokens of retries are those of no other run.
       digest.update(plain.length);

@@ -13,7 +13,10 @@ import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -141,6 +144,44 @@ class PathAttackTest {
       assertEquals(before + 100, session.received.count());
       assertEquals(0, session.server.counters().get(KcpCounter.LANE_FRAMES_REFUSED));
       assertEquals(List.of(), session.received.exceptions);
+    }
+  }
+
+  // First packets that are sent ahead of the client from another port
+
+  /** They began a session, and the client's own packets were dropped as replays of them. */
+  @Test
+  void packetsSentAheadDoNotLockTheClientOut() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key()));
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
+      AtomicInteger executed = new AtomicInteger();
+      KcpServerChannel server = fixture.serve(() -> new CountingEcho(executed));
+      try (RecordingRelay relay = new RecordingRelay(server.localAddress(), ANY_BYTES)) {
+        relay.sendAhead();
+        Recorder recorder = new Recorder();
+        KcpChannel client = fixture.connectTo(relay.address(), recorder);
+        client.writeAndFlush(Fixture.buffer(client, new byte[100]));
+        await().until(() -> recorder.received() == 100);
+        assertEquals(2, executed.get());
+        assertTrue(server.counters().get(KcpCounter.REPLAYED) > 0);
+      }
+    }
+  }
+
+  /** Counts what it has received, and sends it back. */
+  private static final class CountingEcho extends ChannelInboundHandlerAdapter {
+
+    private final AtomicInteger executed;
+
+    CountingEcho(AtomicInteger executed) {
+      this.executed = executed;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      executed.incrementAndGet();
+      ctx.writeAndFlush(msg);
     }
   }
 

@@ -11,18 +11,22 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * Somebody on the path between one client and its server, who has no key: passes datagrams on,
- * drops those that are too large, records what the client sends, and sends it again.
+ * drops those that are too large, records what the client sends, and sends it again, or ahead of
+ * the client from another port.
  */
-final class RecordingRelay implements AutoCloseable {
+public final class RecordingRelay implements AutoCloseable {
 
   private final DatagramSocket toClient = new DatagramSocket(Fixture.ANY_PORT);
   private final DatagramSocket toServer = new DatagramSocket(Fixture.ANY_PORT);
+  private final DatagramSocket ahead = new DatagramSocket(Fixture.ANY_PORT);
+  private final InetSocketAddress server;
   private final int largestBytes;
 
   /** The datagrams of the client that were recorded. */
   private final List<byte[]> recorded = new CopyOnWriteArrayList<>();
 
   private volatile boolean isRecording;
+  private volatile boolean isSendingAhead;
   private volatile SocketAddress client;
 
   /**
@@ -30,7 +34,8 @@ final class RecordingRelay implements AutoCloseable {
    *
    * @param largestBytes the largest payload of UDP that passes
    */
-  RecordingRelay(InetSocketAddress server, int largestBytes) throws IOException {
+  public RecordingRelay(InetSocketAddress server, int largestBytes) throws IOException {
+    this.server = server;
     this.largestBytes = largestBytes;
     toServer.connect(server);
     new Thread(this::carryToServer, "to server").start();
@@ -38,8 +43,13 @@ final class RecordingRelay implements AutoCloseable {
   }
 
   /** The address that the client connects to. */
-  InetSocketAddress address() {
+  public InetSocketAddress address() {
     return (InetSocketAddress) toClient.getLocalSocketAddress();
+  }
+
+  /** Sends each datagram of the client from another port, too, before it is passed on. */
+  public void sendAhead() {
+    isSendingAhead = true;
   }
 
   void record(boolean isRecording) {
@@ -65,6 +75,9 @@ final class RecordingRelay implements AutoCloseable {
           byte[] datagram = Arrays.copyOf(packet.getData(), packet.getLength());
           if (isRecording) {
             recorded.add(datagram);
+          }
+          if (isSendingAhead) {
+            ahead.send(new DatagramPacket(datagram, datagram.length, server));
           }
           toServer.send(new DatagramPacket(datagram, datagram.length));
         });
@@ -97,6 +110,7 @@ final class RecordingRelay implements AutoCloseable {
   @Override
   public void close() {
     toClient.close();
+    ahead.close();
     toServer.close();
   }
 }

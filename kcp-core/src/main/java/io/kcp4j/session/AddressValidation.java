@@ -1,0 +1,83 @@
+package io.kcp4j.session;
+
+import io.kcp4j.Segment;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Validates the addresses of clients before their sessions begin (RFC 9000 §8.1). A client that
+ * offers the extension is sent a stateless retry (protocol.md 13.6), any other one a challenge that
+ * KCP acknowledges (8.8). Nothing is kept for a client that has not answered. Made when an address
+ * has to be validated, and dropped when no answer can be valid any more.
+ */
+final class AddressValidation {
+
+  /** So many retries a second at most are sent. */
+  private static final int MAX_RETRIES_PER_SECOND = 10_000;
+
+  private static final int MAX_RETRY_BURST = 1_000;
+
+  /** To how many clients a second a challenge is sent, about, and at most. */
+  private static final int CHALLENGES_PER_SECOND = 16_000;
+
+  private static final int MAX_CHALLENGES_PER_SECOND = 20_000;
+
+  private final StatelessResponder responder;
+  private final RetryTokens tokens = new RetryTokens();
+  private final AnsweredChallenges answered = new AnsweredChallenges();
+  private final TokenBuckets retries;
+  private final AttemptSampler challenged;
+
+  AddressValidation(StatelessResponder responder, long nowUs) {
+    this.responder = responder;
+    retries = new TokenBuckets(1, MAX_RETRIES_PER_SECOND, MAX_RETRY_BURST, nowUs);
+    challenged = new AttemptSampler(CHALLENGES_PER_SECOND, MAX_CHALLENGES_PER_SECOND, nowUs);
+  }
+
+  /** The index of the offer in a first datagram, or {@link ExtensionMessage#NONE}. */
+  int findOffer(ByteBuf segments) {
+    return responder.hasExtension()
+        ? ExtensionMessage.findInSegments(segments, ExtensionMessage.OFFER)
+        : ExtensionMessage.NONE;
+  }
+
+  /**
+   * Whether a client has shown that it receives at its address. The answer to a challenge counts
+   * once.
+   *
+   * @param segments its first datagram
+   * @param offer what {@link #findOffer} has returned
+   */
+  boolean isValidated(SessionKey client, ByteBuf segments, int offer, long nowUs) {
+    boolean showsToken =
+        offer != ExtensionMessage.NONE
+            && tokens.isValid(client, ExtensionMessage.longValue(segments, offer), nowUs);
+    return showsToken || answered.remove(client, nowUs);
+  }
+
+  /** Sends a client a retry or a challenge, unless too many are sent. */
+  void ask(SessionKey client, ByteBuf segments, int offer, long nowUs) {
+    if (offer != ExtensionMessage.NONE) {
+      if (retries.tryTake(0, nowUs)) {
+        long offeredToken = ExtensionMessage.longValue(segments, offer);
+        responder.answerRetry(client, offeredToken, tokens.of(client, nowUs));
+      }
+    } else if (challenged.choose(nowUs)) {
+      responder.challenge(client, tokens.timestamp(client, nowUs));
+    }
+  }
+
+  /**
+   * Takes in the ACK of a challenge.
+   *
+   * @return whether the segments of an unknown client are that
+   */
+  boolean receiveAck(SessionKey client, ByteBuf segments, long nowUs) {
+    boolean isAnswer =
+        StatelessResponder.isChallengeAck(segments)
+            && tokens.isTimestamp(client, Segment.ts(segments, segments.readerIndex()), nowUs);
+    if (isAnswer) {
+      answered.add(client, nowUs);
+    }
+    return isAnswer;
+  }
+}
