@@ -150,7 +150,7 @@ final class InputProcessor {
       Kcp kcp, ByteBuf datagram, int index, boolean begins, boolean hasExactAck, long nowUs) {
     int length = Segment.length(Segment.third(datagram, index));
     int message = index + Segment.HEADER_BYTES;
-    if (message + length != datagram.writerIndex()) {
+    if (!Segment.isEnd(datagram, message + length)) {
       return true;
     }
     kcp.makeExtension();
