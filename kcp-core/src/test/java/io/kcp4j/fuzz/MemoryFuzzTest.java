@@ -36,7 +36,7 @@ class MemoryFuzzTest {
 
   /** Any limit, with and without loss and reordering. */
   @ParameterizedTest
-  @ValueSource(ints = {0x00, 0x15, 0x3a, 0x3f})
+  @ValueSource(ints = {0x00, 0x15, 0x3a, 0x3f, 0x41, 0x7e, 0xc5, 0xea})
   void randomInputs(int setup) {
     SplittableRandom random = new SplittableRandom(setup);
     int done = 0;
