@@ -129,8 +129,12 @@ final class InputProcessor {
         kcp.receiving.next() != nextBefore
             || kcp.sending.una() != unaBefore
             || kcp.losses.unacknowledged() != unacknowledged;
+    isWindowUpdate &= !isStale;
+    if (isWindowUpdate) {
+      kcp.events.windowUpdated();
+    }
     boolean hasLimitGrown = hasExactAck && kcp.sendLimit != null;
-    if (hasLimitGrown || (isWindowUpdate && !isStale)) {
+    if (hasLimitGrown || isWindowUpdate) {
       resetBackOff(kcp, nowUs); // It was held back here, or the peer had no memory for it.
     }
     if (messageAt != NONE && takesMessages) {
