@@ -148,14 +148,12 @@ public final class MemoryFuzz {
 
   private void checkHeld() {
     int validated = peers.server.validatedSessions();
-    long minBytes = (long) validated * MIN_QUEUE_BYTES;
-    if (hasStreams) {
-      minBytes += (long) validated * MemoryPeers.MAX_STREAMS * MIN_KEPT_BYTES;
-    }
+    int streams = hasStreams ? peers.server.validatedStreams() : 0;
+    long minBytes = (long) validated * MIN_QUEUE_BYTES + (long) streams * MIN_KEPT_BYTES;
     long usedBytes = peers.budget.usedBytes();
     Check.that(
         usedBytes <= peers.limit.limitBytes() + minBytes,
-        () -> "charged " + usedBytes + " with " + validated + " sessions");
+        () -> "charged " + usedBytes + " with " + validated + " sessions, " + streams + " streams");
     Check.that(
         peers.allocator.usedBytes() <= usedBytes + TABLE_BYTES,
         () -> "holds " + peers.allocator.usedBytes() + ", charged " + usedBytes);

@@ -41,9 +41,6 @@ final class MemoryPeers {
 
   static final InetSocketAddress SERVER = address(1, 1);
 
-  /** The most streams of a session. */
-  static final int MAX_STREAMS = 64;
-
   private record Packet(
       long atUs, int number, InetSocketAddress from, InetSocketAddress to, ByteBuf data) {}
 
@@ -132,7 +129,7 @@ final class MemoryPeers {
         .maxReceiveBuffer(65_536)
         .maxStreamBuffer(16_384)
         .peerReceiveBuffer(65_536)
-        .maxStreams(MAX_STREAMS)
+        .maxStreams(64)
         .keepAliveMs(0)
         .keepAliveTimeoutMs(0)
         .build();

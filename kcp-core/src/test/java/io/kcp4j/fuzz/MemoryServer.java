@@ -94,6 +94,16 @@ final class MemoryServer {
     return validated;
   }
 
+  /** The open streams of sessions whose paths are validated. */
+  int validatedStreams() {
+    int streams = 0;
+    for (Served served : sessions.values()) {
+      boolean isCounted = served.link != null && served.session.path().isValidated();
+      streams += isCounted ? served.link.smux.openStreams() : 0;
+    }
+    return streams;
+  }
+
   boolean hasBlocked() {
     return !blocked.isEmpty();
   }
