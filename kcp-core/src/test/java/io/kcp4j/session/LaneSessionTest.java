@@ -198,6 +198,25 @@ class LaneSessionTest {
     assertTrue(server.session.isExtensionEstablished());
   }
 
+  /** An acknowledgement without the answer would tell the client that there are no lanes. */
+  @Test
+  void unreliableDatagramsLeaveTheAllowanceOfThePathToTheAnswer() {
+    client.fec = FecConfig.of(10, 3);
+    server.fec = client.fec;
+    begin();
+    server.take(client, client.packets());
+    server.session.unreliableLimit(10);
+    server.session.sendUnreliable(Unpooled.buffer().writeZero(180));
+    server.flush();
+    server.runTo(server.nowUs + 20_000);
+    client.take(server, server.packets());
+    assertTrue(client.session.lanes().isOpen());
+    server.take(client, client.packets());
+    server.flush();
+    assertEquals(1, server.packets().size());
+    assertEquals(1, server.count(KcpCounter.UNRELIABLE_OUT));
+  }
+
   @Test
   void serverMaySendBeforeItsAnswerIsConfirmed() {
     begin();
