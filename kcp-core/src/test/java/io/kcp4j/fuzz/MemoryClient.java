@@ -152,7 +152,7 @@ final class MemoryClient {
 
   /** Sends bytes between whole frames, whatever streams expect. */
   void sendRaw(ByteBuf bytes) {
-    if (end == null && session.lanes() == null && session.kcp().isSendable()) {
+    if (end == null && isStream() && session.kcp().isSendable()) {
       session.kcp().send(bytes);
       flush();
     }
