@@ -14,6 +14,9 @@ final class AccountMemory implements ConnectionMemory {
   /** Why the session has ended, or null. */
   EndReason end;
 
+  /** Whether there was no room for a stream, so that its opener is told nothing. */
+  boolean hasRefused;
+
   /**
    * @param flush has the session flushed
    */
@@ -28,7 +31,9 @@ final class AccountMemory implements ConnectionMemory {
 
   @Override
   public boolean tryReserveStream(int bytes) {
-    return account().tryReserveStream(bytes);
+    boolean isReserved = account().tryReserveStream(bytes);
+    hasRefused |= !isReserved;
+    return isReserved;
   }
 
   @Override

@@ -34,7 +34,7 @@ final class MemoryClient {
   /** A number, the size and the size of the answer. */
   static final int STREAM_HEADER_BYTES = 10;
 
-  private static final int MAX_OPEN_STREAMS = 8;
+  private static final int MAX_OPEN_STREAMS = 12;
 
   /** A stream of which nothing is heard for so long is given up: its SYN may have been ignored. */
   private static final long STREAM_PATIENCE_US = 60_000_000;
@@ -321,6 +321,10 @@ final class MemoryClient {
 
     void giveUpIfSilent() {
       if (peers.nowUs - progressAtUs > STREAM_PATIENCE_US) {
+        boolean hasArrived = session.kcp().sendUna() == session.kcp().sendNext();
+        Check.that(
+            !isHonest || !hasArrived || peers.server.mayIgnoreStreams(MemoryClient.this),
+            () -> "not answered: " + MemoryClient.this);
         over();
         stream.close();
       }

@@ -33,6 +33,10 @@ public final class MemoryFuzz {
   private static final int PROCESS = 0x80;
 
   private static final int MAX_BURST = 64;
+
+  /** More at once than a server accepts before the client has proven its address. */
+  private static final int MAX_STREAMS = 12;
+
   private static final int MAX_HONEST = 24;
   private static final int MAX_HOSTILE = 16;
   private static final int FORGED_HOSTS = 0x10000;
@@ -254,9 +258,10 @@ public final class MemoryFuzz {
   }
 
   private void send(MemoryClient client, int kind) {
-    int bytes = (1 + input.unsignedByte()) * honestUnit;
+    int size = 1 + input.unsignedByte();
+    int bytes = size * honestUnit;
     int answerBytes = (kind & 1) == 0 ? 1 : input.unsignedByte() * 10;
-    int requests = peers.hasStreams(client.conv) ? 1 + (kind & 7) : 1;
+    int requests = peers.hasStreams(client.conv) ? 1 + size % MAX_STREAMS : 1;
     for (int i = 0; i < requests; i++) {
       client.send(kind & 7, bytes / requests >> (kind & 3), answerBytes);
     }

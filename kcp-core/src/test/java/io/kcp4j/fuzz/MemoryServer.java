@@ -139,13 +139,19 @@ final class MemoryServer {
     driver.table.flushPending(peers.nowUs);
   }
 
+  /** Whether streams of a client may stay unanswered that have arrived. */
+  boolean mayIgnoreStreams(MemoryClient client) {
+    Served served = served(client);
+    return served == null || served.memory.hasRefused || served.link.isBlocked();
+  }
+
   String describe(MemoryClient client) {
-    for (Served served : ofClients) {
-      if (served.client == client) {
-        return served.session.kcp().stats().toString();
-      }
-    }
-    return "no session";
+    Served served = served(client);
+    return served == null ? "no session" : served.session.kcp().stats().toString();
+  }
+
+  private Served served(MemoryClient client) {
+    return ofClients.stream().filter(s -> s.client == client).findFirst().orElse(null);
   }
 
   void close() {
