@@ -10,13 +10,13 @@ import io.kcp4j.smux.SmuxStream;
 import io.kcp4j.smux.SmuxStreamListener;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.nio.channels.ClosedChannelException;
 import java.util.function.Function;
 
 /** A smux session over a session, driven as the channels of {@code kcp-netty} drive it. */
 final class SmuxLink implements SmuxSessionListener {
 
   private static final int US_PER_MS = 1_000;
-  private static final Exception ENDED = new Exception("the session has ended");
 
   final SmuxSession smux;
 
@@ -104,7 +104,7 @@ final class SmuxLink implements SmuxSessionListener {
 
   /** The session has ended: all streams fail. */
   void end() {
-    fail(ENDED);
+    fail(new ClosedChannelException());
     if (frame != null) {
       frame.release();
       frame = null;
