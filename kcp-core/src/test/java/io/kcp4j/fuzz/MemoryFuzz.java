@@ -263,7 +263,7 @@ public final class MemoryFuzz {
     int answerBytes = (kind & 1) == 0 ? 1 : input.unsignedByte() * 10;
     int requests = peers.hasStreams(client.conv) ? 1 + size % MAX_STREAMS : 1;
     for (int i = 0; i < requests; i++) {
-      client.send(kind & 7, bytes / requests >> (kind & 3), answerBytes);
+      client.send(kind & 7, (bytes / requests) >> (kind & 3), answerBytes);
     }
   }
 
@@ -391,7 +391,7 @@ public final class MemoryFuzz {
     int id = input.signedByte();
     int command = input.unsignedByte();
     for (int i = input.unsignedByte(); i >= 0; i--) {
-      forgeStreamFrame(frames, command >> (i & 1) * 3 & 7, id, length);
+      forgeStreamFrame(frames, (command >> ((i & 1) * 3)) & 7, id, length);
       id += command >> 6;
     }
     if ((kind & 4) != 0) {

@@ -368,7 +368,7 @@ final class MemoryServer {
   }
 
   /** A stream that a peer has opened: a request, which is answered when all of it has arrived. */
-  private final class ServedStream implements SmuxStreamListener, SmuxStreamSource {
+  private static final class ServedStream implements SmuxStreamListener, SmuxStreamSource {
 
     private final Served served;
     private final SmuxStream stream;
