@@ -129,8 +129,12 @@ final class InputProcessor {
         kcp.receiving.next() != nextBefore
             || kcp.sending.una() != unaBefore
             || kcp.losses.unacknowledged() != unacknowledged;
+    isWindowUpdate &= !isStale;
+    if (isWindowUpdate) {
+      kcp.events.windowUpdated();
+    }
     boolean hasLimitGrown = hasExactAck && kcp.sendLimit != null;
-    if (hasLimitGrown || (isWindowUpdate && !isStale)) {
+    if (hasLimitGrown || isWindowUpdate) {
       resetBackOff(kcp, nowUs); // It was held back here, or the peer had no memory for it.
     }
     if (messageAt != NONE && takesMessages) {
@@ -150,7 +154,7 @@ final class InputProcessor {
       Kcp kcp, ByteBuf datagram, int index, boolean begins, boolean hasExactAck, long nowUs) {
     int length = Segment.length(Segment.third(datagram, index));
     int message = index + Segment.HEADER_BYTES;
-    if (message + length != datagram.writerIndex()) {
+    if (!Segment.isEnd(datagram, message + length)) {
       return true;
     }
     kcp.makeExtension();

@@ -124,6 +124,14 @@ public final class Segment {
     return buf.getIntLE(index + LENGTH_OFFSET);
   }
 
+  /**
+   * Whether no other segment begins at {@code index}, where one ends: trailing bytes that are fewer
+   * than a header are ignored, protocol.md 2.1.
+   */
+  public static boolean isEnd(ByteBuf datagram, int index) {
+    return datagram.writerIndex() - index < HEADER_BYTES;
+  }
+
   /** Whether {@code cmd} is one of the four. */
   public static boolean isCommand(int cmd) {
     return cmd >= PUSH && cmd <= WINS;

@@ -191,6 +191,12 @@ final class SegmentEvents {
     }
   }
 
+  /** The peer has said that it takes more, and has not been asked. */
+  void windowUpdated() {
+    control.onWindowUpdate();
+    kcp.pacer.controlRate(control.pacingBytesPerSecond());
+  }
+
   /** The application has nothing more to send while {@code unacknowledged} are in flight. */
   void applicationLimited(int unacknowledged) {
     samples.limitedUntil = samples.deliveredSegments + unacknowledged;

@@ -386,4 +386,29 @@ class KcpCongestionTest {
     assertSame(CongestionControl.NONE, driven.kcp.config().congestionControl());
     assertEquals(Integer.MAX_VALUE, driven.kcp.stats().congestionWindow());
   }
+
+  /** A peer that was short of memory has dropped what it received, and tells that it has room. */
+  @Test
+  void windowUpdateEndsTheBackOffOfTheRate() {
+    KcpConfig.Builder config = KcpConfig.builder().mtuBytes(600).deadLink(0).progressTimeoutMs(0);
+    DrivenKcp driven = new DrivenKcp(config);
+    driven.sendSegments(64);
+    for (int sn = 0; sn < 40; sn++) {
+      driven.runTo(sn * 50_000L);
+      driven.peerUna = sn;
+      driven.receiveBatch(driven.ack(sn, TS + sn * 50));
+    }
+    driven.runTo(10_000_000);
+    driven.sent();
+    while (driven.sentSns(Segment.PUSH).isEmpty()) {
+      driven.runTo(driven.nowUs + 1_000);
+    }
+    long retransmittedAtUs = driven.nowUs;
+    driven.peerWnd = 256;
+    driven.runTo(retransmittedAtUs + 10_000);
+    driven.sent();
+    driven.receiveBatch(driven.wins());
+    driven.runTo(retransmittedAtUs + 500_000);
+    assertTrue(driven.sentSns(Segment.PUSH).contains(40));
+  }
 }

@@ -230,6 +230,11 @@ final class BbrCongestionControl implements CongestionControl {
     backOff.reset();
   }
 
+  @Override
+  public void onWindowUpdate() {
+    backOff.reset();
+  }
+
   private void aggregate(long nowUs) {
     if (state != BbrState.STARTUP) {
       double limit = bdp(1) + EXTRA_SEGMENTS * segmentBytes;

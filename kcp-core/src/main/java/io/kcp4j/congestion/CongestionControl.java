@@ -101,6 +101,12 @@ public interface CongestionControl {
   /** A flush has sent all that the application had to send, and the window would allow more. */
   default void onApplicationLimited() {}
 
+  /**
+   * The peer has said that it takes more, and has not been asked. It may have received segments
+   * that have timed out since, and dropped them because it had no memory for them.
+   */
+  default void onWindowUpdate() {}
+
   /** The largest payload of a segment has changed to {@code mssBytes}. */
   void onMssChanged(int mssBytes);
 

@@ -20,7 +20,7 @@ final class TimeoutBackOff {
     }
   }
 
-  /** An acknowledgement has come. */
+  /** An acknowledgement has come, or timeouts may have had another reason than the path. */
   void reset() {
     hasTimedOut = false;
     halvings = 0;

@@ -62,10 +62,11 @@ final class SegmentDemux implements SegmentSink {
    * way is not acknowledged, so that it comes again with the offer.
    */
   private static boolean hasMessage(ByteBuf datagram, int index) {
-    int restBytes = datagram.writerIndex() - index;
-    return restBytes > Segment.HEADER_BYTES
-        && Segment.cmd(datagram, index) == Segment.WINS
-        && Segment.HEADER_BYTES + Segment.length(datagram, index) == restBytes;
+    if (Segment.isEnd(datagram, index) || Segment.cmd(datagram, index) != Segment.WINS) {
+      return false;
+    }
+    int length = Segment.length(datagram, index);
+    return length > 0 && Segment.isEnd(datagram, index + Segment.HEADER_BYTES + length);
   }
 
   private boolean receive(ByteBuf datagram, int index, int bytes, boolean isInOrder) {

@@ -118,6 +118,16 @@ class Extension implements KcpExtension {
     return isClient;
   }
 
+  /**
+   * What the next acknowledgement takes with its answer: until the client has confirmed one, an
+   * acknowledgement without would tell it that this server has no extension.
+   */
+  int unconfirmedAnswerBytes() {
+    return state == State.ANSWERING
+        ? 2 * Segment.HEADER_BYTES + ExtensionMessage.MAX_BYTES + offerItemsBytes()
+        : 0;
+  }
+
   /** What both sides have said about themselves. */
   ParameterExchange parameters() {
     return parameters;

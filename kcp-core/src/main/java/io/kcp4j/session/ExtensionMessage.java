@@ -189,7 +189,7 @@ final class ExtensionMessage {
     int end = segments.writerIndex();
     int index = segments.readerIndex();
     int last = index;
-    while (end - index >= Segment.HEADER_BYTES) {
+    while (!Segment.isEnd(segments, index)) {
       int length = Segment.length(segments, index);
       if (length < 0 || length > end - index - Segment.HEADER_BYTES) {
         return NONE;
@@ -198,10 +198,10 @@ final class ExtensionMessage {
       index += Segment.HEADER_BYTES + length;
     }
     int message = last + Segment.HEADER_BYTES;
-    return index == end
+    return index > last
             && Segment.cmd(segments, last) == Segment.WINS
-            && isValid(segments, message, end - message)
-        ? find(segments, message, end, type)
+            && isValid(segments, message, index - message)
+        ? find(segments, message, index, type)
         : NONE;
   }
 

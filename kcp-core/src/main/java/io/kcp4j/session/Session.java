@@ -291,6 +291,11 @@ public final class Session extends FlushQueue.Entry {
     }
   }
 
+  /** What the next acknowledgement takes with an answer that is not confirmed; 0 for no answer. */
+  int unconfirmedAnswerBytes() {
+    return extension == null ? 0 : extension.unconfirmedAnswerBytes();
+  }
+
   /** Whether the peer does not have the extension, as far as is known. */
   public boolean isExtensionUnsupported() {
     return extension == null || extension.isUnsupported();

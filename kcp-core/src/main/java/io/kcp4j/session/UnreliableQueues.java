@@ -122,7 +122,8 @@ final class UnreliableQueues {
       if (isEstablished && fits) { // So the path is validated.
         output.unreliable(session, nextSn++, next.content());
       } else if (session.fec().isEncoding()) {
-        if (!output.isAllowed(PacketOutput.UNRELIABLE_HEADER_BYTES + bytes)) {
+        int packetBytes = PacketOutput.UNRELIABLE_HEADER_BYTES + bytes;
+        if (!output.isAllowed(packetBytes + session.unconfirmedAnswerBytes())) {
           return;
         }
         output.unreliable(session.conv(), next.content());

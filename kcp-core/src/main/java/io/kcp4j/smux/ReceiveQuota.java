@@ -59,29 +59,41 @@ final class ReceiveQuota {
     return used >= limit || isShort;
   }
 
+  /** What a piece of so many bytes counts as. */
+  static int chargedBytes(int bytes) {
+    return Math.max(bytes, MIN_CHARGE_BYTES);
+  }
+
   /** Counts a piece that has arrived. */
   void charge(int bytes) {
-    used += Math.max(bytes, MIN_CHARGE_BYTES);
+    used += chargedBytes(bytes);
     isExhausted |= isBlocked();
   }
 
-  /** Counts such a piece in the memory of the connection: it was not read and will be copied. */
-  void keep(int bytes) {
-    int keptBytes = Math.max(bytes, MIN_CHARGE_BYTES);
+  /**
+   * Counts such pieces in the memory of the connection: they were not read and will be copied into
+   * one.
+   *
+   * @param bytes of all of them together
+   * @param chargedBytes what they have counted as, each for itself
+   */
+  void keep(int bytes, int chargedBytes) {
+    int keptBytes = chargedBytes(bytes);
     kept += keptBytes;
+    used += keptBytes - chargedBytes;
     isShort |= !memory.chargeUnread(keptBytes);
     isExhausted |= isShort;
   }
 
   /** A piece was read that was not kept. */
   void release(int bytes) {
-    used -= Math.max(bytes, MIN_CHARGE_BYTES);
+    used -= chargedBytes(bytes);
     endPeriodIfFree();
   }
 
   /** A piece was read that was kept. */
   void releaseKept(int bytes) {
-    int keptBytes = Math.max(bytes, MIN_CHARGE_BYTES);
+    int keptBytes = chargedBytes(bytes);
     kept -= keptBytes;
     memory.releaseUnread(keptBytes);
     used -= keptBytes;

@@ -2,6 +2,8 @@ package io.kcp4j.smux;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.ArrayDeque;
 
 /**
@@ -15,6 +17,9 @@ final class StreamInput {
 
   /** What a peer assumes before the first window update, whatever our window is. */
   static final int INITIAL_WINDOW = 262_144;
+
+  /** The most bytes of small pieces that are copied together. */
+  private static final int MAX_JOINED_BYTES = 4096;
 
   /** The window that updates advertise, or 0 in version 1. */
   private final int window;
@@ -118,28 +123,60 @@ final class StreamInput {
     }
   }
 
-  /** Replaces slices of the buffer that was received by copies, which are counted before. */
+  /**
+   * Replaces slices of the buffer that was received by copies, which are counted before. Small ones
+   * in a row are copied together: a buffer takes more than the few bytes that it has.
+   */
   void copySlices(ByteBufAllocator allocator, ArrayDeque<ByteBuf> scratch, ReceiveQuota quota) {
     for (; slices > 0; slices--) {
       scratch.addFirst(pieces.pollLast());
     }
-    for (ByteBuf piece; (piece = scratch.pollFirst()) != null; ) {
-      quota.keep(piece.readableBytes());
-      pieces.addLast(copy(piece, allocator));
+    while (!scratch.isEmpty()) {
+      int bytes = 0;
+      int chargedBytes = 0;
+      for (ByteBuf slice : scratch) {
+        int sliceBytes = slice.readableBytes();
+        boolean isSmall = sliceBytes < ReceiveQuota.MIN_CHARGE_BYTES;
+        if (bytes > 0 && (!isSmall || bytes + sliceBytes > MAX_JOINED_BYTES)) {
+          break;
+        }
+        bytes += sliceBytes;
+        chargedBytes += ReceiveQuota.chargedBytes(sliceBytes);
+        if (!isSmall) {
+          break;
+        }
+      }
+      quota.keep(bytes, chargedBytes);
+      pieces.addLast(join(scratch, bytes, allocator));
     }
   }
 
-  /** Without memory for a copy, the slice stays. */
-  private static ByteBuf copy(ByteBuf slice, ByteBufAllocator allocator) {
+  /** A copy of the first slices, which have {@code bytes} together. */
+  private static ByteBuf join(ArrayDeque<ByteBuf> slices, int bytes, ByteBufAllocator allocator) {
     ByteBuf copy;
     try {
-      copy = allocator.buffer(slice.readableBytes(), slice.readableBytes());
+      copy = allocator.buffer(bytes, bytes);
     } catch (RuntimeException | OutOfMemoryError e) {
-      return slice;
+      return joinWithoutCopy(slices, bytes);
     }
-    copy.writeBytes(slice);
-    slice.release();
+    while (copy.isWritable()) {
+      ByteBuf slice = slices.pollFirst();
+      copy.writeBytes(slice);
+      slice.release();
+    }
     return copy;
+  }
+
+  /** Without memory for a copy, the slices stay. */
+  private static ByteBuf joinWithoutCopy(ArrayDeque<ByteBuf> slices, int bytes) {
+    if (slices.getFirst().readableBytes() == bytes) {
+      return slices.pollFirst();
+    }
+    CompositeByteBuf joined = Unpooled.compositeBuffer(bytes);
+    while (joined.readableBytes() < bytes) {
+      joined.addComponent(true, slices.pollFirst());
+    }
+    return joined;
   }
 
   /** Whether a stream was not read since the period began. */

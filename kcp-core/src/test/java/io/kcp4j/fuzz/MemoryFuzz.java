@@ -1,6 +1,9 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.EndReason;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
+import io.kcp4j.MemoryUse;
+import io.kcp4j.ProcessMemory;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -9,10 +12,11 @@ import java.net.InetSocketAddress;
 /**
  * A server with little memory, and any number of peers: forged ones, whose datagrams come from
  * anywhere and who receive nothing; hostile ones, whose addresses are real; and honest ones, over a
- * network that loses and reorders. They send to streams, messages and lanes: parts of messages,
- * data beyond gaps, malformed frames, requests for large answers, and replays. What is held stays
- * below the limit plus what each session may always queue. When the attack ends, all honest
- * messages arrive, unless the server has ended their session by name.
+ * network that loses and reorders. They send to streams, messages, lanes and smux streams: parts of
+ * messages, data beyond gaps, malformed frames, requests for large answers, and replays. What is
+ * held stays below the limit plus what each session may always keep. Sessions end only by the rules
+ * of protocol.md 8.12. When the attack ends, all honest messages arrive; a client whose session the
+ * server has ended begins another one.
  */
 public final class MemoryFuzz {
 
@@ -23,26 +27,55 @@ public final class MemoryFuzz {
   /** Sequence numbers are this far apart. */
   private static final int[] STRIDES = {0, 1, 2, 17};
 
+  // Of the first byte, beside the limit, loss and reordering:
+
+  private static final int STREAMS = 0x40;
+  private static final int PROCESS = 0x80;
+
   private static final int MAX_BURST = 64;
+
+  /** More at once than a server accepts before the client has proven its address. */
+  private static final int MAX_STREAMS = 12;
+
   private static final int MAX_HONEST = 24;
   private static final int MAX_HOSTILE = 16;
   private static final int FORGED_HOSTS = 0x10000;
+
+  /** A conversation id whose session has streams. */
+  private static final int FORGED_STREAMS = 9;
+
   private static final int HOSTILE_HOSTS = 0x20000;
   private static final int HONEST_HOSTS = 0x30000;
 
   /** A session that has nothing else to send may queue this, whatever the limit is. */
   private static final int MIN_QUEUE_BYTES = 2 * KIB;
 
+  /** What was read for a stream is kept in any case, and counts as this at least. */
+  private static final int MIN_KEPT_BYTES = 256;
+
   /** Buffers of the table itself, and the part of a buffer beyond what is charged. */
   private static final int TABLE_BYTES = 64 * KIB;
 
-  private static final long END_US = 300_000_000;
+  private static final long END_US = 400_000_000;
+
+  /** A client whose session was evicted waits so long for answers, and begins another one. */
+  private static final long PATIENCE_US = 60_000_000;
+
+  private static final byte[] NO_BYTES = {};
 
   private static long datagrams;
   private static long honest;
-  private static long ended;
+  private static long again;
 
   private final FuzzInput input;
+  private final boolean hasStreams;
+
+  /** The limit of the process, which holds other memory, too; null without. */
+  private final ProcessMemory process;
+
+  private final long processBytes;
+  private final MemoryLimit other;
+  private final MemoryBudget otherBudget;
   private final MemoryPeers peers;
   private final int honestUnit;
   private int hosts;
@@ -50,7 +83,14 @@ public final class MemoryFuzz {
   private MemoryFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
     int setup = input.unsignedByte();
-    peers = new MemoryPeers(LIMITS[setup & 3], setup);
+    int limitBytes = LIMITS[setup & 3];
+    hasStreams = (setup & STREAMS) != 0;
+    processBytes = limitBytes * 3L / 4;
+    process = (setup & PROCESS) == 0 ? null : new ProcessMemory(processBytes);
+    other = MemoryLimit.shared(limitBytes, process);
+    otherBudget = new MemoryBudget(other);
+    while (process != null && otherBudget.tryReserveOwn(KIB)) {}
+    peers = new MemoryPeers(limitBytes, setup, hasStreams, process);
     honestUnit = (int) peers.limit.reserveBytes() / 512;
     peers.lossPercent = (setup >> 2 & 3) * 5;
     peers.jitterUs = 1 + (setup >> 4 & 3) * 10_000;
@@ -64,8 +104,8 @@ public final class MemoryFuzz {
   /** Tells how much was done. */
   public static void fuzzerTearDown() {
     System.out.printf(
-        "%,d datagrams, %,d honest sessions, %,d of them ended by name%n",
-        datagrams, honest, ended);
+        "%,d datagrams, %,d honest clients, %,d sessions that the server has ended%n",
+        datagrams, honest, again);
   }
 
   /** The same; returns how many honest clients are done. */
@@ -76,14 +116,22 @@ public final class MemoryFuzz {
       fuzz.checkHeld();
     }
     int done = fuzz.finish();
-    fuzz.peers.close();
+    fuzz.close();
     datagrams += fuzz.peers.datagrams;
     return done;
+  }
+
+  static long datagrams() {
+    return datagrams;
   }
 
   private void step() {
     int op = input.unsignedByte();
     int kind = op >> 4;
+    if (hasStreams && (op & 15) == 2) {
+      forgeStreams(kind);
+      return;
+    }
     switch (op & 15) {
       case 0 -> forgeSessions(kind);
       case 1, 2 -> forgeRun(forgedAddress(), 1 + kind, 0);
@@ -95,7 +143,7 @@ public final class MemoryFuzz {
       case 9 -> withClient(true, client -> send(client, kind));
       case 10 -> withClient(false, client -> send(client, kind));
       case 11 -> peers.run((1_000L * input.unsignedByte()) << (kind & 3));
-      case 12 -> withClient(kind < 8, client -> peers.unread.add(client.address));
+      case 12 -> withClient(kind < 8, client -> peers.server.unread.add(client.address));
       case 13 -> noise(kind);
       case 14 -> replay(kind);
       default -> withClient(false, client -> client.isSilent = kind < 12);
@@ -103,57 +151,78 @@ public final class MemoryFuzz {
   }
 
   private void checkHeld() {
-    int validated = peers.validatedSessions();
-    long mostBytes = peers.limit.limitBytes() + (long) validated * MIN_QUEUE_BYTES;
+    int validated = peers.server.validatedSessions();
+    int streams = hasStreams ? peers.server.validatedStreams() : 0;
+    long minBytes = (long) validated * MIN_QUEUE_BYTES + (long) streams * MIN_KEPT_BYTES;
+    long usedBytes = peers.budget.usedBytes();
     Check.that(
-        peers.budget.usedBytes() <= mostBytes,
-        "charged " + peers.budget.usedBytes() + " with " + validated + " sessions");
+        usedBytes <= peers.limit.limitBytes() + minBytes,
+        () -> "charged " + usedBytes + " with " + validated + " sessions, " + streams + " streams");
     Check.that(
-        peers.allocator.usedBytes() <= peers.budget.usedBytes() + TABLE_BYTES,
-        "holds " + peers.allocator.usedBytes() + ", charged " + peers.budget.usedBytes());
+        peers.allocator.usedBytes() <= usedBytes + TABLE_BYTES,
+        () -> "holds " + peers.allocator.usedBytes() + ", charged " + usedBytes);
+    if (process != null) {
+      long allBytes = usedBytes + otherBudget.usedBytes();
+      Check.that(
+          allBytes <= processBytes + peers.limit.reserveBytes() + minBytes,
+          () -> "the process has " + allBytes + " with " + validated + " sessions");
+    }
   }
 
   private int finish() {
-    for (MemoryPeers.Client client : peers.clients) {
+    for (MemoryClient client : peers.clients) {
       client.isSilent = !client.isHonest;
     }
-    peers.readAll();
+    peers.server.readAll();
+    long patienceUs = peers.nowUs + PATIENCE_US;
     long endUs = peers.nowUs + END_US;
     while (!isDone() && peers.nowUs < endUs) {
       peers.step(endUs);
       checkHeld();
+      beginAgain(peers.nowUs >= patienceUs);
     }
     int done = 0;
-    for (MemoryPeers.Client client : peers.clients) {
+    for (MemoryClient client : peers.clients) {
       if (client.isHonest) {
         client.check();
-        boolean isEnded = isEndedByName(client);
-        Check.that(client.isDone() || isEnded, "stuck: " + client);
-        done += client.isDone() ? 1 : 0;
-        honest++;
-        ended += isEnded ? 1 : 0;
+        Check.that(client.isDone(), () -> "stuck: " + client);
+        done++;
       }
     }
+    honest += done;
     return done;
   }
 
   private boolean isDone() {
-    for (MemoryPeers.Client client : peers.clients) {
-      if (client.isHonest && !client.isDone() && !isEndedByName(client)) {
-        return false;
-      }
-    }
-    return true;
+    return peers.clients.stream().allMatch(client -> !client.isHonest || client.isDone());
   }
 
-  private static boolean isEndedByName(MemoryPeers.Client client) {
-    return client.wasEvicted || client.serverEnd == EndReason.MEMORY_SHORTAGE;
+  /** Honest clients begin other sessions for those that the server has ended. */
+  private void beginAgain(boolean isPatienceOver) {
+    for (MemoryClient client : peers.clients.toArray(MemoryClient[]::new)) {
+      boolean isGivenUp = client.end != null || (client.wasEvicted && isPatienceOver);
+      if (client.isHonest && !client.isDone() && isGivenUp) {
+        client.check();
+        client.again();
+        again++;
+      }
+    }
+  }
+
+  private void close() {
+    peers.close();
+    if (process != null) {
+      long heldBytes = MemoryUse.borrowedBytes(other);
+      long leftBytes = MemoryUse.processRoomBytes(other);
+      Check.that(
+          heldBytes + leftBytes == processBytes, "the process has memory when all is closed");
+    }
   }
 
   // Clients
 
   private interface Action {
-    void of(MemoryPeers.Client client);
+    void of(MemoryClient client);
   }
 
   private void withClient(boolean isHonest, Action action) {
@@ -181,15 +250,21 @@ public final class MemoryFuzz {
         int host = (isHonest ? HONEST_HOSTS : HOSTILE_HOSTS) + ((kind & 4) == 0 ? hosts : 0);
         InetSocketAddress address = MemoryPeers.address(host, 1_000 + hosts);
         int conv = first + 256 * ++hosts; // None that is forged.
-        send(peers.new Client(address, conv, isHonest), kind >> 3);
+        MemoryClient client = new MemoryClient(peers, address, conv, isHonest);
+        peers.add(client);
+        send(client, kind >> 3);
       }
     }
   }
 
-  private void send(MemoryPeers.Client client, int kind) {
-    int bytes = (1 + input.unsignedByte()) * honestUnit;
+  private void send(MemoryClient client, int kind) {
+    int size = 1 + input.unsignedByte();
+    int bytes = size * honestUnit;
     int answerBytes = (kind & 1) == 0 ? 1 : input.unsignedByte() * 10;
-    client.send(kind & 7, bytes >> (kind & 3), answerBytes);
+    int requests = peers.hasStreams(client.conv) ? 1 + size % MAX_STREAMS : 1;
+    for (int i = 0; i < requests; i++) {
+      client.send(kind & 7, (bytes / requests) >> (kind & 3), answerBytes);
+    }
   }
 
   // Datagrams that nobody has sent
@@ -304,6 +379,45 @@ public final class MemoryFuzz {
       int length = input.below(20);
       out.writeByte(length).writeZero(length);
     }
+  }
+
+  /**
+   * Frames of smux, well formed or not: as those of a hostile client, or in forged segments that
+   * begin sessions.
+   */
+  private void forgeStreams(int kind) {
+    ByteBuf frames = Unpooled.buffer();
+    int length = input.unsignedByte() >> (kind & 3);
+    int id = input.signedByte();
+    int command = input.unsignedByte();
+    for (int i = input.unsignedByte(); i >= 0; i--) {
+      forgeStreamFrame(frames, (command >> ((i & 1) * 3)) & 7, id, length);
+      id += command >> 6;
+    }
+    if ((kind & 4) != 0) {
+      withClient(false, client -> client.sendRaw(frames));
+      return;
+    }
+    int most = (kind & 8) == 0 ? 500 : 1_100;
+    InetSocketAddress address = forgedAddress();
+    for (int sn = 0; frames.isReadable(); sn++) {
+      int bytes = Math.min(most, frames.readableBytes());
+      peers.forge(address, push(FORGED_STREAMS, sn, 0, 0, bytes).writeBytes(frames, bytes));
+    }
+    peers.endBatch();
+  }
+
+  private void forgeStreamFrame(ByteBuf out, int command, int id, int length) {
+    byte[] payload =
+        switch (command) {
+          case 2, 6 -> new byte[length]; // PSH
+          case 4 -> new byte[] {(byte) length, 0, 0, 0, 0, (byte) length, 0, 0}; // UPD
+          case 5 -> input.take(length & 7);
+          default -> NO_BYTES; // SYN, FIN, NOP
+        };
+    int type = command == 6 ? 2 : command == 7 ? 0 : command;
+    out.writeByte(2).writeByte(type).writeShortLE(payload.length).writeIntLE(id);
+    out.writeBytes(payload);
   }
 
   /** Probes, acknowledgements and what is no segment at all. */

@@ -28,6 +28,13 @@ class MemoryFuzzTest {
         + "41f8266dde5463357b516dfbe1fb06b31a6f6789fab574f630b5e778973da070e323f56696cfdc1703694ac1fe1"
         + "10aface3d6674070b67ee87b9c5fe64d0e680897b4393beb692849a91bc05976f120cc66df73ea8e5767671dea9"
         + "060b55db0",
+    "a client whose rate timeouts have halved misses its turns,"
+        + " 08933f481cc99a5268a694618462c7a460a3b2d54e1cf3094cee675eda392c30bf2f5159ba82a5b3e7597aa6"
+        + "88aba030ca9c53ef0d9109c4ee58244e193ecfea7101a6bd25000d8f6ffb85931628d6d009116da9f43121c8"
+        + "6fa6c95083a99aa360e67d006dc2b888058af7e8172deba416da2f2f5ee3be7cd427094ededd26f4fdce6d5d"
+        + "f8c8fce300eb48d70bad56f3b0f0b6f01776417a509b46c435bea6faae0cc6e5c90c0197941df4bfbb419181"
+        + "c1afbeb0ed414136e6676b779c6b2abd9df752bb5ef438540a9c81bf40498b79f2deebabebc843d0355e1d26"
+        + "e2a40a43b9aef6c0",
   })
   void knownInput(String what, String hex) {
     int done = MemoryFuzz.run(ByteBufUtil.decodeHexDump(hex));
@@ -36,7 +43,7 @@ class MemoryFuzzTest {
 
   /** Any limit, with and without loss and reordering. */
   @ParameterizedTest
-  @ValueSource(ints = {0x00, 0x15, 0x3a, 0x3f})
+  @ValueSource(ints = {0x00, 0x15, 0x3a, 0x3f, 0x41, 0x7e, 0xc5, 0xea})
   void randomInputs(int setup) {
     SplittableRandom random = new SplittableRandom(setup);
     int done = 0;

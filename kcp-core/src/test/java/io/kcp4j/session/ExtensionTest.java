@@ -17,6 +17,8 @@ import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@link Extension}: offer, answer and confirmation, and what others can forge. */
 class ExtensionTest {
@@ -119,6 +121,26 @@ class ExtensionTest {
     List<ByteBuf> confirmation = client.packets();
     assertEquals(List.of(CONFIRMATION), messages(confirmation));
     server.take(client, confirmation);
+    assertTrue(server.session.isExtensionEstablished());
+  }
+
+  private static List<ByteBuf> padded(List<ByteBuf> packets, int bytes) {
+    return packets.stream()
+        .map(packet -> Unpooled.wrappedBuffer(packet, Unpooled.wrappedBuffer(new byte[bytes])))
+        .toList();
+  }
+
+  /** They are ignored, and do not hide the message of a datagram whose other segments count. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, Segment.HEADER_BYTES - 1})
+  void trailingBytesShorterThanAHeaderDoNotHideAMessage(int bytes) {
+    open();
+    client.write(10);
+    server.take(client, padded(client.packets(), bytes));
+    client.take(server, padded(answers(), bytes));
+    assertTrue(client.session.isExtensionEstablished());
+    client.runTo(client.nowUs + 20_000);
+    server.take(client, padded(client.packets(), bytes));
     assertTrue(server.session.isExtensionEstablished());
   }
 

@@ -162,13 +162,12 @@ class LaneSessionTest {
     assertEquals(List.of("a sent", "b sent"), fates);
   }
 
-  /** Bytes behind a message, which some networks add, hide it, but not the segments before it. */
+  /** A network has cut the datagram: fewer bytes than a header has are left behind the preface. */
   @Test
   void firstDatagramWithoutItsOfferIsNotAcknowledgedAndComesAgain() {
     begin();
-    ByteBuf padded =
-        Unpooled.copiedBuffer(client.packets().get(0), Unpooled.wrappedBuffer(new byte[3]));
-    server.take(client, List.of(padded));
+    ByteBuf cut = client.packets().get(0).slice(0, 2 * Segment.HEADER_BYTES);
+    server.take(client, List.of(cut));
     server.runTo(server.nowUs + 100_000);
     assertEquals(List.of(), server.packets());
     assertEquals(List.of(), server.ends);
@@ -176,6 +175,46 @@ class LaneSessionTest {
     exchange(5);
     assertTrue(client.session.lanes().isOpen());
     assertTrue(server.session.lanes().isOpen());
+  }
+
+  private static List<ByteBuf> padded(List<ByteBuf> packets) {
+    return packets.stream()
+        .map(packet -> Unpooled.wrappedBuffer(packet, Unpooled.wrappedBuffer(new byte[3])))
+        .toList();
+  }
+
+  /** A network adds a few bytes to each datagram. */
+  @Test
+  void trailingBytesHideNeitherOffersNorAnswers() {
+    begin();
+    for (int i = 0; i < 3; i++) {
+      server.runTo(server.nowUs + 10_000);
+      server.take(client, padded(client.packets()));
+      client.runTo(client.nowUs + 10_000);
+      client.take(server, padded(server.packets()));
+    }
+    assertTrue(server.session.lanes().isOpen());
+    assertTrue(client.session.lanes().isOpen());
+    assertTrue(server.session.isExtensionEstablished());
+  }
+
+  /** An acknowledgement without the answer would tell the client that there are no lanes. */
+  @Test
+  void unreliableDatagramsLeaveTheAllowanceOfThePathToTheAnswer() {
+    client.fec = FecConfig.of(10, 3);
+    server.fec = client.fec;
+    begin();
+    server.take(client, client.packets());
+    server.session.unreliableLimit(10);
+    server.session.sendUnreliable(Unpooled.buffer().writeZero(180));
+    server.flush();
+    server.runTo(server.nowUs + 20_000);
+    client.take(server, server.packets());
+    assertTrue(client.session.lanes().isOpen());
+    server.take(client, client.packets());
+    server.flush();
+    assertEquals(1, server.packets().size());
+    assertEquals(1, server.count(KcpCounter.UNRELIABLE_OUT));
   }
 
   @Test

@@ -96,6 +96,13 @@ class RetryTest {
   }
 
   @Test
+  void trailingBytesDoNotHideTheOffer() {
+    ByteBuf padded = Unpooled.wrappedBuffer(request().get(0), Unpooled.wrappedBuffer(new byte[3]));
+    List<ByteBuf> retry = answer(List.of(padded));
+    assertTrue(ByteBufUtil.hexDump(message(retry)).startsWith(RETRY_TO_CLIENT));
+  }
+
+  @Test
   void clientIsAdmittedThoughTheRetryIsLost() {
     answer(request());
     client.runTo(client.nowUs + 1_000_000);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.ByteBuf;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -139,6 +140,32 @@ class SmuxMemoryTest {
     driven.receive(driven.psh(3, 10));
     assertEquals(0, memory.unreadBytes);
     assertEquals(10_011, user.received().length);
+  }
+
+  /** One read of the connection is kept without room for it, and may have frames of one byte. */
+  @Test
+  void tinyPiecesOfOneReadCountTogether() throws SmuxException {
+    DrivenSmux driven = server(DrivenSmux.config());
+    driven.users = SmuxMemoryTest::pausedUser;
+    memory.limitBytes = StreamTable.STREAM_BYTES;
+    ByteBuf[] frames = new ByteBuf[3_001];
+    frames[0] = driven.syn(3);
+    for (int i = 1; i < frames.length; i++) {
+      frames[i] = driven.psh(3, new byte[] {(byte) i});
+    }
+    driven.receive(frames);
+    assertEquals(3_000, memory.unreadBytes);
+    assertEquals(3_000, driven.session.stats().unreadBytes());
+    TestStream user = driven.accepted.get(0);
+    assertEquals(3_000, user.readAll());
+    for (int i = 1; i < frames.length; i++) {
+      assertEquals((byte) i, user.received()[i - 1]);
+    }
+    assertEquals(0, memory.unreadBytes);
+    assertEquals(0, driven.session.stats().unreadBytes());
+    driven.session.fail(new SmuxException("the end"));
+    memory.assertEmpty();
+    driven.assertNothingHeld();
   }
 
   @Test

@@ -99,10 +99,14 @@ final class StreamReader implements Runnable {
   }
 
   /**
-   * Counts what waits for another read. If none is requested, slices are replaced by copies: they
-   * would keep more.
+   * Counts what waits for another read. If none is requested, slices are replaced by a copy of them
+   * all: they would keep more, and each of them may have a few bytes only.
    */
   private void charge() {
+    if (hasSlices && !isPending && takenBytes > 0) {
+      hasSlices = false;
+      join();
+    }
     int bytes = takenBytes + BUFFER_BYTES * taken.size();
     if (bytes > chargedBytes) {
       channel.memory().chargeUnread(bytes - chargedBytes);
@@ -111,25 +115,20 @@ final class StreamReader implements Runnable {
     }
     chargedBytes = bytes;
     hasSlices &= bytes > 0;
-    if (hasSlices && !isPending) {
-      hasSlices = false;
-      for (int count = taken.size(); count > 0; count--) {
-        taken.add(copy(taken.remove()));
-      }
-    }
   }
 
-  /** Without memory for a copy, the slice stays. */
-  private ByteBuf copy(ByteBuf slice) {
+  /** Without memory for a copy, the slices stay. */
+  private void join() {
     ByteBuf copy;
     try {
-      copy = channel.alloc().buffer(slice.readableBytes(), slice.readableBytes());
+      copy = channel.alloc().buffer(takenBytes, takenBytes);
     } catch (RuntimeException | OutOfMemoryError e) {
-      return slice;
+      return;
     }
-    copy.writeBytes(slice);
-    slice.release();
-    return copy;
+    for (ByteBuf slice; (slice = taken.poll()) != null; slice.release()) {
+      copy.writeBytes(slice);
+    }
+    taken.add(copy);
   }
 
   /** Makes the requested read if there is input. */

@@ -56,7 +56,8 @@ class SmuxStreamChannelTest {
   void nothingIsReadWhileAutoReadIsOff() {
     try (EmbeddedConnection connection =
         new EmbeddedConnection(SmuxConfig.DEFAULT, stream -> stream.config().setAutoRead(false))) {
-      connection.receive(Frame.syn(3), Frame.push(3, "a"), Frame.push(3, "b"));
+      connection.receive(Frame.syn(3), Frame.push(3, "a"));
+      connection.receive(Frame.push(3, "b"));
       assertEquals(List.of("active"), events(connection, 0));
       assertNotEquals(0, connection.unreadBytes());
       connection.accepted.get(0).read();

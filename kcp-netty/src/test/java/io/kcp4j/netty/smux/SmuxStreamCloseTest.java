@@ -319,7 +319,8 @@ class SmuxStreamCloseTest {
     try (EmbeddedConnection connection = halfClosing()) {
       SmuxStreamChannel stream = connection.accept(3);
       stream.config().setAutoRead(false);
-      connection.receive(Frame.push(3, "a"), Frame.push(3, "b"), Frame.fin(3));
+      connection.receive(Frame.push(3, "a"));
+      connection.receive(Frame.push(3, "b"), Frame.fin(3));
       connection.setWritable(false);
       ChannelFuture write = stream.writeAndFlush(connection.buffer("lost"));
       closeByPeer(connection);
@@ -350,7 +351,9 @@ class SmuxStreamCloseTest {
     try (EmbeddedConnection connection = new EmbeddedConnection(CONFIG)) {
       SmuxStreamChannel stream = connection.accept(3);
       stream.config().setAutoRead(false);
-      connection.receive(Frame.push(3, "a"), Frame.push(3, "b"), Frame.push(3, "c"));
+      for (String bytes : List.of("a", "b", "c")) {
+        connection.receive(Frame.push(3, bytes));
+      }
       closeByPeer(connection);
       connection.advanceMs(CLOSE_TIMEOUT_MS - 1);
       stream.read();
@@ -369,7 +372,8 @@ class SmuxStreamCloseTest {
     try (EmbeddedConnection connection = halfClosing()) {
       SmuxStreamChannel stream = connection.accept(3);
       stream.config().setAutoRead(false);
-      connection.receive(Frame.push(3, "a"), Frame.push(3, "b"), Frame.fin(3));
+      connection.receive(Frame.push(3, "a"));
+      connection.receive(Frame.push(3, "b"), Frame.fin(3));
       stream.shutdownOutput();
       assertTrue(connection.sent().contains(Frame.fin(3)));
       closeByPeer(connection);
