@@ -180,6 +180,22 @@ class MemoryBudgetTest {
     assertFalse(second.tryReserve(1));
   }
 
+  /** Otherwise the message that has the reserve would wait for those that send. */
+  @Test
+  void sendingLeavesTheReserveFree() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryBudget shared = new MemoryBudget(limit);
+    MemoryAccount receiver = account(shared, 1);
+    assertTrue(receiver.tryReserve((int) (limit.commonBytes() - limit.withheldBytes()) - MIB));
+    MemoryAccount sender = account(shared, 2);
+    assertFalse(sender.hasRoomToSend(MIB + 1));
+    assertTrue(sender.hasRoomToSend(MIB));
+    sender.chargeToSend(MIB);
+    assertFalse(sender.hasRoomToSend(1));
+    receiver.reserve(true);
+    assertTrue(receiver.tryReserve((int) limit.withheldBytes()));
+  }
+
   @Test
   void oneClaimantAtATimeHasTheReserve() {
     MemoryReserve reserve = MemoryLimit.shared(64 * MIB).reserve();

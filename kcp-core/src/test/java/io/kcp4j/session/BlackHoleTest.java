@@ -388,6 +388,33 @@ class BlackHoleTest {
     assertEquals(0, client.count(KcpCounter.MTU_BLACK_HOLES));
   }
 
+  /** The server advertises its window of its own accord, and nothing reaches it. */
+  @Test
+  void windowThatWasUnderWayBeforeTheProbeIsNoAnswer() {
+    begin(large().progressTimeoutMs(60_000));
+    passes = packet -> false;
+    client.write(BULK_BYTES);
+    long probes = client.count(KcpCounter.PROBES_OUT);
+    int windows = 0;
+    for (int ms = 0; ms < 30_000; ms++) {
+      step();
+      if (client.count(KcpCounter.PROBES_OUT) > probes) {
+        probes = client.count(KcpCounter.PROBES_OUT);
+        toClient.add(new InFlight(client.nowUs + DELAY_US / 4, window()));
+        windows++;
+      }
+    }
+    assertTrue(windows > 0);
+    assertEquals(List.of(), client.ends);
+    assertEquals(0, client.count(KcpCounter.MTU_BLACK_HOLES));
+  }
+
+  private ByteBuf window() {
+    ByteBuf out = Unpooled.buffer();
+    Segment.write(out, client.session.conv(), Segment.WINS, 0, 128, 0, 0, 1, 0);
+    return out;
+  }
+
   @Test
   void failureThatHasNoSizeHasNoDetail() {
     begin(KcpConfig.builder());

@@ -556,6 +556,40 @@ class MemoryPressureTest {
     return (value & 0x7f) | 0x80 | (value << 1 & 0x7f00) | 0x8000 | (value << 2 & 0x7f0000);
   }
 
+  /** Its peer had answered by duplicates only, and then went on. */
+  @Test
+  void sessionThatHasStalledAndGoesOnMayPause() {
+    Crowd crowd = crowdWithPausedReaders(Delivery.MESSAGE);
+    crowd.client(2, 2).send(10);
+    Crowd.Client second = crowd.client(3).send(10);
+    Crowd.Client third = crowd.client(4).send(10);
+    crowd.run(100);
+    forgeFragments(crowd, 1, 1); // Refused: then it may use the reserve.
+    forgeFragments(crowd, 1, 10);
+    second.send(50_000).flush();
+    crowd.run(500);
+    forgeFragments(crowd, 1, 1);
+    runUntilReceived(crowd, crowd.receivedBytes() + 50_000); // It has stalled.
+    forgeFragments(crowd, 11, 13);
+    forgeFragments(crowd, 13, 51); // The last one needs a larger buffer.
+    assertFalse(crowd.budget.isReserveFree());
+    third.send(50_000).flush();
+    runUntilReceived(crowd, crowd.receivedBytes() + 50_000); // It has paused.
+    forgeFragments(crowd, 52, 101);
+    forgeFragments(crowd, 101, 120);
+    assertEquals(Map.of(), crowd.ends);
+    assertEquals(10 + 120 * 1_300, crowd.received.get(Crowd.address(2, 2)));
+  }
+
+  /** Segments of the message that begins with sequence number 1 and has 120 fragments. */
+  private static void forgeFragments(Crowd crowd, int first, int last) {
+    for (int sn = first; sn <= last; sn++) {
+      crowd.forge(2, 2, sn, 120 - sn, 1_300);
+      crowd.run(2);
+    }
+    crowd.run(100);
+  }
+
   /** Their end makes no memory free. */
   @Test
   void idleSessionsOfNetworkThatHoldsMoreThanItsPartStay() {

@@ -195,6 +195,29 @@ class UnvalidatedSessionsTest {
     assertEquals(128 + begun + 1, count(KcpCounter.SESSIONS_OPENED), "others are not concerned");
   }
 
+  /** Those that its own limit refuses must not count among those of all. */
+  @Test
+  void attemptsOfANetworkBeyondItsLimitTakeNothingFromOthers() {
+    table.unvalidatedLimit(250);
+    for (int peer = 1; peer <= 128; peer++) {
+      send(peer, 0);
+    }
+    int attempts = 0;
+    int begun = 0;
+    for (int ms = 0; ms < 4_000; ms++, nowUs += 1_000) {
+      sendTwice(1_000 + ms);
+      if (ms >= 2_000 && ms % 50 == 0) {
+        long before = count(KcpCounter.SESSIONS_OPENED);
+        for (int i = 0; i < 2; i++) {
+          send(table, addressOfNetwork(ms), ms, 0);
+        }
+        attempts++;
+        begun += (int) (count(KcpCounter.SESSIONS_OPENED) - before);
+      }
+    }
+    assertTrue(begun >= attempts * 9 / 10, begun + " of " + attempts + " have begun");
+  }
+
   @Test
   void attemptsUnderPressureAreLimited() {
     table.unvalidatedLimit(4096);

@@ -231,6 +231,28 @@ class StreamMemoryTest {
     }
   }
 
+  /** Nobody may ever read what a packet from a forged address has left in a stream. */
+  @Test
+  void streamsOfAPeerThatHasNotAnsweredKeepNothingAfterItsSession() throws Exception {
+    SmuxConfig config = SmuxConfig.builder().closeTimeoutMs(600_000).build();
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      KcpServerChannel server = serve(fixture, config, new Accept(false));
+      try (RawPeer peer = new RawPeer(server.localAddress())) {
+        ByteBuf frames = Unpooled.buffer();
+        frames.writeByte(2).writeByte(0).writeShortLE(0).writeIntLE(3);
+        frames.writeByte(2).writeByte(2).writeShortLE(1_000).writeIntLE(3).writeZero(1_000);
+        peer.send(RawPeer.segment(1, Segment.PUSH, 0, ByteBufUtil.getBytes(frames)));
+        KcpChannel child = fixture.child();
+        await().until(() -> stats(child).unreadBytes() == 1_000);
+        assertTrue(server.heldBytes() > 1_000, "" + server.heldBytes());
+        peer.send(RawPeer.segment(1, Segment.PUSH, 1, new byte[8])); // Of no version of smux.
+        await().until(() -> !child.isOpen());
+        await().until(() -> accepted.stream().noneMatch(Channel::isOpen));
+        await().until(() -> server.heldBytes() == 0);
+      }
+    }
+  }
+
   /** As kcptun does when it begins again, with connections that wait. */
   @Test
   void honestClientMayOpenManyStreamsBeforeItHasAnswered() throws Exception {

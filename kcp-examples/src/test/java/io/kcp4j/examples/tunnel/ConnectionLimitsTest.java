@@ -6,9 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Segment;
+import io.kcp4j.netty.KcpChannelEvent;
+import io.kcp4j.netty.smux.SmuxHandler;
+import io.kcp4j.netty.smux.SmuxStreamChannel;
+import io.kcp4j.smux.SmuxConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
@@ -35,10 +41,16 @@ class ConnectionLimitsTest {
   private static byte[] syns(int conv, int streams) {
     ByteBuf out = Unpooled.buffer();
     Segment.write(out, conv, Segment.PUSH, 0, 128, 1, 0, 0, 8 * streams);
+    return ByteBufUtil.getBytes(out.writeBytes(frames(streams)));
+  }
+
+  /** The frames that begin so many streams. */
+  private static ByteBuf frames(int streams) {
+    ByteBuf out = Unpooled.buffer();
     for (int i = 0; i < streams; i++) {
       out.writeByte(2).writeByte(0).writeShortLE(0).writeIntLE(3 + 2 * i);
     }
-    return ByteBufUtil.getBytes(out);
+    return out;
   }
 
   @Test
@@ -67,6 +79,37 @@ class ConnectionLimitsTest {
         assertEquals(ConnectionLimits.MAX_UNANSWERED + 10, connections.get());
       }
     }
+  }
+
+  /** Otherwise each session that ends would let one that is forged have more of them. */
+  @Test
+  void sessionThatHasAnsweredTakesItsConnectionsOffOnce() {
+    ConnectionLimits limits = new ConnectionLimits(1_000, 1_000);
+    TargetConnector connector = new TargetConnector(null, null, limits, () -> true);
+    ChannelInitializer<SmuxStreamChannel> streamHandler =
+        new ChannelInitializer<>() {
+          @Override
+          protected void initChannel(SmuxStreamChannel stream) {
+            connector.connect(stream);
+          }
+        };
+    EmbeddedChannel session =
+        new EmbeddedChannel(connector, new SmuxHandler(SmuxConfig.DEFAULT, false, streamHandler));
+    session.writeInbound(frames(3));
+    assertEquals(ConnectionLimits.MAX_UNANSWERED - 3, leftForUnanswered(limits));
+    session.pipeline().fireUserEventTriggered(KcpChannelEvent.ESTABLISHED);
+    assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered(limits));
+    session.finishAndReleaseAll();
+    assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered(limits));
+  }
+
+  private static int leftForUnanswered(ConnectionLimits limits) {
+    int left = 0;
+    while (limits.tryAddUnanswered()) {
+      left++;
+    }
+    limits.removeUnanswered(left);
+    return left;
   }
 
   @Test
