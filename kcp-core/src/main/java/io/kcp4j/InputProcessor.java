@@ -95,7 +95,8 @@ final class InputProcessor {
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
         case Segment.PUSH -> {
-          isFresh |= kcp.timestamps.takePeer(Segment.ts(second), nowUs);
+          boolean isNew = Segment.sn(second) - kcp.receiving.next() >= 0;
+          isFresh |= kcp.timestamps.takePeer(Segment.ts(second), isNew, nowUs);
           push(kcp, first, second, datagram, index, length);
         }
         case Segment.WASK -> kcp.advertised.probed();

@@ -20,7 +20,7 @@ final class Timestamps {
   private boolean hasPeer;
   private boolean isApart;
 
-  /** By how much the peer's clock is ahead, as its first PUSH says. */
+  /** By how much the peer's clock is ahead. */
   private int aheadMs;
 
   /** The newest timestamp of the peer's PUSHes, if there was one. */
@@ -49,9 +49,14 @@ final class Timestamps {
     origin += ts + (1 << 30) + random - at(nowUs);
   }
 
-  /** Takes the timestamp of a PUSH; returns whether it is newer than all before. */
-  boolean takePeer(int ts, long nowUs) {
-    if (hasPeer && ts - peer <= 0) {
+  /**
+   * Takes the timestamp of a PUSH; returns whether it is newer than all before.
+   *
+   * @param isNew whether the segment has not been received yet: before the first of these, one may
+   *     be a challenge, which has any timestamp
+   */
+  boolean takePeer(int ts, boolean isNew, long nowUs) {
+    if (hasPeer ? ts - peer <= 0 : !isNew) {
       return false;
     }
     if (!hasPeer) {

@@ -395,7 +395,7 @@ class FecDecoderTest {
 
   @Test
   void datagramRefusedByTheBudgetIsNotRecovered() {
-    MemoryBudget budget = new MemoryBudget(2 * (3 * 256 + RING_BYTES));
+    MemoryBudget budget = new MemoryBudget(2L * (3 * 256 + RING_BYTES));
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
     sender.sendRandom(4 * 3 + 3 * 7, 100, 0);
@@ -474,7 +474,7 @@ class FecDecoderTest {
 
   @Test
   void newGroupsReplaceOldOnesWhenTheBudgetIsExhausted() {
-    MemoryBudget budget = new MemoryBudget(2 * (3 * 128 + RING_BYTES));
+    MemoryBudget budget = new MemoryBudget(2L * (3 * 128 + RING_BYTES));
     receiver = new FecReceiver(RATIO, budget);
     receiver.prove(0, 3, 2);
     sender.sendRandom(4 * 3 + 3 * 7, 100, 0);

@@ -39,6 +39,9 @@ final class MemoryServer {
   /** A turn to use the reserve is over after a second without growth; time passes in steps. */
   private static final long STALLED_US = 900_000;
 
+  /** A session may have the reserve for so long while others wait. */
+  private static final long MAX_TURN_US = 15_000_000;
+
   /** By this part of what it holds a session with the reserve has to grow. */
   private static final int GROWTH_PART = 16;
 
@@ -185,6 +188,7 @@ final class MemoryServer {
     private boolean hasStalled;
     private long grownAtUs;
     private long grownBytes;
+    private long turnAtUs;
 
     Served(Session session, MemoryClient client) {
       this.session = session;
@@ -335,11 +339,12 @@ final class MemoryServer {
     private void checkEnd(EndReason reason) {
       switch (reason) {
         case EVICTED ->
-            Check.that(!session.path().isValidated(), () -> "evicted, but validated: " + client);
+            Check.that(
+                session.kcp().memory().isUnvalidated(), () -> "evicted, but validated: " + client);
         case MEMORY_SHORTAGE -> {
           watchReserve();
           int network = session.kcp().memory().network();
-          boolean isOverPart = peers.budget.isOverPart(network, 0);
+          boolean isOverPart = peers.budget.limit().networkParts().isOver(network);
           Check.that(hasStalled || isOverPart, () -> "ended, but not stalled: " + client);
         }
         default ->
@@ -363,7 +368,9 @@ final class MemoryServer {
         grownAtUs = peers.nowUs;
         grownBytes = takenBytes;
       }
-      hasStalled |= peers.nowUs - grownAtUs >= STALLED_US;
+      turnAtUs = hadReserve ? turnAtUs : peers.nowUs;
+      boolean isTurnOver = peers.nowUs - turnAtUs >= MAX_TURN_US;
+      hasStalled |= peers.nowUs - grownAtUs >= STALLED_US || isTurnOver;
       hadReserve = hasReserve;
     }
   }

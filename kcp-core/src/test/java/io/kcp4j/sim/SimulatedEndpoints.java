@@ -100,6 +100,7 @@ public final class SimulatedEndpoints {
   private final Map<Integer, byte[]> firstDatagrams = new HashMap<>();
   private final CRC32C digest = new CRC32C();
   private final int guestConv;
+  private boolean hasGuestTried;
   private boolean asksClients;
   private final SimulatedLayers layers;
   private final PacketCipher attackerCipher;
@@ -589,9 +590,11 @@ public final class SimulatedEndpoints {
         return () -> KcpCounter.UNKNOWN_SESSION;
       }
       case 3 -> {
-        Segment.write(datagram, guestConv, Segment.PUSH, 0, 9, 0, 0, 0, 5);
+        boolean begins = !hasGuestTried; // A second time it would be challenged, under an AEAD.
+        hasGuestTried = true;
+        Segment.write(datagram, guestConv, Segment.PUSH, 0, 9, 0, begins ? 0 : sn, 0, 5);
         datagram.writeZero(5);
-        return () -> KcpCounter.ACCEPT_REFUSED;
+        return () -> begins ? KcpCounter.ACCEPT_REFUSED : KcpCounter.UNKNOWN_SESSION;
       }
       case 4 -> {
         Segment.write(datagram, guestConv, Segment.PUSH, 0, 9, 0, 0, 0, 1477);

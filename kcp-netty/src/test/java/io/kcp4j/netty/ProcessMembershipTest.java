@@ -14,6 +14,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.NetUtil;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.AfterEach;
@@ -103,7 +104,8 @@ class ProcessMembershipTest {
               .handler(new ChannelInboundHandlerAdapter());
       ChannelFuture refused =
           client.connect(
-              new InetSocketAddress("127.0.0.1", 9), InetSocketAddress.createUnresolved("no", 1));
+              new InetSocketAddress(NetUtil.LOCALHOST, 9),
+              InetSocketAddress.createUnresolved("no", 1));
       assertTrue(refused.awaitUninterruptibly(10, SECONDS));
       assertFalse(refused.isSuccess());
       assertTrue(refused.channel().closeFuture().awaitUninterruptibly(10, SECONDS));
