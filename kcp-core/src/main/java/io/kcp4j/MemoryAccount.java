@@ -354,6 +354,11 @@ public final class MemoryAccount {
         : !budget().isLimited(network, bytes) && budget().hasRoomToSend(bytes);
   }
 
+  /** Whether a session that holds nothing may queue a message beyond that share. */
+  boolean hasRoomToBegin(long bytes) {
+    return budget().limit().reserveBytes() == 0 || budget().hasRoomToBegin(bytes);
+  }
+
   /** Counts {@code bytes} in the share of sending, without a check. */
   void chargeToSend(int bytes) {
     sendBytes += bytes;

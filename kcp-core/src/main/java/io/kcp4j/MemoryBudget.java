@@ -258,6 +258,16 @@ public final class MemoryBudget {
         && sending.isLeftByProcess(bytes, Purpose.BEYOND_GAP, 0);
   }
 
+  /**
+   * Whether a session that holds nothing may queue {@code bytes} though sending has no room for
+   * them: all such sessions together may exceed its share by as much as the reserve.
+   */
+  boolean hasRoomToBegin(long bytes) {
+    long sentBytes = sending.allBytes();
+    return bytes <= commonBytes / 2 + limit.reserveBytes() - sentBytes
+        && bytes <= commonBytes - sentBytes - receiving.allBytes();
+  }
+
   /** Counts {@code bytes} in the share of sending, without a check. */
   void chargeToSend(long bytes) {
     sending.use(bytes);
@@ -279,6 +289,11 @@ public final class MemoryBudget {
     return hasUnvalidatedShare()
         ? limit.unvalidatedShareBytes() - unvalidated.allBytes()
         : roomBytes(Purpose.SPARE, 0);
+  }
+
+  /** Whether less than half of that share is left. */
+  public boolean isUnvalidatedShareScarce() {
+    return hasUnvalidatedShare() && unvalidatedRoomBytes() < limit.unvalidatedShareBytes() / 2;
   }
 
   /**

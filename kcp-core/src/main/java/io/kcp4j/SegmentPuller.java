@@ -19,10 +19,11 @@ final class SegmentPuller {
 
   /** Whether a segment can be pulled: the source has payload, and memory is left for it. */
   boolean isReady() {
+    int segmentBytes = Segment.HEADER_BYTES + kcp.mssBytes();
     return isSourceReady()
         && kcp.isOpen()
         && !kcp.admission.isDeferred()
-        && kcp.sending.isAffordable(Segment.HEADER_BYTES + kcp.mssBytes());
+        && kcp.sending.isAffordable(segmentBytes, segmentBytes);
   }
 
   /** Whether the source has payload that may leave. */

@@ -17,7 +17,7 @@ final class SendAdmission {
   /** How many fragments of a message the peer has said that it takes; 0 if it has not. */
   private short peerFragments;
 
-  /** Whether the allocator has failed, and when to try again. */
+  /** Whether there was no memory, and when to try again. */
   private boolean deferred;
 
   private long retryAtUs = Kcp.NO_DEADLINE;
@@ -94,7 +94,7 @@ final class SendAdmission {
     int others = Math.max(data.readableBytes() - firstBytes, 0);
     int fragments = 1 + (others + mssBytes - 1) / mssBytes;
     int bytes = fragments * Segment.HEADER_BYTES + data.readableBytes();
-    if (!isOpen() || !kcp.sending.isAffordable(bytes)) {
+    if (!isOpen() || !isAffordable(bytes)) {
       return refuse(Math.max(bytes, segmentBytes()));
     }
     int start = data.readerIndex();
@@ -123,11 +123,16 @@ final class SendAdmission {
     return fits ? firstBytes : mssBytes;
   }
 
+  private boolean isAffordable(int bytes) {
+    return kcp.sending.isAffordable(bytes, segmentBytes());
+  }
+
   /** Notes what was not admitted, and returns false. */
   private boolean refuse(int bytes) {
     refusedBytes = bytes;
-    if (!kcp.sending.isAffordable(bytes)) {
+    if (!isAffordable(bytes)) {
       kcp.memory().noteShortageToSend(bytes);
+      deferred |= kcp.sending.isEmpty() && !kcp.memory().isUnvalidated(); // No ACK will come.
     }
     return false;
   }
@@ -161,7 +166,7 @@ final class SendAdmission {
 
   /** Whether a segment would be admitted. */
   boolean isOpen() {
-    return hasQueueRoom() && kcp.sending.isAffordable(segmentBytes());
+    return hasQueueRoom() && isAffordable(segmentBytes());
   }
 
   private boolean hasQueueRoom() {
@@ -170,7 +175,7 @@ final class SendAdmission {
 
   /** Whether the memory budget had no room for all of the last {@link #send}, and has none yet. */
   boolean isShortOfMemory() {
-    return refusedBytes > 0 && hasQueueRoom() && !kcp.sending.isAffordable(refusedBytes);
+    return refusedBytes > 0 && hasQueueRoom() && !isAffordable(refusedBytes);
   }
 
   /**
@@ -182,7 +187,7 @@ final class SendAdmission {
         refusedBytes > 0
             && kcp.sending.queued() == 0
             && hasQueueRoom()
-            && kcp.sending.isAffordable(refusedBytes)
+            && isAffordable(refusedBytes)
             && (kcp.sendLimit == null || kcp.sendLimit.queueRoomBytes(Integer.MAX_VALUE) > 0);
     if (retry) {
       refusedBytes = 0;

@@ -137,10 +137,13 @@ final class SendBuffer {
   /**
    * Whether the memory budget has room for segments of so many bytes in all, headers included. An
    * empty buffer always takes a segment, so that the session makes progress whatever others hold,
-   * unless the peer's address may be forged.
+   * unless the peer's address may be forged. A message may have to wait for those of others.
+   *
+   * @param segmentBytes the size of a full segment
    */
-  boolean isAffordable(int bytes) {
-    return isExempt() || memory.isAffordable(bytes);
+  boolean isAffordable(int bytes, int segmentBytes) {
+    boolean mayBegin = isExempt() && (bytes <= segmentBytes || account.hasRoomToBegin(bytes));
+    return mayBegin || memory.isAffordable(bytes);
   }
 
   private boolean isExempt() {

@@ -179,6 +179,15 @@ final class MemoryPressure {
     return isShort ? evictable(nowUs) : null;
   }
 
+  /** Sessions may hold more than the share of unvalidated ones, so that some have to give way. */
+  void memoryIsUsed() {
+    isShareUsedUp |= isShareExceeded();
+  }
+
+  private boolean isShareExceeded() {
+    return budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < 0;
+  }
+
   /** An unvalidated session has to give way. */
   void makeRoom() {
     isShareUsedUp = true;
@@ -195,6 +204,9 @@ final class MemoryPressure {
     MemoryAccount memory = session.kcp().memory();
     if (memory.isUnvalidated() && session.path().isValidated()) {
       table.moveToCommon(session, nowUs);
+    }
+    if (!session.path().isValidated() && budget.isUnvalidatedShareScarce()) {
+      session.kcp().challengePath(); // It might have to give way before it is asked otherwise.
     }
     boolean isSending = memory.isShortToSend();
     int refusedBytes = memory.takeShortage();
@@ -234,8 +246,11 @@ final class MemoryPressure {
   /** To be called at the end of a batch of input, and once a second. User code may run. */
   void update(long nowUs) {
     if (isShareUsedUp) {
-      isShareUsedUp = false;
-      evictUnvalidated(nowUs);
+      boolean evicts = evictUnvalidated(nowUs);
+      while (evicts && isShareExceeded()) {
+        evicts = evictUnvalidated(nowUs);
+      }
+      isShareUsedUp = isShareExceeded(); // By sessions that are too young.
     }
     if (waiting.isEmpty()) {
       isEndDue = false;
@@ -277,11 +292,13 @@ final class MemoryPressure {
     return first.isSending ? budget.hasRoomToSend(bytes) : budget.hasRoomToReceive(bytes);
   }
 
-  private void evictUnvalidated(long nowUs) {
+  /** Returns whether there was one to evict. */
+  private boolean evictUnvalidated(long nowUs) {
     Session oldest = evictable(nowUs);
     if (oldest != null) {
       table.evict(oldest, nowUs);
     }
+    return oldest != null;
   }
 
   private Session evictable(long nowUs) {

@@ -2,6 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
+import io.kcp4j.Unstable;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
@@ -50,6 +51,9 @@ public final class Session extends FlushQueue.Entry {
   /** Whether the session itself counts as memory that is held. */
   private boolean isCharged;
 
+  /** What waits to be written, as it is counted, in bytes. */
+  private int waitingBytes;
+
   /** See {@link #packetKey()}. */
   private PacketKey packetKey;
 
@@ -92,6 +96,25 @@ public final class Session extends FlushQueue.Entry {
     }
   }
 
+  /**
+   * Tells how much the owner holds that waits to be written. As long as the address of the peer may
+   * be forged, that counts, and the session may have to give way for it.
+   *
+   * @param bytes 0 or more
+   */
+  @Unstable
+  public void waitingToBeWritten(long bytes) {
+    boolean isCounted = kcp.memory().isUnvalidated() && !path.isValidated();
+    int before = waitingBytes;
+    waitingBytes = isCounted ? (int) Math.min(bytes, Integer.MAX_VALUE / 2) : 0;
+    if (waitingBytes > before) {
+      kcp.memory().charge(waitingBytes - before);
+      table.memoryIsUsed();
+    } else if (waitingBytes < before) {
+      kcp.memory().release(before - waitingBytes);
+    }
+  }
+
   /** It is known that the peer receives at its address: what is sent is not limited any more. */
   void validatePath() {
     if (isCharged) {
@@ -99,6 +122,7 @@ public final class Session extends FlushQueue.Entry {
       kcp.memory().release(MemoryPressure.SESSION_BYTES);
     }
     path.validate();
+    waitingToBeWritten(0);
     kcp.endSendLimit();
   }
 
@@ -509,6 +533,8 @@ public final class Session extends FlushQueue.Entry {
     if (unreliable != null) {
       unreliable.close();
     }
+    kcp.memory().release(waitingBytes);
+    waitingBytes = 0;
     if (isCharged) {
       isCharged = false;
       kcp.memory().release(MemoryPressure.SESSION_BYTES);

@@ -504,6 +504,13 @@ public final class SessionTable {
   }
 
   /**
+   * A session that is not validated holds more, without having been asked whether there is room.
+   */
+  void memoryIsUsed() {
+    pressure.memoryIsUsed();
+  }
+
+  /**
    * Counts what a session with a validated path holds in the common part of the memory. As long as
    * that has no room, the session stays with those that are not validated, and may give way.
    */

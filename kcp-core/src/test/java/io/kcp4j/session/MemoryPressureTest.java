@@ -165,6 +165,50 @@ class MemoryPressureTest {
     assertEquals(10, crowd.received.get(honest.address));
   }
 
+  /** Nobody counted it, and the answers to a few datagrams took all memory of the process. */
+  @Test
+  void answersThatWaitToBeWrittenToForgedAddressesHoldASixteenth() {
+    Crowd crowd = new Crowd(16 * MIB, config(Delivery.STREAM));
+    crowd.onRead = session -> session.waitingToBeWritten(250_000);
+    for (int host = 2; host < 402; host++) {
+      crowd.forge(Crowd.address(host, 9), 0, 0, 10);
+      crowd.run(10);
+      int young = 20 * 260_000; // In the first 200 ms none gives way.
+      assertTrue(crowd.budget.unvalidatedBytes() <= MIB + young, host + " hosts");
+    }
+    crowd.run(1_000);
+    assertTrue(crowd.budget.unvalidatedBytes() <= MIB, "" + crowd.budget.unvalidatedBytes());
+    assertTrue(crowd.count(KcpCounter.SESSIONS_EVICTED) > 30);
+    Crowd.Client honest = crowd.client(200_000).ping();
+    crowd.run(2_000);
+    assertTrue(honest.receivedBytes > 70 * Crowd.Client.PING_BYTES, "" + honest.receivedBytes);
+    crowd.server.accepted.forEach(
+        session -> {
+          session.waitingToBeWritten(0);
+          session.close();
+        });
+    assertEquals(0, crowd.budget.usedBytes());
+  }
+
+  /** It was asked for a proof when something had to be sent to it, and had to give way before. */
+  @Test
+  void clientWhoseAnswerTakesLongStaysDuringAFlood() {
+    Crowd crowd = new Crowd(4 * MIB, config(Delivery.MESSAGE));
+    for (int host = 2; host < 42; host++) {
+      crowd.forge(Crowd.address(host, 9), 0, 0, 10);
+    }
+    crowd.run(300);
+    Crowd.Client honest = crowd.client(200_000).send(10);
+    for (int host = 100; host < 500; host++) {
+      crowd.forge(Crowd.address(host, 9), 0, 0, 10);
+      crowd.run(10);
+    }
+    honest.serverSession().kcp().send(Unpooled.buffer().writeZero(20));
+    crowd.server.table.scheduleFlush(honest.serverSession());
+    crowd.run(500);
+    assertEquals(20, honest.receivedBytes);
+  }
+
   /** Each attempt freed memory, which others had used up when it was repeated. */
   @Test
   void sessionBeginsThoughOthersUseUpAllThatIsFreed() {
@@ -588,6 +632,30 @@ class MemoryPressureTest {
       crowd.run(2);
     }
     crowd.run(100);
+  }
+
+  /** One message of each was accepted beyond every limit. */
+  @Test
+  void messagesToClientsThatDoNotTakeThemWaitForEachOther() {
+    Crowd crowd = new Crowd(8 * MIB, config(Delivery.MESSAGE));
+    Map<Session, Long> answered = new HashMap<>();
+    crowd.onRead =
+        session -> {
+          Long bytes = crowd.received.get(session.remote());
+          if (bytes != null && !bytes.equals(answered.put(session, bytes))) {
+            int answerBytes = bytes > 10 ? 140_000 : 1;
+            session.kcp().send(Unpooled.buffer().writeZero(answerBytes));
+          }
+        };
+    for (int host = 2; host < 102; host++) {
+      crowd.client(host, 7).send(10);
+      crowd.run(200);
+      crowd.disconnect(host, 7);
+      crowd.forge(host, 7, 1, 0, 10);
+      crowd.run(1);
+    }
+    assertTrue(crowd.budget.sendBytes() > 3 * MIB, "sends " + crowd.budget.sendBytes());
+    assertTrue(crowd.mostBytes <= 8 * MIB, "held " + crowd.mostBytes);
   }
 
   /** Their end makes no memory free. */

@@ -85,6 +85,7 @@ final class ChannelWriter extends ForwardingUnsafe {
       isShortOfMemory = isShort;
       in.setUserDefinedWritability(MEMORY_WRITABILITY, !isShort);
     }
+    channel.session().get().waitingToBeWritten(in.totalPendingWriteBytes());
     if (sent || kcp.isSendDeferred() || kcp.isSendLimited()) {
       // If the allocator had no memory, it will be asked again; the path may have to be challenged.
       channel.session().scheduleFlush();
