@@ -19,16 +19,19 @@ final class ControlFrames {
   private final int version;
   private final ArrayDeque<SmuxStream> streams = new ArrayDeque<>();
   private final Consumer<SmuxStream> finSent;
+  private final Consumer<SmuxStream> updateSent;
   private boolean hasNop;
 
   /**
    * Without frames at first.
    *
    * @param finSent is told when a FIN leaves
+   * @param updateSent is told when a UPD leaves
    */
-  ControlFrames(int version, Consumer<SmuxStream> finSent) {
+  ControlFrames(int version, Consumer<SmuxStream> finSent, Consumer<SmuxStream> updateSent) {
     this.version = version;
     this.finSent = finSent;
+    this.updateSent = updateSent;
   }
 
   void addNop() {
@@ -67,6 +70,7 @@ final class ControlFrames {
       case UPD -> {
         FrameHeader.write(frame, version, FrameHeader.UPD, FrameHeader.UPD_BYTES, stream.id());
         stream.input.writeUpdate(frame);
+        updateSent.accept(stream);
       }
       default -> {
         FrameHeader.write(frame, version, FrameHeader.FIN, 0, stream.id());

@@ -4,15 +4,18 @@ import io.kcp4j.scheduling.WeightedScheduler;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
-import java.util.LinkedHashSet;
-import java.util.Set;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.TreeSet;
 import java.util.function.IntSupplier;
 
 /**
  * Chooses which stream sends the next data frame, and how much. Only streams whose window and
  * budget have room are in the scheduler. The others wait for a window update, or in a queue for the
- * shared part of the budget, from which one stream at a time is taken: no frame and no window
- * update costs more because there are many streams.
+ * shared part of the budget, from which one stream at a time is taken. That queue is in the order
+ * of arrival or, where the budget divides what is left, by what is outstanding: if the first stream
+ * cannot go on, no other can. So many streams make no frame and no window update much slower.
  */
 final class OutputScheduler {
 
@@ -31,7 +34,12 @@ final class OutputScheduler {
   private final IntSupplier openStreams;
   private final SendBudget budget;
   private final WeightedScheduler<SmuxStream> scheduler = new WeightedScheduler<>(TURN_BYTES);
-  private final Set<SmuxStream> waiting = new LinkedHashSet<>();
+  private final TreeSet<SmuxStream> waiting =
+      new TreeSet<>(
+          Comparator.<SmuxStream>comparingLong(stream -> stream.output.waitingKey)
+              .thenComparingInt(SmuxStream::id));
+
+  private long arrivals;
   private long bytes;
 
   /**
@@ -110,11 +118,15 @@ final class OutputScheduler {
   /** Takes a window update, and returns whether it is true. */
   boolean windowUpdated(SmuxStream stream, int consumed, int window) {
     StreamOutput output = stream.output;
+    boolean isEarly = output.window.isEarly(consumed, window);
     int released = output.window.update(consumed, window);
     if (released < 0) {
       return false;
     }
     budget.released(released);
+    if (isEarly && !budget.isPeerEarly() && budget.reportedEarly(window)) {
+      sortWaiting();
+    }
     if (output.isBlocked()) {
       if (released > 0) {
         stalls.remove(stream);
@@ -160,11 +172,23 @@ final class OutputScheduler {
       output.state = StreamOutput.State.WINDOW_BLOCKED;
     } else {
       output.state = StreamOutput.State.BUDGET_BLOCKED;
-      waiting.add(stream);
+      addWaiting(stream);
     }
     if (stream.input.isEnded()) {
       stalls.add(stream);
     }
+  }
+
+  private void addWaiting(SmuxStream stream) {
+    StreamOutput output = stream.output;
+    output.waitingKey = budget.isPeerEarly() ? output.window.outstanding() : arrivals++;
+    waiting.add(stream);
+  }
+
+  private void sortWaiting() {
+    List<SmuxStream> streams = new ArrayList<>(waiting);
+    waiting.clear();
+    streams.forEach(this::addWaiting);
   }
 
   private void leave(SmuxStream stream) {
@@ -201,10 +225,10 @@ final class OutputScheduler {
 
   /** Moves a stream that waits for the shared budget to the scheduler, if there is room. */
   private boolean takeWaiting() {
-    if (waiting.isEmpty() || !budget.hasRoom()) {
+    if (waiting.isEmpty() || available(waiting.first()) == 0) {
       return false;
     }
-    SmuxStream stream = waiting.iterator().next();
+    SmuxStream stream = waiting.first();
     leave(stream);
     enqueue(stream);
     return true;

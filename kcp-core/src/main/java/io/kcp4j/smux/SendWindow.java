@@ -33,6 +33,20 @@ final class SendWindow {
     sent += bytes;
   }
 
+  /** The window of the last update, in bytes. */
+  int window() {
+    return window;
+  }
+
+  /**
+   * Whether an update is one that Go's smux does not send: it reports less than half a window, and
+   * is not the first of its stream.
+   */
+  boolean isEarly(int newConsumed, int newWindow) {
+    int more = newConsumed - consumed;
+    return isReported && more >= 0 && more <= outstanding() && more < newWindow / 2;
+  }
+
   /**
    * Takes an update.
    *

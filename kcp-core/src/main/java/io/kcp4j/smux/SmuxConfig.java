@@ -79,7 +79,8 @@ public final class SmuxConfig {
   /**
    * The receive buffer of the peer's session in version 2, in bytes: 1 or more, default 4 MiB. What
    * all streams have sent and the peer has not read stays below it, as far as window updates tell,
-   * because a peer whose buffer is full stops reading all streams.
+   * because a peer whose buffer is full stops reading all streams. Should be 4/3 of the peer's
+   * {@link #maxStreamBuffer()} or more: then slow readers fill no buffer of kcp4j.
    */
   public int peerReceiveBuffer() {
     return peerReceiveBuffer;

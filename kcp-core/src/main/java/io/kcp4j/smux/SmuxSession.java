@@ -105,6 +105,7 @@ public final class SmuxSession {
       } finally {
         incoming.report(in.alloc());
       }
+      lifecycle.received();
     } finally {
       depth--;
     }
@@ -122,6 +123,7 @@ public final class SmuxSession {
     try {
       incoming.acceptWaiting();
       incoming.report(allocator);
+      lifecycle.received();
     } finally {
       depth--;
     }

@@ -34,6 +34,9 @@ public final class SmuxStream {
   /** Of {@link ControlFrames}. */
   int pendingControl;
 
+  /** Of {@link ConsumptionReports}. */
+  int unreportedBytes;
+
   /** Whether the listener will be told of input. */
   boolean isInputPending;
 

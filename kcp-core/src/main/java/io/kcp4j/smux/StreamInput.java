@@ -185,15 +185,25 @@ final class StreamInput {
   }
 
   /**
-   * Whether to report what was consumed: after the first read and then after each half of the
-   * window, as Go's smux does; and when the end has been reached, so that the peer does not count
-   * the rest as unread.
+   * Whether to report what was consumed in any case: after the first read and then after each half
+   * of the window, as Go's smux does; and when the end has been reached, so that the peer does not
+   * count the rest as unread.
    */
   boolean isUpdateDue() {
     if (window == 0 || consumed == reported) {
       return false;
     }
     return hasFin ? readableBytes == 0 : reported == 0 || consumed - reported >= window / 2;
+  }
+
+  /** What was consumed and not reported, in bytes; 0 in version 1. */
+  int unreportedBytes() {
+    return window == 0 ? 0 : (int) (consumed - reported);
+  }
+
+  /** Whether anything was reported. */
+  boolean isReported() {
+    return reported > 0;
   }
 
   /** Writes the payload of a window update. */

@@ -16,6 +16,7 @@ final class StreamLifecycle {
   private final ReceiveQuota quota;
   private final ControlFrames control;
   private final OutputScheduler output;
+  private final ConsumptionReports reports;
 
   /** Closed here, and wait for the peer's FIN. */
   private final StreamTimeouts closings;
@@ -29,7 +30,8 @@ final class StreamLifecycle {
     this.config = config;
     this.table = table;
     this.quota = quota;
-    control = new ControlFrames(config.version(), this::finSent);
+    control = new ControlFrames(config.version(), this::finSent, this::updateSent);
+    reports = new ConsumptionReports(config, quota, control, table.all());
     closings = new StreamTimeouts(config.closeTimeoutMs());
     stalls = new StreamTimeouts(config.closeTimeoutMs());
     output = new OutputScheduler(config, control, stalls, table::open);
@@ -88,11 +90,17 @@ final class StreamLifecycle {
     if (input.isEnded() && !stream.isClosed) {
       output.inputEnded(stream);
     }
-    boolean areBothEnded = input.hasFin() && stream.output.isFinSent;
-    if (input.isUpdateDue() && !areBothEnded && !stream.isInViolation) {
-      control.add(stream, ControlFrames.UPD);
-    }
+    reports.changed(stream);
     removeIfOver(stream);
+  }
+
+  /** Something was received, and streams have read what they want of it. */
+  void received() {
+    reports.received();
+  }
+
+  private void updateSent(SmuxStream stream) {
+    reports.sent(stream);
   }
 
   private void finSent(SmuxStream stream) {
@@ -100,6 +108,7 @@ final class StreamLifecycle {
     if (!stream.isClosed && stream.listener != null) {
       stream.listener.outputEnded(stream);
     }
+    reports.changed(stream);
     removeIfOver(stream);
   }
 
@@ -121,6 +130,7 @@ final class StreamLifecycle {
         stream.isOver = true;
         table.remove(stream);
         closings.remove(stream);
+        reports.changed(stream);
       }
     }
   }
@@ -188,6 +198,7 @@ final class StreamLifecycle {
     }
     table.clear();
     control.clear();
+    reports.clear();
     closings.clear();
     stalls.clear();
     for (SmuxStream stream : failed) {

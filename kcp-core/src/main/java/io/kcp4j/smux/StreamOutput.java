@@ -25,6 +25,9 @@ final class StreamOutput {
   SmuxStreamSource source;
   State state = State.IDLE;
 
+  /** The place in the queue for the budget. */
+  long waitingKey;
+
   /** After the source has been drained, or at once when stopped, the FIN follows. */
   boolean isShutdown;
 

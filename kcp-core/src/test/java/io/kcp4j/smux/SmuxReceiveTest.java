@@ -56,6 +56,63 @@ class SmuxReceiveTest {
   }
 
   @Test
+  void streamsReportTogetherWhatIsHalfAWindowOfAll() throws SmuxException {
+    DrivenSmux driven = server(DrivenSmux.config().maxStreamBuffer(1000));
+    accept(driven, 3);
+    accept(driven, 5);
+    driven.receive(driven.psh(3, 1), driven.psh(5, 1));
+    assertEquals(List.of("UPD 3 1 1000", "UPD 5 1 1000"), driven.sent());
+    driven.receive(driven.psh(3, 300), driven.psh(5, 199));
+    assertEquals(List.of(), driven.sent());
+    driven.receive(driven.psh(5, 1));
+    assertEquals(List.of("UPD 3 301 1000", "UPD 5 201 1000"), driven.sent());
+    driven.receive(driven.psh(5, 499));
+    assertEquals(List.of(), driven.sent());
+  }
+
+  @Test
+  void eachReadIsReportedWhileHalfAWindowIsUnread() throws SmuxException {
+    DrivenSmux driven = server(DrivenSmux.config().maxStreamBuffer(1000));
+    accept(driven, 5);
+    driven.receive(driven.psh(5, 1), driven.psh(5, 10));
+    assertEquals(List.of("UPD 5 11 1000"), driven.sent());
+    TestStream unread = paused(driven, 3);
+    driven.receive(driven.psh(3, 499), driven.psh(5, 10));
+    assertEquals(List.of(), driven.sent());
+    driven.receive(driven.psh(3, 1));
+    assertEquals(
+        List.of("UPD 5 21 1000", "UPD 5 21 1000"), driven.sent(), "the first one is repeated");
+    driven.receive(driven.psh(5, 10));
+    assertEquals(List.of("UPD 5 31 1000"), driven.sent());
+    unread.readAll();
+    assertEquals(List.of("UPD 3 500 1000"), driven.sent());
+    driven.receive(driven.psh(5, 10));
+    assertEquals(List.of(), driven.sent());
+  }
+
+  @Test
+  void firstUpdateIsRepeatedWhileHalfAWindowIsUnread() throws SmuxException {
+    DrivenSmux driven = server(DrivenSmux.config().maxStreamBuffer(1000));
+    paused(driven, 3);
+    driven.receive(driven.psh(3, 1000));
+    assertEquals(List.of(), driven.sent());
+    accept(driven, 5);
+    driven.receive(driven.psh(5, 1));
+    assertEquals(List.of("UPD 5 1 1000", "UPD 5 1 1000"), driven.sent());
+  }
+
+  @Test
+  void streamWithoutUnreportedBytesTellsThatReportsAreEarly() throws SmuxException {
+    DrivenSmux driven = server(DrivenSmux.config().maxStreamBuffer(1000));
+    TestStream unread = accept(driven, 3);
+    driven.receive(driven.psh(3, 1));
+    assertEquals(List.of("UPD 3 1 1000"), driven.sent());
+    unread.isReading = false;
+    driven.receive(driven.psh(3, 1000));
+    assertEquals(List.of("UPD 3 1 1000", "UPD 3 1 1000"), driven.sent());
+  }
+
+  @Test
   void updateThatWaitsReportsWhatIsConsumedWhenItLeaves() throws SmuxException {
     DrivenSmux driven = server(DrivenSmux.config().maxStreamBuffer(1000));
     accept(driven, 3);

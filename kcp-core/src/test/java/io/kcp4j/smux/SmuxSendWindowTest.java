@@ -1,6 +1,7 @@
 package io.kcp4j.smux;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -230,6 +231,53 @@ class SmuxSendWindowTest {
         sent += bytes;
       }
     }
+  }
+
+  @Test
+  void streamAloneGetsTwoThirdsOfTheBudgetFromAPeerThatReportsEarly() throws SmuxException {
+    DrivenSmux driven = new DrivenSmux(DrivenSmux.config().peerReceiveBuffer(1_500_000), true);
+    SaturatedStream user = unread(driven, 1).get(0);
+    driven.sent();
+    driven.receive(driven.upd(3, user.sent - 1, 1_000_000), driven.upd(3, user.sent, 1_000_000));
+    driven.sent();
+    int twoThirds = 1_500_000 / 4 * 3 / 3 * 2;
+    long outstanding = driven.session.stats().unacknowledgedBytes();
+    assertTrue(Math.abs(outstanding - twoThirds) < 1000, outstanding + " bytes");
+  }
+
+  @Test
+  void manyStreamsLeaveAPartToAnotherIfThePeerReportsEarly() throws SmuxException {
+    DrivenSmux driven = DrivenSmux.client();
+    List<SaturatedStream> users = unread(driven, 20);
+    for (int round = 0; round < 4; round++) {
+      driven.sent();
+      for (SaturatedStream user : users) {
+        ByteBuf update = driven.upd(user.stream.id(), user.sent, BUFFER / 2);
+        driven.receive(update.copy(), update); // Go repeats none.
+      }
+    }
+    driven.sent();
+    int part = BUFFER / 4 * 3 / 41;
+    for (SaturatedStream user : users) {
+      assertEquals(0, user.stream.sendableBytes());
+    }
+    int left = driven.open().stream.sendableBytes();
+    assertTrue(left > part / 2, left + " bytes");
+    long outstanding = driven.session.stats().unacknowledgedBytes();
+    assertTrue(outstanding > BUFFER / 4 * 3 - 2 * part, outstanding + " bytes");
+  }
+
+  @Test
+  void peerThatReportsHalfAWindowDoesNotReportEarly() {
+    SendWindow window = new SendWindow();
+    window.sent(200_000);
+    assertFalse(window.isEarly(1, 65_536), "the first read");
+    window.update(1, 65_536);
+    assertFalse(window.isEarly(1 + 32_768, 65_536));
+    assertTrue(window.isEarly(1 + 32_767, 65_536));
+    assertTrue(window.isEarly(1, 65_536), "repeated");
+    assertFalse(window.isEarly(0, 65_536), "late");
+    assertFalse(window.isEarly(200_001, 1_000_000), "false");
   }
 
   @Test

@@ -32,10 +32,15 @@ final class ChannelReader implements Runnable {
     this.lanes = lanes;
   }
 
-  /** Requests one read, which is made when there is input. */
+  /** Whether a read is requested. */
+  boolean isPending() {
+    return isPending;
+  }
+
+  /** Requests one read, which is made when there is input, or its end. */
   void begin() {
     isPending = true;
-    if (!isScheduled && isReadable()) {
+    if (!isScheduled && (isReadable() || channel.isInputEndUnreported())) {
       isScheduled = true;
       channel.eventLoop().execute(this);
     }
@@ -71,11 +76,14 @@ final class ChannelReader implements Runnable {
   @Override
   public void run() {
     isScheduled = false;
-    if (isPending && isReadable()) {
+    if (!isPending) {
+      return;
+    }
+    if (isReadable()) {
       readAvailable();
       channel.session().scheduleFlush(); // The peer may wait for the window to open.
-      channel.inputRead();
     }
+    channel.inputRead(true);
   }
 
   /** Makes the requested read if there is input. */

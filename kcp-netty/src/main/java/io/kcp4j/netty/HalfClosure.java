@@ -1,6 +1,5 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.session.Session;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -100,8 +99,13 @@ final class HalfClosure {
     }
   }
 
-  /** The session may have received the end of the peer's output, or have sent all of its own. */
-  void progressed() {
+  /**
+   * The session may have received the end of the peer's output, or have sent all of its own.
+   *
+   * @param isReadRequested whether the end of the input may be an event now: a handler that is to
+   *     know of it may not be there before {@code read()} is called, as for Netty's NIO sockets
+   */
+  void progressed(boolean isReadRequested) {
     if (!channel.isActive()) {
       return;
     }
@@ -112,19 +116,30 @@ final class HalfClosure {
     if (isInputShutdown) {
       channel.reader().discard();
     }
-    Session session = channel.session().get();
-    if (!session.isInputFinished() || !channel.reader().isDrained()) {
+    if (!isAtInputEnd()) {
       return;
     }
-    boolean isFirst = !isInputShutdown;
+    boolean isEvent = channel.config().isAllowHalfClosure() && !isInputShutdown;
+    if (isEvent && !isReadRequested) {
+      return;
+    }
     isInputShutdown = true;
-    if (isFirst && channel.config().isAllowHalfClosure()) {
+    if (isEvent) {
       channel.pipeline().fireUserEventTriggered(ChannelInputShutdownEvent.INSTANCE);
       channel.pipeline().fireUserEventTriggered(ChannelInputShutdownReadComplete.INSTANCE);
     }
-    if (!channel.config().isAllowHalfClosure() || session.hasPeerClosed()) {
+    if (!channel.config().isAllowHalfClosure() || channel.session().get().hasPeerClosed()) {
       channel.unsafe().close(channel.unsafe().voidPromise());
     }
+  }
+
+  /** Whether nothing but the end of the input is left to read. */
+  boolean isInputEndUnreported() {
+    return channel.isActive() && !isInputShutdown && !channel.isLingering() && isAtInputEnd();
+  }
+
+  private boolean isAtInputEnd() {
+    return channel.session().get().isInputFinished() && channel.reader().isDrained();
   }
 
   /** The channel closes: a shutdown that waits fails. */

@@ -48,9 +48,10 @@ import java.nio.channels.ClosedChannelException;
  * <p>KCP has no close notification. A peer that has kcp4j's extension is told of the end all the
  * same, see {@link KcpChannelOption#EXTENSION}. Its channel then ends as one of TCP does: it closes
  * or, with {@code ALLOW_HALF_CLOSURE}, fires {@link
- * io.netty.channel.socket.ChannelInputShutdownEvent}, when everything before has been read.
- * Half-close works in the same way. {@link #abort}, and {@code close()} without linger, end the
- * peer's session at once.
+ * io.netty.channel.socket.ChannelInputShutdownEvent}, when everything before has been read. A read
+ * takes that event as it takes input: while {@code autoRead} is off, the event waits for {@code
+ * read()}, as on Netty's NIO sockets. Half-close works in the same way. {@link #abort}, and {@code
+ * close()} without linger, end the peer's session at once.
  */
 public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
@@ -382,11 +383,12 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (lanes != null) {
       lanes.progressed();
     }
+    boolean isReadRequested = reader.isPending();
     reader.readIfPending();
     if (isActive()) {
       kcpUnsafe().flush0();
     }
-    halfClosure.progressed();
+    halfClosure.progressed(isReadRequested || reader.isPending());
     closer.progressed();
   }
 
@@ -402,9 +404,18 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
         : lanes.isOpen();
   }
 
-  /** Input has been read, outside of a batch of input. */
-  void inputRead() {
-    halfClosure.progressed();
+  /**
+   * Input has been read, outside of a batch of input.
+   *
+   * @param isReadRequested whether handlers of this channel may learn of the end of its input
+   */
+  void inputRead(boolean isReadRequested) {
+    halfClosure.progressed(isReadRequested || reader.isPending());
+  }
+
+  /** Whether nothing but the end of the input is left to read. */
+  boolean isInputEndUnreported() {
+    return halfClosure.isInputEndUnreported();
   }
 
   /** The peer has not answered for some time. */

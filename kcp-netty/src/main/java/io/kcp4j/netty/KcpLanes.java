@@ -196,7 +196,7 @@ public final class KcpLanes {
   @Unstable
   public void inputRead() {
     flush();
-    channel.inputRead();
+    channel.inputRead(false);
   }
 
   /** Has a listener read a lane; null for the channel's pipeline. */

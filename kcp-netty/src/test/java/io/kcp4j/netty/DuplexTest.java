@@ -21,6 +21,7 @@ import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.ChannelOutputShutdownException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The end of channels whose peers have the extension: as that of TCP's channels. */
 class DuplexTest {
@@ -189,6 +190,44 @@ class DuplexTest {
       assertArrayEquals(DATA, recorder.bytes());
       assertEquals(List.of(DATA.length), server.receivedAtEnd);
     }
+  }
+
+  @OverEachTransport
+  void endOfTheInputIsAnEventForTheHandlersThatAreThereWhenItIsRead(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      fixture.bootstrap.option(ChannelOption.ALLOW_HALF_CLOSURE, true);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+      KcpChannel child = fixture.child();
+      client.config().setAutoRead(false);
+      client.eventLoop().submit(() -> {}).sync(); // A read may have been requested before.
+      child.shutdownOutput().syncUninterruptibly();
+      await().until(() -> isInputFinished(client));
+      assertFalse(client.isInputShutdown());
+      AtomicInteger ends = new AtomicInteger();
+      client
+          .pipeline()
+          .addLast(
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+                  ends.addAndGet(event == ChannelInputShutdownEvent.INSTANCE ? 1 : 0);
+                }
+              });
+
+      client.read();
+
+      await().until(client::isInputShutdown);
+      await().until(() -> ends.get() == 1);
+      assertTrue(client.isOpen());
+    }
+  }
+
+  private static boolean isInputFinished(KcpChannel channel) throws Exception {
+    return channel.eventLoop().submit(() -> channel.session().get().isInputFinished()).get();
   }
 
   /** Answers when the client has finished sending. */

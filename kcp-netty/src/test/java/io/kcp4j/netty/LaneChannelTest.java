@@ -445,6 +445,27 @@ class LaneChannelTest {
   }
 
   @Test
+  void endOfALaneIsNoticedByARead() {
+    try (Fixture fixture = fixture(LaneRecorder::new)) {
+      KcpChannel session = fixture.connect(new ChannelInboundHandlerAdapter());
+      LaneChannel lane = open(session, 1, new LaneRecorder());
+      LaneChannel other = open(session, 2, new LaneRecorder());
+      send(lane, "a").syncUninterruptibly();
+      LaneRecorder recorder = recorder(1);
+      await().until(() -> recorder.messages().size() == 1);
+      LaneChannel peer = accepted(1);
+      stopReading(peer);
+      lane.close().syncUninterruptibly();
+      send(other, "b").syncUninterruptibly(); // Arrives behind the end.
+      LaneRecorder others = recorder(2);
+      await().until(() -> others.messages().size() == 1);
+      assertTrue(peer.isOpen());
+      peer.read();
+      peer.closeFuture().syncUninterruptibly();
+    }
+  }
+
+  @Test
   void laneThatIsClosedWhileItsPeerSendsStopsThat() {
     try (Fixture fixture = fixture(LaneRecorder::new)) {
       fixture.bootstrap.option(KcpChannelOption.RATE_LIMIT, 2_000_000); // 10 s until all is sent

@@ -6,9 +6,10 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Limits the TCP connections that a server opens, because its peers decide on their number: of all
+ * Limits the TCP connections of an end of the tunnel, because others decide on their number: of all
  * peers, of each address, of those whose addresses may be forged, and of those that the target has
- * not accepted yet. Thread-safe.
+ * not accepted yet. The peers of a server are its clients, those of a client are its TCP users.
+ * Thread-safe.
  */
 final class ConnectionLimits {
 
@@ -26,6 +27,7 @@ final class ConnectionLimits {
 
   private final int max;
   private final int maxOfAddress;
+  private final boolean isLoopbackLimited;
 
   /** By {@link #network}. Such keys can be ordered, so may collide. */
   private final Map<Long, Integer> ofAddresses = new HashMap<>();
@@ -41,8 +43,18 @@ final class ConnectionLimits {
    * @param maxOfAddress the most of one IPv4 address, or of 56 bits of an IPv6 address
    */
   ConnectionLimits(int max, int maxOfAddress) {
+    this(max, maxOfAddress, true);
+  }
+
+  private ConnectionLimits(int max, int maxOfAddress, boolean isLoopbackLimited) {
     this.max = max;
     this.maxOfAddress = maxOfAddress;
+    this.isLoopbackLimited = isLoopbackLimited;
+  }
+
+  /** The same, where all programs of this machine may together have {@code max} connections. */
+  static ConnectionLimits exceptLoopback(int max, int maxOfAddress) {
+    return new ConnectionLimits(max, maxOfAddress, false);
   }
 
   /** The bytes of an IPv4 address, or of the network of an IPv6 address behind a 1. */
@@ -60,7 +72,8 @@ final class ConnectionLimits {
   synchronized boolean tryOpen(InetAddress peer) {
     long network = network(peer);
     int ofAddress = ofAddresses.getOrDefault(network, 0);
-    if (open >= max || ofAddress >= maxOfAddress || connecting >= MAX_CONNECTING) {
+    int most = isLoopbackLimited || !peer.isLoopbackAddress() ? maxOfAddress : max;
+    if (open >= max || ofAddress >= most || connecting >= MAX_CONNECTING) {
       return false;
     }
     ofAddresses.put(network, ofAddress + 1);

@@ -30,14 +30,18 @@ final class SessionLog extends ChannelInboundHandlerAdapter {
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event == KcpChannelEvent.ESTABLISHED && !isLogged) {
       isLogged = true;
-      log.line("session: %s", ctx.channel());
+      log.detailOrLimited(TunnelLog.Kind.SESSION_BEGUN, "session: %s", ctx.channel());
     }
   }
 
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (isLogged) {
-      log.line("session failed: %s: %s", ctx.channel(), CommandFailure.describe(cause));
+      log.limited(
+          TunnelLog.Kind.SESSION_FAILED,
+          "session failed: %s: %s",
+          ctx.channel(),
+          CommandFailure.describe(cause));
     }
     ctx.close();
   }
@@ -45,7 +49,7 @@ final class SessionLog extends ChannelInboundHandlerAdapter {
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
     if (isLogged) {
-      log.line("session ended: %s", ctx.channel());
+      log.detailOrLimited(TunnelLog.Kind.SESSION_ENDED, "session ended: %s", ctx.channel());
     }
   }
 }

@@ -109,7 +109,7 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
 
   private void logFailure() {
     if (failure != null) {
-      context.log().line("%s", failure);
+      context.log().limited(TunnelLog.Kind.NO_TARGET, "%s", failure);
       failure = null;
     }
   }

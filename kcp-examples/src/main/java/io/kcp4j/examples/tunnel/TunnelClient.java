@@ -37,20 +37,23 @@ final class TunnelClient implements Tunnel {
 
   private final TunnelContext context;
   private final RemoteHost remote;
+  private final ConnectionLimits limits;
   private final Map<EventLoop, SessionPool> pools = new HashMap<>();
   private final ClientCounters counters = new ClientCounters();
   private final ChannelGroup sessions = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
   private Channel listener;
 
-  private TunnelClient(TunnelContext context, RemoteHost remote) {
+  private TunnelClient(TunnelContext context, RemoteHost remote, ConnectionLimits limits) {
     this.context = context;
     this.remote = remote;
+    this.limits = limits;
   }
 
   /**
    * Starts to listen.
    *
    * @param group its event loops, at most as many as {@code sessions}
+   * @param limits how many connections it carries
    * @param sessions how many KCP sessions to spread connections over
    * @throws CommandFailure if the address cannot be bound
    */
@@ -59,10 +62,11 @@ final class TunnelClient implements Tunnel {
       TunnelContext context,
       HostPort local,
       RemoteHost remote,
+      ConnectionLimits limits,
       int sessions,
       SessionPool.Lifetime lifetime)
       throws CommandFailure, InterruptedException {
-    TunnelClient client = new TunnelClient(context, remote);
+    TunnelClient client = new TunnelClient(context, remote, limits);
     client.makePools(group, sessions, lifetime);
     client.listener = client.bind(group, local);
     return client;
@@ -98,7 +102,7 @@ final class TunnelClient implements Tunnel {
             KcpChannel session = (KcpChannel) connected.channel();
             sessions.add(session);
             counters.add(session);
-            context.log().line("session: %s", session);
+            context.log().detailOrLimited(TunnelLog.Kind.SESSION_BEGUN, "session: %s", session);
           }
         });
     return connected;
@@ -131,6 +135,18 @@ final class TunnelClient implements Tunnel {
   }
 
   private void accept(SocketChannel tcp) {
+    InetSocketAddress user = tcp.remoteAddress();
+    if (user == null) { // It has closed already.
+      tcp.close();
+      return;
+    }
+    if (!limits.tryOpen(user.getAddress())) {
+      context.statistics().connectionRefused();
+      tcp.close();
+      return;
+    }
+    limits.connected(); // There is no target that could be slow to accept it.
+    tcp.closeFuture().addListener(closed -> limits.closed(user.getAddress()));
     context.statistics().connectionOpened();
     open(tcp, true);
   }
@@ -168,7 +184,13 @@ final class TunnelClient implements Tunnel {
 
   private void refuse(SocketChannel tcp, Throwable cause) {
     context.statistics().connectionFailed();
-    context.log().line("no session for %s: %s", tcp, CommandFailure.describe(cause));
+    context
+        .log()
+        .limited(
+            TunnelLog.Kind.NO_SESSION,
+            "no session for %s: %s",
+            tcp,
+            CommandFailure.describe(cause));
     tcp.close();
   }
 

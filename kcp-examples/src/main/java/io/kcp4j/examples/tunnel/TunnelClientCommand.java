@@ -56,6 +56,24 @@ public final class TunnelClientCommand extends TunnelCommand {
       description = "How long an expired session lives at most (default: ${DEFAULT-VALUE}).")
   private int scavengeTtlS;
 
+  @Option(
+      names = "--max-connections",
+      paramLabel = "N",
+      defaultValue = "0",
+      description =
+          "Most TCP connections; 0: as many as the sessions carry, 4096 each "
+              + "(default: ${DEFAULT-VALUE}).")
+  private int maxConnections;
+
+  @Option(
+      names = "--max-connections-per-address",
+      paramLabel = "N",
+      defaultValue = "0",
+      description =
+          "Most TCP connections from one address; of IPv6, from 56 bits of it. 0: half of "
+              + "--max-connections, from this machine all (default: ${DEFAULT-VALUE}).")
+  private int maxConnectionsPerAddress;
+
   private HostPort localAddress;
   private PortRange remoteAddress;
 
@@ -72,6 +90,9 @@ public final class TunnelClientCommand extends TunnelCommand {
       throw new IllegalArgumentException("--remoteaddr: " + remote + " (expected: a port)");
     }
     TunnelOptions.checked("--conn", sessions, 1, MAX_SESSIONS);
+    TunnelOptions.checked("--max-connections", maxConnections, 0, Integer.MAX_VALUE);
+    TunnelOptions.checked(
+        "--max-connections-per-address", maxConnectionsPerAddress, 0, Integer.MAX_VALUE);
     TunnelOptions.checked("--autoexpire", autoExpireS, 0, TunnelOptions.MAX_SECONDS);
     TunnelOptions.checked("--scavengettl", scavengeTtlS, 0, TunnelOptions.MAX_SECONDS);
   }
@@ -89,7 +110,15 @@ public final class TunnelClientCommand extends TunnelCommand {
         context,
         localAddress,
         new RemoteHost(remoteAddress),
+        limits(),
         sessions,
         new SessionPool.Lifetime(autoExpireS, scavengeTtlS));
+  }
+
+  private ConnectionLimits limits() {
+    int max = maxConnections == 0 ? sessions * TunnelOptions.MAX_CONNECTIONS : maxConnections;
+    return maxConnectionsPerAddress == 0
+        ? ConnectionLimits.exceptLoopback(max, Math.max(1, max / 2))
+        : new ConnectionLimits(max, maxConnectionsPerAddress);
   }
 }

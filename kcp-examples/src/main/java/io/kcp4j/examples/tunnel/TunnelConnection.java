@@ -6,6 +6,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.channel.socket.SocketChannel;
@@ -17,7 +18,9 @@ import java.util.concurrent.atomic.LongAdder;
  * reads is written to the other, without copying; while the other is not writable, the one is not
  * read. The end of a direction ends that direction of the other channel, after everything that was
  * read before. Both channels close when both directions have ended, when one of them closes or
- * fails, or when half of the connection stays without data for too long.
+ * fails, or when half of the connection stays without data for too long. What was read from a
+ * channel that has closed is still written to the other, as long as its reader takes any of it
+ * within that time.
  *
  * <p>A stream that ends without its FIN, because its session has ended, resets the TCP connection:
  * its user must not take what has arrived for everything.
@@ -65,7 +68,7 @@ final class TunnelConnection {
 
   private void tcpClosed() {
     if (stream.isOpen()) {
-      closeAfterWrites(stream);
+      closeRest(stream);
     } else {
       bothClosed();
     }
@@ -75,7 +78,7 @@ final class TunnelConnection {
     if (!tcp.isOpen()) {
       bothClosed();
     } else if (isStreamEnded || isClosing) {
-      closeAfterWrites(tcp);
+      closeRest(tcp);
     } else {
       reset();
     }
@@ -89,6 +92,35 @@ final class TunnelConnection {
   private void closeAfterWrites(DuplexChannel channel) {
     isClosing = true;
     channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> channel.close());
+  }
+
+  /** The other channel has closed: nothing more comes for this one. */
+  private void closeRest(DuplexChannel channel) {
+    closeAfterWrites(channel);
+    if (channel.isOpen() && context.settings().closeWaitS() > 0) {
+      closeUnlessRead(channel);
+    }
+  }
+
+  private void closeUnlessRead(DuplexChannel channel) {
+    long pending = pendingBytes(channel);
+    channel
+        .eventLoop()
+        .schedule(
+            () -> {
+              if (channel.isOpen() && pendingBytes(channel) == pending) {
+                channel.close();
+              } else if (channel.isOpen()) {
+                closeUnlessRead(channel);
+              }
+            },
+            context.settings().closeWaitS(),
+            TimeUnit.SECONDS);
+  }
+
+  private static long pendingBytes(DuplexChannel channel) {
+    ChannelOutboundBuffer pending = channel.unsafe().outboundBuffer();
+    return pending == null ? 0 : pending.totalPendingWriteBytes();
   }
 
   private void reset() {

@@ -34,7 +34,7 @@ final class TunnelOptions {
   private static final int MAX_KEEP_ALIVE_S = 100_000;
 
   /** Of a session. Peers have the key, and kcptun has no limit. */
-  private static final int MAX_CONNECTIONS = 4096;
+  static final int MAX_CONNECTIONS = 4096;
 
   @Option(
       order = LAST,

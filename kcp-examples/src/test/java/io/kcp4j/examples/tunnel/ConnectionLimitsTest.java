@@ -153,6 +153,41 @@ class ConnectionLimitsTest {
   }
 
   @Test
+  void usersOfAClientBeyondTheLimitAreClosed() throws Exception {
+    try (TcpTarget target = TcpTarget.echo();
+        RunningTunnel server = RunningTunnel.server(target.address(), "");
+        RunningTunnel client =
+            RunningTunnel.client(server.address(), "--max-connections-per-address 2")) {
+      Socket first = TunnelUser.connect(client.port());
+      try (Socket second = TunnelUser.connect(client.port());
+          Socket third = TunnelUser.connect(client.port())) {
+        assertEquals(-1, readOrReset(third));
+        second.getOutputStream().write(2);
+        assertEquals(2, second.getInputStream().read());
+        first.close();
+        await().until(() -> echoes(client.port()));
+      }
+      client.stop();
+      assertTrue(client.log().contains("connections refused"), client.log());
+      assertFalse(client.log().contains(" 0 connections refused"), client.log());
+      assertFalse(client.log().contains("no session for"), client.log());
+    }
+  }
+
+  @Test
+  void programsOfThisMachineMayHaveAllConnectionsOfAClient() throws IOException {
+    ConnectionLimits limits = ConnectionLimits.exceptLoopback(5, 2);
+    for (String user : new String[] {"127.0.0.1", "127.0.0.1", "127.0.0.1", "10.0.0.1"}) {
+      assertTrue(limits.tryOpen(address(user)));
+    }
+    assertTrue(limits.tryOpen(address("10.0.0.1")));
+    assertFalse(limits.tryOpen(address("127.0.0.1")));
+    limits.closed(address("127.0.0.1"));
+    assertFalse(limits.tryOpen(address("10.0.0.1")));
+    assertTrue(limits.tryOpen(address("::1")));
+  }
+
+  @Test
   void oneAddressHasFewerThanAll() throws IOException {
     ConnectionLimits limits = new ConnectionLimits(5, 2);
     assertTrue(limits.tryOpen(address("10.0.0.1")));

@@ -41,6 +41,17 @@ class SessionLogTest {
   }
 
   @Test
+  void aFloodOfSessionsIsAFewLinesOfAQuietLog() throws Exception {
+    TunnelLog lines = new TunnelLog(new PrintWriter(log), true, () -> 0);
+    for (int i = 0; i < 100; i++) {
+      EmbeddedChannel session = new EmbeddedChannel(new SessionLog(lines, false));
+      session.pipeline().fireUserEventTriggered(KcpChannelEvent.ESTABLISHED);
+      session.pipeline().fireExceptionCaught(new IOException("a test"));
+    }
+    assertEquals(3, log.toString().lines().count(), log.toString());
+  }
+
+  @Test
   void failureAndEndOfAClientsSessionAreLogged() throws Exception {
     session(true).pipeline().fireExceptionCaught(new IOException("a test"));
     assertTrue(

@@ -21,6 +21,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -160,6 +162,51 @@ class TunnelCommandsTest {
       client.awaitLog("closed: ", 1);
     } finally {
       end.countDown();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {PLAIN, PLAIN + " --transport nio"})
+  void connectionsThatAreClosedWithoutDataEndAtTheTarget(String options) throws Exception {
+    AtomicInteger ended = new AtomicInteger();
+    int connections = 50;
+    try (TcpTarget target =
+            new TcpTarget(
+                connection -> {
+                  if (connection.getInputStream().read() < 0) {
+                    ended.incrementAndGet();
+                  }
+                });
+        RunningTunnel server = RunningTunnel.server(target.address(), options);
+        RunningTunnel client = RunningTunnel.client(server.address(), options)) {
+      for (int i = 0; i < connections; i++) {
+        TunnelUser.connect(client.port()).close();
+      }
+      await().until(() -> ended.get() == connections);
+      client.awaitLog("closed: ", connections);
+      server.awaitLog("closed: ", connections);
+    }
+  }
+
+  @Test
+  void missingTargetIsOneLineInTenSeconds() throws Exception {
+    long beganAtNs = System.nanoTime();
+    try (Socket closed = new Socket()) { // Bound without listening: nobody else gets the port.
+      closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      String quiet = PLAIN + " --quiet";
+      try (RunningTunnel server =
+              RunningTunnel.server("127.0.0.1:" + closed.getLocalPort(), quiet);
+          RunningTunnel client = RunningTunnel.client(server.address(), quiet)) {
+        for (int i = 0; i < 30; i++) {
+          try (Socket socket = TunnelUser.connect(client.port())) {
+            assertEquals(-1, socket.getInputStream().read());
+          }
+        }
+        server.awaitLog("no target for ", 1);
+        long tensOfSeconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - beganAtNs) / 10;
+        long lines = server.log().lines().filter(line -> line.contains("no target for")).count();
+        assertTrue(lines <= 1 + tensOfSeconds, server.log());
+      }
     }
   }
 

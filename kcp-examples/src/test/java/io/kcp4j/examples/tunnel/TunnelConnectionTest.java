@@ -53,8 +53,13 @@ class TunnelConnectionTest {
 
   @BeforeEach
   void connect() throws Exception {
+    connect(0);
+  }
+
+  private void connect(int closeWaitS) throws Exception {
     TunnelSettings settings =
-        CommandLine.populateCommand(new TunnelOptions()).settings(new TunnelDefaults(1, 1, 0));
+        CommandLine.populateCommand(new TunnelOptions())
+            .settings(new TunnelDefaults(1, 1, closeWaitS));
     TunnelLog lines = TunnelLog.open("", new PrintWriter(log), false);
     context = new TunnelContext(settings, TransportChoice.NIO, lines, new TunnelStatistics());
     Channel server =
@@ -84,10 +89,14 @@ class TunnelConnectionTest {
         .syncUninterruptibly();
   }
 
-  @AfterEach
-  void stop() throws Exception {
+  private static void stop(Socket user, Socket target) throws IOException {
     user.close();
     target.close();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    stop(user, target);
     group.shutdownGracefully(0, 2, TimeUnit.SECONDS).syncUninterruptibly();
     assertEquals(0, context.statistics().open());
   }
@@ -156,6 +165,16 @@ class TunnelConnectionTest {
     user.getOutputStream().write(data);
     user.close();
     assertArrayEquals(data, target.getInputStream().readAllBytes());
+  }
+
+  @Test
+  void aReaderThatTakesNothingMoreDoesNotKeepAConnectionThatHasClosed() throws Exception {
+    stop(user, target);
+    connect(1);
+    CompletableFuture.runAsync(() -> send(user, TunnelUser.data(6, LONG_BYTES)));
+    await().until(() -> !tcp.config().isAutoRead());
+    tcp.close().sync();
+    await().until(() -> !stream.isOpen());
   }
 
   @Test

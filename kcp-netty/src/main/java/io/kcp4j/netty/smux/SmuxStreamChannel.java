@@ -33,9 +33,10 @@ import java.nio.channels.ClosedChannelException;
  * buffer.
  *
  * <p>The directions end independently: {@link #shutdownOutput} sends FIN after what has been
- * written. At the peer's FIN, the channel fires {@link
- * io.netty.channel.socket.ChannelInputShutdownEvent} if {@code ALLOW_HALF_CLOSURE} is set, and
- * otherwise closes. It also closes when both directions have ended.
+ * written. At the peer's FIN, the channel closes, unless {@code ALLOW_HALF_CLOSURE} is set: then it
+ * fires {@link io.netty.channel.socket.ChannelInputShutdownEvent}, which a read takes as it takes
+ * input. While {@code autoRead} is off, the event waits for {@code read()}, as on Netty's NIO
+ * sockets. The channel also closes when both directions have ended, the input by that event.
  *
  * <p>{@code close()} waits until what was flushed and FIN have left, for {@link
  * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most. Meanwhile the channel is open, reads nothing
@@ -167,6 +168,11 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
     return isActive() && !closure.isInputShutdown() && !closure.isLingering();
   }
 
+  /** Whether nothing but the end of the input is left to read. */
+  boolean isInputEndUnreported() {
+    return closure.isInputEndUnreported();
+  }
+
   /** Whether anything that was flushed has not left as a frame, or its future is not complete. */
   boolean hasPendingOutput() {
     return writer.isPending();
@@ -204,9 +210,10 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
     }
     try {
       writer.complete();
+      boolean isReadRequested = reader.isPending();
       reader.readIfPending();
       if (isActive()) {
-        closure.progressed();
+        closure.progressed(isReadRequested || reader.isPending());
       }
     } catch (RuntimeException | Error e) { // Such as of the user's RecvByteBufAllocator.
       pipeline().fireExceptionCaught(e);

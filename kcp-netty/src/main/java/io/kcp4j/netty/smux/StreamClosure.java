@@ -145,27 +145,40 @@ final class StreamClosure {
     if (channel.isOpen() && !isInputShutdown && !isLingering) {
       channel.reader().takeAll();
       isInputFinished = channel.stream().isInputEnded();
-      if (!channel.reader().isDrained()) {
+      if (!channel.reader().isDrained() || isInputEndUnreported()) {
         drain();
       }
     }
   }
 
+  /** Whether nothing but the end of the input is left to read. */
+  boolean isInputEndUnreported() {
+    return !isInputEndReported
+        && channel.reader().isDrained()
+        && (isInputFinished || channel.stream().isInputEnded());
+  }
+
   /** The session has been ended by the user of the connection: nothing more is read. */
   void discardInput() {
     channel.reader().release();
+    isInputEndReported = true; // Nobody will read it, or its end.
     events.enqueue(); // The session has forgotten a stream whose directions have both ended.
   }
 
-  /** Something was received, read or sent, or the stream has failed. */
-  void progressed() {
+  /**
+   * Something was received, read or sent, or the stream has failed.
+   *
+   * @param isReadRequested whether the end of the input may be an event now: a handler that is to
+   *     know of it may not be there before {@code read()} is called, as for Netty's NIO sockets
+   */
+  void progressed(boolean isReadRequested) {
     if (events.isOutputEnded() && outputPromise != null) {
       outputPromise.trySuccess();
     }
     if (isInputShutdown || isLingering) {
       channel.reader().discard();
     }
-    if (channel.reader().isDrained() && (isInputFinished || channel.stream().isInputEnded())) {
+    if (isInputEndUnreported() && (isReadRequested || !isInputEndAnEvent())) {
       reportInputEnd();
     }
     if (events.failure() != null) {
@@ -175,10 +188,11 @@ final class StreamClosure {
     }
   }
 
+  private boolean isInputEndAnEvent() {
+    return channel.config().isAllowHalfClosure() && !isInputShutdown && !isLingering;
+  }
+
   private void reportInputEnd() {
-    if (isInputEndReported) {
-      return;
-    }
     isInputEndReported = true;
     boolean isFirst = !isInputShutdown;
     isInputShutdown = true;
@@ -194,7 +208,7 @@ final class StreamClosure {
   }
 
   private void failed(Throwable cause) {
-    if (!channel.isReading() || channel.reader().isDrained()) {
+    if (!channel.isReading() || (channel.reader().isDrained() && !isInputEndUnreported())) {
       channel.end(cause);
     } else if (!areWritesFailed) {
       areWritesFailed = true;

@@ -42,10 +42,15 @@ final class StreamReader implements Runnable {
     return reads;
   }
 
-  /** Requests one read, which is made when there is input. */
+  /** Whether a read is requested. */
+  boolean isPending() {
+    return isPending;
+  }
+
+  /** Requests one read, which is made when there is input, or its end. */
   void begin() {
     isPending = true;
-    if (!isScheduled && isReadable()) {
+    if (!isScheduled && (isReadable() || channel.isInputEndUnreported())) {
       isScheduled = true;
       channel.eventLoop().execute(this);
     }

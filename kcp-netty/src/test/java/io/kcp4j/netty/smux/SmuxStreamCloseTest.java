@@ -80,6 +80,80 @@ class SmuxStreamCloseTest {
   }
 
   @Test
+  void peersFinIsAnEventForTheHandlersThatAreThereWhenItIsRead() {
+    try (EmbeddedConnection connection = withoutAutoRead()) {
+      connection.receive(Frame.syn(3), Frame.fin(3));
+      SmuxStreamChannel stream = connection.accepted.get(0);
+      assertFalse(stream.isInputShutdown());
+      StreamRecorder late = new StreamRecorder();
+      stream.pipeline().addLast(late);
+      stream.read();
+      connection.channel.runPendingTasks();
+      assertEquals(List.of("input shutdown", "input shutdown read complete"), late.events);
+      assertTrue(stream.isInputShutdown());
+      assertTrue(stream.isOpen());
+      stream.read();
+      connection.channel.runPendingTasks();
+      assertEquals(2, late.events.size());
+    }
+  }
+
+  @Test
+  void peersFinIsAnEventAtOnceForAReadThatWaits() {
+    try (EmbeddedConnection connection = withoutAutoRead()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      stream.read();
+      connection.receive(Frame.fin(3));
+      assertTrue(stream.isInputShutdown());
+      assertTrue(events(connection).contains("input shutdown"));
+    }
+  }
+
+  @Test
+  void peersFinThatIsNotReadKeepsTheChannelOpen() {
+    try (EmbeddedConnection connection = withoutAutoRead()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      connection.receive(Frame.fin(3));
+      stream.shutdownOutput();
+      connection.channel.runPendingTasks();
+      assertTrue(stream.isOpen());
+      stream.read();
+      connection.channel.runPendingTasks();
+      assertEquals(
+          List.of("active", "input shutdown", "input shutdown read complete", "inactive"),
+          events(connection).stream().filter(event -> !event.endsWith("writable")).toList());
+    }
+  }
+
+  @Test
+  void peersFinCanBeReadAfterTheConnectionHasClosed() {
+    try (EmbeddedConnection connection = withoutAutoRead()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      connection.receive(Frame.fin(3));
+      closeByPeer(connection);
+      assertTrue(stream.isActive());
+      stream.read();
+      connection.channel.runPendingTasks();
+      assertEquals(
+          List.of("active", "input shutdown", "input shutdown read complete", "inactive"),
+          events(connection));
+    }
+  }
+
+  @Test
+  void peersFinThatIsNotReadIsNotKeptForeverAfterTheConnectionHasClosed() {
+    try (EmbeddedConnection connection = withoutAutoRead()) {
+      SmuxStreamChannel stream = connection.accept(3);
+      connection.receive(Frame.fin(3));
+      closeByPeer(connection);
+      connection.advanceMs(CLOSE_TIMEOUT_MS - 1);
+      assertTrue(stream.isActive());
+      connection.advanceMs(1);
+      assertEquals(List.of("active", "inactive"), events(connection));
+    }
+  }
+
+  @Test
   void shutdownOfOutputSucceedsWhenFinHasLeft() {
     try (EmbeddedConnection connection = halfClosing()) {
       SmuxStreamChannel stream = connection.accept(3);
@@ -469,6 +543,15 @@ class SmuxStreamCloseTest {
   private static EmbeddedConnection halfClosing() {
     return new EmbeddedConnection(
         CONFIG, stream -> stream.config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true));
+  }
+
+  private static EmbeddedConnection withoutAutoRead() {
+    return new EmbeddedConnection(
+        CONFIG,
+        stream -> {
+          stream.config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+          stream.config().setAutoRead(false);
+        });
   }
 
   private static List<String> events(EmbeddedConnection connection) {
