@@ -95,9 +95,10 @@ final class InputProcessor {
           rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
         }
         case Segment.PUSH -> {
-          boolean isNew = Segment.sn(second) - kcp.receiving.next() >= 0;
-          isFresh |= kcp.timestamps.takePeer(Segment.ts(second), isNew, nowUs);
+          int next = kcp.receiving.next();
           push(kcp, first, second, datagram, index, length);
+          boolean isNew = kcp.receiving.next() != next;
+          isFresh |= kcp.timestamps.takePeer(Segment.ts(second), isNew, nowUs);
         }
         case Segment.WASK -> kcp.advertised.probed();
         default -> { // WINS: its window has been taken above

@@ -52,8 +52,8 @@ final class Timestamps {
   /**
    * Takes the timestamp of a PUSH; returns whether it is newer than all before.
    *
-   * @param isNew whether the segment has not been received yet: before the first of these, one may
-   *     be a challenge, which has any timestamp
+   * @param isNew whether the segment was received in order: before the first of these, one may be a
+   *     challenge, or forged, with any timestamp
    */
   boolean takePeer(int ts, boolean isNew, long nowUs) {
     if (hasPeer ? ts - peer <= 0 : !isNew) {
