@@ -66,6 +66,9 @@ final class MemoryPressure {
   private final UnvalidatedSessions unvalidated;
   private final MemoryReserve reserve;
 
+  /** What waits to be written to unvalidated sessions, in bytes. */
+  private long waitingBytes;
+
   /** Whether an unvalidated session has been refused memory. */
   private boolean isShareUsedUp;
 
@@ -179,13 +182,17 @@ final class MemoryPressure {
     return isShort ? evictable(nowUs) : null;
   }
 
-  /** Sessions may hold more than the share of unvalidated ones, so that some have to give way. */
-  void memoryIsUsed() {
+  /**
+   * Counts what waits to be written to peers whose addresses may be forged. Nobody asks whether
+   * there is room for it. It keeps no session from beginning, but some may have to give way.
+   */
+  void countWaiting(int bytes) {
+    waitingBytes += bytes;
     isShareUsedUp |= isShareExceeded();
   }
 
   private boolean isShareExceeded() {
-    return budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < 0;
+    return budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < waitingBytes;
   }
 
   /** An unvalidated session has to give way. */

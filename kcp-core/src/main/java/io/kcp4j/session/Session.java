@@ -107,12 +107,14 @@ public final class Session extends FlushQueue.Entry {
     boolean isCounted = kcp.memory().isUnvalidated() && !path.isValidated();
     int before = waitingBytes;
     waitingBytes = isCounted ? (int) Math.min(bytes, Integer.MAX_VALUE / 2) : 0;
-    if (waitingBytes > before) {
-      kcp.memory().charge(waitingBytes - before);
-      table.memoryIsUsed();
-    } else if (waitingBytes < before) {
-      kcp.memory().release(before - waitingBytes);
+    if (waitingBytes != before) {
+      table.countWaiting(waitingBytes - before);
     }
+  }
+
+  /** What the session holds, with what waits to be written as it is counted, in bytes. */
+  int heldBytes() {
+    return kcp.memory().heldBytes() + waitingBytes;
   }
 
   /** It is known that the peer receives at its address: what is sent is not limited any more. */
@@ -533,8 +535,7 @@ public final class Session extends FlushQueue.Entry {
     if (unreliable != null) {
       unreliable.close();
     }
-    kcp.memory().release(waitingBytes);
-    waitingBytes = 0;
+    waitingToBeWritten(0);
     if (isCharged) {
       isCharged = false;
       kcp.memory().release(MemoryPressure.SESSION_BYTES);

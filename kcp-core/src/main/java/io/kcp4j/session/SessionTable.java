@@ -488,6 +488,7 @@ public final class SessionTable {
     }
     index.forget(session);
     leave(session);
+    session.waitingToBeWritten(0);
     handler.ended(session, EndReason.EVICTED);
   }
 
@@ -503,11 +504,9 @@ public final class SessionTable {
     }
   }
 
-  /**
-   * A session that is not validated holds more, without having been asked whether there is room.
-   */
-  void memoryIsUsed() {
-    pressure.memoryIsUsed();
+  /** What waits to be written to peers whose addresses may be forged has changed. */
+  void countWaiting(int bytes) {
+    pressure.countWaiting(bytes);
   }
 
   /**

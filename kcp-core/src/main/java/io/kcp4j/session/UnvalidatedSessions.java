@@ -106,7 +106,7 @@ final class UnvalidatedSessions {
     for (Map.Entry<Session, Entry> next : sessions.entrySet()) {
       Session session = next.getKey();
       if (next.getValue().addedAtUs < beforeUs) {
-        if (session.kcp().memory().heldBytes() > bytes) {
+        if (session.heldBytes() > bytes) {
           return session;
         }
         oldest = oldest == null ? session : oldest;

@@ -25,6 +25,9 @@
  * <dl>
  *   <dt>{@code SocketHalfClosedTest.testAutoCloseFalseDoesShutdownOutput}, {@code SocketRstTest}
  *   <dd>They wait until a reset by the peer fails a write; smux has no reset.
+ *   <dt>{@code SocketHalfClosedTest.testAllDataReadEventTriggeredAfterHalfClosure}
+ *   <dd>With {@code autoRead} off, the end of the input waits for a read, as on NIO, where Netty
+ *       skips this test.
  *   <dt>{@code SocketGatheringWriteTest.testGatheringWriteSameEventLoop}
  *   <dd>It clones the bootstraps for one event loop; a clone is no longer one of streams.
  *   <dt>{@code SocketShutdownOutputBySelfTest}, {@code SocketChannelNotYetConnectedTest}, {@code
