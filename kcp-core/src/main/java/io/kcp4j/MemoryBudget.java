@@ -306,7 +306,8 @@ public final class MemoryBudget {
     if (!hasUnvalidatedShare()) {
       return tryReserve(bytes, Purpose.SPARE, 0);
     }
-    if (bytes > unvalidatedRoomBytes() || !unvalidated.isLeftByProcess(bytes, Purpose.SPARE, 0)) {
+    if (bytes > unvalidatedRoomBytes()
+        || !unvalidated.isLeftByProcess(bytes, Purpose.IN_ORDER, 0)) {
       return false;
     }
     unvalidated.use(bytes);

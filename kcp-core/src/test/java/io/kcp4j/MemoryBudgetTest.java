@@ -282,6 +282,22 @@ class MemoryBudgetTest {
 
   // The process
 
+  /** They were refused while others held half of what could be had. */
+  @Test
+  void newSessionsMayUseWhatDataBeyondGapsLeavesOfTheProcess() {
+    ProcessMemory process = new ProcessMemory(16 * MIB);
+    MemoryLimit.shared(16 * MIB, process);
+    MemoryBudget shared = new MemoryBudget(MemoryLimit.shared(16 * MIB, process));
+    MemoryAccount holder = account(shared, 1);
+    int most = 16 * MIB;
+    while (most > 0) {
+      most = holder.tryReserveBeyondGap(most) ? most : most / 2;
+    }
+    MemoryAccount begun = account(shared, 2);
+    begun.unvalidated();
+    assertTrue(begun.tryReserve(200_000));
+  }
+
   @Test
   void processLimitGivesEachMemberItsPartAndLeavesTheRestToAll() {
     ProcessMemory process = new ProcessMemory(100 * MIB);
