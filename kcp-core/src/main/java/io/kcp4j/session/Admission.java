@@ -3,8 +3,8 @@ package io.kcp4j.session;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.session.AttemptDecider.Decision;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
@@ -25,31 +25,11 @@ import java.net.InetSocketAddress;
  */
 final class Admission {
 
-  /** What becomes of an attempt to begin a session. */
-  enum Decision {
-    /** It goes on. */
-    ADMIT,
-    /** It goes on, and its sender has shown that it receives at its address. */
-    ADMIT_VALIDATED,
-    /** The datagram is dropped under pressure: its sender will try again. */
-    DEFER,
-    /** The datagram may be a replay: its sender is asked to show that it receives there. */
-    VALIDATE,
-    /** No session would be accepted. */
-    REFUSE
-  }
-
   /**
    * With so many sessions that are not validated, one of them gives way when there is no room for
    * any other session.
    */
   private static final int MIN_TO_EVICT = 32;
-
-  /** The filter stays for so long after the pressure. */
-  private static final int KEEP_FILTER_US = 5_000_000;
-
-  /** An answer to a retry or a challenge is valid for so long at most. */
-  private static final int KEEP_VALIDATION_US = 16_000_000;
 
   private final SessionTable table;
   private final SessionTable.Handler handler;
@@ -61,18 +41,9 @@ final class Admission {
   private final Backlog backlog;
   private final UnvalidatedSessions unvalidated;
   private final MemoryPressure pressure;
-  private final MemoryBudget budget;
+  private final AttemptDecider decider;
   private boolean acceptsOnProbe;
 
-  /** Null while there has been no pressure for some seconds. */
-  private PressureFilter filter;
-
-  private long filterUsedAtUs;
-
-  /** Null while no address has been validated for some seconds. */
-  private AddressValidation validation;
-
-  private long validationUsedAtUs;
   private long forwarded;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
@@ -98,7 +69,7 @@ final class Admission {
     this.backlog = new Backlog(context);
     this.unvalidated = unvalidated;
     this.pressure = pressure;
-    this.budget = context.budget();
+    this.decider = new AttemptDecider(index, directory, responder, context.budget());
   }
 
   void acceptOnProbe(boolean accept) {
@@ -107,12 +78,7 @@ final class Admission {
 
   /** Releases what is held under pressure, if there is none. To be called once a second. */
   void sweep(long nowUs) {
-    if (nowUs - filterUsedAtUs >= KEEP_FILTER_US) {
-      filter = null;
-    }
-    if (filter == null && nowUs - validationUsedAtUs >= KEEP_VALIDATION_US) {
-      validation = null;
-    }
+    decider.sweep(nowUs);
   }
 
   // Packets of no session
@@ -176,7 +142,7 @@ final class Admission {
         handler.mismatched(KcpCounter.NOT_KCP, remote);
       }
       case OTHER -> {
-        if (!receiveChallengeAck(segments, nowUs)) {
+        if (!decider.receiveChallengeAck(segments, nowUs)) {
           counters.add(KcpCounter.UNKNOWN_SESSION, 1);
           receiveMessage(segments, start, nowUs);
         }
@@ -258,8 +224,7 @@ final class Admission {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
-    long nonce =
-        nonceBytes == 0 ? 0 : replays().hashOfNonce(segments, start - nonceBytes, nonceBytes);
+    long nonce = decider.hashOfNonce(segments, start, nonceBytes);
     Decision decision = decide(segments, nonce, nowUs);
     switch (decision) {
       case DEFER -> counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
@@ -278,7 +243,7 @@ final class Admission {
    * @param nonce the hash of its packet's nonce, 0 if no AEAD has opened the packet
    */
   private Decision decide(ByteBuf segments, long nonce, long nowUs) {
-    boolean mayBeReplay = nonce != 0 && mayBeReplay(nonce, nowUs);
+    boolean mayBeReplay = nonce != 0 && decider.mayBeReplay(nonce, nowUs);
     boolean isFull = mayEvict() && !directory.hasRoom();
     if (!mayBeReplay && !isFull && !unvalidated.isUnderPressure(nowUs)) {
       return Decision.ADMIT;
@@ -287,8 +252,8 @@ final class Admission {
       return Decision.REFUSE;
     }
     return mayBeReplay
-        ? decideOnReplay(segments, nonce, nowUs)
-        : filter(nowUs).decide(index.lastKey(), segments, nowUs);
+        ? decider.decideOnReplay(segments, nonce, nowUs)
+        : decider.decideUnderPressure(segments, nowUs);
   }
 
   private void beginAdmitted(
@@ -298,7 +263,7 @@ final class Admission {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
-    if (nonce != 0 && replays().addNonce(nonce, nowUs)) {
+    if (nonce != 0 && decider.addNonce(nonce, nowUs)) {
       counters.add(KcpCounter.REPLAYED, 1); // Another socket has just received it.
       return;
     }
@@ -331,63 +296,6 @@ final class Admission {
       return true;
     }
     return false;
-  }
-
-  private PressureFilter filter(long nowUs) {
-    filterUsedAtUs = nowUs;
-    validationUsedAtUs = nowUs;
-    if (filter == null) {
-      filter = new PressureFilter(validation(nowUs), nowUs);
-    }
-    return filter;
-  }
-
-  private AddressValidation validation(long nowUs) {
-    validationUsedAtUs = nowUs;
-    if (validation == null) {
-      validation = new AddressValidation(responder, nowUs);
-    }
-    return validation;
-  }
-
-  /** Whether segments are the answer to a challenge: the client's next attempt goes on. */
-  private boolean receiveChallengeAck(ByteBuf segments, long nowUs) {
-    boolean isAck = validation != null && validation.receiveAck(index.lastKey(), segments, nowUs);
-    if (isAck) {
-      validationUsedAtUs = nowUs;
-    }
-    return isAck;
-  }
-
-  // Replays
-
-  private ReplayFilter replays() {
-    return directory.replayFilter(budget);
-  }
-
-  /**
-   * Whether a first packet has the conversation id of an earlier one, or has begun a session
-   * before. Remembers the conversation id.
-   */
-  private boolean mayBeReplay(long nonce, long nowUs) {
-    return replays().addConv(index.lastKey().conv(), nowUs)
-        || replays().containsNonce(nonce, nowUs);
-  }
-
-  /**
-   * Decides on a packet that may be a replay. Somebody who relays a challenge to the client, and
-   * its answer back, can have any address validated, so no packet begins two sessions.
-   */
-  private Decision decideOnReplay(ByteBuf packet, long nonce, long nowUs) {
-    SessionKey client = index.lastKey();
-    AddressValidation validation = validation(nowUs);
-    int offer = validation.findOffer(packet);
-    if (!replays().containsNonce(nonce, nowUs)
-        && validation.isValidated(client, packet, offer, nowUs)) {
-      return Decision.ADMIT_VALIDATED;
-    }
-    validation.ask(client, packet, offer, nowUs);
-    return Decision.VALIDATE;
   }
 
   // The driver's answers

@@ -1,7 +1,6 @@
 package io.kcp4j.session;
 
 import io.kcp4j.EndReason;
-import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.MemoryReserve;
@@ -46,9 +45,6 @@ final class MemoryPressure {
 
   private static final int PROBE_TIMEOUTS = 2;
 
-  /** A session that has the reserve for so long, while others wait, has stalled. */
-  private static final long MAX_TURN_US = 15_000_000;
-
   /** By this part of what it holds a session has to grow. */
   private static final int GROWTH_PART = 16;
 
@@ -73,7 +69,7 @@ final class MemoryPressure {
   private boolean isShareUsedUp;
 
   /** The validated sessions that wait, in the order in which they have asked. */
-  private final Map<Session, Wait> waiting = new LinkedHashMap<>();
+  private final Map<Session, MemoryWait> waiting = new LinkedHashMap<>();
 
   /** The one that may use the reserve, or null. */
   private Session holder;
@@ -92,68 +88,6 @@ final class MemoryPressure {
     this.unvalidated = unvalidated;
     reserve = budget.limit().reserve();
     reclaim = new NetworkReclaim(table, budget.limit().networkParts());
-  }
-
-  /** A session that was refused memory. */
-  private static final class Wait {
-
-    int refusedBytes;
-
-    /** Whether that was for sending. */
-    boolean isSending;
-
-    /** Whether it has been refused memory since it had the reserve last. */
-    boolean isActive;
-
-    /** Whether it had the reserve and did not grow. */
-    boolean isStalled;
-
-    // When it has got the reserve:
-
-    long begunAtUs;
-    int undeliveredBytes;
-    long deliveredBytes;
-
-    // When it has grown last:
-
-    long grownAtUs;
-    long grownBytes;
-
-    // What its peer has sent:
-
-    long datagrams;
-    long datagramAtUs;
-
-    void begin(Session session, long nowUs) {
-      grown(session, nowUs);
-      begunAtUs = nowUs;
-      undeliveredBytes = session.kcp().memory().undeliveredBytes();
-      deliveredBytes = delivered(session);
-      datagrams = datagrams(session);
-      datagramAtUs = nowUs;
-    }
-
-    void grown(Session session, long nowUs) {
-      grownAtUs = nowUs;
-      grownBytes = taken(session);
-    }
-
-    /** Small messages on one lane may have hidden that a large one on another does not grow. */
-    boolean isTooLong(long nowUs) {
-      return nowUs - begunAtUs >= MAX_TURN_US;
-    }
-
-    private static long delivered(Session session) {
-      return session.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN);
-    }
-
-    private static long taken(Session session) {
-      return session.kcp().memory().receiveBytes() + delivered(session);
-    }
-
-    private static long datagrams(Session session) {
-      return session.kcp().counters().get(KcpCounter.DATAGRAMS_IN);
-    }
   }
 
   // Unvalidated sessions
@@ -224,7 +158,7 @@ final class MemoryPressure {
       isShareUsedUp = true;
       session.kcp().challengePath();
     } else {
-      Wait wait = waiting.computeIfAbsent(session, s -> new Wait());
+      MemoryWait wait = waiting.computeIfAbsent(session, s -> new MemoryWait());
       wait.refusedBytes = refusedBytes;
       wait.isSending = isSending;
       wait.isActive = !isSending;
@@ -294,7 +228,7 @@ final class MemoryPressure {
   }
 
   private boolean isMemoryFree() {
-    Wait first = waiting.values().iterator().next();
+    MemoryWait first = waiting.values().iterator().next();
     long bytes = first.refusedBytes + budget.limitBytes() / FREE_PART;
     return first.isSending ? budget.hasRoomToSend(bytes) : budget.hasRoomToReceive(bytes);
   }
@@ -376,13 +310,13 @@ final class MemoryPressure {
     reserve.release(this);
   }
 
-  private void updateTurn(Wait turn, long nowUs) {
+  private void updateTurn(MemoryWait turn, long nowUs) {
     Session session = holder;
-    if (Wait.datagrams(session) != turn.datagrams) {
-      turn.datagrams = Wait.datagrams(session);
+    if (MemoryWait.datagrams(session) != turn.datagrams) {
+      turn.datagrams = MemoryWait.datagrams(session);
       turn.datagramAtUs = nowUs;
     }
-    boolean hasDelivered = Wait.delivered(session) != turn.deliveredBytes;
+    boolean hasDelivered = MemoryWait.delivered(session) != turn.deliveredBytes;
     boolean holdsNoMore = session.kcp().memory().undeliveredBytes() <= turn.undeliveredBytes;
     boolean isDone = hasDelivered && (holdsNoMore || budget.isReserveFree());
     if (isReaderAwaited(session) || isDone) {
@@ -391,7 +325,7 @@ final class MemoryPressure {
       return;
     }
     long leastBytes = Math.max(1, session.kcp().memory().receiveBytes() / GROWTH_PART);
-    if (Wait.taken(session) - turn.grownBytes >= leastBytes) {
+    if (MemoryWait.taken(session) - turn.grownBytes >= leastBytes) {
       turn.isStalled = false;
       turn.grown(session, nowUs);
     }
@@ -408,7 +342,7 @@ final class MemoryPressure {
   }
 
   /** The session has not grown enough: another one that waits to receive may use the reserve. */
-  private void passOn(Session session, Wait turn, long nowUs) {
+  private void passOn(Session session, MemoryWait turn, long nowUs) {
     if (session.kcp().memory().undeliveredBytes() == 0) { // It needs nothing any more.
       endTurn();
       waiting.remove(session);
@@ -416,7 +350,7 @@ final class MemoryPressure {
     }
     boolean isAwaitedElsewhere = reserve.isAwaited(this, nowUs);
     if (!isAwaitedElsewhere && !isAnotherReceiving(turn)) {
-      if (Wait.taken(session) > turn.grownBytes) {
+      if (MemoryWait.taken(session) > turn.grownBytes) {
         turn.grown(session, nowUs); // Its link is slow, or it loses much.
       }
       return;
@@ -446,7 +380,7 @@ final class MemoryPressure {
     isEndDue |= turn.isStalled && (haveAllStalled || !budget.isReserveFree());
   }
 
-  private boolean isAnotherReceiving(Wait turn) {
+  private boolean isAnotherReceiving(MemoryWait turn) {
     return waiting.values().stream().anyMatch(wait -> wait != turn && !wait.isSending);
   }
 

@@ -1,6 +1,6 @@
 package io.kcp4j.session;
 
-import io.kcp4j.session.Admission.Decision;
+import io.kcp4j.session.AttemptDecider.Decision;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 

@@ -36,7 +36,10 @@ final class MemoryClient {
 
   private static final int MAX_OPEN_STREAMS = 12;
 
-  /** A stream of which nothing is heard for so long is given up: its SYN may have been ignored. */
+  /**
+   * A stream from whose peer nothing arrives for so long is given up: its SYN may have been
+   * ignored.
+   */
   private static final long STREAM_PATIENCE_US = 60_000_000;
 
   /** Keeps what a conv says: see {@link MemoryPeers}. */

@@ -81,7 +81,7 @@ class KeyOrderTest {
 
   /** The replayed packet is authentic, and costs nothing of the budget. */
   @Test
-  void replayedPacketOfAnotherKeyDoesNotSilenceAValidatedClient() {
+  void replayedPacketOfAnotherKeyLetsAValidatedClientIn() {
     server.table.openFailuresPerSecond(1);
     send(oldClient, 7);
     List<ByteBuf> recorded = packetsOf(oldClient, 7);
@@ -97,7 +97,7 @@ class KeyOrderTest {
   }
 
   @Test
-  void replayedPacketOfTheClientsOwnOldKeyDoesNotSilenceIt() {
+  void replayedPacketOfTheClientsOwnOldKeyLetsItIn() {
     server.table.openFailuresPerSecond(1);
     send(oldClient, 7);
     List<ByteBuf> recorded = packetsOf(oldClient, 7);

@@ -30,20 +30,20 @@ final class ForwardedPackets {
       packets.decrementAndGet();
       return;
     }
-    boolean isPassedOn = false;
+    boolean isForwarded = false;
     ByteBuf copy = null;
     try {
       copy = context.allocator().buffer(packet.readableBytes());
-      isPassedOn = passOn(remote, copy.writeBytes(packet));
+      isForwarded = hand(remote, copy.writeBytes(packet));
     } finally {
-      if (!isPassedOn) {
+      if (!isForwarded) {
         packets.decrementAndGet();
         ReferenceCountUtil.release(copy);
       }
     }
   }
 
-  private boolean passOn(InetSocketAddress remote, ByteBuf copy) {
+  private boolean hand(InetSocketAddress remote, ByteBuf copy) {
     return endpoint.execute(() -> deliver(remote, copy));
   }
 

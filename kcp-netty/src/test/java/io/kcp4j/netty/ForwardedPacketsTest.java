@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** {@link ForwardedPackets}: nothing is held of a packet that cannot be passed on. */
+/** {@link ForwardedPackets}: nothing is held of a packet that cannot be forwarded. */
 class ForwardedPacketsTest {
 
   /** Allocates buffers that cannot be written. */
@@ -45,7 +45,7 @@ class ForwardedPacketsTest {
   }
 
   @Test
-  void copyIsReleasedThatCannotBePassedOn() {
+  void copyIsReleasedThatCannotBeForwarded() {
     LastMemory allocator = new LastMemory();
     ForwardedPackets packets = new ForwardedPackets(null, KcpContext.of(allocator));
     ByteBuf packet = Unpooled.buffer().writeZero(100);

@@ -47,7 +47,7 @@ public final class RecordingRelay implements AutoCloseable {
     return (InetSocketAddress) toClient.getLocalSocketAddress();
   }
 
-  /** Sends each datagram of the client from another port, too, before it is passed on. */
+  /** Sends each datagram of the client from another port, too, before it is forwarded. */
   public void sendAhead() {
     isSendingAhead = true;
   }
