@@ -102,7 +102,7 @@ public final class MemoryBudget {
     }
 
     /**
-     * Whether the process has room, if so much has to be borrowed.
+     * Whether the process has room for what has to be borrowed for {@code bytes} more.
      *
      * @param purpose for which a part of what the process has stays free
      * @param beyondBytes by how much its limit may be exceeded
