@@ -86,7 +86,7 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
             .group(stream.eventLoop())
             .channel(context.transport().socketChannel())
             .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MS)
-            .handler(ConnectionOptions.INSTANCE)
+            .handler(new ConnectionOptions(context.forwarding()))
             .connect(target.next());
     connected.addListener(future -> connected(connected, stream, peer));
   }

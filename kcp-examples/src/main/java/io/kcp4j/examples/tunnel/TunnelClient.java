@@ -120,7 +120,7 @@ final class TunnelClient implements Tunnel {
                 new ChannelInitializer<SocketChannel>() {
                   @Override
                   protected void initChannel(SocketChannel tcp) {
-                    ConnectionOptions.set(tcp);
+                    new ConnectionOptions(context.forwarding()).set(tcp);
                     tcp.pipeline().addLast(new EarlyInput());
                     tcp.eventLoop().execute(() -> accept(tcp)); // When it is active.
                   }
@@ -166,7 +166,7 @@ final class TunnelClient implements Tunnel {
   private void open(SocketChannel tcp, ChannelFuture session, boolean mayRetry) {
     Future<SmuxStreamChannel> opened =
         new SmuxStreamChannelBootstrap(session.channel())
-            .handler(ConnectionOptions.INSTANCE)
+            .handler(new ConnectionOptions(context.forwarding()))
             .open();
     opened.addListener(
         future -> {

@@ -89,7 +89,8 @@ abstract class TunnelCommand extends BaseCommand implements Callable<Integer> {
       }
       log.line("%s", settings);
       TransportChoice transport = runOptions.transport().resolve();
-      return run(new TunnelContext(settings, transport, log, new TunnelStatistics()));
+      ForwardingLimit forwarding = new ForwardingLimit(Runtime.getRuntime().maxMemory() / 4);
+      return run(new TunnelContext(settings, transport, log, new TunnelStatistics(), forwarding));
     }
   }
 

@@ -3,6 +3,7 @@ package io.kcp4j.examples.tunnel;
 import io.kcp4j.examples.CommandFailure;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
@@ -15,12 +16,12 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * A TCP connection and the stream that carries it, two channels of one event loop. What one of them
- * reads is written to the other, without copying; while the other is not writable, the one is not
- * read. The end of a direction ends that direction of the other channel, after everything that was
- * read before. Both channels close when both directions have ended, when one of them closes or
- * fails, or when half of the connection stays without data for too long. What was read from a
- * channel that has closed is still written to the other, as long as its reader takes any of it
- * within that time.
+ * reads is written to the other, without copying; while more waits to be written than the {@link
+ * ForwardingLimit} allows, the one is not read. The end of a direction ends that direction of the
+ * other channel, after everything that was read before. Both channels close when both directions
+ * have ended, when one of them closes or fails, or when half of the connection stays without data
+ * for too long. What was read from a channel that has closed is still written to the other, as long
+ * as its reader takes any of it within that time.
  *
  * <p>A stream that ends without its FIN, because its session has ended, resets the TCP connection:
  * its user must not take what has arrived for everything.
@@ -32,6 +33,8 @@ final class TunnelConnection {
   private final TunnelContext context;
   private final SocketChannel tcp;
   private final DuplexChannel stream;
+  private final Direction toStream;
+  private final Direction toTcp;
 
   private int endedDirections;
   private boolean isStreamEnded;
@@ -45,6 +48,8 @@ final class TunnelConnection {
     this.context = context;
     this.tcp = tcp;
     this.stream = stream;
+    toStream = new Direction(tcp, stream, context.statistics().fromTcp);
+    toTcp = new Direction(stream, tcp, context.statistics().toTcp);
   }
 
   /**
@@ -52,10 +57,9 @@ final class TunnelConnection {
    * loop.
    */
   void start() {
-    TunnelStatistics statistics = context.statistics();
     context.log().detail("opened: %s, %s", tcp, stream);
-    tcp.pipeline().addLast(new Direction(stream, statistics.fromTcp));
-    stream.pipeline().addLast(new Direction(tcp, statistics.toTcp));
+    tcp.pipeline().addLast(toStream);
+    stream.pipeline().addLast(toTcp);
     tcp.closeFuture().addListener(closed -> tcpClosed());
     stream.closeFuture().addListener(closed -> streamClosed());
     EarlyInput early = tcp.pipeline().get(EarlyInput.class);
@@ -152,7 +156,7 @@ final class TunnelConnection {
   }
 
   private void closeIfInactive() {
-    if (isActive || isWaitingForReader(tcp) || isWaitingForReader(stream)) {
+    if (isActive || toTcp.isWaitingForReader() || toStream.isWaitingForReader()) {
       isActive = false;
       tcp.eventLoop()
           .schedule(this::closeIfInactive, context.settings().closeWaitS(), TimeUnit.SECONDS);
@@ -162,19 +166,27 @@ final class TunnelConnection {
     }
   }
 
-  private static boolean isWaitingForReader(DuplexChannel channel) {
-    return !channel.isOutputShutdown() && !channel.isWritable();
-  }
-
   /** Reads one of the channels and writes to the other. */
   private final class Direction extends ChannelInboundHandlerAdapter {
 
+    private final DuplexChannel from;
     private final DuplexChannel to;
     private final LongAdder bytes;
 
-    Direction(DuplexChannel to, LongAdder bytes) {
+    /** What was read and is not written yet, in bytes of capacity. */
+    private int heldBytes;
+
+    private boolean isPaused;
+
+    Direction(DuplexChannel from, DuplexChannel to, LongAdder bytes) {
+      this.from = from;
       this.to = to;
       this.bytes = bytes;
+    }
+
+    /** Whether the one who is written to has to read first. */
+    boolean isWaitingForReader() {
+      return isPaused && !to.isOutputShutdown();
     }
 
     @Override
@@ -186,17 +198,36 @@ final class TunnelConnection {
       }
       isActive = true;
       bytes.add(data.readableBytes());
-      to.write(data); // A void promise would report a failure here, too.
+      int capacity = data.capacity();
+      add(capacity);
+      // A void promise would report a failure as an exception.
+      ChannelFuture write = to.write(data);
+      if (heldBytes > context.forwarding().partBytes()) {
+        pause(true);
+      }
+      write.addListener(written -> written(capacity));
+    }
+
+    private void add(int capacity) {
+      heldBytes += capacity;
+      context.forwarding().add(capacity);
+    }
+
+    private void written(int capacity) {
+      add(-capacity);
+      if (isPaused && heldBytes <= context.forwarding().partBytes() / 2) {
+        pause(false);
+      }
+    }
+
+    private void pause(boolean isPaused) {
+      this.isPaused = isPaused;
+      from.config().setAutoRead(!isPaused);
     }
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
       to.flush();
-    }
-
-    @Override
-    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
-      to.config().setAutoRead(ctx.channel().isWritable());
     }
 
     @Override

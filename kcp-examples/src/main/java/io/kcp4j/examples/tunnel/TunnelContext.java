@@ -9,9 +9,11 @@ import io.kcp4j.examples.TransportChoice;
  * @param transport the transport of the event loops, not {@link TransportChoice#AUTO}
  * @param log the log
  * @param statistics what is counted
+ * @param forwarding what all connections hold
  */
 record TunnelContext(
     TunnelSettings settings,
     TransportChoice transport,
     TunnelLog log,
-    TunnelStatistics statistics) {}
+    TunnelStatistics statistics,
+    ForwardingLimit forwarding) {}

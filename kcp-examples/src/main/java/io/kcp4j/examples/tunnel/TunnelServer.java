@@ -91,7 +91,7 @@ final class TunnelServer implements Tunnel {
         new ChannelInitializer<>() {
           @Override
           protected void initChannel(SmuxStreamChannel stream) {
-            ConnectionOptions.set(stream);
+            new ConnectionOptions(context.forwarding()).set(stream);
             stream.parent().pipeline().get(TargetConnector.class).connect(stream);
           }
         };

@@ -23,6 +23,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -42,7 +44,9 @@ class TunnelConnectionTest {
       new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
   private final BlockingQueue<SocketChannel> accepted = new LinkedBlockingQueue<>();
   private final StringWriter log = new StringWriter();
+  private final ForwardingLimit forwarding = new ForwardingLimit(4 * 1024 * 1024);
   private TunnelContext context;
+  private int port;
 
   /** What the user and the target use, and the channels that the connection joins. */
   private Socket user;
@@ -61,7 +65,8 @@ class TunnelConnectionTest {
         CommandLine.populateCommand(new TunnelOptions())
             .settings(new TunnelDefaults(1, 1, closeWaitS));
     TunnelLog lines = TunnelLog.open("", new PrintWriter(log), false);
-    context = new TunnelContext(settings, TransportChoice.NIO, lines, new TunnelStatistics());
+    context =
+        new TunnelContext(settings, TransportChoice.NIO, lines, new TunnelStatistics(), forwarding);
     Channel server =
         new ServerBootstrap()
             .group(group)
@@ -70,14 +75,18 @@ class TunnelConnectionTest {
                 new ChannelInitializer<SocketChannel>() {
                   @Override
                   protected void initChannel(SocketChannel channel) {
-                    ConnectionOptions.set(channel);
+                    new ConnectionOptions(forwarding).set(channel);
                     accepted.add(channel);
                   }
                 })
             .bind(InetAddress.getLoopbackAddress(), 0)
             .sync()
             .channel();
-    int port = ((InetSocketAddress) server.localAddress()).getPort();
+    port = ((InetSocketAddress) server.localAddress()).getPort();
+    join();
+  }
+
+  private void join() throws Exception {
     user = TunnelUser.connect(port);
     tcp = accepted.take();
     target = TunnelUser.connect(port);
@@ -122,11 +131,46 @@ class TunnelConnectionTest {
     byte[] data = TunnelUser.data(3, LONG_BYTES);
     CompletableFuture<Void> sent = CompletableFuture.runAsync(() -> send(user, data));
     await().until(() -> !tcp.config().isAutoRead());
-    long limit = stream.config().getWriteBufferHighWaterMark() + 2L * 64 * 1024;
-    assertTrue(stream.unsafe().outboundBuffer().totalPendingWriteBytes() < limit);
+    long limit = ForwardingLimit.MAX_PART_BYTES + 2L * 64 * 1024;
+    long pending = stream.unsafe().outboundBuffer().totalPendingWriteBytes();
+    assertTrue(pending < limit, "" + pending);
     assertArrayEquals(data, target.getInputStream().readNBytes(data.length));
     sent.get();
     await().until(() -> tcp.config().isAutoRead());
+  }
+
+  @Test
+  void connectionsThatAreNotReadHoldNoMoreThanTheLimitTogether() throws Exception {
+    List<Socket> sockets = new ArrayList<>(List.of(user, target));
+    for (int i = 0; i < 60; i++) { // By 256 KiB of each, four times the limit.
+      SocketChannel unread = tcp;
+      Socket from = user;
+      CompletableFuture.runAsync(() -> sendUntilClosed(from));
+      await().until(() -> !unread.config().isAutoRead());
+      join();
+      sockets.addAll(List.of(user, target));
+    }
+    long limit = 4 * 1024 * 1024 + 61 * ForwardingLimit.MIN_PART_BYTES;
+    assertTrue(forwarding.heldBytes() > limit / 2, "" + forwarding.heldBytes());
+    assertTrue(forwarding.heldBytes() <= limit, "" + forwarding.heldBytes());
+    byte[] data = TunnelUser.data(7, 300_000);
+    CompletableFuture<Void> sent = CompletableFuture.runAsync(() -> send(user, data));
+    assertArrayEquals(data, target.getInputStream().readNBytes(data.length));
+    sent.get();
+    for (Socket socket : sockets) {
+      socket.close();
+    }
+    await().until(() -> forwarding.heldBytes() == 0);
+  }
+
+  private static void sendUntilClosed(Socket socket) {
+    try {
+      while (true) {
+        socket.getOutputStream().write(new byte[64 * 1024]);
+      }
+    } catch (IOException e) {
+      // The test is over.
+    }
   }
 
   @Test
