@@ -19,12 +19,16 @@ final class LaneInbox {
 
   private static final int MIN_CAPACITY = 4;
 
+  /** A table that has been filled to less than this part shrinks. */
+  private static final int SPARSE_PART = 8;
+
   private static final InboundMessage[] NONE = {};
+  private static final int[] NO_NUMBERS = {};
 
   private final long hashSeed;
 
   private InboundMessage[] messages = NONE;
-  private int[] numbers = {};
+  private int[] numbers = NO_NUMBERS;
   private int size;
 
   /** One more than the highest number of which anything has arrived; at least the base. */
@@ -177,16 +181,18 @@ final class LaneInbox {
   }
 
   private void ensureRoom(int more) {
-    int needed = 2 * (size + more);
-    if (needed <= messages.length) {
-      return;
+    if (2 * (size + more) > messages.length) {
+      resize(size + more);
     }
-    int capacity = Math.max(MIN_CAPACITY, Integer.highestOneBit(2 * needed - 1));
+  }
+
+  private void resize(int count) {
+    int capacity = Math.max(MIN_CAPACITY, Integer.highestOneBit(4 * count - 1));
     InboundMessage[] before = messages;
     int[] numbersBefore = numbers;
-    InboundMessage[] larger = new InboundMessage[capacity];
+    InboundMessage[] resized = new InboundMessage[capacity];
     numbers = new int[capacity];
-    messages = larger;
+    messages = resized;
     size = 0;
     for (int i = 0; i < before.length; i++) {
       if (before[i] != null) {
@@ -217,6 +223,9 @@ final class LaneInbox {
     plannedEnd = end;
     if (size == 0) {
       messages = NONE;
+      numbers = NO_NUMBERS;
+    } else if (messages.length > Math.max(MIN_CAPACITY, SPARSE_PART * size)) {
+      resize(size);
     }
   }
 }

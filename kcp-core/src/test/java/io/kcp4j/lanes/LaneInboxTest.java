@@ -102,4 +102,20 @@ class LaneInboxTest {
     }
     assertEquals(MESSAGES / 2, inbox.byNumber().size());
   }
+
+  /** A peer kept one message in each of many tables that had been large. */
+  @Test
+  void tableFollowsWhatIsThere() {
+    addAll(i -> i);
+    int largest = inbox.capacity();
+    for (int i = 1; i < MESSAGES; i++) {
+      inbox.remove(i);
+      inbox.endSegment();
+    }
+    assertTrue(largest >= MESSAGES, "" + largest);
+    assertTrue(inbox.capacity() <= 4, "" + inbox.capacity());
+    assertNotNull(inbox.get(0));
+    addAll(i -> i);
+    assertEquals(MESSAGES, inbox.byNumber().size());
+  }
 }
