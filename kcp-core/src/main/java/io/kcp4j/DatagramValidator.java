@@ -17,7 +17,7 @@ final class DatagramValidator {
       Kcp kcp, ByteBuf datagram, long firstLong, long thirdLong, long nowUs) {
     int conv = kcp.conv();
     int sndNext = kcp.sending.next();
-    Timestamps timestamps = kcp.timestamps.isApart() ? kcp.timestamps : null;
+    Timestamps timestamps = kcp.timestamps.isOwnRecognised() ? kcp.timestamps : null;
     int nowTs = timestamps == null ? 0 : timestamps.at(nowUs);
     long first = firstLong;
     long third = thirdLong;

@@ -80,7 +80,7 @@ final class InputProcessor {
     while (true) {
       segments++;
       long second = Segment.second(datagram, index);
-      int segmentUna = Segment.una(third);
+      int segmentUna = una(kcp, Segment.cmd(first), Segment.ts(second), Segment.una(third), nowUs);
       if (origin == Origin.NETWORK) {
         updateRemoteWindow(kcp, segmentUna, Segment.wnd(first));
       }
@@ -183,6 +183,18 @@ final class InputProcessor {
     int index = kcp.sending.index(sn);
     return kcp.sending.isAwaited(sn)
         && (kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts));
+  }
+
+  /**
+   * The {@code una} of a segment. A WASK or WINS with a timestamp of the own clock may be one of
+   * this side, sent back: what only it says counts as older than all before; protocol.md 2.7.
+   */
+  private static int una(Kcp kcp, int cmd, int ts, int una, long nowUs) {
+    boolean isOwn =
+        (cmd == Segment.WASK || cmd == Segment.WINS)
+            && kcp.timestamps.isOfOwnClock(ts, kcp.timestamps.at(nowUs));
+    int newest = kcp.remote.una();
+    return isOwn && una - newest > 0 ? newest - 1 : una;
   }
 
   private static void updateRemoteWindow(Kcp kcp, int una, int wnd) {

@@ -590,6 +590,15 @@ public final class Kcp {
   }
 
   /**
+   * The origin of the timestamps is a random one, which a peer has only by chance. So a PUSH with a
+   * timestamp of this side has been sent back, before anything is known of the peer's clock.
+   */
+  @Unstable
+  public void timestampsAreRandom() {
+    timestamps.random();
+  }
+
+  /**
    * Moves the clock of the timestamps away from the peer's, so that segments that somebody sends
    * back to this side are recognised. To be called before anything is sent.
    *
@@ -892,7 +901,7 @@ public final class Kcp {
     int splitBytes = FlushSplitter.split(this, output, window, nowUs);
     writer.begin(this, output, advertised.beginFlush(), nowUs);
     try {
-      int ts = timestamps.at(nowUs);
+      int ts = timestamps.flushed(nowUs);
       ControlSegments.write(this, ts, nowUs);
       writer.split(splitBytes);
       Transmitter.transmit(this, window, ts, nowUs);
@@ -908,7 +917,7 @@ public final class Kcp {
     }
     writer.begin(this, output, advertised.beginFlush(), nowUs);
     try {
-      ControlSegments.write(this, timestamps.at(nowUs), nowUs);
+      ControlSegments.write(this, timestamps.flushed(nowUs), nowUs);
       writer.end();
     } finally {
       writer.abort();

@@ -17,8 +17,13 @@ final class Timestamps {
   private static final int DRIFT_MS = 1 << 20;
 
   private int origin;
+  private boolean isRandom;
+  private boolean hasSent;
   private boolean hasPeer;
   private boolean isApart;
+
+  /** The timestamp of the first flush. */
+  private int first;
 
   /** By how much the peer's clock is ahead. */
   private int aheadMs;
@@ -36,6 +41,21 @@ final class Timestamps {
   /** The timestamp of a segment that is sent now. */
   int at(long nowUs) {
     return origin + (int) Math.floorDiv(nowUs, Kcp.US_PER_MS);
+  }
+
+  /** The origin is a random one, so it is not that of a peer. */
+  void random() {
+    isRandom = true;
+  }
+
+  /** The timestamp of the segments of a flush. */
+  int flushed(long nowUs) {
+    int ts = at(nowUs);
+    if (!hasSent) {
+      hasSent = isRandom;
+      first = ts;
+    }
+    return ts;
   }
 
   /**
@@ -69,18 +89,30 @@ final class Timestamps {
   }
 
   /** Whether {@link #isOwn} recognises anything. */
-  boolean isApart() {
-    return isApart;
+  boolean isOwnRecognised() {
+    return isApart || (!hasPeer && hasSent);
   }
 
   /**
-   * Whether this side has sent a PUSH, or an ACK, with this timestamp.
+   * Whether this side has sent a PUSH, or an ACK, with this timestamp. If the origin is random,
+   * that is known of a PUSH before the peer's clock is: its timestamp is of the time since the
+   * first flush.
    *
    * @param nowTs the timestamp of a segment that is sent now
    */
   boolean isOwn(int cmd, int ts, int nowTs) {
-    int newest = cmd == Segment.PUSH ? nowTs : nowTs + aheadMs + DRIFT_MS;
-    return (cmd == Segment.PUSH || cmd == Segment.ACK)
-        && Integer.compareUnsigned(newest - ts, RECOGNISED_MS) < 0;
+    if (cmd == Segment.PUSH) {
+      return isOfOwnClock(ts, nowTs);
+    }
+    int newest = nowTs + aheadMs + DRIFT_MS;
+    return isApart && cmd == Segment.ACK && Integer.compareUnsigned(newest - ts, RECOGNISED_MS) < 0;
+  }
+
+  /** Whether a timestamp is one of this side's clock, as far as that can be told. */
+  boolean isOfOwnClock(int ts, int nowTs) {
+    int ageMs = nowTs - ts;
+    return hasPeer
+        ? isApart && Integer.compareUnsigned(ageMs, RECOGNISED_MS) < 0
+        : hasSent && Integer.compareUnsigned(ageMs, nowTs - first) <= 0;
   }
 }

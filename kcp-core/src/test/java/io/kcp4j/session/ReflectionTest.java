@@ -53,9 +53,9 @@ class ReflectionTest {
     VirtualHost victim = isToServer ? server : client;
     for (int i = 0; i < 100; i++) {
       client.write(700);
-      exchange(client, server, victim, i > 0);
+      exchange(client, server, victim);
       server.write(500);
-      exchange(client, server, victim, true);
+      exchange(client, server, victim);
     }
     assertEquals(100 * 500, client.received);
     assertEquals(100 * 700, server.received);
@@ -63,18 +63,56 @@ class ReflectionTest {
     assertEquals(0, client.count(KcpCounter.ACKNOWLEDGES_UNSENT));
   }
 
+  /**
+   * A datagram without PUSH and ACK was sent back. What this side has received of the peer counted
+   * as what the peer has received, and was never sent again.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void datagramWithoutDataThatIsSentBackAcknowledgesNothing(boolean isToServer) {
+    VirtualHost client = new VirtualHost(1, KEYS);
+    VirtualHost server = new VirtualHost(2, KEYS);
+    client.token = 0x1122_3344_5566_7788L;
+    server.token = 0x99aa_bbcc_ddee_ff00L;
+    client.open(server);
+    client.write(700);
+    exchange(client, server);
+    client.session.unreliableLimit(10);
+    server.session.unreliableLimit(10);
+    VirtualHost victim = isToServer ? server : client;
+    VirtualHost peer = isToServer ? client : server;
+    peer.write(5_000); // The victim has received more segments than the peer.
+    exchange(client, server);
+    victim.write(10_000); // All of it is lost.
+    victim.packets();
+    victim.session.sendUnreliable(Unpooled.buffer().writeLong(1));
+    victim.flush();
+    victim.take(peer, victim.packets());
+    int before = peer.received;
+    for (int i = 0; i < 100; i++) {
+      exchange(client, server);
+    }
+    assertEquals(before + 10_000, peer.received);
+  }
+
+  private static void exchange(VirtualHost client, VirtualHost server) {
+    for (int ms = 0; ms < 30; ms++) {
+      client.runTo(client.nowUs + 1_000);
+      server.runTo(client.nowUs);
+      server.take(client, client.packetsTo(server));
+      client.take(server, server.packetsTo(client));
+    }
+  }
+
   /** Each packet is sent back to the victim before it arrives at the other side. */
-  private static void exchange(
-      VirtualHost client, VirtualHost server, VirtualHost victim, boolean isSentBack) {
+  private static void exchange(VirtualHost client, VirtualHost server, VirtualHost victim) {
     VirtualHost peer = victim == client ? server : client;
     for (int ms = 0; ms < 30; ms++) {
       client.runTo(client.nowUs + 1_000);
       server.runTo(client.nowUs);
       List<ByteBuf> toServer = client.packetsTo(server);
       List<ByteBuf> toClient = server.packetsTo(client);
-      if (isSentBack) {
-        victim.take(peer, victim == client ? toServer : toClient);
-      }
+      victim.take(peer, victim == client ? toServer : toClient);
       server.take(client, toServer);
       client.take(server, toClient);
     }
@@ -92,9 +130,9 @@ class ReflectionTest {
     VirtualHost victim = isToServer ? server : client;
     for (int i = 0; i < 100; i++) {
       client.write(400);
-      exchange(client, server, victim, i > 0);
+      exchange(client, server, victim);
       server.write(400);
-      exchange(client, server, victim, true);
+      exchange(client, server, victim);
     }
     assertEquals(100 * 400, client.received);
     assertEquals(100 * 400, server.received);

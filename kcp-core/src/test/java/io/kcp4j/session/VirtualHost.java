@@ -105,7 +105,9 @@ final class VirtualHost {
 
   private void newSession(InetSocketAddress remote, int conv) {
     int tsOrigin = 0x7654_0000 + address.getPort();
-    session = driver.table.newSession(remote, new Kcp(conv, config, context, tsOrigin), null);
+    Kcp kcp = new Kcp(conv, config, context, tsOrigin);
+    kcp.timestampsAreRandom();
+    session = driver.table.newSession(remote, kcp, null);
     session.reconfigure(config, fec);
   }
 

@@ -246,6 +246,7 @@ final class SimulatedEndpoint {
       SimulatedConversation conversation,
       boolean isClient) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
+    kcp.timestampsAreRandom();
     Session session = table.newSession(remote, kcp, conversation);
     conversation.attach(session, isClient, allocator, table);
     conversations.put(conv, conversation);

@@ -83,6 +83,7 @@ final class ChannelSession {
     Session before = session;
     KcpEndpoint endpoint = channel.endpoint();
     Kcp kcp = new Kcp(conv, channel.config().kcp(), endpoint.context(), RANDOM.nextInt());
+    kcp.timestampsAreRandom();
     session = endpoint.newSession(remote, kcp, channel);
     KcpLanes lanes = null;
     try {
