@@ -24,8 +24,13 @@ final class StreamInput {
   /** The window that updates advertise, or 0 in version 1. */
   private final int window;
 
+  /** A larger queue of pieces is not kept when it is empty. */
+  private static final int MAX_IDLE_PIECES = 16;
+
   /** Null while nothing has arrived. */
   private ArrayDeque<ByteBuf> pieces;
+
+  private boolean isQueueLarge;
 
   /** How many of the last pieces are slices of the buffer that is being received. */
   private int slices;
@@ -84,6 +89,7 @@ final class StreamInput {
     }
     int bytes = piece.readableBytes();
     pieces.addLast(piece);
+    isQueueLarge |= pieces.size() > MAX_IDLE_PIECES;
     slices++;
     readableBytes += bytes;
     received += bytes;
@@ -98,6 +104,10 @@ final class StreamInput {
     boolean isKept = pieces.size() > slices;
     ByteBuf piece = pieces.pollFirst();
     slices = Math.min(slices, pieces.size());
+    if (isQueueLarge && pieces.isEmpty()) {
+      pieces = null;
+      isQueueLarge = false;
+    }
     readPeriod = quota.period();
     int bytes = piece.readableBytes();
     readableBytes -= bytes;

@@ -16,10 +16,15 @@ final class StreamReader implements Runnable {
   /** What a buffer takes beside its content, approximately. */
   private static final int BUFFER_BYTES = 128;
 
+  /** A larger queue is not kept when it is empty. */
+  private static final int MAX_IDLE_BUFFERS = 16;
+
   private final SmuxStreamChannel channel;
 
   /** What was taken from the stream and no handler has received. */
-  private final Queue<ByteBuf> taken = new ArrayDeque<>(4);
+  private Queue<ByteBuf> taken = newQueue();
+
+  private boolean isQueueLarge;
 
   private int takenBytes;
 
@@ -35,6 +40,10 @@ final class StreamReader implements Runnable {
 
   StreamReader(SmuxStreamChannel channel) {
     this.channel = channel;
+  }
+
+  private static Queue<ByteBuf> newQueue() {
+    return new ArrayDeque<>(4);
   }
 
   /** How many buffers handlers have received. */
@@ -100,6 +109,7 @@ final class StreamReader implements Runnable {
 
   private void add(ByteBuf bytes) {
     taken.add(bytes);
+    isQueueLarge |= taken.size() > MAX_IDLE_BUFFERS;
     takenBytes += bytes.readableBytes();
   }
 
@@ -120,6 +130,10 @@ final class StreamReader implements Runnable {
     }
     chargedBytes = bytes;
     hasSlices &= bytes > 0;
+    if (isQueueLarge && taken.isEmpty()) {
+      taken = newQueue();
+      isQueueLarge = false;
+    }
   }
 
   /** Without memory for a copy, the slices stay. */
