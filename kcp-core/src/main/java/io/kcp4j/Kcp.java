@@ -438,6 +438,12 @@ public final class Kcp {
     return sending.queued() == 0 && isSourceEmpty();
   }
 
+  /** How many segments are queued or in flight. */
+  @Unstable
+  public int segmentsToSend() {
+    return sending.queued() + losses.unacknowledged();
+  }
+
   /** The sequence number of the next segment to be sent for the first time. */
   @Unstable
   public int sendNext() {

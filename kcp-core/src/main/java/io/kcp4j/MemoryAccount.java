@@ -61,6 +61,11 @@ public final class MemoryAccount {
     return sendBytes + receiveBytes;
   }
 
+  /** The part of it that is queued or in flight, in bytes. */
+  public int sendBytes() {
+    return sendBytes;
+  }
+
   /** The part of it that was received, in bytes. */
   public int receiveBytes() {
     return receiveBytes;
@@ -166,10 +171,6 @@ public final class MemoryAccount {
 
   // Receiving
 
-  private long withheldBytes() {
-    return hasReserve ? 0 : budget().limit().withheldBytes();
-  }
-
   /** The largest message that can always be received, in bytes. */
   long messageBytes() {
     MemoryLimit limit = budget().limit();
@@ -178,10 +179,14 @@ public final class MemoryAccount {
 
   /** How much {@link #tryReserve} has left, in bytes. */
   long roomBytes() {
-    long roomBytes =
-        isUnvalidated
-            ? budget().unvalidatedRoomBytes()
-            : budget().roomBytesToAdvertise(withheldBytes());
+    long roomBytes;
+    if (isUnvalidated) {
+      roomBytes = budget().unvalidatedRoomBytes();
+    } else if (hasReserve) {
+      roomBytes = budget().roomBytesWithReserve();
+    } else {
+      roomBytes = budget().roomBytesToAdvertise(network);
+    }
     return Math.max(0, roomBytes);
   }
 
@@ -231,8 +236,7 @@ public final class MemoryAccount {
       isReserved = budget().tryReserveAll(bytes);
     } else {
       isReserved =
-          !budget().isLimited(network, bytes)
-              && budget().tryReserve(bytes, purpose, budget().limit().withheldBytes());
+          !budget().isLimited(network, bytes) && budget().tryReserve(bytes, purpose, network);
     }
     if (isReserved) {
       receiveBytes += bytes;
@@ -351,7 +355,7 @@ public final class MemoryAccount {
   boolean hasRoomToSend(long bytes) {
     return isUnvalidated
         ? bytes <= budget().unvalidatedRoomBytes()
-        : !budget().isLimited(network, bytes) && budget().hasRoomToSend(bytes);
+        : !budget().isLimited(network, bytes) && budget().hasRoomToSend(bytes, network);
   }
 
   /** Whether a session that holds nothing may queue a message beyond that share. */

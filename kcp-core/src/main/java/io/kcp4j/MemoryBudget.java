@@ -13,8 +13,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
  *
  * <p>Each session has a {@link MemoryAccount}, by which it reserves. Data in order may use all that
  * sending leaves of the common part; data beyond a gap three quarters of that, and data that only
- * spares a retransmission, half. While sessions of other networks wait for memory, those of one
- * network may reserve no more than its part together ({@link NetworkParts}).
+ * spares a retransmission, half, unless the session's network holds no more than an eighth of what
+ * is left. Almost always there is room for a network that holds almost nothing. While sessions of
+ * other networks wait for memory, those of one network may reserve no more than its part together
+ * ({@link NetworkParts}).
  *
  * <p>The limit can be exceeded by the minimum that every validated session may always queue: one
  * segment, or in message mode one message, of each session that has nothing else to send.
@@ -35,6 +37,12 @@ public final class MemoryBudget {
       this.keptQuarters = keptQuarters;
     }
   }
+
+  /** A network that holds no more than this part of the room may use it for any purpose. */
+  private static final int LITTLE_PART = 8;
+
+  /** A network may hold so much while others leave nothing: a few small messages, or a stream. */
+  private static final int SMALL_BYTES = 8 * 1024;
 
   private final MemoryLimit limit;
   private final int blockBytes;
@@ -196,8 +204,13 @@ public final class MemoryBudget {
     return leftBytes - leftBytes / 4 * purpose.keptQuarters - receiving.allBytes();
   }
 
+  /** What sessions of a network can use, without the reserve, in bytes. */
+  long roomBytesToAdvertise(int network) {
+    return Math.max(roomBytesToAdvertise(limit.withheldBytes()), smallRoomBytes(network));
+  }
+
   /** What is left of {@link #roomBytes} for data in order while the process is short of memory. */
-  long roomBytesToAdvertise(long withheldBytes) {
+  private long roomBytesToAdvertise(long withheldBytes) {
     long roomBytes = roomBytes(Purpose.IN_ORDER, withheldBytes);
     if (!isProcessShort) {
       return roomBytes;
@@ -219,16 +232,12 @@ public final class MemoryBudget {
 
   /** What is left for the session that may use the reserve, in bytes. */
   public long roomBytesWithReserve() {
-    return roomBytesToAdvertise(0);
+    return roomBytesToAdvertise(0L);
   }
 
   /** Reserves for the session that may use the reserve, whatever the process has left. */
   boolean tryReserveAll(int bytes) {
     return tryReserve(bytes, Purpose.IN_ORDER, 0, limit.reserveBytes());
-  }
-
-  boolean tryReserve(int bytes, Purpose purpose, long withheldBytes) {
-    return tryReserve(bytes, purpose, withheldBytes, 0);
   }
 
   private boolean tryReserve(int bytes, Purpose purpose, long withheldBytes, long beyondBytes) {
@@ -238,6 +247,16 @@ public final class MemoryBudget {
     }
     receiving.use(bytes);
     return true;
+  }
+
+  /** Reserves for a session of a network, which has more room while that holds little. */
+  boolean tryReserve(int bytes, Purpose purpose, int network) {
+    long withheldBytes = limit.withheldBytes();
+    return tryReserve(bytes, purpose, withheldBytes, 0)
+        || (holdsLittle(network, bytes, roomBytes(Purpose.IN_ORDER, withheldBytes))
+            && tryReserve(bytes, Purpose.IN_ORDER, withheldBytes, 0))
+        || (bytes <= smallRoomBytes(network)
+            && tryReserve(bytes, Purpose.IN_ORDER, limit.withheldFromSmallBytes(), 0));
   }
 
   /** Counts {@code bytes} of receiving without a check. */
@@ -251,11 +270,25 @@ public final class MemoryBudget {
 
   /** Whether the share of sending, and the limit, have room for {@code bytes} more. */
   public boolean hasRoomToSend(long bytes) {
+    return bytes <= roomBytesToSend() && sending.isLeftByProcess(bytes, Purpose.BEYOND_GAP, 0);
+  }
+
+  private long roomBytesToSend() {
     long sentBytes = sending.allBytes();
     long leftBytes = commonBytes - limit.withheldBytes() - sentBytes - receiving.allBytes();
-    return bytes <= commonBytes / 2 - sentBytes
-        && bytes <= leftBytes
-        && sending.isLeftByProcess(bytes, Purpose.BEYOND_GAP, 0);
+    return Math.min(commonBytes / 2 - sentBytes, leftBytes);
+  }
+
+  /**
+   * The same for a session of a network. When less than half of the share is left, no network may
+   * hold more than half of what it leaves: several that take no answers leave some for others.
+   */
+  boolean hasRoomToSend(long bytes, int network) {
+    long roomBytes = roomBytesToSend() - bytes;
+    return hasRoomToSend(bytes)
+        && (networks == null
+            || roomBytes >= commonBytes / 4
+            || limit.networkParts().bytes(network) + bytes <= roomBytes / 2);
   }
 
   /**
@@ -304,7 +337,7 @@ public final class MemoryBudget {
    */
   public boolean tryReserveUnvalidated(int bytes) {
     if (!hasUnvalidatedShare()) {
-      return tryReserve(bytes, Purpose.SPARE, 0);
+      return tryReserve(bytes, Purpose.SPARE, 0, 0);
     }
     if (bytes > unvalidatedRoomBytes()
         || !unvalidated.isLeftByProcess(bytes, Purpose.IN_ORDER, 0)) {
@@ -340,7 +373,7 @@ public final class MemoryBudget {
    * @return false, with nothing reserved, if there is no room
    */
   public boolean tryReserveOwn(int bytes) {
-    return tryReserve(bytes, Purpose.SPARE, limit.withheldBytes());
+    return tryReserve(bytes, Purpose.SPARE, limit.withheldBytes(), 0);
   }
 
   /** Releases what was reserved by {@link #tryReserveOwn}. */
@@ -355,6 +388,21 @@ public final class MemoryBudget {
     if (networks != null) {
       networks.setOpaque(network, networks.getPlain(network) + bytes);
     }
+  }
+
+  /** Whether what a network holds is little compared with the room: nobody lacks it. */
+  private boolean holdsLittle(int network, long bytes, long roomBytes) {
+    return networks != null
+        && limit.networkParts().bytes(network) + bytes <= roomBytes / LITTLE_PART;
+  }
+
+  /** How much more a network may hold that holds almost nothing, whatever others do, in bytes. */
+  private long smallRoomBytes(int network) {
+    if (networks == null) {
+      return 0;
+    }
+    long leftBytes = SMALL_BYTES - limit.networkParts().bytes(network);
+    return Math.min(leftBytes, roomBytes(Purpose.IN_ORDER, limit.withheldFromSmallBytes()));
   }
 
   /** Whether a network may not reserve so much more, since a session of another one waits. */

@@ -134,6 +134,11 @@ public final class MemoryLimit {
     return reserveBytes + unvalidatedBytes;
   }
 
+  /** The same of sessions whose network holds almost nothing. */
+  long withheldFromSmallBytes() {
+    return reserveBytes + unvalidatedBytes / 2;
+  }
+
   /** What the share of unvalidated sessions leaves, in bytes. */
   long commonBytes() {
     return limitBytes - unvalidatedBytes;

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Who may use the reserve of a {@link MemoryLimit}: one claimant at a time, each of which decides
- * for the sessions of one socket. Claimants whose session is of a network within its part come
+ * for the sessions of one socket. Claimants whose session is of a network that holds little come
  * first; of those, the one whose network has not had the reserve for longest; of those, the one
  * that has waited longest. Thread-safe.
  */
@@ -62,6 +62,19 @@ public final class MemoryReserve {
   }
 
   /**
+   * Whether {@link #acquire} would refuse, since another one has the reserve, and change nothing.
+   */
+  public boolean isRefused(Object claimant, long nowUs) {
+    State now = state.get();
+    Claim claim = now.claimOf(claimant);
+    return now.holder != null && now.holder != claimant && isRecent(claim, nowUs);
+  }
+
+  private static boolean isRecent(Claim claim, long nowUs) {
+    return claim != null && nowUs - claim.renewedAtUs < RENEWAL_US;
+  }
+
+  /**
    * Gives the reserve to a claimant, or notes that it waits, until it calls this again within two
    * seconds.
    *
@@ -75,8 +88,7 @@ public final class MemoryReserve {
         return true;
       }
       Claim claim = before.claimOf(claimant);
-      boolean isRecent = claim != null && nowUs - claim.renewedAtUs < RENEWAL_US;
-      if (isRecent && before.holder != null) {
+      if (isRecent(claim, nowUs) && before.holder != null) {
         return false;
       }
       long sinceUs = claim == null ? nowUs : claim.claimedAtUs;
@@ -92,7 +104,7 @@ public final class MemoryReserve {
 
   private boolean isFirst(Claim claim, List<Claim> others, Map<Integer, Long> turns) {
     Comparator<Claim> order =
-        Comparator.comparing((Claim c) -> parts.isOver(c.network))
+        Comparator.comparing((Claim c) -> parts.rank(c.network))
             .thenComparing(c -> turns.getOrDefault(c.network, 0L))
             .thenComparing(Claim::claimedAtUs);
     return others.stream().allMatch(other -> order.compare(claim, other) <= 0);

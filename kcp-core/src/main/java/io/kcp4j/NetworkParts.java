@@ -18,6 +18,8 @@ public final class NetworkParts {
   /** The number of counters by network; several networks may share one. */
   static final int NETWORKS = 4096;
 
+  private static final long NEVER = Long.MIN_VALUE;
+
   /** No network. */
   public static final int NONE = -1;
 
@@ -35,6 +37,9 @@ public final class NetworkParts {
   /** For each event loop, what its sessions hold, by network. Only that event loop writes it. */
   private final AtomicReference<AtomicLongArray[]> counters =
       new AtomicReference<>(new AtomicLongArray[0]);
+
+  /** When a session has waited last to send; {@link #NEVER} if none has within a second. */
+  private volatile long sendAwaitedAtUs = NEVER;
 
   /** Null while no session within its part has waited. */
   private volatile Limited limited;
@@ -88,6 +93,26 @@ public final class NetworkParts {
     return bytes(network) > partBytes;
   }
 
+  /**
+   * The order in which networks get memory: twice as much is one rank. What a network holds decides
+   * as far as that, so that those that hold little do not wait for those that hold much.
+   */
+  public int rank(int network) {
+    return Long.SIZE - Long.numberOfLeadingZeros(bytes(network));
+  }
+
+  /** A session waits for memory to send. */
+  public void awaitSending(long nowUs) {
+    if (sendAwaitedAtUs == NEVER || nowUs - sendAwaitedAtUs >= INTERVAL_US) {
+      sendAwaitedAtUs = nowUs;
+    }
+  }
+
+  /** Whether a session has waited to send lately, on any event loop. */
+  public boolean isSendAwaited() {
+    return sendAwaitedAtUs != NEVER;
+  }
+
   /** A session waits for memory whose network is within its part. */
   public void limitOthers(long nowUs) {
     Limited before = limited;
@@ -124,6 +149,9 @@ public final class NetworkParts {
 
   /** Ends the limits some time after a session has waited last. */
   public void update(long nowUs) {
+    if (isSendAwaited() && nowUs - sendAwaitedAtUs > LIMITED_US) {
+      sendAwaitedAtUs = NEVER;
+    }
     Limited now = limited;
     if (now != null && nowUs - now.waitedAtUs > LIMITED_US) {
       limited = null;

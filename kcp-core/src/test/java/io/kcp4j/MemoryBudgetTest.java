@@ -143,7 +143,8 @@ class MemoryBudgetTest {
     assertFalse(another.hasRoomToSend(1));
     assertEquals(4 * MIB, shared.unvalidatedBytes());
     MemoryAccount honest = account(shared, 3);
-    assertTrue(honest.hasRoomToSend(30 * MIB), "half of what unvalidated sessions leave");
+    assertTrue(shared.hasRoomToSend(30 * MIB), "half of what unvalidated sessions leave");
+    assertTrue(honest.hasRoomToSend(15 * MIB), "half of that");
     assertTrue(honest.tryReserve(52 * MIB), "all but the reserve and what may be validated");
   }
 
@@ -174,7 +175,7 @@ class MemoryBudgetTest {
     MemoryAccount first = account(shared, 1);
     MemoryAccount second = account(shared, 2);
     assertTrue(first.tryReserve((int) (limit.commonBytes() - limit.withheldBytes())));
-    assertFalse(second.tryReserve(1));
+    assertFalse(second.tryReserve(9 * KIB));
     second.reserve(true);
     assertTrue(second.tryReserveBeyondGap((int) limit.withheldBytes()));
     assertFalse(second.tryReserve(1));
@@ -188,8 +189,8 @@ class MemoryBudgetTest {
     MemoryAccount receiver = account(shared, 1);
     assertTrue(receiver.tryReserve((int) (limit.commonBytes() - limit.withheldBytes()) - MIB));
     MemoryAccount sender = account(shared, 2);
-    assertFalse(sender.hasRoomToSend(MIB + 1));
-    assertTrue(sender.hasRoomToSend(MIB));
+    assertFalse(shared.hasRoomToSend(MIB + 1));
+    assertTrue(shared.hasRoomToSend(MIB));
     sender.chargeToSend(MIB);
     assertFalse(sender.hasRoomToSend(1));
     receiver.reserve(true);
@@ -372,5 +373,57 @@ class MemoryBudgetTest {
     account.releaseUnread(half + 1);
     assertFalse(account.hasUnread());
     assertEquals(0, account.heldBytes());
+  }
+
+  // Networks that hold little
+
+  /** Eight networks, each within its part, held everything, and no message of 100 bytes arrived. */
+  @Test
+  void thereIsRoomForSmallMessagesOfANetworkThatHoldsNothing() {
+    MemoryLimit limit = MemoryLimit.shared(8 * MIB);
+    MemoryBudget[] loops = {new MemoryBudget(limit), new MemoryBudget(limit)};
+    for (int i = 0; i < 24; i++) {
+      MemoryAccount hoarder = account(loops[i % 2], i % 12);
+      while (hoarder.tryReserve(KIB)) {}
+      assertEquals(0, hoarder.roomBytes());
+    }
+    for (int network = 100; network < 120; network++) {
+      MemoryAccount other = account(loops[network % 2], network);
+      assertEquals(8 * KIB, other.roomBytes());
+      assertTrue(other.tryReserveSpare(2 * KIB), "an unreliable datagram");
+      assertTrue(other.tryReserve(6 * KIB));
+      assertFalse(account(loops[1 - network % 2], network).tryReserve(1), "not for each session");
+    }
+    long mostBytes = 8 * MIB - limit.reserveBytes() - limit.unvalidatedShareBytes();
+    assertTrue(limit.borrowedBytes() <= mostBytes, "" + limit.borrowedBytes());
+  }
+
+  /** One address filled three quarters, and unreliable datagrams of everybody were refused. */
+  @Test
+  void networkThatHoldsLittleMayUseWhatIsKeptFreeForDataInOrder() {
+    MemoryBudget loop = new MemoryBudget(MemoryLimit.shared(64 * MIB));
+    MemoryAccount hoarder = account(loop, 1);
+    while (hoarder.tryReserveBeyondGap(16 * KIB)) {}
+    assertFalse(hoarder.tryReserveSpare(1));
+    MemoryAccount other = account(loop, 2);
+    assertTrue(other.tryReserveSpare(MIB));
+    assertTrue(other.tryReserveStream(512));
+    assertFalse(other.tryReserveSpare(MIB), "that is not little");
+    assertTrue(hoarder.tryReserve(16 * KIB), "data in order");
+  }
+
+  /** Five networks, each within its part, filled the share, and others sent by single segments. */
+  @Test
+  void networksThatSendLeaveSomeToOthers() {
+    MemoryBudget loop = new MemoryBudget(MemoryLimit.shared(64 * MIB));
+    for (int network = 1; network <= 8; network++) {
+      MemoryAccount hoarder = account(loop, network);
+      while (hoarder.hasRoomToSend(16 * KIB)) {
+        hoarder.chargeToSend(16 * KIB);
+      }
+      assertTrue(network > 1 || hoarder.heldBytes() == 15 * MIB, "half of the share");
+    }
+    assertTrue(loop.sendBytes() > 28 * MIB, "" + loop.sendBytes());
+    assertTrue(account(loop, 9).hasRoomToSend(256 * KIB));
   }
 }

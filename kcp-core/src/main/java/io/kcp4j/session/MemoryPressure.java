@@ -14,14 +14,15 @@ import java.util.Map;
  * wait for each other for ever: protocol.md 8.12.
  *
  * <p>Unvalidated sessions have a share of their own, and the oldest of them ends when it is used
- * up. Of validated sessions, those that were refused memory wait. One of a network that holds no
- * more than its part, and has waited longest, may use the reserve, which has room for a large
- * message, until its data has been read or it stops growing. A session that has grown by the
- * reserve and then stopped, or that has had it for too long, has stalled; one that has not grown
- * has no use for the reserve, or waits for readers. Of those that have stalled, the one that has
- * received most ends if the reserve is in use, or if all that wait have stalled. Nobody ends while
- * no other session waits. A network that holds more than its part while sessions of others wait
- * loses those of its sessions that make no progress.
+ * up. Of validated sessions, those that were refused memory wait. One of a network that holds
+ * little, and has waited longest, may use the reserve, which has room for a large message, until
+ * its data has been read or it stops growing. A session that has grown by the reserve and then
+ * stopped, or that has had it for too long, has stalled; one that has not grown has no use for the
+ * reserve, or waits for readers. Of those that have stalled, the one that has received most ends if
+ * the reserve is in use, or if all that wait have stalled. Nobody ends while no other session
+ * waits. A network that holds more than its part while sessions of others wait loses those of its
+ * sessions that make no progress. While sessions wait to send, those end whose peers take almost
+ * nothing.
  */
 final class MemoryPressure {
 
@@ -81,6 +82,7 @@ final class MemoryPressure {
   private boolean isEndDue;
 
   private final NetworkReclaim reclaim;
+  private final SendReclaim sendReclaim;
 
   MemoryPressure(SessionTable table, MemoryBudget budget, UnvalidatedSessions unvalidated) {
     this.table = table;
@@ -88,6 +90,7 @@ final class MemoryPressure {
     this.unvalidated = unvalidated;
     reserve = budget.limit().reserve();
     reclaim = new NetworkReclaim(table, budget.limit().networkParts());
+    sendReclaim = new SendReclaim(table, budget);
   }
 
   // Unvalidated sessions
@@ -181,7 +184,7 @@ final class MemoryPressure {
 
   /** Whether {@link #update} has anything to do. */
   boolean isActive() {
-    return isShareUsedUp || !waiting.isEmpty() || reclaim.isActive();
+    return isShareUsedUp || !waiting.isEmpty() || reclaim.isActive() || sendReclaim.isActive();
   }
 
   /** To be called at the end of a batch of input, and once a second. User code may run. */
@@ -201,6 +204,7 @@ final class MemoryPressure {
       updateWaits(nowUs);
     }
     reclaim.update(nowUs);
+    sendReclaim.update(nowUs);
   }
 
   private void updateWaits(long nowUs) {
@@ -210,6 +214,9 @@ final class MemoryPressure {
       }
       endWaits();
       return;
+    }
+    if (waiting.values().stream().anyMatch(wait -> wait.isSending)) {
+      budget.limit().networkParts().awaitSending(nowUs);
     }
     if (holder != null) {
       updateTurn(waiting.get(holder), nowUs);
@@ -272,7 +279,7 @@ final class MemoryPressure {
     if (holder != null) {
       updateTurn(waiting.get(holder), nowUs);
     }
-    if (holder != null || waiting.isEmpty()) {
+    if (holder != null || waiting.isEmpty() || reserve.isRefused(this, nowUs)) {
       return;
     }
     Session next = firstActive();
@@ -288,16 +295,20 @@ final class MemoryPressure {
   }
 
   /**
-   * Of sessions that are refused memory now and whose readers go on, one whose network holds no
-   * more than its part, if there is one, and has not had the reserve for longest; of those the
-   * first. Null if there is none.
+   * Of sessions that are refused memory now and whose readers go on, one of those whose network
+   * holds least, to which it has not given the reserve for longest; of those the first. Null if
+   * there is none.
    */
   private Session firstActive() {
     return waiting.entrySet().stream()
         .filter(next -> next.getValue().isActive && !isReaderAwaited(next.getKey()))
         .map(Map.Entry::getKey)
-        .min(Comparator.comparing(this::isOverPart).thenComparing(this::lastTurnUs))
+        .min(Comparator.comparing(this::rank).thenComparing(this::lastTurnUs))
         .orElse(null);
+  }
+
+  private int rank(Session session) {
+    return budget.limit().networkParts().rank(session.kcp().memory().network());
   }
 
   private long lastTurnUs(Session session) {

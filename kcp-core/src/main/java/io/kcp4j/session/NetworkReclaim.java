@@ -42,11 +42,12 @@ final class NetworkReclaim {
           session.kcp().sendUna(), session.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN));
     }
 
-    /** How much that is more than before, in bytes: at most a full segment for each one sent. */
+    /** How much that is more than before, in bytes: of what was sent, by the mean of the rest. */
     long bytesSince(Progress before, Session session) {
-      return (long) (sendUna - before.sendUna) * session.kcp().mssBytes()
-          + deliveredBytes
-          - before.deliveredBytes;
+      int segments = session.kcp().segmentsToSend();
+      int eachBytes =
+          segments == 0 ? session.kcp().mssBytes() : session.kcp().memory().sendBytes() / segments;
+      return (long) (sendUna - before.sendUna) * eachBytes + deliveredBytes - before.deliveredBytes;
     }
   }
 

@@ -514,15 +514,15 @@ class MemoryPressureTest {
     for (int most = 2 * MIB; most > 0; ) {
       most = unread.tryReserve(most) ? most : most / 2;
     }
-    for (int sn = 1; sn <= 60; sn++) {
-      crowd.forge(2, 2, 1, 120, 1_300); // Refused: then it may use the reserve.
+    for (int sn = 1; sn <= 80; sn++) {
+      crowd.forge(2, 2, sn, 121 - sn, 1_300); // One is refused: then it may use the reserve.
       crowd.forge(2, 2, sn, 121 - sn, 1_300);
       crowd.run(1);
     }
     assertFalse(crowd.budget.isReserveFree());
     waiting.send(100_000);
     for (int i = 0; i < 20 && other.received.get(waiting.address) < 100_010; i++) {
-      crowd.forge(2, 2, 61 + i, 60 - i, 1);
+      crowd.forge(2, 2, 81 + i, 40 - i, 1);
       crowd.run(500);
       other.run(500);
     }
