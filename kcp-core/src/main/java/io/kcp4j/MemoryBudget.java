@@ -206,16 +206,15 @@ public final class MemoryBudget {
 
   /** What sessions of a network can use, without the reserve, in bytes. */
   long roomBytesToAdvertise(int network) {
-    return Math.max(roomBytesToAdvertise(limit.withheldBytes()), smallRoomBytes(network));
+    return Math.max(roomBytesToAdvertise(limit.withheldBytes(), 0), smallRoomBytes(network));
   }
 
   /** What is left of {@link #roomBytes} for data in order while the process is short of memory. */
-  private long roomBytesToAdvertise(long withheldBytes) {
+  private long roomBytesToAdvertise(long withheldBytes, long beyondBytes) {
     long roomBytes = roomBytes(Purpose.IN_ORDER, withheldBytes);
     if (!isProcessShort) {
       return roomBytes;
     }
-    long beyondBytes = withheldBytes == 0 ? limit.reserveBytes() : 0;
     return Math.min(roomBytes, receiving.leftByProcessBytes() + beyondBytes);
   }
 
@@ -232,12 +231,12 @@ public final class MemoryBudget {
 
   /** What is left for the session that may use the reserve, in bytes. */
   public long roomBytesWithReserve() {
-    return roomBytesToAdvertise(0L);
+    return roomBytesToAdvertise(limit.withheldFromAllBytes(), limit.reserveBytes());
   }
 
   /** Reserves for the session that may use the reserve, whatever the process has left. */
   boolean tryReserveAll(int bytes) {
-    return tryReserve(bytes, Purpose.IN_ORDER, 0, limit.reserveBytes());
+    return tryReserve(bytes, Purpose.IN_ORDER, limit.withheldFromAllBytes(), limit.reserveBytes());
   }
 
   private boolean tryReserve(int bytes, Purpose purpose, long withheldBytes, long beyondBytes) {
@@ -255,8 +254,7 @@ public final class MemoryBudget {
     return tryReserve(bytes, purpose, withheldBytes, 0)
         || (holdsLittle(network, bytes, roomBytes(Purpose.IN_ORDER, withheldBytes))
             && tryReserve(bytes, Purpose.IN_ORDER, withheldBytes, 0))
-        || (bytes <= smallRoomBytes(network)
-            && tryReserve(bytes, Purpose.IN_ORDER, limit.withheldFromSmallBytes(), 0));
+        || (bytes <= smallRoomBytes(network) && tryReserve(bytes, Purpose.IN_ORDER, 0, 0));
   }
 
   /** Counts {@code bytes} of receiving without a check. */
@@ -402,7 +400,7 @@ public final class MemoryBudget {
       return 0;
     }
     long leftBytes = SMALL_BYTES - limit.networkParts().bytes(network);
-    return Math.min(leftBytes, roomBytes(Purpose.IN_ORDER, limit.withheldFromSmallBytes()));
+    return Math.min(leftBytes, roomBytes(Purpose.IN_ORDER, 0));
   }
 
   /** Whether a network may not reserve so much more, since a session of another one waits. */

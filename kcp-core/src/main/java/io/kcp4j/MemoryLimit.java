@@ -134,9 +134,9 @@ public final class MemoryLimit {
     return reserveBytes + unvalidatedBytes;
   }
 
-  /** The same of sessions whose network holds almost nothing. */
-  long withheldFromSmallBytes() {
-    return reserveBytes + unvalidatedBytes / 2;
+  /** What also the one that may use the reserve leaves free, for networks that hold nothing. */
+  long withheldFromAllBytes() {
+    return unvalidatedBytes / 2;
   }
 
   /** What the share of unvalidated sessions leaves, in bytes. */

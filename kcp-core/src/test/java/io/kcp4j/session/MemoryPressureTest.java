@@ -438,11 +438,11 @@ class MemoryPressureTest {
     Crowd crowd = crowdWithPausedReaders(Delivery.MESSAGE);
     crowd.client(2, 2).send(10);
     crowd.run(100);
-    crowd.forge(2, 2, 1, 120, 1_300); // Refused: then it may use the reserve.
-    crowd.run(200);
     for (int frg = 120; frg >= 0; frg--) { // 6.5 kB a second
+      crowd.forge(2, 2, 121 - frg, frg, 1_300); // One is refused: then it may use the reserve.
+      crowd.run(100);
       crowd.forge(2, 2, 121 - frg, frg, 1_300);
-      crowd.run(200);
+      crowd.run(100);
     }
     assertEquals(Map.of(), crowd.ends);
     assertEquals(10 + 121 * 1_300, crowd.received.get(Crowd.address(2, 2)));
@@ -606,7 +606,7 @@ class MemoryPressureTest {
     Crowd.Client second = crowd.client(3).send(10);
     Crowd.Client third = crowd.client(4).send(10);
     crowd.run(100);
-    forgeFragments(crowd, 1, 1); // Refused: then it may use the reserve.
+    forgeFragments(crowd, 1, 10); // One is refused: then it may use the reserve.
     forgeFragments(crowd, 1, 10);
     second.send(50_000).flush();
     crowd.run(500);
