@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.Segment;
 import io.kcp4j.examples.TransportChoice;
 import io.kcp4j.netty.KcpChannelEvent;
+import io.kcp4j.netty.KcpServerChannel;
+import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.smux.SmuxHandler;
 import io.kcp4j.netty.smux.SmuxStreamChannel;
 import io.kcp4j.smux.SmuxConfig;
@@ -164,6 +166,14 @@ class ConnectionLimitsTest {
     } catch (IOException e) {
       return -1;
     }
+  }
+
+  @Test
+  void portsOfAServerShareItsSessions() {
+    int sessions = new KcpServerChannel().config().getOption(KcpServerChannelOption.MAX_SESSIONS);
+    assertEquals(sessions, TunnelServer.maxSessions(1));
+    assertEquals(sessions / 100, TunnelServer.maxSessions(100));
+    assertEquals(1, TunnelServer.maxSessions(65_535 + sessions));
   }
 
   @Test
