@@ -166,6 +166,9 @@ public final class SessionTable {
   /** The largest value of {@link #openFailuresPerSecond}. */
   public static final int MAX_OPEN_FAILURES_PER_SECOND = 1_000_000;
 
+  /** What a session itself takes of the heap, approximately: objects, channel and pipeline. */
+  public static final int SESSION_BYTES = MemoryPressure.SESSION_BYTES;
+
   /** The default of {@link #unvalidatedLimit}. */
   public static final int DEFAULT_UNVALIDATED_LIMIT = UnvalidatedSessions.DEFAULT_LIMIT;
 

@@ -56,11 +56,16 @@ public final class Quickstart {
     return session;
   }
 
-  /** Echoes what it receives. */
-  private static final class Echo extends ChannelInboundHandlerAdapter {
+  /** Echoes what it receives, and reads only while the peer takes that. */
+  static final class Echo extends ChannelInboundHandlerAdapter {
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object msg) {
       ctx.writeAndFlush(msg);
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+      ctx.channel().config().setAutoRead(ctx.channel().isWritable());
     }
   }
 

@@ -8,6 +8,7 @@ import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
@@ -22,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 
 /** Remote procedure calls: a session is a byte stream like TCP's, framed by Netty's codecs. */
 public final class RpcService {
@@ -42,10 +43,10 @@ public final class RpcService {
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
     try {
       ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
-      server.childHandler(pipeline(RpcService::answer));
+      server.childHandler(pipeline(Service::new));
       Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
       Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
-      client.handler(pipeline((ctx, answer) -> unanswered.remove(answer.id).complete(answer.text)));
+      client.handler(pipeline(Answers::new));
       session = client.connect(listening.localAddress()).sync().channel();
 
       var answers = List.of(call(1, "reliable"), call(2, "ordered"), call(3, "fast"));
@@ -62,27 +63,38 @@ public final class RpcService {
     return answer;
   }
 
-  private static void answer(ChannelHandlerContext ctx, Call request) {
-    ctx.writeAndFlush(new Call(request.id, new StringBuilder(request.text).reverse().toString()));
-  }
-
-  private static ChannelInitializer<Channel> pipeline(
-      BiConsumer<ChannelHandlerContext, Call> onCall) {
+  private static ChannelInitializer<Channel> pipeline(Supplier<ChannelHandler> handler) {
     return new ChannelInitializer<>() {
       @Override
       protected void initChannel(Channel session) {
         var pipeline = session.pipeline();
         pipeline.addLast(new LengthFieldBasedFrameDecoder(1 << 20, 0, 4, 0, 4));
         pipeline.addLast(new LengthFieldPrepender(4), new CallCodec());
-        pipeline.addLast(
-            new SimpleChannelInboundHandler<Call>() {
-              @Override
-              protected void channelRead0(ChannelHandlerContext ctx, Call call) {
-                onCall.accept(ctx, call);
-              }
-            });
+        pipeline.addLast(handler.get());
       }
     };
+  }
+
+  /** The server: answers calls, and reads only while the client takes the answers. */
+  static final class Service extends SimpleChannelInboundHandler<Call> {
+    @Override
+    protected void channelRead0(ChannelHandlerContext ctx, Call request) {
+      String answer = new StringBuilder(request.text).reverse().toString();
+      ctx.writeAndFlush(new Call(request.id, answer));
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+      ctx.channel().config().setAutoRead(ctx.channel().isWritable());
+    }
+  }
+
+  /** The client: completes calls. */
+  private final class Answers extends SimpleChannelInboundHandler<Call> {
+    @Override
+    protected void channelRead0(ChannelHandlerContext ctx, Call answer) {
+      unanswered.remove(answer.id).complete(answer.text);
+    }
   }
 
   private static final class CallCodec extends MessageToMessageCodec<ByteBuf, Call> {

@@ -5,6 +5,7 @@ import io.kcp4j.netty.KcpServerChannel;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
@@ -34,7 +35,7 @@ public final class TcpAndKcp {
   public static void main(String[] args) throws InterruptedException {
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
     try {
-      Lines service = new Lines((session, line) -> session.writeAndFlush(line + ", too\n"));
+      var service = lines((session, line) -> session.writeAndFlush(line + ", too\n"));
       Channel tcp = serve(group, NioServerSocketChannel.class, service);
       Channel kcp = serve(group, KcpServerChannel.class, service);
       call(group, NioSocketChannel.class, tcp.localAddress(), "hello, TCP");
@@ -45,7 +46,7 @@ public final class TcpAndKcp {
   }
 
   private static Channel serve(
-      EventLoopGroup group, Class<? extends ServerChannel> type, Lines service)
+      EventLoopGroup group, Class<? extends ServerChannel> type, ChannelHandler service)
       throws InterruptedException {
     return new ServerBootstrap()
         .group(group)
@@ -61,8 +62,8 @@ public final class TcpAndKcp {
   private static void call(
       EventLoopGroup group, Class<? extends Channel> type, SocketAddress server, String greeting)
       throws InterruptedException {
-    Lines client =
-        new Lines(
+    var client =
+        lines(
             (session, line) -> {
               System.out.println(line);
               session.close();
@@ -73,26 +74,26 @@ public final class TcpAndKcp {
     session.closeFuture().sync();
   }
 
-  /** Passes each line that a session receives to a consumer. */
-  private static final class Lines extends ChannelInitializer<Channel> {
+  /** Passes each line to a consumer, and reads only while the session is writable. */
+  static ChannelInitializer<Channel> lines(BiConsumer<Channel, String> onLine) {
+    return new ChannelInitializer<>() {
+      @Override
+      protected void initChannel(Channel session) {
+        var pipeline = session.pipeline();
+        pipeline.addLast(new LineBasedFrameDecoder(256), new StringDecoder(), new StringEncoder());
+        pipeline.addLast(
+            new SimpleChannelInboundHandler<String>() {
+              @Override
+              protected void channelRead0(ChannelHandlerContext ctx, String line) {
+                onLine.accept(session, line);
+              }
 
-    private final BiConsumer<Channel, String> onLine;
-
-    Lines(BiConsumer<Channel, String> onLine) {
-      this.onLine = onLine;
-    }
-
-    @Override
-    protected void initChannel(Channel session) {
-      var pipeline = session.pipeline();
-      pipeline.addLast(new LineBasedFrameDecoder(256), new StringDecoder(), new StringEncoder());
-      pipeline.addLast(
-          new SimpleChannelInboundHandler<String>() {
-            @Override
-            protected void channelRead0(ChannelHandlerContext ctx, String line) {
-              onLine.accept(session, line);
-            }
-          });
-    }
+              @Override
+              public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+                session.config().setAutoRead(session.isWritable());
+              }
+            });
+      }
+    };
   }
 }

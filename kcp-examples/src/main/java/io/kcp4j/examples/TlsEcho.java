@@ -10,7 +10,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -56,7 +55,7 @@ public final class TlsEcho {
           new ChannelInitializer<KcpChannel>() {
             @Override
             protected void initChannel(KcpChannel session) {
-              session.pipeline().addLast(ofServer.newHandler(session.alloc()), new Echo());
+              session.pipeline().addLast(ofServer.newHandler(session.alloc()), new EchoHandler());
             }
           });
       Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
@@ -75,13 +74,6 @@ public final class TlsEcho {
       session.closeFuture().sync();
     } finally {
       group.shutdownGracefully().sync();
-    }
-  }
-
-  private static final class Echo extends ChannelInboundHandlerAdapter {
-    @Override
-    public void channelRead(ChannelHandlerContext ctx, Object msg) {
-      ctx.writeAndFlush(msg);
     }
   }
 

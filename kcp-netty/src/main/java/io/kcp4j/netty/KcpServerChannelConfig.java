@@ -68,6 +68,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelConfig::keyRing,
               KcpServerChannelConfig::setKeyRing);
 
+  private static final int MAX_DEFAULT_SESSIONS = 100_000;
+
   private final SocketOptions socketOptions = new SocketOptions();
   private final KcpServerChannel server;
 
@@ -77,7 +79,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   /** Null for the group of the server's event loop. */
   private volatile EventLoopGroup socketGroup;
 
-  private volatile int maxSessions = 100_000;
+  private volatile int maxSessions = defaultMaxSessions(ProcessLimit.HALF_OF_HEAP_BYTES);
   private volatile int maxUnvalidated = SessionTable.DEFAULT_UNVALIDATED_LIMIT;
   private volatile int convsPerAddress;
   private volatile int maxOpenFailures = SessionTable.DEFAULT_OPEN_FAILURES_PER_SECOND;
@@ -97,6 +99,11 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     super(channel);
     this.server = channel;
     setAllocator(PooledByteBufAllocator.DEFAULT);
+  }
+
+  /** How many sessions fit this memory, which is not that of {@code MEMORY_LIMIT}. */
+  static int defaultMaxSessions(long bytes) {
+    return (int) Math.max(1, Math.min(MAX_DEFAULT_SESSIONS, bytes / SessionTable.SESSION_BYTES));
   }
 
   boolean isAcceptOnProbe() {

@@ -46,8 +46,9 @@ public final class KcpServerChannelOption {
   public static final ChannelOption<EventLoopGroup> SOCKET_GROUP = option("SOCKET_GROUP");
 
   /**
-   * The most sessions at a time; more are refused. At least 1; default 100000, which need some 300
-   * MB when idle.
+   * The most sessions at a time; more are refused. At least 1; default 100000, or as many as half
+   * of the maximum heap has room for if that is less, at 6 KiB for each: 8192 for a heap of 96 MiB.
+   * Beside these 6 KiB a session holds memory of {@link #MEMORY_LIMIT}.
    */
   public static final ChannelOption<Integer> MAX_SESSIONS = option("MAX_SESSIONS");
 

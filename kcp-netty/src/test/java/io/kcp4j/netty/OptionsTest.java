@@ -119,6 +119,20 @@ class OptionsTest {
   }
 
   @Test
+  void defaultOfSessionsFitsHalfOfTheHeap() {
+    assertEquals(8_192, KcpServerChannelConfig.defaultMaxSessions(48 << 20));
+    assertEquals(99_999, KcpServerChannelConfig.defaultMaxSessions(100_000L * 6 * 1024 - 1));
+    assertEquals(100_000, KcpServerChannelConfig.defaultMaxSessions(Long.MAX_VALUE / 2));
+    assertEquals(1, KcpServerChannelConfig.defaultMaxSessions(1));
+    int ofThisHeap =
+        KcpServerChannelConfig.defaultMaxSessions(Runtime.getRuntime().maxMemory() / 2);
+    KcpServerChannelConfig config = new KcpServerChannel().config();
+    assertEquals(ofThisHeap, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
+    assertTrue(config.setOption(KcpServerChannelOption.MAX_SESSIONS, Integer.MAX_VALUE));
+    assertEquals(Integer.MAX_VALUE, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
+  }
+
+  @Test
   void serverOptionsReadAsTheyWereSet() {
     KcpServerChannelConfig config = new KcpServerChannel().config();
 

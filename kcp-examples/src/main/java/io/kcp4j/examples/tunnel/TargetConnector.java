@@ -94,8 +94,10 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
   private void connected(ChannelFuture connect, SmuxStreamChannel stream, InetAddress peer) {
     limits.connected();
     if (connect.isSuccess()) {
-      connect.channel().closeFuture().addListener(closed -> limits.closed(peer));
-      new TunnelConnection(context, (SocketChannel) connect.channel(), stream).start();
+      SocketChannel tcp = (SocketChannel) connect.channel();
+      TunnelConnection connection = new TunnelConnection(context, tcp, stream);
+      tcp.closeFuture().addListener(closed -> closed(connection, peer));
+      connection.start();
       return;
     }
     limits.closed(peer);
@@ -105,6 +107,14 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
       logFailure();
     }
     stream.close();
+  }
+
+  private void closed(TunnelConnection connection, InetAddress peer) {
+    if (connection.hasEndedTcpFirst()) {
+      limits.closedFirst(peer);
+    } else {
+      limits.closed(peer);
+    }
   }
 
   private void logFailure() {
@@ -118,7 +128,8 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event == KcpChannelEvent.ESTABLISHED) {
       hasPeerAnswered = true;
-      removeUnanswered();
+      limits.removeUnanswered(unanswered);
+      unanswered = 0;
       logFailure();
       List<SmuxStreamChannel> streams = List.copyOf(waiting);
       waiting.clear();
@@ -129,12 +140,8 @@ final class TargetConnector extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
-    removeUnanswered();
-    ctx.fireChannelInactive();
-  }
-
-  private void removeUnanswered() {
-    limits.removeUnanswered(unanswered);
+    limits.unansweredEnded(unanswered);
     unanswered = 0;
+    ctx.fireChannelInactive();
   }
 }

@@ -40,6 +40,11 @@ final class TunnelConnection {
   private boolean isStreamEnded;
   private boolean isClosing;
 
+  /** Whether the other side of the TCP connection has ended its output. */
+  private boolean isTcpInputEnded;
+
+  private boolean hasEndedTcpFirst;
+
   /** Whether anything was read since the time of waiting began. */
   private boolean isActive;
 
@@ -70,6 +75,14 @@ final class TunnelConnection {
     stream.config().setAutoRead(true);
   }
 
+  /**
+   * Whether this side has ended the TCP connection, in order, and the other had not: then its port
+   * is in TIME_WAIT. On the event loop.
+   */
+  boolean hasEndedTcpFirst() {
+    return hasEndedTcpFirst;
+  }
+
   private void tcpClosed() {
     if (stream.isOpen()) {
       closeRest(stream);
@@ -95,7 +108,12 @@ final class TunnelConnection {
 
   private void closeAfterWrites(DuplexChannel channel) {
     isClosing = true;
+    ending(channel);
     channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> channel.close());
+  }
+
+  private void ending(DuplexChannel channel) {
+    hasEndedTcpFirst |= channel == tcp && !isTcpInputEnded;
   }
 
   /** The other channel has closed: nothing more comes for this one. */
@@ -234,12 +252,14 @@ final class TunnelConnection {
     public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
       if (event == ChannelInputShutdownEvent.INSTANCE) {
         isStreamEnded |= ctx.channel() == stream;
+        isTcpInputEnded |= ctx.channel() == tcp;
         // shutdownOutput() of TCP would discard what has not been written yet.
         to.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> endOutput());
       }
     }
 
     private void endOutput() {
+      ending(to);
       to.shutdownOutput().addListener(told -> directionEnded());
     }
 

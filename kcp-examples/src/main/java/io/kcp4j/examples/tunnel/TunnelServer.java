@@ -71,6 +71,7 @@ final class TunnelServer implements Tunnel {
             .settings()
             .server(group)
             .option(KcpServerChannelOption.SOCKETS, sockets)
+            .option(KcpServerChannelOption.MAX_SESSIONS, maxSessions(listen.ports()))
             .option(KcpServerChannelOption.MEMORY_LIMIT, memoryLimit)
             .childHandler(sessionHandlers());
     for (InetSocketAddress address : listen.local()) {
@@ -84,6 +85,12 @@ final class TunnelServer implements Tunnel {
       }
       servers.add((KcpServerChannel) bound.channel());
     }
+  }
+
+  /** The most sessions of each port: all ports share the default of one server. */
+  static int maxSessions(int ports) {
+    int ofServer = new KcpServerChannel().config().getOption(KcpServerChannelOption.MAX_SESSIONS);
+    return Math.max(1, ofServer / ports);
   }
 
   private ChannelInitializer<KcpChannel> sessionHandlers() {

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Segment;
+import io.kcp4j.examples.TransportChoice;
 import io.kcp4j.netty.KcpChannelEvent;
+import io.kcp4j.netty.KcpServerChannel;
+import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.smux.SmuxHandler;
 import io.kcp4j.netty.smux.SmuxStreamChannel;
 import io.kcp4j.smux.SmuxConfig;
@@ -14,8 +17,13 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.channel.nio.NioIoHandler;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
@@ -24,9 +32,12 @@ import java.net.Socket;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import picocli.CommandLine;
 
 /** How many TCP connections the peers of a server can make it open. */
 class ConnectionLimitsTest {
@@ -85,6 +96,15 @@ class ConnectionLimitsTest {
   @Test
   void sessionThatHasAnsweredTakesItsConnectionsOffOnce() {
     ConnectionLimits limits = new ConnectionLimits(1_000, 1_000);
+    EmbeddedChannel session = sessionWithStreams(limits, 3);
+    assertEquals(ConnectionLimits.MAX_UNANSWERED - 3, leftForUnanswered(limits));
+    session.pipeline().fireUserEventTriggered(KcpChannelEvent.ESTABLISHED);
+    assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered(limits));
+    session.finishAndReleaseAll();
+    assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered(limits));
+  }
+
+  private static EmbeddedChannel sessionWithStreams(ConnectionLimits limits, int streams) {
     TargetConnector connector = new TargetConnector(null, null, limits, () -> true);
     ChannelInitializer<SmuxStreamChannel> streamHandler =
         new ChannelInitializer<>() {
@@ -95,12 +115,8 @@ class ConnectionLimitsTest {
         };
     EmbeddedChannel session =
         new EmbeddedChannel(connector, new SmuxHandler(SmuxConfig.DEFAULT, false, streamHandler));
-    session.writeInbound(frames(3));
-    assertEquals(ConnectionLimits.MAX_UNANSWERED - 3, leftForUnanswered(limits));
-    session.pipeline().fireUserEventTriggered(KcpChannelEvent.ESTABLISHED);
-    assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered(limits));
-    session.finishAndReleaseAll();
-    assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered(limits));
+    session.writeInbound(frames(streams));
+    return session;
   }
 
   private static int leftForUnanswered(ConnectionLimits limits) {
@@ -150,6 +166,14 @@ class ConnectionLimitsTest {
     } catch (IOException e) {
       return -1;
     }
+  }
+
+  @Test
+  void portsOfAServerShareItsSessions() {
+    int sessions = new KcpServerChannel().config().getOption(KcpServerChannelOption.MAX_SESSIONS);
+    assertEquals(sessions, TunnelServer.maxSessions(1));
+    assertEquals(sessions / 100, TunnelServer.maxSessions(100));
+    assertEquals(1, TunnelServer.maxSessions(65_535 + sessions));
   }
 
   @Test
@@ -212,6 +236,104 @@ class ConnectionLimitsTest {
     assertFalse(limits.tryOpen(address("10.0.0.2")));
     limits.connected();
     assertTrue(limits.tryOpen(address("10.0.0.2")));
+  }
+
+  /** Opens connections and ends them; returns how many the limits have allowed. */
+  private static int churn(ConnectionLimits limits, String peer, int connections)
+      throws IOException {
+    int allowed = 0;
+    for (int i = 0; i < connections && limits.tryOpen(address(peer)); i++) {
+      limits.connected();
+      limits.closedFirst(address(peer));
+      allowed++;
+    }
+    return allowed;
+  }
+
+  @Test
+  void portsInTimeWaitAreLimitedOfEachAddressAndOfAll() throws IOException {
+    AtomicLong nowNs = new AtomicLong(Long.MAX_VALUE - ConnectionLimits.TIME_WAIT_NS / 2);
+    ConnectionLimits limits = new ConnectionLimits(2, 1, nowNs::get);
+    int ofAddress = ConnectionLimits.MAX_PORTS_OF_ADDRESS;
+    for (int i = 1; i <= ConnectionLimits.MAX_PORTS / ofAddress; i++) {
+      assertEquals(ofAddress, churn(limits, "10.0.0." + i, ofAddress + 1));
+    }
+    assertEquals(0, limits.open());
+    assertFalse(limits.tryOpen(address("10.0.0.99")));
+    nowNs.addAndGet(ConnectionLimits.TIME_WAIT_NS - 1);
+    assertFalse(limits.tryOpen(address("10.0.0.99")));
+    nowNs.incrementAndGet();
+    assertEquals(0, limits.portsInTimeWait());
+    assertTrue(limits.tryOpen(address("10.0.0.99")));
+    assertTrue(limits.tryOpen(address("10.0.0.1")));
+  }
+
+  @Test
+  void loadTestWithShortConnectionsHasPortsForTwentySeconds() throws IOException {
+    AtomicLong nowNs = new AtomicLong();
+    ConnectionLimits limits = new ConnectionLimits(16_384, 4096, nowNs::get);
+    for (int s = 0; s < 20; s++) {
+      assertEquals(200, churn(limits, "10.0.0.1", 200));
+      nowNs.addAndGet(TimeUnit.SECONDS.toNanos(1));
+    }
+    assertTrue(churn(limits, "10.0.0.1", 200) < 200);
+    for (int browser = 2; browser <= 50; browser++) {
+      assertEquals(100, churn(limits, "10.0.0." + browser, 100));
+    }
+  }
+
+  @Test
+  void portIsInTimeWaitUnlessTheTargetEndsTheConnectionFirst() throws Exception {
+    AtomicLong nowNs = new AtomicLong();
+    ConnectionLimits limits = new ConnectionLimits(100, 100, nowNs::get);
+    EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    try (TcpTarget target = TcpTarget.echoOf(1);
+        RunningTunnel client = clientOf(serverWith(limits, group, target))) {
+      assertTrue(echoes(client.port()));
+      await().until(() -> limits.open() == 0);
+      assertEquals(0, limits.portsInTimeWait());
+      TunnelUser.connect(client.port()).close();
+      await().until(() -> limits.portsInTimeWait() == 1);
+      assertEquals(0, limits.open());
+      nowNs.set(ConnectionLimits.TIME_WAIT_NS);
+      assertEquals(0, limits.portsInTimeWait());
+    } finally {
+      group.shutdownGracefully(0, 2, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+  }
+
+  private static Tunnel serverWith(ConnectionLimits limits, EventLoopGroup group, TcpTarget target)
+      throws Exception {
+    TunnelSettings settings =
+        CommandLine.populateCommand(new TunnelOptions(), "--key=" + RunningTunnel.KEY)
+            .settings(new TunnelDefaults(1024, 1024, 30));
+    TunnelContext context =
+        new TunnelContext(
+            settings,
+            TransportChoice.NIO,
+            TunnelLog.open("", new PrintWriter(Writer.nullWriter()), true),
+            new TunnelStatistics(),
+            new ForwardingLimit(1024 * 1024));
+    PortRange listen = PortRange.parse("--listen", "127.0.0.1:0");
+    RemoteHost remote = new RemoteHost(PortRange.single("--target", target.address()));
+    return TunnelServer.start(group, context, listen, remote, limits, 1);
+  }
+
+  private static RunningTunnel clientOf(Tunnel server) {
+    return RunningTunnel.client("127.0.0.1:" + server.addresses().get(0).getPort(), "");
+  }
+
+  /** The connections of a forged session that ends leave their ports in TIME_WAIT. */
+  @Test
+  void sessionThatHasNotAnsweredTakesItsConnectionsOffWhenTheirPortsAreFree() {
+    AtomicLong nowNs = new AtomicLong();
+    ConnectionLimits limits = new ConnectionLimits(1_000, 1_000, nowNs::get);
+    EmbeddedChannel session = sessionWithStreams(limits, 3);
+    session.finishAndReleaseAll();
+    nowNs.set(ConnectionLimits.TIME_WAIT_NS - 1);
+    assertEquals(ConnectionLimits.MAX_UNANSWERED - 3, leftForUnanswered(limits));
+    nowNs.incrementAndGet();
+    assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered(limits));
   }
 
   /** Adds addresses whose first 7 bytes have this sum of products with the powers of 31. */

@@ -54,6 +54,7 @@ class TunnelConnectionTest {
   private Socket target;
   private SocketChannel tcp;
   private SocketChannel stream;
+  private TunnelConnection connection;
 
   @BeforeEach
   void connect() throws Exception {
@@ -92,10 +93,8 @@ class TunnelConnectionTest {
     target = TunnelUser.connect(port);
     stream = accepted.take();
     context.statistics().connectionOpened();
-    group
-        .next()
-        .submit(() -> new TunnelConnection(context, tcp, stream).start())
-        .syncUninterruptibly();
+    connection = new TunnelConnection(context, tcp, stream);
+    group.next().submit(connection::start).syncUninterruptibly();
   }
 
   private static void stop(Socket user, Socket target) throws IOException {
@@ -235,6 +234,43 @@ class TunnelConnectionTest {
     assertEquals(1, user.getInputStream().read());
     stream.close().sync();
     assertThrows(SocketException.class, () -> user.getInputStream().read());
+  }
+
+  private void assertTcpEndedFirst(boolean isFirst) {
+    await().until(() -> !tcp.isOpen() && !stream.isOpen());
+    boolean hasEndedFirst =
+        group.next().submit(connection::hasEndedTcpFirst).syncUninterruptibly().getNow();
+    assertEquals(isFirst, hasEndedFirst);
+  }
+
+  @Test
+  void anEndOfTheStreamEndsTheTcpConnectionFirst() throws Exception {
+    target.shutdownOutput();
+    assertEquals(-1, user.getInputStream().read());
+    user.shutdownOutput();
+    assertTcpEndedFirst(true);
+  }
+
+  @Test
+  void aTcpConnectionThatItsOtherSideHasEndedIsNotEndedFirst() throws Exception {
+    user.shutdownOutput();
+    assertEquals(-1, target.getInputStream().read());
+    target.shutdownOutput();
+    assertTcpEndedFirst(false);
+  }
+
+  @Test
+  void halfATcpConnectionThatStaysWithoutDataIsEndedFirst() throws Exception {
+    stop(user, target);
+    connect(1);
+    target.shutdownOutput();
+    assertTcpEndedFirst(true);
+  }
+
+  @Test
+  void aTcpConnectionThatIsResetIsNotEnded() throws Exception {
+    stream.close().sync();
+    assertTcpEndedFirst(false);
   }
 
   @Test
