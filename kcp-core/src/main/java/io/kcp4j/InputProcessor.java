@@ -131,16 +131,16 @@ final class InputProcessor {
         kcp.receiving.next() != nextBefore
             || kcp.sending.una() != unaBefore
             || kcp.losses.unacknowledged() != unacknowledged;
+    if (messageAt != NONE && takesMessages) {
+      isStale |= !receiveMessage(kcp, datagram, messageAt, begins, hasExactAck, nowUs);
+    }
     isWindowUpdate &= !isStale;
     if (isWindowUpdate) {
       kcp.events.windowUpdated();
     }
     boolean hasLimitGrown = hasExactAck && kcp.sendLimit != null;
-    if (hasLimitGrown || isWindowUpdate) {
+    if (hasLimitGrown || (isWindowUpdate && kcp.remote.takeUpdate())) {
       resetBackOff(kcp, nowUs); // It was held back here, or the peer had no memory for it.
-    }
-    if (messageAt != NONE && takesMessages) {
-      isStale |= !receiveMessage(kcp, datagram, messageAt, begins, hasExactAck, nowUs);
     }
     if (!isStale) {
       kcp.probe.answered();

@@ -394,13 +394,15 @@ public final class Kcp {
   }
 
   /**
-   * Sends the oldest segment in flight again with the next flush, which is due at once: the peer
-   * has said that it has dropped it.
+   * Sends the oldest segment in flight again with the next flush, which is due at once, and resets
+   * its back-off: the peer has said that it has dropped it (RFC 9002, 6.3).
    */
   @Unstable
   public void retransmitFirst(long nowUs) {
     if (losses.unacknowledged() > 0) {
-      losses.expire(sending.index(sending.una()), nowUs);
+      int first = sending.index(sending.una());
+      losses.resetBackOff(first, nowUs);
+      losses.expire(first, nowUs);
     }
   }
 

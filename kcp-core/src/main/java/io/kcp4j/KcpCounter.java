@@ -70,6 +70,8 @@ public enum KcpCounter {
   EXTENSION_REFUSED("extension.refused", "messages"),
   /** Stateless resets that answer no outstanding query of the session, or are false: ignored. */
   STATELESS_RESETS_REFUSED("stateless.resets.refused", "datagrams"),
+  /** Retries beyond the three that a client takes while it begins a session: ignored. */
+  RETRIES_REFUSED("retries.refused", "datagrams"),
   /** Sessions whose peer has another {@link Delivery}, as its parameters say. */
   DELIVERY_MISMATCHED("sessions.delivery.mismatched", "sessions"),
   /** FEC packets with an invalid header, and recovered datagrams that are invalid. */

@@ -11,11 +11,20 @@ final class RemoteWindow {
    */
   private static final int INITIAL_MESSAGE_FRAGMENTS = 128;
 
+  /**
+   * Window updates that may reset the back-off of the first segment. Each transmission of it is a
+   * packet of its own, which may begin a session: nobody on the path may have it sent at will.
+   */
+  private static final int MAX_UPDATES_BEFORE_PROGRESS = 3;
+
+  private final int firstSn;
   private int una;
   private int segments = INITIAL_SEGMENTS;
   private int largest;
+  private int updatesBeforeProgress;
 
   RemoteWindow(int firstSn) {
+    this.firstSn = firstSn;
     una = firstSn;
   }
 
@@ -52,6 +61,22 @@ final class RemoteWindow {
     // The fragments of an unfinished message take up room that the next message will have.
     largest = Math.max(largest, wnd + sending.unfinishedFragments(una));
     return grown;
+  }
+
+  /**
+   * Takes a window update of the peer: protocol.md 4.3.
+   *
+   * @return whether it resets the back-off of the oldest segment
+   */
+  boolean takeUpdate() {
+    if (una != firstSn) {
+      return true;
+    }
+    if (updatesBeforeProgress == MAX_UPDATES_BEFORE_PROGRESS) {
+      return false;
+    }
+    updatesBeforeProgress++;
+    return true;
   }
 
   /** The most fragments of a message that the peer can receive, if it does not say so itself. */

@@ -89,6 +89,19 @@ class KcpLossTest {
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
   }
 
+  /** Somebody on the path repeats the answer to a probe of before the first segment. */
+  @Test
+  void repeatedWindowUpdateDoesNotHaveTheFirstSegmentSentAgainAndAgain() {
+    DrivenKcp driven = new DrivenKcp(counting());
+    driven.sendSegments(1);
+    for (int ms = 10; ms < 29_000; ms += 10) {
+      driven.receiveBatch(driven.wins());
+      driven.runTo(ms * 1_000L);
+    }
+    int transmissions = driven.sentSns(Segment.PUSH).size();
+    assertTrue(transmissions <= 15, transmissions + " transmissions");
+  }
+
   @Test
   void acknowledgedSegmentIsNotRetransmitted() {
     DrivenKcp driven = new DrivenKcp(counting().earlyRetransmit(false));

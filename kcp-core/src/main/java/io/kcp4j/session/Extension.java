@@ -46,9 +46,6 @@ class Extension implements KcpExtension {
   /** Of a client: its offers. Null once there are no more. */
   private Offers offers;
 
-  /** Whether the present datagram tells to offer with another token. */
-  private boolean isRetry;
-
   /** When a server has answered last. */
   private long answeredAtUs = Long.MIN_VALUE;
 
@@ -204,8 +201,7 @@ class Extension implements KcpExtension {
    * @return whether {@link #reservedBytes} has changed
    */
   boolean endDatagram(boolean isStale, long nowUs) {
-    if (isRetry) {
-      isRetry = false;
+    if (token.pollFirstRetry()) {
       kcp.retransmitFirst(nowUs);
     }
     if (!isStale) {
@@ -390,9 +386,8 @@ class Extension implements KcpExtension {
 
   /** A server that has dropped the first datagram asks for another token. */
   private void receiveRetry(long retryToken, boolean showsToken) {
-    if (showsToken && isOffering() && token.replace(retryToken)) {
+    if (showsToken && isOffering() && token.replace(retryToken, kcp.counters())) {
       offers.clear();
-      isRetry = true;
     }
   }
 

@@ -75,6 +75,16 @@ class HeldPacketTest {
     }
   }
 
+  /** What the client sends next. */
+  private List<ByteBuf> nextPackets() {
+    List<ByteBuf> packets = List.of();
+    for (int passedUs = 0; packets.isEmpty() && passedUs < 5_000_000; passedUs += STEP_US) {
+      runAll(client);
+      packets = client.packets();
+    }
+    return packets;
+  }
+
   private static void assertAnswered(VirtualHost client) {
     assertTrue(client.session.hasPeerAnswered());
     assertEquals(0, client.session.kcp().stats().inFlight());
@@ -167,6 +177,27 @@ class HeldPacketTest {
     assertAnswered(client);
   }
 
+  /** Each time, the server asks for a token of the new address. */
+  @Test
+  void clientWhoseNatRebindsThreeTimesBeforeTheAnswerGetsIn() {
+    begin(true);
+    server.take(client, client.packets());
+    server.packets();
+    VirtualHost rebound = client;
+    for (int rebindings = 0; rebindings < 3; rebindings++) {
+      rebound = thief();
+      server.take(rebound, nextPackets());
+      client.take(server, server.packetsTo(rebound));
+    }
+    server.take(rebound, nextPackets());
+    runAll(client);
+    client.take(server, server.packetsTo(rebound));
+    assertTrue(server.session.path().isValidated());
+    assertEquals(2, executed());
+    assertAnswered(client);
+    assertTrue(client.session.isExtensionEstablished());
+  }
+
   /** Who relays challenges has the client answer them. Each packet begins one session at most. */
   @Test
   void packetBeginsNoSecondSessionThoughItsChallengeIsRelayed() {
@@ -183,6 +214,28 @@ class HeldPacketTest {
     }
     assertEquals(1, executed());
     assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+  }
+
+  /** The relay asks for a retry with the client's last packet, each time from another port. */
+  @Test
+  void relayedRetriesHaveTheRequestExecutedFourTimesAtMost() {
+    begin(true);
+    VirtualHost port = thief();
+    while (client.nowUs < 30_000_000) {
+      List<ByteBuf> packets = client.packets();
+      server.take(port, packets);
+      if (!packets.isEmpty()) {
+        port = thief();
+        server.take(port, packets);
+        client.take(server, server.packetsTo(port));
+      }
+      runAll(client);
+    }
+    assertEquals(4, executed());
+    assertEquals(4, server.driver.accepted.size());
+    assertTrue(client.count(KcpCounter.RETRIES_REFUSED) > 0);
+    long retransmitted = client.count(KcpCounter.RETRANSMITTED);
+    assertTrue(retransmitted <= 12, "its timeouts back off: " + retransmitted);
   }
 
   @ParameterizedTest

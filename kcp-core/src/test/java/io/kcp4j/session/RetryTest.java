@@ -29,7 +29,7 @@ class RetryTest {
 
   private final VirtualHost client = new VirtualHost(1);
   private final MemoryBudget budget = new MemoryBudget(MemoryLimit.shared(1 << 26));
-  private final VirtualHost server = new VirtualHost(2, KeyRing.NONE, budget);
+  private VirtualHost server = new VirtualHost(2, KeyRing.NONE, budget);
 
   @BeforeEach
   void pressServer() {
@@ -158,6 +158,66 @@ class RetryTest {
     server.runTo(server.nowUs + 20_000);
     client.take(server, server.packets());
     assertTrue(client.session.isExtensionEstablished());
+  }
+
+  /** Has another server under pressure, with another secret, answer the packets of the client. */
+  private List<ByteBuf> restartServer(List<ByteBuf> packets) {
+    server = new VirtualHost(2, KeyRing.NONE, new MemoryBudget(MemoryLimit.shared(1 << 26)));
+    server.nowUs = client.nowUs;
+    pressServer();
+    return answer(packets);
+  }
+
+  /** What the client sends when a retry has come: at once, or only when its timeout has passed. */
+  private List<ByteBuf> retransmission(List<ByteBuf> retry, boolean isAtOnce) {
+    client.take(server, retry);
+    client.runTo(client.nowUs + 2_000);
+    List<ByteBuf> packets = client.packets();
+    assertEquals(isAtOnce, !packets.isEmpty());
+    for (int passedMs = 0; packets.isEmpty() && passedMs < 2_000; passedMs++) {
+      client.runTo(client.nowUs + 1_000);
+      packets = client.packets();
+    }
+    return packets.subList(0, 1);
+  }
+
+  @Test
+  void clientWhoseServerRestartsTwiceIsAdmittedWithTheThirdRetry() {
+    List<ByteBuf> packets = retransmission(answer(request()), true);
+    packets = retransmission(restartServer(packets), false);
+    packets = retransmission(restartServer(packets), false);
+    server.take(client, packets);
+    assertTrue(server.session.path().isValidated());
+    assertEquals(10, server.received);
+    assertEquals(0, client.count(KcpCounter.RETRIES_REFUSED));
+    server.runTo(server.nowUs + 20_000);
+    client.take(server, server.packetsTo(client));
+    assertTrue(client.session.isExtensionEstablished());
+  }
+
+  @Test
+  void fourthRetryIsRefusedAndTheThirdTokenIsStillOffered() {
+    List<ByteBuf> packets = retransmission(answer(request()), true);
+    packets = retransmission(restartServer(packets), false);
+    List<ByteBuf> third = restartServer(packets);
+    long thirdToken = VirtualHost.message(third.get(0)).getLongLE(16);
+    packets = retransmission(third, false);
+    packets = retransmission(restartServer(packets), false);
+    assertEquals(1, client.count(KcpCounter.RETRIES_REFUSED));
+    assertEquals(thirdToken, VirtualHost.message(packets.get(0)).getLongLE(5));
+  }
+
+  /** The same retry arrives again and again, with the token that it shows. */
+  @Test
+  void retryThatIsRepeatedIsTakenOnce() {
+    List<ByteBuf> retry = answer(request());
+    client.take(server, retry);
+    client.runTo(client.nowUs + 2_000);
+    client.packets();
+    client.take(server, retry);
+    client.runTo(client.nowUs + 2_000);
+    assertEquals(List.of(), client.packets());
+    assertEquals(0, client.count(KcpCounter.RETRIES_REFUSED));
   }
 
   @Test
