@@ -317,10 +317,11 @@ class CandidatePathsTest {
     Session first = server.session;
     begin(other, 5_000);
     ByteBuf firstResponse = response(first, answers(moved, query(client)));
+    server.runTo(server.nowUs + 6 * SECOND_US);
     ByteBuf response = response(answers(moved, query(other)));
     int keys = directory.size();
     server.take(moved, List.of(firstResponse));
-    server.runTo(server.nowUs + 2 * SECOND_US);
+    server.runTo(server.nowUs + 4 * SECOND_US);
     assertEquals(List.of(), server.ends);
     assertEquals(keys, directory.size());
     assertMoved(response, moved);
