@@ -55,7 +55,10 @@ class AnsweredChallengesTest {
     answered.add(client(1), 101_000_000);
     answered.add(client(1), 109_000_000);
     assertTrue(answered.remove(client(1), 119_000_000));
-    assertFalse(answered.remove(client(1), 119_000_000));
+    answered.add(client(2), 120_000_000);
+    answered.add(client(2), 120_000_000);
+    assertTrue(answered.remove(client(2), 120_000_000));
+    assertFalse(answered.remove(client(2), 120_000_000));
   }
 
   /** There is room for 16384: where a bucket is full, the new client takes a place in it. */

@@ -42,8 +42,7 @@ class TargetConnectorTest {
       TunnelSettings settings =
           CommandLine.populateCommand(new TunnelOptions()).settings(new TunnelDefaults(1, 1, 0));
       TunnelLog lines = new TunnelLog(new PrintWriter(log), false, () -> 0);
-      TunnelContext context =
-          new TunnelContext(settings, TransportChoice.NIO, lines, statistics);
+      TunnelContext context = new TunnelContext(settings, TransportChoice.NIO, lines, statistics);
       RemoteHost target = new RemoteHost(PortRange.parse("--target", "127.0.0.1:9"));
       TargetConnector connector = new TargetConnector(context, target, limits, () -> isDraining);
       ChannelInitializer<SmuxStreamChannel> streamHandler =
