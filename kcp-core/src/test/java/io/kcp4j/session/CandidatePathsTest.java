@@ -280,7 +280,7 @@ class CandidatePathsTest {
     assertEquals(List.of(), server.packetsTo(elsewhere));
   }
 
-  /** Otherwise whoever has made a session answer once would keep its client from ever moving. */
+  /** Otherwise an attacker who has made a session answer once would keep its client in place. */
   @Test
   void sessionWhoseOwnAddressHasAnsweredMayMoveLater() {
     ByteBuf response = response(answers(elsewhere, query(client)));
