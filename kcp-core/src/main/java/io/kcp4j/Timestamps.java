@@ -82,7 +82,7 @@ final class Timestamps {
     if (!hasPeer) {
       hasPeer = true;
       aheadMs = ts - at(nowUs);
-      isApart = Math.abs(aheadMs) >= APART_MS;
+      isApart = aheadMs >= APART_MS || aheadMs <= -APART_MS;
     }
     peer = ts;
     return true;

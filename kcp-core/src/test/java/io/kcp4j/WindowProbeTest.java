@@ -53,4 +53,53 @@ class WindowProbeTest {
     probe.update(true, 700_000);
     assertEquals(1_200_000, probe.nextAtUs());
   }
+
+  @Test
+  void requestedProbeIsSentOnceAndAwaitsAnAnswer() {
+    assertFalse(probe.isUnanswered());
+    probe.request();
+    assertTrue(probe.take(0));
+    assertTrue(probe.isUnanswered());
+    assertFalse(probe.take(1));
+    assertTrue(probe.isUnanswered(), "until something is received");
+    probe.answered();
+    assertFalse(probe.isUnanswered());
+  }
+
+  // Challenges
+
+  @Test
+  void challengeIsWrittenOnceBesideAProbe() {
+    assertFalse(probe.takeChallenge(100));
+    probe.requestChallenge();
+    assertTrue(probe.take(0));
+    assertTrue(probe.takeChallenge(100));
+    assertFalse(probe.takeChallenge(101));
+  }
+
+  /** Before and after it, a timestamp is a recorded or a forged one. */
+  @Test
+  void timestampBetweenTheChallengeAndNowAnswersItOnce() {
+    int sentTs = Integer.MAX_VALUE; // Timestamps wrap.
+    assertFalse(probe.takeAnswer(sentTs, sentTs), "nothing was asked");
+    probe.requestChallenge();
+    assertTrue(probe.takeChallenge(sentTs));
+    assertFalse(probe.takeAnswer(sentTs - 1, sentTs + 50));
+    assertFalse(probe.takeAnswer(sentTs + 51, sentTs + 50));
+    assertTrue(probe.takeAnswer(sentTs, sentTs + 50));
+    assertFalse(probe.takeAnswer(sentTs, sentTs + 50), "answered before");
+    probe.requestChallenge();
+    assertTrue(probe.takeChallenge(sentTs + 100));
+    assertFalse(probe.takeAnswer(sentTs + 99, sentTs + 200), "an answer of the first one");
+    assertTrue(probe.takeAnswer(sentTs + 200, sentTs + 200));
+  }
+
+  @Test
+  void lateAnswerToAnEarlierChallengeCounts() {
+    probe.requestChallenge();
+    assertTrue(probe.takeChallenge(100));
+    probe.requestChallenge();
+    assertTrue(probe.takeChallenge(200));
+    assertTrue(probe.takeAnswer(100, 250));
+  }
 }

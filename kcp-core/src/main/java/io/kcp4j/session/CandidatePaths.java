@@ -185,11 +185,6 @@ final class CandidatePaths {
     }
   }
 
-  /** How many there are. */
-  int size() {
-    return challenged.size() + validated.size();
-  }
-
   /** Forgets all. */
   void close() {
     challenged.values().forEach(this::closed);

@@ -68,6 +68,11 @@ class LaneRateTest {
     }
     pair.run(100);
     assertEquals(2_100, pair.server.received.size() - before);
+    for (int lane = 3_000; lane < 3_900; lane++) {
+      pair.client.send(lane, "new");
+    }
+    pair.run(100);
+    assertEquals(3_000, pair.server.received.size() - before, "answers take nothing from others");
     assertEquals(0, refused(pair.server));
     pair.assertNothingHeld();
   }

@@ -170,6 +170,35 @@ class AddressExcessTest {
     }
   }
 
+  /** How many of as many conversations, from this one on, are sent an answer at once. */
+  private long answered(int firstConv, int count) {
+    for (int conv = firstConv; conv < firstConv + count; conv++) {
+      table.receive(address(conv), request(conv, 1), nowUs);
+    }
+    table.endBatch(nowUs);
+    long answered = sent.stream().filter(AddressExcessTest::hasPush).count();
+    sent.clear();
+    return answered;
+  }
+
+  private static boolean hasPush(ByteBuf datagram) {
+    int index = 0;
+    while (index < datagram.writerIndex() && Segment.cmd(datagram, index) != Segment.PUSH) {
+      index += Segment.HEADER_BYTES + Segment.length(datagram, index);
+    }
+    return index < datagram.writerIndex();
+  }
+
+  /** The answer to a byte exceeds three times that datagram. */
+  @Test
+  void addressIsSentAsManyFirstAnswersAsTimeHasPassedFor() {
+    nowUs = 10_000_000;
+    assertEquals(64, answered(1, 100));
+    assertEquals(0, answered(101, 10));
+    nowUs += 500_000;
+    assertEquals(32, answered(201, 100), 1);
+  }
+
   @Test
   void tokensReturnAndAddressesHaveTheirOwn() {
     AddressExcess excess = new AddressExcess();

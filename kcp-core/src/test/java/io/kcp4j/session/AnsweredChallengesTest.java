@@ -48,4 +48,32 @@ class AnsweredChallengesTest {
       assertEquals(CLIENTS, remembered);
     }
   }
+
+  @Test
+  void clientThatAnswersAgainIsRememberedLongerAndOnce() {
+    answered.add(client(1), 100_000_000);
+    answered.add(client(1), 101_000_000);
+    answered.add(client(1), 109_000_000);
+    assertTrue(answered.remove(client(1), 119_000_000));
+    answered.add(client(2), 120_000_000);
+    answered.add(client(2), 120_000_000);
+    assertTrue(answered.remove(client(2), 120_000_000));
+    assertFalse(answered.remove(client(2), 120_000_000));
+  }
+
+  /** There is room for 16384: where a bucket is full, the new client takes a place in it. */
+  @Test
+  void moreClientsThanThereIsRoomForReplaceOthers() {
+    int clients = 40_000;
+    for (int i = 1; i <= clients; i++) {
+      answered.add(client(i), 100_000_000);
+      assertTrue(i % 100 != 0 || answered.remove(client(i), 100_000_000), "the newest");
+    }
+    long remembered =
+        IntStream.rangeClosed(1, clients)
+            .filter(i -> answered.remove(client(i), 100_000_001))
+            .count();
+    assertTrue(remembered > 14_000 && remembered <= 16_384, "" + remembered);
+    assertFalse(answered.remove(client(clients), 100_000_001));
+  }
 }

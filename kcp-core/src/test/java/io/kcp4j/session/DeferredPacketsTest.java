@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
@@ -10,6 +11,7 @@ import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledHeapByteBuf;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
@@ -68,5 +70,28 @@ class DeferredPacketsTest {
     assertEquals(0, context.budget().usedBytes());
     assertEquals(1, context.total().get(KcpCounter.ALLOCATION_FAILED));
     assertNull(packets.poll());
+  }
+
+  @Test
+  void packetsArePolledInOrderAndCountUntilTheyAreReleased() {
+    UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(false, true);
+    KcpContext context = KcpContext.of(allocator);
+    DeferredPackets packets = new DeferredPackets(context);
+    for (int i = 0; i < DeferredPackets.MAX_PACKETS; i++) {
+      assertTrue(packets.add(REMOTE, Unpooled.buffer().writeZero(8).writeInt(i).skipBytes(8)));
+    }
+    assertFalse(packets.add(REMOTE, Unpooled.buffer().writeInt(1)), "the limit");
+    assertEquals(4 * DeferredPackets.MAX_PACKETS, context.budget().usedBytes());
+    for (int i = 0; i < 2; i++) {
+      DeferredPackets.Packet packet = packets.poll();
+      assertEquals(i, packet.sealed().getInt(0));
+      packets.release(packet);
+    }
+    assertEquals(4 * (DeferredPackets.MAX_PACKETS - 2), context.budget().usedBytes());
+    assertTrue(packets.add(REMOTE, Unpooled.buffer().writeInt(1)));
+    packets.clear();
+    assertNull(packets.poll());
+    assertEquals(0, context.budget().usedBytes());
+    assertEquals(0, allocator.metric().usedHeapMemory());
   }
 }

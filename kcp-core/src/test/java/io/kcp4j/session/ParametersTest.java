@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -205,5 +206,21 @@ class ParametersTest {
     client.take(server, server.packets());
     assertTrue(client.session.isExtensionEstablished());
     assertEquals(own(0, server), ofPeer(client));
+  }
+
+  @Test
+  void headerHasTwoBytesOfFlagsAndWhatFollowsIsIgnored() {
+    ByteBuf wins = Unpooled.buffer();
+    Segment.write(wins, 1, Segment.WINS, 0, 128, 0x7f_0301_02, 9, 0, 0);
+    Parameters parameters = Parameters.readHeader(wins, 0);
+    assertEquals(new Parameters(9, 2, 0x0301), parameters);
+    assertEquals(3, parameters.messageFragments());
+  }
+
+  @Test
+  void flagsAreToldApart() {
+    Parameters parameters = new Parameters(1, 0, Parameters.RESET_ECHO | 7 << Byte.SIZE);
+    assertTrue(parameters.has(Parameters.RESET_ECHO));
+    assertFalse(parameters.has(Parameters.LANE_NUMBERS_32));
   }
 }

@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * {@link StatelessResetDetector}: clients of servers that have restarted, or have forgotten the
@@ -126,15 +128,57 @@ class StatelessResetDetectorTest {
     assertEquals(List.of(EndReason.KEEP_ALIVE_TIMEOUT), client.ends);
   }
 
-  @Test
-  void queryThatIsShorterThanTheResetIsNotAnswered() {
+  /** An item of an unknown type takes the rest. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "ff0000", "ff010000"})
+  void queryThatIsShorterThanTheResetIsNotAnswered(String rest) {
     restart(SECRET);
+    byte[] message =
+        ByteBufUtil.decodeHexDump("4b01" + "090c00" + "0000000000000000" + "00000000" + rest);
     ByteBuf query = Unpooled.buffer();
-    Segment.write(query, VirtualHost.CONV, Segment.WINS, 0, 128, 0, 0, 5, 17);
-    query.writeBytes(
-        ByteBufUtil.decodeHexDump("4b01" + "090c00" + "0000000000000000" + "00000000"));
+    Segment.write(query, VirtualHost.CONV, Segment.WINS, 0, 128, 0, 0, 5, message.length);
+    query.writeBytes(message);
     server.take(client, List.of(query));
-    assertEquals(List.of(), server.packets());
+    int resetBytes = Segment.HEADER_BYTES + 2 + 3 + ResetTokens.BYTES;
+    assertEquals(
+        query.readableBytes() < resetBytes ? List.of() : List.of(resetBytes),
+        server.packets().stream().map(ByteBuf::readableBytes).toList());
+  }
+
+  /** The round trip may be longer than the time between two queries. */
+  @Test
+  void resetThatAnswersTheFirstOfSeveralQueriesCounts() {
+    VirtualHost restarted = newServer(SECRET);
+    client.write(10);
+    while (restarted.count(KcpCounter.STATELESS_RESETS_OUT) == 0) {
+      client.runTo(client.nowUs + 1_000);
+      restarted.take(client, client.packets());
+    }
+    client.runTo(client.nowUs + 1_000_000);
+    assertTrue(client.packets().size() > 1, "further queries");
+    client.take(restarted, restarted.packets());
+    client.runTo(client.nowUs + 100_000);
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+    assertEquals(0, client.count(KcpCounter.STATELESS_RESETS_REFUSED));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 7, 8, 15})
+  void resetWithAnotherTokenIsRefused(int changed) {
+    VirtualHost restarted = newServer(SECRET);
+    client.write(10);
+    while (restarted.count(KcpCounter.STATELESS_RESETS_OUT) == 0) {
+      client.runTo(client.nowUs + 1_000);
+      restarted.take(client, client.packets());
+    }
+    ByteBuf reset = restarted.packets().get(0);
+    int token = ExtensionMessage.findInSegments(reset, ExtensionMessage.STATELESS_RESET);
+    int index = token + ExtensionMessage.ITEM_HEADER_BYTES + changed;
+    reset.setByte(index, reset.getByte(index) ^ 1);
+    client.take(restarted, List.of(reset));
+    client.runTo(client.nowUs + 100_000);
+    assertEquals(List.of(), client.ends);
+    assertEquals(1, client.count(KcpCounter.STATELESS_RESETS_REFUSED));
   }
 
   @Test

@@ -78,6 +78,15 @@ final class VirtualHost {
   }
 
   VirtualHost(int port, KeyRing keys, MemoryBudget budget) {
+    this(port, keys, budget, SessionDirectory.ofOne(10));
+  }
+
+  /** One of several tables at a port. */
+  VirtualHost(int port, SessionDirectory directory) {
+    this(port, KeyRing.NONE, MemoryBudget.unlimited(), directory);
+  }
+
+  private VirtualHost(int port, KeyRing keys, MemoryBudget budget, SessionDirectory directory) {
     context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
     address = new InetSocketAddress(NetUtil.LOCALHOST, port);
     cipher = keys.newCipher();
@@ -86,7 +95,7 @@ final class VirtualHost {
             .cipher(cipher)
             .deadlines(deadlines)
             .nowUs(nowUs)
-            .maxSessions(10)
+            .directory(directory)
             .build();
     driver.output = Output::new;
     driver.onProgress = this::read;

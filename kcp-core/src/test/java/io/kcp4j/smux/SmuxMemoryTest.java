@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SmuxMemoryTest {
 
   /** A memory with a limit, that knows what it is used for. */
-  private static final class LimitedMemory implements ConnectionMemory {
+  static final class LimitedMemory implements ConnectionMemory {
 
     long limitBytes = 1 << 20;
     long reservedBytes;

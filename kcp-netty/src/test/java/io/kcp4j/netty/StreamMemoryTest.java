@@ -42,6 +42,9 @@ class StreamMemoryTest {
 
   private final LongAdder receivedBytes = new LongAdder();
 
+  /** What the server has held before frames were sent to it. */
+  private long heldBytes;
+
   private final class Counter extends SimpleChannelInboundHandler<ByteBuf> {
     @Override
     protected void channelRead0(ChannelHandlerContext ctx, ByteBuf bytes) {
@@ -184,30 +187,52 @@ class StreamMemoryTest {
         .sum();
   }
 
+  /** The peer sends a hundred frames of a byte each; one read is requested before. */
+  private SmuxStreamChannel readOneOfAHundredFrames(KcpServerChannel server, RawPeer peer)
+      throws Exception {
+    ByteBuf syn = Unpooled.buffer().writeByte(2).writeByte(0).writeShortLE(0).writeIntLE(3);
+    peer.send(RawPeer.segment(1, Segment.PUSH, 0, ByteBufUtil.getBytes(syn)));
+    await().until(() -> !accepted.isEmpty() && accepted.element().isActive());
+    SmuxStreamChannel stream = accepted.element();
+    stream.eventLoop().submit(() -> stream.read()).sync();
+    heldBytes = server.heldBytes();
+    ByteBuf frames = Unpooled.buffer();
+    for (int i = 0; i < 100; i++) {
+      frames.writeByte(2).writeByte(2).writeShortLE(1).writeIntLE(3).writeByte(i);
+    }
+    peer.send(RawPeer.segment(1, Segment.PUSH, 1, ByteBufUtil.getBytes(frames)));
+    await().until(() -> receivedBytes.sum() > 0);
+    return stream;
+  }
+
   /** Of a datagram with frames of one byte each, the application reads the first. */
   @Test
   void tinyFramesThatWaitForAnotherReadCountTogether() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       KcpServerChannel server = serve(fixture, SmuxConfig.DEFAULT, new Accept(false));
       try (RawPeer peer = new RawPeer(server.localAddress())) {
-        ByteBuf syn = Unpooled.buffer().writeByte(2).writeByte(0).writeShortLE(0).writeIntLE(3);
-        peer.send(RawPeer.segment(1, Segment.PUSH, 0, ByteBufUtil.getBytes(syn)));
-        await().until(() -> !accepted.isEmpty() && accepted.element().isActive());
-        SmuxStreamChannel stream = accepted.element();
-        stream.eventLoop().submit(() -> stream.read()).sync();
-        long heldBytes = server.heldBytes();
-        ByteBuf frames = Unpooled.buffer();
-        for (int i = 0; i < 100; i++) {
-          frames.writeByte(2).writeByte(2).writeShortLE(1).writeIntLE(3).writeByte(i);
-        }
-        peer.send(RawPeer.segment(1, Segment.PUSH, 1, ByteBufUtil.getBytes(frames)));
-        await().until(() -> receivedBytes.sum() > 0);
+        SmuxStreamChannel stream = readOneOfAHundredFrames(server, peer);
         KcpChannel child = fixture.child();
         await().until(() -> stats(child).framesIn() == 101);
         long unreadBytes = server.heldBytes() - heldBytes;
         assertTrue(unreadBytes > 0 && unreadBytes < 1_000, "" + unreadBytes);
         stream.config().setAutoRead(true);
         await().until(() -> receivedBytes.sum() == 100);
+      }
+    }
+  }
+
+  @Test
+  void bytesThatWaitForAnotherReadCountUntilTheirStreamCloses() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      KcpServerChannel server = serve(fixture, SmuxConfig.DEFAULT, new Accept(false));
+      try (RawPeer peer = new RawPeer(server.localAddress())) {
+        SmuxStreamChannel stream = readOneOfAHundredFrames(server, peer);
+        KcpChannel child = fixture.child();
+        await().until(() -> stats(child).framesIn() == 101);
+        stream.close().sync();
+        child.close().sync();
+        await().until(() -> server.heldBytes() == 0);
       }
     }
   }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.examples.TransportChoice;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
@@ -214,10 +215,25 @@ class TunnelConnectionTest {
   void aReaderThatTakesNothingMoreDoesNotKeepAConnectionThatHasClosed() throws Exception {
     stop(user, target);
     connect(1);
-    CompletableFuture.runAsync(() -> send(user, TunnelUser.data(6, LONG_BYTES)));
+    for (int i = 0; i < 100; i++) {
+      stream.writeAndFlush(Unpooled.wrappedBuffer(new byte[LONG_BYTES / 100]));
+    }
+    long startNs = System.nanoTime();
+    tcp.close().sync();
+    stream.eventLoop().submit(() -> {}).sync(); // What follows from that has been done.
+    target.getInputStream().readNBytes(LONG_BYTES / 3); // It takes some within the first second.
+    await().until(() -> !stream.isOpen());
+    assertTrue(System.nanoTime() - startNs >= TimeUnit.SECONDS.toNanos(2));
+  }
+
+  @Test
+  void whatWasReadIsWrittenHoweverLateWithoutALimit() throws Exception {
+    CompletableFuture.runAsync(() -> send(user, TunnelUser.data(7, LONG_BYTES)));
     await().until(() -> !tcp.config().isAutoRead());
     tcp.close().sync();
-    await().until(() -> !stream.isOpen());
+    stream.eventLoop().schedule(() -> {}, 1, TimeUnit.MILLISECONDS).sync();
+    long readBytes = target.getInputStream().readAllBytes().length;
+    assertEquals(context.statistics().fromTcp.sum(), readBytes);
   }
 
   @Test

@@ -1,0 +1,50 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class EchoTest {
+
+  /** Who knows one of the tokens, or an earlier echo, cannot compute the next one. */
+  @Test
+  void bytesFollowFromBothTokensAndTheNumber() {
+    Echo echo = Echo.of(1, 2, 3);
+    assertEquals(echo, Echo.of(1, 2, 3));
+    assertNotEquals(echo, Echo.of(9, 2, 3));
+    assertNotEquals(echo, Echo.of(1, 9, 3));
+    Set<Long> halves = new HashSet<>();
+    for (int number = 0; number < 100; number++) {
+      Echo each = Echo.of(1, 2, number);
+      halves.add(each.first());
+      halves.add(each.second());
+    }
+    assertEquals(200, halves.size());
+  }
+
+  @Test
+  void echoIsReadBehindTheValueOfItsItem() {
+    Echo echo = new Echo(5, 6);
+    ByteBuf out = Unpooled.buffer().writeByte(0);
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, echo);
+    out.writeLongLE(7);
+    Echo.write(out, echo);
+    assertEquals(echo, Echo.read(out, 1));
+    assertEquals(out.writerIndex(), 1 + ExtensionMessage.itemBytesAt(out, 1));
+  }
+
+  @Test
+  void itemWithoutAnEchoHasNone() {
+    ByteBuf out = Unpooled.buffer();
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, null);
+    Echo.write(out.writeLongLE(7), null);
+    out.writeZero(Echo.BYTES); // Of another item.
+    assertNull(Echo.read(out, 0));
+  }
+}
