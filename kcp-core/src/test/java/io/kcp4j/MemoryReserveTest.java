@@ -1,0 +1,76 @@
+package io.kcp4j;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** The order in which the sockets of a server get the {@link MemoryReserve}. */
+class MemoryReserveTest {
+
+  private final MemoryLimit limit = MemoryLimit.shared(64 << 20);
+  private final MemoryReserve reserve = limit.reserve();
+
+  @Test
+  void claimThatIsRepeatedStaysAsLongAsTheReserveIsHeld() {
+    assertTrue(reserve.acquire("holder", 1, 0));
+    for (long nowUs = 1_000; nowUs < 10_000_000; nowUs += 10_000) {
+      assertFalse(reserve.acquire("waiting", 2, nowUs));
+    }
+    assertTrue(reserve.isAwaited("holder", 10_000_000));
+    assertFalse(reserve.isAwaited("holder", 11_991_000), "two seconds after the last claim");
+  }
+
+  /** Whoever claimed again would go to the end of the queue, and might never be the first. */
+  @Test
+  void claimThatIsRepeatedKeepsItsPlace() {
+    assertTrue(reserve.acquire("holder", 1, 0));
+    assertFalse(reserve.acquire("first", 2, 1_000));
+    assertFalse(reserve.acquire("second", 3, 2_000));
+    assertFalse(reserve.acquire("first", 2, 500_000));
+    reserve.release("holder");
+    assertFalse(reserve.acquire("second", 3, 600_000));
+    assertTrue(reserve.acquire("first", 2, 600_000));
+  }
+
+  /** Each would wait for the other. */
+  @Test
+  void oneOfTwoThatClaimAtTheSameTimeIsNext() {
+    assertTrue(reserve.acquire("holder", 1, 0));
+    assertFalse(reserve.acquire("one", 2, 1_000));
+    assertFalse(reserve.acquire("other", 3, 1_000));
+    reserve.release("holder");
+    assertTrue(reserve.acquire("one", 2, 30_000) || reserve.acquire("other", 3, 30_000));
+  }
+
+  @Test
+  void claimantThatNeedsNothingAnyMoreIsNotAwaited() {
+    assertTrue(reserve.acquire("holder", 1, 0));
+    assertFalse(reserve.acquire("first", 2, 1_000));
+    assertFalse(reserve.acquire("second", 3, 2_000));
+    reserve.release("first");
+    assertTrue(reserve.isAwaited("holder", 2_000), "the second waits");
+    reserve.release("holder");
+    assertTrue(reserve.acquire("second", 3, 3_000), "the first claimed earlier, and gave up");
+    assertFalse(reserve.isAwaited("second", 3_000));
+  }
+
+  @Test
+  void claimantThatHasNotTheReserveTakesItFromNobody() {
+    assertTrue(reserve.acquire("holder", 1, 0));
+    reserve.release("other");
+    assertFalse(reserve.acquire("other", 2, 1_000));
+  }
+
+  @Test
+  void turnsOfNetworksAreForgottenWhenNobodyWaits() {
+    assertTrue(reserve.acquire("one", 1, 1_000));
+    reserve.release("one");
+    assertTrue(reserve.acquire("other", 3, 2_000));
+    assertFalse(reserve.acquire("first", 1, 3_000));
+    assertFalse(reserve.acquire("second", 2, 4_000));
+    reserve.release("other");
+    assertFalse(reserve.acquire("second", 2, 30_000));
+    assertTrue(reserve.acquire("first", 1, 30_000));
+  }
+}
