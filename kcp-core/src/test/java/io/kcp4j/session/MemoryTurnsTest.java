@@ -1,0 +1,203 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import io.kcp4j.MemoryAccount;
+import io.kcp4j.MemoryLimit;
+import io.netty.buffer.Unpooled;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Whose turn it is to use the reserve, among the sessions of a socket: protocol.md 8.12. */
+class MemoryTurnsTest {
+
+  private static final int MIB = 1 << 20;
+
+  /** The payload of a fragment, in bytes. */
+  private static final int FRAGMENT_BYTES = 1_300;
+
+  private final MemoryLimit limit = MemoryLimit.shared(2 * MIB);
+  private final Crowd crowd =
+      new Crowd(
+          limit,
+          KcpConfig.builder()
+              .delivery(Delivery.MESSAGE)
+              .receiveWindow(512)
+              .sendWindow(512)
+              .build());
+
+  /** What belongs to no session of the crowd. */
+  private final MemoryAccount others = MemoryAccount.of(crowd.budget);
+
+  /** A client that the server has sent a byte, so that its path is validated. */
+  private Crowd.Client connect(int host, int port) {
+    Set<Session> answered = new HashSet<>();
+    crowd.onRead =
+        session -> {
+          if (crowd.received.containsKey(session.remote()) && answered.add(session)) {
+            session.kcp().send(Unpooled.buffer().writeByte(1));
+          }
+        };
+    Crowd.Client client = crowd.client(host, port).send(10);
+    crowd.run(100);
+    crowd.onRead = session -> {};
+    assertTrue(client.serverSession().path().isValidated());
+    return client;
+  }
+
+  private Crowd.Client connect(int host) {
+    return connect(host, host);
+  }
+
+  /** Others take all that sessions without the reserve may have. */
+  private void fill() {
+    for (int most = 2 * MIB; most > 0; ) {
+      most = others.tryReserve(most) ? most : most / 2;
+    }
+  }
+
+  /** Fragments of a message that begins with sequence number 1, in one batch. */
+  private void sendFragments(Crowd.Client to, int first, int last, int ofMessage) {
+    for (int sn = first; sn <= last; sn++) {
+      int port = to.address.getPort();
+      crowd.forge(host(to), port, sn, ofMessage - sn, FRAGMENT_BYTES);
+    }
+  }
+
+  private static int host(Crowd.Client client) {
+    return client.address.getAddress().getAddress()[3];
+  }
+
+  /** A client that has sent a part of a message and has the reserve. */
+  private Crowd.Client holder(int host) {
+    Crowd.Client holder = connect(host);
+    fill();
+    sendFragments(holder, 1, 60, 120);
+    crowd.run(1);
+    sendFragments(holder, 1, 60, 120);
+    crowd.run(1);
+    assertTrue(hasReserve(holder));
+    return holder;
+  }
+
+  private static MemoryAccount memory(Crowd.Client client) {
+    return client.serverSession().kcp().memory();
+  }
+
+  private static boolean hasReserve(Crowd.Client client) {
+    return memory(client).hasReserve();
+  }
+
+  private long received(Crowd.Client client) {
+    return crowd.received.getOrDefault(client.address, 0L);
+  }
+
+  private void end(Session session) {
+    crowd.server.table.remove(session, crowd.nowUs);
+    session.close();
+  }
+
+  /** The peer may back off, and send the next burst when its turn would be over. */
+  @Test
+  void restOfTheBurstIsTakenInWhenNobodyHasTheReserve() {
+    Crowd.Client client = connect(2);
+    fill();
+    sendFragments(client, 1, 100, 120);
+    crowd.run(1);
+    assertTrue(memory(client).receiveBytes() > 90 * FRAGMENT_BYTES);
+  }
+
+  @Test
+  void sessionOfANetworkWithinItsPartIsNextThoughAnotherWasRefusedFirst() {
+    Crowd.Client greedy = connect(2);
+    Crowd.Client modest = connect(3);
+    MemoryAccount network = MemoryAccount.of(crowd.budget);
+    network.network(memory(greedy).network());
+    network.charge(MIB / 2);
+    fill();
+    sendFragments(greedy, 1, 1, 120);
+    sendFragments(modest, 1, 1, 120);
+    crowd.run(1);
+    assertTrue(hasReserve(modest));
+    assertFalse(hasReserve(greedy));
+  }
+
+  @Test
+  void nextSessionGetsTheReserveWhenItsHolderLeaves() {
+    Crowd.Client next = connect(3);
+    Crowd.Client holder = holder(2);
+    sendFragments(next, 1, 1, 20);
+    crowd.run(30);
+    assertFalse(hasReserve(next));
+    end(holder.serverSession());
+    sendFragments(next, 1, 1, 20);
+    sendFragments(next, 1, 20, 20);
+    crowd.run(30);
+    assertEquals(10 + 20 * FRAGMENT_BYTES, received(next));
+  }
+
+  @Test
+  void socketWhoseLastWaitingSessionHasLeftDoesNotWaitForTheReserve() {
+    Crowd.Client client = connect(2);
+    limit.reserve().acquire(this, 1, crowd.nowUs);
+    fill();
+    sendFragments(client, 1, 1, 20);
+    crowd.run(100);
+    assertTrue(limit.reserve().isAwaited(this, crowd.nowUs));
+    end(client.serverSession());
+    assertFalse(limit.reserve().isAwaited(this, crowd.nowUs));
+  }
+
+  @Test
+  void reserveIsFreeForOtherSocketsWhenNobodyWaits() {
+    Crowd.Client client = holder(2);
+    sendFragments(client, 61, 120, 120);
+    crowd.run(30);
+    assertEquals(10 + 120 * FRAGMENT_BYTES, received(client));
+    assertFalse(hasReserve(client));
+    assertTrue(limit.reserve().acquire(this, 1, crowd.nowUs));
+  }
+
+  /** It was told that there was memory, was refused, and was told that again. */
+  @Test
+  void sessionIsNotToldThatMemoryIsFreeBeforeThereIsRoomForWhatWasRefused() {
+    Crowd.Client client = connect(2);
+    limit.reserve().acquire(this, 1, crowd.nowUs);
+    fill();
+    sendFragments(client, 1, 1, 20);
+    crowd.run(30);
+    others.release(8_000);
+    crowd.run(1_000);
+    assertTrue(limit.reserve().isAwaited(this, crowd.nowUs));
+    others.release(MIB / 2);
+    crowd.run(1_000);
+    assertFalse(limit.reserve().isAwaited(this, crowd.nowUs));
+  }
+
+  /** It was taken for one that waits to receive, and the upload ended for it. */
+  @Test
+  void slowUploadIsNotEndedForADownloadThatWaits() {
+    Crowd.Client upload = connect(2);
+    Crowd.Client download = connect(3);
+    fill();
+    sendFragments(upload, 1, 1, 120);
+    crowd.run(30);
+    for (int sn = 1; sn <= 120; sn++) {
+      sendFragments(upload, sn, sn, 120);
+      for (int i = 0; i < 2; i++) { // The first message may be queued, the second one waits.
+        download.serverSession().kcp().send(Unpooled.buffer().writeZero(5_000));
+      }
+      crowd.server.table.scheduleFlush(download.serverSession());
+      crowd.run(200);
+    }
+    assertEquals(10 + 120 * FRAGMENT_BYTES, received(upload));
+    assertEquals(Map.of(), crowd.ends);
+    assertTrue(download.receivedBytes > 100 * 5_000, "" + download.receivedBytes);
+  }
+}
