@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -65,12 +66,35 @@ class MemoryReserveTest {
   @Test
   void turnsOfNetworksAreForgottenWhenNobodyWaits() {
     assertTrue(reserve.acquire("one", 1, 1_000));
-    reserve.release("one");
+    reserve.endWait("one");
     assertTrue(reserve.acquire("other", 3, 2_000));
     assertFalse(reserve.acquire("first", 1, 3_000));
     assertFalse(reserve.acquire("second", 2, 4_000));
     reserve.release("other");
     assertFalse(reserve.acquire("second", 2, 30_000));
     assertTrue(reserve.acquire("first", 1, 30_000));
+  }
+
+  /** One claimant decides for many sessions. */
+  @Test
+  void turnsAreRememberedWhenTheReserveIsReleased() {
+    assertTrue(reserve.acquire("only", 1, 1_000));
+    reserve.release("only");
+    assertEquals(1_000, reserve.lastTurnUs(1));
+    assertTrue(reserve.acquire("only", 2, 2_000));
+    assertEquals(1_000, reserve.lastTurnUs(1));
+    assertEquals(2_000, reserve.lastTurnUs(2));
+    assertEquals(0, reserve.lastTurnUs(3));
+    reserve.endWait("only");
+    assertEquals(0, reserve.lastTurnUs(1));
+  }
+
+  @Test
+  void claimantThatWaitsNoMoreTakesNothingFromOthers() {
+    assertTrue(reserve.acquire("holder", 1, 1_000));
+    reserve.endWait("other");
+    assertFalse(reserve.acquire("other", 2, 2_000));
+    reserve.endWait("holder");
+    assertFalse(reserve.acquire("third", 1, 30_000), "the other claimed earlier");
   }
 }

@@ -251,7 +251,7 @@ final class MemoryPressure {
     isEndDue = false;
     List<Session> told = List.copyOf(waiting.keySet());
     waiting.clear();
-    reserve.release(this);
+    reserve.endWait(this);
     budget.endWait();
     told.forEach(this::advertise);
   }

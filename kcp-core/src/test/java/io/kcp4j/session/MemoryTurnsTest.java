@@ -129,6 +129,27 @@ class MemoryTurnsTest {
   }
 
   @Test
+  void networksTakeTurns() {
+    Crowd.Client first = connect(2, 10);
+    Crowd.Client second = connect(2, 11);
+    Crowd.Client other = connect(3);
+    fill();
+    sendFragments(first, 1, 10, 20);
+    crowd.run(1);
+    sendFragments(first, 1, 10, 20);
+    crowd.run(1);
+    assertTrue(hasReserve(first));
+    sendFragments(second, 1, 1, 20);
+    crowd.run(30);
+    sendFragments(other, 1, 1, 20);
+    crowd.run(30);
+    sendFragments(first, 11, 20, 20);
+    crowd.run(30);
+    assertEquals(10 + 20 * FRAGMENT_BYTES, received(first));
+    assertTrue(hasReserve(other));
+  }
+
+  @Test
   void nextSessionGetsTheReserveWhenItsHolderLeaves() {
     Crowd.Client next = connect(3);
     Crowd.Client holder = holder(2);
