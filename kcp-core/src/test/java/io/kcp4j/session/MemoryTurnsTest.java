@@ -8,6 +8,7 @@ import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryLimit;
+import io.kcp4j.MemoryUse;
 import io.netty.buffer.Unpooled;
 import java.util.HashSet;
 import java.util.Map;
@@ -94,6 +95,11 @@ class MemoryTurnsTest {
     return memory(client).hasReserve();
   }
 
+  /** Whether a session waits for the reserve, which the test has. */
+  private boolean isWaitingForReserve() {
+    return limit.reserve().isAwaited(this, crowd.nowUs);
+  }
+
   private long received(Crowd.Client client) {
     return crowd.received.getOrDefault(client.address, 0L);
   }
@@ -170,9 +176,9 @@ class MemoryTurnsTest {
     fill();
     sendFragments(client, 1, 1, 20);
     crowd.run(100);
-    assertTrue(limit.reserve().isAwaited(this, crowd.nowUs));
+    assertTrue(isWaitingForReserve());
     end(client.serverSession());
-    assertFalse(limit.reserve().isAwaited(this, crowd.nowUs));
+    assertFalse(isWaitingForReserve());
   }
 
   @Test
@@ -185,20 +191,111 @@ class MemoryTurnsTest {
     assertTrue(limit.reserve().acquire(this, 1, crowd.nowUs));
   }
 
-  /** It was told that there was memory, was refused, and was told that again. */
+  /** It would be told that there is memory, be refused, and be told that again. */
   @Test
-  void sessionIsNotToldThatMemoryIsFreeBeforeThereIsRoomForWhatWasRefused() {
+  void sessionWaitsUntilThereIsRoomForMoreThanWasRefused() {
+    Crowd.Client client = connect(2);
+    limit.reserve().acquire(this, 1, crowd.nowUs);
+    for (int most = 2 * MIB; most > 0; ) {
+      most = others.tryReserveBeyondGap(most) ? most : most / 2;
+    }
+    sendFragments(client, 2, 2, 20);
+    crowd.run(30);
+    others.release(20_000);
+    crowd.run(1_000);
+    assertTrue(isWaitingForReserve());
+    others.release(40_000);
+    crowd.run(1_000);
+    assertFalse(isWaitingForReserve());
+  }
+
+  @Test
+  void sessionThatReceivesWaitsThoughThereIsRoomToSend() {
     Crowd.Client client = connect(2);
     limit.reserve().acquire(this, 1, crowd.nowUs);
     fill();
     sendFragments(client, 1, 1, 20);
     crowd.run(30);
-    others.release(8_000);
+    others.release(200_000);
+    assertTrue(crowd.budget.hasRoomToSend(100_000));
     crowd.run(1_000);
-    assertTrue(limit.reserve().isAwaited(this, crowd.nowUs));
-    others.release(MIB / 2);
+    assertTrue(isWaitingForReserve());
+  }
+
+  @Test
+  void networkThatSendsMoreThanItsPartIsLimitedWhileAnotherWaitsToSend() {
+    Crowd.Client client = connect(2);
+    MemoryAccount greedy = MemoryAccount.of(crowd.budget);
+    greedy.network(memory(client).network() + 1);
+    MemoryUse.chargeToSend(greedy, MIB);
+    assertTrue(crowd.budget.hasRoomToReceive(100_000));
+    for (int i = 0; i < 10; i++) {
+      for (int j = 0; j < 2; j++) { // The first message may be queued, the second one waits.
+        client.serverSession().kcp().send(Unpooled.buffer().writeZero(20_000));
+      }
+      crowd.server.table.scheduleFlush(client.serverSession());
+      crowd.run(20);
+    }
+    assertTrue(limit.networkParts().isLimited());
+    assertFalse(greedy.tryReserve(1));
+  }
+
+  /** A client that has backed off would send again after seconds only. */
+  @Test
+  void sessionsThatWaitAreToldWhenMemoryIsFree() {
+    Crowd.Client client = connect(2);
+    limit.reserve().acquire(this, 1, crowd.nowUs);
+    fill();
+    client.send(100_000);
+    crowd.run(20_000);
+    assertEquals(10, received(client));
+    others.release(others.receiveBytes());
+    crowd.run(1_000); // A sweep notices.
+    crowd.run(200);
+    assertEquals(100_010, received(client));
+  }
+
+  @Test
+  void sessionIsToldWhenItsTurnBegins() {
+    Crowd.Client client = connect(2);
+    limit.reserve().acquire(this, 1, crowd.nowUs);
+    fill();
+    client.send(100_000);
+    crowd.run(20_000);
+    assertEquals(10, received(client));
+    limit.reserve().release(this);
     crowd.run(1_000);
-    assertFalse(limit.reserve().isAwaited(this, crowd.nowUs));
+    crowd.run(200);
+    assertEquals(100_010, received(client));
+  }
+
+  @Test
+  void sessionThatHasToBeReadDoesNotWait() {
+    Crowd.Client client = connect(2);
+    crowd.isRead = session -> false;
+    sendFragments(client, 1, 1, 1);
+    crowd.run(30);
+    fill();
+    sendFragments(client, 2, 2, 20);
+    crowd.run(30);
+    assertFalse(limit.networkParts().isLimited());
+    assertFalse(hasReserve(client));
+  }
+
+  @Test
+  void socketWhoseLastWaitingSessionHasToBeReadDoesNotWaitForTheReserve() {
+    Crowd.Client client = connect(2);
+    limit.reserve().acquire(this, 1, crowd.nowUs);
+    fill();
+    crowd.isRead = session -> false;
+    sendFragments(client, 1, 1, 1);
+    crowd.run(30);
+    assertTrue(isWaitingForReserve());
+    others.release(4_000);
+    sendFragments(client, 1, 1, 1);
+    crowd.run(30);
+    assertTrue(client.serverSession().kcp().hasReceived());
+    assertFalse(isWaitingForReserve());
   }
 
   /** It was taken for one that waits to receive, and the upload ended for it. */
