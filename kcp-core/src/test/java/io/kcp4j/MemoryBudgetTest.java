@@ -97,6 +97,18 @@ class MemoryBudgetTest {
     assertEquals(0, budget.usedBytes());
   }
 
+  /** Peers without a session yet are no reason to refuse others what they need. */
+  @Test
+  void withoutAShareUnvalidatedPeersLeaveHalf() {
+    assertTrue(budget.tryReserveUnvalidated(500));
+    assertFalse(budget.tryReserveUnvalidated(1));
+    assertEquals(0, budget.unvalidatedBytes());
+    assertTrue(account.tryReserve(500));
+    budget.releaseUnvalidated(500);
+    assertTrue(account.tryReserve(500));
+    assertFalse(budget.isUnvalidatedShareScarce());
+  }
+
   // Several event loops
 
   @Test
@@ -344,6 +356,7 @@ class MemoryBudgetTest {
     assertEquals(room / 4 + MIB, account.undeliveredBytes());
     account.release(room / 4 + MIB);
     account.releaseStream(3 * room / 4);
+    assertEquals(0, account.undeliveredBytes());
     assertEquals(0, account.heldBytes());
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -55,5 +56,39 @@ class ProcessMemoryTest {
     largeMember().charge(95 * MIB);
     assertTrue(account.tryReserve(12 * MIB));
     assertFalse(account.tryReserve(MIB));
+  }
+
+  @Test
+  void memberHasNoRoomBeyondWhatTheProcessLeaves() {
+    MemoryBudget budget = new MemoryBudget(MemoryLimit.shared(400 * MIB, process));
+    MemoryAccount account = MemoryAccount.of(budget);
+    MemoryAccount other = largeMember();
+    other.charge(50 * MIB);
+    assertTrue(budget.hasRoomToSend(20 * MIB));
+    assertFalse(budget.hasRoomToSend(40 * MIB), "a quarter stays free for data in order");
+    assertTrue(budget.hasRoomToReceive(20 * MIB));
+    assertFalse(budget.hasRoomToReceive(40 * MIB), "and beyond gaps");
+    assertFalse(account.tryReserveSpare(30 * MIB), "for copies, a half");
+    assertTrue(account.tryReserve(49 * MIB));
+    MemoryAccount unvalidated = MemoryAccount.of(budget);
+    unvalidated.unvalidated();
+    assertFalse(unvalidated.tryReserve(2 * MIB));
+  }
+
+  @Test
+  void windowFollowsWhatTheProcessLeavesAndHasTheReserveForItsHolder() {
+    MemoryLimit limit = MemoryLimit.shared(400 * MIB, process);
+    MemoryBudget budget = new MemoryBudget(limit);
+    MemoryAccount account = MemoryAccount.of(budget);
+    largeMember().charge(80 * MIB);
+    assertFalse(account.tryReserve(30 * MIB));
+    assertEquals(limit.processRoomBytes(), account.roomBytes());
+    assertTrue(account.roomBytes() <= 20 * MIB);
+    account.reserve(true);
+    assertEquals(limit.processRoomBytes() + limit.reserveBytes(), account.roomBytes());
+    assertTrue(budget.isReserveFree());
+    assertTrue(account.tryReserve(40 * MIB));
+    assertFalse(budget.isReserveFree());
+    assertFalse(account.tryReserve(10 * MIB));
   }
 }
