@@ -109,4 +109,30 @@ class MemoryAccountTest {
     budget.releaseOwn(halfBytes);
     assertEquals(0, budget.usedBytes());
   }
+
+  @Test
+  void reserveIsFreeWhileThatOfValidatedSessionsIsUsedOnly() {
+    assertTrue(account.tryReserve((int) (limit.commonBytes() - limit.withheldBytes())));
+    MemoryAccount holder = account(2);
+    holder.reserve(true);
+    assertTrue(holder.tryReserve((int) (limit.withheldBytes() - limit.reserveBytes())));
+    assertTrue(budget.isReserveFree());
+    assertTrue(holder.tryReserve(1));
+    assertFalse(budget.isReserveFree());
+  }
+
+  @Test
+  void whatNeedsNoMemoryIsNeverRefused() {
+    account.charge(100 * MIB);
+    assertTrue(account.tryReserve(0));
+    assertEquals(0, account.takeShortage());
+  }
+
+  @Test
+  void sharesOfASmallLimitAreAQuarterEach() {
+    MemoryLimit small = MemoryLimit.shared(64 * KIB);
+    assertEquals(16 * KIB, small.reserveBytes());
+    assertEquals(16 * KIB, small.unvalidatedShareBytes());
+    assertEquals(48 * KIB, small.commonBytes());
+  }
 }

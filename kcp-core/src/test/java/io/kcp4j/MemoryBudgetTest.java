@@ -139,6 +139,19 @@ class MemoryBudgetTest {
     assertEquals(0, limit.borrowedBytes());
   }
 
+  @Test
+  void budgetBorrowsAllThatItUsesAndNoBlockBeyondTheLimit() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryAccount account = account(limit, 1);
+    account.charge(64 * MIB - KIB);
+    assertEquals(64 * MIB, limit.borrowedBytes());
+    account.charge(MIB);
+    assertEquals(65 * MIB - KIB, limit.borrowedBytes());
+    account.release(60 * MIB);
+    assertTrue(limit.borrowedBytes() <= 5 * MIB + 64 * KIB, "" + limit.borrowedBytes());
+    assertTrue(limit.borrowedBytes() >= 5 * MIB - KIB, "" + limit.borrowedBytes());
+  }
+
   // Unvalidated sessions
 
   @Test

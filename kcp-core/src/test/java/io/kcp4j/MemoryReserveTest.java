@@ -28,6 +28,7 @@ class MemoryReserveTest {
     assertTrue(reserve.acquire("holder", 1, 0));
     assertFalse(reserve.acquire("first", 2, 1_000));
     assertFalse(reserve.acquire("second", 3, 2_000));
+    assertFalse(reserve.acquire("second", 3, 400_000));
     assertFalse(reserve.acquire("first", 2, 500_000));
     reserve.release("holder");
     assertFalse(reserve.acquire("second", 3, 600_000));
@@ -85,6 +86,11 @@ class MemoryReserveTest {
     assertEquals(1_000, reserve.lastTurnUs(1));
     assertEquals(2_000, reserve.lastTurnUs(2));
     assertEquals(0, reserve.lastTurnUs(3));
+    assertFalse(reserve.acquire("other", 3, 3_000));
+    reserve.release("only");
+    assertTrue(reserve.acquire("other", 3, 30_000));
+    assertEquals(30_000, reserve.lastTurnUs(3), "not when it claimed");
+    reserve.release("other");
     reserve.endWait("only");
     assertEquals(0, reserve.lastTurnUs(1));
   }

@@ -83,12 +83,52 @@ class ProcessMemoryTest {
     largeMember().charge(80 * MIB);
     assertFalse(account.tryReserve(30 * MIB));
     assertEquals(limit.processRoomBytes(), account.roomBytes());
-    assertTrue(account.roomBytes() <= 20 * MIB);
+    assertTrue(account.tryReserve(MIB), "the process goes on being short of memory");
+    assertTrue(account.roomBytes() <= 19 * MIB);
+    assertTrue(account.roomBytes() > limit.processRoomBytes(), "some is borrowed and not used");
+    account.release(MIB);
     account.reserve(true);
     assertEquals(limit.processRoomBytes() + limit.reserveBytes(), account.roomBytes());
     assertTrue(budget.isReserveFree());
     assertTrue(account.tryReserve(40 * MIB));
     assertFalse(budget.isReserveFree());
     assertFalse(account.tryReserve(10 * MIB));
+  }
+
+  @Test
+  void allThatAMemberHoldsCounts() {
+    MemoryAccount account = largeMember();
+    MemoryBudget budget = new MemoryBudget(MemoryLimit.shared(400 * MIB, process));
+    MemoryAccount other = MemoryAccount.of(budget);
+    MemoryAccount unvalidated = MemoryAccount.of(budget);
+    unvalidated.unvalidated();
+    other.charge(20 * MIB);
+    other.chargeToSend(20 * MIB);
+    unvalidated.charge(20 * MIB);
+    assertFalse(account.tryReserve(41 * MIB));
+    assertTrue(account.tryReserve(39 * MIB));
+    unvalidated.release(20 * MIB);
+    other.releaseToSend(20 * MIB);
+    assertTrue(account.tryReserve(39 * MIB));
+  }
+
+  /** The part that stays free is one of what the member holds and may still get. */
+  @Test
+  void dataBeyondGapsLeavesAQuarterOfWhatAMemberMayHold() {
+    MemoryAccount account = largeMember();
+    largeMember().charge(60 * MIB);
+    assertTrue(account.tryReserve(24 * MIB));
+    assertFalse(account.tryReserveBeyondGap(7 * MIB));
+    assertTrue(account.tryReserveBeyondGap(5 * MIB));
+    assertTrue(account.tryReserve(9 * MIB));
+  }
+
+  @Test
+  void memberMayUseWhatItHasBorrowedThoughTheProcessHasNothingLeft() {
+    MemoryAccount account = largeMember();
+    account.charge(20 * MIB);
+    largeMember().charge(100 * MIB);
+    assertTrue(account.tryReserve(60_000));
+    assertFalse(account.tryReserve(60_000));
   }
 }
