@@ -238,6 +238,7 @@ class MemoryTurnsTest {
     }
     assertTrue(limit.networkParts().isLimited());
     assertFalse(greedy.tryReserve(1));
+    assertFalse(hasReserve(client), "it is for those that receive");
   }
 
   /** A client that has backed off would send again after seconds only. */
@@ -317,5 +318,86 @@ class MemoryTurnsTest {
     assertEquals(10 + 120 * FRAGMENT_BYTES, received(upload));
     assertEquals(Map.of(), crowd.ends);
     assertTrue(download.receivedBytes > 100 * 5_000, "" + download.receivedBytes);
+  }
+
+  /** It would keep the reserve for its next message. */
+  @Test
+  void turnEndsWithTheMessageThoughThePartOfAnotherIsHeld() {
+    Crowd.Client next = connect(3);
+    Crowd.Client first = connect(2);
+    fill();
+    sendFragments(first, 1, 10, 20);
+    sendFragments(first, 1, 10, 20);
+    sendFragments(next, 1, 1, 20);
+    crowd.run(20);
+    assertTrue(hasReserve(first));
+    others.release(150_000);
+    assertFalse(crowd.budget.hasRoomToReceive(0));
+    sendFragments(first, 11, 20, 20);
+    sendFragments(first, 21, 50, 60);
+    crowd.run(20);
+    assertEquals(10 + 20 * FRAGMENT_BYTES, received(first));
+    assertTrue(crowd.budget.isReserveFree());
+    assertTrue(hasReserve(next));
+  }
+
+  @Test
+  void sessionThatGrowsByAByteNowAndThenLeavesTheReserveToTheNext() {
+    Crowd.Client next = connect(3);
+    Crowd.Client holder = holder(2);
+    next.send(20_000);
+    for (int sn = 61; sn <= 80; sn++) {
+      crowd.forge(2, 2, sn, 120 - sn, 1);
+      crowd.run(200);
+    }
+    assertFalse(hasReserve(holder));
+    assertEquals(20_010, received(next));
+  }
+
+  /** It may have been a datagram of another session, with a forged address. */
+  @Test
+  void sessionThatHoldsNothingDoesNotKeepTheReserve() {
+    Crowd.Client client = connect(2);
+    fill();
+    sendFragments(client, 1, 1, 20);
+    crowd.run(20);
+    assertTrue(hasReserve(client));
+    crowd.run(3_000);
+    assertFalse(hasReserve(client));
+  }
+
+  @Test
+  void slowUploadThatWasAloneHasTimeToGrowWhenAnotherBeginsToWait() {
+    Crowd.Client next = connect(3);
+    Crowd.Client holder = holder(2);
+    for (int sn = 61; sn <= 75; sn++) {
+      sendFragments(holder, sn, sn, 120);
+      crowd.run(500);
+    }
+    sendFragments(next, 1, 1, 20);
+    crowd.run(20);
+    assertTrue(hasReserve(holder));
+    assertEquals(Map.of(), crowd.ends);
+  }
+
+  /** Its buffer had doubled, and what filled it was not seen: the session ended after a second. */
+  @Test
+  void uploadThatFillsItsBufferIsNotEndedForAnotherThatWaits() {
+    Crowd.Client next = connect(3);
+    Crowd.Client holder = connect(2);
+    fill();
+    sendFragments(holder, 1, 52, 120);
+    sendFragments(holder, 1, 52, 120);
+    crowd.run(20);
+    assertFalse(crowd.budget.isReserveFree());
+    next.send(20_000);
+    for (int sn = 53; sn <= 120; sn++) { // 20 kB a second
+      sendFragments(holder, sn, sn, 120);
+      crowd.run(65);
+    }
+    assertEquals(10 + 120 * FRAGMENT_BYTES, received(holder));
+    crowd.run(2_000);
+    assertEquals(20_010, received(next));
+    assertEquals(Map.of(), crowd.ends);
   }
 }
