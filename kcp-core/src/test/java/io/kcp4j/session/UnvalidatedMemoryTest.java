@@ -46,7 +46,7 @@ class UnvalidatedMemoryTest {
     return crowd.server.accepted.stream()
         .filter(session -> session.remote().equals(forged(host)))
         .findFirst()
-        .orElseThrow();
+        .orElse(null);
   }
 
   private long sentTo(int host) {
@@ -88,6 +88,15 @@ class UnvalidatedMemoryTest {
     crowd.run(1);
     assertEquals(1, waitingBytes[0]);
     assertEquals(Map.of(forged(2), EndReason.EVICTED), crowd.ends);
+  }
+
+  @Test
+  void sessionGivesWayThatHasMuchToWriteAndNotAnOlderOne() {
+    crowd.onRead = session -> session.waitingToBeWritten(session == session(3) ? 250_000 : 0);
+    crowd.forge(forged(2), 0, 0, 10);
+    crowd.forge(forged(3), 0, 0, 10);
+    crowd.run(1_000);
+    assertEquals(Map.of(forged(3), EndReason.EVICTED), crowd.ends);
   }
 
   @Test
