@@ -22,7 +22,7 @@ class MemoryReserveTest {
     assertFalse(reserve.isAwaited("holder", 11_991_000), "two seconds after the last claim");
   }
 
-  /** Whoever claimed again would go to the end of the queue, and might never be the first. */
+  /** A claimant that claims again would lose its place, and might never be the first. */
   @Test
   void claimThatIsRepeatedKeepsItsPlace() {
     assertTrue(reserve.acquire("holder", 1, 0));

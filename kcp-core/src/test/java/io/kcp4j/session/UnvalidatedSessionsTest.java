@@ -206,7 +206,7 @@ class UnvalidatedSessionsTest {
   }
 
   @Test
-  void attemptsAfterAQuietPeriodAreNotJudgedByTheFloodBefore() {
+  void attemptsAfterAQuietPeriodDoNotSufferFromTheFloodBefore() {
     AttemptSampler sampler = new AttemptSampler(64, 64, 0);
     for (int i = 0; i < 1_000; i++) {
       sampler.choose(0);
