@@ -422,6 +422,12 @@ public final class Kcp {
     return losses.unacknowledged() > 0 || probe.isUnanswered();
   }
 
+  /** The payload of all segments that have been taken in, delivered or not, in bytes. */
+  @Unstable
+  public long acceptedBytes() {
+    return receiving.acceptedBytes();
+  }
+
   /** The lowest sequence number that the peer may still lack. */
   @Unstable
   public int sendUna() {

@@ -55,6 +55,12 @@ public final class MemoryReserve {
       }
       return others;
     }
+
+    State without(Object claimant) {
+      List<Claim> others = new ArrayList<>(claims);
+      others.removeIf(claim -> claim.claimant == claimant);
+      return new State(holder == claimant ? null : holder, others, turns);
+    }
   }
 
   MemoryReserve(NetworkParts parts) {
@@ -121,15 +127,20 @@ public final class MemoryReserve {
     return new State(before.holder, others, before.turns);
   }
 
-  /** Takes the reserve from a claimant that has it, or ends its claim. */
+  /**
+   * Takes the reserve from a claimant that has it, or ends its claim. Other sessions of it may wait
+   * for their turns.
+   */
   public void release(Object claimant) {
+    state.updateAndGet(before -> before.without(claimant));
+  }
+
+  /** The same when no session of the claimant waits: the last one ends the order of the turns. */
+  public void endWait(Object claimant) {
     state.updateAndGet(
         before -> {
-          List<Claim> others = new ArrayList<>(before.claims);
-          others.removeIf(claim -> claim.claimant == claimant);
-          Object holder = before.holder == claimant ? null : before.holder;
-          boolean isUnused = holder == null && others.isEmpty();
-          return isUnused ? FREE : new State(holder, others, before.turns);
+          State after = before.without(claimant);
+          return after.holder == null && after.claims.isEmpty() ? FREE : after;
         });
   }
 

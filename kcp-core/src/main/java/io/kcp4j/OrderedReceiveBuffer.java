@@ -93,6 +93,7 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
 
   private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     if (queue.add(data, index, bytes, frg)) {
+      accepted(bytes);
       next++;
       if (reordered.isEmpty()) {
         acks.addInOrder(sn, ts);
@@ -110,6 +111,7 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
     boolean added =
         acks.ensureRoom() && reordered.add(sn, sn - next, frg, data, index, bytes, flushes);
     if (added) {
+      accepted(bytes);
       acks.addBeyondGap(sn, ts);
     } else {
       counters.add(KcpCounter.OVER_BUDGET, 1);

@@ -24,6 +24,9 @@ abstract class ReceiveBuffer {
 
   private boolean isLossy;
 
+  /** The payload that has been taken in, in bytes. */
+  private long acceptedBytes;
+
   /** Whether what is not read is limited, and was at the limit at the end of the last batch. */
   private boolean isUnreadLimited;
 
@@ -186,6 +189,16 @@ abstract class ReceiveBuffer {
    * @param distance how far {@code sn} is beyond {@link #next}
    */
   abstract void accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes);
+
+  /** A segment with a payload of this size has been taken in. */
+  final void accepted(int bytes) {
+    acceptedBytes += bytes;
+  }
+
+  /** The payload that has been taken in since the session began, in bytes. */
+  final long acceptedBytes() {
+    return acceptedBytes;
+  }
 
   /**
    * A segment that fills a gap has been taken in: others beyond it have arrived before.

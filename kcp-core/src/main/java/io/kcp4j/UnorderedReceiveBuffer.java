@@ -85,6 +85,7 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
       counters.add(KcpCounter.OVER_BUDGET, 1);
       return;
     }
+    accepted(bytes);
     next++;
     if (taken.isEmpty()) {
       acks.addInOrder(sn, ts);
@@ -104,6 +105,7 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
     boolean isTaken =
         acks.ensureRoom() && taken.ensureRoom(next, distance) && take(data, index, bytes, false);
     if (isTaken) {
+      accepted(bytes);
       taken.add(sn);
       acks.addBeyondGap(sn, ts);
     } else {

@@ -97,6 +97,18 @@ class MemoryBudgetTest {
     assertEquals(0, budget.usedBytes());
   }
 
+  /** Peers without a session yet are no reason to refuse others what they need. */
+  @Test
+  void withoutAShareUnvalidatedPeersLeaveHalf() {
+    assertTrue(budget.tryReserveUnvalidated(500));
+    assertFalse(budget.tryReserveUnvalidated(1));
+    assertEquals(0, budget.unvalidatedBytes());
+    assertTrue(account.tryReserve(500));
+    budget.releaseUnvalidated(500);
+    assertTrue(account.tryReserve(500));
+    assertFalse(budget.isUnvalidatedShareScarce());
+  }
+
   // Several event loops
 
   @Test
@@ -125,6 +137,19 @@ class MemoryBudgetTest {
       account.release(10 * KIB);
     }
     assertEquals(0, limit.borrowedBytes());
+  }
+
+  @Test
+  void budgetBorrowsAllThatItUsesAndNoBlockBeyondTheLimit() {
+    MemoryLimit limit = MemoryLimit.shared(64 * MIB);
+    MemoryAccount account = account(limit, 1);
+    account.charge(64 * MIB - KIB);
+    assertEquals(64 * MIB, limit.borrowedBytes());
+    account.charge(MIB);
+    assertEquals(65 * MIB - KIB, limit.borrowedBytes());
+    account.release(60 * MIB);
+    assertTrue(limit.borrowedBytes() <= 5 * MIB + 64 * KIB, "" + limit.borrowedBytes());
+    assertTrue(limit.borrowedBytes() >= 5 * MIB - KIB, "" + limit.borrowedBytes());
   }
 
   // Unvalidated sessions
@@ -346,6 +371,7 @@ class MemoryBudgetTest {
     assertEquals(room / 4 + MIB, account.undeliveredBytes());
     account.release(room / 4 + MIB);
     account.releaseStream(3 * room / 4);
+    assertEquals(0, account.undeliveredBytes());
     assertEquals(0, account.heldBytes());
   }
 

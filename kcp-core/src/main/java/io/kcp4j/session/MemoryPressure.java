@@ -258,7 +258,7 @@ final class MemoryPressure {
     isEndDue = false;
     List<Session> told = List.copyOf(waiting.keySet());
     waiting.clear();
-    reserve.release(this);
+    reserve.endWait(this);
     budget.endWait();
     told.forEach(this::advertise);
   }
@@ -343,7 +343,7 @@ final class MemoryPressure {
     long timeoutsUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
     long patienceUs = Math.max(MIN_PATIENCE_US, Math.min(MAX_PATIENCE_US, timeoutsUs));
     if (nowUs - turn.grownAtUs >= patienceUs || turn.isTooLong(nowUs)) {
-      passOn(session, turn, nowUs);
+      passOn(session, turn, patienceUs, nowUs);
     }
   }
 
@@ -353,7 +353,7 @@ final class MemoryPressure {
   }
 
   /** The session has not grown enough: another one that waits to receive may use the reserve. */
-  private void passOn(Session session, MemoryWait turn, long nowUs) {
+  private void passOn(Session session, MemoryWait turn, long patienceUs, long nowUs) {
     if (session.kcp().memory().undeliveredBytes() == 0) { // It needs nothing any more.
       endTurn();
       waiting.remove(session);
@@ -371,10 +371,11 @@ final class MemoryPressure {
       waiting.remove(session);
       return;
     }
+    long silentUs = nowUs - turn.datagramAtUs;
     boolean isAwaited =
         !turn.isTooLong(nowUs)
-            && turn.datagramAtUs <= turn.grownAtUs
-            && nowUs - turn.datagramAtUs < UNRESPONSIVE_US;
+            && silentUs >= patienceUs / 2 // Its peer pauses, and does not send duplicates.
+            && silentUs < UNRESPONSIVE_US;
     if (isAwaited && budget.roomBytesWithReserve() < budget.limit().reserveBytes() / 2) {
       return; // There would be little left for another one, which might count as stalled.
     }

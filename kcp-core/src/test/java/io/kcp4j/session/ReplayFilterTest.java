@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -48,5 +49,19 @@ class ReplayFilterTest {
   void nonceIsRememberedBySocketWhoseTimeIsBehind() {
     assertFalse(addNonce(1, 10_000_000));
     assertTrue(addNonce(1, 9_999_000));
+  }
+
+  /** The tables of a server share it, and each has a budget. */
+  @Test
+  void filterCountsUntilTheTableThatHasMadeItCloses() {
+    MemoryBudget budget = new MemoryBudget(64 << 20);
+    MemoryBudget other = new MemoryBudget(64 << 20);
+    ReplayFilter filter = ReplayFilter.of(budget);
+    assertEquals(1 << 20, budget.usedBytes());
+    filter.releaseFrom(other);
+    assertEquals(1 << 20, budget.usedBytes());
+    filter.releaseFrom(budget);
+    filter.releaseFrom(budget);
+    assertEquals(0, budget.usedBytes());
   }
 }

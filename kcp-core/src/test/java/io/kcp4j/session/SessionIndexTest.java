@@ -104,4 +104,19 @@ class SessionIndexTest {
     index.sweep(60_000_000);
     assertEquals(0, directory.size());
   }
+
+  /** Otherwise an entry would stay for each address that ever had a session. */
+  @Test
+  void addressIsForgottenWithItsLastSession() {
+    SessionsByAddress sessions = new SessionsByAddress();
+    Session other = driver.newSession(REMOTE, 8);
+    sessions.add(REMOTE, session);
+    sessions.add(REMOTE, other);
+    sessions.remove(REMOTE, session);
+    assertTrue(sessions.hasAny(REMOTE));
+    assertSame(other, sessions.oldestBeyond(REMOTE, 0));
+    sessions.remove(REMOTE, other);
+    assertFalse(sessions.hasAny(REMOTE));
+    assertNull(sessions.oldestBeyond(REMOTE, 0));
+  }
 }

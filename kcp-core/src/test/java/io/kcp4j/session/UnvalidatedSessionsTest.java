@@ -2,6 +2,8 @@ package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
@@ -12,6 +14,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -166,6 +169,51 @@ class UnvalidatedSessionsTest {
       sessions.validated(session, 0);
     }
     assertTrue(sessions.isUnderPressure(0));
+  }
+
+  @Test
+  void sessionsBeyondTheRateGiveNothingBackWhenTheyAreValidated() {
+    UnvalidatedSessions sessions = new UnvalidatedSessions(0);
+    List<Session> begun = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      begun.add(driver.newSession(address(1), i));
+      sessions.add(begun.get(i), 0);
+    }
+    begun.subList(300, 1_000).forEach(session -> sessions.validated(session, 0));
+    assertTrue(sessions.isUnderPressure(0));
+  }
+
+  @Test
+  void oldestGivesWayIfNoneHoldsMemory() {
+    UnvalidatedSessions sessions = new UnvalidatedSessions(0);
+    Session first = driver.newSession(address(1), 1);
+    sessions.add(first, 1_000);
+    sessions.add(driver.newSession(address(1), 2), 2_000);
+    assertSame(first, sessions.oldestHolding(6_000, 64, 10_000));
+    assertNull(sessions.oldestHolding(6_000, 64, 1_000), "it is too young");
+  }
+
+  @Test
+  void attemptsAreRememberedWhileThePressureLasts() {
+    nowUs = 10_000_000;
+    for (int peer = 1; peer <= LIMIT / 2 + 1; peer++) {
+      send(peer, 0);
+    }
+    send(100, 0);
+    table.sweep(nowUs);
+    send(100, 0);
+    assertEquals(LIMIT / 2 + 2, table.size());
+  }
+
+  @Test
+  void attemptsAfterAQuietPeriodDoNotSufferFromTheFloodBefore() {
+    AttemptSampler sampler = new AttemptSampler(64, 64, 0);
+    for (int i = 0; i < 1_000; i++) {
+      sampler.choose(0);
+    }
+    for (int i = 0; i < 10; i++) {
+      assertTrue(sampler.choose(10_000_000), "attempt " + i);
+    }
   }
 
   @Test
