@@ -139,7 +139,7 @@ final class InputProcessor {
       kcp.events.windowUpdated();
     }
     boolean hasLimitGrown = hasExactAck && kcp.sendLimit != null;
-    if (hasLimitGrown || (isWindowUpdate && kcp.remote.takeUpdate())) {
+    if (hasLimitGrown || (isWindowUpdate && kcp.remote.takeUpdate(kcp.firstSn))) {
       resetBackOff(kcp, nowUs); // It was held back here, or the peer had no memory for it.
     }
     if (!isStale) {

@@ -17,14 +17,15 @@ final class RemoteWindow {
    */
   private static final int MAX_UPDATES_BEFORE_PROGRESS = 3;
 
-  private final int firstSn;
   private int una;
-  private int segments = INITIAL_SEGMENTS;
+
+  /** 16 bits, as on the wire. */
+  private char segments = INITIAL_SEGMENTS;
+
   private int largest;
-  private int updatesBeforeProgress;
+  private byte updatesBeforeProgress;
 
   RemoteWindow(int firstSn) {
-    this.firstSn = firstSn;
     una = firstSn;
   }
 
@@ -57,7 +58,7 @@ final class RemoteWindow {
     }
     boolean grown = wnd > segments;
     una = segmentUna;
-    segments = wnd;
+    segments = (char) wnd;
     // The fragments of an unfinished message take up room that the next message will have.
     largest = Math.max(largest, wnd + sending.unfinishedFragments(una));
     return grown;
@@ -66,9 +67,10 @@ final class RemoteWindow {
   /**
    * Takes a window update of the peer: protocol.md 4.3.
    *
+   * @param firstSn the first sequence number of the session
    * @return whether it resets the back-off of the oldest segment
    */
-  boolean takeUpdate() {
+  boolean takeUpdate(int firstSn) {
     if (una != firstSn) {
       return true;
     }

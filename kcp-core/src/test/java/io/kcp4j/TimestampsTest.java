@@ -33,13 +33,13 @@ class TimestampsTest {
   @ParameterizedTest
   @ValueSource(ints = {1 << 29, (1 << 30) + 1, Integer.MAX_VALUE, Integer.MIN_VALUE, -(1 << 29)})
   void clocksAreApartFromHalfOfAQuarterOfTheirRange(int aheadMs) {
-    assertTrue(withPeerAhead(aheadMs).isApart());
+    assertTrue(withPeerAhead(aheadMs).isOwnRecognised());
   }
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, (1 << 29) - 1, 1 - (1 << 29)})
   void clocksThatAreCloserAreNotApart(int aheadMs) {
-    assertFalse(withPeerAhead(aheadMs).isApart());
+    assertFalse(withPeerAhead(aheadMs).isOwnRecognised());
   }
 
   @Test
@@ -95,11 +95,11 @@ class TimestampsTest {
   void peersClockIsLearntOnlyOfASegmentInOrderAndOnlyOnce() {
     Timestamps timestamps = new Timestamps(0);
     assertFalse(timestamps.takePeer(1 << 30, false, NOW_US));
-    assertFalse(timestamps.isApart());
+    assertFalse(timestamps.isOwnRecognised());
     assertTrue(timestamps.takePeer(NOW_MS + (1 << 30), true, NOW_US));
     assertTrue(timestamps.takePeer(NOW_MS + Integer.MAX_VALUE, true, NOW_US));
     assertTrue(timestamps.takePeer(NOW_MS - 2, true, NOW_US), "by half of the range");
-    assertTrue(timestamps.isApart());
+    assertTrue(timestamps.isOwnRecognised());
     assertTrue(timestamps.isOwn(Segment.ACK, NOW_MS + (1 << 30), NOW_MS));
   }
 

@@ -79,6 +79,11 @@ final class FecLayer {
     }
   }
 
+  /** Where the sequence numbers begin. */
+  int firstSeqid() {
+    return firstSeqid;
+  }
+
   /** Sets where the sequence numbers begin. To be called before anything is sent. */
   void firstSeqid(int seqid) {
     firstSeqid = seqid;

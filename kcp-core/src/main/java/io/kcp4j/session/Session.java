@@ -40,9 +40,6 @@ public final class Session extends FlushQueue.Entry {
   /** That of the table, which other sessions share, until this one uses FEC. */
   private FecLayer fec;
 
-  /** Where the sequence numbers of FEC begin. */
-  private int firstSeqid = FecPacket.UPPER_SEQID;
-
   private final KeepAlive keepAlive = new KeepAlive(this);
 
   /** Null unless the session offers the extension, has received a message, or sends an end. */
@@ -66,7 +63,7 @@ public final class Session extends FlushQueue.Entry {
     this.path = new Path(remote);
     this.kcp = kcp;
     this.owner = owner;
-    this.fec = table.unprotected();
+    this.fec = table.unprotected(FecPacket.UPPER_SEQID);
     kcp.memory().network(table.network(remote));
     kcp.memory().unvalidated();
     kcp.limitSending(path.allowance(table.addressExcess()));
@@ -414,11 +411,16 @@ public final class Session extends FlushQueue.Entry {
 
   /** The FEC of this session alone, which is made on first use. */
   FecLayer ownFec() {
-    if (fec == table.unprotected()) {
+    if (!hasOwnFec()) {
+      int firstSeqid = fec.firstSeqid();
       fec = new FecLayer(table.fecContext().withMemory(kcp.memory()), kcp.counters());
       fec.firstSeqid(firstSeqid);
     }
     return fec;
+  }
+
+  private boolean hasOwnFec() {
+    return fec != table.unprotected(fec.firstSeqid());
   }
 
   /**
@@ -427,9 +429,11 @@ public final class Session extends FlushQueue.Entry {
    */
   void keepApart(Incoming incoming, long nowUs) {
     kcp.keepTimestampsApart(incoming.ts(), nowUs);
-    firstSeqid = incoming.isFecUpper() ? 0 : FecPacket.UPPER_SEQID;
-    if (fec != table.unprotected()) {
+    int firstSeqid = incoming.isFecUpper() ? 0 : FecPacket.UPPER_SEQID;
+    if (hasOwnFec()) {
       fec.firstSeqid(firstSeqid);
+    } else {
+      fec = table.unprotected(firstSeqid);
     }
   }
 

@@ -183,6 +183,9 @@ public final class SessionTable {
   /** Of sessions without FEC, and of what is sent for no session. */
   private final FecLayer unprotected;
 
+  /** The same for sessions whose sequence numbers would begin at 0. */
+  private final FecLayer unprotectedFromZero;
+
   private final SessionDirectory directory;
   private final int maxDatagramBytes;
   private final PacketOutput output;
@@ -247,6 +250,8 @@ public final class SessionTable {
     flushQueue =
         new FlushQueue(this, handler, Objects.requireNonNull(deadlines, "deadlines"), output);
     unprotected = new FecLayer(fecContext, counters);
+    unprotectedFromZero = new FecLayer(fecContext, counters);
+    unprotectedFromZero.firstSeqid(0);
     responder =
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
@@ -367,8 +372,8 @@ public final class SessionTable {
   }
 
   /** What stands for the FEC of sessions without any, so that their flushes touch no own one. */
-  FecLayer unprotected() {
-    return unprotected;
+  FecLayer unprotected(int firstSeqid) {
+    return firstSeqid == 0 ? unprotectedFromZero : unprotected;
   }
 
   /** What the cipher adds to each packet, in bytes. */

@@ -20,6 +20,8 @@ class MemoryTurnsTest {
 
   private static final int MIB = 1 << 20;
 
+  private static final int SMALL_BYTES = 8 * 1024;
+
   /** The payload of a fragment, in bytes. */
   private static final int FRAGMENT_BYTES = 1_300;
 
@@ -49,7 +51,15 @@ class MemoryTurnsTest {
     crowd.run(100);
     crowd.onRead = session -> {};
     assertTrue(client.serverSession().path().isValidated());
+    charge(client, SMALL_BYTES); // A network that holds nothing does not have to wait.
     return client;
+  }
+
+  /** The network of a client holds so much more. */
+  private void charge(Crowd.Client client, int bytes) {
+    MemoryAccount network = MemoryAccount.of(crowd.budget);
+    network.network(memory(client).network());
+    network.charge(bytes);
   }
 
   private Crowd.Client connect(int host) {
@@ -123,9 +133,7 @@ class MemoryTurnsTest {
   void sessionOfANetworkWithinItsPartIsNextThoughAnotherWasRefusedFirst() {
     Crowd.Client greedy = connect(2);
     Crowd.Client modest = connect(3);
-    MemoryAccount network = MemoryAccount.of(crowd.budget);
-    network.network(memory(greedy).network());
-    network.charge(MIB / 2);
+    charge(greedy, MIB / 2);
     fill();
     sendFragments(greedy, 1, 1, 120);
     sendFragments(modest, 1, 1, 120);
@@ -195,6 +203,7 @@ class MemoryTurnsTest {
   @Test
   void sessionWaitsUntilThereIsRoomForMoreThanWasRefused() {
     Crowd.Client client = connect(2);
+    charge(client, 100_000);
     limit.reserve().acquire(this, 1, crowd.nowUs);
     for (int most = 2 * MIB; most > 0; ) {
       most = others.tryReserveBeyondGap(most) ? most : most / 2;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.KcpCounters;
 import org.junit.jupiter.api.Test;
 
 /** {@link OwnToken} alone: protocol.md 13.6.2. */
@@ -12,10 +13,11 @@ class OwnTokenTest {
   private static final long FIRST = 11;
 
   private final OwnToken token = new OwnToken(FIRST);
+  private final KcpCounters counters = new KcpCounters();
 
   private void retry(long next) {
     assertTrue(token.take(token.present(), true));
-    assertTrue(token.replace(next));
+    assertTrue(token.replace(next, counters));
     assertEquals(next, token.present());
   }
 
@@ -54,7 +56,7 @@ class OwnTokenTest {
   void retryThatShowsAnEarlierTokenReplacesNothing() {
     retry(22);
     assertTrue(token.take(FIRST, true));
-    assertFalse(token.replace(99));
+    assertFalse(token.replace(99, counters));
     assertEquals(22, token.present());
     retry(33);
   }
