@@ -252,7 +252,7 @@ public final class MemoryBudget {
   boolean tryReserve(int bytes, Purpose purpose, int network) {
     long withheldBytes = limit.withheldBytes();
     return tryReserve(bytes, purpose, withheldBytes, 0)
-        || (holdsLittle(network, bytes, roomBytes(Purpose.IN_ORDER, withheldBytes))
+        || (holdsLittle(network, bytes, withheldBytes)
             && tryReserve(bytes, Purpose.IN_ORDER, withheldBytes, 0))
         || (bytes <= smallRoomBytes(network) && tryReserve(bytes, Purpose.IN_ORDER, 0, 0));
   }
@@ -389,7 +389,9 @@ public final class MemoryBudget {
   }
 
   /** Whether what a network holds is little compared with the room: nobody lacks it. */
-  private boolean holdsLittle(int network, long bytes, long roomBytes) {
+  private boolean holdsLittle(int network, long bytes, long withheldBytes) {
+    long leftBytes = roomBytes(Purpose.IN_ORDER, withheldBytes);
+    long roomBytes = Math.min(leftBytes, limit.processRoomBytes());
     return networks != null
         && limit.networkParts().bytes(network) + bytes <= roomBytes / LITTLE_PART;
   }
