@@ -21,6 +21,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
@@ -31,7 +33,8 @@ class TargetConnectorTest {
   private static final InetAddress PEER = InetAddress.getLoopbackAddress();
 
   private final StringWriter log = new StringWriter();
-  private final ConnectionLimits limits = new ConnectionLimits(1_000_000, 1_000_000);
+  private final AtomicLong nowNs = new AtomicLong();
+  private final ConnectionLimits limits = new ConnectionLimits(1_000_000, 1_000_000, nowNs::get);
   private final TunnelStatistics statistics = new TunnelStatistics();
   private final List<SmuxStreamChannel> streams = new ArrayList<>();
   private boolean isDraining;
@@ -42,7 +45,9 @@ class TargetConnectorTest {
       TunnelSettings settings =
           CommandLine.populateCommand(new TunnelOptions()).settings(new TunnelDefaults(1, 1, 0));
       TunnelLog lines = new TunnelLog(new PrintWriter(log), false, () -> 0);
-      TunnelContext context = new TunnelContext(settings, TransportChoice.NIO, lines, statistics);
+      TunnelContext context =
+          new TunnelContext(
+              settings, TransportChoice.NIO, lines, statistics, new ForwardingLimit(1 << 20));
       RemoteHost target = new RemoteHost(PortRange.parse("--target", "127.0.0.1:9"));
       TargetConnector connector = new TargetConnector(context, target, limits, () -> isDraining);
       ChannelInitializer<SmuxStreamChannel> streamHandler =
@@ -126,6 +131,8 @@ class TargetConnectorTest {
     assertEquals(ConnectionLimits.MAX_UNANSWERED - 2, leftForUnanswered());
     session.close();
     session.runPendingTasks();
+    assertEquals(ConnectionLimits.MAX_UNANSWERED - 2, leftForUnanswered());
+    nowNs.addAndGet(TimeUnit.MINUTES.toNanos(1)); // Their ports are free.
     assertEquals(ConnectionLimits.MAX_UNANSWERED, leftForUnanswered());
   }
 
