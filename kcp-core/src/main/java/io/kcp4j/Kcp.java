@@ -677,6 +677,7 @@ public final class Kcp {
   @Unstable
   public void memoryBecameFree() {
     advertised.requestUpdate();
+    admission.memoryBecameFree();
   }
 
   /** Whether {@link #receive} would return something. */

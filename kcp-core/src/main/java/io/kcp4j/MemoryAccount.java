@@ -276,9 +276,12 @@ public final class MemoryAccount {
 
   // Lanes and streams, which stay: streams never use the reserve, as messages do that end.
 
-  /** Reserves {@code bytes} for a lane: as {@link #tryReserve}, since the peer sends again. */
+  /**
+   * Reserves {@code bytes} for a lane: as {@link #tryReserveBeyondGap}, since the peer sends again,
+   * and a lane is kept after its data.
+   */
   public boolean tryReserveLane(int bytes) {
-    return countStream(bytes, tryReserve(bytes));
+    return countStream(bytes, tryReserveBeyondGap(bytes));
   }
 
   /** Counts a change of what lanes take, without a check. */

@@ -5,9 +5,14 @@ import io.netty.buffer.ByteBuf;
 /**
  * Admits what the user sends to the {@link SendBuffer}, cut into segments: as far as the send queue
  * and the memory budget have room, in message mode whole messages only. While the allocator has no
- * memory, nothing is admitted for one interval.
+ * memory, nothing is admitted for one interval; while the budget has none, for up to a second.
  */
 final class SendAdmission {
+
+  /** Many sessions may wait for memory: the time between two tries doubles until it is a second. */
+  private static final int MAX_RETRY_MS = 1_000;
+
+  private static final int MAX_REFUSALS = 10;
 
   private final Kcp kcp;
 
@@ -19,6 +24,9 @@ final class SendAdmission {
 
   /** Whether there was no memory, and when to try again. */
   private boolean deferred;
+
+  /** How often that was so since anything was admitted, up to {@link #MAX_REFUSALS}. */
+  private byte refusals;
 
   private long retryAtUs = Kcp.NO_DEADLINE;
 
@@ -46,7 +54,9 @@ final class SendAdmission {
       allocationFailed();
       taken = false;
     }
-    kcp.counters.add(KcpCounter.PAYLOAD_BYTES_OUT, before - data.readableBytes());
+    int takenBytes = before - data.readableBytes();
+    kcp.counters.add(KcpCounter.PAYLOAD_BYTES_OUT, takenBytes);
+    refusals = takenBytes > 0 ? 0 : refusals;
     return taken;
   }
 
@@ -132,7 +142,10 @@ final class SendAdmission {
     refusedBytes = bytes;
     if (!isAffordable(bytes)) {
       kcp.memory().noteShortageToSend(bytes);
-      deferred |= kcp.sending.isEmpty() && !kcp.memory().isUnvalidated(); // No ACK will come.
+      if (!deferred && kcp.sending.isEmpty() && !kcp.memory().isUnvalidated()) {
+        deferred = true; // No ACK will come.
+        refusals = (byte) Math.min(refusals + 1, MAX_REFUSALS);
+      }
     }
     return false;
   }
@@ -208,10 +221,19 @@ final class SendAdmission {
     return deferred;
   }
 
+  /** There is memory again: what had none is tried with the next flush. */
+  void memoryBecameFree() {
+    if (deferred) {
+      retryAtUs = Long.MIN_VALUE;
+    }
+  }
+
   /** A batch has ended: the interval until the next try begins. */
   void scheduleRetry(long nowUs) {
     if (deferred && retryAtUs == Kcp.NO_DEADLINE) {
-      retryAtUs = nowUs + (long) kcp.config().intervalMs() * Kcp.US_PER_MS;
+      int intervalMs = kcp.config().intervalMs();
+      int delayMs = Math.min(intervalMs << Math.max(0, refusals - 1), MAX_RETRY_MS);
+      retryAtUs = nowUs + (long) Math.max(intervalMs, delayMs) * Kcp.US_PER_MS;
     }
   }
 

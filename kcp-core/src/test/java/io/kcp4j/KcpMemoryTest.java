@@ -301,4 +301,30 @@ class KcpMemoryTest {
     assertEquals(Segment.WINS, update.cmd());
     assertEquals(1, update.wnd());
   }
+
+  /** Each of many sessions was tried a hundred times a second. */
+  @Test
+  void sessionWithoutMemoryToSendIsTriedLessAndLessOften() {
+    MemoryBudget budget = new MemoryBudget(MemoryLimit.shared(1 << 20));
+    DrivenKcp driven =
+        new DrivenKcp(KcpConfig.builder().delivery(Delivery.MESSAGE).build(), budget, TS_ORIGIN, 0);
+    MemoryAccount others = MemoryAccount.of(budget);
+    others.network(1);
+    others.chargeToSend(1 << 20);
+    ByteBuf message = bytes(10_000);
+    int tries = 0;
+    assertFalse(driven.kcp.send(message));
+    driven.kcp.afterInput(driven.nowUs, driven);
+    for (long endUs = driven.nowUs + 10_000_000; driven.kcp.nextDeadline() < endUs; tries++) {
+      driven.nowUs = driven.kcp.nextDeadline();
+      driven.kcp.flush(driven.nowUs, driven);
+      assertFalse(driven.kcp.send(message));
+      driven.kcp.afterInput(driven.nowUs, driven);
+    }
+    assertTrue(tries > 9 && tries < 30, "" + tries);
+    others.releaseToSend(1 << 20);
+    driven.kcp.memoryBecameFree();
+    driven.kcp.flush(driven.nowUs, driven);
+    assertTrue(driven.kcp.send(message));
+  }
 }

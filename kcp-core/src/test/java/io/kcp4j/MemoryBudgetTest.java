@@ -453,4 +453,14 @@ class MemoryBudgetTest {
     assertTrue(loop.sendBytes() > 28 * MIB, "" + loop.sendBytes());
     assertTrue(account(loop, 9).hasRoomToSend(256 * KIB));
   }
+
+  /** Lanes of 4 KiB each, for a few bytes of their peers, filled what data in order may have. */
+  @Test
+  void lanesLeaveAQuarterToData() {
+    MemoryBudget loop = new MemoryBudget(MemoryLimit.shared(64 * MIB));
+    MemoryAccount hoarder = account(loop, 1);
+    while (hoarder.tryReserveLane(4 * KIB)) {}
+    assertTrue(loop.usedBytes() >= 38 * MIB, "" + loop.usedBytes());
+    assertTrue(account(loop, 1).tryReserve(12 * MIB));
+  }
 }
