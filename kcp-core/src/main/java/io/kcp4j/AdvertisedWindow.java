@@ -22,6 +22,9 @@ final class AdvertisedWindow {
 
   private long lastReceivedAtUs;
 
+  /** The payload that has been taken in, in bytes, modulo 2<sup>32</sup>. */
+  private int acceptedBytes;
+
   AdvertisedWindow(Kcp kcp) {
     this.kcp = kcp;
   }
@@ -42,6 +45,15 @@ final class AdvertisedWindow {
   /** A datagram has arrived from the peer. */
   void received(long nowUs) {
     lastReceivedAtUs = nowUs;
+  }
+
+  /** A payload of this size has been taken in. */
+  void accepted(int bytes) {
+    acceptedBytes += bytes;
+  }
+
+  int acceptedBytes() {
+    return acceptedBytes;
   }
 
   /** When a datagram has arrived last from the peer. */

@@ -207,7 +207,10 @@ final class InputProcessor {
       Kcp kcp, long first, long second, ByteBuf datagram, int index, int length) {
     int payload = index + Segment.HEADER_BYTES;
     int frg = Segment.frg(first);
-    kcp.receiving.push(Segment.sn(second), Segment.ts(second), frg, datagram, payload, length);
+    int sn = Segment.sn(second);
+    if (kcp.receiving.push(sn, Segment.ts(second), frg, datagram, payload, length)) {
+      kcp.advertised.accepted(length);
+    }
     kcp.failOnBadFragments();
   }
 

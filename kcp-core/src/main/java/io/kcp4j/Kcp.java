@@ -90,10 +90,13 @@ public final class Kcp {
 
   private boolean closed;
   private KcpConfig config;
-  private int overheadBytes;
+
+  // Less than a datagram's size: 16 bits.
+
+  private char overheadBytes;
 
   /** What datagrams leave free for the offer of the extension. */
-  private int reservedBytes;
+  private char reservedBytes;
 
   /**
    * Makes a session.
@@ -422,10 +425,13 @@ public final class Kcp {
     return losses.unacknowledged() > 0 || probe.isUnanswered();
   }
 
-  /** The payload of all segments that have been taken in, delivered or not, in bytes. */
+  /**
+   * The payload of all segments that have been taken in, delivered or not, in bytes, modulo
+   * 2<sup>32</sup>.
+   */
   @Unstable
-  public long acceptedBytes() {
-    return receiving.acceptedBytes();
+  public int acceptedBytes() {
+    return advertised.acceptedBytes();
   }
 
   /** The lowest sequence number that the peer may still lack. */
@@ -528,8 +534,8 @@ public final class Kcp {
       sending.resegment(mssBytes);
     }
     this.config = config;
-    this.overheadBytes = overheadBytes;
-    this.reservedBytes = reservedBytes;
+    this.overheadBytes = (char) overheadBytes;
+    this.reservedBytes = (char) reservedBytes;
     if (blackHoles != null) {
       blackHoles.mtuLimitBytes = mtuLimitBytes;
     }

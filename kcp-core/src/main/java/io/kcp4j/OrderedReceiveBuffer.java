@@ -68,7 +68,7 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
-  void accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+  boolean accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     if (reordered.contains(sn)) {
       counters.add(KcpCounter.DUPLICATES, 1);
       if (acks.ensureRoom() && reordered.acknowledgeAgain(sn, flushes)) {
@@ -77,12 +77,13 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
     } else if (!hasUnreadRoom(distance, bytes)) {
       counters.add(KcpCounter.OVER_UNREAD_LIMIT, 1);
     } else if (frg >= maxFragments() && refusesFragment()) {
-      return;
+      return false;
     } else if (distance == 0 && queue.segments() < window()) {
-      pushInOrder(sn, ts, frg, data, index, bytes);
+      return pushInOrder(sn, ts, frg, data, index, bytes);
     } else {
-      pushBeyondGap(sn, ts, frg, data, index, bytes);
+      return pushBeyondGap(sn, ts, frg, data, index, bytes);
     }
+    return false;
   }
 
   /** Counts an unexpected fragment. A stream takes its bytes nevertheless. */
@@ -91,9 +92,9 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
     return !isStream();
   }
 
-  private void pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
-    if (queue.add(data, index, bytes, frg)) {
-      accepted(bytes);
+  private boolean pushInOrder(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+    boolean added = queue.add(data, index, bytes, frg);
+    if (added) {
       next++;
       if (reordered.isEmpty()) {
         acks.addInOrder(sn, ts);
@@ -104,18 +105,19 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
     } else if (!queue.isViolated()) {
       counters.add(KcpCounter.OVER_BUDGET, 1);
     }
+    return added;
   }
 
-  private void pushBeyondGap(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+  private boolean pushBeyondGap(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     arrivedBeyondGap(reordered.isEmpty(), ts);
     boolean added =
         acks.ensureRoom() && reordered.add(sn, sn - next, frg, data, index, bytes, flushes);
     if (added) {
-      accepted(bytes);
       acks.addBeyondGap(sn, ts);
     } else {
       counters.add(KcpCounter.OVER_BUDGET, 1);
     }
+    return added;
   }
 
   /** Whether the reorder buffer holds the next segment in order and the queue has room for it. */

@@ -24,9 +24,6 @@ abstract class ReceiveBuffer {
 
   private boolean isLossy;
 
-  /** The payload that has been taken in, in bytes. */
-  private long acceptedBytes;
-
   /** Whether what is not read is limited, and was at the limit at the end of the last batch. */
   private boolean isUnreadLimited;
 
@@ -162,16 +159,21 @@ abstract class ReceiveBuffer {
     account.noteShortage(neededBytes(segmentBytes));
   }
 
-  /** Takes in one PUSH. If there is no memory for it, it is dropped and not acknowledged. */
-  final void push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+  /**
+   * Takes in one PUSH. If there is no memory for it, it is dropped and not acknowledged.
+   *
+   * @return whether its payload was taken in
+   */
+  final boolean push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     try {
-      accept(sn, ts, frg, data, index, bytes);
+      return accept(sn, ts, frg, data, index, bytes);
     } catch (OutOfMemoryError e) {
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+      return false;
     }
   }
 
-  private void accept(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+  private boolean accept(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     int distance = sn - next;
     if (distance >= window()) {
       counters.add(KcpCounter.OUT_OF_WINDOW, 1);
@@ -179,26 +181,19 @@ abstract class ReceiveBuffer {
       counters.add(KcpCounter.DUPLICATES, 1);
       acks.addDuplicate(sn, ts);
     } else {
-      accept(distance, sn, ts, frg, data, index, bytes);
+      return accept(distance, sn, ts, frg, data, index, bytes);
     }
+    return false;
   }
 
   /**
    * Takes in a PUSH that is within the window.
    *
    * @param distance how far {@code sn} is beyond {@link #next}
+   * @return whether its payload was taken in
    */
-  abstract void accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes);
-
-  /** A segment with a payload of this size has been taken in. */
-  final void accepted(int bytes) {
-    acceptedBytes += bytes;
-  }
-
-  /** The payload that has been taken in since the session began, in bytes. */
-  final long acceptedBytes() {
-    return acceptedBytes;
-  }
+  abstract boolean accept(
+      int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes);
 
   /**
    * A segment that fills a gap has been taken in: others beyond it have arrived before.

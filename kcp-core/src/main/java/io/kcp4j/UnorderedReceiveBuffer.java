@@ -59,7 +59,7 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
-  void accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
+  boolean accept(int distance, int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     if (taken.contains(next, distance)) {
       counters.add(KcpCounter.DUPLICATES, 1);
       if (acks.ensureRoom() && taken.acknowledgeAgain(sn)) {
@@ -70,26 +70,26 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
     } else if (frg > 0) {
       counters.add(KcpCounter.FRAGMENT_REFUSED, 1);
     } else if (distance == 0) {
-      takeInOrder(sn, ts, data, index, bytes);
+      return takeInOrder(sn, ts, data, index, bytes);
     } else {
-      takeBeyondGap(distance, sn, ts, data, index, bytes);
+      return takeBeyondGap(distance, sn, ts, data, index, bytes);
     }
+    return false;
   }
 
   private boolean take(ByteBuf data, int index, int bytes, boolean isInOrder) {
     return sink != null && sink.take(data, index, bytes, isInOrder);
   }
 
-  private void takeInOrder(int sn, int ts, ByteBuf data, int index, int bytes) {
+  private boolean takeInOrder(int sn, int ts, ByteBuf data, int index, int bytes) {
     if (!take(data, index, bytes, true)) {
       counters.add(KcpCounter.OVER_BUDGET, 1);
-      return;
+      return false;
     }
-    accepted(bytes);
     next++;
     if (taken.isEmpty()) {
       acks.addInOrder(sn, ts);
-      return;
+      return true;
     }
     gapFilled(sn, ts);
     while (taken.contains(next, 0)) {
@@ -98,19 +98,20 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
     if (taken.isEmpty()) {
       acks.gapClosed();
     }
+    return true;
   }
 
-  private void takeBeyondGap(int distance, int sn, int ts, ByteBuf data, int index, int bytes) {
+  private boolean takeBeyondGap(int distance, int sn, int ts, ByteBuf data, int index, int bytes) {
     arrivedBeyondGap(taken.isEmpty(), ts);
     boolean isTaken =
         acks.ensureRoom() && taken.ensureRoom(next, distance) && take(data, index, bytes, false);
     if (isTaken) {
-      accepted(bytes);
       taken.add(sn);
       acks.addBeyondGap(sn, ts);
     } else {
       counters.add(KcpCounter.OVER_BUDGET, 1);
     }
+    return isTaken;
   }
 
   @Override

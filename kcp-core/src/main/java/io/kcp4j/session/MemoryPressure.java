@@ -336,7 +336,7 @@ final class MemoryPressure {
       return;
     }
     long leastBytes = Math.max(1, session.kcp().memory().receiveBytes() / GROWTH_PART);
-    if (MemoryWait.taken(session) - turn.grownBytes >= leastBytes) {
+    if (turn.growth(session) >= leastBytes) {
       turn.isStalled = false;
       turn.grown(session, nowUs);
     }
@@ -361,7 +361,7 @@ final class MemoryPressure {
     }
     boolean isAwaitedElsewhere = reserve.isAwaited(this, nowUs);
     if (!isAwaitedElsewhere && !isAnotherReceiving(turn)) {
-      if (MemoryWait.taken(session) > turn.grownBytes) {
+      if (turn.growth(session) > 0) {
         turn.grown(session, nowUs); // Its link is slow, or it loses much.
       }
       return;

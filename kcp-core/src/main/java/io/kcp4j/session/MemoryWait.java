@@ -28,7 +28,7 @@ final class MemoryWait {
   // When it has grown last:
 
   long grownAtUs;
-  long grownBytes;
+  private int takenBytes;
 
   // What its peer has sent:
 
@@ -46,7 +46,7 @@ final class MemoryWait {
 
   void grown(Session session, long nowUs) {
     grownAtUs = nowUs;
-    grownBytes = taken(session);
+    takenBytes = session.kcp().acceptedBytes();
   }
 
   /** Small messages on one lane may have hidden that a large one on another does not grow. */
@@ -58,9 +58,12 @@ final class MemoryWait {
     return session.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN);
   }
 
-  /** Not what it holds: buffers double, and are filled for a long time if the link is slow. */
-  static long taken(Session session) {
-    return session.kcp().acceptedBytes();
+  /**
+   * How much the session has taken in since it has grown last, in bytes. Not what it holds: buffers
+   * double, and are filled for a long time if the link is slow.
+   */
+  int growth(Session session) {
+    return session.kcp().acceptedBytes() - takenBytes;
   }
 
   static long datagrams(Session session) {
