@@ -31,6 +31,8 @@ final class VirtualHost {
 
   static final int CONV = 7;
 
+  static final int MAX_SESSIONS = 10;
+
   /** The settings of sessions that begin from now on. */
   KcpConfig config = KcpConfig.builder().build();
 
@@ -78,6 +80,15 @@ final class VirtualHost {
   }
 
   VirtualHost(int port, KeyRing keys, MemoryBudget budget) {
+    this(port, keys, budget, SessionDirectory.ofOne(MAX_SESSIONS));
+  }
+
+  /** One socket of a server that has several. */
+  VirtualHost(int port, KeyRing keys, SessionDirectory directory) {
+    this(port, keys, MemoryBudget.unlimited(), directory);
+  }
+
+  private VirtualHost(int port, KeyRing keys, MemoryBudget budget, SessionDirectory directory) {
     context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
     address = new InetSocketAddress(NetUtil.LOCALHOST, port);
     cipher = keys.newCipher();
@@ -86,7 +97,7 @@ final class VirtualHost {
             .cipher(cipher)
             .deadlines(deadlines)
             .nowUs(nowUs)
-            .maxSessions(10)
+            .directory(directory)
             .build();
     driver.output = Output::new;
     driver.onProgress = this::read;
