@@ -91,7 +91,7 @@ final class Admission {
     return forwarded;
   }
 
-  /** Another table has forwarded the next packets, or does no longer. */
+  /** Sets whether another table has forwarded the packets that are taken in next. */
   void receivesForwarded(boolean isForwarded) {
     this.isForwarded = isForwarded;
   }
