@@ -46,6 +46,9 @@ final class Admission {
 
   private long forwarded;
 
+  /** Whether another table has forwarded the packet: so that two never pass it to each other. */
+  private boolean isForwarded;
+
   /** The attempt that the last packet has begun, until it is offered to the driver. */
   private Incoming begun;
 
@@ -88,49 +91,68 @@ final class Admission {
     return forwarded;
   }
 
+  /** Sets whether another table has forwarded the packets that are taken in next. */
+  void receivesForwarded(boolean isForwarded) {
+    this.isForwarded = isForwarded;
+  }
+
   /**
    * Takes in a packet of a session that is not in the table, and that cannot begin one: the session
    * may be in another table, or wait to be accepted.
    *
    * @param start where the packet begins
+   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    */
-  void receiveUnclaimed(ByteBuf packet, int start) {
+  void receiveUnclaimed(ByteBuf packet, int start, int nonceBytes) {
     SessionKey key = index.lastKey();
-    SessionTable home = index.otherHome(key);
-    if (home != null) {
-      forward(home, packet, start);
-    } else if (!backlog.keep(key, packet, start)) {
+    if (!forward(otherHome(key), packet, start, nonceBytes)
+        && !backlog.keep(key, packet, start, nonceBytes)) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
     }
   }
 
-  private void forward(SessionTable home, ByteBuf packet, int start) {
+  /** The other table that a key belongs to, or null; null for a packet that was forwarded. */
+  private SessionTable otherHome(SessionKey key) {
+    return isForwarded ? null : index.otherHome(key);
+  }
+
+  /**
+   * Forwards a packet, with its nonce, to another table, or drops it if it was forwarded before.
+   *
+   * @return false if there is no other table
+   */
+  private boolean forward(SessionTable home, ByteBuf packet, int start, int nonceBytes) {
+    if (home == null || isForwarded) {
+      return home != null;
+    }
     counters.add(KcpCounter.FORWARDED, 1);
     forwarded++;
-    int bytes = packet.writerIndex() - start;
+    int bytes = nonceBytes + packet.writerIndex() - start;
+    ByteBuf whole = packet.slice(start - nonceBytes, bytes);
     try {
-      home.handler().forward(index.lastKey().remote(), packet.slice(start, bytes));
+      home.handler().forward(index.lastKey().remote(), whole, nonceBytes);
     } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     }
+    return true;
   }
 
   /**
    * Takes in segments of a session that is not in the table, which may begin one.
    *
    * @param start where their packet begins
-   * @param nonceBytes those of the nonce before the packet, 0 if no AEAD has opened it
+   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    */
   void receiveSegments(
       InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
     SessionKey key = index.lastKey();
-    if (backlog.contains(key) || index.otherHome(key) != null) {
-      receiveUnclaimed(segments, start);
+    if (backlog.contains(key) || otherHome(key) != null) {
+      receiveUnclaimed(segments, start, nonceBytes);
       return;
     }
     if (index.isClosed(key, nowUs)) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
-      receiveMessage(segments, start, nowUs);
+      receiveMessage(segments, start, nonceBytes, nowUs);
       return;
     }
     switch (FirstDatagram.classify(segments)) {
@@ -144,7 +166,7 @@ final class Admission {
       case OTHER -> {
         if (!decider.receiveChallengeAck(segments, nowUs)) {
           counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-          receiveMessage(segments, start, nowUs);
+          receiveMessage(segments, start, nonceBytes, nowUs);
         }
       }
     }
@@ -153,7 +175,7 @@ final class Admission {
   /** A probe with a query is from a session that began earlier. */
   private void receiveProbe(
       InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
-    if (receiveMessage(segments, start, nowUs)) {
+    if (receiveMessage(segments, start, nonceBytes, nowUs)) {
       return;
     }
     if (acceptsOnProbe) {
@@ -171,20 +193,17 @@ final class Admission {
    *
    * @return whether it does
    */
-  private boolean receiveMessage(ByteBuf segments, int start, long nowUs) {
+  private boolean receiveMessage(ByteBuf segments, int start, int nonceBytes, long nowUs) {
     if (!responder.hasExtension()) {
       return false;
     }
     int query = ExtensionMessage.findInSegments(segments, ExtensionMessage.SESSION_QUERY);
     int response = ExtensionMessage.findInSegments(segments, ExtensionMessage.PATH_RESPONSE);
+    if (forward(otherHomeOfMessage(segments, query, response), segments, start, nonceBytes)) {
+      return true;
+    }
     if (query != ExtensionMessage.NONE) {
-      long id = ExtensionMessage.longValue(segments, query);
-      SessionTable home = index.otherHomeOfId(id);
-      if (home != null) {
-        forward(home, segments, start);
-        return true;
-      }
-      Session session = index.findById(id);
+      Session session = index.findById(ExtensionMessage.longValue(segments, query));
       if (session == null) {
         responder.answerQuery(index.lastKey(), segments, query, nowUs);
       } else {
@@ -195,6 +214,14 @@ final class Admission {
       receiveResponse(segments, response, nowUs);
     }
     return query != ExtensionMessage.NONE || response != ExtensionMessage.NONE;
+  }
+
+  /** The other table of the session that a query names, or that has challenged the address. */
+  private SessionTable otherHomeOfMessage(ByteBuf segments, int query, int response) {
+    if (query != ExtensionMessage.NONE) {
+      return index.otherHomeOfId(ExtensionMessage.longValue(segments, query));
+    }
+    return response == ExtensionMessage.NONE ? null : index.otherHomeOfPath(index.lastKey());
   }
 
   private void receiveResponse(ByteBuf segments, int response, long nowUs) {
@@ -232,7 +259,7 @@ final class Admission {
       case REFUSE -> counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       case ADMIT, ADMIT_VALIDATED -> {
         boolean isValidated = decision == Decision.ADMIT_VALIDATED;
-        beginAdmitted(segments, start, nonce, isValidated, nowUs);
+        beginAdmitted(segments, start, nonceBytes, nonce, isValidated, nowUs);
       }
     }
   }
@@ -257,7 +284,7 @@ final class Admission {
   }
 
   private void beginAdmitted(
-      ByteBuf segments, int start, long nonce, boolean isValidated, long nowUs) {
+      ByteBuf segments, int start, int nonceBytes, long nonce, boolean isValidated, long nowUs) {
     if (!isValidated && !pressure.hasRoomForSession(segments.readableBytes(), nowUs)) {
       pressure.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
@@ -274,7 +301,7 @@ final class Admission {
     SessionKey key = index.lastKey().copy();
     if (!index.claim(key)) {
       directory.leave();
-      receiveUnclaimed(segments, start); // It has just begun at another table.
+      receiveUnclaimed(segments, start, nonceBytes); // It has just begun at another table.
       return;
     }
     candidates.forget(key);
@@ -309,9 +336,10 @@ final class Admission {
    * Gives the driver the attempt that {@code packet} has begun. If the driver does not answer at
    * once, the packet is kept.
    *
+   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @return whether there is a session now, to take in the packet
    */
-  boolean offer(ByteBuf packet, long nowUs) {
+  boolean offer(ByteBuf packet, int nonceBytes, long nowUs) {
     Incoming incoming = begun;
     begun = null;
     try {
@@ -322,7 +350,7 @@ final class Admission {
     }
     if (backlog.contains(incoming)) {
       incoming.defer();
-      if (!backlog.keep(incoming.key(), packet, packet.readerIndex())) {
+      if (!backlog.keep(incoming.key(), packet, packet.readerIndex(), nonceBytes)) {
         counters.add(KcpCounter.UNKNOWN_SESSION, 1);
       }
     }

@@ -44,13 +44,14 @@ final class Backlog {
   }
 
   /**
-   * Keeps a copy of a packet, from {@code start} to its writer index.
+   * Keeps a copy of a packet, from {@code start} to its writer index, behind a copy of its nonce.
    *
+   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @return false if there is no attempt of that key, or no room
    */
-  boolean keep(SessionKey key, ByteBuf packet, int start) {
+  boolean keep(SessionKey key, ByteBuf packet, int start, int nonceBytes) {
     Incoming incoming = pending.get(key);
-    int bytes = packet.writerIndex() - start;
+    int bytes = nonceBytes + packet.writerIndex() - start;
     if (incoming == null
         || incoming.packets().size() == MAX_PACKETS
         || !context.budget().tryReserveUnvalidated(bytes)) {
@@ -68,7 +69,7 @@ final class Backlog {
       }
       return false;
     }
-    copy.writeBytes(packet, start, bytes);
+    copy.writeBytes(packet, start - nonceBytes, bytes).skipBytes(nonceBytes);
     return true;
   }
 

@@ -114,7 +114,7 @@ final class CandidatePaths {
       }
       candidate = new CandidatePath(this, key.copy(), session);
       challenged.put(candidate.key(), candidate);
-      index.route(candidate.key());
+      index.claimPath(candidate.key());
     }
     deadlines.arm(candidate, nowUs + KEEP_US);
     return candidate;
@@ -170,7 +170,6 @@ final class CandidatePaths {
   private void remove(Map<SessionKey, CandidatePath> paths, CandidatePath candidate) {
     paths.remove(candidate.key(), candidate);
     ended(candidate);
-    index.releaseUnlessClosed(candidate.key());
   }
 
   /** A session begins at an address, which is no candidate any more. */
@@ -187,21 +186,17 @@ final class CandidatePaths {
 
   /** Forgets all. */
   void close() {
-    challenged.values().forEach(this::closed);
+    challenged.values().forEach(this::ended);
     challenged.clear();
-    validated.values().forEach(this::closed);
+    validated.values().forEach(this::ended);
     validated.clear();
   }
 
   private void ended(CandidatePath candidate) {
     deadlines.cancel(candidate);
+    index.releasePath(candidate.key());
     if (candidate.hasResponded()) {
       moving.remove(candidate.session());
     }
-  }
-
-  private void closed(CandidatePath candidate) {
-    ended(candidate);
-    index.release(candidate.key());
   }
 }

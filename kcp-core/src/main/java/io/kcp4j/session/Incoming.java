@@ -108,7 +108,7 @@ public final class Incoming {
     return key;
   }
 
-  /** The copies of packets that wait, which belong to the {@link Backlog}. */
+  /** The copies of packets that wait, which belong to the {@link Backlog}. Nonces precede them. */
   List<ByteBuf> packets() {
     return packets;
   }

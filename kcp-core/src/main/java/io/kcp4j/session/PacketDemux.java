@@ -44,7 +44,7 @@ final class PacketDemux {
   /** What the cipher has added to each packet, in bytes. */
   private final int cipherBytes;
 
-  /** Those of the nonce before the packet that {@link #open} has opened, if that was an AEAD. */
+  /** See {@link #openedNonceBytes()}. */
   private int openedNonceBytes;
 
   /** See {@link #takeOpenedKey}. */
@@ -175,6 +175,14 @@ final class PacketDemux {
         && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
   }
 
+  /**
+   * How many bytes before the packet that {@link #open} has opened are its nonce; 0 if the cipher
+   * that has opened it is no AEAD.
+   */
+  int openedNonceBytes() {
+    return openedNonceBytes;
+  }
+
   /** The key that has opened the packet that {@link #open} has opened; null after that. */
   PacketKey takeOpenedKey() {
     PacketKey key = openedKey;
@@ -183,18 +191,17 @@ final class PacketDemux {
   }
 
   /**
-   * Takes in an opened packet. The buffer stays the caller's. Only the first call after {@link
-   * #open} knows its nonce.
+   * Takes in an opened packet. The buffer stays the caller's.
    *
+   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @param key that has opened it; null if it is not known
    */
-  void receive(InetSocketAddress remote, ByteBuf packet, PacketKey key, long nowUs) {
-    int nonceBytes = openedNonceBytes;
-    openedNonceBytes = 0;
+  void receive(
+      InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
     switch (fecType(packet)) {
       case FecPacket.DATA -> receiveFecData(remote, packet, nonceBytes, key, nowUs);
-      case FecPacket.PARITY -> receiveParity(remote, packet, nowUs);
-      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nowUs);
+      case FecPacket.PARITY -> receiveParity(remote, packet, nonceBytes, nowUs);
+      case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nonceBytes, nowUs);
       default -> receiveSegments(remote, packet, packet.readerIndex(), nonceBytes, key, nowUs);
     }
   }
@@ -202,7 +209,7 @@ final class PacketDemux {
   /**
    * Takes in the segments of a packet that begins at {@code start}, the FEC header included.
    *
-   * @param nonceBytes those of the nonce before the packet, 0 if there is none
+   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @param key that has opened it; null if it is not known
    * @return the session that accepted them, or null
    */
@@ -256,7 +263,7 @@ final class PacketDemux {
     }
   }
 
-  private void receiveParity(InetSocketAddress remote, ByteBuf packet, long nowUs) {
+  private void receiveParity(InetSocketAddress remote, ByteBuf packet, int nonceBytes, long nowUs) {
     int start = packet.readerIndex();
     if (packet.readableBytes() < PARITY_CONV_OFFSET + Integer.BYTES) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
@@ -264,7 +271,7 @@ final class PacketDemux {
     }
     Session session = index.find(remote, packet.getIntLE(start + PARITY_CONV_OFFSET));
     if (session == null) {
-      admission.receiveUnclaimed(packet, start);
+      admission.receiveUnclaimed(packet, start, nonceBytes);
       return;
     }
     packetsOfSessions++;
@@ -285,7 +292,8 @@ final class PacketDemux {
     }
   }
 
-  private void receiveUnreliable(InetSocketAddress remote, ByteBuf packet, long nowUs) {
+  private void receiveUnreliable(
+      InetSocketAddress remote, ByteBuf packet, int nonceBytes, long nowUs) {
     int start = packet.readerIndex();
     int payload = start + FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
     if (!isSizeTrue(packet) || packet.writerIndex() < payload) {
@@ -294,7 +302,7 @@ final class PacketDemux {
     }
     Session session = index.find(remote, packet.getIntLE(payload - Integer.BYTES));
     if (session == null) {
-      admission.receiveUnclaimed(packet, start);
+      admission.receiveUnclaimed(packet, start, nonceBytes);
       return;
     }
     packetsOfSessions++;

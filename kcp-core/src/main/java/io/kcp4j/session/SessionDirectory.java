@@ -29,16 +29,26 @@ public final class SessionDirectory {
   /** The same of the ids of sessions. */
   private final Map<Long, SessionTable> homesOfIds;
 
+  /**
+   * The same of {@linkplain CandidatePaths candidate paths}: a key that was only challenged belongs
+   * to no table.
+   */
+  private final Map<SessionKey, SessionTable> homesOfPaths;
+
   private final AddressExcess addressExcess = new AddressExcess();
 
   /** Null until an authenticated packet of a client has been received. */
   private final AtomicReference<ReplayFilter> replayFilter = new AtomicReference<>();
 
   private SessionDirectory(
-      int maxSessions, Map<SessionKey, SessionTable> homes, Map<Long, SessionTable> homesOfIds) {
+      int maxSessions,
+      Map<SessionKey, SessionTable> homes,
+      Map<Long, SessionTable> homesOfIds,
+      Map<SessionKey, SessionTable> homesOfPaths) {
     this.maxSessions = maxSessions;
     this.homes = homes;
     this.homesOfIds = homesOfIds;
+    this.homesOfPaths = homesOfPaths;
   }
 
   /**
@@ -48,7 +58,7 @@ public final class SessionDirectory {
    *     for a table of clients
    */
   public static SessionDirectory ofOne(int maxSessions) {
-    return new SessionDirectory(maxSessions, null, null);
+    return new SessionDirectory(maxSessions, null, null, null);
   }
 
   /**
@@ -58,7 +68,11 @@ public final class SessionDirectory {
    *     are refused
    */
   public static SessionDirectory ofSeveral(int maxSessions) {
-    return new SessionDirectory(maxSessions, new ConcurrentHashMap<>(), new ConcurrentHashMap<>());
+    return new SessionDirectory(
+        maxSessions,
+        new ConcurrentHashMap<>(),
+        new ConcurrentHashMap<>(),
+        new ConcurrentHashMap<>());
   }
 
   /** What the sessions of an address that is not validated may exceed. */
@@ -160,6 +174,26 @@ public final class SessionDirectory {
   /** The table that an id belongs to, or null if it belongs to none or to {@code asking}. */
   SessionTable otherHomeOfId(long id, SessionTable asking) {
     SessionTable home = homesOfIds == null ? null : homesOfIds.get(id);
+    return home == asking ? null : home;
+  }
+
+  /** Gives a candidate path to the table that challenges it, unless it belongs to another. */
+  void claimPath(SessionKey path, SessionTable home) {
+    if (homesOfPaths != null) {
+      homesOfPaths.putIfAbsent(path, home);
+    }
+  }
+
+  /** Takes a candidate path from the table {@code home}, if it belongs to that table. */
+  void releasePath(SessionKey path, SessionTable home) {
+    if (homesOfPaths != null) {
+      homesOfPaths.remove(path, home);
+    }
+  }
+
+  /** The table that a candidate path belongs to, or null if to none or to {@code asking}. */
+  SessionTable otherHomeOfPath(SessionKey path, SessionTable asking) {
+    SessionTable home = homesOfPaths == null ? null : homesOfPaths.get(path);
     return home == asking ? null : home;
   }
 

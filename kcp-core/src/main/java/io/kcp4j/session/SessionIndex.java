@@ -294,9 +294,19 @@ final class SessionIndex {
     return true;
   }
 
-  /** Has other tables forward the packets of a key, unless it belongs to one of them. */
-  void route(SessionKey key) {
-    directory.claim(key, table);
+  /** Has other tables forward the responses of a path, unless one of them has challenged it. */
+  void claimPath(SessionKey path) {
+    directory.claimPath(path, table);
+  }
+
+  /** Gives up a path that was claimed. */
+  void releasePath(SessionKey path) {
+    directory.releasePath(path, table);
+  }
+
+  /** The other table that has challenged a path, or null. */
+  SessionTable otherHomeOfPath(SessionKey path) {
+    return directory.otherHomeOfPath(path, table);
   }
 
   /** Gives up a key that was claimed, unless a session of that key has come and gone. */

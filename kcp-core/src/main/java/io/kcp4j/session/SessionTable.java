@@ -124,8 +124,11 @@ public final class SessionTable {
      * thread of the other table. The driver copies the packet and has its own thread call {@link
      * #receiveOpened} and {@link #endBatch}, or drops the packet. An exception is counted by the
      * other table as a failed allocation. Never called where there is only one table.
+     *
+     * @param packet the nonce by which an AEAD has opened it, and the opened packet
+     * @param nonceBytes the length of the nonce, 0 if the packet was opened by no AEAD
      */
-    default void forward(InetSocketAddress remote, ByteBuf packet) {}
+    default void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {}
 
     /**
      * A datagram was refused whose peer seems to have other settings, or a peer has said that its
@@ -649,20 +652,35 @@ public final class SessionTable {
     }
   }
 
+  private void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowUs) {
+    receive(remote, packet, demux.openedNonceBytes(), demux.takeOpenedKey(), nowUs);
+  }
+
   /**
    * Takes in a packet that was opened by the table that has forwarded it: see {@link
    * Handler#forward}. The buffer stays the caller's; its indices change.
    *
    * @param remote the address that it has come from
+   * @param packet its nonce and the packet, as they were forwarded
+   * @param nonceBytes the length of the nonce, 0 if the packet was opened by no AEAD
    * @param nowUs the time, in microseconds
    */
-  public void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowUs) {
+  public void receiveOpened(InetSocketAddress remote, ByteBuf packet, int nonceBytes, long nowUs) {
+    admission.receivesForwarded(true);
+    try {
+      receive(remote, packet.skipBytes(nonceBytes), nonceBytes, null, nowUs);
+    } finally {
+      admission.receivesForwarded(false);
+    }
+  }
+
+  private void receive(
+      InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
     flushQueue.beginBatch();
     int start = packet.readerIndex();
-    PacketKey key = demux.takeOpenedKey(); // Null if another table has opened it.
-    demux.receive(remote, packet, key, nowUs);
-    if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nowUs)) {
-      demux.receive(remote, packet, key, nowUs);
+    demux.receive(remote, packet, nonceBytes, key, nowUs);
+    if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nonceBytes, nowUs)) {
+      demux.receive(remote, packet, nonceBytes, key, nowUs);
     }
     endReplaced(nowUs);
   }
@@ -671,7 +689,9 @@ public final class SessionTable {
   void receiveDeferred(Session session, List<ByteBuf> packets, long nowUs) {
     flushQueue.beginBatch();
     flushQueue.schedule(session); // Its owner may have written before it was in the table.
-    packets.forEach(packet -> demux.receive(session.remote(), packet, null, nowUs));
+    for (ByteBuf packet : packets) {
+      demux.receive(session.remote(), packet, packet.readerIndex(), null, nowUs);
+    }
   }
 
   /**

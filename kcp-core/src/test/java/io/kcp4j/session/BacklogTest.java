@@ -28,11 +28,11 @@ class BacklogTest {
     SessionKey key = new SessionKey(InetSocketAddress.createUnresolved("host", 1), 1);
     ByteBuf packet = Unpooled.buffer().writeZero(100);
     backlog.add(new Incoming(null, key, false, 0, false));
-    assertFalse(backlog.keep(key, packet, 0));
+    assertFalse(backlog.keep(key, packet, 0, 0));
     assertEquals(0, context.budget().usedBytes());
     assertEquals(1, context.total().get(KcpCounter.ALLOCATION_FAILED));
     allocator.heal();
-    assertTrue(backlog.keep(key, packet, 0));
+    assertTrue(backlog.keep(key, packet, 0, 0));
     assertEquals(100, context.budget().usedBytes());
     assertEquals(1, backlog.clear().size());
     assertEquals(0, context.budget().usedBytes());

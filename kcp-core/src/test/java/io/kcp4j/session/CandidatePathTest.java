@@ -416,8 +416,8 @@ class CandidatePathTest {
         TestDriver.builder(new VirtualHost(3).context()).directory(directory).build();
     driver.table.resetTokens(new ResetTokens(SECRET));
     driver.onForward =
-        (remote, packet) -> {
-          driver.table.receiveOpened(remote, packet, 0);
+        (remote, packet, nonceBytes) -> {
+          driver.table.receiveOpened(remote, packet, nonceBytes, 0);
           driver.table.endBatch(0);
         };
     return driver;

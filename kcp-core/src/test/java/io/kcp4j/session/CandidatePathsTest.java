@@ -25,10 +25,10 @@ class CandidatePathsTest {
 
   private final SessionDirectory directory = SessionDirectory.ofSeveral(10);
   private final VirtualHost client = newClient(1);
-  private final VirtualHost server = new VirtualHost(2, directory);
+  private final VirtualHost server = new VirtualHost(2, KeyRing.NONE, directory);
 
   /** Another socket of the server's port. */
-  private final VirtualHost socket = new VirtualHost(2, directory);
+  private final VirtualHost socket = new VirtualHost(2, KeyRing.NONE, directory);
 
   /** Addresses, of which only the ports matter. */
   private final VirtualHost moved = new VirtualHost(99);

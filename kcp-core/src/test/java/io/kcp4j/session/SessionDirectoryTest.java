@@ -36,8 +36,8 @@ class SessionDirectoryTest {
             new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
     TestDriver driver = TestDriver.builder(context).directory(directory).build();
     driver.onForward =
-        (remote, packet) -> {
-          driver.table.receiveOpened(remote, packet, nowUs);
+        (remote, packet, nonceBytes) -> {
+          driver.table.receiveOpened(remote, packet, nonceBytes, nowUs);
           driver.table.endBatch(nowUs);
         };
     return driver.recordEvents();
@@ -102,7 +102,7 @@ class SessionDirectoryTest {
   void packetIsDroppedIfThereIsNoMemoryToForwardIt() {
     receive(first, push(7, 0));
     first.onForward =
-        (remote, packet) -> {
+        (remote, packet, nonceBytes) -> {
           throw new IllegalStateException("no memory for a copy");
         };
     receive(second, push(7, 1));

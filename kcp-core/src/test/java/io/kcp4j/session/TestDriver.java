@@ -37,6 +37,13 @@ public final class TestDriver implements SessionTable.Handler {
     Session accept(InetSocketAddress remote, int conv);
   }
 
+  /** Takes packets that another table has forwarded. */
+  @FunctionalInterface
+  public interface Forwarder {
+    /** Takes a packet, which begins with its nonce. */
+    void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes);
+  }
+
   private static final String[] COMMANDS = {"PUSH", "ACK", "WASK", "WINS"};
 
   /** The table. */
@@ -82,7 +89,7 @@ public final class TestDriver implements SessionTable.Handler {
   public Consumer<Session> onClosed = session -> {};
 
   /** Called for packets of sessions of another table. */
-  public BiConsumer<InetSocketAddress, ByteBuf> onForward = (remote, packet) -> {};
+  public Forwarder onForward = (remote, packet, nonceBytes) -> {};
 
   /** Called for datagrams of peers with other settings. */
   public BiConsumer<KcpCounter, InetSocketAddress> onMismatch = (counter, remote) -> {};
@@ -317,8 +324,8 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
-  public void forward(InetSocketAddress remote, ByteBuf packet) {
-    onForward.accept(remote, packet);
+  public void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
+    onForward.forward(remote, packet, nonceBytes);
   }
 
   @Override

@@ -31,6 +31,8 @@ final class VirtualHost {
 
   static final int CONV = 7;
 
+  static final int MAX_SESSIONS = 10;
+
   /** The settings of sessions that begin from now on. */
   KcpConfig config = KcpConfig.builder().build();
 
@@ -78,12 +80,12 @@ final class VirtualHost {
   }
 
   VirtualHost(int port, KeyRing keys, MemoryBudget budget) {
-    this(port, keys, budget, SessionDirectory.ofOne(10));
+    this(port, keys, budget, SessionDirectory.ofOne(MAX_SESSIONS));
   }
 
-  /** One of several tables at a port. */
-  VirtualHost(int port, SessionDirectory directory) {
-    this(port, KeyRing.NONE, MemoryBudget.unlimited(), directory);
+  /** One socket of a server that has several. */
+  VirtualHost(int port, KeyRing keys, SessionDirectory directory) {
+    this(port, keys, MemoryBudget.unlimited(), directory);
   }
 
   private VirtualHost(int port, KeyRing keys, MemoryBudget budget, SessionDirectory directory) {

@@ -76,11 +76,14 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Receives a packet of this endpoint that another socket of its port has forwarded. */
-  void receiveForwarded(InetSocketAddress remote, ByteBuf packet) {
+  /**
+   * Receives a packet of this endpoint that another socket of its port has forwarded, behind its
+   * nonce.
+   */
+  void receiveForwarded(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
     beginBatch();
     try {
-      table.receiveOpened(remote, packet, loop.readNowUs());
+      table.receiveOpened(remote, packet, nonceBytes, loop.readNowUs());
     } finally {
       endBatch();
     }

@@ -24,8 +24,11 @@ final class ForwardedPackets {
     this.context = context;
   }
 
-  /** Copies a packet for the endpoint to receive, or drops it. From any event loop. */
-  void add(InetSocketAddress remote, ByteBuf packet) {
+  /**
+   * Copies a packet, which begins with its nonce, for the endpoint to receive, or drops it. From
+   * any event loop.
+   */
+  void add(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
     if (packets.incrementAndGet() > MAX_PACKETS) {
       packets.decrementAndGet();
       return;
@@ -34,7 +37,7 @@ final class ForwardedPackets {
     ByteBuf copy = null;
     try {
       copy = context.allocator().buffer(packet.readableBytes());
-      isForwarded = hand(remote, copy.writeBytes(packet));
+      isForwarded = hand(remote, copy.writeBytes(packet), nonceBytes);
     } finally {
       if (!isForwarded) {
         packets.decrementAndGet();
@@ -43,15 +46,15 @@ final class ForwardedPackets {
     }
   }
 
-  private boolean hand(InetSocketAddress remote, ByteBuf copy) {
-    return endpoint.execute(() -> deliver(remote, copy));
+  private boolean hand(InetSocketAddress remote, ByteBuf copy, int nonceBytes) {
+    return endpoint.execute(() -> deliver(remote, copy, nonceBytes));
   }
 
-  private void deliver(InetSocketAddress remote, ByteBuf packet) {
+  private void deliver(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
     packets.decrementAndGet();
     try {
       if (endpoint.isOpen()) {
-        endpoint.receiver().receiveForwarded(remote, packet);
+        endpoint.receiver().receiveForwarded(remote, packet, nonceBytes);
       }
     } finally {
       packet.release();

@@ -454,8 +454,8 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   @Override
-  public void forward(InetSocketAddress remote, ByteBuf packet) {
-    forwarded.add(remote, packet);
+  public void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
+    forwarded.add(remote, packet, nonceBytes);
   }
 
   @Override

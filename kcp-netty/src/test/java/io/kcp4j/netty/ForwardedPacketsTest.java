@@ -49,7 +49,7 @@ class ForwardedPacketsTest {
     LastMemory allocator = new LastMemory();
     ForwardedPackets packets = new ForwardedPackets(null, KcpContext.of(allocator));
     ByteBuf packet = Unpooled.buffer().writeZero(100);
-    assertThrows(IllegalStateException.class, () -> packets.add(Fixture.ANY_PORT, packet));
+    assertThrows(IllegalStateException.class, () -> packets.add(Fixture.ANY_PORT, packet, 0));
     assertEquals(1, allocator.allocated.size());
     assertEquals(0, allocator.allocated.get(0).refCnt());
   }

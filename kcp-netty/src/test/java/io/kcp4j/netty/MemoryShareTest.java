@@ -43,7 +43,7 @@ class MemoryShareTest {
         closed.add(child);
         child.writeAndFlush(Unpooled.wrappedBuffer(new byte[400_000]));
       }
-      await().until(() -> server.heldBytes() > LIMIT_BYTES / 4);
+      await().until(() -> server.heldBytes() > LIMIT_BYTES / 8); // A network may have 3/16.
 
       KcpChannel slow = childOfReaderThatPauses(fixture, clients);
       ChannelFuture written = slow.writeAndFlush(Unpooled.wrappedBuffer(new byte[100_000]));

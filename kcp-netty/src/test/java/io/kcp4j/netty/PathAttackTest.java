@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
@@ -15,10 +16,13 @@ import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -167,6 +171,79 @@ class PathAttackTest {
         assertTrue(server.counters().get(KcpCounter.REPLAYED) > 0);
       }
     }
+  }
+
+  /** Only packets of a client's outage of some 100 ms have a query: they are longer than others. */
+  private static final int MIN_QUERY_BYTES = 110;
+
+  private static final int PORTS = 20;
+
+  /**
+   * A recorded query made each port a candidate address. The socket of the session was forwarded
+   * the first packet from there, and executed the request for half of the ports.
+   */
+  @Test
+  @EnabledOnOs(
+      value = OS.LINUX,
+      disabledReason = "other systems do not spread datagrams over the sockets of a port")
+  void firstPacketFromCandidateAddressesIsExecutedOnceByTwoSockets() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO, 2)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key()));
+      fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, 2);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
+      AtomicInteger executed = new AtomicInteger();
+      KcpServerChannel server = fixture.serve(() -> new CountingEcho(executed));
+      try (RecordingRelay relay = new RecordingRelay(server.localAddress(), ANY_BYTES)) {
+        relay.record(true);
+        Recorder recorder = new Recorder();
+        KcpChannel client = fixture.connectTo(relay.address(), recorder);
+        request(client, recorder);
+        byte[] first = relay.recorded().get(0);
+        byte[] query = recordQuery(relay, client, recorder);
+        int before = executed.get();
+        for (int i = 1; i <= PORTS; i++) {
+          try (RawPeer port = new RawPeer(server.localAddress())) {
+            sendFirstAsCandidate(port, query, first, server, i);
+          }
+        }
+        assertEquals(before, executed.get());
+        assertEquals(PORTS, server.counters().get(KcpCounter.REPLAYED));
+        request(client, recorder);
+      }
+    }
+  }
+
+  private static void request(KcpChannel client, Recorder recorder) {
+    int expected = recorder.received() + 1;
+    client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+    await().until(() -> recorder.received() == expected);
+  }
+
+  private static byte[] recordQuery(RecordingRelay relay, KcpChannel client, Recorder recorder) {
+    relay.recorded().clear();
+    relay.dropAnswers(true);
+    int expected = recorder.received() + 1;
+    client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+    await().until(() -> relay.recorded().stream().anyMatch(d -> d.length >= MIN_QUERY_BYTES));
+    relay.record(false);
+    relay.dropAnswers(false);
+    await().until(() -> recorder.received() == expected);
+    return relay.recorded().stream().filter(d -> d.length >= MIN_QUERY_BYTES).findAny().get();
+  }
+
+  /** Repeats a query, and then a first packet, which begins a session or is taken for a replay. */
+  private static void sendFirstAsCandidate(
+      RawPeer port, byte[] query, byte[] first, KcpServerChannel server, int number)
+      throws IOException {
+    port.send(query);
+    KcpCounters counters = server.counters();
+    await().until(() -> counters.get(KcpCounter.PATH_CHALLENGES_OUT) == number);
+    port.send(first);
+    await()
+        .until(
+            () ->
+                counters.get(KcpCounter.REPLAYED) + counters.get(KcpCounter.SESSIONS_OPENED)
+                    == number + 1);
   }
 
   /** Counts what it has received, and sends it back. */

@@ -27,6 +27,7 @@ public final class RecordingRelay implements AutoCloseable {
 
   private volatile boolean isRecording;
   private volatile boolean isSendingAhead;
+  private volatile boolean isDroppingAnswers;
   private volatile SocketAddress client;
 
   /**
@@ -50,6 +51,11 @@ public final class RecordingRelay implements AutoCloseable {
   /** Sends each datagram of the client from another port, too, before it is forwarded. */
   public void sendAhead() {
     isSendingAhead = true;
+  }
+
+  /** Drops the datagrams of the server from now on, or no longer. */
+  void dropAnswers(boolean isDropping) {
+    isDroppingAnswers = isDropping;
   }
 
   void record(boolean isRecording) {
@@ -86,7 +92,11 @@ public final class RecordingRelay implements AutoCloseable {
   private void carryToClient() {
     carry(
         toServer,
-        packet -> toClient.send(new DatagramPacket(packet.getData(), packet.getLength(), client)));
+        packet -> {
+          if (!isDroppingAnswers) {
+            toClient.send(new DatagramPacket(packet.getData(), packet.getLength(), client));
+          }
+        });
   }
 
   private interface Carrier {

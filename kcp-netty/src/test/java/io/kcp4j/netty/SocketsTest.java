@@ -563,14 +563,14 @@ class SocketsTest {
 
       for (int i = 0; i < 2000; i++) {
         try {
-          endpoint.forward(peer.address(), junk);
+          endpoint.forward(peer.address(), junk, 0);
           fail("there is no memory");
         } catch (IllegalStateException | OutOfMemoryError e) {
           // The table at which the packet came in counts it.
         }
       }
       allocator.heal();
-      endpoint.forward(peer.address(), junk);
+      endpoint.forward(peer.address(), junk, 0);
 
       await().until(() -> client.endpointCounters().get(KcpCounter.MALFORMED) == 1);
     }
