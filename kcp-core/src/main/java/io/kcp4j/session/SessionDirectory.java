@@ -197,6 +197,11 @@ public final class SessionDirectory {
     return home == asking ? null : home;
   }
 
+  /** How many paths of candidates are known. */
+  int paths() {
+    return homesOfPaths == null ? 0 : homesOfPaths.size();
+  }
+
   /** How many keys belong to a table. */
   int size() {
     return homes == null ? 0 : homes.size();

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.KeyRing;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -48,8 +49,8 @@ class CandidatePathsTest {
       host.driver.table.resetTokens(TOKENS);
     }
     server.driver.onForward =
-        (remote, packet) -> {
-          server.driver.table.receiveOpened(remote, packet, server.nowUs);
+        (remote, packet, nonceBytes) -> {
+          server.driver.table.receiveOpened(remote, packet, nonceBytes, server.nowUs);
           server.driver.table.endBatch(server.nowUs);
         };
     begin(client, 5_000);
@@ -359,31 +360,31 @@ class CandidatePathsTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void candidatesAreRoutedNoLongerThanTheyLast(boolean hasResponded) {
-    int keys = directory.size();
+    int paths = directory.paths();
     ByteBuf query = query(client);
     List<ByteBuf> challenges = answers(moved, query);
-    assertEquals(keys + 1, directory.size());
+    assertEquals(paths + 1, directory.paths());
     if (hasResponded) {
       server.take(moved, List.of(response(challenges)));
       exchange(client, client, 5_000);
     }
     server.runTo(server.nowUs + 9 * SECOND_US);
     assertEquals(List.of(), server.ends);
-    assertEquals(keys, directory.size());
+    assertEquals(paths, directory.paths());
     assertEquals(1, answers(moved, query).size(), "it may be a candidate again");
   }
 
   @Test
   void evictedCandidateIsNotRouted() {
     ByteBuf query = query(client);
-    int keys = directory.size();
+    int paths = directory.paths();
     for (int i = 0; i <= 1_024; i++) {
       if (i == 1_000) {
         server.runTo(server.nowUs + SECOND_US);
       }
       server.take(new VirtualHost(1_000 + i), List.of(query));
     }
-    assertEquals(keys + 1_024, directory.size());
+    assertEquals(paths + 1_024, directory.paths());
   }
 
   @Test
@@ -393,7 +394,7 @@ class CandidatePathsTest {
     answers(elsewhere, query);
     server.take(moved, List.of(response));
     server.driver.table.close();
-    assertEquals(0, directory.size());
+    assertEquals(0, directory.size() + directory.paths());
   }
 
   // A session that begins at the address of a candidate
