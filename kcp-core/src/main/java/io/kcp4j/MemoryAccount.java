@@ -113,7 +113,8 @@ public final class MemoryAccount {
       budget().releaseUnvalidated(heldBytes());
       budget().chargeToSend(sendBytes);
       budget().charge(receiveBytes);
-      budget().count(network, heldBytes());
+      budget().count(network, receiveBytes);
+      budget().countToSend(network, sendBytes);
     }
     return !isUnvalidated;
   }
@@ -366,6 +367,12 @@ public final class MemoryAccount {
     return budget().limit().reserveBytes() == 0 || budget().hasRoomToBegin(bytes);
   }
 
+  private void countValidatedToSend(int bytes) {
+    if (!isUnvalidated) {
+      budget().countToSend(network, bytes);
+    }
+  }
+
   /** Counts {@code bytes} in the share of sending, without a check. */
   void chargeToSend(int bytes) {
     sendBytes += bytes;
@@ -374,7 +381,7 @@ public final class MemoryAccount {
     } else {
       budget().chargeToSend(bytes);
     }
-    countValidated(bytes);
+    countValidatedToSend(bytes);
   }
 
   /** Releases {@code bytes} of the share of sending. */
@@ -386,6 +393,6 @@ public final class MemoryAccount {
     } else {
       budget().releaseToSend(bytes);
     }
-    countValidated(-bytes);
+    countValidatedToSend(-bytes);
   }
 }

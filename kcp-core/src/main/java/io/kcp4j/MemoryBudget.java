@@ -279,14 +279,15 @@ public final class MemoryBudget {
 
   /**
    * The same for a session of a network. When less than half of the share is left, no network may
-   * hold more than half of what it leaves: several that take no answers leave some for others.
+   * hold more of it than half of what it leaves: several that take no answers leave some for
+   * others.
    */
   boolean hasRoomToSend(long bytes, int network) {
     long roomBytes = roomBytesToSend() - bytes;
     return hasRoomToSend(bytes)
         && (networks == null
             || roomBytes >= commonBytes / 4
-            || limit.networkParts().bytes(network) + bytes <= roomBytes / 2);
+            || limit.networkParts().sendBytes(network) + bytes <= roomBytes / 2);
   }
 
   /**
@@ -383,8 +384,18 @@ public final class MemoryBudget {
 
   /** Counts what a session of a network holds. */
   void count(int network, long bytes) {
+    add(network, bytes);
+  }
+
+  /** Counts what a session of a network holds of the share of sending, too. */
+  void countToSend(int network, long bytes) {
+    add(network, bytes);
+    add(NetworkParts.NETWORKS + network, bytes);
+  }
+
+  private void add(int index, long bytes) {
     if (networks != null) {
-      networks.setOpaque(network, networks.getPlain(network) + bytes);
+      networks.setOpaque(index, networks.getPlain(index) + bytes);
     }
   }
 

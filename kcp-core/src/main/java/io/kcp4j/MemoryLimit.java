@@ -26,6 +26,9 @@ public final class MemoryLimit {
   /** The least number of blocks in a limit: what budgets have borrowed and not used is bounded. */
   private static final int MIN_BLOCKS = 1024;
 
+  /** Of the limit, for networks that hold almost nothing. */
+  private static final int SMALL_NETWORKS_PART = 32;
+
   private static final int UNVALIDATED_PART = 16;
   private static final int MAX_UNVALIDATED_PART = 4;
 
@@ -136,7 +139,7 @@ public final class MemoryLimit {
 
   /** What also the one that may use the reserve leaves free, for networks that hold nothing. */
   long withheldFromAllBytes() {
-    return unvalidatedBytes / 2;
+    return unvalidatedBytes == 0 ? 0 : limitBytes / SMALL_NETWORKS_PART;
   }
 
   /** What the share of unvalidated sessions leaves, in bytes. */

@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Who may use the reserve of a {@link MemoryLimit}: one claimant at a time, each of which decides
- * for the sessions of one socket. Claimants whose session is of a network that holds little come
- * first; of those, the one whose network has not had the reserve for longest; of those, the one
- * that has waited longest. Thread-safe.
+ * for the sessions of one socket. First comes the one whose network has not had the reserve for
+ * longest, where those that hold little are ahead of others by some time; of those, the one that
+ * has waited longest. Thread-safe.
  */
 @Unstable
 public final class MemoryReserve {
@@ -110,8 +110,7 @@ public final class MemoryReserve {
 
   private boolean isFirst(Claim claim, List<Claim> others, Map<Integer, Long> turns) {
     Comparator<Claim> order =
-        Comparator.comparing((Claim c) -> parts.rank(c.network))
-            .thenComparing(c -> turns.getOrDefault(c.network, 0L))
+        Comparator.comparing((Claim c) -> nextTurnUs(c.network, turns))
             .thenComparing(Claim::claimedAtUs);
     return others.stream().allMatch(other -> order.compare(claim, other) <= 0);
   }
@@ -149,8 +148,15 @@ public final class MemoryReserve {
     return !state.get().others(claimant, nowUs).isEmpty();
   }
 
-  /** When the reserve was last given to a network; 0 if it has not been since others waited. */
-  public long lastTurnUs(int network) {
-    return state.get().turns.getOrDefault(network, 0L);
+  /**
+   * In which order networks have the next turn: by the time of the last one, 0 if there was none
+   * since others waited, and by what they hold.
+   */
+  public long nextTurnUs(int network) {
+    return nextTurnUs(network, state.get().turns);
+  }
+
+  private long nextTurnUs(int network, Map<Integer, Long> turns) {
+    return turns.getOrDefault(network, 0L) + parts.turnDelayUs(network);
   }
 }

@@ -20,6 +20,11 @@ public final class NetworkParts {
 
   private static final long NEVER = Long.MIN_VALUE;
 
+  /** A network that holds no more than this part of the limit holds little. */
+  private static final int LITTLE_PART = 64;
+
+  private static final long TURN_DELAY_US = 20_000_000;
+
   /** No network. */
   public static final int NONE = -1;
 
@@ -32,9 +37,13 @@ public final class NetworkParts {
   private static final long LIMITED_US = 1_000_000;
 
   private final long partBytes;
+  private final long littleBytes;
   private final AtomicLong hashSeed = new AtomicLong();
 
-  /** For each event loop, what its sessions hold, by network. Only that event loop writes it. */
+  /**
+   * For each event loop, what its sessions hold, by network, and behind that what they hold of the
+   * share of sending. Only that event loop writes it.
+   */
   private final AtomicReference<AtomicLongArray[]> counters =
       new AtomicReference<>(new AtomicLongArray[0]);
 
@@ -54,6 +63,7 @@ public final class NetworkParts {
 
   NetworkParts(long limitBytes) {
     partBytes = limitBytes / PARTS;
+    littleBytes = Math.max(1, limitBytes / LITTLE_PART);
   }
 
   /** The seed for hashes of networks, the same on all event loops: the first that is proposed. */
@@ -62,9 +72,9 @@ public final class NetworkParts {
     return hashSeed.get();
   }
 
-  /** Counters for what the sessions of one event loop hold, by network, in bytes. */
+  /** Counters for what the sessions of one event loop hold: see {@link #counters}. */
   AtomicLongArray newCounters() {
-    AtomicLongArray added = new AtomicLongArray(NETWORKS);
+    AtomicLongArray added = new AtomicLongArray(2 * NETWORKS);
     counters.updateAndGet(
         before -> {
           AtomicLongArray[] after = Arrays.copyOf(before, before.length + 1);
@@ -76,9 +86,18 @@ public final class NetworkParts {
 
   /** What the sessions of a network hold, in bytes. */
   long bytes(int network) {
+    return sum(network);
+  }
+
+  /** What the sessions of a network hold of the share of sending, in bytes. */
+  long sendBytes(int network) {
+    return sum(NETWORKS + network);
+  }
+
+  private long sum(int index) {
     long bytes = 0;
     for (AtomicLongArray loop : counters.get()) {
-      bytes += loop.getOpaque(network);
+      bytes += loop.getOpaque(index);
     }
     return bytes;
   }
@@ -94,11 +113,13 @@ public final class NetworkParts {
   }
 
   /**
-   * The order in which networks get memory: twice as much is one rank. What a network holds decides
-   * as far as that, so that those that hold little do not wait for those that hold much.
+   * How much later than others a network has its next turn, for each time that it holds twice as
+   * much as is little: networks that hold little need not wait for all those that hold much, and
+   * nobody waits for ever.
    */
-  public int rank(int network) {
-    return Long.SIZE - Long.numberOfLeadingZeros(bytes(network));
+  public long turnDelayUs(int network) {
+    long times = bytes(network) / littleBytes;
+    return (Long.SIZE - Long.numberOfLeadingZeros(times)) * TURN_DELAY_US;
   }
 
   /** A session waits for memory to send. */

@@ -81,18 +81,18 @@ class MemoryReserveTest {
   void turnsAreRememberedWhenTheReserveIsReleased() {
     assertTrue(reserve.acquire("only", 1, 1_000));
     reserve.release("only");
-    assertEquals(1_000, reserve.lastTurnUs(1));
+    assertEquals(1_000, reserve.nextTurnUs(1));
     assertTrue(reserve.acquire("only", 2, 2_000));
-    assertEquals(1_000, reserve.lastTurnUs(1));
-    assertEquals(2_000, reserve.lastTurnUs(2));
-    assertEquals(0, reserve.lastTurnUs(3));
+    assertEquals(1_000, reserve.nextTurnUs(1));
+    assertEquals(2_000, reserve.nextTurnUs(2));
+    assertEquals(0, reserve.nextTurnUs(3));
     assertFalse(reserve.acquire("other", 3, 3_000));
     reserve.release("only");
     assertTrue(reserve.acquire("other", 3, 30_000));
-    assertEquals(30_000, reserve.lastTurnUs(3), "not when it claimed");
+    assertEquals(30_000, reserve.nextTurnUs(3), "not when it claimed");
     reserve.release("other");
     reserve.endWait("only");
-    assertEquals(0, reserve.lastTurnUs(1));
+    assertEquals(0, reserve.nextTurnUs(1));
   }
 
   @Test

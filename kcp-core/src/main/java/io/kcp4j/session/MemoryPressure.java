@@ -295,24 +295,19 @@ final class MemoryPressure {
   }
 
   /**
-   * Of sessions that are refused memory now and whose readers go on, one of those whose network
-   * holds least, to which it has not given the reserve for longest; of those the first. Null if
-   * there is none.
+   * Of sessions that are refused memory now and whose readers go on, the one whose network is next;
+   * of those the first. Null if there is none.
    */
   private Session firstActive() {
     return waiting.entrySet().stream()
         .filter(next -> next.getValue().isActive && !isReaderAwaited(next.getKey()))
         .map(Map.Entry::getKey)
-        .min(Comparator.comparing(this::rank).thenComparing(this::lastTurnUs))
+        .min(Comparator.comparing(this::nextTurnUs))
         .orElse(null);
   }
 
-  private int rank(Session session) {
-    return budget.limit().networkParts().rank(session.kcp().memory().network());
-  }
-
-  private long lastTurnUs(Session session) {
-    return reserve.lastTurnUs(session.kcp().memory().network());
+  private long nextTurnUs(Session session) {
+    return reserve.nextTurnUs(session.kcp().memory().network());
   }
 
   private void endTurn() {

@@ -5,6 +5,7 @@ import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
+import io.kcp4j.NetworkParts;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.session.Session;
@@ -344,8 +345,11 @@ final class MemoryServer {
         case MEMORY_SHORTAGE -> {
           watchReserve();
           int network = session.kcp().memory().network();
-          boolean isOverPart = peers.budget.limit().networkParts().isOver(network);
-          Check.that(hasStalled || isOverPart, () -> "ended, but not stalled: " + client);
+          NetworkParts parts = peers.budget.limit().networkParts();
+          boolean isResting = parts.isSendAwaited() && session.kcp().memory().sendBytes() > 0;
+          Check.that(
+              hasStalled || isResting || parts.isOver(network),
+              () -> "ended, but not stalled: " + client);
         }
         default ->
             Check.that(

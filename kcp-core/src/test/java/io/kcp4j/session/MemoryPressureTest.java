@@ -346,7 +346,7 @@ class MemoryPressureTest {
         crowd.client(host, 100 + lane).send(lane, 500_000);
       }
     }
-    for (int i = 0; i < 120 && crowd.receivedBytes() < 24 * 500_000; i++) {
+    for (int i = 0; i < 240 && crowd.receivedBytes() < 24 * 500_000; i++) {
       crowd.run(500);
     }
     long arrived = crowd.received.values().stream().filter(bytes -> bytes == 500_000).count();
