@@ -13,18 +13,25 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Forged addresses at one of several sockets that share a memory limit: protocol.md 8.12. */
-class SocketsMemoryTest {
+class SeveralSocketsTest {
 
   private static final int MIB = 1 << 20;
+  private static final int MAX_SESSIONS = 80;
+  private static final KcpConfig CONFIG = KcpConfig.builder().delivery(Delivery.STREAM).build();
 
   private final MemoryLimit limit = MemoryLimit.shared(16 * MIB);
   private final List<Crowd> sockets = new ArrayList<>();
   private long mostUnvalidatedBytes;
 
   private void open(int number) {
-    KcpConfig config = KcpConfig.builder().delivery(Delivery.STREAM).build();
     for (int i = 0; i < number; i++) {
-      sockets.add(new Crowd(limit, config));
+      sockets.add(new Crowd(limit, CONFIG));
+    }
+  }
+
+  private void open(int number, SessionDirectory directory) {
+    for (int i = 0; i < number; i++) {
+      sockets.add(new Crowd(limit, CONFIG, directory));
     }
   }
 
@@ -65,6 +72,45 @@ class SocketsMemoryTest {
     }
     assertEquals(0, sockets.get(0).count(KcpCounter.ACCEPT_REFUSED));
     assertTrue(mostUnvalidatedBytes <= MIB + 4 * 9_000, "held " + mostUnvalidatedBytes);
+  }
+
+  /** They were refused as long as the forged sessions lasted. */
+  @Test
+  void forgedSessionsOfOneSocketGiveWayToClientsOfAnotherWhenThereAreTooMany() {
+    SessionDirectory directory = SessionDirectory.ofSeveral(MAX_SESSIONS);
+    open(4, directory);
+    forge(sockets.get(0), 2, 200);
+    assertFalse(directory.hasRoom());
+    assertClientsGetIn(100_000);
+    forge(sockets.get(0), 1_000, 200);
+    assertEquals(MAX_SESSIONS, tableSizes());
+    assertClientsGetIn(200_000);
+  }
+
+  private int tableSizes() {
+    return sockets.stream().mapToInt(socket -> socket.server.table.size()).sum();
+  }
+
+  /** Five new clients of each socket, while those of the first have nothing to do. */
+  private void assertClientsGetIn(int firstHost) {
+    List<Crowd.Client> clients = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      clients.add(sockets.get(i % 4).client(firstHost + i).send(10));
+    }
+    run(2_000);
+    for (int i = 0; i < 20; i++) {
+      assertEquals(10, sockets.get(i % 4).received.get(clients.get(i).address), "client " + i);
+    }
+    assertTrue(tableSizes() <= MAX_SESSIONS);
+  }
+
+  @Test
+  void sessionsStayWhenNoOtherSocketHasRefusedAny() {
+    open(4, SessionDirectory.ofSeveral(MAX_SESSIONS));
+    forge(sockets.get(0), 2, MAX_SESSIONS);
+    run(3_000);
+    assertEquals(MAX_SESSIONS, tableSizes());
+    assertEquals(0, sockets.get(0).count(KcpCounter.SESSIONS_EVICTED));
   }
 
   /** There was no room for them. */
