@@ -76,6 +76,7 @@ public final class MemoryBudget {
     receiving = new Share(limit.receiving());
     unvalidated = new Share(limit.unvalidated());
     networks = hasUnvalidatedShare() ? limit.networkParts().newCounters() : null;
+    limit.unvalidatedShare().add(unvalidated::readUsedBytes);
   }
 
   /** A budget without a limit; it still counts. */
@@ -313,19 +314,29 @@ public final class MemoryBudget {
 
   /** Whether unvalidated sessions have a share of their own. */
   public boolean hasUnvalidatedShare() {
-    return limit.unvalidatedShareBytes() > 0;
+    return limit.unvalidatedShare().bytes() > 0;
   }
 
-  /** What the share of unvalidated sessions has left, in bytes. */
+  /** What the share of unvalidated sessions has left for this budget, in bytes. */
   public long unvalidatedRoomBytes() {
     return hasUnvalidatedShare()
-        ? limit.unvalidatedShareBytes() - unvalidated.allBytes()
+        ? limit.unvalidatedShare().roomBytes(unvalidated.usedBytes)
         : roomBytes(Purpose.SPARE, 0);
   }
 
-  /** Whether less than half of that share is left. */
+  /**
+   * Whether that share has room for {@code bytes} that are not counted in it, if each budget has as
+   * much.
+   */
+  public boolean hasUnvalidatedRoomBeside(long bytes) {
+    return !hasUnvalidatedShare()
+        || bytes <= limit.unvalidatedShare().equalRoomBytes(unvalidated.usedBytes);
+  }
+
+  /** Whether less than half of what this budget may use of that share is left. */
   public boolean isUnvalidatedShareScarce() {
-    return hasUnvalidatedShare() && unvalidatedRoomBytes() < limit.unvalidatedShareBytes() / 2;
+    return hasUnvalidatedShare()
+        && unvalidatedRoomBytes() < limit.unvalidatedShare().mostBytes() / 2;
   }
 
   /**

@@ -42,7 +42,7 @@ public final class MemoryLimit {
   private static final int MIN_RESERVE_BYTES = 1024 * 1024;
 
   private final long limitBytes;
-  private final long unvalidatedBytes;
+  private final UnvalidatedShare unvalidatedShare;
   private final long reserveBytes;
 
   /** Null if the process has no limit. */
@@ -60,7 +60,7 @@ public final class MemoryLimit {
   private MemoryLimit(
       long limitBytes, long unvalidatedBytes, long reserveBytes, ProcessMemory process) {
     this.limitBytes = checkLimit(limitBytes);
-    this.unvalidatedBytes = unvalidatedBytes;
+    unvalidatedShare = new UnvalidatedShare(unvalidatedBytes);
     this.reserveBytes = reserveBytes;
     this.process = process;
     networkParts = new NetworkParts(limitBytes);
@@ -134,22 +134,22 @@ public final class MemoryLimit {
    * bring along from the share of unvalidated sessions when they are validated.
    */
   long withheldBytes() {
-    return reserveBytes + unvalidatedBytes;
+    return reserveBytes + unvalidatedShare.bytes();
   }
 
   /** What also the one that may use the reserve leaves free, for networks that hold nothing. */
   long withheldFromAllBytes() {
-    return unvalidatedBytes == 0 ? 0 : limitBytes / SMALL_NETWORKS_PART;
+    return unvalidatedShare.bytes() == 0 ? 0 : limitBytes / SMALL_NETWORKS_PART;
   }
 
   /** What the share of unvalidated sessions leaves, in bytes. */
   long commonBytes() {
-    return limitBytes - unvalidatedBytes;
+    return limitBytes - unvalidatedShare.bytes();
   }
 
-  /** The share of unvalidated sessions, in bytes; 0 if they have none of their own. */
-  long unvalidatedShareBytes() {
-    return unvalidatedBytes;
+  /** The share of unvalidated sessions. */
+  UnvalidatedShare unvalidatedShare() {
+    return unvalidatedShare;
   }
 
   /** How much is borrowed or given back at once, in bytes. */

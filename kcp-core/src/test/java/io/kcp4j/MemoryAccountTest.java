@@ -132,7 +132,7 @@ class MemoryAccountTest {
   void sharesOfASmallLimitAreAQuarterEach() {
     MemoryLimit small = MemoryLimit.shared(64 * KIB);
     assertEquals(16 * KIB, small.reserveBytes());
-    assertEquals(16 * KIB, small.unvalidatedShareBytes());
+    assertEquals(16 * KIB, small.unvalidatedShare().bytes());
     assertEquals(48 * KIB, small.commonBytes());
   }
 }

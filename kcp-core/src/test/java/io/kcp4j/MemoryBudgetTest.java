@@ -421,7 +421,7 @@ class MemoryBudgetTest {
       assertTrue(other.tryReserve(6 * KIB));
       assertFalse(account(loops[1 - network % 2], network).tryReserve(1), "not for each session");
     }
-    long mostBytes = 8 * MIB - limit.reserveBytes() - limit.unvalidatedShareBytes();
+    long mostBytes = 8 * MIB - limit.reserveBytes() - limit.unvalidatedShare().bytes();
     assertTrue(limit.borrowedBytes() <= mostBytes, "" + limit.borrowedBytes());
   }
 

@@ -84,6 +84,16 @@ final class Admission {
     decider.sweep(nowUs);
   }
 
+  /**
+   * Unvalidated sessions end for those that other tables have had to refuse. To be called at the
+   * end of a batch of input, and once a second. User code may run.
+   */
+  void giveWay(long nowUs) {
+    while (directory.isRoomAwaited(nowUs) && mayEvict()) {
+      table.evict(unvalidated.candidate(), nowUs);
+    }
+  }
+
   // Packets of no session
 
   /** How many packets have been for a session of another table. */
@@ -180,7 +190,7 @@ final class Admission {
     }
     if (acceptsOnProbe) {
       begin(segments, start, nonceBytes, nowUs);
-    } else if (isAccepting(remote)) {
+    } else if (isAccepting(remote, nowUs)) {
       responder.answerProbe(remote, index.lastKey().conv());
     } else {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
@@ -233,15 +243,21 @@ final class Admission {
     }
   }
 
-  private boolean isAccepting(InetSocketAddress remote) {
+  private boolean isAccepting(InetSocketAddress remote, long nowUs) {
     return directory.acceptsSessions()
-        && (directory.hasRoom() || mayEvict())
+        && (directory.hasRoom() || mayEvict() || awaitRoom(nowUs))
         && handler.isAccepting(remote, index.lastKey().conv());
   }
 
   /** Whether a session can give way to a new one. */
   private boolean mayEvict() {
     return unvalidated.size() >= MIN_TO_EVICT;
+  }
+
+  /** Other tables are told; returns false, since there is no room yet. */
+  private boolean awaitRoom(long nowUs) {
+    directory.awaitRoom(nowUs);
+    return false;
   }
 
   // Attempts to begin a session
@@ -275,7 +291,7 @@ final class Admission {
     if (!mayBeReplay && !isFull && !unvalidated.isUnderPressure(nowUs)) {
       return Decision.ADMIT;
     }
-    if (!isAccepting(index.lastKey().remote())) {
+    if (!isAccepting(index.lastKey().remote(), nowUs)) {
       return Decision.REFUSE;
     }
     return mayBeReplay
@@ -294,7 +310,7 @@ final class Admission {
       counters.add(KcpCounter.REPLAYED, 1); // Another socket has just received it.
       return;
     }
-    if (backlog.isFull() || !enter()) {
+    if (backlog.isFull() || !enter(nowUs)) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
@@ -314,7 +330,7 @@ final class Admission {
   }
 
   /** Counts a session, if there is room for it, or another can give way. */
-  private boolean enter() {
+  private boolean enter(long nowUs) {
     if (directory.tryEnter()) {
       return true;
     }
@@ -322,7 +338,7 @@ final class Admission {
       directory.enter();
       return true;
     }
-    return false;
+    return awaitRoom(nowUs);
   }
 
   // The driver's answers

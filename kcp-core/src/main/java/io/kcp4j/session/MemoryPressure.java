@@ -129,7 +129,7 @@ final class MemoryPressure {
   }
 
   private boolean isShareExceeded() {
-    return budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < waitingBytes;
+    return !budget.hasUnvalidatedRoomBeside(waitingBytes);
   }
 
   /** An unvalidated session has to give way. */

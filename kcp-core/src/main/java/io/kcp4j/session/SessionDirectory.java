@@ -20,7 +20,19 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 public final class SessionDirectory {
 
+  /** A table that has refused a session waits for room: idle tables are swept once a second. */
+  private static final long AWAITED_US = 2_000_000;
+
+  /** Other tables make room for this number of sessions while one waits. */
+  private static final int AWAITED_SESSIONS = 32;
+
+  private static final long NEVER = Long.MIN_VALUE;
+
   private final int maxSessions;
+
+  /** When one of several tables has refused a session last for want of room. */
+  private volatile long awaitedAtUs = NEVER;
+
   private final AtomicInteger sessions = new AtomicInteger();
 
   /** The table that each key belongs to; null where there is only one table. */
@@ -113,6 +125,21 @@ public final class SessionDirectory {
   /** Whether there is room for a session that a peer begins. */
   boolean hasRoom() {
     return sessions.get() < maxSessions;
+  }
+
+  /** A table has no room for a session, and none of its own that can give way. */
+  void awaitRoom(long nowUs) {
+    if (homes != null) {
+      awaitedAtUs = nowUs;
+    }
+  }
+
+  /** Whether unvalidated sessions have to give way to those of another table. */
+  boolean isRoomAwaited(long nowUs) {
+    long atUs = awaitedAtUs;
+    return atUs != NEVER
+        && nowUs - atUs <= AWAITED_US
+        && sessions.get() > maxSessions - AWAITED_SESSIONS;
   }
 
   /** Whether there are more sessions than there is room for. */

@@ -735,8 +735,9 @@ public final class SessionTable {
     }
   }
 
-  /** Sessions that wait for memory get some, or others end for them. */
+  /** Sessions that wait for memory get some, or others end for them, or for want of room. */
   private void relieve(long nowUs) {
+    admission.giveWay(nowUs);
     if (pressure.isActive()) {
       pressure.update(nowUs);
       flushQueue.flushPending(nowUs);

@@ -20,11 +20,6 @@ final class StatelessResponder {
   /** The sequence number before the first of a session. */
   private static final int CHALLENGE_SN = -1;
 
-  /** So many packets a second at most are answered that name a session. */
-  private static final int MAX_QUERIES_PER_SECOND = 1_000;
-
-  private static final int SECOND_US = 1_000_000;
-
   private final SessionTable.Handler handler;
   private final FlushQueue flushQueue;
   private final PacketOutput output;
@@ -33,8 +28,8 @@ final class StatelessResponder {
   private final KcpCounters counters;
   private ResetTokens tokens;
 
-  private long secondAtUs;
-  private int queriesInSecond;
+  /** Null until a query has come. */
+  private QueryBudget queries;
 
   StatelessResponder(
       SessionTable.Handler handler,
@@ -119,7 +114,8 @@ final class StatelessResponder {
    */
   void answerQuery(SessionKey client, ByteBuf segments, int query, long nowUs) {
     Echo echo = Echo.read(segments, query);
-    if (mayAnswerQuery(segments, resetBytes(echo), nowUs)) {
+    if (mayAnswer(segments, resetBytes(echo))
+        && queries(nowUs).takeForUnknown(client.remote(), nowUs)) {
       int una = ExtensionMessage.queryUna(segments, query);
       reset(client, una, ExtensionMessage.longValue(segments, query), echo);
     }
@@ -163,7 +159,7 @@ final class StatelessResponder {
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
             + ExtensionMessage.itemBytes(ExtensionMessage.PATH_CHALLENGE)
             + Echo.bytes(echo);
-    if (!mayAnswerQuery(segments, bytes, nowUs)) {
+    if (!mayAnswer(segments, bytes) || !queries(nowUs).takeForSession(nowUs)) {
       return false;
     }
     ByteBuf out = beginMessage(client, ExtensionMessage.queryUna(segments, query), bytes);
@@ -184,18 +180,16 @@ final class StatelessResponder {
     return out;
   }
 
-  /** Whether a query may be answered by a message of so many bytes. */
-  private boolean mayAnswerQuery(ByteBuf segments, int bytes, long nowUs) {
-    boolean isLongEnough = segments.readableBytes() >= Segment.HEADER_BYTES + bytes;
-    return isLongEnough && handler.isOutputWritable() && takeAnswer(nowUs);
+  /** Whether a query may be answered by a message of this size: no longer than it is itself. */
+  private boolean mayAnswer(ByteBuf segments, int bytes) {
+    return segments.readableBytes() >= Segment.HEADER_BYTES + bytes && handler.isOutputWritable();
   }
 
-  private boolean takeAnswer(long nowUs) {
-    if (nowUs - secondAtUs >= SECOND_US) {
-      secondAtUs = nowUs;
-      queriesInSecond = 0;
+  private QueryBudget queries(long nowUs) {
+    if (queries == null) {
+      queries = new QueryBudget(new KeyHash(), nowUs);
     }
-    return ++queriesInSecond <= MAX_QUERIES_PER_SECOND;
+    return queries;
   }
 
   private ByteBuf begin(InetSocketAddress remote, int bytes) {

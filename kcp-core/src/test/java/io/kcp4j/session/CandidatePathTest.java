@@ -311,6 +311,29 @@ class CandidatePathTest {
     assertEquals(1, server.count(KcpCounter.PEERS_MOVED));
   }
 
+  /** 20,000 queries a second that name no session took the answers of all. */
+  @Test
+  void clientLearnsInAboutASecondThoughOthersSendQueriesThatNameNoSession() {
+    begin();
+    ByteBuf other = recordQueries().get(0);
+    other.setLongLE(query(other) + ExtensionMessage.ITEM_HEADER_BYTES, 0x1234_5678_9abc_def0L);
+    VirtualHost attacker = new VirtualHost(1_000);
+    rebind();
+    long startUs = client.nowUs;
+    client.write(10);
+    while (client.ends.isEmpty() && client.nowUs < startUs + 10_000_000) {
+      for (int i = 0; i < 200; i++) {
+        server.take(attacker, List.of(other));
+      }
+      server.packetsTo(attacker);
+      step();
+    }
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+    long tookMs = (client.nowUs - startUs) / 1_000;
+    assertTrue(tookMs <= 1_500, tookMs + " ms");
+    assertTrue(server.count(KcpCounter.STATELESS_RESETS_OUT) > 500, "the others are answered, too");
+  }
+
   @Test
   void clientLearnsThoughTheServersResetIsLost() {
     begin();

@@ -85,6 +85,10 @@ final class Crowd {
   }
 
   Crowd(MemoryLimit limit, KcpConfig config) {
+    this(limit, config, SessionDirectory.ofOne(10_000));
+  }
+
+  Crowd(MemoryLimit limit, KcpConfig config, SessionDirectory directory) {
     this.limit = limit;
     budget = new MemoryBudget(limit);
     limit.networkParts().hashSeed(1); // With any seed, two networks might share a counter.
@@ -92,7 +96,7 @@ final class Crowd {
     this.config = config;
     serverConfig = config;
     server =
-        TestDriver.builder(context).deadlines(deadlines).maxSessions(10_000).nowUs(nowUs).build();
+        TestDriver.builder(context).deadlines(deadlines).directory(directory).nowUs(nowUs).build();
     server.acceptor = this::accept;
     server.output = remote -> new Output(SERVER, remote);
     server.onProgress = this::read;

@@ -1,6 +1,8 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
@@ -222,5 +224,25 @@ class SessionDirectoryTest {
     assertEquals(2, second.table.size());
     receive(second, push(7, 1));
     assertEquals(20, second.accepted.get(0).kcp().receive().readableBytes());
+  }
+
+  @Test
+  void tablesMakeRoomForTwoSecondsAfterARefusal() {
+    SessionDirectory several = SessionDirectory.ofSeveral(33);
+    several.enter();
+    assertFalse(several.isRoomAwaited(0), "nobody was refused");
+    several.awaitRoom(1_000_000);
+    assertFalse(several.isRoomAwaited(1_000_000), "there is room for 32");
+    several.enter();
+    assertTrue(several.isRoomAwaited(3_000_000));
+    assertFalse(several.isRoomAwaited(3_000_001));
+  }
+
+  @Test
+  void nobodyMakesRoomWhereThereIsOneTable() {
+    SessionDirectory one = SessionDirectory.ofOne(1);
+    one.enter();
+    one.awaitRoom(1_000_000);
+    assertFalse(one.isRoomAwaited(1_000_000));
   }
 }
