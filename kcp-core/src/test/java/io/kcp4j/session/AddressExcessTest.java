@@ -196,7 +196,8 @@ class AddressExcessTest {
     assertEquals(64, answered(1, 100));
     assertEquals(0, answered(101, 10));
     nowUs += 500_000;
-    assertEquals(32, answered(201, 100), 1);
+    long answered = answered(201, 100);
+    assertTrue(answered >= 31 && answered <= 33, "" + answered);
   }
 
   @Test

@@ -187,10 +187,10 @@ class CandidatePathsTest {
       }
     }
     assertEquals(List.of(EndReason.PEER_MOVED), server.ends);
-    assertEquals(waitUs, server.nowUs - startUs, 3_000);
+    assertTrue(Math.abs(waitUs - (server.nowUs - startUs)) <= 3_000);
     for (int i = 1; i < challengedAtUs.size(); i++) {
       long gapUs = challengedAtUs.get(i) - challengedAtUs.get(i - 1);
-      assertEquals(timeoutUs, gapUs, 3_000, challengedAtUs::toString);
+      assertTrue(Math.abs(timeoutUs - gapUs) <= 3_000, challengedAtUs::toString);
     }
     long challenges = Math.min(3, 1 + (waitUs - 3_000) / timeoutUs);
     assertEquals(challenges, challengedAtUs.size(), challengedAtUs::toString);
