@@ -41,7 +41,7 @@ public final class MemoryBudget {
   /** A network that holds no more than this part of the room may use it for any purpose. */
   private static final int LITTLE_PART = 8;
 
-  /** A network may hold so much while others leave nothing: a few small messages, or a stream. */
+  /** The most that a network may hold while others leave nothing: small messages, or a stream. */
   private static final int SMALL_BYTES = 8 * 1024;
 
   private final MemoryLimit limit;
@@ -205,7 +205,7 @@ public final class MemoryBudget {
     return leftBytes - leftBytes / 4 * purpose.keptQuarters - receiving.allBytes();
   }
 
-  /** What sessions of a network can use, without the reserve, in bytes. */
+  /** The room for sessions of a network without the reserve, in bytes. */
   long roomBytesToAdvertise(int network) {
     return Math.max(roomBytesToAdvertise(limit.withheldBytes(), 0), smallRoomBytes(network));
   }
@@ -317,7 +317,7 @@ public final class MemoryBudget {
     return limit.unvalidatedShare().bytes() > 0;
   }
 
-  /** What the share of unvalidated sessions has left for this budget, in bytes. */
+  /** The room for this budget in the share of unvalidated sessions, in bytes. */
   public long unvalidatedRoomBytes() {
     return hasUnvalidatedShare()
         ? limit.unvalidatedShare().roomBytes(unvalidated.usedBytes)

@@ -137,7 +137,7 @@ public final class MemoryLimit {
     return reserveBytes + unvalidatedShare.bytes();
   }
 
-  /** What also the one that may use the reserve leaves free, for networks that hold nothing. */
+  /** The bytes that even the holder of the reserve leaves free, for networks that hold nothing. */
   long withheldFromAllBytes() {
     return unvalidatedShare.bytes() == 0 ? 0 : limitBytes / SMALL_NETWORKS_PART;
   }

@@ -15,7 +15,7 @@ import java.util.Map;
  */
 final class SendReclaim {
 
-  /** A peer has so long to take something. */
+  /** The time that a peer has to take something. */
   private static final int PERIOD_US = 8_000_000;
 
   /** It has to take this part of what its session holds. */
@@ -25,8 +25,8 @@ final class SendReclaim {
   private final NetworkParts parts;
   private long begunAtUs;
 
-  /** What the sessions had sent when the period began; empty while nobody waits. */
-  private Map<Session, Integer> sent = Map.of();
+  /** What each session had sent when the period began; null while nobody waits. */
+  private Map<Session, Integer> sent;
 
   SendReclaim(SessionTable table, MemoryBudget budget) {
     this.table = table;
@@ -35,14 +35,14 @@ final class SendReclaim {
 
   /** Whether {@link #update} has anything to do. */
   boolean isActive() {
-    return !sent.isEmpty() || parts.isSendAwaited();
+    return sent != null || parts.isSendAwaited();
   }
 
   /** To be called at least once a second. User code may run. */
   void update(long nowUs) {
     if (!parts.isSendAwaited()) {
-      sent = Map.of();
-    } else if (sent.isEmpty()) {
+      sent = null;
+    } else if (sent == null) {
       begin(nowUs);
     } else if (nowUs - begunAtUs >= PERIOD_US) {
       List<Session> resting = resting();

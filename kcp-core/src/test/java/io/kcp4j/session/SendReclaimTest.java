@@ -1,0 +1,32 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import io.kcp4j.Delivery;
+import io.kcp4j.KcpConfig;
+import java.lang.management.ManagementFactory;
+import org.junit.jupiter.api.Test;
+
+/** {@link SendReclaim}: what it costs. That sessions end is in {@link HoardingNetworksTest}. */
+class SendReclaimTest {
+
+  private static final int UPDATES = 1_000;
+
+  /** A table without sessions that send looked at all of them after each batch. */
+  @Test
+  void sessionsAreLookedAtOnceInAPeriod() {
+    Crowd crowd = new Crowd(1 << 20, KcpConfig.builder().delivery(Delivery.STREAM).build());
+    SendReclaim reclaim = new SendReclaim(crowd.server.table, crowd.budget);
+    crowd.budget.limit().networkParts().awaitSending(crowd.nowUs);
+    reclaim.update(crowd.nowUs);
+    var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = threads.getCurrentThreadAllocatedBytes();
+    for (int i = 0; i < UPDATES; i++) {
+      reclaim.update(crowd.nowUs);
+    }
+    long each = (threads.getCurrentThreadAllocatedBytes() - before) / UPDATES;
+    assertTrue(reclaim.isActive());
+    assertTrue(each < 16, each + " bytes");
+  }
+}
