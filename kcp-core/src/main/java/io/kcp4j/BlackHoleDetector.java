@@ -63,6 +63,11 @@ final class BlackHoleDetector {
     this.kcp = kcp;
   }
 
+  /** Whether a probe is about to tell the reason of all losses that are known. */
+  boolean isProbeWanted() {
+    return isProbeWanted;
+  }
+
   /**
    * The segment in flight at {@code index} was lost, three times or more, and is sent again now.
    */

@@ -549,7 +549,9 @@ public final class Kcp {
    * validated, the limit may have been the reason.
    */
   void lostOften(int index) {
-    if (smallDatagramBytes() != Integer.MAX_VALUE && sendLimit == null) {
+    boolean isProbeWanted = blackHoles != null && blackHoles.isProbeWanted();
+    boolean isLarge = smallDatagramBytes() != Integer.MAX_VALUE;
+    if (isLarge && !isProbeWanted && sendLimit == null) {
       blackHoles().lost(index);
     }
   }

@@ -3,6 +3,9 @@ package io.kcp4j.jmh;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounters;
+import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
@@ -47,7 +50,16 @@ public abstract class KcpBenchmark {
 
   private static final int SN_OFFSET = 12;
 
-  /** Makes a session without congestion control, burst limit and timeouts, and a large window. */
+  /**
+   * Of the sessions of all threads, each of which borrows from it like a socket of a server: the
+   * option {@code -t 2} of JMH measures {@code SOCKETS} set to 2.
+   */
+  private static final MemoryLimit SERVER = MemoryLimit.shared(1L << 30);
+
+  /**
+   * Makes a session of a server, without congestion control, burst limit and timeouts, and a large
+   * window.
+   */
   static Kcp session(KcpConfig.Builder config) {
     KcpConfig unlimited =
         config
@@ -57,7 +69,9 @@ public abstract class KcpBenchmark {
             .deadLink(0)
             .progressTimeoutMs(0)
             .build();
-    Kcp kcp = new Kcp(CONV, unlimited, KcpContext.of(ALLOCATOR), 0);
+    MemoryBudget budget = new MemoryBudget(SERVER);
+    KcpContext context = new KcpContext(ALLOCATOR, budget, new KcpCounters());
+    Kcp kcp = new Kcp(CONV, unlimited, context, 0);
     openRemoteWindow(kcp);
     return kcp;
   }
