@@ -147,6 +147,7 @@ public final class MemoryAccount {
   /** The session could use more memory than there is for it, to receive. */
   void noteShortage(int bytes) {
     refusedBytes = bytes;
+    noteRefusal();
   }
 
   /** The same to send, unless it is short for receiving, too. */
@@ -154,6 +155,18 @@ public final class MemoryAccount {
     if (refusedBytes == 0) {
       refusedBytes = -bytes;
     }
+    noteRefusal();
+  }
+
+  private void noteRefusal() {
+    if (!isUnvalidated) {
+      budget().limit().refused();
+    }
+  }
+
+  /** How often sessions of the same limit were refused memory. */
+  public long refusals() {
+    return budget().limit().refusals();
   }
 
   private boolean refuse(int bytes) {
@@ -293,7 +306,11 @@ public final class MemoryAccount {
   }
 
   private boolean countStream(int bytes, boolean isReserved) {
-    streamBytes += isReserved ? bytes : 0;
+    if (isReserved) {
+      streamBytes += bytes;
+    } else {
+      noteRefusal();
+    }
     return isReserved;
   }
 

@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * The memory limit of a server, or of the clients of an event loop group. Each event loop has a
@@ -56,6 +57,9 @@ public final class MemoryLimit {
   private final AtomicLong sending = new AtomicLong();
   private final AtomicLong receiving = new AtomicLong();
   private final AtomicLong unvalidated = new AtomicLong();
+
+  /** How often a session that is validated was refused memory. */
+  private final LongAdder refusals = new LongAdder();
 
   private MemoryLimit(
       long limitBytes, long unvalidatedBytes, long reserveBytes, ProcessMemory process) {
@@ -127,6 +131,16 @@ public final class MemoryLimit {
     if (process != null) {
       process.remove(this);
     }
+  }
+
+  /** Memory was refused to a session whose path is validated. */
+  void refused() {
+    refusals.increment();
+  }
+
+  /** How often that was so: if it changes, what nobody may ever read should be given up. */
+  public long refusals() {
+    return refusals.sum();
   }
 
   /**

@@ -82,6 +82,10 @@ public interface ConnectionMemory {
   /** Asks the peer to prove its address. */
   void validatePeer();
 
-  /** Whether the connection has ended so that its memory becomes free: nothing may be kept. */
+  /**
+   * Whether nothing may be kept of what has arrived: the connection has ended so that its memory
+   * becomes free, or another one was refused memory since this was asked first, when the connection
+   * had ended.
+   */
   boolean isRevoked();
 }

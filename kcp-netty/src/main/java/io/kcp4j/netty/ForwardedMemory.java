@@ -12,6 +12,9 @@ final class ForwardedMemory implements ConnectionMemory {
 
   private final KcpChannel channel;
 
+  /** The refusals of memory when the session had ended; -1 before. */
+  private long refusals = -1;
+
   ForwardedMemory(KcpChannel channel) {
     this.channel = channel;
   }
@@ -60,6 +63,16 @@ final class ForwardedMemory implements ConnectionMemory {
 
   @Override
   public boolean isRevoked() {
-    return channel.endReason() == EndReason.MEMORY_SHORTAGE || channel.mayBeForged();
+    return channel.endReason() == EndReason.MEMORY_SHORTAGE
+        || channel.mayBeForged()
+        || (!channel.isActive() && wasRefusedSinceEnd());
+  }
+
+  private boolean wasRefusedSinceEnd() {
+    long refusalsNow = account().refusals();
+    if (refusals == -1) {
+      refusals = refusalsNow;
+    }
+    return refusalsNow != refusals;
   }
 }

@@ -180,6 +180,37 @@ class StreamMemoryTest {
     }
   }
 
+  /** Their channels would wait for ten minutes for somebody to read. */
+  @Test
+  void bytesThatAreNotReadAfterTheirSessionGiveWayToOthers() throws Exception {
+    long limitBytes = 4 << 20;
+    SmuxConfig config = SmuxConfig.builder().closeTimeoutMs(600_000).build();
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, limitBytes);
+      KcpServerChannel server = serve(fixture, config, new Accept(false));
+      KcpChannel hoarder = connect(fixture, config);
+      for (int i = 0; i < 16; i++) {
+        SmuxStreamChannel stream = open(hoarder, new ChannelInboundHandlerAdapter());
+        stream.writeAndFlush(Fixture.buffer(stream, new byte[250_000]));
+      }
+      KcpChannel child = fixture.child();
+      await().until(() -> !child.config().isAutoRead());
+      hoarder.abort(1);
+      await().until(() -> !child.isOpen());
+      assertTrue(server.heldBytes() > limitBytes / 8, "" + server.heldBytes());
+      assertTrue(accepted.stream().anyMatch(Channel::isOpen));
+
+      KcpChannel other = connect(fixture, config);
+      await()
+          .until(
+              () -> {
+                open(other, new ChannelInboundHandlerAdapter()); // Refused, until there is room.
+                return accepted.stream().limit(16).noneMatch(Channel::isOpen);
+              });
+      await().until(() -> server.heldBytes() < limitBytes / 8);
+    }
+  }
+
   private static long unreadBytes(Fixture fixture) {
     return fixture.children.stream()
         .map(StreamMemoryTest::stats)

@@ -24,6 +24,9 @@ final class StreamClosure {
   /** A user-defined writability bit that users are unlikely to set themselves. */
   private static final int WRITABILITY = 31;
 
+  /** How often a channel that drains asks whether its memory is wanted. */
+  private static final int REVOKED_CHECK_MS = 1_000;
+
   private final SmuxStreamChannel channel;
   private final StreamEvents events;
 
@@ -221,32 +224,49 @@ final class StreamClosure {
   private void drain() {
     if (!isDraining) {
       isDraining = true;
-      limitDraining(channel.reader().reads());
+      limitDraining(channel.reader().reads(), nowMs() + channel.closeTimeoutMs());
     }
   }
 
-  /**
-   * Closes the channel if nothing is read for some time, so that unread input is not kept forever.
-   */
-  private void limitDraining(long reads) {
-    schedule(
-        () -> {
-          if (channel.reader().reads() != reads) {
-            limitDraining(channel.reader().reads());
-          } else if (events.failure() != null) {
-            channel.end(events.failure());
-          } else {
-            channel.closeNow();
-          }
-        });
+  private long nowMs() {
+    return TimeUnit.NANOSECONDS.toMillis(channel.parent().eventLoop().ticker().nanoTime());
   }
 
-  private void schedule(Runnable task) {
+  /**
+   * Closes the channel if nothing is read for some time, so that unread input is not kept forever,
+   * or as soon as its memory is wanted.
+   */
+  private void limitDraining(long reads, long endAtMs) {
+    schedule(
+        () -> {
+          long readsNow = channel.reader().reads();
+          if (channel.memory().isRevoked()) {
+            endDraining();
+          } else if (readsNow != reads) {
+            limitDraining(readsNow, nowMs() + channel.closeTimeoutMs());
+          } else if (nowMs() < endAtMs) {
+            limitDraining(reads, endAtMs);
+          } else {
+            endDraining();
+          }
+        },
+        Math.min(endAtMs - nowMs(), REVOKED_CHECK_MS));
+  }
+
+  private void endDraining() {
+    if (events.failure() != null) {
+      channel.end(events.failure());
+    } else {
+      channel.closeNow();
+    }
+  }
+
+  private void schedule(Runnable task, long delayMs) {
     timeout =
         channel
             .parent() // The channel itself may not be registered yet.
             .eventLoop()
-            .schedule(task, channel.closeTimeoutMs(), TimeUnit.MILLISECONDS);
+            .schedule(task, delayMs, TimeUnit.MILLISECONDS);
   }
 
   // Closing.
@@ -266,7 +286,7 @@ final class StreamClosure {
       return false;
     }
     isLingering = true;
-    schedule(channel::closeNow);
+    schedule(channel::closeNow, channel.closeTimeoutMs());
     endWrites();
     events.enqueue();
     return true;
