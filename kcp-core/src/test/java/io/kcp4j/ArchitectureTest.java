@@ -112,6 +112,9 @@ class ArchitectureTest {
   /** Shared by tables on several threads; it neither starts threads nor blocks. */
   private static final String SESSION_DIRECTORY = "io.kcp4j.session.SessionDirectory";
 
+  /** Part of that. */
+  private static final String AUTHENTICATED_SESSIONS = "io.kcp4j.session.AuthenticatedSessions";
+
   /** Its keys expire in real time. */
   private static final String NONCE_SOURCE = "io.kcp4j.crypto.NonceSource";
 
@@ -196,6 +199,8 @@ class ArchitectureTest {
           .doNotHaveFullyQualifiedName(SPARE_TRANSMISSIONS)
           .and()
           .doNotHaveFullyQualifiedName(SESSION_DIRECTORY)
+          .and()
+          .doNotHaveFullyQualifiedName(AUTHENTICATED_SESSIONS)
           .should()
           .dependOnClassesThat(
               resideInAnyPackage("java.util.concurrent", "java.util.concurrent.locks..")

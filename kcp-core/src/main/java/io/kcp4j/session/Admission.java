@@ -3,7 +3,6 @@ package io.kcp4j.session;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.fec.FecPacket;
 import io.kcp4j.session.AttemptDecider.Decision;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
@@ -321,11 +320,8 @@ final class Admission {
       return;
     }
     candidates.forget(key);
-    boolean hasFec = segments.readerIndex() - start >= FecPacket.DATA_HEADER_BYTES;
-    boolean isFecUpper =
-        !hasFec || Math.abs(FecPacket.seqid(segments, start)) >= FecPacket.UPPER_SEQID / 2;
-    int ts = FirstDatagram.timestamp(segments);
-    begun = new Incoming(this, key, isValidated, ts, isFecUpper);
+    FirstPacket first = FirstPacket.read(segments, start, nonce != 0);
+    begun = new Incoming(this, key, isValidated, first);
     backlog.add(begun);
   }
 
@@ -391,6 +387,9 @@ final class Admission {
         table.validated(session, nowUs);
       }
     }
+    if (incoming.first().isAuthenticated()) {
+      begunAuthenticated(session, incoming, nowUs);
+    }
     backlog.remove(incoming);
     incoming.accepted(session);
     try {
@@ -405,6 +404,17 @@ final class Admission {
     }
     table.endReplaced(nowUs);
     return true;
+  }
+
+  /** A client that receives at its address has no use for other sessions that it has begun. */
+  private void begunAuthenticated(Session session, Incoming incoming, long nowUs) {
+    int incarnation = incoming.first().incarnation();
+    directory.authenticated().add(session, incarnation);
+    if (incoming.isValidated() && incarnation != 0) {
+      for (Session other : directory.authenticated().othersOfClient(session, incarnation)) {
+        other.begunAgain(table, nowUs);
+      }
+    }
   }
 
   void refuse(Incoming incoming) {

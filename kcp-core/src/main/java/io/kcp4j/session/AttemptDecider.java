@@ -104,11 +104,13 @@ final class AttemptDecider {
   }
 
   /**
-   * Whether a first packet has the conversation id of an earlier one, or has begun a session
-   * before. Remembers the conversation id.
+   * Whether a first packet has the conversation id of an earlier one or of a session that lives, or
+   * has begun a session before. Remembers the conversation id.
    */
   boolean mayBeReplay(long nonce, long nowUs) {
-    return replays().addConv(index.lastKey().conv(), nowUs)
+    int conv = index.lastKey().conv();
+    return replays().addConv(conv, nowUs)
+        || directory.authenticated().contains(conv)
         || replays().containsNonce(nonce, nowUs);
   }
 

@@ -146,8 +146,13 @@ final class CandidatePaths {
       session.kcp().probe(); // Its messages have no room for a challenge.
     }
     table.scheduleFlush(session);
+    deadlines.arm(candidate, nowUs + answerUs(session));
+  }
+
+  /** The time that a peer has to answer at the address of its session, in microseconds. */
+  static long answerUs(Session session) {
     long waitUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
-    deadlines.arm(candidate, nowUs + Math.max(MIN_WAIT_US, Math.min(MAX_WAIT_US, waitUs)));
+    return Math.max(MIN_WAIT_US, Math.min(MAX_WAIT_US, waitUs));
   }
 
   /** The time of a candidate is over. */

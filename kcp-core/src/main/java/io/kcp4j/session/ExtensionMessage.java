@@ -186,6 +186,16 @@ final class ExtensionMessage {
    * this has been validated before.
    */
   static int findInSegments(ByteBuf segments, int type) {
+    int last = findSegment(segments);
+    if (last == NONE) {
+      return NONE;
+    }
+    int message = last + Segment.HEADER_BYTES;
+    return find(segments, message, message + Segment.length(segments, last), type);
+  }
+
+  /** The index of the segment whose message ends these segments, or NONE. */
+  static int findSegment(ByteBuf segments) {
     int end = segments.writerIndex();
     int index = segments.readerIndex();
     int last = index;
@@ -201,7 +211,7 @@ final class ExtensionMessage {
     return index > last
             && Segment.cmd(segments, last) == Segment.WINS
             && isValid(segments, message, index - message)
-        ? find(segments, message, index, type)
+        ? last
         : NONE;
   }
 

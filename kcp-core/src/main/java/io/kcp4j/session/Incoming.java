@@ -20,8 +20,7 @@ public final class Incoming {
   private final Admission admission;
   private final SessionKey key;
   private final boolean isValidated;
-  private final int ts;
-  private final boolean isFecUpper;
+  private final FirstPacket first;
   private final List<ByteBuf> packets = new ArrayList<>(1);
 
   /** Null until the attempt is accepted. */
@@ -30,12 +29,11 @@ public final class Incoming {
   /** Whether the driver has left the attempt unanswered for later. */
   private boolean isDeferred;
 
-  Incoming(Admission admission, SessionKey key, boolean isValidated, int ts, boolean isFecUpper) {
+  Incoming(Admission admission, SessionKey key, boolean isValidated, FirstPacket first) {
     this.admission = admission;
     this.key = key;
     this.isValidated = isValidated;
-    this.ts = ts;
-    this.isFecUpper = isFecUpper;
+    this.first = first;
   }
 
   /** The address of the peer. From any thread. */
@@ -56,14 +54,9 @@ public final class Incoming {
     return isValidated;
   }
 
-  /** Whether the sequence numbers of the peer's FEC begin, or will begin, far above 0. */
-  boolean isFecUpper() {
-    return isFecUpper;
-  }
-
-  /** The timestamp of the first segment. */
-  int ts() {
-    return ts;
+  /** The packet that has begun the attempt. */
+  FirstPacket first() {
+    return first;
   }
 
   /**

@@ -44,6 +44,21 @@ record Parameters(int incarnation, int delivery, int flags) {
     return hash == 0 ? 1 : hash;
   }
 
+  /**
+   * The incarnation that an offer in the first datagram of a client says; 0 if there is none. None
+   * of this has been validated before.
+   */
+  static int offeredIncarnation(ByteBuf segments) {
+    if (ExtensionMessage.findInSegments(segments, ExtensionMessage.OFFER)
+        == ExtensionMessage.NONE) {
+      return 0;
+    }
+    int item = ExtensionMessage.findInSegments(segments, ExtensionMessage.PARAMETERS);
+    return item == ExtensionMessage.NONE
+        ? Segment.sn(segments, ExtensionMessage.findSegment(segments))
+        : read(segments, item).incarnation();
+  }
+
   /** Reads an item PARAMETERS at {@code index}. */
   static Parameters read(ByteBuf buf, int index) {
     return new Parameters(

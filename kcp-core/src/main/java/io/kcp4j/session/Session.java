@@ -125,6 +125,11 @@ public final class Session extends FlushQueue.Entry {
     kcp.endSendLimit();
   }
 
+  /** Its client has begun it again, at a table that may be on another thread. From any thread. */
+  void begunAgain(SessionTable at, long nowUs) {
+    table.begunAgain(this, at, nowUs);
+  }
+
   /** The conversation id. */
   public int conv() {
     return kcp.conv();
@@ -428,8 +433,8 @@ public final class Session extends FlushQueue.Entry {
    * FEC, apart from those of the peer. To be called before anything is sent.
    */
   void keepApart(Incoming incoming, long nowUs) {
-    kcp.keepTimestampsApart(incoming.ts(), nowUs);
-    int firstSeqid = incoming.isFecUpper() ? 0 : FecPacket.UPPER_SEQID;
+    kcp.keepTimestampsApart(incoming.first().ts(), nowUs);
+    int firstSeqid = incoming.first().isFecUpper() ? 0 : FecPacket.UPPER_SEQID;
     if (hasOwnFec()) {
       fec.firstSeqid(firstSeqid);
     } else {

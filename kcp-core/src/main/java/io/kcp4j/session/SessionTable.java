@@ -131,6 +131,18 @@ public final class SessionTable {
     default void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {}
 
     /**
+     * Has the thread of this table run a task. Called on the thread of another table; never where
+     * there is only one table. By default the task runs at once, as is right where all tables are
+     * on one thread.
+     *
+     * @return false if the thread has ended
+     */
+    default boolean execute(Runnable task) {
+      task.run();
+      return true;
+    }
+
+    /**
      * A datagram was refused whose peer seems to have other settings, or a peer has said that its
      * session has another delivery. Called for each such datagram and session: the driver limits
      * what it logs.
@@ -200,6 +212,7 @@ public final class SessionTable {
   private final Admission admission;
   private final PacketDemux demux;
   private final ClosingSessions closing;
+  private final BegunAgain begunAgain;
   private final StatelessResponder responder;
   private final CandidatePaths candidates;
   private final OpenBudget openBudget;
@@ -280,6 +293,7 @@ public final class SessionTable {
             deferred,
             this::validated);
     closing = new ClosingSessions(this, deadlines);
+    begunAgain = new BegunAgain(this, counters);
   }
 
   /**
@@ -481,6 +495,8 @@ public final class SessionTable {
 
   private void leave(Session session) {
     unvalidated.remove(session);
+    begunAgain.remove(session);
+    directory.authenticated().remove(session);
     pressure.remove(session);
     flushQueue.remove(session);
     if (!session.isClosing()) {
@@ -512,6 +528,15 @@ public final class SessionTable {
         convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);
     if (oldest != null) {
       replaced.add(oldest);
+    }
+  }
+
+  /** The client of a session has begun it again, at a table that may be on another thread. */
+  void begunAgain(Session session, SessionTable at, long nowUs) {
+    if (at == this) {
+      begunAgain.add(session, nowUs);
+    } else {
+      handler.execute(() -> begunAgain.add(session, handler.readNowUs(nowUs)));
     }
   }
 
@@ -781,6 +806,7 @@ public final class SessionTable {
   public boolean sweep(long nowUs) {
     index.sweep(nowUs);
     admission.sweep(nowUs);
+    begunAgain.sweep(nowUs);
     relieve(nowUs);
     return keepAlives.sweep(nowUs);
   }

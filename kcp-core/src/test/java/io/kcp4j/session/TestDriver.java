@@ -91,6 +91,9 @@ public final class TestDriver implements SessionTable.Handler {
   /** Called for packets of sessions of another table. */
   public Forwarder onForward = (remote, packet, nonceBytes) -> {};
 
+  /** Runs the tasks that other tables give to the thread of this one. */
+  public Consumer<Runnable> onExecute = Runnable::run;
+
   /** Called for datagrams of peers with other settings. */
   public BiConsumer<KcpCounter, InetSocketAddress> onMismatch = (counter, remote) -> {};
 
@@ -326,6 +329,12 @@ public final class TestDriver implements SessionTable.Handler {
   @Override
   public void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
     onForward.forward(remote, packet, nonceBytes);
+  }
+
+  @Override
+  public boolean execute(Runnable task) {
+    onExecute.accept(task);
+    return true;
   }
 
   @Override

@@ -212,7 +212,8 @@ final class KcpEndpoint implements SessionTable.Handler {
    *
    * @return false if the event loop has ended; the socket is closed then
    */
-  boolean execute(Runnable task) {
+  @Override
+  public boolean execute(Runnable task) {
     try {
       eventLoop.execute(() -> run(task));
       return true;

@@ -1,0 +1,33 @@
+package io.kcp4j.session;
+
+import io.kcp4j.fec.FecPacket;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * What is remembered of the packet that begins a session.
+ *
+ * @param ts the timestamp of the first segment
+ * @param isFecUpper whether the sequence numbers of the peer's FEC begin, or will begin, far above
+ *     0
+ * @param isAuthenticated whether an AEAD has opened it
+ * @param incarnation that of the client, 0 if the packet does not tell any
+ */
+record FirstPacket(int ts, boolean isFecUpper, boolean isAuthenticated, int incarnation) {
+
+  /**
+   * Reads a packet.
+   *
+   * @param segments its segments
+   * @param start where it begins, before the header of FEC if it has one
+   */
+  static FirstPacket read(ByteBuf segments, int start, boolean isAuthenticated) {
+    boolean hasFec = segments.readerIndex() - start >= FecPacket.DATA_HEADER_BYTES;
+    boolean isFecUpper =
+        !hasFec || Math.abs(FecPacket.seqid(segments, start)) >= FecPacket.UPPER_SEQID / 2;
+    return new FirstPacket(
+        FirstDatagram.timestamp(segments),
+        isFecUpper,
+        isAuthenticated,
+        Parameters.offeredIncarnation(segments));
+  }
+}

@@ -1,0 +1,193 @@
+package io.kcp4j.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kcp4j.EndReason;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.netty.buffer.ByteBuf;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Somebody on the path, who has no key, copies the packets of a client to the server, from a port
+ * of his own, so that there are two sessions of one client: protocol.md 8.10. Virtual time, with an
+ * AEAD.
+ */
+class SecondSessionTest {
+
+  private static final int REQUEST_BYTES = 10;
+  private static final int STEP_US = 10_000;
+
+  private final KeyRing keys =
+      KeyRing.of(
+          PacketKey.of(
+              CipherAlgorithm.AES_128_GCM, new byte[CipherAlgorithm.AES_128_GCM.keyBytes()]));
+
+  private final SessionDirectory directory = SessionDirectory.ofSeveral(VirtualHost.MAX_SESSIONS);
+
+  /** Two sockets of a server. */
+  private final VirtualHost server = new VirtualHost(2, keys, directory);
+
+  private final VirtualHost other = new VirtualHost(2, keys, directory);
+  private final VirtualHost client = new VirtualHost(1, keys);
+  private final VirtualHost thief = new VirtualHost(100);
+
+  private List<ByteBuf> begin() {
+    client.token = 0x1122_3344_5566_7788L;
+    server.token = 5;
+    other.token = 1_005;
+    ResetTokens tokens = new ResetTokens(new byte[ResetTokens.MIN_SECRET_BYTES]);
+    server.driver.table.resetTokens(tokens);
+    other.driver.table.resetTokens(tokens);
+    client.open(server);
+    client.write(REQUEST_BYTES);
+    return client.packets();
+  }
+
+  /** Each session has a token of its own. */
+  private static void take(VirtualHost socket, VirtualHost from, List<ByteBuf> packets) {
+    socket.token++;
+    socket.take(from, packets);
+  }
+
+  private void runAll(int us) {
+    server.runTo(server.nowUs + us);
+    other.runTo(server.nowUs);
+    client.runTo(server.nowUs);
+  }
+
+  /**
+   * Passes everything between the server and the client, and copies of what that sends to a socket
+   * of the server.
+   *
+   * @param isAnswerPassedOn whether the client receives what the server sends to the thief, too
+   */
+  private void connect(int us, VirtualHost copied, boolean isAnswerPassedOn) {
+    for (int passedUs = 0; passedUs < us; passedUs += STEP_US) {
+      List<ByteBuf> packets = client.packets();
+      take(copied, thief, packets);
+      take(server, client, packets);
+      client.take(server, server.packetsTo(client));
+      List<ByteBuf> answers = copied.packetsTo(thief);
+      if (isAnswerPassedOn) {
+        client.take(server, answers);
+      }
+      runAll(STEP_US);
+    }
+  }
+
+  private void connect(int us) {
+    for (int passedUs = 0; passedUs < us; passedUs += STEP_US) {
+      take(server, client, client.packets());
+      client.take(server, server.packetsTo(client));
+      runAll(STEP_US);
+    }
+  }
+
+  private void assertOnlyTheSessionOfTheClientLives(VirtualHost copied) {
+    assertEquals(List.of(EndReason.PEER_MOVED), copied.ends);
+    assertEquals(1, copied.count(KcpCounter.PEERS_MOVED));
+    assertEquals(1, server.driver.table.size() + other.driver.table.size());
+    assertEquals(client.address(), server.session.remote());
+    assertEquals(List.of(), client.ends);
+    int before = server.received;
+    client.write(REQUEST_BYTES);
+    connect(100_000);
+    assertEquals(before + REQUEST_BYTES, server.received);
+    assertEquals(0, client.session.kcp().stats().inFlight());
+  }
+
+  /** Both lived as long as the thief went on. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void sessionOfACopyThatWasSentAheadEndsOnceTheClientIsIn(boolean isAnswerPassedOn) {
+    List<ByteBuf> first = begin();
+    take(server, thief, first);
+    server.packetsTo(thief); // Lost: the client takes the retry.
+    take(server, client, first);
+    client.take(server, server.packetsTo(client));
+    connect(100_000, server, false);
+    assertTrue(client.session.isExtensionEstablished());
+    assertEquals(2, server.driver.table.size());
+    connect(2_500_000, server, isAnswerPassedOn);
+    assertOnlyTheSessionOfTheClientLives(server);
+  }
+
+  /** The other socket has a thread of its own. */
+  @Test
+  void sessionOfACopyEndsAtAnotherSocket() {
+    List<Runnable> tasks = new ArrayList<>();
+    other.driver.onExecute = tasks::add;
+    List<ByteBuf> first = begin();
+    take(other, thief, first);
+    take(server, client, first);
+    client.take(server, server.packetsTo(client));
+    connect(2_000_000, other, false);
+    assertEquals(1, other.driver.table.size());
+    assertEquals(1, tasks.size());
+    tasks.remove(0).run();
+    connect(2_500_000, other, false);
+    assertOnlyTheSessionOfTheClientLives(other);
+  }
+
+  /** What the client has confirmed stays, though the thief has a retry answered by the client. */
+  @Test
+  void sessionOfTheClientOutlivesOneThatARelayedRetryHasBegun() {
+    List<ByteBuf> first = begin();
+    take(server, client, first);
+    Session own = server.session;
+    take(server, thief, first);
+    client.take(server, server.packetsTo(thief));
+    runAll(STEP_US);
+    take(server, thief, client.packets());
+    assertEquals(2, server.driver.table.size());
+    assertTrue(server.session.path().isValidated());
+    connect(3_000_000);
+    assertTrue(own.isExtensionEstablished());
+    assertTrue(server.driver.table.contains(own));
+    assertEquals(List.of(), server.ends);
+    assertEquals(List.of(), client.ends);
+    assertEquals(0, client.session.kcp().stats().inFlight());
+  }
+
+  /** The server forgets convs after two minutes. */
+  @Test
+  void firstPacketOfASessionThatLivesBeginsNoOtherWhateverItsAge() {
+    List<ByteBuf> first = begin();
+    take(server, client, first);
+    connect(200_000);
+    int seconds = 0;
+    for (; seconds < 130; seconds++) {
+      runAll(1_000_000);
+      take(server, client, client.packets());
+      client.take(server, server.packetsTo(client));
+    }
+    assertEquals(1, server.driver.table.size());
+    take(server, thief, first);
+    take(other, thief, first);
+    assertEquals(1, server.driver.table.size());
+    assertEquals(0, other.driver.table.size());
+    assertEquals(first.size(), server.count(KcpCounter.REPLAYED));
+    assertEquals(first.size(), other.count(KcpCounter.REPLAYED));
+    assertEquals(REQUEST_BYTES, server.received + other.received);
+  }
+
+  /** Nothing is kept of sessions that have ended. */
+  @Test
+  void sessionsThatHaveEndedAreForgotten() {
+    take(server, client, begin());
+    connect(200_000);
+    assertTrue(directory.authenticated().contains(VirtualHost.CONV));
+    client.abort(1);
+    connect(200_000);
+    assertEquals(0, server.driver.table.size());
+    assertTrue(!directory.authenticated().contains(VirtualHost.CONV));
+  }
+}
