@@ -63,15 +63,13 @@ final class BlackHoleDetector {
     this.kcp = kcp;
   }
 
-  /** Whether a probe is about to tell the reason of all losses that are known. */
-  boolean isProbeWanted() {
-    return isProbeWanted;
-  }
-
   /**
    * The segment in flight at {@code index} was lost, three times or more, and is sent again now.
    */
   void lost(int index) {
+    if (isProbeWanted) {
+      return; // It tells of all that is lost, without a search for each.
+    }
     int bytes = largestBytes(index);
     if (bytes <= BASE_MTU_BYTES) {
       return;

@@ -46,7 +46,7 @@ public enum EndReason {
   SESSION_UNKNOWN,
   /**
    * The client of an accepted session has responded from another address, and no longer answers at
-   * that of the session.
+   * that of the session; or it has begun the session again from there, and not confirmed this one.
    */
   PEER_MOVED;
 

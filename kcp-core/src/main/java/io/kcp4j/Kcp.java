@@ -549,9 +549,7 @@ public final class Kcp {
    * validated, the limit may have been the reason.
    */
   void lostOften(int index) {
-    boolean isProbeWanted = blackHoles != null && blackHoles.isProbeWanted();
-    boolean isLarge = smallDatagramBytes() != Integer.MAX_VALUE;
-    if (isLarge && !isProbeWanted && sendLimit == null) {
+    if (smallDatagramBytes() != Integer.MAX_VALUE && sendLimit == null) {
       blackHoles().lost(index);
     }
   }

@@ -147,7 +147,7 @@ public final class MemoryAccount {
   /** The session could use more memory than there is for it, to receive. */
   void noteShortage(int bytes) {
     refusedBytes = bytes;
-    noteRefusal();
+    noteRefusal(bytes);
   }
 
   /** The same to send, unless it is short for receiving, too. */
@@ -155,16 +155,18 @@ public final class MemoryAccount {
     if (refusedBytes == 0) {
       refusedBytes = -bytes;
     }
-    noteRefusal();
   }
 
-  private void noteRefusal() {
-    if (!isUnvalidated) {
+  /**
+   * Memory for received data was refused. That counts unless the session's network holds too much.
+   */
+  public void noteRefusal(int bytes) {
+    if (!isUnvalidated && !budget().isLimited(network, bytes)) {
       budget().limit().refused();
     }
   }
 
-  /** How often sessions of the same limit were refused memory. */
+  /** How often sessions of the same limit were refused memory for received data. */
   public long refusals() {
     return budget().limit().refusals();
   }
@@ -306,11 +308,7 @@ public final class MemoryAccount {
   }
 
   private boolean countStream(int bytes, boolean isReserved) {
-    if (isReserved) {
-      streamBytes += bytes;
-    } else {
-      noteRefusal();
-    }
+    streamBytes += isReserved ? bytes : 0;
     return isReserved;
   }
 
@@ -329,7 +327,7 @@ public final class MemoryAccount {
    * @return false, with nothing reserved, if there is no room
    */
   public boolean tryReserveStream(int bytes) {
-    return countStream(bytes, tryReserve(bytes, Purpose.BEYOND_GAP, false));
+    return countStream(bytes, noteIfRefused(bytes, tryReserve(bytes, Purpose.BEYOND_GAP, false)));
   }
 
   /**
@@ -339,7 +337,14 @@ public final class MemoryAccount {
    * @return false, with nothing reserved, if there is no room
    */
   public boolean tryReserveChannel(int bytes) {
-    return countStream(bytes, tryReserveSpare(bytes));
+    return countStream(bytes, noteIfRefused(bytes, tryReserveSpare(bytes)));
+  }
+
+  private boolean noteIfRefused(int bytes, boolean isReserved) {
+    if (!isReserved) {
+      noteRefusal(bytes);
+    }
+    return isReserved;
   }
 
   /**

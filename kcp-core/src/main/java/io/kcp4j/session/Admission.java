@@ -6,6 +6,7 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.session.AttemptDecider.Decision;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
+import java.util.List;
 
 /**
  * Admission: decides what becomes of packets that belong to no session of the table: protocol.md 8.
@@ -320,7 +321,7 @@ final class Admission {
       return;
     }
     candidates.forget(key);
-    FirstPacket first = FirstPacket.read(segments, start, nonce != 0);
+    FirstPacket first = FirstPacket.read(segments, start, nonce);
     begun = new Incoming(this, key, isValidated, first);
     backlog.add(begun);
   }
@@ -388,7 +389,7 @@ final class Admission {
       }
     }
     if (incoming.first().isAuthenticated()) {
-      begunAuthenticated(session, incoming, nowUs);
+      begunAuthenticated(session, incoming.first(), nowUs);
     }
     backlog.remove(incoming);
     incoming.accepted(session);
@@ -406,14 +407,13 @@ final class Admission {
     return true;
   }
 
-  /** A client that receives at its address has no use for other sessions that it has begun. */
-  private void begunAuthenticated(Session session, Incoming incoming, long nowUs) {
-    int incarnation = incoming.first().incarnation();
-    directory.authenticated().add(session, incarnation);
-    if (incoming.isValidated() && incarnation != 0) {
-      for (Session other : directory.authenticated().othersOfClient(session, incarnation)) {
-        other.begunAgain(table, nowUs);
-      }
+  /** Of several sessions of one client, only one can be that which the client goes on with. */
+  private void begunAuthenticated(Session session, FirstPacket first, long nowUs) {
+    AuthenticatedSessions authenticated = directory.authenticated();
+    authenticated.add(session, first);
+    List<Session> ofClient = authenticated.ofClient(session.conv(), first.incarnation());
+    if (first.incarnation() != 0 && ofClient.size() > 1) {
+      ofClient.forEach(one -> one.begunAgain(table, nowUs));
     }
   }
 

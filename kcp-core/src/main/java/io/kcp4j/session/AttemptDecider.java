@@ -114,6 +114,12 @@ final class AttemptDecider {
         || replays().containsNonce(nonce, nowUs);
   }
 
+  /** Whether a packet with this nonce has begun a session before, as far as is remembered. */
+  private boolean hasBegun(long nonce, long nowUs) {
+    return replays().containsNonce(nonce, nowUs)
+        || directory.authenticated().isBegunBy(index.lastKey().conv(), nonce);
+  }
+
   /**
    * Decides on a packet that may be a replay. Somebody who relays a challenge to the client, and
    * its answer back, can have any address validated, so no packet begins two sessions.
@@ -122,8 +128,7 @@ final class AttemptDecider {
     SessionKey client = index.lastKey();
     AddressValidation validation = validation(nowUs);
     int offer = validation.findOffer(packet);
-    if (!replays().containsNonce(nonce, nowUs)
-        && validation.isValidated(client, packet, offer, nowUs)) {
+    if (!hasBegun(nonce, nowUs) && validation.isValidated(client, packet, offer, nowUs)) {
       return Decision.ADMIT_VALIDATED;
     }
     validation.ask(client, packet, offer, nowUs);

@@ -15,33 +15,44 @@ final class AuthenticatedSessions {
   /**
    * A session.
    *
-   * @param incarnation that of its client, 0 if the client has not told any
+   * @param first the packet that has begun it
+   * @param next another one of the same conversation id, or null
    */
-  private record Entry(Session session, int incarnation) {}
+  private record Entry(Session session, FirstPacket first, Entry next) {}
 
-  /** Lists do not change; few have more than one entry. */
-  private final Map<Integer, List<Entry>> entries = new ConcurrentHashMap<>();
+  /** Few conversation ids have more than one session. */
+  private final Map<Integer, Entry> entries = new ConcurrentHashMap<>();
 
   /** Adds a session that has begun. */
-  void add(Session session, int incarnation) {
-    Entry added = new Entry(session, incarnation);
-    entries.merge(session.conv(), List.of(added), AuthenticatedSessions::joined);
+  void add(Session session, FirstPacket first) {
+    entries.compute(session.conv(), (conv, others) -> new Entry(session, first, others));
   }
 
-  private static List<Entry> joined(List<Entry> before, List<Entry> added) {
-    List<Entry> after = new ArrayList<>(before);
-    after.addAll(added);
-    return List.copyOf(after);
+  /** Removes a session that has ended; returns whether it was added. */
+  boolean remove(Session session) {
+    boolean isAdded = find(session) != null;
+    if (isAdded) {
+      entries.computeIfPresent(session.conv(), (conv, all) -> without(all, session));
+    }
+    return isAdded;
   }
 
-  /** Removes a session that has ended, if it was added. */
-  void remove(Session session) {
-    entries.computeIfPresent(
-        session.conv(),
-        (conv, before) -> {
-          List<Entry> after = before.stream().filter(e -> e.session != session).toList();
-          return after.isEmpty() ? null : after;
-        });
+  private Entry find(Session session) {
+    Entry entry = entries.get(session.conv());
+    while (entry != null && entry.session != session) {
+      entry = entry.next;
+    }
+    return entry;
+  }
+
+  private static Entry without(Entry all, Session session) {
+    Entry kept = null;
+    for (Entry entry = all; entry != null; entry = entry.next) {
+      if (entry.session != session) {
+        kept = new Entry(entry.session, entry.first, kept);
+      }
+    }
+    return kept;
   }
 
   /** Whether a session of this conversation id lives. */
@@ -49,11 +60,24 @@ final class AuthenticatedSessions {
     return entries.containsKey(conv);
   }
 
-  /** The other sessions that the client of a session has begun with the same incarnation. */
-  List<Session> othersOfClient(Session session, int incarnation) {
-    return entries.getOrDefault(session.conv(), List.of()).stream()
-        .filter(entry -> entry.session != session && entry.incarnation == incarnation)
-        .map(Entry::session)
-        .toList();
+  /** Whether a session lives that a packet with this nonce has begun. */
+  boolean isBegunBy(int conv, long nonce) {
+    for (Entry entry = entries.get(conv); entry != null; entry = entry.next) {
+      if (entry.first.nonce() == nonce) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The sessions that one client has begun. */
+  List<Session> ofClient(int conv, int incarnation) {
+    List<Session> found = new ArrayList<>(1);
+    for (Entry entry = entries.get(conv); entry != null; entry = entry.next) {
+      if (entry.first.incarnation() == incarnation) {
+        found.add(entry.session);
+      }
+    }
+    return found;
   }
 }

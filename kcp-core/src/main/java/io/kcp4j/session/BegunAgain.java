@@ -8,17 +8,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The sessions of a table whose clients have begun them again, with the same incarnation, at
- * another address, where they receive. One of two such sessions was begun by a copy of the client's
- * first packet. The client shows only one of them that it has taken its answer; the other one ends:
- * protocol.md 8.10.
+ * The sessions of a table that are not the only ones of their clients: several have the same
+ * incarnation, as when somebody has sent a copy of a client's first packet from a port of his own.
+ * A client shows only one session that it has taken its answer. The others end: protocol.md 8.10.
  */
 final class BegunAgain {
 
   private final SessionTable table;
   private final KcpCounters counters;
 
-  /** When each was begun again. */
+  /** When their clients have begun other ones. */
   private final Map<Session, Long> sessions = new LinkedHashMap<>();
 
   BegunAgain(SessionTable table, KcpCounters counters) {
@@ -26,11 +25,27 @@ final class BegunAgain {
     this.counters = counters;
   }
 
-  /** The client of a session of the table has begun it again. */
+  /** There is another session of the client of one of this table. */
   void add(Session session, long nowUs) {
-    if (table.contains(session) && !session.isExtensionEstablished()) {
-      sessions.putIfAbsent(session, nowUs);
+    if (!table.contains(session)) {
+      return;
     }
+    session.kcp().makeExtension(); // The first packet may not have been taken in yet.
+    if (isConfirmationAwaited(session)) {
+      sessions.putIfAbsent(session, nowUs);
+      ask(session);
+    }
+  }
+
+  private static boolean isConfirmationAwaited(Session session) {
+    Extension extension = session.extension();
+    return extension != null && extension.isConfirmationAwaited();
+  }
+
+  /** The answer leaves again, with the probe. */
+  private void ask(Session session) {
+    session.kcp().probe();
+    table.scheduleFlush(session);
   }
 
   /** Removes a session that has ended. */
@@ -43,10 +58,15 @@ final class BegunAgain {
     if (sessions.isEmpty()) {
       return;
     }
-    sessions.keySet().removeIf(Session::isExtensionEstablished);
+    sessions.keySet().removeIf(session -> !isConfirmationAwaited(session));
     for (Session session : List.copyOf(sessions.keySet())) {
-      Long sinceUs = sessions.get(session); // Null if the end of another one has ended it, too.
-      if (sinceUs != null && nowUs - sinceUs >= CandidatePaths.answerUs(session)) {
+      Long sinceUs = sessions.get(session);
+      if (sinceUs == null) {
+        continue; // The end of another one has ended it, too.
+      }
+      if (nowUs - sinceUs < CandidatePaths.answerUs(session)) {
+        ask(session);
+      } else {
         counters.add(KcpCounter.PEERS_MOVED, 1);
         table.end(session, EndReason.PEER_MOVED, nowUs);
       }

@@ -115,6 +115,11 @@ class Extension implements KcpExtension {
     return isClient;
   }
 
+  /** Of a server that takes offers: whether the client has not confirmed the answer to one. */
+  boolean isConfirmationAwaited() {
+    return hasRoom && (state == State.LISTENING || state == State.ANSWERING);
+  }
+
   /**
    * What the next acknowledgement takes with its answer: until the client has confirmed one, an
    * acknowledgement without would tell it that this server has no extension.

@@ -69,7 +69,12 @@ final class ReplayFilter {
 
   /** Adds a conversation id; returns whether it was added within the last two minutes. */
   boolean addConv(int conv, long nowUs) {
-    return addAndTest(hash.of(CONV_TAG, conv), nowUs);
+    return addAndTest(hash.of(CONV_TAG, conv), false, nowUs);
+  }
+
+  /** Adds a conversation id, or has it remembered for two minutes from now on. */
+  void renewConv(int conv, long nowUs) {
+    addAndTest(hash.of(CONV_TAG, conv), true, nowUs);
   }
 
   /**
@@ -84,7 +89,7 @@ final class ReplayFilter {
 
   /** Adds a nonce by its hash; returns whether it was added within the last two minutes. */
   boolean addNonce(long hash, long nowUs) {
-    return addAndTest(hash, nowUs);
+    return addAndTest(hash, false, nowUs);
   }
 
   /** Whether the nonce of this hash was added within the last two minutes. */
@@ -116,7 +121,7 @@ final class ReplayFilter {
     return (slot ^ hash) >>> Short.SIZE == 0 && age(slot, time) < SKEW_S + REMEMBERED_S;
   }
 
-  private boolean addAndTest(long hash, long nowUs) {
+  private boolean addAndTest(long hash, boolean isRenewed, long nowUs) {
     long time = time(nowUs);
     long added = (hash & ~TIME_MASK) | time;
     int first = firstSlot(hash);
@@ -127,7 +132,8 @@ final class ReplayFilter {
       for (int i = first; i < first + SLOTS_OF_ENTRY; i++) {
         long slot = slots.get(i);
         if (isEntry(slot, hash, time)) {
-          return true;
+          // If another socket has just replaced it, that is newer.
+          return !isRenewed || slots.compareAndSet(i, slot, added);
         }
         long age = age(slot, time);
         if (age > oldestAge) {

@@ -125,7 +125,7 @@ public final class Session extends FlushQueue.Entry {
     kcp.endSendLimit();
   }
 
-  /** Its client has begun it again, at a table that may be on another thread. From any thread. */
+  /** Its client has begun another one, at a table of another thread perhaps. From any thread. */
   void begunAgain(SessionTable at, long nowUs) {
     table.begunAgain(this, at, nowUs);
   }

@@ -132,14 +132,12 @@ public final class SessionTable {
 
     /**
      * Has the thread of this table run a task. Called on the thread of another table; never where
-     * there is only one table. By default the task runs at once, as is right where all tables are
-     * on one thread.
+     * there is only one table. By default the task is dropped.
      *
-     * @return false if the thread has ended
+     * @return false if the task does not run, as when the thread has ended
      */
     default boolean execute(Runnable task) {
-      task.run();
-      return true;
+      return false;
     }
 
     /**
@@ -490,13 +488,15 @@ public final class SessionTable {
       return;
     }
     index.remove(session, nowUs);
-    leave(session);
+    leave(session, nowUs);
   }
 
-  private void leave(Session session) {
+  private void leave(Session session, long nowUs) {
     unvalidated.remove(session);
     begunAgain.remove(session);
-    directory.authenticated().remove(session);
+    if (directory.authenticated().remove(session)) {
+      directory.replayFilter(context.budget()).renewConv(session.conv(), nowUs);
+    }
     pressure.remove(session);
     flushQueue.remove(session);
     if (!session.isClosing()) {
@@ -514,7 +514,7 @@ public final class SessionTable {
       return;
     }
     index.forget(session);
-    leave(session);
+    leave(session, nowUs);
     session.waitingToBeWritten(0);
     handler.ended(session, EndReason.EVICTED);
   }
@@ -531,7 +531,7 @@ public final class SessionTable {
     }
   }
 
-  /** The client of a session has begun it again, at a table that may be on another thread. */
+  /** The client of a session has begun another one, at a table that may be on another thread. */
   void begunAgain(Session session, SessionTable at, long nowUs) {
     if (at == this) {
       begunAgain.add(session, nowUs);

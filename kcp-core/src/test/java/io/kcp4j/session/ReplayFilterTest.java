@@ -35,6 +35,16 @@ class ReplayFilterTest {
   }
 
   @Test
+  void convIsRememberedForTwoMinutesFromItsRenewal() {
+    assertFalse(filter.addConv(1, 0));
+    filter.renewConv(1, 100_000_000);
+    assertTrue(filter.addConv(1, 219_000_000));
+    assertFalse(filter.addConv(1, 220_000_000));
+    filter.renewConv(2, 0);
+    assertTrue(filter.addConv(2, 119_000_000));
+  }
+
+  @Test
   void nonceIsRememberedForTwoMinutes() {
     assertFalse(containsNonce(1, 10_000_000));
     assertFalse(addNonce(1, 10_000_000));

@@ -40,9 +40,13 @@ class SecondSessionTest {
   private final VirtualHost thief = new VirtualHost(100);
 
   private List<ByteBuf> begin() {
-    client.token = 0x1122_3344_5566_7788L;
     server.token = 5;
     other.token = 1_005;
+    return begin(0x1122_3344_5566_7788L);
+  }
+
+  private List<ByteBuf> begin(long token) {
+    client.token = token;
     ResetTokens tokens = new ResetTokens(new byte[ResetTokens.MIN_SECRET_BYTES]);
     server.driver.table.resetTokens(tokens);
     other.driver.table.resetTokens(tokens);
@@ -51,9 +55,9 @@ class SecondSessionTest {
     return client.packets();
   }
 
-  /** Each session has a token of its own. */
+  /** Each session has a token of its own, if the server has the extension. */
   private static void take(VirtualHost socket, VirtualHost from, List<ByteBuf> packets) {
-    socket.token++;
+    socket.token += socket.token == 0 ? 0 : 1;
     socket.take(from, packets);
   }
 
@@ -152,9 +156,106 @@ class SecondSessionTest {
     connect(3_000_000);
     assertTrue(own.isExtensionEstablished());
     assertTrue(server.driver.table.contains(own));
-    assertEquals(List.of(), server.ends);
+    assertEquals(1, server.driver.table.size());
+    assertEquals(List.of(EndReason.PEER_MOVED), server.ends);
     assertEquals(List.of(), client.ends);
     assertEquals(0, client.session.kcp().stats().inFlight());
+  }
+
+  /** The client takes the answer of the copy for that of its own session, which ends then. */
+  @Test
+  void oneSessionIsLeftThoughTheClientTakesTheAnswerOfTheOther() {
+    List<ByteBuf> first = begin();
+    take(server, thief, first);
+    take(server, client, first);
+    client.take(server, server.packetsTo(client));
+    runAll(STEP_US);
+    List<ByteBuf> again = client.packets();
+    client.take(server, server.packetsTo(thief));
+    assertTrue(client.session.isExtensionEstablished());
+    take(server, thief, again);
+    take(server, client, again);
+    assertEquals(2, server.driver.table.size());
+    connect(12_000_000, server, true);
+    assertEquals(List.of(EndReason.PEER_MOVED), server.ends);
+    assertEquals(1, server.driver.table.size());
+  }
+
+  /** The answer leaves once more, with a probe. */
+  @Test
+  void sessionOfTheClientOutlivesTheOtherThoughItsConfirmationWasLost() {
+    List<ByteBuf> first = begin();
+    take(server, client, first);
+    Session own = server.session;
+    runAll(STEP_US);
+    client.take(server, server.packetsTo(client));
+    runAll(100_000);
+    client.packets(); // The confirmation is lost.
+    assertTrue(client.session.isExtensionEstablished());
+    assertTrue(!own.isExtensionEstablished());
+    own.begunAgain(server.driver.table, server.nowUs);
+    connect(3_000_000);
+    assertTrue(own.isExtensionEstablished());
+    assertEquals(List.of(), server.ends);
+  }
+
+  /** The client could confirm nothing. */
+  @Test
+  void sessionOfAServerWithoutTheExtensionOutlivesOneThatARelayedRetryHasBegun() {
+    server.token = 0;
+    List<ByteBuf> first = begin(0x1122_3344_5566_7788L);
+    take(server, client, first);
+    Session own = server.session;
+    take(server, thief, first);
+    client.take(server, server.packetsTo(thief));
+    runAll(STEP_US);
+    take(server, thief, client.packets());
+    assertEquals(2, server.driver.table.size());
+    connect(3_000_000);
+    assertTrue(server.driver.table.contains(own));
+    assertEquals(List.of(), server.ends);
+  }
+
+  /** It was accepted as soon as the session had ended. */
+  @Test
+  void firstPacketOfALongSessionBeginsNoOtherForTwoMinutesAfterItsEnd() {
+    List<ByteBuf> first = begin();
+    take(server, client, first);
+    connect(200_000);
+    connectForSeconds(130);
+    server.driver.table.remove(server.session, server.nowUs);
+    runAll(119_000_000);
+    take(server, thief, first);
+    assertEquals(0, server.driver.table.size());
+    assertEquals(first.size(), server.count(KcpCounter.REPLAYED));
+    runAll(1_000_000);
+    take(server, thief, first);
+    assertEquals(1, server.driver.table.size());
+  }
+
+  /** A client without the extension answers relayed challenges at any time. */
+  @Test
+  void packetBeginsNoSecondSessionWhileItsSessionLives() {
+    List<ByteBuf> first = begin(0);
+    take(server, client, first);
+    connect(200_000);
+    connectForSeconds(130);
+    for (int i = 0; i < 3; i++) {
+      take(server, thief, first);
+      client.take(server, server.packetsTo(thief));
+      runAll(STEP_US);
+      take(server, thief, client.packets());
+    }
+    assertEquals(1, server.driver.table.size());
+    assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+  }
+
+  private void connectForSeconds(int seconds) {
+    for (int second = 0; second < seconds; second++) {
+      runAll(1_000_000);
+      take(server, client, client.packets());
+      client.take(server, server.packetsTo(client));
+    }
   }
 
   /** The server forgets convs after two minutes. */
@@ -163,12 +264,7 @@ class SecondSessionTest {
     List<ByteBuf> first = begin();
     take(server, client, first);
     connect(200_000);
-    int seconds = 0;
-    for (; seconds < 130; seconds++) {
-      runAll(1_000_000);
-      take(server, client, client.packets());
-      client.take(server, server.packetsTo(client));
-    }
+    connectForSeconds(130);
     assertEquals(1, server.driver.table.size());
     take(server, thief, first);
     take(other, thief, first);

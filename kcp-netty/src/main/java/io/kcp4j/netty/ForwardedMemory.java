@@ -12,7 +12,7 @@ final class ForwardedMemory implements ConnectionMemory {
 
   private final KcpChannel channel;
 
-  /** The refusals of memory when the session had ended; -1 before. */
+  /** The refusals of memory when this was asked first after the session had ended; -1 before. */
   private long refusals = -1;
 
   ForwardedMemory(KcpChannel channel) {
@@ -40,7 +40,11 @@ final class ForwardedMemory implements ConnectionMemory {
 
   @Override
   public boolean chargeUnread(int bytes) {
-    return account().chargeUnread(bytes);
+    boolean hasRoom = account().chargeUnread(bytes);
+    if (!hasRoom && channel.isActive()) {
+      account().noteRefusal(bytes); // The session is not read until there is room.
+    }
+    return hasRoom;
   }
 
   @Override

@@ -53,6 +53,7 @@ class LaneMemoryTest {
     LanesConfig many =
         LanesConfig.builder()
             .maxLanes(LANES)
+            .maxNewLanesPerSecond(LANES)
             .budgetBytes(16 << 20)
             .defaultLane(LaneConfig.of(kind))
             .build();

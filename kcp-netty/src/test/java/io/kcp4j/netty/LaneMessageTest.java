@@ -602,6 +602,7 @@ class LaneMessageTest {
     LanesConfig many =
         LanesConfig.builder()
             .maxLanes(lanes)
+            .maxNewLanesPerSecond(lanes)
             .budgetBytes(16 << 20)
             .defaultLane(LaneConfig.of(kind))
             .build();

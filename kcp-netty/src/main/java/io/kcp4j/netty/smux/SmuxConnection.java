@@ -329,11 +329,12 @@ final class SmuxConnection implements SmuxSessionListener {
     if (timer != null) {
       timer.cancel(false);
     }
+    boolean isInputKept = !isClosedByUser && !memory.isRevoked();
     for (SmuxStreamChannel stream : List.copyOf(streams)) {
-      if (isClosedByUser || memory.isRevoked()) {
-        stream.discardInput();
-      } else {
+      if (isInputKept) {
         stream.keepInput();
+      } else {
+        stream.discardInput();
       }
     }
     session.fail(cause);

@@ -42,7 +42,8 @@ import java.nio.channels.ClosedChannelException;
  * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most. Meanwhile the channel is open, reads nothing
  * and fails further writes. A stream that was cut fires an {@link io.kcp4j.smux.SmuxException}, and
  * closes. If the connection ends, the channel closes when what was received has been read, or when
- * nothing is read for the same time. Its pending writes fail at once.
+ * nothing is read for the same time, or for a second if other connections have no memory to
+ * receive. Its pending writes fail at once.
  */
 public final class SmuxStreamChannel extends AbstractChannel implements DuplexChannel {
 

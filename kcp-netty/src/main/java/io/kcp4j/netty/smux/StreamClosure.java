@@ -24,7 +24,7 @@ final class StreamClosure {
   /** A user-defined writability bit that users are unlikely to set themselves. */
   private static final int WRITABILITY = 31;
 
-  /** How often a channel that drains asks whether its memory is wanted. */
+  /** How often a channel that is not read asks whether its memory is wanted. */
   private static final int REVOKED_CHECK_MS = 1_000;
 
   private final SmuxStreamChannel channel;
@@ -233,18 +233,16 @@ final class StreamClosure {
   }
 
   /**
-   * Closes the channel if nothing is read for some time, so that unread input is not kept forever,
-   * or as soon as its memory is wanted.
+   * Closes the channel if nothing is read for some time, so that unread input is not kept forever.
+   * If its memory is wanted, that time is short.
    */
   private void limitDraining(long reads, long endAtMs) {
     schedule(
         () -> {
           long readsNow = channel.reader().reads();
-          if (channel.memory().isRevoked()) {
-            endDraining();
-          } else if (readsNow != reads) {
+          if (readsNow != reads) {
             limitDraining(readsNow, nowMs() + channel.closeTimeoutMs());
-          } else if (nowMs() < endAtMs) {
+          } else if (nowMs() < endAtMs && !channel.memory().isRevoked()) {
             limitDraining(reads, endAtMs);
           } else {
             endDraining();
