@@ -71,16 +71,16 @@ class SecondSessionTest {
    * Passes everything between the server and the client, and copies of what that sends to a socket
    * of the server.
    *
-   * @param isAnswerPassedOn whether the client receives what the server sends to the thief, too
+   * @param isAnswerForwarded whether the client receives what the server sends to the thief, too
    */
-  private void connect(int us, VirtualHost copied, boolean isAnswerPassedOn) {
+  private void connect(int us, VirtualHost copied, boolean isAnswerForwarded) {
     for (int passedUs = 0; passedUs < us; passedUs += STEP_US) {
       List<ByteBuf> packets = client.packets();
       take(copied, thief, packets);
       take(server, client, packets);
       client.take(server, server.packetsTo(client));
       List<ByteBuf> answers = copied.packetsTo(thief);
-      if (isAnswerPassedOn) {
+      if (isAnswerForwarded) {
         client.take(server, answers);
       }
       runAll(STEP_US);
@@ -111,7 +111,7 @@ class SecondSessionTest {
   /** Both lived as long as the thief went on. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void sessionOfACopyThatWasSentAheadEndsOnceTheClientIsIn(boolean isAnswerPassedOn) {
+  void sessionOfACopyThatWasSentAheadEndsOnceTheClientIsIn(boolean isAnswerForwarded) {
     List<ByteBuf> first = begin();
     take(server, thief, first);
     server.packetsTo(thief); // Lost: the client takes the retry.
@@ -120,7 +120,7 @@ class SecondSessionTest {
     connect(100_000, server, false);
     assertTrue(client.session.isExtensionEstablished());
     assertEquals(2, server.driver.table.size());
-    connect(2_500_000, server, isAnswerPassedOn);
+    connect(2_500_000, server, isAnswerForwarded);
     assertOnlyTheSessionOfTheClientLives(server);
   }
 
