@@ -46,7 +46,8 @@ public enum EndReason {
   SESSION_UNKNOWN,
   /**
    * The client of an accepted session has responded from another address, and no longer answers at
-   * that of the session; or it has begun the session again from there, and not confirmed this one.
+   * that of the session; or it has begun another session with the same conversation id, and
+   * confirmed only that.
    */
   PEER_MOVED;
 

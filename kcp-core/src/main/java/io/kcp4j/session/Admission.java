@@ -407,13 +407,15 @@ final class Admission {
     return true;
   }
 
-  /** Of several sessions of one client, only one can be that which the client goes on with. */
   private void begunAuthenticated(Session session, FirstPacket first, long nowUs) {
-    AuthenticatedSessions authenticated = directory.authenticated();
-    authenticated.add(session, first);
-    List<Session> ofClient = authenticated.ofClient(session.conv(), first.incarnation());
-    if (first.incarnation() != 0 && ofClient.size() > 1) {
-      ofClient.forEach(one -> one.begunAgain(table, nowUs));
+    directory.authenticated().add(session, first);
+    List<Session> others = table.othersOfClient(session);
+    if (!others.isEmpty()) {
+      table.duplicates().add(session, nowUs);
+    }
+    for (Session other : others) {
+      SessionTable home = other.table();
+      home.run(table, now -> home.duplicates().add(other, now), nowUs);
     }
   }
 

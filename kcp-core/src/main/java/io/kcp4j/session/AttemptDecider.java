@@ -109,15 +109,14 @@ final class AttemptDecider {
    */
   boolean mayBeReplay(long nonce, long nowUs) {
     int conv = index.lastKey().conv();
-    return replays().addConv(conv, nowUs)
-        || directory.authenticated().contains(conv)
-        || replays().containsNonce(nonce, nowUs);
+    boolean isOfSession = directory.authenticated().contains(conv); // Asked first: see its end.
+    return replays().addConv(conv, nowUs) || isOfSession || replays().containsNonce(nonce, nowUs);
   }
 
   /** Whether a packet with this nonce has begun a session before, as far as is remembered. */
   private boolean hasBegun(long nonce, long nowUs) {
-    return replays().containsNonce(nonce, nowUs)
-        || directory.authenticated().isBegunBy(index.lastKey().conv(), nonce);
+    return directory.authenticated().isBegunBy(index.lastKey().conv(), nonce)
+        || replays().containsNonce(nonce, nowUs);
   }
 
   /**

@@ -6,9 +6,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * The conversation ids of authenticated packets that can begin a session, and the nonces of those
- * that have begun one, for two minutes each: protocol.md 8.10. A client seals each transmission of
- * its first segment with a new nonce, and somebody on the path may hold them back, so nonces alone
- * do not tell a replay: all of them have the conversation id of their session.
+ * that have begun one, for two minutes each, and for two minutes from the end of the session:
+ * protocol.md 8.10. A client seals each transmission of its first segment with a new nonce, and
+ * somebody on the path may hold them back, so nonces alone do not tell a replay: all of them have
+ * the conversation id of their session.
  *
  * <p>A set-associative table: an entry has eight slots, of which it replaces the oldest. A slot has
  * 48 bits of a keyed hash and the time; where the slots are is 14 more bits of the hash. One atomic
@@ -22,7 +23,7 @@ final class ReplayFilter {
 
   private static final int SLOTS_OF_ENTRY = 8;
 
-  /** The largest table: 1 MiB has room for 546 new sessions a second. */
+  /** The largest table: 1 MiB has room for 546 short sessions a second. */
   private static final int MAX_BYTES = 1 << 20;
 
   private static final int MIN_BYTES = 1 << 13;
@@ -72,9 +73,10 @@ final class ReplayFilter {
     return addAndTest(hash.of(CONV_TAG, conv), false, nowUs);
   }
 
-  /** Adds a conversation id, or has it remembered for two minutes from now on. */
-  void renewConv(int conv, long nowUs) {
+  /** A session has ended: what has begun it is remembered for two minutes from now on. */
+  void renew(int conv, long nonce, long nowUs) {
     addAndTest(hash.of(CONV_TAG, conv), true, nowUs);
+    addAndTest(nonce, true, nowUs);
   }
 
   /**
@@ -126,24 +128,23 @@ final class ReplayFilter {
     long added = (hash & ~TIME_MASK) | time;
     int first = firstSlot(hash);
     while (true) {
-      int oldest = first;
-      long oldestSlot = 0;
+      int slot = first;
+      long before = 0;
       long oldestAge = -1;
-      for (int i = first; i < first + SLOTS_OF_ENTRY; i++) {
-        long slot = slots.get(i);
-        if (isEntry(slot, hash, time)) {
-          // If another socket has just replaced it, that is newer.
-          return !isRenewed || slots.compareAndSet(i, slot, added);
-        }
-        long age = age(slot, time);
-        if (age > oldestAge) {
-          oldest = i;
-          oldestSlot = slot;
+      boolean isKnown = false;
+      for (int i = first; !isKnown && i < first + SLOTS_OF_ENTRY; i++) {
+        long entry = slots.get(i);
+        isKnown = isEntry(entry, hash, time);
+        long age = age(entry, time);
+        if (isKnown || age > oldestAge) {
+          slot = i;
+          before = entry;
           oldestAge = age;
         }
       }
-      if (slots.compareAndSet(oldest, oldestSlot, added)) {
-        return false;
+      boolean isChanged = isRenewed || !isKnown;
+      if (!isChanged || slots.compareAndSet(slot, before, added)) {
+        return isKnown;
       }
     }
   }

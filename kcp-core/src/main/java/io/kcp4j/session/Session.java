@@ -125,9 +125,9 @@ public final class Session extends FlushQueue.Entry {
     kcp.endSendLimit();
   }
 
-  /** Its client has begun another one, at a table of another thread perhaps. From any thread. */
-  void begunAgain(SessionTable at, long nowUs) {
-    table.begunAgain(this, at, nowUs);
+  /** The table that it is made for. From any thread. */
+  SessionTable table() {
+    return table;
   }
 
   /** The conversation id. */

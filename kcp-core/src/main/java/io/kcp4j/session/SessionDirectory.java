@@ -29,6 +29,9 @@ public final class SessionDirectory {
 
   private static final long NEVER = Long.MIN_VALUE;
 
+  /** Of all directories where peers begin no sessions. */
+  private static final AuthenticatedSessions NO_SESSIONS = new AuthenticatedSessions();
+
   private final int maxSessions;
 
   /** When one of several tables has refused a session last for want of room. */
@@ -49,7 +52,8 @@ public final class SessionDirectory {
   private final Map<SessionKey, SessionTable> homesOfPaths;
 
   private final AddressExcess addressExcess = new AddressExcess();
-  private final AuthenticatedSessions authenticated = new AuthenticatedSessions();
+
+  private final AuthenticatedSessions authenticated;
 
   /** Null until an authenticated packet of a client has been received. */
   private final AtomicReference<ReplayFilter> replayFilter = new AtomicReference<>();
@@ -63,6 +67,7 @@ public final class SessionDirectory {
     this.homes = homes;
     this.homesOfIds = homesOfIds;
     this.homesOfPaths = homesOfPaths;
+    authenticated = acceptsSessions() ? new AuthenticatedSessions() : NO_SESSIONS;
   }
 
   /**

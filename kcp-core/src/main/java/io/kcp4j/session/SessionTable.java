@@ -17,6 +17,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 
 /**
@@ -210,7 +211,7 @@ public final class SessionTable {
   private final Admission admission;
   private final PacketDemux demux;
   private final ClosingSessions closing;
-  private final BegunAgain begunAgain;
+  private final DuplicateSessions duplicates;
   private final StatelessResponder responder;
   private final CandidatePaths candidates;
   private final OpenBudget openBudget;
@@ -228,6 +229,7 @@ public final class SessionTable {
   private final List<Session> replaced = new ArrayList<>(0);
 
   private PacketCipher cipher;
+  private boolean isClosed;
 
   /**
    * Makes a table.
@@ -291,7 +293,7 @@ public final class SessionTable {
             deferred,
             this::validated);
     closing = new ClosingSessions(this, deadlines);
-    begunAgain = new BegunAgain(this, counters);
+    duplicates = new DuplicateSessions(this, counters);
   }
 
   /**
@@ -493,10 +495,8 @@ public final class SessionTable {
 
   private void leave(Session session, long nowUs) {
     unvalidated.remove(session);
-    begunAgain.remove(session);
-    if (directory.authenticated().remove(session)) {
-      directory.replayFilter(context.budget()).renewConv(session.conv(), nowUs);
-    }
+    duplicates.remove(session);
+    forgetAuthenticated(session, nowUs);
     pressure.remove(session);
     flushQueue.remove(session);
     if (!session.isClosing()) {
@@ -504,6 +504,17 @@ public final class SessionTable {
     }
     directory.leave();
     counters.add(KcpCounter.SESSIONS_CLOSED, 1);
+  }
+
+  /** What has begun a session is remembered for some time: so it is known without a gap. */
+  private void forgetAuthenticated(Session session, long nowUs) {
+    FirstPacket first = directory.authenticated().first(session);
+    if (first != null) {
+      if (!isClosed) {
+        directory.replayFilter(context.budget()).renew(session.conv(), first.nonce(), nowUs);
+      }
+      directory.authenticated().remove(session);
+    }
   }
 
   /** Ends a session to make room for another. Its peer may begin it again at once. */
@@ -531,12 +542,25 @@ public final class SessionTable {
     }
   }
 
-  /** The client of a session has begun another one, at a table that may be on another thread. */
-  void begunAgain(Session session, SessionTable at, long nowUs) {
-    if (at == this) {
-      begunAgain.add(session, nowUs);
+  DuplicateSessions duplicates() {
+    return duplicates;
+  }
+
+  /** The other sessions of the client of a session, at all tables of the server. */
+  List<Session> othersOfClient(Session session) {
+    return directory.authenticated().othersOfClient(session);
+  }
+
+  /**
+   * Runs a task on the thread of this table: at once if that is the caller.
+   *
+   * @param task is given the time, in microseconds
+   */
+  void run(SessionTable caller, LongConsumer task, long nowUs) {
+    if (caller == this) {
+      task.accept(nowUs);
     } else {
-      handler.execute(() -> begunAgain.add(session, handler.readNowUs(nowUs)));
+      handler.execute(() -> task.accept(handler.readNowUs(nowUs)));
     }
   }
 
@@ -725,6 +749,7 @@ public final class SessionTable {
    * driver, now or later.
    */
   public void close() {
+    isClosed = true;
     closing.endAll();
     candidates.close();
     admission.close();
@@ -806,7 +831,7 @@ public final class SessionTable {
   public boolean sweep(long nowUs) {
     index.sweep(nowUs);
     admission.sweep(nowUs);
-    begunAgain.sweep(nowUs);
+    duplicates.sweep(nowUs);
     relieve(nowUs);
     return keepAlives.sweep(nowUs);
   }

@@ -35,13 +35,13 @@ class ReplayFilterTest {
   }
 
   @Test
-  void convIsRememberedForTwoMinutesFromItsRenewal() {
+  void convAndNonceAreRememberedForTwoMinutesFromTheEndOfTheirSession() {
     assertFalse(filter.addConv(1, 0));
-    filter.renewConv(1, 100_000_000);
+    filter.renew(1, hash(7), 100_000_000);
     assertTrue(filter.addConv(1, 219_000_000));
     assertFalse(filter.addConv(1, 220_000_000));
-    filter.renewConv(2, 0);
-    assertTrue(filter.addConv(2, 119_000_000));
+    assertTrue(containsNonce(7, 219_000_000));
+    assertFalse(containsNonce(7, 220_000_000));
   }
 
   @Test

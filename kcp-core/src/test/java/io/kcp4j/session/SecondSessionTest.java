@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.EndReason;
@@ -135,8 +136,8 @@ class SecondSessionTest {
     client.take(server, server.packetsTo(client));
     connect(2_000_000, other, false);
     assertEquals(1, other.driver.table.size());
-    assertEquals(1, tasks.size());
-    tasks.remove(0).run();
+    other.driver.onExecute = Runnable::run;
+    tasks.forEach(Runnable::run);
     connect(2_500_000, other, false);
     assertOnlyTheSessionOfTheClientLives(other);
   }
@@ -181,6 +182,25 @@ class SecondSessionTest {
     assertEquals(1, server.driver.table.size());
   }
 
+  /** A NAT has given the client another port, and answers are late: both ended meanwhile. */
+  @Test
+  void sessionsOfAClientStayUntilItHasConfirmedOne() {
+    List<ByteBuf> first = begin();
+    take(server, thief, first);
+    take(server, client, first);
+    client.take(server, server.packetsTo(client));
+    runAll(STEP_US);
+    take(server, client, client.packets());
+    runAll(3_000_000);
+    assertEquals(2, server.driver.table.size());
+    connect(STEP_US);
+    client.write(REQUEST_BYTES); // What was sent last tells when an answer is one.
+    connect(4_000_000);
+    assertEquals(List.of(EndReason.PEER_MOVED), server.ends);
+    assertEquals(client.address(), server.session.remote());
+    assertTrue(server.session.isExtensionEstablished());
+  }
+
   /** The answer leaves once more, with a probe. */
   @Test
   void sessionOfTheClientOutlivesTheOtherThoughItsConfirmationWasLost() {
@@ -192,8 +212,8 @@ class SecondSessionTest {
     runAll(100_000);
     client.packets(); // The confirmation is lost.
     assertTrue(client.session.isExtensionEstablished());
-    assertTrue(!own.isExtensionEstablished());
-    own.begunAgain(server.driver.table, server.nowUs);
+    assertFalse(own.isExtensionEstablished());
+    server.driver.table.duplicates().add(own, server.nowUs);
     connect(3_000_000);
     assertTrue(own.isExtensionEstablished());
     assertEquals(List.of(), server.ends);
@@ -235,19 +255,26 @@ class SecondSessionTest {
 
   /** A client without the extension answers relayed challenges at any time. */
   @Test
-  void packetBeginsNoSecondSessionWhileItsSessionLives() {
+  void packetBeginsNoSecondSessionWhileItsSessionLivesOrAfterItsEnd() {
     List<ByteBuf> first = begin(0);
     take(server, client, first);
     connect(200_000);
     connectForSeconds(130);
+    relayChallenges(first);
+    assertEquals(1, server.driver.table.size());
+    server.driver.table.remove(server.session, server.nowUs);
+    relayChallenges(first);
+    assertEquals(0, server.driver.table.size());
+    assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+  }
+
+  private void relayChallenges(List<ByteBuf> first) {
     for (int i = 0; i < 3; i++) {
       take(server, thief, first);
       client.take(server, server.packetsTo(thief));
       runAll(STEP_US);
       take(server, thief, client.packets());
     }
-    assertEquals(1, server.driver.table.size());
-    assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
   }
 
   private void connectForSeconds(int seconds) {
@@ -275,6 +302,29 @@ class SecondSessionTest {
     assertEquals(REQUEST_BYTES, server.received + other.received);
   }
 
+  /** They cost little: clients should have chosen it at random. */
+  @Test
+  void sixtyFourSessionsOfOneConvAreKnown() {
+    AuthenticatedSessions sessions = new AuthenticatedSessions();
+    FirstPacket packet = new FirstPacket(0, false, 1, 1);
+    List<Session> all = new ArrayList<>();
+    for (int i = 0; i <= AuthenticatedSessions.MAX_OF_CONV; i++) {
+      client.open(server);
+      all.add(client.session);
+      sessions.add(client.session, packet);
+      client.driver.table.remove(client.session, client.nowUs);
+    }
+    Session last = all.remove(all.size() - 1);
+    assertEquals(List.of(), sessions.othersOfClient(last));
+    assertEquals(all.size() - 1, sessions.othersOfClient(all.get(0)).size());
+    all.subList(1, all.size()).forEach(sessions::remove);
+    assertTrue(sessions.isBegunBy(VirtualHost.CONV, 1));
+    assertEquals(List.of(), sessions.othersOfClient(all.get(0)));
+    sessions.remove(last);
+    sessions.remove(all.get(0));
+    assertFalse(sessions.contains(VirtualHost.CONV));
+  }
+
   /** Nothing is kept of sessions that have ended. */
   @Test
   void sessionsThatHaveEndedAreForgotten() {
@@ -284,6 +334,6 @@ class SecondSessionTest {
     client.abort(1);
     connect(200_000);
     assertEquals(0, server.driver.table.size());
-    assertTrue(!directory.authenticated().contains(VirtualHost.CONV));
+    assertFalse(directory.authenticated().contains(VirtualHost.CONV));
   }
 }

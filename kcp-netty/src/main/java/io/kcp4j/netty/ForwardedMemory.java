@@ -42,7 +42,7 @@ final class ForwardedMemory implements ConnectionMemory {
   public boolean chargeUnread(int bytes) {
     boolean hasRoom = account().chargeUnread(bytes);
     if (!hasRoom && channel.isActive()) {
-      account().noteRefusal(bytes); // The session is not read until there is room.
+      account().noteRefusal(bytes);
     }
     return hasRoom;
   }

@@ -185,6 +185,11 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
     writer.complete();
   }
 
+  /** Whether the connection has ended, and nothing is kept any more of what it has received. */
+  boolean isInputRevoked() {
+    return connection.isEnded() && memory().isRevoked();
+  }
+
   int closeTimeoutMs() {
     return connection.closeTimeoutMs();
   }

@@ -242,7 +242,7 @@ final class StreamClosure {
           long readsNow = channel.reader().reads();
           if (readsNow != reads) {
             limitDraining(readsNow, nowMs() + channel.closeTimeoutMs());
-          } else if (nowMs() < endAtMs && !channel.memory().isRevoked()) {
+          } else if (nowMs() < endAtMs && !channel.isInputRevoked()) {
             limitDraining(reads, endAtMs);
           } else {
             endDraining();
