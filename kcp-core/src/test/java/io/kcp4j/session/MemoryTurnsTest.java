@@ -363,39 +363,6 @@ class MemoryTurnsTest {
     assertEquals(20_010, received(next));
   }
 
-  /** It kept its place in front: of three sessions of one network, the last had no turn. */
-  @Test
-  void sessionWhoseTurnIsOverWaitsBehindTheOthers() {
-    Crowd.Client first = connect(2, 2);
-    Crowd.Client second = connect(2, 3);
-    Crowd.Client third = connect(2, 4);
-    fill();
-    sendHalfInItsTurn(first);
-    waitForTurn(second, third);
-    assertTrue(hasReserve(second));
-    sendHalfInItsTurn(second);
-    waitForTurn(first, third);
-    assertTrue(hasReserve(third));
-  }
-
-  private void sendHalfInItsTurn(Crowd.Client client) {
-    sendFragments(client, 1, 60, 120);
-    crowd.run(1);
-    sendFragments(client, 1, 60, 120);
-    crowd.run(1);
-    assertTrue(hasReserve(client));
-  }
-
-  /** The turn of another client that pauses ends meanwhile. These are refused a fragment. */
-  private void waitForTurn(Crowd.Client... clients) {
-    for (int ms = 0; ms < 1_500; ms += 100) {
-      for (Crowd.Client client : clients) {
-        sendFragments(client, 61, 61, 120);
-      }
-      crowd.run(100);
-    }
-  }
-
   /** It may have been a datagram of another session, with a forged address. */
   @Test
   void sessionThatHoldsNothingDoesNotKeepTheReserve() {
