@@ -6,7 +6,6 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.session.AttemptDecider.Decision;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.List;
 
 /**
  * Admission: decides what becomes of packets that belong to no session of the table: protocol.md 8.
@@ -389,7 +388,8 @@ final class Admission {
       }
     }
     if (incoming.first().isAuthenticated()) {
-      begunAuthenticated(session, incoming.first(), nowUs);
+      directory.authenticated().add(session, incoming.first());
+      table.duplicates().begun(session, nowUs);
     }
     backlog.remove(incoming);
     incoming.accepted(session);
@@ -405,18 +405,6 @@ final class Admission {
     }
     table.endReplaced(nowUs);
     return true;
-  }
-
-  private void begunAuthenticated(Session session, FirstPacket first, long nowUs) {
-    directory.authenticated().add(session, first);
-    List<Session> others = table.othersOfClient(session);
-    if (!others.isEmpty()) {
-      table.duplicates().add(session, nowUs);
-    }
-    for (Session other : others) {
-      SessionTable home = other.table();
-      home.run(table, now -> home.duplicates().add(other, now), nowUs);
-    }
   }
 
   void refuse(Incoming incoming) {

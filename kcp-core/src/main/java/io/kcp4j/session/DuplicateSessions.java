@@ -43,6 +43,18 @@ final class DuplicateSessions {
     this.counters = counters;
   }
 
+  /** A session of this table has begun, whose client may have others. */
+  void begun(Session session, long nowUs) {
+    List<Session> others = table.othersOfClient(session);
+    if (!others.isEmpty()) {
+      add(session, nowUs);
+    }
+    for (Session other : others) {
+      SessionTable home = other.table();
+      home.run(table, now -> home.duplicates().add(other, now), nowUs);
+    }
+  }
+
   /** There is another session of the client of a session of this table. */
   void add(Session session, long nowUs) {
     if (!table.contains(session)) {
