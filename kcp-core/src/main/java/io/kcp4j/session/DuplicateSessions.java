@@ -104,8 +104,10 @@ final class DuplicateSessions {
 
   /** Ends sessions in whose place a client has confirmed another. To be called once a second. */
   void sweep(long nowUs) {
-    for (Session session :
-        sessions.isEmpty() ? List.<Session>of() : List.copyOf(sessions.keySet())) {
+    if (sessions.isEmpty()) {
+      return;
+    }
+    for (Session session : List.copyOf(sessions.keySet())) {
       Unconfirmed unconfirmed = sessions.get(session);
       if (unconfirmed == null) {
         continue; // The end of another one has ended it, too.

@@ -4,7 +4,7 @@ import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 
 /**
- * What is remembered of the packet that begins a session.
+ * The packet that begins a session, as far as the server keeps it.
  *
  * @param ts the timestamp of the first segment
  * @param isFecUpper whether the sequence numbers of the peer's FEC begin, or will begin, far above

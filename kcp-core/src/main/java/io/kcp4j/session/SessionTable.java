@@ -506,7 +506,10 @@ public final class SessionTable {
     counters.add(KcpCounter.SESSIONS_CLOSED, 1);
   }
 
-  /** What has begun a session is remembered for some time: so it is known without a gap. */
+  /**
+   * A session ends that an authenticated packet may have begun. The filter takes the packet over
+   * before the session is forgotten, so that a replay finds one of them.
+   */
   private void forgetAuthenticated(Session session, long nowUs) {
     FirstPacket first = directory.authenticated().first(session);
     if (first != null) {

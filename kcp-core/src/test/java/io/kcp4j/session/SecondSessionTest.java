@@ -142,10 +142,8 @@ class SecondSessionTest {
     assertOnlyTheSessionOfTheClientLives(other);
   }
 
-  /** What the client has confirmed stays, though the thief has a retry answered by the client. */
-  @Test
-  void sessionOfTheClientOutlivesOneThatARelayedRetryHasBegun() {
-    List<ByteBuf> first = begin();
+  /** Returns the session of the client; the thief has another one, by a retry. */
+  private Session beginWithARelayedRetry(List<ByteBuf> first) {
     take(server, client, first);
     Session own = server.session;
     take(server, thief, first);
@@ -153,6 +151,13 @@ class SecondSessionTest {
     runAll(STEP_US);
     take(server, thief, client.packets());
     assertEquals(2, server.driver.table.size());
+    return own;
+  }
+
+  /** What the client has confirmed stays, though the thief has a retry answered by the client. */
+  @Test
+  void sessionOfTheClientOutlivesOneThatARelayedRetryHasBegun() {
+    Session own = beginWithARelayedRetry(begin());
     assertTrue(server.session.path().isValidated());
     connect(3_000_000);
     assertTrue(own.isExtensionEstablished());
@@ -223,14 +228,7 @@ class SecondSessionTest {
   @Test
   void sessionOfAServerWithoutTheExtensionOutlivesOneThatARelayedRetryHasBegun() {
     server.token = 0;
-    List<ByteBuf> first = begin(0x1122_3344_5566_7788L);
-    take(server, client, first);
-    Session own = server.session;
-    take(server, thief, first);
-    client.take(server, server.packetsTo(thief));
-    runAll(STEP_US);
-    take(server, thief, client.packets());
-    assertEquals(2, server.driver.table.size());
+    Session own = beginWithARelayedRetry(begin(0x1122_3344_5566_7788L));
     connect(3_000_000);
     assertTrue(server.driver.table.contains(own));
     assertEquals(List.of(), server.ends);
