@@ -17,8 +17,12 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.io.IOException;
+import java.security.GeneralSecurityException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.crypto.Cipher;
+import javax.crypto.spec.GCMParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -34,8 +38,10 @@ class PathAttackTest {
   private static final int ANY_BYTES = 2048;
   private static final int LANE = 5;
 
+  private static final byte[] KEY = new byte[16];
+
   private static PacketKey key() {
-    return PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "k");
+    return PacketKey.of(CipherAlgorithm.AES_128_GCM, KEY);
   }
 
   /** A client that sends unreliable messages through a relay, to a server with the same key. */
@@ -173,10 +179,8 @@ class PathAttackTest {
     }
   }
 
-  /** Only packets of a client's outage of some 100 ms have a query: they are longer than others. */
-  private static final int MIN_QUERY_BYTES = 110;
-
   private static final int PORTS = 20;
+  private static final int NONCE_BYTES = 12;
 
   /**
    * A recorded query made each port a candidate address. The socket of the session was forwarded
@@ -224,11 +228,30 @@ class PathAttackTest {
     relay.dropAnswers(true);
     int expected = recorder.received() + 1;
     client.writeAndFlush(Fixture.buffer(client, new byte[1]));
-    await().until(() -> relay.recorded().stream().anyMatch(d -> d.length >= MIN_QUERY_BYTES));
+    await().until(() -> relay.recorded().stream().anyMatch(PathAttackTest::isQuery));
     relay.record(false);
     relay.dropAnswers(false);
     await().until(() -> recorder.received() == expected);
-    return relay.recorded().stream().filter(d -> d.length >= MIN_QUERY_BYTES).findAny().get();
+    return relay.recorded().stream().filter(PathAttackTest::isQuery).findAny().orElseThrow();
+  }
+
+  /** Whether a packet ends with a SESSION_QUERY, which has 28 bytes. */
+  private static boolean isQuery(byte[] packet) {
+    int bytes = 3 + 28;
+    byte[] segments = opened(packet);
+    int at = segments.length - bytes;
+    return at > 0 && segments[at] == 9 && segments[at + 1] == 28;
+  }
+
+  private static byte[] opened(byte[] packet) {
+    try {
+      Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
+      GCMParameterSpec nonce = new GCMParameterSpec(128, packet, 0, NONCE_BYTES);
+      cipher.init(Cipher.DECRYPT_MODE, new SecretKeySpec(KEY, "AES"), nonce);
+      return cipher.doFinal(packet, NONCE_BYTES, packet.length - NONCE_BYTES);
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
   }
 
   /** Repeats a query, and then a first packet, which begins a session or is taken for a replay. */
