@@ -37,7 +37,9 @@ final class BbrCongestionControl implements CongestionControl {
   /** The round trip by which the first of these are paced. */
   private static final int ASSUMED_RTT_US = 50_000;
 
+  // The least that may leave: segments that arrive now and then tell too small a bandwidth.
   private static final int MIN_PIPE_SEGMENTS = 4;
+  private static final int MIN_PIPE_US = 200_000;
 
   /** How often an event loop sends. The window is at least what is delivered meanwhile. */
   private static final int MIN_RTT_US = 1_000;
@@ -130,11 +132,11 @@ final class BbrCongestionControl implements CongestionControl {
 
   @Override
   public long pacingBytesPerSecond() {
-    double bytesPerSecond = bandwidth.bytesPerSecond();
-    if (!bandwidth.isMeasured()) {
-      double initial = INITIAL_SEGMENTS * segmentBytes * US_PER_S / Math.max(rttUs(), MIN_RTT_US);
-      bytesPerSecond = Math.max(bytesPerSecond, initial);
-    }
+    boolean isFirst = !bandwidth.isMeasured();
+    int segments = isFirst ? INITIAL_SEGMENTS : MIN_PIPE_SEGMENTS;
+    int us = Math.max(rttUs(), isFirst ? MIN_RTT_US : MIN_PIPE_US);
+    double least = segments * segmentBytes * US_PER_S / us;
+    double bytesPerSecond = Math.max(bandwidth.bytesPerSecond(), least);
     double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * sampler.wireRatio();
     return Math.max(backOff.apply(paced), segmentBytes);
   }
@@ -233,6 +235,8 @@ final class BbrCongestionControl implements CongestionControl {
   @Override
   public void onWindowUpdate() {
     backOff.reset();
+    bandwidth.limitedByPeer();
+    sampler.applicationLimited();
   }
 
   private void aggregate(long nowUs) {

@@ -30,6 +30,11 @@ final class MaxBandwidth {
     return isMeasured;
   }
 
+  /** What was measured may be less than the path delivers: the peer has had no room. */
+  void limitedByPeer() {
+    isMeasured = false;
+  }
+
   /** A cycle begins: what was measured before the last one is forgotten. */
   void beginCycle() {
     before = latest;

@@ -163,6 +163,33 @@ class BbrCongestionControlTest {
     assertEquals(expected, (double) bbr.pacingBytesPerSecond(), 0.01 * expected);
   }
 
+  private double segmentsPerSecond() {
+    return (double) bbr.pacingBytesPerSecond() / SimulatedPath.SEGMENT_BYTES;
+  }
+
+  /** Two segments in two seconds were as much as it ever sent, when the peer had no memory. */
+  @Test
+  void rateIsAtLeastFourSegmentsInARoundTrip() {
+    path.bytesPerSecond = 10 * SimulatedPath.SEGMENT_BYTES;
+    path.run(20_000);
+    while (!bbr.state().equals("CRUISE")) {
+      path.run(1);
+    }
+    assertTrue(bbr.bandwidthBytesPerSecond() < 12 * SimulatedPath.SEGMENT_BYTES);
+    assertTrue(segmentsPerSecond() > 14, segmentsPerSecond() + " a second"); // The queue is short.
+  }
+
+  @Test
+  void rateIsThatOfTheBeginningWhenThePeerHasMemoryAgain() {
+    path.bytesPerSecond = RATE / 10;
+    path.run(5_000);
+    double before = segmentsPerSecond();
+    bbr.onWindowUpdate();
+    assertTrue(segmentsPerSecond() > 2 * before, segmentsPerSecond() + " a second");
+    path.run(1_000);
+    assertTrue(segmentsPerSecond() < 2 * before, segmentsPerSecond() + " a second");
+  }
+
   @Test
   void roundLowersTheBandwidthByAtMostThirtyPercent() {
     path.queueBytes = (long) (BDP / 2);

@@ -36,6 +36,9 @@ class MaxBandwidthTest {
     assertEquals(0, bandwidth.bytesPerSecond());
     bandwidth.sample(80, false);
     assertTrue(bandwidth.isMeasured());
+    bandwidth.limitedByPeer();
+    assertFalse(bandwidth.isMeasured());
+    assertEquals(80, bandwidth.bytesPerSecond());
   }
 
   @Test
