@@ -138,9 +138,10 @@ final class InputProcessor {
     if (isWindowUpdate) {
       kcp.events.windowUpdated();
     }
-    boolean hasLimitGrown = hasExactAck && kcp.sendLimit != null;
-    if (hasLimitGrown || (isWindowUpdate && kcp.remote.takeUpdate(kcp.firstSn))) {
-      resetBackOff(kcp, nowUs); // It was held back here, or the peer had no memory for it.
+    if (hasExactAck && kcp.sendLimit != null) {
+      resetBackOff(kcp, nowUs); // It was held back here.
+    } else if (isWindowUpdate) {
+      sendOldestAgain(kcp, nowUs);
     }
     if (!isStale) {
       kcp.probe.answered();
@@ -290,6 +291,23 @@ final class InputProcessor {
     }
     if (advanced || (acknowledged != 0 && kcp.events.isWindowSelective())) {
       kcp.windowOpened = Transmitter.hasNew(kcp);
+    }
+  }
+
+  /**
+   * The peer may have had no memory for the oldest segment. Each transmission of the first one of
+   * all is a packet that may begin a session, so nobody on the path may have it sent at will: it
+   * leaves once in a second, and its back-off goes on.
+   */
+  private static void sendOldestAgain(Kcp kcp, long nowUs) {
+    int una = kcp.sending.una();
+    if (una != kcp.firstSn) {
+      resetBackOff(kcp, nowUs);
+    } else if (kcp.sending.isAwaited(una)) {
+      int first = kcp.sending.index(una);
+      if (kcp.losses.isRested(first, kcp.timestamps.at(nowUs))) {
+        kcp.losses.expire(first, nowUs);
+      }
     }
   }
 

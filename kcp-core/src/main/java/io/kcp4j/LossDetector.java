@@ -27,6 +27,9 @@ abstract class LossDetector {
   /** No segment. */
   static final int NONE = TransmissionOrder.NONE;
 
+  /** See {@link #isRested}. */
+  private static final int REST_MS = 1_000;
+
   final TransmissionOrder order = new TransmissionOrder();
   final RttEstimator rtt;
 
@@ -219,6 +222,15 @@ abstract class LossDetector {
     if (timesOutAtUs(index) > nowUs + timeoutUs()) {
       setTimeout(index, timeoutUs(), nowUs);
     }
+  }
+
+  /**
+   * Whether the segment in flight at {@code index} was sent last at least a second ago.
+   *
+   * @param nowTs the timestamp of a segment that is sent now
+   */
+  final boolean isRested(int index, int nowTs) {
+    return nowTs - ring.lastTs[index] >= REST_MS;
   }
 
   // Losses

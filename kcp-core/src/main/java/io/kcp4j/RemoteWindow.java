@@ -11,19 +11,12 @@ final class RemoteWindow {
    */
   private static final int INITIAL_MESSAGE_FRAGMENTS = 128;
 
-  /**
-   * Window updates that may reset the back-off of the first segment. Each transmission of it is a
-   * packet of its own, which may begin a session: nobody on the path may have it sent at will.
-   */
-  private static final int MAX_UPDATES_BEFORE_PROGRESS = 3;
-
   private int una;
 
   /** 16 bits, as on the wire. */
   private char segments = INITIAL_SEGMENTS;
 
   private int largest;
-  private byte updatesBeforeProgress;
 
   RemoteWindow(int firstSn) {
     una = firstSn;
@@ -62,23 +55,6 @@ final class RemoteWindow {
     // The fragments of an unfinished message take up room that the next message will have.
     largest = Math.max(largest, wnd + sending.unfinishedFragments(una));
     return grown;
-  }
-
-  /**
-   * Takes a window update of the peer: protocol.md 4.3.
-   *
-   * @param firstSn the first sequence number of the session
-   * @return whether it resets the back-off of the oldest segment
-   */
-  boolean takeUpdate(int firstSn) {
-    if (una != firstSn) {
-      return true;
-    }
-    if (updatesBeforeProgress == MAX_UPDATES_BEFORE_PROGRESS) {
-      return false;
-    }
-    updatesBeforeProgress++;
-    return true;
   }
 
   /** The most fragments of a message that the peer can receive, if it does not say so itself. */

@@ -76,17 +76,31 @@ class KcpLossTest {
   void windowUpdateResetsTheBackOffOfTheOldestSegment() {
     DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
     driven.sendSegments(3);
-    driven.runTo(10_000_000);
+    driven.runTo(11_000_000);
     driven.sent();
     long backedOffUs = driven.kcp.nextDeadline();
-    assertTrue(backedOffUs > 10_300_000);
+    assertTrue(backedOffUs > 11_300_000);
     driven.peerWnd = 0;
     driven.receiveBatch(driven.wins());
     assertEquals(backedOffUs, driven.kcp.nextDeadline());
     driven.peerWnd = 128;
     driven.receiveBatch(driven.wins());
-    driven.runTo(10_200_000);
+    driven.runTo(11_200_000);
     assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+  }
+
+  /** It had had memory for some, and then not for the first one that it lacks, again and again. */
+  @Test
+  void eachWindowUpdateAfterASecondHasTheFirstSegmentSentAgain() {
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
+    driven.sendSegments(1);
+    driven.runTo(11_000_000);
+    for (int i = 0; i < 5; i++) {
+      driven.sent();
+      driven.receiveBatch(driven.wins());
+      driven.runTo(driven.nowUs + 1_100_000);
+      assertEquals(List.of(0), driven.sentSns(Segment.PUSH));
+    }
   }
 
   /** Somebody on the path repeats the answer to a probe of before the first segment. */
@@ -99,7 +113,7 @@ class KcpLossTest {
       driven.runTo(ms * 1_000L);
     }
     int transmissions = driven.sentSns(Segment.PUSH).size();
-    assertTrue(transmissions <= 15, transmissions + " transmissions");
+    assertTrue(transmissions <= 35, transmissions + " transmissions");
   }
 
   @Test
