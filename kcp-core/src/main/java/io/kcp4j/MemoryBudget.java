@@ -430,8 +430,7 @@ public final class MemoryBudget {
   /** Whether a network may not reserve so much more, since a session of another one waits. */
   boolean isLimited(int network, long moreBytes) {
     NetworkParts parts = limit.networkParts();
-    return parts.isLimited()
-        && (parts.isLimited(network) || networks.getPlain(network) + moreBytes > parts.partBytes());
+    return parts.isLimited() && parts.isLimited(network, networks.getPlain(network) + moreBytes);
   }
 
   /** No session waits for memory. */

@@ -28,6 +28,9 @@ public final class NetworkParts {
   /** No network. */
   public static final int NONE = -1;
 
+  /** More than one network. */
+  public static final int SEVERAL = -2;
+
   private static final int PARTS = 8;
 
   /** The networks over their part are looked for at most so often. */
@@ -57,9 +60,10 @@ public final class NetworkParts {
    * The networks over their part.
    *
    * @param largest the one that holds most, or {@link #NONE}
+   * @param waiting the network whose sessions wait, which is not limited, or {@link #SEVERAL}
    * @param waitedAtUs when a session waited
    */
-  private record Limited(BitSet networks, int largest, long waitedAtUs) {}
+  private record Limited(BitSet networks, int largest, int waiting, long waitedAtUs) {}
 
   NetworkParts(long limitBytes) {
     partBytes = limitBytes / PARTS;
@@ -134,21 +138,27 @@ public final class NetworkParts {
     return sendAwaitedAtUs != NEVER;
   }
 
-  /** A session waits for memory whose network is within its part. */
-  public void limitOthers(long nowUs) {
+  /**
+   * Sessions wait for memory whose networks are within their parts.
+   *
+   * @param network that of these sessions, or {@link #SEVERAL}
+   */
+  public void limitOthers(int network, long nowUs) {
     Limited before = limited;
-    if (before != null && nowUs - before.waitedAtUs < INTERVAL_US) {
+    int waiting = before == null || before.waiting == network ? network : SEVERAL;
+    boolean isRecent = before != null && nowUs - before.waitedAtUs < INTERVAL_US;
+    if (isRecent && before.waiting == waiting) {
       return;
     }
     BitSet over = new BitSet();
     int largest = NONE;
-    for (int network = 0; network < NETWORKS; network++) {
-      if (isOver(network)) {
-        over.set(network);
-        largest = largest == NONE || bytes(network) > bytes(largest) ? network : largest;
+    for (int other = 0; other < NETWORKS; other++) {
+      if (other != waiting && isOver(other)) {
+        over.set(other);
+        largest = largest == NONE || bytes(other) > bytes(largest) ? other : largest;
       }
     }
-    limited = new Limited(over, largest, nowUs);
+    limited = new Limited(over, largest, waiting, nowUs);
   }
 
   /** Whether networks over their part are limited. */
@@ -156,10 +166,12 @@ public final class NetworkParts {
     return limited != null;
   }
 
-  /** Whether a network was over its part when a session waited last. */
-  boolean isLimited(int network) {
+  /** Whether a network may not reserve more, which holds {@code bytes} then on one event loop. */
+  boolean isLimited(int network, long bytes) {
     Limited now = limited;
-    return now != null && now.networks.get(network);
+    return now != null
+        && network != now.waiting
+        && (now.networks.get(network) || bytes > partBytes);
   }
 
   /** The network that has to give memory back, if a session has waited since; or {@link #NONE}. */

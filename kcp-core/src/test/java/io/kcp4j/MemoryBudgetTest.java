@@ -279,7 +279,7 @@ class MemoryBudgetTest {
     MemoryAccount greedy = account(shared, 1);
     assertTrue(greedy.tryReserve(8 * MIB));
     assertTrue(greedy.tryReserve(MIB), "nobody waits");
-    parts.limitOthers(1_000_000);
+    parts.limitOthers(NetworkParts.SEVERAL, 1_000_000);
     assertFalse(greedy.tryReserve(1));
     assertFalse(greedy.hasRoomToSend(1));
     MemoryAccount other = account(shared, 3);
@@ -300,7 +300,7 @@ class MemoryBudgetTest {
     assertTrue(one.tryReserve(5 * MIB));
     assertTrue(another.tryReserve(5 * MIB));
     assertTrue(limit.networkParts().isOver(1));
-    limit.networkParts().limitOthers(1_000_000);
+    limit.networkParts().limitOthers(NetworkParts.SEVERAL, 1_000_000);
     assertFalse(one.tryReserve(1));
     assertFalse(another.tryReserve(1));
     assertEquals(1, limit.networkParts().toShrink(1_000_000));

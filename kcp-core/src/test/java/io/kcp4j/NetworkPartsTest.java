@@ -36,14 +36,34 @@ class NetworkPartsTest {
     assertTrue(first.tryReserve(9 * MIB));
     assertTrue(second.tryReserve(10 * MIB));
     assertTrue(account(3).tryReserve(9 * MIB));
-    parts.limitOthers(1_000_000);
+    parts.limitOthers(NetworkParts.SEVERAL, 1_000_000);
     assertEquals(2, parts.toShrink(1_000_000));
     second.release(2 * MIB);
-    parts.limitOthers(1_100_000);
-    assertTrue(parts.isLimited(1) && parts.isLimited(3) && !parts.isLimited(2));
+    parts.limitOthers(NetworkParts.SEVERAL, 1_100_000);
+    assertTrue(parts.isLimited(1, 0) && parts.isLimited(3, 0) && !parts.isLimited(2, 0));
     first.charge(1);
-    parts.limitOthers(1_200_000);
+    parts.limitOthers(NetworkParts.SEVERAL, 1_200_000);
     assertEquals(1, parts.toShrink(1_200_000));
+  }
+
+  /** A session that waited had to keep to its network's part, though nobody else needed memory. */
+  @Test
+  void networkThatAloneWaitsMayHoldMoreThanItsPart() {
+    MemoryAccount alone = account(1);
+    assertTrue(alone.tryReserve(7 * MIB));
+    parts.limitOthers(1, 1_000_000);
+    assertTrue(alone.tryReserve(3 * MIB));
+    parts.limitOthers(1, 1_100_000);
+    assertTrue(alone.tryReserve(1));
+    assertEquals(NetworkParts.NONE, parts.toShrink(1_100_000));
+    parts.limitOthers(2, 1_110_000);
+    assertFalse(alone.tryReserve(1));
+    parts.limitOthers(1, 1_120_000);
+    assertFalse(alone.tryReserve(1), "the other one waited lately");
+    assertEquals(1, parts.toShrink(1_100_000));
+    parts.update(2_200_000);
+    parts.limitOthers(1, 2_200_000);
+    assertTrue(alone.tryReserve(1));
   }
 
   @Test
