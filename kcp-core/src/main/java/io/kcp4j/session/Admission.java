@@ -300,8 +300,8 @@ final class Admission {
 
   private void beginAdmitted(
       ByteBuf segments, int start, int nonceBytes, long nonce, boolean isValidated, long nowUs) {
-    if (!isValidated && !pressure.hasRoomForSession(segments.readableBytes(), nowUs)) {
-      pressure.makeRoom();
+    if (!isValidated && !pressure.unvalidated.hasRoomForSession(segments.readableBytes(), nowUs)) {
+      pressure.unvalidated.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
@@ -381,7 +381,7 @@ final class Admission {
     }
     if (!session.path().isValidated()) {
       session.charge();
-      evicted = evicted == null ? pressure.sessionToEvict(nowUs) : evicted;
+      evicted = evicted == null ? pressure.unvalidated.sessionToEvict(nowUs) : evicted;
       unvalidated.add(session, nowUs);
       if (incoming.isValidated()) {
         table.validated(session, nowUs);

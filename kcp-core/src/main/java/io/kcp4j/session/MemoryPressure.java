@@ -4,39 +4,27 @@ import io.kcp4j.EndReason;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.MemoryReserve;
+import io.kcp4j.NetworkParts;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What happens when the sessions of a table need more memory than there is, so that they do not
  * wait for each other for ever: protocol.md 8.12.
  *
- * <p>Unvalidated sessions have a share of their own, and the oldest of them ends when it is used
- * up. Of validated sessions, those that were refused memory wait. One of a network that holds
- * little, and has waited longest, may use the reserve, which has room for a large message, until
- * its data has been read or it stops growing. A session that has grown by the reserve and then
- * stopped, or that has had it for too long, has stalled; one that has not grown has no use for the
- * reserve, or waits for readers. Of those that have stalled, the one that has received most ends if
- * the reserve is in use, or if all that wait have stalled. Nobody ends while no other session
- * waits. A network that holds more than its part while sessions of others wait loses those of its
- * sessions that make no progress. While sessions wait to send, those end whose peers take almost
- * nothing.
+ * <p>Validated sessions that were refused memory wait. One of a network that holds little, and has
+ * waited longest, may use the reserve, which has room for a large message, until its data has been
+ * read or it stops growing. A session that has grown by the reserve and then stopped, that has had
+ * it for too long, or for which it had no room, has stalled; any other that has not grown has no
+ * use for the reserve, or waits for readers. Of those that have stalled, the one that has received
+ * most ends if the reserve is in use, or if all that wait have stalled. Nobody ends while no other
+ * session waits.
  */
 final class MemoryPressure {
-
-  /** What a session itself takes, approximately: its objects, channel and pipeline. */
-  static final int SESSION_BYTES = 6 * 1024;
-
-  /** Room for the segments of the largest first datagram, whatever their capacity. */
-  private static final int FIRST_DATAGRAM_BYTES = 2 * 1_500;
-
-  /**
-   * An unvalidated session is younger than this for the round trip that validates it. It is refused
-   * memory, so that its peer sends again, and does not end.
-   */
-  private static final long MIN_AGE_US = 200_000;
 
   // A session has the reserve for two probe timeouts without growing, and at least or at most this:
   // its peer decides how long a round trip seems to take.
@@ -55,22 +43,15 @@ final class MemoryPressure {
   /** With room for this part of the limit more than was refused, no session has to wait. */
   private static final int FREE_PART = 64;
 
-  /** The search for an unvalidated session that holds memory looks at so many. */
-  private static final int MAX_SEARCHED = 64;
-
   private final SessionTable table;
   private final MemoryBudget budget;
-  private final UnvalidatedSessions unvalidated;
   private final MemoryReserve reserve;
-
-  /** What waits to be written to unvalidated sessions, in bytes. */
-  private long waitingBytes;
-
-  /** Whether an unvalidated session has been refused memory. */
-  private boolean isShareUsedUp;
 
   /** The validated sessions that wait, in the order in which they have asked. */
   private final Map<Session, MemoryWait> waiting = new LinkedHashMap<>();
+
+  /** Those that wait no longer, and whose peers may not know that there is memory for more. */
+  private final Set<Session> late = new LinkedHashSet<>();
 
   /** The one that may use the reserve, or null. */
   private Session holder;
@@ -81,63 +62,18 @@ final class MemoryPressure {
   /** Whether one of those that had the reserve and have stalled has to end. */
   private boolean isEndDue;
 
+  final UnvalidatedReclaim unvalidated;
   private final NetworkReclaim reclaim;
   private final SendReclaim sendReclaim;
 
   MemoryPressure(SessionTable table, MemoryBudget budget, UnvalidatedSessions unvalidated) {
     this.table = table;
     this.budget = budget;
-    this.unvalidated = unvalidated;
+    this.unvalidated = new UnvalidatedReclaim(table, budget, unvalidated);
     reserve = budget.limit().reserve();
     reclaim = new NetworkReclaim(table, budget.limit().networkParts());
     sendReclaim = new SendReclaim(table, budget);
   }
-
-  // Unvalidated sessions
-
-  /**
-   * Whether there is room for a session that a peer begins, and for its first datagram, or {@link
-   * #sessionToEvict} makes room.
-   */
-  boolean hasRoomForSession(int datagramBytes, long nowUs) {
-    if (!budget.hasUnvalidatedShare()) {
-      return true;
-    }
-    long missingBytes = SESSION_BYTES + 2L * datagramBytes - budget.unvalidatedRoomBytes();
-    Session evicted = missingBytes > 0 ? evictable(nowUs) : null;
-    return missingBytes <= 0
-        || (evicted != null && evicted.kcp().memory().heldBytes() >= missingBytes);
-  }
-
-  /**
-   * The session that gives way to one that begins now; null if none has to, or can. What it holds
-   * is not left to other sessions first: they would use it up before the peer tries again.
-   */
-  Session sessionToEvict(long nowUs) {
-    boolean isShort =
-        budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < FIRST_DATAGRAM_BYTES;
-    return isShort ? evictable(nowUs) : null;
-  }
-
-  /**
-   * Counts what waits to be written to peers whose addresses may be forged. Nobody asks whether
-   * there is room for it. It keeps no session from beginning, but some may have to give way.
-   */
-  void countWaiting(int bytes) {
-    waitingBytes += bytes;
-    isShareUsedUp |= isShareExceeded();
-  }
-
-  private boolean isShareExceeded() {
-    return !budget.hasUnvalidatedRoomBeside(waitingBytes);
-  }
-
-  /** An unvalidated session has to give way. */
-  void makeRoom() {
-    isShareUsedUp = true;
-  }
-
-  // Sessions
 
   /**
    * Notes whether a session, which has received something, has been refused memory. If the turn of
@@ -158,13 +94,11 @@ final class MemoryPressure {
       return;
     }
     if (!session.path().isValidated()) {
-      isShareUsedUp = true;
+      unvalidated.makeRoom();
       session.kcp().challengePath();
     } else {
       MemoryWait wait = waiting.computeIfAbsent(session, s -> new MemoryWait());
-      wait.refusedBytes = refusedBytes;
-      wait.isSending = isSending;
-      wait.isActive = !isSending;
+      wait.refused(session, refusedBytes, isSending);
       if (wait.isActive && session != holder && !isOverPart(session)) {
         passTurn(nowUs);
       }
@@ -173,6 +107,7 @@ final class MemoryPressure {
 
   /** A session has left the table. */
   void remove(Session session) {
+    late.remove(session);
     boolean wasWaiting = waiting.remove(session) != null;
     if (session == holder) {
       endTurn();
@@ -184,18 +119,15 @@ final class MemoryPressure {
 
   /** Whether {@link #update} has anything to do. */
   boolean isActive() {
-    return isShareUsedUp || !waiting.isEmpty() || reclaim.isActive() || sendReclaim.isActive();
+    return unvalidated.isActive()
+        || !waiting.isEmpty()
+        || reclaim.isActive()
+        || sendReclaim.isActive();
   }
 
   /** To be called at the end of a batch of input, and once a second. User code may run. */
   void update(long nowUs) {
-    if (isShareUsedUp) {
-      boolean evicts = evictUnvalidated(nowUs);
-      while (evicts && isShareExceeded()) {
-        evicts = evictUnvalidated(nowUs);
-      }
-      isShareUsedUp = isShareExceeded(); // By sessions that are too young.
-    }
+    unvalidated.update(nowUs);
     if (waiting.isEmpty()) {
       isEndDue = false;
     } else if (nowUs - updatedAtUs >= waiting.size()) {
@@ -225,13 +157,29 @@ final class MemoryPressure {
       isEndDue = false;
       endOne(nowUs);
     }
-    waiting.keySet().removeIf(session -> session != holder && isReaderAwaited(session));
+    waiting.entrySet().removeIf(wait -> wait.getKey() != holder && isWaitOver(wait));
     passTurn(nowUs);
     if (waiting.isEmpty()) {
       endWaits();
-    } else if (!waiting.keySet().stream().allMatch(this::isOverPart)) {
-      budget.limit().networkParts().limitOthers(nowUs);
+    } else {
+      limitOthers(nowUs);
     }
+  }
+
+  private void limitOthers(long nowUs) {
+    waiting.keySet().stream()
+        .filter(session -> !isOverPart(session))
+        .map(session -> session.kcp().memory().network())
+        .reduce((one, other) -> one.equals(other) ? one : NetworkParts.SEVERAL)
+        .ifPresent(network -> budget.limit().networkParts().limitOthers(network, nowUs));
+  }
+
+  private boolean isWaitOver(Map.Entry<Session, MemoryWait> wait) {
+    boolean isOver = wait.getValue().isOver(wait.getKey());
+    if (isOver) {
+      late.add(wait.getKey());
+    }
+    return isOver || isReaderAwaited(wait.getKey());
   }
 
   private boolean isMemoryFree() {
@@ -240,24 +188,13 @@ final class MemoryPressure {
     return first.isSending ? budget.hasRoomToSend(bytes) : budget.hasRoomToReceive(bytes);
   }
 
-  /** Returns whether there was one to evict. */
-  private boolean evictUnvalidated(long nowUs) {
-    Session oldest = evictable(nowUs);
-    if (oldest != null) {
-      table.evict(oldest, nowUs);
-    }
-    return oldest != null;
-  }
-
-  private Session evictable(long nowUs) {
-    return unvalidated.oldestHolding(SESSION_BYTES, MAX_SEARCHED, nowUs - MIN_AGE_US);
-  }
-
   /** There is memory for all: they are told that their windows are open. */
   private void endWaits() {
     isEndDue = false;
-    List<Session> told = List.copyOf(waiting.keySet());
+    late.addAll(waiting.keySet());
     waiting.clear();
+    List<Session> told = List.copyOf(late);
+    late.clear();
     reserve.endWait(this);
     budget.endWait();
     told.forEach(this::advertise);
@@ -283,6 +220,7 @@ final class MemoryPressure {
       return;
     }
     Session next = firstActive();
+    next = next == null ? firstIncomplete() : next;
     if (next == null) {
       reserve.release(this);
     } else if (reserve.acquire(this, next.kcp().memory().network(), nowUs)) {
@@ -306,6 +244,18 @@ final class MemoryPressure {
         .orElse(null);
   }
 
+  /**
+   * The first session that had the reserve and lacks something: all of its data may have arrived
+   * and been acknowledged, with no memory to put it in order. Nothing more arrives then.
+   */
+  private Session firstIncomplete() {
+    return waiting.keySet().stream()
+        .filter(next -> !waiting.get(next).isSending && !isReaderAwaited(next))
+        .filter(next -> next.kcp().memory().undeliveredBytes() > 0)
+        .findFirst()
+        .orElse(null);
+  }
+
   private long nextTurnUs(Session session) {
     return reserve.nextTurnUs(session.kcp().memory().network());
   }
@@ -321,6 +271,9 @@ final class MemoryPressure {
     if (MemoryWait.datagrams(session) != turn.datagrams) {
       turn.datagrams = MemoryWait.datagrams(session);
       turn.datagramAtUs = nowUs;
+    } else if (turn.isToBeTold(nowUs)) {
+      turn.toldAtUs = nowUs;
+      advertise(session);
     }
     boolean hasDelivered = MemoryWait.delivered(session) != turn.deliveredBytes;
     boolean holdsNoMore = session.kcp().memory().undeliveredBytes() <= turn.undeliveredBytes;
@@ -349,9 +302,8 @@ final class MemoryPressure {
 
   /** The session has not grown enough: another one that waits to receive may use the reserve. */
   private void passOn(Session session, MemoryWait turn, long patienceUs, long nowUs) {
-    if (session.kcp().memory().undeliveredBytes() == 0) { // It needs nothing any more.
-      endTurn();
-      waiting.remove(session);
+    if (session.kcp().memory().undeliveredBytes() == 0) { // It needs nothing, or its peer is late.
+      endWait(session);
       return;
     }
     boolean isAwaitedElsewhere = reserve.isAwaited(this, nowUs);
@@ -361,9 +313,9 @@ final class MemoryPressure {
       }
       return;
     }
-    if (session.kcp().memory().undeliveredBytes() <= turn.undeliveredBytes) {
-      endTurn(); // It has no use for the reserve, or readers have to make it free.
-      waiting.remove(session);
+    boolean hasGrown = session.kcp().memory().undeliveredBytes() > turn.undeliveredBytes;
+    if (!hasGrown && (!turn.isRefused || doReadersHoldReserve())) {
+      endWait(session); // It has no use for the reserve, or readers have to go on.
       return;
     }
     long silentUs = nowUs - turn.datagramAtUs;
@@ -385,6 +337,23 @@ final class MemoryPressure {
     boolean haveAllStalled =
         !isAwaitedElsewhere && waiting.values().stream().allMatch(wait -> wait.isStalled);
     isEndDue |= turn.isStalled && (haveAllStalled || !budget.isReserveFree());
+  }
+
+  /** The holder waits no longer, until it is refused memory again. */
+  private void endWait(Session session) {
+    endTurn();
+    waiting.remove(session);
+    late.add(session);
+  }
+
+  /** Whether sessions whose readers have to go on hold what is missing of the reserve. */
+  private boolean doReadersHoldReserve() {
+    long unreadBytes =
+        table.sessions(MemoryPressure::isReaderAwaited).stream()
+            .mapToLong(session -> session.kcp().memory().receiveBytes())
+            .sum();
+    long roomBytes = Math.max(0, budget.roomBytesWithReserve());
+    return unreadBytes + roomBytes >= budget.limit().reserveBytes();
   }
 
   private boolean isAnotherReceiving(MemoryWait turn) {

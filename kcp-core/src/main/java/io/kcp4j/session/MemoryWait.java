@@ -8,16 +8,27 @@ final class MemoryWait {
   /** A session that has the reserve for so long, while others wait, has stalled. */
   private static final long MAX_TURN_US = 15_000_000;
 
+  // A peer from which nothing arrives in its turn is told that it begins so often, and for so long:
+
+  private static final long TOLD_INTERVAL_US = 250_000;
+  private static final long TOLD_US = 1_000_000;
+
   int refusedBytes;
 
   /** Whether that was for sending. */
   boolean isSending;
+
+  /** What the session had delivered then, in bytes. */
+  private long deliveredBeforeBytes;
 
   /** Whether it has been refused memory since it had the reserve last. */
   boolean isActive;
 
   /** Whether it had the reserve and did not grow. */
   boolean isStalled;
+
+  /** Whether it has been refused memory to receive, though it had the reserve. */
+  boolean isRefused;
 
   // When it has got the reserve:
 
@@ -35,13 +46,38 @@ final class MemoryWait {
   long datagrams;
   long datagramAtUs;
 
+  /** When the peer was told last that there is memory for more. */
+  long toldAtUs;
+
+  /** The session has been refused memory. */
+  void refused(Session session, int bytes, boolean isSending) {
+    refusedBytes = bytes;
+    this.isSending = isSending;
+    isActive = !isSending;
+    isRefused |= isActive;
+    deliveredBeforeBytes = delivered(session);
+  }
+
+  /**
+   * Whether the session has delivered something since it was refused memory to receive, and has
+   * nothing to complete: it is refused again if it needs more.
+   */
+  boolean isOver(Session session) {
+    return !isSending
+        && session.kcp().memory().undeliveredBytes() == 0
+        && delivered(session) != deliveredBeforeBytes;
+  }
+
+  /** The session gets the reserve. */
   void begin(Session session, long nowUs) {
+    isRefused = false;
     grown(session, nowUs);
     begunAtUs = nowUs;
     undeliveredBytes = session.kcp().memory().undeliveredBytes();
     deliveredBytes = delivered(session);
     datagrams = datagrams(session);
     datagramAtUs = nowUs;
+    toldAtUs = nowUs;
   }
 
   void grown(Session session, long nowUs) {
@@ -52,6 +88,13 @@ final class MemoryWait {
   /** Small messages on one lane may have hidden that a large one on another does not grow. */
   boolean isTooLong(long nowUs) {
     return nowUs - begunAtUs >= MAX_TURN_US;
+  }
+
+  /** Whether the peer may not know that it has its turn: what tells it may be lost. */
+  boolean isToBeTold(long nowUs) {
+    return datagramAtUs == begunAtUs
+        && nowUs - toldAtUs >= TOLD_INTERVAL_US
+        && nowUs - begunAtUs <= TOLD_US;
   }
 
   static long delivered(Session session) {

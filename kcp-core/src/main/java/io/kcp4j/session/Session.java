@@ -89,7 +89,7 @@ public final class Session extends FlushQueue.Entry {
   void charge() {
     if (kcp.memory().isUnvalidated()) {
       isCharged = true;
-      kcp.memory().charge(MemoryPressure.SESSION_BYTES);
+      kcp.memory().charge(UnvalidatedReclaim.SESSION_BYTES);
     }
   }
 
@@ -118,7 +118,7 @@ public final class Session extends FlushQueue.Entry {
   void validatePath() {
     if (isCharged) {
       isCharged = false;
-      kcp.memory().release(MemoryPressure.SESSION_BYTES);
+      kcp.memory().release(UnvalidatedReclaim.SESSION_BYTES);
     }
     path.validate();
     waitingToBeWritten(0);
@@ -547,7 +547,7 @@ public final class Session extends FlushQueue.Entry {
     waitingToBeWritten(0);
     if (isCharged) {
       isCharged = false;
-      kcp.memory().release(MemoryPressure.SESSION_BYTES);
+      kcp.memory().release(UnvalidatedReclaim.SESSION_BYTES);
     }
   }
 

@@ -181,7 +181,7 @@ public final class SessionTable {
   public static final int MAX_OPEN_FAILURES_PER_SECOND = 1_000_000;
 
   /** What a session itself takes of the heap, approximately: objects, channel and pipeline. */
-  public static final int SESSION_BYTES = MemoryPressure.SESSION_BYTES;
+  public static final int SESSION_BYTES = UnvalidatedReclaim.SESSION_BYTES;
 
   /** The default of {@link #unvalidatedLimit}. */
   public static final int DEFAULT_UNVALIDATED_LIMIT = UnvalidatedSessions.DEFAULT_LIMIT;
@@ -569,7 +569,7 @@ public final class SessionTable {
 
   /** What waits to be written to peers whose addresses may be forged has changed. */
   void countWaiting(int bytes) {
-    pressure.countWaiting(bytes);
+    pressure.unvalidated.countWaiting(bytes);
   }
 
   /**

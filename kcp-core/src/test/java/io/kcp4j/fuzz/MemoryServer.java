@@ -3,7 +3,6 @@ package io.kcp4j.fuzz;
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
-import io.kcp4j.KcpCounter;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.NetworkParts;
 import io.kcp4j.lanes.Lane;
@@ -188,7 +187,7 @@ final class MemoryServer {
     private boolean hadReserve;
     private boolean hasStalled;
     private long grownAtUs;
-    private long grownBytes;
+    private int grownBytes;
     private long turnAtUs;
 
     Served(Session session, MemoryClient client) {
@@ -364,8 +363,7 @@ final class MemoryServer {
       if (!hasReserve && !hadReserve) {
         return;
       }
-      long payloadBytes = session.kcp().counters().get(KcpCounter.PAYLOAD_BYTES_IN);
-      long takenBytes = account.receiveBytes() + payloadBytes;
+      int takenBytes = session.kcp().acceptedBytes();
       int leastBytes = Math.max(1, account.receiveBytes() / GROWTH_PART);
       if (!hadReserve || takenBytes - grownBytes >= leastBytes) {
         hasStalled &= !hadReserve;
