@@ -65,15 +65,19 @@ final class BlackHoleDetector {
 
   /**
    * The segment in flight at {@code index} was lost, three times or more, and is sent again now.
+   *
+   * @return whether more lost segments of this flush may tell something: after a probe they need
+   *     not
    */
-  void lost(int index) {
-    if (isProbeWanted) {
-      return; // It tells of all that is lost, without a search for each.
-    }
+  boolean lost(int index) {
     int bytes = largestBytes(index);
-    if (bytes <= BASE_MTU_BYTES) {
-      return;
+    if (!isProbeWanted && bytes > BASE_MTU_BYTES) {
+      search(index, bytes);
     }
+    return !isProbeWanted;
+  }
+
+  private void search(int index, int bytes) {
     Arrived arrived = arrivedBehind(index, bytes);
     if (arrived == Arrived.LARGE || hasSuspectArrived()) {
       suspectCount = 0;
@@ -88,9 +92,9 @@ final class BlackHoleDetector {
 
   /** The size of a lost segment's packets; the MTU if other segments were in the same packets. */
   private int largestBytes(int index) {
-    return kcp.losses.ring.isInLargeDatagrams(index)
-        ? kcp.maxPacketBytes()
-        : kcp.packetBytes(index);
+    int bytes = kcp.packetBytes(index);
+    boolean isInLarge = bytes <= BASE_MTU_BYTES && kcp.losses.ring.isInLargeDatagrams(index);
+    return isInLarge ? kcp.maxPacketBytes() : bytes;
   }
 
   /** What has arrived of what left with the last transmission of the segment or later. */

@@ -545,13 +545,11 @@ public final class Kcp {
   }
 
   /**
-   * The segment in flight at {@code index} has been lost three times or more. While the path is not
-   * validated, the limit may have been the reason.
+   * Whether segments may be lost since they are large. While the path is not validated, the limit
+   * may be the reason.
    */
-  void lostOften(int index) {
-    if (smallDatagramBytes() != Integer.MAX_VALUE && sendLimit == null) {
-      blackHoles().lost(index);
-    }
+  boolean isBlackHolePossible() {
+    return smallDatagramBytes() != Integer.MAX_VALUE && sendLimit == null;
   }
 
   /** The detector, which is made if there is none. */

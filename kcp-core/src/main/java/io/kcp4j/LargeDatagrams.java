@@ -2,12 +2,12 @@ package io.kcp4j;
 
 /**
  * Notes for the {@link BlackHoleDetector} which segments have left only in datagrams that may be
- * too large for the path. Most fill their datagrams, and their own size tells; this is for those
- * that share datagrams. Part of the {@link SegmentWriter}.
+ * too large for the path. The own size of most segments tells, which fill their datagrams; this is
+ * for smaller ones, which share datagrams. Part of the {@link SegmentWriter}.
  */
 final class LargeDatagrams {
 
-  /** The sequence numbers of the segments in the open datagram, unless there are no large ones. */
+  /** The sequence numbers of the segments in the open datagram that are not large themselves. */
   private final int[] sns = new int[KcpConfig.MAX_MTU_BYTES / Segment.HEADER_BYTES];
 
   private int count;
@@ -24,9 +24,9 @@ final class LargeDatagrams {
     return smallBytes;
   }
 
-  /** The open datagram has the segment {@code sn}. */
-  void add(int sn) {
-    if (smallBytes != Integer.MAX_VALUE) {
+  /** The open datagram has the segment {@code sn} of this size, header included. */
+  void add(int sn, int bytes) {
+    if (smallBytes != Integer.MAX_VALUE && bytes <= smallBytes) {
       sns[count++] = sn;
     }
   }

@@ -191,7 +191,7 @@ final class SegmentWriter {
       copy(buffer, index, bytes, ts);
     }
     buffer.sent(1, ts, nowUs);
-    large.add(buffer.next() - 1);
+    large.add(buffer.next() - 1, bytes);
     segments++;
     newBytes += bytes;
   }
@@ -212,7 +212,7 @@ final class SegmentWriter {
     }
     makeRoom(bytes);
     copy(kcp.sending, index, bytes, ts);
-    large.add(kcp.sending.sn(index));
+    large.add(kcp.sending.sn(index), bytes);
     hasRetransmission = true;
     segments++;
     if (limit != null) {

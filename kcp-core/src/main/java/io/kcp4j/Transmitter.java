@@ -68,10 +68,14 @@ final class Transmitter {
       return;
     }
     int retransmitted = 0;
+    boolean tellsBlackHole = kcp.isBlackHolePossible();
     while (kcp.pacer.isOpen(nowUs)) {
       int index = losses.nextLost(newAllowed, nowUs);
       if (index == LossDetector.NONE) {
         break;
+      }
+      if (tellsBlackHole && losses.transmissions(index) >= BlackHoleDetector.LOSSES) {
+        tellsBlackHole = kcp.blackHoles().lost(index);
       }
       retransmit(kcp, index, ts, nowUs);
       retransmitted++;
@@ -87,9 +91,6 @@ final class Transmitter {
   private static void retransmit(Kcp kcp, int index, int ts, long nowUs) {
     LossDetector losses = kcp.losses;
     LossCause cause = losses.cause();
-    if (losses.transmissions(index) >= BlackHoleDetector.LOSSES) {
-      kcp.lostOften(index);
-    }
     boolean isSent = kcp.writer.retransmit(index, ts);
     losses.retransmitted(index, ts, nowUs);
     if (!isSent) { // As if it had been lost.
