@@ -1,14 +1,21 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.DeliveredTransmission;
 import io.netty.buffer.ByteBuf;
 
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
 final class InputProcessor {
 
-  /** No index of a message. */
-  private static final int NONE = -1;
+  // What segments of a datagram have done:
+
+  /** What no packet received before can have: protocol.md 7.3. */
+  private static final int FRESH = 1;
+
+  /** An ACK with the sequence number and the timestamp of a segment that was sent. */
+  private static final int EXACT_ACK = 2;
+
+  /** A window that is open, and was not asked for. */
+  private static final int WINDOW_UPDATE = 4;
 
   private InputProcessor() {}
 
@@ -61,26 +68,26 @@ final class InputProcessor {
       Kcp kcp, ByteBuf datagram, long firstLong, long thirdLong, Origin origin, long nowUs) {
     kcp.advertised.received(nowUs);
     int newestUna = kcp.remote.una();
-    int rttSampleUs = AckSample.NO_RTT;
-    int unacknowledged = kcp.losses.unacknowledged();
-    int segments = 0;
-    int messageAt = NONE;
-    boolean takesMessages = kcp.takesMessages();
-    boolean begins = takesMessages && !kcp.hasReceived();
-    boolean hasExactAck = false;
-    boolean isWindowUpdate = false;
-    boolean isFresh = false;
     int unaBefore = kcp.sending.una();
-    int nextBefore = kcp.receiving.next();
+    int unacknowledged = kcp.losses.unacknowledged();
+    boolean hasReceived = kcp.hasReceived();
+    int effects = 0;
+    int segments = 0;
     int end = datagram.writerIndex();
-    int index = datagram.readerIndex();
+    int next = datagram.readerIndex();
+    int index;
     int una = 0;
     long first = firstLong;
     long third = thirdLong;
     while (true) {
+      index = next;
       segments++;
       long second = Segment.second(datagram, index);
-      int segmentUna = una(kcp, Segment.cmd(first), Segment.ts(second), Segment.una(third), nowUs);
+      int cmd = Segment.cmd(first);
+      int segmentUna = Segment.una(third);
+      if (cmd == Segment.WASK || cmd == Segment.WINS) {
+        segmentUna = una(kcp, Segment.ts(second), segmentUna, nowUs);
+      }
       if (origin == Origin.NETWORK) {
         updateRemoteWindow(kcp, segmentUna, Segment.wnd(first));
       }
@@ -88,65 +95,65 @@ final class InputProcessor {
         una = segmentUna;
       }
       int length = Segment.length(third);
-      switch (Segment.cmd(first)) {
-        case Segment.ACK -> {
-          hasExactAck |= (takesMessages || !kcp.isPeerProven) && proves(kcp, second);
-          isFresh |= kcp.probe.takeAnswer(Segment.ts(second), kcp.timestamps.at(nowUs));
-          rttSampleUs = acknowledge(kcp, second, nowUs, rttSampleUs);
-        }
-        case Segment.PUSH -> {
-          int next = kcp.receiving.next();
-          push(kcp, first, second, datagram, index, length);
-          boolean isNew = kcp.receiving.next() != next;
-          isFresh |= kcp.timestamps.takePeer(Segment.ts(second), isNew, nowUs);
-        }
-        case Segment.WASK -> kcp.advertised.probed();
-        default -> { // WINS: its window has been taken above
-          messageAt = length > 0 ? index : NONE;
-          // The answer to a probe says nothing about the segment.
-          isWindowUpdate = Segment.wnd(first) > 0 && !kcp.isProbing();
-          if (length == 0 && kcp.blackHoles != null) {
-            kcp.blackHoles.windowReceived(nowUs);
-          }
-        }
-      }
-      index += Segment.HEADER_BYTES + length;
-      if (end - index < Segment.HEADER_BYTES || kcp.failure() != null) {
+      effects |=
+          switch (cmd) {
+            case Segment.PUSH -> push(kcp, first, second, datagram, index, length, nowUs);
+            case Segment.ACK -> acknowledge(kcp, second, nowUs);
+            default -> window(kcp, cmd, Segment.wnd(first), length, nowUs);
+          };
+      next = index + Segment.HEADER_BYTES + length;
+      if (end - next < Segment.HEADER_BYTES || kcp.failure() != null) {
         break;
       }
-      first = Segment.first(datagram, index);
-      third = Segment.third(datagram, index);
+      first = Segment.first(datagram, next);
+      third = Segment.third(datagram, next);
     }
     kcp.receiving.endDatagram(origin);
     kcp.counters.add(KcpCounter.SEGMENTS_IN, segments);
     boolean isStale = una - newestUna < 0;
-    if (origin == Origin.RECOVERED) {
-      rttSampleUs = AckSample.NO_RTT;
-    }
-    if (rttSampleUs >= 0) {
-      kcp.rtt.sample(rttSampleUs);
-    }
+    int rttSampleUs = kcp.rtt.endDatagram(origin == Origin.NETWORK);
     acknowledgeBelow(kcp, una, unacknowledged, rttSampleUs, nowUs);
-    isFresh |=
-        kcp.receiving.next() != nextBefore
+    boolean isFresh =
+        (effects & FRESH) != 0
             || kcp.sending.una() != unaBefore
             || kcp.losses.unacknowledged() != unacknowledged;
-    if (messageAt != NONE && takesMessages) {
-      isStale |= !receiveMessage(kcp, datagram, messageAt, begins, hasExactAck, nowUs);
+    if (Segment.cmd(first) == Segment.WINS && next - index > Segment.HEADER_BYTES) {
+      boolean hasExactAck = (effects & EXACT_ACK) != 0;
+      isStale |= !receiveMessage(kcp, datagram, index, !hasReceived, hasExactAck, nowUs);
     }
-    isWindowUpdate &= !isStale;
-    if (isWindowUpdate) {
-      kcp.events.windowUpdated();
-    }
-    if (hasExactAck && kcp.sendLimit != null) {
-      resetBackOff(kcp, nowUs); // It was held back here.
-    } else if (isWindowUpdate) {
-      sendOldestAgain(kcp, nowUs);
+    if ((effects & ~FRESH) != 0) {
+      endControl(kcp, effects, isStale, nowUs);
     }
     if (!isStale) {
       kcp.probe.answered();
     }
     kcp.isLastInputFresh = !isStale && (isFresh || !kcp.isFreshnessExpected());
+  }
+
+  /** A WASK, or a WINS, whose window has been taken. */
+  private static int window(Kcp kcp, int cmd, int wnd, int length, long nowUs) {
+    if (cmd == Segment.WASK) {
+      kcp.advertised.probed();
+      return 0;
+    }
+    // The answer to a probe says nothing about the segment.
+    boolean isUpdate = wnd > 0 && !kcp.isProbing();
+    if (length == 0 && kcp.blackHoles != null) {
+      kcp.blackHoles.windowReceived(nowUs);
+    }
+    return isUpdate ? WINDOW_UPDATE : 0;
+  }
+
+  private static void endControl(Kcp kcp, int effects, boolean isStale, long nowUs) {
+    boolean isWindowUpdate = (effects & WINDOW_UPDATE) != 0 && !isStale;
+    if (isWindowUpdate) {
+      kcp.events.windowUpdated();
+    }
+    if ((effects & EXACT_ACK) != 0 && kcp.sendLimit != null) {
+      resetBackOff(kcp, nowUs); // It was held back here.
+    } else if (isWindowUpdate) {
+      sendOldestAgain(kcp, nowUs);
+    }
   }
 
   /**
@@ -155,6 +162,9 @@ final class InputProcessor {
    */
   private static boolean receiveMessage(
       Kcp kcp, ByteBuf datagram, int index, boolean begins, boolean hasExactAck, long nowUs) {
+    if (!kcp.takesMessages()) {
+      return true;
+    }
     int length = Segment.length(Segment.third(datagram, index));
     int message = index + Segment.HEADER_BYTES;
     if (!Segment.isEnd(datagram, message + length)) {
@@ -187,14 +197,12 @@ final class InputProcessor {
   }
 
   /**
-   * The {@code una} of a segment. A WASK or WINS with a timestamp of the own clock may be one of
-   * this side, sent back: what only it says counts as older than all before; protocol.md 2.7.
+   * The {@code una} of a WASK or WINS. With a timestamp of the own clock it may be one of this
+   * side, sent back: what only it says counts as older than all before; protocol.md 2.7.
    */
-  private static int una(Kcp kcp, int cmd, int ts, int una, long nowUs) {
-    boolean isOwn =
-        (cmd == Segment.WASK || cmd == Segment.WINS)
-            && kcp.timestamps.isOfOwnClock(ts, kcp.timestamps.at(nowUs));
+  private static int una(Kcp kcp, int ts, int una, long nowUs) {
     int newest = kcp.remote.una();
+    boolean isOwn = kcp.timestamps.isOfOwnClock(ts, kcp.timestamps.at(nowUs));
     return isOwn && una - newest > 0 ? newest - 1 : una;
   }
 
@@ -204,8 +212,9 @@ final class InputProcessor {
     }
   }
 
-  private static void push(
-      Kcp kcp, long first, long second, ByteBuf datagram, int index, int length) {
+  private static int push(
+      Kcp kcp, long first, long second, ByteBuf datagram, int index, int length, long nowUs) {
+    int next = kcp.receiving.next();
     int payload = index + Segment.HEADER_BYTES;
     int frg = Segment.frg(first);
     int sn = Segment.sn(second);
@@ -213,15 +222,22 @@ final class InputProcessor {
       kcp.advertised.accepted(length);
     }
     kcp.failOnBadFragments();
+    boolean isNew = kcp.receiving.next() != next;
+    return kcp.timestamps.takePeer(Segment.ts(second), isNew, nowUs) || isNew ? FRESH : 0;
   }
 
-  /** Takes one ACK, returns the shortest round trip of the datagram so far: protocol.md 2.4. */
-  private static int acknowledge(Kcp kcp, long second, long nowUs, int rttSampleUs) {
-    SendBuffer sending = kcp.sending;
+  /** Takes one ACK, whose round trip the estimator notes: protocol.md 2.4. */
+  private static int acknowledge(Kcp kcp, long second, long nowUs) {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
+    boolean isExact = (kcp.takesMessages() || !kcp.isPeerProven) && proves(kcp, second);
+    int effects = isExact ? EXACT_ACK : 0;
+    if (kcp.probe.takeAnswer(ts, kcp.timestamps.at(nowUs))) {
+      effects |= FRESH;
+    }
+    SendBuffer sending = kcp.sending;
     if (!sending.isAwaited(sn)) {
-      return rttSampleUs;
+      return effects;
     }
     int index = sending.index(sn);
     boolean genuine = kcp.losses.wasSentAt(index, ts);
@@ -231,11 +247,12 @@ final class InputProcessor {
       kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
     }
     sending.acknowledge(sn, ts, rttUs, nowUs);
-    if (!genuine) {
+    if (genuine) {
+      kcp.rtt.note(rttUs);
+    } else {
       kcp.counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
-      return rttSampleUs;
     }
-    return rttSampleUs < 0 ? rttUs : Math.min(rttUs, rttSampleUs);
+    return effects;
   }
 
   private static DeliveredTransmission delivered(

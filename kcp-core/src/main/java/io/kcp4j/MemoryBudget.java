@@ -207,7 +207,8 @@ public final class MemoryBudget {
 
   /** The room for sessions of a network without the reserve, in bytes. */
   long roomBytesToAdvertise(int network) {
-    return Math.max(roomBytesToAdvertise(limit.withheldBytes(), 0), smallRoomBytes(network));
+    long roomBytes = roomBytesToAdvertise(limit.withheldBytes(), 0);
+    return roomBytes >= SMALL_BYTES ? roomBytes : Math.max(roomBytes, smallRoomBytes(network));
   }
 
   /** What is left of {@link #roomBytes} for data in order while the process is short of memory. */

@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.congestion.AckSample;
+
 /**
  * RTT estimator: round-trip time and retransmission timeout after RFC 6298, in microseconds, with
  * two of kcp-go's refinements: a sample far below the expected range widens the variation only a
@@ -35,6 +37,9 @@ final class RttEstimator {
   private int leastBeforeUs = Integer.MAX_VALUE;
   private long periodEndsAtUs;
 
+  /** The shortest time that the ACKs of the datagram have shown that is taken in. */
+  private int notedUs = AckSample.NO_RTT;
+
   /** Takes over limits that may have changed. */
   void configure(KcpConfig config) {
     minRtoUs = config.minRtoMs() * Kcp.US_PER_MS;
@@ -65,6 +70,26 @@ final class RttEstimator {
 
   int rtoUs() {
     return rtoUs;
+  }
+
+  /** An ACK of a datagram shows this round-trip time. */
+  void note(int rttUs) {
+    notedUs = notedUs < 0 ? rttUs : Math.min(rttUs, notedUs);
+  }
+
+  /**
+   * A datagram ends: the shortest time that its ACKs have shown is a sample.
+   *
+   * @param isSample false to take none
+   * @return the sample, or {@link AckSample#NO_RTT}
+   */
+  int endDatagram(boolean isSample) {
+    int us = isSample ? notedUs : AckSample.NO_RTT;
+    notedUs = AckSample.NO_RTT;
+    if (us >= 0) {
+      sample(us);
+    }
+    return us;
   }
 
   void sample(int rttUs) {
