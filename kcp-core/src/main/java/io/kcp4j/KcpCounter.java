@@ -122,6 +122,8 @@ public enum KcpCounter {
   CANDIDATE_PATHS_EVICTED("candidate.paths.evicted", "paths"),
   /** Sessions ended as {@link EndReason#PEER_MOVED}. */
   PEERS_MOVED("sessions.peer.moved", "sessions"),
+  /** Sessions that have moved to such an address, since their own was never validated. */
+  SESSIONS_MOVED("sessions.moved", "sessions"),
 
   /** Retries sent: a client is to show that it receives at its address. */
   RETRIES_OUT("retries.out", "datagrams"),

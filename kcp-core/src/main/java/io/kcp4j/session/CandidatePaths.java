@@ -16,7 +16,8 @@ import java.util.Set;
  * query can be recorded and repeated from anywhere, so it proves nothing: the address is
  * challenged, and keeps at most a place among the candidates. Only if its peer responds, which
  * nobody can without the key, the session's own path is challenged, and only if that stays silent
- * the session ends, and the peer is told: protocol.md 13.9.
+ * the session ends, and the peer is told. A session whose own path was never validated moves to the
+ * address instead: a copy of its client's first packet has begun it. Protocol.md 13.9.
  */
 final class CandidatePaths {
 
@@ -161,6 +162,11 @@ final class CandidatePaths {
     remove(isValidated ? validated : challenged, candidate);
     Session session = candidate.session();
     if (!isValidated || !table.contains(session) || candidate.isOldPathAlive()) {
+      return;
+    }
+    boolean isMoved =
+        !session.path().isValidated() && table.move(session, candidate.key().remote(), nowUs);
+    if (isMoved) {
       return;
     }
     counters.add(KcpCounter.PEERS_MOVED, 1);

@@ -30,7 +30,7 @@ public final class Session extends FlushQueue.Entry {
 
   private final SessionTable table;
   private final SessionKey key;
-  private final Path path;
+  private Path path;
   private final Kcp kcp;
   private final Object owner;
 
@@ -123,6 +123,12 @@ public final class Session extends FlushQueue.Entry {
     path.validate();
     waitingToBeWritten(0);
     kcp.endSendLimit();
+  }
+
+  /** The peer is at another address. What is counted for the session has not been validated. */
+  void moveTo(InetSocketAddress remote) {
+    path = new Path(remote);
+    kcp.memory().network(table.network(remote));
   }
 
   /** The table that it is made for. From any thread. */

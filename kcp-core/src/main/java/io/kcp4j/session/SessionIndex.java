@@ -85,7 +85,7 @@ final class SessionIndex {
     List<Session> found = new ArrayList<>();
     sessions.forEach(
         (key, session) -> {
-          if (condition.test(session)) {
+          if (key.equals(session.key()) && condition.test(session)) {
             found.add(session);
           }
         });
@@ -103,31 +103,33 @@ final class SessionIndex {
    * @throws IllegalArgumentException if another session has that key
    */
   void add(Session session) {
-    put(session.key(), session);
+    if (!put(session.key(), session)) {
+      throw new IllegalArgumentException("session: " + session.key() + " exists already");
+    }
     size++;
   }
 
-  private void put(SessionKey key, Session session) {
-    if (!sessions.putIfAbsent(key, session)) {
-      throw new IllegalArgumentException("session: " + key + " exists already");
-    }
-    if (byAddress != null && session.path().isValidated()) {
+  private boolean put(SessionKey key, Session session) {
+    boolean isAdded = sessions.putIfAbsent(key, session);
+    if (isAdded && byAddress != null && session.path().isValidated()) {
       byAddress.add(key.remote(), session);
     }
+    return isAdded;
   }
 
   /**
    * Adds a further key of a session that is in the index.
    *
-   * @throws IllegalArgumentException if another session has that key, at this table or another
+   * @return false if another session has that key, at this table or another; nothing has changed
+   *     then
    */
-  void addKey(Session session, SessionKey key) {
-    if (!directory.claim(key, table)) {
-      throw new IllegalArgumentException("session: " + key + " belongs to another table");
+  boolean addKey(Session session, SessionKey key) {
+    if (!directory.claim(key, table) || !put(key, session)) {
+      return false;
     }
-    put(key, session);
     closed.remove(key);
     furtherKeys.computeIfAbsent(session, s -> new ArrayList<>(1)).add(key);
+    return true;
   }
 
   /** Removes a further key of a session and remembers it as closed. */

@@ -93,6 +93,9 @@ public final class SessionTable {
      */
     default void unresponsive(Session session) {}
 
+    /** The address of the peer of a session has changed: see {@link Session#remote}. */
+    default void moved(Session session) {}
+
     /**
      * A session has ended. The driver closes it before this method returns, by {@link
      * #closeGracefully}, {@link #abort} or {@link Session#close}. Only a session that has ended as
@@ -543,6 +546,24 @@ public final class SessionTable {
     if (oldest != null) {
       replaced.add(oldest);
     }
+  }
+
+  /**
+   * Moves a session whose path was never validated to an address at which its peer has shown that
+   * it receives.
+   *
+   * @return false if there is another session of that address and conversation id
+   */
+  boolean move(Session session, InetSocketAddress remote, long nowUs) {
+    if (!index.addKey(session, new SessionKey(remote, session.conv()))) {
+      return false;
+    }
+    session.moveTo(remote);
+    validated(session, nowUs);
+    counters.add(KcpCounter.SESSIONS_MOVED, 1);
+    handler.moved(session);
+    scheduleFlush(session);
+    return true;
   }
 
   DuplicateSessions duplicates() {

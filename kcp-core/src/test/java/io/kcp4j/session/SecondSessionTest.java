@@ -109,6 +109,34 @@ class SecondSessionTest {
     assertEquals(0, client.session.kcp().stats().inFlight());
   }
 
+  /**
+   * The client took the answer for that to its own packet, and ignored the retry: two packets, with
+   * none dropped, ended its session.
+   */
+  @Test
+  void sessionOfACopyMovesToTheClientThatHasTakenItsAnswer() {
+    List<ByteBuf> first = begin();
+    take(server, thief, first);
+    runAll(STEP_US);
+    client.take(server, server.packetsTo(thief));
+    assertTrue(client.session.isExtensionEstablished());
+    take(server, client, first);
+    client.write(REQUEST_BYTES);
+    connect(3_000_000);
+    assertEquals(client.address(), server.session.remote());
+    assertTrue(server.session.path().isValidated());
+    assertEquals(1, server.count(KcpCounter.SESSIONS_MOVED));
+    assertEquals(2 * REQUEST_BYTES, server.received);
+    assertEquals(0, client.session.kcp().stats().inFlight());
+    assertEquals(List.of(), client.ends);
+    assertEquals(List.of(), server.ends);
+    server.packetsTo(thief); // From before.
+    server.write(REQUEST_BYTES);
+    connect(100_000);
+    assertEquals(REQUEST_BYTES, client.received);
+    assertEquals(List.of(), server.packetsTo(thief));
+  }
+
   /** Both lived as long as the thief went on. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})

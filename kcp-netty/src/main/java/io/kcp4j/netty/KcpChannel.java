@@ -423,6 +423,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     livenessEvents.unresponsive();
   }
 
+  /** The peer has shown that it is at another address. */
+  void moved(InetSocketAddress remote) {
+    remoteAddress = remote;
+  }
+
   /** Nobody listens at the peer's port, as the system reports. */
   void portUnreachable() {
     if (isActive() && config.isEndOnPortUnreachable()) {

@@ -525,6 +525,11 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   @Override
+  public void moved(Session session) {
+    ((KcpChannel) session.owner()).moved(Ipv6Scope.withoutZero(session.remote()));
+  }
+
+  @Override
   public void ended(Session session, EndReason reason) {
     ((KcpChannel) session.owner()).ended(reason);
   }

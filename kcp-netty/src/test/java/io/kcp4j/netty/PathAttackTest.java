@@ -14,11 +14,13 @@ import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
@@ -179,6 +181,38 @@ class PathAttackTest {
     }
   }
 
+  /** The client took the session at the other port for its own, which ended after two seconds. */
+  @Test
+  void sessionMovesFromThePortFromWhichItsFirstPacketWasSentAhead() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key()));
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
+      List<Channel> children = new CopyOnWriteArrayList<>();
+      AtomicInteger executed = new AtomicInteger();
+      KcpServerChannel server =
+          fixture.serve(
+              () -> {
+                CountingEcho echo = new CountingEcho(executed);
+                echo.children = children;
+                return echo;
+              });
+      try (RecordingRelay relay = new RecordingRelay(server.localAddress(), ANY_BYTES)) {
+        relay.beginAhead();
+        Recorder recorder = new Recorder();
+        KcpChannel client = fixture.connectTo(relay.address(), recorder);
+        client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+        await().until(() -> executed.get() == 1);
+        client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+        await().until(() -> recorder.received() == 2);
+        assertEquals(2, executed.get());
+        assertEquals(1, server.counters().get(KcpCounter.SESSIONS_MOVED));
+        assertEquals(1, children.size());
+        assertEquals(relay.addressAtServer(), children.get(0).remoteAddress());
+        assertTrue(client.isActive());
+      }
+    }
+  }
+
   private static final int PORTS = 20;
   private static final int NONCE_BYTES = 12;
 
@@ -274,8 +308,16 @@ class PathAttackTest {
 
     private final AtomicInteger executed;
 
+    /** The channels with such a handler. */
+    private List<Channel> children = new CopyOnWriteArrayList<>();
+
     CountingEcho(AtomicInteger executed) {
       this.executed = executed;
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+      children.add(ctx.channel());
     }
 
     @Override

@@ -27,6 +27,7 @@ public final class RecordingRelay implements AutoCloseable {
 
   private volatile boolean isRecording;
   private volatile boolean isSendingAhead;
+  private volatile boolean isBeginningAhead;
   private volatile boolean isDroppingAnswers;
   private volatile SocketAddress client;
 
@@ -48,9 +49,26 @@ public final class RecordingRelay implements AutoCloseable {
     return (InetSocketAddress) toClient.getLocalSocketAddress();
   }
 
+  /** The address from which the server receives what the client sends. */
+  InetSocketAddress addressAtServer() {
+    return (InetSocketAddress) toServer.getLocalSocketAddress();
+  }
+
   /** Sends each datagram of the client from another port, too, before it is forwarded. */
   public void sendAhead() {
     isSendingAhead = true;
+  }
+
+  /** The same for the next datagram only, and passes the first answer to that to the client. */
+  void beginAhead() {
+    isBeginningAhead = true;
+  }
+
+  private void beginAhead(byte[] first) throws IOException {
+    ahead.send(new DatagramPacket(first, first.length, server));
+    DatagramPacket answer = new DatagramPacket(new byte[2048], 2048);
+    ahead.receive(answer);
+    toClient.send(new DatagramPacket(answer.getData(), answer.getLength(), client));
   }
 
   /** Drops the datagrams of the server from now on, or no longer. */
@@ -81,6 +99,10 @@ public final class RecordingRelay implements AutoCloseable {
           byte[] datagram = Arrays.copyOf(packet.getData(), packet.getLength());
           if (isRecording) {
             recorded.add(datagram);
+          }
+          if (isBeginningAhead) {
+            isBeginningAhead = false;
+            beginAhead(datagram);
           }
           if (isSendingAhead) {
             ahead.send(new DatagramPacket(datagram, datagram.length, server));
