@@ -36,7 +36,7 @@ class UnusedTurnsTest extends MemoryTurns {
     }
   }
 
-  /** Each took its turn in vain, and all sessions ended as their clients gave up. */
+  /** No session could use its turn, and all ended as their clients gave up. */
   @Test
   void sessionThatHoldsMostEndsWhenTheReserveIsUsedUp() {
     Crowd.Client large = connectWithPart(2, 60);
