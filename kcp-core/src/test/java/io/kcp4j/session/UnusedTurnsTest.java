@@ -67,7 +67,7 @@ class UnusedTurnsTest extends MemoryTurns {
 
   /** What told it may be lost, and its own timeout is seconds away. */
   @Test
-  void silentPeerIsToldAFewTimesThatItsTurnHasBegun() {
+  void unresponsivePeerIsToldAFewTimesThatItsTurnHasBegun() {
     Crowd.Client client = connect(2);
     limit.reserve().acquire(this, 1, crowd.nowUs);
     fill();
