@@ -377,7 +377,7 @@ class Extension implements KcpExtension {
         items.receiveReset(datagram, item, nowUs);
       } else if (type == ExtensionMessage.RETRY) {
         isKnown = false;
-        receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken);
+        receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken, nowUs);
       } else if (showsToken) {
         isKnown &= !isQueryChallenge(type, datagram, item);
         receive(type, datagram, item, hasExactAck, nowUs);
@@ -389,9 +389,17 @@ class Extension implements KcpExtension {
   /** Takes an item of another type, of a message that has shown the token. */
   void receiveItem(int type, ByteBuf datagram, int item) {}
 
-  /** A server that has dropped the first datagram asks for another token. */
-  private void receiveRetry(long retryToken, boolean showsToken) {
-    if (showsToken && isOffering() && token.replace(retryToken, kcp.counters())) {
+  /**
+   * A server that has dropped the first datagram asks for another token. If it has answered another
+   * copy of that before, the session that it has begun may be at the address of somebody else.
+   */
+  private void receiveRetry(long retryToken, boolean showsToken, long nowUs) {
+    if (!showsToken) {
+      return;
+    }
+    if (!isOffering()) {
+      items.receivedUnknown(nowUs);
+    } else if (token.replace(retryToken, kcp.counters())) {
       offers.clear();
     }
   }

@@ -55,6 +55,13 @@ final class SessionItems {
     return resetDetector != null && resetDetector.isLost(nowUs);
   }
 
+  /** The server has answered as one that does not know the session at this address. */
+  void receivedUnknown(long nowUs) {
+    if (resetDetector != null) {
+      resetDetector.ask(nowUs);
+    }
+  }
+
   /** Something has been received whose sender knows the session. */
   void receivedAlive() {
     pathChallenger = null;

@@ -29,6 +29,9 @@ final class StatelessResetDetector {
   /** Since when the server owes an answer, as of the last flush. */
   private long silentSinceUs = NEVER;
 
+  /** When to ask without having waited. */
+  private long askAtUs = NEVER;
+
   /** Whether a query has been sent since something was received. */
   private boolean isOutstanding;
 
@@ -80,6 +83,15 @@ final class StatelessResetDetector {
     return nowUs - silentSinceUs >= kcp.probeTimeoutUs();
   }
 
+  /** The server may not know the session at this address: asks it now, unless that was done. */
+  void ask(long nowUs) {
+    if (!isOutstanding) {
+      askAtUs = nowUs;
+      silentSinceUs = nowUs - kcp.probeTimeoutUs();
+      kcp.probe();
+    }
+  }
+
   /** The size of a query, in bytes. */
   int queryBytes() {
     int bytes = ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
@@ -98,6 +110,7 @@ final class StatelessResetDetector {
    * @param peerToken what messages to the server have to show
    */
   void writeQuery(ByteBuf out, long token, long peerToken) {
+    askAtUs = NEVER;
     if (!isOutstanding) {
       isOutstanding = true;
       echo = hasEcho() ? Echo.of(token, peerToken, rounds++) : null;
@@ -137,6 +150,6 @@ final class StatelessResetDetector {
   }
 
   long deadlineUs() {
-    return lostAtUs;
+    return Math.min(lostAtUs, askAtUs);
   }
 }

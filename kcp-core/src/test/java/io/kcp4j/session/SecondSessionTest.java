@@ -137,6 +137,22 @@ class SecondSessionTest {
     assertEquals(List.of(), server.packetsTo(thief));
   }
 
+  /** It would wait for the answer to its request until its server's session has ended. */
+  @Test
+  void sessionOfACopyMovesThoughTheClientOnlyWaitsForAnAnswer() {
+    List<ByteBuf> first = begin();
+    take(server, thief, first);
+    runAll(STEP_US);
+    client.take(server, server.packetsTo(thief));
+    server.write(REQUEST_BYTES);
+    take(server, client, first);
+    connect(3_000_000);
+    assertEquals(client.address(), server.session.remote());
+    assertEquals(REQUEST_BYTES, client.received);
+    assertEquals(List.of(), client.ends);
+    assertEquals(List.of(), server.ends);
+  }
+
   /** Both lived as long as the thief went on. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})

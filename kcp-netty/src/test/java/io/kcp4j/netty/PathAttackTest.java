@@ -200,10 +200,8 @@ class PathAttackTest {
         relay.beginAhead();
         Recorder recorder = new Recorder();
         KcpChannel client = fixture.connectTo(relay.address(), recorder);
-        client.writeAndFlush(Fixture.buffer(client, new byte[1]));
-        await().until(() -> executed.get() == 1);
-        client.writeAndFlush(Fixture.buffer(client, new byte[1]));
-        await().until(() -> recorder.received() == 2);
+        request(client, recorder);
+        request(client, recorder);
         assertEquals(2, executed.get());
         assertEquals(1, server.counters().get(KcpCounter.SESSIONS_MOVED));
         assertEquals(1, children.size());
