@@ -11,10 +11,10 @@ import io.netty.buffer.ByteBuf;
  */
 final class AddressValidation {
 
-  /** So many retries a second at most are sent. */
-  private static final int MAX_RETRIES_PER_SECOND = 10_000;
+  /** How many retries are sent in a second, about, and at most. */
+  private static final int RETRIES_PER_SECOND = 8_000;
 
-  private static final int MAX_RETRY_BURST = 1_000;
+  private static final int MAX_RETRIES_PER_SECOND = 10_000;
 
   /** To how many clients a second a challenge is sent, about, and at most. */
   private static final int CHALLENGES_PER_SECOND = 16_000;
@@ -24,12 +24,12 @@ final class AddressValidation {
   private final StatelessResponder responder;
   private final RetryTokens tokens = new RetryTokens();
   private final AnsweredChallenges answered = new AnsweredChallenges();
-  private final TokenBuckets retries;
+  private final AttemptSampler retried;
   private final AttemptSampler challenged;
 
   AddressValidation(StatelessResponder responder, long nowUs) {
     this.responder = responder;
-    retries = new TokenBuckets(1, MAX_RETRIES_PER_SECOND, MAX_RETRY_BURST, nowUs);
+    retried = new AttemptSampler(RETRIES_PER_SECOND, MAX_RETRIES_PER_SECOND, nowUs);
     challenged = new AttemptSampler(CHALLENGES_PER_SECOND, MAX_CHALLENGES_PER_SECOND, nowUs);
   }
 
@@ -54,13 +54,14 @@ final class AddressValidation {
     return showsToken || answered.remove(client, nowUs);
   }
 
-  /** Sends a client a retry or a challenge, unless too many are sent. */
+  /**
+   * Sends a client a retry or a challenge, unless too many are sent. One that offers the extension
+   * answers either, but a retry at once.
+   */
   void ask(SessionKey client, ByteBuf segments, int offer, long nowUs) {
-    if (offer != ExtensionMessage.NONE) {
-      if (retries.tryTake(0, nowUs)) {
-        long offeredToken = ExtensionMessage.longValue(segments, offer);
-        responder.answerRetry(client, offeredToken, tokens.of(client, nowUs));
-      }
+    if (offer != ExtensionMessage.NONE && retried.choose(nowUs)) {
+      long offeredToken = ExtensionMessage.longValue(segments, offer);
+      responder.answerRetry(client, offeredToken, tokens.of(client, nowUs));
     } else if (challenged.choose(nowUs)) {
       responder.challenge(client, tokens.timestamp(client, nowUs));
     }

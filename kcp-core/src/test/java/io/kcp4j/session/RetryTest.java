@@ -314,11 +314,27 @@ class RetryTest {
   @Test
   void numberOfRetriesIsLimited() {
     ByteBuf first = request().get(0);
-    requestOfConvs(first, 0, 2_000);
-    assertEquals(1_000, server.count(KcpCounter.RETRIES_OUT));
-    server.nowUs += 50_000;
-    requestOfConvs(first, 2_000, 4_000);
-    assertEquals(1_500, server.count(KcpCounter.RETRIES_OUT));
+    requestOfConvs(first, 0, 50_000);
+    assertTrue(server.count(KcpCounter.RETRIES_OUT) <= 10_000);
+    server.nowUs += 500_000;
+    requestOfConvs(first, 50_000, 100_000);
+    assertTrue(server.count(KcpCounter.RETRIES_OUT) <= 15_000);
+  }
+
+  /** The first of each second were asked, and a flood is always first. */
+  @Test
+  void clientsThatAreAskedAreChosenAtRandom() {
+    ByteBuf first = request().get(0);
+    long asked = 0;
+    for (int period = 0; period < 20; period++) {
+      requestOfConvs(first, 0, 10_000);
+      long before = server.count(KcpCounter.RETRIES_OUT) + server.count(KcpCounter.CHALLENGES_OUT);
+      requestOfConvs(first, 10_000, 10_010);
+      asked += server.count(KcpCounter.RETRIES_OUT) + server.count(KcpCounter.CHALLENGES_OUT);
+      asked -= before;
+      server.nowUs += 100_000;
+    }
+    assertTrue(asked >= 20, asked + " of 200");
   }
 
   /** Has the server receive a first datagram with each conversation id of a range. */
