@@ -251,8 +251,6 @@ class Extension implements KcpExtension {
     return items.isUnknownToPeer(nowUs);
   }
 
-  // Messages
-
   @Override
   public long deadlineUs() {
     return hasRoom ? Math.min(confirmAtUs, items.deadlineUs(state)) : Kcp.NO_DEADLINE;
@@ -389,17 +387,11 @@ class Extension implements KcpExtension {
   /** Takes an item of another type, of a message that has shown the token. */
   void receiveItem(int type, ByteBuf datagram, int item) {}
 
-  /**
-   * A server that has dropped the first datagram asks for another token. If it has answered another
-   * copy of that before, the session that it has begun may be at the address of somebody else.
-   */
+  /** A server that has dropped the first datagram asks for another token: protocol.md 13.6.2. */
   private void receiveRetry(long retryToken, boolean showsToken, long nowUs) {
-    if (!showsToken) {
-      return;
-    }
-    if (!isOffering()) {
+    if (showsToken && !isOffering()) {
       items.receivedUnknown(nowUs);
-    } else if (token.replace(retryToken, kcp.counters())) {
+    } else if (showsToken && token.replace(retryToken, kcp.counters())) {
       offers.clear();
     }
   }

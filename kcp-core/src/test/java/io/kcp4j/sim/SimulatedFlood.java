@@ -177,10 +177,11 @@ final class SimulatedFlood {
     if (victim == null) {
       return false;
     }
-    if (!packet.isProbe()) { // Probes may exceed the limit, also those that share a packet.
-      victim.sentBytes += bytes - packet.probeBytes();
-    }
     int sealBytes = bytes - packet.bytes().length;
+    if (!packet.isProbe()) { // Probes may exceed the limit, also those that share a packet.
+      int probeBytes = packet.probeBytes();
+      victim.sentBytes += bytes - (probeBytes > 0 ? probeBytes + sealBytes : 0);
+    }
     long smallBytes = (long) SMALL_SEGMENTS * (SMALL_BYTES + sealBytes) * victim.sessions;
     Check.that(
         victim.sentBytes <= 3 * victim.receivedBytes + smallBytes,
