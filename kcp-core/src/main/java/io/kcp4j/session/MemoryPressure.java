@@ -234,14 +234,23 @@ final class MemoryPressure {
 
   /**
    * Of sessions that are refused memory now and whose readers go on, the one whose network is next;
-   * of those the first. Null if there is none.
+   * of those the first. Null if there is none. Those that hold nothing come last while even the
+   * reserve has no room for them: the others may make some free, or show that they have stalled.
    */
   private Session firstActive() {
+    long roomBytes = budget.roomBytesWithReserve();
     return waiting.entrySet().stream()
         .filter(next -> next.getValue().isActive && !isReaderAwaited(next.getKey()))
         .map(Map.Entry::getKey)
-        .min(Comparator.comparing(this::nextTurnUs))
+        .min(
+            Comparator.comparing((Session next) -> canOnlyWait(next, roomBytes))
+                .thenComparing(this::nextTurnUs))
         .orElse(null);
+  }
+
+  private boolean canOnlyWait(Session session, long roomBytes) {
+    return session.kcp().memory().undeliveredBytes() == 0
+        && waiting.get(session).refusedBytes > roomBytes;
   }
 
   /**

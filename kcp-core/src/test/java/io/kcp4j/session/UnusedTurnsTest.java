@@ -46,6 +46,18 @@ class UnusedTurnsTest extends MemoryTurns {
     assertEquals(Map.of(large.address, EndReason.MEMORY_SHORTAGE), crowd.ends);
   }
 
+  /** Networks that hold little are first, and took all turns for twenty seconds. */
+  @Test
+  void sessionsThatHoldNothingTakeNoTurnsWhileTheReserveIsUsedUp() {
+    Crowd.Client large = connectWithPart(2, 60);
+    Crowd.Client one = connect(3);
+    Crowd.Client two = connect(4);
+    charge(large, 100_000);
+    others.charge((int) limit.limitBytes());
+    sendRest(6, one, two, large);
+    assertEquals(Map.of(large.address, EndReason.MEMORY_SHORTAGE), crowd.ends);
+  }
+
   @Test
   void noSessionEndsWhenReadersCanMakeTheReserveFree() {
     Crowd.Client unread = connect(4);
