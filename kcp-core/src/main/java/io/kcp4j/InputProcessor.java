@@ -8,7 +8,7 @@ final class InputProcessor {
 
   // What segments of a datagram have done:
 
-  /** What no packet received before can have: protocol.md 7.3. */
+  /** Something that no packet received before can have: protocol.md 7.3. */
   private static final int FRESH = 1;
 
   /** An ACK with the sequence number and the timestamp of a segment that was sent. */

@@ -30,7 +30,7 @@ final class MaxBandwidth {
     return isMeasured;
   }
 
-  /** What was measured may be less than the path delivers: the peer has had no room. */
+  /** The measured rates may be less than the path delivers: the peer has had no room. */
   void limitedByPeer() {
     isMeasured = false;
   }

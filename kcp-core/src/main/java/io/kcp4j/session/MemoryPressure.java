@@ -18,11 +18,11 @@ import java.util.Set;
  *
  * <p>Validated sessions that were refused memory wait. One of a network that holds little, and has
  * waited longest, may use the reserve, which has room for a large message, until its data has been
- * read or it stops growing. A session that has grown by the reserve and then stopped, that has had
- * it for too long, or for which it had no room, has stalled; any other that has not grown has no
- * use for the reserve, or waits for readers. Of those that have stalled, the one that has received
- * most ends if the reserve is in use, or if all that wait have stalled. Nobody ends while no other
- * session waits.
+ * read or it stops growing. A session has stalled if it has grown by the reserve and then stopped,
+ * if it has had the reserve for too long, or if the reserve had no room for it. Any other session
+ * that has not grown has no use for the reserve, or waits for readers. Of those that have stalled,
+ * the one that has received most ends if the reserve is in use, or if all that wait have stalled.
+ * Nobody ends while no other session waits.
  */
 final class MemoryPressure {
 

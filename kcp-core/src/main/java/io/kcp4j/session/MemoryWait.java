@@ -18,7 +18,7 @@ final class MemoryWait {
   /** Whether that was for sending. */
   boolean isSending;
 
-  /** What the session had delivered then, in bytes. */
+  /** The payload that the session had delivered then, in bytes. */
   private long deliveredBeforeBytes;
 
   /** Whether it has been refused memory since it had the reserve last. */

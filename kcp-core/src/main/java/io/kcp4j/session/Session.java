@@ -125,7 +125,7 @@ public final class Session extends FlushQueue.Entry {
     kcp.endSendLimit();
   }
 
-  /** The peer is at another address. What is counted for the session has not been validated. */
+  /** The peer is at another address. The old one was never validated. */
   void moveTo(InetSocketAddress remote) {
     path = new Path(remote);
     kcp.memory().network(table.network(remote));
