@@ -82,7 +82,8 @@ public final class MemoryAccount {
   }
 
   /**
-   * Sets the network that the session belongs to. To be called before it holds anything.
+   * Sets the network that the session belongs to. To be called while its path is not validated, or
+   * before it holds anything.
    *
    * @param hash a hash of the network
    */

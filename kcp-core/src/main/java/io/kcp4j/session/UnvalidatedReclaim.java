@@ -8,7 +8,7 @@ import io.kcp4j.MemoryBudget;
  */
 final class UnvalidatedReclaim {
 
-  /** What a session itself takes, approximately: its objects, channel and pipeline. */
+  /** The memory of a session itself, approximately: its objects, channel and pipeline. */
   static final int SESSION_BYTES = 6 * 1024;
 
   /** Room for the segments of the largest first datagram, whatever their capacity. */
@@ -20,14 +20,14 @@ final class UnvalidatedReclaim {
    */
   private static final long MIN_AGE_US = 200_000;
 
-  /** The search for an unvalidated session that holds memory looks at so many. */
+  /** The most sessions that a search for one that holds memory looks at. */
   private static final int MAX_SEARCHED = 64;
 
   private final SessionTable table;
   private final MemoryBudget budget;
   private final UnvalidatedSessions sessions;
 
-  /** What waits to be written to unvalidated sessions, in bytes. */
+  /** The bytes that wait to be written to unvalidated sessions. */
   private long waitingBytes;
 
   /** Whether an unvalidated session has been refused memory. */

@@ -167,7 +167,7 @@ class BbrCongestionControlTest {
     return (double) bbr.pacingBytesPerSecond() / SimulatedPath.SEGMENT_BYTES;
   }
 
-  /** Two segments in two seconds were as much as it ever sent, when the peer had no memory. */
+  /** After the peer had had no memory, it never sent more than two segments in two seconds. */
   @Test
   void rateIsAtLeastFourSegmentsInARoundTrip() {
     path.bytesPerSecond = 10 * SimulatedPath.SEGMENT_BYTES;

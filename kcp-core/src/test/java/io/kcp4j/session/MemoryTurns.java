@@ -30,7 +30,7 @@ abstract class MemoryTurns {
               .sendWindow(512)
               .build());
 
-  /** What belongs to no session of the crowd. */
+  /** Memory that belongs to no session of the crowd. */
   final MemoryAccount others = MemoryAccount.of(crowd.budget);
 
   /** A client that the server has sent a byte, so that its path is validated. */

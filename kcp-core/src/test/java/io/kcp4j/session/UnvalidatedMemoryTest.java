@@ -5,31 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
-import io.kcp4j.KcpConfig;
 import io.kcp4j.MemoryAccount;
-import io.kcp4j.MemoryLimit;
 import io.netty.buffer.Unpooled;
 import java.net.InetSocketAddress;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The share of memory of sessions whose paths are not validated: protocol.md 8.12. */
-class UnvalidatedMemoryTest {
-
-  private static final int MIB = 1 << 20;
-  private static final int FRAGMENT_BYTES = 1_300;
-
-  private final MemoryLimit limit = MemoryLimit.shared(2 * MIB);
-  private final Crowd crowd =
-      new Crowd(
-          limit,
-          KcpConfig.builder()
-              .delivery(Delivery.MESSAGE)
-              .receiveWindow(512)
-              .sendWindow(512)
-              .build());
+class UnvalidatedMemoryTest extends MemoryTurns {
 
   private static InetSocketAddress forged(int host) {
     return Crowd.address(host, 9);
