@@ -250,7 +250,7 @@ public final class MemoryAccount {
     if (isUnvalidated) {
       isReserved = budget().tryReserveUnvalidated(bytes);
     } else if (isReserveUsed) {
-      isReserved = budget().tryReserveAll(bytes);
+      isReserved = budget().tryReserveAll(bytes, receiveBytes);
     } else {
       isReserved =
           !budget().isLimited(network, bytes) && budget().tryReserve(bytes, purpose, network);

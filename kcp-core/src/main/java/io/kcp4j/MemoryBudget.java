@@ -236,9 +236,16 @@ public final class MemoryBudget {
     return roomBytesToAdvertise(limit.withheldFromAllBytes(), limit.reserveBytes());
   }
 
-  /** Reserves for the session that may use the reserve, whatever the process has left. */
-  boolean tryReserveAll(int bytes) {
-    return tryReserve(bytes, Purpose.IN_ORDER, limit.withheldFromAllBytes(), limit.reserveBytes());
+  /**
+   * Reserves for the session that may use the reserve, whatever the process has left. What cannot
+   * be allocated either does not count before the session holds as much as the reserve.
+   *
+   * @param heldBytes what the session holds
+   */
+  boolean tryReserveAll(int bytes, int heldBytes) {
+    long countedBytes = limit.isAllocatable() ? 0 : heldBytes;
+    long beyondBytes = Math.max(limit.reserveBytes() - countedBytes, 0);
+    return tryReserve(bytes, Purpose.IN_ORDER, limit.withheldFromAllBytes(), beyondBytes);
   }
 
   private boolean tryReserve(int bytes, Purpose purpose, long withheldBytes, long beyondBytes) {

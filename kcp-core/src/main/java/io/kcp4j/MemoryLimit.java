@@ -181,7 +181,12 @@ public final class MemoryLimit {
     return process == null ? Long.MAX_VALUE : process.roomBytes(this);
   }
 
-  /** The same if some quarters of all that it may borrow stay free. */
+  /** Whether more than the reserves can be allocated. */
+  boolean isAllocatable() {
+    return process == null || process.isAllocatable();
+  }
+
+  /** The same as {@link #processRoomBytes()} if some quarters of all of it stay free. */
   long processRoomBytes(int keptQuarters) {
     long roomBytes = processRoomBytes();
     return process == null

@@ -96,6 +96,26 @@ class ProcessMemoryTest {
   }
 
   @Test
+  void nothingIsBorrowedThatCannotBeAllocatedExceptByTheHolderOfTheReserve() {
+    long[] allocatableBytes = {50 * MIB};
+    ProcessMemory filling = new ProcessMemory(100 * MIB, () -> allocatableBytes[0]);
+    MemoryLimit limit = MemoryLimit.shared(16 * MIB, filling);
+    MemoryBudget budget = new MemoryBudget(limit);
+    MemoryAccount account = MemoryAccount.of(budget);
+    assertTrue(account.tryReserve(MIB));
+    allocatableBytes[0] = -MIB;
+    assertFalse(account.tryReserve(MIB), "not even its part");
+    assertFalse(account.tryReserveBeyondGap(MIB));
+    assertFalse(budget.hasRoomToSend(MIB));
+    MemoryAccount holder = MemoryAccount.of(budget);
+    holder.reserve(true);
+    assertTrue(holder.tryReserve((int) limit.reserveBytes()));
+    assertFalse(holder.tryReserve(MIB));
+    allocatableBytes[0] = MIB;
+    assertTrue(holder.tryReserve(MIB));
+  }
+
+  @Test
   void allThatAMemberHoldsCounts() {
     MemoryAccount account = largeMember();
     MemoryBudget budget = new MemoryBudget(MemoryLimit.shared(400 * MIB, process));

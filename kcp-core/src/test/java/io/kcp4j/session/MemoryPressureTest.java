@@ -719,4 +719,17 @@ class MemoryPressureTest {
     assertEquals(Map.of(), crowd.ends);
     assertTrue(crowd.mostBytes <= 4 * MIB + crowd.limit.reserveBytes(), "" + crowd.mostBytes);
   }
+
+  /** As when buffers that are held keep many chunks of the allocator. */
+  @Test
+  void messagesArriveOneAfterAnotherWhileNothingElseCanBeAllocated() {
+    ProcessMemory process = new ProcessMemory(64 * MIB, () -> 0);
+    Crowd crowd = new Crowd(MemoryLimit.shared(8 * MIB, process), config(Delivery.MESSAGE));
+    for (int host = 2; host < 12; host++) {
+      crowd.client(host).send(140_000);
+    }
+    runUntilReceived(crowd, 10 * 140_000);
+    assertEquals(Map.of(), crowd.ends);
+    assertTrue(crowd.mostBytes <= crowd.limit.reserveBytes() + MIB, "" + crowd.mostBytes);
+  }
 }

@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.ProcessMemory;
+import io.netty.util.internal.PlatformDependent;
 import io.netty.util.internal.SystemPropertyUtil;
 
 /** The limit on the memory that all servers and clients of the process hold together. */
@@ -11,10 +12,30 @@ final class ProcessLimit {
 
   private static final String PROPERTY = "io.kcp4j.processMemoryLimit";
 
+  /**
+   * This part of the direct memory stays free. An allocator takes it in chunks, and a chunk stays
+   * as long as one buffer in it is held: so more may be taken than is held. When there is none
+   * left, each attempt to get a chunk may block the event loop for half a second.
+   */
+  private static final int KEPT_PART = 8;
+
   private static final ProcessMemory PROCESS =
-      new ProcessMemory(Math.max(1, SystemPropertyUtil.getLong(PROPERTY, HALF_OF_HEAP_BYTES)));
+      new ProcessMemory(
+          Math.max(1, SystemPropertyUtil.getLong(PROPERTY, HALF_OF_HEAP_BYTES)),
+          () ->
+              allocatableBytes(
+                  PlatformDependent.usedDirectMemory(), PlatformDependent.maxDirectMemory()));
 
   private ProcessLimit() {}
+
+  /**
+   * How much more direct memory sessions may take, in bytes.
+   *
+   * @param usedBytes what is taken, or -1 if Netty does not count it
+   */
+  static long allocatableBytes(long usedBytes, long maxBytes) {
+    return usedBytes < 0 ? Long.MAX_VALUE : maxBytes - maxBytes / KEPT_PART - usedBytes;
+  }
 
   static ProcessMemory get() {
     return PROCESS;
