@@ -17,6 +17,9 @@ final class InputProcessor {
   /** A window that is open, and was not asked for. */
   private static final int WINDOW_UPDATE = 4;
 
+  /** An ACK, whatever it acknowledges. */
+  private static final int ACK = 8;
+
   private InputProcessor() {}
 
   /** Takes in one datagram; see {@link Kcp#input}. */
@@ -98,7 +101,7 @@ final class InputProcessor {
       effects |=
           switch (cmd) {
             case Segment.PUSH -> push(kcp, first, second, datagram, index, length, nowUs);
-            case Segment.ACK -> acknowledge(kcp, second, nowUs);
+            case Segment.ACK -> acknowledge(kcp, second, effects, nowUs);
             default -> window(kcp, cmd, Segment.wnd(first), length, nowUs);
           };
       next = index + Segment.HEADER_BYTES + length;
@@ -121,7 +124,7 @@ final class InputProcessor {
       boolean hasExactAck = (effects & EXACT_ACK) != 0;
       isStale |= !receiveMessage(kcp, datagram, index, !hasReceived, hasExactAck, nowUs);
     }
-    if ((effects & ~FRESH) != 0) {
+    if ((effects & (EXACT_ACK | WINDOW_UPDATE)) != 0) {
       endControl(kcp, effects, isStale, nowUs);
     }
     if (!isStale) {
@@ -174,19 +177,22 @@ final class InputProcessor {
     return kcp.extension.received(datagram, message, length, begins, hasExactAck, nowUs);
   }
 
-  /** Whether an ACK has the sequence number and the timestamp of a segment that was sent. */
-  private static boolean proves(Kcp kcp, long second) {
+  /**
+   * Whether an ACK has the sequence number and the timestamp of a segment that was sent. Only the
+   * first of a datagram proves that the peer receives: the others could be guesses.
+   */
+  private static boolean isExact(Kcp kcp, long second, boolean isFirst) {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
-    boolean isProof =
+    boolean isExact =
         wasSent(kcp, sn, ts) || (kcp.sendLimit != null && kcp.sendLimit.hasSent(sn, ts));
-    if (isProof) {
-      kcp.isPeerProven = true;
+    if (isExact) {
+      kcp.isPeerProven |= isFirst;
       if (kcp.extension != null) {
         kcp.extension.acknowledged(sn, ts);
       }
     }
-    return isProof;
+    return isExact;
   }
 
   /** Whether a segment in flight was sent first or last with this timestamp. */
@@ -226,18 +232,23 @@ final class InputProcessor {
     return kcp.timestamps.takePeer(Segment.ts(second), isNew, nowUs) || isNew ? FRESH : 0;
   }
 
-  /** Takes one ACK, whose round trip the estimator notes: protocol.md 2.4. */
-  private static int acknowledge(Kcp kcp, long second, long nowUs) {
+  /**
+   * Takes one ACK, whose round trip the estimator notes: protocol.md 2.4.
+   *
+   * @param effects those of the segments before it
+   */
+  private static int acknowledge(Kcp kcp, long second, int effects, long nowUs) {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
-    boolean isExact = (kcp.takesMessages() || !kcp.isPeerProven) && proves(kcp, second);
-    int effects = isExact ? EXACT_ACK : 0;
+    boolean isExact =
+        (kcp.takesMessages() || !kcp.isPeerProven) && isExact(kcp, second, (effects & ACK) == 0);
+    int own = isExact ? ACK | EXACT_ACK : ACK;
     if (kcp.probe.takeAnswer(ts, kcp.timestamps.at(nowUs))) {
-      effects |= FRESH;
+      own |= FRESH;
     }
     SendBuffer sending = kcp.sending;
     if (!sending.isAwaited(sn)) {
-      return effects;
+      return own;
     }
     int index = sending.index(sn);
     boolean genuine = kcp.losses.wasSentAt(index, ts);
@@ -252,7 +263,7 @@ final class InputProcessor {
     } else {
       kcp.counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
     }
-    return effects;
+    return own;
   }
 
   private static DeliveredTransmission delivered(

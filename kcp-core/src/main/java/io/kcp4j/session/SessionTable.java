@@ -552,10 +552,12 @@ public final class SessionTable {
    * Moves a session whose path was never validated to an address at which its peer has shown that
    * it receives.
    *
-   * @return false if there is another session of that address and conversation id
+   * @return false if no session may begin there now, or if there is another one of that address and
+   *     conversation id
    */
   boolean move(Session session, InetSocketAddress remote, long nowUs) {
-    if (!index.addKey(session, new SessionKey(remote, session.conv()))) {
+    if (!handler.isAccepting(remote, session.conv())
+        || !index.addKey(session, new SessionKey(remote, session.conv()))) {
       return false;
     }
     session.moveTo(remote);

@@ -139,6 +139,19 @@ class SecondSessionTest {
 
   /** It would wait for the answer to its request until its server's session has ended. */
   @Test
+  void sessionOfACopyEndsIfTheAddressOfTheClientIsRefused() {
+    List<ByteBuf> first = begin();
+    take(server, thief, first);
+    runAll(STEP_US);
+    client.take(server, server.packetsTo(thief));
+    server.driver.isAccepting = false;
+    client.write(REQUEST_BYTES);
+    connect(3_000_000);
+    assertEquals(0, server.count(KcpCounter.SESSIONS_MOVED));
+    assertEquals(List.of(EndReason.PEER_MOVED), server.ends);
+  }
+
+  @Test
   void sessionOfACopyMovesThoughTheClientOnlyWaitsForAnAnswer() {
     List<ByteBuf> first = begin();
     take(server, thief, first);

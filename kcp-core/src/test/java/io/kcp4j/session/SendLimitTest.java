@@ -336,6 +336,34 @@ class SendLimitTest {
     assertFalse(server.session.path().isValidated());
   }
 
+  /** Whoever sends to an address that he does not see can try many timestamps. */
+  @Test
+  void onlyTheFirstAcknowledgementOfADatagramIsAProof() {
+    respond(10);
+    request(10);
+    int ts = timestamp(server.packets());
+    acknowledgeFirst(ts - 1, ts);
+    assertFalse(server.session.path().isValidated());
+    acknowledgeFirst(ts, ts - 1);
+    assertTrue(server.session.path().isValidated());
+  }
+
+  /** The timestamp of the last segment, a PUSH. */
+  private static int timestamp(List<ByteBuf> packets) {
+    ByteBuf last = packets.get(packets.size() - 1);
+    int push = Segment.cmd(last, 0) == Segment.ACK ? Segment.HEADER_BYTES : 0;
+    assertEquals(Segment.PUSH, Segment.cmd(last, push));
+    return Segment.ts(last, push);
+  }
+
+  private void acknowledgeFirst(int... timestamps) {
+    ByteBuf acks = Unpooled.buffer();
+    for (int ts : timestamps) {
+      Segment.write(acks, VirtualHost.CONV, Segment.ACK, 0, 128, ts, 0, 0, 0);
+    }
+    server.take(client, List.of(acks));
+  }
+
   /** Has the server receive an ACK whose timestamp is 0. */
   private void acknowledge(int sn) {
     ByteBuf ack = Unpooled.buffer();
