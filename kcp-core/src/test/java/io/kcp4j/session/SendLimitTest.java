@@ -336,7 +336,7 @@ class SendLimitTest {
     assertFalse(server.session.path().isValidated());
   }
 
-  /** Whoever sends to an address that he does not see can try many timestamps. */
+  /** Many timestamps can be tried by a sender that does not see those of this side. */
   @Test
   void onlyTheFirstAcknowledgementOfADatagramIsAProof() {
     respond(10);
