@@ -237,8 +237,8 @@ public final class MemoryBudget {
   }
 
   /**
-   * Reserves for the session that may use the reserve, whatever the process has left. What cannot
-   * be allocated either does not count before the session holds as much as the reserve.
+   * Reserves for the session that may use the reserve, whatever the process has left. While nothing
+   * more can be allocated, the session may hold as much as the reserve at most.
    *
    * @param heldBytes what the session holds
    */
