@@ -113,6 +113,9 @@ final class Connector implements KcpEndpoint.Owner {
             channel.unsafe().close(channel.unsafe().voidPromise());
           }
         });
+    if (!channel.isOpen()) {
+      return; // The promise was cancelled before it had the listener.
+    }
     if (loop == null) {
       KcpEndpoint endpoint = channel.endpoint();
       endpoint

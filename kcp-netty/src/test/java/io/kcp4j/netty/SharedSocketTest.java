@@ -23,8 +23,12 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.ConnectTimeoutException;
+import io.netty.channel.DefaultChannelPromise;
 import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.GenericFutureListener;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -255,6 +259,40 @@ class SharedSocketTest {
       connecting.channel().closeFuture().syncUninterruptibly();
       assertEchoes(other, recorder);
       assertEquals(1, other.endpoint().sessions());
+    }
+  }
+
+  @OverEachTransport
+  void connectThatIsCancelledAsItBeginsLeavesTheOthers(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = fixture(transport);
+        UnresponsivePeer peer = new UnresponsivePeer()) {
+      Recorder recorder = new Recorder();
+      KcpChannel other = fixture.connectTo(serve(fixture).localAddress(), recorder);
+      Channel channel =
+          fixture.bootstrap.clone().handler(new Recorder()).register().sync().channel();
+
+      channel.connect(peer.address(), new CancelledByItsListener(channel));
+
+      channel.closeFuture().syncUninterruptibly();
+      assertEchoes(other, recorder);
+      other.close();
+      await().until(() -> !other.endpoint().isOpen());
+    }
+  }
+
+  /** Is cancelled between the first look at it and the first listener. */
+  private static final class CancelledByItsListener extends DefaultChannelPromise {
+
+    CancelledByItsListener(Channel channel) {
+      super(channel);
+    }
+
+    @Override
+    public ChannelPromise addListener(
+        GenericFutureListener<? extends Future<? super Void>> listener) {
+      cancel(false);
+      return super.addListener(listener);
     }
   }
 
