@@ -51,6 +51,28 @@ func (l *Link) OnClient(f func() error) error {
 	return l.client.do(f)
 }
 
+// A Direction is one way through a link, or both.
+type Direction int
+
+const (
+	Up       Direction = 1 << iota // from the client to the server
+	Down                           // from the server to the client
+	BothWays = Up | Down
+)
+
+// SetOutage has all packets lost that enter the link in this direction from start until end, or
+// leave its queue then. Packets that are on their way at the start arrive. It replaces an earlier
+// outage of the direction.
+func (l *Link) SetOutage(d Direction, start, end time.Time) {
+	o := &outage{start.Sub(l.epoch), end.Sub(l.epoch)}
+	if d&Up != 0 {
+		l.up.model.outage.Store(o)
+	}
+	if d&Down != 0 {
+		l.down.model.outage.Store(o)
+	}
+}
+
 // Snapshot returns what has been counted.
 func (l *Link) Snapshot() Snapshot {
 	s := Snapshot{

@@ -98,6 +98,49 @@ func TestALinkThatLosesEverythingDeliversNothing(t *testing.T) {
 	}
 }
 
+func TestAnOutageOfOneDirectionLeavesTheOther(t *testing.T) {
+	for _, c := range []struct {
+		direction Direction
+		up, down  int64 // lost
+	}{
+		{Up, datagrams, 0}, {Down, 0, datagrams}, {BothWays, datagrams, 0},
+	} {
+		l := NewRelay(Config{}, Config{})
+		server, client, err := l.probeSockets(5 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go echo(server)
+		l.SetOutage(c.direction, time.Now(), time.Now().Add(time.Hour))
+		for range datagrams {
+			unix.Write(client, make([]byte, 100))
+		}
+		awaitLost(t, l, c.up, c.down)
+		now := time.Now()
+		l.SetOutage(BothWays, now, now)
+		unix.Write(client, make([]byte, 100))
+		if _, err := unix.Read(client, make([]byte, 100)); err != nil {
+			t.Errorf("after the outage: %v", err)
+		}
+		unix.Close(client)
+		unix.Close(server)
+		l.Close()
+	}
+}
+
+func awaitLost(t *testing.T, l *Link, up, down int64) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		s := l.Snapshot()
+		if s.Up.Lost == up && s.Down.Lost == down {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("lost %d up, %d down", s.Up.Lost, s.Down.Lost)
+		}
+	}
+}
+
 func TestClosingALinkThatHasNoClientReturns(t *testing.T) {
 	l := NewRelay(Config{}, Config{})
 	if _, err := l.Connect(netip.MustParseAddrPort("127.0.0.1:9")); err != nil {

@@ -3,6 +3,7 @@ package link
 
 import (
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,7 +33,15 @@ type model struct {
 	config Config
 	random *rand.Rand // two numbers for each packet, whatever becomes of it
 	bursts gilbert
-	freeAt time.Duration // when the last packet in the queue has left it
+	freeAt time.Duration          // when the last packet in the queue has left it
+	outage atomic.Pointer[outage] // set by other threads; nil: none
+}
+
+// An outage loses every packet that leaves the queue in a period.
+type outage struct{ start, end time.Duration }
+
+func (o *outage) isAt(instant time.Duration) bool {
+	return o != nil && o.start <= instant && instant < o.end
 }
 
 func newModel(config Config) *model {
@@ -50,7 +59,7 @@ func (m *model) admit(now time.Duration, bytes int) (time.Duration, fate) {
 	if !ok {
 		return 0, dropped
 	}
-	if m.isLost(leavesAt, chance) {
+	if m.isLost(leavesAt, chance) || m.outage.Load().isAt(leavesAt) {
 		return 0, lost
 	}
 	return leavesAt + m.config.Delay + time.Duration(jitter*float64(m.config.Jitter)), delivered

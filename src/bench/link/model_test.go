@@ -2,6 +2,7 @@ package link
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 )
@@ -126,6 +127,48 @@ func TestAFullQueueDropsPacketsUntilItHasRoom(t *testing.T) {
 	expect(0, dropped)
 	expect(10*time.Millisecond-1, dropped)
 	expect(10*time.Millisecond, delivered)
+}
+
+func TestAnOutageLosesAllPacketsFromItsStartUntilItsEnd(t *testing.T) {
+	const start, end = time.Second, 3 * time.Second
+	m := newModel(Config{Delay: 10 * time.Millisecond})
+	m.outage.Store(&outage{start, end})
+	for _, c := range []struct {
+		now      time.Duration
+		expected fate
+	}{
+		{0, delivered}, {start - 1, delivered}, {start, lost}, {end - 1, lost}, {end, delivered},
+	} {
+		if _, fate := m.admit(c.now, 100); fate != c.expected {
+			t.Errorf("fate %v at %v", fate, c.now)
+		}
+	}
+}
+
+func TestAnOutageLosesPacketsThatWaitedForTheRateBefore(t *testing.T) {
+	m := newModel(Config{Rate: 100_000}) // 1000 bytes take 10 ms
+	m.outage.Store(&outage{20 * time.Millisecond, time.Second})
+	for i, expected := range []fate{delivered, lost} {
+		if _, fate := m.admit(0, 1000); fate != expected {
+			t.Errorf("packet %d: fate %v", i, fate)
+		}
+	}
+}
+
+func TestAnOutageChangesNoLaterFate(t *testing.T) {
+	arrivals := func(o *outage) (all []time.Duration) {
+		m := newModel(Config{Loss: 0.3, Jitter: time.Second, Seed: 1})
+		m.outage.Store(o)
+		for i := range time.Duration(100) {
+			if at, fate := m.admit(i, 100); i >= 10 && fate == delivered {
+				all = append(all, at)
+			}
+		}
+		return all
+	}
+	if !slices.Equal(arrivals(nil), arrivals(&outage{0, 10})) {
+		t.Error("fates after the outage differ")
+	}
 }
 
 func near(t *testing.T, what string, actual, expected, tolerance float64) {
