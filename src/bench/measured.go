@@ -100,11 +100,15 @@ func measured(flags *flag.FlagSet, args []string) error {
 	remote := flags.String("remote", "", "be a client of the server at this `address`")
 	mode := flags.String("mode", "sink", "what a client does: sink: send; echo: send and read back; "+
 		"ping: sink, and small echoed messages in a second session; "+
-		"game: a game's messages, echoed by a server of the same mode")
+		"game: a game's messages, echoed by a server of the same mode; "+
+		"requests, writes, upload: numbered bytes, checked by a server of the same mode")
 	var traffic gameTraffic
+	var numbered numberedTraffic
 	traffic.flags(flags)
+	numbered.flags(flags)
 	s.SessionFlags(flags)
-	err := errors.Join(cli.Parse(flags, args), s.CheckSession(), traffic.check())
+	err := errors.Join(
+		cli.Parse(flags, args), s.CheckSession(), traffic.check(), numbered.check())
 	if err != nil {
 		return err
 	}
@@ -112,6 +116,9 @@ func measured(flags *flag.FlagSet, args []string) error {
 	switch {
 	case (*local == "") == (*remote == ""):
 		err = cli.UsageErrorf("expected --listen or --remote")
+	case isNumbered(*mode):
+		p := &numberedPeer{settings: &s, mode: *mode, traffic: &numbered, game: &traffic}
+		return p.run(*local, *remote)
 	case *mode == "game" && *local != "":
 		go func() { fail(serveGame(&s, *local)) }()
 	case *mode == "game":
@@ -125,7 +132,8 @@ func measured(flags *flag.FlagSet, args []string) error {
 	case *mode == "ping":
 		err = errors.Join(m.saturate(&s, *remote, counted), m.ping(&s, *remote))
 	default:
-		err = cli.UsageErrorf("--mode %q: expected sink, echo, ping or game", *mode)
+		err = cli.UsageErrorf("--mode %q: expected sink, echo, ping, game, "+
+			"requests, writes or upload", *mode)
 	}
 	if err != nil {
 		return err

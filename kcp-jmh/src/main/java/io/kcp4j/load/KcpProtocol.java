@@ -26,7 +26,10 @@ import io.netty.channel.EventLoopGroup;
 import java.net.InetSocketAddress;
 import picocli.CommandLine.Option;
 
-/** kcp4j in its fastest mode. The options have the names that kcptun uses. */
+/**
+ * kcp4j in its fastest mode, or with its default options. The options have the names that kcptun
+ * uses.
+ */
 final class KcpProtocol implements LoadProtocol {
 
   @Option(
@@ -101,6 +104,13 @@ final class KcpProtocol implements LoadProtocol {
           "Delivery by lanes of this kind, one of ${COMPLETION-CANDIDATES}, in place of a stream.")
   private LaneKind laneKind;
 
+  @Option(
+      names = "--defaults",
+      description =
+          "The default options of kcp4j: of the others, only --crypt, --key and --memory-limit"
+              + " have an effect.")
+  private boolean hasDefaults;
+
   @Option(names = "--messages", description = "Delivery by messages in place of a stream.")
   private boolean hasMessages;
 
@@ -144,12 +154,18 @@ final class KcpProtocol implements LoadProtocol {
     return laneKind == null || laneKind == LaneKind.RELIABLE_ORDERED;
   }
 
-  private static void socketOptions(OptionSetter options) {
+  private void socketOptions(OptionSetter options) {
+    if (hasDefaults) {
+      return;
+    }
     options.set(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES);
     options.set(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES);
   }
 
   private void sessionOptions(OptionSetter options) {
+    if (hasDefaults) {
+      return;
+    }
     options.set(KcpChannelOption.CONFIG, config());
     options.set(KcpChannelOption.FEC, fec());
     options.set(KcpChannelOption.LINGER, 0);
@@ -164,13 +180,8 @@ final class KcpProtocol implements LoadProtocol {
       throws InterruptedException {
     ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
     serverOptions(server::option, server::childOption);
-    return server
-        .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-        .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-        .childHandler(handler)
-        .bind(local)
-        .sync()
-        .channel();
+    bufferOptions(server::childOption);
+    return server.childHandler(handler).bind(local).sync().channel();
   }
 
   @Override
@@ -178,13 +189,16 @@ final class KcpProtocol implements LoadProtocol {
       throws InterruptedException {
     Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
     clientOptions(client::option);
-    return client
-        .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-        .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-        .handler(handler)
-        .connect(remote)
-        .sync()
-        .channel();
+    bufferOptions(client::option);
+    return client.handler(handler).connect(remote).sync().channel();
+  }
+
+  private void bufferOptions(OptionSetter options) {
+    if (hasDefaults) {
+      return;
+    }
+    options.set(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT);
+    options.set(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
   }
 
   private KcpConfig config() {

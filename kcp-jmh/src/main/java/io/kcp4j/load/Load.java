@@ -22,6 +22,7 @@ import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import picocli.CommandLine;
 import picocli.CommandLine.ArgGroup;
@@ -60,7 +61,13 @@ public final class Load implements Callable<Integer> {
      */
     LANES,
     /** Opens sessions one after another, to a server of the mode GAME. */
-    ARRIVALS
+    ARRIVALS,
+    /** Sends numbered messages, each when an earlier one is echoed. Also the mode of its server. */
+    REQUESTS,
+    /** Sends numbered messages at the ticks of a game. Also the mode of its server. */
+    WRITES,
+    /** Sends numbered bytes as fast as it can. Also the mode of its server. */
+    UPLOAD
   }
 
   private enum Protocol {
@@ -105,10 +112,13 @@ public final class Load implements Callable<Integer> {
 
   @Mixin private Arrivals arrivals;
 
+  @Mixin private NumberedTraffic numbered;
+
   private final BufferedReader in;
   private final PrintStream out;
   private final LoadStats stats = new LoadStats();
   private final RoundTripHistogram roundTrips = new RoundTripHistogram();
+  private final DeliveryLog deliveries = new DeliveryLog();
   private final ChannelGroup channels = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
 
   private Load(InputStream in, PrintStream out) {
@@ -180,9 +190,34 @@ public final class Load implements Callable<Integer> {
       out.println("started");
       return;
     }
+    if (mode == Mode.UPLOAD && numbered.warmUpBytes() > 0) {
+      warmUp(loadProtocol, group);
+      return;
+    }
     channels.add(loadProtocol.connect(group, role.remote(), session(clientHandler())));
     if (mode == Mode.PING) {
       channels.add(loadProtocol.connect(group, role.remote(), session(new LoadPinger(stats))));
+    }
+  }
+
+  /** Uploads in a session of its own, and in a second one when that is answered. */
+  private void warmUp(LoadProtocol loadProtocol, EventLoopGroup group) throws Exception {
+    CompletableFuture<Void> answered = new CompletableFuture<>();
+    ChannelHandler client =
+        new UploadClient(numbered.warmUpBytes(), () -> answered.complete(null), deliveries);
+    Channel warm = loadProtocol.connect(group, role.remote(), session(client));
+    answered.thenRunAsync(
+        () -> {
+          warm.close();
+          connectAfterWarmUp(loadProtocol, group);
+        });
+  }
+
+  private void connectAfterWarmUp(LoadProtocol loadProtocol, EventLoopGroup group) {
+    try {
+      channels.add(loadProtocol.connect(group, role.remote(), session(clientHandler())));
+    } catch (Exception e) {
+      System.err.println("session after the warm-up: " + e);
     }
   }
 
@@ -190,6 +225,7 @@ public final class Load implements Callable<Integer> {
     return switch (mode) {
       case GAME -> gameServer.handler();
       case LANES -> new EntityServerHandler(game, kcp, roundTrips);
+      case REQUESTS, WRITES, UPLOAD -> numberedServer();
       default -> new LoadServerHandler(stats);
     };
   }
@@ -200,7 +236,21 @@ public final class Load implements Callable<Integer> {
       case ECHO -> new LoadSender(LoadPayload.ECHOED, stats);
       case GAME -> gameClient();
       case LANES -> new EntityClient(game, kcp.hasLanes());
+      case REQUESTS -> new RequestClient(game.messageBytes(), numbered, deliveries);
+      case WRITES -> new WriteClient(game, deliveries);
+      case UPLOAD -> new UploadClient(numbered.uploadBytes(), () -> {}, deliveries);
       case ARRIVALS -> throw new AssertionError(mode);
+    };
+  }
+
+  private ChannelHandler numberedServer() {
+    return new ChannelInitializer<>() {
+      @Override
+      protected void initChannel(Channel channel) {
+        channel
+            .pipeline()
+            .addLast(new NumberedServerHandler(mode == Mode.UPLOAD, numbered, deliveries));
+      }
     };
   }
 
@@ -221,6 +271,7 @@ public final class Load implements Callable<Integer> {
     return switch (mode) {
       case GAME, LANES -> roundTrips;
       case ARRIVALS -> arrivals;
+      case REQUESTS, WRITES, UPLOAD -> deliveries;
       case SINK, ECHO, PING -> stats;
     };
   }

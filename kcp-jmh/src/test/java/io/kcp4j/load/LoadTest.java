@@ -2,6 +2,7 @@ package io.kcp4j.load;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -10,9 +11,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(30)
@@ -68,6 +71,50 @@ class LoadTest {
       assertTrue(server.awaitPositive("messages") > 0);
       assertTrue(server.awaitPositive("max_us") > 0);
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "requests, --transport=kcp", "requests, --transport=tcp", "requests, --transport=quic",
+    "requests, --defaults", "writes, --defaults", "writes, --transport=tcp"
+  })
+  void numberedMessagesAreEchoedUnchanged(String mode, String with) throws IOException {
+    String modeOption = "--mode=" + mode;
+    try (RunningLoad server = new RunningLoad("--listen=127.0.0.1:0", modeOption, with);
+        RunningLoad client = new RunningLoad(remote(server), modeOption, "--in-flight=3", with)) {
+      client.awaitPositive("messages");
+      assertHasOnlyNumberedBytes(client.mark());
+      assertHasOnlyNumberedBytes(server.mark());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--transport=kcp", "--transport=tcp", "--transport=quic", "--defaults"})
+  void uploadIsAnsweredOnceAllHasArrived(String with) throws IOException {
+    String[] upload = {"--mode=upload", "--upload-bytes=1000001", "--warm-up-bytes=70000", with};
+    try (RunningLoad server = new RunningLoad(with(upload, "--listen=127.0.0.1:0"));
+        RunningLoad client = new RunningLoad(with(upload, remote(server)))) {
+      String log = client.mark();
+      while (!log.matches(".*\"bytes\":8,.*\"bytes\":8,.*")) {
+        log = client.mark();
+      }
+      assertHasOnlyNumberedBytes(log);
+      String received = server.mark();
+      assertHasOnlyNumberedBytes(received);
+      assertTrue(received.contains("\"bytes\":70000,"), received);
+      assertTrue(received.contains("\"bytes\":1000001,"), received);
+    }
+  }
+
+  private static void assertHasOnlyNumberedBytes(String log) {
+    assertTrue(log.contains("\"wrong\":\"\""), log);
+    assertFalse(log.contains("\"wrong\":\"byte"), log);
+  }
+
+  private static String[] with(String[] both, String role) {
+    String[] all = Arrays.copyOf(both, both.length + 1);
+    all[both.length] = role;
+    return all;
   }
 
   @Test

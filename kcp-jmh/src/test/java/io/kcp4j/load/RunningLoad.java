@@ -51,12 +51,17 @@ final class RunningLoad implements AutoCloseable {
     return out.readLine();
   }
 
+  /** The answer to a mark. */
+  String mark() throws IOException {
+    in.println("mark");
+    return line();
+  }
+
   /** Requests stats until the field is more than 0. */
   double awaitPositive(String field) throws IOException {
     double value = 0;
     while (value == 0) {
-      in.println("mark");
-      Matcher fields = FIELD.matcher(line());
+      Matcher fields = FIELD.matcher(mark());
       while (fields.find()) {
         if (fields.group(1).equals(field)) {
           value = Double.parseDouble(fields.group(2));
