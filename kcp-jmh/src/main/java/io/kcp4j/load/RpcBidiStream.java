@@ -6,6 +6,7 @@ import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 
 /**
  * One bidirectional stream, whose messages are echoed in order. A number of messages is always
@@ -15,7 +16,7 @@ import java.util.function.Consumer;
 final class RpcBidiStream implements ClientResponseObserver<byte[], byte[]> {
 
   private final byte[] message;
-  private final RoundTripHistogram roundTrips;
+  private final LongConsumer onEcho;
   private final Consumer<Throwable> onFailure;
 
   /** When message n was sent, at the index n modulo the length. */
@@ -25,14 +26,16 @@ final class RpcBidiStream implements ClientResponseObserver<byte[], byte[]> {
   private long sent;
   private long answered;
 
+  /**
+   * A stream.
+   *
+   * @param onEcho takes the instant at which a message was sent when its echo arrives
+   */
   RpcBidiStream(
-      int messageBytes,
-      int inFlight,
-      RoundTripHistogram roundTrips,
-      Consumer<Throwable> onFailure) {
+      int messageBytes, int inFlight, LongConsumer onEcho, Consumer<Throwable> onFailure) {
     this.message = new byte[messageBytes];
     this.sentAtNs = new long[inFlight];
-    this.roundTrips = roundTrips;
+    this.onEcho = onEcho;
     this.onFailure = onFailure;
   }
 
@@ -55,7 +58,7 @@ final class RpcBidiStream implements ClientResponseObserver<byte[], byte[]> {
 
   @Override
   public void onNext(byte[] echo) {
-    roundTrips.add(System.nanoTime() - sentAtNs[(int) (answered++ % sentAtNs.length)]);
+    onEcho.accept(sentAtNs[(int) (answered++ % sentAtNs.length)]);
     send();
   }
 

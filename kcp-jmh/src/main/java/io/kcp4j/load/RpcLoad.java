@@ -23,8 +23,10 @@ import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import picocli.CommandLine;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -50,7 +52,11 @@ public final class RpcLoad implements Callable<Integer> {
     /** Begins calls at a fixed rate. */
     UNARY,
     /** Keeps a number of messages of one stream unanswered. */
-    BIDI
+    BIDI,
+    /** The same after a warm-up, with the first second apart; see {@link BidiReport}. */
+    BIDI_FIRST_SECOND,
+    /** Large calls of a fresh session, and after small calls; see {@link RpcLargeCalls}. */
+    LARGE
   }
 
   private enum Transport {
@@ -102,6 +108,29 @@ public final class RpcLoad implements Callable<Integer> {
       defaultValue = "256",
       description = "Unanswered messages of the stream (default: ${DEFAULT-VALUE}).")
   private int inFlight;
+
+  @Option(
+      names = "--warm-up",
+      paramLabel = "S",
+      defaultValue = "0",
+      description =
+          "Time of a stream in a session before that of bidi_first_second"
+              + " (default: ${DEFAULT-VALUE}).")
+  private int warmUpS;
+
+  @Option(
+      names = "--small-calls",
+      paramLabel = "N",
+      defaultValue = "2000",
+      description = "Small calls before those of mode large (default: ${DEFAULT-VALUE}).")
+  private int smallCalls;
+
+  @Option(
+      names = "--large-bytes",
+      paramLabel = "BYTES",
+      defaultValue = "10485760",
+      description = "Size of the large calls (default: ${DEFAULT-VALUE}).")
+  private int largeBytes;
 
   @Mixin private KcpProtocol kcp;
 
@@ -167,6 +196,7 @@ public final class RpcLoad implements Callable<Integer> {
             .bossEventLoopGroup(group)
             .workerEventLoopGroup(group)
             .directExecutor()
+            .maxInboundMessageSize(Integer.MAX_VALUE)
             .addService(RpcEcho.service());
     if (transport == Transport.KCP) {
       builder.channelType(KcpServerChannel.class);
@@ -185,10 +215,78 @@ public final class RpcLoad implements Callable<Integer> {
   }
 
   private void call(EventLoopGroup group) throws IOException, InterruptedException {
+    if (mode == Mode.LARGE) {
+      callLarge(group);
+      return;
+    }
+    if (mode == Mode.BIDI_FIRST_SECOND && warmUpS > 0) {
+      warmUp(group);
+    }
+    ManagedChannel channel = connect(group);
+    try {
+      start(channel, group).answerMarks(in, out);
+    } finally {
+      isEnding = true;
+      channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);
+    }
+  }
+
+  private LoadReport start(ManagedChannel channel, EventLoopGroup group) {
+    switch (mode) {
+      case UNARY ->
+          new RpcUnaryCalls(channel, messageBytes, roundTrips, this::failed)
+              .start(group.next(), TimeUnit.SECONDS.toNanos(1) / rate);
+      case BIDI ->
+          stream(sentAtNs -> roundTrips.add(System.nanoTime() - sentAtNs), this::failed)
+              .start(channel);
+      case BIDI_FIRST_SECOND -> {
+        BidiReport report = new BidiReport();
+        stream(report::add, this::failed).start(channel);
+        return report;
+      }
+      case LARGE -> throw new AssertionError(mode);
+    }
+    return roundTrips;
+  }
+
+  private RpcBidiStream stream(LongConsumer onEcho, Consumer<Throwable> onFailure) {
+    return new RpcBidiStream(messageBytes, inFlight, onEcho, onFailure);
+  }
+
+  private void warmUp(EventLoopGroup group) throws InterruptedException {
+    ManagedChannel channel = connect(group);
+    stream(sentAtNs -> {}, cause -> {}).start(channel);
+    TimeUnit.SECONDS.sleep(warmUpS);
+    channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);
+  }
+
+  private void callLarge(EventLoopGroup group) throws IOException {
+    RpcLargeCalls calls =
+        new RpcLargeCalls(() -> connect(group), messageBytes, smallCalls, largeBytes);
+    CompletableFuture.runAsync(calls::run, task -> daemon(task).start())
+        .whenComplete((ignored, cause) -> failedUnlessNull(cause));
+    calls.answerMarks(in, out);
+    isEnding = true;
+  }
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "large-calls");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  private void failedUnlessNull(Throwable cause) {
+    if (cause != null) {
+      failed(cause);
+    }
+  }
+
+  private ManagedChannel connect(EventLoopGroup group) {
     NettyChannelBuilder builder =
         NettyChannelBuilder.forAddress(role.remote())
             .eventLoopGroup(group)
             .directExecutor()
+            .maxInboundMessageSize(Integer.MAX_VALUE)
             .usePlaintext();
     if (transport == Transport.KCP) {
       builder.channelType(KcpChannel.class, InetSocketAddress.class);
@@ -197,20 +295,7 @@ public final class RpcLoad implements Callable<Integer> {
       builder.channelType(EpollSocketChannel.class, InetSocketAddress.class);
       builder.withOption(ChannelOption.TCP_NODELAY, true);
     }
-    ManagedChannel channel = builder.build();
-    try {
-      switch (mode) {
-        case UNARY ->
-            new RpcUnaryCalls(channel, messageBytes, roundTrips, this::failed)
-                .start(group.next(), TimeUnit.SECONDS.toNanos(1) / rate);
-        case BIDI ->
-            new RpcBidiStream(messageBytes, inFlight, roundTrips, this::failed).start(channel);
-      }
-      roundTrips.answerMarks(in, out);
-    } finally {
-      isEnding = true;
-      channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);
-    }
+    return builder.build();
   }
 
   private void failed(Throwable cause) {

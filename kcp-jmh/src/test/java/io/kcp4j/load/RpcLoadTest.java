@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class RpcLoadTest {
@@ -44,6 +45,32 @@ class RpcLoadTest {
       assertTrue(client.awaitPositive("messages") > 0);
       assertTrue(client.awaitPositive("max_us") > 0);
       assertEquals(List.of(), List.copyOf(failures));
+    }
+    assertEquals(List.of(), List.copyOf(failures));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--transport=kcp", "--transport=tcp", "--defaults"})
+  void firstSecondOfAStreamIsMeasuredApart(String with) throws Exception {
+    String[] both = {with, "--mode=bidi_first_second", "--warm-up=1"};
+    try (RunningLoad server = new RunningLoad(this::run, with(both, "--listen=127.0.0.1:0"));
+        RunningLoad client = new RunningLoad(this::run, with(both, remote(server)))) {
+      client.awaitPositive("messages");
+      client.awaitPositive("later_ns");
+    }
+    assertEquals(List.of(), List.copyOf(failures));
+  }
+
+  @Test
+  void largeCallsAreTimedInAFreshSessionAndAfterSmallCalls() throws Exception {
+    String[] both = {"--mode=large", "--small-calls=10", "--large-bytes=5000000"};
+    try (RunningLoad server = new RunningLoad(this::run, with(both, "--listen=127.0.0.1:0"));
+        RunningLoad client = new RunningLoad(this::run, with(both, remote(server)))) {
+      String times = client.mark();
+      while (!times.contains("used_ms") && failures.isEmpty()) {
+        times = client.mark();
+      }
+      assertTrue(times.matches("\\{\"fresh_ms\":\\[.*],\"used_ms\":\\[.*]}"), times);
     }
     assertEquals(List.of(), List.copyOf(failures));
   }
