@@ -38,6 +38,7 @@ type latencyComparison struct {
 	short             bool
 	seeds             int
 	attempts          int
+	maxExcess         time.Duration // of the link, for 99 % of the packets
 	time, warmUp      time.Duration
 	classPath, commit string
 	mtu               int // of KCP sessions
@@ -50,22 +51,10 @@ type latencyComparison struct {
 
 // flags declares flags. The defaults of losses, delay and time are the values that they have.
 func (c *latencyComparison) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.classPath, "classpath", "kcp-jmh/target/benchmarks.jar",
-		"class path of the programs of kcp4j")
+	c.commonFlags(flags)
 	flags.IntVar(&c.mtu, "mtu", defaultMTU,
 		"of KCP sessions whose variant names no other, in `bytes`")
-	flags.Func("match", "only variants whose name, as the progress shows it, "+
-		"this regular `expression` matches", func(s string) (err error) {
-		c.match, err = regexp.Compile(s)
-		return err
-	})
-	flags.StringVar(&c.commit, "commit", "", "`version` of kcp4j, for the report")
 	flags.StringVar(&c.csvFile, "csv", "", "write a line for each run to this `file`")
-	flags.StringVar(&c.jsonFile, "json", "", "write all runs with their histograms to this `file`")
-	c.jvms.flag(flags)
-	flags.StringVar(&c.link, "link", "",
-		"relay: of UDP on loopback; tun: of IP between two network namespaces, which needs root; "+
-			"default: tun for root, else relay")
 	flags.StringVar(&c.lossList, "loss", c.lossList,
 		"`percent` of packets lost each way, of each cell; "+
 			"with a server of kcp-go and a client of kcp4j, only on their way to the server")
@@ -76,10 +65,28 @@ func (c *latencyComparison) flags(flags *flag.FlagSet) {
 		"most `time` that is added to the delay, uniformly; it reorders packets")
 	flags.BoolVar(&c.short, "short", false, fmt.Sprintf(
 		"one seed, %v after %v: a quick look, whose tails depend on few losses", shortTime, shortWarmUp))
-	flags.IntVar(&c.seeds, "seeds", fullSeeds, "runs of each cell, each with a seed of its own")
-	flags.IntVar(&c.attempts, "attempts", 3, "how often calibration and runs are tried")
 	flags.DurationVar(&c.time, "time", c.time, "`time` of each measurement")
 	flags.DurationVar(&c.warmUp, "warm-up", fullWarmUp, "`time` before each measurement")
+}
+
+// commonFlags declares those that compare-recovery has, too.
+func (c *latencyComparison) commonFlags(flags *flag.FlagSet) {
+	flags.StringVar(&c.classPath, "classpath", "kcp-jmh/target/benchmarks.jar",
+		"class path of the programs of kcp4j")
+	flags.Func("match", "only variants whose name, as the progress shows it, "+
+		"this regular `expression` matches", func(s string) (err error) {
+		c.match, err = regexp.Compile(s)
+		return err
+	})
+	flags.StringVar(&c.commit, "commit", "", "`version` of kcp4j, for the report")
+	flags.StringVar(&c.jsonFile, "json", "", "write all runs with every sample to this `file`")
+	c.jvms.flag(flags)
+	flags.StringVar(&c.link, "link", "",
+		"relay: of UDP on loopback; tun: of IP between two network namespaces, which needs root; "+
+			"default: tun for root, else relay")
+	flags.IntVar(&c.seeds, "seeds", fullSeeds, "runs of each cell, each with a seed of its own")
+	flags.IntVar(&c.attempts, "attempts", 3, "how often calibration and runs are tried")
+	c.maxExcess = link.Limit
 }
 
 // rateFlags declares those of a link that is the same for all variants.
@@ -163,8 +170,15 @@ func (c *latencyComparison) open(up, down link.Config) (*link.Link, error) {
 	return link.NewRelay(up, down), nil
 }
 
-// runUntilInterrupted adds the runs to the report, while no core is idle.
-func (c *latencyComparison) runUntilInterrupted(report *latencyReport) (err error) {
+// runUntilInterrupted adds the runs to the report.
+func (c *latencyComparison) runUntilInterrupted(report *latencyReport) error {
+	return c.untilInterrupted(func(interrupt context.Context) error {
+		return c.run(interrupt, report)
+	})
+}
+
+// untilInterrupted calls a function that runs all, while no core is idle.
+func (c *latencyComparison) untilInterrupted(run func(context.Context) error) (err error) {
 	interrupt, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()
 	interrupt, cancel := context.WithCancelCause(interrupt)
@@ -173,13 +187,13 @@ func (c *latencyComparison) runUntilInterrupted(report *latencyReport) (err erro
 		return err
 	}
 	defer c.idleLoops.end()
-	return c.run(interrupt, report)
+	return run(interrupt)
 }
 
 // run adds the runs to the report. It returns an error if the link is not precise enough or if it
 // was interrupted, and after all runs if one of them is not published.
-func (c *latencyComparison) run(interrupt context.Context, report *latencyReport) error {
-	if err := c.calibrate(interrupt, report); err != nil {
+func (c *latencyComparison) run(interrupt context.Context, report *latencyReport) (err error) {
+	if report.Calibration, err = c.calibrate(interrupt, c.config.Delay); err != nil {
 		return err
 	}
 	failed, total, done := 0, c.seeds*len(c.losses)*len(c.variants), 0
@@ -251,37 +265,40 @@ func (c *latencyComparison) order(seed int) []*latencyVariant {
 	return order
 }
 
-// calibrate measures the link without faults. The report shows the last result, whatever it is. A
+// calibrate measures the link without faults, and returns the last result, whatever it is. A
 // calibration that fails, as when the host stops the machine for long, is repeated like others.
-func (c *latencyComparison) calibrate(interrupt context.Context, report *latencyReport) error {
+func (c *latencyComparison) calibrate(
+	interrupt context.Context, delay time.Duration,
+) (*calibrationResult, error) {
+	var last *calibrationResult
 	result := fmt.Errorf("the link adds more than %v to 1 %% of the packets: nothing is published",
-		link.Limit)
+		c.maxExcess)
 	for range c.attempts {
 		if interrupt.Err() != nil {
-			return interrupted(interrupt)
+			return last, interrupted(interrupt)
 		}
-		calibration, err := c.probe()
+		calibration, err := c.probe(delay)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			result = err
 			continue
 		}
-		report.Calibration = newCalibrationResult(calibration)
+		last = newCalibrationResult(calibration)
 		fmt.Fprintf(os.Stderr, "calibration: the link adds %v (median), %v (p99), %v (most)\n",
 			calibration.P50, calibration.P99, calibration.Max)
-		if calibration.P99 <= link.Limit {
-			return nil
+		if calibration.P99 <= c.maxExcess {
+			return last, nil
 		}
 	}
-	return result
+	return last, result
 }
 
-func (c *latencyComparison) probe() (link.Calibration, error) {
-	config := link.Config{Delay: c.config.Delay}
+func (c *latencyComparison) probe(delay time.Duration) (link.Calibration, error) {
+	config := link.Config{Delay: delay}
 	l, err := c.open(config, config)
 	if err != nil {
 		return link.Calibration{}, err
 	}
 	defer l.Close()
-	return l.Calibrate(config.Delay, calibrationTime)
+	return l.Calibrate(delay, calibrationTime)
 }

@@ -123,14 +123,29 @@ func (r *latencyRun) checkRivals() {
 }
 
 func (r *latencyRun) refuse() {
-	switch refused := r.Up.Failed + r.Down.Failed; {
-	case r.ExcessP99 > link.Limit:
-		r.Refusal = fmt.Sprintf("the link delayed 1 %% of the packets by %v too much", r.ExcessP99)
-	case r.OtherCPU > maxOtherCPU:
-		r.Refusal = fmt.Sprintf("other processes or the host took %.0f %% of a core", r.OtherCPU)
-	case refused > 0:
-		r.Refusal = fmt.Sprintf("the system refused %d packets of the link", refused)
+	usual := tolerance{link.Limit, maxOtherCPU}
+	r.Refusal = usual.refuse(r.ExcessP99, r.OtherCPU, r.Up.Failed+r.Down.Failed)
+}
+
+// A tolerance is what a run may suffer from. CPU time is in percent of a core.
+type tolerance struct {
+	excessP99 time.Duration
+	otherCPU  float64
+}
+
+// refuse says why a run is refused; "" if it is not.
+func (t tolerance) refuse(
+	excessP99 time.Duration, otherCPU float64, refusedPackets int64,
+) string {
+	switch {
+	case excessP99 > t.excessP99:
+		return fmt.Sprintf("the link delayed 1 %% of the packets by %v too much", excessP99)
+	case otherCPU > t.otherCPU:
+		return fmt.Sprintf("other processes or the host took %.0f %% of a core", otherCPU)
+	case refusedPackets > 0:
+		return fmt.Sprintf("the system refused %d packets of the link", refusedPackets)
 	}
+	return ""
 }
 
 // publish prints the tables and writes the files whose names are not empty.

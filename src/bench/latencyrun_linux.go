@@ -33,14 +33,14 @@ func (c *latencyComparison) measure(
 
 	peers := &latencyPeers{link: l}
 	defer peers.end()
-	if peers.measured, err = c.connect(v, l); err != nil {
+	if peers.measured, err = c.connect(v.client, v.server, l); err != nil {
 		return nil, err
 	}
 	for _, rival := range v.rivals {
 		if err := wait(interrupt, rival.later); err != nil {
 			return nil, err
 		}
-		pair, err := c.connect(rival, l)
+		pair, err := c.connect(rival.client, rival.server, l)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +117,7 @@ type latencyPeers struct {
 
 func (p *latencyPeers) end() {
 	for _, pair := range p.pairs() {
-		pair.client.end()
-		pair.server.end()
+		pair.end()
 	}
 }
 
@@ -132,6 +131,11 @@ func (p *latencyPeers) pairs() []*processPair {
 // A processPair is a server, and a client that is connected to it.
 type processPair struct{ server, client *measuredProcess }
 
+func (p *processPair) end() {
+	p.client.end()
+	p.server.end()
+}
+
 // wait returns an error if it was interrupted.
 func wait(interrupt context.Context, d time.Duration) error {
 	select {
@@ -143,8 +147,10 @@ func wait(interrupt context.Context, d time.Duration) error {
 }
 
 // connect starts a server, and then a client.
-func (c *latencyComparison) connect(v *latencyVariant, l *link.Link) (*processPair, error) {
-	server, err := c.start(v.server, l.OnServer, fmt.Sprintf("--listen=%v:0", l.ServerAddress()))
+func (c *latencyComparison) connect(
+	clientSide, serverSide latencySide, l *link.Link,
+) (*processPair, error) {
+	server, err := c.start(serverSide, l.OnServer, fmt.Sprintf("--listen=%v:0", l.ServerAddress()))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +160,7 @@ func (c *latencyComparison) connect(v *latencyVariant, l *link.Link) (*processPa
 	}
 	var client *measuredProcess
 	if err == nil {
-		client, err = c.start(v.client, l.OnClient, fmt.Sprintf("--remote=%v", address))
+		client, err = c.start(clientSide, l.OnClient, fmt.Sprintf("--remote=%v", address))
 	}
 	if err != nil {
 		server.end()
@@ -191,27 +197,34 @@ func (c *latencyComparison) look(v *latencyVariant, peers *latencyPeers) (latenc
 	if err := view.ask(v, peers); err != nil {
 		return view, err
 	}
+	var err error
+	view.otherCPU, err = c.otherCPU(peers.pairs())
+	return view, err
+}
+
+// otherCPU is the CPU time that neither these processes have used, nor this one and its loops.
+func (c *latencyComparison) otherCPU(pairs []*processPair) (time.Duration, error) {
 	machine, err := machineCPUTime()
 	if err != nil {
-		return view, errHarness{err}
+		return 0, errHarness{err}
 	}
 	loops, err := c.idleLoops.cpuTime()
 	if err != nil {
-		return view, errHarness{err}
+		return 0, errHarness{err}
 	}
-	view.otherCPU = machine - loops
+	other := machine - loops
 	pids := []int{os.Getpid()}
-	for _, pair := range peers.pairs() {
+	for _, pair := range pairs {
 		pids = append(pids, pair.server.cmd.Process.Pid, pair.client.cmd.Process.Pid)
 	}
 	for _, pid := range pids {
 		used, err := cpuTime(pid)
 		if err != nil {
-			return view, err
+			return 0, err
 		}
-		view.otherCPU -= used
+		other -= used
 	}
-	return view, nil
+	return other, nil
 }
 
 // ask has the processes report what is measured.
