@@ -16,6 +16,8 @@ func compareLanes(*flag.FlagSet, []string) error { return errNotLinux }
 
 func compareRPC(*flag.FlagSet, []string) error { return errNotLinux }
 
+func compareRecovery(*flag.FlagSet, []string) error { return errNotLinux }
+
 func compareTunnel(*flag.FlagSet, []string) error { return errNotLinux }
 
 var errNotLinux = errors.New("this needs Linux")
