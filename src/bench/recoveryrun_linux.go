@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kcp4j/kcp4j/bench/link"
@@ -156,7 +157,8 @@ func measureFirstData(
 		if !isOver {
 			figure.Note = fmt.Sprintf("nothing in %v", giveUp)
 		}
-		return []recoveryFigure{figure}, s.checkLogs(&figure)
+		err = s.checkLogs(&figure, 0)
+		return []recoveryFigure{figure}, err
 	}
 }
 
@@ -202,8 +204,10 @@ func (s *recoverySession) hasRecovered(
 	return client.Sessions[0].Ended != "", err
 }
 
-// checkLogs notes sessions that have ended, and data that is not what was sent.
-func (s *recoverySession) checkLogs(figure *recoveryFigure) error {
+// checkLogs notes sessions that have ended, and data that is not what was sent. The sessions of a
+// warm-up, which end, are left out.
+func (s *recoverySession) checkLogs(figure *recoveryFigure, warmUps int) error {
+	var notes []string
 	for _, side := range []struct {
 		name    string
 		process *measuredProcess
@@ -212,13 +216,17 @@ func (s *recoverySession) checkLogs(figure *recoveryFigure) error {
 		if err != nil {
 			return err
 		}
+		log.Sessions = slices.Delete(log.Sessions, 0, min(warmUps, len(log.Sessions)))
 		note, remarks := log.verdict()
-		if figure.Note == "" {
-			figure.Note = note
+		if note != "" {
+			notes = append(notes, note+" ("+side.name+")")
 		}
 		for _, remark := range remarks {
 			s.run.Remarks = append(s.run.Remarks, side.name+": "+remark)
 		}
+	}
+	if len(notes) > 0 {
+		figure.Note = strings.Join(notes, ", ")
 	}
 	return nil
 }
@@ -331,7 +339,7 @@ func (u *upload) measure(
 	if !isComplete {
 		elapsed.Note = fmt.Sprintf("more than %v", s.comparison.uploadLimit)
 	}
-	if err := s.checkUpload(number, &elapsed); err != nil {
+	if err := s.checkLogs(&elapsed, number); err != nil {
 		return nil, err
 	}
 	if u.sentColumn == "" {
@@ -364,23 +372,6 @@ func (s *recoverySession) hasUploaded(
 	seconds := float64(server.Sessions[number].LastNs-begun.BegunNs) / 1e9
 	figure.Value = &seconds
 	return true, nil
-}
-
-// checkUpload is checkLogs without the session of the warm-up, which ends.
-func (s *recoverySession) checkUpload(number int, figure *recoveryFigure) error {
-	for _, process := range []*measuredProcess{s.pair.client, s.pair.server} {
-		log, err := logOf(process)
-		if err != nil {
-			return err
-		}
-		log.Sessions = slices.Delete(log.Sessions, 0, min(number, len(log.Sessions)))
-		note, remarks := log.verdict()
-		if figure.Note == "" {
-			figure.Note = note
-		}
-		s.run.Remarks = append(s.run.Remarks, remarks...)
-	}
-	return nil
 }
 
 // A bidiReport is what a client of gRPC reports of a stream: io.kcp4j.load.BidiReport.
