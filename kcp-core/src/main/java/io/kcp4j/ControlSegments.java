@@ -33,14 +33,15 @@ final class ControlSegments {
     kcp.receiving.flushAcks(nowUs, kcp.writer);
     kcp.writer.endAcks();
     kcp.probe.update(Transmitter.isRemoteWindowClosed(kcp), nowUs);
-    if (kcp.probe.take(nowUs) && kcp.writer.control(Segment.WASK, ts, 0)) {
-      kcp.counters.add(KcpCounter.PROBES_OUT, 1);
-    }
+    boolean isProbing = kcp.probe.take(nowUs) && kcp.writer.control(Segment.WASK, ts, 0);
     if (kcp.advertised.takeUpdate()) {
       kcp.writer.control(Segment.WINS, ts, 0);
     }
     if (kcp.probe.takeChallenge(ts)) {
-      kcp.writer.control(Segment.PUSH, ts, challengeSn(kcp));
+      isProbing |= kcp.writer.control(Segment.PUSH, ts, challengeSn(kcp));
+    }
+    if (isProbing) {
+      kcp.counters.add(KcpCounter.PROBES_OUT, 1);
     }
   }
 }

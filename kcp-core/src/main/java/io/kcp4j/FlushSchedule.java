@@ -12,10 +12,16 @@ final class FlushSchedule {
   /** How long acknowledgements of thin traffic wait: protocol.md 3.3. */
   private static final int THIN_ACK_DELAY_US = 2_000;
 
+  /** A flush that is later than this has not only waited for others of the event loop. */
+  private static final int STOP_US = 50_000;
+
   private final Kcp kcp;
 
   /** When what waits has to leave. */
   private long flushAtUs = Kcp.NO_DEADLINE;
+
+  /** What the driver was told last. */
+  private long nextUs = Kcp.NO_DEADLINE;
 
   /** Whether that is beyond the interval, since the pacer lets nothing leave before. */
   private boolean isDeferred;
@@ -30,7 +36,21 @@ final class FlushSchedule {
     long retransmit = Math.max(kcp.losses.deadlineUs(), kcp.pacer.opensAtUs());
     long end = Math.min(kcp.probe.nextAtUs(), kcp.liveness.deadlineUs());
     long next = Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
-    return Math.min(next, kcp.challengeAtUs());
+    return Math.min(Math.min(next, kcp.challengeAtUs()), kcp.outageProbeAtUs());
+  }
+
+  /** {@link #deadlineUs}, for the driver. */
+  long nextUs() {
+    nextUs = deadlineUs();
+    return nextUs;
+  }
+
+  /** A datagram has been received: the session has been stopped if it is long after a deadline. */
+  void datagramReceived(long nowUs) {
+    if (nowUs - nextUs >= STOP_US) {
+      nextUs = Kcp.NO_DEADLINE;
+      kcp.rtt.stopped(nowUs);
+    }
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */
@@ -51,6 +71,9 @@ final class FlushSchedule {
     flushAtUs = Kcp.NO_DEADLINE;
     isDeferred = false;
     kcp.admission.endDeferral(nowUs);
+    if (kcp.outage != null) {
+      kcp.outage.beginFlush(nowUs);
+    }
   }
 
   /** Starts and stops timers at the end of a batch or a flush. */

@@ -20,6 +20,9 @@ final class InputProcessor {
   /** An ACK, whatever it acknowledges. */
   private static final int ACK = 8;
 
+  /** An ACK that answers a challenge. */
+  private static final int ANSWER = 16;
+
   private InputProcessor() {}
 
   /** Takes in one datagram; see {@link Kcp#input}. */
@@ -70,6 +73,7 @@ final class InputProcessor {
   private static void apply(
       Kcp kcp, ByteBuf datagram, long firstLong, long thirdLong, Origin origin, long nowUs) {
     kcp.advertised.received(nowUs);
+    kcp.schedule.datagramReceived(nowUs);
     int newestUna = kcp.remote.una();
     int unaBefore = kcp.sending.una();
     int unacknowledged = kcp.losses.unacknowledged();
@@ -130,7 +134,19 @@ final class InputProcessor {
     if (!isStale) {
       kcp.probe.answered();
     }
+    if (kcp.outage != null && kcp.losses.unacknowledged() == unacknowledged) {
+      endWithoutProgress(kcp, (effects & ANSWER) != 0, nowUs);
+    }
     kcp.isLastInputFresh = !isStale && (isFresh || !kcp.isFreshnessExpected());
+  }
+
+  /** A datagram that acknowledges nothing may tell that an outage is over. */
+  private static void endWithoutProgress(Kcp kcp, boolean isAnswer, long nowUs) {
+    if (isAnswer) {
+      kcp.outage.answered(nowUs);
+    } else {
+      kcp.outage.datagramReceived(nowUs);
+    }
   }
 
   /** A WASK, or a WINS, whose window has been taken. */
@@ -244,7 +260,7 @@ final class InputProcessor {
         (kcp.takesMessages() || !kcp.isPeerProven) && isExact(kcp, second, (effects & ACK) == 0);
     int own = isExact ? ACK | EXACT_ACK : ACK;
     if (kcp.probe.takeAnswer(ts, kcp.timestamps.at(nowUs))) {
-      own |= FRESH;
+      own |= FRESH | ANSWER;
     }
     SendBuffer sending = kcp.sending;
     if (!sending.isAwaited(sn)) {
@@ -259,7 +275,7 @@ final class InputProcessor {
     }
     sending.acknowledge(sn, ts, rttUs, nowUs);
     if (genuine) {
-      kcp.rtt.note(rttUs);
+      kcp.rtt.note(rttUs, nowUs);
     } else {
       kcp.counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
     }
@@ -307,6 +323,9 @@ final class InputProcessor {
     if (acknowledged != 0) {
       losses.endInput(nowUs);
       kcp.liveness.progress(nowUs);
+      if (kcp.outage != null) {
+        kcp.outage.acknowledged(nowUs);
+      }
       kcp.pacer.acknowledged(acknowledged, nowUs);
     }
     boolean advanced = sending.una() != unaBefore;

@@ -56,7 +56,7 @@ public final class Kcp {
   final AdvertisedWindow advertised = new AdvertisedWindow(this);
   final SendAdmission admission = new SendAdmission(this);
   final SegmentEvents events;
-  private final FlushSchedule schedule = new FlushSchedule(this);
+  final FlushSchedule schedule = new FlushSchedule(this);
 
   /** Shared by the sessions of the thread. */
   final SegmentWriter writer;
@@ -84,6 +84,9 @@ public final class Kcp {
 
   /** See {@link #isLastInputFresh}. */
   boolean isLastInputFresh;
+
+  /** Null before the first outage. */
+  Outage outage;
 
   /** Null until a large segment has been lost often. */
   BlackHoleDetector blackHoles;
@@ -552,6 +555,22 @@ public final class Kcp {
     return smallDatagramBytes() != Integer.MAX_VALUE && sendLimit == null;
   }
 
+  /** A segment has timed out: an outage begins if nothing is acknowledged for a timeout. */
+  void timedOut(long nowUs) {
+    if (nowUs - liveness.progressAtUs() < losses.timeoutUs()) {
+      return;
+    }
+    if (outage == null) {
+      outage = new Outage(this);
+    }
+    outage.begin(nowUs);
+  }
+
+  /** When a probe is due in an outage, or {@link #NO_DEADLINE}. */
+  long outageProbeAtUs() {
+    return outage == null ? NO_DEADLINE : outage.deadlineUs();
+  }
+
   /** The detector, which is made if there is none. */
   BlackHoleDetector blackHoles() {
     if (blackHoles == null) {
@@ -768,6 +787,18 @@ public final class Kcp {
     admission.peerFragments(fragments);
   }
 
+  /** The most milliseconds by which this side delays ACKs; 0 if it may delay those at gaps, too. */
+  @Unstable
+  public int maxAckDelayMs() {
+    return config.lossDetection() == LossDetection.TIME ? config.intervalMs() : 0;
+  }
+
+  /** The peer has said that it delays ACKs by at most {@code ms} milliseconds, and none at gaps. */
+  @Unstable
+  public void peerMaxAckDelay(int ms) {
+    losses.peerMaxAckDelay(ms * US_PER_MS);
+  }
+
   /**
    * Sets the source from which segments are pulled when they can leave, or null for none, as at
    * first. Call {@link #afterSend} when the source becomes ready.
@@ -839,10 +870,9 @@ public final class Kcp {
    */
   @Unstable
   public void probeKeepAlive() {
+    probe.request();
     if (isFreshnessExpected()) {
       probe.requestChallenge();
-    } else {
-      probe.request();
     }
   }
 
@@ -977,7 +1007,7 @@ public final class Kcp {
    * sends nothing.
    */
   public long nextDeadline() {
-    return isOpen() ? schedule.deadlineUs() : NO_DEADLINE;
+    return isOpen() ? schedule.nextUs() : NO_DEADLINE;
   }
 
   /** Releases every buffer. Every call after it does nothing. */

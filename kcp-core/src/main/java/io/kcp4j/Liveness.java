@@ -14,7 +14,7 @@ final class Liveness {
 
   private KcpFailure failure;
 
-  /** When a segment was acknowledged last, or the first one sent after there were none. */
+  /** See {@link #progress}. */
   private long progressAtUs;
 
   Liveness(Kcp kcp) {
@@ -54,12 +54,15 @@ final class Liveness {
     fail(isLarge && kcp.blackHoles().failed(index) ? KcpFailure.PATH_MTU : reason);
   }
 
-  /** Segments have been acknowledged, or will be sent while none are in flight. */
+  /**
+   * Segments have been acknowledged, the peer has answered a probe in an outage, or segments will
+   * be sent while none are in flight.
+   */
   void progress(long nowUs) {
     progressAtUs = nowUs;
   }
 
-  /** When a segment was acknowledged last, or the first one sent after there were none. */
+  /** When the last of these was. */
   long progressAtUs() {
     return progressAtUs;
   }
@@ -84,7 +87,8 @@ final class Liveness {
     return Math.min(progressDeadlineUs(), stallOverAtUs());
   }
 
-  private long progressDeadlineUs() {
+  /** When the session fails since nothing has been acknowledged, or {@link Kcp#NO_DEADLINE}. */
+  long progressDeadlineUs() {
     long sinceUs = kcp.losses.unacknowledged() > 0 ? progressAtUs : blockedSinceUs();
     if (sinceUs == Kcp.NO_DEADLINE || kcp.config().progressTimeoutMs() == 0) {
       return Kcp.NO_DEADLINE;

@@ -51,6 +51,9 @@ abstract class LossDetector {
 
   private LossCause cause;
 
+  /** Whether the peer has acknowledged anything. Before that, only the oldest times out. */
+  private boolean hasAcknowledged;
+
   LossDetector(RttEstimator rtt) {
     this.rtt = rtt;
   }
@@ -68,6 +71,9 @@ abstract class LossDetector {
   void configure(KcpConfig config) {
     noDelay = config.noDelay();
   }
+
+  /** The peer has said how long it delays ACKs at most, and that it delays none at a gap. */
+  void peerMaxAckDelay(int us) {}
 
   // Transmissions
 
@@ -207,6 +213,10 @@ abstract class LossDetector {
 
   /** All that a datagram acknowledges has been reported; there was at least one segment. */
   void endInput(long nowUs) {
+    if (!hasAcknowledged) {
+      hasAcknowledged = true;
+      countTimeoutsFrom(nowUs, timeoutUs());
+    }
     if (order.size() == 0) {
       timeoutBoundUs = Kcp.NO_DEADLINE;
       searching = false;
@@ -224,6 +234,13 @@ abstract class LossDetector {
     }
   }
 
+  /** Resets the back-off of all segments in flight: an outage is over. */
+  final void resetBackOffs(long nowUs) {
+    for (int i = order.head(); i != NONE; i = order.next(i)) {
+      resetBackOff(i, nowUs);
+    }
+  }
+
   /**
    * Whether the segment in flight at {@code index} was sent last at least a second ago.
    *
@@ -238,7 +255,7 @@ abstract class LossDetector {
   /** The segment in flight at {@code index} times out at once. */
   final void expire(int index, long nowUs) {
     ring.timesOutAtUs(index, nowUs);
-    restartTimeouts();
+    timeoutBoundUs = nowUs;
   }
 
   /**
@@ -273,8 +290,9 @@ abstract class LossDetector {
    * again.
    *
    * @param newAllowed as for {@link #isSearchDue}, which holds
+   * @param oldest the segment in flight with the lowest sequence number
    */
-  final int nextLost(boolean newAllowed, long nowUs) {
+  final int nextLost(boolean newAllowed, int oldest, long nowUs) {
     LossCause atHead = causeAtHead(newAllowed, nowUs);
     if (atHead != null) {
       cause = atHead;
@@ -284,7 +302,7 @@ abstract class LossDetector {
       return NONE;
     }
     cause = LossCause.TIMEOUT; // The search that has begun is continued until it returns NONE.
-    int index = nextTimedOut(nowUs);
+    int index = hasAcknowledged ? nextTimedOut(nowUs) : oldestIfTimedOut(oldest, nowUs);
     if (index == NONE) {
       cause = null;
     }
@@ -318,11 +336,25 @@ abstract class LossDetector {
     return ring.rtoUs[index];
   }
 
-  /** Finds the next timeout anew, after {@link #timesOutAtUs} has become earlier for segments. */
-  final void restartTimeouts() {
+  /**
+   * No segment in flight times out before its timeout, and {@code leastUs}, have passed from now
+   * on.
+   */
+  final void countTimeoutsFrom(long nowUs, int leastUs) {
     for (int i = order.head(); i != NONE; i = order.next(i)) {
+      long timesOutAtUs = nowUs + Math.max(timeoutUs(i), leastUs);
+      ring.timesOutAtUs(i, Math.max(ring.timesOutAtUs(i), timesOutAtUs));
       timeoutBoundUs = Math.min(timeoutBoundUs, timesOutAtUs(i));
     }
+  }
+
+  /**
+   * Before the first acknowledgement, the round-trip time may be far longer than the timeout. RFC
+   * 6298 §5.4 and RFC 9002 §6.2.4 send only the oldest segment, or one probe.
+   */
+  private int oldestIfTimedOut(int oldest, long nowUs) {
+    timeoutBoundUs = timesOutAtUs(oldest);
+    return timeoutBoundUs <= nowUs ? oldest : NONE;
   }
 
   /**

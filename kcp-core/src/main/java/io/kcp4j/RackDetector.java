@@ -13,8 +13,11 @@ package io.kcp4j;
  * <p>An ACK of an earlier transmission shows that a retransmission was spurious, and how late the
  * earlier one was. So does a {@code una} that covers a retransmission sooner than any round trip
  * takes: peers write no ACK of their own for most segments below {@code una}. The {@link
- * ReorderingWindow} then widens or, after a timeout, {@link AckTime} and {@link TimeoutMargin}
+ * ReorderingWindow} then widens or, after a timeout, {@link LongestTime} and {@link TimeoutMargin}
  * learn of it.
+ *
+ * <p>A peer may have said how long it delays ACKs at most (protocol.md 13.8), as QUIC's parameter
+ * {@code max_ack_delay} does (RFC 9000 §18.2). It acknowledges segments at gaps at once.
  */
 final class RackDetector extends LossDetector {
 
@@ -43,9 +46,14 @@ final class RackDetector extends LossDetector {
    */
   private static final int MARGIN_REVIEW_SEGMENTS = 32;
 
+  /** So many times show how long acknowledgements take. */
+  private static final int KNOWN_ACK_TIMES = 32;
+
+  private static final int UNKNOWN = -1;
+
   private final Redundancy redundancy;
   private final KcpCounters counters;
-  private final AckTime ackTime = new AckTime();
+  private final LongestTime ackTime = new LongestTime();
   private final ReorderingWindow window;
   private final TimeoutMargin timeoutMargin;
 
@@ -53,12 +61,18 @@ final class RackDetector extends LossDetector {
 
   private int marginUs = TimeoutMargin.MIN_US;
   private int ackTimeUs;
-  private boolean isAckTimeKnown;
 
-  /** How many times of this period have been seen, and beyond which one {@link AckTime} changes. */
-  private int ackTimes;
-
+  /** Beyond which time {@link LongestTime} changes. */
   private int ackTimeCountsAboveUs;
+
+  // How many times of this period, and of the one before, have been seen, up to what is enough.
+
+  private byte ackTimes;
+  private byte ackTimesBefore;
+  private long ackTimePeriodEndsAtUs;
+
+  /** How long the peer delays ACKs at most; {@link #UNKNOWN} if it has not said so. */
+  private int maxAckDelayUs = UNKNOWN;
 
   private int bytesInFlight;
   private int transmissions;
@@ -165,12 +179,20 @@ final class RackDetector extends LossDetector {
   }
 
   private int ackTimeUs() {
-    return isAckTimeKnown ? ackTimeUs : Math.max(ackTimeUs, assumedAckTimeUs());
+    boolean isKnown = ackTimes + ackTimesBefore >= KNOWN_ACK_TIMES;
+    int us = isKnown ? ackTimeUs : Math.max(ackTimeUs, assumedAckTimeUs());
+    return maxAckDelayUs == UNKNOWN ? us : Math.min(us, assumedAckTimeUs());
   }
 
-  /** The peer's interval is not known: until it shows, it is taken to be the same as here. */
+  /** If the peer's longest delay is not known, it is taken to be the interval of this side. */
   private int assumedAckTimeUs() {
-    return Math.min(rtt.srttUs() + intervalUs, RttEstimator.MAX_RTO_US);
+    int delayUs = maxAckDelayUs == UNKNOWN ? intervalUs : maxAckDelayUs;
+    return Math.min(rtt.srttUs() + delayUs, RttEstimator.MAX_RTO_US);
+  }
+
+  @Override
+  void peerMaxAckDelay(int us) {
+    maxAckDelayUs = us;
   }
 
   /** Whether little is in flight: the next acknowledgement may be far away. */
@@ -190,7 +212,8 @@ final class RackDetector extends LossDetector {
   @Override
   long timesOutAtUs(int index) {
     long timesOutAtUs = super.timesOutAtUs(index);
-    return isThin() ? timesOutAtUs : Math.max(timesOutAtUs, progressAtUs + timeoutUs(index));
+    long sinceProgressUs = Math.min(timeoutUs(index), timeoutUs); // Without a back-off.
+    return isThin() ? timesOutAtUs : Math.max(timesOutAtUs, progressAtUs + sinceProgressUs);
   }
 
   // Acknowledgements
@@ -208,7 +231,7 @@ final class RackDetector extends LossDetector {
       }
     } else if (wasSentAt(index, ts)) {
       int spurious = ts == firstTs(index) ? transmissions(index) - 1 : 1;
-      spurious(index, spurious, rttUs, true);
+      spurious(index, spurious, rttUs, true, nowUs);
     }
     super.acknowledged(index, ts, rttUs, nowUs);
     acknowledgedBytes += bytes(index);
@@ -250,9 +273,9 @@ final class RackDetector extends LossDetector {
 
   @Override
   void endInput(long nowUs) {
+    timeoutUs = probeTimeoutUs();
     super.endInput(nowUs);
     progressed(nowUs);
-    timeoutUs = probeTimeoutUs();
     updateHead();
   }
 
@@ -261,7 +284,7 @@ final class RackDetector extends LossDetector {
     if (sinceSentUs < rtt.minRttUs()) {
       long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
       boolean wasLate = ring.isLostByAcks(index) && window.wasLateByUna(nowUs);
-      spurious(index, 1, sinceSentUs + betweenUs, wasLate);
+      spurious(index, 1, sinceSentUs + betweenUs, wasLate, nowUs);
     }
   }
 
@@ -302,11 +325,11 @@ final class RackDetector extends LossDetector {
    *
    * @param wasLate whether the segment was late, not its ACK lost
    */
-  private void spurious(int index, int retransmissions, long rttUs, boolean wasLate) {
+  private void spurious(int index, int retransmissions, long rttUs, boolean wasLate, long nowUs) {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
     redundancy.retransmissionSpurious();
     if (!ring.isLostByAcks(index)) {
-      sampleAckTime(rttUs);
+      sampleAckTime(rttUs, nowUs);
       timeoutMargin.transmitted(transmissions);
       timeoutMargin.spurious();
       marginUs = timeoutMargin.us();
@@ -331,17 +354,9 @@ final class RackDetector extends LossDetector {
     bytesInFlight -= acknowledgedBytes;
     acknowledgedBytes = 0;
     progressAtUs = nowUs;
-    if (!wasThin && isThin()) {
-      countTimeoutsFrom(nowUs);
+    if (!wasThin && isThin()) { // Timeouts have counted from the last acknowledgement.
+      countTimeoutsFrom(nowUs, 0);
     }
-  }
-
-  /** Timeouts have counted from the last acknowledgement, and do not begin to pass for it. */
-  private void countTimeoutsFrom(long nowUs) {
-    for (int i = order.head(); i != NONE; i = order.next(i)) {
-      ring.timesOutAtUs(i, Math.max(ring.timesOutAtUs(i), nowUs + timeoutUs(i)));
-    }
-    restartTimeouts();
   }
 
   /**
@@ -350,28 +365,34 @@ final class RackDetector extends LossDetector {
    */
   @Override
   void unaAdvances(int index, long nowUs) {
-    if (transmissions(index) == 1) {
+    if (transmissions(index) == 1 && !rtt.hasWaited(sentAtUs(index))) {
       long waitedUs = nowUs - sentAtUs(index);
-      sampleAckTime(isThin() ? waitedUs : Math.max(waitedUs, assumedAckTimeUs()));
+      sampleAckTime(isThin() ? waitedUs : Math.max(waitedUs, assumedAckTimeUs()), nowUs);
     }
   }
 
-  private void sampleAckTime(long sampleUs) {
-    if (ackTimes == AckTime.PERIOD) {
-      ackTimes = 0;
-      ackTime.beginPeriod();
-      ackTimeChanged();
+  private void sampleAckTime(long sampleUs, long nowUs) {
+    if (nowUs >= ackTimePeriodEndsAtUs) {
+      beginAckTimePeriod(nowUs);
     }
-    ackTimes++;
+    ackTimes = (byte) Math.min(ackTimes + 1, KNOWN_ACK_TIMES);
     if (sampleUs > ackTimeCountsAboveUs) {
       ackTime.sample(sampleUs);
       ackTimeChanged();
     }
   }
 
+  private void beginAckTimePeriod(long nowUs) {
+    boolean isNext = nowUs - ackTimePeriodEndsAtUs < LongestTime.PERIOD_US;
+    ackTime.beginPeriod(isNext);
+    ackTimesBefore = isNext ? ackTimes : 0;
+    ackTimes = 0;
+    ackTimePeriodEndsAtUs = nowUs + LongestTime.PERIOD_US;
+    ackTimeChanged();
+  }
+
   private void ackTimeChanged() {
     ackTimeUs = ackTime.us();
-    isAckTimeKnown = ackTime.isKnown();
     ackTimeCountsAboveUs = ackTime.thirdUs();
   }
 
@@ -395,14 +416,19 @@ final class RackDetector extends LossDetector {
 
   /**
    * When the segment at {@code index} counts as lost, of which a later one has arrived: at once if
-   * that was sent later by the reordering window. Else the next acknowledgement decides, which may
-   * take its time.
+   * that was sent later by the reordering window. Else when it is overdue by the window (RFC 8985
+   * §6.2.5). A peer that may delay the ACK of a segment that closes a gap, as kcp-go does, has the
+   * time for one more acknowledgement.
    */
   private long lostAtUs(int index) {
-    long overdueAtUs = sentAtUs(index) + window.us();
-    return overdueAtUs <= arrivedSentAtUs
-        ? arrivedAtUs
-        : Math.max(overdueAtUs + arrivedRttUs(), sentAtUs(index) + ackTimeUs() + MARGIN_US);
+    long windowEndsAtUs = sentAtUs(index) + window.us();
+    if (windowEndsAtUs <= arrivedSentAtUs) {
+      return arrivedAtUs;
+    }
+    long overdueAtUs = windowEndsAtUs + arrivedRttUs();
+    return maxAckDelayUs == UNKNOWN
+        ? Math.max(overdueAtUs, sentAtUs(index) + ackTimeUs() + MARGIN_US)
+        : overdueAtUs;
   }
 
   @Override

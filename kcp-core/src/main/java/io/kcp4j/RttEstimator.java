@@ -21,6 +21,9 @@ final class RttEstimator {
 
   private static final int MIN_RTO_NO_DELAY_US = 30_000;
 
+  /** While the process stops more often than this, its delays are part of round trips. */
+  private static final long STOP_DISTANCE_US = 1_000_000;
+
   /** RFC 8985 §5.1 asks for a windowed minimum. The period is that of BBR. */
   private static final long MIN_RTT_PERIOD_US = 10_000_000;
 
@@ -36,6 +39,9 @@ final class RttEstimator {
   private int leastUs = Integer.MAX_VALUE;
   private int leastBeforeUs = Integer.MAX_VALUE;
   private long periodEndsAtUs;
+
+  /** When this process went on after it was stopped last. */
+  private long stoppedUntilUs = Long.MIN_VALUE / 2;
 
   /** The shortest time that the ACKs of the datagram have shown that is taken in. */
   private int notedUs = AckSample.NO_RTT;
@@ -72,9 +78,26 @@ final class RttEstimator {
     return rtoUs;
   }
 
+  /**
+   * This process has been stopped until now, as by a pause of the JVM or of its host: ACKs of what
+   * it had sent before may have waited in the buffer of the socket.
+   */
+  void stopped(long nowUs) {
+    if (nowUs - stoppedUntilUs >= STOP_DISTANCE_US) {
+      stoppedUntilUs = nowUs;
+    }
+  }
+
+  /** Whether the ACK of a transmission may have waited in the buffer of the socket. */
+  boolean hasWaited(long sentAtUs) {
+    return sentAtUs < stoppedUntilUs;
+  }
+
   /** An ACK of a datagram shows this round-trip time. */
-  void note(int rttUs) {
-    notedUs = notedUs < 0 ? rttUs : Math.min(rttUs, notedUs);
+  void note(int rttUs, long nowUs) {
+    if (!hasWaited(nowUs - rttUs)) {
+      notedUs = notedUs < 0 ? rttUs : Math.min(rttUs, notedUs);
+    }
   }
 
   /**

@@ -191,7 +191,7 @@ final class SegmentEvents {
     }
   }
 
-  /** The peer has said that it takes more, and has not been asked. */
+  /** The peer has said that it takes more, and has not been asked, or it ends an outage. */
   void windowUpdated() {
     control.onWindowUpdate();
     kcp.pacer.controlRate(control.pacingBytesPerSecond());

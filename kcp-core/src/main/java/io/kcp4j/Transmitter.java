@@ -70,7 +70,8 @@ final class Transmitter {
     int retransmitted = 0;
     boolean tellsBlackHole = kcp.isBlackHolePossible();
     while (kcp.pacer.isOpen(nowUs)) {
-      int index = losses.nextLost(newAllowed, nowUs);
+      int oldest = kcp.sending.index(kcp.sending.una());
+      int index = losses.nextLost(newAllowed, oldest, nowUs);
       if (index == LossDetector.NONE) {
         break;
       }
@@ -80,7 +81,8 @@ final class Transmitter {
       retransmit(kcp, index, ts, nowUs);
       retransmitted++;
     }
-    if (retransmitted > 0 && losses.isCopying()) {
+    boolean isOutage = kcp.outage != null && kcp.outage.isProbing();
+    if (retransmitted > 0 && losses.isCopying() && !isOutage) {
       copyLast(kcp, retransmitted, ts);
     }
     if (kcp.blackHoles != null) {
@@ -91,6 +93,9 @@ final class Transmitter {
   private static void retransmit(Kcp kcp, int index, int ts, long nowUs) {
     LossDetector losses = kcp.losses;
     LossCause cause = losses.cause();
+    if (cause == LossCause.TIMEOUT) {
+      kcp.timedOut(nowUs);
+    }
     boolean isSent = kcp.writer.retransmit(index, ts);
     losses.retransmitted(index, ts, nowUs);
     if (!isSent) { // As if it had been lost.

@@ -39,13 +39,13 @@ final class WindowProbe {
     requested = true;
   }
 
+  /** Whether the next flush has a probe or a challenge to send. */
   boolean isRequested() {
-    return requested;
+    return requested || isChallengeRequested;
   }
 
-  /** Sends a probe and a challenge with the next flush. */
+  /** Sends a challenge with the next flush. */
   void requestChallenge() {
-    requested = true;
     isChallengeRequested = true;
   }
 

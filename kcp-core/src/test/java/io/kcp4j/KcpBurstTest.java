@@ -84,6 +84,7 @@ class KcpBurstTest {
 
   @Test
   void retransmissionsAreLimitedToo() {
+    driven.acknowledged();
     driven.sendSegments(4 * BURST);
     driven.runTo(3_000);
     assertEquals(4 * BURST, sentSegments());

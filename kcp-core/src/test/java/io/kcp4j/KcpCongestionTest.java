@@ -200,6 +200,7 @@ class KcpCongestionTest {
 
   @Test
   void timeoutsOfAFlushAreReportedTogether() {
+    driven.acknowledged();
     driven.sendSegments(2);
     control.take();
     driven.runTo(200_000);
@@ -253,6 +254,7 @@ class KcpCongestionTest {
 
   @Test
   void acknowledgementTellsWhichTransmissionHasArrived() {
+    driven.acknowledged();
     driven.sendSegments(3);
     driven.runTo(200_000); // All have timed out.
     assertEquals(2, driven.kcp.losses.transmissions(driven.kcp.sending.index(0)));

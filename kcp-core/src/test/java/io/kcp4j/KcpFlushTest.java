@@ -294,6 +294,7 @@ class KcpFlushTest {
 
   @Test
   void retransmissionIsCopiedAndDoesNotChangeTheFirstTransmission() {
+    driven.acknowledged();
     ReadyOutput output = new ReadyOutput(driven);
     assertTrue(driven.kcp.send(bytes(2 * 1176)));
     driven.kcp.afterSend(0, output);

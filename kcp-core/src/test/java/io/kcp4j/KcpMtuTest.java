@@ -46,6 +46,7 @@ class KcpMtuTest {
 
   @Test
   void segmentsInFlightKeepTheirSizeAndTravelAlone() {
+    driven.acknowledged();
     driven.sendSegments(2);
     driven.sentDatagrams();
     change(NARROW.toBuilder().mtuBytes(1000));

@@ -56,6 +56,7 @@ class KcpRackTest {
 
   @Test
   void copiesFollowTheOrderOfTheRetransmissions() {
+    driven.acknowledged();
     driven.sendSegments(3);
     driven.sent();
     driven.runTo(driven.kcp.nextDeadline());

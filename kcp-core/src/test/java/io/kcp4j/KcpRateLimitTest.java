@@ -52,6 +52,7 @@ class KcpRateLimitTest {
 
   @Test
   void retransmissionsKeepToTheLimit() {
+    driven.acknowledged();
     driven.sendSegments(32);
     driven.runTo(10_000_000);
     assertTrue(driven.count(KcpCounter.RETRANSMITTED) > 100, "too few retransmissions");

@@ -47,6 +47,7 @@ class LargeDatagramsTest {
 
   @Test
   void segmentThatHasLeftInASmallDatagramStaysOneThatHas() {
+    driven.acknowledged();
     send(600);
     send(600);
     sentBytes();

@@ -84,7 +84,8 @@ class RackDetectorTest {
   private String flush(long nowUs) {
     StringBuilder sent = new StringBuilder();
     if (losses.isSearchDue(true, nowUs)) {
-      for (int i; (i = losses.nextLost(true, nowUs)) != LossDetector.NONE; ) {
+      for (int i;
+          (i = losses.nextLost(true, buffer.index(buffer.una()), nowUs)) != LossDetector.NONE; ) {
         boolean isTime = losses.cause() == LossCause.TIME_THRESHOLD;
         sent.append(buffer.sn(i) - FIRST).append(isTime ? "t" : "p");
         losses.retransmitted(i, ts(nowUs), nowUs);
@@ -289,12 +290,36 @@ class RackDetectorTest {
   @Test
   void probeTimeoutAllowsForTheTimeThatAcknowledgementsTake() {
     measureRtt();
-    long nowUs = exchange(96, 100_000, 1_000);
+    long nowUs = exchange(31, 100_000, 1_000);
     assertEquals(RTT_US + INTERVAL_US + 1_000, losses.timeoutUs(), "as long as it is not known");
-    nowUs = exchange(96, nowUs, 8_000);
-    assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
-    exchange(192, nowUs, 1_000);
+    nowUs = exchange(1, nowUs, 1_000);
     assertEquals(RTT_US + 2_000, losses.timeoutUs());
+    nowUs = exchange(30, nowUs, 8_000);
+    assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
+    exchange(62, nowUs, 1_000); // In six seconds.
+    assertEquals(RTT_US + 2_000, losses.timeoutUs());
+  }
+
+  @Test
+  void acknowledgementsTakeNoLongerThanThePeerSays() {
+    losses.peerMaxAckDelay(5_000);
+    measureRtt();
+    long nowUs = exchange(10, 100_000, 1_000);
+    assertEquals(RTT_US + 5_000 + 1_000, losses.timeoutUs(), "not the own interval");
+    exchange(60, nowUs, 8_000);
+    assertEquals(RTT_US + 5_000 + 1_000, losses.timeoutUs());
+  }
+
+  @Test
+  void peerThatAcknowledgesAtGapsShowsALossWhenTheWindowIsOver() {
+    losses.peerMaxAckDelay(INTERVAL_US);
+    measureRtt();
+    sendNew(30_000);
+    sendNew(30_500);
+    ack(2, 30_500, 30_500 + RTT_US);
+    long overdueAtUs = 30_000 + WINDOW_US + RTT_US;
+    assertEquals("", flush(overdueAtUs - 1));
+    assertEquals("1t", flush(overdueAtUs));
   }
 
   @Test
@@ -303,10 +328,10 @@ class RackDetectorTest {
     long nowUs = exchange(100, 100_000, 8_000);
     nowUs = exchange(2, nowUs, 16_000);
     assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
-    nowUs = exchange(91, nowUs, 8_000); // The next one is the first of another period.
+    nowUs = exchange(19, nowUs, 8_000); // The next one is the first of another period.
     nowUs = exchange(nowUs, 16_000);
     assertEquals(RTT_US + 16_000 + 1_000, losses.timeoutUs(), "the third within two periods");
-    exchange(192, nowUs, 8_000);
+    exchange(60, nowUs, 8_000);
     assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
   }
 
@@ -439,7 +464,7 @@ class RackDetectorTest {
   }
 
   @Test
-  void advanceOfUnaResetsTheBackOffWhileManySegmentsAreInFlight() {
+  void progressWhileManySegmentsAreInFlightDelaysATimeoutWithoutItsBackOff() {
     measureRtt();
     sendNew(30_000);
     long nowUs = 30_000;
@@ -451,8 +476,6 @@ class RackDetectorTest {
     nowUs += backedOffUs - 1_000;
     sendNew(THIN_SEGMENTS + 2, nowUs);
     ack(3, nowUs, nowUs + 500); // progress
-    assertTrue(losses.timesOutAtUs(index(1)) > nowUs + backedOffUs);
-    losses.resetBackOff(index(1), nowUs + 500);
     assertEquals(nowUs + 500 + losses.timeoutUs(), losses.timesOutAtUs(index(1)));
   }
 

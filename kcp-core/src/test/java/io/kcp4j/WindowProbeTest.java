@@ -69,10 +69,11 @@ class WindowProbeTest {
   // Challenges
 
   @Test
-  void challengeIsWrittenOnceBesideAProbe() {
+  void challengeIsWrittenOnceAndNeedsNoProbe() {
     assertFalse(probe.takeChallenge(100));
     probe.requestChallenge();
-    assertTrue(probe.take(0));
+    assertTrue(probe.isRequested());
+    assertFalse(probe.take(0));
     assertTrue(probe.takeChallenge(100));
     assertFalse(probe.takeChallenge(101));
   }

@@ -103,7 +103,8 @@ public interface CongestionControl {
 
   /**
    * The peer has said that it takes more, and has not been asked. It may have received segments
-   * that have timed out since, and dropped them because it had no memory for them.
+   * that have timed out since, and dropped them because it had no memory for them. Or it has
+   * answered a probe of an outage, and acknowledged nothing yet.
    */
   default void onWindowUpdate() {}
 

@@ -71,6 +71,9 @@ final class ParameterExchange {
       kcp.counters().add(KcpCounter.DELIVERY_MISMATCHED, 1);
       isMismatchUnreported = true;
     }
+    if (parameters.maxAckDelayMs() > 0) {
+      kcp.peerMaxAckDelay(parameters.maxAckDelayMs());
+    }
     if (parameters.messageFragments() > 0) {
       kcp.peerMessageFragments(parameters.messageFragments());
     }

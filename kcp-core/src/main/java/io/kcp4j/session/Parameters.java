@@ -11,8 +11,8 @@ import io.netty.buffer.ByteBuf;
  *
  * @param incarnation a random number of a client's session, never 0; 0 from a server
  * @param delivery how the session is delivered, as {@link #code} says; others may be added
- * @param flags what the side has, unknown ones are ignored; in the high byte the most fragments of
- *     a message that it takes, or 0
+ * @param flags what the side has, unknown ones are ignored; in bits 2 to 7 its longest delay of
+ *     ACKs, and in the high byte the most fragments of a message that it takes, or 0
  */
 record Parameters(int incarnation, int delivery, int flags) {
 
@@ -23,6 +23,12 @@ record Parameters(int incarnation, int delivery, int flags) {
   static final int RESET_ECHO = 2;
 
   private static final int OWN_FLAGS = LANE_NUMBERS_32 | RESET_ECHO;
+
+  /** Six bits of the flags are the most milliseconds by which the side delays ACKs. */
+  private static final int ACK_DELAY_SHIFT = 2;
+
+  /** No longer delay has room in the flags. */
+  private static final int MAX_ACK_DELAY_MS = 0x3f;
 
   private static final int DELIVERY_OFFSET = ExtensionMessage.ITEM_HEADER_BYTES + Integer.BYTES;
   private static final int FLAGS_OFFSET = DELIVERY_OFFSET + 1;
@@ -35,7 +41,9 @@ record Parameters(int incarnation, int delivery, int flags) {
   static Parameters own(int incarnation, Kcp kcp) {
     Delivery delivery = kcp.config().delivery();
     int fragments = delivery == Delivery.MESSAGE ? kcp.messageFragments() : 0;
-    return new Parameters(incarnation, code(delivery), OWN_FLAGS | fragments << Byte.SIZE);
+    int ackDelayMs = kcp.maxAckDelayMs() > MAX_ACK_DELAY_MS ? 0 : kcp.maxAckDelayMs();
+    int flags = OWN_FLAGS | ackDelayMs << ACK_DELAY_SHIFT | fragments << Byte.SIZE;
+    return new Parameters(incarnation, code(delivery), flags);
   }
 
   /** The incarnation of a client's session: a hash of its first token, which is random, too. */
@@ -87,6 +95,14 @@ record Parameters(int incarnation, int delivery, int flags) {
   /** Whether a flag is set. */
   boolean has(int flag) {
     return (flags & flag) != 0;
+  }
+
+  /**
+   * The most milliseconds by which the side delays ACKs, of which it delays none at a gap; 0 if it
+   * does not say so.
+   */
+  int maxAckDelayMs() {
+    return flags >>> ACK_DELAY_SHIFT & MAX_ACK_DELAY_MS;
   }
 
   /** The most fragments of a message that the side takes; 0 if it does not say so. */

@@ -55,7 +55,12 @@ final class LabHost implements LabPeer {
   /** So that the milliseconds of two machines do not begin at the same time. */
   private final long clockOffsetUs;
 
+  /** What arrives while the process is stopped. */
+  private final List<ByteBuf> waiting = new ArrayList<>();
+
   private LabLink out;
+  private int peerMaxAckDelayMs;
+  private boolean isStopped;
   private IntFunction<LabUser> users;
   private boolean inBatch;
   private long timerAtUs = Long.MAX_VALUE;
@@ -87,6 +92,30 @@ final class LabHost implements LabPeer {
     driver.onFlushRequest = () -> time.after(0, flush);
   }
 
+  /**
+   * The peer says how long it delays ACKs at most, as by the extension, which sessions here lack.
+   */
+  LabHost withPeerMaxAckDelayMs(int ms) {
+    peerMaxAckDelayMs = ms;
+    return this;
+  }
+
+  /** Stops the process for a time, as a pause of the JVM does. */
+  void stop(long forUs) {
+    isStopped = true;
+    time.after(forUs, this::goOn);
+  }
+
+  private void goOn() {
+    isStopped = false;
+    for (ByteBuf packet : waiting) {
+      received(packet);
+    }
+    waiting.clear();
+    timerAtUs = Long.MAX_VALUE;
+    time.after(0, this::arm);
+  }
+
   private long clockUs() {
     return time.nowUs() + clockOffsetUs;
   }
@@ -110,6 +139,9 @@ final class LabHost implements LabPeer {
 
   private Session newSession(int conv, LabUser user, boolean isClient) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
+    if (peerMaxAckDelayMs > 0) {
+      kcp.peerMaxAckDelay(peerMaxAckDelayMs);
+    }
     Owner owner = new Owner(user);
     owner.session = table.newSession(REMOTE, kcp, owner);
     if (config.delivery() == Delivery.LANES) {
@@ -131,6 +163,10 @@ final class LabHost implements LabPeer {
 
   @Override
   public void received(ByteBuf packet) {
+    if (isStopped) {
+      waiting.add(packet.copy());
+      return;
+    }
     table.receive(REMOTE, packet, clockUs());
     if (!inBatch) {
       inBatch = true;
@@ -159,7 +195,7 @@ final class LabHost implements LabPeer {
 
   /** Wakes up too early after the timer was moved forward, and does nothing then. */
   private void wake() {
-    if (time.nowUs() >= timerAtUs) {
+    if (time.nowUs() >= timerAtUs && !isStopped) {
       timerAtUs = Long.MAX_VALUE;
       wheel.advance(clockUs());
       arm();

@@ -26,7 +26,7 @@ class ExtensionTest {
   private static final long CLIENT_TOKEN = 0x1122_3344_5566_7788L;
   private static final long SERVER_TOKEN = 0x99aa_bbcc_ddee_ff00L;
 
-  private static final String FLAGS = "0300";
+  private static final String FLAGS = "5300";
   private static final String PARAMETERS = "120700" + "cc444444" + "00" + FLAGS;
   private static final String SERVER_PARAMETERS = "120700" + "00000000" + "00" + FLAGS;
   private static final String OFFER = "4b01" + "010800" + "8877665544332211" + PARAMETERS;
@@ -103,7 +103,7 @@ class ExtensionTest {
     assertEquals(2, packets.size());
     assertEquals(List.of(), messages(packets));
     client.write(10);
-    String offer = OFFER.replace(PARAMETERS, "120700" + "cc444444" + "01" + "037f");
+    String offer = OFFER.replace(PARAMETERS, "120700" + "cc444444" + "01" + "537f");
     assertEquals(List.of(offer), messages(client.packets()));
   }
 

@@ -100,7 +100,7 @@ class HeldPacketTest {
       held.addAll(client.packets());
       runAll(client);
     }
-    connect(2_000_000, client);
+    connect(8_000_000, client);
     assertEquals(1, executed());
     assertAnswered(client);
     for (ByteBuf packet : held) {

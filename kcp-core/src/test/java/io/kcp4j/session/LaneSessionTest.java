@@ -38,7 +38,7 @@ class LaneSessionTest {
   private static final long SERVER_TOKEN = 0x99aa_bbcc_ddee_ff00L;
   private static final String TO_CLIENT = "4b01" + "030800" + "8877665544332211";
   private static final String TO_SERVER = "4b01" + "030800" + "00ffeeddccbbaa99";
-  private static final String FLAGS = "0300";
+  private static final String FLAGS = "5300";
   private static final String DEFAULT_LANES = "0f0600" + "0004" + "00004000";
 
   private final VirtualHost client = new VirtualHost(1);

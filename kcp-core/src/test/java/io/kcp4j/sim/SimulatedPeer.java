@@ -369,6 +369,11 @@ public final class SimulatedPeer {
         + counters.get(KcpCounter.ALLOCATION_FAILED);
   }
 
+  /** Whether the oldest segment leaves at once: in an outage, for any datagram of the peer. */
+  private boolean mayEndOutage(InputResult result, long nowUs) {
+    return result == InputResult.ACCEPTED && kcp.nextDeadline() == nowUs;
+  }
+
   private void forge(long nowUs) {
     Fault kind = forger.drawKind(kcp.config().delivery());
     fillDatagram(new byte[0]);
@@ -403,7 +408,7 @@ public final class SimulatedPeer {
             && before.queued() == after.queued()
             && before.heldBytes() == after.heldBytes()
             && before.congestionWindow() == after.congestionWindow()
-            && deadlineBefore == kcp.nextDeadline(),
+            && (deadlineBefore == kcp.nextDeadline() || mayEndOutage(result, nowUs)),
         () -> kind + " changed " + before + " into " + after);
   }
 

@@ -1,14 +1,14 @@
 package io.kcp4j;
 
 /**
- * How long acknowledgements take, the peer's delay included: the third longest time of the last 96
- * to 192. So one or two lost ACKs do not count; a peer that delays its ACKs, and a path that often
- * loses them, do.
+ * The third longest time that acknowledgements took, the peer's delay included, in the last three
+ * to six seconds. One or two lost ACKs do not count; a peer that delays its ACKs, and a path that
+ * often loses them, do.
  */
-final class AckTime {
+final class LongestTime {
 
-  /** The samples of a period, which its user counts. */
-  static final int PERIOD = 96;
+  /** How long a period lasts. A stall of either side is forgotten after two. */
+  static final long PERIOD_US = 3_000_000;
 
   // The longest times of this period and of the one before, in descending order.
 
@@ -34,11 +34,15 @@ final class AckTime {
     }
   }
 
-  /** {@link #PERIOD} samples have been seen since the last call. */
-  void beginPeriod() {
-    firstBefore = first;
-    secondBefore = second;
-    thirdBefore = third;
+  /**
+   * A period begins.
+   *
+   * @param isNext whether it follows the last one; else the samples of that are too old
+   */
+  void beginPeriod(boolean isNext) {
+    firstBefore = isNext ? first : 0;
+    secondBefore = isNext ? second : 0;
+    thirdBefore = isNext ? third : 0;
     first = 0;
     second = 0;
     third = 0;
@@ -49,12 +53,7 @@ final class AckTime {
     return third;
   }
 
-  /** Whether a whole period has been sampled. */
-  boolean isKnown() {
-    return firstBefore > 0;
-  }
-
-  /** The time, in microseconds. */
+  /** The time, in microseconds; 0 before the third sample. */
   int us() {
     // In descending order, the third is in one period, or follows one of it and two of the other.
     int oneAndTwo = Math.max(Math.min(first, secondBefore), Math.min(second, firstBefore));

@@ -1,0 +1,151 @@
+package io.kcp4j;
+
+/**
+ * An outage: segments have timed out, and nothing has been acknowledged for a probe timeout
+ * (protocol.md 4.14). Timeouts back off exponentially (RFC 6298 §5.5), so that segments alone would
+ * find the end of an outage late by up to half of its length. Small probes leave more often: the
+ * challenges of the keep-alive (7.3), which every peer answers.
+ *
+ * <p>The outage ends with an acknowledgement, and with it the back-off of all segments. It also
+ * ends with the answer to a probe. Then the oldest segments leave at once: their acknowledgements
+ * show that the others are lost.
+ *
+ * <p>Made when the session has its first outage.
+ */
+final class Outage {
+
+  /** Probes leave at a distance of this fraction of the outage. */
+  private static final int FRACTION = 16;
+
+  /** Probes leave at least as often, unless two timeouts take longer. */
+  private static final int MAX_DISTANCE_US = 1_000_000;
+
+  /** The oldest segment leaves at most so often for datagrams of the peer. */
+  private static final int MIN_COPY_DISTANCE_US = 20_000;
+
+  /** RFC 9002 §7.2: the initial window, with which Careful Resume (RFC 9959) begins, too. */
+  private static final int MAX_SEGMENTS = 10;
+
+  private final Kcp kcp;
+
+  private boolean isOn;
+
+  /** Whether a probe has left. */
+  private boolean isProbing;
+
+  /** When something was acknowledged last. */
+  private long sinceUs;
+
+  /**
+   * Whether the peer has answered a probe, and acknowledged nothing since: it may have no memory.
+   */
+  private boolean hasAnswered;
+
+  /** When a probe leaves, or {@link Kcp#NO_DEADLINE}. */
+  private long probeAtUs = Kcp.NO_DEADLINE;
+
+  /** Whether {@link ProbeSlots} has assigned that time. */
+  private boolean isReserved;
+
+  Outage(Kcp kcp) {
+    this.kcp = kcp;
+  }
+
+  /** A segment has timed out, and nothing has been acknowledged for a timeout. */
+  void begin(long nowUs) {
+    if (!isOn) {
+      isOn = true;
+      sinceUs = hasAnswered ? sinceUs : kcp.liveness.progressAtUs();
+      scheduleProbe(nowUs);
+    }
+  }
+
+  /** Whether there is an outage that has lasted until its first probe. */
+  boolean isProbing() {
+    return isProbing;
+  }
+
+  private void scheduleProbe(long nowUs) {
+    long distanceUs = Math.min((nowUs - sinceUs) / FRACTION, MAX_DISTANCE_US);
+    probeAtUs = nowUs + Math.max(distanceUs, 2L * kcp.losses.timeoutUs());
+    isReserved = false;
+  }
+
+  /**
+   * When a probe is due, or {@link Kcp#NO_DEADLINE}. A peer that may not know the session, or whose
+   * address may be forged, is not probed.
+   */
+  long deadlineUs() {
+    boolean isAllowed = isOn && kcp.losses.unacknowledged() > 0 && kcp.isFreshnessExpected();
+    return isAllowed ? probeAtUs : Kcp.NO_DEADLINE;
+  }
+
+  /** A flush begins: requests a probe if one is due. */
+  void beginFlush(long nowUs) {
+    if (nowUs < deadlineUs()) {
+      return;
+    }
+    if (!isReserved) {
+      probeAtUs = kcp.memory().context().rings().probeSlots.reserve(nowUs);
+      isReserved = true;
+    }
+    if (nowUs >= probeAtUs) {
+      isProbing = true;
+      kcp.probe.requestChallenge();
+      scheduleProbe(nowUs);
+    }
+  }
+
+  /**
+   * A datagram has been received that acknowledges nothing: the path may work again, and the oldest
+   * segment times out. But the datagram may be a replayed one, and the first segment of all may
+   * begin a session: that leaves at most once in a second.
+   */
+  void datagramReceived(long nowUs) {
+    if (!isProbing || kcp.losses.unacknowledged() == 0) {
+      return;
+    }
+    int oldest = kcp.sending.index(kcp.sending.una());
+    long distanceUs = Math.max(kcp.rtt.srttUs(), MIN_COPY_DISTANCE_US);
+    boolean isFirst = kcp.sending.una() == kcp.firstSn;
+    if (nowUs - kcp.losses.sentAtUs(oldest) >= distanceUs
+        && (!isFirst || kcp.losses.isRested(oldest, kcp.timestamps.at(nowUs)))) {
+      kcp.losses.expire(oldest, nowUs);
+    }
+  }
+
+  /** The peer has answered a probe. */
+  void answered(long nowUs) {
+    if (!isOn) {
+      return;
+    }
+    end();
+    hasAnswered = true;
+    kcp.liveness.progress(nowUs);
+    kcp.events.windowUpdated();
+    int segments = Math.min(MAX_SEGMENTS, Math.max(1, Transmitter.window(kcp) / 2));
+    int sn = kcp.sending.una();
+    for (; segments > 0 && sn != kcp.sending.next(); sn++) {
+      if (kcp.sending.isAwaited(sn)) {
+        int index = kcp.sending.index(sn);
+        kcp.losses.resetBackOff(index, nowUs);
+        kcp.losses.expire(index, nowUs);
+        segments--;
+      }
+    }
+  }
+
+  /** Segments have been acknowledged. */
+  void acknowledged(long nowUs) {
+    if (isOn || hasAnswered) {
+      end();
+      hasAnswered = false;
+      kcp.losses.resetBackOffs(nowUs);
+    }
+  }
+
+  private void end() {
+    isOn = false;
+    isProbing = false;
+  }
+}
