@@ -1,9 +1,9 @@
 package io.kcp4j;
 
 /**
- * Flow control, receiving side: the receive window that we advertise, which is the free window as
- * far as the memory budget has room for it, and the window updates (WINS) that tell the peer when
- * it opens: protocol.md 3.4.
+ * Flow control, receiving side: the receive window that we advertise, which is the free part of the
+ * {@link ReceiveWindow} as far as the memory budget has room for it, and the window updates (WINS)
+ * that tell the peer when it opens: protocol.md 3.4.
  */
 final class AdvertisedWindow {
 
@@ -93,7 +93,8 @@ final class AdvertisedWindow {
   }
 
   /** Returns the window that all segments of the flush that begins now advertise. */
-  int beginFlush() {
+  int beginFlush(long nowUs) {
+    kcp.receiving.updateWindow(kcp, nowUs);
     int segments = segments();
     updatePending |= withheld && segments > 0;
     withheld = segments == 0 && kcp.receiving.freeWindow() > 0;

@@ -948,7 +948,7 @@ public final class Kcp {
 
   private void write(int window, long nowUs, DatagramOutput output) {
     int splitBytes = FlushSplitter.split(this, output, window, nowUs);
-    writer.begin(this, output, advertised.beginFlush(), nowUs);
+    writer.begin(this, output, advertised.beginFlush(nowUs), nowUs);
     try {
       int ts = timestamps.flushed(nowUs);
       ControlSegments.write(this, ts, nowUs);
@@ -964,7 +964,7 @@ public final class Kcp {
     if (!isOpen()) {
       return;
     }
-    writer.begin(this, output, advertised.beginFlush(), nowUs);
+    writer.begin(this, output, advertised.beginFlush(nowUs), nowUs);
     try {
       ControlSegments.write(this, timestamps.flushed(nowUs), nowUs);
       writer.end();

@@ -6,8 +6,8 @@ import java.util.Objects;
 /**
  * The settings of a session. Immutable, so that many sessions share one.
  *
- * <p>The defaults are kcptun's "fast2" in stream mode with BBR, windows of 256 segments and an MTU
- * of 1200 bytes.
+ * <p>The defaults are kcptun's "fast2" in stream mode with BBR, windows that follow the path up to
+ * 8192 segments and an MTU of 1200 bytes.
  */
 public final class KcpConfig {
 
@@ -22,6 +22,21 @@ public final class KcpConfig {
 
   /** The largest window, in segments: the header has 16 bits for it. */
   public static final int MAX_WINDOW = 65535;
+
+  /**
+   * The default limit of windows, in segments: twice what BBR has in flight on a path of 100 Mbit/s
+   * and 200 ms, since as much may wait behind a loss.
+   */
+  public static final int DEFAULT_WINDOW = 8192;
+
+  /**
+   * The largest limit that is the window from the start, in segments: that of kcptun's server.
+   * Below a larger limit, windows follow the path.
+   */
+  public static final int MAX_FIXED_WINDOW = 1024;
+
+  /** The size with which such a window begins, in segments: it takes the largest message. */
+  public static final int INITIAL_WINDOW = 256;
 
   /** Linux's default socket buffer takes 92 full datagrams; the rest is room for parity. */
   private static final int DEFAULT_MAX_BURST = 64;
@@ -89,9 +104,19 @@ public final class KcpConfig {
     return sendWindow;
   }
 
-  /** The most segments received and not yet read: 1 to {@value #MAX_WINDOW}, default 256. */
+  /**
+   * The most segments received and not yet read: 1 to {@value #MAX_WINDOW}, default {@value
+   * #DEFAULT_WINDOW}. With a limit above {@value #MAX_FIXED_WINDOW}, the window that the peer is
+   * told begins with {@value #INITIAL_WINDOW}, and doubles when half of it is read within two round
+   * trips.
+   */
   public int receiveWindow() {
     return receiveWindow;
+  }
+
+  /** The window with which a session begins, below this limit; both in segments. */
+  static int initialWindow(int limit) {
+    return limit <= MAX_FIXED_WINDOW ? limit : INITIAL_WINDOW;
   }
 
   /**
@@ -318,7 +343,7 @@ public final class KcpConfig {
 
     private Delivery delivery = Delivery.STREAM;
     private int sendWindow = 256;
-    private int receiveWindow = 256;
+    private int receiveWindow = DEFAULT_WINDOW;
     private int mtuBytes = DEFAULT_MTU_BYTES;
     private boolean noDelay = KcpMode.FAST2.noDelay();
     private int intervalMs = KcpMode.FAST2.intervalMs();

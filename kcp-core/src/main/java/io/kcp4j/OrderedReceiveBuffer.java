@@ -48,8 +48,8 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
-  int freeWindow() {
-    return isUnreadFull() ? 0 : Math.max(window() - queue.segments(), 0);
+  int unreadSegments() {
+    return queue.segments();
   }
 
   @Override
@@ -78,7 +78,7 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
       counters.add(KcpCounter.OVER_UNREAD_LIMIT, 1);
     } else if (frg >= maxFragments() && refusesFragment()) {
       return false;
-    } else if (distance == 0 && queue.segments() < window()) {
+    } else if (distance == 0 && queue.segments() < limit()) {
       return pushInOrder(sn, ts, frg, data, index, bytes);
     } else {
       return pushBeyondGap(sn, ts, frg, data, index, bytes);
@@ -123,7 +123,7 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
   /** Whether the reorder buffer holds the next segment in order and the queue has room for it. */
   @Override
   boolean isMovePending() {
-    return reordered.contains(next) && queue.segments() < window();
+    return reordered.contains(next) && queue.segments() < limit();
   }
 
   /**

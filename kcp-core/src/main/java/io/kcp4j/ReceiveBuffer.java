@@ -12,9 +12,19 @@ abstract class ReceiveBuffer {
   /** What a peer whose path is not validated may have sent and is not read: protocol.md 8.7. */
   private static final int MAX_UNREAD_BYTES = 64 * 1024;
 
+  /** How many segments a peer sends before it knows the window: that does not matter before. */
+  private static final int UNTUNED_SEGMENTS = 32;
+
+  /** A window larger than the initial one promises at most an eighth of the memory left. */
+  private static final int MEMORY_PART = 8;
+
   final KcpCounters counters;
   final MemoryAccount account;
   final PendingAcks acks;
+
+  /** Null until {@link #UNTUNED_SEGMENTS} have been read: idle sessions have none. */
+  private ReceiveWindow tuned;
+
   private final Redundancy redundancy;
 
   KcpConfig config;
@@ -58,11 +68,15 @@ abstract class ReceiveBuffer {
         : new OrderedReceiveBuffer(account, redundancy, counters, config, firstSn);
   }
 
-  void configure(KcpConfig config) {
+  final void configure(KcpConfig config) {
     this.config = config;
+    if (tuned != null) {
+      tuned.configure(config);
+    }
   }
 
-  final int window() {
+  /** The most segments that are held, whatever has been advertised: protocol.md 3.1. */
+  final int limit() {
     return config.receiveWindow();
   }
 
@@ -124,19 +138,44 @@ abstract class ReceiveBuffer {
   /** All memory that is held, in bytes. */
   abstract int heldBytes();
 
+  /** The receive window, in segments, without what the reader has not taken: protocol.md 3.4. */
+  final int window() {
+    return tuned == null ? KcpConfig.initialWindow(limit()) : tuned.segments();
+  }
+
+  /** A flush begins, which advertises the window. It may grow before. */
+  final void updateWindow(Kcp kcp, long nowUs) {
+    if (tuned != null) {
+      tuned.update(kcp, nowUs);
+    } else if (window() < limit() && consumedSn() - kcp.firstSn >= UNTUNED_SEGMENTS) {
+      tuned = new ReceiveWindow(kcp, nowUs);
+    }
+  }
+
+  /** Segments that the reader has not taken. */
+  abstract int unreadSegments();
+
+  /** The sequence number of the next segment that the reader takes. */
+  final int consumedSn() {
+    return next - unreadSegments();
+  }
+
   /** The free window, in segments. */
-  abstract int freeWindow();
+  final int freeWindow() {
+    return isUnreadFull() ? 0 : Math.max(window() - unreadSegments(), 0);
+  }
 
   /**
-   * The free window as far as the memory budget has room for it now, in segments.
+   * The free window as far as the memory budget has room for it now, in segments. What exceeds the
+   * initial window is at most an eighth of that room: many sessions have large windows.
    *
    * @param segmentBytes the largest segment
    */
   final int affordableWindow(int segmentBytes) {
     int free = freeWindow();
-    long roomBytes = account.roomBytes();
-    int eachBytes = neededBytes(segmentBytes);
-    return roomBytes >= (long) free * eachBytes ? free : (int) (roomBytes / eachBytes);
+    long room = account.roomBytes() / neededBytes(segmentBytes);
+    long initial = Math.min(room, KcpConfig.initialWindow(limit()));
+    return (int) Math.min(free, Math.max(initial, room / MEMORY_PART));
   }
 
   /**
@@ -175,7 +214,7 @@ abstract class ReceiveBuffer {
 
   private boolean accept(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     int distance = sn - next;
-    if (distance >= window()) {
+    if (distance >= limit()) {
       counters.add(KcpCounter.OUT_OF_WINDOW, 1);
     } else if (distance < 0) {
       counters.add(KcpCounter.DUPLICATES, 1);

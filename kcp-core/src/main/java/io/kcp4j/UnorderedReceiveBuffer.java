@@ -39,8 +39,8 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
 
   /** The sink limits what it holds by other means. */
   @Override
-  int freeWindow() {
-    return isUnreadFull() ? 0 : window();
+  int unreadSegments() {
+    return 0;
   }
 
   @Override

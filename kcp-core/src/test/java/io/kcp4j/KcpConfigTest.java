@@ -86,7 +86,7 @@ class KcpConfigTest {
     KcpConfig config = KcpConfig.DEFAULT;
     assertEquals(Delivery.STREAM, config.delivery());
     assertEquals(256, config.sendWindow());
-    assertEquals(256, config.receiveWindow());
+    assertEquals(8192, config.receiveWindow());
     assertEquals(1200, config.mtuBytes());
     assertEquals(1176, config.mssBytes());
     assertTrue(config.noDelay());

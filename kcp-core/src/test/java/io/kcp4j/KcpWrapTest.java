@@ -46,7 +46,7 @@ class KcpWrapTest {
   void limitsOfTheWindowHoldOverTheWrap() {
     for (int first : BELOW_A_WRAP) {
       DrivenKcp driven = driven(0, first);
-      driven.receiveBatch(driven.push(first + 255, bytes(1)), driven.push(first + 256, bytes(1)));
+      driven.receiveBatch(driven.push(first + 8191, bytes(1)), driven.push(first + 8192, bytes(1)));
       assertEquals(1, driven.count(KcpCounter.OUT_OF_WINDOW));
     }
   }

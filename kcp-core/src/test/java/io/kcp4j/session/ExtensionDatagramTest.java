@@ -88,7 +88,7 @@ class ExtensionDatagramTest {
     ByteBuf packet = send(server, 1).get(0);
     assertEquals(Segment.WINS, Segment.cmd(packet, 0));
     assertEquals(1, Segment.una(packet, 0));
-    assertEquals(KcpConfig.DEFAULT.receiveWindow(), Segment.wnd(packet, 0));
+    assertEquals(KcpConfig.INITIAL_WINDOW, Segment.wnd(packet, 0));
   }
 
   @Test
