@@ -927,6 +927,7 @@ public final class Kcp {
     schedule.beginFlush(nowUs);
     receiving.closeGap();
     failOnBadFragments();
+    events.updateSendWindow(nowUs);
     int window = Transmitter.window(this);
     if (ControlSegments.areDue(this)
         || Transmitter.isDue(this, nowUs)

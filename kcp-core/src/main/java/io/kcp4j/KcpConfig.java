@@ -99,7 +99,12 @@ public final class KcpConfig {
     return delivery;
   }
 
-  /** The most segments in flight: 1 to {@value #MAX_WINDOW}, default 256. */
+  /**
+   * The most segments in flight: 1 to {@value #MAX_WINDOW}, default {@value #DEFAULT_WINDOW}. The
+   * congestion control decides how many there are. With {@link CongestionControl#NONE} and a limit
+   * above {@value #MAX_FIXED_WINDOW} it is twice the bandwidth-delay product, at least {@value
+   * #INITIAL_WINDOW}.
+   */
   public int sendWindow() {
     return sendWindow;
   }
@@ -117,6 +122,11 @@ public final class KcpConfig {
   /** The window with which a session begins, below this limit; both in segments. */
   static int initialWindow(int limit) {
     return limit <= MAX_FIXED_WINDOW ? limit : INITIAL_WINDOW;
+  }
+
+  /** Whether nothing but the send window bounds what is in flight, and its limit is large. */
+  boolean isSendWindowTuned() {
+    return congestionControl == CongestionControl.NONE && sendWindow > MAX_FIXED_WINDOW;
   }
 
   /**
@@ -220,11 +230,16 @@ public final class KcpConfig {
   }
 
   /**
-   * How many segments may wait to be sent, beside those in flight: at least 1, or 0 (the default)
-   * for as many as the send window.
+   * The most segments that may wait to be sent, beside those in flight: at least 1, or 0 (the
+   * default) for as many as may be in flight, at most {@value #MAX_FIXED_WINDOW}.
    */
   public int sendQueue() {
-    return sendQueue == 0 ? sendWindow : sendQueue;
+    return sendQueue == 0 ? Math.min(sendWindow, MAX_FIXED_WINDOW) : sendQueue;
+  }
+
+  /** How many segments may wait to be sent, however few may be in flight. */
+  int leastSendQueue() {
+    return sendQueue == 0 ? initialWindow(sendWindow) : sendQueue;
   }
 
   /**
@@ -342,7 +357,7 @@ public final class KcpConfig {
   public static final class Builder {
 
     private Delivery delivery = Delivery.STREAM;
-    private int sendWindow = 256;
+    private int sendWindow = DEFAULT_WINDOW;
     private int receiveWindow = DEFAULT_WINDOW;
     private int mtuBytes = DEFAULT_MTU_BYTES;
     private boolean noDelay = KcpMode.FAST2.noDelay();

@@ -20,6 +20,9 @@ final class SegmentEvents {
   /** Whether the window of the control does not count what is acknowledged behind a gap. */
   private boolean isSelective;
 
+  /** Null until an initial window has been sent, and if the window does not follow the path. */
+  private SendWindow sendWindow;
+
   /** What is handed to the control; null while there is neither a control nor a tracer. */
   private Samples samples;
 
@@ -85,6 +88,29 @@ final class SegmentEvents {
     return samples == null || kcp.config().congestionControl() == CongestionControl.NONE
         ? CongestionStats.NONE
         : CongestionStats.of(control, samples.isApplicationLimited());
+  }
+
+  /** The send window, in segments. */
+  int sendWindow() {
+    KcpConfig config = kcp.config();
+    if (!config.isSendWindowTuned()) {
+      return config.sendWindow();
+    }
+    return sendWindow == null
+        ? KcpConfig.INITIAL_WINDOW
+        : Math.min(sendWindow.segments(), config.sendWindow());
+  }
+
+  /** A flush begins. Without a control, the send window may grow. */
+  void updateSendWindow(long nowUs) {
+    if (!kcp.config().isSendWindowTuned()) {
+      return;
+    }
+    if (sendWindow != null) {
+      sendWindow.update(kcp, nowUs);
+    } else if (kcp.sending.next() - kcp.firstSn >= KcpConfig.INITIAL_WINDOW) {
+      sendWindow = new SendWindow(kcp, nowUs);
+    }
   }
 
   /** The window of the control. */

@@ -71,7 +71,7 @@ final class SendAdmission {
       } else {
         kcp.sending.extendLast(data, mssBytes);
       }
-      long room = (long) mssBytes * (kcp.config().sendQueue() - kcp.sending.queued());
+      long room = (long) mssBytes * (queueSegments() - kcp.sending.queued());
       if (kcp.sendLimit != null) {
         room = Math.min(room, kcp.sendLimit.queueRoomBytes(data.readableBytes()));
       }
@@ -183,7 +183,14 @@ final class SendAdmission {
   }
 
   private boolean hasQueueRoom() {
-    return kcp.isOpen() && !deferred && kcp.sending.queued() < kcp.config().sendQueue();
+    return kcp.isOpen() && !deferred && kcp.sending.queued() < queueSegments();
+  }
+
+  /** How many segments may be queued: protocol.md 4.1. */
+  private int queueSegments() {
+    int least = kcp.config().leastSendQueue();
+    int most = kcp.config().sendQueue();
+    return least == most ? most : Math.max(least, Math.min(Transmitter.window(kcp), most));
   }
 
   /** Whether the memory budget had no room for all of the last {@link #send}, and has none yet. */

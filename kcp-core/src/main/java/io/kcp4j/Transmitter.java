@@ -7,7 +7,7 @@ final class Transmitter {
 
   /** The window in force: how far beyond {@code una} segments may be in flight. */
   static int window(Kcp kcp) {
-    int sendWindow = kcp.config().sendWindow();
+    int sendWindow = kcp.events.sendWindow();
     return Math.min(Math.min(sendWindow, kcp.remote.segments()), kcp.events.window());
   }
 

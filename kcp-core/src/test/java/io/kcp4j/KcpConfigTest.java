@@ -73,9 +73,11 @@ class KcpConfigTest {
   }
 
   @Test
-  void sendQueueFollowsTheSendWindowUnlessItIsSet() {
+  void sendQueueFollowsTheSendWindowUpTo1024SegmentsUnlessItIsSet() {
     KcpConfig.Builder builder = KcpConfig.builder().sendWindow(77);
     assertEquals(77, builder.build().sendQueue());
+    assertEquals(1024, builder.sendWindow(1024).build().sendQueue());
+    assertEquals(1024, builder.sendWindow(1025).build().sendQueue());
     assertEquals(5, builder.sendQueue(5).build().sendQueue());
     assertThrows(IllegalArgumentException.class, () -> builder.sendQueue(-1));
     assertThrows(IllegalArgumentException.class, () -> builder.sendQueue(65536));
@@ -85,7 +87,7 @@ class KcpConfigTest {
   void defaultsAreFast2AndBbrInStreamMode() {
     KcpConfig config = KcpConfig.DEFAULT;
     assertEquals(Delivery.STREAM, config.delivery());
-    assertEquals(256, config.sendWindow());
+    assertEquals(8192, config.sendWindow());
     assertEquals(8192, config.receiveWindow());
     assertEquals(1200, config.mtuBytes());
     assertEquals(1176, config.mssBytes());

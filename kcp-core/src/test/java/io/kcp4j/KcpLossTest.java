@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -445,8 +446,16 @@ class KcpLossTest {
     assertEstimate(driven, 60_000_000, 30_000_000, 60_000_000);
   }
 
+  /** A session with 4096 segments to send, which the windows do not hold back. */
   private static DrivenKcp wide(int burst) {
-    DrivenKcp driven = new DrivenKcp(counting().sendWindow(4096).maxBurst(burst)).acknowledged();
+    DrivenKcp driven =
+        new DrivenKcp(
+                counting()
+                    .congestionControl(mss -> CongestionControl.NONE.create(mss))
+                    .sendWindow(4096)
+                    .sendQueue(4096)
+                    .maxBurst(burst))
+            .acknowledged();
     driven.peerWnd = 4096;
     driven.receiveBatch(driven.wins());
     driven.sendSegments(4096);

@@ -30,13 +30,14 @@ final class CongestionSides {
   }
 
   /**
-   * The sender.
+   * The sender. Without congestion control it has a window that does not follow the path.
    *
    * @throws IllegalArgumentException if there is no such control
    */
   static LabSide sender(String control, FecConfig fec) {
-    return LabSide.of(
-        settings().congestionControl(CongestionControl.factory(control)).build(), fec);
+    CongestionControl.Factory factory = CongestionControl.factory(control);
+    int window = factory == CongestionControl.NONE ? KcpConfig.MAX_FIXED_WINDOW : WINDOW;
+    return LabSide.of(settings().sendWindow(window).congestionControl(factory).build(), fec);
   }
 
   /**

@@ -321,7 +321,7 @@ class BlackHoleTest {
   @ParameterizedTest
   @MethodSource("beginnings")
   void blackHoleThatBeginsInTheMiddleIsDetected(CongestionControl.Factory control, int afterMs) {
-    begin(large().congestionControl(control));
+    begin(large().congestionControl(control).sendWindow(256));
     transfer(BULK_BYTES, 20);
     long fromUs = client.nowUs + afterMs * 1_000L;
     passes = packet -> client.nowUs < fromUs || fits(packet);

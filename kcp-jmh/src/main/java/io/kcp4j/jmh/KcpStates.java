@@ -55,7 +55,11 @@ final class KcpStates implements AutoCloseable {
   Kcp sending() {
     Kcp kcp = fresh();
     kcp.reconfigure(
-        kcp.config().toBuilder().congestionControl(CongestionControl.NONE).maxBurst(0).build());
+        kcp.config().toBuilder()
+            .congestionControl(CongestionControl.NONE)
+            .sendWindow(KcpConfig.INITIAL_WINDOW)
+            .maxBurst(0)
+            .build());
     KcpBenchmark.openRemoteWindow(kcp);
     int window = kcp.config().sendWindow();
     int bytes = window * KcpBenchmark.PAYLOAD_BYTES;
@@ -70,7 +74,7 @@ final class KcpStates implements AutoCloseable {
   Kcp unread() {
     Kcp kcp = fresh();
     ByteBuf datagram = KcpBenchmark.fullPush();
-    for (int sn = 0; sn < kcp.config().receiveWindow(); sn++) {
+    for (int sn = 0; sn < KcpConfig.INITIAL_WINDOW; sn++) {
       KcpBenchmark.setSn(datagram, sn);
       kcp.input(datagram, 0);
     }

@@ -1,0 +1,51 @@
+package io.kcp4j;
+
+/**
+ * The send window of a session without congestion control, if its limit is larger than {@link
+ * KcpConfig#MAX_FIXED_WINDOW} segments: protocol.md 4.1. Only the windows bound what such a session
+ * has in flight, and a large one would fill every queue of the path. So it begins with {@link
+ * KcpConfig#INITIAL_WINDOW} segments and grows to twice the bandwidth-delay product: the segments
+ * delivered in a period, for a shortest round trip. It does not shrink.
+ */
+final class SendWindow {
+
+  /** Acknowledgements come in lumps, every 10 to 40 ms. */
+  private static final int MIN_PERIOD_US = 100_000;
+
+  private static final int BANDWIDTH_DELAY_PRODUCTS = 2;
+
+  private int segments = KcpConfig.INITIAL_WINDOW;
+  private int deliveredBefore;
+  private long startedAtUs;
+
+  SendWindow(Kcp kcp, long nowUs) {
+    deliveredBefore = delivered(kcp);
+    startedAtUs = nowUs;
+  }
+
+  int segments() {
+    return segments;
+  }
+
+  /** The segments that have been acknowledged, also behind a gap, modulo 2<sup>32</sup>. */
+  private static int delivered(Kcp kcp) {
+    return kcp.sending.next() - kcp.losses.unacknowledged();
+  }
+
+  /** A flush begins. The window may grow before. */
+  void update(Kcp kcp, long nowUs) {
+    int rttUs = kcp.rtt.minRttUs() == 0 ? kcp.rtt.srttUs() : kcp.rtt.minRttUs();
+    long periodUs = nowUs - startedAtUs;
+    if (rttUs == 0 || periodUs < Math.max(rttUs, MIN_PERIOD_US)) {
+      return;
+    }
+    int delivered = delivered(kcp);
+    if (kcp.sendLimit == null) {
+      long perRoundTrip = (long) (delivered - deliveredBefore) * rttUs / periodUs;
+      long most = Math.min(BANDWIDTH_DELAY_PRODUCTS * perRoundTrip, kcp.config().sendWindow());
+      segments = (int) Math.max(segments, most);
+    }
+    deliveredBefore = delivered;
+    startedAtUs = nowUs;
+  }
+}

@@ -1,0 +1,156 @@
+package io.kcp4j;
+
+import static io.kcp4j.DrivenKcp.TS_ORIGIN;
+import static io.kcp4j.DrivenKcp.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.LossSample;
+import io.netty.buffer.ByteBuf;
+import org.junit.jupiter.api.Test;
+
+/** What the send window and the send queue allow below a large limit. */
+class SendWindowTest {
+
+  private static final int RTT_US = 100_000;
+
+  private static KcpConfig.Builder uncontrolled() {
+    return KcpConfig.builder().congestionControl(CongestionControl.NONE).maxBurst(0);
+  }
+
+  /** A session whose peer takes more than it ever sends. */
+  private static DrivenKcp open(KcpConfig.Builder config) {
+    DrivenKcp driven = new DrivenKcp(config);
+    driven.peerWnd = KcpConfig.MAX_WINDOW;
+    driven.receiveBatch(driven.wins());
+    return driven;
+  }
+
+  private static void fill(DrivenKcp driven) {
+    ByteBuf data = bytes(1176 * 1024);
+    boolean isSending;
+    do {
+      int inFlight = driven.kcp.stats().inFlight();
+      driven.kcp.send(data.readerIndex(0));
+      driven.kcp.afterSend(driven.nowUs, driven);
+      isSending = driven.kcp.stats().inFlight() > inFlight;
+    } while (isSending);
+  }
+
+  /** A round trip passes, at whose end the peer acknowledges so many segments. */
+  private static void acknowledge(DrivenKcp driven, int segments) {
+    int newest = driven.peerUna + segments - 1;
+    int ts = TS_ORIGIN + (int) (driven.nowUs / 1000);
+    driven.nowUs += RTT_US;
+    driven.peerUna += segments;
+    driven.receiveBatch(driven.ack(newest, ts));
+    driven.kcp.flush(driven.nowUs, driven);
+  }
+
+  @Test
+  void limitOfAtMost1024SegmentsIsTheWindowFromTheStart() {
+    DrivenKcp driven = open(uncontrolled().sendWindow(1024));
+    fill(driven);
+    assertEquals(1024, driven.kcp.stats().inFlight());
+  }
+
+  @Test
+  void windowBelowALargeLimitBeginsWith256Segments() {
+    DrivenKcp driven = open(uncontrolled().sendWindow(1025));
+    fill(driven);
+    assertEquals(256, driven.kcp.stats().inFlight());
+  }
+
+  @Test
+  void windowIsTwiceWhatAShortestRoundTripDelivers() {
+    DrivenKcp driven = open(uncontrolled());
+    fill(driven);
+    acknowledge(driven, 256);
+    fill(driven);
+    assertEquals(256, driven.kcp.stats().inFlight());
+    acknowledge(driven, 256);
+    fill(driven);
+    assertEquals(512, driven.kcp.stats().inFlight());
+    acknowledge(driven, 300);
+    fill(driven);
+    assertEquals(600, driven.kcp.stats().inFlight());
+    acknowledge(driven, 300);
+    fill(driven);
+    assertEquals(600, driven.kcp.stats().inFlight());
+  }
+
+  @Test
+  void queueOfThePathDoesNotMakeTheWindowGrow() {
+    DrivenKcp driven = open(uncontrolled());
+    fill(driven);
+    acknowledge(driven, 256);
+    fill(driven);
+    acknowledge(driven, 256);
+    for (int i = 0; i < 20; i++) {
+      fill(driven);
+      driven.nowUs += 4 * RTT_US;
+      acknowledge(driven, 500);
+    }
+    fill(driven);
+    assertEquals(512, driven.kcp.stats().inFlight());
+  }
+
+  @Test
+  void windowGrowsToItsLimitAndNotBeyond() {
+    DrivenKcp driven = open(uncontrolled().sendWindow(1500));
+    for (int window : new int[] {256, 256, 512, 1024, 1500, 1500}) {
+      fill(driven);
+      assertEquals(window, driven.kcp.stats().inFlight());
+      acknowledge(driven, window);
+    }
+  }
+
+  @Test
+  void congestionControlAloneBoundsWhatIsInFlight() {
+    DrivenKcp driven =
+        open(KcpConfig.builder().congestionControl(mss -> new Fixed(3000)).maxBurst(0));
+    fill(driven);
+    assertEquals(3000, driven.kcp.stats().inFlight());
+  }
+
+  @Test
+  void queueOfADefaultSessionHas256SegmentsAtFirst() {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+    assertFalse(driven.kcp.send(bytes(1176 * 300)));
+    assertEquals(256, driven.kcp.stats().queued());
+  }
+
+  @Test
+  void queueIsAsLargeAsTheWindowUpTo1024Segments() {
+    DrivenKcp driven =
+        open(KcpConfig.builder().congestionControl(mss -> new Fixed(700)).maxBurst(0));
+    fill(driven);
+    assertEquals(700, driven.kcp.stats().queued());
+    DrivenKcp large =
+        open(KcpConfig.builder().congestionControl(mss -> new Fixed(3000)).maxBurst(0));
+    fill(large);
+    assertEquals(1024, large.kcp.stats().queued());
+  }
+
+  @Test
+  void configuredQueueIsTakenAsItIs() {
+    DrivenKcp driven = open(KcpConfig.builder().sendQueue(5));
+    driven.kcp.send(bytes(1176 * 300));
+    assertEquals(5, driven.kcp.stats().queued());
+  }
+
+  /** A window that never changes. */
+  private record Fixed(int window) implements CongestionControl {
+
+    @Override
+    public void onAck(AckSample sample) {}
+
+    @Override
+    public void onLoss(LossSample sample) {}
+
+    @Override
+    public void onMssChanged(int mssBytes) {}
+  }
+}
