@@ -98,16 +98,16 @@ final class SessionOptions {
       order = LAST,
       names = "--sndwnd",
       paramLabel = "N",
-      defaultValue = "256",
-      description = "Send window, in segments (default: ${DEFAULT-VALUE}).")
+      defaultValue = "" + KcpConfig.DEFAULT_WINDOW,
+      description = "Largest send window, in segments (default: ${DEFAULT-VALUE}).")
   private int sendWindow;
 
   @Option(
       order = LAST,
       names = "--rcvwnd",
       paramLabel = "N",
-      defaultValue = "256",
-      description = "Receive window, in segments (default: ${DEFAULT-VALUE}).")
+      defaultValue = "" + KcpConfig.DEFAULT_WINDOW,
+      description = "Largest receive window, in segments (default: ${DEFAULT-VALUE}).")
   private int receiveWindow;
 
   @Option(
