@@ -96,9 +96,8 @@ final class SegmentEvents {
     if (!config.isSendWindowTuned()) {
       return config.sendWindow();
     }
-    return sendWindow == null
-        ? KcpConfig.INITIAL_WINDOW
-        : Math.min(sendWindow.segments(), config.sendWindow());
+    int window = sendWindow == null ? KcpConfig.INITIAL_WINDOW : sendWindow.segments();
+    return Math.min(window + acknowledgedBehindGap(), config.sendWindow());
   }
 
   /** A flush begins. Without a control, the send window may grow. */
@@ -124,13 +123,16 @@ final class SegmentEvents {
     if (!isSelective) {
       return window;
     }
-    int acknowledged = Transmitter.inFlight(kcp) - kcp.losses.unacknowledged();
-    return (int) Math.min((long) window + acknowledged, Integer.MAX_VALUE);
+    return (int) Math.min((long) window + acknowledgedBehindGap(), Integer.MAX_VALUE);
+  }
+
+  private int acknowledgedBehindGap() {
+    return Transmitter.inFlight(kcp) - kcp.losses.unacknowledged();
   }
 
   /** Whether an acknowledgement opens the window though {@code una} has not advanced. */
   boolean isWindowSelective() {
-    return isSelective;
+    return isSelective || sendWindow != null;
   }
 
   /** A segment has been sent, header included {@code bytes} long. */

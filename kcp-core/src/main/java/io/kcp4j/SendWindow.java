@@ -5,7 +5,9 @@ package io.kcp4j;
  * KcpConfig#MAX_FIXED_WINDOW} segments: protocol.md 4.1. Only the windows bound what such a session
  * has in flight, and a large one would fill every queue of the path. So it begins with {@link
  * KcpConfig#INITIAL_WINDOW} segments and grows to twice the bandwidth-delay product: the segments
- * delivered in a period, for a shortest round trip. It does not shrink.
+ * delivered in a period, for a shortest round trip. It does not shrink. As that of BBR, it does not
+ * count what is acknowledged behind a gap: otherwise a window that waits for a lost segment would
+ * deliver half of what the path carries, and not grow.
  */
 final class SendWindow {
 

@@ -108,6 +108,18 @@ class SendWindowTest {
   }
 
   @Test
+  void windowDoesNotCountWhatIsAcknowledgedBehindAGap() {
+    DrivenKcp driven = open(uncontrolled().sendWindow(1025));
+    fill(driven);
+    for (int sn = 1; sn <= 40; sn++) {
+      driven.input(driven.ack(sn, TS_ORIGIN));
+    }
+    fill(driven);
+    assertEquals(256, driven.kcp.stats().inFlight());
+    assertEquals(296, driven.kcp.sendNext() - driven.kcp.sendUna());
+  }
+
+  @Test
   void congestionControlAloneBoundsWhatIsInFlight() {
     DrivenKcp driven =
         open(KcpConfig.builder().congestionControl(mss -> new Fixed(3000)).maxBurst(0));

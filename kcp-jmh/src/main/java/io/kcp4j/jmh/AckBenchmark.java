@@ -29,6 +29,9 @@ public class AckBenchmark extends KcpBenchmark {
 
   private static final int MESSAGE_BYTES = 64;
 
+  /** The period in which a send window grows. */
+  private static final int ROUND_TRIP_US = 100_000;
+
   /** The parameters. */
   @State(Scope.Thread)
   public static class Flight {
@@ -63,6 +66,7 @@ public class AckBenchmark extends KcpBenchmark {
     private Kcp[] sessions;
     private ByteBuf[] datagrams;
     private int next;
+    private long nowUs;
 
     /** Makes sessions with nothing in flight. */
     @Setup
@@ -70,12 +74,42 @@ public class AckBenchmark extends KcpBenchmark {
       int segments = flight.window + flight.lost();
       sessions = new Kcp[ACKS / flight.window];
       for (int i = 0; i < sessions.length; i++) {
-        sessions[i] = session(KcpConfig.builder().delivery(Delivery.MESSAGE).sendWindow(segments));
+        sessions[i] = session(config(segments));
+        widen(sessions[i], segments);
       }
       datagrams = new ByteBuf[flight.window / ACKS_PER_DATAGRAM];
       for (int i = 0; i < datagrams.length; i++) {
         datagrams[i] = ALLOCATOR.directBuffer(MTU_BYTES);
       }
+    }
+
+    private static KcpConfig.Builder config(int segments) {
+      return KcpConfig.builder()
+          .delivery(Delivery.MESSAGE)
+          .sendWindow(segments)
+          .sendQueue(segments);
+    }
+
+    /** Has windows acknowledged, each after a round trip, until one has so many segments. */
+    private void widen(Kcp kcp, int segments) {
+      next = 0;
+      nowUs = 0;
+      for (int inFlight = 0; inFlight < segments; ) {
+        for (int i = 0; i < segments; i++) {
+          kcp.send(message.setIndex(0, MESSAGE_BYTES));
+        }
+        kcp.flush(nowUs, slots);
+        inFlight = kcp.stats().inFlight();
+        next += inFlight;
+        ByteBuf ack = control(Segment.ACK, ts(), next - 1, next);
+        nowUs += ROUND_TRIP_US;
+        kcp.input(ack, nowUs);
+        ack.release();
+      }
+    }
+
+    private int ts() {
+      return (int) (nowUs / 1_000);
     }
 
     /** Puts a new window in flight. */
@@ -84,18 +118,18 @@ public class AckBenchmark extends KcpBenchmark {
       int first = next;
       next += flight.window + flight.lost();
       for (Kcp kcp : sessions) {
-        acknowledgeBelow(first, kcp, 0);
+        acknowledgeBelow(first, kcp, nowUs);
         for (int sn = first; sn != next; sn++) {
           kcp.send(message.setIndex(0, MESSAGE_BYTES));
         }
-        kcp.flush(0, slots);
+        kcp.flush(nowUs, slots);
       }
       for (int i = 0; i < datagrams.length; i++) {
         int offset = i * ACKS_PER_DATAGRAM;
         datagrams[i].clear();
         for (int k = 0; k < ACKS_PER_DATAGRAM; k++) {
           int sn = first + flight.lost() + offset + k;
-          writeControl(datagrams[i], Segment.ACK, 0, sn, first + flight.una(offset));
+          writeControl(datagrams[i], Segment.ACK, ts(), sn, first + flight.una(offset));
         }
       }
     }
@@ -153,7 +187,7 @@ public class AckBenchmark extends KcpBenchmark {
   public void acknowledge(Sessions state) {
     for (Kcp kcp : state.sessions) {
       for (ByteBuf datagram : state.datagrams) {
-        kcp.input(datagram, 10_000);
+        kcp.input(datagram, state.nowUs + 10_000);
       }
     }
   }
