@@ -24,7 +24,7 @@ final class BlackHoleDetector {
 
   private static final int SUSPECTS = 3;
 
-  /** How many segments behind a lost one are looked at: a search is short in every window. */
+  /** How many segments are looked at in a row: a search is short in every window. */
   private static final int MAX_SEARCHED = 256;
 
   /** Which of the segments sent after a lost one have arrived. */
@@ -99,10 +99,37 @@ final class BlackHoleDetector {
 
   /** What has arrived of what left with the last transmission of the segment or later. */
   private Arrived arrivedBehind(int index, int bytes) {
+    int behind = kcp.sending.sn(index) + 1;
+    Arrived arrived = arrivedFrom(behind, index, bytes);
+    if (arrived == Arrived.LARGE) {
+      return arrived;
+    }
+    // In a large window, those that were sent for the first time since are far behind.
+    Arrived arrivedNew = arrivedFrom(firstSentSince(behind, index), index, bytes);
+    return arrivedNew == Arrived.NOTHING ? arrived : arrivedNew;
+  }
+
+  /** The first segment from {@code sn} on that was new when the one at {@code index} left last. */
+  private int firstSentSince(int sn, int index) {
+    int lastTs = kcp.losses.lastTs(index);
+    int from = sn;
+    int to = kcp.sending.next();
+    while (to - from > 0) {
+      int middle = from + (to - from) / 2;
+      if (kcp.losses.firstTs(kcp.sending.index(middle)) - lastTs < 0) {
+        from = middle + 1;
+      } else {
+        to = middle;
+      }
+    }
+    return from;
+  }
+
+  private Arrived arrivedFrom(int firstSn, int index, int bytes) {
     SendBuffer sending = kcp.sending;
     long sinceUs = kcp.losses.sentAtUs(index);
     Arrived arrived = Arrived.NOTHING;
-    int sn = sending.sn(index) + 1;
+    int sn = firstSn;
     for (int left = Math.min(sending.next() - sn, MAX_SEARCHED); left > 0; left--, sn++) {
       int behind = sending.index(sn);
       if (!sending.isAwaited(sn) && kcp.losses.sentAtUs(behind) >= sinceUs) {
