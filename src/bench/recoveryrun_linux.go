@@ -122,8 +122,8 @@ const (
 	atServer                 // bulk data
 )
 
-// settle is how long data goes on after it has begun to arrive again, to be checked.
-const settle = 2 * time.Second
+// checkTime is how long data goes on after it has begun to arrive again, to be checked.
+const checkTime = 2 * time.Second
 
 // startLimit is how long a session may take to begin.
 const startLimit = 20 * time.Second
@@ -149,7 +149,7 @@ func measureFirstData(
 			return s.hasRecovered(end, at, &figure)
 		})
 		if err == nil {
-			err = wait(interrupt, settle)
+			err = wait(interrupt, checkTime)
 		}
 		if err != nil {
 			return nil, err
@@ -346,7 +346,7 @@ func (u *upload) measure(
 		return []recoveryFigure{elapsed}, nil
 	}
 	// Copies that were sent before the last acknowledgement are on their way.
-	if err := wait(interrupt, 2*s.path.Delay+settle); err != nil {
+	if err := wait(interrupt, 2*s.path.Delay+checkTime); err != nil {
 		return nil, err
 	}
 	sent := float64(s.link.Snapshot().Up.Bytes) / float64(u.bytes)
