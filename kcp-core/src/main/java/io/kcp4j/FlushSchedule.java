@@ -47,9 +47,10 @@ final class FlushSchedule {
 
   /** A datagram has been received: the session has been stopped if it is long after a deadline. */
   void datagramReceived(long nowUs) {
-    if (nowUs - nextUs >= STOP_US) {
+    long lateUs = nowUs - nextUs;
+    if (lateUs >= STOP_US) {
       nextUs = Kcp.NO_DEADLINE;
-      kcp.rtt.stopped(nowUs);
+      kcp.rtt.onResumed(lateUs, nowUs);
     }
   }
 

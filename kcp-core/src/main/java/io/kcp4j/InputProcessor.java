@@ -143,9 +143,9 @@ final class InputProcessor {
   /** A datagram that acknowledges nothing may tell that an outage is over. */
   private static void endWithoutProgress(Kcp kcp, boolean isAnswer, long nowUs) {
     if (isAnswer) {
-      kcp.outage.answered(nowUs);
+      kcp.outage.onProbeAnswered(nowUs);
     } else {
-      kcp.outage.datagramReceived(nowUs);
+      kcp.outage.onDatagramReceived(nowUs);
     }
   }
 
@@ -324,7 +324,7 @@ final class InputProcessor {
       losses.endInput(nowUs);
       kcp.liveness.progress(nowUs);
       if (kcp.outage != null) {
-        kcp.outage.acknowledged(nowUs);
+        kcp.outage.onAcknowledged(nowUs);
       }
       kcp.pacer.acknowledged(acknowledged, nowUs);
     }

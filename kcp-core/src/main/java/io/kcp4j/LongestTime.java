@@ -1,14 +1,14 @@
 package io.kcp4j;
 
 /**
- * The third longest time that acknowledgements took, the peer's delay included, in the last three
- * to six seconds. One or two lost ACKs do not count; a peer that delays its ACKs, and a path that
- * often loses them, do.
+ * The third longest time that acknowledgements took, the peer's delay included, in the last 1.5 to
+ * 3 seconds. One or two lost ACKs do not count; a peer that delays its ACKs, and a path that often
+ * loses them, do.
  */
 final class LongestTime {
 
   /** How long a period lasts. A stall of either side is forgotten after two. */
-  static final long PERIOD_US = 3_000_000;
+  static final long PERIOD_US = 1_500_000;
 
   // The longest times of this period and of the one before, in descending order.
 

@@ -102,13 +102,22 @@ abstract class LossDetector {
    * an acknowledgement of a later segment shows that the path works.
    */
   void retransmitted(int index, int ts, long nowUs) {
-    ring.transmissions[index]++;
+    boolean isResent = ring.isResent(index) && cause == LossCause.TIMEOUT;
+    ring.resent(index, false);
+    if (!isResent || ring.transmissions[index] == 1) {
+      ring.transmissions[index]++;
+    }
     ring.lastTs[index] = ts;
     ring.sentAtUs[index] = nowUs;
     order.remove(index);
     order.append(index);
-    boolean isTimeout = cause == LossCause.TIMEOUT;
-    setTimeout(index, isTimeout ? rtt.backOff(ring.rtoUs[index], noDelay) : timeoutUs(), nowUs);
+    int timeoutUs = timeoutUs();
+    if (isResent) {
+      timeoutUs = ring.rtoUs[index];
+    } else if (cause == LossCause.TIMEOUT) {
+      timeoutUs = rtt.backOff(ring.rtoUs[index], noDelay);
+    }
+    setTimeout(index, timeoutUs, nowUs);
   }
 
   private void setTimeout(int index, int timeoutUs, long nowUs) {
@@ -229,6 +238,7 @@ abstract class LossDetector {
    * this one segment blocks the rest.
    */
   final void resetBackOff(int index, long nowUs) {
+    ring.rtoUs[index] = Math.min(ring.rtoUs[index], timeoutUs());
     if (timesOutAtUs(index) > nowUs + timeoutUs()) {
       setTimeout(index, timeoutUs(), nowUs);
     }
@@ -251,6 +261,16 @@ abstract class LossDetector {
   }
 
   // Losses
+
+  /**
+   * The segment in flight at {@code index} leaves again at once, since its peer may have returned.
+   * Its timeout does not back off, and but for the first time it does not count as a transmission:
+   * the peer, or somebody who replays its packets, decides how often this happens.
+   */
+  final void resend(int index, long nowUs) {
+    ring.resent(index, true);
+    expire(index, nowUs);
+  }
 
   /** The segment in flight at {@code index} times out at once. */
   final void expire(int index, long nowUs) {

@@ -17,10 +17,10 @@ final class Outage {
   /** Probes leave at a distance of this fraction of the outage. */
   private static final int FRACTION = 16;
 
-  /** Probes leave at least as often, unless two timeouts take longer. */
+  /** The longest distance of probes, unless two timeouts take longer. */
   private static final int MAX_DISTANCE_US = 1_000_000;
 
-  /** The oldest segment leaves at most so often for datagrams of the peer. */
+  /** The shortest time between two copies of the oldest segment. */
   private static final int MIN_COPY_DISTANCE_US = 20_000;
 
   /** RFC 9002 §7.2: the initial window, with which Careful Resume (RFC 9959) begins, too. */
@@ -51,9 +51,12 @@ final class Outage {
     this.kcp = kcp;
   }
 
-  /** A segment has timed out, and nothing has been acknowledged for a timeout. */
+  /**
+   * A segment has timed out, and nothing has been acknowledged for a timeout. A peer that may not
+   * know the session, or whose address may be forged, is not probed.
+   */
   void begin(long nowUs) {
-    if (!isOn) {
+    if (!isOn && kcp.isFreshnessExpected()) {
       isOn = true;
       sinceUs = hasAnswered ? sinceUs : kcp.liveness.progressAtUs();
       scheduleProbe(nowUs);
@@ -71,13 +74,9 @@ final class Outage {
     isReserved = false;
   }
 
-  /**
-   * When a probe is due, or {@link Kcp#NO_DEADLINE}. A peer that may not know the session, or whose
-   * address may be forged, is not probed.
-   */
+  /** When a probe is due, or {@link Kcp#NO_DEADLINE}. */
   long deadlineUs() {
-    boolean isAllowed = isOn && kcp.losses.unacknowledged() > 0 && kcp.isFreshnessExpected();
-    return isAllowed ? probeAtUs : Kcp.NO_DEADLINE;
+    return probeAtUs;
   }
 
   /** A flush begins: requests a probe if one is due. */
@@ -101,8 +100,8 @@ final class Outage {
    * segment times out. But the datagram may be a replayed one, and the first segment of all may
    * begin a session: that leaves at most once in a second.
    */
-  void datagramReceived(long nowUs) {
-    if (!isProbing || kcp.losses.unacknowledged() == 0) {
+  void onDatagramReceived(long nowUs) {
+    if (!isProbing) {
       return;
     }
     int oldest = kcp.sending.index(kcp.sending.una());
@@ -110,13 +109,17 @@ final class Outage {
     boolean isFirst = kcp.sending.una() == kcp.firstSn;
     if (nowUs - kcp.losses.sentAtUs(oldest) >= distanceUs
         && (!isFirst || kcp.losses.isRested(oldest, kcp.timestamps.at(nowUs)))) {
-      kcp.losses.expire(oldest, nowUs);
+      kcp.losses.resend(oldest, nowUs);
     }
   }
 
-  /** The peer has answered a probe. */
-  void answered(long nowUs) {
-    if (!isOn) {
+  /**
+   * The peer has answered a probe. If it had answered one before, and has acknowledged nothing
+   * since, the path works and the peer has no memory: its segments go on to back off.
+   */
+  void onProbeAnswered(long nowUs) {
+    if (!isOn || hasAnswered) {
+      onDatagramReceived(nowUs);
       return;
     }
     end();
@@ -129,14 +132,14 @@ final class Outage {
       if (kcp.sending.isAwaited(sn)) {
         int index = kcp.sending.index(sn);
         kcp.losses.resetBackOff(index, nowUs);
-        kcp.losses.expire(index, nowUs);
+        kcp.losses.resend(index, nowUs);
         segments--;
       }
     }
   }
 
   /** Segments have been acknowledged. */
-  void acknowledged(long nowUs) {
+  void onAcknowledged(long nowUs) {
     if (isOn || hasAnswered) {
       end();
       hasAnswered = false;
@@ -147,5 +150,6 @@ final class Outage {
   private void end() {
     isOn = false;
     isProbing = false;
+    probeAtUs = Kcp.NO_DEADLINE;
   }
 }

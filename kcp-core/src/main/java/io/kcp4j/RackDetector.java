@@ -46,8 +46,8 @@ final class RackDetector extends LossDetector {
    */
   private static final int MARGIN_REVIEW_SEGMENTS = 32;
 
-  /** So many times show how long acknowledgements take. */
-  private static final int KNOWN_ACK_TIMES = 32;
+  /** How many samples are needed before the measured time replaces the assumed one. */
+  private static final int KNOWN_ACK_TIMES = 16;
 
   private static final int UNKNOWN = -1;
 
@@ -65,7 +65,7 @@ final class RackDetector extends LossDetector {
   /** Beyond which time {@link LongestTime} changes. */
   private int ackTimeCountsAboveUs;
 
-  // How many times of this period, and of the one before, have been seen, up to what is enough.
+  // The samples of this period, and of the one before, each at most KNOWN_ACK_TIMES.
 
   private byte ackTimes;
   private byte ackTimesBefore;
@@ -365,7 +365,7 @@ final class RackDetector extends LossDetector {
    */
   @Override
   void unaAdvances(int index, long nowUs) {
-    if (transmissions(index) == 1 && !rtt.hasWaited(sentAtUs(index))) {
+    if (transmissions(index) == 1 && !rtt.isSentBeforeStop(sentAtUs(index))) {
       long waitedUs = nowUs - sentAtUs(index);
       sampleAckTime(isThin() ? waitedUs : Math.max(waitedUs, assumedAckTimeUs()), nowUs);
     }

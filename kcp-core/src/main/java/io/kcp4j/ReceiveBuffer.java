@@ -12,7 +12,7 @@ abstract class ReceiveBuffer {
   /** What a peer whose path is not validated may have sent and is not read: protocol.md 8.7. */
   private static final int MAX_UNREAD_BYTES = 64 * 1024;
 
-  /** How many segments a peer sends before it knows the window: that does not matter before. */
+  /** A peer sends 32 segments before it knows the window. Tuning begins after them. */
   private static final int UNTUNED_SEGMENTS = 32;
 
   /** A window larger than the initial one promises at most an eighth of the memory left. */

@@ -80,22 +80,26 @@ final class RttEstimator {
 
   /**
    * This process has been stopped until now, as by a pause of the JVM or of its host: ACKs of what
-   * it had sent before may have waited in the buffer of the socket.
+   * it had sent before may have waited in the buffer of the socket. A first sample that is too long
+   * is better than none.
+   *
+   * @param lateUs by how much it is late
    */
-  void stopped(long nowUs) {
-    if (nowUs - stoppedUntilUs >= STOP_DISTANCE_US) {
+  void onResumed(long lateUs, long nowUs) {
+    boolean isLong = sampled && lateUs >= srttUs / 4;
+    if (isLong && nowUs - stoppedUntilUs >= Math.max(STOP_DISTANCE_US, 4L * srttUs)) {
       stoppedUntilUs = nowUs;
     }
   }
 
   /** Whether the ACK of a transmission may have waited in the buffer of the socket. */
-  boolean hasWaited(long sentAtUs) {
+  boolean isSentBeforeStop(long sentAtUs) {
     return sentAtUs < stoppedUntilUs;
   }
 
   /** An ACK of a datagram shows this round-trip time. */
   void note(int rttUs, long nowUs) {
-    if (!hasWaited(nowUs - rttUs)) {
+    if (!isSentBeforeStop(nowUs - rttUs)) {
       notedUs = notedUs < 0 ? rttUs : Math.min(rttUs, notedUs);
     }
   }

@@ -17,6 +17,10 @@ final class SendWindow {
   private static final int BANDWIDTH_DELAY_PRODUCTS = 2;
 
   private int segments = KcpConfig.INITIAL_WINDOW;
+
+  /** Later ones may contain the queue that this window keeps. */
+  private int leastRttUs = Integer.MAX_VALUE;
+
   private int deliveredBefore;
   private long startedAtUs;
 
@@ -36,14 +40,18 @@ final class SendWindow {
 
   /** A flush begins. The window may grow before. */
   void update(Kcp kcp, long nowUs) {
+    if (!kcp.rtt.hasSample()) {
+      return;
+    }
     int rttUs = kcp.rtt.minRttUs() == 0 ? kcp.rtt.srttUs() : kcp.rtt.minRttUs();
+    leastRttUs = Math.min(leastRttUs, rttUs);
     long periodUs = nowUs - startedAtUs;
-    if (rttUs == 0 || periodUs < Math.max(rttUs, MIN_PERIOD_US)) {
+    if (periodUs < Math.max(leastRttUs, MIN_PERIOD_US)) {
       return;
     }
     int delivered = delivered(kcp);
     if (kcp.sendLimit == null) {
-      long perRoundTrip = (long) (delivered - deliveredBefore) * rttUs / periodUs;
+      long perRoundTrip = (long) (delivered - deliveredBefore) * leastRttUs / periodUs;
       long most = Math.min(BANDWIDTH_DELAY_PRODUCTS * perRoundTrip, kcp.config().sendWindow());
       segments = (int) Math.max(segments, most);
     }

@@ -177,7 +177,7 @@ class KcpOutageTest {
         if (isChallenge(segment)) {
           answer(segment);
         } else if (isData(segment)) {
-          sent[(int) ((driven.nowUs - sinceUs - 1) / (5 * SECOND_US))]++;
+          sent[(int) Math.min(3, (driven.nowUs - sinceUs) / (5 * SECOND_US))]++;
         }
       }
     }
@@ -216,6 +216,43 @@ class KcpOutageTest {
     }
     assertTrue(copies >= SECOND_US / RTT_US / 2, "copies: " + copies);
     assertTrue(copies <= SECOND_US / RTT_US + 2, "copies: " + copies);
+  }
+
+  /** Twenty transmissions of a segment end a session, unless the peer can cause them. */
+  @Test
+  void replayedDatagramsDoNotEndASession() {
+    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().progressTimeoutMs(0));
+    patient.sendSegments(1);
+    SentSegment first = patient.sent().get(0);
+    patient.runTo(RTT_US);
+    patient.peerUna = 1;
+    patient.receiveBatch(patient.ack(0, first.ts()));
+    patient.sendSegments(1);
+    for (int i = 0; i < 500; i++) { // In five seconds.
+      patient.runTo(patient.nowUs + 10_000);
+      patient.receiveBatch(patient.ack(0, first.ts()));
+    }
+    assertTrue(patient.count(KcpCounter.RETRANSMITTED) > 50);
+    assertNull(patient.kcp.failure());
+  }
+
+  /** Else the next timeout could be as long as the outage. */
+  @Test
+  void answerThatFollowsADatagramEndsTheBackOff() {
+    warmUp();
+    long sinceUs = driven.nowUs;
+    driven.sendSegments(1);
+    SentSegment sent = driven.sent().get(0);
+    driven.runTo(sinceUs + 20 * SECOND_US);
+    driven.sent();
+    SentSegment challenge = nextChallenge();
+    driven.runTo(driven.nowUs + RTT_US);
+    driven.sent();
+    driven.input(driven.ack(sent.sn() - 1, sent.ts()));
+    answer(challenge);
+    driven.sent();
+    driven.runTo(driven.nowUs + 2L * driven.kcp.probeTimeoutUs());
+    assertTrue(dataSent() > 0);
   }
 
   @Test
@@ -289,6 +326,17 @@ class KcpOutageTest {
     acknowledge(sent);
     assertEquals(srttUs, driven.kcp.srttUs());
     assertTrue(driven.kcp.probeTimeoutUs() < 2 * RTT_US);
+  }
+
+  /** As by the class loading of a JVM that has just started. */
+  @Test
+  void acknowledgementThatWaitedIsAFirstSample() {
+    driven.sendSegments(1);
+    SentSegment sent = driven.sent().get(0);
+    driven.kcp.nextDeadline();
+    driven.nowUs += SECOND_US;
+    acknowledge(sent);
+    assertEquals(SECOND_US, driven.kcp.srttUs());
   }
 
   @Test

@@ -290,13 +290,13 @@ class RackDetectorTest {
   @Test
   void probeTimeoutAllowsForTheTimeThatAcknowledgementsTake() {
     measureRtt();
-    long nowUs = exchange(31, 100_000, 1_000);
+    long nowUs = exchange(15, 100_000, 1_000);
     assertEquals(RTT_US + INTERVAL_US + 1_000, losses.timeoutUs(), "as long as it is not known");
     nowUs = exchange(1, nowUs, 1_000);
     assertEquals(RTT_US + 2_000, losses.timeoutUs());
-    nowUs = exchange(30, nowUs, 8_000);
+    nowUs = exchange(20, nowUs, 8_000);
     assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
-    exchange(62, nowUs, 1_000); // In six seconds.
+    exchange(62, nowUs, 1_000); // Three seconds are remembered.
     assertEquals(RTT_US + 2_000, losses.timeoutUs());
   }
 
@@ -328,7 +328,7 @@ class RackDetectorTest {
     long nowUs = exchange(100, 100_000, 8_000);
     nowUs = exchange(2, nowUs, 16_000);
     assertEquals(RTT_US + 8_000 + 1_000, losses.timeoutUs());
-    nowUs = exchange(19, nowUs, 8_000); // The next one is the first of another period.
+    nowUs = exchange(3, nowUs, 8_000); // The next one is the first of another period.
     nowUs = exchange(nowUs, 16_000);
     assertEquals(RTT_US + 16_000 + 1_000, losses.timeoutUs(), "the third within two periods");
     exchange(60, nowUs, 8_000);

@@ -207,9 +207,9 @@ class SkipCountDetectorTest {
       }
       if (random.nextInt(10) == 0 && buffer.isAwaited(buffer.una())) {
         losses.resetBackOff(index(buffer.una()), nowUs);
+        timeouts.merge(buffer.una(), rtt.rtoUs(), Math::min);
         if (retransmitAtUs.get(buffer.una()) > nowUs + rtt.rtoUs()) {
           retransmitAtUs.put(buffer.una(), nowUs + rtt.rtoUs());
-          timeouts.put(buffer.una(), rtt.rtoUs());
         }
       }
       assertTimeoutsFound(retransmitAtUs, timeouts, nowUs, random.nextInt(3));

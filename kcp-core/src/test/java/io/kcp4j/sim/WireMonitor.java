@@ -223,14 +223,15 @@ final class WireMonitor {
 
   private void sentPush(ByteBuf datagram, int at, int length, long nowUs) {
     int sn = Segment.sn(datagram, at);
-    if (length == 0 && sn - unaIn < 0) {
+    boolean isMessage = config.delivery() == Delivery.MESSAGE; // It may be empty.
+    if (length == 0 && (sn - unaIn < 0 || (!isMessage && sn - unaForged < 0))) {
       return; // A challenge.
     }
     Check.that(
         Segment.ts(datagram, at) == tsOrigin + (int) (nowUs / VirtualTime.US_PER_MS),
         "sent a timestamp that is not now");
     Check.that(
-        config.delivery() == Delivery.MESSAGE || (Segment.frg(datagram, at) == 0 && length > 0),
+        isMessage || (Segment.frg(datagram, at) == 0 && length > 0),
         "sent a fragment or an empty segment in stream mode");
     if (sn == nextSn) {
       Check.that(
