@@ -102,9 +102,9 @@ abstract class LossDetector {
    * an acknowledgement of a later segment shows that the path works.
    */
   void retransmitted(int index, int ts, long nowUs) {
-    boolean isResent = ring.isResent(index) && cause == LossCause.TIMEOUT;
-    ring.resent(index, false);
-    if (!isResent || ring.transmissions[index] == 1) {
+    boolean isExtra = ring.isExtraDue(index) && cause == LossCause.TIMEOUT;
+    ring.extraDue(index, false);
+    if (!isExtra || ring.transmissions[index] == 1) {
       ring.transmissions[index]++;
     }
     ring.lastTs[index] = ts;
@@ -112,7 +112,7 @@ abstract class LossDetector {
     order.remove(index);
     order.append(index);
     int timeoutUs = timeoutUs();
-    if (isResent) {
+    if (isExtra) {
       timeoutUs = ring.rtoUs[index];
     } else if (cause == LossCause.TIMEOUT) {
       timeoutUs = rtt.backOff(ring.rtoUs[index], noDelay);
@@ -267,8 +267,8 @@ abstract class LossDetector {
    * Its timeout does not back off, and but for the first time it does not count as a transmission:
    * the peer, or somebody who replays its packets, decides how often this happens.
    */
-  final void resend(int index, long nowUs) {
-    ring.resent(index, true);
+  final void retransmitNow(int index, long nowUs) {
+    ring.extraDue(index, true);
     expire(index, nowUs);
   }
 

@@ -109,7 +109,7 @@ final class Outage {
     boolean isFirst = kcp.sending.una() == kcp.firstSn;
     if (nowUs - kcp.losses.sentAtUs(oldest) >= distanceUs
         && (!isFirst || kcp.losses.isRested(oldest, kcp.timestamps.at(nowUs)))) {
-      kcp.losses.resend(oldest, nowUs);
+      kcp.losses.retransmitNow(oldest, nowUs);
     }
   }
 
@@ -132,7 +132,7 @@ final class Outage {
       if (kcp.sending.isAwaited(sn)) {
         int index = kcp.sending.index(sn);
         kcp.losses.resetBackOff(index, nowUs);
-        kcp.losses.resend(index, nowUs);
+        kcp.losses.retransmitNow(index, nowUs);
         segments--;
       }
     }

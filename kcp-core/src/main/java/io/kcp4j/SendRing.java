@@ -11,7 +11,7 @@ final class SendRing {
   private static final byte ACKNOWLEDGED = 1;
   private static final byte LOST_BY_ACKS = 2;
   private static final byte IN_LARGE_DATAGRAMS = 4;
-  private static final byte RESENT = 8;
+  private static final byte EXTRA_DUE = 8;
 
   /** The ring of an empty buffer. */
   static final SendRing NONE = new SendRing(0);
@@ -99,13 +99,13 @@ final class SendRing {
     flags[index] = (byte) (isSet ? flags[index] | flag : flags[index] & ~flag);
   }
 
-  /** Whether the segment at {@code index} leaves next without having timed out. */
-  boolean isResent(int index) {
-    return (flags[index] & RESENT) != 0;
+  /** Whether the segment at {@code index} is retransmitted next without having timed out. */
+  boolean isExtraDue(int index) {
+    return (flags[index] & EXTRA_DUE) != 0;
   }
 
-  void resent(int index, boolean isResent) {
-    flag(index, RESENT, isResent);
+  void extraDue(int index, boolean isExtraDue) {
+    flag(index, EXTRA_DUE, isExtraDue);
   }
 
   /** When the segment at {@code index} times out, in microseconds. */
