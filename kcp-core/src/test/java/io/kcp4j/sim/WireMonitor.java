@@ -32,6 +32,7 @@ final class WireMonitor {
   private long datagrams;
   private long bytes;
   private long retransmitted;
+  private int possiblyRetransmitted;
   private long acks;
   private long lastAckAtUs = Long.MIN_VALUE;
   private long lastPushInAtUs = Long.MIN_VALUE / 2;
@@ -90,6 +91,11 @@ final class WireMonitor {
 
   long bytes() {
     return bytes;
+  }
+
+  /** PUSHes that were challenges, or retransmissions of empty messages. */
+  int possiblyRetransmitted() {
+    return possiblyRetransmitted;
   }
 
   long retransmitted() {
@@ -223,9 +229,11 @@ final class WireMonitor {
 
   private void sentPush(ByteBuf datagram, int at, int length, long nowUs) {
     int sn = Segment.sn(datagram, at);
-    boolean isMessage = config.delivery() == Delivery.MESSAGE; // It may be empty.
-    if (length == 0 && (sn - unaIn < 0 || (!isMessage && sn - unaForged < 0))) {
-      return; // A challenge.
+    boolean isMessage = config.delivery() == Delivery.MESSAGE;
+    if (length == 0 && (sn - unaIn < 0 || sn - unaForged < 0)) {
+      // A challenge; or an empty message that is sent again, if una is not known exactly here.
+      possiblyRetransmitted += isMessage && sn - unaIn >= 0 ? 1 : 0;
+      return;
     }
     Check.that(
         Segment.ts(datagram, at) == tsOrigin + (int) (nowUs / VirtualTime.US_PER_MS),
