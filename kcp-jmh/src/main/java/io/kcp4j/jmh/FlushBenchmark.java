@@ -35,11 +35,14 @@ public class FlushBenchmark extends KcpBenchmark {
     int next;
     long nowUs;
 
-    /** Puts a window in flight. */
+    /** Puts a window in flight. Before the first acknowledgement, only its oldest would time out. */
     @Setup
     public void open() {
       payload.writeZero(WINDOW * PAYLOAD_BYTES);
       kcp = session(KcpConfig.builder().sendWindow(WINDOW));
+      queue();
+      kcp.flush(nowUs, slots);
+      acknowledgeBelow(next, kcp, 0);
       queue();
       kcp.flush(nowUs, slots);
       check(kcp.stats().inFlight() == WINDOW, "the window is not full");
