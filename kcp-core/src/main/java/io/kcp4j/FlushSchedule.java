@@ -20,7 +20,7 @@ final class FlushSchedule {
   /** When what waits has to leave. */
   private long flushAtUs = Kcp.NO_DEADLINE;
 
-  /** What the driver was told last. */
+  /** The deadline that the driver has asked for last. */
   private long nextUs = Kcp.NO_DEADLINE;
 
   /** Whether that is beyond the interval, since the pacer lets nothing leave before. */
