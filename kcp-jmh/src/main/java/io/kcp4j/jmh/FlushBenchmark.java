@@ -35,7 +35,9 @@ public class FlushBenchmark extends KcpBenchmark {
     int next;
     long nowUs;
 
-    /** Puts a window in flight. Before the first acknowledgement, only its oldest would time out. */
+    /**
+     * Puts a window in flight. Before the first acknowledgement, only its oldest would time out.
+     */
     @Setup
     public void open() {
       payload.writeZero(WINDOW * PAYLOAD_BYTES);
