@@ -36,7 +36,8 @@ final class FlushSchedule {
     long retransmit = Math.max(kcp.losses.deadlineUs(), kcp.pacer.opensAtUs());
     long end = Math.min(kcp.probe.nextAtUs(), kcp.liveness.deadlineUs());
     long next = Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
-    return Math.min(Math.min(next, kcp.challengeAtUs()), kcp.outageProbeAtUs());
+    long probe = Math.min(kcp.outageProbeAtUs(), kcp.rttProbeAtUs());
+    return Math.min(Math.min(next, kcp.challengeAtUs()), probe);
   }
 
   /** {@link #deadlineUs}, for the driver. */
@@ -60,7 +61,8 @@ final class FlushSchedule {
         && !kcp.probe.isRequested()
         && !kcp.advertised.isUpdatePending()
         && !kcp.advertised.isWithheld()
-        && !kcp.admission.isDeferred();
+        && !kcp.admission.isDeferred()
+        && kcp.rttProbeAtUs() == Kcp.NO_DEADLINE;
   }
 
   /** A flush begins, which takes all that waits. */
@@ -74,6 +76,9 @@ final class FlushSchedule {
     kcp.admission.endDeferral(nowUs);
     if (kcp.outage != null) {
       kcp.outage.beginFlush(nowUs);
+    }
+    if (kcp.rttProbe != null) {
+      kcp.rttProbe.beginFlush(nowUs);
     }
   }
 

@@ -118,7 +118,11 @@ final class InputProcessor {
     kcp.receiving.endDatagram(origin);
     kcp.counters.add(KcpCounter.SEGMENTS_IN, segments);
     boolean isStale = una - newestUna < 0;
-    int rttSampleUs = kcp.rtt.endDatagram(origin == Origin.NETWORK);
+    int rttSampleUs = kcp.rtt.endDatagram(origin == Origin.NETWORK, nowUs);
+    if ((effects & ANSWER) != 0) {
+      int rttMs = kcp.timestamps.at(nowUs) - kcp.probe.answeredTs();
+      kcp.rtt.sampleChallenge(rttMs * Kcp.US_PER_MS, nowUs);
+    }
     acknowledgeBelow(kcp, una, unacknowledged, rttSampleUs, nowUs);
     boolean isFresh =
         (effects & FRESH) != 0
@@ -259,7 +263,8 @@ final class InputProcessor {
     boolean isExact =
         (kcp.takesMessages() || !kcp.isPeerProven) && isExact(kcp, second, (effects & ACK) == 0);
     int own = isExact ? ACK | EXACT_ACK : ACK;
-    if (kcp.probe.takeAnswer(ts, kcp.timestamps.at(nowUs))) {
+    int nowTs = kcp.timestamps.at(nowUs);
+    if (kcp.probe.takeAnswer(ts, nowTs)) {
       own |= FRESH | ANSWER;
     }
     SendBuffer sending = kcp.sending;
@@ -268,7 +273,7 @@ final class InputProcessor {
     }
     int index = sending.index(sn);
     boolean genuine = kcp.losses.wasSentAt(index, ts);
-    int rttUs = kcp.losses.rttUs(index, ts, kcp.timestamps.at(nowUs), nowUs);
+    int rttUs = kcp.losses.rttUs(index, ts, nowTs, nowUs);
     if (kcp.events.isActive()) {
       DeliveredTransmission delivered = delivered(kcp.losses, index, ts, genuine);
       kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);

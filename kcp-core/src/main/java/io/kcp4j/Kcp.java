@@ -88,6 +88,9 @@ public final class Kcp {
   /** Null before the first outage. */
   Outage outage;
 
+  /** Null before the first write after a pause. */
+  RttProbe rttProbe;
+
   /** Null until a large segment has been lost often. */
   BlackHoleDetector blackHoles;
 
@@ -569,6 +572,20 @@ public final class Kcp {
   /** When a probe is due in an outage, or {@link #NO_DEADLINE}. */
   long outageProbeAtUs() {
     return outage == null ? NO_DEADLINE : outage.deadlineUs();
+  }
+
+  /** New segments have left: those that are far apart give few samples of the round-trip time. */
+  void sentNew(long nowUs) {
+    if (rttProbe != null) {
+      rttProbe.sentNew(nowUs);
+    } else if (rtt.isStale(nowUs)) {
+      rttProbe = new RttProbe(this, nowUs);
+    }
+  }
+
+  /** When the round-trip time is probed, or {@link #NO_DEADLINE}. */
+  long rttProbeAtUs() {
+    return rttProbe == null ? NO_DEADLINE : rttProbe.deadlineUs();
   }
 
   /** The detector, which is made if there is none. */

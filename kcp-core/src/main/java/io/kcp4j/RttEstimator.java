@@ -24,13 +24,17 @@ final class RttEstimator {
   /** While the process stops more often than this, its delays are part of round trips. */
   private static final long STOP_DISTANCE_US = 1_000_000;
 
+  /** A session that writes less often than this has few samples. */
+  private static final long FRESH_US = 500_000;
+
   /** RFC 8985 §5.1 asks for a windowed minimum. The period is that of BBR. */
   private static final long MIN_RTT_PERIOD_US = 10_000_000;
 
+  /** Before all times, and far enough from them for a difference. */
+  private static final long NEVER = Long.MIN_VALUE / 2;
+
   private int srttUs;
   private int rttVarUs;
-  private int rtoUs = INITIAL_RTO_US;
-  private boolean sampled;
   private int minRtoUs;
   private int intervalUs;
 
@@ -40,8 +44,11 @@ final class RttEstimator {
   private int leastBeforeUs = Integer.MAX_VALUE;
   private long periodEndsAtUs;
 
+  /** When the last sample was taken, or {@link #NEVER}. */
+  private long sampledAtUs = NEVER;
+
   /** When this process went on after it was stopped last. */
-  private long stoppedUntilUs = Long.MIN_VALUE / 2;
+  private long stoppedUntilUs = NEVER;
 
   /** The shortest time that the ACKs of the datagram have shown that is taken in. */
   private int notedUs = AckSample.NO_RTT;
@@ -53,11 +60,10 @@ final class RttEstimator {
       minRtoUs = config.noDelay() ? MIN_RTO_NO_DELAY_US : MIN_RTO_US;
     }
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
-    update();
   }
 
   boolean hasSample() {
-    return sampled;
+    return sampledAtUs != NEVER;
   }
 
   int srttUs() {
@@ -68,6 +74,16 @@ final class RttEstimator {
     return rttVarUs;
   }
 
+  /** When the last sample was taken; long ago before the first. */
+  long sampledAtUs() {
+    return sampledAtUs;
+  }
+
+  /** Whether the last sample is so old that the path may have changed since. */
+  boolean isStale(long nowUs) {
+    return hasSample() && nowUs - sampledAtUs >= FRESH_US;
+  }
+
   /** The least round-trip time of the last ten to twenty seconds; 0 before the first sample. */
   int minRttUs() {
     int us = Math.min(leastUs, leastBeforeUs);
@@ -75,7 +91,8 @@ final class RttEstimator {
   }
 
   int rtoUs() {
-    return rtoUs;
+    int rto = hasSample() ? srttUs + Math.max(intervalUs, 4 * rttVarUs) : INITIAL_RTO_US;
+    return Math.min(Math.max(rto, minRtoUs), MAX_RTO_US);
   }
 
   /**
@@ -86,7 +103,7 @@ final class RttEstimator {
    * @param lateUs by how much it is late
    */
   void onResumed(long lateUs, long nowUs) {
-    boolean isLong = sampled && lateUs >= srttUs / 4;
+    boolean isLong = hasSample() && lateUs >= srttUs / 4;
     if (isLong && nowUs - stoppedUntilUs >= Math.max(STOP_DISTANCE_US, 4L * srttUs)) {
       stoppedUntilUs = nowUs;
     }
@@ -110,18 +127,30 @@ final class RttEstimator {
    * @param isSample false to take none
    * @return the sample, or {@link AckSample#NO_RTT}
    */
-  int endDatagram(boolean isSample) {
+  int endDatagram(boolean isSample, long nowUs) {
     int us = isSample ? notedUs : AckSample.NO_RTT;
     notedUs = AckSample.NO_RTT;
     if (us >= 0) {
-      sample(us);
+      sample(us, nowUs);
     }
     return us;
   }
 
-  void sample(int rttUs) {
-    if (!sampled) {
-      sampled = true;
+  /**
+   * The answer to a challenge shows this round-trip time. While segments give samples, it is none.
+   * Else it is the only one of a second, and the mean of those before says little about the path:
+   * it counts as the eight that a second of traffic would have brought.
+   */
+  void sampleChallenge(int rttUs, long nowUs) {
+    if (isStale(nowUs) && !isSentBeforeStop(nowUs - rttUs)) {
+      rttVarUs += (Math.abs(rttUs - srttUs) - rttVarUs) / 2;
+      srttUs = rttUs;
+      sampledAtUs = nowUs;
+    }
+  }
+
+  void sample(int rttUs, long nowUs) {
+    if (!hasSample()) {
       srttUs = rttUs;
       rttVarUs = rttUs / 2;
     } else {
@@ -131,7 +160,7 @@ final class RttEstimator {
       boolean farBelow = rttUs < srttUs - rttVarUs;
       rttVarUs += (distance - rttVarUs) >> (farBelow ? 5 : 2);
     }
-    update();
+    sampledAtUs = nowUs;
   }
 
   /** A round trip that may be the least. */
@@ -142,11 +171,6 @@ final class RttEstimator {
       periodEndsAtUs = nowUs + MIN_RTT_PERIOD_US;
     }
     leastUs = Math.min(leastUs, rttUs);
-  }
-
-  private void update() {
-    int rto = sampled ? srttUs + Math.max(intervalUs, 4 * rttVarUs) : INITIAL_RTO_US;
-    rtoUs = Math.min(Math.max(rto, minRtoUs), MAX_RTO_US);
   }
 
   /** The timeout after {@code segmentRtoUs} has passed without an acknowledgement. */

@@ -132,6 +132,9 @@ final class Transmitter {
 
   private static void sendQueued(Kcp kcp, int window, int ts, long nowUs) {
     int left = Math.min(kcp.sending.queued(), window - inFlight(kcp));
+    if (left > 0) {
+      kcp.sentNew(nowUs);
+    }
     while (left > 0 && kcp.pacer.isOpen(nowUs) && kcp.writer.isNewAllowed()) {
       int sent = kcp.writer.pushNew(Math.min(left, kcp.pacer.room()), ts);
       left -= sent;

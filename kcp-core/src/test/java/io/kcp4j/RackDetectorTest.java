@@ -69,7 +69,7 @@ class RackDetectorTest {
     int rttUs = losses.rttUs(index(segment), ts(sentAtUs), ts(nowUs), nowUs);
     buffer.acknowledge(FIRST + segment, ts(sentAtUs), rttUs, nowUs);
     losses.endAcks(nowUs);
-    rtt.sample(rttUs);
+    rtt.sample(rttUs, 0);
     buffer.acknowledgeBelow(buffer.una(), nowUs);
     losses.endInput(nowUs);
   }
@@ -508,12 +508,12 @@ class RackDetectorTest {
 
   @Test
   void windowIsAtMostHalfARoundTrip() {
-    rtt.sample(400_000);
+    rtt.sample(400_000, 0);
     ReorderingWindow window = new ReorderingWindow(rtt);
     window.retransmittedSpuriously(150_000);
     assertEquals(151_000, window.us());
     for (int i = 0; i < 100; i++) {
-      rtt.sample(RTT_US);
+      rtt.sample(RTT_US, 0);
     }
     assertEquals(rtt.srttUs() / 2, window.us());
     assertFalse(window.allowsFor(rtt.srttUs() / 2));
@@ -531,7 +531,7 @@ class RackDetectorTest {
     }
     assertEquals(5, spurious());
     for (int i = 0; i < 100; i++) {
-      rtt.sample(RTT_US);
+      rtt.sample(RTT_US, 0);
     }
     assertEquals(0, rtt.rttVarUs() / 1_000);
     assertTrue(losses.timeoutUs() >= RTT_US + 30_000, losses.timeoutUs() + " us");

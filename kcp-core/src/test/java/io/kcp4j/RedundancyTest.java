@@ -19,7 +19,7 @@ class RedundancyTest {
   private final DrivenKcp driven = new DrivenKcp(KcpConfig.builder().maxBurst(0));
 
   private void sampleRtt(int rttUs, long nowUs) {
-    rtt.sample(rttUs);
+    rtt.sample(rttUs, 0);
     rtt.sampleMinRtt(rttUs, nowUs);
   }
 

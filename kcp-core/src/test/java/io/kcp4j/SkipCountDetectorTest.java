@@ -188,7 +188,7 @@ class SkipCountDetectorTest {
     Map<Integer, Integer> timeouts = new HashMap<>();
     long nowUs = 0;
     for (int step = 0; step < 5000; step++, nowUs += random.nextInt(3_000)) {
-      rtt.sample(random.nextInt(60_000));
+      rtt.sample(random.nextInt(60_000), 0);
       for (int i = random.nextInt(4); i > 0; i--) {
         int sn = sendNew(nowUs);
         timeouts.put(sn, rtt.rtoUs());

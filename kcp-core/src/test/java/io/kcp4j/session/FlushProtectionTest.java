@@ -390,9 +390,10 @@ class FlushProtectionTest {
     ticks(100, 1250);
     flush(313);
     acknowledgeAll();
-    assertTrue(session.kcp().isQuiescent());
+    assertTrue(session.kcp().isDrained());
     runFor(3 * MS);
     assertEquals(list("D313 DF DF DF P339"), sent());
+    runFor(5_000 * MS); // Probes of the round-trip time, of which WINSs say nothing.
     assertEquals(Long.MAX_VALUE, deadlines.nextDeadline());
   }
 
@@ -566,6 +567,7 @@ class FlushProtectionTest {
     for (int i = 0; i < 1_800; i++) {
       sent.addAll(tick(1250));
     }
+    sent.removeIf("0"::equals); // Probes of the round-trip time, of which WINSs say nothing.
     assertEquals(1_797, sent.stream().filter("1250"::equals).count());
     assertEquals(9, sent.stream().filter(packet -> packet.startsWith("P")).count());
     assertEquals(1_797 + 3 * 7, sent.size());

@@ -45,6 +45,9 @@ public final class SimulatedPeer {
 
   private static final int MAX_PROBE_WAIT_US = 120_000_000;
 
+  /** How long after its last write a session probes the round-trip time. */
+  private static final int RTT_PROBING_US = 5_000_000;
+
   private final String name;
   private final Scenario.Side side;
   private final VirtualTime time;
@@ -468,7 +471,8 @@ public final class SimulatedPeer {
     } else if (stats.queued() > 0) {
       Check.that(deadline <= nowUs + MAX_PROBE_WAIT_US, "nothing waits for the window to open");
     } else if (kcp.isDrained()
-        && nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + 2 * intervalUs()) {
+        && nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + 2 * intervalUs()
+        && nowUs > wire.lastNewOutAtUs() + RTT_PROBING_US) {
       // ACKs leave within an interval and, on a lossy path, once more within another.
       Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
     }

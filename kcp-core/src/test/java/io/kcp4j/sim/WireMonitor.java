@@ -36,6 +36,7 @@ final class WireMonitor {
   private long acks;
   private long lastAckAtUs = Long.MIN_VALUE;
   private long lastPushInAtUs = Long.MIN_VALUE / 2;
+  private long lastNewOutAtUs = Long.MIN_VALUE / 2;
 
   WireMonitor(
       int conv,
@@ -114,6 +115,11 @@ final class WireMonitor {
   /** When the last PUSH was taken in. */
   long lastPushInAtUs() {
     return lastPushInAtUs;
+  }
+
+  /** When the last new segment was sent. */
+  long lastNewOutAtUs() {
+    return lastNewOutAtUs;
   }
 
   /** Notes a genuine datagram that the side receives; returns how many PUSHes it has. */
@@ -249,6 +255,7 @@ final class WireMonitor {
       int largest = config.delivery() == Delivery.STREAM ? config.mssBytes() : largestMss;
       Check.that(length <= largest, "sent a segment larger than the MTU allows");
       nextSn++;
+      lastNewOutAtUs = nowUs;
     } else {
       Check.that(sn - nextSn < 0, () -> "sent sn " + sn + " while " + nextSn + " is next");
       Check.that(sn - unaIn >= 0, () -> "sent sn " + sn + " sent again, una was " + unaIn);
