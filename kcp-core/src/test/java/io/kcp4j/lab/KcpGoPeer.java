@@ -118,6 +118,13 @@ final class KcpGoPeer implements LabPeer {
     }
   }
 
+  /** When a segment that is in flight now is sent again at the latest, from its last time on. */
+  long longestTimeoutUs() {
+    int longestMs =
+        sessions.values().stream().mapToInt(KcpGoSession::longestTimeoutMs).max().orElse(0);
+    return (longestMs + intervalMs) * 1_000L;
+  }
+
   @Override
   public KcpCounters counters() {
     return counters;

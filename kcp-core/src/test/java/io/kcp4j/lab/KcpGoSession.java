@@ -309,6 +309,16 @@ final class KcpGoSession implements LabSession {
     rtoMs = Math.min(Math.max(MIN_RTO_MS, rto), MAX_RTO_MS);
   }
 
+  /** The longest timeout of a segment in flight, in milliseconds; 0 without any. */
+  int longestTimeoutMs() {
+    int longestMs = 0;
+    for (int sn = sendUna; sn != sendNext; sn++) {
+      SentSegment segment = inFlight[sn & mask];
+      longestMs = Math.max(longestMs, segment.isAcknowledged ? 0 : segment.rtoMs);
+    }
+    return longestMs;
+  }
+
   // Output
 
   /** Returns when to flush again at the latest, in milliseconds from now. */

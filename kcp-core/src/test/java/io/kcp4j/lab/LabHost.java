@@ -116,6 +116,11 @@ final class LabHost implements LabPeer {
     time.after(0, this::arm);
   }
 
+  /** The probe timeout of the first session. */
+  int probeTimeoutUs() {
+    return sessions.get(0).kcp().probeTimeoutUs();
+  }
+
   private long clockUs() {
     return time.nowUs() + clockOffsetUs;
   }
