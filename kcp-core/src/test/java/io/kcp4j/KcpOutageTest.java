@@ -192,7 +192,8 @@ class KcpOutageTest {
     List<SentSegment> sent = driven.sent();
     driven.runTo(driven.nowUs + 20 * SECOND_US);
     driven.sent();
-    acknowledge(sent.get(0));
+    driven.peerUna = sent.get(0).sn() + 1;
+    driven.receiveBatch(driven.ack(sent.get(0).sn() - 1, 0)); // No sample of 20 s.
     driven.runTo(driven.nowUs + 2L * driven.kcp.probeTimeoutUs());
     List<Integer> sns = driven.sentSns(Segment.PUSH);
     for (int i = 1; i < 5; i++) {
