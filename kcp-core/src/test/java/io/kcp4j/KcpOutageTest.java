@@ -7,7 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A session whose peer does not answer for some time. Round trips take 40 ms. */
 class KcpOutageTest {
@@ -161,6 +164,28 @@ class KcpOutageTest {
       assertTrue(sns.contains(una + i), "of " + sns);
     }
     assertEquals(10, sns.stream().distinct().count());
+  }
+
+  /** Others have timed out, too, and wait for the halved rate of BBR. */
+  @ParameterizedTest
+  @ValueSource(ints = {500, 1_000, 1_500, 2_000, 5_000})
+  void oldestSegmentsLeaveBeforeOthersThatHaveTimedOut(int outageMs) {
+    warmUp();
+    driven.sendSegments(60);
+    driven.runTo(driven.nowUs + outageMs * 1_000L);
+    driven.sent();
+    SentSegment challenge = nextChallenge();
+    driven.runTo(driven.nowUs + RTT_US);
+    driven.sent();
+    int una = driven.peerUna;
+
+    answer(challenge);
+    driven.runTo(driven.nowUs + RTT_US);
+
+    List<Integer> sns =
+        driven.sent().stream().filter(KcpOutageTest::isData).map(SentSegment::sn).toList();
+    List<Integer> first = sns.stream().distinct().limit(10).toList();
+    assertEquals(IntStream.range(una, una + 10).boxed().toList(), first);
   }
 
   /** As one does that has no memory for segments. */
