@@ -126,6 +126,7 @@ final class Outage {
     hasAnswered = true;
     kcp.liveness.progress(nowUs);
     kcp.events.windowUpdated();
+    kcp.losses.countTimeoutsFrom(nowUs, kcp.losses.timeoutUs()); // Others leave after these.
     int segments = Math.min(MAX_SEGMENTS, Math.max(1, Transmitter.window(kcp) / 2));
     int sn = kcp.sending.una();
     for (; segments > 0 && sn != kcp.sending.next(); sn++) {

@@ -40,11 +40,7 @@ final class ReceiveWindow {
 
   private long advertisedAtUs = Kcp.NO_DEADLINE;
 
-  /** What the peer had acknowledged when the round-trip time was taken from that. */
-  private int una;
-
   ReceiveWindow(Kcp kcp, long nowUs) {
-    una = kcp.firstSn;
     configure(kcp.config());
     beginPeriod(kcp.receiving.consumedSn(), nowUs);
   }
@@ -89,9 +85,8 @@ final class ReceiveWindow {
   }
 
   private void measureRoundTrip(Kcp kcp, long nowUs) {
-    if (kcp.sending.una() != una && kcp.rtt.hasSample()) {
-      una = kcp.sending.una();
-      setRoundTrip(kcp.rtt.srttUs(), nowUs);
+    if (kcp.rtt.hasSample() && kcp.rtt.sampledAtUs() > roundTripAtUs) {
+      setRoundTrip(kcp.rtt.srttUs(), kcp.rtt.sampledAtUs());
     }
     if (advertisedAtUs != Kcp.NO_DEADLINE && kcp.receiving.next() - endSn >= 0) {
       long us = nowUs - advertisedAtUs;

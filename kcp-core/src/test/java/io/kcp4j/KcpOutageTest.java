@@ -65,7 +65,9 @@ class KcpOutageTest {
   }
 
   private SentSegment nextChallenge() {
+    long untilUs = driven.nowUs + 3 * SECOND_US;
     while (true) {
+      assertTrue(driven.kcp.nextDeadline() <= untilUs, "no challenge leaves");
       driven.runTo(driven.kcp.nextDeadline());
       for (SentSegment sent : driven.sent()) {
         if (isChallenge(sent)) {
@@ -208,6 +210,60 @@ class KcpOutageTest {
     }
     assertTrue(sent[0] > 2 * sent[3], sent[0] + " and later " + sent[3]);
     assertTrue(sent[3] <= 5 * 80, "in five seconds: " + sent[3]);
+  }
+
+  @Test
+  void outageOfAPeerThatOnlyAnswersProbesGoesOnFromItsStart() {
+    warmUp();
+    driven.sendSegments(1);
+    driven.runTo(driven.nowUs + 17 * SECOND_US);
+    driven.sent();
+    answer(nextChallenge());
+    driven.sent();
+    int challenges = challengesUntil(driven.nowUs + 5 * SECOND_US).size();
+    assertTrue(challenges >= 4 && challenges <= 6, "in five seconds: " + challenges);
+  }
+
+  /** The answer to a probe ends the first one, and then its segment is acknowledged. */
+  @Test
+  void nextOutageBeginsAnew() {
+    warmUp();
+    driven.sendSegments(1);
+    SentSegment sent = driven.sent().get(0);
+    driven.runTo(driven.nowUs + 10 * SECOND_US);
+    driven.sent();
+    answer(nextChallenge());
+    acknowledge(sent);
+    warmUp();
+
+    long sinceUs = driven.nowUs;
+    driven.sendSegments(40);
+    assertTrue(challengesUntil(sinceUs + 2 * SECOND_US).size() > 5, "at an eighth of a second");
+    driven.sent();
+    SentSegment challenge = nextChallenge();
+    driven.sent();
+    answer(challenge);
+    driven.runTo(driven.nowUs + RTT_US);
+    assertEquals(10, driven.sentSns(Segment.PUSH).stream().distinct().count());
+  }
+
+  /** Else nobody could tell that its second transmission was needless. */
+  @Test
+  void segmentSentOnceThatLeavesUponAnAnswerCountsAsSentTwice() {
+    warmUp();
+    driven.sendSegments(1);
+    driven.runTo(driven.nowUs + 5 * SECOND_US);
+    driven.sent();
+    SentSegment challenge = nextChallenge();
+    driven.sent();
+    driven.sendSegments(1);
+    SentSegment young = driven.sent().get(0);
+    driven.runTo(driven.nowUs + 5_000);
+    answer(challenge);
+    assertTrue(driven.sentSns(Segment.PUSH).contains(young.sn()));
+    driven.runTo(driven.nowUs + RTT_US / 2);
+    driven.receiveBatch(driven.ack(young.sn(), young.ts()));
+    assertEquals(1, driven.count(KcpCounter.SPURIOUSLY_RETRANSMITTED));
   }
 
   @Test

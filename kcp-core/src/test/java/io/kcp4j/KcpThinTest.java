@@ -191,6 +191,7 @@ class KcpThinTest {
     int before = challengesAtUs.size();
     while (challengesAtUs.size() == before) {
       runTo(driven.nowUs + 10_000);
+      assertTrue(driven.nowUs < 60L * SECOND_US, "no challenge leaves");
     }
     event();
     assertTrue(driven.kcp.nextDeadline() < driven.nowUs + SECOND_US, "the driver asks");

@@ -158,6 +158,17 @@ class ReceiveWindowTest {
     assertEquals(2048, advertised(driven), "in less than two round trips");
   }
 
+  /** It has sent one request, and the path has become longer since. */
+  @Test
+  void roundTripOfLongAgoGivesWayToThatOfTheWindow() {
+    DrivenKcp driven = measured();
+    driven.runTo(driven.nowUs + 11_000_000);
+    deliver(driven, 128);
+    driven.runTo(driven.nowUs + 5 * RTT_US);
+    deliver(driven, 256);
+    assertEquals(512, advertised(driven));
+  }
+
   @Test
   void slowSenderToASessionThatOnlyReceivesDoesNotMakeTheWindowGrow() {
     DrivenKcp driven = new DrivenKcp(counting());

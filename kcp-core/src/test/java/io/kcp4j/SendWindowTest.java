@@ -41,9 +41,13 @@ class SendWindowTest {
 
   /** A round trip passes, at whose end the peer acknowledges so many segments. */
   private static void acknowledge(DrivenKcp driven, int segments) {
+    acknowledge(driven, segments, RTT_US);
+  }
+
+  private static void acknowledge(DrivenKcp driven, int segments, int rttUs) {
     int newest = driven.peerUna + segments - 1;
     int ts = TS_ORIGIN + (int) (driven.nowUs / 1000);
-    driven.nowUs += RTT_US;
+    driven.nowUs += rttUs;
     driven.peerUna += segments;
     driven.receiveBatch(driven.ack(newest, ts));
     driven.kcp.flush(driven.nowUs, driven);
@@ -94,6 +98,23 @@ class SendWindowTest {
       acknowledge(driven, 500);
     }
     fill(driven);
+    assertEquals(512, driven.kcp.stats().inFlight());
+  }
+
+  /** The queue is there for so long that no sample without it is left. */
+  @Test
+  void shortestRoundTripOfLongAgoBoundsTheWindow() {
+    DrivenKcp driven = open(uncontrolled());
+    fill(driven);
+    acknowledge(driven, 256);
+    fill(driven);
+    acknowledge(driven, 256);
+    for (int i = 0; i < 42; i++) {
+      fill(driven);
+      acknowledge(driven, 500, 5 * RTT_US);
+    }
+    fill(driven);
+    assertEquals(5 * RTT_US, driven.kcp.rtt.minRttUs());
     assertEquals(512, driven.kcp.stats().inFlight());
   }
 
