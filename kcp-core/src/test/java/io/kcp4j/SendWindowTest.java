@@ -104,7 +104,7 @@ class SendWindowTest {
   /** The queue is there for so long that no sample without it is left. */
   @Test
   void shortestRoundTripOfLongAgoBoundsTheWindow() {
-    DrivenKcp driven = open(uncontrolled());
+    DrivenKcp driven = open(uncontrolled().sendWindow(1500));
     fill(driven);
     acknowledge(driven, 256);
     fill(driven);
