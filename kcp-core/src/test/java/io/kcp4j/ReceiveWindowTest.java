@@ -167,6 +167,9 @@ class ReceiveWindowTest {
     driven.runTo(driven.nowUs + 5 * RTT_US);
     deliver(driven, 256);
     assertEquals(512, advertised(driven));
+    driven.runTo(driven.nowUs + 8 * RTT_US);
+    deliver(driven, 256);
+    assertEquals(1024, advertised(driven));
   }
 
   @Test
