@@ -182,7 +182,7 @@ final class OutageRun {
   /** The distance of probes at the end of the outage; probe timeouts have not changed in it. */
   private long probeDistanceUs() {
     int timeoutUs = client.probeTimeoutUs();
-    if (server instanceof LabHost host) {
+    if (outage.load != Load.WRITES && server instanceof LabHost host) {
       timeoutUs = Math.max(timeoutUs, host.probeTimeoutUs());
     }
     long sixteenthUs = Math.min(outageUs / 16, SECOND_US);
@@ -191,7 +191,7 @@ final class OutageRun {
 
   /** When kcp-go sends a lost reply again at the latest. */
   private long kcpGoTimeoutUs() {
-    boolean isReplying = outage.load == Load.REQUESTS;
+    boolean isReplying = outage.load == Load.REQUESTS && outage.direction != Direction.TO_SERVER;
     return isReplying && server instanceof KcpGoPeer peer ? peer.longestTimeoutUs() : 0;
   }
 
