@@ -272,6 +272,16 @@ abstract class LossDetector {
     expire(index, nowUs);
   }
 
+  /** Whether the segment in flight at {@code index} waits to leave by {@link #retransmitNow}. */
+  final boolean isExtraDue(int index) {
+    return ring.isExtraDue(index);
+  }
+
+  /** The caller retransmits such a segment, and not one of {@link #nextLost}. */
+  final void takeExtra() {
+    cause = LossCause.TIMEOUT;
+  }
+
   /** The segment in flight at {@code index} times out at once. */
   final void expire(int index, long nowUs) {
     ring.timesOutAtUs(index, nowUs);

@@ -7,8 +7,8 @@ package io.kcp4j;
  * challenges of the keep-alive (7.3), which every peer answers.
  *
  * <p>The outage ends with an acknowledgement, and with it the back-off of all segments. It also
- * ends with the answer to a probe. Then the oldest segments leave at once: their acknowledgements
- * show that the others are lost.
+ * ends with the answer to a probe. Then the oldest segments leave at once, before others that have
+ * timed out: their acknowledgements show that the others are lost.
  *
  * <p>Made when the session has its first outage.
  */
@@ -40,6 +40,9 @@ final class Outage {
    * Whether the peer has answered a probe, and acknowledged nothing since: it may have no memory.
    */
   private boolean hasAnswered;
+
+  /** Whether segments may wait to leave before all others. */
+  private boolean isOldestDue;
 
   /** When a probe leaves, or {@link Kcp#NO_DEADLINE}. */
   private long probeAtUs = Kcp.NO_DEADLINE;
@@ -109,8 +112,13 @@ final class Outage {
     boolean isFirst = kcp.sending.una() == kcp.firstSn;
     if (nowUs - kcp.losses.sentAtUs(oldest) >= distanceUs
         && (!isFirst || kcp.losses.isRested(oldest, kcp.timestamps.at(nowUs)))) {
-      kcp.losses.retransmitNow(oldest, nowUs);
+      retransmitNow(oldest, nowUs);
     }
+  }
+
+  private void retransmitNow(int index, long nowUs) {
+    isOldestDue = true;
+    kcp.losses.retransmitNow(index, nowUs);
   }
 
   /**
@@ -127,24 +135,45 @@ final class Outage {
     kcp.liveness.progress(nowUs);
     kcp.events.windowUpdated();
     kcp.losses.countTimeoutsFrom(nowUs, kcp.losses.timeoutUs()); // Others leave after these.
+    sendOldest(nowUs);
+  }
+
+  /** The oldest segments leave at once, unless they may still be acknowledged. */
+  private void sendOldest(long nowUs) {
     int segments = Math.min(MAX_SEGMENTS, Math.max(1, Transmitter.window(kcp) / 2));
     int sn = kcp.sending.una();
     for (; segments > 0 && sn != kcp.sending.next(); sn++) {
-      if (kcp.sending.isAwaited(sn)) {
-        int index = kcp.sending.index(sn);
+      int index = kcp.sending.index(sn);
+      if (kcp.sending.isAwaited(sn) && nowUs - kcp.losses.sentAtUs(index) >= kcp.rtt.srttUs()) {
         kcp.losses.resetBackOff(index, nowUs);
-        kcp.losses.retransmitNow(index, nowUs);
+        retransmitNow(index, nowUs);
         segments--;
       }
     }
   }
 
+  /** The oldest of the segments that leave before all others, or {@link LossDetector#NONE}. */
+  int nextOldest() {
+    int sn = kcp.sending.una();
+    for (int i = 0; isOldestDue && i < MAX_SEGMENTS && sn != kcp.sending.next(); i++, sn++) {
+      if (kcp.sending.isAwaited(sn) && kcp.losses.isExtraDue(kcp.sending.index(sn))) {
+        return kcp.sending.index(sn);
+      }
+    }
+    isOldestDue = false;
+    return LossDetector.NONE;
+  }
+
   /** Segments have been acknowledged. */
   void onAcknowledged(long nowUs) {
     if (isOn || hasAnswered) {
+      boolean wasProbing = isProbing;
       end();
       hasAnswered = false;
       kcp.losses.resetBackOffs(nowUs);
+      if (wasProbing) {
+        sendOldest(nowUs);
+      }
     }
   }
 

@@ -70,8 +70,7 @@ final class Transmitter {
     int retransmitted = 0;
     boolean tellsBlackHole = kcp.isBlackHolePossible();
     while (kcp.pacer.isOpen(nowUs)) {
-      int oldest = kcp.sending.index(kcp.sending.una());
-      int index = losses.nextLost(newAllowed, oldest, nowUs);
+      int index = nextLost(kcp, newAllowed, nowUs);
       if (index == LossDetector.NONE) {
         break;
       }
@@ -88,6 +87,16 @@ final class Transmitter {
     if (kcp.blackHoles != null) {
       kcp.blackHoles.probe(ts, nowUs);
     }
+  }
+
+  /** Those that leave at the end of an outage come first: the peer waits for them. */
+  private static int nextLost(Kcp kcp, boolean newAllowed, long nowUs) {
+    int index = kcp.outage == null ? LossDetector.NONE : kcp.outage.nextOldest();
+    if (index != LossDetector.NONE) {
+      kcp.losses.takeExtra();
+      return index;
+    }
+    return kcp.losses.nextLost(newAllowed, kcp.sending.index(kcp.sending.una()), nowUs);
   }
 
   private static void retransmit(Kcp kcp, int index, int ts, long nowUs) {

@@ -258,7 +258,8 @@ class KcpOutageTest {
     driven.sent();
     driven.sendSegments(1);
     SentSegment young = driven.sent().get(0);
-    driven.runTo(driven.nowUs + 5_000);
+    driven.runTo(driven.nowUs + RTT_US + 1_000);
+    driven.sent();
     answer(challenge);
     assertTrue(driven.sentSns(Segment.PUSH).contains(young.sn()));
     driven.runTo(driven.nowUs + RTT_US / 2);
