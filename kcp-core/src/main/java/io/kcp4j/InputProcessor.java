@@ -119,10 +119,6 @@ final class InputProcessor {
     kcp.counters.add(KcpCounter.SEGMENTS_IN, segments);
     boolean isStale = una - newestUna < 0;
     int rttSampleUs = kcp.rtt.endDatagram(origin == Origin.NETWORK, nowUs);
-    if ((effects & ANSWER) != 0) {
-      int rttMs = kcp.timestamps.at(nowUs) - kcp.probe.answeredTs();
-      kcp.rtt.sampleChallenge(rttMs * Kcp.US_PER_MS, nowUs);
-    }
     acknowledgeBelow(kcp, una, unacknowledged, rttSampleUs, nowUs);
     boolean isFresh =
         (effects & FRESH) != 0
@@ -271,12 +267,9 @@ final class InputProcessor {
         (kcp.takesMessages() || !kcp.isPeerProven) && isExact(kcp, second, (effects & ACK) == 0);
     int own = isExact ? ACK | EXACT_ACK : ACK;
     int nowTs = kcp.timestamps.at(nowUs);
-    if (kcp.probe.takeAnswer(ts, nowTs)) {
-      own |= FRESH | ANSWER;
-    }
     SendBuffer sending = kcp.sending;
-    if (!sending.isAwaited(sn)) {
-      return own;
+    if (!sending.isAwaited(sn)) { // As a challenge never is.
+      return takeAnswer(kcp, ts, nowTs, nowUs) ? own | FRESH | ANSWER : own;
     }
     int index = sending.index(sn);
     boolean genuine = kcp.losses.wasSentAt(index, ts);
@@ -292,6 +285,14 @@ final class InputProcessor {
       kcp.counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
     }
     return own;
+  }
+
+  private static boolean takeAnswer(Kcp kcp, int ts, int nowTs, long nowUs) {
+    boolean isAnswer = kcp.probe.takeAnswer(ts, nowTs);
+    if (isAnswer && kcp.rttProbe != null) {
+      kcp.rttProbe.onAnswer(ts, nowUs);
+    }
+    return isAnswer;
   }
 
   private static DeliveredTransmission delivered(

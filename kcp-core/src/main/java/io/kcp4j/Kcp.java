@@ -88,7 +88,7 @@ public final class Kcp {
   /** Null before the first outage. */
   Outage outage;
 
-  /** Null before the first write after a pause. */
+  /** Null before the first write after a pause, or the first outage. */
   RttProbe rttProbe;
 
   /** Null until a large segment has been lost often. */
@@ -576,11 +576,17 @@ public final class Kcp {
 
   /** New segments have left: those that are far apart give few samples of the round-trip time. */
   void sentNew(long nowUs) {
-    if (rttProbe != null) {
-      rttProbe.sentNew(nowUs);
-    } else if (rtt.isStale(nowUs)) {
-      rttProbe = new RttProbe(this, nowUs);
+    if (rttProbe != null || rtt.isStale(nowUs)) {
+      rttProbe().sentNew(nowUs);
     }
+  }
+
+  /** The probes of the round-trip time, which are made if there are none. */
+  RttProbe rttProbe() {
+    if (rttProbe == null) {
+      rttProbe = new RttProbe(this);
+    }
+    return rttProbe;
   }
 
   /** When the round-trip time is probed, or {@link #NO_DEADLINE}. */

@@ -75,6 +75,9 @@ abstract class LossDetector {
   /** The peer has said how long it delays ACKs at most, and that it delays none at a gap. */
   void peerMaxAckDelay(int us) {}
 
+  /** The round-trip time has changed, though nothing has been acknowledged. */
+  void roundTripChanged() {}
+
   // Transmissions
 
   /**

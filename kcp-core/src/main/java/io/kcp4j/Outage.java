@@ -93,7 +93,7 @@ final class Outage {
     }
     if (nowUs >= probeAtUs) {
       isProbing = true;
-      kcp.probe.requestChallenge();
+      kcp.rttProbe().send(nowUs);
       scheduleProbe(nowUs);
     }
   }

@@ -195,6 +195,11 @@ final class RackDetector extends LossDetector {
     maxAckDelayUs = us;
   }
 
+  @Override
+  void roundTripChanged() {
+    timeoutUs = probeTimeoutUs();
+  }
+
   /** Whether little is in flight: the next acknowledgement may be far away. */
   boolean isThin() {
     return bytesInFlight <= THIN_BYTES;

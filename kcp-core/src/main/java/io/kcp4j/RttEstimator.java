@@ -31,7 +31,7 @@ final class RttEstimator {
   private static final long MIN_RTT_PERIOD_US = 10_000_000;
 
   /** Before all times, and far enough from them for a difference. */
-  private static final long NEVER = Long.MIN_VALUE / 2;
+  static final long NEVER = Long.MIN_VALUE / 2;
 
   private int srttUs;
   private int rttVarUs;
@@ -137,11 +137,11 @@ final class RttEstimator {
   }
 
   /**
-   * The answer to a challenge shows this round-trip time. While segments give samples, it is none.
-   * Else it is the only one of a second, and the mean of those before says little about the path:
-   * it counts as the eight that a second of traffic would have brought.
+   * The answer to a probe shows this round-trip time. While segments give samples, it is none. Else
+   * it is the only one of a second, and the mean of those before says little about the path: it
+   * counts as the eight that a second of traffic would have brought.
    */
-  void sampleChallenge(int rttUs, long nowUs) {
+  void sampleProbe(int rttUs, long nowUs) {
     if (isStale(nowUs) && !isSentBeforeStop(nowUs - rttUs)) {
       rttVarUs += (Math.abs(rttUs - srttUs) - rttVarUs) / 2;
       srttUs = rttUs;

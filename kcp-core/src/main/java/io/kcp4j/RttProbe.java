@@ -5,7 +5,8 @@ package io.kcp4j;
  * in a second has few samples, and its timeouts belong to a path of long ago. So while it writes, a
  * challenge (7.3), which every peer answers, gives at least one sample in a second.
  *
- * <p>Made with the first write after a pause.
+ * <p>Probes of an {@link Outage} give samples, too. Made with the first of these, or the first
+ * write after a pause.
  */
 final class RttProbe {
 
@@ -20,12 +21,16 @@ final class RttProbe {
 
   private final Kcp kcp;
 
-  private long writtenAtUs;
-  private long probedAtUs = Long.MIN_VALUE;
+  /** When new segments left last. */
+  private long writtenAtUs = RttEstimator.NEVER;
 
-  RttProbe(Kcp kcp, long nowUs) {
+  private long probedAtUs = RttEstimator.NEVER;
+
+  /** When the probe before that left, whose answer may take longer than the time between two. */
+  private long probedBeforeUs = RttEstimator.NEVER;
+
+  RttProbe(Kcp kcp) {
     this.kcp = kcp;
-    writtenAtUs = nowUs;
   }
 
   /** New segments have left. */
@@ -35,10 +40,11 @@ final class RttProbe {
 
   /**
    * When a probe has to leave, or {@link Kcp#NO_DEADLINE}. Segments in flight give a sample of
-   * their own.
+   * their own, and what waits for the peer's window is not thin traffic.
    */
   long deadlineUs() {
-    if (kcp.losses.unacknowledged() > 0 || !kcp.isFreshnessExpected()) {
+    boolean isAllSent = kcp.losses.unacknowledged() == 0 && !Transmitter.hasNew(kcp);
+    if (!isAllSent || !kcp.isFreshnessExpected()) {
       return Kcp.NO_DEADLINE;
     }
     long atUs = Math.max(probedAtUs, kcp.rtt.sampledAtUs()) + PERIOD_US + SHARING_US;
@@ -48,12 +54,25 @@ final class RttProbe {
   /** A flush begins: requests a probe if one is due, or can share a datagram. */
   void beginFlush(long nowUs) {
     int sharingUs = kcp.receiving.acks().isPending() ? SHARING_US : 0;
-    if (nowUs < deadlineUs() - sharingUs) {
-      return;
+    if (nowUs >= deadlineUs() - sharingUs) {
+      send(nowUs);
     }
+  }
+
+  /** A flush begins, which sends a challenge. */
+  void send(long nowUs) {
+    probedBeforeUs = probedAtUs;
     probedAtUs = nowUs;
-    if (!Transmitter.isNewAllowed(kcp)) {
-      kcp.probe.requestChallenge();
+    kcp.probe.requestChallenge();
+  }
+
+  /** The peer has answered a challenge, which had the timestamp {@code ts}. */
+  void onAnswer(int ts, long nowUs) {
+    if (ts == kcp.timestamps.at(probedAtUs)) {
+      kcp.rtt.sampleProbe((int) (nowUs - probedAtUs), nowUs);
+    } else if (ts == kcp.timestamps.at(probedBeforeUs)) {
+      kcp.rtt.sampleProbe((int) (nowUs - probedBeforeUs), nowUs);
     }
+    kcp.losses.roundTripChanged();
   }
 }

@@ -26,7 +26,7 @@ final class WindowProbe {
   /** Whether the peer has been challenged, and has not answered yet. */
   private boolean isChallenged;
 
-  /** The timestamp of the first challenge that is not answered, or of the answered one. */
+  /** The timestamp of the first challenge that is not answered. */
   private int challengeTs;
 
   private int waitUs;
@@ -73,13 +73,7 @@ final class WindowProbe {
       return false;
     }
     isChallenged = false;
-    challengeTs = ts;
     return true;
-  }
-
-  /** The timestamp of the challenge that {@link #takeAnswer} has found answered. */
-  int answeredTs() {
-    return challengeTs;
   }
 
   /** Starts or stops the timer, as the state of the window demands. */

@@ -122,6 +122,17 @@ class KcpThinTest {
   }
 
   @Test
+  void timeoutFollowsTheAnswerToAProbe() {
+    rttUs = LONG_US;
+    events(20);
+    rttUs = SHORT_US;
+    event();
+    runTo(driven.nowUs + EVENT_DISTANCE_US);
+    assertEquals(SHORT_US, driven.kcp.srttUs());
+    assertTrue(driven.kcp.probeTimeoutUs() >= SHORT_US + 4 * driven.kcp.rttVarUs());
+  }
+
+  @Test
   void probesAreAtMostOneInASecond() {
     events(60);
     assertTrue(challengesAtUs.size() >= 28, "probes: " + challengesAtUs.size());

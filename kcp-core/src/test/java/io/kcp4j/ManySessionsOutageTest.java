@@ -112,14 +112,14 @@ class ManySessionsOutageTest {
     }
     for (int i = 1; i <= 2; i++) {
       sendAll();
-      time.runUntil(i * SECOND_US);
+      time.runUntil((long) i * SECOND_US);
     }
     assertEquals(List.of(), probesAtUs);
   }
 
   private void assertBounded(int sessions, int outageSeconds) {
     // After the distance of a session's own probes, all others come first.
-    long longestWaitUs = sessions / PROBES_PER_SECOND * SECOND_US + SECOND_US + RTT_US;
+    long longestWaitUs = (sessions / PROBES_PER_SECOND + 1L) * SECOND_US + RTT_US;
     warmUp(sessions);
     long sinceUs = time.nowUs();
     isDead = true;

@@ -539,7 +539,9 @@ class FlushProtectionTest {
     runFor(250 * MS);
     acknowledgeAll();
     sent();
-    assertEquals(list("D313 D313 D313 D311 P339 P339"), tick(1250));
+    List<String> sent = tick(1250);
+    sent.remove("0"); // A probe of the round-trip time, of which WINSs say nothing.
+    assertEquals(list("D313 D313 D313 D311 P339 P339"), sent);
   }
 
   @Test
