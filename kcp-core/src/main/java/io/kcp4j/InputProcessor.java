@@ -170,16 +170,9 @@ final class InputProcessor {
     }
     if ((effects & EXACT_ACK) != 0 && kcp.sendLimit != null) {
       resetBackOff(kcp, nowUs); // It was held back here.
-    } else if (isWindowUpdate && !isProbingOutage(kcp)) {
+    } else if (isWindowUpdate && !kcp.isOutageProbed()) {
       sendOldestAgain(kcp, nowUs);
     }
-  }
-
-  /**
-   * Whether any datagram has the oldest segment sent again, at a rate that replays cannot raise.
-   */
-  private static boolean isProbingOutage(Kcp kcp) {
-    return kcp.outage != null && kcp.outage.isProbing();
   }
 
   /**

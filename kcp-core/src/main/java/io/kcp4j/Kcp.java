@@ -569,6 +569,14 @@ public final class Kcp {
     outage.begin(nowUs);
   }
 
+  /**
+   * Whether there is an outage that has lasted until its first probe. Then any datagram has the
+   * oldest segment sent again, at a rate that replays cannot raise.
+   */
+  boolean isOutageProbed() {
+    return outage != null && outage.isProbing();
+  }
+
   /** When a probe is due in an outage, or {@link #NO_DEADLINE}. */
   long outageProbeAtUs() {
     return outage == null ? NO_DEADLINE : outage.deadlineUs();

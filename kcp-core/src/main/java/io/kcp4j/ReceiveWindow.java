@@ -85,7 +85,7 @@ final class ReceiveWindow {
   }
 
   private void measureRoundTrip(Kcp kcp, long nowUs) {
-    if (kcp.rtt.hasSample() && kcp.rtt.sampledAtUs() > roundTripAtUs) {
+    if (kcp.rtt.sampledAtUs() > roundTripAtUs) {
       setRoundTrip(kcp.rtt.srttUs(), kcp.rtt.sampledAtUs());
     }
     if (advertisedAtUs != Kcp.NO_DEADLINE && kcp.receiving.next() - endSn >= 0) {

@@ -138,11 +138,11 @@ final class RttEstimator {
 
   /**
    * The answer to a probe shows this round-trip time. While segments give samples, it is none. Else
-   * it is the only one of a second, and the mean of those before says little about the path: it
-   * counts as the eight that a second of traffic would have brought.
+   * it is the only one of a second, and those before say little about the path: it replaces them.
    */
-  void sampleProbe(int rttUs, long nowUs) {
-    if (isStale(nowUs) && !isSentBeforeStop(nowUs - rttUs)) {
+  void sampleProbe(long probeUs, long nowUs) {
+    if (isStale(nowUs) && !isSentBeforeStop(nowUs - probeUs)) {
+      int rttUs = (int) Math.min(probeUs, MAX_RTO_US);
       rttVarUs += (Math.abs(rttUs - srttUs) - rttVarUs) / 2;
       srttUs = rttUs;
       sampledAtUs = nowUs;

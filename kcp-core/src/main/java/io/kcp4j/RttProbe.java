@@ -69,9 +69,9 @@ final class RttProbe {
   /** The peer has answered a challenge, which had the timestamp {@code ts}. */
   void onAnswer(int ts, long nowUs) {
     if (ts == kcp.timestamps.at(probedAtUs)) {
-      kcp.rtt.sampleProbe((int) (nowUs - probedAtUs), nowUs);
+      kcp.rtt.sampleProbe(nowUs - probedAtUs, nowUs);
     } else if (ts == kcp.timestamps.at(probedBeforeUs)) {
-      kcp.rtt.sampleProbe((int) (nowUs - probedBeforeUs), nowUs);
+      kcp.rtt.sampleProbe(nowUs - probedBeforeUs, nowUs);
     }
     kcp.losses.roundTripChanged();
   }

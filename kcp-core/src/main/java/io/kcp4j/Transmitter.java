@@ -80,8 +80,7 @@ final class Transmitter {
       retransmit(kcp, index, ts, nowUs);
       retransmitted++;
     }
-    boolean isOutage = kcp.outage != null && kcp.outage.isProbing();
-    if (retransmitted > 0 && losses.isCopying() && !isOutage) {
+    if (retransmitted > 0 && losses.isCopying() && !kcp.isOutageProbed()) {
       copyLast(kcp, retransmitted, ts);
     }
     if (kcp.blackHoles != null) {

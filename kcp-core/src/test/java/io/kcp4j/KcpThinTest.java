@@ -132,6 +132,20 @@ class KcpThinTest {
     assertTrue(driven.kcp.probeTimeoutUs() >= SHORT_US + 4 * driven.kcp.rttVarUs());
   }
 
+  /** Somebody has held it back. No sample exceeds 60 s. */
+  @Test
+  void answerThatComesAnHourLateIsASampleOfAMinute() {
+    events(20);
+    arrivals.clear();
+    rttUs = Integer.MAX_VALUE;
+    runTo(driven.nowUs + 5 * SECOND_US);
+    SentSegment challenge = arrivals.remove().acknowledged();
+    runTo(driven.nowUs + 3_600L * SECOND_US - 1);
+    receive(challenge);
+    assertEquals(60 * SECOND_US, driven.kcp.srttUs());
+    assertEquals(60 * SECOND_US, driven.kcp.probeTimeoutUs());
+  }
+
   @Test
   void probesAreAtMostOneInASecond() {
     events(60);

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * A run in which the path between a client and a server loses everything for some time. The client
- * is kcp4j. Checks that all data arrives once and in order, and that no session of kcp4j ends.
+ * A client of kcp4j, a server, and a path between them that loses everything for some time. Checks
+ * that all data arrives once and in order, and that no session of kcp4j ends.
  *
  * <p>Measures when the first data arrives after the outage. Its sender finds out that the path
  * works again, by its probes or by what the peer sends. A receiver that has nothing to send does
@@ -52,9 +52,9 @@ final class OutageRun {
   /** Windows that do not overflow the queue: kcp-go has no congestion control. */
   private static final int KCP_GO_WINDOW = 16;
 
-  /** What the users do. */
+  /** The behaviour of the users. */
   enum Load {
-    /** The server echoes requests, of which one is unanswered at any time. */
+    /** The client sends a request when the server has echoed the one before. */
     REQUESTS,
 
     /** Both have always more to send than the windows take. */
@@ -245,7 +245,7 @@ final class OutageRun {
     return receiver;
   }
 
-  /** Each receiver gets so many bytes, of which {@link Payload} checks the order, and no more. */
+  /** Each receiver gets this number of bytes and no more. {@link Payload} checks their order. */
   private void awaitAll(long bytes) {
     long latestUs = time.nowUs() + 30 * SECOND_US;
     while (receivers.stream().anyMatch(r -> r.bytes() < bytes) && time.nowUs() < latestUs) {

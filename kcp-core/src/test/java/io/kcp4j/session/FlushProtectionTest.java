@@ -393,7 +393,7 @@ class FlushProtectionTest {
     assertTrue(session.kcp().isDrained());
     runFor(3 * MS);
     assertEquals(list("D313 DF DF DF P339"), sent());
-    runFor(5_000 * MS); // Probes of the round-trip time, of which WINSs say nothing.
+    runFor(5_000 * MS); // Probes: a WINS gives no round-trip time.
     assertEquals(Long.MAX_VALUE, deadlines.nextDeadline());
   }
 
@@ -540,7 +540,7 @@ class FlushProtectionTest {
     acknowledgeAll();
     sent();
     List<String> sent = tick(1250);
-    sent.remove("0"); // A probe of the round-trip time, of which WINSs say nothing.
+    sent.remove("0"); // A probe: a WINS gives no round-trip time.
     assertEquals(list("D313 D313 D313 D311 P339 P339"), sent);
   }
 
@@ -569,7 +569,7 @@ class FlushProtectionTest {
     for (int i = 0; i < 1_800; i++) {
       sent.addAll(tick(1250));
     }
-    sent.removeIf("0"::equals); // Probes of the round-trip time, of which WINSs say nothing.
+    sent.removeIf("0"::equals); // Probes: a WINS gives no round-trip time.
     assertEquals(1_797, sent.stream().filter("1250"::equals).count());
     assertEquals(9, sent.stream().filter(packet -> packet.startsWith("P")).count());
     assertEquals(1_797 + 3 * 7, sent.size());
