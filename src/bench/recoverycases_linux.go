@@ -292,6 +292,14 @@ var (
 	bidiLosses = []float64{0.005, 0.02, 0.05}
 )
 
+// streamPeers are those of rpcPeers, and kcp4j with adaptive FEC.
+func (c *recoveryComparison) streamPeers(warmUp string) []*recoveryPeer {
+	args := []string{"--mode=bidi_first_second", warmUp}
+	protected := c.rpcPeers(append(args, "--adaptive-fec=2")...)[0]
+	protected.name = "kcp4j, adaptive FEC"
+	return slices.Insert(c.rpcPeers(args...), 1, protected)
+}
+
 func (c *recoveryComparison) bidiCases() []*recoveryCase {
 	losses := bidiLosses
 	if c.short {
@@ -302,7 +310,7 @@ func (c *recoveryComparison) bidiCases() []*recoveryCase {
 	for _, rtt := range bidiRTTs {
 		for _, loss := range losses {
 			table := fmt.Sprintf("gRPC, 256 messages in flight, RTT %v, %v %% loss", rtt, 100*loss)
-			for _, peer := range c.rpcPeers("--mode=bidi_first_second", warmUp) {
+			for _, peer := range c.streamPeers(warmUp) {
 				all = append(all, &recoveryCase{rows: bidiRows, table: table, peers: peer.name,
 					columns: bidiColumns, client: peer.client, server: peer.server,
 					path: link.Config{Delay: rtt / 2, Loss: loss}, needsIP: peer.needsIP,

@@ -157,8 +157,8 @@ abstract class LossDetector {
     return order.size();
   }
 
-  /** Whether retransmissions leave twice. */
-  boolean isCopying() {
+  /** Whether the segment at {@code index}, which was retransmitted in this flush, leaves twice. */
+  boolean isCopied(int index) {
     return false;
   }
 

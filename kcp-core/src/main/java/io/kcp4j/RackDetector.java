@@ -40,6 +40,9 @@ final class RackDetector extends LossDetector {
    */
   static final int THIN_BYTES = 16 * 1400;
 
+  /** While at most so much is in flight, what acknowledgements show to be lost leaves twice. */
+  private static final int COPIED_BYTES = 1 << 16;
+
   /**
    * After so many segments the margin may shrink. Acknowledgements alone do not cause that, since
    * they may be forged.
@@ -206,8 +209,9 @@ final class RackDetector extends LossDetector {
   }
 
   @Override
-  boolean isCopying() {
-    return isThin() && redundancy.isForRetransmissions();
+  boolean isCopied(int index) {
+    int limit = ring.isLostByAcks(index) ? COPIED_BYTES : THIN_BYTES;
+    return bytesInFlight <= limit && redundancy.isForRetransmissions();
   }
 
   /**

@@ -1,9 +1,9 @@
 package io.kcp4j;
 
 /**
- * Whether a path is worth redundancy: whether retransmissions and acknowledgements of thin traffic
- * leave twice (protocol.md 3.3 and 4.9). Only losses that are confirmed count. While a queue on the
- * path or on a host grows, losses come from it, and whatever is sent twice adds to them.
+ * Whether a path is worth redundancy: whether retransmissions and acknowledgements leave twice
+ * (protocol.md 3.3 and 4.9). Only losses that are confirmed count. While a queue on the path or on
+ * a host grows, losses come from it, and whatever is sent twice adds to them.
  */
 final class Redundancy {
 

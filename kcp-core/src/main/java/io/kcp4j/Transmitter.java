@@ -80,7 +80,7 @@ final class Transmitter {
       retransmit(kcp, index, ts, nowUs);
       retransmitted++;
     }
-    if (retransmitted > 0 && losses.isCopying() && !kcp.isOutageProbed()) {
+    if (retransmitted > 0 && !kcp.isOutageProbed()) {
       copyLast(kcp, retransmitted, ts);
     }
     if (kcp.blackHoles != null) {
@@ -121,8 +121,9 @@ final class Transmitter {
   }
 
   /**
-   * Writes the last {@code segments} that were sent once more, into datagrams of their own: the
-   * segments behind a lost one wait for it, so losing it again costs more than a copy does.
+   * Writes those of the last {@code segments} that leave twice once more, into datagrams of their
+   * own: the segments behind a lost one wait for it, so losing it again costs more than a copy
+   * does.
    */
   private static void copyLast(Kcp kcp, int segments, int ts) {
     TransmissionOrder order = kcp.losses.order;
@@ -130,9 +131,14 @@ final class Transmitter {
     for (int i = 1; i < segments; i++) {
       index = order.previous(index);
     }
-    kcp.writer.endDatagram();
     int copies = 0;
     for (; index != LossDetector.NONE; index = order.next(index)) {
+      if (!kcp.losses.isCopied(index)) {
+        continue;
+      }
+      if (copies == 0) {
+        kcp.writer.endDatagram();
+      }
       copies += kcp.writer.retransmit(index, ts) ? 1 : 0;
     }
     kcp.counters.add(KcpCounter.COPIES_OUT, copies);

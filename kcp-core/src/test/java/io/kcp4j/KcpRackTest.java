@@ -64,9 +64,29 @@ class KcpRackTest {
   }
 
   @Test
-  void retransmissionsOfManySegmentsInFlightLeaveOnce() {
-    lose(20);
-    driven.receiveBatch(driven.ack(21, TS + 5));
+  void segmentsThatAcksShowToBeLostLeaveTwiceWhile64KibibytesAreInFlight() {
+    driven.receiveBatch(driven.wins());
+    lose(40);
+    driven.receiveBatch(driven.ack(41, TS + 5));
+    assertEquals(80, driven.sentSns(Segment.PUSH).size());
+    assertEquals(40, driven.count(KcpCounter.COPIES_OUT));
+  }
+
+  @Test
+  void retransmissionsOfMoreInFlightLeaveOnce() {
+    driven.receiveBatch(driven.wins());
+    lose(60);
+    driven.receiveBatch(driven.ack(61, TS + 5));
+    assertEquals(60, driven.sentSns(Segment.PUSH).size());
+    assertEquals(0, driven.count(KcpCounter.COPIES_OUT));
+  }
+
+  @Test
+  void segmentsThatTimeOutLeaveOnceWhileMoreThanThinTrafficIsInFlight() {
+    driven.acknowledged();
+    driven.sendSegments(20);
+    driven.sent();
+    driven.runTo(driven.kcp.nextDeadline());
     assertEquals(20, driven.sentSns(Segment.PUSH).size());
     assertEquals(0, driven.count(KcpCounter.COPIES_OUT));
   }

@@ -1,6 +1,7 @@
 package io.kcp4j.lab;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
@@ -9,7 +10,10 @@ import io.kcp4j.sim.VirtualTime;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Requests to a host that stops. {@link OutageTest} has paths that lose everything. */
+/**
+ * Requests over a lossy path, and to a host that stops. {@link OutageTest} has paths that lose
+ * everything.
+ */
 class RecoveryTest {
 
   private static final int RTT_US = 40_000;
@@ -51,6 +55,22 @@ class RecoveryTest {
       time.runUntil(toUs);
       return loop.replies(fromUs, toUs).size();
     }
+  }
+
+  /**
+   * 36 KB are in flight: a loss in each direction is common, one of a retransmission must not be.
+   */
+  @Test
+  void lossOfRetransmissionsDoesNotShowInTheTail() {
+    World world = new World(360, 0.05);
+    world.time.runUntil(30 * SECOND_US);
+    long[] latenciesUs =
+        world.loop.replies(WARM_UP_US, 30 * SECOND_US).stream()
+            .mapToLong(RequestLoop.Reply::latencyUs)
+            .sorted()
+            .toArray();
+    long p99Us = latenciesUs[latenciesUs.length * 99 / 100];
+    assertTrue(p99Us <= 3 * RTT_US + 20_000, "p99 of " + p99Us + " us");
   }
 
   /** Stops of 300 ms, of a server that answers 256 requests at a time. */
