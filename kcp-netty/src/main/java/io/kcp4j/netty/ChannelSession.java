@@ -107,9 +107,8 @@ final class ChannelSession {
 
   private Lanes openLanes() {
     KcpChannelConfig config = channel.config();
-    if (!config.isExtension()) {
-      throw new IllegalStateException(
-          KcpChannelOption.EXTENSION + ": false (expected: true with DELIVERY LANES)");
+    if (config.mistake() != null) {
+      throw config.mistake();
     }
     long token = RANDOM.nextLong();
     KcpEndpoint endpoint = channel.endpoint();

@@ -23,8 +23,6 @@ import java.util.Map;
  */
 final class ChildOptions {
 
-  private static final String KCP_OPTIONS = KcpChannelOption.class.getPackageName() + '.';
-
   private ChildOptions() {}
 
   /**
@@ -32,7 +30,7 @@ final class ChildOptions {
    *
    * @param pipeline the server's
    * @param child the unregistered child
-   * @return the reason why the first invalid option was refused, or null if all are valid
+   * @return the reason why an option is refused, or null if all are valid and go together
    */
   static IllegalArgumentException refusal(ChannelPipeline pipeline, KcpChannel child) {
     Recorder options = new Recorder(child);
@@ -47,6 +45,10 @@ final class ChildOptions {
           return new IllegalArgumentException("child options could not be set", e);
         }
       }
+    }
+    IllegalArgumentException mistake = child.config().mistake();
+    if (mistake != null) {
+      options.refuse(mistake);
     }
     return options.refusal;
   }
@@ -65,25 +67,16 @@ final class ChildOptions {
     @Override
     public <T> boolean setOption(ChannelOption<T> option, T value) {
       try {
-        if (child.config().setOption(option, value)) {
-          return true;
-        }
+        return child.config().setOption(option, value);
       } catch (RuntimeException e) {
-        refuse(new IllegalArgumentException("childOption " + e.getMessage(), e));
+        refuse(e);
         return true; // Binding fails with it, so that it needs no log line.
       }
-      if (!option.name().startsWith(KCP_OPTIONS)) {
-        return false;
-      }
-      refuse(
-          new IllegalArgumentException(
-              "childOption " + option + ": (expected: set by option, it is not a child's)"));
-      return true;
     }
 
-    private void refuse(IllegalArgumentException cause) {
+    private void refuse(RuntimeException cause) {
       if (refusal == null) {
-        refusal = cause;
+        refusal = new IllegalArgumentException("childOption " + cause.getMessage(), cause);
       }
     }
   }

@@ -101,7 +101,7 @@ final class Connector implements KcpEndpoint.Owner {
     if (address.isUnresolved()) {
       return new UnresolvedAddressException();
     }
-    return channel.config().keyRingMistake();
+    return channel.config().mistake();
   }
 
   /** Makes an attempt, which ends with {@code promise}. */

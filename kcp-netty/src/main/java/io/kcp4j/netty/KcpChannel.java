@@ -331,8 +331,8 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   protected void doBind(SocketAddress local) {
-    if (config.keyRingMistake() != null) {
-      throw config.keyRingMistake();
+    if (config.mistake() != null) {
+      throw config.mistake();
     }
     if (endpoint == null) {
       throw new UnsupportedOperationException(

@@ -84,6 +84,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private final KcpChannel kcpChannel;
   private final SocketOptions socketOptions;
   private final KcpConfigCache cache;
+  private final OptionMistakes mistakes;
 
   private volatile KcpConfig kcp = KcpConfig.DEFAULT;
   private volatile int conv;
@@ -104,9 +105,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile boolean allowHalfClosure;
   private volatile LanesConfig lanes = LanesConfig.DEFAULT;
 
-  /** The reason why connecting must fail: without its keys the session would be plaintext. */
-  private volatile IllegalArgumentException keyRingMistake;
-
   /** The configuration of a client. */
   KcpChannelConfig(KcpChannel channel) {
     this(channel, new SocketOptions(), null, 0);
@@ -124,6 +122,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     this.socketOptions = socketOptions;
     this.cache = cache;
     this.conv = conv;
+    mistakes =
+        new OptionMistakes(
+            channel.parent() == null ? OptionMistakes.Target.CLIENT : OptionMistakes.Target.CHILD);
     setAllocator(PooledByteBufAllocator.DEFAULT);
   }
 
@@ -258,7 +259,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private synchronized void setKeyRing(KeyRing ring) {
     if (kcpChannel.parent() != null) {
-      throw misplacedKeyRing(KcpChannelOption.KEY_RING);
+      mistakes.unknown(KcpChannelOption.KEY_RING);
     }
     if (kcpChannel.isSocketShared() && ring != keyRing) {
       throw new IllegalStateException(
@@ -271,17 +272,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     kcpChannel.session().configChanged();
   }
 
-  private IllegalArgumentException misplacedKeyRing(ChannelOption<KeyRing> option) {
-    String expected =
-        kcpChannel.parent() == null
-            ? KcpChannelOption.KEY_RING + " on a client"
-            : KcpServerChannelOption.KEY_RING + " by option on the server, for all its sessions";
-    return new IllegalArgumentException(option + ": (expected: " + expected + ")");
-  }
-
-  /** The reason why connecting must fail with these settings, or null. */
-  IllegalArgumentException keyRingMistake() {
-    return keyRingMistake;
+  /** The reason why no session must begin with these settings, or null. */
+  IllegalArgumentException mistake() {
+    return mistakes.first(this);
   }
 
   private synchronized void setFec(FecConfig fec) {
@@ -410,12 +403,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       changeKcp(option, value);
       return true;
     }
-    if (option.equals(KcpServerChannelOption.KEY_RING)) {
-      keyRingMistake = misplacedKeyRing(KcpServerChannelOption.KEY_RING);
-      throw keyRingMistake;
-    }
     if (option.equals(KcpChannelOption.KEY_RING)) {
-      setKeyRingOrRemember(option, value);
+      mistakes.setKeyRing(option, () -> OPTIONS.set(this, option, value));
       return true;
     }
     if (OPTIONS.has(option)) {
@@ -427,17 +416,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       return true;
     }
     return super.setOption(option, value)
-        || (socketOptions != null && socketOptions.set(option, value));
-  }
-
-  private <T> void setKeyRingOrRemember(ChannelOption<T> option, T value) {
-    try {
-      OPTIONS.set(this, option, value);
-    } catch (RuntimeException | Error e) {
-      keyRingMistake = new IllegalArgumentException(option + ": not set, " + e.getMessage(), e);
-      throw e;
-    }
-    keyRingMistake = null;
+        || (socketOptions != null && socketOptions.set(option, value))
+        || mistakes.unknown(option);
   }
 
   @Override

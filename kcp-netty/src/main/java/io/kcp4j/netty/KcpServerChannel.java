@@ -203,7 +203,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
     /** The reason why the options do not allow a bind, or null. */
     private IllegalArgumentException refusal() {
-      IllegalArgumentException mistake = config.keyRingMistake();
+      IllegalArgumentException mistake = config.mistake();
       if (mistake != null) {
         return mistake;
       }

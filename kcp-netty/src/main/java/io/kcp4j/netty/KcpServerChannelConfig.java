@@ -72,6 +72,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   private final SocketOptions socketOptions = new SocketOptions();
   private final KcpServerChannel server;
+  private final OptionMistakes mistakes = new OptionMistakes(OptionMistakes.Target.SERVER);
 
   private volatile boolean acceptOnProbe;
   private volatile int sockets = 1;
@@ -91,9 +92,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   /** Null for a random one. */
   private volatile byte[] resetSecret;
-
-  /** The reason why binding must fail: without its keys the sessions would be plaintext. */
-  private volatile IllegalArgumentException keyRingMistake;
 
   KcpServerChannelConfig(KcpServerChannel channel) {
     super(channel);
@@ -215,18 +213,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   }
 
   /** The reason why binding must fail with these settings, or null. */
-  IllegalArgumentException keyRingMistake() {
-    return keyRingMistake;
-  }
-
-  private <T> void setKeyRingOrRemember(ChannelOption<T> option, T value) {
-    try {
-      OPTIONS.set(this, option, value);
-    } catch (RuntimeException | Error e) {
-      keyRingMistake = new IllegalArgumentException(option + ": not set, " + e.getMessage(), e);
-      throw e;
-    }
-    keyRingMistake = null;
+  IllegalArgumentException mistake() {
+    return mistakes.first();
   }
 
   /** The segments of existing sessions leave room for the bytes that the old keys add. */
@@ -275,14 +263,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   @Override
   public <T> boolean setOption(ChannelOption<T> option, T value) {
-    if (option.equals(KcpChannelOption.KEY_RING)) {
-      keyRingMistake =
-          new IllegalArgumentException(
-              option + ": (expected: " + KcpServerChannelOption.KEY_RING + " on a server)");
-      throw keyRingMistake;
-    }
     if (option.equals(KcpServerChannelOption.KEY_RING)) {
-      setKeyRingOrRemember(option, value);
+      mistakes.setKeyRing(option, () -> OPTIONS.set(this, option, value));
       return true;
     }
     if (OPTIONS.has(option)) {
@@ -293,7 +275,9 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
       TcpOptions.SERVER.set(this, option, value);
       return true;
     }
-    return super.setOption(option, value) || socketOptions.set(option, value);
+    return super.setOption(option, value)
+        || socketOptions.set(option, value)
+        || mistakes.unknown(option);
   }
 
   @Override

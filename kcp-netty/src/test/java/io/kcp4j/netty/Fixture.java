@@ -176,7 +176,9 @@ final class Fixture implements AutoCloseable {
   }
 
   private static void close(Channel channel) {
-    channel.config().setOption(KcpChannelOption.LINGER, 0);
+    if (channel instanceof KcpChannel session) {
+      session.config().setLingerMs(0);
+    }
     if (channel.isRegistered()) {
       channel.close();
     }

@@ -259,7 +259,7 @@ class LaneMessageTest {
           () -> client.config().setOption(KcpChannelOption.LANES, other));
       fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
       Exception refusal =
-          assertThrows(IllegalStateException.class, () -> fixture.connect(new LaneRecorder()));
+          assertThrows(IllegalArgumentException.class, () -> fixture.connect(new LaneRecorder()));
       assertTrue(refusal.getMessage().contains("EXTENSION: false"), refusal.getMessage());
     }
   }

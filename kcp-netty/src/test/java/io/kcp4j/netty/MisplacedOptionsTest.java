@@ -3,12 +3,16 @@ package io.kcp4j.netty;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.lanes.LanesConfig;
 import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -22,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Options of the wrong side, or that cannot be set: no session begins in plaintext. */
+/** Options of the wrong side, that cannot be set, or that contradict each other. */
 class MisplacedOptionsTest {
 
   private static final KeyRing KEYS =
@@ -44,20 +48,74 @@ class MisplacedOptionsTest {
     return fixture.bootstrap.handler(new Recorder()).connect(Fixture.ANY_PORT);
   }
 
-  @Test
-  void clientsKeyRingFailsTheBindOfAServer() {
+  static Stream<Arguments> optionsOfClients() {
+    return Stream.of(
+        Arguments.of(KcpChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING.name()),
+        Arguments.of(
+            KcpChannelOption.DELIVERY, Delivery.LANES, "DELIVERY: (expected: set by child"),
+        Arguments.of(KcpChannelOption.LINGER, 0, "LINGER: (expected: set by childOption"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("optionsOfClients")
+  <T> void clientsOptionFailsTheBindOfAServer(ChannelOption<T> option, T value, String named) {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KEYS);
-      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+      fixture.serverBootstrap.option(option, value);
+      assertFails(bind(fixture), named);
+    }
+  }
+
+  static Stream<Arguments> optionsOfServers() {
+    return Stream.of(
+        Arguments.of(KcpServerChannelOption.KEY_RING, KEYS, KcpChannelOption.KEY_RING.name()),
+        Arguments.of(KcpServerChannelOption.SOCKETS, 2, "SOCKETS: (expected: set by option on a"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("optionsOfServers")
+  <T> void serversOptionFailsTheConnectOfAClient(ChannelOption<T> option, T value, String named) {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.bootstrap.option(option, value);
+      assertFails(connect(fixture), named);
     }
   }
 
   @Test
-  void serversKeyRingFailsTheConnectOfAClient() {
+  void lanesWithoutTheirDeliveryFailBindAndConnect() {
+    LanesConfig lanes = LanesConfig.builder().build();
+    String named = KcpChannelOption.LANES + ": (expected: unset with DELIVERY STREAM)";
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.bootstrap.option(KcpServerChannelOption.KEY_RING, KEYS);
-      assertFails(connect(fixture), KcpChannelOption.KEY_RING.name());
+      fixture.bootstrap.option(KcpChannelOption.LANES, lanes);
+      assertFails(connect(fixture), named);
+      fixture.serverBootstrap.childOption(KcpChannelOption.LANES, lanes);
+      assertFails(bind(fixture), named);
     }
+  }
+
+  @Test
+  void lanesWithoutTheExtensionFailBindAndConnect() {
+    String named = KcpChannelOption.EXTENSION + ": false (expected: true with DELIVERY LANES)";
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture
+          .bootstrap
+          .option(KcpChannelOption.DELIVERY, Delivery.LANES)
+          .option(KcpChannelOption.EXTENSION, false);
+      assertFails(connect(fixture), named);
+      fixture
+          .serverBootstrap
+          .childOption(KcpChannelOption.EXTENSION, false)
+          .childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
+      assertFails(bind(fixture), named);
+    }
+  }
+
+  @Test
+  void optionsMayContradictEachOtherUntilAllAreSet() {
+    KcpChannelConfig config = new KcpChannel().config();
+    config.setOption(KcpChannelOption.LANES, LanesConfig.builder().build());
+    assertNotNull(config.mistake());
+    config.setOption(KcpChannelOption.DELIVERY, Delivery.LANES);
+    assertNull(config.mistake());
   }
 
   /** A system property of Netty makes bootstraps ignore exceptions of options. */
