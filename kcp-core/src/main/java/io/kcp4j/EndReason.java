@@ -35,8 +35,18 @@ public enum EndReason {
   REPLACED,
   /** The system has reported by ICMP that nobody listens at the peer's port. */
   PORT_UNREACHABLE,
+  /**
+   * This side was closing the session, and the peer has not acknowledged everything: it was
+   * unresponsive for {@code LINGER}, or it took longer than {@code LINGER_MAX}.
+   */
+  CLOSE_TIMEOUT,
   /** No payload moved in either direction for the idle timeout. */
   IDLE,
+  /**
+   * The peer was closing the session, and has given up before all that it had sent arrived. What
+   * arrived in order could be read.
+   */
+  INPUT_INCOMPLETE,
   /** The peer has aborted the session. */
   RESET,
   /**
@@ -58,7 +68,10 @@ public enum EndReason {
 
   /** Whether this side has ended the session by itself, so that the peer can be told. */
   public boolean isToldToPeer() {
-    return this == IDLE || this == LANES_UNSUPPORTED || this == MEMORY_SHORTAGE;
+    return switch (this) {
+      case IDLE, LANES_UNSUPPORTED, MEMORY_SHORTAGE, CLOSE_TIMEOUT, WRITE_STALLED -> true;
+      default -> false;
+    };
   }
 
   /** The reason of a session whose {@link Kcp} has failed. */

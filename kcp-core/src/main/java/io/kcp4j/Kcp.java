@@ -464,6 +464,12 @@ public final class Kcp {
     return sending.queued() + losses.unacknowledged();
   }
 
+  /** The number behind the last segment that is queued; a later one if there is more to send. */
+  @Unstable
+  public int sendEnd() {
+    return sending.next() + sending.queued() + (isSourceEmpty() ? 0 : 1);
+  }
+
   /** The sequence number of the next segment to be sent for the first time. */
   @Unstable
   public int sendNext() {
@@ -476,6 +482,18 @@ public final class Kcp {
     return sn - receiving.next() >= 0;
   }
 
+  /** Whether everything below {@code sn} has been received. */
+  @Unstable
+  public boolean isReceivedInOrder(int sn) {
+    return receiving.next() - sn >= 0;
+  }
+
+  /** The number of the next segment that is expected in order. */
+  @Unstable
+  public int receiveNext() {
+    return receiving.next();
+  }
+
   /** Whether anything has been received in order. */
   @Unstable
   public boolean hasReceived() {
@@ -486,6 +504,12 @@ public final class Kcp {
   @Unstable
   public boolean isReceivedBelow(int sn) {
     return receiving.next() - sn >= 0 && !receiving.hasUnread();
+  }
+
+  /** See {@link KcpExtension#isPeerDone}. */
+  @Unstable
+  public boolean isPeerDone() {
+    return extension != null && extension.isPeerDone();
   }
 
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */

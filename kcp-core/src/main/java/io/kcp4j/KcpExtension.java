@@ -50,6 +50,14 @@ public interface KcpExtension {
     return ts;
   }
 
+  /**
+   * Whether the peer has closed the session, and all of its input is here. Nothing is to be
+   * expected from it any more, so no timeout ends the session.
+   */
+  default boolean isPeerDone() {
+    return false;
+  }
+
   /** The offer has been written behind the PUSH with this sequence number and timestamp. */
   void offered(int sn, int ts);
 

@@ -43,7 +43,8 @@ final class Liveness {
   void retransmitted(int index, int inFlightMs) {
     int deadLink = kcp.config().deadLink();
     boolean isTooOften = deadLink > 0 && kcp.losses.transmissions(index) >= deadLink;
-    if (isTooOften && inFlightMs >= kcp.config().progressTimeoutMs()) {
+    boolean isTooLong = inFlightMs >= kcp.config().progressTimeoutMs();
+    if (isTooOften && isTooLong && !kcp.isPeerDone()) {
       fail(index, KcpFailure.DEAD_LINK);
     }
   }
@@ -84,7 +85,7 @@ final class Liveness {
 
   /** When {@link #check} may fail the session, or {@link Kcp#NO_DEADLINE}. */
   long deadlineUs() {
-    return Math.min(progressDeadlineUs(), stallOverAtUs());
+    return kcp.isPeerDone() ? Kcp.NO_DEADLINE : Math.min(progressDeadlineUs(), stallOverAtUs());
   }
 
   /** When the session fails since nothing has been acknowledged, or {@link Kcp#NO_DEADLINE}. */
@@ -120,7 +121,7 @@ final class Liveness {
 
   /** Fails the session if a deadline has passed. */
   void check(long nowUs) {
-    if (failure != null) {
+    if (failure != null || kcp.isPeerDone()) {
       return;
     }
     if (nowUs >= progressDeadlineUs()) {

@@ -28,7 +28,9 @@ final class CloseHandshake {
   /** Types of {@link ExtensionMessage}; 0 for nothing yet. */
   private int type;
 
-  /** That of a RESET. */
+  /**
+   * That of a RESET; of a CLOSE_FAILED how many segments there are at least that wait elsewhere.
+   */
   private int code;
 
   /** When to send it next; {@link Kcp#NO_DEADLINE} once it has been answered. */
@@ -43,6 +45,9 @@ final class CloseHandshake {
   private int peerType;
   private int peerValue;
 
+  /** What is answered. */
+  private int answerType;
+
   /** When to answer what the peer has said. */
   private long answerAtUs = Kcp.NO_DEADLINE;
 
@@ -53,14 +58,19 @@ final class CloseHandshake {
   /**
    * This side ends the session, or its output. What is stronger replaces what was said before.
    *
-   * @param code that of a RESET
+   * @param code that of a RESET, or 1 if a CLOSE_FAILED leaves more behind than the session has
    */
   void end(int type, int code, long nowUs) {
-    if (type > this.type) {
+    if (strength(type) > strength(this.type)) {
       this.type = type;
       this.code = code;
       begin(nowUs);
     }
+  }
+
+  /** CLOSE_FAILED stands between CLOSE and RESET. */
+  private static int strength(int type) {
+    return type == ExtensionMessage.CLOSE_FAILED ? 2 * ExtensionMessage.CLOSE + 1 : 2 * type;
   }
 
   /** Sends it from now on: the peer understands messages. */
@@ -72,13 +82,23 @@ final class CloseHandshake {
     }
   }
 
-  /** The peer has said so. Its final sequence number does not change. */
+  /**
+   * The peer has said so. Its final sequence number does not change, but if it gives up closing,
+   * nothing is awaited that has not arrived.
+   */
   void received(int type, int value, long nowUs) {
-    if (type > peerType) {
-      boolean isFinalSnKnown = peerType != 0 && type != ExtensionMessage.RESET;
-      peerType = type;
-      peerValue = isFinalSnKnown ? peerValue : value;
+    boolean isComplete = type == ExtensionMessage.CLOSE_FAILED && kcp.isReceivedInOrder(value);
+    int effective = isComplete ? ExtensionMessage.CLOSE : type;
+    if (strength(effective) > strength(peerType)) {
+      boolean isFinalSnKnown = peerType != 0 && effective <= ExtensionMessage.CLOSE;
+      peerType = effective;
+      if (effective == ExtensionMessage.CLOSE_FAILED) {
+        peerValue = kcp.receiveNext();
+      } else if (!isFinalSnKnown) {
+        peerValue = value;
+      }
     }
+    answerType = strength(type) > strength(answerType) ? type : answerType;
     answerAtUs = nowUs;
   }
 
@@ -94,19 +114,29 @@ final class CloseHandshake {
     return sendAtUs != Kcp.NO_DEADLINE;
   }
 
-  /** Whether this side has aborted the session. */
-  boolean isReset() {
-    return type == ExtensionMessage.RESET;
+  /** Whether this side has aborted the session, or given up closing it. */
+  boolean isGivenUp() {
+    return type == ExtensionMessage.RESET || type == ExtensionMessage.CLOSE_FAILED;
   }
 
   /** Whether the peer sends nothing from {@link #peerValue} on, a sequence number. */
   boolean hasPeerFinished() {
-    return peerType == ExtensionMessage.FIN || peerType == ExtensionMessage.CLOSE;
+    return peerType != 0 && !hasPeerReset();
+  }
+
+  /** Whether the peer reads no more, and all has been received that is awaited of it. */
+  boolean isPeerDone() {
+    return hasPeerClosed() && !hasPeerReset() && kcp.isReceivedInOrder(peerValue);
   }
 
   /** Whether the peer reads no more. */
   boolean hasPeerClosed() {
     return peerType >= ExtensionMessage.CLOSE;
+  }
+
+  /** Whether the peer has given up closing, and not all that it has sent has arrived. */
+  boolean hasPeerGivenUp() {
+    return peerType == ExtensionMessage.CLOSE_FAILED;
   }
 
   boolean hasPeerReset() {
@@ -129,7 +159,7 @@ final class CloseHandshake {
   }
 
   private boolean isSayable() {
-    return isReset() || kcp.isAllSent();
+    return isGivenUp() || kcp.isAllSent();
   }
 
   private boolean isDue(long nowUs) {
@@ -145,11 +175,11 @@ final class CloseHandshake {
   /** Writes what is due. */
   void write(ByteBuf out, long nowUs) {
     if (isAnswerDue()) {
-      ExtensionMessage.write(out, ExtensionMessage.END_ACK, peerType);
+      ExtensionMessage.write(out, ExtensionMessage.END_ACK, answerType);
       answerAtUs = Kcp.NO_DEADLINE;
     }
     if (isDue(nowUs)) {
-      ExtensionMessage.write(out, type, isReset() ? code : kcp.sendNext());
+      ExtensionMessage.write(out, type, value());
       if (copies == 0) {
         sent++;
       }
@@ -161,6 +191,14 @@ final class CloseHandshake {
         sendAtUs = nowUs + timeoutUs();
       }
     }
+  }
+
+  private int value() {
+    return switch (type) {
+      case ExtensionMessage.RESET -> code;
+      case ExtensionMessage.CLOSE_FAILED -> kcp.sendEnd() + code;
+      default -> kcp.sendNext();
+    };
   }
 
   private long timeoutUs() {

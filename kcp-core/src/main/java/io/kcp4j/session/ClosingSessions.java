@@ -1,12 +1,14 @@
 package io.kcp4j.session;
 
+import io.kcp4j.EndReason;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * Sessions of a table that have no owner any more, and stay until the peer has answered how they
- * end, or for three probe timeouts.
+ * Sessions of a table that their owners close. At first a session may linger: its owner waits until
+ * the peer has acknowledged everything. Then it has no owner any more, and stays until the peer has
+ * answered how it ends, or for three probe timeouts.
  */
 final class ClosingSessions {
 
@@ -15,9 +17,15 @@ final class ClosingSessions {
   /** A path with a long probe timeout does not hold a session for minutes. */
   private static final long MAX_US = 10_000_000;
 
+  /**
+   * The time after which an unresponsive peer ends a lingering session has so many parts. A peer
+   * that shows no sign of life in one is probed at its end. A stop of this process counts as one.
+   */
+  private static final int PARTS = 4;
+
   private final SessionTable table;
   private final TimerWheel deadlines;
-  private final Map<Session, Closing> sessions = new HashMap<>();
+  private final Map<Session, TimerWheel.Timer> sessions = new HashMap<>();
 
   ClosingSessions(SessionTable table, TimerWheel deadlines) {
     this.table = table;
@@ -38,7 +46,55 @@ final class ClosingSessions {
     }
   }
 
+  private final class Linger extends TimerWheel.Timer {
+
+    private final Session session;
+    private final long partUs;
+    private final long endsAtUs;
+    private long partBeganAtUs;
+    private int unresponsiveParts;
+
+    Linger(Session session, long timeoutUs, long endsAtUs) {
+      this.session = session;
+      this.partUs = Math.max(1, timeoutUs / PARTS);
+      this.endsAtUs = endsAtUs;
+    }
+
+    void beginPart(long nowUs) {
+      partBeganAtUs = nowUs;
+      deadlines.arm(this, Math.min(nowUs + partUs, endsAtUs));
+    }
+
+    @Override
+    protected void expire(long nowUs) {
+      boolean isUnresponsive = session.keepAlive().lastReceivedAtUs() < partBeganAtUs;
+      unresponsiveParts = isUnresponsive ? unresponsiveParts + 1 : 0;
+      if (unresponsiveParts == PARTS || nowUs >= endsAtUs) {
+        table.end(session, EndReason.CLOSE_TIMEOUT, nowUs);
+        return;
+      }
+      if (isUnresponsive) {
+        session.keepAlive().probeNow();
+      }
+      beginPart(nowUs);
+    }
+  }
+
+  /**
+   * A session lingers, until its owner closes it or until it ends.
+   *
+   * @param timeoutUs how long the peer may be unresponsive
+   * @param endsAtUs when the session ends in any case
+   */
+  void linger(Session session, long timeoutUs, long endsAtUs, long nowUs) {
+    Linger linger = new Linger(session, timeoutUs, endsAtUs);
+    sessions.put(session, linger);
+    linger.beginPart(nowUs);
+  }
+
+  /** The owner of a session has closed it. */
   void add(Session session, long nowUs) {
+    remove(session);
     Closing closing = new Closing(session);
     sessions.put(session, closing);
     long leftUs = (long) PROBE_TIMEOUTS * session.kcp().probeTimeoutUs();
@@ -46,16 +102,20 @@ final class ClosingSessions {
   }
 
   void remove(Session session) {
-    Closing closing = sessions.remove(session);
-    if (closing != null) {
-      deadlines.cancel(closing);
+    TimerWheel.Timer timer = sessions.remove(session);
+    if (timer != null) {
+      deadlines.cancel(timer);
     }
   }
 
-  /** Ends all; the table, which closes, need not remember them. */
+  /** Ends all that have no owner; the table, which closes, need not remember them. */
   void endAll() {
     for (Session session : List.copyOf(sessions.keySet())) {
-      table.endClosing(session, 0);
+      if (session.isClosing()) {
+        table.endClosing(session, 0);
+      } else {
+        remove(session);
+      }
     }
   }
 }

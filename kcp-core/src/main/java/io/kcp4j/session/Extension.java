@@ -230,25 +230,14 @@ class Extension implements KcpExtension {
 
   // The end of the session
 
-  /**
-   * Tells the peer how this side ends the session, as soon as it is known that the peer has the
-   * extension.
-   *
-   * @param type FIN, CLOSE or RESET; a later one replaces it
-   * @param code that of a RESET
-   */
-  void end(int type, int code, long nowUs) {
-    items.closeHandshake().end(type, code, nowUs);
+  /** What else the sides tell each other: how they end the session, for example. */
+  SessionItems items() {
+    return items;
   }
 
-  /** How the sides end the session, or null as long as neither does. */
-  CloseHandshake closeHandshakeOrNull() {
-    return items.closeHandshakeOrNull();
-  }
-
-  /** Whether the peer has proven that it does not know the session, and nothing contradicts it. */
-  boolean isUnknownToPeer(long nowUs) {
-    return items.isUnknownToPeer(nowUs);
+  @Override
+  public boolean isPeerDone() {
+    return items.isPeerDone();
   }
 
   @Override

@@ -77,6 +77,9 @@ final class ExtensionMessage {
 
   // The types 16, 17, 19 and 20 are those of LaneItem.
 
+  /** The sender has given up closing. Value: the sequence number after its last segment. */
+  static final int CLOSE_FAILED = 21;
+
   /** What the value of a DATAGRAM has before the payload. */
   static final int DATAGRAM_SN_BYTES = 4;
 
@@ -102,7 +105,8 @@ final class ExtensionMessage {
     LaneItem.VALUE_HEADER_BYTES,
     Integer.BYTES + 1 + Short.BYTES,
     LaneItem.VALUE_HEADER_32_BYTES,
-    LaneItem.VALUE_HEADER_32_BYTES
+    LaneItem.VALUE_HEADER_32_BYTES,
+    4
   };
 
   /** The size of an offer. */

@@ -141,6 +141,13 @@ final class KeepAlive extends TimerWheel.Timer {
     }
   }
 
+  /** Sends a probe that is none of the series which can end the session. */
+  void probeNow() {
+    if (schedule != null) {
+      schedule.probe(session);
+    }
+  }
+
   /** When a datagram was received last that proves the peer alive, in microseconds. */
   long lastReceivedAtUs() {
     return lastReceivedAtUs;
@@ -162,7 +169,7 @@ final class KeepAlive extends TimerWheel.Timer {
    */
   void checkResponse(long nowUs) {
     long sinceUs = Math.max(lastReceivedAtUs, session.kcp().unacknowledgedSinceUs());
-    if (nowUs - sinceUs >= us(probeIntervalMs)) {
+    if (nowUs - sinceUs >= us(probeIntervalMs) && !session.kcp().isPeerDone()) {
       reportUnresponsive();
     }
   }
@@ -217,7 +224,7 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** When the next probe is due or, after the last one, the end of the session. */
   private long probeAtUs() {
-    if (intervalMs == 0 || isProbePending) {
+    if (intervalMs == 0 || isProbePending || session.kcp().isPeerDone()) {
       return Kcp.NO_DEADLINE;
     }
     return unansweredProbes == 0

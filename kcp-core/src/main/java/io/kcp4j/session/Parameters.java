@@ -12,7 +12,7 @@ import io.netty.buffer.ByteBuf;
  * @param incarnation a random number of a client's session, never 0; 0 from a server
  * @param delivery how the session is delivered, as {@link #code} says; others may be added
  * @param flags what the side has, unknown ones are ignored; in bits 2 to 7 its longest delay of
- *     ACKs, and in the high byte the most fragments of a message that it takes, or 0
+ *     ACKs, and in bits 8 to 15 the most fragments of a message that it takes, or 0
  */
 record Parameters(int incarnation, int delivery, int flags) {
 
@@ -22,7 +22,18 @@ record Parameters(int incarnation, int delivery, int flags) {
   /** A server repeats random bytes of queries, and a client sends them: protocol.md 13.5. */
   static final int RESET_ECHO = 2;
 
-  private static final int OWN_FLAGS = LANE_NUMBERS_32 | RESET_ECHO;
+  /** The side understands a close that has failed: protocol.md 13.4. */
+  static final int CLOSE_FAILED = 1 << 16;
+
+  private static final int OWN_FLAGS = LANE_NUMBERS_32 | RESET_ECHO | CLOSE_FAILED;
+
+  /** Above these, the flags are in the high bits of the byte of the delivery. */
+  private static final int LOW_FLAGS_BITS = Short.SIZE;
+
+  private static final int LOW_FLAGS = 0xffff;
+
+  private static final int DELIVERY_BITS = 4;
+  private static final int DELIVERY = 0xf;
 
   /** Six bits of the flags are the most milliseconds by which the side delays ACKs. */
   private static final int ACK_DELAY_SHIFT = 2;
@@ -33,6 +44,11 @@ record Parameters(int incarnation, int delivery, int flags) {
   private static final int DELIVERY_OFFSET = ExtensionMessage.ITEM_HEADER_BYTES + Integer.BYTES;
   private static final int FLAGS_OFFSET = DELIVERY_OFFSET + 1;
 
+  /** The most fragments of a message are in this byte of the flags. */
+  private static final int FRAGMENTS_SHIFT = Byte.SIZE;
+
+  private static final int MAX_FRAGMENTS = 0xff;
+
   /**
    * Those of this side.
    *
@@ -42,7 +58,7 @@ record Parameters(int incarnation, int delivery, int flags) {
     Delivery delivery = kcp.config().delivery();
     int fragments = delivery == Delivery.MESSAGE ? kcp.messageFragments() : 0;
     int ackDelayMs = kcp.maxAckDelayMs() > MAX_ACK_DELAY_MS ? 0 : kcp.maxAckDelayMs();
-    int flags = OWN_FLAGS | ackDelayMs << ACK_DELAY_SHIFT | fragments << Byte.SIZE;
+    int flags = OWN_FLAGS | ackDelayMs << ACK_DELAY_SHIFT | fragments << FRAGMENTS_SHIFT;
     return new Parameters(incarnation, code(delivery), flags);
   }
 
@@ -69,7 +85,7 @@ record Parameters(int incarnation, int delivery, int flags) {
 
   /** Reads an item PARAMETERS at {@code index}. */
   static Parameters read(ByteBuf buf, int index) {
-    return new Parameters(
+    return of(
         ExtensionMessage.intValue(buf, index),
         buf.getUnsignedByte(index + DELIVERY_OFFSET),
         buf.getUnsignedShortLE(index + FLAGS_OFFSET));
@@ -78,18 +94,27 @@ record Parameters(int incarnation, int delivery, int flags) {
   /** Reads those in the header of a WINS at {@code index}, whose sequence number is not 0. */
   static Parameters readHeader(ByteBuf buf, int index) {
     int ts = Segment.ts(buf, index);
-    return new Parameters(Segment.sn(buf, index), ts & 0xff, ts >>> Byte.SIZE & 0xffff);
+    return of(Segment.sn(buf, index), ts & 0xff, ts >>> Byte.SIZE & LOW_FLAGS);
+  }
+
+  private static Parameters of(int incarnation, int deliveryByte, int lowFlags) {
+    int flags = deliveryByte >>> DELIVERY_BITS << LOW_FLAGS_BITS | lowFlags;
+    return new Parameters(incarnation, deliveryByte & DELIVERY, flags);
+  }
+
+  private int deliveryByte() {
+    return flags >>> LOW_FLAGS_BITS << DELIVERY_BITS | delivery;
   }
 
   /** Writes the item. */
   void write(ByteBuf out) {
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.PARAMETERS);
-    out.writeIntLE(incarnation).writeByte(delivery).writeShortLE(flags);
+    out.writeIntLE(incarnation).writeByte(deliveryByte()).writeShortLE(flags);
   }
 
   /** The timestamp of a WINS whose sequence number is the incarnation. */
   int headerTs() {
-    return delivery | flags << Byte.SIZE;
+    return deliveryByte() | (flags & LOW_FLAGS) << Byte.SIZE;
   }
 
   /** Whether a flag is set. */
@@ -107,7 +132,7 @@ record Parameters(int incarnation, int delivery, int flags) {
 
   /** The most fragments of a message that the side takes; 0 if it does not say so. */
   int messageFragments() {
-    return flags >>> Byte.SIZE;
+    return flags >>> FRAGMENTS_SHIFT & MAX_FRAGMENTS;
   }
 
   /** The code of a delivery. */

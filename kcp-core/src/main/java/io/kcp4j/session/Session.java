@@ -321,7 +321,7 @@ public final class Session extends FlushQueue.Entry {
   private void end(int type, long nowUs) {
     kcp.makeExtension();
     if (extension != null) {
-      extension.end(type, 0, nowUs);
+      extension.items().closeHandshake().end(type, 0, nowUs);
     }
   }
 
@@ -345,6 +345,12 @@ public final class Session extends FlushQueue.Entry {
         && kcp.isReceivedBelow(closeHandshake.peerValue());
   }
 
+  /** Whether the peer has given up closing before all that it has sent has arrived. */
+  public boolean isInputIncomplete() {
+    CloseHandshake closeHandshake = closeHandshake();
+    return closeHandshake != null && closeHandshake.hasPeerGivenUp();
+  }
+
   /** Whether the peer has said that it takes nothing more from this side. */
   public boolean hasPeerClosed() {
     CloseHandshake closeHandshake = closeHandshake();
@@ -353,12 +359,19 @@ public final class Session extends FlushQueue.Entry {
 
   /** Whether the peer has said, and proven, that it does not know the session any more. */
   boolean isUnknownToPeer(long nowUs) {
-    return extension != null && extension.isUnknownToPeer(nowUs);
+    return extension != null && extension.items().isUnknownToPeer(nowUs);
   }
 
   /** The peer's code, if the session has ended by {@link io.kcp4j.EndReason#RESET}; else 0. */
   public int resetCode() {
     return hasPeerReset() ? closeHandshake().peerValue() : 0;
+  }
+
+  /** What tells the peer that this side gives up closing: peers of earlier versions are aborted. */
+  int closeFailedType() {
+    return extension != null && extension.parameters().hasPeer(Parameters.CLOSE_FAILED)
+        ? ExtensionMessage.CLOSE_FAILED
+        : ExtensionMessage.RESET;
   }
 
   boolean hasPeerReset() {
@@ -367,7 +380,7 @@ public final class Session extends FlushQueue.Entry {
   }
 
   private CloseHandshake closeHandshake() {
-    return extension == null ? null : extension.closeHandshakeOrNull();
+    return extension == null ? null : extension.items().closeHandshakeOrNull();
   }
 
   /**
@@ -381,7 +394,7 @@ public final class Session extends FlushQueue.Entry {
     if (extension == null || !extension.isUnderstood() || hasPeerClosed()) {
       return false;
     }
-    extension.end(type, code, nowUs);
+    extension.items().closeHandshake().end(type, code, nowUs);
     isClosing = !isCloseAnswered();
     return isClosing;
   }
@@ -398,7 +411,7 @@ public final class Session extends FlushQueue.Entry {
 
   /** Whether the peer knows how the session has ended, and has all that it still wants. */
   boolean isCloseAnswered() {
-    return !closeHandshake().isUnanswered() && (closeHandshake().isReset() || kcp.isDrained());
+    return !closeHandshake().isUnanswered() && (closeHandshake().isGivenUp() || kcp.isDrained());
   }
 
   Extension extension() {

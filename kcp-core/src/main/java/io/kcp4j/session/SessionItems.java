@@ -43,6 +43,11 @@ final class SessionItems {
     return closeHandshake;
   }
 
+  /** See {@link Extension#isPeerDone}. */
+  boolean isPeerDone() {
+    return closeHandshake != null && closeHandshake.isPeerDone();
+  }
+
   /** The peer understands messages from now on. */
   void understood(long nowUs) {
     if (closeHandshake != null) {
@@ -145,7 +150,10 @@ final class SessionItems {
   /** Takes an item of a message that has shown the token; returns whether its type is known. */
   boolean receive(int type, ByteBuf datagram, int item, long nowUs) {
     switch (type) {
-      case ExtensionMessage.FIN, ExtensionMessage.CLOSE, ExtensionMessage.RESET ->
+      case ExtensionMessage.FIN,
+          ExtensionMessage.CLOSE,
+          ExtensionMessage.CLOSE_FAILED,
+          ExtensionMessage.RESET ->
           receiveEnd(type, ExtensionMessage.intValue(datagram, item), nowUs);
       case ExtensionMessage.END_ACK -> {
         if (closeHandshake != null) {

@@ -505,6 +505,7 @@ public final class SessionTable {
     if (!session.isClosing()) {
       session.keepAlive().stop();
     }
+    closing.remove(session);
     directory.leave();
     counters.add(KcpCounter.SESSIONS_CLOSED, 1);
   }
@@ -620,6 +621,21 @@ public final class SessionTable {
   }
 
   /**
+   * Lets a session linger, whose owner writes no more and closes it when the peer has acknowledged
+   * everything: protocol.md 7.7. It ends as {@link EndReason#CLOSE_TIMEOUT} if the peer is
+   * unresponsive, although it is probed, or after some time in any case.
+   *
+   * @param timeoutMs how long the peer may be unresponsive, in milliseconds, at least 1
+   * @param maxMs how long the session lingers at most, in milliseconds
+   * @param nowUs the time, in microseconds
+   */
+  public void linger(Session session, int timeoutMs, int maxMs, long nowUs) {
+    if (contains(session)) {
+      closing.linger(session, 1_000L * timeoutMs, nowUs + 1_000L * maxMs, nowUs);
+    }
+  }
+
+  /**
    * Closes a session whose owner reads and writes no more. A peer that has the extension is told
    * so, and of the sequence number behind the last segment: the session then stays in the table
    * without an owner until the peer has answered, for at most three probe timeouts. Any other
@@ -642,6 +658,21 @@ public final class SessionTable {
    */
   public boolean abort(Session session, int code, long nowUs) {
     return beginClosing(session, ExtensionMessage.RESET, code, nowUs);
+  }
+
+  /**
+   * Closes a session like {@link #closeGracefully}, but before the peer has received everything.
+   * The peer can read what has arrived in order, and is told that more is missing. One of an
+   * earlier version is told that the session was aborted.
+   *
+   * @param hasMore whether the owner has more to write than the session has
+   * @param nowUs the time, in microseconds
+   * @return whether the session stays in the table; {@link Handler#closed} is called at its end
+   */
+  public boolean giveUpClosing(Session session, boolean hasMore, long nowUs) {
+    int type = session.closeFailedType();
+    boolean isMoreTold = hasMore && type == ExtensionMessage.CLOSE_FAILED;
+    return beginClosing(session, type, isMoreTold ? 1 : 0, nowUs);
   }
 
   private boolean beginClosing(Session session, int type, int code, long nowUs) {
@@ -667,7 +698,6 @@ public final class SessionTable {
 
   /** The peer has answered, or there is no more time for that. */
   void endClosing(Session session, long nowUs) {
-    closing.remove(session);
     remove(session, nowUs);
     session.close();
     handler.closed(session);

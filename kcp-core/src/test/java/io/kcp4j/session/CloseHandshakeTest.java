@@ -156,6 +156,142 @@ class CloseHandshakeTest {
     assertTrue(server.session.isInputFinished());
   }
 
+  /** The reader pauses for longer than any timeout; what the peer does not take ends nothing. */
+  @Test
+  void inputCanBeReadLongAfterThePeerHasGone() {
+    server.driver.onProgress = session -> {};
+    server.write(5000);
+    client.write(30_000);
+    client.finish();
+    exchange(60);
+    assertEquals(0, client.driver.table.size());
+    server.write(5000);
+    server.runTo(server.nowUs + 600_000_000L);
+    assertEquals(List.of(), ends);
+    server.read(server.session);
+    assertEquals(30_010, server.received);
+    assertTrue(server.session.isInputFinished());
+  }
+
+  /** Has the client give up closing, with so many bytes of which the first segments arrive. */
+  private void giveUpClosing(int arriving) {
+    server.driver.onProgress = session -> {};
+    client.write(10 * client.session.kcp().mssBytes());
+    List<ByteBuf> packets = client.packets();
+    server.take(client, packets.subList(0, arriving));
+    lose();
+    assertTrue(client.driver.table.giveUpClosing(client.session, false, client.nowUs));
+    client.flush();
+  }
+
+  @Test
+  void whatHasArrivedCanBeReadAfterAFailedClose() {
+    giveUpClosing(4);
+    exchange(4);
+    assertEquals(0, client.driver.table.size());
+    assertEquals(List.of(), ends);
+    assertTrue(server.session.hasPeerClosed());
+    assertTrue(server.session.isInputIncomplete());
+    server.runTo(server.nowUs + 600_000_000L);
+    assertEquals(List.of(), ends);
+    assertFalse(server.session.isInputFinished());
+    server.read(server.session);
+    assertEquals(10 + 4 * client.session.kcp().mssBytes(), server.received);
+    assertTrue(server.session.isInputFinished());
+  }
+
+  @Test
+  void failedCloseAfterAllHasArrivedIsAClose() {
+    giveUpClosing(10);
+    exchange(4);
+    assertTrue(server.session.hasPeerClosed());
+    assertFalse(server.session.isInputIncomplete());
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void closeFailsIfMoreIsQueuedThanHasArrived() {
+    server.driver.onProgress = session -> {};
+    client.session.reconfigure(
+        client.session.kcp().config().toBuilder().sendQueue(1024).build(), FecConfig.NONE);
+    client.session.kcp().send(Unpooled.buffer().writeZero(1_000_000));
+    client.flush();
+    exchange(100);
+    assertTrue(client.session.kcp().sendUna() == client.session.kcp().sendNext(), "window full");
+    client.driver.table.giveUpClosing(client.session, false, client.nowUs);
+    client.flush();
+    exchange(4);
+    assertTrue(server.session.isInputIncomplete());
+  }
+
+  @Test
+  void closeFailsIfTheOwnerHasMoreThanHasArrived() {
+    client.driver.table.giveUpClosing(client.session, true, client.nowUs);
+    client.flush();
+    exchange(4);
+    assertTrue(server.session.isInputIncomplete());
+    assertTrue(server.session.isInputFinished(), "what arrived was read");
+  }
+
+  @Test
+  void closeThatFailsLaterReplacesTheCloseThatWasTold() {
+    server.driver.onProgress = session -> {};
+    client.write(10 * client.session.kcp().mssBytes());
+    List<ByteBuf> first = client.packets();
+    client.session.sendClose(client.nowUs);
+    client.flush();
+    server.take(client, first.subList(0, 4));
+    server.take(client, client.packets());
+    assertTrue(server.session.hasPeerClosed());
+    assertFalse(server.session.isInputIncomplete());
+    server.packets();
+    assertTrue(client.driver.table.giveUpClosing(client.session, false, client.nowUs));
+    client.flush();
+    server.take(client, client.packets());
+    assertTrue(server.session.isInputIncomplete());
+  }
+
+  @Test
+  void peerThatDoesNotKnowFailedClosesIsAborted() {
+    assertEquals(ExtensionMessage.CLOSE_FAILED, client.session.closeFailedType());
+    VirtualHost other = new VirtualHost(3);
+    other.token = 1;
+    other.open(server);
+    assertEquals(ExtensionMessage.RESET, other.session.closeFailedType(), "no parameters yet");
+    assertEquals(ExtensionMessage.RESET, earlierPeer().closeFailedType());
+  }
+
+  /** The session of a client whose server has said its parameters, but no flag. */
+  private Session earlierPeer() {
+    VirtualHost other = new VirtualHost(4);
+    other.token = 2;
+    other.open(server);
+    other.write(1);
+    server.take(other, other.packets());
+    server.runTo(server.nowUs + DELAY_US);
+    List<ByteBuf> answers = server.packetsTo(other);
+    for (ByteBuf answer : answers) {
+      ByteBuf message = VirtualHost.message(answer);
+      int item =
+          ExtensionMessage.find(message, 0, message.readableBytes(), ExtensionMessage.PARAMETERS);
+      message.setByte(item + 7, message.getByte(item + 7) & 0xf);
+    }
+    other.take(server, answers);
+    assertTrue(other.session.isExtensionEstablished());
+    return other.session;
+  }
+
+  @Test
+  void inputThatIsIncompleteIsNotAwaitedForever() {
+    client.write(3000);
+    client.packets();
+    client.finish();
+    server.take(client, client.packets());
+    client.packets();
+    server.runTo(server.nowUs + 200_000_000L);
+    assertEquals(List.of(EndReason.KEEP_ALIVE_TIMEOUT), ends);
+  }
+
   @Test
   void finalNumberIsThatOfTheLastSegmentThoughTheMtuShrinksAfterTheEnd() {
     client.session.kcp().send(Unpooled.buffer().writeZero(2600));

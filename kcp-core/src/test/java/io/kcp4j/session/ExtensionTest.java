@@ -27,8 +27,8 @@ class ExtensionTest {
   private static final long SERVER_TOKEN = 0x99aa_bbcc_ddee_ff00L;
 
   private static final String FLAGS = "5300";
-  private static final String PARAMETERS = "120700" + "cc444444" + "00" + FLAGS;
-  private static final String SERVER_PARAMETERS = "120700" + "00000000" + "00" + FLAGS;
+  private static final String PARAMETERS = "120700" + "cc444444" + "10" + FLAGS;
+  private static final String SERVER_PARAMETERS = "120700" + "00000000" + "10" + FLAGS;
   private static final String OFFER = "4b01" + "010800" + "8877665544332211" + PARAMETERS;
   private static final String ANSWER =
       "4b01"
@@ -103,7 +103,7 @@ class ExtensionTest {
     assertEquals(2, packets.size());
     assertEquals(List.of(), messages(packets));
     client.write(10);
-    String offer = OFFER.replace(PARAMETERS, "120700" + "cc444444" + "01" + "537f");
+    String offer = OFFER.replace(PARAMETERS, "120700" + "cc444444" + "11" + "537f");
     assertEquals(List.of(offer), messages(client.packets()));
   }
 

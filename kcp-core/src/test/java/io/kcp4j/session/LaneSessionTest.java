@@ -139,11 +139,11 @@ class LaneSessionTest {
         List.of(
             TO_CLIENT
                 + ("020800" + "00ffeeddccbbaa99")
-                + ("120700" + "00000000" + "02" + FLAGS)
+                + ("120700" + "00000000" + "12" + FLAGS)
                 + ("0f0600" + "0a00" + "00000100")),
         messages(answer));
     client.take(server, answer);
-    String confirmation = TO_SERVER + "120700" + "cc444444" + "02" + FLAGS;
+    String confirmation = TO_SERVER + "120700" + "cc444444" + "12" + FLAGS;
     assertEquals(List.of(confirmation), messages(client.packets()), "confirmed at once");
     assertThrows(IllegalArgumentException.class, () -> queue(client, 10, "a"));
   }

@@ -34,8 +34,8 @@ class LaneVectorsTest {
   private static final String OFFER = "4b01 010800 8877665544332211 0f0600 0004 00004000";
   private static final String ANSWER =
       "4b01 030800 8877665544332211 020800 00ffeeddccbbaa99"
-          + " 120700 00000000 02 5300 0f0600 0a00 00000100";
-  private static final String CONFIRMATION = "4b01 030800 00ffeeddccbbaa99 120700 cc444444 02 5300";
+          + " 120700 00000000 12 5300 0f0600 0a00 00000100";
+  private static final String CONFIRMATION = "4b01 030800 00ffeeddccbbaa99 120700 cc444444 12 5300";
   private static final String TWO_MESSAGES = "49 03 07 02 6869 4a ac02 01 03 686579";
   private static final String LAST_WITHOUT_LENGTH = "49 03 07 02 6869 0a ac02 01 686579";
   private static final String NUMBER_OF_16_BITS = "02 05 0700 61";

@@ -209,12 +209,13 @@ class ParametersTest {
   }
 
   @Test
-  void headerHasTwoBytesOfFlagsAndWhatFollowsIsIgnored() {
+  void headerHasFlagsOnBothSidesOfTheDeliveryAndWhatFollowsIsIgnored() {
     ByteBuf wins = Unpooled.buffer();
-    Segment.write(wins, 1, Segment.WINS, 0, 128, 0x7f_0301_02, 9, 0, 0);
+    Segment.write(wins, 1, Segment.WINS, 0, 128, 0x7f_0301_a2, 9, 0, 0);
     Parameters parameters = Parameters.readHeader(wins, 0);
-    assertEquals(new Parameters(9, 2, 0x0301), parameters);
+    assertEquals(new Parameters(9, 2, 0xa_0301), parameters);
     assertEquals(3, parameters.messageFragments());
+    assertEquals(0x00_0301_a2, parameters.headerTs());
   }
 
   @Test
@@ -222,5 +223,7 @@ class ParametersTest {
     Parameters parameters = new Parameters(1, 0, Parameters.RESET_ECHO | 7 << Byte.SIZE);
     assertTrue(parameters.has(Parameters.RESET_ECHO));
     assertFalse(parameters.has(Parameters.LANE_NUMBERS_32));
+    assertFalse(parameters.has(Parameters.CLOSE_FAILED));
+    assertTrue(new Parameters(1, 0, Parameters.CLOSE_FAILED).has(Parameters.CLOSE_FAILED));
   }
 }
