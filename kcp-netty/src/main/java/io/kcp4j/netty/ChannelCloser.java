@@ -2,15 +2,13 @@ package io.kcp4j.netty;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
-import io.kcp4j.session.TimerWheel;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Closes a channel when its user asks for it: after the peer has acknowledged what was flushed, or
- * after {@link KcpChannelOption#LINGER}. Used by the channel's event loop.
+ * when that takes too long, see {@link KcpChannelOption#LINGER}. Used by the channel's event loop.
  */
 final class ChannelCloser extends ForwardingUnsafe {
 
@@ -19,14 +17,26 @@ final class ChannelCloser extends ForwardingUnsafe {
 
   private final KcpChannel channel;
 
-  /** Null unless the channel waits for the peer. */
-  private LingerTimeout timeout;
+  /** Whether the channel waits for the peer before it closes. */
+  private boolean isLingering;
+
+  /** What the peer is told when the channel closes. */
+  enum Ending {
+    /** It has everything that was flushed. */
+    COMPLETE,
+    /** It can read what has arrived, and more is missing. */
+    INCOMPLETE,
+    /** The session is aborted. */
+    ABORTED
+  }
+
+  private Ending ending = Ending.ABORTED;
+
+  /** Whether not everything is in the session's send queue that was flushed. */
+  private boolean hasMore;
 
   /** The code with which the session is aborted. */
   private int abortCode;
-
-  /** Whether the peer has everything that was flushed. */
-  private boolean isOrderly;
 
   ChannelCloser(KcpChannel channel, Channel.Unsafe unsafe) {
     super(unsafe);
@@ -35,30 +45,45 @@ final class ChannelCloser extends ForwardingUnsafe {
 
   /** Whether the channel waits for the peer before it closes. */
   boolean isLingering() {
-    return timeout != null;
+    return isLingering;
   }
 
-  /** What the peer is told if the session is aborted, or null if it is closed in order. */
-  Integer abort() {
-    return isOrderly ? null : abortCode;
+  Ending ending() {
+    return ending;
+  }
+
+  /** Of an {@link Ending#INCOMPLETE} one: whether more is missing than the session has. */
+  boolean hasMore() {
+    return hasMore;
+  }
+
+  int abortCode() {
+    return abortCode;
   }
 
   /** The session ends for {@code reason}; the channel closes next. */
   void ended(EndReason reason) {
-    isOrderly = reason == EndReason.IDLE && isDrained();
+    hasMore = !isQueued();
+    ending =
+        switch (reason) {
+          case IDLE -> isDrained() ? Ending.COMPLETE : Ending.ABORTED;
+          case CLOSE_TIMEOUT, WRITE_STALLED -> Ending.INCOMPLETE;
+          default -> Ending.ABORTED;
+        };
   }
 
   /** Closes without waiting for the peer, and tells it that the session was aborted. */
   void abort(int code) {
     abortCode = code;
-    isOrderly = false;
+    ending = Ending.ABORTED;
     channel.closeNow();
   }
 
   @Override
   public void close(ChannelPromise promise) {
-    isOrderly = channel.isActive() && channel.config().lingerMs() > 0 && isDrained();
-    boolean waits = isLingering() ? channel.endpoint().isOpen() : hasToLinger();
+    boolean isComplete = channel.isActive() && channel.config().lingerMs() > 0 && isDrained();
+    ending = isComplete ? Ending.COMPLETE : Ending.ABORTED;
+    boolean waits = isLingering ? channel.endpoint().isOpen() : hasToLinger();
     if (!waits) {
       super.close(promise);
       return;
@@ -67,10 +92,18 @@ final class ChannelCloser extends ForwardingUnsafe {
       return;
     }
     if (!promise.isVoid()) {
-      channel.closeFuture().addListener(future -> promise.trySuccess());
+      channel.closeFuture().addListener(future -> closed(promise));
     }
-    if (!isLingering()) {
+    if (!isLingering) {
       startLingering();
+    }
+  }
+
+  private void closed(ChannelPromise promise) {
+    if (channel.endReason() == null) {
+      promise.trySuccess();
+    } else {
+      promise.tryFailure(channel.closedBy());
     }
   }
 
@@ -95,19 +128,19 @@ final class ChannelCloser extends ForwardingUnsafe {
   }
 
   private void startLingering() {
-    timeout = new LingerTimeout();
+    isLingering = true;
     channel.reader().cancel();
     // Or code that writes as long as the channel is writable would fail its writes forever.
     outboundBuffer().setUserDefinedWritability(WRITABILITY, false);
+    channel.session().linger();
+    discardInput();
     tellOnceQueued();
-    channel.endpoint().arm(timeout, TimeUnit.MILLISECONDS.toMicros(channel.config().lingerMs()));
   }
 
-  private final class LingerTimeout extends TimerWheel.Timer {
-    @Override
-    protected void expire(long nowUs) {
-      channel.closeNow();
-    }
+  /** Input that nobody reads must not keep a peer that closes, too, from sending everything. */
+  private void discardInput() {
+    channel.reader().discard();
+    channel.session().scheduleFlush();
   }
 
   /** Tells the peer of the end together with the last data, rather than after it. */
@@ -119,21 +152,17 @@ final class ChannelCloser extends ForwardingUnsafe {
 
   /** Closes a lingering channel if the peer has acknowledged everything, or reads no more. */
   void progressed() {
-    if (!isLingering()) {
+    if (!isLingering) {
       return;
     }
-    isOrderly = isDrained();
-    if (isOrderly || channel.session().get().hasPeerClosed()) {
+    discardInput();
+    if (isDrained()) {
+      ending = Ending.COMPLETE;
+      channel.closeNow();
+    } else if (channel.session().get().hasPeerClosed()) {
       channel.closeNow();
     } else {
       tellOnceQueued();
-    }
-  }
-
-  /** Cancels the timeout of a channel that is closed. */
-  void cancelTimeout() {
-    if (isLingering()) {
-      channel.endpoint().cancel(timeout);
     }
   }
 
@@ -147,7 +176,8 @@ final class ChannelCloser extends ForwardingUnsafe {
       super.deregister(promise);
       return;
     }
-    isOrderly = channel.isActive() && isDrained();
+    hasMore = !isQueued();
+    ending = channel.isActive() && isDrained() ? Ending.COMPLETE : Ending.INCOMPLETE;
     channel.closeNow();
     channel.eventLoop().execute(() -> super.deregister(promise));
   }

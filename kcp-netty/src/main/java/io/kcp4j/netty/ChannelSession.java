@@ -222,13 +222,19 @@ final class ChannelSession {
     scheduleFlush();
   }
 
+  /** Waits for the peer until the channel closes or the session ends. */
+  void linger() {
+    KcpChannelConfig config = channel.config();
+    channel.endpoint().linger(session, config.lingerMs(), config.lingerMaxMs());
+  }
+
   /**
    * Closes the session, if there is one.
    *
    * @param flushes whether what is queued is sent once more before
-   * @param abort what the peer is told, or null if it is told that the session was closed
+   * @param closer says what the peer is told
    */
-  void close(boolean flushes, Integer abort) {
+  void close(boolean flushes, ChannelCloser closer) {
     Session session = this.session;
     if (session == null) {
       return;
@@ -237,7 +243,7 @@ final class ChannelSession {
     CloseActions.runAll(
         () -> flushLast(flushes),
         () -> lastStats = session.kcp().stats(),
-        () -> endpoint.close(session, abort));
+        () -> endpoint.close(session, closer));
   }
 
   private void flushLast(boolean flushes) {

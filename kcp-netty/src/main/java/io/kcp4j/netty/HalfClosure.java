@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.EndReason;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
@@ -124,6 +125,10 @@ final class HalfClosure {
       return;
     }
     isInputShutdown = true;
+    if (channel.session().get().isInputIncomplete()) {
+      channel.ended(EndReason.INPUT_INCOMPLETE);
+      return;
+    }
     if (isEvent) {
       channel.pipeline().fireUserEventTriggered(ChannelInputShutdownEvent.INSTANCE);
       channel.pipeline().fireUserEventTriggered(ChannelInputShutdownReadComplete.INSTANCE);

@@ -440,18 +440,15 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   void ended(EndReason reason) {
     closer.ended(reason);
     KcpEndException cause = endException(reason);
+    endReason = reason;
     if (isConnecting()) {
-      endReason = reason;
       connector.fail(cause);
-    } else if (isLingering()) {
-      closeNow();
-    } else {
-      endReason = reason;
-      if (isReported(reason)) {
-        pipeline().fireExceptionCaught(cause);
-      }
-      kcpUnsafe().end(cause);
+      return;
     }
+    if (!isLingering() && isReported(reason)) {
+      pipeline().fireExceptionCaught(cause);
+    }
+    kcpUnsafe().end(cause);
   }
 
   /** A flood of forged peers must not make as many exceptions, which would be logged. */
@@ -616,8 +613,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
       CloseActions.runAll(
           reader::close,
           this::closeConnector,
-          closer::cancelTimeout,
-          () -> session.close(endReason == null, closer.abort()),
+          () -> session.close(endReason == null, closer),
           halfClosure::close,
           writer::close,
           this::closeLanes,

@@ -23,6 +23,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   static final int DEFAULT_LINGER_MS = 3_000;
 
+  private static final int DEFAULT_LINGER_MAX_MS = 300_000;
+
   private static final int READ_BYTES = 64 * 1024;
 
   private static final OptionTable<KcpChannelConfig> OPTIONS =
@@ -49,6 +51,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelConfig::isEndOnPortUnreachable,
               KcpChannelConfig::setEndOnPortUnreachable)
           .add(KcpChannelOption.LINGER, KcpChannelConfig::lingerMs, KcpChannelConfig::setLingerMs)
+          .add(
+              KcpChannelOption.LINGER_MAX,
+              KcpChannelConfig::lingerMaxMs,
+              KcpChannelConfig::setLingerMaxMs)
           .add(
               KcpChannelOption.CONNECT_PROBE,
               KcpChannelConfig::isConnectProbe,
@@ -94,6 +100,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int keepAliveProbes = Session.DEFAULT_KEEP_ALIVE_PROBES;
   private volatile boolean endOnPortUnreachable;
   private volatile int lingerMs = DEFAULT_LINGER_MS;
+  private volatile int lingerMaxMs = DEFAULT_LINGER_MAX_MS;
   private volatile boolean connectProbe;
   private volatile boolean sharedSocket;
   private volatile KeyRing keyRing = KeyRing.NONE;
@@ -159,6 +166,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   int lingerMs() {
     return lingerMs;
+  }
+
+  int lingerMaxMs() {
+    return lingerMaxMs;
   }
 
   boolean isConnectProbe() {
@@ -255,6 +266,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   void setLingerMs(int ms) {
     lingerMs = checkMs(KcpChannelOption.LINGER, ms);
+  }
+
+  private void setLingerMaxMs(int ms) {
+    lingerMaxMs = checkPositive(KcpChannelOption.LINGER_MAX, ms);
   }
 
   private synchronized void setKeyRing(KeyRing ring) {

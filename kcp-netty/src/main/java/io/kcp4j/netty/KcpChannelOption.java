@@ -135,11 +135,19 @@ public final class KcpChannelOption {
       option("END_ON_PORT_UNREACHABLE");
 
   /**
-   * The time for which {@code close()} waits for the peer to acknowledge what was flushed, in
-   * milliseconds, at least 0. Default 3000; 0 closes at once. During that time the channel is open,
-   * reads nothing and fails further writes.
+   * How long a peer may be unresponsive while {@code close()} waits until it has acknowledged what
+   * was flushed, in milliseconds, at least 0. Default 3000; 0 closes at once. The peer is probed.
+   * If it does not answer for this time, or up to a quarter longer, the session ends as {@link
+   * io.kcp4j.EndReason#CLOSE_TIMEOUT}, and the future of {@code close()} fails. Meanwhile the
+   * channel is open, discards what it receives and fails further writes.
    */
   public static final ChannelOption<Integer> LINGER = option("LINGER");
+
+  /**
+   * How long {@code close()} waits at most for a peer that answers, in milliseconds, at least 1.
+   * Default 300,000. {@link #WRITE_STALL_TIMEOUT} ends the wait for a peer that reads nothing.
+   */
+  public static final ChannelOption<Integer> LINGER_MAX = option("LINGER_MAX");
 
   /**
    * Whether a client's {@code connect} waits until the peer has answered a window probe. A kcp4j

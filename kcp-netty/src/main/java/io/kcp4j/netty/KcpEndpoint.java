@@ -314,18 +314,20 @@ final class KcpEndpoint implements SessionTable.Handler {
    * Closes a session whose channel closes, and removes it from the table. If the peer has to be
    * told, it stays there without a channel for a while, and keeps the socket open.
    *
-   * @param abort the code of an abort, or null
+   * @param closer says what the peer is told
    */
-  void close(Session session, Integer abort) {
+  void close(Session session, ChannelCloser closer) {
     if (!isOpen()) {
       table.remove(session, nowUs());
       session.close();
       return;
     }
     boolean stays =
-        abort == null
-            ? table.closeGracefully(session, nowUs())
-            : table.abort(session, abort, nowUs());
+        switch (closer.ending()) {
+          case COMPLETE -> table.closeGracefully(session, nowUs());
+          case INCOMPLETE -> table.giveUpClosing(session, closer.hasMore(), nowUs());
+          case ABORTED -> table.abort(session, closer.abortCode(), nowUs());
+        };
     if (stays) {
       members.closingSession();
       flush(session);
@@ -349,6 +351,12 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Schedules a flush of a session, together with the others of this turn of the event loop. */
   void scheduleFlush(Session session) {
     table.scheduleFlush(session);
+  }
+
+  /** See {@link SessionTable#linger}. */
+  void linger(Session session, int timeoutMs, int maxMs) {
+    table.linger(session, timeoutMs, maxMs, loop.readNowUs());
+    loop.schedule();
   }
 
   /** Arms a deadline of a channel's own. */

@@ -18,13 +18,16 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
@@ -86,10 +89,90 @@ class CloseTest {
       ChannelFuture closing = client.close();
       ChannelFuture again = client.close();
 
-      assertTrue(closing.syncUninterruptibly().isSuccess());
-      assertTrue(again.syncUninterruptibly().isSuccess());
-      assertInstanceOf(ClosedChannelException.class, written.awaitUninterruptibly().cause());
+      for (ChannelFuture failed : List.of(closing, again, written)) {
+        Throwable cause = failed.awaitUninterruptibly().cause();
+        KcpEndException end = assertInstanceOf(KcpEndException.class, cause);
+        assertEquals(EndReason.CLOSE_TIMEOUT, end.reason());
+      }
+      assertEquals(EndReason.CLOSE_TIMEOUT, client.endReason());
       await().until(() -> recorder.events.equals(List.of("active", "inactive")));
+    }
+  }
+
+  @OverEachTransport
+  void closeWaitsForAReaderThatPausesForLongerThanTheLingerTime(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      Recorder server = new Recorder();
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      fixture.serve(() -> server);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 1_000);
+      KcpChannel client = fixture.connect(new Recorder());
+      ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      ChannelFuture closing = client.close();
+
+      // Each is the answer to a probe after a quarter of the time.
+      await().until(() -> client.stats().get(KcpCounter.PROBES_OUT) > 5);
+      assertFalse(closing.isDone());
+      fixture.child().config().setAutoRead(true);
+
+      closing.syncUninterruptibly();
+      assertTrue(written.isSuccess());
+      assertArrayEquals(DATA, server.bytes());
+    }
+  }
+
+  @OverEachTransport
+  void readerThatTakesNothingIsWaitedForAtMostForTheLongestLingerTime(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      Recorder server = new Recorder();
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      fixture.serve(() -> server);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
+      fixture.bootstrap.option(KcpChannelOption.LINGER_MAX, 500);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      Throwable cause = client.close().awaitUninterruptibly().cause();
+
+      assertEquals(
+          EndReason.CLOSE_TIMEOUT, assertInstanceOf(KcpEndException.class, cause).reason());
+      KcpChannel child = fixture.child();
+      await().until(() -> child.session().get().isInputIncomplete());
+      assertTrue(child.isActive());
+
+      child.config().setAutoRead(true);
+
+      child.closeFuture().syncUninterruptibly();
+      assertEquals(EndReason.INPUT_INCOMPLETE, child.endReason());
+      await().until(() -> server.events.equals(List.of("active", "exception", "inactive")));
+      byte[] arrived = server.bytes();
+      assertTrue(arrived.length > 0 && arrived.length < DATA.length, arrived.length + " bytes");
+      assertArrayEquals(Arrays.copyOf(DATA, arrived.length), arrived);
+    }
+  }
+
+  @OverEachTransport
+  void twoSidesThatCloseWithMoreToSendThanWindowsDoNotWaitForEachOther(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.LINGER, 60_000);
+      fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
+      fixture.serve(Recorder::new);
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
+      fixture.bootstrap.option(ChannelOption.AUTO_READ, false);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      KcpChannel child = fixture.child();
+      child.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      await().until(() -> client.stats().get(KcpCounter.SEGMENTS_IN) > 100);
+
+      ChannelFuture clientCloses = client.close();
+      ChannelFuture childCloses = child.close();
+
+      assertTrue(clientCloses.await(10, TimeUnit.SECONDS) && clientCloses.isSuccess());
+      assertTrue(childCloses.await(10, TimeUnit.SECONDS) && childCloses.isSuccess());
     }
   }
 

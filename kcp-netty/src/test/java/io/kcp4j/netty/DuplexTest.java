@@ -148,9 +148,9 @@ class DuplexTest {
   }
 
   @OverEachTransport
-  void lingerThatIsOverAborts(TransportUnderTest transport) throws Exception {
+  void closeThatWaitsTooLongEndsThePeersInput(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.bootstrap.option(KcpChannelOption.LINGER, 100);
+      fixture.bootstrap.option(KcpChannelOption.LINGER_MAX, 100);
       Recorder server = new Recorder();
       fixture.serve(() -> server);
       KcpChannel client = fixture.connect(new Recorder());
@@ -162,10 +162,12 @@ class DuplexTest {
       child.config().setAutoRead(false);
       client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
 
-      client.close().syncUninterruptibly();
+      client.close().awaitUninterruptibly();
+      assertEquals(EndReason.CLOSE_TIMEOUT, client.endReason());
 
+      child.config().setAutoRead(true);
       child.closeFuture().syncUninterruptibly();
-      assertEquals(EndReason.RESET, child.endReason());
+      assertEquals(EndReason.INPUT_INCOMPLETE, child.endReason());
     }
   }
 
