@@ -11,10 +11,10 @@ import io.netty.buffer.ByteBuf;
 final class CloseHandshake {
 
   /** So many copies of a message leave soon after it, in case it is lost. */
-  private static final int COPIES = 2;
+  static final int COPIES = 2;
 
   /** How much later than a message, or the copy before, a copy leaves. */
-  private static final int COPY_DELAY_US = 1_000;
+  static final int COPY_DELAY_US = 1_000;
 
   /**
    * So often a message is repeated after the same timeout, before the timeout doubles each time.

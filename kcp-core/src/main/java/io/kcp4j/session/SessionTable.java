@@ -877,6 +877,18 @@ public final class SessionTable {
   }
 
   /**
+   * Flushes a session that stays after it was closed, with all copies of what it has to say: the
+   * driver ends, and nothing can follow.
+   *
+   * @param nowUs the time, in microseconds
+   */
+  public void flushLast(Session session, long nowUs) {
+    for (int copy = 0; copy <= CloseHandshake.COPIES; copy++) {
+      flushQueue.flushNow(session, nowUs + (long) copy * CloseHandshake.COPY_DELAY_US);
+    }
+  }
+
+  /**
    * Probes peers from which nothing has been received for the keep-alive interval, and ends
    * sessions that are idle or whose peers do not respond. To be called once a second while there
    * are sessions.

@@ -81,8 +81,7 @@ final class ChannelCloser extends ForwardingUnsafe {
 
   @Override
   public void close(ChannelPromise promise) {
-    boolean isComplete = channel.isActive() && channel.config().lingerMs() > 0 && isDrained();
-    ending = isComplete ? Ending.COMPLETE : Ending.ABORTED;
+    ending = endingWithoutWait();
     boolean waits = isLingering ? channel.endpoint().isOpen() : hasToLinger();
     if (!waits) {
       super.close(promise);
@@ -99,8 +98,16 @@ final class ChannelCloser extends ForwardingUnsafe {
     }
   }
 
+  private Ending endingWithoutWait() {
+    if (!channel.isActive() || channel.config().lingerMs() == 0) {
+      return Ending.ABORTED;
+    }
+    hasMore = !isQueued();
+    return isDrained() ? Ending.COMPLETE : Ending.INCOMPLETE;
+  }
+
   private void closed(ChannelPromise promise) {
-    if (channel.endReason() == null) {
+    if (channel.endReason() == null && ending != Ending.INCOMPLETE) {
       promise.trySuccess();
     } else {
       promise.tryFailure(channel.closedBy());
@@ -176,8 +183,7 @@ final class ChannelCloser extends ForwardingUnsafe {
       super.deregister(promise);
       return;
     }
-    hasMore = !isQueued();
-    ending = channel.isActive() && isDrained() ? Ending.COMPLETE : Ending.INCOMPLETE;
+    ending = endingWithoutWait();
     channel.closeNow();
     channel.eventLoop().execute(() -> super.deregister(promise));
   }

@@ -88,6 +88,9 @@ final class KcpEndpoint implements SessionTable.Handler {
   private final FlushRequests flushRequests;
   private final DatagramReceiver receiver;
 
+  /** Null unless the event loop ends. */
+  private LastDatagrams last;
+
   KcpEndpoint(
       EventLoop eventLoop,
       Owner owner,
@@ -305,7 +308,7 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   /** Sends what is queued in a session that is about to close. */
   void flush(Session session) {
-    if (socket.isActive() && socket.isWritable()) {
+    if (last != null || (socket.isActive() && socket.isWritable())) {
       table.flushNow(session, nowUs());
     }
   }
@@ -317,7 +320,7 @@ final class KcpEndpoint implements SessionTable.Handler {
    * @param closer says what the peer is told
    */
   void close(Session session, ChannelCloser closer) {
-    if (!isOpen()) {
+    if (!isOpen() && last == null) {
       table.remove(session, nowUs());
       session.close();
       return;
@@ -328,9 +331,14 @@ final class KcpEndpoint implements SessionTable.Handler {
           case INCOMPLETE -> table.giveUpClosing(session, closer.hasMore(), nowUs());
           case ABORTED -> table.abort(session, closer.abortCode(), nowUs());
         };
-    if (stays) {
-      members.closingSession();
+    if (!stays) {
+      return;
+    }
+    members.closingSession();
+    if (last == null) {
       flush(session);
+    } else {
+      table.flushLast(session, nowUs());
     }
   }
 
@@ -400,11 +408,29 @@ final class KcpEndpoint implements SessionTable.Handler {
     CloseActions.runAll(
         sweep::stop,
         () -> loop.batchWriter().drop(socket.writer()),
+        this::tellPeers,
         keys::release,
         table::close,
         members::closeAll,
         () -> loop.leave(socket.channel()),
         owner::closed);
+  }
+
+  /** If the event loop closes the socket because it ends, the members close first, and say so. */
+  private void tellPeers() {
+    if (!eventLoop.isShuttingDown() || localAddress() == null) {
+      return;
+    }
+    last = LastDatagrams.open(socket, keys.cipher());
+    if (last == null) {
+      return;
+    }
+    try {
+      members.closeAll();
+    } finally {
+      last.close();
+      last = null;
+    }
   }
 
   // Called by the session table.
@@ -488,18 +514,23 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   @Override
   public DatagramOutput output(InetSocketAddress remote) {
+    if (last != null) {
+      return last.to(remote);
+    }
     InetSocketAddress recipient = socket.isConnected() ? null : remote;
     return loop.batchWriter().to(socket.writer(), keys.cipher(), recipient);
   }
 
   @Override
   public void flushOutput() {
-    loop.batchWriter().flush(socket.writer());
+    if (last == null) {
+      loop.batchWriter().flush(socket.writer());
+    }
   }
 
   @Override
   public boolean isOutputWritable() {
-    return socket.isWritable();
+    return last != null || socket.isWritable();
   }
 
   @Override

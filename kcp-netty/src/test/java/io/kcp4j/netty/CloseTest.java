@@ -14,6 +14,9 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.congestion.LossSample;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -392,6 +395,68 @@ class CloseTest {
       assertTrue(server.closeFuture().isDone());
       assertTrue(client.closeFuture().isDone());
       assertTrue(child.closeFuture().isDone());
+    }
+  }
+
+  /** Not of NIO. Netty 4.2.18 corrupts memory when an event loop of io_uring ends. */
+  private static boolean isPortFreeAfterClose(TransportUnderTest transport) {
+    return transport != TransportUnderTest.NIO && transport != TransportUnderTest.IO_URING;
+  }
+
+  /** TCP's peers learn of it at once, too. */
+  @OverEachTransport
+  void endOfTheEventLoopIsToldToThePeers(TransportUnderTest transport) throws Exception {
+    assumeTrue(isPortFreeAfterClose(transport));
+    KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, keys);
+      fixture.serve(Echo::new);
+      List<Recorder> recorders = new ArrayList<>();
+      List<KcpChannel> clients = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        recorders.add(new Recorder());
+        clients.add(fixture.connect(recorders.get(i)));
+        clients.get(i).writeAndFlush(Fixture.buffer(clients.get(i), new byte[100]));
+      }
+      for (Recorder recorder : recorders) {
+        await().until(() -> recorder.received() == 100);
+      }
+      for (KcpChannel client : clients) {
+        KcpChannel child = fixture.child();
+        await().until(() -> child.session().kcp().isDrained());
+        await().until(() -> client.session().kcp().isDrained());
+      }
+
+      fixture.shutDownServer();
+
+      for (KcpChannel client : clients) {
+        assertTrue(client.closeFuture().await(2, TimeUnit.SECONDS));
+        assertNull(client.endReason());
+      }
+    }
+  }
+
+  @OverEachTransport
+  void endOfTheEventLoopTellsThatMoreIsMissing(TransportUnderTest transport) throws Exception {
+    assumeTrue(isPortFreeAfterClose(transport));
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.config().setAutoRead(false);
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      KcpChannel child = fixture.child();
+      child.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+      await().until(() -> client.stats().get(KcpCounter.SEGMENTS_IN) > 100);
+
+      fixture.shutDownServer();
+
+      await().until(() -> client.session().get().isInputIncomplete());
+      client.config().setAutoRead(true);
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(EndReason.INPUT_INCOMPLETE, client.endReason());
+      assertTrue(recorder.received() > 100_000, recorder.received() + " bytes");
     }
   }
 

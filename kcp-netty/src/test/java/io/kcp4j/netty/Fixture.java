@@ -192,6 +192,11 @@ final class Fixture implements AutoCloseable {
     return endpoint != null && endpoint.isOpen();
   }
 
+  /** Ends the server's event loops, which closes its channels. */
+  void shutDownServer() {
+    EventLoopPool.shutDown(serverGroup);
+  }
+
   /** Ends the event loops, which closes the open channels. */
   void shutDown() {
     EventLoopPool.shutDown(serverGroup, childGroup, clientGroup);

@@ -4,8 +4,10 @@ import io.kcp4j.KcpCounters;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.DatagramChannel;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.net.StandardSocketOptions;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
@@ -118,6 +120,25 @@ public final class UdpSocket {
   private void resumeReads() {
     if (channel.isOpen()) {
       channel.config().setAutoRead(true);
+    }
+  }
+
+  /**
+   * Opens a socket that has the address of this one, which has closed. The port of one of NIO stays
+   * in use until the selector has noticed.
+   *
+   * @throws IOException if the address cannot be bound again
+   */
+  public java.nio.channels.DatagramChannel reopen() throws IOException {
+    java.nio.channels.DatagramChannel again = java.nio.channels.DatagramChannel.open();
+    try {
+      if (again.supportedOptions().contains(StandardSocketOptions.SO_REUSEPORT)) {
+        again.setOption(StandardSocketOptions.SO_REUSEPORT, true); // Others may share the port.
+      }
+      return again.bind(localAddress());
+    } catch (IOException | RuntimeException e) {
+      again.close();
+      throw e;
     }
   }
 
