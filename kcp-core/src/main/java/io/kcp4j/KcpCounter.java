@@ -148,6 +148,16 @@ public enum KcpCounter {
   INVALID_SOURCE("datagrams.invalid.source", "datagrams"),
   /** GSO batches that the system refused, sent as single datagrams; counted by the endpoint. */
   GSO_REFUSED("gso.refused", "batches"),
+  /** Datagrams that the system refuses to send as EPERM: a firewall; counted by the endpoint. */
+  SEND_REFUSED_EPERM("datagrams.refused.eperm", "datagrams"),
+  /** The same as ENETUNREACH: no route to the network. */
+  SEND_REFUSED_ENETUNREACH("datagrams.refused.enetunreach", "datagrams"),
+  /** The same as EHOSTUNREACH: no route to the host. */
+  SEND_REFUSED_EHOSTUNREACH("datagrams.refused.ehostunreach", "datagrams"),
+  /** The same as EADDRNOTAVAIL: the host has the local address no more. */
+  SEND_REFUSED_EADDRNOTAVAIL("datagrams.refused.eaddrnotavail", "datagrams"),
+  /** The same with another error, which the log names. */
+  SEND_REFUSED_OTHER("datagrams.refused.other", "datagrams"),
   /** Datagrams that belong to no session and do not begin one; counted by the endpoint. */
   UNKNOWN_SESSION("datagrams.unknown.session", "datagrams"),
   /** Those of them that are not KCP, most likely of a peer with keys; this side has none. */

@@ -33,6 +33,9 @@ final class Connector implements KcpEndpoint.Owner {
 
   private final KcpChannel channel;
 
+  /** Limits the events that tell of datagrams which the system refuses to send. */
+  private final LogLimit refusals = new LogLimit();
+
   /** The event loop whose sockets the channel may use, or null if it has a socket of its own. */
   private EventLoopContext loop;
 
@@ -214,9 +217,10 @@ final class Connector implements KcpEndpoint.Owner {
   @Override
   public void failed(IOException cause) {
     if (!(cause instanceof PortUnreachableException)) {
-      return;
-    }
-    if (isConnecting()) {
+      if (refusals.tryAcquire(channel.endpoint().nowUs())) {
+        channel.sendRefused();
+      }
+    } else if (isConnecting()) {
       ConnectException refused =
           new ConnectException("Connection refused: " + channel.remoteAddress());
       refused.initCause(cause);
@@ -239,7 +243,12 @@ final class Connector implements KcpEndpoint.Owner {
       if (leftUs <= 0) {
         fail(
             new ConnectTimeoutException(
-                "no answer within " + timeoutMs + " ms: " + channel.remoteAddress()));
+                "no answer within "
+                    + timeoutMs
+                    + " ms: "
+                    + channel.remoteAddress()
+                    + ", "
+                    + channel.endpoint().unansweredDetail()));
         return;
       }
       if (channel.lanes() == null) { // Else what begins the session is retransmitted.

@@ -25,6 +25,8 @@ final class EndpointLog {
       new ExceptionLog(logger, "exception that no handler of the pipeline has taken");
 
   private final LogLimit smallConvs = new LogLimit();
+  private final LogLimit refusedSends = new LogLimit();
+  private final LogLimit unanswered = new LogLimit();
 
   /** Null until a peer has turned out to have other settings. */
   private MismatchLog mismatches;
@@ -45,6 +47,37 @@ final class EndpointLog {
   /** Logs an exception that no handler of a channel has taken. */
   void unhandled(Channel channel, Throwable cause, long nowUs) {
     unhandled.warn(channel, cause, nowUs);
+  }
+
+  /** Logs that the system has refused to send a datagram. */
+  void sendRefused(String error, long nowUs) {
+    if (refusedSends.tryAcquire(nowUs)) {
+      logger.warn(
+          "{} the system refuses to send datagrams: {} ({} more in the last ten seconds)",
+          socket,
+          error,
+          refusedSends.takeSuppressed());
+    }
+  }
+
+  /** Logs that the server of a client has not answered yet. */
+  void unanswered(InetSocketAddress remote, String detail, long nowUs) {
+    if (unanswered.tryAcquire(nowUs)) {
+      logger.info(
+          "{} no answer from {} yet, {}: most likely nobody listens there, or its keys, cipher or"
+              + " FEC are not those that are set here",
+          socket,
+          remote,
+          detail);
+    }
+  }
+
+  /** What was received of a server that has not answered. */
+  String unansweredDetail() {
+    long unopened = counters.get(KcpCounter.OPEN_FAILED) + counters.get(KcpCounter.UNSEALED);
+    return unopened > 0
+        ? unopened + " datagrams received that no key opens"
+        : counters.get(KcpCounter.DATAGRAMS_IN) + " datagrams received";
   }
 
   /** Logs that the settings of a peer do not match. */

@@ -280,7 +280,10 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private KcpEndException endException(EndReason reason) {
     Session session = this.session.get();
     int code = session == null ? 0 : session.resetCode();
-    String detail = session == null ? "" : session.kcp().lossDetail();
+    String detail =
+        reason == EndReason.NEVER_ANSWERED && parent() == null
+            ? endpoint.unansweredDetail()
+            : session == null ? "" : session.kcp().lossDetail();
     return new KcpEndException(reason, code, remoteAddress, detail);
   }
 
@@ -426,6 +429,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   /** The peer has shown that it is at another address. */
   void moved(InetSocketAddress remote) {
     remoteAddress = remote;
+  }
+
+  /** The system refuses to send what the session of a client has written. */
+  void sendRefused() {
+    livenessEvents.sendRefused();
   }
 
   /** Nobody listens at the peer's port, as the system reports. */

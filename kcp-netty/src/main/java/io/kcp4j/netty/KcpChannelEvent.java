@@ -22,6 +22,12 @@ public enum KcpChannelEvent {
   RESPONSIVE,
 
   /**
+   * The system has refused to send datagrams of a client, at most once in ten seconds: {@code
+   * endpointCounters()} has the errors. Not with {@link KcpChannelOption#SHARED_SOCKET}.
+   */
+  SEND_REFUSED,
+
+  /**
    * The peer has lanes: with {@link io.kcp4j.Delivery#LANES} only. Messages leave from now on. If
    * the peer has none, the session ends as {@link io.kcp4j.EndReason#LANES_UNSUPPORTED}.
    */

@@ -85,6 +85,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   private final ForwardedPackets forwarded;
   private final KeepAliveSweep sweep;
   private final EndpointLog log;
+  private final SendRefusals refusals;
   private final FlushRequests flushRequests;
   private final DatagramReceiver receiver;
 
@@ -126,6 +127,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     members = new EndpointMembers(this, owner);
     forwarded = new ForwardedPackets(this, context);
     log = new EndpointLog(socket.channel(), context.total());
+    refusals = new SendRefusals(context.total());
     sweep = new KeepAliveSweep(loop, table, this::nowUs, this::warnOfKeyUsageLimit);
     ReadModeration moderation = new ReadModeration(socket::pauseReads);
     receiver = new DatagramReceiver(this, loop, table, moderation, context.total());
@@ -397,7 +399,9 @@ final class KcpEndpoint implements SessionTable.Handler {
   void socketFailed(Throwable cause) {
     if (cause instanceof IOException failure) {
       // A datagram that the system or the peer's host refuses counts as lost.
-      logger.debug("{} {}", socket, failure.toString());
+      if (refusals.add(failure)) {
+        log.sendRefused(refusals.last(), loop.nowUs());
+      }
       execute(() -> owner.failed(failure)); // Later: it may be about to send.
     } else {
       unexpected(cause);
@@ -560,7 +564,17 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   @Override
   public void unresponsive(Session session) {
-    ((KcpChannel) session.owner()).unresponsive();
+    KcpChannel channel = (KcpChannel) session.owner();
+    if (channel.parent() == null && !session.hasPeerAnswered()) {
+      log.unanswered(channel.remoteAddress(), unansweredDetail(), loop.nowUs());
+    }
+    channel.unresponsive();
+  }
+
+  /** What is known of why a client's peer has not answered. */
+  String unansweredDetail() {
+    return log.unansweredDetail()
+        + (refusals.last() == null ? "" : "; last send failed: " + refusals.last());
   }
 
   @Override

@@ -33,6 +33,12 @@ final class LivenessEvents {
     }
   }
 
+  void sendRefused() {
+    if (channel.isActive()) {
+      fire(KcpChannelEvent.SEND_REFUSED);
+    }
+  }
+
   private void fire(KcpChannelEvent event) {
     channel.pipeline().fireUserEventTriggered(event);
   }

@@ -1,0 +1,144 @@
+package io.kcp4j.netty;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Level;
+import io.kcp4j.EndReason;
+import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
+import java.net.PortUnreachableException;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Datagrams that the system does not send, and servers that do not answer. */
+class SendRefusalTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "'sendToAddress(..) failed with error(-1): Operation not permitted', EPERM",
+    "Network is unreachable, ENETUNREACH",
+    "No route to host, EHOSTUNREACH",
+    "Cannot assign requested address, EADDRNOTAVAIL"
+  })
+  void errorsAreCountedByName(String message, String name) {
+    KcpCounters counters = new KcpCounters();
+    SendRefusals refusals = new SendRefusals(counters);
+    assertNull(refusals.last());
+    assertTrue(refusals.add(new IOException(message)));
+    assertEquals(name, refusals.last());
+    assertEquals(1, counters.get(KcpCounter.valueOf("SEND_REFUSED_" + name)));
+    assertTrue(refusals.add(new NoRouteToHostException("Message too long")));
+    assertEquals("Message too long", refusals.last());
+    assertEquals(1, counters.get(KcpCounter.SEND_REFUSED_OTHER));
+  }
+
+  @Test
+  void answerOfThePeersHostIsNoRefusal() {
+    KcpCounters counters = new KcpCounters();
+    SendRefusals refusals = new SendRefusals(counters);
+    assertFalse(refusals.add(new PortUnreachableException("Connection refused")));
+    assertNull(refusals.last());
+    assertEquals("[]", counters.toString());
+  }
+
+  /** Without SO_BROADCAST, the system sends nothing to this address. */
+  @OverEachTransport
+  @ResourceLock(RecordedLog.LOCK)
+  void refusalIsCountedLoggedAndTheCauseOfTheEnd(TransportUnderTest transport) {
+    try (Fixture fixture = new Fixture(transport);
+        RecordedLog log = new RecordedLog()) {
+      fixture.bootstrap.option(KcpChannelOption.SHARED_SOCKET, true);
+      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 500);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connectTo(new InetSocketAddress("255.255.255.255", 9), recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      client.closeFuture().syncUninterruptibly();
+
+      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
+      assertTrue(client.endpointCounters().get(KcpCounter.SEND_REFUSED_OTHER) > 0);
+      await().until(() -> !recorder.exceptions.isEmpty());
+      String message = recorder.exceptions.get(0).getMessage();
+      assertTrue(message.contains("0 datagrams received; last send failed: "), message);
+      assertTrue(message.contains("ermission denied"), message);
+      List<String> lines =
+          log.messages(Level.WARN).stream()
+              .filter(line -> line.contains("refuses") && line.contains("denied"))
+              .toList();
+      assertEquals(1, lines.size(), lines.toString());
+    }
+  }
+
+  @Test
+  void clientLearnsOfRefusalsAtMostOnceInTenSeconds() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serve(Echo::new);
+      List<Object> events = new CopyOnWriteArrayList<>();
+      KcpChannel client =
+          fixture.connect(
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+                  events.add(event);
+                }
+              });
+      client
+          .eventLoop()
+          .submit(
+              () -> {
+                client.endpoint().socketFailed(new IOException("Operation not permitted"));
+                client.endpoint().socketFailed(new IOException("Operation not permitted"));
+              })
+          .syncUninterruptibly();
+      client.eventLoop().submit(() -> {}).syncUninterruptibly();
+      assertEquals(List.of(KcpChannelEvent.SEND_REFUSED), events);
+      assertEquals(2, client.endpointCounters().get(KcpCounter.SEND_REFUSED_EPERM));
+    }
+  }
+
+  @Test
+  @ResourceLock(RecordedLog.LOCK)
+  void serverThatDoesNotAnswerIsLogged() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
+        UnresponsivePeer unresponsive = new UnresponsivePeer();
+        RecordedLog log = new RecordedLog()) {
+      fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
+      KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+      String expected = "no answer from " + unresponsive.address() + " yet, 0 datagrams received";
+      await()
+          .until(() -> log.messages(Level.INFO).stream().anyMatch(line -> line.contains(expected)));
+    }
+  }
+
+  @Test
+  void failedConnectNamesWhatIsKnown() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
+      Throwable cause =
+          fixture
+              .bootstrap
+              .option(KcpChannelOption.CONNECT_PROBE, true)
+              .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 200)
+              .handler(new Recorder())
+              .connect(unresponsive.address())
+              .awaitUninterruptibly()
+              .cause();
+      assertTrue(cause.getMessage().endsWith(", 0 datagrams received"), cause.getMessage());
+    }
+  }
+}
