@@ -12,7 +12,9 @@ public enum EndReason {
   WRITE_STALLED,
   /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
   PROTOCOL_VIOLATION,
-  /** The delivery is {@link Delivery#LANES}, and the peer has no lanes. */
+  /** The peer has another {@link Delivery}. */
+  DELIVERY_MISMATCHED,
+  /** The delivery is {@link Delivery#LANES}, and the peer does not have the extension. */
   LANES_UNSUPPORTED,
   /** Nothing was received from the peer, and several keep-alive probes stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
@@ -69,7 +71,13 @@ public enum EndReason {
   /** Whether this side has ended the session by itself, so that the peer can be told. */
   public boolean isToldToPeer() {
     return switch (this) {
-      case IDLE, LANES_UNSUPPORTED, MEMORY_SHORTAGE, CLOSE_TIMEOUT, WRITE_STALLED -> true;
+      case IDLE,
+          DELIVERY_MISMATCHED,
+          LANES_UNSUPPORTED,
+          MEMORY_SHORTAGE,
+          CLOSE_TIMEOUT,
+          WRITE_STALLED ->
+          true;
       default -> false;
     };
   }

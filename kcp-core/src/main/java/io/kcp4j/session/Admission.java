@@ -403,7 +403,7 @@ final class Admission {
     if (evicted != null) {
       table.evict(evicted, nowUs);
     }
-    table.endReplaced(nowUs);
+    table.endPending(nowUs);
     return true;
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.InputResult;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
@@ -38,6 +39,7 @@ final class PacketDemux {
   private final OpenBudget openBudget;
   private final MemoryPressure pressure;
   private final DeferredPackets deferred;
+  private final PendingEnds pendingEnds;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
@@ -62,6 +64,7 @@ final class PacketDemux {
       OpenBudget openBudget,
       MemoryPressure pressure,
       DeferredPackets deferred,
+      PendingEnds pendingEnds,
       ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.counters = context.total();
@@ -73,6 +76,7 @@ final class PacketDemux {
     this.openBudget = openBudget;
     this.pressure = pressure;
     this.deferred = deferred;
+    this.pendingEnds = pendingEnds;
     this.onValidated = onValidated;
   }
 
@@ -356,6 +360,7 @@ final class PacketDemux {
     }
     if (extension.parameters().takeMismatch()) {
       handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
+      pendingEnds.add(session, EndReason.DELIVERY_MISMATCHED);
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
@@ -77,6 +78,14 @@ final class ParameterExchange {
     if (parameters.messageFragments() > 0) {
       kcp.peerMessageFragments(parameters.messageFragments());
     }
+  }
+
+  /** How the peer delivers, and how this side does; empty if that is the same. */
+  String mismatch() {
+    Delivery own = kcp.config().delivery();
+    return peer == null || peer.delivery() == Parameters.code(own)
+        ? ""
+        : "that of the peer is " + Parameters.nameOfDelivery(peer.delivery()) + ", here " + own;
   }
 
   /** Whether the peer delivers otherwise, as has not been reported. */

@@ -135,6 +135,16 @@ record Parameters(int incarnation, int delivery, int flags) {
     return flags >>> FRAGMENTS_SHIFT & MAX_FRAGMENTS;
   }
 
+  /** The name of the delivery with a code; others may be added. */
+  static String nameOfDelivery(int code) {
+    for (Delivery delivery : Delivery.values()) {
+      if (code(delivery) == code) {
+        return delivery.name();
+      }
+    }
+    return "unknown (" + code + ")";
+  }
+
   /** The code of a delivery. */
   static int code(Delivery delivery) {
     return switch (delivery) {

@@ -293,6 +293,11 @@ public final class Session extends FlushQueue.Entry {
     return lanes() != null && lanes().isUnsupported();
   }
 
+  /** How the peer delivers, and how this side does; empty if that is the same, or not known. */
+  public String deliveryMismatch() {
+    return extension == null ? "" : extension.parameters().mismatch();
+  }
+
   /** Whether both sides have the extension, and know that of each other. */
   public boolean isExtensionEstablished() {
     return extension != null && extension.isEstablished();

@@ -14,7 +14,6 @@ import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.LongConsumer;
@@ -99,7 +98,7 @@ public final class SessionTable {
     /**
      * A session has ended. The driver closes it before this method returns, by {@link
      * #closeGracefully}, {@link #abort} or {@link Session#close}. Only a session that has ended as
-     * {@link EndReason#IDLE} or {@link EndReason#LANES_UNSUPPORTED} is still in the table, so that
+     * {@linkplain EndReason#isToldToPeer one that the peer is told} is still in the table, so that
      * its peer can be told.
      *
      * @param reason why it has ended
@@ -228,8 +227,7 @@ public final class SessionTable {
 
   private final long laneHashSeed = HashSeed.next();
 
-  /** What has to end, since its address has too many. */
-  private final List<Session> replaced = new ArrayList<>(0);
+  private final PendingEnds pendingEnds;
 
   private PacketCipher cipher;
   private boolean isClosed;
@@ -283,6 +281,7 @@ public final class SessionTable {
             this, handler, context, index, directory, responder, candidates, unvalidated, pressure);
     openBudget = new OpenBudget();
     deferred = new DeferredPackets(context);
+    pendingEnds = new PendingEnds(this, flushQueue);
     demux =
         new PacketDemux(
             handler,
@@ -294,6 +293,7 @@ public final class SessionTable {
             openBudget,
             pressure,
             deferred,
+            pendingEnds,
             this::validated);
     closing = new ClosingSessions(this, deadlines);
     duplicates = new DuplicateSessions(this, counters);
@@ -545,7 +545,7 @@ public final class SessionTable {
     Session oldest =
         convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);
     if (oldest != null) {
-      replaced.add(oldest);
+      pendingEnds.add(oldest, EndReason.REPLACED);
     }
   }
 
@@ -606,14 +606,9 @@ public final class SessionTable {
     }
   }
 
-  /** Ends sessions whose address has too many. User code may run. */
-  void endReplaced(long nowUs) {
-    while (!replaced.isEmpty()) {
-      Session session = replaced.remove(replaced.size() - 1);
-      if (contains(session)) {
-        end(session, EndReason.REPLACED, nowUs);
-      }
-    }
+  /** Ends sessions that have to end by what was received. User code may run. */
+  void endPending(long nowUs) {
+    pendingEnds.run(nowUs);
   }
 
   boolean contains(Session session) {
@@ -787,7 +782,7 @@ public final class SessionTable {
     if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nonceBytes, nowUs)) {
       demux.receive(remote, packet, nonceBytes, key, nowUs);
     }
-    endReplaced(nowUs);
+    pendingEnds.run(nowUs);
   }
 
   /** Takes in packets that have waited until the session was accepted. */

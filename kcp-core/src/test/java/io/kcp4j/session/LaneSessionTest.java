@@ -260,8 +260,8 @@ class LaneSessionTest {
 
   // Peers without lanes
 
-  private void assertUnsupported(VirtualHost host) {
-    assertEquals(List.of(EndReason.LANES_UNSUPPORTED), host.ends);
+  private void assertEndsWithoutLanes(VirtualHost host, EndReason reason) {
+    assertEquals(List.of(reason), host.ends);
     assertFalse(host.session.lanes().isOpen());
     assertEquals(List.of("a SESSION_CLOSED"), fates);
   }
@@ -274,40 +274,41 @@ class LaneSessionTest {
         };
   }
 
+  private void abortWhenEnded(VirtualHost host) {
+    host.driver.onEnd =
+        (ended, reason) -> {
+          host.ends.add(reason);
+          host.driver.table.abort(ended, 0, host.nowUs);
+        };
+  }
+
   @Test
   void clientWhoseServerHasTheExtensionButNoLanesFails() {
     server.config = KcpConfig.DEFAULT;
     server.driver.onProgress = server::read;
+    abortWhenEnded(server);
     closeWhenEnded(client);
     begin();
     queue(client, 1, "a");
-    exchange(2);
-    assertUnsupported(client);
-    assertEquals(1, server.received, "the byte that begins the session");
-  }
-
-  @Test
-  void serverWithTheExtensionButNoLanesIsTold() {
-    server.config = KcpConfig.DEFAULT;
-    server.driver.onProgress = server::read;
-    client.driver.onEnd = (ended, reason) -> client.driver.table.abort(ended, 7, client.nowUs);
-    begin();
     exchange(4);
-    assertEquals(List.of(EndReason.RESET), server.ends);
-    assertEquals(7, server.session.resetCode());
-    assertEquals(0, client.driver.table.size());
+    assertEndsWithoutLanes(client, EndReason.DELIVERY_MISMATCHED);
+    assertEquals("that of the peer is STREAM, here LANES", client.session.deliveryMismatch());
+    assertEquals(List.of(EndReason.DELIVERY_MISMATCHED), server.ends);
+    assertEquals(0, server.driver.table.size());
   }
 
   @Test
-  void clientWithTheExtensionButNoLanesIsTold() {
+  void serverWhoseClientHasTheExtensionButNoLanesFails() {
     client.config = KcpConfig.DEFAULT;
     client.driver.onProgress = client::read;
-    server.driver.onEnd = (ended, reason) -> server.driver.table.abort(ended, 7, server.nowUs);
+    abortWhenEnded(client);
+    abortWhenEnded(server);
     client.open(server);
     client.write(100);
     exchange(4);
-    assertEquals(List.of(EndReason.RESET), client.ends);
-    assertEquals(7, client.session.resetCode());
+    assertEquals(List.of(EndReason.DELIVERY_MISMATCHED), client.ends);
+    assertEquals(List.of(EndReason.DELIVERY_MISMATCHED), server.ends);
+    assertEquals(0, client.driver.table.size());
     assertEquals(0, server.driver.table.size());
   }
 
@@ -320,17 +321,8 @@ class LaneSessionTest {
     begin();
     queue(client, 1, "a");
     exchange(20);
-    assertUnsupported(client);
+    assertEndsWithoutLanes(client, EndReason.LANES_UNSUPPORTED);
     assertEquals(3, server.received, "a byte for each offer");
-  }
-
-  @Test
-  void serverWhoseClientHasTheExtensionButNoLanesFails() {
-    client.config = KcpConfig.DEFAULT;
-    client.open(server);
-    client.write(100);
-    server.take(client, client.packets());
-    assertEquals(List.of(EndReason.LANES_UNSUPPORTED), server.ends);
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
@@ -175,17 +176,24 @@ class ParametersTest {
   }
 
   @Test
-  void anotherDeliveryIsCountedAndReportedOnceOnBothSides() {
+  void anotherDeliveryIsCountedReportedAndTheEndOnBothSides() {
+    for (VirtualHost host : List.of(client, server)) {
+      host.driver.onEnd =
+          (ended, reason) -> {
+            host.ends.add(reason);
+            host.driver.table.abort(ended, 0, host.nowUs);
+          };
+    }
     begin(Delivery.STREAM, Delivery.MESSAGE);
-    exchange();
-    client.write(10);
     exchange();
     assertEquals(
         List.of(KcpCounter.DELIVERY_MISMATCHED, KcpCounter.DELIVERY_MISMATCHED), mismatches);
     assertEquals(1, client.count(KcpCounter.DELIVERY_MISMATCHED));
     assertEquals(1, server.count(KcpCounter.DELIVERY_MISMATCHED));
-    assertEquals(List.of(), client.ends);
-    assertEquals(List.of(), server.ends);
+    assertEquals(List.of(EndReason.DELIVERY_MISMATCHED), client.ends);
+    assertEquals(List.of(EndReason.DELIVERY_MISMATCHED), server.ends);
+    assertEquals(0, client.driver.table.size());
+    assertEquals(0, server.driver.table.size());
   }
 
   @Test

@@ -280,11 +280,16 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private KcpEndException endException(EndReason reason) {
     Session session = this.session.get();
     int code = session == null ? 0 : session.resetCode();
-    String detail =
-        reason == EndReason.NEVER_ANSWERED && parent() == null
-            ? endpoint.unansweredDetail()
-            : session == null ? "" : session.kcp().lossDetail();
+    String detail = session == null ? "" : detail(reason, session);
     return new KcpEndException(reason, code, remoteAddress, detail);
+  }
+
+  private String detail(EndReason reason, Session session) {
+    return switch (reason) {
+      case NEVER_ANSWERED -> parent() == null ? endpoint.unansweredDetail() : "";
+      case DELIVERY_MISMATCHED -> session.deliveryMismatch();
+      default -> session.kcp().lossDetail();
+    };
   }
 
   // Opening.
@@ -461,7 +466,9 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** A flood of forged peers must not make as many exceptions, which would be logged. */
   private boolean isReported(EndReason reason) {
-    return !mayBeForged() && (parent() == null || reason != EndReason.LANES_UNSUPPORTED);
+    boolean isMistakeOfPeer =
+        reason == EndReason.LANES_UNSUPPORTED || reason == EndReason.DELIVERY_MISMATCHED;
+    return !mayBeForged() && (parent() == null || !isMistakeOfPeer);
   }
 
   /** Whether the peer has not shown that it receives at its address, which may be forged. */

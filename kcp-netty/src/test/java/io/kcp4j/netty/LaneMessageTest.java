@@ -463,16 +463,16 @@ class LaneMessageTest {
     }
   }
 
-  private static void assertConnectFails(Fixture fixture) {
-    Exception refusal =
+  private static void assertConnectFails(Fixture fixture, EndReason reason) {
+    KcpEndException end =
         assertThrows(KcpEndException.class, () -> fixture.connect(new LaneRecorder()));
-    assertTrue(refusal.getMessage().endsWith("ended: LANES_UNSUPPORTED"), refusal.getMessage());
+    assertEquals(reason, end.reason());
   }
 
   /** The peer, which has the extension but no lanes, does not wait for a timeout. */
   private static void assertIsTold(KcpChannel peer) {
     peer.closeFuture().syncUninterruptibly();
-    assertEquals(EndReason.RESET, peer.endReason());
+    assertEquals(EndReason.DELIVERY_MISMATCHED, peer.endReason());
   }
 
   @Test
@@ -480,7 +480,7 @@ class LaneMessageTest {
     try (Fixture fixture = fixture()) {
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       fixture.serve(ChannelInboundHandlerAdapter::new);
-      assertConnectFails(fixture);
+      assertConnectFails(fixture, EndReason.DELIVERY_MISMATCHED);
       assertIsTold(fixture.child());
     }
   }
@@ -491,7 +491,7 @@ class LaneMessageTest {
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.STREAM);
       fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, false);
       fixture.serve(ChannelInboundHandlerAdapter::new);
-      assertConnectFails(fixture);
+      assertConnectFails(fixture, EndReason.LANES_UNSUPPORTED);
     }
   }
 
@@ -505,7 +505,7 @@ class LaneMessageTest {
       client.writeAndFlush(Fixture.buffer(client, new byte[10]));
       KcpChannel child = fixture.child();
       child.closeFuture().syncUninterruptibly();
-      assertEquals(EndReason.LANES_UNSUPPORTED, child.endReason());
+      assertEquals(EndReason.DELIVERY_MISMATCHED, child.endReason());
       assertEquals(List.of(), served.exceptions);
       assertIsTold(client);
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
@@ -53,14 +54,23 @@ class MismatchTest {
     }
   }
 
-  @Test
-  void deliveriesThatDifferAreCountedOnBothSides() {
-    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+  @OverEachTransport
+  void deliveriesThatDifferEndTheSessionOnBothSides(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE);
       fixture.serve(Echo::new);
-      KcpChannel client = fixture.connect(new Recorder());
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
       client.writeAndFlush(Unpooled.wrappedBuffer(new byte[10]));
-      await().until(() -> client.stats().counters().get(KcpCounter.DELIVERY_MISMATCHED) == 1);
+
+      client.closeFuture().syncUninterruptibly();
+
+      assertEquals(EndReason.DELIVERY_MISMATCHED, client.endReason());
+      await().until(() -> !recorder.exceptions.isEmpty());
+      String message = recorder.exceptions.get(0).getMessage();
+      assertTrue(message.endsWith("that of the peer is STREAM, here MESSAGE"), message);
+      assertEquals(EndReason.DELIVERY_MISMATCHED, fixture.child().endReason());
+      assertEquals(1, client.stats().get(KcpCounter.DELIVERY_MISMATCHED));
       assertEquals(1, fixture.server().counters().get(KcpCounter.DELIVERY_MISMATCHED));
     }
   }
