@@ -240,6 +240,27 @@ public final class PacketKey implements Destroyable {
     return key;
   }
 
+  /**
+   * Derives a secret for another purpose, by HKDF with HMAC-SHA256 (RFC 5869).
+   *
+   * @param purpose what it is for; secrets for different purposes tell nothing of each other
+   * @param bytes its size
+   * @return null if the key has no secret bytes, as those of the user's own ciphers
+   * @throws IllegalStateException if the key has been destroyed
+   */
+  @Unstable
+  public byte[] derive(String purpose, int bytes) {
+    if (material == null || !isSecret) {
+      return null;
+    }
+    byte[] key = material.copy();
+    try {
+      return Hkdf.derive(key, new byte[0], purpose.getBytes(StandardCharsets.UTF_8), bytes);
+    } finally {
+      Arrays.fill(key, (byte) 0);
+    }
+  }
+
   /** The kcptun name of the algorithm, or the name of the custom cipher. */
   public String name() {
     return name;

@@ -149,11 +149,20 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /** Takes over the settings of a server. To be called before registration. */
-  void configure(KcpServerChannelConfig config, ResetTokens tokens) {
-    table.resetTokens(tokens);
+  void configure(KcpServerChannelConfig config) {
     table.unvalidatedLimit(config.maxUnvalidated());
     table.convsPerAddress(config.convsPerAddress());
     table.openFailuresPerSecond(config.maxOpenFailures());
+  }
+
+  /** Gives a server its reset tokens. To be called before it receives anything. */
+  void resetTokens(ResetTokens tokens) {
+    table.resetTokens(tokens);
+  }
+
+  /** Whether other sockets can be bound to the address. */
+  boolean isAddressShared() {
+    return socket.isAddressShared();
   }
 
   /** Registers the socket, whose first member is {@code opener}. */

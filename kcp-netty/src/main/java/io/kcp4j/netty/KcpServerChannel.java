@@ -248,7 +248,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
   protected void doBind(SocketAddress local) {
     KcpEndpoint first = sockets.first();
     if (sockets.isLocal()) {
-      first.bind(local);
+      sockets.bindFirst(local);
     }
     localAddress = first.localAddress();
   }

@@ -112,10 +112,12 @@ public final class KcpServerChannelOption {
 
   /**
    * The secret by which a restarted server proves to clients that have the extension that it does
-   * not know their sessions: at least 16 bytes that others cannot guess. By default it is random,
-   * and only sessions that this server has closed are covered. With a secret that stays the same,
-   * clients that send something learn of a restart after a probe timeout and a round trip. To be
-   * set before registration.
+   * not know their sessions: at least 16 bytes that others cannot guess. By default it follows from
+   * the first key, the host's name and the port, if all keys are AEADs and {@code SO_REUSEPORT} is
+   * off; it stays the same until the server closes. Otherwise it is random, and only sessions that
+   * this server has closed are covered. With a secret that stays the same, clients that send
+   * something learn of a restart after a probe timeout and a round trip. To be set before
+   * registration.
    */
   public static final ChannelOption<byte[]> RESET_SECRET = option("RESET_SECRET");
 

@@ -13,7 +13,6 @@ import io.netty.util.concurrent.Promise;
 import io.netty.util.concurrent.PromiseCombiner;
 import io.netty.util.concurrent.PromiseNotifier;
 import java.net.SocketAddress;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -44,7 +43,9 @@ final class KcpSockets {
   private final MemoryLimit memory;
   private final List<KcpContext> contexts;
   private final KcpCounters counters;
-  private final byte[] resetSecret;
+
+  /** Null until the first socket is bound, if it is not set. */
+  private volatile byte[] resetSecret;
 
   /** The endpoints that have been made. */
   private final List<KcpEndpoint> endpoints = new CopyOnWriteArrayList<>();
@@ -69,8 +70,7 @@ final class KcpSockets {
   KcpSockets(KcpServerChannel server, KcpCounters first) {
     this.server = server;
     config = server.config();
-    byte[] secret = config.resetSecret();
-    resetSecret = secret == null ? randomSecret() : secret;
+    resetSecret = config.resetSecret();
     int sockets = config.sockets();
     loops = SocketLoops.select(server.eventLoop(), config.socketGroup(), sockets); // May throw.
     memory = MemoryLimit.shared(config.memoryLimitBytes(), ProcessLimit.get());
@@ -82,12 +82,6 @@ final class KcpSockets {
     counters =
         isShared() ? KcpCounters.sumOf(contexts.stream().map(KcpContext::total).toList()) : first;
     opening = server.eventLoop().newSucceededFuture(null);
-  }
-
-  private static byte[] randomSecret() {
-    byte[] secret = new byte[ResetTokens.MIN_SECRET_BYTES];
-    new SecureRandom().nextBytes(secret);
-    return secret;
   }
 
   private static List<KcpContext> contexts(
@@ -200,7 +194,7 @@ final class KcpSockets {
             directory,
             config.maxDatagramBytes(),
             config.isAcceptOnProbe());
-    endpoint.configure(config, new ResetTokens(resetSecret));
+    endpoint.configure(config);
     endpoints.add(endpoint);
     return endpoint;
   }
@@ -229,8 +223,14 @@ final class KcpSockets {
     return bound;
   }
 
-  private void bindFirst(SocketAddress local) {
-    first().bind(local);
+  /** Binds the first socket. On its event loop. */
+  void bindFirst(SocketAddress local) {
+    KcpEndpoint first = first();
+    first.bind(local);
+    if (resetSecret == null) {
+      resetSecret = ResetSecret.of(config.keyRing(), first.localAddress(), first.isAddressShared());
+    }
+    first.resetTokens(new ResetTokens(resetSecret));
     if (isShared()) {
       first().shareAddress();
     }
@@ -260,8 +260,9 @@ final class KcpSockets {
     return opened;
   }
 
-  private static void bind(KcpEndpoint endpoint, SocketAddress local) {
+  private void bind(KcpEndpoint endpoint, SocketAddress local) {
     endpoint.shareAddress();
+    endpoint.resetTokens(new ResetTokens(resetSecret));
     endpoint.bind(local);
   }
 

@@ -10,7 +10,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -19,9 +23,13 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.ChannelOutputShutdownException;
+import java.net.InetSocketAddress;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
 
 /** The end of channels whose peers have the extension: as that of TCP's channels. */
 class DuplexTest {
@@ -324,6 +332,50 @@ class DuplexTest {
       assertEquals(EndReason.SESSION_UNKNOWN, client.endReason());
       assertEquals(1, fixture.server().counters().get(KcpCounter.STATELESS_RESETS_OUT));
     }
+  }
+
+  /** The secret follows from the key. */
+  @OverEachTransport
+  void clientOfARestartedServerWithKeysLearnsOfThat(TransportUnderTest transport) throws Exception {
+    KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, keys);
+      KcpServerChannel crashed = fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      exchange(client, recorder);
+      crashed.sockets().first().channel().close().syncUninterruptibly();
+      fixture.serveAgain(Echo::new, crashed.localAddress());
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(EndReason.SESSION_UNKNOWN, client.endReason());
+    }
+  }
+
+  @Test
+  void secretOfResetTokensFollowsFromAllThatIsTheSameAfterARestart() {
+    PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key");
+    PacketKey other = PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "other");
+    PacketKey noAead = PacketKey.ofPassphrase(CipherAlgorithm.AES_128, "key");
+    InetSocketAddress local = new InetSocketAddress("127.0.0.1", 5000);
+    byte[] secret = ResetSecret.of(KeyRing.of(key), local, false);
+    assertArrayEquals(secret, ResetSecret.of(KeyRing.of(key), local, false));
+    assertArrayEquals(secret, ResetSecret.of(KeyRing.of(key, other), local, false));
+    List<byte[]> others =
+        List.of(
+            ResetSecret.of(KeyRing.of(other, key), local, false),
+            ResetSecret.of(KeyRing.of(key), new InetSocketAddress("127.0.0.1", 5001), false),
+            ResetSecret.of(KeyRing.of(key), local, true),
+            ResetSecret.of(KeyRing.of(noAead), local, false),
+            ResetSecret.of(KeyRing.of(noAead), local, false),
+            ResetSecret.of(KeyRing.NONE, local, false));
+    Set<String> distinct = new HashSet<>();
+    distinct.add(ByteBufUtil.hexDump(secret));
+    others.forEach(s -> distinct.add(ByteBufUtil.hexDump(s)));
+    assertEquals(1 + others.size(), distinct.size());
   }
 
   @OverEachTransport

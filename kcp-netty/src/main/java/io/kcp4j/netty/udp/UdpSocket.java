@@ -69,6 +69,11 @@ public final class UdpSocket {
     return transport.shareAddress(channel);
   }
 
+  /** Whether SO_REUSEPORT is set. */
+  public boolean isAddressShared() {
+    return transport.isAddressShared(channel);
+  }
+
   /** Connects the socket, which then receives from {@code remote} only. */
   public ChannelFuture connect(SocketAddress remote, SocketAddress local) {
     return channel.connect(remote, local);

@@ -105,11 +105,18 @@ public enum UdpTransport {
    * @return whether the system supports it
    */
   boolean shareAddress(DatagramChannel channel) {
-    ChannelOption<Boolean> reusePort =
-        this == NIO
-            ? NioChannelOption.of(StandardSocketOptions.SO_REUSEPORT)
-            : UnixChannelOption.SO_REUSEPORT;
-    return channel.config().setOption(reusePort, true);
+    return channel.config().setOption(reusePort(), true);
+  }
+
+  /** Whether that is set. */
+  boolean isAddressShared(DatagramChannel channel) {
+    return Boolean.TRUE.equals(channel.config().getOption(reusePort()));
+  }
+
+  private ChannelOption<Boolean> reusePort() {
+    return this == NIO
+        ? NioChannelOption.of(StandardSocketOptions.SO_REUSEPORT)
+        : UnixChannelOption.SO_REUSEPORT;
   }
 
   /** Whether channels of this transport can send GSO batches. */
