@@ -74,7 +74,7 @@ record BootstrapSettings(
             .option(KcpServerChannelOption.KEY_RING, keys)
             .childOption(KcpChannelOption.CONFIG, config)
             .childOption(KcpChannelOption.FEC, fec)
-            .childOption(KcpChannelOption.LANES, lanes)
+            .childOption(KcpChannelOption.LANES, lanesOfDelivery())
             .childOption(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
             .childOption(KcpChannelOption.TRACER, tracer(VantagePoint.SERVER))
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
@@ -91,7 +91,7 @@ record BootstrapSettings(
             .option(KcpChannelOption.KEY_RING, keys)
             .option(KcpChannelOption.CONFIG, config)
             .option(KcpChannelOption.FEC, fec)
-            .option(KcpChannelOption.LANES, lanes)
+            .option(KcpChannelOption.LANES, lanesOfDelivery())
             .option(KcpChannelOption.CONV, conv)
             .option(KcpChannelOption.IDLE_TIMEOUT, idleTimeoutS * 1000)
             .option(KcpChannelOption.CONNECT_PROBE, true)
@@ -100,6 +100,10 @@ record BootstrapSettings(
             .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK);
     setSocketBuffers(bootstrap);
     return bootstrap;
+  }
+
+  private LanesConfig lanesOfDelivery() {
+    return config.delivery() == Delivery.LANES ? lanes : LanesConfig.DEFAULT;
   }
 
   private KcpTracerFactory tracer(VantagePoint vantagePoint) {

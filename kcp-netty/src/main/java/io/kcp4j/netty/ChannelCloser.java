@@ -167,6 +167,7 @@ final class ChannelCloser extends ForwardingUnsafe {
       ending = Ending.COMPLETE;
       channel.closeNow();
     } else if (channel.session().get().hasPeerClosed()) {
+      ending = Ending.ABORTED; // It wants none of the rest.
       channel.closeNow();
     } else {
       tellOnceQueued();

@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.smux.SmuxConfig;
 import io.netty.bootstrap.Bootstrap;
@@ -78,7 +79,9 @@ final class SmuxPair implements AutoCloseable {
   @Override
   public void close() {
     for (Channel channel : channels) {
-      channel.config().setOption(KcpChannelOption.LINGER, 0);
+      if (channel instanceof KcpChannel) {
+        channel.config().setOption(KcpChannelOption.LINGER, 0);
+      }
       channel.close();
     }
     await().until(() -> channels.stream().noneMatch(Channel::isRegistered));
