@@ -292,12 +292,12 @@ var (
 	bidiLosses = []float64{0.005, 0.02, 0.05}
 )
 
-// streamPeers are those of rpcPeers, and kcp4j with adaptive FEC.
+// streamPeers are those of rpcPeers, and kcp4j with adaptive FEC, which --defaults would switch off.
 func (c *recoveryComparison) streamPeers(warmUp string) []*recoveryPeer {
 	args := []string{"--mode=bidi_first_second", warmUp}
-	protected := c.rpcPeers(append(args, "--adaptive-fec=2")...)[0]
-	protected.name = "kcp4j, adaptive FEC"
-	return slices.Insert(c.rpcPeers(args...), 1, protected)
+	protected := c.rpcPeers(append(args, "--adaptive-fec=2")...)[1]
+	protected.name += ", adaptive FEC"
+	return slices.Insert(c.rpcPeers(args...), 2, protected)
 }
 
 func (c *recoveryComparison) bidiCases() []*recoveryCase {
