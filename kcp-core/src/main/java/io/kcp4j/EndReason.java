@@ -1,6 +1,6 @@
 package io.kcp4j;
 
-/** Why a session has ended that its user has not closed. */
+/** Why a session has ended, other than by a close of its user that succeeded. */
 public enum EndReason {
   /** See {@link KcpFailure#DEAD_LINK}. */
   DEAD_LINK,

@@ -35,6 +35,9 @@ public final class Kcp {
   /** What {@link #nextDeadline} returns when there is nothing to wait for. */
   public static final long NO_DEADLINE = Long.MAX_VALUE;
 
+  /** So many segments leave in no session that is closing. */
+  private static final int UNREACHED = 1 << 24;
+
   /** Timestamps on the wire and durations in {@link KcpConfig} count milliseconds. */
   static final int US_PER_MS = 1_000;
 
@@ -464,10 +467,15 @@ public final class Kcp {
     return sending.queued() + losses.unacknowledged();
   }
 
-  /** The number behind the last segment that is queued; a later one if there is more to send. */
+  /**
+   * The number behind the last segment that is queued; one that is never reached if there is more
+   * to send.
+   *
+   * @param hasMore whether there is, even if the source of segments is empty
+   */
   @Unstable
-  public int sendEnd() {
-    return sending.next() + sending.queued() + (isSourceEmpty() ? 0 : 1);
+  public int sendEnd(boolean hasMore) {
+    return sending.next() + sending.queued() + (hasMore || !isSourceEmpty() ? UNREACHED : 0);
   }
 
   /** The sequence number of the next segment to be sent for the first time. */
@@ -504,6 +512,15 @@ public final class Kcp {
   @Unstable
   public boolean isReceivedBelow(int sn) {
     return receiving.next() - sn >= 0 && !receiving.hasUnread();
+  }
+
+  /**
+   * Lets a session that has failed as {@link KcpFailure#WRITE_STALLED} tell the peer that it gives
+   * up.
+   */
+  @Unstable
+  public void forgetStall() {
+    liveness.forgetStall();
   }
 
   /** See {@link KcpExtension#isPeerDone}. */

@@ -51,8 +51,8 @@ public interface KcpExtension {
   }
 
   /**
-   * Whether the peer has closed the session, and all of its input is here. Nothing is to be
-   * expected from it any more, so no timeout ends the session.
+   * Whether the peer has closed the session, all of its input is here, and nothing is to be sent to
+   * it. Nothing is to be expected from it any more, so no timeout ends the session.
    */
   default boolean isPeerDone() {
     return false;

@@ -26,6 +26,14 @@ final class Liveness {
     return failure;
   }
 
+  /** The session gives up what the peer does not take, and goes on for as long as that needs. */
+  void forgetStall() {
+    if (failure == KcpFailure.WRITE_STALLED) {
+      failure = null;
+      stall = null;
+    }
+  }
+
   void fail(KcpFailure reason) {
     if (kcp.tracing != null && failure == null) {
       kcp.tracing.failed(reason);

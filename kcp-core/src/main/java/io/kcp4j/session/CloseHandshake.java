@@ -28,9 +28,7 @@ final class CloseHandshake {
   /** Types of {@link ExtensionMessage}; 0 for nothing yet. */
   private int type;
 
-  /**
-   * That of a RESET; of a CLOSE_FAILED how many segments there are at least that wait elsewhere.
-   */
+  /** The code of a RESET; the final sequence number of a CLOSE_FAILED. */
   private int code;
 
   /** When to send it next; {@link Kcp#NO_DEADLINE} once it has been answered. */
@@ -58,7 +56,7 @@ final class CloseHandshake {
   /**
    * This side ends the session, or its output. What is stronger replaces what was said before.
    *
-   * @param code that of a RESET, or 1 if a CLOSE_FAILED leaves more behind than the session has
+   * @param code the code of a RESET, or the final sequence number of a CLOSE_FAILED
    */
   void end(int type, int code, long nowUs) {
     if (strength(type) > strength(this.type)) {
@@ -124,9 +122,15 @@ final class CloseHandshake {
     return peerType != 0 && !hasPeerReset();
   }
 
-  /** Whether the peer reads no more, and all has been received that is awaited of it. */
+  /**
+   * Whether the peer reads no more, all has been received that is awaited of it, and nothing is to
+   * be sent to it.
+   */
   boolean isPeerDone() {
-    return hasPeerClosed() && !hasPeerReset() && kcp.isReceivedInOrder(peerValue);
+    return hasPeerClosed()
+        && !hasPeerReset()
+        && kcp.isReceivedInOrder(peerValue)
+        && kcp.isDrained();
   }
 
   /** Whether the peer reads no more. */
@@ -194,11 +198,7 @@ final class CloseHandshake {
   }
 
   private int value() {
-    return switch (type) {
-      case ExtensionMessage.RESET -> code;
-      case ExtensionMessage.CLOSE_FAILED -> kcp.sendEnd() + code;
-      default -> kcp.sendNext();
-    };
+    return isGivenUp() ? code : kcp.sendNext();
   }
 
   private long timeoutUs() {

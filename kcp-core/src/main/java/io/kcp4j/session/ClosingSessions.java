@@ -18,8 +18,8 @@ final class ClosingSessions {
   private static final long MAX_US = 10_000_000;
 
   /**
-   * The time after which an unresponsive peer ends a lingering session has so many parts. A peer
-   * that shows no sign of life in one is probed at its end. A stop of this process counts as one.
+   * LINGER has so many parts. A peer that shows no sign of life in one is probed at its end. A stop
+   * of this process counts as one.
    */
   private static final int PARTS = 4;
 

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The sessions of a table that have to end by what a datagram has. They end when it has been taken
- * in, since user code may run then.
+ * The sessions of a table that must end because of what a datagram contains. They end only after
+ * the whole datagram has been taken in, because user code may run then.
  */
 final class PendingEnds {
 

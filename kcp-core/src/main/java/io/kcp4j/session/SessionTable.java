@@ -665,9 +665,10 @@ public final class SessionTable {
    * @return whether the session stays in the table; {@link Handler#closed} is called at its end
    */
   public boolean giveUpClosing(Session session, boolean hasMore, long nowUs) {
+    session.kcp().forgetStall();
     int type = session.closeFailedType();
-    boolean isMoreTold = hasMore && type == ExtensionMessage.CLOSE_FAILED;
-    return beginClosing(session, type, isMoreTold ? 1 : 0, nowUs);
+    boolean isFailedClose = type == ExtensionMessage.CLOSE_FAILED;
+    return beginClosing(session, type, isFailedClose ? session.kcp().sendEnd(hasMore) : 0, nowUs);
   }
 
   private boolean beginClosing(Session session, int type, int code, long nowUs) {

@@ -156,7 +156,19 @@ class CloseHandshakeTest {
     assertTrue(server.session.isInputFinished());
   }
 
-  /** The reader pauses for longer than any timeout; what the peer does not take ends nothing. */
+  @Test
+  void outputThatThePeerDoesNotTakeEndsTheSession() {
+    server.driver.onProgress = session -> {};
+    client.write(30_000);
+    client.finish();
+    exchange(60);
+    assertEquals(0, client.driver.table.size());
+    server.write(5000);
+    server.runTo(server.nowUs + 40_000_000L);
+    assertEquals(List.of(EndReason.NO_PROGRESS), ends);
+  }
+
+  /** The reader pauses for longer than any timeout. */
   @Test
   void inputCanBeReadLongAfterThePeerHasGone() {
     server.driver.onProgress = session -> {};
@@ -165,7 +177,6 @@ class CloseHandshakeTest {
     client.finish();
     exchange(60);
     assertEquals(0, client.driver.table.size());
-    server.write(5000);
     server.runTo(server.nowUs + 600_000_000L);
     assertEquals(List.of(), ends);
     server.read(server.session);

@@ -9,6 +9,7 @@ import io.kcp4j.KcpCounter;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -137,6 +138,24 @@ class LingerTest {
     linger(hasExtension, 20_000);
     long us = endsAfterUs();
     assertTrue(us >= 20L * SECOND_US && us <= 20L * SECOND_US + 2 * DELAY_US, us + " us");
+  }
+
+  @Test
+  void peerThatTakesNothingIsToldWhatIsMissing() {
+    client.driver.onEnd =
+        (ended, reason) -> {
+          client.ends.add(reason);
+          client.driver.table.giveUpClosing(ended, false, client.nowUs);
+        };
+    linger(true, MAX_MS);
+    run(70L * SECOND_US);
+    assertEquals(List.of(EndReason.WRITE_STALLED), client.ends);
+    assertEquals(0, client.driver.table.size());
+    assertTrue(server.session.isInputIncomplete());
+    assertEquals(List.of(), server.ends);
+    read();
+    assertTrue(server.session.isInputFinished());
+    assertTrue(server.received > 10 && server.received < BYTES, server.received + " bytes");
   }
 
   @ParameterizedTest

@@ -12,10 +12,14 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.GlobalEventExecutor;
+import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Option;
 
 /** A command that listens until Ctrl-C, and then prints its counters. */
 abstract class ServerCommand extends SessionCommand {
+
+  /** How long a server that is stopped waits for its sessions to close. */
+  private static final int CLOSE_TIMEOUT_S = 5;
 
   @Option(
       names = {"-l", "--listen"},
@@ -53,7 +57,7 @@ abstract class ServerCommand extends SessionCommand {
       server.closeFuture().sync();
     } finally {
       server.close().awaitUninterruptibly();
-      sessions.close().awaitUninterruptibly();
+      sessions.close().awaitUninterruptibly(CLOSE_TIMEOUT_S, TimeUnit.SECONDS);
       summarise(server.counters());
     }
     return 0;

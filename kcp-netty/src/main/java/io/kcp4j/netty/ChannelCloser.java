@@ -32,7 +32,7 @@ final class ChannelCloser extends ForwardingUnsafe {
 
   private Ending ending = Ending.ABORTED;
 
-  /** Whether not everything is in the session's send queue that was flushed. */
+  /** Whether some flushed data has not reached the session's send queue. */
   private boolean hasMore;
 
   /** The code with which the session is aborted. */
@@ -81,8 +81,16 @@ final class ChannelCloser extends ForwardingUnsafe {
 
   @Override
   public void close(ChannelPromise promise) {
-    ending = endingWithoutWait();
-    boolean waits = isLingering ? channel.endpoint().isOpen() : hasToLinger();
+    if (channel.endReason() != null) { // The session has ended, so the channel closes.
+      if (!promise.isVoid() && promise.setUncancellable()) {
+        channel.closeFuture().addListener(future -> promise.trySuccess());
+      }
+      return;
+    }
+    if (channel.isOpen()) {
+      ending = endingWithoutWait();
+    }
+    boolean waits = isLingering ? channel.isOpen() && channel.endpoint().isOpen() : hasToLinger();
     if (!waits) {
       super.close(promise);
       return;

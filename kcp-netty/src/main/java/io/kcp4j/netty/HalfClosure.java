@@ -124,8 +124,10 @@ final class HalfClosure {
     if (isEvent && !isReadRequested) {
       return;
     }
+    boolean isUnread = !isInputShutdown;
     isInputShutdown = true;
-    if (channel.session().get().isInputIncomplete()) {
+    if (isUnread && channel.session().get().isInputIncomplete()) {
+      channel.endpoint().flush(channel.session().get()); // The peer awaits an answer.
       channel.ended(EndReason.INPUT_INCOMPLETE);
       return;
     }

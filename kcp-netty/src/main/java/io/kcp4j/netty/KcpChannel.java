@@ -171,7 +171,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     return lanes;
   }
 
-  /** Why the session has ended; null before that, and if the channel was closed by its user. */
+  /** Why the session has ended; null before that, and after a {@code close()} that succeeded. */
   public EndReason endReason() {
     return endReason;
   }

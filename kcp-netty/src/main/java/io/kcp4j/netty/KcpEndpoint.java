@@ -481,6 +481,9 @@ final class KcpEndpoint implements SessionTable.Handler {
     } else {
       sweep.start();
       incoming.accept(accepted, nowUs());
+      if (child.isLingering()) { // It was closed before its session was in the table.
+        child.session().linger();
+      }
     }
   }
 

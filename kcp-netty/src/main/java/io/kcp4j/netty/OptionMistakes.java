@@ -3,6 +3,8 @@ package io.kcp4j.netty;
 import io.kcp4j.Delivery;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.channel.ChannelOption;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The mistakes in the options of one configuration. Netty only warns of an option that a channel
@@ -19,7 +21,11 @@ final class OptionMistakes {
     CHILD
   }
 
-  private static final String KCP_OPTIONS = KcpChannelOption.class.getPackageName() + '.';
+  /** Of which classes the options of sessions, servers and sockets are. */
+  private static final List<String> PREFIXES =
+      Stream.of(KcpChannelOption.class, KcpServerChannelOption.class, KcpSocketOption.class)
+          .map(type -> type.getName() + '#')
+          .toList();
 
   private final Target target;
 
@@ -63,7 +69,7 @@ final class OptionMistakes {
    * @throws IllegalArgumentException if it is one, which says where it belongs
    */
   boolean unknown(ChannelOption<?> option) {
-    if (!option.name().startsWith(KCP_OPTIONS)) {
+    if (PREFIXES.stream().noneMatch(option.name()::startsWith)) {
       return false;
     }
     misplaced = new IllegalArgumentException(option + ": (expected: " + expected(option) + ")");

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.util.Set;
 
 /** The secret of a server's reset tokens, unless {@code RESET_SECRET} is set. */
 final class ResetSecret {
@@ -19,6 +20,9 @@ final class ResetSecret {
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(ResetSecret.class);
 
   private static final int BYTES = 32;
+
+  /** Many hosts have these. */
+  private static final Set<String> COMMON_NAMES = Set.of("", "localhost", "(none)");
 
   private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
 
@@ -34,7 +38,7 @@ final class ResetSecret {
   static byte[] of(KeyRing ring, InetSocketAddress local, boolean isShared) {
     byte[] derived = isShared || !ring.isAuthenticated() ? null : derive(ring, local);
     if (derived != null) {
-      logger.info("{} reset tokens follow from the key, this host and this port", local);
+      logger.info("{} reset tokens follow from the key, the host's name and this address", local);
       return derived;
     }
     logger.info("{} reset tokens are random: clients notice a restart by their timeouts", local);
@@ -44,7 +48,12 @@ final class ResetSecret {
   }
 
   private static byte[] derive(KeyRing ring, InetSocketAddress local) {
-    String purpose = "kcp4j reset tokens of " + hostName() + " " + local.getPort();
+    String host = hostName();
+    if (COMMON_NAMES.contains(host)) {
+      return null;
+    }
+    String address = local.getAddress().getHostAddress();
+    String purpose = "kcp4j reset tokens of " + host + " " + address + " " + local.getPort();
     byte[] first = null;
     for (PacketKey key : ring.keys()) {
       byte[] secret = key.derive(purpose, BYTES);

@@ -26,9 +26,8 @@ final class SendRefusals {
       this.counter = counter;
     }
 
-    /** The error of a failure, or null for another one. */
-    static Refusal of(IOException failure) {
-      String message = String.valueOf(failure.getMessage());
+    /** The error with a message, or null for another one. */
+    static Refusal of(String message) {
       for (Refusal refusal : values()) {
         if (message.contains(refusal.text)) {
           return refusal;
@@ -50,9 +49,10 @@ final class SendRefusals {
     if (failure instanceof PortUnreachableException) {
       return false;
     }
-    Refusal refusal = Refusal.of(failure);
+    String message = failure.getMessage() == null ? failure.toString() : failure.getMessage();
+    Refusal refusal = Refusal.of(message);
     counters.add(refusal == null ? KcpCounter.SEND_REFUSED_OTHER : refusal.counter, 1);
-    last = refusal == null ? failure.getMessage() : refusal.name();
+    last = refusal == null ? message : refusal.name();
     return true;
   }
 

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.congestion.LossSample;
@@ -176,6 +177,64 @@ class CloseTest {
 
       assertTrue(clientCloses.await(10, TimeUnit.SECONDS) && clientCloses.isSuccess());
       assertTrue(childCloses.await(10, TimeUnit.SECONDS) && childCloses.isSuccess());
+    }
+  }
+
+  /** A child is active before its session is in the table. */
+  @OverEachTransport
+  void childThatIsClosedWhenItIsActiveLingersAsLongAsAnyOther(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture
+          .serverBootstrap
+          .childOption(KcpChannelOption.LINGER, 200)
+          .childOption(KcpChannelOption.PROGRESS_TIMEOUT, 0)
+          .childOption(KcpChannelOption.DEAD_LINK, 0)
+          .childOption(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0);
+      KcpServerChannel server =
+          fixture.serve(
+              () ->
+                  new ChannelInboundHandlerAdapter() {
+                    @Override
+                    public void channelActive(ChannelHandlerContext ctx) {
+                      ctx.writeAndFlush(Fixture.buffer(ctx.channel(), new byte[5]));
+                      ctx.close();
+                    }
+                  });
+      try (RawPeer peer = new RawPeer(server.localAddress())) {
+        peer.send(RawPeer.segment(1, Segment.PUSH, 0, new byte[1]));
+        KcpChannel child = fixture.child();
+        child.closeFuture().syncUninterruptibly();
+        assertEquals(EndReason.CLOSE_TIMEOUT, child.endReason());
+      }
+    }
+  }
+
+  /** As most handlers do. */
+  @OverEachTransport
+  void closeOfAHandlerThatIsToldOfTheEndSucceeds(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        UnresponsivePeer unresponsive = new UnresponsivePeer()) {
+      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 200);
+      List<ChannelFuture> closes = new CopyOnWriteArrayList<>();
+      KcpChannel client =
+          fixture.connectTo(
+              unresponsive.address(),
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+                  closes.add(ctx.close());
+                }
+              });
+      ChannelFuture written = client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      client.closeFuture().syncUninterruptibly();
+
+      await().until(() -> closes.size() == 1);
+      assertTrue(closes.get(0).syncUninterruptibly().isSuccess());
+      assertTrue(client.close().syncUninterruptibly().isSuccess());
+      assertInstanceOf(KcpEndException.class, written.awaitUninterruptibly().cause());
+      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
     }
   }
 

@@ -68,6 +68,7 @@ record TunnelSettings(
             .childOption(KcpChannelOption.CONFIG, kcp)
             .childOption(KcpChannelOption.FEC, fec)
             .childOption(KcpChannelOption.LINGER, LINGER_MS)
+            .childOption(KcpChannelOption.LINGER_MAX, LINGER_MS)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, SESSION_WATER_MARK);
     setSocketOptions(bootstrap);
     return bootstrap;
@@ -83,6 +84,7 @@ record TunnelSettings(
             .option(KcpChannelOption.CONFIG, kcp)
             .option(KcpChannelOption.FEC, fec)
             .option(KcpChannelOption.LINGER, LINGER_MS)
+            .option(KcpChannelOption.LINGER_MAX, LINGER_MS)
             .option(ChannelOption.WRITE_BUFFER_WATER_MARK, SESSION_WATER_MARK);
     setSocketOptions(bootstrap);
     return bootstrap;
