@@ -9,8 +9,8 @@
 module io.kcp4j.core {
   requires transitive io.netty.buffer;
   requires io.netty.common;
-  requires org.bouncycastle.provider;
   requires static jdk.jfr;
+  requires static org.bouncycastle.provider;
 
   exports io.kcp4j;
   exports io.kcp4j.congestion;

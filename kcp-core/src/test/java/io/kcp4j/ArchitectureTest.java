@@ -60,6 +60,16 @@ class ArchitectureTest {
           .dependOnClassesThat()
           .resideInAPackage("io.kcp4j.kernel..");
 
+  /** Programs without the artifact can use all other ciphers. */
+  @ArchTest
+  static final ArchRule onlyOneClassNeedsBouncyCastle =
+      noClasses()
+          .that()
+          .doNotHaveSimpleName("BouncyCastleBlockCipher")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("org.bouncycastle..");
+
   @ArchTest
   static final ArchRule nothingBelowSessionsDependsOnThem =
       noClasses()

@@ -1,5 +1,8 @@
 package io.kcp4j.crypto;
 
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
 /**
  * The built-in packet ciphers: those of kcptun, by its names, and three more AEADs. Only AEADs
  * detect every modification: all others carry a CRC-32, which an attacker without the key can
@@ -60,7 +63,9 @@ public enum CipherAlgorithm {
         return algorithm;
       }
     }
-    throw new IllegalArgumentException("name: " + name + " (expected: a packet cipher)");
+    String names =
+        Arrays.stream(values()).map(CipherAlgorithm::kcptunName).collect(Collectors.joining(", "));
+    throw new IllegalArgumentException("cipher: " + name + " (expected: one of " + names + ")");
   }
 
   /** What kcptun's {@code --crypt} calls it, for instance {@code aes-128-gcm}. */

@@ -9,11 +9,6 @@ import java.util.Arrays;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import javax.security.auth.Destroyable;
-import org.bouncycastle.crypto.engines.BlowfishEngine;
-import org.bouncycastle.crypto.engines.CAST5Engine;
-import org.bouncycastle.crypto.engines.SM4Engine;
-import org.bouncycastle.crypto.engines.TwofishEngine;
-import org.bouncycastle.crypto.engines.XTEAEngine;
 
 /**
  * A cipher algorithm with its key, for a {@link KeyRing}. Immutable except for its counts of
@@ -200,11 +195,7 @@ public final class PacketKey implements Destroyable {
       case SALSA20 -> new Salsa20(key);
       case XOR -> new XorPad(key);
       case TEA -> new BlockCfb(new Tea(key));
-      case XTEA -> bouncyCastle(new XTEAEngine(), key);
-      case BLOWFISH -> bouncyCastle(new BlowfishEngine(), key);
-      case TWOFISH -> bouncyCastle(new TwofishEngine(), key);
-      case CAST5 -> bouncyCastle(new CAST5Engine(), key);
-      case SM4 -> bouncyCastle(new SM4Engine(), key);
+      case XTEA, BLOWFISH, TWOFISH, CAST5, SM4 -> new BlockCfb(bouncyCastle(algorithm, key));
       case NONE -> new StreamCipher.None();
       default -> throw new AssertionError(algorithm);
     };
@@ -214,8 +205,18 @@ public final class PacketKey implements Destroyable {
     return provider == null ? CipherLibrary.preferred() : new JceLibrary(provider);
   }
 
-  private static StreamCipher bouncyCastle(org.bouncycastle.crypto.BlockCipher engine, byte[] key) {
-    return new BlockCfb(new BouncyCastleBlockCipher(engine, key));
+  /** The only use of BouncyCastle: nothing else needs its artifact. */
+  private static BlockCipher bouncyCastle(CipherAlgorithm algorithm, byte[] key) {
+    try {
+      return BouncyCastleBlockCipher.of(algorithm, key);
+    } catch (NoClassDefFoundError e) {
+      throw new IllegalStateException(
+          "cipher "
+              + algorithm.kcptunName()
+              + ": BouncyCastle is missing (expected: org.bouncycastle:bcprov-jdk18on on the class"
+              + " path)",
+          e);
+    }
   }
 
   private static void checkRange(String name, int value, int min, int max) {

@@ -1,9 +1,8 @@
 package io.kcp4j.session;
 
+import io.kcp4j.crypto.SipHash;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
-import org.bouncycastle.crypto.macs.SipHash;
-import org.bouncycastle.crypto.params.KeyParameter;
 
 /**
  * Pseudo-random bytes of a query that the answer to it repeats, so that no answer to another query
@@ -19,15 +18,12 @@ record Echo(long first, long second) {
    * @param number another one for each echo of a session
    */
   static Echo of(long token, long peerToken, int number) {
-    SipHash hash = new SipHash();
-    byte[] secret = ByteBuffer.allocate(BYTES).putLong(token).putLong(peerToken).array();
-    hash.init(new KeyParameter(secret));
+    SipHash hash = new SipHash(token, peerToken);
     return new Echo(hash(hash, 2L * number), hash(hash, 2L * number + 1));
   }
 
   private static long hash(SipHash hash, long value) {
-    hash.update(ByteBuffer.allocate(Long.BYTES).putLong(value).array(), 0, Long.BYTES);
-    return hash.doFinal(); // Resets the hash.
+    return hash.of(ByteBuffer.allocate(Long.BYTES).putLong(0, value));
   }
 
   /** Reads those of the item at {@code index}, or returns null if it has none. */

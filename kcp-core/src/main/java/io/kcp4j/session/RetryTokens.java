@@ -1,10 +1,9 @@
 package io.kcp4j.session;
 
 import io.kcp4j.crypto.HashSeed;
+import io.kcp4j.crypto.SipHash;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
-import org.bouncycastle.crypto.macs.SipHash;
-import org.bouncycastle.crypto.params.KeyParameter;
 
 /**
  * Tokens of stateless retries (RFC 9000 §8.1.2): who shows one has received it at its address not
@@ -18,17 +17,7 @@ final class RetryTokens {
   /** A token is valid for the rest of its period, and for the next one. */
   private static final long PERIOD_US = 8_000_000;
 
-  private static final int SECRET_BYTES = 16;
-
-  private final SipHash hash = new SipHash();
-
-  RetryTokens() {
-    ByteBuffer secret = ByteBuffer.allocate(SECRET_BYTES);
-    while (secret.hasRemaining()) {
-      secret.putLong(HashSeed.next());
-    }
-    hash.init(new KeyParameter(secret.array()));
-  }
+  private final SipHash hash = new SipHash(HashSeed.next(), HashSeed.next());
 
   /** The token for a client, to be shown soon. */
   long of(SessionKey client, long nowUs) {
@@ -56,7 +45,6 @@ final class RetryTokens {
     ByteBuffer message = ByteBuffer.allocate(Long.BYTES + 2 * Integer.BYTES + address.length);
     message.putLong(Math.floorDiv(nowUs, PERIOD_US) - periodsAgo);
     message.putInt(client.conv()).putInt(remote.getPort()).put(address);
-    hash.update(message.array(), 0, message.capacity());
-    return hash.doFinal(); // Resets the hash.
+    return hash.of(message.flip());
   }
 }

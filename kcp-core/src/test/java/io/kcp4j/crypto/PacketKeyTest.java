@@ -47,7 +47,11 @@ class PacketKeyTest {
 
   @Test
   void unknownNameIsRejected() {
-    assertThrows(IllegalArgumentException.class, () -> CipherAlgorithm.of("rot13"));
+    Exception refusal =
+        assertThrows(IllegalArgumentException.class, () -> CipherAlgorithm.of("rot13"));
+    assertTrue(
+        refusal.getMessage().startsWith("cipher: rot13 (expected: one of aes, aes-192, "),
+        refusal.getMessage());
     assertThrows(IllegalArgumentException.class, () -> CipherAlgorithm.of("AES"));
   }
 
