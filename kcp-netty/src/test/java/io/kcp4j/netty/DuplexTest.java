@@ -23,6 +23,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.ChannelOutputShutdownException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.List;
@@ -360,14 +361,17 @@ class DuplexTest {
     PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key");
     PacketKey other = PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "other");
     PacketKey noAead = PacketKey.ofPassphrase(CipherAlgorithm.AES_128, "key");
-    InetSocketAddress local = new InetSocketAddress("127.0.0.1", 5000);
+    InetSocketAddress local = new InetSocketAddress(InetAddress.getLoopbackAddress(), 5000);
     byte[] secret = ResetSecret.of(KeyRing.of(key), local, false);
     assertArrayEquals(secret, ResetSecret.of(KeyRing.of(key), local, false));
     assertArrayEquals(secret, ResetSecret.of(KeyRing.of(key, other), local, false));
     List<byte[]> others =
         List.of(
             ResetSecret.of(KeyRing.of(other, key), local, false),
-            ResetSecret.of(KeyRing.of(key), new InetSocketAddress("127.0.0.1", 5001), false),
+            ResetSecret.of(
+                KeyRing.of(key),
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 5001),
+                false),
             ResetSecret.of(KeyRing.of(key), local, true),
             ResetSecret.of(KeyRing.of(noAead), local, false),
             ResetSecret.of(KeyRing.of(noAead), local, false),
