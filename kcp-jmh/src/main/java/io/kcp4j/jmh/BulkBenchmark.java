@@ -91,6 +91,13 @@ public class BulkBenchmark {
   private Channel server;
   private Channel client;
 
+  /** Other deliveries have no settings of lanes. */
+  private LanesConfig lanes() {
+    return carrier == Carrier.LANE
+        ? LanesConfig.builder().budgetBytes(budgetBytes).build()
+        : LanesConfig.DEFAULT;
+  }
+
   @Setup(Level.Trial)
   public void connect() {
     IoHandlerFactory io =
@@ -112,8 +119,7 @@ public class BulkBenchmark {
             .option(ChannelOption.SO_RCVBUF, SOCKET_BUFFER_BYTES)
             .option(ChannelOption.SO_SNDBUF, SOCKET_BUFFER_BYTES)
             .childOption(KcpChannelOption.CONFIG, config)
-            .childOption(
-                KcpChannelOption.LANES, LanesConfig.builder().budgetBytes(budgetBytes).build())
+            .childOption(KcpChannelOption.LANES, lanes())
             .childHandler(receiver)
             .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .syncUninterruptibly()
