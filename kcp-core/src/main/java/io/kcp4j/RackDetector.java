@@ -40,7 +40,7 @@ final class RackDetector extends LossDetector {
    */
   static final int THIN_BYTES = 16 * 1400;
 
-  /** While at most so much is in flight, what acknowledgements show to be lost leaves twice. */
+  /** With at most this in flight, a segment that acknowledgements show to be lost leaves twice. */
   private static final int COPIED_BYTES = 1 << 16;
 
   /**

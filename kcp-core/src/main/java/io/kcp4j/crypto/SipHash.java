@@ -11,9 +11,6 @@ import java.nio.ByteOrder;
 @Unstable
 public final class SipHash {
 
-  /** The size of a key, in bytes. */
-  public static final int KEY_BYTES = 16;
-
   private final long k0;
   private final long k1;
 

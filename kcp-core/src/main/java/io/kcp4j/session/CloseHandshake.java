@@ -43,7 +43,7 @@ final class CloseHandshake {
   private int peerType;
   private int peerValue;
 
-  /** What is answered. */
+  /** The strongest type that the peer has sent, which END_ACK repeats. */
   private int answerType;
 
   /** When to answer what the peer has said. */

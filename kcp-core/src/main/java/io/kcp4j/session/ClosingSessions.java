@@ -18,8 +18,8 @@ final class ClosingSessions {
   private static final long MAX_US = 10_000_000;
 
   /**
-   * LINGER has so many parts. A peer that shows no sign of life in one is probed at its end. A stop
-   * of this process counts as one.
+   * The time without an answer is divided into this many parts. A peer that shows no sign of life
+   * in a part is probed at its end. A stop of this process counts as one part.
    */
   private static final int PARTS = 4;
 

@@ -230,7 +230,7 @@ class Extension implements KcpExtension {
 
   // The end of the session
 
-  /** What else the sides tell each other: how they end the session, for example. */
+  /** The items of established messages: the end of the session, queries, path validation. */
   SessionItems items() {
     return items;
   }

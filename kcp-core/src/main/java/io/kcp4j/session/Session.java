@@ -372,7 +372,7 @@ public final class Session extends FlushQueue.Entry {
     return hasPeerReset() ? closeHandshake().peerValue() : 0;
   }
 
-  /** What tells the peer that this side gives up closing: peers of earlier versions are aborted. */
+  /** The item by which this side gives up closing: RESET for a peer of an earlier version. */
   int closeFailedType() {
     return extension != null && extension.parameters().hasPeer(Parameters.CLOSE_FAILED)
         ? ExtensionMessage.CLOSE_FAILED

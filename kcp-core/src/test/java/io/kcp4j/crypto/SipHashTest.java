@@ -32,7 +32,7 @@ class SipHashTest {
       byte[] message = new byte[random.nextInt(70)];
       random.nextBytes(message);
       byte[] key =
-          ByteBuffer.allocate(SipHash.KEY_BYTES)
+          ByteBuffer.allocate(2 * Long.BYTES)
               .putLong(Long.reverseBytes(k0))
               .putLong(Long.reverseBytes(k1))
               .array();
