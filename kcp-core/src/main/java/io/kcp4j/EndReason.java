@@ -51,9 +51,11 @@ public enum EndReason {
   INPUT_INCOMPLETE,
   /** The peer has aborted the session. */
   RESET,
+  /** The server has refused to begin the session. */
+  REFUSED,
   /**
-   * The peer does not know the session any more: it has restarted, or the client's address has
-   * changed.
+   * The peer does not know the session any more: it has restarted, it has ended the session while
+   * this process stood still or the path was interrupted, or the client's address has changed.
    */
   SESSION_UNKNOWN,
   /**

@@ -115,6 +115,10 @@ public enum KcpCounter {
 
   /** Stateless resets sent: a packet has asked for a session that is not known here. */
   STATELESS_RESETS_OUT("stateless.resets.out", "datagrams"),
+  /** Answers to peers of sessions that this side has ended. */
+  ENDED_OUT("ended.out", "datagrams"),
+  /** Answers to clients whose sessions are refused. */
+  REFUSALS_OUT("refusals.out", "datagrams"),
 
   /** Path challenges sent to other addresses from which sessions were named. */
   PATH_CHALLENGES_OUT("path.challenges.out", "datagrams"),

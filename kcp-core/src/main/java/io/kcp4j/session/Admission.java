@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -30,6 +31,9 @@ final class Admission {
    */
   private static final int MIN_TO_EVICT = 32;
 
+  /** What a client is told for which there is no room. */
+  private static final CloseReason FULL = new CloseReason(0, "the server is full");
+
   private final SessionTable table;
   private final SessionTable.Handler handler;
   private final KcpCounters counters;
@@ -37,16 +41,12 @@ final class Admission {
   private final SessionDirectory directory;
   private final StatelessResponder responder;
   private final CandidatePaths candidates;
+  private final PacketForwarder forwarder;
   private final Backlog backlog;
   private final UnvalidatedSessions unvalidated;
   private final MemoryPressure pressure;
   private final AttemptDecider decider;
   private boolean acceptsOnProbe;
-
-  private long forwarded;
-
-  /** Whether another table has forwarded the packet: so that two never pass it to each other. */
-  private boolean isForwarded;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
   private Incoming begun;
@@ -59,6 +59,7 @@ final class Admission {
       SessionDirectory directory,
       StatelessResponder responder,
       CandidatePaths candidates,
+      PacketForwarder forwarder,
       UnvalidatedSessions unvalidated,
       MemoryPressure pressure) {
     this.table = table;
@@ -68,6 +69,7 @@ final class Admission {
     this.directory = directory;
     this.responder = responder;
     this.candidates = candidates;
+    this.forwarder = forwarder;
     this.backlog = new Backlog(context);
     this.unvalidated = unvalidated;
     this.pressure = pressure;
@@ -95,16 +97,6 @@ final class Admission {
 
   // Packets of no session
 
-  /** How many packets have been for a session of another table. */
-  long forwarded() {
-    return forwarded;
-  }
-
-  /** Sets whether another table has forwarded the packets that are taken in next. */
-  void receivesForwarded(boolean isForwarded) {
-    this.isForwarded = isForwarded;
-  }
-
   /**
    * Takes in a packet of a session that is not in the table, and that cannot begin one: the session
    * may be in another table, or wait to be accepted.
@@ -114,36 +106,10 @@ final class Admission {
    */
   void receiveUnclaimed(ByteBuf packet, int start, int nonceBytes) {
     SessionKey key = index.lastKey();
-    if (!forward(otherHome(key), packet, start, nonceBytes)
+    if (!forwarder.forward(forwarder.otherHome(key), packet, start, nonceBytes)
         && !backlog.keep(key, packet, start, nonceBytes)) {
       counters.add(KcpCounter.UNKNOWN_SESSION, 1);
     }
-  }
-
-  /** The other table that a key belongs to, or null; null for a packet that was forwarded. */
-  private SessionTable otherHome(SessionKey key) {
-    return isForwarded ? null : index.otherHome(key);
-  }
-
-  /**
-   * Forwards a packet, with its nonce, to another table, or drops it if it was forwarded before.
-   *
-   * @return false if there is no other table
-   */
-  private boolean forward(SessionTable home, ByteBuf packet, int start, int nonceBytes) {
-    if (home == null || isForwarded) {
-      return home != null;
-    }
-    counters.add(KcpCounter.FORWARDED, 1);
-    forwarded++;
-    int bytes = nonceBytes + packet.writerIndex() - start;
-    ByteBuf whole = packet.slice(start - nonceBytes, bytes);
-    try {
-      home.handler().forward(index.lastKey().remote(), whole, nonceBytes);
-    } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
-      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
-    }
-    return true;
   }
 
   /**
@@ -155,13 +121,16 @@ final class Admission {
   void receiveSegments(
       InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
     SessionKey key = index.lastKey();
-    if (backlog.contains(key) || otherHome(key) != null) {
+    if (backlog.contains(key) || forwarder.otherHome(key) != null) {
       receiveUnclaimed(segments, start, nonceBytes);
       return;
     }
-    if (index.isClosed(key, nowUs)) {
+    ClosedSession closed = index.findClosed(key, nowUs);
+    if (closed != null) {
       counters.add(KcpCounter.CLOSED_SESSION, 1);
-      receiveMessage(segments, start, nonceBytes, nowUs);
+      if (!receiveMessage(segments, start, nonceBytes, nowUs)) {
+        responder.answerEnded(key, closed, segments, nowUs);
+      }
       return;
     }
     switch (FirstDatagram.classify(segments)) {
@@ -208,7 +177,8 @@ final class Admission {
     }
     int query = ExtensionMessage.findInSegments(segments, ExtensionMessage.SESSION_QUERY);
     int response = ExtensionMessage.findInSegments(segments, ExtensionMessage.PATH_RESPONSE);
-    if (forward(otherHomeOfMessage(segments, query, response), segments, start, nonceBytes)) {
+    SessionTable home = otherHomeOfMessage(segments, query, response);
+    if (forwarder.forward(home, segments, start, nonceBytes)) {
       return true;
     }
     if (query != ExtensionMessage.NONE) {
@@ -271,7 +241,7 @@ final class Admission {
     switch (decision) {
       case DEFER -> counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
       case VALIDATE -> counters.add(KcpCounter.REPLAYED, 1);
-      case REFUSE -> counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      case REFUSE -> refuse(segments, nowUs);
       case ADMIT, ADMIT_VALIDATED -> {
         boolean isValidated = decision == Decision.ADMIT_VALIDATED;
         beginAdmitted(segments, start, nonceBytes, nonce, isValidated, nowUs);
@@ -310,7 +280,7 @@ final class Admission {
       return;
     }
     if (backlog.isFull() || !enter(nowUs)) {
-      counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+      refuse(segments, nowUs);
       return;
     }
     SessionKey key = index.lastKey().copy();
@@ -321,8 +291,16 @@ final class Admission {
     }
     candidates.forget(key);
     FirstPacket first = FirstPacket.read(segments, start, nonce);
-    begun = new Incoming(this, key, isValidated, first);
+    begun = new Incoming(this, key, isValidated, first, FirstOffer.read(segments));
     backlog.add(begun);
+  }
+
+  /** Refuses an attempt. If that is for want of room, the client is told. */
+  private void refuse(ByteBuf segments, long nowUs) {
+    counters.add(KcpCounter.ACCEPT_REFUSED, 1);
+    if (directory.isFull()) {
+      responder.refuse(index.lastKey(), FirstOffer.read(segments), FULL, nowUs);
+    }
   }
 
   /** Counts a session, if there is room for it, or another can give way. */
@@ -357,7 +335,7 @@ final class Admission {
     try {
       handler.incoming(incoming, nowUs);
     } catch (Throwable e) { // Drivers run user code, which may throw anything.
-      refuse(incoming);
+      refuse(incoming, null, nowUs);
       throw e;
     }
     if (backlog.contains(incoming)) {
@@ -379,7 +357,9 @@ final class Admission {
     if (directory.isExceeded() || (!incoming.isValidated() && unvalidated.isFull())) {
       evicted = unvalidated.size() > 0 ? unvalidated.candidate() : null;
     }
-    if (!session.path().isValidated()) {
+    if (session.path().isValidated()) {
+      directory.validated();
+    } else {
       session.charge();
       evicted = evicted == null ? pressure.unvalidated.sessionToEvict(nowUs) : evicted;
       unvalidated.add(session, nowUs);
@@ -407,10 +387,12 @@ final class Admission {
     return true;
   }
 
-  void refuse(Incoming incoming) {
+  /** Refuses an attempt, and tells the client the reason unless that is null. */
+  void refuse(Incoming incoming, CloseReason reason, long nowUs) {
     if (drop(incoming)) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       index.releaseUnlessClosed(incoming.key());
+      responder.refuse(incoming.key(), incoming.offer(), reason, nowUs);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.Kcp;
 import io.netty.buffer.ByteBuf;
 
@@ -40,8 +41,14 @@ final class CloseHandshake {
   /** The copies that have left since the last timeout. */
   private int copies;
 
+  /** What the application says about a CLOSE, or null. */
+  private CloseReason reason;
+
   private int peerType;
   private int peerValue;
+
+  /** What the peer's application has said about a CLOSE, or null. */
+  private CloseReason peerReason;
 
   /** The strongest type that the peer has sent, which END_ACK repeats. */
   private int answerType;
@@ -63,6 +70,13 @@ final class CloseHandshake {
       this.type = type;
       this.code = code;
       begin(nowUs);
+    }
+  }
+
+  /** Adds to a CLOSE what the application says about it. To be called before {@link #end}. */
+  void reason(CloseReason reason) {
+    if (type < ExtensionMessage.CLOSE) {
+      this.reason = reason;
     }
   }
 
@@ -98,6 +112,13 @@ final class CloseHandshake {
     }
     answerType = strength(type) > strength(answerType) ? type : answerType;
     answerAtUs = nowUs;
+  }
+
+  /** The peer has said this about its CLOSE, which the same message has. */
+  void receivedReason(CloseReason reason) {
+    if (peerReason == null && hasPeerClosed()) {
+      peerReason = reason;
+    }
   }
 
   /** The peer has received what this side has said. */
@@ -152,6 +173,18 @@ final class CloseHandshake {
     return peerValue;
   }
 
+  /**
+   * What the peer's application has said about the end, once everything that precedes the end has
+   * been received; null if it has said nothing, or if it has not closed.
+   */
+  CloseReason peerReason() {
+    if (hasPeerReset()) {
+      return new CloseReason(peerValue, "");
+    }
+    boolean isComplete = peerType == ExtensionMessage.CLOSE && kcp.isReceivedInOrder(peerValue);
+    return isComplete ? peerReason : null;
+  }
+
   /** Whether the peer has to be answered. */
   boolean isAnswerDue() {
     return answerAtUs != Kcp.NO_DEADLINE;
@@ -172,8 +205,26 @@ final class CloseHandshake {
 
   /** The size of the items that {@link #write} writes. */
   int itemsBytes(long nowUs) {
-    int bytes = isDue(nowUs) ? ExtensionMessage.itemBytes(type) : 0;
+    int bytes = isDue(nowUs) ? ExtensionMessage.itemBytes(type) + reasonBytes() : 0;
     return isAnswerDue() ? bytes + ExtensionMessage.itemBytes(ExtensionMessage.END_ACK) : bytes;
+  }
+
+  private int reasonBytes() {
+    return isReasonSaid()
+        ? ExtensionMessage.itemBytes(ExtensionMessage.REASON) + reasonText().length
+        : 0;
+  }
+
+  /** Whether there is a reason, of a close, for which segments have room. */
+  private boolean isReasonSaid() {
+    return reason != null
+        && type == ExtensionMessage.CLOSE
+        && kcp.mssBytes()
+            >= ExtensionMessage.MAX_BYTES + ReasonItem.maxBytes(ExtensionMessage.REASON);
+  }
+
+  private byte[] reasonText() {
+    return ReasonItem.text(reason, CloseReason.MAX_TEXT_BYTES);
   }
 
   /** Writes what is due. */
@@ -184,6 +235,9 @@ final class CloseHandshake {
     }
     if (isDue(nowUs)) {
       ExtensionMessage.write(out, type, value());
+      if (isReasonSaid()) {
+        ReasonItem.write(out, ExtensionMessage.REASON, reason.code(), reasonText());
+      }
       if (copies == 0) {
         sent++;
       }

@@ -16,7 +16,7 @@ final class ClosedSessions {
 
   private static final int MAX_REMEMBERED = 65_536;
 
-  private final Map<SessionKey, Long> forgetAtUs = new LinkedHashMap<>();
+  private final Map<SessionKey, ClosedSession> sessions = new LinkedHashMap<>();
   private final Consumer<SessionKey> forgotten;
 
   /** Makes an empty set, which calls {@code forgotten} for each key that it forgets. */
@@ -24,38 +24,44 @@ final class ClosedSessions {
     this.forgotten = forgotten;
   }
 
-  void add(SessionKey key, long nowUs) {
+  /**
+   * Adds the key of a session that is closed.
+   *
+   * @param peerToken what messages to its peer have to show; 0 if there is none
+   */
+  void add(SessionKey key, long peerToken, long nowUs) {
     forget(nowUs);
-    forgetAtUs.remove(key); // Moves to the end: the oldest come first.
-    if (forgetAtUs.size() == MAX_REMEMBERED) {
-      SessionKey oldest = forgetAtUs.keySet().iterator().next();
-      forgetAtUs.remove(oldest);
+    sessions.remove(key); // Moves to the end: the oldest come first.
+    if (sessions.size() == MAX_REMEMBERED) {
+      SessionKey oldest = sessions.keySet().iterator().next();
+      sessions.remove(oldest);
       forgotten.accept(oldest);
     }
-    forgetAtUs.put(key, nowUs + REMEMBERED_US);
+    sessions.put(key, new ClosedSession(peerToken, nowUs + REMEMBERED_US));
   }
 
-  boolean contains(SessionKey key, long nowUs) {
-    Long until = forgetAtUs.get(key);
-    return until != null && nowUs < until;
+  /** The session of a key that was closed within the last minute, or null. */
+  ClosedSession find(SessionKey key, long nowUs) {
+    ClosedSession session = sessions.get(key);
+    return session == null || nowUs >= session.forgetAtUs() ? null : session;
   }
 
   /** Whether the key is remembered, for however long already. */
   boolean remembers(SessionKey key) {
-    return forgetAtUs.containsKey(key);
+    return sessions.containsKey(key);
   }
 
   /** Removes the key of a session that begins again. */
   void remove(SessionKey key) {
-    forgetAtUs.remove(key);
+    sessions.remove(key);
   }
 
   /** Forgets the keys that have been remembered for a minute. */
   void forget(long nowUs) {
-    Iterator<Map.Entry<SessionKey, Long>> oldestFirst = forgetAtUs.entrySet().iterator();
+    Iterator<Map.Entry<SessionKey, ClosedSession>> oldestFirst = sessions.entrySet().iterator();
     while (oldestFirst.hasNext()) {
-      Map.Entry<SessionKey, Long> oldest = oldestFirst.next();
-      if (nowUs < oldest.getValue()) {
+      Map.Entry<SessionKey, ClosedSession> oldest = oldestFirst.next();
+      if (nowUs < oldest.getValue().forgetAtUs()) {
         return;
       }
       oldestFirst.remove();
@@ -65,11 +71,11 @@ final class ClosedSessions {
 
   /** Forgets all keys. */
   void clear() {
-    forgetAtUs.keySet().forEach(forgotten);
-    forgetAtUs.clear();
+    sessions.keySet().forEach(forgotten);
+    sessions.clear();
   }
 
   int size() {
-    return forgetAtUs.size();
+    return sessions.size();
   }
 }

@@ -137,7 +137,7 @@ class Extension implements KcpExtension {
 
   /** Whether something has happened that the table has to know. */
   boolean hasNews() {
-    return isIdUnreported || parameters.isMismatchUnreported();
+    return isIdUnreported || parameters.isMismatchUnreported() || items.isEndUnreported();
   }
 
   /** Of a server: whether the client learns the id of the session, as was not known before. */
@@ -215,7 +215,7 @@ class Extension implements KcpExtension {
     if (offers == null) {
       return false;
     }
-    offers.endDatagram();
+    offers.endDatagram(isStale);
     if (isOffering()) {
       return false;
     }
@@ -242,7 +242,10 @@ class Extension implements KcpExtension {
 
   @Override
   public long deadlineUs() {
-    return hasRoom ? Math.min(confirmAtUs, items.deadlineUs(state)) : Kcp.NO_DEADLINE;
+    long offersUs = offers == null ? Kcp.NO_DEADLINE : offers.deadlineUs();
+    return hasRoom
+        ? Math.min(Math.min(confirmAtUs, offersUs), items.deadlineUs(state))
+        : Kcp.NO_DEADLINE;
   }
 
   @Override
@@ -365,8 +368,13 @@ class Extension implements KcpExtension {
       } else if (type == ExtensionMessage.RETRY) {
         isKnown = false;
         receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken, nowUs);
+      } else if (type == ExtensionMessage.REFUSED) {
+        isKnown = false;
+        if (showsToken && isOffering()) {
+          offers.refused(ReasonItem.read(datagram, item), nowUs);
+        }
       } else if (showsToken) {
-        isKnown &= !isQueryChallenge(type, datagram, item);
+        isKnown &= !ExtensionMessage.isOfUnknownSession(datagram, item);
         receive(type, datagram, item, hasExactAck, nowUs);
       }
     }
@@ -383,6 +391,11 @@ class Extension implements KcpExtension {
     } else if (showsToken && token.replace(retryToken, kcp.counters())) {
       offers.clear();
     }
+  }
+
+  /** Of a client: its offers; null once there are no more. */
+  Offers offers() {
+    return offers;
   }
 
   /** The peer understands messages from now on. */
@@ -418,11 +431,6 @@ class Extension implements KcpExtension {
         }
       }
     }
-  }
-
-  /** Whether an item challenges the path from which a query has come. */
-  private static boolean isQueryChallenge(int type, ByteBuf datagram, int item) {
-    return type == ExtensionMessage.PATH_CHALLENGE && Echo.read(datagram, item) != null;
   }
 
   private void receiveAnswer(long answered, boolean hasExactAck, long nowUs) {

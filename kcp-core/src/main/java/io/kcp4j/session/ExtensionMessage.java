@@ -80,6 +80,15 @@ final class ExtensionMessage {
   /** The sender has given up closing. Value: the sequence number after its last segment. */
   static final int CLOSE_FAILED = 21;
 
+  /** Behind a CLOSE. Value: what the application says about it, a code of 4 bytes and a text. */
+  static final int REASON = 22;
+
+  /** A server that accepts no session of the client answers its offer. Value: as of REASON. */
+  static final int REFUSED = 23;
+
+  /** The answer of a side that has ended the session. No value. */
+  static final int ENDED = 24;
+
   /** What the value of a DATAGRAM has before the payload. */
   static final int DATAGRAM_SN_BYTES = 4;
 
@@ -106,7 +115,10 @@ final class ExtensionMessage {
     Integer.BYTES + 1 + Short.BYTES,
     LaneItem.VALUE_HEADER_32_BYTES,
     LaneItem.VALUE_HEADER_32_BYTES,
-    4
+    4,
+    4,
+    4,
+    0
   };
 
   /** The size of an offer. */
@@ -158,12 +170,17 @@ final class ExtensionMessage {
     return !isKnown
         || itemBytes == itemBytes(type)
         || (isExtensible(type) && itemBytes > itemBytes(type))
-        || (mayHaveEcho(type) && itemBytes >= itemBytes(type) + Echo.BYTES);
+        || (mayHaveEcho(type) && itemBytes >= itemBytes(type) + Echo.BYTES)
+        || (hasText(type) && itemBytes > itemBytes(type) && itemBytes <= ReasonItem.maxBytes(type));
   }
 
   /** Whether the value has payload, or what a later version has added. */
   private static boolean isExtensible(int type) {
     return type == DATAGRAM || type == PARAMETERS || LaneItem.isMessage(type);
+  }
+
+  private static boolean hasText(int type) {
+    return type == REASON || type == REFUSED;
   }
 
   private static boolean mayHaveEcho(int type) {
@@ -217,6 +234,15 @@ final class ExtensionMessage {
             && isValid(segments, message, index - message)
         ? last
         : NONE;
+  }
+
+  /**
+   * Whether the item at {@code index} is of a sender that may not know the session: that has ended
+   * it, or challenges the path from which a query has come.
+   */
+  static boolean isOfUnknownSession(ByteBuf buf, int index) {
+    int type = type(buf, index);
+    return type == ENDED || (type == PATH_CHALLENGE && Echo.read(buf, index) != null);
   }
 
   static int type(ByteBuf buf, int index) {

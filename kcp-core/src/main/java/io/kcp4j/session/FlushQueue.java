@@ -273,6 +273,10 @@ final class FlushQueue {
       table.end(session, EndReason.SESSION_UNKNOWN, nowUs);
       return handler.readNowUs(nowUs);
     }
+    if (session.isRefused(nowUs)) {
+      table.end(session, EndReason.REFUSED, nowUs);
+      return handler.readNowUs(nowUs);
+    }
     if (session.isWithoutLanes() && !session.isClosing()) {
       table.end(session, EndReason.LANES_UNSUPPORTED, nowUs);
       return handler.readNowUs(nowUs);

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -21,6 +22,10 @@ public final class Incoming {
   private final SessionKey key;
   private final boolean isValidated;
   private final FirstPacket first;
+
+  /** Null if the client has not offered the extension. */
+  private final FirstOffer offer;
+
   private final List<ByteBuf> packets = new ArrayList<>(1);
 
   /** Null until the attempt is accepted. */
@@ -29,11 +34,17 @@ public final class Incoming {
   /** Whether the driver has left the attempt unanswered for later. */
   private boolean isDeferred;
 
-  Incoming(Admission admission, SessionKey key, boolean isValidated, FirstPacket first) {
+  Incoming(
+      Admission admission,
+      SessionKey key,
+      boolean isValidated,
+      FirstPacket first,
+      FirstOffer offer) {
     this.admission = admission;
     this.key = key;
     this.isValidated = isValidated;
     this.first = first;
+    this.offer = offer;
   }
 
   /** The address of the peer. From any thread. */
@@ -80,11 +91,23 @@ public final class Incoming {
   }
 
   /**
-   * Refuses the attempt, which is counted as {@link io.kcp4j.KcpCounter#ACCEPT_REFUSED}. Nothing is
-   * sent, since KCP has no refusal. When the peer retransmits, it makes another attempt.
+   * Refuses the attempt, which is counted as {@link io.kcp4j.KcpCounter#ACCEPT_REFUSED}. The peer
+   * is told nothing. When it retransmits, it makes another attempt.
    */
   public void refuse() {
-    admission.refuse(this);
+    admission.refuse(this, null, 0);
+  }
+
+  /**
+   * Refuses the attempt, and tells the peer why, if it offers the extension: the session of the
+   * client ends as {@link io.kcp4j.EndReason#REFUSED}. The answer is no longer than the peer's
+   * datagram: the text may be cut. About 1,000 are sent in a second.
+   *
+   * @param reason what the peer is told
+   * @param nowUs the time, in microseconds
+   */
+  public void refuse(CloseReason reason, long nowUs) {
+    admission.refuse(this, reason, nowUs);
   }
 
   /**
@@ -99,6 +122,11 @@ public final class Incoming {
 
   SessionKey key() {
     return key;
+  }
+
+  /** What the client has offered, or null. */
+  FirstOffer offer() {
+    return offer;
   }
 
   /** The copies of packets that wait, which belong to the {@link Backlog}. Nonces precede them. */

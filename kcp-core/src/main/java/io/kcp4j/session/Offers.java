@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.Kcp;
 import java.util.Arrays;
 
@@ -26,13 +27,25 @@ final class Offers {
   /** Whether the present datagram has acknowledged one. */
   private boolean hasAcknowledged;
 
+  /** Whether a peer has answered that may know the session. */
+  private boolean isAnswered;
+
+  /** Null unless the server has refused the session. */
+  private CloseReason refusal;
+
+  /** When that counts, unless there is another answer before. */
+  private long refusedAtUs = Kcp.NO_DEADLINE;
+
+  private boolean isRefused;
+
   Offers(Kcp kcp) {
     this.kcp = kcp;
     clear();
   }
 
-  /** Forgets those in flight, which the peer has dropped. */
+  /** Forgets those in flight, which the peer has dropped: it asks for others. */
   void clear() {
+    forgetRefusal();
     Arrays.fill(inFlight, NONE);
   }
 
@@ -83,8 +96,45 @@ final class Offers {
     }
   }
 
-  /** A datagram has been taken in: it counts once, however many it has acknowledged. */
-  void endDatagram() {
+  /** The server refuses the session. Somebody on the path can say that, too. */
+  void refused(CloseReason reason, long nowUs) {
+    if (refusal == null && !isAnswered) {
+      refusal = reason;
+      refusedAtUs = nowUs + kcp.probeTimeoutUs();
+    }
+  }
+
+  /** Whether the server refuses the session, and nothing has contradicted that in time. */
+  boolean isRefused(long nowUs) {
+    isRefused |= nowUs >= refusedAtUs;
+    return isRefused;
+  }
+
+  /** What the server says about that, or null. */
+  CloseReason refusal() {
+    return isRefused ? refusal : null;
+  }
+
+  /** When a refusal counts, or {@link Kcp#NO_DEADLINE}. */
+  long deadlineUs() {
+    return refusedAtUs;
+  }
+
+  private void forgetRefusal() {
+    refusal = null;
+    refusedAtUs = Kcp.NO_DEADLINE;
+  }
+
+  /**
+   * A datagram has been taken in: it counts once, however many it has acknowledged.
+   *
+   * @param isStale whether its sender may not know the session
+   */
+  void endDatagram(boolean isStale) {
+    if (!isStale) {
+      isAnswered = true;
+      forgetRefusal();
+    }
     if (hasAcknowledged) {
       hasAcknowledged = false;
       acknowledged++;

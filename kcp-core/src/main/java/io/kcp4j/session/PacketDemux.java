@@ -358,6 +358,9 @@ final class PacketDemux {
     if (extension.takeIdHandedOut()) {
       index.addId(session);
     }
+    if (extension.items().takeEnd()) {
+      pendingEnds.add(session, EndReason.SESSION_UNKNOWN);
+    }
     if (extension.parameters().takeMismatch()) {
       handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
       pendingEnds.add(session, EndReason.DELIVERY_MISMATCHED);

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.Unstable;
@@ -367,9 +368,36 @@ public final class Session extends FlushQueue.Entry {
     return extension != null && extension.items().isUnknownToPeer(nowUs);
   }
 
-  /** The peer's code, if the session has ended by {@link io.kcp4j.EndReason#RESET}; else 0. */
-  public int resetCode() {
-    return hasPeerReset() ? closeHandshake().peerValue() : 0;
+  /**
+   * What the peer's application has said: about its abort, about its close, once everything that
+   * precedes that has been received, or about the refusal of a client's session; else null.
+   */
+  public CloseReason peerReason() {
+    CloseHandshake closeHandshake = closeHandshake();
+    if (closeHandshake != null && closeHandshake.peerReason() != null) {
+      return closeHandshake.peerReason();
+    }
+    return offers() == null ? null : offers().refusal();
+  }
+
+  /**
+   * Sets what the peer is told about a close that follows, if it has the extension, and if the MTU
+   * has room for it.
+   */
+  public void closeReason(CloseReason reason) {
+    kcp.makeExtension();
+    if (extension != null) {
+      extension.items().closeHandshake().reason(reason);
+    }
+  }
+
+  /** Whether the server has refused the session, and nothing has contradicted that in time. */
+  boolean isRefused(long nowUs) {
+    return offers() != null && offers().isRefused(nowUs);
+  }
+
+  private Offers offers() {
+    return extension == null ? null : extension.offers();
   }
 
   /** The item by which this side gives up closing: RESET for a peer of an earlier version. */
@@ -417,6 +445,11 @@ public final class Session extends FlushQueue.Entry {
   /** Whether the peer knows how the session has ended, and has all that it still wants. */
   boolean isCloseAnswered() {
     return !closeHandshake().isUnanswered() && (closeHandshake().isGivenUp() || kcp.isDrained());
+  }
+
+  /** What messages to the peer have to show after the end; 0 if it does not understand any. */
+  long closedPeerToken() {
+    return isExtensionEstablished() ? extension.peerToken() : 0;
   }
 
   Extension extension() {

@@ -39,6 +39,9 @@ public final class SessionDirectory {
 
   private final AtomicInteger sessions = new AtomicInteger();
 
+  /** Those of them that give way to no other one, and are not about to go. */
+  private final AtomicInteger validatedSessions = new AtomicInteger();
+
   /** The table that each key belongs to; null where there is only one table. */
   private final Map<SessionKey, SessionTable> homes;
 
@@ -172,6 +175,21 @@ public final class SessionDirectory {
   /** Counts a session that has ended. */
   void leave() {
     sessions.decrementAndGet();
+  }
+
+  /** The path of a session has been validated. */
+  void validated() {
+    validatedSessions.incrementAndGet();
+  }
+
+  /** Such a session has ended or closes. */
+  void validatedLeaves() {
+    validatedSessions.decrementAndGet();
+  }
+
+  /** Whether there is no room, and none can be expected soon. */
+  boolean isFull() {
+    return validatedSessions.get() >= maxSessions;
   }
 
   /** Gives a key to a table; returns false if it belongs to another. */

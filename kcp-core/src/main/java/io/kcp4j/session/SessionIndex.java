@@ -176,7 +176,7 @@ final class SessionIndex {
 
   private void close(SessionKey key, Session session, long nowUs) {
     remove(key, session);
-    closed.add(key, nowUs);
+    closed.add(key, session.closedPeerToken(), nowUs);
   }
 
   private void remove(SessionKey key, Session session) {
@@ -325,12 +325,12 @@ final class SessionIndex {
 
   /** Remembers a key that was claimed as that of a closed session. */
   void rememberClosed(SessionKey key, long nowUs) {
-    closed.add(key, nowUs);
+    closed.add(key, 0, nowUs);
   }
 
-  /** Whether a session of that key was closed within the last minute. */
-  boolean isClosed(SessionKey key, long nowUs) {
-    return closed.contains(key, nowUs);
+  /** The session of a key that was closed within the last minute, or null. */
+  ClosedSession findClosed(SessionKey key, long nowUs) {
+    return closed.find(key, nowUs);
   }
 
   /** Forgets sessions that were closed long enough ago, and addresses if nobody asks for them. */

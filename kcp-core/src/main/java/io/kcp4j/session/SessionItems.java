@@ -25,6 +25,9 @@ final class SessionItems {
   /** Null unless the peer may have moved. */
   private PathChallenger pathChallenger;
 
+  /** Whether the peer has told, as was not reported, that it has ended the session. */
+  private boolean isEndUnreported;
+
   SessionItems(Kcp kcp, ParameterExchange parameters) {
     this.kcp = kcp;
     this.parameters = parameters;
@@ -46,6 +49,18 @@ final class SessionItems {
   /** See {@link Extension#isPeerDone}. */
   boolean isPeerDone() {
     return closeHandshake != null && closeHandshake.isPeerDone();
+  }
+
+  /** Whether the peer has told that it has ended the session, as was not reported. */
+  boolean isEndUnreported() {
+    return isEndUnreported;
+  }
+
+  /** The same, which counts as reported from now on. */
+  boolean takeEnd() {
+    boolean isUnreported = isEndUnreported;
+    isEndUnreported = false;
+    return isUnreported;
   }
 
   /** The peer understands messages from now on. */
@@ -160,6 +175,12 @@ final class SessionItems {
           closeHandshake.answered(ExtensionMessage.byteValue(datagram, item));
         }
       }
+      case ExtensionMessage.REASON -> {
+        if (closeHandshake != null) {
+          closeHandshake.receivedReason(ReasonItem.read(datagram, item));
+        }
+      }
+      case ExtensionMessage.ENDED -> isEndUnreported = !hasPeerClosed();
       case ExtensionMessage.SESSION -> {
         if (resetDetector == null) {
           resetDetector = StatelessResetDetector.read(kcp, parameters, datagram, item);
@@ -171,6 +192,11 @@ final class SessionItems {
       }
     }
     return true;
+  }
+
+  /** A peer that has closed the session in order has ended it, too. */
+  private boolean hasPeerClosed() {
+    return closeHandshake != null && closeHandshake.hasPeerClosed();
   }
 
   private void receiveEnd(int type, int value, long nowUs) {

@@ -210,6 +210,7 @@ public final class SessionTable {
   private final KeepAliveSchedule keepAlives;
   private final UnvalidatedSessions unvalidated;
   private final MemoryPressure pressure;
+  private final PacketForwarder forwarder;
   private final Admission admission;
   private final PacketDemux demux;
   private final ClosingSessions closing;
@@ -276,9 +277,19 @@ public final class SessionTable {
     unvalidated = new UnvalidatedSessions(nowUs);
     pressure = new MemoryPressure(this, context.budget(), unvalidated);
     networks = new KeyHash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
+    forwarder = new PacketForwarder(index, counters);
     admission =
         new Admission(
-            this, handler, context, index, directory, responder, candidates, unvalidated, pressure);
+            this,
+            handler,
+            context,
+            index,
+            directory,
+            responder,
+            candidates,
+            forwarder,
+            unvalidated,
+            pressure);
     openBudget = new OpenBudget();
     deferred = new DeferredPackets(context);
     pendingEnds = new PendingEnds(this, flushQueue);
@@ -460,7 +471,7 @@ public final class SessionTable {
    * refused, kept or answered.
    */
   public long packetsOfSessions() {
-    return demux.packetsOfSessions() + admission.forwarded();
+    return demux.packetsOfSessions() + forwarder.forwarded();
   }
 
   /**
@@ -473,6 +484,7 @@ public final class SessionTable {
     session.validatePath();
     insert(session, nowUs);
     directory.enter();
+    directory.validated();
   }
 
   void insert(Session session, long nowUs) {
@@ -504,6 +516,9 @@ public final class SessionTable {
     flushQueue.remove(session);
     if (!session.isClosing()) {
       session.keepAlive().stop();
+      if (session.path().isValidated()) {
+        directory.validatedLeaves();
+      }
     }
     closing.remove(session);
     directory.leave();
@@ -540,6 +555,7 @@ public final class SessionTable {
   /** The path of a session has been validated. */
   void validated(Session session, long nowUs) {
     session.validatePath();
+    directory.validated();
     moveToCommon(session, nowUs);
     index.validated(session);
     Session oldest =
@@ -674,6 +690,9 @@ public final class SessionTable {
   private boolean beginClosing(Session session, int type, int code, long nowUs) {
     boolean stays = contains(session) && session.beginClosing(type, code, nowUs);
     if (stays) {
+      if (session.path().isValidated()) {
+        directory.validatedLeaves();
+      }
       session.keepAlive().stop();
       closing.add(session, nowUs);
       flushQueue.onWrite(session);
@@ -767,11 +786,11 @@ public final class SessionTable {
    * @param nowUs the time, in microseconds
    */
   public void receiveOpened(InetSocketAddress remote, ByteBuf packet, int nonceBytes, long nowUs) {
-    admission.receivesForwarded(true);
+    forwarder.receivesForwarded(true);
     try {
       receive(remote, packet.skipBytes(nonceBytes), nonceBytes, null, nowUs);
     } finally {
-      admission.receivesForwarded(false);
+      forwarder.receivesForwarded(false);
     }
   }
 

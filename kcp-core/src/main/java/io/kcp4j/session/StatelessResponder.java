@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Segment;
@@ -78,13 +79,67 @@ final class StatelessResponder {
         ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
             + ExtensionMessage.itemBytes(ExtensionMessage.RETRY);
-    ByteBuf out = begin(client.remote(), Segment.HEADER_BYTES + bytes);
-    Segment.write(out, client.conv(), Segment.WINS, 0, WINDOW, 0, 0, 0, bytes);
-    ExtensionMessage.writeHeader(out);
+    ByteBuf out = beginMessage(client, WINDOW, 0, bytes);
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, offeredToken);
     ExtensionMessage.write(out, ExtensionMessage.RETRY, retryToken);
     end();
     counters.add(KcpCounter.RETRIES_OUT, 1);
+  }
+
+  /**
+   * Tells a client that its session is refused, unless the output is blocked.
+   *
+   * @param offer what the client has offered; nothing is sent if it is null
+   * @param reason what the client is told; nothing is sent if it is null
+   */
+  void refuse(SessionKey client, FirstOffer offer, CloseReason reason, long nowUs) {
+    if (offer == null || reason == null || !hasExtension()) {
+      return;
+    }
+    int leastBytes =
+        ExtensionMessage.HEADER_BYTES
+            + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+            + ExtensionMessage.itemBytes(ExtensionMessage.REFUSED);
+    int roomBytes = offer.datagramBytes() - Segment.HEADER_BYTES - leastBytes;
+    if (roomBytes < 0
+        || !handler.isOutputWritable()
+        || !queries(nowUs).takeForUnknown(client.remote(), nowUs)) {
+      return;
+    }
+    byte[] text = ReasonItem.text(reason, roomBytes);
+    ByteBuf out = beginMessage(client, WINDOW, 0, leastBytes + text.length);
+    ExtensionMessage.write(out, ExtensionMessage.TOKEN, offer.token());
+    ReasonItem.write(out, ExtensionMessage.REFUSED, reason.code(), text);
+    end();
+    counters.add(KcpCounter.REFUSALS_OUT, 1);
+  }
+
+  /**
+   * Tells the peer of a session that was closed here that it has ended, if it has the extension and
+   * expects an answer, and unless the output is blocked.
+   */
+  void answerEnded(SessionKey peer, ClosedSession session, ByteBuf segments, long nowUs) {
+    if (!isAnswerExpected(segments)
+        || !handler.isOutputWritable()
+        || !session.takeAnswer(nowUs)
+        || !queries(nowUs).takeForSession(nowUs)) {
+      return;
+    }
+    int bytes =
+        ExtensionMessage.HEADER_BYTES
+            + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+            + ExtensionMessage.itemBytes(ExtensionMessage.ENDED);
+    ByteBuf out = beginMessage(peer, WINDOW, 0, bytes);
+    ExtensionMessage.write(out, ExtensionMessage.TOKEN, session.peerToken());
+    ExtensionMessage.writeItemHeader(out, ExtensionMessage.ENDED);
+    end();
+    counters.add(KcpCounter.ENDED_OUT, 1);
+  }
+
+  /** Whether the sender of segments expects an answer. Thus no answer answers another. */
+  private static boolean isAnswerExpected(ByteBuf segments) {
+    int cmd = Segment.cmd(segments, segments.readerIndex());
+    return cmd == Segment.PUSH || cmd == Segment.WASK;
   }
 
   /**
@@ -136,7 +191,7 @@ final class StatelessResponder {
     if (!handler.isOutputWritable()) {
       return;
     }
-    ByteBuf out = beginMessage(client, una, resetBytes(echo));
+    ByteBuf out = beginMessage(client, 0, una, resetBytes(echo));
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.STATELESS_RESET, echo);
     out.writeBytes(tokens.of(sessionId));
     Echo.write(out, echo);
@@ -162,7 +217,7 @@ final class StatelessResponder {
     if (!mayAnswer(segments, bytes) || !queries(nowUs).takeForSession(nowUs)) {
       return false;
     }
-    ByteBuf out = beginMessage(client, ExtensionMessage.queryUna(segments, query), bytes);
+    ByteBuf out = beginMessage(client, 0, ExtensionMessage.queryUna(segments, query), bytes);
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, token);
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, echo);
     out.writeLongLE(challenge);
@@ -172,10 +227,10 @@ final class StatelessResponder {
     return true;
   }
 
-  /** Begins a message that says nothing of a session but what the query has asked for. */
-  private ByteBuf beginMessage(SessionKey client, int una, int bytes) {
+  /** Begins a message that says nothing of a session but what a query has asked for. */
+  private ByteBuf beginMessage(SessionKey client, int wnd, int una, int bytes) {
     ByteBuf out = begin(client.remote(), Segment.HEADER_BYTES + bytes);
-    Segment.write(out, client.conv(), Segment.WINS, 0, 0, 0, 0, una, bytes);
+    Segment.write(out, client.conv(), Segment.WINS, 0, wnd, 0, 0, una, bytes);
     ExtensionMessage.writeHeader(out);
     return out;
   }

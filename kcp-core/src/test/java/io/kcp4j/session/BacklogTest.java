@@ -27,7 +27,7 @@ class BacklogTest {
     Backlog backlog = new Backlog(context);
     SessionKey key = new SessionKey(InetSocketAddress.createUnresolved("host", 1), 1);
     ByteBuf packet = Unpooled.buffer().writeZero(100);
-    backlog.add(new Incoming(null, key, false, new FirstPacket(0, false, 0, 0)));
+    backlog.add(new Incoming(null, key, false, new FirstPacket(0, false, 0, 0), null));
     assertFalse(backlog.keep(key, packet, 0, 0));
     assertEquals(0, context.budget().usedBytes());
     assertEquals(1, context.total().get(KcpCounter.ALLOCATION_FAILED));

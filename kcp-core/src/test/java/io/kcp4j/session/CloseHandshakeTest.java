@@ -2,9 +2,12 @@ package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.EndReason;
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
@@ -28,7 +31,7 @@ class CloseHandshakeTest {
   private final VirtualHost client = new VirtualHost(1);
   private final VirtualHost server = new VirtualHost(2);
   private final List<EndReason> ends = new ArrayList<>();
-  private int resetCode;
+  private CloseReason peerReason;
 
   /** Packets under way. */
   private List<ByteBuf> toServer = List.of();
@@ -45,7 +48,7 @@ class CloseHandshakeTest {
     server.driver.onEnd =
         (session, reason) -> {
           ends.add(reason);
-          resetCode = session.resetCode();
+          peerReason = session.peerReason();
         };
     client.open(server);
     client.write(10);
@@ -371,10 +374,89 @@ class CloseHandshakeTest {
     assertTrue(client.abort(0x12345678));
     server.take(client, client.packets());
     assertEquals(List.of(EndReason.RESET), ends);
-    assertEquals(0x12345678, resetCode);
+    assertEquals(new CloseReason(0x12345678, ""), peerReason);
     assertEquals(0, server.driver.table.size());
     client.take(server, server.packets());
     assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void reasonOfACloseArrivesWithIt() {
+    client.session.closeReason(new CloseReason(-2, "é"));
+    client.finish();
+    List<ByteBuf> close = client.packets();
+    assertEquals(
+        "4b01" + "030800" + "8888777766665555" + "050400" + "01000000" + "160600" + "feffffffc3a9",
+        ByteBufUtil.hexDump(VirtualHost.message(close.get(0))));
+    server.take(client, close);
+    assertEquals(new CloseReason(-2, "é"), server.session.peerReason());
+    client.take(server, server.packets());
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void reasonIsKnownWhenEverythingBeforeHasArrived() {
+    client.write(2_000);
+    List<ByteBuf> data = client.packets();
+    client.session.closeReason(new CloseReason(1, "done"));
+    client.finish();
+    server.take(client, client.packets());
+    assertTrue(server.session.hasPeerClosed());
+    assertNull(server.session.peerReason());
+    server.take(client, data);
+    assertEquals(new CloseReason(1, "done"), server.session.peerReason());
+  }
+
+  @Test
+  void closeThatFailsHasNoReason() {
+    client.write(2_000);
+    client.packets();
+    client.session.closeReason(new CloseReason(1, "done"));
+    client.session.sendClose(client.nowUs);
+    client.flush();
+    server.take(client, client.packets());
+    client.driver.table.giveUpClosing(client.session, false, client.nowUs);
+    client.driver.table.flushPending(client.nowUs);
+    server.take(client, client.packets());
+    assertTrue(server.session.isInputIncomplete());
+    assertNull(server.session.peerReason());
+  }
+
+  @Test
+  void closeWithoutARoomForItsReasonIsToldAlone() {
+    client.session.reconfigure(KcpConfig.builder().mtuBytes(177).build(), FecConfig.NONE);
+    client.session.closeReason(new CloseReason(1, "x".repeat(64)));
+    client.finish();
+    server.take(client, client.packets());
+    assertTrue(server.session.hasPeerClosed());
+    assertNull(server.session.peerReason());
+  }
+
+  @Test
+  void longestReasonHasRoomInASegmentOf154Bytes() {
+    client.session.reconfigure(KcpConfig.builder().mtuBytes(178).build(), FecConfig.NONE);
+    client.session.closeReason(new CloseReason(1, "x".repeat(64)));
+    client.finish();
+    server.take(client, client.packets());
+    assertEquals(new CloseReason(1, "x".repeat(64)), server.session.peerReason());
+  }
+
+  @Test
+  void reasonWithoutACloseIsIgnored() {
+    String token = "4b01" + "030800" + "8888777766665555";
+    server.take(client, List.of(wins(token + "160500" + "0100000041")));
+    assertNull(server.session.peerReason());
+    server.take(client, List.of(wins(token + "050400" + "01000000" + "160500" + "01000000ff")));
+    assertEquals(new CloseReason(1, "?"), server.session.peerReason(), "no UTF-8");
+  }
+
+  @Test
+  void reasonThatIsTooLongIsRefusedWithItsMessage() {
+    String token = "4b01" + "030800" + "8888777766665555";
+    String reason = "164500" + "01000000" + "41".repeat(65);
+    server.take(client, List.of(wins(token + "050400" + "01000000" + reason)));
+    assertFalse(server.session.hasPeerClosed());
+    assertEquals(1, server.count(KcpCounter.EXTENSION_REFUSED));
   }
 
   @Test

@@ -1,8 +1,8 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
@@ -24,52 +24,52 @@ class ClosedSessionsTest {
 
   @Test
   void sessionIsRememberedForAMinute() {
-    closed.add(key(1), 1_000_000);
-    assertTrue(closed.contains(key(1), 60_999_999));
-    assertFalse(closed.contains(key(1), 61_000_000));
-    assertFalse(closed.contains(key(2), 1_000_000));
+    closed.add(key(1), 0, 1_000_000);
+    assertNotNull(closed.find(key(1), 60_999_999));
+    assertNull(closed.find(key(1), 61_000_000));
+    assertNull(closed.find(key(2), 1_000_000));
   }
 
   @Test
   void oldestAreForgottenFirst() {
     for (int conv = 0; conv < 10; conv++) {
-      closed.add(key(conv), conv);
+      closed.add(key(conv), 0, conv);
     }
     closed.forget(60_000_004);
     assertEquals(5, closed.size());
     assertEquals(List.of(key(0), key(1), key(2), key(3), key(4)), forgotten);
-    assertTrue(closed.contains(key(5), 60_000_004));
+    assertNotNull(closed.find(key(5), 60_000_004));
   }
 
   @Test
   void sessionThatClosesAgainMovesToTheEndOfTheQueue() {
-    closed.add(key(1), 0);
-    closed.add(key(2), 10_000);
-    closed.add(key(1), 30_000_000);
+    closed.add(key(1), 0, 0);
+    closed.add(key(2), 0, 10_000);
+    closed.add(key(1), 0, 30_000_000);
     closed.forget(60_010_000);
     assertEquals(1, closed.size());
     assertEquals(List.of(key(2)), forgotten);
-    assertTrue(closed.contains(key(1), 60_010_000));
+    assertNotNull(closed.find(key(1), 60_010_000));
   }
 
   @Test
   void sessionThatBeginsAgainIsNotRemembered() {
-    closed.add(key(1), 0);
+    closed.add(key(1), 0, 0);
     closed.remove(key(1));
     closed.forget(60_000_000);
-    assertFalse(closed.contains(key(1), 0));
+    assertNull(closed.find(key(1), 0));
     assertEquals(List.of(), forgotten);
   }
 
   @Test
   void noMoreThan65536AreRemembered() {
     for (int conv = 0; conv <= 65_536; conv++) {
-      closed.add(key(conv), 0);
+      closed.add(key(conv), 0, 0);
     }
     assertEquals(65_536, closed.size());
     assertEquals(List.of(key(0)), forgotten);
-    assertFalse(closed.contains(key(0), 0));
-    assertTrue(closed.contains(key(1), 0));
-    assertTrue(closed.contains(key(65_536), 0));
+    assertNull(closed.find(key(0), 0));
+    assertNotNull(closed.find(key(1), 0));
+    assertNotNull(closed.find(key(65_536), 0));
   }
 }

@@ -2,6 +2,7 @@ package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -58,8 +59,8 @@ class SessionIndexTest {
     index.removeKey(session, key(MOVED, 7), 1_000_000);
     assertNull(index.find(MOVED, 7));
     assertSame(session, index.find(REMOTE, 7));
-    assertTrue(index.isClosed(key(MOVED, 7), 60_999_999));
-    assertFalse(index.isClosed(key(MOVED, 7), 61_000_000));
+    assertNotNull(index.findClosed(key(MOVED, 7), 60_999_999));
+    assertNull(index.findClosed(key(MOVED, 7), 61_000_000));
     assertEquals(1, index.size());
   }
 
@@ -71,8 +72,8 @@ class SessionIndexTest {
     index.remove(session, 0);
     assertNull(index.find(MOVED, 7));
     assertNull(index.find(REMOTE, 7));
-    assertTrue(index.isClosed(key(REMOTE, 7), 0));
-    assertTrue(index.isClosed(key(MOVED, 7), 0));
+    assertNotNull(index.findClosed(key(REMOTE, 7), 0));
+    assertNotNull(index.findClosed(key(MOVED, 7), 0));
     assertEquals(0, index.size());
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
@@ -63,6 +64,9 @@ public final class TestDriver implements SessionTable.Handler {
 
   /** Called for each attempt to begin a session that is not deferred. */
   public Acceptor acceptor = this::newSession;
+
+  /** What peers are told whose attempts are refused; null for nothing. */
+  public CloseReason refusal;
 
   /** Whether attempts are left unanswered. */
   public boolean defersAccept;
@@ -264,7 +268,7 @@ public final class TestDriver implements SessionTable.Handler {
     }
     Session session = acceptor.accept(incoming.remote(), incoming.conv());
     if (session == null) {
-      incoming.refuse();
+      incoming.refuse(refusal, nowUs);
     } else {
       accepted.add(session);
       incoming.accept(session, nowUs);

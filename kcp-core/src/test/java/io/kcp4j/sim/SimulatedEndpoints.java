@@ -427,7 +427,7 @@ public final class SimulatedEndpoints {
     @Override
     public void ended(int conv, EndReason reason) {
       boolean isLeftOut = mayBeFull && isUnanswered(conv, reason);
-      if (isLeftOut) { // There was no room for it, and such a server does not answer.
+      if (isLeftOut) { // There was no room for it.
         abandonedAtUs.put(conv, time.nowUs());
       }
       boolean mayEnd = isLeftOut || serverSides.get(conv).mayEndPeer(reason);
@@ -439,9 +439,11 @@ public final class SimulatedEndpoints {
 
     /** Whether a client has ended since none of its segments was ever acknowledged. */
     private boolean isUnanswered(int conv, EndReason reason) {
-      boolean isTimeout =
-          reason == EndReason.NEVER_ANSWERED || reason == EndReason.KEEP_ALIVE_TIMEOUT;
-      return isTimeout && clientSides.get(conv).session().kcp().srttUs() == 0;
+      boolean isUnanswered =
+          reason == EndReason.NEVER_ANSWERED
+              || reason == EndReason.KEEP_ALIVE_TIMEOUT
+              || reason == EndReason.REFUSED;
+      return isUnanswered && clientSides.get(conv).session().kcp().srttUs() == 0;
     }
 
     /** Until now it may have retransmitted what it had sent before it was closed. */

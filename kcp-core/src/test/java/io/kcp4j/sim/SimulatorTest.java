@@ -41,6 +41,8 @@ class SimulatorTest {
           KcpCounter.SESSIONS_EVICTED,
           KcpCounter.RETRIES_OUT,
           KcpCounter.STATELESS_RESETS_OUT,
+          KcpCounter.ENDED_OUT,
+          KcpCounter.REFUSALS_OUT,
           KcpCounter.OPEN_FAILED,
           KcpCounter.FEC_PARITY_OUT,
           KcpCounter.FEC_PARITY_IN,

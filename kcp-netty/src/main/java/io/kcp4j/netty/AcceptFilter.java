@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.CloseReason;
 import java.net.InetSocketAddress;
 
 /**
@@ -13,13 +14,28 @@ public interface AcceptFilter {
   AcceptFilter ALL = (remote, conv) -> true;
 
   /**
-   * Returns whether the peer may begin a session. If not, its datagram is counted and dropped, and
-   * the peer may try again. Called on the event loop of the socket, one of several with {@link
-   * KcpServerChannelOption#SOCKETS}, for each attempt and each window probe of an unknown peer;
-   * must not block. An exception refuses the attempt and is logged.
+   * Returns whether the peer may begin a session. If not, its datagram is counted and dropped; the
+   * peer may try again unless it is told a {@link #refusal}. Called on the event loop of the
+   * socket, one of several with {@link KcpServerChannelOption#SOCKETS}, for each attempt and each
+   * window probe of an unknown peer; must not block. An exception refuses the attempt and is
+   * logged.
    *
    * @param remote the address that the peer claims to have, which may be forged
    * @param conv the conversation id
    */
   boolean accepts(InetSocketAddress remote, int conv);
+
+  /**
+   * Returns what a client is told that has the extension, and that {@link #accepts} has refused:
+   * its session ends as {@link io.kcp4j.EndReason#REFUSED}. The text is cut to the size of the
+   * client's first datagram: 27 bytes have room in any case. A socket sends about 1,000 refusals in
+   * a second, and none under the pressure of too many attempts. Called as {@link #accepts} is.
+   *
+   * @param remote the address that the peer claims to have, which may be forged
+   * @param conv the conversation id
+   * @return null, the default, to say nothing: the peer cannot tell that there is a server
+   */
+  default CloseReason refusal(InetSocketAddress remote, int conv) {
+    return null;
+  }
 }

@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -176,6 +177,17 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     return endReason;
   }
 
+  /**
+   * What the peer's application has said about the end of the session: by {@link #close(int,
+   * String)}, {@link #abort} or {@link AcceptFilter#refusal}; null if nothing. Of a close it is
+   * known when everything before has been received, and so when the channel's input has ended. To
+   * be used on the event loop.
+   */
+  public CloseReason peerReason() {
+    Session session = this.session.get();
+    return session == null ? null : session.peerReason();
+  }
+
   @Override
   public InetSocketAddress localAddress() {
     return localAddress;
@@ -279,15 +291,15 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   private KcpEndException endException(EndReason reason) {
     Session session = this.session.get();
-    int code = session == null ? 0 : session.resetCode();
     String detail = session == null ? "" : detail(reason, session);
-    return new KcpEndException(reason, code, remoteAddress, detail);
+    return new KcpEndException(reason, peerReason(), remoteAddress, detail);
   }
 
   private String detail(EndReason reason, Session session) {
     return switch (reason) {
       case NEVER_ANSWERED -> parent() == null ? endpoint.unansweredDetail() : "";
       case DELIVERY_MISMATCHED -> session.deliveryMismatch();
+      case RESET, REFUSED -> String.valueOf(session.peerReason());
       default -> session.kcp().lossDetail();
     };
   }
@@ -596,6 +608,34 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
       eventLoop().execute(() -> closer.abort(code));
     }
     return closeFuture();
+  }
+
+  /**
+   * Closes the channel like {@code close()}, and tells the peer why. A peer that has the extension
+   * gets everything that was flushed before, and then {@link #peerReason}; or it learns that the
+   * close has failed, and gets no reason. With {@link KcpChannelOption#LINGER} 0, and to a peer
+   * whose MTU leaves less than 154 bytes for a segment, no reason is sent.
+   *
+   * @param code any number, for the peer's application
+   * @param text for people to read, at most {@value CloseReason#MAX_TEXT_BYTES} bytes in UTF-8
+   * @throws IllegalArgumentException if the text is longer
+   */
+  public ChannelFuture close(int code, String text) {
+    CloseReason reason = new CloseReason(code, text);
+    ChannelPromise promise = newPromise();
+    if (eventLoop().inEventLoop()) {
+      close(reason, promise);
+    } else {
+      eventLoop().execute(() -> close(reason, promise));
+    }
+    return promise;
+  }
+
+  private void close(CloseReason reason, ChannelPromise promise) {
+    if (isActive()) {
+      session.get().closeReason(reason);
+    }
+    close(promise);
   }
 
   /** Closes without waiting for the peer. */

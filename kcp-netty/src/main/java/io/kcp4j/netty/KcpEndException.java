@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.EndReason;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -14,17 +15,24 @@ public final class KcpEndException extends IOException {
   private static final long serialVersionUID = 1L;
 
   private final EndReason reason;
-  private final int code;
+
+  /** Null if the peer has said nothing. A {@link CloseReason} cannot be serialized. */
+  private final String peerText;
+
+  private final int peerCode;
 
   /**
    * Makes an exception.
    *
+   * @param peerReason what the peer has said, or null
    * @param detail more about the reason, or empty
    */
-  KcpEndException(EndReason reason, int code, InetSocketAddress remote, String detail) {
+  KcpEndException(
+      EndReason reason, CloseReason peerReason, InetSocketAddress remote, String detail) {
     super("session with " + remote + " ended: " + reason + (detail.isEmpty() ? "" : ", " + detail));
     this.reason = reason;
-    this.code = code;
+    this.peerText = peerReason == null ? null : peerReason.text();
+    this.peerCode = peerReason == null ? 0 : peerReason.code();
   }
 
   @Override
@@ -37,8 +45,11 @@ public final class KcpEndException extends IOException {
     return reason;
   }
 
-  /** The code that the peer has given to {@link KcpChannel#abort}; 0 for any other reason. */
-  public int code() {
-    return code;
+  /**
+   * What the peer's application has said, if the reason is {@link EndReason#RESET} or {@link
+   * EndReason#REFUSED}; else null.
+   */
+  public CloseReason peerReason() {
+    return peerText == null ? null : new CloseReason(peerCode, peerText);
   }
 }

@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
@@ -466,6 +467,17 @@ final class KcpEndpoint implements SessionTable.Handler {
       unexpected(e);
       return false;
     }
+  }
+
+  /** Refuses an attempt that a filter does not accept. An exception of the filter is logged. */
+  void refuse(Incoming incoming, AcceptFilter filter) {
+    CloseReason reason = null;
+    try {
+      reason = filter.refusal(Ipv6Scope.withoutZero(incoming.remote()), incoming.conv());
+    } catch (Throwable e) { // It is user code, which may throw anything.
+      unexpected(e);
+    }
+    incoming.refuse(reason, nowUs());
   }
 
   /**

@@ -322,7 +322,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
       if (isAccepted(endpoint, incoming.remote(), incoming.conv())) {
         offer(endpoint, incoming);
       } else {
-        incoming.refuse();
+        endpoint.refuse(incoming, config.acceptFilter());
       }
     }
 

@@ -3,10 +3,12 @@ package io.kcp4j.netty;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
@@ -160,6 +162,61 @@ class AcceptTest {
 
       await().until(() -> recorder.received() == 10);
     }
+  }
+
+  @OverEachTransport
+  void peerThatTheFilterRefusesLearnsTheReason(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      CloseReason banned = new CloseReason(17, "banned until Monday");
+      fixture.serverBootstrap.option(
+          KcpServerChannelOption.ACCEPT_FILTER,
+          new AcceptFilter() {
+            @Override
+            public boolean accepts(InetSocketAddress remote, int conv) {
+              return false;
+            }
+
+            @Override
+            public CloseReason refusal(InetSocketAddress remote, int conv) {
+              return banned;
+            }
+          });
+      fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      assertRefused(client, recorder, banned);
+    }
+  }
+
+  @OverEachTransport
+  void clientOfAFullServerLearnsThat(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.MAX_SESSIONS, 1);
+      fixture.serve(Echo::new);
+      Recorder first = new Recorder();
+      KcpChannel accepted = fixture.connect(first);
+      accepted.writeAndFlush(Fixture.buffer(accepted, new byte[10]));
+      await().until(() -> first.received() == 10);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+
+      client.writeAndFlush(Fixture.buffer(client, new byte[10]));
+
+      assertRefused(client, recorder, new CloseReason(0, "the server is full"));
+      assertTrue(accepted.isActive());
+    }
+  }
+
+  private static void assertRefused(KcpChannel client, Recorder recorder, CloseReason reason) {
+    client.closeFuture().syncUninterruptibly();
+    await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
+    KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+    assertEquals(EndReason.REFUSED, end.reason());
+    assertEquals(reason, end.peerReason());
+    assertTrue(end.getMessage().endsWith("ended: REFUSED, " + reason), end.getMessage());
   }
 
   @OverEachTransport

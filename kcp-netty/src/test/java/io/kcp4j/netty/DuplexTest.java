@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.CipherAlgorithm;
@@ -28,7 +30,9 @@ import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -278,7 +282,37 @@ class DuplexTest {
       await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
       KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
       assertEquals(EndReason.RESET, end.reason());
-      assertEquals(42, end.code());
+      assertEquals(42, end.peerReason().code());
+    }
+  }
+
+  @OverEachTransport
+  void closeTellsThePeerItsReason(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      fixture.serve(Echo::new);
+      BlockingQueue<CloseReason> reasons = new LinkedBlockingQueue<>();
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client
+          .pipeline()
+          .addLast(
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelInactive(ChannelHandlerContext ctx) {
+                  reasons.add(((KcpChannel) ctx.channel()).peerReason());
+                }
+              });
+      exchange(client, recorder);
+      KcpChannel child = fixture.child();
+      child.write(Fixture.buffer(child, new byte[100_000]));
+      child.flush();
+
+      child.close(7, "kicked").syncUninterruptibly();
+
+      assertEquals(new CloseReason(7, "kicked"), reasons.take());
+      assertEquals(100_001, recorder.received());
+      assertEquals(List.of("active", "inactive"), recorder.events);
+      assertThrows(IllegalArgumentException.class, () -> child.close(7, "x".repeat(65)));
     }
   }
 
