@@ -19,6 +19,8 @@ final class DatagramValidator {
     int sndNext = kcp.sending.next();
     Timestamps timestamps = kcp.timestamps.isOwnRecognised() ? kcp.timestamps : null;
     int nowTs = timestamps == null ? 0 : timestamps.at(nowUs);
+    boolean isUnproven = kcp.isProofAwaited();
+    boolean isOfSession = false;
     long first = firstLong;
     long third = thirdLong;
     int end = datagram.writerIndex();
@@ -42,12 +44,26 @@ final class DatagramValidator {
       if (timestamps != null && timestamps.isOwn(cmd, Segment.ts(datagram, index), nowTs)) {
         return InputResult.REFLECTED;
       }
+      if (isUnproven) {
+        isOfSession |= isOfSession(cmd, Segment.sn(datagram, index), Segment.una(third));
+        isUnproven = !isProof(kcp, cmd, datagram, index);
+      }
       index += Segment.HEADER_BYTES + length;
       if (end - index < Segment.HEADER_BYTES) {
-        return InputResult.ACCEPTED;
+        return isUnproven && isOfSession ? InputResult.UNPROVEN : InputResult.ACCEPTED;
       }
       first = Segment.first(datagram, index);
       third = Segment.third(datagram, index);
     }
+  }
+
+  /** Whether the sender of a segment has received something, or sends payload. */
+  private static boolean isOfSession(int cmd, int sn, int una) {
+    return una != 0 || (cmd == Segment.PUSH && sn >= 0);
+  }
+
+  private static boolean isProof(Kcp kcp, int cmd, ByteBuf datagram, int index) {
+    return cmd == Segment.ACK
+        && InputProcessor.wasSent(kcp, Segment.sn(datagram, index), Segment.ts(datagram, index));
   }
 }

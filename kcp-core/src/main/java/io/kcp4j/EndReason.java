@@ -33,7 +33,10 @@ public enum EndReason {
    * MEMORY_LIMIT}.
    */
   MEMORY_SHORTAGE,
-  /** The peer's address has begun more sessions than it may have, of which this is the oldest. */
+  /**
+   * The peer's address has begun more sessions than it may have, of which this is the oldest; or
+   * the client has begun again, with the same address and conversation id.
+   */
   REPLACED,
   /** The system has reported by ICMP that nobody listens at the peer's port. */
   PORT_UNREACHABLE,

@@ -59,6 +59,7 @@ final class InputProcessor {
           case UNKNOWN_COMMAND -> KcpCounter.UNKNOWN_COMMAND;
           case ACKNOWLEDGES_UNSENT -> KcpCounter.ACKNOWLEDGES_UNSENT;
           case REFLECTED -> KcpCounter.REFLECTED;
+          case UNPROVEN -> KcpCounter.UNPROVEN;
           case ACCEPTED, SESSION_ENDED -> throw new AssertionError(result);
         };
     counters.add(counter, 1);
@@ -212,7 +213,7 @@ final class InputProcessor {
   }
 
   /** Whether a segment in flight was sent first or last with this timestamp. */
-  private static boolean wasSent(Kcp kcp, int sn, int ts) {
+  static boolean wasSent(Kcp kcp, int sn, int ts) {
     int index = kcp.sending.index(sn);
     return kcp.sending.isAwaited(sn)
         && (kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts));
@@ -240,12 +241,18 @@ final class InputProcessor {
     int payload = index + Segment.HEADER_BYTES;
     int frg = Segment.frg(first);
     int sn = Segment.sn(second);
-    if (kcp.receiving.push(sn, Segment.ts(second), frg, datagram, payload, length)) {
+    int ts = Segment.ts(second);
+    PeerClock peerClock = kcp.timestamps.peerClock();
+    if (peerClock != null && !peerClock.isPossible(ts, nowUs)) {
+      kcp.counters.add(KcpCounter.FOREIGN_TIMESTAMP, 1);
+      return 0;
+    }
+    if (kcp.receiving.push(sn, ts, frg, datagram, payload, length)) {
       kcp.advertised.accepted(length);
     }
     kcp.failOnBadFragments();
     boolean isNew = kcp.receiving.next() != next;
-    return kcp.timestamps.takePeer(Segment.ts(second), isNew, nowUs) || isNew ? FRESH : 0;
+    return kcp.timestamps.takePeer(ts, isNew, nowUs) || isNew ? FRESH : 0;
   }
 
   /**

@@ -17,6 +17,11 @@ public enum InputResult {
   ACKNOWLEDGES_UNSENT,
   /** A segment of this side that somebody has sent back, as its timestamp shows. */
   REFLECTED,
+  /**
+   * The session is a client's whose peer has acknowledged nothing exactly yet, and the datagram is
+   * of a session that goes on: one of another process that had the same address before.
+   */
+  UNPROVEN,
   /** The session has ended; see {@link Kcp#failure()}. */
   SESSION_ENDED
 }

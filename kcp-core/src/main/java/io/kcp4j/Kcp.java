@@ -370,6 +370,14 @@ public final class Kcp {
     }
   }
 
+  /**
+   * Whether nothing is taken of the peer before it has acknowledged a segment exactly. A server may
+   * go on with the session of another process that had the same address before.
+   */
+  boolean isProofAwaited() {
+    return extension != null && !isPeerProven && extension.isOffering();
+  }
+
   /** Whether messages of the peer are received. */
   boolean takesMessages() {
     return extension != null || answering != null;
@@ -696,6 +704,32 @@ public final class Kcp {
   @Unstable
   public long inputAtUs() {
     return advertised.lastReceivedAtUs();
+  }
+
+  /**
+   * The peer's timestamps are milliseconds of a clock. A PUSH is neither taken nor acknowledged
+   * from now on if its timestamp is more than 60 s before the newest, or more than 60 s and the
+   * time that has passed after it: another process has got the peer's address.
+   */
+  @Unstable
+  public void checkPeerTimestamps(long nowUs) {
+    timestamps.checkPeer(nowUs);
+  }
+
+  /**
+   * Whether a PUSH was refused since the last call because its timestamp is too new: the peer may
+   * be another one, or this process was suspended.
+   */
+  @Unstable
+  public boolean takePeerJump() {
+    PeerClock peerClock = timestamps.peerClock();
+    return peerClock != null && peerClock.takeJump();
+  }
+
+  /** The peer is the one of the session: its next PUSH may have any newer timestamp. */
+  @Unstable
+  public void acceptPeerJump() {
+    timestamps.peerClock().acceptJump();
   }
 
   /**

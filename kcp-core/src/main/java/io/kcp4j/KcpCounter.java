@@ -66,6 +66,10 @@ public enum KcpCounter {
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
   /** Datagrams refused as {@link InputResult#REFLECTED}. */
   REFLECTED("datagrams.reflected", "datagrams"),
+  /** Datagrams refused as {@link InputResult#UNPROVEN}. */
+  UNPROVEN("datagrams.unproven", "datagrams"),
+  /** PUSHes whose timestamps cannot be of the peer: neither taken nor acknowledged. */
+  FOREIGN_TIMESTAMP("segments.foreign.timestamp", "segments"),
   /** Messages of the extension that are malformed, impossible or of another version: ignored. */
   EXTENSION_REFUSED("extension.refused", "messages"),
   /** Stateless resets that answer no outstanding query of the session, or are false: ignored. */

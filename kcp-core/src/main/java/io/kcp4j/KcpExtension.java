@@ -58,6 +58,11 @@ public interface KcpExtension {
     return false;
   }
 
+  /** Whether it is offered to a peer that has not answered. */
+  default boolean isOffering() {
+    return false;
+  }
+
   /** The offer has been written behind the PUSH with this sequence number and timestamp. */
   void offered(int sn, int ts);
 

@@ -22,14 +22,16 @@ final class Timestamps {
   private boolean hasPeer;
   private boolean isApart;
 
-  /** The timestamp of the first flush. */
-  private int first;
-
   /** By how much the peer's clock is ahead. */
   private int aheadMs;
 
-  /** The newest timestamp of the peer's PUSHes, if there was one. */
-  private int peer;
+  /**
+   * The newest timestamp of the peer's PUSHes; until there is one, that of this side's first flush.
+   */
+  private int newestOrFirst;
+
+  /** Null unless the peer is known to have one. */
+  private PeerClock peerClock;
 
   /**
    * @param origin the timestamp at time 0
@@ -53,7 +55,7 @@ final class Timestamps {
     int ts = at(nowUs);
     if (!hasSent) {
       hasSent = isRandom;
-      first = ts;
+      newestOrFirst = hasPeer ? newestOrFirst : ts;
     }
     return ts;
   }
@@ -76,7 +78,7 @@ final class Timestamps {
    *     challenge, or forged, with any timestamp
    */
   boolean takePeer(int ts, boolean isNew, long nowUs) {
-    if (hasPeer ? ts - peer <= 0 : !isNew) {
+    if (hasPeer ? ts - newestOrFirst <= 0 : !isNew) {
       return false;
     }
     if (!hasPeer) {
@@ -84,8 +86,24 @@ final class Timestamps {
       aheadMs = ts - at(nowUs);
       isApart = aheadMs >= APART_MS || aheadMs <= -APART_MS;
     }
-    peer = ts;
+    newestOrFirst = ts;
+    if (peerClock != null) {
+      peerClock.taken(ts, nowUs);
+    }
     return true;
+  }
+
+  /** The peer's timestamps are milliseconds of a clock. */
+  void checkPeer(long nowUs) {
+    peerClock = new PeerClock();
+    if (hasPeer) {
+      peerClock.taken(newestOrFirst, nowUs);
+    }
+  }
+
+  /** Null unless the peer is known to have one. */
+  PeerClock peerClock() {
+    return peerClock;
   }
 
   /** Whether {@link #isOwn} recognises anything. */
@@ -113,6 +131,6 @@ final class Timestamps {
     int ageMs = nowTs - ts;
     return hasPeer
         ? isApart && Integer.compareUnsigned(ageMs, RECOGNISED_MS) < 0
-        : hasSent && Integer.compareUnsigned(ageMs, nowTs - first) <= 0;
+        : hasSent && Integer.compareUnsigned(ageMs, nowTs - newestOrFirst) <= 0;
   }
 }

@@ -48,10 +48,17 @@ final class AddressValidation {
    * @param offer what {@link #findOffer} has returned
    */
   boolean isValidated(SessionKey client, ByteBuf segments, int offer, long nowUs) {
-    boolean showsToken =
-        offer != ExtensionMessage.NONE
-            && tokens.isValid(client, ExtensionMessage.longValue(segments, offer), nowUs);
-    return showsToken || answered.remove(client, nowUs);
+    return showsToken(client, 0, segments, offer, nowUs) || answered.remove(client, nowUs);
+  }
+
+  /**
+   * Whether a client that offers the extension has answered a retry.
+   *
+   * @param predecessor that for which {@link #retry} was called, or 0
+   */
+  boolean showsToken(SessionKey client, int predecessor, ByteBuf segments, int offer, long nowUs) {
+    return offer != ExtensionMessage.NONE
+        && tokens.isValid(client, predecessor, ExtensionMessage.longValue(segments, offer), nowUs);
   }
 
   /**
@@ -59,12 +66,24 @@ final class AddressValidation {
    * answers either, but a retry at once.
    */
   void ask(SessionKey client, ByteBuf segments, int offer, long nowUs) {
-    if (offer != ExtensionMessage.NONE && retried.choose(nowUs)) {
-      long offeredToken = ExtensionMessage.longValue(segments, offer);
-      responder.answerRetry(client, offeredToken, tokens.of(client, nowUs));
-    } else if (challenged.choose(nowUs)) {
+    if (!retry(client, 0, segments, offer, nowUs) && challenged.choose(nowUs)) {
       responder.challenge(client, tokens.timestamp(client, nowUs));
     }
+  }
+
+  /**
+   * Sends a client that offers the extension a retry, unless too many are sent.
+   *
+   * @param predecessor the incarnation of the client that has the same address and conversation id
+   *     now, or has had it last; 0 for none
+   */
+  boolean retry(SessionKey client, int predecessor, ByteBuf segments, int offer, long nowUs) {
+    if (offer == ExtensionMessage.NONE || !retried.choose(nowUs)) {
+      return false;
+    }
+    long offeredToken = ExtensionMessage.longValue(segments, offer);
+    responder.answerRetry(client, offeredToken, tokens.of(client, predecessor, nowUs));
+    return true;
   }
 
   /**

@@ -46,6 +46,7 @@ final class Admission {
   private final UnvalidatedSessions unvalidated;
   private final MemoryPressure pressure;
   private final AttemptDecider decider;
+  private final Successors successors;
   private boolean acceptsOnProbe;
 
   /** The attempt that the last packet has begun, until it is offered to the driver. */
@@ -61,7 +62,9 @@ final class Admission {
       CandidatePaths candidates,
       PacketForwarder forwarder,
       UnvalidatedSessions unvalidated,
-      MemoryPressure pressure) {
+      MemoryPressure pressure,
+      AttemptDecider decider,
+      Successors successors) {
     this.table = table;
     this.handler = handler;
     this.counters = context.total();
@@ -73,7 +76,8 @@ final class Admission {
     this.backlog = new Backlog(context);
     this.unvalidated = unvalidated;
     this.pressure = pressure;
-    this.decider = new AttemptDecider(index, directory, responder, context.budget());
+    this.decider = decider;
+    this.successors = successors;
   }
 
   void acceptOnProbe(boolean accept) {
@@ -127,10 +131,7 @@ final class Admission {
     }
     ClosedSession closed = index.findClosed(key, nowUs);
     if (closed != null) {
-      counters.add(KcpCounter.CLOSED_SESSION, 1);
-      if (!receiveMessage(segments, start, nonceBytes, nowUs)) {
-        responder.answerEnded(key, closed, segments, nowUs);
-      }
+      receiveOfClosed(closed, segments, start, nonceBytes, nowUs);
       return;
     }
     switch (FirstDatagram.classify(segments)) {
@@ -147,6 +148,24 @@ final class Admission {
           receiveMessage(segments, start, nonceBytes, nowUs);
         }
       }
+    }
+  }
+
+  private void receiveOfClosed(
+      ClosedSession closed, ByteBuf segments, int start, int nonceBytes, long nowUs) {
+    SessionKey key = index.lastKey();
+    if (Successors.isOffer(closed, segments)) {
+      long nonce = decider.hashOfNonce(segments, start, nonceBytes);
+      if (!isAccepting(key.remote(), nowUs)) {
+        refuse(segments, nowUs);
+      } else if (successors.isAdmitted(key, closed.incarnation(), segments, nonce, nowUs)) {
+        beginAdmitted(segments, start, nonceBytes, nonce, true, nowUs);
+      }
+      return;
+    }
+    counters.add(KcpCounter.CLOSED_SESSION, 1);
+    if (!receiveMessage(segments, start, nonceBytes, nowUs)) {
+      responder.answerEnded(key, closed, segments, nowUs);
     }
   }
 

@@ -114,9 +114,29 @@ final class AttemptDecider {
   }
 
   /** Whether a packet with this nonce has begun a session before, as far as is remembered. */
-  private boolean hasBegun(long nonce, long nowUs) {
-    return directory.authenticated().isBegunBy(index.lastKey().conv(), nonce)
+  private boolean hasBegun(int conv, long nonce, long nowUs) {
+    return directory.authenticated().isBegunBy(conv, nonce)
         || replays().containsNonce(nonce, nowUs);
+  }
+
+  /**
+   * Decides on a packet of a client that has begun again, with the address and conversation id of a
+   * session that lives or was closed. It has to show that it receives there, as {@code predecessor}
+   * does not any more. A token that was obtained for another predecessor proves nothing: the packet
+   * may be a replay.
+   *
+   * @param predecessor the incarnation of that session's client
+   * @param nonce the hash of the packet's nonce, 0 if no AEAD has opened it
+   */
+  boolean admitsSuccessor(
+      SessionKey client, int predecessor, ByteBuf packet, long nonce, long nowUs) {
+    AddressValidation validation = validation(nowUs);
+    int offer = validation.findOffer(packet);
+    if (validation.showsToken(client, predecessor, packet, offer, nowUs)) {
+      return nonce == 0 || !hasBegun(client.conv(), nonce, nowUs);
+    }
+    validation.retry(client, predecessor, packet, offer, nowUs);
+    return false;
   }
 
   /**
@@ -127,7 +147,8 @@ final class AttemptDecider {
     SessionKey client = index.lastKey();
     AddressValidation validation = validation(nowUs);
     int offer = validation.findOffer(packet);
-    if (!hasBegun(nonce, nowUs) && validation.isValidated(client, packet, offer, nowUs)) {
+    if (!hasBegun(client.conv(), nonce, nowUs)
+        && validation.isValidated(client, packet, offer, nowUs)) {
       return Decision.ADMIT_VALIDATED;
     }
     validation.ask(client, packet, offer, nowUs);

@@ -83,7 +83,7 @@ final class CandidatePaths {
     if (mayNotMove(session)) {
       return;
     }
-    long challenge = challenges().of(key, nowUs);
+    long challenge = challenges().of(key, 0, nowUs);
     if (responder.challenge(
         key, session.extension().peerToken(), challenge, segments, query, nowUs)) {
       candidate(key, session, nowUs).queried(segments, query);
@@ -133,7 +133,7 @@ final class CandidatePaths {
         || mayNotMove(candidate.session())
         || !table.contains(candidate.session())
         || candidate.session().extension().token() != token
-        || !challenges.isValid(key, response, nowUs)) {
+        || !challenges.isValid(key, 0, response, nowUs)) {
       return;
     }
     challenged.remove(key);
@@ -142,7 +142,7 @@ final class CandidatePaths {
     candidate.validate(nowUs);
     Session session = candidate.session();
     if (session.isExtensionEstablished() && session.extension().isUnderstood()) {
-      session.extension().challengePath(challenges.of(session.key(), nowUs), nowUs);
+      session.extension().challengePath(challenges.of(session.key(), 0, nowUs), nowUs);
     } else {
       session.kcp().probe(); // Its messages have no room for a challenge.
     }

@@ -10,6 +10,7 @@ final class ClosedSession {
   private static final int ANSWER_INTERVAL_US = 1_000_000;
 
   private final long peerToken;
+  private final int incarnation;
   private final long forgetAtUs;
   private long answerAtUs = Long.MIN_VALUE;
 
@@ -17,14 +18,21 @@ final class ClosedSession {
    * Makes one.
    *
    * @param peerToken what messages to the peer have to show; 0 if there is none
+   * @param incarnation that of the client, 0 if it is not known
    */
-  ClosedSession(long peerToken, long forgetAtUs) {
+  ClosedSession(long peerToken, int incarnation, long forgetAtUs) {
     this.peerToken = peerToken;
+    this.incarnation = incarnation;
     this.forgetAtUs = forgetAtUs;
   }
 
   long peerToken() {
     return peerToken;
+  }
+
+  /** The incarnation of the client, 0 if it is not known. */
+  int incarnation() {
+    return incarnation;
   }
 
   /** When it is forgotten. */

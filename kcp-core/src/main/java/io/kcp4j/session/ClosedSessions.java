@@ -27,9 +27,9 @@ final class ClosedSessions {
   /**
    * Adds the key of a session that is closed.
    *
-   * @param peerToken what messages to its peer have to show; 0 if there is none
+   * @param session the session; null if there was none: its peer was ignored
    */
-  void add(SessionKey key, long peerToken, long nowUs) {
+  void add(SessionKey key, Session session, long nowUs) {
     forget(nowUs);
     sessions.remove(key); // Moves to the end: the oldest come first.
     if (sessions.size() == MAX_REMEMBERED) {
@@ -37,7 +37,9 @@ final class ClosedSessions {
       sessions.remove(oldest);
       forgotten.accept(oldest);
     }
-    sessions.put(key, new ClosedSession(peerToken, nowUs + REMEMBERED_US));
+    long peerToken = session == null ? 0 : session.closedPeerToken();
+    int incarnation = session == null ? 0 : session.peerIncarnation();
+    sessions.put(key, new ClosedSession(peerToken, incarnation, nowUs + REMEMBERED_US));
   }
 
   /** The session of a key that was closed within the last minute, or null. */

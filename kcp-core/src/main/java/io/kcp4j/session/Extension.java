@@ -137,7 +137,7 @@ class Extension implements KcpExtension {
 
   /** Whether something has happened that the table has to know. */
   boolean hasNews() {
-    return isIdUnreported || parameters.isMismatchUnreported() || items.isEndUnreported();
+    return isIdUnreported || parameters.hasNews() || items.isEndUnreported();
   }
 
   /** Of a server: whether the client learns the id of the session, as was not known before. */
@@ -154,7 +154,8 @@ class Extension implements KcpExtension {
 
   // Offers
 
-  private boolean isOffering() {
+  @Override
+  public boolean isOffering() {
     Offers current = offers; // Other threads ask, too.
     return state == State.OFFERING && current != null && current.mayContinue();
   }
@@ -212,6 +213,7 @@ class Extension implements KcpExtension {
     if (!isStale) {
       items.receivedAlive();
     }
+    items.endDatagram(nowUs);
     if (offers == null) {
       return false;
     }
@@ -353,13 +355,15 @@ class Extension implements KcpExtension {
         // The datagram has begun the session, or proves where its sender is.
         if (state == State.LISTENING && (begins || hasExactAck)) {
           peerToken = ExtensionMessage.longValue(datagram, item);
-          parameters.receiveHeader(datagram, index - Segment.HEADER_BYTES);
+          parameters.receiveHeader(datagram, index - Segment.HEADER_BYTES, nowUs);
           understood(State.ANSWERING, nowUs);
           isOffered = true;
           isIdUnreported = resetTokens != null;
+        } else {
+          parameters.receiveFurtherOffer(datagram, index, end);
         }
       } else if (type == ExtensionMessage.PARAMETERS && isOffered) {
-        parameters.receive(datagram, item);
+        parameters.receive(datagram, item, nowUs);
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
@@ -423,7 +427,7 @@ class Extension implements KcpExtension {
       return; // An answer that proves nothing, and what follows it.
     }
     switch (type) {
-      case ExtensionMessage.PARAMETERS -> parameters.receive(datagram, item);
+      case ExtensionMessage.PARAMETERS -> parameters.receive(datagram, item, nowUs);
       case ExtensionMessage.DATAGRAM -> unreliable.receiveItem(datagram, item);
       default -> {
         if (!items.receive(type, datagram, item, nowUs)) {

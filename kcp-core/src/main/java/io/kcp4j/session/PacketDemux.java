@@ -40,6 +40,7 @@ final class PacketDemux {
   private final MemoryPressure pressure;
   private final DeferredPackets deferred;
   private final PendingEnds pendingEnds;
+  private final Successors successors;
   private final PacketBatch opening = new PacketBatch();
   private PacketCipher cipher;
 
@@ -65,6 +66,7 @@ final class PacketDemux {
       MemoryPressure pressure,
       DeferredPackets deferred,
       PendingEnds pendingEnds,
+      Successors successors,
       ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.counters = context.total();
@@ -77,6 +79,7 @@ final class PacketDemux {
     this.pressure = pressure;
     this.deferred = deferred;
     this.pendingEnds = pendingEnds;
+    this.successors = successors;
     this.onValidated = onValidated;
   }
 
@@ -235,6 +238,9 @@ final class PacketDemux {
     }
     packetsOfSessions++;
     InputResult result = input(session, segments, Origin.NETWORK, nowUs);
+    if (takeSuccessor(session)) {
+      successors.receive(remote, session, segments, start, nonceBytes, nowUs);
+    }
     if (result != InputResult.REFLECTED) {
       countReceived(session, segments, start);
     }
@@ -245,6 +251,12 @@ final class PacketDemux {
       index.openedBy(key, session, remote);
     }
     return session;
+  }
+
+  /** Whether the client of a session has made an offer that has begun again. */
+  private static boolean takeSuccessor(Session session) {
+    Extension extension = session.extension();
+    return extension != null && extension.parameters().takeSuccessor();
   }
 
   private void receiveFecData(
@@ -293,6 +305,7 @@ final class PacketDemux {
       if (input(session, recovered, Origin.RECOVERED, nowUs) == InputResult.ACCEPTED) {
         session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
       }
+      takeSuccessor(session); // No session begins with a recovered datagram.
     }
   }
 

@@ -24,6 +24,9 @@ final class ParameterExchange {
   /** Whether it has turned out, and not been reported, that the peer delivers otherwise. */
   private boolean isMismatchUnreported;
 
+  /** Whether a client has made an offer, as was not reported, that has begun again. */
+  private boolean isSuccessorUnreported;
+
   /**
    * Makes the parameters of a side.
    *
@@ -52,18 +55,30 @@ final class ParameterExchange {
   }
 
   /** Takes what the header of an offer's WINS at {@code index} says, if that is anything. */
-  void receiveHeader(ByteBuf datagram, int index) {
+  void receiveHeader(ByteBuf datagram, int index, long nowUs) {
     if (Segment.sn(datagram, index) != 0) {
-      take(Parameters.readHeader(datagram, index));
+      take(Parameters.readHeader(datagram, index), nowUs);
     }
   }
 
   /** Takes an item; those of a peer do not change. */
-  void receive(ByteBuf datagram, int item) {
-    take(Parameters.read(datagram, item));
+  void receive(ByteBuf datagram, int item, long nowUs) {
+    take(Parameters.read(datagram, item), nowUs);
   }
 
-  private void take(Parameters parameters) {
+  /**
+   * A client has made an offer to a server that has taken one before.
+   *
+   * @param message the index of its message, which ends at {@code end}
+   */
+  void receiveFurtherOffer(ByteBuf datagram, int message, int end) {
+    if (peer != null) {
+      int offered = Parameters.offeredIncarnation(datagram, message, end);
+      isSuccessorUnreported |= offered != 0 && offered != peer.incarnation();
+    }
+  }
+
+  private void take(Parameters parameters, long nowUs) {
     if (peer != null) {
       return;
     }
@@ -72,6 +87,7 @@ final class ParameterExchange {
       kcp.counters().add(KcpCounter.DELIVERY_MISMATCHED, 1);
       isMismatchUnreported = true;
     }
+    kcp.checkPeerTimestamps(nowUs);
     if (parameters.maxAckDelayMs() > 0) {
       kcp.peerMaxAckDelay(parameters.maxAckDelayMs());
     }
@@ -88,12 +104,19 @@ final class ParameterExchange {
         : "that of the peer is " + Parameters.nameOfDelivery(peer.delivery()) + ", here " + own;
   }
 
-  /** Whether the peer delivers otherwise, as has not been reported. */
-  boolean isMismatchUnreported() {
-    return isMismatchUnreported;
+  /** Whether something has happened that the table has to know. */
+  boolean hasNews() {
+    return isMismatchUnreported || isSuccessorUnreported;
   }
 
-  /** The same, which counts as reported from now on. */
+  /** Whether a client has made an offer that has begun again; reported from now on. */
+  boolean takeSuccessor() {
+    boolean isUnreported = isSuccessorUnreported;
+    isSuccessorUnreported = false;
+    return isUnreported;
+  }
+
+  /** Whether the peer delivers otherwise, which counts as reported from now on. */
   boolean takeMismatch() {
     boolean isUnreported = isMismatchUnreported;
     isMismatchUnreported = false;

@@ -77,10 +77,17 @@ record Parameters(int incarnation, int delivery, int flags) {
         == ExtensionMessage.NONE) {
       return 0;
     }
-    int item = ExtensionMessage.findInSegments(segments, ExtensionMessage.PARAMETERS);
+    int segment = ExtensionMessage.findSegment(segments);
+    int message = segment + Segment.HEADER_BYTES;
+    return offeredIncarnation(segments, message, message + Segment.length(segments, segment));
+  }
+
+  /** The same in the valid message from {@code message} to {@code end}, which has an offer. */
+  static int offeredIncarnation(ByteBuf datagram, int message, int end) {
+    int item = ExtensionMessage.find(datagram, message, end, ExtensionMessage.PARAMETERS);
     return item == ExtensionMessage.NONE
-        ? Segment.sn(segments, ExtensionMessage.findSegment(segments))
-        : read(segments, item).incarnation();
+        ? Segment.sn(datagram, message - Segment.HEADER_BYTES)
+        : read(datagram, item).incarnation();
   }
 
   /** Reads an item PARAMETERS at {@code index}. */

@@ -19,31 +19,36 @@ final class RetryTokens {
 
   private final SipHash hash = new SipHash(HashSeed.next(), HashSeed.next());
 
-  /** The token for a client, to be shown soon. */
-  long of(SessionKey client, long nowUs) {
-    return of(client, nowUs, 0);
+  /**
+   * The token for a client, to be shown soon.
+   *
+   * @param predecessor the incarnation of the client that has the same address and conversation id
+   *     now, or has had it last; 0 for none
+   */
+  long of(SessionKey client, int predecessor, long nowUs) {
+    return of(client, predecessor, nowUs, 0);
   }
 
   /** Whether this is a token for that client, and not too old. */
-  boolean isValid(SessionKey client, long token, long nowUs) {
-    return token == of(client, nowUs, 0) || token == of(client, nowUs, 1);
+  boolean isValid(SessionKey client, int predecessor, long token, long nowUs) {
+    return token == of(client, predecessor, nowUs, 0) || token == of(client, predecessor, nowUs, 1);
   }
 
   /** The timestamp of a challenge to a client, to be acknowledged soon. */
   int timestamp(SessionKey client, long nowUs) {
-    return (int) of(client, nowUs, 0);
+    return (int) of(client, 0, nowUs, 0);
   }
 
   /** Whether this is the timestamp of a challenge to that client, and not too old. */
   boolean isTimestamp(SessionKey client, int ts, long nowUs) {
-    return ts == (int) of(client, nowUs, 0) || ts == (int) of(client, nowUs, 1);
+    return ts == (int) of(client, 0, nowUs, 0) || ts == (int) of(client, 0, nowUs, 1);
   }
 
-  private long of(SessionKey client, long nowUs, int periodsAgo) {
+  private long of(SessionKey client, int predecessor, long nowUs, int periodsAgo) {
     InetSocketAddress remote = client.remote();
     byte[] address = remote.getAddress().getAddress();
-    ByteBuffer message = ByteBuffer.allocate(Long.BYTES + 2 * Integer.BYTES + address.length);
-    message.putLong(Math.floorDiv(nowUs, PERIOD_US) - periodsAgo);
+    ByteBuffer message = ByteBuffer.allocate(Long.BYTES + 3 * Integer.BYTES + address.length);
+    message.putLong(Math.floorDiv(nowUs, PERIOD_US) - periodsAgo).putInt(predecessor);
     message.putInt(client.conv()).putInt(remote.getPort()).put(address);
     return hash.of(message.flip());
   }

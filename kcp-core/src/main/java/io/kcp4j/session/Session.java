@@ -447,6 +447,12 @@ public final class Session extends FlushQueue.Entry {
     return !closeHandshake().isUnanswered() && (closeHandshake().isGivenUp() || kcp.isDrained());
   }
 
+  /** The incarnation of the client of this server, 0 if it is not known. */
+  int peerIncarnation() {
+    Parameters peer = extension == null ? null : extension.parameters().peer();
+    return peer == null ? 0 : peer.incarnation();
+  }
+
   /** What messages to the peer have to show after the end; 0 if it does not understand any. */
   long closedPeerToken() {
     return isExtensionEstablished() ? extension.peerToken() : 0;

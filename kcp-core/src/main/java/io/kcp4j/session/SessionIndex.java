@@ -176,7 +176,7 @@ final class SessionIndex {
 
   private void close(SessionKey key, Session session, long nowUs) {
     remove(key, session);
-    closed.add(key, session.closedPeerToken(), nowUs);
+    closed.add(key, session, nowUs);
   }
 
   private void remove(SessionKey key, Session session) {
@@ -325,7 +325,7 @@ final class SessionIndex {
 
   /** Remembers a key that was claimed as that of a closed session. */
   void rememberClosed(SessionKey key, long nowUs) {
-    closed.add(key, 0, nowUs);
+    closed.add(key, null, nowUs);
   }
 
   /** The session of a key that was closed within the last minute, or null. */

@@ -25,6 +25,9 @@ final class SessionItems {
   /** Null unless the peer may have moved. */
   private PathChallenger pathChallenger;
 
+  /** Null unless the timestamps of the peer have jumped ahead. */
+  private ClockChallenge clockChallenge;
+
   /** Whether the peer has told, as was not reported, that it has ended the session. */
   private boolean isEndUnreported;
 
@@ -95,6 +98,18 @@ final class SessionItems {
     pathChallenger = new PathChallenger(kcp, challenge, nowUs);
   }
 
+  /** A datagram has been taken in. */
+  void endDatagram(long nowUs) {
+    if (!kcp.takePeerJump()) {
+      return;
+    }
+    if (clockChallenge == null) {
+      clockChallenge = new ClockChallenge(kcp, nowUs);
+    } else {
+      clockChallenge.renew(nowUs);
+    }
+  }
+
   // What is due
 
   /** When an item has to leave, or {@link Kcp#NO_DEADLINE}. */
@@ -105,6 +120,9 @@ final class SessionItems {
     }
     if (mayChallenge(state)) {
       deadlineUs = Math.min(deadlineUs, pathChallenger.deadlineUs());
+    }
+    if (mayChallengeClock(state)) {
+      deadlineUs = Math.min(deadlineUs, clockChallenge.deadlineUs());
     }
     if (mayEnd(state)) {
       deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
@@ -123,6 +141,10 @@ final class SessionItems {
     return pathChallenger != null && state == Extension.State.ESTABLISHED;
   }
 
+  private boolean mayChallengeClock(Extension.State state) {
+    return clockChallenge != null && state == Extension.State.ESTABLISHED;
+  }
+
   private boolean isQueryDue(long nowUs) {
     return resetDetector != null && resetDetector.isSilent(nowUs);
   }
@@ -135,6 +157,9 @@ final class SessionItems {
     }
     if (isQueryDue(nowUs)) {
       bytes += resetDetector.queryBytes();
+    }
+    if (mayChallengeClock(state)) {
+      bytes += clockChallenge.itemBytes();
     }
     return mayChallenge(state) ? bytes + pathChallenger.itemBytes(nowUs) : bytes;
   }
@@ -151,6 +176,9 @@ final class SessionItems {
     }
     if (isQueryDue(nowUs)) {
       resetDetector.writeQuery(out, token, peerToken);
+    }
+    if (mayChallengeClock(state)) {
+      clockChallenge.write(out, token, peerToken, nowUs);
     }
     if (mayChallenge(state)) {
       pathChallenger.write(out, nowUs);
@@ -187,6 +215,11 @@ final class SessionItems {
         }
       }
       case ExtensionMessage.PATH_CHALLENGE -> receiveChallenge(datagram, item, nowUs);
+      case ExtensionMessage.PATH_RESPONSE -> {
+        if (clockChallenge != null) {
+          clockChallenge.responded(ExtensionMessage.longValue(datagram, item));
+        }
+      }
       default -> {
         return false;
       }

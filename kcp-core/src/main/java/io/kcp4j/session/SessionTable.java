@@ -211,6 +211,7 @@ public final class SessionTable {
   private final UnvalidatedSessions unvalidated;
   private final MemoryPressure pressure;
   private final PacketForwarder forwarder;
+  private final Successors successors;
   private final Admission admission;
   private final PacketDemux demux;
   private final ClosingSessions closing;
@@ -277,7 +278,10 @@ public final class SessionTable {
     unvalidated = new UnvalidatedSessions(nowUs);
     pressure = new MemoryPressure(this, context.budget(), unvalidated);
     networks = new KeyHash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
+    pendingEnds = new PendingEnds(this, flushQueue);
     forwarder = new PacketForwarder(index, counters);
+    AttemptDecider decider = new AttemptDecider(index, directory, responder, context.budget());
+    successors = new Successors(handler, decider, pendingEnds);
     admission =
         new Admission(
             this,
@@ -289,10 +293,11 @@ public final class SessionTable {
             candidates,
             forwarder,
             unvalidated,
-            pressure);
+            pressure,
+            decider,
+            successors);
     openBudget = new OpenBudget();
     deferred = new DeferredPackets(context);
-    pendingEnds = new PendingEnds(this, flushQueue);
     demux =
         new PacketDemux(
             handler,
@@ -305,6 +310,7 @@ public final class SessionTable {
             pressure,
             deferred,
             pendingEnds,
+            successors,
             this::validated);
     closing = new ClosingSessions(this, deadlines);
     duplicates = new DuplicateSessions(this, counters);
@@ -798,11 +804,13 @@ public final class SessionTable {
       InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
     flushQueue.beginBatch();
     int start = packet.readerIndex();
-    demux.receive(remote, packet, nonceBytes, key, nowUs);
-    if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nonceBytes, nowUs)) {
-      demux.receive(remote, packet, nonceBytes, key, nowUs);
-    }
-    pendingEnds.run(nowUs);
+    do {
+      demux.receive(remote, packet.readerIndex(start), nonceBytes, key, nowUs);
+      if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nonceBytes, nowUs)) {
+        demux.receive(remote, packet, nonceBytes, key, nowUs);
+      }
+      pendingEnds.run(nowUs);
+    } while (successors.takeReplaced()); // The packet begins another session.
   }
 
   /** Takes in packets that have waited until the session was accepted. */

@@ -171,7 +171,8 @@ class LaneVectorsTest {
   private void receive(String frames) {
     byte[] payload = ByteBufUtil.decodeHexDump(hex(frames));
     ByteBuf datagram = Unpooled.buffer(1400);
-    Segment.write(datagram, VirtualHost.CONV, Segment.PUSH, 0, 128, 0, sn++, 0, payload.length);
+    int ts = client.tsOrigin + (int) (client.nowUs / 1_000);
+    Segment.write(datagram, VirtualHost.CONV, Segment.PUSH, 0, 128, ts, sn++, 0, payload.length);
     server.take(client, List.of(datagram.writeBytes(payload)));
   }
 

@@ -431,16 +431,17 @@ class RetryTest {
     RetryTokens tokens = new RetryTokens();
     InetSocketAddress remote = new InetSocketAddress(NetUtil.LOCALHOST4, 1);
     SessionKey key = new SessionKey(remote, 7);
-    long token = tokens.of(key, 0);
-    assertTrue(tokens.isValid(key, token, 0));
-    assertTrue(tokens.isValid(key, token, 15_999_999));
-    assertFalse(tokens.isValid(key, token, 16_000_000));
-    assertFalse(tokens.isValid(key, token, -1));
-    assertFalse(tokens.isValid(new SessionKey(remote, 8), token, 0));
+    long token = tokens.of(key, 0, 0);
+    assertTrue(tokens.isValid(key, 0, token, 0));
+    assertTrue(tokens.isValid(key, 0, token, 15_999_999));
+    assertFalse(tokens.isValid(key, 0, token, 16_000_000));
+    assertFalse(tokens.isValid(key, 0, token, -1));
+    assertFalse(tokens.isValid(new SessionKey(remote, 8), 0, token, 0));
     InetSocketAddress otherPort = new InetSocketAddress(NetUtil.LOCALHOST4, 2);
-    assertFalse(tokens.isValid(new SessionKey(otherPort, 7), token, 0));
+    assertFalse(tokens.isValid(new SessionKey(otherPort, 7), 0, token, 0));
     InetSocketAddress otherHost = new InetSocketAddress("127.0.0.2", 1);
-    assertFalse(tokens.isValid(new SessionKey(otherHost, 7), token, 0));
-    assertFalse(new RetryTokens().isValid(key, token, 0));
+    assertFalse(tokens.isValid(new SessionKey(otherHost, 7), 0, token, 0));
+    assertFalse(tokens.isValid(key, 1, token, 0), "of another predecessor");
+    assertFalse(new RetryTokens().isValid(key, 0, token, 0));
   }
 }

@@ -45,6 +45,9 @@ final class VirtualHost {
   /** The settings of the lanes of sessions whose delivery is that. */
   LanesConfig lanes = LanesConfig.DEFAULT;
 
+  /** The first timestamp of sessions that begin from now on. */
+  int tsOrigin;
+
   /** How sessions have ended. */
   final List<EndReason> ends = new ArrayList<>();
 
@@ -91,6 +94,7 @@ final class VirtualHost {
   private VirtualHost(int port, KeyRing keys, MemoryBudget budget, SessionDirectory directory) {
     context = new KcpContext(new UnpooledByteBufAllocator(true, true), budget, new KcpCounters());
     address = new InetSocketAddress(NetUtil.LOCALHOST, port);
+    tsOrigin = 0x7654_0000 + port;
     cipher = keys.newCipher();
     driver =
         TestDriver.builder(context)
@@ -115,7 +119,6 @@ final class VirtualHost {
   }
 
   private void newSession(InetSocketAddress remote, int conv) {
-    int tsOrigin = 0x7654_0000 + address.getPort();
     Kcp kcp = new Kcp(conv, config, context, tsOrigin);
     kcp.timestampsAreRandom();
     session = driver.table.newSession(remote, kcp, null);

@@ -72,16 +72,24 @@ class HostileServerTest {
   /** Answers the next client by all that its window takes but the first segment. */
   private static void answer(DatagramSocket server, Set<Integer> answered) throws IOException {
     DatagramPacket first = new DatagramPacket(new byte[2048], 2048);
+    ByteBuf request = Unpooled.wrappedBuffer(first.getData());
     int conv;
     do { // Those that have been answered send again.
       server.receive(first);
-      conv = Segment.conv(Unpooled.wrappedBuffer(first.getData()), 0);
+      conv = Segment.conv(request, 0);
     } while (!answered.add(conv));
+    ByteBuf ack = Unpooled.buffer();
+    Segment.write(ack, conv, Segment.ACK, 0, 128, Segment.ts(request, 0), 0, 1, 0);
+    send(server, ack, first);
     for (int sn = 1; sn <= SEGMENTS; sn++) {
-      ByteBuf out = Attack.push(conv, sn, 0, 1_000);
-      byte[] datagram = ByteBufUtil.getBytes(out);
-      server.send(new DatagramPacket(datagram, datagram.length, first.getSocketAddress()));
+      send(server, Attack.push(conv, sn, 0, 1_000), first);
     }
+  }
+
+  private static void send(DatagramSocket server, ByteBuf out, DatagramPacket first)
+      throws IOException {
+    byte[] datagram = ByteBufUtil.getBytes(out);
+    server.send(new DatagramPacket(datagram, datagram.length, first.getSocketAddress()));
   }
 
   private static long heldBytes(List<KcpChannel> clients) {

@@ -1,0 +1,66 @@
+package io.kcp4j.session;
+
+import io.kcp4j.EndReason;
+import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
+
+/**
+ * Clients that begin again, with the address and conversation id of a session that lives or was
+ * closed: another process, as its incarnation shows. It has to answer a retry before its session
+ * begins; that of its predecessor goes on until then: protocol.md 13.12.
+ */
+final class Successors {
+
+  private final SessionTable.Handler handler;
+  private final AttemptDecider decider;
+  private final PendingEnds pendingEnds;
+  private boolean hasReplaced;
+
+  Successors(SessionTable.Handler handler, AttemptDecider decider, PendingEnds pendingEnds) {
+    this.handler = handler;
+    this.decider = decider;
+    this.pendingEnds = pendingEnds;
+  }
+
+  /** Whether the first datagram of a client is not of the client of a closed session. */
+  static boolean isOffer(ClosedSession predecessor, ByteBuf segments) {
+    int offered = predecessor.incarnation() == 0 ? 0 : Parameters.offeredIncarnation(segments);
+    return offered != 0 && offered != predecessor.incarnation();
+  }
+
+  /**
+   * Whether such a datagram begins a session. If not, the client is sent a retry, unless it has
+   * answered one.
+   *
+   * @param predecessor the incarnation of the client before
+   * @param nonce the hash of the packet's nonce, 0 if no AEAD has opened it
+   */
+  boolean isAdmitted(SessionKey client, int predecessor, ByteBuf segments, long nonce, long nowUs) {
+    return decider.admitsSuccessor(client, predecessor, segments, nonce, nowUs)
+        && FirstDatagram.classify(segments) == FirstDatagram.BEGINS;
+  }
+
+  /** Takes in a datagram with such an offer, which has arrived for a session that lives. */
+  void receive(
+      InetSocketAddress remote,
+      Session session,
+      ByteBuf segments,
+      int start,
+      int nonceBytes,
+      long nowUs) {
+    SessionKey client = new SessionKey(remote, session.conv());
+    long nonce = decider.hashOfNonce(segments, start, nonceBytes);
+    if (handler.isAccepting(remote, session.conv())
+        && isAdmitted(client, session.peerIncarnation(), segments, nonce, nowUs)) {
+      pendingEnds.add(session, EndReason.REPLACED);
+      hasReplaced = true;
+    }
+  }
+
+  /** Whether the session of the last packet ends for one that the packet begins. */
+  boolean takeReplaced() {
+    boolean hadReplaced = hasReplaced;
+    hasReplaced = false;
+    return hadReplaced;
+  }
+}
