@@ -57,8 +57,10 @@ final class Connector implements KcpEndpoint.Owner {
   /** Opens the client's socket and registers it, unless that is to be a shared one. */
   void register(ChannelPromise promise) {
     if (channel.config().isSharedSocket()) {
-      loop = EventLoopContext.of(channel.eventLoop());
-      loop.enter(channel);
+      EventLoopContext shared = EventLoopContext.of(channel.eventLoop());
+      shared.checkRunning();
+      shared.enter(channel);
+      loop = shared;
       promise.setSuccess();
       return;
     }

@@ -22,6 +22,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -169,7 +170,22 @@ final class EventLoopContext implements Runnable {
     }
   }
 
-  /** Adds the socket of an endpoint, or a client that has no socket yet. */
+  /**
+   * Checks that the event loop would close what {@link #enter} adds. Netty goes on to run tasks
+   * when it has closed the channels of an event loop that ends, and has run the shutdown hooks.
+   *
+   * @throws RejectedExecutionException if the event loop ends
+   */
+  void checkRunning() {
+    if (eventLoop.isShuttingDown()) {
+      throw new RejectedExecutionException("the event loop ends: " + eventLoop);
+    }
+  }
+
+  /**
+   * Adds the socket of an endpoint, or a channel that no socket of this event loop closes: it
+   * closes when the event loop ends.
+   */
   void enter(Channel socket) {
     if (sockets.isEmpty() && eventLoop instanceof SingleThreadEventExecutor executor) {
       executor.addShutdownHook(shutdownHook);

@@ -107,6 +107,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     this.options = options;
     this.context = context;
     loop = EventLoopContext.of(eventLoop);
+    loop.checkRunning();
     keys = new EndpointKeys(loop, keyRing);
     try {
       socket = newSocket();

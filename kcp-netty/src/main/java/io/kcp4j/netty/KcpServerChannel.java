@@ -56,7 +56,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   private boolean acceptedInBatch;
 
-  /** The server's event loop if its first socket is on another one, else null. */
+  /** The server's event loop; null if its only socket closes the server when that ends. */
   private EventLoopContext loop;
 
   /** Made on first use, which is by the superclass's constructor: no initializer may reset it. */
@@ -142,25 +142,43 @@ public final class KcpServerChannel extends AbstractServerChannel {
   @Override
   protected void doRegister(ChannelPromise promise) {
     try {
+      EventLoopContext context = EventLoopContext.of(eventLoop());
+      context.checkRunning();
       sockets = new KcpSockets(this, counters);
-      if (!sockets.isFirstLocal()) {
-        loop = EventLoopContext.of(eventLoop());
-        loop.enter(this); // No socket of it closes the server when it ends.
+      if (!sockets.isLocal()) {
+        loop = context;
+        loop.enter(this);
       }
-      sockets.register().addListener(registered -> completeRegistration(registered, promise));
+      Future<?> registered = sockets.register();
+      failOnClose(promise, registered);
+      registered.addListener(done -> completeRegistration(registered, promise));
     } catch (Throwable e) { // Otherwise Netty's promise would never be done.
-      promise.setFailure(e); // No event loop is there for a socket.
+      promise.tryFailure(e); // No event loop is there for a socket.
     }
   }
 
   private void completeRegistration(Future<?> registered, ChannelPromise promise) {
     if (!registered.isSuccess()) {
-      promise.setFailure(registered.cause());
+      promise.tryFailure(registered.cause());
     } else if (!isOpen()) {
-      promise.setFailure(new ClosedChannelException()); // Closed meanwhile, with its socket.
+      promise.tryFailure(new ClosedChannelException()); // Closed meanwhile, with its socket.
     } else {
       promise.setSuccess();
     }
+  }
+
+  /**
+   * Fails a promise if the channel closes before other event loops have done their part. If this
+   * event loop ends, it never learns that they have.
+   */
+  private void failOnClose(ChannelPromise promise, Future<?> part) {
+    closeFuture()
+        .addListener(
+            closed -> {
+              if (!part.isDone()) {
+                promise.tryFailure(new ClosedChannelException());
+              }
+            });
   }
 
   /** The key ring of the configuration has changed. From any thread. */
@@ -197,7 +215,9 @@ public final class KcpServerChannel extends AbstractServerChannel {
       } else if (sockets.isLocal()) {
         super.bind(local, promise);
       } else if (promise.setUncancellable()) {
-        sockets.bind(local).addListener(bound -> bound(bound, local, promise));
+        Future<Void> bound = sockets.bind(local);
+        failOnClose(promise, bound);
+        bound.addListener(done -> bound(bound, local, promise));
       }
     }
 
@@ -226,9 +246,26 @@ public final class KcpServerChannel extends AbstractServerChannel {
     public void close(ChannelPromise promise) {
       if (sockets == null || sockets.isLocal() || eventLoop().isShuttingDown()) {
         super.close(promise);
-      } else {
-        sockets.release().addListener(released -> super.close(promise));
+      } else if (promise.setUncancellable()) {
+        closeReleased(sockets.release(), promise);
       }
+    }
+
+    /** Closes when the sockets have, or when the event loop ends, which closes the channel. */
+    private void closeReleased(Future<Void> released, ChannelPromise promise) {
+      closeFuture()
+          .addListener(
+              closed -> {
+                if (!released.isDone()) {
+                  promise.trySuccess();
+                }
+              });
+      released.addListener(
+          done -> {
+            if (!promise.isDone()) {
+              super.close(promise);
+            }
+          });
     }
 
     /** Closes the channel first, see {@link ChannelCloser#deregister}. */

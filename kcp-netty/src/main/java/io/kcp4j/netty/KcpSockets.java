@@ -12,6 +12,8 @@ import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.Promise;
 import io.netty.util.concurrent.PromiseCombiner;
 import io.netty.util.concurrent.PromiseNotifier;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,6 +38,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * loop.
  */
 final class KcpSockets {
+
+  private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpSockets.class);
 
   private final KcpServerChannel server;
   private final KcpServerChannelConfig config;
@@ -100,7 +104,7 @@ final class KcpSockets {
   }
 
   /** Whether the first socket is on the server's event loop. */
-  boolean isFirstLocal() {
+  private boolean isFirstLocal() {
     return loop(0) == server.eventLoop();
   }
 
@@ -161,22 +165,24 @@ final class KcpSockets {
       endpoint = newEndpoint(loop(socket), contexts.get(socket));
     } catch (Throwable e) { // No socket or no cipher can be made.
       closed();
-      registered.setFailure(e);
+      onServersLoop(() -> registered.setFailure(e));
       return;
     }
     try {
       ChannelFuture done = endpoint.register(server);
       endpoint.keyRing(config.keyRing()); // May have changed before the endpoint was listed.
       done.addListener(
-          future -> {
-            if (future.isSuccess()) {
-              registered.setSuccess(endpoint);
-            } else {
-              registered.setFailure(future.cause());
-            }
-          });
+          future ->
+              onServersLoop(
+                  () -> {
+                    if (future.isSuccess()) {
+                      registered.setSuccess(endpoint);
+                    } else {
+                      registered.setFailure(future.cause());
+                    }
+                  }));
     } catch (Throwable e) { // The server will close, and the endpoint with it.
-      registered.setFailure(e);
+      onServersLoop(() -> registered.setFailure(e));
     }
     if (left) {
       endpoint.leave(server); // The server may have left before the endpoint was listed.
@@ -280,12 +286,24 @@ final class KcpSockets {
     return ran;
   }
 
-  private static void run(Runnable task, Promise<Void> ran) {
+  private void run(Runnable task, Promise<Void> ran) {
     try {
       task.run();
-      ran.setSuccess(null);
+      onServersLoop(() -> ran.setSuccess(null));
     } catch (Throwable e) { // Netty throws undeclared exceptions.
-      ran.setFailure(e);
+      onServersLoop(() -> ran.setFailure(e));
+    }
+  }
+
+  /**
+   * Completes a promise on the server's event loop. If that has ended, the server has closed, and
+   * nothing waits for the promise.
+   */
+  private void onServersLoop(Runnable completion) {
+    try {
+      execute(server.eventLoop(), completion);
+    } catch (RejectedExecutionException e) {
+      logger.debug("{} the event loop has ended", server, e);
     }
   }
 
@@ -344,7 +362,7 @@ final class KcpSockets {
     for (KcpEndpoint endpoint : endpoints) {
       Promise<Void> passed = server.eventLoop().newPromise();
       all.add((Future<Void>) passed);
-      if (!endpoint.execute(() -> passed.setSuccess(null))) {
+      if (!endpoint.execute(() -> onServersLoop(() -> passed.setSuccess(null)))) {
         passed.setSuccess(null);
       }
     }
