@@ -42,7 +42,8 @@ public enum EndReason {
   PORT_UNREACHABLE,
   /**
    * This side was closing the session, and the peer has not acknowledged everything: it was
-   * unresponsive for {@code LINGER}, or it took longer than {@code LINGER_MAX}.
+   * unresponsive for {@code LINGER}, it took longer than {@code LINGER_MAX}, or other sessions
+   * waited for memory and this one delivered its data more slowly than others that were closing.
    */
   CLOSE_TIMEOUT,
   /** No payload moved in either direction for the idle timeout. */

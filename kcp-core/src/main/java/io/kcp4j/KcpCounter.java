@@ -189,7 +189,11 @@ public enum KcpCounter {
   REPLAYED("datagrams.replayed", "datagrams"),
   /** Sessions that have ended to make room, not validated; counted by the endpoint. */
   SESSIONS_EVICTED("sessions.evicted", "sessions"),
-  /** Sessions that have ended as {@link EndReason#MEMORY_SHORTAGE}; counted by the endpoint. */
+  /**
+   * Sessions that have ended because others waited for memory: as {@link
+   * EndReason#MEMORY_SHORTAGE}, or as {@link EndReason#CLOSE_TIMEOUT} while they were closing.
+   * Counted by the endpoint.
+   */
   SESSIONS_SHORT_OF_MEMORY("sessions.short.of.memory", "sessions"),
   /** Sessions begun; counted by the endpoint. */
   SESSIONS_OPENED("sessions.opened", "sessions"),

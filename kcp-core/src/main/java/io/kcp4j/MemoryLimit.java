@@ -15,7 +15,8 @@ import java.util.concurrent.atomic.LongAdder;
  *       peers that wait to be accepted: their number is bounded by an attacker's patience only;
  *   <li>of the rest, a half for sending, and for receiving what sending leaves;
  *   <li>of what receiving may take, the reserve: one session at a time may use it, so that its
- *       message can always be completed.
+ *       message can always be completed;
+ *   <li>while sessions wait, a quarter of the limit for those that are closing.
  * </ul>
  */
 @Unstable
@@ -51,6 +52,7 @@ public final class MemoryLimit {
 
   private final NetworkParts networkParts;
   private final MemoryReserve reserve;
+  private final ClosingShare closingShare;
 
   // What budgets have borrowed, used or not.
 
@@ -69,6 +71,7 @@ public final class MemoryLimit {
     this.process = process;
     networkParts = new NetworkParts(limitBytes);
     reserve = new MemoryReserve(networkParts);
+    closingShare = new ClosingShare(limitBytes);
     if (process != null) {
       process.add(this);
     }
@@ -119,6 +122,11 @@ public final class MemoryLimit {
   /** Who may use the reserve. */
   public MemoryReserve reserve() {
     return reserve;
+  }
+
+  /** What sessions may hold that are closing. */
+  public ClosingShare closingShare() {
+    return closingShare;
   }
 
   /** What the sessions of each network hold. */

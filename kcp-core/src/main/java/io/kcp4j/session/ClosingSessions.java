@@ -25,11 +25,13 @@ final class ClosingSessions {
 
   private final SessionTable table;
   private final TimerWheel deadlines;
+  private final ClosingReclaim reclaim;
   private final Map<Session, TimerWheel.Timer> sessions = new HashMap<>();
 
-  ClosingSessions(SessionTable table, TimerWheel deadlines) {
+  ClosingSessions(SessionTable table, TimerWheel deadlines, ClosingReclaim reclaim) {
     this.table = table;
     this.deadlines = deadlines;
+    this.reclaim = reclaim;
   }
 
   private final class Closing extends TimerWheel.Timer {
@@ -90,6 +92,7 @@ final class ClosingSessions {
     Linger linger = new Linger(session, timeoutUs, endsAtUs);
     sessions.put(session, linger);
     linger.beginPart(nowUs);
+    reclaim.add(session, nowUs);
   }
 
   /** The owner of a session has closed it. */
@@ -105,6 +108,7 @@ final class ClosingSessions {
     TimerWheel.Timer timer = sessions.remove(session);
     if (timer != null) {
       deadlines.cancel(timer);
+      reclaim.remove(session);
     }
   }
 

@@ -63,6 +63,7 @@ final class MemoryPressure {
   private boolean isEndDue;
 
   final UnvalidatedReclaim unvalidated;
+  final ClosingReclaim closing;
   private final NetworkReclaim reclaim;
   private final SendReclaim sendReclaim;
 
@@ -73,6 +74,7 @@ final class MemoryPressure {
     reserve = budget.limit().reserve();
     reclaim = new NetworkReclaim(table, budget.limit().networkParts());
     sendReclaim = new SendReclaim(table, budget);
+    closing = new ClosingReclaim(table, budget);
   }
 
   /**
@@ -122,7 +124,8 @@ final class MemoryPressure {
     return unvalidated.isActive()
         || !waiting.isEmpty()
         || reclaim.isActive()
-        || sendReclaim.isActive();
+        || sendReclaim.isActive()
+        || closing.isActive();
   }
 
   /** To be called at the end of a batch of input, and once a second. User code may run. */
@@ -137,6 +140,7 @@ final class MemoryPressure {
     }
     reclaim.update(nowUs);
     sendReclaim.update(nowUs);
+    closing.update(nowUs);
   }
 
   private void updateWaits(long nowUs) {
@@ -150,6 +154,7 @@ final class MemoryPressure {
     if (waiting.values().stream().anyMatch(wait -> wait.isSending)) {
       budget.limit().networkParts().awaitSending(nowUs);
     }
+    closing.await(waiting.keySet(), nowUs);
     if (holder != null) {
       updateTurn(waiting.get(holder), nowUs);
     }

@@ -312,7 +312,7 @@ public final class SessionTable {
             pendingEnds,
             successors,
             this::validated);
-    closing = new ClosingSessions(this, deadlines);
+    closing = new ClosingSessions(this, deadlines, pressure.closing);
     duplicates = new DuplicateSessions(this, counters);
   }
 
