@@ -38,7 +38,10 @@ public enum EndReason {
    * the client has begun again, with the same address and conversation id.
    */
   REPLACED,
-  /** The system has reported by ICMP that nobody listens at the peer's port. */
+  /**
+   * The system has reported by ICMP that nobody listens at the peer's port, and nothing was
+   * received from the peer since.
+   */
   PORT_UNREACHABLE,
   /**
    * This side was closing the session, and the peer has not acknowledged everything: it was

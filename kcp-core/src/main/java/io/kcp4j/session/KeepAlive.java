@@ -8,7 +8,8 @@ import io.kcp4j.KcpCounters;
 /**
  * Keep-alive and idle timeout of one session: probes a peer from which nothing has been received
  * for the keep-alive interval, and ends the session when probes stay unanswered or when no payload
- * moves for the idle timeout: protocol.md 7.3. Before that the peer is reported as unresponsive.
+ * moves for the idle timeout: protocol.md 7.3. Before that the peer is reported as unresponsive. An
+ * {@link UnreachablePort} is probed sooner.
  *
  * <p>One timer serves both. A received datagram does not rearm it: when it expires, it finds out
  * how long ago the last datagram was received, and waits for the rest of the interval.
@@ -126,6 +127,7 @@ final class KeepAlive extends TimerWheel.Timer {
 
   void stop() {
     schedule.wheel().cancel(this);
+    schedule.forgetUnreachablePort(session);
     schedule = null;
   }
 
@@ -133,11 +135,26 @@ final class KeepAlive extends TimerWheel.Timer {
   void onReceived(long nowUs) {
     lastReceivedAtUs = nowUs;
     isUnresponsive = false;
+    UnreachablePort port = unreachablePort();
+    if (port != null) {
+      port.onReceived();
+    }
     if (unansweredProbes > 0 || isProbePending) {
       hasAnswered |= unansweredProbes > 0;
       unansweredProbes = 0;
       isProbePending = false;
       rearm();
+    }
+  }
+
+  private UnreachablePort unreachablePort() {
+    return schedule == null ? null : schedule.unreachablePort(session);
+  }
+
+  /** A probe has been unanswered for some time. */
+  void probeUnanswered(long sinceUs) {
+    if (sinceUs >= us(probeIntervalMs)) {
+      reportUnresponsive();
     }
   }
 
@@ -160,6 +177,10 @@ final class KeepAlive extends TimerWheel.Timer {
       unansweredProbes++;
       probedAtUs = nowUs - Math.floorMod(nowUs, PROBE_TIME_US);
       rearm();
+    }
+    UnreachablePort port = unreachablePort();
+    if (port != null) {
+      port.onFlushed(nowUs);
     }
     updateIdle(nowUs);
   }

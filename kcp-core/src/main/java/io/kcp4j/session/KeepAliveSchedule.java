@@ -1,10 +1,13 @@
 package io.kcp4j.session;
 
 import io.kcp4j.EndReason;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * The {@link KeepAlive} timers of all sessions of a table. They expire in {@link #sweep}, a bounded
- * number at a time, and probes of peers that have answered before are spread over time.
+ * number at a time, and probes of peers that have answered before are spread over time. Has the
+ * {@link UnreachablePort}s of the sessions, too.
  */
 final class KeepAliveSchedule {
 
@@ -27,6 +30,12 @@ final class KeepAliveSchedule {
 
   private final SessionTable table;
   private final TimerWheel wheel;
+
+  /**
+   * Of sessions for which the system has received ICMP port unreachable. No field of the session,
+   * since only clients have them.
+   */
+  private final Map<Session, UnreachablePort> unreachablePorts = new HashMap<>();
 
   /** The latest time that {@link #takeProbeTime} has returned. */
   private long lastProbeAtUs;
@@ -64,6 +73,25 @@ final class KeepAliveSchedule {
     session.fec().forget(); // Incomplete groups hold memory, and nothing completes them any more.
     session.kcp().probeKeepAlive();
     table.scheduleFlush(session);
+  }
+
+  /** The system reports by ICMP that nobody listens at the port of a session's peer. */
+  void onPortUnreachable(Session session, long nowUs) {
+    unreachablePorts
+        .computeIfAbsent(session, key -> new UnreachablePort(key, nowUs))
+        .onMessage(nowUs);
+  }
+
+  /** What the reports for a session have led to, or null if there were none. */
+  UnreachablePort unreachablePort(Session session) {
+    return unreachablePorts.isEmpty() ? null : unreachablePorts.get(session);
+  }
+
+  void forgetUnreachablePort(Session session) {
+    UnreachablePort port = unreachablePorts.remove(session);
+    if (port != null) {
+      port.stop();
+    }
   }
 
   void unresponsive(Session session) {

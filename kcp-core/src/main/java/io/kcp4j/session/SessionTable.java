@@ -206,6 +206,7 @@ public final class SessionTable {
   private final int maxDatagramBytes;
   private final PacketOutput output;
   private final SessionIndex index;
+  private final TimerWheel deadlines;
   private final FlushQueue flushQueue;
   private final KeepAliveSchedule keepAlives;
   private final UnvalidatedSessions unvalidated;
@@ -266,8 +267,8 @@ public final class SessionTable {
     output = new PacketOutput(cipher);
     index = new SessionIndex(this, directory);
     keepAlives = new KeepAliveSchedule(this, nowUs);
-    flushQueue =
-        new FlushQueue(this, handler, Objects.requireNonNull(deadlines, "deadlines"), output);
+    this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
+    flushQueue = new FlushQueue(this, handler, deadlines, output);
     unprotected = new FecLayer(fecContext, counters);
     unprotectedFromZero = new FecLayer(fecContext, counters);
     unprotectedFromZero.firstSeqid(0);
@@ -401,6 +402,11 @@ public final class SessionTable {
 
   KcpContext context() {
     return context;
+  }
+
+  /** The wheel for the deadlines of sessions. */
+  TimerWheel deadlines() {
+    return deadlines;
   }
 
   /** What FEC on this thread shares. */
@@ -649,6 +655,20 @@ public final class SessionTable {
   public void linger(Session session, int timeoutMs, int maxMs, long nowUs) {
     if (contains(session)) {
       closing.linger(session, 1_000L * timeoutMs, nowUs + 1_000L * maxMs, nowUs);
+    }
+  }
+
+  /**
+   * The system has reported by ICMP that nobody listens at the port of a client's peer. ICMP is not
+   * authenticated, so the peer is probed first: protocol.md 7.8. The session ends as {@link
+   * EndReason#PORT_UNREACHABLE}, at once or later, if the peer does not answer and the system goes
+   * on reporting. Nothing happens if the session is not in the table, or is closing.
+   *
+   * @param nowUs the time, in microseconds
+   */
+  public void portUnreachable(Session session, long nowUs) {
+    if (contains(session) && !session.isClosing()) {
+      keepAlives.onPortUnreachable(session, nowUs);
     }
   }
 

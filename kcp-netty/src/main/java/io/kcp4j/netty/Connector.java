@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpContext;
 import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.TimerWheel;
@@ -216,19 +217,24 @@ final class Connector implements KcpEndpoint.Owner {
     return ended;
   }
 
-  @Override
-  public void failed(IOException cause) {
-    if (!(cause instanceof PortUnreachableException)) {
-      if (refusals.tryAcquire(channel.endpoint().nowUs())) {
-        channel.sendRefused();
-      }
-    } else if (isConnecting()) {
+  /** The session has ended during the attempt. */
+  void sessionEnded(KcpEndException cause) {
+    if (cause.reason() == EndReason.PORT_UNREACHABLE) {
       ConnectException refused =
           new ConnectException("Connection refused: " + channel.remoteAddress());
       refused.initCause(cause);
       fail(refused);
     } else {
+      fail(cause);
+    }
+  }
+
+  @Override
+  public void failed(IOException cause) {
+    if (cause instanceof PortUnreachableException) {
       channel.portUnreachable();
+    } else if (refusals.tryAcquire(channel.endpoint().nowUs())) {
+      channel.sendRefused();
     }
   }
 

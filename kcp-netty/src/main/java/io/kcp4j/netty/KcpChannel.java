@@ -455,9 +455,17 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** Nobody listens at the peer's port, as the system reports. */
   void portUnreachable() {
-    if (isActive() && config.isEndOnPortUnreachable()) {
-      endpoint.remove(session.get());
-      ended(EndReason.PORT_UNREACHABLE);
+    Session session = this.session.get();
+    if (session == null || !isOpen()) {
+      return;
+    }
+    switch (config.endOnPortUnreachable()) {
+      case IGNORE -> {}
+      case PROBE -> endpoint.portUnreachable(session);
+      case END -> {
+        endpoint.remove(session);
+        ended(EndReason.PORT_UNREACHABLE);
+      }
     }
   }
 
@@ -467,7 +475,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     KcpEndException cause = endException(reason);
     endReason = reason;
     if (isConnecting()) {
-      connector.fail(cause);
+      connector.sessionEnded(cause);
       return;
     }
     if (!isLingering() && isReported(reason)) {

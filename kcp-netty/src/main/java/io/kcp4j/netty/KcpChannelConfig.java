@@ -48,7 +48,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelConfig::setKeepAliveProbes)
           .add(
               KcpChannelOption.END_ON_PORT_UNREACHABLE,
-              KcpChannelConfig::isEndOnPortUnreachable,
+              KcpChannelConfig::endOnPortUnreachable,
               KcpChannelConfig::setEndOnPortUnreachable)
           .add(KcpChannelOption.LINGER, KcpChannelConfig::lingerMs, KcpChannelConfig::setLingerMs)
           .add(
@@ -98,7 +98,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int keepAliveIntervalMs = Session.DEFAULT_KEEP_ALIVE_INTERVAL_MS;
   private volatile int keepAliveProbeIntervalMs = Session.DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS;
   private volatile int keepAliveProbes = Session.DEFAULT_KEEP_ALIVE_PROBES;
-  private volatile boolean endOnPortUnreachable;
+  private volatile PortUnreachable endOnPortUnreachable = PortUnreachable.PROBE;
   private volatile int lingerMs = DEFAULT_LINGER_MS;
   private volatile int lingerMaxMs = DEFAULT_LINGER_MAX_MS;
   private volatile boolean connectProbe;
@@ -160,7 +160,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return keepAliveProbes;
   }
 
-  boolean isEndOnPortUnreachable() {
+  PortUnreachable endOnPortUnreachable() {
     return endOnPortUnreachable;
   }
 
@@ -232,9 +232,9 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     sharedSocket = shared;
   }
 
-  private void setEndOnPortUnreachable(boolean ends) {
-    checkIsClient(KcpChannelOption.END_ON_PORT_UNREACHABLE, ends);
-    endOnPortUnreachable = ends;
+  private void setEndOnPortUnreachable(PortUnreachable action) {
+    checkIsClient(KcpChannelOption.END_ON_PORT_UNREACHABLE, action);
+    endOnPortUnreachable = action;
   }
 
   private <T> void checkIsClient(ChannelOption<T> option, T value) {

@@ -126,12 +126,11 @@ public final class KcpChannelOption {
   public static final ChannelOption<Integer> KEEP_ALIVE_PROBES = option("KEEP_ALIVE_PROBES");
 
   /**
-   * Whether a client's session ends at once when the system reports that nobody listens at the
-   * peer's port (ICMP port unreachable), as after a crash of the server's process. Default false:
-   * the message could be forged, and the server may return. Without effect with {@link
-   * #SHARED_SOCKET}. Cannot be set on an accepted child.
+   * What a client does when the system reports that nobody listens at the server's port (ICMP port
+   * unreachable), as after a crash of the server's process. Default {@link PortUnreachable#PROBE}.
+   * Without effect with {@link #SHARED_SOCKET}. Cannot be set on an accepted child.
    */
-  public static final ChannelOption<Boolean> END_ON_PORT_UNREACHABLE =
+  public static final ChannelOption<PortUnreachable> END_ON_PORT_UNREACHABLE =
       option("END_ON_PORT_UNREACHABLE");
 
   /**
@@ -171,9 +170,9 @@ public final class KcpChannelOption {
    * options cannot be changed: {@code setOption} throws {@link IllegalStateException}. A shared
    * socket is not connected, which has two effects. The system reports no ICMP errors: a connect
    * with {@link #CONNECT_PROBE} to a port at which nobody listens fails after {@code
-   * CONNECT_TIMEOUT_MILLIS} with {@link io.netty.channel.ConnectTimeoutException} and not at once
-   * with {@link java.net.ConnectException}. And the socket receives what any host sends; datagrams
-   * of no session are counted and dropped.
+   * CONNECT_TIMEOUT_MILLIS} with {@link io.netty.channel.ConnectTimeoutException} and not after
+   * half a second with {@link java.net.ConnectException}. And the socket receives what any host
+   * sends; datagrams of no session are counted and dropped.
    */
   public static final ChannelOption<Boolean> SHARED_SOCKET = option("SHARED_SOCKET");
 

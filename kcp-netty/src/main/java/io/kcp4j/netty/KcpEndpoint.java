@@ -380,6 +380,12 @@ final class KcpEndpoint implements SessionTable.Handler {
     loop.schedule();
   }
 
+  /** See {@link SessionTable#portUnreachable}. */
+  void portUnreachable(Session session) {
+    table.portUnreachable(session, nowUs());
+    loop.schedule();
+  }
+
   /** Arms a deadline of a channel's own. */
   void arm(TimerWheel.Timer entry, long delayUs) {
     loop.wheel().arm(entry, loop.readNowUs() + delayUs);

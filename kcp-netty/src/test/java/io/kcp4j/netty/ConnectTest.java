@@ -15,7 +15,6 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.unix.UnixChannelOption;
-import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -88,19 +87,6 @@ class ConnectTest {
       assertInstanceOf(ConnectTimeoutException.class, connected.cause());
       connected.channel().closeFuture().syncUninterruptibly();
       assertEquals(List.of(), recorder.events);
-    }
-  }
-
-  @OverEachTransport
-  void connectToAClosedPortIsRefused(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport);
-        ClosedPort closed = new ClosedPort()) {
-      fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
-
-      ChannelFuture connected = connect(fixture, closed.address(), new Recorder());
-
-      assertInstanceOf(ConnectException.class, connected.cause());
-      connected.channel().closeFuture().syncUninterruptibly();
     }
   }
 
@@ -227,23 +213,6 @@ class ConnectTest {
 
       await().until(() -> recorder.received() == 3);
       assertEquals(1, server.sessions());
-    }
-  }
-
-  @OverEachTransport
-  void sessionSurvivesTheAbsenceOfItsServer(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport);
-        ClosedPort closed = new ClosedPort()) {
-      Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(closed.address(), recorder);
-      client.writeAndFlush(Fixture.buffer(client, new byte[4]));
-      await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 1);
-
-      closed.release();
-      fixture.serveAgain(Echo::new, closed.address());
-
-      await().until(() -> recorder.received() == 4);
-      assertEquals(List.of(), recorder.exceptions);
     }
   }
 

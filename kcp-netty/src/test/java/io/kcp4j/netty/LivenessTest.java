@@ -2,9 +2,6 @@ package io.kcp4j.netty;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.EndReason;
@@ -91,25 +88,6 @@ class LivenessTest {
     }
   }
 
-  @OverEachTransport
-  void unreachablePortEndsTheSessionIfAskedFor(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport);
-        ClosedPort closed = new ClosedPort()) {
-      fixture.bootstrap.option(KcpChannelOption.END_ON_PORT_UNREACHABLE, true);
-      Recorder recorder = new Recorder();
-      KcpChannel client = fixture.connectTo(closed.address(), recorder);
-      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
-
-      client.closeFuture().syncUninterruptibly();
-
-      assertEquals(EndReason.PORT_UNREACHABLE, client.endReason());
-      await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
-      KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
-      assertEquals(EndReason.PORT_UNREACHABLE, end.reason());
-      await().until(() -> !client.endpoint().isOpen());
-    }
-  }
-
   /** The server ignores them, as a path does that reports nothing. */
   @OverEachTransport
   void exceptionHasTheSizeOfDatagramsThatThePathDrops(TransportUnderTest transport)
@@ -152,21 +130,6 @@ class LivenessTest {
       assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
       assertEquals(1, client.stats().get(KcpCounter.PROBES_OUT));
       assertEquals(List.of(KcpChannelEvent.UNRESPONSIVE), recorder.livenessEvents);
-    }
-  }
-
-  @OverEachTransport
-  void childHasNoOptionForIcmp(TransportUnderTest transport) throws Exception {
-    try (Fixture fixture = new Fixture(transport)) {
-      fixture.serve(Recorder::new);
-      KcpChannel client = fixture.connect(new Recorder());
-      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
-      KcpChannelConfig child = fixture.child().config();
-
-      assertThrows(
-          IllegalArgumentException.class,
-          () -> child.setOption(KcpChannelOption.END_ON_PORT_UNREACHABLE, true));
-      assertFalse(child.getOption(KcpChannelOption.END_ON_PORT_UNREACHABLE));
     }
   }
 }

@@ -57,7 +57,7 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, 2_000),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBES, 3),
-        Arguments.of(KcpChannelOption.END_ON_PORT_UNREACHABLE, true),
+        Arguments.of(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.IGNORE),
         Arguments.of(KcpChannelOption.LINGER, 0),
         Arguments.of(KcpChannelOption.CONNECT_PROBE, true),
         Arguments.of(KcpChannelOption.SHARED_SOCKET, true),

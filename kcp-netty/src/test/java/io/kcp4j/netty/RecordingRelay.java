@@ -29,6 +29,7 @@ public final class RecordingRelay implements AutoCloseable {
   private volatile boolean isSendingAhead;
   private volatile boolean isBeginningAhead;
   private volatile boolean isDroppingAnswers;
+  private volatile boolean isRefusing;
   private volatile SocketAddress client;
 
   /**
@@ -76,6 +77,14 @@ public final class RecordingRelay implements AutoCloseable {
     isDroppingAnswers = isDropping;
   }
 
+  /**
+   * Nobody listens at the address of the relay any more: after the next datagram of the client, the
+   * kernel answers the others with "port unreachable". No other socket can get the port.
+   */
+  void refuse() {
+    isRefusing = true;
+  }
+
   void record(boolean isRecording) {
     this.isRecording = isRecording;
   }
@@ -95,6 +104,10 @@ public final class RecordingRelay implements AutoCloseable {
     carry(
         toClient,
         packet -> {
+          if (isRefusing) {
+            toClient.connect(address());
+            return;
+          }
           client = packet.getSocketAddress();
           byte[] datagram = Arrays.copyOf(packet.getData(), packet.getLength());
           if (isRecording) {
@@ -115,7 +128,7 @@ public final class RecordingRelay implements AutoCloseable {
     carry(
         toServer,
         packet -> {
-          if (!isDroppingAnswers) {
+          if (!isDroppingAnswers && !isRefusing) {
             toClient.send(new DatagramPacket(packet.getData(), packet.getLength(), client));
           }
         });
