@@ -65,10 +65,14 @@ final class ConsumptionReports {
     }
   }
 
-  /** A stream that both sides have ended needs no reports, and one in violation gets none. */
+  /**
+   * A stream that both sides have ended needs no reports. One in violation gets none, and neither
+   * does one whose peer was asked to stop: it would take that back.
+   */
   private static boolean isReportable(SmuxStream stream) {
     boolean areBothEnded = stream.input.hasFin() && stream.output.isFinSent;
-    return !stream.isOver && !areBothEnded && !stream.isInViolation;
+    boolean isRefused = stream.isInViolation || stream.input.isStopRequested();
+    return !stream.isOver && !areBothEnded && !isRefused;
   }
 
   private void count(SmuxStream stream, int bytes) {

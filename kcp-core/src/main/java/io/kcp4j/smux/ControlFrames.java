@@ -7,14 +7,17 @@ import java.util.function.Consumer;
 
 /**
  * The frames without payload that wait to be sent: at most one NOP, and of each stream one SYN, one
- * UPD and one FIN, in this order. Their contents are those of the time at which they leave, so
- * there are never more, whatever peers do.
+ * UPD, one FIN and one that asks the peer to stop, in this order. Their contents are those of the
+ * time at which they leave, so there are never more, whatever peers do.
  */
 final class ControlFrames {
 
   static final int SYN = 1;
   static final int UPD = 2;
   static final int FIN = 4;
+
+  /** Asks the peer to stop sending: in version 1 a second FIN, in version 2 a UPD. */
+  static final int STOP = 8;
 
   private final int version;
   private final ArrayDeque<SmuxStream> streams = new ArrayDeque<>();
@@ -46,7 +49,15 @@ final class ControlFrames {
     stream.pendingControl |= frame;
   }
 
+  /** A frame is not needed any more. */
+  void cancel(SmuxStream stream, int frame) {
+    stream.pendingControl &= ~frame;
+  }
+
   boolean isEmpty() {
+    while (!streams.isEmpty() && streams.peekFirst().pendingControl == 0) {
+      streams.pollFirst(); // All its frames were cancelled.
+    }
     return streams.isEmpty() && !hasNop;
   }
 
@@ -55,7 +66,7 @@ final class ControlFrames {
     hasNop = false;
   }
 
-  /** Takes the next frame; there is one. */
+  /** Takes the next frame. To be called only if not {@link #isEmpty}. */
   ByteBuf next(ByteBufAllocator allocator) {
     ByteBuf frame = allocator.buffer(FrameHeader.BYTES + FrameHeader.UPD_BYTES);
     if (hasNop) {
@@ -72,12 +83,22 @@ final class ControlFrames {
         stream.input.writeUpdate(frame);
         updateSent.accept(stream);
       }
+      case STOP -> writeStop(stream, frame);
       default -> {
         FrameHeader.write(frame, version, FrameHeader.FIN, 0, stream.id());
         finSent.accept(stream);
       }
     }
     return frame;
+  }
+
+  private void writeStop(SmuxStream stream, ByteBuf frame) {
+    if (version == 1) {
+      FrameHeader.write(frame, version, FrameHeader.FIN, 0, stream.id());
+    } else {
+      FrameHeader.write(frame, version, FrameHeader.UPD, FrameHeader.UPD_BYTES, stream.id());
+      stream.input.writeStop(frame);
+    }
   }
 
   private int takeKind(SmuxStream stream) {

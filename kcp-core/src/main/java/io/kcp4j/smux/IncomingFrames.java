@@ -114,6 +114,9 @@ final class IncomingFrames implements FrameReader.Handler {
         if (stream.readableBytes() > 0 || stream.isInputEnded()) {
           inputArrived(stream);
         }
+        if (stream.output.isStopPending) {
+          lifecycle.stoppedByPeer(stream);
+        }
       }
     }
   }
@@ -137,17 +140,27 @@ final class IncomingFrames implements FrameReader.Handler {
   @Override
   public void ended(int streamId) {
     SmuxStream stream = table.get(streamId);
-    if (stream == null || stream.input.hasFin()) {
+    if (stream == null) {
       return;
     }
-    lifecycle.fin(stream);
-    inputArrived(stream);
+    if (stream.input.hasFin()) {
+      // Go sends another one when a stream is closed whose output had been ended before.
+      lifecycle.stoppedByPeer(stream);
+    } else {
+      lifecycle.fin(stream);
+      inputArrived(stream);
+    }
   }
 
   @Override
   public void windowUpdated(int streamId, int consumed, int window) {
     SmuxStream stream = table.get(streamId);
-    if (stream != null && !lifecycle.output().windowUpdated(stream, consumed, window)) {
+    if (stream == null) {
+      return;
+    }
+    if (stream.output.window.isStop(consumed, window)) {
+      lifecycle.stoppedByPeer(stream);
+    } else if (!lifecycle.output().windowUpdated(stream, consumed, window)) {
       violations++;
     }
   }

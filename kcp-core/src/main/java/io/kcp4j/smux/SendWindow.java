@@ -48,6 +48,14 @@ final class SendWindow {
   }
 
   /**
+   * Whether an update says that the peer reads no more of the stream: it gives no window, and
+   * reports more than was sent. Go's writers fail at such an update.
+   */
+  boolean isStop(int newConsumed, int newWindow) {
+    return newWindow == 0 && newConsumed - consumed > outstanding();
+  }
+
+  /**
    * Takes an update.
    *
    * @return how much more the peer has consumed, in bytes: 0 if a newer update is known already, or

@@ -125,9 +125,9 @@ public final class SmuxStream {
 
   /**
    * Closes both directions. What has not been read is released, and the source is not asked any
-   * more. The peer is told by FIN. What it still sends is discarded, and in version 2 credited,
-   * until its FIN, for {@link SmuxConfig#closeTimeoutMs()} at most. Without effect on a stream that
-   * is closed or has failed.
+   * more. The peer is told by FIN. What it still sends is discarded, until its FIN, for {@link
+   * SmuxConfig#closeTimeoutMs()} at most. A peer that does not end is asked to stop: protocol.md
+   * 14.4.2. Without effect on a stream that is closed or has failed.
    */
   public void close() {
     session.close(this);

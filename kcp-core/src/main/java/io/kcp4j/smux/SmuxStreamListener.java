@@ -19,8 +19,18 @@ public interface SmuxStreamListener {
   void inputReady(SmuxStream stream);
 
   /**
+   * The peer has closed the stream and reads no more of it. The source is not asked any more, and
+   * what it still has should be dropped. The FIN follows, as after {@link
+   * SmuxStream#shutdownOutput()}. What the peer had sent before can still be read.
+   *
+   * @param cause says so, for writes that fail
+   */
+  void outputStopped(SmuxStream stream, SmuxException cause);
+
+  /**
    * The output has ended: after {@link SmuxStream#shutdownOutput()}, all data and the FIN have left
-   * as frames. Called within {@link SmuxSession#nextFrame}, which then returns that frame.
+   * as frames; after {@link #outputStopped}, the FIN has. Called within {@link
+   * SmuxSession#nextFrame}, which then returns that frame.
    */
   void outputEnded(SmuxStream stream);
 

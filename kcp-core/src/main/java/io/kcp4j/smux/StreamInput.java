@@ -21,6 +21,12 @@ final class StreamInput {
   /** The most bytes of small pieces that are copied together. */
   private static final int MAX_JOINED_BYTES = 4096;
 
+  /** Payload after our close that is let pass: a peer may end with a few last bytes. */
+  private static final int MAX_LAST_BYTES = 32_768;
+
+  /** Beyond the bytes received: makes Go's writers fail, whatever is on its way. */
+  private static final int STOP_OFFSET = 1 << 30;
+
   /** The window that updates advertise, or 0 in version 1. */
   private final int window;
 
@@ -47,6 +53,14 @@ final class StreamInput {
 
   /** How much may be received, by the most generous window update. */
   private long receivable = INITIAL_WINDOW;
+
+  /** How much the peer may send in all, once it is known that nothing more is read. */
+  private long limit = Long.MAX_VALUE;
+
+  /** What has arrived since then, in bytes. */
+  private long unwanted;
+
+  private boolean isStopRequested;
 
   /** {@link ReceiveQuota#period} when the stream was last read, or its input was last empty. */
   private int readPeriod;
@@ -120,17 +134,37 @@ final class StreamInput {
     return piece;
   }
 
-  /** Counts bytes that were received and are not kept. */
+  /** Counts bytes that have arrived after {@link #close}. */
   void discard(int bytes) {
     received += bytes;
     consumed += bytes;
+    unwanted += bytes;
   }
 
-  /** Discards all that is unread. */
-  void discardUnread(ReceiveQuota quota) {
+  /** Discards all that is unread. Nothing more is read: no credit beyond one window follows. */
+  void close(ReceiveQuota quota) {
     for (ByteBuf piece; (piece = poll(quota)) != null; ) {
       piece.release();
     }
+    limit = Math.max(receivable, received + window);
+  }
+
+  /**
+   * Whether the peer should be asked to stop: it goes on to send what nobody reads. A peer that has
+   * used up its credit has sent as much.
+   */
+  boolean isStopDue() {
+    int mostBytes = window == 0 ? MAX_LAST_BYTES : Math.min(MAX_LAST_BYTES, window / 2);
+    return !hasFin && !isStopRequested && unwanted >= Math.max(1, mostBytes);
+  }
+
+  /** The peer is asked to stop: it gets no credit from now on. */
+  void requestStop() {
+    isStopRequested = true;
+  }
+
+  boolean isStopRequested() {
+    return isStopRequested;
   }
 
   /**
@@ -218,8 +252,14 @@ final class StreamInput {
 
   /** Writes the payload of a window update. */
   void writeUpdate(ByteBuf out) {
-    out.writeIntLE((int) consumed).writeIntLE(window);
+    int advertised = (int) Math.max(0, Math.min(window, limit - consumed));
+    out.writeIntLE((int) consumed).writeIntLE(advertised);
     reported = consumed;
-    receivable = Math.max(receivable, consumed + window);
+    receivable = Math.max(receivable, consumed + advertised);
+  }
+
+  /** Writes the payload of the window update that asks the peer to stop. */
+  void writeStop(ByteBuf out) {
+    out.writeIntLE((int) received + STOP_OFFSET).writeIntLE(0);
   }
 }

@@ -6,8 +6,10 @@ import java.util.List;
 /**
  * The beginning and the end of streams. A stream is open until its user closes it, or until both
  * FINs are exchanged and everything is read. One that was closed is closing: what the peer still
- * sends is discarded, and credited in version 2, because Go's writers wait for credit also after
- * our FIN. It is over with the peer's FIN, or when the time for that has passed.
+ * sends is discarded. It is over with the peer's FIN, or when the time for that has passed.
+ *
+ * <p>A peer that goes on to send on a closing stream is asked to stop, as by STOP_SENDING of QUIC.
+ * Credit alone cannot do so: without it, Go's writers wait, and do not wake at our FIN.
  */
 final class StreamLifecycle {
 
@@ -60,7 +62,7 @@ final class StreamLifecycle {
       return;
     }
     table.closed();
-    stream.input.discardUnread(quota);
+    stream.input.close(quota);
     output.stop(stream);
     if (!stream.input.hasFin()) {
       closings.add(stream);
@@ -80,6 +82,7 @@ final class StreamLifecycle {
   /** The peer's FIN has arrived. */
   void fin(SmuxStream stream) {
     stream.input.fin();
+    control.cancel(stream, ControlFrames.STOP);
     closings.remove(stream);
     afterInput(stream);
   }
@@ -90,8 +93,36 @@ final class StreamLifecycle {
     if (input.isEnded() && !stream.isClosed) {
       output.inputEnded(stream);
     }
+    stopPeerIfDue(stream);
     reports.changed(stream);
     removeIfOver(stream);
+  }
+
+  /** Not before our FIN has left: until then the peer may have more to read. */
+  private void stopPeerIfDue(SmuxStream stream) {
+    if (stream.isClosed && stream.output.isFinSent && stream.input.isStopDue()) {
+      stopPeer(stream);
+    }
+  }
+
+  private void stopPeer(SmuxStream stream) {
+    stream.input.requestStop();
+    control.add(stream, ControlFrames.STOP);
+  }
+
+  /** The peer reads no more of a stream: what waits to be sent is dropped, and FIN follows. */
+  void stoppedByPeer(SmuxStream stream) {
+    boolean isWaiting = stream.listener == null && !stream.isClosed;
+    stream.output.isStopPending = isWaiting;
+    if (isWaiting) {
+      return;
+    }
+    output.forget(stream);
+    if (!stream.output.isStopped && !stream.output.isFinSent) {
+      output.stop(stream);
+      String reason = stream + ": the peer has closed it and reads no more";
+      stream.listener.outputStopped(stream, new SmuxException(reason));
+    }
   }
 
   /** Something was received, and streams have read what they want of it. */
@@ -108,13 +139,17 @@ final class StreamLifecycle {
     if (!stream.isClosed && stream.listener != null) {
       stream.listener.outputEnded(stream);
     }
+    stopPeerIfDue(stream);
     reports.changed(stream);
     removeIfOver(stream);
   }
 
-  /** The time for the peer's FIN is over. */
+  /** The time for the peer's FIN is over. What the peer sends later is for no stream. */
   private void abandon(SmuxStream stream) {
     stream.isAbandoned = true;
+    if (!stream.input.isStopRequested()) {
+      stopPeer(stream);
+    }
     removeIfOver(stream);
   }
 
@@ -192,7 +227,7 @@ final class StreamLifecycle {
       output.abandon(stream);
       if (!stream.isClosed) {
         stream.isClosed = true;
-        stream.input.discardUnread(quota);
+        stream.input.close(quota);
         failed.add(stream);
       }
     }

@@ -34,6 +34,9 @@ final class StreamOutput {
   /** The source is not asked any more. */
   boolean isStopped;
 
+  /** The peer reads no more of the stream, which is to be accepted first. */
+  boolean isStopPending;
+
   boolean isFinSent;
 
   StreamOutput(SmuxStream stream, boolean hasWindow) {

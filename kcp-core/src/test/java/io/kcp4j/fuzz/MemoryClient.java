@@ -342,6 +342,9 @@ final class MemoryClient {
     }
 
     @Override
+    public void outputStopped(SmuxStream stream, SmuxException cause) {}
+
+    @Override
     public void outputEnded(SmuxStream stream) {}
 
     @Override

@@ -9,6 +9,7 @@ import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.TestDriver;
+import io.kcp4j.smux.SmuxException;
 import io.kcp4j.smux.SmuxStream;
 import io.kcp4j.smux.SmuxStreamListener;
 import io.kcp4j.smux.SmuxStreamSource;
@@ -429,6 +430,12 @@ final class MemoryServer {
       int bytes = Math.min(maxBytes, answerBytes);
       answerBytes -= bytes;
       return Unpooled.wrappedBuffer(new byte[bytes]);
+    }
+
+    @Override
+    public void outputStopped(SmuxStream stream, SmuxException cause) {
+      stream.close();
+      over();
     }
 
     @Override

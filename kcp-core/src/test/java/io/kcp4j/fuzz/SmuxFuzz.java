@@ -243,6 +243,7 @@ public final class SmuxFuzz {
     SmuxStream stream;
     boolean isReading = true;
     boolean hasShutDown;
+    boolean isOutputStopped;
     boolean isOutputEnded;
     boolean isOver;
     int unsent;
@@ -276,8 +277,15 @@ public final class SmuxFuzz {
     }
 
     @Override
+    public void outputStopped(SmuxStream stopped, SmuxException cause) {
+      Check.that(!isOver && !isOutputStopped && !isOutputEnded, "stopped after the end");
+      isOutputStopped = true;
+    }
+
+    @Override
     public void outputEnded(SmuxStream ended) {
-      Check.that(hasShutDown && !isOver && !isOutputEnded, "output has not ended");
+      boolean isEnding = hasShutDown || isOutputStopped;
+      Check.that(isEnding && !isOver && !isOutputEnded, "output has not ended");
       isOutputEnded = true;
     }
 

@@ -103,6 +103,9 @@ class SmuxLatencyTest {
       }
 
       @Override
+      public void outputStopped(SmuxStream stream, SmuxException cause) {}
+
+      @Override
       public void outputEnded(SmuxStream stream) {}
 
       @Override
@@ -117,6 +120,9 @@ class SmuxLatencyTest {
 
     @Override
     public void inputReady(SmuxStream stream) {}
+
+    @Override
+    public void outputStopped(SmuxStream stream, SmuxException cause) {}
 
     @Override
     public void outputEnded(SmuxStream stream) {}

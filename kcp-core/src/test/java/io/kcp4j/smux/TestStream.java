@@ -15,6 +15,7 @@ class TestStream implements SmuxStreamListener, SmuxStreamSource {
 
   int inputReadyCalls;
   boolean isOutputEnded;
+  Throwable outputStop;
   Throwable failure;
 
   private final ByteArrayOutputStream received = new ByteArrayOutputStream();
@@ -86,6 +87,11 @@ class TestStream implements SmuxStreamListener, SmuxStreamSource {
     if (isReading) {
       readAll();
     }
+  }
+
+  @Override
+  public void outputStopped(SmuxStream stopped, SmuxException cause) {
+    outputStop = cause;
   }
 
   @Override

@@ -38,6 +38,10 @@ import java.nio.channels.ClosedChannelException;
  * input. While {@code autoRead} is off, the event waits for {@code read()}, as on Netty's NIO
  * sockets. The channel also closes when both directions have ended, the input by that event.
  *
+ * <p>A peer that has closed the stream and receives more stops the output: pending writes fail with
+ * a {@link io.kcp4j.smux.SmuxException}, {@link io.netty.channel.socket.ChannelOutputShutdownEvent}
+ * is fired, and FIN follows. What the peer had sent can still be read.
+ *
  * <p>{@code close()} waits until what was flushed and FIN have left, for {@link
  * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most. Meanwhile the channel is open, reads nothing
  * and fails further writes. A stream that was cut fires an {@link io.kcp4j.smux.SmuxException}, and
@@ -345,6 +349,12 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
     streamUnsafe().failWrites();
   }
 
+  /** Fails all writes, and ends the output. */
+  void stopWrites(Throwable cause) {
+    writer.fail(cause);
+    failWrites();
+  }
+
   /** Closes because of {@code cause}, which is reported unless it concerns the whole connection. */
   void end(Throwable cause) {
     if (!connection.isEnded() && SessionPipeline.isPeerErrorFired(this)) {
@@ -356,7 +366,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
   /** Called by {@link #failWrites}, and after an unexpected error while writing. */
   @Override
   protected void doShutdownOutput() {
-    if (events.failure() == null) {
+    if (events.failure() == null && events.outputStop() == null) {
       closeNow();
     }
   }

@@ -43,6 +43,9 @@ final class StreamClosure {
 
   private boolean areWritesFailed;
 
+  /** Whether the peer has stopped the output, and writes have failed for that. */
+  private boolean isOutputStopped;
+
   /** Of a shutdown that waits until FIN has left, or null. */
   private ChannelPromise outputPromise;
 
@@ -121,13 +124,20 @@ final class StreamClosure {
 
   /** Sends FIN after what was flushed. */
   private void endWrites() {
+    if (forbidWrites()) {
+      channel.stream().shutdownOutput();
+    }
+  }
+
+  /** Returns whether the output was open: a listener may have closed the channel. */
+  private boolean forbidWrites() {
     isOutputShutdown = true;
     // Or code that writes as long as the channel is writable would fail its writes forever.
     ChannelOutboundBuffer pending = channel.unsafe().outboundBuffer();
-    if (pending != null) { // A listener may have closed the channel.
+    if (pending != null) {
       pending.setUserDefinedWritability(WRITABILITY, false);
-      channel.stream().shutdownOutput();
     }
+    return pending != null;
   }
 
   private boolean isUsable(ChannelPromise promise) {
@@ -175,6 +185,12 @@ final class StreamClosure {
    *     know of it may not be there before {@code read()} is called, as for Netty's NIO sockets
    */
   void progressed(boolean isReadRequested) {
+    if (events.outputStop() != null && !isOutputStopped) {
+      stopOutput(events.outputStop());
+    }
+    if (!channel.isActive()) {
+      return; // A listener of a write has closed the channel.
+    }
     if (events.isOutputEnded() && outputPromise != null) {
       outputPromise.trySuccess();
     }
@@ -189,6 +205,16 @@ final class StreamClosure {
     } else if (events.isOutputEnded() && (isLingering || isInputEndReported)) {
       channel.closeNow();
     }
+  }
+
+  /** The peer reads no more: FIN takes the place of what waits. */
+  private void stopOutput(Throwable cause) {
+    isOutputStopped = true;
+    forbidWrites();
+    if (outputPromise != null) {
+      outputPromise.tryFailure(cause);
+    }
+    channel.stopWrites(cause);
   }
 
   private boolean isInputEndAnEvent() {

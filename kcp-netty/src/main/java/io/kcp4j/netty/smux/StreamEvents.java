@@ -1,5 +1,6 @@
 package io.kcp4j.netty.smux;
 
+import io.kcp4j.smux.SmuxException;
 import io.kcp4j.smux.SmuxStream;
 import io.kcp4j.smux.SmuxStreamListener;
 
@@ -15,6 +16,7 @@ final class StreamEvents implements SmuxStreamListener, Runnable {
   private SmuxStreamChannel channel;
 
   private boolean isQueued;
+  private SmuxException outputStop;
   private boolean isOutputEnded;
   private Throwable failure;
 
@@ -29,6 +31,12 @@ final class StreamEvents implements SmuxStreamListener, Runnable {
   @Override
   public void inputReady(SmuxStream stream) {
     channel.reader().inputArrived();
+    enqueue();
+  }
+
+  @Override
+  public void outputStopped(SmuxStream stream, SmuxException cause) {
+    outputStop = cause;
     enqueue();
   }
 
@@ -56,6 +64,11 @@ final class StreamEvents implements SmuxStreamListener, Runnable {
   public void run() {
     isQueued = false;
     channel.progressed();
+  }
+
+  /** Why writes fail while the stream goes on: the peer reads no more of it. Or null. */
+  SmuxException outputStop() {
+    return outputStop;
   }
 
   /** Whether FIN has left as a frame. */

@@ -88,6 +88,16 @@ final class StreamWriter implements SmuxStreamSource {
     }
   }
 
+  /** Fails all writes. Their listeners may close the channel. */
+  void fail(Throwable cause) {
+    takenBytes = 0;
+    ChannelOutboundBuffer in = channel.unsafe().outboundBuffer();
+    if (in != null) {
+      in.addFlush();
+      while (in.remove(cause)) {}
+    }
+  }
+
   private static void removeEmptyWrites(ChannelOutboundBuffer in) {
     while (in.current() instanceof ByteBuf write && !write.isReadable()) {
       in.remove();
