@@ -72,9 +72,9 @@ public final class FecConfig {
    * @param parityShards 1 to 255; together at most {@value #MAX_SHARDS}
    */
   public static FecConfig of(int dataShards, int parityShards) {
-    checkRange("dataShards", dataShards, 1, MAX_SHARDS - 1);
-    checkRange("parityShards", parityShards, 1, MAX_SHARDS - 1);
-    checkRange("dataShards + parityShards", dataShards + parityShards, 2, MAX_SHARDS);
+    checkRange("data shards", dataShards, 1, MAX_SHARDS - 1);
+    checkRange("parity shards", parityShards, 1, MAX_SHARDS - 1);
+    checkRange("data and parity shards together", dataShards + parityShards, 2, MAX_SHARDS);
     Fields fields = new Fields();
     fields.dataShards = dataShards;
     fields.parityShards = parityShards;
@@ -146,7 +146,7 @@ public final class FecConfig {
    */
   public FecConfig withMaxParity(int packets) {
     if (!isAdaptive()) {
-      throw new IllegalStateException("maxParity: of adaptive settings only");
+      throw new IllegalStateException("FEC maxParity: of adaptive settings only");
     }
     checkRange("maxParity", packets, 1, parityShards());
     Fields fields = new Fields(this.fields);
@@ -175,7 +175,7 @@ public final class FecConfig {
    */
   public FecConfig withFlushAlignment(boolean isAligned) {
     if (!isEncoding() || (isAdaptive() && !isAligned)) {
-      throw new IllegalStateException("flushAlignment: " + isAligned + " with FEC " + this);
+      throw new IllegalStateException("FEC flushAlignment: " + isAligned + " with FEC " + this);
     }
     Fields fields = new Fields(this.fields);
     fields.isFlushAligned = isAligned;
@@ -201,7 +201,7 @@ public final class FecConfig {
    */
   public FecConfig withDelayedCopyMs(int ms) {
     if (!isFlushAligned()) {
-      throw new IllegalStateException("delayedCopyMs: with flush alignment only");
+      throw new IllegalStateException("FEC delayedCopyMs: with flush alignment only");
     }
     checkRange("delayedCopyMs", ms, 0, MAX_COPY_DELAY_MS);
     Fields fields = new Fields(this.fields);
@@ -282,7 +282,7 @@ public final class FecConfig {
   private static void checkRange(String name, int value, int min, int max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(
-          name + ": " + value + " (expected: " + min + " to " + max + ")");
+          "FEC " + name + ": " + value + " (expected: " + min + " to " + max + ")");
     }
   }
 

@@ -101,7 +101,11 @@ final class ParameterExchange {
     Delivery own = kcp.config().delivery();
     return peer == null || peer.delivery() == Parameters.code(own)
         ? ""
-        : "that of the peer is " + Parameters.nameOfDelivery(peer.delivery()) + ", here " + own;
+        : "DELIVERY of the peer is "
+            + Parameters.nameOfDelivery(peer.delivery())
+            + ", here "
+            + own
+            + ": set the same on both sides";
   }
 
   /** Whether something has happened that the table has to know. */

@@ -156,6 +156,27 @@ class KeepAliveTest {
     assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
   }
 
+  /** The settings of the guide's recipes, whenever the last datagram has come. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 400, 999, 1000})
+  void threeProbesASecondApartEndTheSessionWithinFiveSeconds(int lastMs) {
+    Session session = add(1);
+    session.keepAliveIntervalMs(1000);
+    session.keepAliveProbes(3);
+    answers = false;
+    nowUs = lastMs * 1_000L;
+    answer(1);
+    write(session);
+    long killedAtUs = nowUs;
+    do {
+      nowUs = nextSweepUs();
+      sweep();
+    } while (ends.isEmpty());
+    assertEquals(List.of("ended 1 KEEP_ALIVE_TIMEOUT"), ends);
+    long tookUs = nowUs - killedAtUs;
+    assertTrue(tookUs >= 4_000_000 && tookUs <= 5_000_000, () -> "took " + tookUs);
+  }
+
   @Test
   void longestProbeIntervalIsTheKeepAliveInterval() {
     Session session = add(1);

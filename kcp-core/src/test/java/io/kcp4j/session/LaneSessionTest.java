@@ -292,7 +292,9 @@ class LaneSessionTest {
     queue(client, 1, "a");
     exchange(4);
     assertEndsWithoutLanes(client, EndReason.DELIVERY_MISMATCHED);
-    assertEquals("that of the peer is STREAM, here LANES", client.session.deliveryMismatch());
+    assertEquals(
+        "DELIVERY of the peer is STREAM, here LANES: set the same on both sides",
+        client.session.deliveryMismatch());
     assertEquals(List.of(EndReason.DELIVERY_MISMATCHED), server.ends);
     assertEquals(0, server.driver.table.size());
   }

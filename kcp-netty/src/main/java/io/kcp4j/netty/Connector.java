@@ -32,6 +32,9 @@ final class Connector implements KcpEndpoint.Owner {
 
   private static final int PROBE_INTERVAL_US = 200_000;
 
+  /** When an attempt whose probes are unanswered is logged. */
+  private static final int PROBE_REPORT_US = 1_000_000;
+
   private final KcpChannel channel;
 
   /** Limits the events that tell of datagrams which the system refuses to send. */
@@ -256,8 +259,11 @@ final class Connector implements KcpEndpoint.Owner {
                     + " ms: "
                     + channel.remoteAddress()
                     + ", "
-                    + channel.endpoint().unansweredDetail()));
+                    + channel.endpoint().unansweredDetail(channel.session().get())));
         return;
+      }
+      if (nowUs - startUs >= PROBE_REPORT_US) {
+        channel.endpoint().logUnanswered(channel.session().get());
       }
       if (channel.lanes() == null) { // Else what begins the session is retransmitted.
         channel.session().kcp().probe();

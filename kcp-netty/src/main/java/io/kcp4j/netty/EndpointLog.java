@@ -27,6 +27,7 @@ final class EndpointLog {
   private final LogLimit smallConvs = new LogLimit();
   private final LogLimit refusedSends = new LogLimit();
   private final LogLimit unanswered = new LogLimit();
+  private final LogLimit unsupportedLanes = new LogLimit();
 
   /** Null until a peer has turned out to have other settings. */
   private MismatchLog mismatches;
@@ -63,21 +64,31 @@ final class EndpointLog {
   /** Logs that the server of a client has not answered yet. */
   void unanswered(InetSocketAddress remote, String detail, long nowUs) {
     if (unanswered.tryAcquire(nowUs)) {
-      logger.info(
-          "{} no answer from {} yet, {}: most likely nobody listens there, or its keys, cipher or"
-              + " FEC are not those that are set here",
-          socket,
-          remote,
-          detail);
+      logger.info("{} no answer from {} yet, {}", socket, remote, detail);
     }
   }
 
-  /** What was received of a server that has not answered. */
-  String unansweredDetail() {
-    long unopened = counters.get(KcpCounter.OPEN_FAILED) + counters.get(KcpCounter.UNSEALED);
-    return unopened > 0
-        ? unopened + " datagrams received that no key opens"
-        : counters.get(KcpCounter.DATAGRAMS_IN) + " datagrams received";
+  /**
+   * What was received of a server that has not answered, and the most likely cause.
+   *
+   * @param sendError the last error of the system, or null
+   * @param isFecSent whether the client sends FEC, which C KCP does not take
+   */
+  String unansweredDetail(String sendError, boolean isFecSent) {
+    long unopened = counters.get(KcpCounter.OPEN_FAILED);
+    if (unopened > 0) {
+      return unopened
+          + " datagrams received that no key opens: the peer's KEY_RING has another key or cipher"
+          + " than the one here";
+    }
+    String received = counters.get(KcpCounter.DATAGRAMS_IN) + " datagrams received";
+    if (sendError != null) {
+      return received + "; last send failed: " + sendError;
+    }
+    return received
+        + ": most likely nobody listens there, or its KEY_RING has another key or cipher than the"
+        + " one here"
+        + (isFecSent ? ", or it takes no FEC, as C KCP" : "");
   }
 
   /** Logs that the settings of a peer do not match. */
@@ -88,6 +99,16 @@ final class EndpointLog {
     String line = mismatches.line(counter, remote, nowUs);
     if (line != null) {
       logger.info("{} {}", socket, line);
+    }
+  }
+
+  /** Logs that a client has no lanes, so that its session has ended. */
+  void lanesUnsupported(InetSocketAddress remote, long nowUs) {
+    if (unsupportedLanes.tryAcquire(nowUs)) {
+      logger.info(
+          "{} {} has no lanes: DELIVERY LANES needs a kcp4j client with LANES and EXTENSION",
+          socket,
+          remote);
     }
   }
 

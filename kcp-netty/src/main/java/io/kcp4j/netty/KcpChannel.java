@@ -220,6 +220,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   protected boolean isCompatible(EventLoop loop) {
+    NettyVersion.check();
     return UdpTransport.of(loop) != null;
   }
 
@@ -297,9 +298,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   private String detail(EndReason reason, Session session) {
     return switch (reason) {
-      case NEVER_ANSWERED -> parent() == null ? endpoint.unansweredDetail() : "";
+      case NEVER_ANSWERED -> parent() == null ? endpoint.unansweredDetail(session) : "";
       case DELIVERY_MISMATCHED -> session.deliveryMismatch();
       case RESET, REFUSED -> String.valueOf(session.peerReason());
+      case LANES_UNSUPPORTED ->
+          "DELIVERY is LANES here, which needs a kcp4j peer with LANES and EXTENSION";
       default -> session.kcp().lossDetail();
     };
   }

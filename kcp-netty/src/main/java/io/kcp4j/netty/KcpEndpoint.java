@@ -597,15 +597,20 @@ final class KcpEndpoint implements SessionTable.Handler {
   public void unresponsive(Session session) {
     KcpChannel channel = (KcpChannel) session.owner();
     if (channel.parent() == null && !session.hasPeerAnswered()) {
-      log.unanswered(channel.remoteAddress(), unansweredDetail(), loop.nowUs());
+      logUnanswered(session);
     }
     channel.unresponsive();
   }
 
-  /** What is known of why a client's peer has not answered. */
-  String unansweredDetail() {
-    return log.unansweredDetail()
-        + (refusals.last() == null ? "" : "; last send failed: " + refusals.last());
+  /** Logs that the peer of a client's session has not answered yet. */
+  void logUnanswered(Session session) {
+    InetSocketAddress remote = Ipv6Scope.withoutZero(session.remote());
+    log.unanswered(remote, unansweredDetail(session), loop.nowUs());
+  }
+
+  /** What is known of why the peer of a client's session has not answered. */
+  String unansweredDetail(Session session) {
+    return log.unansweredDetail(refusals.last(), session.fecConfig().isEncoding());
   }
 
   @Override
@@ -615,6 +620,10 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   @Override
   public void ended(Session session, EndReason reason) {
-    ((KcpChannel) session.owner()).ended(reason);
+    KcpChannel channel = (KcpChannel) session.owner();
+    if (reason == EndReason.LANES_UNSUPPORTED && channel.parent() != null) {
+      log.lanesUnsupported(Ipv6Scope.withoutZero(session.remote()), loop.nowUs());
+    }
+    channel.ended(reason);
   }
 }

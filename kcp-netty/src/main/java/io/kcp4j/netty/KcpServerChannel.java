@@ -131,6 +131,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   @Override
   protected boolean isCompatible(EventLoop loop) {
+    NettyVersion.check();
     return UdpTransport.of(loop) != null;
   }
 

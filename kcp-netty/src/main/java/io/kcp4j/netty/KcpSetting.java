@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * A channel option that stands for a setting of {@link KcpConfig}.
@@ -88,8 +89,17 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
       Function<KcpConfig, T> get,
       BiFunction<KcpConfig.Builder, T, KcpConfig.Builder> set) {
     BiFunction<KcpConfig, T, KcpConfig> change =
-        (config, value) -> set.apply(config.toBuilder(), value).build();
+        (config, value) -> change(option, () -> set.apply(config.toBuilder(), value).build());
     all.put(option, new KcpSetting<>(get, change));
+  }
+
+  /** Names the option as well as the setting of {@link KcpConfig} that refuses a value. */
+  private static KcpConfig change(ChannelOption<?> option, Supplier<KcpConfig> change) {
+    try {
+      return change.get();
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(option + ": " + e.getMessage(), e);
+    }
   }
 
   private static KcpMode mode(KcpConfig config) {

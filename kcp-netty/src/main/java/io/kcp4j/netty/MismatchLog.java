@@ -26,13 +26,16 @@ final class MismatchLog {
     InetSocketAddress remote = Ipv6Scope.withoutZero(source);
     return switch (kind) {
       case OPEN_FAILED ->
-          "no key opens a packet from " + remote + ": the peer has another key or cipher";
+          "no key opens a packet from "
+              + remote
+              + ": its KEY_RING has another key or cipher than the one here";
       case UNSEALED -> remote + " sends plaintext: the peer needs a KEY_RING, as set here";
       case NOT_KCP ->
           remote + " sends no KCP segments: the peer has a KEY_RING, and none is set here";
       case FRAGMENT_IN_STREAM ->
           remote + " sends fragments: its DELIVERY is MESSAGE, here it is STREAM";
-      case DELIVERY_MISMATCHED -> remote + " has another DELIVERY than is set here";
+      case DELIVERY_MISMATCHED ->
+          remote + " has another DELIVERY than is set here: set the same on both sides";
       default -> throw new AssertionError(kind);
     };
   }

@@ -57,7 +57,7 @@ final class OptionMistakes {
     }
     if (delivery != Delivery.LANES && config.lanes() != LanesConfig.DEFAULT) {
       return new IllegalArgumentException(
-          KcpChannelOption.LANES + ": (expected: unset with DELIVERY " + delivery + ")");
+          KcpChannelOption.LANES + ": set with DELIVERY " + delivery + " (expected: LANES)");
     }
     return null;
   }

@@ -83,7 +83,7 @@ class MisplacedOptionsTest {
   @Test
   void lanesWithoutTheirDeliveryFailBindAndConnect() {
     LanesConfig lanes = LanesConfig.builder().build();
-    String named = KcpChannelOption.LANES + ": (expected: unset with DELIVERY STREAM)";
+    String named = KcpChannelOption.LANES + ": set with DELIVERY STREAM (expected: LANES)";
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.bootstrap.option(KcpChannelOption.LANES, lanes);
       assertFails(connect(fixture), named);

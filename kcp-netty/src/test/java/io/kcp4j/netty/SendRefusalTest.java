@@ -138,7 +138,7 @@ class SendRefusalTest {
               .connect(unresponsive.address())
               .awaitUninterruptibly()
               .cause();
-      assertTrue(cause.getMessage().endsWith(", 0 datagrams received"), cause.getMessage());
+      assertTrue(cause.getMessage().contains(", 0 datagrams received: "), cause.getMessage());
     }
   }
 }

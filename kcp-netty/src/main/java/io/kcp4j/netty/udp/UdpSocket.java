@@ -5,6 +5,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.DatagramChannel;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
@@ -57,7 +58,13 @@ public final class UdpSocket {
 
   /** Binds the socket at once, or throws the failure. */
   public void bind(SocketAddress local) {
-    channel.bind(local).syncUninterruptibly();
+    ChannelFuture bound = channel.bind(local).awaitUninterruptibly();
+    if (bound.cause() instanceof IOException e) { // The system's message lacks the address.
+      BindException failure = new BindException(local + ": " + e.getMessage());
+      failure.initCause(e);
+      bound = channel.newFailedFuture(failure);
+    }
+    bound.syncUninterruptibly();
   }
 
   /**
