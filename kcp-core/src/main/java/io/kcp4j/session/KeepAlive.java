@@ -30,10 +30,10 @@ final class KeepAlive extends TimerWheel.Timer {
   static final int DEFAULT_PROBE_INTERVAL_MS = 1_000;
 
   /**
-   * To what the time of a probe is rounded down. Sweeps are up to a millisecond late; counted from
-   * there, a wait of a second would be rounded up to two.
+   * To what the time of a probe is rounded down. Sweeps are late, on a busy machine by many
+   * milliseconds; counted from there, a wait of a second would be rounded up to two.
    */
-  private static final int PROBE_TIME_US = 1_000;
+  private static final int PROBE_TIME_US = 200_000;
 
   /**
    * The timer has a resolution of a second. When it is later than this, in microseconds, the driver
@@ -66,7 +66,7 @@ final class KeepAlive extends TimerWheel.Timer {
   /** How many probes have been sent since the last datagram was received. */
   private int unansweredProbes;
 
-  /** When the last of them was sent, in whole milliseconds. */
+  /** When the last of them was sent, a multiple of {@link #PROBE_TIME_US}. */
   private long probedAtUs;
 
   /** Whether a probe is to leave with the next flush; the wait for its answer begins then. */

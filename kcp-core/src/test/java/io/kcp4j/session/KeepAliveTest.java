@@ -273,7 +273,7 @@ class KeepAliveTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {1, 80, 999})
+  @ValueSource(ints = {1, 999, 199_999})
   void sweepThatIsALittleLateDoesNotDelayTheNextProbeByASecond(int delayUs) {
     this.delayUs = delayUs;
     add(1).keepAliveIntervalMs(1000);
