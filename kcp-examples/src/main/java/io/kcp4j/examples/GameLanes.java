@@ -54,11 +54,12 @@ public final class GameLanes {
       ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
       server.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
       server.childOption(KcpChannelOption.LANES, LANES).childHandler(new EchoLanes());
+      DeadPeerDetection.apply(server);
       Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
-
       Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
       client.option(KcpChannelOption.DELIVERY, Delivery.LANES);
       client.option(KcpChannelOption.LANES, LANES).handler(new Positions());
+      DeadPeerDetection.apply(client);
       Channel session = client.connect(listening.localAddress()).sync().channel();
       ByteBuf ship = session.alloc().buffer(4).writeInt(42);
       session.writeAndFlush(new LaneMessage(POSITIONS, ship));

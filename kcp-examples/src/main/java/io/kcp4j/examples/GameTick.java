@@ -45,11 +45,13 @@ public final class GameTick {
     try {
       ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
       server.childOption(KcpChannelOption.DELIVERY, Delivery.MESSAGE).childHandler(new Pushes());
+      DeadPeerDetection.apply(server);
       Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
       group.scheduleAtFixedRate(this::tick, 50, 50, TimeUnit.MILLISECONDS);
 
       Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
       client.option(KcpChannelOption.DELIVERY, Delivery.MESSAGE).handler(new Player());
+      DeadPeerDetection.apply(client);
       client.connect(listening.localAddress()).sync().channel().closeFuture().sync();
     } finally {
       group.shutdownGracefully().sync();

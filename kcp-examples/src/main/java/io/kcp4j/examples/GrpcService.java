@@ -58,7 +58,8 @@ public final class GrpcService {
   }
 
   private static Server server(EventLoopGroup group) {
-    return NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+    InetSocketAddress local = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    return DeadPeerDetection.apply(NettyServerBuilder.forAddress(local))
         .channelType(KcpServerChannel.class)
         .bossEventLoopGroup(group)
         .workerEventLoopGroup(group)
@@ -76,7 +77,7 @@ public final class GrpcService {
   }
 
   private static ManagedChannel client(EventLoopGroup group, InetSocketAddress server) {
-    return NettyChannelBuilder.forAddress(server)
+    return DeadPeerDetection.apply(NettyChannelBuilder.forAddress(server))
         .channelType(KcpChannel.class, InetSocketAddress.class)
         .eventLoopGroup(group)
         .usePlaintext()

@@ -44,9 +44,11 @@ public final class RpcService {
     try {
       ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
       server.childHandler(pipeline(Service::new));
+      DeadPeerDetection.apply(server);
       Channel listening = server.bind(InetAddress.getLoopbackAddress(), 0).sync().channel();
       Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
       client.handler(pipeline(Answers::new));
+      DeadPeerDetection.apply(client);
       session = client.connect(listening.localAddress()).sync().channel();
 
       var answers = List.of(call(1, "reliable"), call(2, "ordered"), call(3, "fast"));
