@@ -3,6 +3,7 @@ package io.kcp4j.examples;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.ConnectivityState;
 import io.grpc.Status;
@@ -80,7 +81,10 @@ class DeadPeerDetectionTest {
     peer.destroyForcibly().waitFor();
 
     await().atMost(LIMIT).until(clients.player.closeFuture()::isDone);
-    assertEquals(EndReason.KEEP_ALIVE_TIMEOUT, clients.player.endReason());
+    EndReason reason = clients.player.endReason(); // The system may report the closed port first.
+    assertTrue(
+        reason == EndReason.KEEP_ALIVE_TIMEOUT || reason == EndReason.PORT_UNREACHABLE,
+        () -> "reason: " + reason);
     await().atMost(LIMIT).until(clients.openCall::isDone);
     Throwable cause =
         assertThrows(ExecutionException.class, () -> clients.openCall.get()).getCause();

@@ -56,7 +56,7 @@ final class MortalClients {
   }
 
   private static KcpChannel play(EventLoopGroup group, int port) throws InterruptedException {
-    CountDownLatch echoed = new CountDownLatch(1);
+    CountDownLatch echoed = new CountDownLatch(2); // The second message acknowledges an echo.
     Bootstrap client = new Bootstrap().group(group).channel(KcpChannel.class);
     DeadPeerDetection.apply(client);
     client.handler(
@@ -65,6 +65,9 @@ final class MortalClients {
           public void channelRead(ChannelHandlerContext ctx, Object msg) {
             ReferenceCountUtil.release(msg);
             echoed.countDown();
+            if (echoed.getCount() > 0) {
+              ctx.writeAndFlush(Unpooled.wrappedBuffer(new byte[10]));
+            }
           }
 
           @Override
