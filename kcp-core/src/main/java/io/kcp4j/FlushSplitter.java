@@ -11,8 +11,8 @@ package io.kcp4j;
  */
 final class FlushSplitter {
 
-  /** 250 Mbit/s of full datagrams in flushes a millisecond apart. */
-  static final int MAX_DATAGRAMS = 16;
+  /** What answers a burst of requests comes in one flush: 75 KB are still no bulk transfer. */
+  static final int MAX_DATAGRAMS = 64;
 
   private FlushSplitter() {}
 

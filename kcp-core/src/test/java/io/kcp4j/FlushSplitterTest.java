@@ -157,10 +157,11 @@ class FlushSplitterTest {
   }
 
   @Test
-  void moreThanSixteenDatagramsAreNotSplit() {
-    driven.sendSegments(16);
+  void moreThan64DatagramsAreNotSplit() {
+    use(config().sendWindow(128));
+    driven.sendSegments(64);
     assertEquals(1, driven.splitQuestions.size());
-    send(16 * 1176 + 1);
+    send(64 * 1176 + 1);
     assertEquals(1, driven.splitQuestions.size());
   }
 
