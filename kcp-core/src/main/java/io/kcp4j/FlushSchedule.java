@@ -50,9 +50,15 @@ final class FlushSchedule {
   void datagramReceived(long nowUs) {
     long lateUs = nowUs - nextUs;
     if (lateUs >= STOP_US) {
-      nextUs = Kcp.NO_DEADLINE;
       kcp.rtt.onResumed(lateUs, nowUs);
+      excludeStop(lateUs);
     }
+  }
+
+  /** The session was not driven for some time, which counts once. */
+  private void excludeStop(long lateUs) {
+    nextUs = Kcp.NO_DEADLINE;
+    kcp.liveness.excludeDriverStall(lateUs);
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */
@@ -67,9 +73,9 @@ final class FlushSchedule {
 
   /** A flush begins, which takes all that waits. */
   void beginFlush(long nowUs) {
-    long lateUs = nowUs - deadlineUs();
+    long lateUs = nowUs - nextUs;
     if (lateUs >= Kcp.US_PER_MS) { // Not the resolution of timers.
-      kcp.liveness.excludeDriverStall(lateUs);
+      excludeStop(lateUs);
     }
     flushAtUs = Kcp.NO_DEADLINE;
     isDeferred = false;
