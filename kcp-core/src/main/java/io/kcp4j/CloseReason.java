@@ -36,6 +36,6 @@ public record CloseReason(int code, String text) {
 
   /** A peer must not begin a line of a log. */
   private static String printable(String text) {
-    return text.replaceAll("\\p{Cntrl}", "?");
+    return text.replaceAll("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]", "?");
   }
 }

@@ -45,7 +45,7 @@ final class DatagramValidator {
         return InputResult.REFLECTED;
       }
       if (isUnproven) {
-        isOfSession |= isOfSession(cmd, Segment.sn(datagram, index), Segment.una(third));
+        isOfSession |= Segment.una(third) != 0;
         isUnproven = !isProof(kcp, cmd, datagram, index);
       }
       index += Segment.HEADER_BYTES + length;
@@ -55,11 +55,6 @@ final class DatagramValidator {
       first = Segment.first(datagram, index);
       third = Segment.third(datagram, index);
     }
-  }
-
-  /** Whether the sender of a segment has received something, or sends payload. */
-  private static boolean isOfSession(int cmd, int sn, int una) {
-    return una != 0 || (cmd == Segment.PUSH && sn >= 0);
   }
 
   private static boolean isProof(Kcp kcp, int cmd, ByteBuf datagram, int index) {

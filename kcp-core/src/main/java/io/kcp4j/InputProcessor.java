@@ -204,7 +204,7 @@ final class InputProcessor {
     boolean isExact =
         wasSent(kcp, sn, ts) || (kcp.sendLimit != null && kcp.sendLimit.hasSent(sn, ts));
     if (isExact) {
-      kcp.isPeerProven |= isFirst;
+      kcp.isPeerProven |= isFirst || kcp.isProofAwaited();
       if (kcp.extension != null) {
         kcp.extension.acknowledged(sn, ts);
       }
@@ -249,6 +249,9 @@ final class InputProcessor {
     }
     if (kcp.receiving.push(sn, ts, frg, datagram, payload, length)) {
       kcp.advertised.accepted(length);
+      if (peerClock != null) {
+        peerClock.taken(ts, nowUs);
+      }
     }
     kcp.failOnBadFragments();
     boolean isNew = kcp.receiving.next() != next;

@@ -18,8 +18,8 @@ public enum InputResult {
   /** A segment of this side that somebody has sent back, as its timestamp shows. */
   REFLECTED,
   /**
-   * The session is a client's whose peer has acknowledged nothing exactly yet, and the datagram is
-   * of a session that goes on: one of another process that had the same address before.
+   * The session is a client's whose peer has acknowledged nothing exactly yet, and the datagram
+   * acknowledges something: most likely what another process with the same address has sent.
    */
   UNPROVEN,
   /** The session has ended; see {@link Kcp#failure()}. */

@@ -26,19 +26,31 @@ final class PeerClock {
 
   /** Whether a PUSH with this timestamp can be of the peer. */
   boolean isPossible(int ts, long nowUs) {
-    if (!hasNewest) {
+    if (isUnknown(nowUs)) {
       return true;
     }
     int newerMs = ts - newest;
-    if (newerMs > MAX_APART_MS + (nowUs - newestAtUs) / Kcp.US_PER_MS && !mayJump) {
+    if (newerMs > MAX_APART_MS + passedMs(nowUs) && !mayJump) {
       hasJumped = true;
       return false;
     }
     return newerMs >= -MAX_APART_MS;
   }
 
-  /** A PUSH has been taken whose timestamp is newer than all before. */
+  private long passedMs(long nowUs) {
+    return (nowUs - newestAtUs) / Kcp.US_PER_MS;
+  }
+
+  /** Whether any timestamp is possible, as it is after 24 days, too: they wrap. */
+  private boolean isUnknown(long nowUs) {
+    return !hasNewest || passedMs(nowUs) >= Integer.MAX_VALUE - MAX_APART_MS;
+  }
+
+  /** A PUSH that was not received before has been taken. */
   void taken(int ts, long nowUs) {
+    if (!isUnknown(nowUs) && ts - newest <= 0) {
+      return;
+    }
     hasNewest = true;
     newest = ts;
     newestAtUs = nowUs;

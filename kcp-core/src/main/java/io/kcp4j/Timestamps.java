@@ -87,9 +87,6 @@ final class Timestamps {
       isApart = aheadMs >= APART_MS || aheadMs <= -APART_MS;
     }
     newestOrFirst = ts;
-    if (peerClock != null) {
-      peerClock.taken(ts, nowUs);
-    }
     return true;
   }
 

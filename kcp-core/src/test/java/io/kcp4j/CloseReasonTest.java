@@ -18,5 +18,6 @@ class CloseReasonTest {
   void peerBeginsNoLineOfALog() {
     assertEquals("code 7", new CloseReason(7, "").toString());
     assertEquals("code 7: full?ERROR", new CloseReason(7, "full\nERROR").toString());
+    assertEquals("code 7: ????", new CloseReason(7, "\u0085\u2028\u009b\u202e").toString());
   }
 }

@@ -314,12 +314,17 @@ final class Admission {
     backlog.add(begun);
   }
 
-  /** Refuses an attempt. If that is for want of room, the client is told. */
+  /** Refuses an attempt, and tells the client why if the driver says so, or for want of room. */
   private void refuse(ByteBuf segments, long nowUs) {
     counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-    if (directory.isFull()) {
-      responder.refuse(index.lastKey(), FirstOffer.read(segments), FULL, nowUs);
+    SessionKey client = index.lastKey();
+    CloseReason reason = handler.refusal(client.remote(), client.conv());
+    if (reason == null
+        && directory.isFull()
+        && handler.isAccepting(client.remote(), client.conv())) {
+      reason = FULL;
     }
+    responder.refuse(client, FirstOffer.read(segments), reason, nowUs);
   }
 
   /** Counts a session, if there is room for it, or another can give way. */

@@ -351,6 +351,7 @@ class Extension implements KcpExtension {
         item < end;
         item += ExtensionMessage.itemBytesAt(datagram, item)) {
       int type = ExtensionMessage.type(datagram, item);
+      isKnown &= !ExtensionMessage.isOfUnknownSession(type);
       if (type == ExtensionMessage.OFFER) {
         // The datagram has begun the session, or proves where its sender is.
         if (state == State.LISTENING && (begins || hasExactAck)) {
@@ -367,18 +368,15 @@ class Extension implements KcpExtension {
       } else if (type == ExtensionMessage.TOKEN) {
         showsToken = takeToken(ExtensionMessage.longValue(datagram, item));
       } else if (type == ExtensionMessage.STATELESS_RESET) {
-        isKnown = false;
         items.receiveReset(datagram, item, nowUs);
       } else if (type == ExtensionMessage.RETRY) {
-        isKnown = false;
         receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken, nowUs);
       } else if (type == ExtensionMessage.REFUSED) {
-        isKnown = false;
         if (showsToken && isOffering()) {
           offers.refused(ReasonItem.read(datagram, item), nowUs);
         }
       } else if (showsToken) {
-        isKnown &= !ExtensionMessage.isOfUnknownSession(datagram, item);
+        isKnown &= !ExtensionMessage.isQueryChallenge(datagram, item);
         receive(type, datagram, item, hasExactAck, nowUs);
       }
     }
@@ -397,7 +395,7 @@ class Extension implements KcpExtension {
     }
   }
 
-  /** Of a client: its offers; null once there are no more. */
+  /** Of a client: its offers, or null. */
   Offers offers() {
     return offers;
   }

@@ -236,13 +236,14 @@ final class ExtensionMessage {
         : NONE;
   }
 
-  /**
-   * Whether the item at {@code index} is of a sender that may not know the session: that has ended
-   * it, or challenges the path from which a query has come.
-   */
-  static boolean isOfUnknownSession(ByteBuf buf, int index) {
-    int type = type(buf, index);
-    return type == ENDED || (type == PATH_CHALLENGE && Echo.read(buf, index) != null);
+  /** Whether the sender of items of this type may not know the session. */
+  static boolean isOfUnknownSession(int type) {
+    return type == STATELESS_RESET || type == RETRY || type == REFUSED || type == ENDED;
+  }
+
+  /** Whether the item at {@code index} challenges the path from which a query has come. */
+  static boolean isQueryChallenge(ByteBuf buf, int index) {
+    return type(buf, index) == PATH_CHALLENGE && Echo.read(buf, index) != null;
   }
 
   static int type(ByteBuf buf, int index) {

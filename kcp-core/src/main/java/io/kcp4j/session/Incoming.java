@@ -101,9 +101,9 @@ public final class Incoming {
   /**
    * Refuses the attempt, and tells the peer why, if it offers the extension: the session of the
    * client ends as {@link io.kcp4j.EndReason#REFUSED}. The answer is no longer than the peer's
-   * datagram: the text may be cut. About 1,000 are sent in a second.
+   * datagram: the text may be cut. A table sends at most 2,000 in a second.
    *
-   * @param reason what the peer is told
+   * @param reason what the peer is told; null for nothing
    * @param nowUs the time, in microseconds
    */
   public void refuse(CloseReason reason, long nowUs) {

@@ -131,7 +131,7 @@ final class Offers {
    * @param isStale whether its sender may not know the session
    */
   void endDatagram(boolean isStale) {
-    if (!isStale) {
+    if (!isStale && (kcp.isPeerProven() || kcp.hasReceived())) {
       isAnswered = true;
       forgetRefusal();
     }

@@ -218,7 +218,7 @@ final class PacketDemux {
    *
    * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @param key that has opened it; null if it is not known
-   * @return the session that accepted them, or null
+   * @return the session that accepted them, or that may use them to recover others; else null
    */
   private Session receiveSegments(
       InetSocketAddress remote,
@@ -243,6 +243,9 @@ final class PacketDemux {
     }
     if (result != InputResult.REFLECTED) {
       countReceived(session, segments, start);
+    }
+    if (result == InputResult.UNPROVEN) {
+      return session; // It may recover the datagram that proves it.
     }
     if (result != InputResult.ACCEPTED) {
       return null;

@@ -18,6 +18,7 @@ final class QueryBudget {
 
   private final KeyHash hash;
   private final TokenBuckets known;
+  private final TokenBuckets ended;
   private final TokenBuckets networks;
   private final AttemptSampler withinParts;
   private final AttemptSampler beyondParts;
@@ -26,6 +27,7 @@ final class QueryBudget {
     this.hash = hash;
     int partPerSecond = PER_SECOND / NETWORK_PART;
     known = new TokenBuckets(1, PER_SECOND, PER_SECOND, nowUs);
+    ended = new TokenBuckets(1, PER_SECOND, PER_SECOND, nowUs);
     networks = new TokenBuckets(NETWORK_BUCKETS, partPerSecond, partPerSecond, nowUs);
     withinParts = new AttemptSampler(PER_SECOND, PER_SECOND, nowUs);
     beyondParts = new AttemptSampler(PER_SECOND, PER_SECOND, nowUs);
@@ -34,6 +36,11 @@ final class QueryBudget {
   /** Whether to answer a query that names a session of the table. */
   boolean takeForSession(long nowUs) {
     return known.tryTake(0, nowUs);
+  }
+
+  /** Whether to answer a datagram of a session that has ended here. */
+  boolean takeForEnded(long nowUs) {
+    return ended.tryTake(0, nowUs);
   }
 
   /** Whether to answer a query that names no session of the table. */

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
@@ -65,6 +66,17 @@ public final class SessionTable {
      */
     default boolean isAccepting(InetSocketAddress remote, int conv) {
       return true;
+    }
+
+    /**
+     * What a peer is told whose attempt is refused, if it can be told.
+     *
+     * @param remote the address of the peer, which may be forged
+     * @param conv the conversation id
+     * @return null, the default, for nothing
+     */
+    default CloseReason refusal(InetSocketAddress remote, int conv) {
+      return null;
     }
 
     /**
@@ -567,7 +579,9 @@ public final class SessionTable {
   /** The path of a session has been validated. */
   void validated(Session session, long nowUs) {
     session.validatePath();
-    directory.validated();
+    if (!session.isClosing()) {
+      directory.validated();
+    }
     moveToCommon(session, nowUs);
     index.validated(session);
     Session oldest =
@@ -689,7 +703,7 @@ public final class SessionTable {
    * Closes a session like {@link #closeGracefully}, but tells the peer that it was aborted: the
    * peer gives up at once, whatever it has not read.
    *
-   * @param code what the peer can read by {@link Session#resetCode}
+   * @param code what the peer can read by {@link Session#peerReason}
    * @param nowUs the time, in microseconds
    * @return whether the session stays in the table; {@link Handler#closed} is called at its end
    */
@@ -823,6 +837,7 @@ public final class SessionTable {
   private void receive(
       InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
     flushQueue.beginBatch();
+    successors.takeReplaced(); // User code may have thrown before that.
     int start = packet.readerIndex();
     do {
       demux.receive(remote, packet.readerIndex(start), nonceBytes, key, nowUs);

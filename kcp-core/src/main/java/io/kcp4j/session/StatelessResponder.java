@@ -119,16 +119,16 @@ final class StatelessResponder {
    * expects an answer, and unless the output is blocked.
    */
   void answerEnded(SessionKey peer, ClosedSession session, ByteBuf segments, long nowUs) {
-    if (!isAnswerExpected(segments)
-        || !handler.isOutputWritable()
-        || !session.takeAnswer(nowUs)
-        || !queries(nowUs).takeForSession(nowUs)) {
-      return;
-    }
     int bytes =
         ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
             + ExtensionMessage.itemBytes(ExtensionMessage.ENDED);
+    if (!isAnswerExpected(segments)
+        || !mayAnswer(segments, bytes)
+        || !session.takeAnswer(nowUs)
+        || !queries(nowUs).takeForEnded(nowUs)) {
+      return;
+    }
     ByteBuf out = beginMessage(peer, WINDOW, 0, bytes);
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, session.peerToken());
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.ENDED);
@@ -235,7 +235,7 @@ final class StatelessResponder {
     return out;
   }
 
-  /** Whether a query may be answered by a message of this size: no longer than it is itself. */
+  /** Whether segments may be answered by a message of this size: no longer than they are. */
   private boolean mayAnswer(ByteBuf segments, int bytes) {
     return segments.readableBytes() >= Segment.HEADER_BYTES + bytes && handler.isOutputWritable();
   }

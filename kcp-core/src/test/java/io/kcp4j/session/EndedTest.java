@@ -1,12 +1,15 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,7 +52,7 @@ class EndedTest {
 
   /** What {@code host} answers when {@code peer} writes to it. */
   private static List<ByteBuf> answer(VirtualHost host, VirtualHost peer) {
-    peer.write(10);
+    peer.write(20);
     host.take(peer, peer.packets());
     return host.packets();
   }
@@ -74,7 +77,7 @@ class EndedTest {
     end(client);
     client.take(server, List.of());
     server.take(client, List.of());
-    server.write(10);
+    server.write(20);
     client.take(server, server.packets());
     server.take(client, client.packets());
     assertEquals(List.of(EndReason.SESSION_UNKNOWN), server.ends);
@@ -111,6 +114,23 @@ class EndedTest {
     client.write(10);
     client.take(server, answer);
     assertEquals(List.of(), client.ends);
+    assertFalse(client.session.hasPeerAnswered());
+  }
+
+  @Test
+  void noAnswerIsLongerThanWhatItAnswers() {
+    begin();
+    end(server);
+    ByteBuf probe = Unpooled.buffer();
+    Segment.write(probe, VirtualHost.CONV, Segment.WASK, 0, 128, 1, 0, 0, 0);
+    server.take(client, List.of(probe));
+    assertEquals(List.of(), server.packets());
+    client.write(15);
+    server.take(client, client.packets());
+    assertEquals(List.of(), server.packets());
+    client.runTo(client.nowUs + 2_000);
+    List<ByteBuf> answer = answer(server, client);
+    assertEquals(44, answer.get(0).readableBytes() + 4);
   }
 
   @Test

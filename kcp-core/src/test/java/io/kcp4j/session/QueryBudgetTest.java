@@ -30,6 +30,7 @@ class QueryBudgetTest {
       assertTrue(budget.takeForSession(nowUs));
     }
     assertFalse(budget.takeForSession(nowUs));
+    assertTrue(budget.takeForEnded(nowUs));
   }
 
   @Test

@@ -9,6 +9,9 @@ import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -152,6 +155,67 @@ class RefusalTest {
     waitForOtherAnswers();
     assertEquals(List.of(EndReason.REFUSED), client.ends);
     assertEquals(BANNED, client.session.peerReason());
+  }
+
+  /** Under an AEAD, the repeated first datagram may be a replay. */
+  @Test
+  void reasonIsToldAgainIfItWasLost() {
+    KeyRing keys = KeyRing.of(PacketKey.of(CipherAlgorithm.AES_128_GCM, new byte[16]));
+    VirtualHost client = new VirtualHost(3, keys);
+    client.token = CLIENT_TOKEN;
+    VirtualHost server = new VirtualHost(4, keys);
+    server.token = 5;
+    server.driver.table.resetTokens(new ResetTokens(new byte[ResetTokens.MIN_SECRET_BYTES]));
+    server.driver.acceptor = (remote, conv) -> null;
+    server.driver.isAccepting = false;
+    server.driver.refusal = BANNED;
+    client.open(server);
+    client.write(10);
+    server.take(client, client.packets());
+    server.packets();
+    client.runTo(client.nowUs + 400_000);
+    server.take(client, client.packets());
+    client.take(server, server.packets());
+    client.runTo(client.nowUs + 1_000_000);
+    assertEquals(List.of(EndReason.REFUSED), client.ends);
+    assertEquals(BANNED, client.session.peerReason());
+  }
+
+  @Test
+  void fullServerTellsNothingToAPeerThatItWouldNotAccept() {
+    accept();
+    fill();
+    server.driver.accepted.forEach(session -> server.driver.table.validated(session, server.nowUs));
+    server.driver.isAccepting = false;
+    server.driver.refusal = null;
+    assertEquals(List.of(), answer(request()));
+  }
+
+  @Test
+  void answerToAProbeDoesNotContradictARefusal() {
+    client.open(server);
+    client.session.kcp().probe();
+    client.flush();
+    client.take(server, answer(client.packets()));
+    client.write(10);
+    client.take(server, answer(client.packets()));
+    waitForOtherAnswers();
+    assertEquals(List.of(EndReason.REFUSED), client.ends);
+  }
+
+  @Test
+  void sessionsThatCloseBeforeTheyAreValidatedFillNothing() {
+    SessionDirectory directory = SessionDirectory.ofOne(1);
+    VirtualHost server = new VirtualHost(4, KeyRing.NONE, directory);
+    server.token = 5;
+    client.open(server);
+    client.write(10);
+    server.take(client, client.packets());
+    assertTrue(server.abort(1));
+    client.take(server, server.packets());
+    server.take(client, client.packets());
+    assertEquals(0, server.driver.table.size());
+    assertFalse(directory.isFull());
   }
 
   @Test

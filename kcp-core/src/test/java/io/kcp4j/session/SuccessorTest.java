@@ -297,6 +297,18 @@ class SuccessorTest {
   }
 
   @Test
+  void serverMaySpeakFirst() {
+    server.driver.table.acceptOnProbe(true);
+    successor.open(server);
+    successor.session.kcp().probe();
+    successor.flush();
+    server.take(successor, successor.packets());
+    server.write(40);
+    successor.take(server, server.packets());
+    assertEquals(40, successor.received);
+  }
+
+  @Test
   void peerWhoseClockSeemsToJumpIsAskedForItsToken() {
     beginPredecessor();
     long suspendedUs = 300_000_000;

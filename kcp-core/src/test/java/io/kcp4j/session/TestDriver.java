@@ -281,6 +281,11 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
+  public CloseReason refusal(InetSocketAddress remote, int conv) {
+    return isAccepting ? null : refusal;
+  }
+
+  @Override
   public boolean flushed(Session session) {
     return onFlushed.test(session);
   }

@@ -28,8 +28,8 @@ public interface AcceptFilter {
   /**
    * Returns what a client is told that has the extension, and that {@link #accepts} has refused:
    * its session ends as {@link io.kcp4j.EndReason#REFUSED}. The text is cut to the size of the
-   * client's first datagram: 27 bytes have room in any case. A socket sends about 1,000 refusals in
-   * a second, and none under the pressure of too many attempts. Called as {@link #accepts} is.
+   * client's first datagram: 17 bytes have room in any case. A socket sends at most 2,000 refusals
+   * in a second. Called as {@link #accepts} is; an exception is logged, and nothing is sent.
    *
    * @param remote the address that the peer claims to have, which may be forged
    * @param conv the conversation id

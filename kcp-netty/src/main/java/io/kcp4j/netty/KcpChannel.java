@@ -25,6 +25,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.ClosedChannelException;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * A channel with one KCP session: a client's, made by a {@code Bootstrap}, or one that a {@link
@@ -293,7 +294,8 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private KcpEndException endException(EndReason reason) {
     Session session = this.session.get();
     String detail = session == null ? "" : detail(reason, session);
-    return new KcpEndException(reason, peerReason(), remoteAddress, detail);
+    boolean isPeers = reason == EndReason.RESET || reason == EndReason.REFUSED;
+    return new KcpEndException(reason, isPeers ? peerReason() : null, remoteAddress, detail);
   }
 
   private String detail(EndReason reason, Session session) {
@@ -622,22 +624,28 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   }
 
   /**
-   * Closes the channel like {@code close()}, and tells the peer why. A peer that has the extension
-   * gets everything that was flushed before, and then {@link #peerReason}; or it learns that the
-   * close has failed, and gets no reason. With {@link KcpChannelOption#LINGER} 0, and to a peer
-   * whose MTU leaves less than 154 bytes for a segment, no reason is sent.
+   * Closes the channel like {@code close()}, and tells the peer why. From any thread. A peer that
+   * has the extension gets everything that was flushed before, and then {@link #peerReason}; or it
+   * learns that the close has failed, and gets no reason. No reason is sent in these cases: {@link
+   * KcpChannelOption#LINGER} is 0; the channel is not active, or {@code close()} has been called;
+   * the peer has closed; segments have room for less than 154 bytes.
    *
    * @param code any number, for the peer's application
    * @param text for people to read, at most {@value CloseReason#MAX_TEXT_BYTES} bytes in UTF-8
+   * @return completes as that of {@code close()}; fails if the event loop has ended
    * @throws IllegalArgumentException if the text is longer
    */
   public ChannelFuture close(int code, String text) {
     CloseReason reason = new CloseReason(code, text);
     ChannelPromise promise = newPromise();
-    if (eventLoop().inEventLoop()) {
-      close(reason, promise);
-    } else {
-      eventLoop().execute(() -> close(reason, promise));
+    try {
+      if (eventLoop().inEventLoop()) {
+        close(reason, promise);
+      } else {
+        eventLoop().execute(() -> close(reason, promise));
+      }
+    } catch (RejectedExecutionException e) {
+      promise.tryFailure(e);
     }
     return promise;
   }

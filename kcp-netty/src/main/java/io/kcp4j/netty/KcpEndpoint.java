@@ -51,6 +51,11 @@ final class KcpEndpoint implements SessionTable.Handler {
       return false;
     }
 
+    /** What a peer is told that is refused; null for nothing. */
+    default CloseReason refusal(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      return null;
+    }
+
     /** The socket has received a batch of datagrams. */
     default void batchRead() {}
 
@@ -476,15 +481,19 @@ final class KcpEndpoint implements SessionTable.Handler {
     }
   }
 
-  /** Refuses an attempt that a filter does not accept. An exception of the filter is logged. */
-  void refuse(Incoming incoming, AcceptFilter filter) {
-    CloseReason reason = null;
+  @Override
+  public CloseReason refusal(InetSocketAddress remote, int conv) {
+    return owner.refusal(this, remote, conv);
+  }
+
+  /** What a filter tells a peer that it does not accept. An exception of the filter is logged. */
+  CloseReason refusalOf(AcceptFilter filter, InetSocketAddress remote, int conv) {
     try {
-      reason = filter.refusal(Ipv6Scope.withoutZero(incoming.remote()), incoming.conv());
+      return filter.refusal(Ipv6Scope.withoutZero(remote), conv);
     } catch (Throwable e) { // It is user code, which may throw anything.
       unexpected(e);
+      return null;
     }
-    incoming.refuse(reason, nowUs());
   }
 
   /**

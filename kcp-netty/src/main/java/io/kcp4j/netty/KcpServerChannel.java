@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.kcp4j.netty.udp.UdpTransport;
@@ -360,8 +361,17 @@ public final class KcpServerChannel extends AbstractServerChannel {
       if (isAccepted(endpoint, incoming.remote(), incoming.conv())) {
         offer(endpoint, incoming);
       } else {
-        endpoint.refuse(incoming, config.acceptFilter());
+        incoming.refuse(refusalOf(endpoint, incoming.remote(), incoming.conv()), endpoint.nowUs());
       }
+    }
+
+    @Override
+    public CloseReason refusal(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      return isAccepted(endpoint, remote, conv) ? null : refusalOf(endpoint, remote, conv);
+    }
+
+    private CloseReason refusalOf(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
+      return endpoint.refusalOf(config.acceptFilter(), remote, conv);
     }
 
     void offer(KcpEndpoint endpoint, Incoming incoming) {
