@@ -38,6 +38,9 @@ public final class KcpConfig {
   /** The size with which such a window begins, in segments: it takes the largest message. */
   public static final int INITIAL_WINDOW = 256;
 
+  /** So many segments may wait to be sent by default, however few may be in flight: 75 KB. */
+  private static final int LEAST_SEND_QUEUE = 64;
+
   /** Linux's default socket buffer takes 92 full datagrams; the rest is room for parity. */
   private static final int DEFAULT_MAX_BURST = 64;
 
@@ -231,7 +234,8 @@ public final class KcpConfig {
 
   /**
    * The most segments that may wait to be sent, beside those in flight: at least 1, or 0 (the
-   * default) for as many as may be in flight, at most {@value #MAX_FIXED_WINDOW}.
+   * default) for as many as may be in flight, at least {@value #LEAST_SEND_QUEUE} and at most
+   * {@value #MAX_FIXED_WINDOW}, and never more than the send window.
    */
   public int sendQueue() {
     return sendQueue == 0 ? Math.min(sendWindow, MAX_FIXED_WINDOW) : sendQueue;
@@ -239,7 +243,7 @@ public final class KcpConfig {
 
   /** How many segments may wait to be sent, however few may be in flight. */
   int leastSendQueue() {
-    return sendQueue == 0 ? initialWindow(sendWindow) : sendQueue;
+    return sendQueue == 0 ? Math.min(sendWindow, LEAST_SEND_QUEUE) : sendQueue;
   }
 
   /**

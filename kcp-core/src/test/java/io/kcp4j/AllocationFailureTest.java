@@ -22,7 +22,7 @@ class AllocationFailureTest {
   private final DrivenKcp driven;
 
   AllocationFailureTest() {
-    driven = driven(KcpConfig.builder());
+    driven = driven(KcpConfig.builder().sendQueue(256));
   }
 
   private DrivenKcp driven(KcpConfig.Builder config) {

@@ -116,7 +116,7 @@ class KcpIdleMemoryTest {
 
   @Test
   void closedSessionGivesAllOfItBack() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().receiveWindow(65_535));
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().receiveWindow(65_535).sendQueue(256));
     driven.sendSegments(100);
     for (int sn = 1; sn < 20_000; sn += 31) {
       driven.input(driven.push(sn, bytes(5)));

@@ -10,6 +10,8 @@ import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.congestion.LossSample;
 import io.netty.buffer.ByteBuf;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the send window and the send queue allow below a large limit. */
 class SendWindowTest {
@@ -148,11 +150,12 @@ class SendWindowTest {
     assertEquals(3000, driven.kcp.stats().inFlight());
   }
 
-  @Test
-  void queueOfADefaultSessionHas256SegmentsAtFirst() {
-    DrivenKcp driven = new DrivenKcp(KcpConfig.DEFAULT);
+  @ParameterizedTest
+  @ValueSource(ints = {512, KcpConfig.DEFAULT_WINDOW})
+  void queueHas64SegmentsAtFirst(int sendWindow) {
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().sendWindow(sendWindow));
     assertFalse(driven.kcp.send(bytes(1176 * 300)));
-    assertEquals(256, driven.kcp.stats().queued());
+    assertEquals(64, driven.kcp.stats().queued());
   }
 
   @Test

@@ -33,6 +33,7 @@ class MemoryShareTest {
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, LIMIT_BYTES);
+      fixture.serverBootstrap.childOption(KcpChannelOption.SEND_QUEUE, 256);
       fixture.bootstrap.option(KcpChannelOption.ACK_NO_DELAY, true); // one segment a round trip
       KcpServerChannel server = fixture.serve(Echo::new);
       fixture.bootstrap.option(KcpChannelOption.RECEIVE_WINDOW, 8);
