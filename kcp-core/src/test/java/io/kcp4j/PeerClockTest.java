@@ -14,6 +14,11 @@ class PeerClockTest {
 
   private final PeerClock clock = new PeerClock();
 
+  /** Timestamps wrap. */
+  private static int after(int ms) {
+    return TS + ms;
+  }
+
   @Test
   void anyFirstTimestampIsPossible() {
     assertTrue(clock.isPossible(TS, 0));
@@ -24,42 +29,42 @@ class PeerClockTest {
   @Test
   void othersAreWithinAMinuteAndTheTimeThatHasPassed() {
     clock.taken(TS, MINUTE_US);
-    assertTrue(clock.isPossible(TS - 60_000, MINUTE_US));
-    assertFalse(clock.isPossible(TS - 60_001, MINUTE_US));
+    assertTrue(clock.isPossible(after(-60_000), MINUTE_US));
+    assertFalse(clock.isPossible(after(-60_001), MINUTE_US));
     assertFalse(clock.takeJump(), "an old one is none");
-    assertTrue(clock.isPossible(TS + 60_000, MINUTE_US));
-    assertFalse(clock.isPossible(TS + 60_001, MINUTE_US));
+    assertTrue(clock.isPossible(after(60_000), MINUTE_US));
+    assertFalse(clock.isPossible(after(60_001), MINUTE_US));
     assertTrue(clock.takeJump());
     assertFalse(clock.takeJump());
-    assertTrue(clock.isPossible(TS + 120_000, 2 * MINUTE_US));
-    assertFalse(clock.isPossible(TS + 120_001, 2 * MINUTE_US));
+    assertTrue(clock.isPossible(after(120_000), 2 * MINUTE_US));
+    assertFalse(clock.isPossible(after(120_001), 2 * MINUTE_US));
   }
 
   @Test
   void olderOnesThatAreTakenChangeNothing() {
     clock.taken(TS, MINUTE_US);
-    clock.taken(TS - 50_000, 2 * MINUTE_US);
-    assertTrue(clock.isPossible(TS + 120_000, 2 * MINUTE_US));
-    assertFalse(clock.isPossible(TS - 60_001, 2 * MINUTE_US));
+    clock.taken(after(-50_000), 2 * MINUTE_US);
+    assertTrue(clock.isPossible(after(120_000), 2 * MINUTE_US));
+    assertFalse(clock.isPossible(after(-60_001), 2 * MINUTE_US));
   }
 
   @Test
   void jumpIsAllowedOnce() {
     clock.taken(TS, 0);
     clock.acceptJump();
-    assertTrue(clock.isPossible(TS + 1_000_000, 0));
-    assertFalse(clock.isPossible(TS - 60_001, 0));
-    clock.taken(TS + 1_000_000, 0);
-    assertFalse(clock.isPossible(TS + 2_000_000, 0));
+    assertTrue(clock.isPossible(after(1_000_000), 0));
+    assertFalse(clock.isPossible(after(-60_001), 0));
+    clock.taken(after(1_000_000), 0);
+    assertFalse(clock.isPossible(after(2_000_000), 0));
   }
 
   @Test
   void anyTimestampIsPossibleAfterHalfOfTheirRange() {
     clock.taken(TS, 0);
-    assertTrue(clock.isPossible(TS + (int) (24 * DAY_US / 1_000), 24 * DAY_US));
-    assertFalse(clock.isPossible(TS - 60_001, 24 * DAY_US));
-    assertTrue(clock.isPossible(TS + (int) (30 * DAY_US / 1_000), 30 * DAY_US));
-    clock.taken(TS + (int) (30 * DAY_US / 1_000), 30 * DAY_US);
+    assertTrue(clock.isPossible(after((int) (24 * DAY_US / 1_000)), 24 * DAY_US));
+    assertFalse(clock.isPossible(after(-60_001), 24 * DAY_US));
+    assertTrue(clock.isPossible(after((int) (30 * DAY_US / 1_000)), 30 * DAY_US));
+    clock.taken(after((int) (30 * DAY_US / 1_000)), 30 * DAY_US);
     assertFalse(clock.isPossible(TS, 30 * DAY_US));
   }
 }
