@@ -50,15 +50,17 @@ final class FlushSchedule {
   void datagramReceived(long nowUs) {
     long lateUs = nowUs - nextUs;
     if (lateUs >= STOP_US) {
-      kcp.rtt.onResumed(lateUs, nowUs);
-      excludeStop(lateUs);
+      excludeStop(lateUs, nowUs);
     }
   }
 
   /** The session was not driven for some time, which counts once. */
-  private void excludeStop(long lateUs) {
+  private void excludeStop(long lateUs, long nowUs) {
     nextUs = Kcp.NO_DEADLINE;
     kcp.liveness.excludeDriverStall(lateUs);
+    if (lateUs >= STOP_US) { // What has arrived meanwhile may still have to be read.
+      kcp.rtt.onResumed(lateUs, nowUs);
+    }
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */
@@ -75,7 +77,7 @@ final class FlushSchedule {
   void beginFlush(long nowUs) {
     long lateUs = nowUs - nextUs;
     if (lateUs >= Kcp.US_PER_MS) { // Not the resolution of timers.
-      excludeStop(lateUs);
+      excludeStop(lateUs, nowUs);
     }
     flushAtUs = Kcp.NO_DEADLINE;
     isDeferred = false;

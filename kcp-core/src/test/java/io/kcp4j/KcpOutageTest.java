@@ -398,14 +398,19 @@ class KcpOutageTest {
     assertNull(driven.kcp.failure());
   }
 
-  @Test
-  void acknowledgementThatWaitedInAStoppedProcessIsNoSample() {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void acknowledgementThatWaitedInAStoppedProcessIsNoSample(boolean isFlushedFirst) {
     warmUp();
     int srttUs = driven.kcp.srttUs();
     driven.sendSegments(1);
     SentSegment sent = driven.sent().get(0);
     driven.kcp.nextDeadline(); // As the driver asks for it after each batch.
     driven.nowUs += 12 * SECOND_US;
+    if (isFlushedFirst) {
+      driven.kcp.flush(driven.nowUs, driven);
+      driven.kcp.nextDeadline();
+    }
     acknowledge(sent);
     assertEquals(srttUs, driven.kcp.srttUs());
     assertTrue(driven.kcp.probeTimeoutUs() < 2 * RTT_US);
