@@ -965,6 +965,13 @@ public final class Kcp {
         && liveness.failure() == null;
   }
 
+  /** Drops all that the peer has not acknowledged, of which it wants nothing more. */
+  @Unstable
+  public void discardOutput() {
+    source(null);
+    sending.close();
+  }
+
   /** Sends a window probe with the next flush, which a peer that is alive answers. */
   public void probe() {
     probe.request();

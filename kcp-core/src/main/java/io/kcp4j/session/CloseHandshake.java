@@ -53,6 +53,9 @@ final class CloseHandshake {
   /** The strongest type that the peer has sent, which END_ACK repeats. */
   private int answerType;
 
+  /** Whether nothing is left but to answer the peer. */
+  private boolean isDraining;
+
   /** When to answer what the peer has said. */
   private long answerAtUs = Kcp.NO_DEADLINE;
 
@@ -131,6 +134,21 @@ final class CloseHandshake {
   /** Whether this side has said something, and the peer has not answered yet. */
   boolean isUnanswered() {
     return sendAtUs != Kcp.NO_DEADLINE;
+  }
+
+  /**
+   * This side ends the session, too, which the peer has closed. It sends nothing more, but answers
+   * what the peer repeats because an answer was lost, as TCP does in TIME-WAIT.
+   */
+  void drain() {
+    isDraining = true;
+    sendAtUs = Kcp.NO_DEADLINE;
+    kcp.discardOutput();
+  }
+
+  /** Whether the peer knows how this side has ended, and has all that it still wants. */
+  boolean isAnswered() {
+    return !isDraining && !isUnanswered() && (isGivenUp() || kcp.isDrained());
   }
 
   /** Whether this side has aborted the session, or given up closing it. */

@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * Sessions of a table that their owners close. At first a session may linger: its owner waits until
  * the peer has acknowledged everything. Then it has no owner any more, and stays until the peer has
- * answered how it ends, or for three probe timeouts.
+ * answered how it ends, or for three probe timeouts. One that the peer has closed stays for these.
  */
 final class ClosingSessions {
 

@@ -421,13 +421,18 @@ public final class Session extends FlushQueue.Entry {
    *
    * @param type of what the peer is told
    * @param code that of an abort
-   * @return whether the peer is to be told, so that the session has to stay in the table
+   * @return whether the peer is to be told, or to be answered again, so that the session has to
+   *     stay in the table
    */
   boolean beginClosing(int type, int code, long nowUs) {
-    if (extension == null || !extension.isUnderstood() || hasPeerClosed()) {
+    if (extension == null || !extension.isUnderstood() || hasPeerReset()) {
       return false;
     }
-    extension.items().closeHandshake().end(type, code, nowUs);
+    if (hasPeerClosed()) {
+      closeHandshake().drain();
+    } else {
+      extension.items().closeHandshake().end(type, code, nowUs);
+    }
     isClosing = !isCloseAnswered();
     return isClosing;
   }
@@ -437,14 +442,14 @@ public final class Session extends FlushQueue.Entry {
     return closeHandshake() != null && closeHandshake().isAnswerDue();
   }
 
-  /** Whether the session stays in the table only to tell the peer that it has ended. */
+  /** Whether the session stays in the table only because of how it has ended. */
   boolean isClosing() {
     return isClosing;
   }
 
   /** Whether the peer knows how the session has ended, and has all that it still wants. */
   boolean isCloseAnswered() {
-    return !closeHandshake().isUnanswered() && (closeHandshake().isGivenUp() || kcp.isDrained());
+    return closeHandshake().isAnswered();
   }
 
   /** The incarnation of the client of this server, 0 if it is not known. */

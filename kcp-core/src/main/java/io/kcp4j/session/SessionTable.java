@@ -689,8 +689,9 @@ public final class SessionTable {
   /**
    * Closes a session whose owner reads and writes no more. A peer that has the extension is told
    * so, and of the sequence number behind the last segment: the session then stays in the table
-   * without an owner until the peer has answered, for at most three probe timeouts. Any other
-   * session is removed and closed at once.
+   * without an owner until the peer has answered, for at most three probe timeouts. If the peer has
+   * closed it before, it stays for these to answer again, and sends nothing more. Any other session
+   * is removed and closed at once.
    *
    * @param nowUs the time, in microseconds
    * @return whether the session stays in the table; {@link Handler#closed} is called at its end

@@ -348,12 +348,38 @@ class CloseHandshakeTest {
   }
 
   @Test
-  void peerThatHasClosedIsToldNothing() {
+  void peerThatHasClosedIsSentNothing() {
+    server.write(500_000);
+    exchange(4);
     client.finish();
     exchange(4);
-    assertFalse(server.finish());
+    assertTrue(server.session.hasPeerClosed());
+    toClient = List.of();
+    assertTrue(server.finish());
+    assertEquals(0, server.session.kcp().segmentsToSend());
+    server.runTo(server.nowUs + 3L * server.session.kcp().probeTimeoutUs() + 2_000);
     assertEquals(List.of(), server.packets());
     assertEquals(0, server.driver.table.size());
+  }
+
+  @Test
+  void lastAnswerIsRepeatedIfItIsLost() {
+    client.session.kcp().send(Unpooled.buffer().writeZero(10));
+    client.session.sendClose(client.nowUs);
+    client.driver.table.scheduleFlush(client.session);
+    exchange(2);
+    assertTrue(server.session.isInputFinished());
+    assertTrue(server.finish());
+    server.packets();
+    toClient = List.of();
+    assertFalse(client.session.kcp().isDrained());
+    exchange(30);
+    assertTrue(client.session.kcp().isDrained());
+    client.finish();
+    assertEquals(0, client.driver.table.size(), "the close is answered");
+    exchange(30);
+    assertEquals(0, server.driver.table.size());
+    assertEquals(List.of(), client.ends);
   }
 
   @Test
