@@ -188,6 +188,9 @@ final class VirtualHost {
 
   /** Returns the packets since the last call. */
   List<ByteBuf> packets() {
+    if (sent.isEmpty()) {
+      return List.of();
+    }
     List<ByteBuf> packets = sent.stream().map(Sent::packet).toList();
     sent.clear();
     return packets;
