@@ -155,10 +155,10 @@ final class Admission {
       ClosedSession closed, ByteBuf segments, int start, int nonceBytes, long nowUs) {
     SessionKey key = index.lastKey();
     if (Successors.isOffer(closed, segments)) {
-      long nonce = decider.hashOfNonce(segments, start, nonceBytes);
       if (!isAccepting(key.remote(), nowUs)) {
         refuse(segments, nowUs);
-      } else if (successors.isAdmitted(key, closed.incarnation(), segments, nonce, nowUs)) {
+      } else if (successors.isAdmitted(key, closed.incarnation(), segments, nowUs)) {
+        long nonce = decider.hashOfNonce(segments, start, nonceBytes);
         beginAdmitted(segments, start, nonceBytes, nonce, true, nowUs);
       }
       return;

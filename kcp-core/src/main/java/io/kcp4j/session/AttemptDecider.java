@@ -122,18 +122,16 @@ final class AttemptDecider {
   /**
    * Decides on a packet of a client that has begun again, with the address and conversation id of a
    * session that lives or was closed. It has to show that it receives there, as {@code predecessor}
-   * does not any more. A token that was obtained for another predecessor proves nothing: the packet
-   * may be a replay.
+   * does not any more. The packet is no replay if it shows a token that was obtained for this
+   * predecessor: no session has begun since.
    *
    * @param predecessor the incarnation of that session's client
-   * @param nonce the hash of the packet's nonce, 0 if no AEAD has opened it
    */
-  boolean admitsSuccessor(
-      SessionKey client, int predecessor, ByteBuf packet, long nonce, long nowUs) {
+  boolean admitsSuccessor(SessionKey client, int predecessor, ByteBuf packet, long nowUs) {
     AddressValidation validation = validation(nowUs);
     int offer = validation.findOffer(packet);
     if (validation.showsToken(client, predecessor, packet, offer, nowUs)) {
-      return nonce == 0 || !hasBegun(client.conv(), nonce, nowUs);
+      return true;
     }
     validation.retry(client, predecessor, packet, offer, nowUs);
     return false;

@@ -239,7 +239,7 @@ final class PacketDemux {
     packetsOfSessions++;
     InputResult result = input(session, segments, Origin.NETWORK, nowUs);
     if (takeSuccessor(session)) {
-      successors.receive(remote, session, segments, start, nonceBytes, nowUs);
+      successors.receive(remote, session, segments, nowUs);
     }
     if (result != InputResult.REFLECTED) {
       countReceived(session, segments, start);

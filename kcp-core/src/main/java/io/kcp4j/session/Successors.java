@@ -33,25 +33,17 @@ final class Successors {
    * answered one.
    *
    * @param predecessor the incarnation of the client before
-   * @param nonce the hash of the packet's nonce, 0 if no AEAD has opened it
    */
-  boolean isAdmitted(SessionKey client, int predecessor, ByteBuf segments, long nonce, long nowUs) {
-    return decider.admitsSuccessor(client, predecessor, segments, nonce, nowUs)
+  boolean isAdmitted(SessionKey client, int predecessor, ByteBuf segments, long nowUs) {
+    return decider.admitsSuccessor(client, predecessor, segments, nowUs)
         && FirstDatagram.classify(segments) == FirstDatagram.BEGINS;
   }
 
   /** Takes in a datagram with such an offer, which has arrived for a session that lives. */
-  void receive(
-      InetSocketAddress remote,
-      Session session,
-      ByteBuf segments,
-      int start,
-      int nonceBytes,
-      long nowUs) {
+  void receive(InetSocketAddress remote, Session session, ByteBuf segments, long nowUs) {
     SessionKey client = new SessionKey(remote, session.conv());
-    long nonce = decider.hashOfNonce(segments, start, nonceBytes);
     if (handler.isAccepting(remote, session.conv())
-        && isAdmitted(client, session.peerIncarnation(), segments, nonce, nowUs)) {
+        && isAdmitted(client, session.peerIncarnation(), segments, nowUs)) {
       pendingEnds.add(session, EndReason.REPLACED);
       hasReplaced = true;
     }

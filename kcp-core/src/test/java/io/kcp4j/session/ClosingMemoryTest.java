@@ -142,6 +142,27 @@ class ClosingMemoryTest {
     }
   }
 
+  /**
+   * Of those that deliver equally little, only as many give way as hold what is beyond the share.
+   */
+  @Test
+  void fewOfThoseThatAreEquallySlowGiveWay() {
+    serve();
+    for (int host = FIRST; host < FIRST + CLOSING; host++) {
+      download(host, 0);
+    }
+    download(LIVE, 50_000);
+    run(3_000);
+    assertEquals(Set.of(EndReason.CLOSE_TIMEOUT), Set.copyOf(crowds.get(0).ends.values()));
+    long heldBytes = 0;
+    for (Reader reader : readers) {
+      if (reader.host() < LIVE && !crowds.get(0).ends.containsKey(reader.client.address)) {
+        heldBytes += reader.client.serverSession().kcp().memory().heldBytes();
+      }
+    }
+    assertTrue(heldBytes > MIB, heldBytes + " bytes of " + limit);
+  }
+
   /** They held all that sending may use until their readers had taken it. */
   @Test
   void slowestGiveWayToASessionThatWaits() {

@@ -84,6 +84,17 @@ class EndedTest {
   }
 
   @Test
+  void peerThatOnlyProbesIsTold() {
+    begin();
+    end(server);
+    client.session.kcp().probeKeepAlive();
+    client.flush();
+    server.take(client, client.packets());
+    client.take(server, server.packets());
+    assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
+  }
+
+  @Test
   void peerIsToldOnceASecond() {
     begin();
     end(server);

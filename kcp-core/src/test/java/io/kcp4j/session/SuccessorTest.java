@@ -323,6 +323,24 @@ class SuccessorTest {
   }
 
   @Test
+  void peerWhoseClockSeemsToJumpIsChallengedOnceASecond() {
+    beginPredecessor();
+    int ts = Segment.ts(recorded.get(recorded.size() - 1), 0) + 1_000_000;
+    int challenges = 0;
+    for (int i = 0; i < 25; i++) {
+      take(ts + i, 3);
+      server.runTo(server.nowUs + 100_000);
+      challenges += server.packets().stream().anyMatch(SuccessorTest::hasChallenge) ? 1 : 0;
+    }
+    assertEquals(3, challenges);
+  }
+
+  private static boolean hasChallenge(ByteBuf packet) {
+    return ExtensionMessage.findInSegments(packet, ExtensionMessage.PATH_CHALLENGE)
+        != ExtensionMessage.NONE;
+  }
+
+  @Test
   void peerMayPauseForAnyTime() {
     beginPredecessor();
     predecessor.nowUs += 50_000_000;

@@ -323,4 +323,21 @@ class UnreachablePortTest {
     assertEquals(List.of(), probesAtMs);
     assertFalse(client.driver.table.contains(client.session));
   }
+
+  @Test
+  void seriesOfASessionThatEndsForAnotherReasonIsForgotten() {
+    establish();
+    client.session.kcp().probe();
+    client.flush();
+    report();
+    run(1_000, Network.LOSES);
+    assertTrue(probesAtMs.size() > 0);
+    begin();
+    client.driver.table.remove(client.session, client.nowUs);
+    client.session.close();
+    run(10_000, Network.REFUSES);
+    assertEquals(List.of(), probesAtMs);
+    assertEquals(List.of(), client.ends);
+    assertEquals(Long.MAX_VALUE, client.driver.table.deadlines().nextDeadline());
+  }
 }

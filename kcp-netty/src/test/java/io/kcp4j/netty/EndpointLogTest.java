@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
@@ -39,6 +40,14 @@ class EndpointLogTest {
     assertEquals(2, lines.size(), lines::toString);
     assertTrue(lines.get(0).contains("peer1"), lines::toString);
     assertTrue(lines.get(1).contains("peer3"), lines::toString);
+  }
+
+  @Test
+  void missingAnswerMayBeDueToFecOnlyWithFec() {
+    assertFalse(log.unansweredDetail(null, false).contains("FEC"));
+    assertTrue(log.unansweredDetail(null, true).endsWith("or it takes no FEC, as C KCP"));
+    assertEquals(
+        "0 datagrams received; last send failed: EPERM", log.unansweredDetail("EPERM", true));
   }
 
   @Test

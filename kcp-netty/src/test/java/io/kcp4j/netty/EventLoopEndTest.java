@@ -1,5 +1,6 @@
 package io.kcp4j.netty;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -168,5 +169,22 @@ class EventLoopEndTest {
       assertInstanceOf(RejectedExecutionException.class, bind.get().cause());
     }
     assertTerminates(bind.get());
+  }
+
+  /** Such a socket stayed open, and its server never terminated. */
+  @OverEachTransport
+  void eventLoopThatEndsTakesNoSocket(TransportUnderTest transport) {
+    try (Loops loops = new Loops(transport)) {
+      AtomicReference<ChannelFuture> bind = new AtomicReference<>();
+      loops.server.shutdownGracefully(100, 10_000, MILLISECONDS);
+      loops.server.execute(
+          () -> {
+            assertTrue(loops.server.isShuttingDown() && !loops.server.isShutdown());
+            bind.set(loops.bootstrap(transport).bind(Fixture.ANY_PORT));
+          });
+      loops.server.terminationFuture().syncUninterruptibly();
+      assertInstanceOf(RejectedExecutionException.class, bind.get().cause());
+      assertFalse(bind.get().channel().isOpen());
+    }
   }
 }

@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kcp4j.CloseReason;
 import io.netty.util.NetUtil;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
@@ -27,6 +28,33 @@ class Ipv6AddressTest {
 
   private static String text(SocketAddress address) {
     return ((InetSocketAddress) address).getAddress().getHostAddress();
+  }
+
+  @OverEachTransport
+  void addressOfARefusedPeerHasNoScope(TransportUnderTest transport) throws Exception {
+    assumeTrue(isAvailable(), "no IPv6");
+    try (Fixture fixture = new Fixture(transport)) {
+      List<String> refused = new CopyOnWriteArrayList<>();
+      fixture.serverBootstrap.option(
+          KcpServerChannelOption.ACCEPT_FILTER,
+          new AcceptFilter() {
+            @Override
+            public boolean accepts(InetSocketAddress remote, int conv) {
+              return false;
+            }
+
+            @Override
+            public CloseReason refusal(InetSocketAddress remote, int conv) {
+              refused.add(remote.getAddress().getHostAddress());
+              return new CloseReason(1, "");
+            }
+          });
+      fixture.serve(Echo::new, ANY_PORT);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      client.closeFuture().syncUninterruptibly();
+      assertEquals(NetUtil.LOCALHOST6.getHostAddress(), refused.get(0));
+    }
   }
 
   @OverEachTransport
