@@ -149,8 +149,9 @@ class ClosingMemoryTest {
   void fewOfThoseThatAreEquallySlowGiveWay() {
     serve();
     for (int host = FIRST; host < FIRST + CLOSING; host++) {
-      download(host, 0);
+      download(host, 20_000);
     }
+    run(8_000); // Their rates since they began to close become equal.
     download(LIVE, 50_000);
     run(3_000);
     assertEquals(Set.of(EndReason.CLOSE_TIMEOUT), Set.copyOf(crowds.get(0).ends.values()));

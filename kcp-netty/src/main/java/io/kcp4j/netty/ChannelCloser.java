@@ -68,6 +68,7 @@ final class ChannelCloser extends ForwardingUnsafe {
         switch (reason) {
           case IDLE -> isDrained() ? Ending.COMPLETE : Ending.ABORTED;
           case CLOSE_TIMEOUT, WRITE_STALLED -> Ending.INCOMPLETE;
+          case MEMORY_SHORTAGE -> isLingering ? Ending.INCOMPLETE : Ending.ABORTED;
           default -> Ending.ABORTED;
         };
   }
