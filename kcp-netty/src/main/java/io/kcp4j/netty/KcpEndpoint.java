@@ -26,6 +26,7 @@ import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
@@ -419,6 +420,9 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   /** The socket reports a failure, or something has thrown while datagrams were received. */
   void socketFailed(Throwable cause) {
+    if (cause instanceof ClosedChannelException) {
+      return; // It was closed while it read a batch, as by the end of a client's session.
+    }
     if (cause instanceof IOException failure) {
       // A datagram that the system or the peer's host refuses counts as lost.
       if (refusals.add(failure)) {

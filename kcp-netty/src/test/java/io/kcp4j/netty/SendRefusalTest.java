@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.PortUnreachableException;
+import java.nio.channels.ClosedChannelException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
@@ -107,6 +108,33 @@ class SendRefusalTest {
       client.eventLoop().submit(() -> {}).syncUninterruptibly();
       assertEquals(List.of(KcpChannelEvent.SEND_REFUSED), events);
       assertEquals(2, client.endpointCounters().get(KcpCounter.SEND_REFUSED_EPERM));
+    }
+  }
+
+  /** As when a datagram of the batch that the socket is reading has ended its only session. */
+  @Test
+  @ResourceLock(RecordedLog.LOCK)
+  void useOfASocketThatIsClosedIsNoRefusal() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
+        RecordedLog log = new RecordedLog()) {
+      fixture.serve(Echo::new);
+      List<Object> events = new CopyOnWriteArrayList<>();
+      KcpChannel client =
+          fixture.connect(
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+                  events.add(event);
+                }
+              });
+      client
+          .eventLoop()
+          .submit(() -> client.endpoint().socketFailed(new ClosedChannelException()))
+          .syncUninterruptibly();
+      client.eventLoop().submit(() -> {}).syncUninterruptibly();
+      assertEquals(List.of(), events);
+      assertEquals(0, client.endpointCounters().get(KcpCounter.SEND_REFUSED_OTHER));
+      assertEquals(List.of(), log.messages(Level.WARN));
     }
   }
 
