@@ -23,6 +23,7 @@ func main() {
 			compareRecovery),
 		cli.NewCommand("compare-tunnel",
 			"tunnels of kcp-go and kcp4j for TCP connections, in turn, as a table", compareTunnel),
+		cli.NewCommand("on-link", "run a command whose processes an emulated link connects (Linux)", onLink),
 		cli.NewCommand("measured", "one side of a transfer, for comparisons", measured),
 		cli.NewCommand("compare-codecs",
 			"ciphers and FEC of kcp-go and kcp4j, in turn, as a table", compareCodecs),

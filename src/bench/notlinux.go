@@ -20,6 +20,8 @@ func compareRecovery(*flag.FlagSet, []string) error { return errNotLinux }
 
 func compareTunnel(*flag.FlagSet, []string) error { return errNotLinux }
 
+func onLink(*flag.FlagSet, []string) error { return errNotLinux }
+
 var errNotLinux = errors.New("this needs Linux")
 
 func lockPreciseThread() {}
