@@ -967,9 +967,12 @@ public final class Kcp {
 
   /** Drops all that the peer has not acknowledged, of which it wants nothing more. */
   @Unstable
-  public void discardOutput() {
+  public void discardOutput(long nowUs) {
     source(null);
-    sending.close();
+    sending.dropQueuedBeyond(0);
+    sending.acknowledgeBelow(sending.next(), nowUs);
+    losses.endInput(nowUs);
+    sending.trim();
   }
 
   /** Sends a window probe with the next flush, which a peer that is alive answers. */

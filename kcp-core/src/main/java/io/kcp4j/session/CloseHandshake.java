@@ -140,10 +140,10 @@ final class CloseHandshake {
    * This side ends the session, too, which the peer has closed. It sends nothing more, but answers
    * what the peer repeats because an answer was lost, as TCP does in TIME-WAIT.
    */
-  void drain() {
+  void drain(long nowUs) {
     isDraining = true;
     sendAtUs = Kcp.NO_DEADLINE;
-    kcp.discardOutput();
+    kcp.discardOutput(nowUs);
   }
 
   /** Whether the peer knows how this side has ended, and has all that it still wants. */

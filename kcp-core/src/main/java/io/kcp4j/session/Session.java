@@ -429,7 +429,7 @@ public final class Session extends FlushQueue.Entry {
       return false;
     }
     if (hasPeerClosed()) {
-      closeHandshake().drain();
+      closeHandshake().drain(nowUs);
     } else {
       extension.items().closeHandshake().end(type, code, nowUs);
     }

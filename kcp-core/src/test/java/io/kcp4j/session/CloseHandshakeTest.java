@@ -383,6 +383,19 @@ class CloseHandshakeTest {
   }
 
   @Test
+  void peerThatHasClosedIsSentNothingOfWhatWasInFlight() {
+    server.write(100_000);
+    lose();
+    client.finish();
+    server.take(client, client.packets());
+    assertTrue(server.finish());
+    server.packets();
+    server.runTo(server.nowUs + 1_000_000);
+    assertEquals(List.of(), server.packets());
+    assertEquals(0, server.driver.table.size());
+  }
+
+  @Test
   void bothSidesMayCloseAtOnce() {
     client.finish();
     server.finish();
