@@ -972,6 +972,7 @@ public final class Kcp {
     sending.dropQueuedBeyond(0);
     sending.acknowledgeBelow(sending.next(), nowUs);
     losses.endInput(nowUs);
+    outage = null; // Nothing is left to be sent again at its end.
     sending.trim();
   }
 

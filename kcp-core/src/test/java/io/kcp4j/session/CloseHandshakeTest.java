@@ -386,9 +386,14 @@ class CloseHandshakeTest {
   void peerThatHasClosedIsSentNothingOfWhatWasInFlight() {
     server.write(100_000);
     lose();
+    server.runTo(server.nowUs + 2_000_000);
+    lose();
     client.finish();
-    server.take(client, client.packets());
+    List<ByteBuf> close = client.packets();
+    server.take(client, close);
     assertTrue(server.finish());
+    server.packets();
+    server.take(client, close);
     server.packets();
     server.runTo(server.nowUs + 1_000_000);
     assertEquals(List.of(), server.packets());
