@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /**
- * What an application says to its peer about a session that it closes, aborts or refuses, as in
- * QUIC (RFC 9000 §19.19) and WebSocket (RFC 6455 §5.5.1).
+ * Why an application closes, aborts or refuses a session, for its peer to read. QUIC (RFC 9000
+ * §19.19) and WebSocket (RFC 6455 §5.5.1) have the same.
  *
  * @param code any number
  * @param text for people to read, at most {@value #MAX_TEXT_BYTES} bytes in UTF-8; may be empty

@@ -34,7 +34,7 @@ public enum EndReason {
    */
   MEMORY_SHORTAGE,
   /**
-   * The peer's address has begun more sessions than it may have, of which this is the oldest; or
+   * The peer's address has begun more sessions than it may have, and this is the oldest of them. Or
    * the client has begun again, with the same address and conversation id.
    */
   REPLACED,

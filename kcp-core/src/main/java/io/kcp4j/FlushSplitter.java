@@ -11,7 +11,7 @@ package io.kcp4j;
  */
 final class FlushSplitter {
 
-  /** What answers a burst of requests comes in one flush: 75 KB are still no bulk transfer. */
+  /** The answers to a burst of requests leave in one flush. 75 KB are no bulk transfer yet. */
   static final int MAX_DATAGRAMS = 64;
 
   private FlushSplitter() {}

@@ -965,7 +965,7 @@ public final class Kcp {
         && liveness.failure() == null;
   }
 
-  /** Drops all that the peer has not acknowledged, of which it wants nothing more. */
+  /** Drops everything that the peer has not acknowledged: the peer has closed the session. */
   @Unstable
   public void discardOutput(long nowUs) {
     source(null);

@@ -233,9 +233,9 @@ public final class KcpConfig {
   }
 
   /**
-   * The most segments that may wait to be sent, beside those in flight: at least 1, or 0 (the
-   * default) for as many as may be in flight, at least {@value #LEAST_SEND_QUEUE} and at most
-   * {@value #MAX_FIXED_WINDOW}, and never more than the send window.
+   * The most segments that may wait to be sent, beside those in flight: at least 1, or 0, the
+   * default. By default the limit is the number that may be in flight, within {@value
+   * #LEAST_SEND_QUEUE} to {@value #MAX_FIXED_WINDOW}. It never exceeds the send window.
    */
   public int sendQueue() {
     return sendQueue == 0 ? Math.min(sendWindow, MAX_FIXED_WINDOW) : sendQueue;

@@ -124,7 +124,7 @@ public final class MemoryLimit {
     return reserve;
   }
 
-  /** What sessions may hold that are closing. */
+  /** The memory that closing sessions may hold. */
   public ClosingShare closingShare() {
     return closingShare;
   }

@@ -338,7 +338,7 @@ class SessionTableTest {
   }
 
   @Test
-  void packetsOfAClosedSessionAreDroppedSilentlyForAMinute() {
+  void packetsOfAClosedSessionAreDroppedForAMinute() {
     Session session = begin(REMOTE, 7);
     table.remove(session, nowUs);
     nowUs = 59_999_999;

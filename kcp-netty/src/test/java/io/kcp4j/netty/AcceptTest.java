@@ -169,18 +169,7 @@ class AcceptTest {
     try (Fixture fixture = new Fixture(transport)) {
       CloseReason banned = new CloseReason(17, "banned until Monday");
       fixture.serverBootstrap.option(
-          KcpServerChannelOption.ACCEPT_FILTER,
-          new AcceptFilter() {
-            @Override
-            public boolean accepts(InetSocketAddress remote, int conv) {
-              return false;
-            }
-
-            @Override
-            public CloseReason refusal(InetSocketAddress remote, int conv) {
-              return banned;
-            }
-          });
+          KcpServerChannelOption.ACCEPT_FILTER, new RefusingFilter(banned));
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);

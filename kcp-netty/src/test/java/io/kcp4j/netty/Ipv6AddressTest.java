@@ -34,26 +34,13 @@ class Ipv6AddressTest {
   void addressOfARefusedPeerHasNoScope(TransportUnderTest transport) throws Exception {
     assumeTrue(isAvailable(), "no IPv6");
     try (Fixture fixture = new Fixture(transport)) {
-      List<String> refused = new CopyOnWriteArrayList<>();
-      fixture.serverBootstrap.option(
-          KcpServerChannelOption.ACCEPT_FILTER,
-          new AcceptFilter() {
-            @Override
-            public boolean accepts(InetSocketAddress remote, int conv) {
-              return false;
-            }
-
-            @Override
-            public CloseReason refusal(InetSocketAddress remote, int conv) {
-              refused.add(remote.getAddress().getHostAddress());
-              return new CloseReason(1, "");
-            }
-          });
+      RefusingFilter filter = new RefusingFilter(new CloseReason(1, ""));
+      fixture.serverBootstrap.option(KcpServerChannelOption.ACCEPT_FILTER, filter);
       fixture.serve(Echo::new, ANY_PORT);
       KcpChannel client = fixture.connect(new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[1]));
       client.closeFuture().syncUninterruptibly();
-      assertEquals(NetUtil.LOCALHOST6.getHostAddress(), refused.get(0));
+      assertEquals(NetUtil.LOCALHOST6.getHostAddress(), text(filter.refused.get(0)));
     }
   }
 

@@ -10,8 +10,6 @@ import ch.qos.logback.classic.Level;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -19,7 +17,6 @@ import java.net.NoRouteToHostException;
 import java.net.PortUnreachableException;
 import java.nio.channels.ClosedChannelException;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,15 +85,8 @@ class SendRefusalTest {
   void clientLearnsOfRefusalsAtMostOnceInTenSeconds() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serve(Echo::new);
-      List<Object> events = new CopyOnWriteArrayList<>();
-      KcpChannel client =
-          fixture.connect(
-              new ChannelInboundHandlerAdapter() {
-                @Override
-                public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
-                  events.add(event);
-                }
-              });
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
       client
           .eventLoop()
           .submit(
@@ -106,7 +96,7 @@ class SendRefusalTest {
               })
           .syncUninterruptibly();
       client.eventLoop().submit(() -> {}).syncUninterruptibly();
-      assertEquals(List.of(KcpChannelEvent.SEND_REFUSED), events);
+      assertEquals(List.of(KcpChannelEvent.SEND_REFUSED), recorder.livenessEvents);
       assertEquals(2, client.endpointCounters().get(KcpCounter.SEND_REFUSED_EPERM));
     }
   }
@@ -118,21 +108,14 @@ class SendRefusalTest {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
         RecordedLog log = new RecordedLog()) {
       fixture.serve(Echo::new);
-      List<Object> events = new CopyOnWriteArrayList<>();
-      KcpChannel client =
-          fixture.connect(
-              new ChannelInboundHandlerAdapter() {
-                @Override
-                public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
-                  events.add(event);
-                }
-              });
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
       client
           .eventLoop()
           .submit(() -> client.endpoint().socketFailed(new ClosedChannelException()))
           .syncUninterruptibly();
       client.eventLoop().submit(() -> {}).syncUninterruptibly();
-      assertEquals(List.of(), events);
+      assertEquals(List.of(), recorder.livenessEvents);
       assertEquals(0, client.endpointCounters().get(KcpCounter.SEND_REFUSED_OTHER));
       assertEquals(List.of(), log.messages(Level.WARN));
     }
